@@ -399,7 +399,7 @@ bench: $(PROGRAM) $(BENCHES) $(BUILD)/models/resnet50-224.onnx ## measure the fi
 	@test/run-benches $(B) $(filter-out %/swap-bench %/analyze-bench %/bandwidth-bench %/winograd-bench,$(BENCHES))
 
 $(B)/test/analyze-bench: $(call object,test/support/ctf_writer.cpp test/support/trace_writer.cpp)
-$(B)/test/execution-bench: $(call object,test/support/files.cpp)
+$(B)/test/execution-bench $(B)/test/feed-bench: $(call object,test/support/files.cpp)
 .PHONY: soak
 HOURS ?= 2
 soak: $(PROGRAM) ## run a task set for HOURS=2 with a fault every minute: does anything grow, or get lost? (SOAK_OPTIONS=)

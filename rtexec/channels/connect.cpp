@@ -1,9 +1,12 @@
 #include "rtexec/channels/connect.hpp"
 
 #include "config/text.hpp"
+#include "hal/thread.hpp"
 #include "rtexec/channels/file_sink.hpp"
 #include "rtexec/channels/output.hpp"
 #include "rtexec/channels/task_link.hpp"
+#include "tasks/dnn/input/input.hpp"
+#include "tasks/fingerprint.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -11,6 +14,19 @@
 
 namespace rtexec::channels {
 namespace {
+
+/// Pictures, tensors and noise.
+class FileSource final : public Source {
+ public:
+  explicit FileSource(std::unique_ptr<tasks::InputSource> files) : files_(std::move(files)) {}
+  Expected<Sample, Errc> fetch(std::uint64_t job, Instant, const Tensor& into) noexcept override {
+    if (const Status fetched = files_->fetch(job, into); !fetched) return Unexpected(fetched.error());
+    return Sample{.sampled = hal::now(), .fresh = true};
+  }
+
+ private:
+  std::unique_ptr<tasks::InputSource> files_;
+};
 
 /// An output of a task, and the inputs of others that it goes to.
 struct Link {
@@ -52,8 +68,26 @@ class Connector {
   }
 
   void add_inputs(std::size_t task) {
+    std::vector<bool> fed(workloads_[task]->inputs().size());
     for (const TaskInput& asked : tasks_[task].inputs)
-      if (const auto input = find_input(task, asked)) add_input(task, *input, asked);
+      if (const auto input = find_input(task, asked)) {
+        add_input(task, *input, asked);
+        fed[*input] = true;
+      }
+    if (made_[task]->asks_program()) return;
+    if (!tasks_[task].input.empty() && fed.size() > 1)
+      complain(task, "input = " + config::toml_string(tasks_[task].input.string()) +
+                         ": one file or folder feeds one input, and there are " + std::to_string(fed.size()) +
+                         ": name each in inputs");
+    for (std::size_t input = 0; input < fed.size(); ++input)
+      if (!fed[input]) add_files(task, input, tasks_[task].input, "");
+  }
+
+  /// Noise where there is no path.
+  void add_files(std::size_t task, std::size_t input, const std::filesystem::path& path, std::string name) {
+    auto source = tasks::make_input(path, workloads_[task]->inputs()[input]);
+    if (!source) return complain(task, source.error().what);
+    made_[task]->add_source(input, std::make_unique<FileSource>(std::move(*source)), OnStale::reuse, std::move(name));
   }
 
   /// The input that is meant; complains where there is none.
@@ -74,7 +108,7 @@ class Connector {
     case SourceKind::task: return add_reader(task, input, asked);
     case SourceKind::program: return answer(task, asked);
     case SourceKind::noise:
-    case SourceKind::files:
+    case SourceKind::files: return add_files(task, input, asked.from, "");
     case SourceKind::camera:
     case SourceKind::iceoryx: break;
     }
@@ -149,6 +183,21 @@ class Connector {
 };
 
 } // namespace
+
+std::string fingerprint(const Task& task, const Workload& workload) {
+  std::string text = workload.fingerprint();
+  if (!task.input.empty()) text = tasks::fingerprint_with_files(text, task.input);
+  for (const TaskInput& input : task.inputs) {
+    if (input.source == SourceKind::files) text = tasks::fingerprint_with_files(text, input.from);
+    auto [prefix, made] = tasks::Fingerprint::resumed(text);
+    text = prefix + made.add(input.tensor).add(name(input.source)).text();
+  }
+  for (const TaskOutput& output : task.outputs) {
+    auto [prefix, made] = tasks::Fingerprint::resumed(text);
+    text = prefix + made.add(output.tensor).add(name(output.sink)).text();
+  }
+  return text;
+}
 
 Result<std::vector<std::unique_ptr<TaskIo>>> connect(const TaskSet& tasks, Workloads workloads,
                                                      std::map<std::string, TaskCallbacks> callbacks) {

@@ -98,11 +98,9 @@ Result<> FileSink::write(const Kept& kept) {
   for (std::size_t box = 0; box < kept.boxes; ++box) line["detections"].push_back(to_json(kept.detections[box]));
   line["tensors"] = nlohmann::json::object();
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    Tensor tensor = workload_.outputs()[tensors_[i]];
+    const Tensor& tensor = workload_.outputs()[tensors_[i]];
     const std::string file = task_ + "/" + std::to_string(kept.job) + "." + tensor.name + ".npy";
-    std::vector<std::byte> bytes = kept.tensors[i];
-    tensor.bytes = bytes;
-    if (const auto wrote = tasks::write_npy(folder_ / file, tensor.shape, tensor.as<const float>()); !wrote)
+    if (const auto wrote = tasks::write_npy(folder_ / file, tensor.shape, tensor.type, kept.tensors[i]); !wrote)
       return wrote;
     line["tensors"][tensor.name] = file;
   }

@@ -84,7 +84,7 @@ class Loader {
     if (!made) return complain(made.error().what);
     std::unique_ptr<Workload> workload = std::move(*made);
     if (!workload) return complain(who + "no workload was given");
-    const std::string fingerprint = workload->fingerprint();
+    const std::string fingerprint = channels::fingerprint(task, *workload);
     auto tuned = tune(task, fingerprint, *workload);
     if (!tuned) return complain(who + tuned.error().what);
     if (const std::string problem = problem_of_memory(*workload); !problem.empty()) return complain(who + problem);

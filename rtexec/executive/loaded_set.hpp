@@ -24,7 +24,7 @@ struct LoadedSet : ResolvedSet {
   std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<std::unique_ptr<channels::TaskIo>> io; // goes before the workloads
   std::vector<MemoryDemand> memory;
-  std::vector<std::string> fingerprints; // tuning included
+  std::vector<std::string> fingerprints; // sources of inputs and tuning included
   /// Ways to compute that were measured and that the workload was given
   std::vector<std::vector<std::string>> tunings;
   std::optional<Profile> profile;         // the profile file, where there is one

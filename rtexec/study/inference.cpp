@@ -101,12 +101,12 @@ Result<> Inference::fetch_inputs(std::span<const std::string> given) {
   auto files = files_of(network_->inputs(), given);
   if (!files) return Unexpected(files.error());
   files_ = std::move(*files);
+  const auto inputs = tasks::normalised(network_->inputs(), *normalization);
   for (std::size_t i = 0; i < files_.size(); ++i) {
-    const auto& port = network_->inputs()[i];
-    const auto source = tasks::make_input(files_[i], port.shape, *normalization);
+    const auto source = tasks::make_input(files_[i], inputs[i]);
     if (!source) return Unexpected(source.error());
-    if (const auto fetched = (*source)->fetch(0, port.buffer); !fetched)
-      return fail(fetched.error(), "input " + config::quoted(port.name) + ": " + files_[i].string() +
+    if (const auto fetched = (*source)->fetch(0, inputs[i]); !fetched)
+      return fail(fetched.error(), "input " + config::quoted(inputs[i].name) + ": " + files_[i].string() +
                                        " could not be fetched: " + name(fetched.error()));
   }
   return {};
@@ -132,14 +132,8 @@ Result<std::vector<Duration>> Inference::run(int repeat) {
 }
 
 Result<std::unique_ptr<tasks::OutputDecoder>> Inference::decode() const {
-  std::vector<tasks::Shape> shapes;
-  std::vector<std::span<const float>> values;
-  for (const auto& port : network_->outputs()) {
-    shapes.push_back(port.shape);
-    values.emplace_back(port.buffer);
-  }
-  auto decoder = tasks::make_decoder(metadata_, network_->inputs().front().shape, shapes);
-  if (decoder && *decoder) (*decoder)->decode(values);
+  auto decoder = tasks::make_decoder(metadata_, network_->inputs(), network_->outputs());
+  if (decoder && *decoder) (*decoder)->decode(network_->outputs());
   return decoder;
 }
 

@@ -6,6 +6,7 @@
 #include "tasks/dnn/input/picture.hpp"
 #include "tasks/dnn/output/draw.hpp"
 #include "tasks/dnn/files/npy.hpp"
+#include "tasks/dnn/kernels/elements.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -35,13 +36,20 @@ struct Values {
   double min, mean, max; // nan where one of them is
 };
 
+/// The elements of an output as floats, as the network computed them.
+std::vector<float> floats_of(const Tensor& output) {
+  std::vector<float> floats(output.bytes.size() / size_of(output.type));
+  tasks::kernels::to_floats(floats.data(), output.type, output.bytes.data(), floats.size());
+  return floats;
+}
+
 /// Of an output, which has elements.
-Values values_of(const tasks::Network::Port& output) {
+Values values_of(std::span<const float> output) {
   Values values{std::numeric_limits<double>::infinity(), 0, -std::numeric_limits<double>::infinity()};
-  for (const double value : output.buffer) {
+  for (const double value : output) {
     values.min = std::min(value, values.min);
     values.max = std::max(value, values.max);
-    values.mean += value / static_cast<double>(output.buffer.size());
+    values.mean += value / static_cast<double>(output.size());
   }
   return std::isnan(values.mean) ? Values{values.mean, values.mean, values.mean} : values;
 }
@@ -64,7 +72,7 @@ Result<> write_outputs(const Inference& inference, const fs::path& folder, std::
   if (error) return fail(Errc::refused, "cannot make the folder '" + folder.string() + "': " + error.message());
   for (const auto& port : inference.network().outputs()) {
     const fs::path file = folder / file_name(port.name);
-    if (const auto written = tasks::write_npy(file, port.shape, port.buffer); !written) return written;
+    if (const auto written = tasks::write_npy(file, port.shape, port.type, port.bytes); !written) return written;
     out << "wrote " << config::printable(file.string(), 1000) << " (" << tasks::to_string(port.shape) << ")\n";
   }
   return {};
@@ -101,13 +109,14 @@ void print_values(std::ostream& out, const Inference& inference) {
   constexpr int digits = 4;
   report::Table table({"output", "shape", "min", "mean", "max", "values"});
   for (const auto& port : inference.network().outputs()) {
-    const Values values = values_of(port);
+    const std::vector<float> floats = floats_of(port);
+    const Values values = values_of(floats);
     std::string first;
-    for (const float value : port.buffer.first(std::min(port.buffer.size(), most_shown)))
+    for (const float value : std::span(floats).first(std::min(floats.size(), most_shown)))
       first += (first.empty() ? "" : " ") + report::significant(static_cast<double>(value), digits);
     table.add({config::printable(port.name), tasks::to_string(port.shape), report::significant(values.min, digits),
                report::significant(values.mean, digits), report::significant(values.max, digits),
-               first + (port.buffer.size() > most_shown ? " ..." : "")});
+               first + (floats.size() > most_shown ? " ..." : "")});
   }
   table.print(out);
 }
@@ -123,12 +132,15 @@ void print(std::ostream& out, const std::vector<Duration>& times) {
 nlohmann::json to_json(const Inference& inference, const tasks::OutputDecoder* decoder,
                        const std::vector<Duration>& times) {
   nlohmann::json outputs = nlohmann::json::array(), boxes = nlohmann::json::array(), classes = nlohmann::json::array();
-  for (const auto& port : inference.network().outputs())
+  for (const auto& port : inference.network().outputs()) {
+    const Values values = values_of(floats_of(port));
     outputs.push_back({{"name", port.name},
                        {"shape", port.shape},
-                       {"min", values_of(port).min},
-                       {"mean", values_of(port).mean},
-                       {"max", values_of(port).max}});
+                       {"type", name(port.type)},
+                       {"min", values.min},
+                       {"mean", values.mean},
+                       {"max", values.max}});
+  }
   if (decoder != nullptr) {
     for (const Box& box : decoder->boxes())
       boxes.push_back({{"class", box.label},

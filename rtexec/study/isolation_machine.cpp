@@ -5,6 +5,7 @@
 #include "hal/open/open_device.hpp"
 #include "hal/thread.hpp"
 #include "policies/bandwidth.hpp"
+#include "rtexec/channels/connect.hpp"
 #include "rtexec/executive/device_memory.hpp"
 #include "rtexec/executive/placement.hpp"
 #include "rtexec/study/rest.hpp"
@@ -239,7 +240,8 @@ class DeviceWorkload final : public IsolatedWorkload {
  public:
   /// Throws Failed.
   DeviceWorkload(const Board& board, const Task& task, const hal::ThreadSettings& thread)
-      : workload_(must(tasks::make_workload(task, board.device))) {
+      : workload_(must(tasks::make_workload(task, board.device))),
+        io_(must(channels::connect({.tasks = {task}}, {&workload_, 1}, {}))) {
     const Bytes needed = round_up(workload_->memory().constant, board.chunk) +
                          round_up(workload_->memory().scratch, board.chunk) +
                          round_up(workload_->memory().state, board.chunk);
@@ -281,6 +283,7 @@ class DeviceWorkload final : public IsolatedWorkload {
 
  private:
   Status run_job(BandwidthLocks& locks, Duration& execution) noexcept {
+    if (const auto read = io_.front()->read(job_, hal::now(), false); !read.outcome) return read.outcome;
     if (const auto done = workload_->before(job_); !done) return done;
     {
       const BandwidthLock lock(locks);
@@ -294,6 +297,7 @@ class DeviceWorkload final : public IsolatedWorkload {
   std::unique_ptr<hal::Device> device_; // outlives the others
   std::unique_ptr<executive::DeviceMemory> memory_;
   std::unique_ptr<Workload> workload_;
+  std::vector<std::unique_ptr<channels::TaskIo>> io_;
   std::uint64_t job_ = 0;
 };
 

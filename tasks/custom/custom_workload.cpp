@@ -5,8 +5,10 @@
 #include "tasks/fingerprint.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <dlfcn.h>
+#include <utility>
 
 namespace rtexec::tasks {
 namespace {
@@ -32,6 +34,54 @@ std::string problem_of(const rtexec_workload& workload) {
   if (workload.fingerprint == nullptr || *workload.fingerprint == '\0')
     return "it has no fingerprint, by which a measured execution time is known to be its";
   return {};
+}
+
+Result<ElementType> type_of(rtexec_element_type type) {
+  switch (type) {
+  case RTEXEC_UINT8: return ElementType::uint8;
+  case RTEXEC_INT32: return ElementType::int32;
+  case RTEXEC_INT64: return ElementType::int64;
+  case RTEXEC_FLOAT16: return ElementType::float16;
+  case RTEXEC_FLOAT32: return ElementType::float32;
+  }
+  return fail(Errc::bad_input, "is of no element type that is known: " + std::to_string(static_cast<int>(type)));
+}
+
+Result<Tensor> tensor_of(const rtexec_tensor& given) {
+  const auto refuse = [](const std::string& why) { return fail(Errc::bad_input, why); };
+  if (given.name == nullptr || *given.name == '\0') return refuse("has no name");
+  const auto type = type_of(given.type);
+  if (!type) return Unexpected(type.error());
+  if (given.rank > 0 && given.shape == nullptr) return refuse("has no shape");
+  std::size_t size = size_of(*type);
+  for (std::size_t d = 0; d < given.rank; ++d)
+    if (given.shape[d] < 1 || __builtin_mul_overflow(size, static_cast<std::size_t>(given.shape[d]), &size))
+      return refuse("has a dimension of " + std::to_string(given.shape[d]));
+  if (given.bytes != size)
+    return refuse("has " + std::to_string(given.bytes) + " bytes, and its type and shape make " + std::to_string(size));
+  if (given.data == nullptr || reinterpret_cast<std::uintptr_t>(given.data) % size_of(*type) != 0)
+    return refuse("has no data that are aligned for its type");
+  return Tensor{.name = given.name,
+                .type = *type,
+                .shape = {given.shape, given.shape + given.rank},
+                .bytes = {static_cast<std::byte*>(given.data), given.bytes}};
+}
+
+/// `which`: "input" or "output".
+Result<std::vector<Tensor>> tensors_of(const rtexec_tensor* given, std::size_t count, const std::string& which) {
+  // The first version of the struct ends with `bytes`
+  constexpr std::size_t smallest = offsetof(rtexec_tensor, bytes) + sizeof(rtexec_tensor::bytes);
+  std::vector<Tensor> tensors;
+  if (count == 0) return tensors;
+  if (given == nullptr || given->size < smallest || given->size % alignof(rtexec_tensor) != 0)
+    return fail(Errc::bad_input, "its " + which + "s are missing, or their size is none that any version had");
+  const auto* at = reinterpret_cast<const std::byte*>(given);
+  for (std::size_t i = 0; i < count; ++i, at += given->size) {
+    auto tensor = tensor_of(*reinterpret_cast<const rtexec_tensor*>(at));
+    if (!tensor) return fail(Errc::bad_input, "its " + which + " " + std::to_string(i) + " " + tensor.error().what);
+    tensors.push_back(std::move(*tensor));
+  }
+  return tensors;
 }
 
 /// Of all that its execution times depend on, as far as it can be seen from here.
@@ -61,8 +111,9 @@ Result<std::unique_ptr<Workload>> CustomWorkload::adopt(const rtexec_workload* w
   if (workload->size < first_size)
     return fail(Errc::bad_input, "its struct says that it has " + std::to_string(workload->size) +
                                      " bytes, fewer than any version's: set size to sizeof(rtexec_workload)");
-  std::unique_ptr<Workload> adopted(new CustomWorkload(*workload, code));
+  std::unique_ptr<CustomWorkload> adopted(new CustomWorkload(*workload, code));
   if (const std::string problem = problem_of(*workload); !problem.empty()) return fail(Errc::bad_input, problem);
+  if (const auto taken = adopted->take_tensors(); !taken) return Unexpected(taken.error());
   return adopted;
 }
 
@@ -79,6 +130,16 @@ Result<std::unique_ptr<Workload>> CustomWorkload::load(const Task& task) {
 
 CustomWorkload::CustomWorkload(const rtexec_workload& workload, std::string_view code) : workload_{}, code_(code) {
   std::memcpy(&workload_, &workload, std::min(workload.size, sizeof workload_));
+}
+
+Result<> CustomWorkload::take_tensors() {
+  auto inputs = tensors_of(workload_.inputs, workload_.input_count, "input");
+  if (!inputs) return Unexpected(inputs.error());
+  auto outputs = tensors_of(workload_.outputs, workload_.output_count, "output");
+  if (!outputs) return Unexpected(outputs.error());
+  inputs_ = std::move(*inputs);
+  outputs_ = std::move(*outputs);
+  return {};
 }
 
 CustomWorkload::~CustomWorkload() {

@@ -9,13 +9,15 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rtexec::tasks {
 
 class CustomWorkload final : public Workload {
  public:
   /// Takes `workload` over: it is destroyed in the end, or where it is refused. `code` changes when what it runs does,
-  /// where that is known. bad_input: its size is none that any version had, or constants or fingerprint are missing.
+  /// where that is known. bad_input: its size is none that any version had, constants or fingerprint are missing, or a
+  /// tensor contradicts itself.
   [[nodiscard]] static Result<std::unique_ptr<Workload>> adopt(const rtexec_workload* workload,
                                                                std::string_view code = {});
   /// Made by the shared object that `task` names, which stays loaded until the process ends. bad_input: it cannot be
@@ -28,15 +30,19 @@ class CustomWorkload final : public Workload {
   [[nodiscard]] std::span<const std::byte> constants() const override;
   [[nodiscard]] std::string fingerprint() const override;
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
+  [[nodiscard]] std::span<const Tensor> inputs() const override { return inputs_; }
+  [[nodiscard]] std::span<const Tensor> outputs() const override { return outputs_; }
   [[nodiscard]] Status before(std::uint64_t job) noexcept override;
   [[nodiscard]] Status execute() noexcept override;
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;
 
  private:
   CustomWorkload(const rtexec_workload& workload, std::string_view code);
+  [[nodiscard]] Result<> take_tensors();
 
   rtexec_workload workload_; // of this version: what an older one lacks is null
   std::string code_;
+  std::vector<Tensor> inputs_, outputs_;
   std::string device_name_;
   rtexec_device device_{};
 };

@@ -5,32 +5,12 @@
 #include "tasks/dnn/graph/passes.hpp"
 #include "tasks/fingerprint.hpp"
 
-#include <algorithm>
-#include <system_error>
 #include <utility>
 
 namespace rtexec::tasks {
 namespace {
 
 namespace fs = std::filesystem;
-
-void add_file(Fingerprint& fingerprint, const fs::path& file) {
-  std::error_code ignored; // a file that cannot be read has been refused already
-  fingerprint.add(file.filename().string()).add(fs::file_size(file, ignored));
-}
-
-/// Names and sizes of the input's files: they decide what decoding costs.
-void add_input(Fingerprint& fingerprint, const fs::path& input) {
-  std::error_code ignored;
-  if (!fs::is_directory(input, ignored)) {
-    add_file(fingerprint, input);
-    return;
-  }
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(input, ignored)) files.push_back(entry.path());
-  std::ranges::sort(files);
-  for (const auto& file : files) add_file(fingerprint, file);
-}
 
 /// What figures were measured with, where it is not the host device.
 std::string prefix(DeviceKind kind, Precision precision) {
@@ -45,21 +25,18 @@ std::string prefix(DeviceKind kind, Precision precision) {
 
 } // namespace
 
-DnnWorkload::DnnWorkload(std::unique_ptr<Network> network, std::unique_ptr<InputSource> source,
+DnnWorkload::DnnWorkload(std::unique_ptr<Network> network, const Normalization& normalization,
                          std::unique_ptr<OutputDecoder> decoder, std::string fingerprint)
     : network_(std::move(network)),
-      source_(std::move(source)),
+      inputs_(normalised(network_->inputs(), normalization)),
       decoder_(std::move(decoder)),
       fingerprint_(std::move(fingerprint)) {}
 
-Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, const fs::path& input, DeviceKind kind,
-                                                       Precision precision, const std::optional<Footprint>& footprint) {
+Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, DeviceKind kind, Precision precision,
+                                                       const std::optional<Footprint>& footprint) {
   Fingerprint fingerprint;
   auto graph = read_onnx(model, [&](std::span<const std::byte> bytes) { fingerprint.add(bytes); });
   if (!graph) return Unexpected(graph.error());
-  if (graph->inputs.size() != 1)
-    return fail(Errc::unsupported, model.string() + ": it has " + std::to_string(graph->inputs.size()) +
-                                       " inputs; a task feeds exactly one");
   optimise(*graph);
   auto network = make_network(*graph, kind, precision);
   if (!network) return fail(network.error().code, model.string() + ": " + network.error().what);
@@ -67,15 +44,9 @@ Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, co
   const auto in_model = [&](const Error& error) { return fail(error.code, model.string() + ": " + error.what); };
   const auto normalization = normalization_of(graph->metadata);
   if (!normalization) return in_model(normalization.error());
-  const auto& shape = (*network)->inputs().front().shape;
-  std::vector<Shape> output_shapes;
-  for (const auto& output : (*network)->outputs()) output_shapes.push_back(output.shape);
-  auto decoder = make_decoder(graph->metadata, shape, output_shapes);
+  auto decoder = make_decoder(graph->metadata, (*network)->inputs(), (*network)->outputs());
   if (!decoder) return in_model(decoder.error());
-  auto source = make_input(input, shape, *normalization);
-  if (!source) return Unexpected(source.error());
-  if (!input.empty()) add_input(fingerprint, input);
-  std::unique_ptr<DnnWorkload> workload(new DnnWorkload(std::move(*network), std::move(*source), std::move(*decoder),
+  std::unique_ptr<DnnWorkload> workload(new DnnWorkload(std::move(*network), *normalization, std::move(*decoder),
                                                         prefix(kind, precision) + fingerprint.text()));
   workload->footprint_ = footprint;
   if (const auto fits = workload->fit(); !fits) return in_model(fits.error());
@@ -127,19 +98,14 @@ Result<std::vector<std::string>> DnnWorkload::tune(Device& device, const TuningP
 
 Result<> DnnWorkload::bind(Device& device, const Memory& memory) {
   if (auto bound = network_->bind(device, memory); !bound) return bound;
-  outputs_.clear();
-  for (const auto& output : network_->outputs()) outputs_.emplace_back(output.buffer);
+  for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i].bytes = network_->inputs()[i].bytes;
   return {};
-}
-
-Status DnnWorkload::before(std::uint64_t job) noexcept {
-  return source_->fetch(job, network_->inputs().front().buffer);
 }
 
 Status DnnWorkload::execute() noexcept { return network_->run(); }
 
 Status DnnWorkload::after(std::uint64_t) noexcept {
-  if (decoder_) decoder_->decode(outputs_);
+  if (decoder_) decoder_->decode(network_->outputs());
   return {};
 }
 

@@ -1,11 +1,10 @@
-// A network as a task's workload: input from a file or seeded noise, execution layer by layer, outputs decoded where
-// the model says what they mean. A footprint adds memory that nobody touches, to stand for what another framework would
-// take for the same network.
+// A network as a task's workload: execution layer by layer, outputs decoded where the model says what they mean.
+// Whoever runs it fills its inputs (input/feed.hpp). A footprint adds memory that nobody touches, to stand for what
+// another framework would take for the same network.
 #pragma once
 
 #include <rtexec/result.hpp>
 #include "tasks/constant_image.hpp"
-#include "tasks/dnn/input/input.hpp"
 #include "tasks/dnn/graph/network.hpp"
 #include "tasks/dnn/output/output.hpp"
 #include <rtexec/workload.hpp>
@@ -31,7 +30,6 @@ class DnnWorkload final : public Workload {
   /// footprint, the network's own memory; bad_input where that is more than the footprint, or leaves less than is to be
   /// fixed.
   [[nodiscard]] static Result<std::unique_ptr<DnnWorkload>> load(const std::filesystem::path& model,
-                                                                 const std::filesystem::path& input,
                                                                  DeviceKind kind = DeviceKind::host,
                                                                  Precision precision = Precision::fp32,
                                                                  const std::optional<Footprint>& footprint = {});
@@ -50,24 +48,25 @@ class DnnWorkload final : public Workload {
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe(const LayerObserver& observer) override { network_->observe(observer); }
 
-  [[nodiscard]] Status before(std::uint64_t job) noexcept override;
+  [[nodiscard]] std::span<const rtexec::Tensor> inputs() const override { return inputs_; }
+  [[nodiscard]] std::span<const rtexec::Tensor> outputs() const override { return network_->outputs(); }
+  [[nodiscard]] std::span<const Box> detections() const noexcept override {
+    return decoder_ ? decoder_->boxes() : std::span<const Box>();
+  }
+
+  [[nodiscard]] Status before(std::uint64_t) noexcept override { return {}; }
   [[nodiscard]] Status execute() noexcept override;
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;
 
-  /// For whoever shows results: the network with its outputs, and the decoder (null where the model names no task).
-  [[nodiscard]] const Network& network() const { return *network_; }
-  [[nodiscard]] const OutputDecoder* decoder() const { return decoder_.get(); }
-
  private:
-  DnnWorkload(std::unique_ptr<Network> network, std::unique_ptr<InputSource> source,
+  DnnWorkload(std::unique_ptr<Network> network, const Normalization& normalization,
               std::unique_ptr<OutputDecoder> decoder, std::string fingerprint);
 
   [[nodiscard]] Result<> fit();
 
   std::unique_ptr<Network> network_;
-  std::unique_ptr<InputSource> source_;
+  std::vector<rtexec::Tensor> inputs_; // the network's, with how pictures are normalised for it
   std::unique_ptr<OutputDecoder> decoder_;
-  std::vector<std::span<const float>> outputs_; // of the network, once it is bound
   std::string fingerprint_;
   std::optional<Footprint> footprint_;
   Bytes added_; // and swappable

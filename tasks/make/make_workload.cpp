@@ -28,7 +28,7 @@ Result<std::unique_ptr<Workload>> make_dnn(const Task& task, DeviceKind kind) {
   if (task.footprint)
     footprint = {
         .size = *task.footprint, .swappable = task.swappable.value_or(*task.footprint), .kind = task.memory_class};
-  return of_task(task, DnnWorkload::load(task.model, task.input, kind, task.precision, footprint));
+  return of_task(task, DnnWorkload::load(task.model, kind, task.precision, footprint));
 }
 
 Result<> has_no_footprint(const Task& task, const char* instead) {

@@ -15,7 +15,9 @@ CudnnWinograd::CudnnWinograd(const Graph& graph, double flops, const Method& met
       method_(method),
       options_(options),
       layer_(graph.nodes.front().name) {
-  const auto port = [&](TensorId id) { return Port{graph.tensors[id].name, graph.tensors[id].shape, {}}; };
+  const auto port = [&](TensorId id) {
+    return Port{.name = graph.tensors[id].name, .shape = graph.tensors[id].shape, .bytes = {}};
+  };
   inputs_ = {port(graph.inputs.front())};
   outputs_ = {port(graph.outputs.front())};
 }
@@ -73,16 +75,16 @@ Result<> CudnnWinograd::issue(const Memory& memory) {
   std::byte* const x = memory.scratch;
   std::byte* const y = x + round_up(picture(), alignment).count;
   std::byte* const workspace = method_.workspace > 0 ? y + round_up(picture(), alignment).count : nullptr;
-  const auto floats = inputs_[0].buffer.size();
+  const auto floats = inputs_[0].as<float>().size();
   executor_->begin();
-  if (auto copied = executor_->copy(x, buffers_[0].device, floats); !copied) return copied;
+  if (auto copied = executor_->take_in(x, ElementType::float32, buffers_[0].device, floats); !copied) return copied;
   if (auto recorded = record(0); !recorded) return recorded;
   if (auto computed = convolution_->compute(method_.algorithm, x, memory.constant, y, workspace, method_.workspace);
       !computed)
     return computed;
   executor_->begin(); // a kernel of cuDNN's came last
   if (auto recorded = record(1); !recorded) return recorded;
-  if (auto copied = executor_->copy(buffers_[1].device, y, floats); !copied) return copied;
+  if (auto copied = executor_->give_out(buffers_[1].device, ElementType::float32, y, floats); !copied) return copied;
   return record(2);
 }
 

@@ -79,7 +79,7 @@ void WinogradWorkload::observe(const LayerObserver& observer) {
 Result<> WinogradWorkload::bind(Device& device, const Memory& memory) {
   if (auto bound = network_->bind(device, memory); !bound) return bound;
   Random random(picture_seed);
-  std::ranges::generate(network_->inputs().front().buffer, [&] { return random.centred(); });
+  std::ranges::generate(network_->inputs().front().as<float>(), [&] { return random.centred(); });
   return {};
 }
 

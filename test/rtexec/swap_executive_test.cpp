@@ -44,7 +44,7 @@ Bytes half(Bytes demand) { return round_up({demand.count / 2}, small_chunk); }
 class WatchedNetwork final : public Workload {
  public:
   WatchedNetwork(const std::filesystem::path& model, std::shared_ptr<Seen> seen) : seen_(std::move(seen)) {
-    auto network = tasks::DnnWorkload::load(model, "");
+    auto network = tasks::DnnWorkload::load(model);
     if (!network) throw std::runtime_error(network.error().what);
     network_ = std::move(*network);
   }
@@ -52,6 +52,7 @@ class WatchedNetwork final : public Workload {
   std::span<const std::byte> constants() const override { return network_->constants(); }
   std::string fingerprint() const override { return network_->fingerprint(); }
   Result<> bind(Device& device, const Memory& memory) override { return network_->bind(device, memory); }
+  std::span<const Tensor> inputs() const override { return network_->inputs(); }
   Status before(std::uint64_t job) noexcept override {
     job_ = job;
     return network_->before(job);
@@ -59,8 +60,8 @@ class WatchedNetwork final : public Workload {
   Status execute() noexcept override {
     const Status outcome = network_->execute();
     std::uint64_t digest = 0;
-    for (const auto& output : network_->network().outputs())
-      for (const float value : output.buffer) mix(digest, std::bit_cast<std::uint32_t>(value));
+    for (const auto& output : network_->outputs())
+      for (const float value : output.as<const float>()) mix(digest, std::bit_cast<std::uint32_t>(value));
     seen_->add(digest, job_);
     return outcome;
   }

@@ -60,6 +60,20 @@ inline TensorId pool(TestGraph& g, TensorId x, Pool::Kind kind, Window window, s
 inline const std::vector<GpuCase>& gpu_cases() {
   using Kind = Activation::Kind;
   static const std::vector<GpuCase> cases{
+      {"typed_inputs", // of which all but the first are no images
+       [](TestGraph& g) {
+         auto y = g.input({1, 3, 5, 7}, ElementType::uint8);
+         for (const auto type : {ElementType::int32, ElementType::int64, ElementType::float16})
+           y = g.add(y, reshape(g, g.input({105}, type), {1, 3, 5, 7}));
+         g.output(y);
+       }},
+      {"typed_outputs", // exact in half precision, so that all round alike
+       [](TestGraph& g) {
+         const auto x = g.input({1, 4, 3, 11});
+         const auto y = g.node(Binary{Binary::Kind::multiply}, {x, g.constant({1}, {0.5F})}, {1, 4, 3, 11});
+         for (const auto type : {ElementType::uint8, ElementType::int32, ElementType::int64, ElementType::float16})
+           g.output(y, type);
+       }},
       {"conv_1x1",
        [](TestGraph& g) {
          g.output(conv(g, g.input({1, 16, 6, 6}), 24, 1));

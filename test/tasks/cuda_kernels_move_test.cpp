@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
 #include <limits>
+#include <random>
 
 namespace rtexec::test {
 namespace {
@@ -43,6 +47,80 @@ TEST(CudaImageIn, PutsChannelsLast) {
                               0});
       check_kernel(launch_of(p, storage), &p, y, expected);
     }
+}
+
+/// `value`, as the definition has it.
+template <class T> T towards_zero(double value) {
+  if (std::isnan(value)) return 0;
+  const double cut = std::trunc(value);
+  if (cut >= std::ldexp(1.0, std::numeric_limits<T>::digits)) return std::numeric_limits<T>::max();
+  return cut <= static_cast<double>(std::numeric_limits<T>::min()) ? std::numeric_limits<T>::min()
+                                                                   : static_cast<T>(cut);
+}
+
+/// In memory that is guarded behind its end; `from` begins with `skipped` elements that are not looked at.
+template <class From, class To>
+std::vector<To> converted(const Launch& launch, ConvertArguments p, const std::vector<From>& from,
+                          std::size_t skipped) {
+  GuardedMemory x(from.size() * sizeof(From)), y(from.size() * sizeof(To));
+  std::memcpy(x.data(), from.data(), from.size() * sizeof(From));
+  x.protect();
+  std::memset(y.data(), 0x5a, from.size() * sizeof(To));
+  p.x = x.data() + skipped * sizeof(From);
+  p.y = y.data() + skipped * sizeof(To);
+  void* arguments[] = {&p};
+  emulation::launch(launch, arguments);
+  std::vector<To> to(from.size());
+  std::memcpy(to.data(), y.data(), to.size() * sizeof(To));
+  return to;
+}
+
+template <class T> void expect_conversions(Integer integer) {
+  constexpr float least = static_cast<float>(std::numeric_limits<T>::min());
+  constexpr float most = static_cast<float>(std::numeric_limits<T>::max());
+  const float special[] = {0,
+                           0.5F,
+                           -0.5F,
+                           1.99F,
+                           -1.99F,
+                           254.9F,
+                           255,
+                           256,
+                           most,
+                           most * 2,
+                           least,
+                           least * 2,
+                           1e30F,
+                           -1e30F,
+                           std::numeric_limits<float>::infinity(),
+                           std::numeric_limits<float>::quiet_NaN()};
+  std::mt19937_64 random(1);
+  for (const std::size_t count : {1u, 2u, 15u, 16u, 17u, 100u, 5000u})
+    for (const std::size_t skipped : {0u, 1u, 3u}) {
+      std::vector<T> integers(count + skipped);
+      std::vector<float> floats(count + skipped);
+      for (auto& each : integers) each = static_cast<T>(random() >> random() % 64);
+      for (auto& each : floats) each = special[random() % std::size(special)];
+      const ConvertArguments p{nullptr, nullptr, static_cast<int>(count)};
+      const auto in = converted<T, float>(take_in_launch(p, integer), p, integers, skipped);
+      const auto out = converted<float, T>(give_out_launch(p, integer), p, floats, skipped);
+      for (std::size_t i = skipped; i < integers.size(); ++i) {
+        ASSERT_EQ(in[i], static_cast<float>(integers[i])) << i << " of " << count;
+        ASSERT_EQ(out[i], towards_zero<T>(static_cast<double>(floats[i]))) << floats[i];
+      }
+      for (std::size_t i = 0; i < skipped; ++i) {
+        T untouched;
+        std::memset(&untouched, 0x5a, sizeof untouched);
+        ASSERT_EQ(out[i], untouched);
+      }
+    }
+}
+
+TEST(CudaConvert, TakesIntegersInAndGivesThemOut) {
+  SKIP_WITHOUT_EMULATION();
+  expect_conversions<std::uint8_t>(Integer::u8);
+  expect_conversions<std::int32_t>(Integer::s32);
+  expect_conversions<std::int64_t>(Integer::s64);
 }
 
 TEST(CudaClear, ClearsNoMoreThanAsked) {

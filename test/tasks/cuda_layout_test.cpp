@@ -2,7 +2,7 @@
 #include "tasks/dnn/cuda/concat_plan.hpp"
 #include "tasks/dnn/cuda/conv_method.hpp"
 #include "tasks/dnn/cuda/executor.hpp"
-#include "tasks/dnn/cuda/half.hpp"
+#include "tasks/dnn/graph/half.hpp"
 #include "tasks/dnn/cuda/lowering.hpp"
 #include "tasks/dnn/cuda/scratch_plan.hpp"
 #include "tasks/dnn/cuda/strides.hpp"

@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace rtexec {
 namespace {
@@ -67,6 +70,87 @@ TEST(CustomWorkload, CallsTheFunctionsItWasGiven) {
     EXPECT_EQ(workload->before(8), Status(Unexpected(Errc::corrupted)));
   }
   EXPECT_EQ(log.calls, "before 7 execute after 7 before 8 destroy");
+}
+
+TEST(CustomWorkload, TensorsAreThoseThatItGives) {
+  Log log;
+  rtexec_workload given = logging(log);
+  const std::int64_t shape[] = {1, 2, 3};
+  float frame[6] = {};
+  std::int64_t count = 0;
+  std::uint8_t classes[6] = {};
+  const rtexec_tensor inputs[] = {{sizeof(rtexec_tensor), "frame", RTEXEC_FLOAT32, 3, shape, frame, sizeof frame},
+                                  {sizeof(rtexec_tensor), "count", RTEXEC_INT64, 0, nullptr, &count, sizeof count}};
+  const rtexec_tensor output{sizeof(rtexec_tensor), "classes", RTEXEC_UINT8, 3, shape, classes, sizeof classes};
+  given.inputs = inputs;
+  given.input_count = 2;
+  given.outputs = &output;
+  given.output_count = 1;
+  const auto workload = CustomWorkload::adopt(&given).value();
+  ASSERT_EQ(workload->inputs().size(), 2u);
+  EXPECT_EQ(workload->inputs()[0].name, "frame");
+  EXPECT_EQ(workload->inputs()[0].shape, (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(workload->inputs()[0].as<float>().data(), frame);
+  EXPECT_EQ(workload->inputs()[0].as<float>().size(), 6u);
+  EXPECT_TRUE(workload->inputs()[0].as<std::int32_t>().empty()) << "it is of another type";
+  EXPECT_TRUE(workload->inputs()[1].shape.empty());
+  workload->inputs()[1].as<std::int64_t>().front() = 7;
+  EXPECT_EQ(count, 7);
+  ASSERT_EQ(workload->outputs().size(), 1u);
+  EXPECT_EQ(workload->outputs()[0].as<const std::uint8_t>().data(), classes);
+  EXPECT_TRUE(workload->detections().empty());
+}
+
+TEST(CustomWorkload, ArraysOfALaterVersionAreReadByTheirSize) {
+  struct Later {
+    rtexec_tensor tensor;
+    std::uint64_t added;
+  };
+  std::uint8_t data[2] = {};
+  const Later inputs[] = {{{sizeof(Later), "a", RTEXEC_UINT8, 0, nullptr, &data[0], 1}, 1},
+                          {{sizeof(Later), "b", RTEXEC_UINT8, 0, nullptr, &data[1], 1}, 2}};
+  Log log;
+  rtexec_workload given = logging(log);
+  given.inputs = &inputs[0].tensor;
+  given.input_count = 2;
+  const auto workload = CustomWorkload::adopt(&given).value();
+  EXPECT_EQ(workload->inputs()[1].name, "b");
+}
+
+TEST(CustomWorkload, OfTheFirstVersionHasNoTensors) {
+  Log log;
+  rtexec_workload given = logging(log);
+  given.size = offsetof(rtexec_workload, inputs);
+  given.input_count = 3; // behind its end
+  EXPECT_TRUE(CustomWorkload::adopt(&given).value()->inputs().empty());
+}
+
+TEST(CustomWorkload, TensorsThatContradictThemselvesAreRefused) {
+  alignas(8) std::uint8_t data[64] = {};
+  const std::int64_t shape[] = {2, 3}, empty[] = {2, 0}, vast[] = {INT64_MAX, INT64_MAX};
+  const rtexec_tensor whole{sizeof(rtexec_tensor), "x", RTEXEC_INT32, 2, shape, data, 24};
+  const auto refused = [&](void (*spoil)(rtexec_tensor&), const char* why) {
+    Log log;
+    rtexec_workload given = logging(log);
+    rtexec_tensor tensor = whole;
+    spoil(tensor);
+    if (tensor.shape == nullptr && tensor.rank == 3) tensor.rank = 2, tensor.shape = vast;
+    if (tensor.rank == 4) tensor.rank = 2, tensor.shape = empty;
+    given.outputs = &tensor;
+    given.output_count = 1;
+    EXPECT_TRUE(fails(CustomWorkload::adopt(&given), Errc::bad_input, why));
+    EXPECT_EQ(log.calls, "destroy") << why;
+  };
+  refused([](rtexec_tensor& t) { t.size = 8; }, "outputs are missing, or their size");
+  refused([](rtexec_tensor& t) { t.name = nullptr; }, "its output 0 has no name");
+  refused([](rtexec_tensor& t) { t.name = ""; }, "has no name");
+  refused([](rtexec_tensor& t) { t.type = static_cast<rtexec_element_type>(7); }, "no element type that is known: 7");
+  refused([](rtexec_tensor& t) { t.shape = nullptr; }, "has no shape");
+  refused([](rtexec_tensor& t) { t.shape = nullptr, t.rank = 3; }, "a dimension of 9223372036854775807");
+  refused([](rtexec_tensor& t) { t.rank = 4; }, "a dimension of 0");
+  refused([](rtexec_tensor& t) { t.bytes = 23; }, "has 23 bytes, and its type and shape make 24");
+  refused([](rtexec_tensor& t) { t.data = nullptr; }, "no data that are aligned");
+  refused([](rtexec_tensor& t) { t.data = static_cast<std::uint8_t*>(t.data) + 1; }, "no data that are aligned");
 }
 
 TEST(CustomWorkload, PartsMayBeAbsent) {

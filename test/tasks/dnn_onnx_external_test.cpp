@@ -184,7 +184,7 @@ TEST_F(ExternalData, IsShownToTheObserver) {
 TEST_F(ExternalData, ChangesTheFingerprint) { // a profile is of the weights too
   ASSERT_TRUE(read(constant(here + key("offset", "4") + key("length", "8"))).has_value());
   const auto fingerprint = [&] {
-    const auto workload = DnnWorkload::load(folder_ / "net/net.onnx", {}, DeviceKind::host, Precision::fp32);
+    const auto workload = DnnWorkload::load(folder_ / "net/net.onnx");
     EXPECT_TRUE(workload.has_value());
     return workload ? (*workload)->fingerprint() : "";
   };

@@ -88,11 +88,16 @@ const Refused refusals[] = {
      "input { name: \"x\" type { tensor_type { elem_type: 7 shape { dim { dim_value: 1 } } } } }" +
          onnx_node("Relu", {"x"}, {"y"}) + y_out,
      Errc::unsupported,
-     {"input 'x'", "INT64", "FLOAT"}},
-    {"HalfPrecision",
-     with_x("initializer { name: \"w\" data_type: 10 dims: 1 int32_data: 0 }" + onnx_node("Add", {"x", "w"}, {"y"})),
+     {"the_Relu", "'x'", "int64", "Cast to FLOAT"}},
+    {"InputOfAnUnknownType",
+     "input { name: \"x\" type { tensor_type { elem_type: 11 shape { dim { dim_value: 1 } } } } }" +
+         onnx_node("Relu", {"x"}, {"y"}) + y_out,
      Errc::unsupported,
-     {"'w'", "FLOAT16", "supported"}},
+     {"input 'x'", "DOUBLE", "FLOAT16, UINT8, INT32 and INT64"}},
+    {"Complex",
+     with_x("initializer { name: \"w\" data_type: 14 dims: 1 float_data: 0 }" + onnx_node("Add", {"x", "w"}, {"y"})),
+     Errc::unsupported,
+     {"'w'", "COMPLEX64", "supported"}},
     {"External",
      with_x("initializer { name: \"w\" data_type: 1 dims: 1 data_location: EXTERNAL external_data { key: \"location\" "
             "value: \"w.bin\" } }" +

@@ -34,14 +34,15 @@ std::vector<std::byte> onnx_bytes(std::string_view graph, int opset) {
                           " } graph { name: \"test\" " + std::string(graph) + " }");
 }
 
-std::string onnx_value(std::string_view role, std::string_view name, const std::vector<std::string>& dimensions) {
+std::string onnx_value(std::string_view role, std::string_view name, const std::vector<std::string>& dimensions,
+                       int type) {
   std::string shape;
   for (const auto& dimension : dimensions) {
     const bool number = dimension.find_first_not_of("-0123456789") == std::string::npos;
     shape += " dim { " + (number ? "dim_value: " + dimension : "dim_param: " + in_quotes(dimension)) + " }";
   }
-  return std::string(role) + " { name: " + in_quotes(name) + " type { tensor_type { elem_type: 1 shape {" + shape +
-         " } } } }\n";
+  return std::string(role) + " { name: " + in_quotes(name) +
+         " type { tensor_type { elem_type: " + std::to_string(type) + " shape {" + shape + " } } } }\n";
 }
 
 std::string onnx_floats(std::string_view name, const Shape& shape) {

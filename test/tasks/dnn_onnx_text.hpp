@@ -15,9 +15,9 @@ namespace rtexec::tasks {
 /// The same with any text of a ModelProto.
 [[nodiscard]] std::vector<std::byte> onnx_model_bytes(const std::string& model);
 
-/// A float input or output.
+/// An input or output; `type` as onnx.TensorProto.DataType numbers it: 1 is float.
 [[nodiscard]] std::string onnx_value(std::string_view role, std::string_view name,
-                                     const std::vector<std::string>& dimensions);
+                                     const std::vector<std::string>& dimensions, int type = 1);
 /// A float initialiser that counts up from 1, and an int64 one.
 [[nodiscard]] std::string onnx_floats(std::string_view name, const Shape& shape);
 [[nodiscard]] std::string onnx_ints(std::string_view name, const Shape& shape, const std::vector<std::int64_t>& values);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tasks/dnn/kernels/aligned.hpp"
+#include "tasks/dnn/kernels/elements.hpp"
 #include "tasks/dnn/host/host_network.hpp"
 
 #include <gtest/gtest.h>
@@ -19,8 +20,9 @@ namespace rtexec::tasks {
 struct TestGraph {
   Graph graph;
 
-  TensorId input(Shape shape) {
+  TensorId input(Shape shape, ElementType type = ElementType::float32) {
     const auto id = add("in" + std::to_string(graph.inputs.size()), std::move(shape), {});
+    graph.tensors[id].type = type;
     graph.inputs.push_back(id);
     return id;
   }
@@ -52,6 +54,11 @@ struct TestGraph {
     return node(Concat{1}, std::move(inputs), std::move(shape));
   }
   void output(TensorId id) { graph.outputs.push_back(id); }
+  /// Of another type than float32, which only an output of its own can be.
+  void output(TensorId id, ElementType type) {
+    output(node(Reshape{}, {id}, graph.tensors[id].shape));
+    graph.tensors[graph.outputs.back()].type = type;
+  }
 
  private:
   TensorId add(std::string name, Shape shape, std::vector<float> values) {
@@ -61,18 +68,28 @@ struct TestGraph {
   std::mt19937 engine_{5};
 };
 
-/// `input` for each input; values that count up from -8 in steps of 0.25 where it is empty.
+/// `input` for each input; values that count up from -8 in steps of 0.25 where it is empty: in inputs of integers in
+/// steps of 1, from 0 in those of uint8.
 inline void fill_inputs(const Network& network, const std::vector<float>& input) {
   for (const auto& port : network.inputs()) {
-    if (!input.empty()) std::ranges::copy(input, port.buffer.begin());
+    const bool floats = port.type == ElementType::float32 || port.type == ElementType::float16;
+    std::vector<float> values(static_cast<std::size_t>(element_count(port.shape)));
+    if (!input.empty()) std::ranges::copy(input, values.begin());
     else
-      for (std::size_t i = 0; i < port.buffer.size(); ++i) port.buffer[i] = -8.0F + 0.25F * static_cast<float>(i % 64);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] =
+            (port.type == ElementType::uint8 ? 0.0F : -8.0F) + (floats ? 0.25F : 1.0F) * static_cast<float>(i % 64);
+    kernels::from_floats(port.bytes.data(), port.type, values.data(), values.size());
   }
 }
 
 inline std::vector<float> outputs_of(const Network& network) {
   std::vector<float> outputs;
-  for (const auto& port : network.outputs()) outputs.insert(outputs.end(), port.buffer.begin(), port.buffer.end());
+  for (const auto& port : network.outputs()) {
+    std::vector<float> values(port.bytes.size() / size_of(port.type));
+    kernels::to_floats(values.data(), port.type, port.bytes.data(), values.size());
+    outputs.insert(outputs.end(), values.begin(), values.end());
+  }
   return outputs;
 }
 

@@ -1,6 +1,8 @@
 // A task's workload from an ONNX file.
 #include "tasks/make/make_workload.hpp"
 #include "tasks/dnn/dnn_workload.hpp"
+#include "tasks/dnn/input/input.hpp"
+#include "tasks/fingerprint.hpp"
 
 #include <rtexec/task_set.hpp>
 #include "hal/host/host_device.hpp"
@@ -12,6 +14,7 @@
 #include "test/support/result.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
+#include "test/tasks/npy_files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,15 +58,18 @@ TEST(DnnWorkload, RunsJobsWithoutAllocating) {
   const auto device = hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20});
   ASSERT_TRUE(device.has_value());
   ASSERT_TRUE((*workload)->bind(**device, {constants.get(), scratch.get(), nullptr}).has_value());
+  const auto source = make_input({}, (*workload)->inputs().front());
+  ASSERT_TRUE(source);
   const auto before = test::allocations();
   for (std::uint64_t job = 0; job < 3; ++job) {
     std::fill_n(scratch.get(), demand.scratch.count, std::byte{0xff}); // contents are lost between jobs
+    EXPECT_TRUE((*source)->fetch(job, (*workload)->inputs().front()));
     EXPECT_TRUE((*workload)->before(job).has_value());
     EXPECT_TRUE((*workload)->execute().has_value());
     EXPECT_TRUE((*workload)->after(job).has_value());
   }
   EXPECT_EQ(test::allocations(), before);
-  const auto& output = static_cast<DnnWorkload&>(**workload).network().outputs().front().buffer;
+  const auto output = (*workload)->outputs().front().as<const float>();
   EXPECT_TRUE(std::ranges::all_of(output, [](float value) { return value >= 0; }));
   EXPECT_TRUE(std::ranges::any_of(output, [](float value) { return value > 0; }));
 }
@@ -72,18 +78,27 @@ TEST(DnnWorkload, FingerprintFollowsModelAndInput) {
   const test::ScratchFolder folder;
   const auto relu = write(folder, "relu.onnx", small_model());
   const auto print = [](const std::filesystem::path& model, const std::filesystem::path& input) {
-    const auto workload = DnnWorkload::load(model, input);
-    return workload ? (*workload)->fingerprint() : workload.error().what;
+    const auto workload = DnnWorkload::load(model);
+    if (!workload) return workload.error().what;
+    const std::string own = (*workload)->fingerprint();
+    return input.empty() ? own : fingerprint_with_files(own, input);
   };
   EXPECT_EQ(print(relu, ""), print(write(folder, "copy.onnx", small_model()), ""));
   EXPECT_NE(print(relu, ""), print(write(folder, "sigmoid.onnx", small_model("Sigmoid")), ""));
+  const std::vector<float> values(3 * 8 * 8);
+  ASSERT_EQ(test::problem(write_floats(folder / "t.npy", {1, 3, 8, 8}, values)), "none");
+  EXPECT_NE(print(relu, ""), print(relu, folder / "t.npy"));
+  // The bytes of the model, then name and size of the file
+  Fingerprint expected;
+  expected.add(small_model()).add(std::string_view("t.npy")).add(std::filesystem::file_size(folder / "t.npy"));
+  EXPECT_EQ(print(relu, folder / "t.npy"), "dnn-" + expected.text());
 }
 
 TEST(DnnWorkload, FingerprintFollowsPrecisionOnAGpu) {
   const test::ScratchFolder folder;
   const auto model = write(folder, "net.onnx", small_model());
   const auto print = [&](DeviceKind kind, Precision precision) {
-    const auto workload = DnnWorkload::load(model, "", kind, precision);
+    const auto workload = DnnWorkload::load(model, kind, precision);
     return workload ? (*workload)->fingerprint() : workload.error().what;
   };
   // The host computes in fp32
@@ -102,15 +117,6 @@ TEST(DnnWorkload, ErrorsNameTaskFileAndNode) {
   const auto missing = make_workload(dnn_task(folder / "absent.onnx"), DeviceKind::host);
   ASSERT_FALSE(missing.has_value());
   EXPECT_THAT(missing.error().what, HasSubstr("absent.onnx"));
-}
-
-TEST(DnnWorkload, OneInputIsFed) {
-  const test::ScratchFolder folder;
-  const auto two = onnx_bytes(onnx_value("input", "a", {"2"}) + onnx_value("input", "b", {"2"}) +
-                              onnx_node("Add", {"a", "b"}, {"y"}) + "output { name: \"y\" }");
-  const auto workload = DnnWorkload::load(write(folder, "two.onnx", two), "");
-  ASSERT_FALSE(workload.has_value());
-  EXPECT_THAT(workload.error().what, HasSubstr("2 inputs"));
 }
 
 /// As `model` needs, more, less, fixed in parts.
@@ -217,7 +223,7 @@ TEST_F(Footprint, HoldsForTheNetworkAsItIsTuned) {
   const auto own = (*network)->memory();
   const auto used = [&](Bytes beside) {
     auto workload = DnnWorkload::load(
-        model_, "", DeviceKind::cuda, Precision::fp32,
+        model_, DeviceKind::cuda, Precision::fp32,
         DnnWorkload::Footprint{own.constant + own.scratch + beside, own.constant + own.scratch + beside});
     EXPECT_EQ(test::problem(workload), "none");
     EXPECT_EQ((*workload)->memory().state, beside);

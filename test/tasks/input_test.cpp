@@ -1,13 +1,15 @@
+#include "tasks/dnn/graph/half.hpp"
 #include "tasks/dnn/input/input.hpp"
 #include "tasks/dnn/input/letterbox.hpp"
 #include "tasks/dnn/input/picture.hpp"
 #include "tasks/dnn/output/draw.hpp"
-#include "tasks/dnn/files/npy.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/support/files.hpp"
+#include "test/tasks/npy_files.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -90,20 +92,32 @@ class Inputs : public testing::Test {
  protected:
   using Shape = std::vector<std::int64_t>;
 
-  std::vector<float> fetch(InputSource& source, std::uint64_t job, std::size_t count) {
-    std::vector<float> tensor(count, -99);
-    EXPECT_TRUE(source.fetch(job, tensor));
-    return tensor;
+  static rtexec::Tensor like(const Shape& shape, ElementType type = ElementType::float32) {
+    return {.name = "x", .type = type, .shape = shape, .bytes = {}};
   }
 
-  std::unique_ptr<InputSource> make(const fs::path& path, const Shape& shape, const Normalization& normalization = {}) {
-    auto source = make_input(path, shape, normalization);
+  /// `count` elements of T.
+  template <class T = float>
+  std::vector<T> fetch(InputSource& source, std::uint64_t job, std::size_t count,
+                       ElementType type = ElementType::float32) {
+    std::vector<T> elements(count);
+    std::memset(elements.data(), 0xa5, count * sizeof(T));
+    auto tensor = like({}, type);
+    tensor.bytes = std::as_writable_bytes(std::span(elements));
+    EXPECT_TRUE(source.fetch(job, tensor));
+    return elements;
+  }
+
+  std::unique_ptr<InputSource> make(const fs::path& path, const rtexec::Tensor& tensor) {
+    auto source = make_input(path, tensor);
     EXPECT_TRUE(source) << source.error().what;
     return source ? std::move(*source) : nullptr;
   }
+  std::unique_ptr<InputSource> make(const fs::path& path, const Shape& shape) { return make(path, like(shape)); }
 
-  std::string error(const fs::path& path, const Shape& shape = {1, 3, 8, 8}) {
-    const auto source = make_input(path, shape);
+  std::string error(const fs::path& path, const Shape& shape = {1, 3, 8, 8}) { return error(path, like(shape)); }
+  std::string error(const fs::path& path, const rtexec::Tensor& tensor) {
+    const auto source = make_input(path, tensor);
     if (source) return "was accepted";
     EXPECT_EQ(source.error().code, Errc::bad_input);
     EXPECT_TRUE(source.error().what.starts_with(path.string())) << source.error().what;
@@ -127,8 +141,10 @@ TEST_F(Inputs, ASolidPictureIsSolidInItsPlanesAndGreyAround) {
 
 TEST_F(Inputs, PicturesAreNormalised) {
   ASSERT_TRUE(write_png(solid({4, 4}, {255, 0, 51}), folder_ / "p.png"));
-  const Normalization normalization{{0.5f, 0.25f, 0}, {0.5f, 2, 0.1f}};
-  const auto source = make(folder_ / "p.png", {1, 3, 4, 4}, normalization);
+  auto input = like({1, 3, 4, 4});
+  input.mean = {0.5f, 0.25f, 0};
+  input.deviation = {0.5f, 2, 0.1f};
+  const auto source = make(folder_ / "p.png", input);
   const auto tensor = fetch(*source, 0, 48);
   EXPECT_NEAR(tensor[0], 1, 1e-6);
   EXPECT_NEAR(tensor[16], -0.125, 1e-6);
@@ -182,9 +198,62 @@ TEST_F(Inputs, AFolderIsTakenInTheOrderOfItsNames) {
 
 TEST_F(Inputs, ATensorIsTakenAsItIs) {
   const std::vector<float> values{1, -2, 300, 4};
-  ASSERT_TRUE(write_npy(folder_ / "t.npy", Shape{1, 4}, values));
+  ASSERT_TRUE(write_floats(folder_ / "t.npy", Shape{1, 4}, values));
   EXPECT_EQ(fetch(*make(folder_ / "t.npy", {1, 4}), 5, 4), values);
   EXPECT_NE(error(folder_ / "t.npy", {4, 1}).find("has shape 1x4, but the network's input is 4x1"), std::string::npos);
+}
+
+TEST_F(Inputs, ATensorIsConvertedWhereNothingIsLost) {
+  const std::vector<std::int64_t> whole{0, 1, 255};
+  ASSERT_TRUE(write_npy(folder_ / "i.npy", Shape{3}, ElementType::int64, std::as_bytes(std::span(whole))));
+  using Bytes = std::vector<std::uint8_t>;
+  const auto fetched = [&]<class T>(ElementType type, std::vector<T>) {
+    return fetch<T>(*make(folder_ / "i.npy", like({3}, type)), 0, 3, type);
+  };
+  EXPECT_EQ(fetched(ElementType::uint8, Bytes()), (Bytes{0, 1, 255}));
+  EXPECT_EQ(fetched(ElementType::int32, std::vector<std::int32_t>()), (std::vector<std::int32_t>{0, 1, 255}));
+  EXPECT_EQ(fetched(ElementType::int64, std::vector<std::int64_t>()), whole);
+  EXPECT_EQ(fetched(ElementType::float32, std::vector<float>()), (std::vector<float>{0, 1, 255}));
+  EXPECT_EQ(fetched(ElementType::float16, std::vector<std::uint16_t>()),
+            (std::vector<std::uint16_t>{0, 0x3c00, 0x5bf8}));
+  const std::vector<std::int32_t> large{0, 256, -1};
+  ASSERT_TRUE(write_npy(folder_ / "l.npy", Shape{3}, ElementType::int32, std::as_bytes(std::span(large))));
+  EXPECT_NE(error(folder_ / "l.npy", like({3}, ElementType::uint8)).find("holds int32 that are no uint8"),
+            std::string::npos);
+  ASSERT_TRUE(write_floats(folder_ / "f.npy", Shape{3}, {0, 1, 2}));
+  EXPECT_NE(error(folder_ / "f.npy", like({3}, ElementType::int64)).find("holds float32 that are no int64"),
+            std::string::npos);
+}
+
+TEST_F(Inputs, NoiseOfEveryTypeIsWhatTheHeaderSays) {
+  constexpr std::size_t count = 10'000;
+  const auto noise = [&]<class T>(ElementType type, std::vector<T>) {
+    return fetch<T>(*make({}, like({count}, type)), 3, count, type);
+  };
+  std::vector<std::size_t> seen(256);
+  for (const auto byte : noise(ElementType::uint8, std::vector<std::uint8_t>())) ++seen[byte];
+  EXPECT_GT(*std::ranges::min_element(seen), 5u);
+  EXPECT_EQ(noise(ElementType::int32, std::vector<std::int32_t>()), std::vector<std::int32_t>(count));
+  EXPECT_EQ(noise(ElementType::int64, std::vector<std::int64_t>()), std::vector<std::int64_t>(count));
+  const auto floats = noise(ElementType::float32, std::vector<float>());
+  const auto halves = noise(ElementType::float16, std::vector<std::uint16_t>());
+  for (std::size_t i = 0; i < count; ++i) ASSERT_NEAR(from_half(halves[i]), floats[i], 1.0 / 2048) << i;
+}
+
+TEST_F(Inputs, PicturesFillBytesAndHalvesAndChannelsLast) {
+  ASSERT_TRUE(write_png(solid({4, 4}, {255, 0, 51}), folder_ / "p.png"));
+  const auto bytes =
+      fetch<std::uint8_t>(*make(folder_ / "p.png", like({1, 4, 4, 3}, ElementType::uint8)), 0, 48, ElementType::uint8);
+  const auto halves = fetch<std::uint16_t>(*make(folder_ / "p.png", like({1, 3, 4, 4}, ElementType::float16)), 0, 48,
+                                           ElementType::float16);
+  for (std::size_t i = 0; i < 48; ++i) {
+    EXPECT_EQ(bytes[i], (std::array{255, 0, 51})[i % 3]) << i;
+    EXPECT_NEAR(from_half(halves[i]), (std::array{1.0, 0.0, 0.2})[i / 16], 1e-3) << i;
+  }
+  EXPECT_NE(error(folder_ / "p.png", like({1, 3, 4, 4}, ElementType::int64)).find("is of int64"), std::string::npos);
+  auto normalised = like({1, 3, 4, 4}, ElementType::uint8);
+  normalised.mean = {0.5f, 0.5f, 0.5f};
+  EXPECT_NE(error(folder_ / "p.png", normalised).find("how to normalise"), std::string::npos);
 }
 
 TEST_F(Inputs, NoiseIsUniformAndTheSameForTheSameJob) {
@@ -203,8 +272,10 @@ TEST_F(Inputs, NoiseIsUniformAndTheSameForTheSameJob) {
 
 TEST_F(Inputs, ATensorOfAnotherSizeIsRefused) {
   ASSERT_TRUE(write_png(solid({2, 2}, {}), folder_ / "p.png"));
-  ASSERT_TRUE(write_npy(folder_ / "t.npy", Shape{1, 3, 2, 2}, std::vector<float>(12)));
-  std::vector<float> tensor(11);
+  ASSERT_TRUE(write_floats(folder_ / "t.npy", Shape{1, 3, 2, 2}, std::vector<float>(12)));
+  std::vector<float> values(11);
+  auto tensor = like({11});
+  tensor.bytes = std::as_writable_bytes(std::span(values));
   for (const fs::path& path : {fs::path(), folder_ / "p.png", folder_ / "t.npy"})
     EXPECT_EQ(make(path, {1, 3, 2, 2})->fetch(0, tensor), Status(Unexpected(Errc::bad_input)));
 }
@@ -342,8 +413,10 @@ TEST_F(Inputs, FetchDoesNotAllocate) {
   write_jpeg(picture, folder_ / "pictures/b.jpg");
   // Larger than the first arena
   ASSERT_TRUE(write_png(solid({900, 700}, {1, 2, 3}), folder_ / "pictures/c.png"));
-  ASSERT_TRUE(write_npy(folder_ / "t.npy", Shape{1, 3, 64, 64}, std::vector<float>(3 * 64 * 64)));
-  std::vector<float> tensor(3 * 64 * 64);
+  ASSERT_TRUE(write_floats(folder_ / "t.npy", Shape{1, 3, 64, 64}, std::vector<float>(3 * 64 * 64)));
+  std::vector<float> values(3 * 64 * 64);
+  auto tensor = like({1, 3, 64, 64});
+  tensor.bytes = std::as_writable_bytes(std::span(values));
   for (const fs::path& path : {fs::path(), folder_ / "pictures", folder_ / "t.npy"}) {
     const auto source = make(path, {1, 3, 64, 64});
     const auto before = test::allocations();

@@ -36,14 +36,30 @@ struct TinyHead {
   }
 };
 
+std::vector<rtexec::Tensor> tensors(const std::vector<Shape>& shapes) {
+  std::vector<rtexec::Tensor> made;
+  for (const auto& shape : shapes) made.push_back({.name = "y", .shape = shape, .bytes = {}});
+  return made;
+}
+
+Result<std::unique_ptr<OutputDecoder>> decoder_of(const Metadata& metadata, const Shape& input,
+                                                  const std::vector<Shape>& outputs) {
+  return make_decoder(metadata, tensors({input}), tensors(outputs));
+}
+
+/// Views `values`.
+rtexec::Tensor tensor_of(std::vector<float>& values) {
+  return {.name = "y", .shape = {}, .bytes = std::as_writable_bytes(std::span(values))};
+}
+
 std::unique_ptr<OutputDecoder> tiny_decoder() {
-  auto decoder = make_decoder(kTinyDetector, {1, 3, 64, 128}, std::vector<Shape>{{1, 16, 2, 4}});
+  auto decoder = decoder_of(kTinyDetector, {1, 3, 64, 128}, {{1, 16, 2, 4}});
   EXPECT_TRUE(decoder) << decoder.error().what;
   return std::move(*decoder);
 }
 
-void decode(OutputDecoder& decoder, const std::vector<float>& values) {
-  const std::span<const float> output(values);
+void decode(OutputDecoder& decoder, std::vector<float> values) {
+  const auto output = tensor_of(values);
   decoder.decode({&output, 1});
 }
 
@@ -102,7 +118,7 @@ TEST(Detector, SurvivesWhatIsNoNumber) {
 TEST(Detector, IsBoundedAndDoesNotAllocateWhenEveryCellHoldsABox) {
   const std::vector<Shape> shapes{{1, 255, 13, 13}, {1, 255, 26, 26}};
   const Metadata metadata{{"rtexec.task", "detect"}, {"rtexec.anchors", "8,8 9,9 10,10; 4,4 5,5 6,6"}};
-  const auto decoder = make_decoder(metadata, {1, 3, 416, 416}, shapes);
+  const auto decoder = decoder_of(metadata, {1, 3, 416, 416}, shapes);
   ASSERT_TRUE(decoder);
   std::mt19937 random(1);
   std::vector<std::vector<float>> values;
@@ -110,7 +126,8 @@ TEST(Detector, IsBoundedAndDoesNotAllocateWhenEveryCellHoldsABox) {
     values.emplace_back(static_cast<std::size_t>(element_count(shape)));
     std::ranges::generate(values.back(), [&] { return static_cast<float>(random() % 1000) / 500 + 1; });
   }
-  const std::vector<std::span<const float>> outputs(values.begin(), values.end());
+  std::vector<rtexec::Tensor> outputs;
+  for (auto& each : values) outputs.push_back(tensor_of(each));
   const auto before = test::allocations();
   (*decoder)->decode(outputs);
   EXPECT_EQ(test::allocations(), before);
@@ -158,11 +175,12 @@ TEST(Suppression, AgreesWithItsDefinition) {
 }
 
 TEST(Classifier, RanksBySoftmax) {
-  const auto decoder = make_decoder({{"rtexec.task", "classify"}}, {1, 3, 8, 8}, std::vector<Shape>{{1, 7}});
+  const auto decoder = decoder_of({{"rtexec.task", "classify"}}, {1, 3, 8, 8}, {{1, 7}});
   ASSERT_TRUE(decoder);
-  const std::vector<float> logits{1, 5, -3, 1000, 999, 2, 998};
+  std::vector<float> logits{1, 5, -3, 1000, 999, 2, 998};
+  const auto output = tensor_of(logits);
   const auto before = test::allocations();
-  decode(**decoder, logits);
+  (*decoder)->decode({&output, 1});
   EXPECT_EQ(test::allocations(), before);
   const auto classes = (*decoder)->classes();
   ASSERT_EQ(classes.size(), 5u);
@@ -175,7 +193,7 @@ TEST(Classifier, RanksBySoftmax) {
 }
 
 TEST(Classifier, OfFewClassesRanksThoseThereAre) {
-  const auto decoder = make_decoder({{"rtexec.task", "classify"}}, {1, 4}, std::vector<Shape>{{1, 2}});
+  const auto decoder = decoder_of({{"rtexec.task", "classify"}}, {1, 4}, {{1, 2}});
   ASSERT_TRUE(decoder);
   decode(**decoder, {0, 1});
   ASSERT_EQ((*decoder)->classes().size(), 2u);
@@ -183,14 +201,14 @@ TEST(Classifier, OfFewClassesRanksThoseThereAre) {
 }
 
 TEST(Metadata, WithoutATaskNothingIsDecoded) {
-  const auto decoder = make_decoder({}, {1, 3, 8, 8}, std::vector<Shape>{{1, 7}});
+  const auto decoder = decoder_of({}, {1, 3, 8, 8}, {{1, 7}});
   ASSERT_TRUE(decoder);
   EXPECT_EQ(*decoder, nullptr);
 }
 
 TEST(Metadata, ThatDoesNotFitIsRefused) {
   const auto error = [](const Metadata& metadata, const std::vector<Shape>& outputs) {
-    const auto decoder = make_decoder(metadata, {1, 3, 64, 128}, outputs);
+    const auto decoder = decoder_of(metadata, {1, 3, 64, 128}, outputs);
     if (decoder) return std::string("was accepted");
     EXPECT_EQ(decoder.error().code, Errc::bad_input);
     return decoder.error().what;
@@ -209,6 +227,15 @@ TEST(Metadata, ThatDoesNotFitIsRefused) {
   EXPECT_NE(anchors(" ").find("an output has no anchor"), std::string::npos);
   EXPECT_NE(anchors("1,2 3,4 5,6").find("output 0 of shape 1x16x2x4 is no head"), std::string::npos);
   EXPECT_NE(anchors("1,2 1,2 1,2 1,2").find("is no head"), std::string::npos);
+}
+
+TEST(Metadata, OutputsThatAreDecodedAreFloat32) {
+  auto output = tensors({{1, 7}});
+  output.front().type = ElementType::float16;
+  const auto decoder = make_decoder({{"rtexec.task", "classify"}}, tensors({{1, 3, 8, 8}}), output);
+  ASSERT_FALSE(decoder);
+  EXPECT_NE(decoder.error().what.find("needs outputs of float32, and 'y' is of float16"), std::string::npos)
+      << decoder.error().what;
 }
 
 TEST(Metadata, SaysHowPicturesAreNormalised) {

@@ -69,8 +69,8 @@ TEST(WinogradWorkload, ComputesTheConvolution) {
     EXPECT_TRUE(workload.after(0));
     EXPECT_EQ(test::allocations(), before);
     const auto graph = winograd_graph(resolution);
-    const auto& input = workload.network().inputs().front().buffer;
-    const auto& output = workload.network().outputs().front().buffer;
+    const auto input = workload.network().inputs().front().as<float>();
+    const auto output = workload.network().outputs().front().as<float>();
     EXPECT_TRUE(std::ranges::any_of(input, [](float value) { return value > 0; }));
     EXPECT_LT(relative_error({output.begin(), output.end()}, convolved(input, graph.tensors[1].values, resolution)),
               1e-5)
@@ -277,8 +277,8 @@ TEST_F(WinogradByCudnn, ComputesInPlanesFromScratchToScratch) {
   EXPECT_EQ(given.workspace_bytes, 4096U);
   EXPECT_TRUE(workload_->before(0) && workload_->execute() && workload_->after(0));
   // cuDNN computed nothing: what lies at y comes out, and the picture lies at x.
-  const auto input = workload_->network().inputs().front().buffer;
-  const auto output = workload_->network().outputs().front().buffer;
+  const auto input = workload_->network().inputs().front().as<float>();
+  const auto output = workload_->network().outputs().front().as<float>();
   std::vector<float> at_x(input.size()), at_y(output.size());
   ASSERT_TRUE(gpu_->device().copy(reinterpret_cast<std::byte*>(at_x.data()), memory_.scratch, picture));
   ASSERT_TRUE(gpu_->device().copy(reinterpret_cast<std::byte*>(at_y.data()), memory_.scratch + picture.count, picture));

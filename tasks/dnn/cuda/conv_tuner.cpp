@@ -1,6 +1,6 @@
 #include "tasks/dnn/cuda/conv_tuner.hpp"
 
-#include "tasks/dnn/cuda/half.hpp"
+#include "tasks/dnn/graph/half.hpp"
 #include "tasks/dnn/kernels/evaluate.hpp"
 
 #include <algorithm>

@@ -17,6 +17,8 @@ namespace {
 constexpr std::string_view separator = " = ";
 constexpr std::string_view note = "# "; // begins a line that says something and chooses nothing
 
+std::size_t count(const Network::Port& port) { return port.bytes.size() / size_of(port.type); }
+
 Result<hal::CudaDevice*> gpu(Device& device) { return hal::CudaDevice::of(device, "this network"); }
 
 } // namespace
@@ -36,8 +38,8 @@ Result<std::unique_ptr<CudaNetwork>> CudaNetwork::build(const Graph& graph, Prec
 }
 
 CudaNetwork::CudaNetwork(Program program, const Options& options) : program_(std::move(program)), options_(options) {
-  for (const auto& input : program_.inputs) inputs_.push_back({input.name, input.shape, {}});
-  for (const auto& output : program_.outputs) outputs_.push_back({output.name, output.shape, {}});
+  for (const auto& input : program_.inputs) inputs_.push_back({input.name, input.type, input.shape, {}});
+  for (const auto& output : program_.outputs) outputs_.push_back({output.name, output.type, output.shape, {}});
 }
 
 std::vector<MemoryObject> CudaNetwork::objects() const {
@@ -134,14 +136,14 @@ Result<> CudaNetwork::issue_all(const Addresses& addresses) {
   executor_->begin();
   if (auto cleared = clear_counters(addresses); !cleared) return cleared;
   for (std::size_t i = 0; options_.transfers && i < inputs_.size(); ++i)
-    if (auto copied =
-            executor_->copy(addresses(program_.inputs[i].place), buffers_[i].device, inputs_[i].buffer.size());
+    if (auto copied = executor_->take_in(addresses(program_.inputs[i].place), inputs_[i].type, buffers_[i].device,
+                                         count(inputs_[i]));
         !copied)
       return copied;
   if (auto issued = issue_calls(addresses); !issued) return issued;
   for (std::size_t i = 0; options_.transfers && i < outputs_.size(); ++i)
-    if (auto copied = executor_->copy(buffers_[inputs_.size() + i].device, addresses(program_.outputs[i].place),
-                                      outputs_[i].buffer.size());
+    if (auto copied = executor_->give_out(buffers_[inputs_.size() + i].device, outputs_[i].type,
+                                          addresses(program_.outputs[i].place), count(outputs_[i]));
         !copied)
       return copied;
   return record(program_.layers.size() + 1);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 namespace rtexec::tasks::cuda {
 namespace {
@@ -15,6 +16,18 @@ namespace api = hal::cuda;
 // First architecture whose kernels can start before the one before them has ended
 constexpr int first_to_overlap = 90;
 constexpr int first_with_clusters = 90;
+
+/// Of elements that are floats.
+std::optional<Storage> storage_of(ElementType type) {
+  if (type == ElementType::float32) return Storage::f32;
+  if (type == ElementType::float16) return Storage::f16;
+  return {};
+}
+
+/// Of the others.
+Integer integer_of(ElementType type) {
+  return type == ElementType::uint8 ? Integer::u8 : type == ElementType::int32 ? Integer::s32 : Integer::s64;
+}
 
 bool by_library(const ConvMethod& method) {
   return method.kind == ConvMethod::Kind::cudnn || method.kind == ConvMethod::Kind::cublas;
@@ -111,10 +124,22 @@ Result<> Executor::launch(api::Function function, const Launch& launch, void* ar
 
 // ---- copies and events
 
-Result<> Executor::copy(std::byte* to, const std::byte* from, std::size_t floats) {
-  const View all = kernel_view({static_cast<std::int64_t>(floats)}, {1});
+Result<> Executor::take_in(std::byte* to, ElementType type, const std::byte* from, std::size_t count) {
+  if (const auto storage = storage_of(type)) return copy(to, Storage::f32, from, *storage, count);
+  const ConvertArguments arguments{.x = from, .y = to, .count = static_cast<int>(count)};
+  return issue(kernel_call<ConvertArguments>(take_in_launch(arguments, integer_of(type)), arguments, {}), {});
+}
+
+Result<> Executor::give_out(std::byte* to, ElementType type, const std::byte* from, std::size_t count) {
+  if (const auto storage = storage_of(type)) return copy(to, *storage, from, Storage::f32, count);
+  const ConvertArguments arguments{.x = from, .y = to, .count = static_cast<int>(count)};
+  return issue(kernel_call<ConvertArguments>(give_out_launch(arguments, integer_of(type)), arguments, {}), {});
+}
+
+Result<> Executor::copy(std::byte* to, Storage as, const std::byte* from, Storage stored, std::size_t count) {
+  const View all = kernel_view({static_cast<std::int64_t>(count)}, {1});
   const CopyArguments arguments{.x = from, .y = to, .x_view = all, .y_view = all, .activation = {}};
-  return issue(kernel_call<CopyArguments>(launch_of(arguments, Storage::f32, Storage::f32), arguments, {}), {});
+  return issue(kernel_call<CopyArguments>(launch_of(arguments, stored, as), arguments, {}), {});
 }
 
 Result<> Executor::record(api::Event event) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
+#include <rtexec/tensor.hpp>
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/dnn/cuda/conv_method.hpp"
 #include "tasks/dnn/cuda/kernel_images.hpp"
@@ -54,9 +55,10 @@ class Executor {
   /// What `method` needs must be open.
   [[nodiscard]] Result<> issue(const ConvCall& call, const ConvMethod& method, const Place& workspace,
                                const Place& counters, const Addresses& addresses);
-  /// Between host memory that the device sees and its own, by a kernel: a copy engine that swapping keeps busy lets a
-  /// copy of a graph wait for as long as it likes (6 s were seen on an H200).
-  [[nodiscard]] Result<> copy(std::byte* to, const std::byte* from, std::size_t floats);
+  /// From elements in host memory that the device sees to floats in its own, and back, by a kernel: a copy engine that
+  /// swapping keeps busy lets a copy of a graph wait for as long as it likes (6 s were seen on an H200).
+  [[nodiscard]] Result<> take_in(std::byte* to, ElementType type, const std::byte* from, std::size_t count);
+  [[nodiscard]] Result<> give_out(std::byte* to, ElementType type, const std::byte* from, std::size_t count);
   /// An event whose time is taken whenever the captured graph runs.
   [[nodiscard]] Result<> record(hal::cuda::Event event);
 
@@ -72,6 +74,7 @@ class Executor {
         overlap_(overlap_launches),
         libraries_(libraries) {}
 
+  [[nodiscard]] Result<> copy(std::byte* to, Storage as, const std::byte* from, Storage stored, std::size_t count);
   [[nodiscard]] Result<> launch(hal::cuda::Function function, const Launch& launch, void* arguments);
   [[nodiscard]] Result<> device_computes(const ConvChoice& choice) const;
   [[nodiscard]] Result<> convolve_by_library(const ConvCall& call, const ConvArguments& arguments,

@@ -36,11 +36,11 @@ Result<> GpuNetwork::prepare(Precision precision, const cuda::Executor::Options&
 Result<> GpuNetwork::allocate_ports() {
   for (auto* ports : {&inputs_, &outputs_})
     for (auto& port : *ports) {
-      const auto count = static_cast<std::size_t>(element_count(port.shape));
-      auto buffer = device_->allocate(BufferKind::host, Bytes{count * sizeof(float)});
+      const auto size = static_cast<std::size_t>(element_count(port.shape)) * size_of(port.type);
+      auto buffer = device_->allocate(BufferKind::host, Bytes{size});
       if (!buffer) return Unexpected(buffer.error());
       buffers_.push_back(*buffer);
-      port.buffer = {reinterpret_cast<float*>(buffer->host), count};
+      port.bytes = {buffer->host, size};
     }
   return {};
 }
@@ -71,7 +71,7 @@ void GpuNetwork::unbind() noexcept {
   events_.clear();
   buffers_.clear();
   for (auto* ports : {&inputs_, &outputs_})
-    for (auto& port : *ports) port.buffer = {};
+    for (auto& port : *ports) port.bytes = {};
   device_ = nullptr;
 }
 

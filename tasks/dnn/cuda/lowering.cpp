@@ -1,6 +1,6 @@
 #include "tasks/dnn/cuda/lowering.hpp"
 
-#include "tasks/dnn/cuda/half.hpp"
+#include "tasks/dnn/graph/half.hpp"
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 #include "tasks/dnn/cuda/tensors.hpp"
 #include "tasks/dnn/kernels/evaluate.hpp"
@@ -228,7 +228,7 @@ class Lowering {
   void take_in(TensorId id) {
     const auto& tensor = graph_.tensors[id];
     const auto staged = tensors_.allocate(tensor.shape, dense_strides(tensor.shape), Storage::f32);
-    program_.inputs.push_back({tensor.name, tensor.shape, staged.place});
+    program_.inputs.push_back({tensor.name, tensor.type, tensor.shape, staged.place});
     if (tensor.shape.size() == 4) {
       take_in_image(id, staged);
     } else if (storage() == Storage::f32) {
@@ -262,7 +262,7 @@ class Lowering {
       copy(value, staged);
       value = staged;
     }
-    program_.outputs.push_back({tensor.name, tensor.shape, value.place});
+    program_.outputs.push_back({tensor.name, tensor.type, tensor.shape, value.place});
   }
 
   // ---- nodes

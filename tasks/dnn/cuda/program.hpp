@@ -75,9 +75,10 @@ struct Call {
   static constexpr std::uint32_t no_layer = static_cast<std::uint32_t>(-1); // network inputs and outputs
 };
 
-/// Between a host buffer and scratch: dense, row-major, float.
+/// Between a host buffer, of elements of `type`, and scratch, of floats: both dense and row-major.
 struct Transfer {
   std::string name;
+  ElementType type = ElementType::float32;
   Shape shape;
   Place place;
 };

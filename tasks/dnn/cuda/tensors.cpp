@@ -1,6 +1,6 @@
 #include "tasks/dnn/cuda/tensors.hpp"
 
-#include "tasks/dnn/cuda/half.hpp"
+#include "tasks/dnn/graph/half.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -3,10 +3,12 @@
 #include "config/files.hpp"
 #include "config/text.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -109,28 +111,30 @@ std::optional<std::size_t> element_count(std::span<const std::int64_t> shape) {
   return count;
 }
 
-template <class T> std::vector<float> convert(std::span<const std::byte> bytes) {
-  std::vector<float> values(bytes.size() / sizeof(T));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    T value;
-    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-    values[i] = static_cast<float>(value);
-  }
-  return values;
+struct Stored {
+  std::string_view name; // in a file
+  ElementType type;
+  std::size_t size;
+};
+constexpr std::string_view kDouble = "<f8";
+constexpr Stored kTypes[] = {{"<f4", ElementType::float32, 4}, {"<f2", ElementType::float16, 2},
+                             {"|u1", ElementType::uint8, 1},   {"<i4", ElementType::int32, 4},
+                             {"<i8", ElementType::int64, 8},   {kDouble, ElementType::float32, 8}};
+
+const Stored* find_type(std::string_view name) {
+  const auto* const found = std::ranges::find(kTypes, name, &Stored::name);
+  return found == std::end(kTypes) ? nullptr : found;
 }
 
-struct ElementType {
-  std::string_view name;
-  std::size_t size;
-  std::vector<float> (*convert)(std::span<const std::byte>);
-};
-constexpr ElementType kTypes[] = {
-    {"<f4", 4, convert<float>}, {"<f8", 8, convert<double>}, {"|u1", 1, convert<std::uint8_t>}};
-
-const ElementType* find_type(std::string_view name) {
-  for (const auto& type : kTypes)
-    if (type.name == name) return &type;
-  return nullptr;
+std::vector<std::byte> narrowed(std::span<const std::byte> doubles) {
+  std::vector<std::byte> floats(doubles.size() / sizeof(double) * sizeof(float));
+  for (std::size_t i = 0; i * sizeof(double) < doubles.size(); ++i) {
+    double value = 0;
+    std::memcpy(&value, doubles.data() + i * sizeof value, sizeof value);
+    const auto narrow = static_cast<float>(value);
+    std::memcpy(floats.data() + i * sizeof narrow, &narrow, sizeof narrow);
+  }
+  return floats;
 }
 
 } // namespace
@@ -154,15 +158,18 @@ Result<NpyTensor> parse_npy(std::span<const std::byte> bytes, const std::filesys
     return refuse("has a header that names no plain tensor of at most " + std::to_string(kLargestRank) + " dimensions");
   if (header->type.find('O') != std::string_view::npos)
     return refuse("holds pickled Python objects, which are not read; save a float32 array");
-  const ElementType* type = find_type(header->type);
-  if (!type) return refuse("has elements of type " + config::quoted(header->type) + "; <f4, <f8 and |u1 are read");
+  const Stored* type = find_type(header->type);
+  if (!type)
+    return refuse("has elements of type " + config::quoted(header->type) +
+                  "; <f4, <f8, <f2, |u1, <i4 and <i8 are read");
   if (header->fortran_order) return refuse("is in Fortran order; save numpy.ascontiguousarray(x)");
 
   const auto data = bytes.subspan(start + length);
   const auto count = element_count(header->shape);
   if (!count || *count > std::numeric_limits<std::size_t>::max() / type->size || *count * type->size != data.size())
     return refuse("has " + std::to_string(data.size()) + " bytes of data, which is not what its shape says");
-  return NpyTensor{header->shape, type->convert(data)};
+  if (type->name == kDouble) return NpyTensor{header->shape, type->type, narrowed(data)};
+  return NpyTensor{header->shape, type->type, {data.begin(), data.end()}};
 }
 
 Result<NpyTensor> read_npy(const std::filesystem::path& path) {
@@ -171,12 +178,14 @@ Result<NpyTensor> read_npy(const std::filesystem::path& path) {
   return parse_npy(std::as_bytes(std::span(*content)), path);
 }
 
-Result<> write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,
-                   std::span<const float> values) {
-  assert(element_count(shape) == values.size());
+Result<> write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape, ElementType type,
+                   std::span<const std::byte> bytes) {
+  assert(element_count(shape) == bytes.size() / size_of(type));
   std::string sizes;
   for (const std::int64_t size : shape) sizes += std::to_string(size) + ",";
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + sizes + "), }";
+  const auto* const stored = std::ranges::find(kTypes, type, &Stored::type);
+  std::string header =
+      "{'descr': '" + std::string(stored->name) + "', 'fortran_order': False, 'shape': (" + sizes + "), }";
   // The format wants the data aligned and the header ended by a newline
   constexpr std::size_t kPreamble = 10, kAlignment = 64;
   header.append(kAlignment - 1 - (kPreamble + header.size()) % kAlignment, ' ');
@@ -186,7 +195,7 @@ Result<> write_npy(const std::filesystem::path& path, std::span<const std::int64
 
   auto file = AtomicFile::create(path);
   if (!file) return Unexpected(file.error());
-  for (const auto part : {std::as_bytes(std::span(preamble)), std::as_bytes(std::span(header)), std::as_bytes(values)})
+  for (const auto part : {std::as_bytes(std::span(preamble)), std::as_bytes(std::span(header)), bytes})
     if (auto written = file->write(part); !written) return written;
   return file->commit();
 }

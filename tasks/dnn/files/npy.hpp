@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
+#include <rtexec/tensor.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,17 +14,18 @@ namespace rtexec::tasks {
 
 struct NpyTensor {
   std::vector<std::int64_t> shape;
-  std::vector<float> values;
+  ElementType type = ElementType::float32;
+  std::vector<std::byte> bytes;
 };
 
-/// Reads float32, float64 and uint8 as float; other types, Fortran order, big endian and pickled objects are refused.
-/// Errors (bad_input) name the file and what is wrong.
+/// Reads the types of ElementType, and float64 as float32; other types, Fortran order, big endian and pickled objects
+/// are refused. Errors (bad_input) name the file and what is wrong.
 [[nodiscard]] Result<NpyTensor> read_npy(const std::filesystem::path& path);
 /// The same from memory; `path` names it in messages.
 [[nodiscard]] Result<NpyTensor> parse_npy(std::span<const std::byte> bytes, const std::filesystem::path& path);
 
-/// Writes float32. `values` are as many as `shape` says; the file appears whole or not at all.
+/// `bytes` are as many as `shape` and `type` say; the file appears whole or not at all.
 [[nodiscard]] Result<> write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,
-                                 std::span<const float> values);
+                                 ElementType type, std::span<const std::byte> bytes);
 
 } // namespace rtexec::tasks

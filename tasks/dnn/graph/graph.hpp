@@ -1,6 +1,9 @@
-// The engine's picture of a network: static shapes, float32, NCHW, few operations. Read from ONNX by onnx_reader.hpp,
-// simplified by passes.hpp, executed by network.hpp. Plain values; owns its constants.
+// The engine's picture of a network: static shapes, float32 (but for what goes in and comes out), NCHW, few operations.
+// Read from ONNX by onnx_reader.hpp, simplified by passes.hpp, executed by network.hpp. Plain values; owns its
+// constants.
 #pragma once
+
+#include <rtexec/tensor.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +24,9 @@ struct Tensor {
   std::string name;
   Shape shape;
   std::vector<float> values; // of a constant, in row-major order; empty for what is computed
+  /// As callers see an input or an output. Its floats are whole numbers where that is a type of integers, save those of
+  /// an output, which are then rounded towards zero.
+  ElementType type = ElementType::float32;
 
   [[nodiscard]] bool constant() const { return !values.empty(); }
 };

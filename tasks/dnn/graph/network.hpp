@@ -3,8 +3,9 @@
 //
 // It owns no memory of the device: constants() is copied and scratch is mapped by whoever owns the device, and bind()
 // gives both addresses. Inputs and outputs pass through host buffers of the network: run() begins by copying the inputs
-// into scratch and ends by copying the outputs out. Usual order: read_onnx, optimise, make_network, use, bind, run.
-// Implementations: HostNetwork (host_network.hpp), CudaNetwork (cuda/cuda_network.hpp).
+// into scratch, as floats, and ends by copying the outputs out, as what the graph says that they are. Usual order:
+// read_onnx, optimise, make_network, use, bind, run. Implementations: HostNetwork (host_network.hpp), CudaNetwork
+// (cuda/cuda_network.hpp).
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -12,6 +13,7 @@
 #include <rtexec/plan.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
+#include <rtexec/tensor.hpp>
 #include <rtexec/units.hpp>
 #include "tasks/dnn/graph/graph.hpp"
 #include <rtexec/workload.hpp>
@@ -25,12 +27,8 @@ namespace rtexec::tasks {
 
 class Network {
  public:
-  /// An input or an output, with its host buffer, dense and row-major. On a GPU there is no buffer before bind().
-  struct Port {
-    std::string name;
-    Shape shape;
-    std::span<float> buffer;
-  };
+  /// An input or an output, with its host buffer. On a GPU there is no buffer before bind().
+  using Port = rtexec::Tensor;
 
   static constexpr Bytes max_scratch{std::uint64_t{64} << 30};
 

@@ -1,6 +1,7 @@
 #include "tasks/dnn/host/host_network.hpp"
 
 #include "hal/thread.hpp"
+#include "tasks/dnn/kernels/elements.hpp"
 #include "tasks/dnn/kernels/evaluate.hpp"
 #include "tasks/dnn/kernels/gemm.hpp"
 #include "tasks/dnn/host/layout.hpp"
@@ -97,8 +98,10 @@ class HostNetwork::Builder {
   void add_ports(const std::vector<TensorId>& ids, std::vector<Port>& ports, std::vector<Transfer>& transfers) {
     for (const auto id : ids) {
       const auto& tensor = graph_.tensors[id];
-      auto& buffer = network_->buffers_.emplace_back(bytes_of(tensor) / sizeof(float));
-      ports.push_back({tensor.name, tensor.shape, buffer});
+      const std::size_t size = static_cast<std::size_t>(element_count(tensor.shape)) * size_of(tensor.type);
+      auto& buffer = network_->buffers_.emplace_back(allocate_aligned(size));
+      std::memset(buffer.get(), 0, size);
+      ports.push_back({tensor.name, tensor.type, tensor.shape, {buffer.get(), size}});
       transfers.push_back({place_of(id), nullptr});
     }
   }
@@ -157,17 +160,24 @@ void HostNetwork::bind(const std::byte* constants, std::byte* scratch) {
   for (auto& transfer : output_transfers_) transfer.pointer = read(transfer.place);
 }
 
+void HostNetwork::take_in(const Port& port, const Place& place) const noexcept {
+  kernels::to_floats(reinterpret_cast<float*>(scratch_ + place.offset), port.type, port.bytes.data(),
+                     port.bytes.size() / size_of(port.type));
+}
+
+void HostNetwork::give_out(const Port& port, const float* from) noexcept {
+  kernels::from_floats(port.bytes.data(), port.type, from, port.bytes.size() / size_of(port.type));
+}
+
 Status HostNetwork::run() noexcept {
-  for (std::size_t i = 0; i < inputs_.size(); ++i)
-    std::memcpy(scratch_ + input_transfers_[i].place.offset, inputs_[i].buffer.data(), inputs_[i].buffer.size_bytes());
+  for (std::size_t i = 0; i < inputs_.size(); ++i) take_in(inputs_[i], input_transfers_[i].place);
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const auto& layer = steps_[i];
     if (observer_.begin) observer_.begin(observer_.self, static_cast<std::uint32_t>(i), hal::now());
     layer.step->run({layer.input_pointers, layer.output_pointer, layer.workspace_pointer});
     if (observer_.end) observer_.end(observer_.self, static_cast<std::uint32_t>(i), hal::now());
   }
-  for (std::size_t i = 0; i < outputs_.size(); ++i)
-    std::memcpy(outputs_[i].buffer.data(), output_transfers_[i].pointer, outputs_[i].buffer.size_bytes());
+  for (std::size_t i = 0; i < outputs_.size(); ++i) give_out(outputs_[i], output_transfers_[i].pointer);
   return {};
 }
 

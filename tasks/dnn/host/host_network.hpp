@@ -64,10 +64,13 @@ class HostNetwork final : public Network {
   };
   class Builder;
 
+  void take_in(const Port& port, const Place& place) const noexcept;
+  static void give_out(const Port& port, const float* from) noexcept;
+
   std::vector<Layer> steps_;
   std::vector<std::string> layers_;
   std::vector<Port> inputs_, outputs_;
-  std::vector<std::vector<float>> buffers_;                  // of the ports
+  std::vector<AlignedBytes> buffers_;                        // of the ports
   std::vector<Transfer> input_transfers_, output_transfers_; // parallel to the ports
   AlignedBytes constants_;
   std::size_t constants_size_ = 0;

@@ -2,12 +2,17 @@
 
 #include "config/files.hpp"
 #include "tasks/dnn/graph/graph.hpp"
+#include "tasks/dnn/graph/half.hpp"
+#include "tasks/dnn/input/frame.hpp"
 #include "tasks/dnn/input/picture.hpp"
 #include "tasks/dnn/input/random.hpp"
 #include "tasks/dnn/files/npy.hpp"
+#include "tasks/fingerprint.hpp"
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -22,38 +27,46 @@ std::span<const std::byte> bytes_of(const std::string& content) { return std::as
 
 class Noise final : public InputSource {
  public:
-  explicit Noise(std::size_t count) : count_(count) {}
+  explicit Noise(std::size_t size) : size_(size) {}
 
-  Status fetch(std::uint64_t job, std::span<float> tensor) noexcept override {
-    if (tensor.size() != count_) return Unexpected(Errc::bad_input);
+  Status fetch(std::uint64_t job, const rtexec::Tensor& tensor) noexcept override {
+    if (tensor.bytes.size() != size_) return Unexpected(Errc::bad_input);
     Random random(job);
-    std::ranges::generate(tensor, [&] { return random.fraction(); });
+    switch (tensor.type) {
+    case ElementType::float32: std::ranges::generate(tensor.as<float>(), [&] { return random.fraction(); }); break;
+    case ElementType::float16:
+      std::ranges::generate(tensor.as<Float16>(), [&] { return Float16{to_half(random.fraction())}; });
+      break;
+    case ElementType::uint8:
+      std::ranges::generate(tensor.as<std::uint8_t>(), [&] { return static_cast<std::uint8_t>(random.next() >> 56); });
+      break;
+    case ElementType::int32:
+    case ElementType::int64: std::ranges::fill(tensor.bytes, std::byte{0}); break;
+    }
     return {};
   }
 
  private:
-  std::size_t count_;
+  std::size_t size_;
 };
 
 class FixedTensor final : public InputSource {
  public:
-  explicit FixedTensor(std::vector<float> values) : values_(std::move(values)) {}
+  explicit FixedTensor(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
 
-  Status fetch(std::uint64_t, std::span<float> tensor) noexcept override {
-    if (tensor.size() != values_.size()) return Unexpected(Errc::bad_input);
-    std::ranges::copy(values_, tensor.begin());
+  Status fetch(std::uint64_t, const rtexec::Tensor& tensor) noexcept override {
+    if (tensor.bytes.size() != bytes_.size()) return Unexpected(Errc::bad_input);
+    std::memcpy(tensor.bytes.data(), bytes_.data(), bytes_.size());
     return {};
   }
 
  private:
-  std::vector<float> values_;
+  std::vector<std::byte> bytes_;
 };
 
 class Pictures final : public InputSource {
  public:
-  Pictures(Extent network, const Normalization& normalization)
-      : count_(std::size_t{3} * static_cast<std::size_t>(network.width) * static_cast<std::size_t>(network.height)),
-        sampler_(network, normalization) {}
+  explicit Pictures(FrameSampler sampler) : sampler_(std::move(sampler)) {}
 
   Result<> add(const fs::path& path) {
     auto compressed = config::read_file(path, kLargestPictureFile);
@@ -64,20 +77,78 @@ class Pictures final : public InputSource {
     return {};
   }
 
-  Status fetch(std::uint64_t job, std::span<float> tensor) noexcept override {
-    if (tensor.size() != count_) return Unexpected(Errc::bad_input);
+  Status fetch(std::uint64_t job, const rtexec::Tensor& tensor) noexcept override {
     const auto picture = decoder_.decode(bytes_of(compressed_[job % compressed_.size()]));
     if (!picture) return Unexpected(picture.error());
-    sampler_.sample(*picture, tensor);
-    return {};
+    return sampler_.sample(frame_of(*picture), tensor.bytes);
   }
 
  private:
-  std::size_t count_;
   std::vector<std::string> compressed_;
   PictureDecoder decoder_;
-  PictureSampler sampler_;
+  FrameSampler sampler_;
 };
+
+// ---- a tensor's values, as another type
+
+template <class T> T element(const std::byte* bytes, std::size_t i) {
+  T value;
+  std::memcpy(&value, bytes + i * sizeof value, sizeof value);
+  return value;
+}
+template <class T> void put(std::vector<std::byte>& bytes, std::size_t i, T value) {
+  std::memcpy(bytes.data() + i * sizeof value, &value, sizeof value);
+}
+
+float float_at(const NpyTensor& tensor, std::size_t i) {
+  const std::byte* const bytes = tensor.bytes.data();
+  switch (tensor.type) {
+  case ElementType::uint8: return element<std::uint8_t>(bytes, i);
+  case ElementType::int32: return static_cast<float>(element<std::int32_t>(bytes, i));
+  case ElementType::int64: return static_cast<float>(element<std::int64_t>(bytes, i));
+  case ElementType::float16: return from_half(element<std::uint16_t>(bytes, i));
+  case ElementType::float32: return element<float>(bytes, i);
+  }
+  return 0;
+}
+
+/// Empty: it holds no integers.
+std::optional<std::int64_t> integer_at(const NpyTensor& tensor, std::size_t i) {
+  const std::byte* const bytes = tensor.bytes.data();
+  switch (tensor.type) {
+  case ElementType::uint8: return element<std::uint8_t>(bytes, i);
+  case ElementType::int32: return element<std::int32_t>(bytes, i);
+  case ElementType::int64: return element<std::int64_t>(bytes, i);
+  default: return {};
+  }
+}
+
+/// False where it is no integer that fits.
+template <class T> bool put_integer(std::vector<std::byte>& bytes, std::size_t i, const NpyTensor& from) {
+  const auto value = integer_at(from, i);
+  if (!value || !std::in_range<T>(*value)) return false;
+  put(bytes, i, static_cast<T>(*value));
+  return true;
+}
+
+/// Empty where a value does not fit.
+std::optional<std::vector<std::byte>> as_type(ElementType type, NpyTensor from) {
+  if (from.type == type) return std::move(from.bytes);
+  const std::size_t count = from.bytes.size() / size_of(from.type);
+  std::vector<std::byte> bytes(count * size_of(type));
+  bool fits = true;
+  for (std::size_t i = 0; i < count && fits; ++i) switch (type) {
+    case ElementType::uint8: fits = put_integer<std::uint8_t>(bytes, i, from); break;
+    case ElementType::int32: fits = put_integer<std::int32_t>(bytes, i, from); break;
+    case ElementType::int64: fits = put_integer<std::int64_t>(bytes, i, from); break;
+    case ElementType::float16: put(bytes, i, to_half(float_at(from, i))); break;
+    case ElementType::float32: put(bytes, i, float_at(from, i)); break;
+    }
+  if (!fits) return {};
+  return bytes;
+}
+
+// ---- making
 
 std::string lower_extension(const fs::path& path) {
   std::string extension = path.extension().string();
@@ -103,26 +174,28 @@ Result<std::vector<fs::path>> pictures_in(const fs::path& folder) {
   return files;
 }
 
-Result<std::unique_ptr<InputSource>> make_tensor(const fs::path& path, std::span<const std::int64_t> shape) {
+Result<std::unique_ptr<InputSource>> make_tensor(const fs::path& path, const rtexec::Tensor& input) {
   auto tensor = read_npy(path);
   if (!tensor) return Unexpected(tensor.error());
-  if (!std::ranges::equal(tensor->shape, shape))
+  if (tensor->shape != input.shape)
     return fail(Errc::bad_input, path.string() + ": has shape " + to_string(tensor->shape) +
-                                     ", but the network's input is " + to_string(Shape(shape.begin(), shape.end())));
-  return std::make_unique<FixedTensor>(std::move(tensor->values));
+                                     ", but the network's input is " + to_string(input.shape));
+  const std::string held(name(tensor->type)), wanted(name(input.type));
+  auto bytes = as_type(input.type, std::move(*tensor));
+  if (!bytes)
+    return fail(Errc::bad_input, path.string() + ": holds " + held + " that are no " + wanted +
+                                     ", which the network's input is of; save it with .astype(\"" + wanted + "\")");
+  return std::make_unique<FixedTensor>(std::move(*bytes));
 }
 
-Result<std::unique_ptr<InputSource>> make_pictures(const fs::path& path, std::span<const std::int64_t> shape,
-                                                   const Normalization& normalization) {
-  constexpr std::int64_t kLargestSide = 16384;
-  if (shape.size() != 4 || shape[0] != 1 || shape[1] != 3 || shape[2] > kLargestSide || shape[3] > kLargestSide)
+Result<std::unique_ptr<InputSource>> make_pictures(const fs::path& path, const rtexec::Tensor& input) {
+  auto sampler = FrameSampler::make(input);
+  if (!sampler)
     return fail(Errc::bad_input,
-                path.string() + ": pictures need an input of shape [1, 3, height, width], but the network's is " +
-                    to_string(Shape(shape.begin(), shape.end())) + "; give a .npy tensor, or none for seeded noise");
+                path.string() + ": " + sampler.error().what + "; give a .npy tensor, or none for seeded noise");
   auto files = fs::is_directory(path) ? pictures_in(path) : std::vector{path};
   if (!files) return Unexpected(files.error());
-  auto pictures =
-      std::make_unique<Pictures>(Extent{static_cast<int>(shape[3]), static_cast<int>(shape[2])}, normalization);
+  auto pictures = std::make_unique<Pictures>(std::move(*sampler));
   for (const auto& file : *files)
     if (auto added = pictures->add(file); !added) return Unexpected(added.error());
   return pictures;
@@ -130,18 +203,28 @@ Result<std::unique_ptr<InputSource>> make_pictures(const fs::path& path, std::sp
 
 } // namespace
 
-Result<std::unique_ptr<InputSource>> make_input(const fs::path& input, std::span<const std::int64_t> shape,
-                                                const Normalization& normalization) {
-  std::size_t count = 1;
-  for (const std::int64_t size : shape)
-    if (size <= 0 || __builtin_mul_overflow(count, static_cast<std::size_t>(size), &count))
-      return fail(Errc::bad_input,
-                  "an input of shape " + to_string(Shape(shape.begin(), shape.end())) + " cannot be filled");
-  if (input.empty()) return std::make_unique<Noise>(count);
+Result<std::unique_ptr<InputSource>> make_input(const fs::path& input, const rtexec::Tensor& tensor) {
+  std::size_t size = size_of(tensor.type);
+  for (const std::int64_t dimension : tensor.shape)
+    if (dimension <= 0 || __builtin_mul_overflow(size, static_cast<std::size_t>(dimension), &size))
+      return fail(Errc::bad_input, "an input of shape " + to_string(tensor.shape) + " cannot be filled");
+  if (input.empty()) return std::make_unique<Noise>(size);
   std::error_code error;
   if (!fs::exists(input, error)) return fail(Errc::bad_input, input.string() + ": does not exist");
-  if (lower_extension(input) == ".npy") return make_tensor(input, shape);
-  return make_pictures(input, shape, normalization);
+  if (lower_extension(input) == ".npy") return make_tensor(input, tensor);
+  return make_pictures(input, tensor);
+}
+
+std::string fingerprint_with_files(const std::string& workload, const fs::path& input) {
+  auto [prefix, fingerprint] = Fingerprint::resumed(workload);
+  std::error_code ignored; // what cannot be read has been refused already
+  std::vector<fs::path> files;
+  if (!fs::is_directory(input, ignored)) files.push_back(input);
+  else
+    for (const auto& entry : fs::directory_iterator(input, ignored)) files.push_back(entry.path());
+  std::ranges::sort(files);
+  for (const auto& file : files) fingerprint.add(file.filename().string()).add(fs::file_size(file, ignored));
+  return prefix + fingerprint.text();
 }
 
 } // namespace rtexec::tasks

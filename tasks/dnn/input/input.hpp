@@ -1,26 +1,21 @@
-// Where a network's input comes from: a folder of JPEG/PNG pictures (sorted by name, job k uses picture k mod n), one
-// picture, a NumPy .npy tensor, or seeded noise when the path is empty.
+// What fills an input of a workload: a folder of JPEG/PNG pictures (sorted by name, job k uses picture k mod n), one
+// picture, a NumPy .npy tensor, or seeded noise when the path is empty. Whoever runs the workload owns it.
 //
-// All files are read and checked by a full decode at set-up. fetch() decodes the compressed picture again, letterboxes
-// it (bilinear, aspect ratio kept, centred, grey bars) and normalises it to RGB planes: (value in [0, 1] - mean) /
-// deviation. A tensor's values are taken as they are.
+// All files are read and checked by a full decode at set-up. fetch() decodes the compressed picture again, and puts it
+// into the tensor as frame.hpp says. A tensor's values are taken as they are, and converted where the input is of
+// another type: to floats always, to integers from integers that fit. Noise is uniform from 0 to 1 in floats, from 0 to
+// 255 in uint8, and 0 in int32 and int64, which is an index into every table.
 #pragma once
 
 #include <rtexec/result.hpp>
+#include <rtexec/tensor.hpp>
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <span>
+#include <string>
 
 namespace rtexec::tasks {
-
-/// Per channel (red, green, blue), on values in [0, 1]; the default leaves them as they are.
-struct Normalization {
-  std::array<float, 3> mean{0, 0, 0};
-  std::array<float, 3> deviation{1, 1, 1};
-};
 
 class InputSource {
  public:
@@ -29,16 +24,17 @@ class InputSource {
   InputSource(const InputSource&) = delete;
   InputSource& operator=(const InputSource&) = delete;
 
-  /// Fills `tensor` (the whole input, C order) for job `job`: the same job always gets the same values. One caller at a
-  /// time, any thread. No allocation, no file access, no lock. Errors: bad_input when `tensor` has not the size of the
-  /// shape given at set-up.
-  [[nodiscard]] virtual Status fetch(std::uint64_t job, std::span<float> tensor) noexcept = 0;
+  /// Fills `tensor` for job `job`: the same job always gets the same values. One caller at a time, any thread. No
+  /// allocation, no file access, no lock. Errors: bad_input when `tensor` has not the size of the one given at set-up.
+  [[nodiscard]] virtual Status fetch(std::uint64_t job, const rtexec::Tensor& tensor) noexcept = 0;
 };
 
-/// `shape` is that of the network's input; pictures need [1, 3, height, width]. `normalization` applies to pictures
-/// only. Errors name the file and the reason.
+/// For an input that is like `tensor`, whose bytes are not looked at. Pictures need a shape of [1, 3, height, width] or
+/// [1, height, width, 3], and no integers but uint8. Errors name the file and the reason.
 [[nodiscard]] Result<std::unique_ptr<InputSource>> make_input(const std::filesystem::path& input,
-                                                              std::span<const std::int64_t> shape,
-                                                              const Normalization& normalization = {});
+                                                              const rtexec::Tensor& tensor);
+
+/// `workload`, and names and sizes of the files of `input`, which decide what decoding costs.
+[[nodiscard]] std::string fingerprint_with_files(const std::string& workload, const std::filesystem::path& input);
 
 } // namespace rtexec::tasks

@@ -117,57 +117,6 @@ Result<PictureView> PictureDecoder::prepare(std::span<const std::byte> compresse
   }
 }
 
-PictureSampler::PictureSampler(Extent network, const Normalization& normalization)
-    : network_(network), columns_(static_cast<std::size_t>(network.width)) {
-  for (std::size_t channel = 0; channel < 3; ++channel) {
-    scale_[channel] = 1 / (255 * normalization.deviation[channel]);
-    offset_[channel] = -normalization.mean[channel] / normalization.deviation[channel];
-  }
-}
-
-PictureSampler::Tap PictureSampler::tap(int position, int inner_size, int picture_size) noexcept {
-  const float ratio = static_cast<float>(picture_size) / static_cast<float>(inner_size);
-  const float source =
-      std::clamp((static_cast<float>(position) + 0.5f) * ratio - 0.5f, 0.0f, static_cast<float>(picture_size - 1));
-  const int first = static_cast<int>(source);
-  return {first, std::min(first + 1, picture_size - 1), source - static_cast<float>(first)};
-}
-
-void PictureSampler::sample(const PictureView& picture, std::span<float> tensor) noexcept {
-  constexpr float kGrey = 127.5f;
-  const Letterbox box = Letterbox::fit(picture.size, network_);
-  for (int x = 0; x < box.inner.width; ++x)
-    columns_[static_cast<std::size_t>(x)] = tap(x, box.inner.width, picture.size.width);
-
-  const auto width = static_cast<std::size_t>(network_.width),
-             plane = width * static_cast<std::size_t>(network_.height);
-  for (std::size_t channel = 0; channel < 3; ++channel) {
-    const float scale = scale_[channel], offset = offset_[channel];
-    const auto out = tensor.subspan(channel * plane, plane);
-    std::ranges::fill(out, kGrey * scale + offset);
-    for (int y = 0; y < box.inner.height; ++y) {
-      const Tap row = tap(y, box.inner.height, picture.size.height);
-      const auto line = [&](int number) {
-        return picture.rgb.data() +
-               std::size_t{3} * static_cast<std::size_t>(number) * static_cast<std::size_t>(picture.size.width) +
-               channel;
-      };
-      const std::uint8_t *const upper = line(row.first), *const lower = line(row.second);
-      float* const to = out.data() + static_cast<std::size_t>(box.top + y) * width + static_cast<std::size_t>(box.left);
-      for (int x = 0; x < box.inner.width; ++x) {
-        const Tap& column = columns_[static_cast<std::size_t>(x)];
-        const auto across = [&](const std::uint8_t* pixels) {
-          const auto a = static_cast<float>(pixels[3 * column.first]),
-                     b = static_cast<float>(pixels[3 * column.second]);
-          return a + (b - a) * column.weight;
-        };
-        const float above = across(upper), below = across(lower);
-        to[x] = (above + (below - above) * row.weight) * scale + offset;
-      }
-    }
-  }
-}
-
 Result<Picture> read_picture(const std::filesystem::path& path) {
   const auto compressed = config::read_file(path, kLargestPictureFile);
   if (!compressed) return Unexpected(compressed.error());

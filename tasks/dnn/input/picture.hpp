@@ -1,9 +1,9 @@
-// Pictures: decoded from JPEG and PNG, with all memory taken at set-up, and sampled into a network's input.
+// Pictures: decoded from JPEG and PNG, with all memory taken at set-up. frame.hpp puts them into a network's input.
 #pragma once
 
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
-#include "tasks/dnn/input/input.hpp"
+#include "tasks/dnn/input/frame.hpp"
 #include "tasks/dnn/input/letterbox.hpp"
 
 #include <cstddef>
@@ -25,6 +25,10 @@ struct PictureView {
   Extent size;
   std::span<const std::uint8_t> rgb;
 };
+
+[[nodiscard]] constexpr Frame frame_of(const PictureView& picture) noexcept {
+  return {PixelFormat::rgb24, picture.size, std::size_t{3} * static_cast<std::size_t>(picture.size.width), picture.rgb};
+}
 
 /// The memory that one decode takes: blocks are laid one after the other, and all are forgotten by reset(). They begin
 /// as zeros: stb_image reads tables that a damaged file never defined, and its results must not depend on what was
@@ -62,28 +66,6 @@ class PictureDecoder {
 
  private:
   DecodeArena arena_;
-};
-
-/// Letterboxes pictures into RGB planes [3, height, width]: bilinear between the four nearest pixels, as darknet does,
-/// so a picture much larger than the network is sampled, not averaged. Its memory is taken at construction.
-class PictureSampler {
- public:
-  PictureSampler(Extent network, const Normalization& normalization);
-  void sample(const PictureView& picture, std::span<float> tensor) noexcept;
-
- private:
-  /// Two neighbouring pixels, and the weight of the second.
-  struct Tap {
-    int first;
-    int second;
-    float weight;
-  };
-  [[nodiscard]] static Tap tap(int position, int inner_size, int picture_size) noexcept;
-
-  Extent network_;
-  std::array<float, 3> scale_; // of a byte
-  std::array<float, 3> offset_;
-  std::vector<Tap> columns_;
 };
 
 /// For tools: reads and decodes one file.

@@ -3,6 +3,7 @@
 #include "tasks/dnn/kernels/evaluate.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace rtexec::tasks::onnx_source {
 namespace {
@@ -32,6 +33,13 @@ std::string supported_operators() {
   std::string list;
   for (const auto& [name, function] : operators()) list += (list.empty() ? "" : ", ") + std::string(name);
   return list;
+}
+
+/// Whether the operator's outputs are elements of its input, whatever they mean.
+bool moves_elements(const std::string& type) {
+  static const std::set<std::string_view> moving{"Identity",  "Dropout", "Flatten", "Reshape", "Squeeze", "Unsqueeze",
+                                                 "Transpose", "Slice",   "Split",   "Gather",  "Concat"};
+  return moving.contains(type);
 }
 
 /// Tells `notes` what the file leaves open.
@@ -69,13 +77,27 @@ void add_initialisers(Lowering& lowering, Model& model) {
   }
 }
 
+/// The type that the file says, where that differs in the precision of floats only.
+void give_type(Lowering& lowering, const Output& output, TensorId id) {
+  auto& type = lowering.graph.tensors[id].type;
+  if (!output.type || *output.type == type) return;
+  const bool taken_in = std::ranges::find(lowering.graph.inputs, id) != lowering.graph.inputs.end();
+  if (taken_in || is_integer(*output.type) || is_integer(type))
+    throw Refusal(Errc::bad_input, lowering.file + ": output " + config::quoted(output.name) + " is said to be of " +
+                                       std::string(name(*output.type)) + ", and is of " + std::string(name(type)));
+  type = *output.type;
+}
+
 void lower_node(Lowering& lowering, const Node& node) {
   NodeContext context(lowering, node);
   const auto found = operators().find(node.type);
   if (found == operators().end())
     context.unsupported("this operator is not supported; supported: " + supported_operators());
   if (node.outputs.empty() || node.outputs.front().empty()) context.bad("it has no output");
-  if (!evaluate_shape_arithmetic(context)) found->second(context);
+  if (!evaluate_shape_arithmetic(context)) {
+    context.require_floats();
+    found->second(context);
+  }
   context.require_all_attributes_read();
   context.require_all_outputs_set();
 }
@@ -119,6 +141,33 @@ TensorId NodeContext::tensor(std::size_t input) const {
     unsupported("input " + config::quoted(node_.inputs[input]) +
                 " must be a float tensor with elements; integers are supported in shape arithmetic only");
   return *id;
+}
+
+Meaning NodeContext::meaning(std::size_t input) const { return lowering_.meaning(tensor(input)); }
+
+Meaning NodeContext::meaning_of(const std::vector<TensorId>& inputs) const {
+  if (!moves_elements(node_.type)) return {};
+  Meaning all = lowering_.meaning(inputs.front());
+  for (const auto input : inputs) {
+    const auto each = lowering_.meaning(input);
+    if (each.type != all.type && (is_integer(each.type) || is_integer(all.type)))
+      bad("its inputs are of types " + std::string(rtexec::name(all.type)) + " and " +
+          std::string(rtexec::name(each.type)));
+    all.fractions = all.fractions || each.fractions;
+  }
+  return all;
+}
+
+void NodeContext::require_floats() const {
+  if (moves_elements(node_.type) || node_.type == "Cast" || node_.type == "Shape") return;
+  for (const auto& input : node_.inputs) {
+    const auto found = lowering_.values.find(input);
+    const auto* id = found == lowering_.values.end() ? nullptr : std::get_if<TensorId>(&found->second);
+    if (id && is_integer(lowering_.meaning(*id).type))
+      unsupported("it would compute on " + config::quoted(input) + " of " +
+                  std::string(rtexec::name(lowering_.meaning(*id).type)) +
+                  ", and the engine computes in floats; put a Cast to FLOAT before it");
+  }
 }
 
 const Shape& NodeContext::shape(std::size_t input) const {
@@ -193,6 +242,7 @@ void NodeContext::charge(std::int64_t elements) {
 TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Shape shape) {
   auto& graph = lowering_.graph;
   const auto output = graph.add({node_.outputs.front(), checked(std::move(shape)), {}});
+  set_meaning(output, meaning_of(inputs));
   tasks::Node node{node_.name, std::move(operation), std::move(inputs), output, {}, {}};
   const auto is_constant = [&](TensorId id) { return graph.tensors[id].constant(); };
   if (std::ranges::all_of(node.inputs, is_constant) && work(graph, node) <= max_folded_work) {
@@ -202,6 +252,17 @@ TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Sh
     graph.nodes.push_back(std::move(node));
   }
   return output;
+}
+
+TensorId NodeContext::emit_as(Meaning meaning, TensorId input) {
+  const auto output = emit(Reshape{}, {input}, lowering_.graph.tensors[input].shape);
+  set_meaning(output, meaning);
+  return output;
+}
+
+void NodeContext::set_meaning(TensorId id, Meaning meaning) {
+  lowering_.meanings[id] = meaning;
+  lowering_.graph.tensors[id].type = meaning.type;
 }
 
 TensorId NodeContext::constant(Shape shape, std::vector<float> values) {
@@ -226,13 +287,16 @@ void NodeContext::set_constant(Constant value) {
 Graph lower(Model model) {
   if (model.nodes.size() > max_nodes)
     throw Refusal(Errc::unsupported, model.file + ": more than " + std::to_string(max_nodes) + " nodes");
-  Lowering lowering{model.file, model.opset, {}, {}, {model.outputs.begin(), model.outputs.end()}, 0};
+  Lowering lowering{model.file, model.opset, {}, {}, {}, 0, {}};
+  for (const auto& output : model.outputs) lowering.read.insert(output.name);
   for (const auto& node : model.nodes) lowering.read.insert(node.inputs.begin(), node.inputs.end());
   lowering.graph.name = std::move(model.name);
   lowering.graph.metadata = std::move(model.metadata);
+  lowering.graph.notes = std::move(model.notes);
   add_initialisers(lowering, model);
   for (const auto& input : model.inputs) {
-    const auto id = lowering.graph.add({input.name, input_shape(model, input, lowering.graph.notes), {}});
+    const auto id = lowering.graph.add({input.name, input_shape(model, input, lowering.graph.notes), {}, input.type});
+    lowering.meanings[id] = {input.type};
     if (input.name.empty() || !lowering.values.emplace(input.name, id).second)
       throw Refusal(Errc::bad_input,
                     model.file + ": input " + config::quoted(input.name) + " has no name, or the name of another one");
@@ -241,13 +305,14 @@ Graph lower(Model model) {
   for (const auto& node : model.nodes) lower_node(lowering, node);
   if (model.outputs.empty()) throw Refusal(Errc::bad_input, model.file + ": the graph has no output");
   for (const auto& output : model.outputs) {
-    const auto found = lowering.values.find(output);
+    const auto found = lowering.values.find(output.name);
     if (found == lowering.values.end())
-      throw Refusal(Errc::bad_input, model.file + ": no node writes the output " + config::quoted(output));
+      throw Refusal(Errc::bad_input, model.file + ": no node writes the output " + config::quoted(output.name));
     const auto* id = std::get_if<TensorId>(&found->second);
     if (!id)
       throw Refusal(Errc::unsupported,
-                    model.file + ": output " + config::quoted(output) + " is not a float tensor with elements");
+                    model.file + ": output " + config::quoted(output.name) + " is not a float tensor with elements");
+    give_type(lowering, output, *id);
     lowering.graph.outputs.push_back(*id);
   }
   return std::move(lowering.graph);

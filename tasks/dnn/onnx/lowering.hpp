@@ -26,15 +26,30 @@ struct Ints {
 struct Empty {};
 using Value = std::variant<TensorId, Ints, Empty>;
 
+[[nodiscard]] constexpr bool is_integer(ElementType type) noexcept {
+  return type != ElementType::float32 && type != ElementType::float16;
+}
+
+/// What the floats of a tensor stand for.
+struct Meaning {
+  ElementType type = ElementType::float32;
+  bool fractions = false; // of integers that come from a Cast: they are dropped where an output is given out
+};
+
 /// Everything known so far.
 struct Lowering {
   std::string file;
   std::int64_t opset = 0;
   Graph graph;
-  std::unordered_map<std::string, Value> values; // by ONNX name
-  std::unordered_set<std::string> read;          // ONNX names that some node, or the graph's outputs, ask for
-  std::int64_t folded = 0;                       // elements of constants computed at load
+  std::unordered_map<std::string, Value> values;  // by ONNX name
+  std::unordered_set<std::string> read;           // ONNX names that some node, or the graph's outputs, ask for
+  std::int64_t folded = 0;                        // elements of constants computed at load
+  std::unordered_map<TensorId, Meaning> meanings; // of tensors that are not plain floats
 
+  [[nodiscard]] Meaning meaning(TensorId id) const {
+    const auto found = meanings.find(id);
+    return found == meanings.end() ? Meaning() : found->second;
+  }
   /// What is known of a constant by that name.
   [[nodiscard]] Value value_of(const std::string& name, Constant constant);
 };
@@ -58,6 +73,7 @@ class NodeContext {
   [[nodiscard]] bool has(std::size_t input) const; // present, and not Empty
   [[nodiscard]] bool is_ints(std::size_t input) const;
   [[nodiscard]] TensorId tensor(std::size_t input) const;
+  [[nodiscard]] Meaning meaning(std::size_t input) const;
   /// Of a tensor or of integers
   [[nodiscard]] const Shape& shape(std::size_t input) const;
   [[nodiscard]] const Shape& shape_of_rank(std::size_t input, std::size_t rank) const;
@@ -78,6 +94,8 @@ class NodeContext {
   }
   /// Counts as read: for what does not matter to inference.
   void ignore_attribute(const char* name) { read_.insert(name); }
+  /// Refuses the node where it would compute on integers that are not known when the model is loaded.
+  void require_floats() const;
   /// Refuses the node where an attribute was never read.
   void require_all_attributes_read() const;
   /// Refuses the node where it has not set an output that somebody reads.
@@ -90,6 +108,8 @@ class NodeContext {
 
   /// Appends a node, or runs it at once where all its inputs are constants; returns what it writes.
   TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape);
+  /// The elements of a tensor, which from here on mean something else.
+  TensorId emit_as(Meaning meaning, TensorId input);
   /// A constant tensor.
   TensorId constant(Shape shape, std::vector<float> values);
   /// Gives the value, made by this node, the name of an output.
@@ -107,6 +127,9 @@ class NodeContext {
     return value;
   }
   [[nodiscard]] const Value& value(std::size_t input) const;
+  /// Of what it makes of `inputs`.
+  [[nodiscard]] Meaning meaning_of(const std::vector<TensorId>& inputs) const;
+  void set_meaning(TensorId id, Meaning meaning);
   void charge(std::int64_t elements);
 
   Lowering& lowering_;

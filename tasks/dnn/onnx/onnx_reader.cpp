@@ -3,6 +3,7 @@
 #include "config/content.hpp"
 #include "config/files.hpp"
 #include "config/text.hpp"
+#include "tasks/dnn/graph/half.hpp"
 #include "tasks/dnn/onnx/external_data.hpp"
 #include "tasks/dnn/onnx/source.hpp"
 
@@ -111,6 +112,12 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& what,
     std::ranges::transform(doubles, floats.begin(), narrow);
     return {std::move(shape), std::move(floats)};
   }
+  case onnx::TensorProto::FLOAT16: {
+    const auto halves = read_values<std::uint16_t, std::uint16_t>(tensor, tensor.int32_data(), count, what, files);
+    std::vector<float> floats(count);
+    std::ranges::transform(halves, floats.begin(), from_half);
+    return {std::move(shape), std::move(floats)};
+  }
   case onnx::TensorProto::INT64:
     return {std::move(shape), read_values<Ints, std::int64_t>(tensor, tensor.int64_data(), count, what, files)};
   case onnx::TensorProto::INT32:
@@ -122,7 +129,7 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& what,
     return {std::move(shape), read_values<Ints, std::uint8_t>(tensor, tensor.int32_data(), count, what, files)};
   default:
     unsupported(what + " is of type " + type_name(tensor.data_type()) +
-                "; supported: FLOAT, and DOUBLE, INT64, INT32, INT8, UINT8, BOOL constants");
+                "; supported: FLOAT, and DOUBLE, FLOAT16, INT64, INT32, INT8, UINT8, BOOL constants");
   }
 }
 
@@ -161,19 +168,48 @@ onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& fil
   return node;
 }
 
+std::optional<ElementType> element_type(int type) {
+  switch (type) {
+  case onnx::TensorProto::FLOAT: return ElementType::float32;
+  case onnx::TensorProto::FLOAT16: return ElementType::float16;
+  case onnx::TensorProto::UINT8: return ElementType::uint8;
+  case onnx::TensorProto::INT32: return ElementType::int32;
+  case onnx::TensorProto::INT64: return ElementType::int64;
+  default: return {};
+  }
+}
+
+[[noreturn]] void refuse_type(const std::string& what, int type) {
+  unsupported(what + " is of type " + type_name(type) +
+              "; supported for inputs and outputs: FLOAT, FLOAT16, UINT8, INT32 and INT64");
+}
+
 onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::string& file) {
   const auto what = file + ": input " + config::quoted(proto.name());
   if (!proto.type().has_tensor_type()) unsupported(what + " is not a tensor");
   const auto& type = proto.type().tensor_type();
-  if (type.elem_type() != onnx::TensorProto::FLOAT)
-    unsupported(what + " is of type " + type_name(type.elem_type()) + "; only FLOAT inputs are supported");
+  const auto element = element_type(type.elem_type());
+  if (!element) refuse_type(what, type.elem_type());
   if (!type.has_shape()) unsupported(what + " has no shape; export the model with a fixed input shape");
-  onnx_source::Input input{proto.name(), {}};
+  onnx_source::Input input{proto.name(), *element, {}};
   for (const auto& dimension : type.shape().dim()) {
     if (dimension.has_dim_value() && dimension.dim_value() == 0) bad(what + " has a dimension of 0");
     input.shape.push_back({std::max<std::int64_t>(dimension.dim_value(), 0), dimension.dim_param()});
   }
   return input;
+}
+
+onnx_source::Output read_output(const onnx::ValueInfoProto& proto, const std::string& file,
+                                std::vector<std::string>& notes) {
+  const int type = proto.type().tensor_type().elem_type();
+  if (type == onnx::TensorProto::UNDEFINED) return {proto.name(), {}};
+  if (type == onnx::TensorProto::DOUBLE) {
+    notes.push_back("output " + config::quoted(proto.name()) + " is of type DOUBLE in the file: given as FLOAT");
+    return {proto.name(), {}};
+  }
+  const auto element = element_type(type);
+  if (!element) refuse_type(file + ": output " + config::quoted(proto.name()), type);
+  return {proto.name(), element};
 }
 
 constexpr std::int64_t oldest_opset = 11, newest_opset = 23;
@@ -213,7 +249,7 @@ onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view
       bad(file + ": initialiser " + config::quoted(tensor.name()) + " is given twice");
   for (const auto& input : graph.input())
     if (!model.initialisers.contains(input.name())) model.inputs.push_back(read_input(input, file));
-  for (const auto& output : graph.output()) model.outputs.push_back(output.name());
+  for (const auto& output : graph.output()) model.outputs.push_back(read_output(output, file, model.notes));
   for (const auto& node : graph.node()) model.nodes.push_back(read_node(node, file, files));
   return model;
 }

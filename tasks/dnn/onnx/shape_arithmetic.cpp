@@ -71,7 +71,9 @@ std::int64_t to_integer(float value) {
 
 template <class T> void evaluate_cast(NodeContext& node) {
   const auto from = list_of<T>(node, 0);
-  if (cast_target(node) == To::floats) {
+  const auto target = cast_target(node);
+  if (target == ElementType::uint8) node.unsupported("a cast of constants to UINT8");
+  if (!is_integer(target)) {
     List<float> to{from.scalar, {}};
     for (const auto value : from.values) to.values.push_back(static_cast<float>(value));
     set_list(node, std::move(to));

@@ -201,10 +201,14 @@ void shape_of(NodeContext& node) {
 }
 
 void cast(NodeContext& node) {
-  if (cast_target(node) == To::ints)
-    node.unsupported(
-        "a cast to integers is supported for values that are known when the model is loaded, of at most one dimension");
-  identity(node);
+  const auto from = node.meaning(0);
+  Meaning to{cast_target(node)};
+  const bool narrows = to.type == ElementType::uint8 && is_integer(from.type) && from.type != to.type;
+  if (narrows) node.unsupported("a cast of integers to UINT8, which may not fit");
+  if (is_integer(to.type)) to.fractions = from.fractions || !is_integer(from.type);
+  else if (from.fractions)
+    node.unsupported("a cast of what was cast to integers before; supported: integers that are inputs or outputs");
+  node.set_output(node.emit_as(to, node.tensor(0)));
 }
 
 /// Floor and Ceil.

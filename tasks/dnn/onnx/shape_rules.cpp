@@ -131,15 +131,17 @@ std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<s
   return indices;
 }
 
-To cast_target(NodeContext& node) {
+ElementType cast_target(NodeContext& node) {
   if (node.opset() >= 19) node.ignore_attribute("saturate");    // concerns numbers of 8 bits
   switch (const auto to = node.attribute<std::int64_t>("to")) { // numbers of onnx.TensorProto.DataType
-  case 1: return To::floats;
-  case 6:
-  case 7: return To::ints;
+  case 1: return ElementType::float32;
+  case 2: return ElementType::uint8;
+  case 6: return ElementType::int32;
+  case 7: return ElementType::int64;
+  case 10: return ElementType::float16;
   default:
     node.unsupported("a cast to data type " + std::to_string(to) +
-                     "; supported: FLOAT (1), and INT32 (6) or INT64 (7) of constants");
+                     "; supported: FLOAT (1), UINT8 (2), INT32 (6), INT64 (7) and FLOAT16 (10)");
   }
 }
 

@@ -30,8 +30,7 @@ struct Cut {
 [[nodiscard]] std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<std::int64_t>& given,
                                                         std::int64_t size);
 
-enum class To { floats, ints };
 /// What Cast converts to.
-[[nodiscard]] To cast_target(NodeContext& node);
+[[nodiscard]] ElementType cast_target(NodeContext& node);
 
 } // namespace rtexec::tasks::onnx_source

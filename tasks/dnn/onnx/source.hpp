@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -24,7 +25,8 @@ struct Refusal : std::exception {
   std::string text;
 };
 
-/// A constant; dimensions may be 0 here. All integer types and bool are widened to int64, double is narrowed to float.
+/// A constant; dimensions may be 0 here. All integer types and bool are widened to int64, half precision is widened to
+/// float, double narrowed.
 struct Constant {
   Shape shape;
   std::variant<std::vector<float>, std::vector<std::int64_t>> values;
@@ -48,16 +50,23 @@ struct Dimension {
 
 struct Input {
   std::string name;
+  ElementType type = ElementType::float32;
   std::vector<Dimension> shape;
+};
+
+struct Output {
+  std::string name;
+  std::optional<ElementType> type; // none: as it is computed
 };
 
 struct Model {
   std::string file; // stands before every message
   std::string name;
   std::map<std::string, std::string> metadata;
+  std::vector<std::string> notes; // as those of the Graph
   std::int64_t opset = 0;
   std::vector<Input> inputs; // without those that are initialisers
-  std::vector<std::string> outputs;
+  std::vector<Output> outputs;
   std::map<std::string, Constant> initialisers;
   std::vector<Node> nodes;
 };

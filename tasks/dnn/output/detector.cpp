@@ -21,9 +21,9 @@ Detector::Detector(std::vector<DetectorHead> heads, std::size_t width, std::size
   candidates_.reserve(most);
 }
 
-void Detector::decode(std::span<const std::span<const float>> outputs) noexcept {
+void Detector::decode(std::span<const rtexec::Tensor> outputs) noexcept {
   candidates_.clear();
-  for (std::size_t i = 0; i < heads_.size(); ++i) collect(heads_[i], outputs[i]);
+  for (std::size_t i = 0; i < heads_.size(); ++i) collect(heads_[i], outputs[i].as<const float>());
   if (candidates_.size() > kMostCandidates) {
     const auto cut = candidates_.begin() + std::ptrdiff_t{kMostCandidates};
     std::ranges::nth_element(candidates_, cut, std::greater{}, &Box::score);

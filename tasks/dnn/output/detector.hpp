@@ -35,7 +35,7 @@ class Detector final : public OutputDecoder {
   /// `width` and `height` of the network's input in pixels.
   Detector(std::vector<DetectorHead> heads, std::size_t width, std::size_t height);
 
-  void decode(std::span<const std::span<const float>> outputs) noexcept override;
+  void decode(std::span<const rtexec::Tensor> outputs) noexcept override;
   [[nodiscard]] std::span<const Box> boxes() const noexcept override { return {candidates_.data(), kept_}; }
 
  private:

@@ -22,8 +22,8 @@ class Classifier final : public OutputDecoder {
  public:
   explicit Classifier(std::size_t classes) : count_(std::min(classes, ranked_.size())) {}
 
-  void decode(std::span<const std::span<const float>> outputs) noexcept override {
-    const auto logits = outputs.front();
+  void decode(std::span<const rtexec::Tensor> outputs) noexcept override {
+    const auto logits = outputs.front().as<const float>();
     std::ranges::fill(ranked_, RankedClass{0, -INFINITY});
     for (std::size_t i = 0; i < logits.size(); ++i) insert({static_cast<std::uint32_t>(i), logits[i]});
     const float largest = ranked_.front().score;
@@ -81,9 +81,11 @@ Result<std::vector<Anchor>> read_anchors(std::string_view text, std::string_view
   return anchors;
 }
 
-Result<std::unique_ptr<OutputDecoder>> make_detector(const Metadata& metadata, const Shape& input,
-                                                     std::span<const Shape> outputs) {
+Result<std::unique_ptr<OutputDecoder>> make_detector(const Metadata& metadata, std::span<const rtexec::Tensor> inputs,
+                                                     std::span<const rtexec::Tensor> outputs) {
   const std::string_view text = find(metadata, kAnchors).value_or("");
+  if (inputs.size() != 1) return refuse(kTask, "detect", "needs one input, not " + std::to_string(inputs.size()));
+  const Shape& input = inputs.front().shape;
   if (input.size() != 4) return refuse(kTask, "detect", "needs an input of four dimensions, not " + to_string(input));
   const auto parts = config::parts(text, ';');
   if (parts.size() != outputs.size())
@@ -94,7 +96,7 @@ Result<std::unique_ptr<OutputDecoder>> make_detector(const Metadata& metadata, c
   for (std::size_t i = 0; i < parts.size(); ++i) {
     auto anchors = read_anchors(parts[i], text);
     if (!anchors) return Unexpected(anchors.error());
-    const Shape& shape = outputs[i];
+    const Shape& shape = outputs[i].shape;
     const auto count = static_cast<std::int64_t>(anchors->size());
     if (shape.size() != 4 || shape[0] != 1 || shape[1] % count != 0 || shape[1] / count < 6)
       return refuse(kAnchors, text,
@@ -109,14 +111,19 @@ Result<std::unique_ptr<OutputDecoder>> make_detector(const Metadata& metadata, c
 
 } // namespace
 
-Result<std::unique_ptr<OutputDecoder>> make_decoder(const Metadata& metadata, const Shape& input,
-                                                    std::span<const Shape> outputs) {
+Result<std::unique_ptr<OutputDecoder>> make_decoder(const Metadata& metadata, std::span<const rtexec::Tensor> inputs,
+                                                    std::span<const rtexec::Tensor> outputs) {
   const auto task = find(metadata, kTask);
   if (!task) return nullptr;
-  if (*task == "detect") return make_detector(metadata, input, outputs);
+  for (const auto& output : outputs)
+    if (output.type != ElementType::float32)
+      return refuse(
+          kTask, *task,
+          "needs outputs of float32, and " + config::quoted(output.name) + " is of " + std::string(name(output.type)));
+  if (*task == "detect") return make_detector(metadata, inputs, outputs);
   if (*task != "classify") return refuse(kTask, *task, "is neither \"detect\" nor \"classify\"");
   if (outputs.size() != 1) return refuse(kTask, *task, "needs one output, not " + std::to_string(outputs.size()));
-  return std::make_unique<Classifier>(static_cast<std::size_t>(element_count(outputs.front())));
+  return std::make_unique<Classifier>(static_cast<std::size_t>(element_count(outputs.front().shape)));
 }
 
 Result<Normalization> normalization_of(const Metadata& metadata) {
@@ -134,6 +141,12 @@ Result<Normalization> normalization_of(const Metadata& metadata) {
   for (const float deviation : normalization.deviation)
     if (!(deviation > 0)) return refuse(kDeviation, *find(metadata, kDeviation), "must be above zero");
   return normalization;
+}
+
+std::vector<rtexec::Tensor> normalised(std::span<const rtexec::Tensor> inputs, const Normalization& normalization) {
+  std::vector<rtexec::Tensor> tensors(inputs.begin(), inputs.end());
+  for (auto& tensor : tensors) tensor.mean = normalization.mean, tensor.deviation = normalization.deviation;
+  return tensors;
 }
 
 } // namespace rtexec::tasks

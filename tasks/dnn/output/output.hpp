@@ -9,14 +9,16 @@
 
 #include <rtexec/box.hpp>
 #include <rtexec/result.hpp>
+#include <rtexec/tensor.hpp>
 #include "tasks/dnn/graph/graph.hpp"
-#include "tasks/dnn/input/input.hpp"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace rtexec::tasks {
 
@@ -36,20 +38,29 @@ class OutputDecoder {
   OutputDecoder(const OutputDecoder&) = delete;
   OutputDecoder& operator=(const OutputDecoder&) = delete;
 
-  /// `outputs` are the network's, in its order, each of the shape given at set-up. No allocation, no lock; bounded
-  /// time.
-  virtual void decode(std::span<const std::span<const float>> outputs) noexcept = 0;
+  /// `outputs` are those of the network given at set-up, once it is bound. No allocation, no lock; bounded time.
+  virtual void decode(std::span<const rtexec::Tensor> outputs) noexcept = 0;
 
   /// Results of the last decode(), best first; valid until the next one. Empty where the network is of another kind.
   [[nodiscard]] virtual std::span<const Box> boxes() const noexcept { return {}; }
   [[nodiscard]] virtual std::span<const RankedClass> classes() const noexcept { return {}; }
 };
 
-/// Null where the metadata name no task. Errors (bad_input) name the key, its value and what does not fit the shapes.
-[[nodiscard]] Result<std::unique_ptr<OutputDecoder>> make_decoder(const Metadata& metadata, const Shape& input,
-                                                                  std::span<const Shape> outputs);
+/// Null where the metadata name no task. Errors (bad_input) name the key, its value and what does not fit the network's
+/// inputs and outputs.
+[[nodiscard]] Result<std::unique_ptr<OutputDecoder>> make_decoder(const Metadata& metadata,
+                                                                  std::span<const rtexec::Tensor> inputs,
+                                                                  std::span<const rtexec::Tensor> outputs);
 
-/// How pictures are normalised for this network.
+/// How pictures are normalised, as in rtexec::Tensor.
+struct Normalization {
+  std::array<float, 3> mean{0, 0, 0};
+  std::array<float, 3> deviation{1, 1, 1};
+};
+/// That of this network.
 [[nodiscard]] Result<Normalization> normalization_of(const Metadata& metadata);
+/// `inputs`, to be normalised that way.
+[[nodiscard]] std::vector<rtexec::Tensor> normalised(std::span<const rtexec::Tensor> inputs,
+                                                     const Normalization& normalization);
 
 } // namespace rtexec::tasks

@@ -64,7 +64,7 @@ typedef enum rtexec_element_type {
  * one array have the same `size`. */
 typedef struct rtexec_tensor {
   size_t size;
-  const char* name; /* no other input or output of the workload has it */
+  const char* name; /* not empty */
   rtexec_element_type type;
   size_t rank;
   const int64_t* shape; /* `rank` dimensions, each at least 1; rank 0: one element */

@@ -48,6 +48,11 @@ Summary& summary() {
 }
 const testing::Environment* const registered = testing::AddGlobalTestEnvironment(&summary());
 
+std::vector<float> floats_of(const tasks::Network::Port& port) {
+  const auto elements = port.as<const float>();
+  return {elements.begin(), elements.end()};
+}
+
 /// A network with memory of its own.
 class Bound {
  public:
@@ -66,8 +71,7 @@ class Bound {
     if (content) scratch_.fill(*content);
     EXPECT_TRUE(network_->run().has_value());
     Outputs outputs;
-    for (const tasks::Network::Port& port : network_->outputs())
-      outputs.emplace_back(port.buffer.begin(), port.buffer.end());
+    for (const tasks::Network::Port& port : network_->outputs()) outputs.push_back(floats_of(port));
     return outputs;
   }
   tasks::HostNetwork& network() { return *network_; }
@@ -113,15 +117,15 @@ void set_inputs(const tasks::Network& network, const Model& model) {
     const Array& value = model.value(model.inputs()[i]);
     ASSERT_EQ(port.name, model.inputs()[i]);
     ASSERT_EQ(port.shape, value.shape);
-    ASSERT_EQ(static_cast<Index>(port.buffer.size()), value.size());
-    std::ranges::transform(value.values, port.buffer.begin(), [](double x) { return static_cast<float>(x); });
+    const auto elements = port.as<float>();
+    ASSERT_EQ(static_cast<Index>(elements.size()), value.size());
+    std::ranges::transform(value.values, elements.begin(), [](double x) { return static_cast<float>(x); });
   }
 }
 
 std::vector<std::vector<float>> input_buffers(const tasks::Network& network) {
   std::vector<std::vector<float>> buffers;
-  for (const tasks::Network::Port& port : network.inputs())
-    buffers.emplace_back(port.buffer.begin(), port.buffer.end());
+  for (const tasks::Network::Port& port : network.inputs()) buffers.push_back(floats_of(port));
   return buffers;
 }
 

@@ -16,6 +16,10 @@ constexpr long long many_blocks = 264; // two for each multiprocessor of a large
 long long up(long long value, long long unit) { return (value + unit - 1) / unit; }
 unsigned count(long long value) { return static_cast<unsigned>(std::max(value, 1LL)); }
 const char* name(Storage storage, const char* f, const char* h) { return storage == Storage::f32 ? f : h; }
+const char* name(Integer integer, const char* u8, const char* s32, const char* s64) {
+  return integer == Integer::u8 ? u8 : integer == Integer::s32 ? s32 : s64;
+}
+long long size_of(Integer integer) { return integer == Integer::u8 ? 1 : integer == Integer::s32 ? 4 : 8; }
 int chunk_of(Storage storage) { return storage == Storage::f32 ? 4 : 8; }
 
 long long elements(const View& view) {
@@ -141,6 +145,12 @@ Launch launch_of(const ImageInArguments& p, Storage storage) {
   return blocks_for(name(storage, "image_in_f", "image_in_h"), static_cast<long long>(p.batch) * p.height * p.width);
 }
 Launch launch_of(const ClearArguments& p) { return blocks_for("clear", p.count); }
+Launch take_in_launch(const ConvertArguments& p, Integer from) {
+  return blocks_for(name(from, "from_u8", "from_s32", "from_s64"), up(p.count, 16 / size_of(from)));
+}
+Launch give_out_launch(const ConvertArguments& p, Integer to) {
+  return blocks_for(name(to, "to_u8", "to_s32", "to_s64"), up(p.count, 16 / size_of(to)));
+}
 Launch launch_of(const PoolArguments& p, Storage storage) {
   const auto all = static_cast<long long>(p.batch) * p.out_height * p.out_width * p.channels;
   return chunks_for(name(storage, "pool_f", "pool_h"), all, p.channels, chunk_of(storage));

@@ -1,10 +1,10 @@
-// Half precision (IEEE 754 binary16) on the host: only to convert constants.
+// Half precision (IEEE 754 binary16) on the host: to convert constants, inputs and outputs.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
-namespace rtexec::tasks::cuda {
+namespace rtexec::tasks {
 
 /// The nearest half, ties to even; what is too large becomes infinite.
 [[nodiscard]] constexpr std::uint16_t to_half(float value) {
@@ -37,4 +37,4 @@ namespace rtexec::tasks::cuda {
   return sign ? -magnitude : magnitude;
 }
 
-} // namespace rtexec::tasks::cuda
+} // namespace rtexec::tasks

@@ -1,0 +1,211 @@
+#include "tasks/dnn/input/frame.hpp"
+
+#include "tasks/dnn/graph/graph.hpp"
+#include "tasks/dnn/graph/half.hpp"
+
+#include <algorithm>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace rtexec::tasks {
+namespace {
+
+constexpr std::int64_t kLargestSide = 16384;
+constexpr std::size_t kChannels = 3;
+
+std::size_t size(int pixels) { return static_cast<std::size_t>(pixels); }
+std::size_t pairs(int pixels) { return (size(pixels) + 1) / 2; }
+
+bool whole(const Frame& frame) noexcept {
+  if (frame.size.width <= 0 || frame.size.height <= 0) return false;
+  const bool nv12 = frame.format == PixelFormat::nv12;
+  const std::size_t row = nv12                                ? 2 * pairs(frame.size.width) // of chroma
+                          : frame.format == PixelFormat::yuyv ? 4 * pairs(frame.size.width)
+                                                              : kChannels * size(frame.size.width);
+  const std::size_t rows = size(frame.size.height) + (nv12 ? pairs(frame.size.height) : 0);
+  std::size_t before_last = 0;
+  return frame.stride >= row && !__builtin_mul_overflow(frame.stride, rows - 1, &before_last) &&
+         before_last <= frame.bytes.size() && frame.bytes.size() - before_last >= row;
+}
+
+struct Rgb {
+  float red, green, blue;
+};
+
+template <int red, int blue> struct Packed {
+  const std::uint8_t* row;
+  Rgb operator()(int x) const noexcept {
+    const std::uint8_t* const pixel = row + 3 * x;
+    return {static_cast<float>(pixel[red]), static_cast<float>(pixel[1]), static_cast<float>(pixel[blue])};
+  }
+};
+
+Rgb bt601(std::uint8_t y, std::uint8_t u, std::uint8_t v) noexcept {
+  constexpr double luma = 255.0 / 219, chroma = 255.0 / 224;                         // of the limited range
+  constexpr double red = 0.299, blue = 0.114, green = 1 - red - blue;                // their parts of luma
+  constexpr double v_red = 2 * (1 - red) * chroma, u_blue = 2 * (1 - blue) * chroma; // differences to luma
+  const float brightness = static_cast<float>(luma) * static_cast<float>(y - 16);
+  const auto of_u = static_cast<float>(u - 128), of_v = static_cast<float>(v - 128);
+  const auto clipped = [](float value) { return std::clamp(value, 0.0f, 255.0f); };
+  return {clipped(brightness + static_cast<float>(v_red) * of_v),
+          clipped(brightness - static_cast<float>(u_blue * blue / green) * of_u -
+                  static_cast<float>(v_red * red / green) * of_v),
+          clipped(brightness + static_cast<float>(u_blue) * of_u)};
+}
+
+struct Yuyv {
+  const std::uint8_t* row;
+  Rgb operator()(int x) const noexcept {
+    const std::uint8_t* const pair = row + 4 * (x / 2);
+    return bt601(pair[2 * (x % 2)], pair[1], pair[3]);
+  }
+};
+
+struct Nv12 {
+  const std::uint8_t* luma;
+  const std::uint8_t* chroma;
+  Rgb operator()(int x) const noexcept {
+    const std::uint8_t* const pair = chroma + 2 * (x / 2);
+    return bt601(luma[x], pair[0], pair[1]);
+  }
+};
+
+template <class T> T element_of(float value) noexcept {
+  if constexpr (std::is_same_v<T, Float16>) return {to_half(value)};
+  else if constexpr (std::is_same_v<T, std::uint8_t>) return static_cast<std::uint8_t>(value + 0.5f);
+  else return value;
+}
+
+bool normalised(const rtexec::Tensor& tensor) {
+  return tensor.mean != std::array<float, 3>{0, 0, 0} || tensor.deviation != std::array<float, 3>{1, 1, 1};
+}
+
+} // namespace
+
+Result<FrameSampler> FrameSampler::make(const rtexec::Tensor& tensor) {
+  const auto& shape = tensor.shape;
+  const bool image = shape.size() == 4 && shape[0] == 1;
+  const bool planar = image && shape[1] == 3;
+  if (!planar && !(image && shape[3] == 3))
+    return fail(
+        Errc::bad_input,
+        "pictures need an input of shape [1, 3, height, width] or [1, height, width, 3], but the network's is " +
+            to_string(shape));
+  if (std::ranges::max(shape) > kLargestSide)
+    return fail(Errc::bad_input, "pictures need an input of at most " + std::to_string(kLargestSide) +
+                                     " pixels on a side, but the network's is " + to_string(shape));
+  if (tensor.type == ElementType::int32 || tensor.type == ElementType::int64)
+    return fail(Errc::bad_input, "pictures need an input of uint8, float16 or float32, but the network's is of " +
+                                     std::string(name(tensor.type)));
+  if (tensor.type == ElementType::uint8 && normalised(tensor))
+    return fail(Errc::bad_input,
+                "the network takes pictures as uint8, and its metadata say how to normalise them, which needs floats");
+  return FrameSampler(tensor, planar);
+}
+
+FrameSampler::FrameSampler(const rtexec::Tensor& tensor, bool planar)
+    : type_(tensor.type),
+      planar_(planar),
+      network_{static_cast<int>(tensor.shape[planar ? 3 : 2]), static_cast<int>(tensor.shape[planar ? 2 : 1])},
+      columns_(size(network_.width)) {
+  for (std::size_t channel = 0; channel < kChannels; ++channel) {
+    const bool bytes = type_ == ElementType::uint8;
+    scale_[channel] = bytes ? 1 : 1 / (255 * tensor.deviation[channel]);
+    offset_[channel] = bytes ? 0 : -tensor.mean[channel] / tensor.deviation[channel];
+  }
+  for (Line* line : {&above_, &below_}) line->rgb.resize(kChannels * size(network_.width));
+}
+
+FrameSampler::Tap FrameSampler::tap(int position, int inner_size, int frame_size) noexcept {
+  const float ratio = static_cast<float>(frame_size) / static_cast<float>(inner_size);
+  const float source =
+      std::clamp((static_cast<float>(position) + 0.5f) * ratio - 0.5f, 0.0f, static_cast<float>(frame_size - 1));
+  const int first = static_cast<int>(source);
+  return {first, std::min(first + 1, frame_size - 1), source - static_cast<float>(first)};
+}
+
+Status FrameSampler::sample(const Frame& frame, std::span<std::byte> tensor) noexcept {
+  const std::size_t elements = kChannels * size(network_.width) * size(network_.height);
+  if (tensor.size() != elements * size_of(type_) || !whole(frame)) return Unexpected(Errc::bad_input);
+  const Letterbox box = Letterbox::fit(frame.size, network_);
+  for (int x = 0; x < box.inner.width; ++x) columns_[size(x)] = tap(x, box.inner.width, frame.size.width);
+  switch (type_) {
+  case ElementType::uint8: fill(reinterpret_cast<std::uint8_t*>(tensor.data())); break;
+  case ElementType::float16: fill(reinterpret_cast<Float16*>(tensor.data())); break;
+  default: fill(reinterpret_cast<float*>(tensor.data())); break;
+  }
+  above_.number = below_.number = -1;
+  for (int y = 0; y < box.inner.height; ++y) {
+    const Tap row = tap(y, box.inner.height, frame.size.height);
+    fetch_lines(frame, row, box.inner.width);
+    blend(tensor, box, y, row.weight);
+  }
+  return {};
+}
+
+void FrameSampler::fetch_lines(const Frame& frame, const Tap& tap, int width) noexcept {
+  if (above_.number != tap.first && below_.number == tap.first) std::swap(above_, below_);
+  fetch(frame, above_, tap.first, width);
+  fetch(frame, below_, tap.second, width);
+}
+
+void FrameSampler::fetch(const Frame& frame, Line& line, int number, int width) const noexcept {
+  if (line.number == number) return;
+  line.number = number;
+  const std::uint8_t* const row = frame.bytes.data() + size(number) * frame.stride;
+  const auto chroma = [&] { return frame.bytes.data() + size(frame.size.height + number / 2) * frame.stride; };
+  switch (frame.format) {
+  case PixelFormat::rgb24: return across(Packed<0, 2>{row}, line.rgb.data(), width);
+  case PixelFormat::bgr24: return across(Packed<2, 0>{row}, line.rgb.data(), width);
+  case PixelFormat::yuyv: return across(Yuyv{row}, line.rgb.data(), width);
+  case PixelFormat::nv12: return across(Nv12{row, chroma()}, line.rgb.data(), width);
+  }
+}
+
+template <class Pixels> void FrameSampler::across(const Pixels& pixels, float* rgb, int width) const noexcept {
+  float *const red = rgb, *const green = rgb + network_.width, *const blue = green + network_.width;
+  for (int x = 0; x < width; ++x) {
+    const Tap& column = columns_[size(x)];
+    const Rgb a = pixels(column.first), b = pixels(column.second);
+    red[x] = a.red + (b.red - a.red) * column.weight;
+    green[x] = a.green + (b.green - a.green) * column.weight;
+    blue[x] = a.blue + (b.blue - a.blue) * column.weight;
+  }
+}
+
+/// With grey.
+template <class T> void FrameSampler::fill(T* tensor) const noexcept {
+  constexpr float kGrey = 127.5f;
+  const std::size_t plane = size(network_.width) * size(network_.height);
+  std::array<T, kChannels> grey;
+  for (std::size_t channel = 0; channel < kChannels; ++channel)
+    grey[channel] = element_of<T>(kGrey * scale_[channel] + offset_[channel]);
+  if (planar_)
+    for (std::size_t channel = 0; channel < kChannels; ++channel)
+      std::fill_n(tensor + channel * plane, plane, grey[channel]);
+  else
+    for (std::size_t pixel = 0; pixel < plane; ++pixel) std::ranges::copy(grey, tensor + kChannels * pixel);
+}
+
+void FrameSampler::blend(std::span<std::byte> tensor, const Letterbox& box, int row, float weight) const noexcept {
+  switch (type_) {
+  case ElementType::uint8: return blend(reinterpret_cast<std::uint8_t*>(tensor.data()), box, row, weight);
+  case ElementType::float16: return blend(reinterpret_cast<Float16*>(tensor.data()), box, row, weight);
+  default: return blend(reinterpret_cast<float*>(tensor.data()), box, row, weight);
+  }
+}
+
+template <class T> void FrameSampler::blend(T* tensor, const Letterbox& box, int row, float weight) const noexcept {
+  const std::size_t width = size(network_.width), plane = width * size(network_.height);
+  const std::size_t first = size(box.top + row) * width + size(box.left), step = planar_ ? 1 : kChannels;
+  for (std::size_t channel = 0; channel < kChannels; ++channel) {
+    const float *const above = above_.rgb.data() + channel * width, *const below = below_.rgb.data() + channel * width;
+    const float scale = scale_[channel], offset = offset_[channel];
+    T* const to = tensor + (planar_ ? channel * plane + first : kChannels * first + channel);
+    for (std::size_t x = 0; x < size(box.inner.width); ++x)
+      to[x * step] = element_of<T>((above[x] + (below[x] - above[x]) * weight) * scale + offset);
+  }
+}
+
+} // namespace rtexec::tasks

@@ -1,0 +1,180 @@
+// Networks with several inputs and outputs, of every type: as they are read, and as the host device computes them.
+#include "tasks/dnn/graph/half.hpp"
+#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "test/support/result.hpp"
+#include "test/tasks/dnn_onnx_text.hpp"
+#include "test/tasks/dnn_test_graph.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+
+namespace rtexec::tasks {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr int onnx_float = 1, onnx_uint8 = 2, onnx_int32 = 6, onnx_int64 = 7, onnx_float16 = 10;
+
+std::string cast(const std::string& from, const std::string& to, int type) {
+  return onnx_node("Cast", {from}, {to}, onnx_attribute("to", type));
+}
+std::string value(std::string_view role, std::string_view name, int type,
+                  const std::vector<std::string>& dimensions = {"4"}) {
+  return onnx_value(role, name, dimensions, type);
+}
+
+/// Bound, with scratch that starts as NaN.
+class Bound {
+ public:
+  explicit Bound(const std::string& graph) {
+    auto read = parse_onnx(onnx_bytes(graph));
+    EXPECT_EQ(test::problem(read), "none");
+    if (!read) return;
+    optimise(*read);
+    network_ = std::move(*HostNetwork::build(*read));
+    scratch_ = allocate_aligned(network_->scratch().count);
+    std::memset(scratch_.get(), 0xff, network_->scratch().count);
+    network_->bind(network_->constants().data(), scratch_.get());
+  }
+
+  template <class T> void set(std::size_t input, const std::vector<T>& values) {
+    const auto elements = network_->inputs()[input].as<T>();
+    ASSERT_EQ(elements.size(), values.size());
+    std::ranges::copy(values, elements.begin());
+  }
+  template <class T> std::vector<T> get(std::size_t output = 0) {
+    EXPECT_TRUE(network_->run());
+    const auto elements = network_->outputs()[output].as<const T>();
+    return {elements.begin(), elements.end()};
+  }
+  HostNetwork& network() { return *network_; }
+
+ private:
+  std::unique_ptr<HostNetwork> network_;
+  AlignedBytes scratch_;
+};
+
+TEST(NetworkTypes, TwoInputsAreAdded) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::string> shape;
+    std::size_t count = 1;
+    for (std::size_t d = random() % 5; d > 0; --d) {
+      const auto size = random() % 6 + 1;
+      count *= size;
+      shape.push_back(std::to_string(size));
+    }
+    Bound bound(value("input", "a", onnx_float, shape) + value("input", "b", onnx_float, shape) +
+                onnx_node("Add", {"a", "b"}, {"y"}) + onnx_node("Sub", {"a", "b"}, {"z"}) +
+                value("output", "y", onnx_float, shape) + value("output", "z", onnx_float, shape));
+    std::vector<float> a(count), b(count), sum, difference;
+    for (std::size_t i = 0; i < count; ++i) {
+      a[i] = static_cast<float>(random() % 100);
+      b[i] = static_cast<float>(random() % 100);
+      sum.push_back(a[i] + b[i]);
+      difference.push_back(a[i] - b[i]);
+    }
+    bound.set(0, a);
+    bound.set(1, b);
+    EXPECT_EQ(bound.get<float>(0), sum);
+    EXPECT_EQ(bound.get<float>(1), difference);
+    EXPECT_EQ(bound.network().inputs()[1].name, "b");
+    EXPECT_EQ(bound.network().outputs()[1].name, "z");
+  }
+}
+
+TEST(NetworkTypes, BytesAreCastAndScaled) {
+  Bound bound(value("input", "x", onnx_uint8) + cast("x", "f", onnx_float) + onnx_floats("w", {4}) +
+              onnx_node("Mul", {"f", "w"}, {"y"}) + value("output", "y", onnx_float));
+  bound.set<std::uint8_t>(0, {0, 1, 128, 255});
+  EXPECT_THAT(bound.get<float>(), ElementsAre(0, 2, 384, 1020));
+}
+
+TEST(NetworkTypes, IntegersMovePassAndAreCast) {
+  Bound bound(value("input", "x", onnx_int64, {"2", "2"}) + onnx_node("Transpose", {"x"}, {"t"}) +
+              onnx_node("Concat", {"t", "x"}, {"c"}, onnx_attribute("axis", 0)) + cast("x", "i", onnx_int32) +
+              cast("i", "f", onnx_float) + onnx_node("Relu", {"f"}, {"r"}) +
+              value("output", "c", onnx_int64, {"4", "2"}) + value("output", "i", onnx_int32, {"2", "2"}) +
+              value("output", "r", onnx_float, {"2", "2"}));
+  bound.set<std::int64_t>(0, {1, -2, 3, 1 << 20});
+  EXPECT_THAT(bound.get<std::int64_t>(0), ElementsAre(1, 3, -2, 1 << 20, 1, -2, 3, 1 << 20));
+  EXPECT_THAT(bound.get<std::int32_t>(1), ElementsAre(1, -2, 3, 1 << 20));
+  EXPECT_THAT(bound.get<float>(2), ElementsAre(1, 0, 3, 1 << 20));
+}
+
+TEST(NetworkTypes, ACastToIntegersDropsFractionsAndSaturates) {
+  const float huge = 1e30F, none = std::numeric_limits<float>::quiet_NaN();
+  const auto network = [](int type) {
+    return Bound(value("input", "x", onnx_float, {"6"}) +
+                 "initializer { name: \"m\" data_type: 1 dims: 1 float_data: -1 }" +
+                 onnx_node("Mul", {"x", "m"}, {"n"}) + cast("n", "c", type) + onnx_node("Identity", {"c"}, {"y"}) +
+                 value("output", "y", type, {"6"}));
+  };
+  const std::vector<float> x{-1.75F, 1.75F, -huge, huge, none, -254.9F};
+  auto bytes = network(onnx_uint8), ints = network(onnx_int32), longs = network(onnx_int64);
+  for (Bound* bound : {&bytes, &ints, &longs}) bound->set(0, x);
+  EXPECT_THAT(bytes.get<std::uint8_t>(), ElementsAre(1, 0, 255, 0, 0, 254));
+  EXPECT_THAT(ints.get<std::int32_t>(), ElementsAre(1, -1, INT32_MAX, INT32_MIN, 0, 254));
+  EXPECT_THAT(longs.get<std::int64_t>(), ElementsAre(1, -1, INT64_MAX, INT64_MIN, 0, 254));
+}
+
+TEST(NetworkTypes, HalvesGoInAndOut) {
+  // Constants in half precision: 0.5 in each element
+  Bound bound(value("input", "x", onnx_float16) +
+              "initializer { name: \"w\" data_type: 10 dims: 1 int32_data: 14336 }" +
+              onnx_node("Mul", {"x", "w"}, {"y"}) + value("output", "y", onnx_float16));
+  std::vector<Float16> x;
+  for (const float each : {1.0F, -3.0F, 0x1p-24F, 65504.0F}) x.push_back({to_half(each)});
+  bound.set(0, x);
+  std::vector<float> y;
+  for (const auto each : bound.get<Float16>()) y.push_back(from_half(each.bits));
+  EXPECT_THAT(y, ElementsAre(0.5F, -1.5F, 0, 32752)) << "half of the least is a tie to even";
+}
+
+TEST(NetworkTypes, TheFileSaysThePrecisionOfAnOutput) {
+  const auto graph = parse_onnx(onnx_bytes(value("input", "x", onnx_float) + onnx_node("Relu", {"x"}, {"y"}) +
+                                           value("output", "y", onnx_float16)));
+  ASSERT_TRUE(graph);
+  EXPECT_EQ(graph->tensors[graph->outputs.front()].type, ElementType::float16);
+  const auto noted = parse_onnx(
+      onnx_bytes(value("input", "x", onnx_float) + onnx_node("Relu", {"x"}, {"y"}) + value("output", "y", 11)));
+  ASSERT_TRUE(noted);
+  EXPECT_EQ(noted->tensors[noted->outputs.front()].type, ElementType::float32);
+  EXPECT_THAT(noted->notes, ElementsAre(testing::HasSubstr("DOUBLE")));
+}
+
+TEST(NetworkTypes, WhatCannotBeComputedInFloatsIsRefused) {
+  struct Case {
+    std::string graph, part;
+    Errc code = Errc::unsupported;
+  };
+  const std::string bytes = value("input", "x", onnx_uint8), longs = value("input", "x", onnx_int64),
+                    floats = value("input", "x", onnx_float), y = "output { name: \"y\" }";
+  for (const auto& [graph, part, code] :
+       {Case{bytes + onnx_node("Add", {"x", "x"}, {"y"}) + y, "would compute on 'x' of uint8"},
+        {longs + cast("x", "y", onnx_uint8) + y, "which may not fit"},
+        {floats + cast("x", "i", onnx_int64) + cast("i", "y", onnx_float) + y, "was cast to integers before"},
+        {floats + cast("x", "i", onnx_int64) + onnx_node("Reshape", {"i", "s"}, {"r"}) + onnx_ints("s", {2}, {2, 2}) +
+             cast("r", "y", onnx_float16) + y,
+         "was cast to integers before"},
+        {floats + cast("x", "y", 9) + y, "a cast to data type 9"},
+        {floats + value("input", "i", onnx_int64) + onnx_node("Gather", {"x", "i"}, {"y"}) + y,
+         "must be integers that are known"},
+        {bytes + value("input", "l", onnx_int64) + onnx_node("Concat", {"x", "l"}, {"y"}, onnx_attribute("axis", 0)) +
+             y,
+         "of types uint8 and int64", Errc::bad_input},
+        {floats + onnx_node("Relu", {"x"}, {"y"}) + value("output", "y", onnx_int64),
+         "is said to be of int64, and is of float32", Errc::bad_input},
+        {bytes + onnx_node("Identity", {"x"}, {"y"}) + value("output", "y", onnx_float),
+         "is said to be of float32, and is of uint8", Errc::bad_input},
+        {floats + onnx_node("Relu", {"x"}, {"y"}) + value("output", "y", 9), "output 'y' is of type BOOL"}})
+    EXPECT_TRUE(test::fails(parse_onnx(onnx_bytes(graph)), code, part)) << graph;
+}
+
+} // namespace
+} // namespace rtexec::tasks
