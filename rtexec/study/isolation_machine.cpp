@@ -235,13 +235,18 @@ class MachinePlant final : public IsolationPlant {
 
 // ---- this machine ----
 
+std::vector<std::unique_ptr<channels::TaskIo>> inputs_of(const Task& task, const std::unique_ptr<Workload>& workload) {
+  TaskSet alone;
+  alone.tasks.push_back(task);
+  return must(channels::connect(alone, {&workload, 1}, {}));
+}
+
 /// Placed, bound and executed as the executive does it.
 class DeviceWorkload final : public IsolatedWorkload {
  public:
   /// Throws Failed.
   DeviceWorkload(const Board& board, const Task& task, const hal::ThreadSettings& thread)
-      : workload_(must(tasks::make_workload(task, board.device))),
-        io_(must(channels::connect({.tasks = {task}}, {&workload_, 1}, {}))) {
+      : workload_(must(tasks::make_workload(task, board.device))), io_(inputs_of(task, workload_)) {
     const Bytes needed = round_up(workload_->memory().constant, board.chunk) +
                          round_up(workload_->memory().scratch, board.chunk) +
                          round_up(workload_->memory().state, board.chunk);
