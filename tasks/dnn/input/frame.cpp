@@ -2,6 +2,7 @@
 
 #include "tasks/dnn/graph/graph.hpp"
 #include "tasks/dnn/graph/half.hpp"
+#include "tasks/dnn/kernels/vectorised.hpp"
 
 #include <algorithm>
 #include <string>
@@ -41,35 +42,59 @@ template <int red, int blue> struct Packed {
   }
 };
 
-Rgb bt601(std::uint8_t y, std::uint8_t u, std::uint8_t v) noexcept {
+RTEXEC_INLINE Rgb bt601(float y, float u, float v) noexcept {
   constexpr double luma = 255.0 / 219, chroma = 255.0 / 224;                         // of the limited range
   constexpr double red = 0.299, blue = 0.114, green = 1 - red - blue;                // their parts of luma
   constexpr double v_red = 2 * (1 - red) * chroma, u_blue = 2 * (1 - blue) * chroma; // differences to luma
-  const float brightness = static_cast<float>(luma) * static_cast<float>(y - 16);
-  const auto of_u = static_cast<float>(u - 128), of_v = static_cast<float>(v - 128);
-  const auto clipped = [](float value) { return std::clamp(value, 0.0f, 255.0f); };
-  return {clipped(brightness + static_cast<float>(v_red) * of_v),
-          clipped(brightness - static_cast<float>(u_blue * blue / green) * of_u -
-                  static_cast<float>(v_red * red / green) * of_v),
-          clipped(brightness + static_cast<float>(u_blue) * of_u)};
+  constexpr auto u_green = static_cast<float>(u_blue * blue / green), v_green = static_cast<float>(v_red * red / green);
+  const auto clipped = [](float value) { return value < 0 ? 0.0f : value > 255 ? 255.0f : value; };
+  const float brightness = static_cast<float>(luma) * (y - 16);
+  return {clipped(brightness + static_cast<float>(v_red) * (v - 128)),
+          clipped(brightness - u_green * (u - 128) - v_green * (v - 128)),
+          clipped(brightness + static_cast<float>(u_blue) * (u - 128))};
+}
+
+/// Pairs of neighbours, to be blended.
+struct Neighbours {
+  static constexpr int most = 64;
+  struct {
+    float y[most], u[most], v[most];
+  } first, second;
+  float weight[most]; // of the second
+};
+
+RTEXEC_VECTORISED void blend_yuv(const Neighbours& pairs, int count, float* red, float* green, float* blue) noexcept {
+  RTEXEC_INDEPENDENT
+  for (int i = 0; i < count; ++i) {
+    const Rgb a = bt601(pairs.first.y[i], pairs.first.u[i], pairs.first.v[i]);
+    const Rgb b = bt601(pairs.second.y[i], pairs.second.u[i], pairs.second.v[i]);
+    red[i] = a.red + (b.red - a.red) * pairs.weight[i];
+    green[i] = a.green + (b.green - a.green) * pairs.weight[i];
+    blue[i] = a.blue + (b.blue - a.blue) * pairs.weight[i];
+  }
 }
 
 struct Yuyv {
   const std::uint8_t* row;
-  Rgb operator()(int x) const noexcept {
-    const std::uint8_t* const pair = row + 4 * (x / 2);
-    return bt601(pair[2 * (x % 2)], pair[1], pair[3]);
-  }
+  [[nodiscard]] std::uint8_t y(int x) const noexcept { return row[2 * x]; }
+  [[nodiscard]] const std::uint8_t* chroma(int x) const noexcept { return row + 4 * (x / 2) + 1; }
+  static constexpr int v = 2; // behind u
 };
 
 struct Nv12 {
   const std::uint8_t* luma;
-  const std::uint8_t* chroma;
-  Rgb operator()(int x) const noexcept {
-    const std::uint8_t* const pair = chroma + 2 * (x / 2);
-    return bt601(luma[x], pair[0], pair[1]);
-  }
+  const std::uint8_t* interleaved;
+  [[nodiscard]] std::uint8_t y(int x) const noexcept { return luma[x]; }
+  [[nodiscard]] const std::uint8_t* chroma(int x) const noexcept { return interleaved + 2 * (x / 2); }
+  static constexpr int v = 1; // behind u
 };
+
+template <class Row> void take(const Row& row, int x, float& y, float& u, float& v) noexcept {
+  const std::uint8_t* const chroma = row.chroma(x);
+  y = static_cast<float>(row.y(x));
+  u = static_cast<float>(chroma[0]);
+  v = static_cast<float>(chroma[Row::v]);
+}
 
 template <class T> T element_of(float value) noexcept {
   if constexpr (std::is_same_v<T, Float16>) return {to_half(value)};
@@ -158,8 +183,8 @@ void FrameSampler::fetch(const Frame& frame, Line& line, int number, int width) 
   switch (frame.format) {
   case PixelFormat::rgb24: return across(Packed<0, 2>{row}, line.rgb.data(), width);
   case PixelFormat::bgr24: return across(Packed<2, 0>{row}, line.rgb.data(), width);
-  case PixelFormat::yuyv: return across(Yuyv{row}, line.rgb.data(), width);
-  case PixelFormat::nv12: return across(Nv12{row, chroma()}, line.rgb.data(), width);
+  case PixelFormat::yuyv: return across_yuv(Yuyv{row}, line.rgb.data(), width);
+  case PixelFormat::nv12: return across_yuv(Nv12{row, chroma()}, line.rgb.data(), width);
   }
 }
 
@@ -171,6 +196,21 @@ template <class Pixels> void FrameSampler::across(const Pixels& pixels, float* r
     red[x] = a.red + (b.red - a.red) * column.weight;
     green[x] = a.green + (b.green - a.green) * column.weight;
     blue[x] = a.blue + (b.blue - a.blue) * column.weight;
+  }
+}
+
+template <class Row> void FrameSampler::across_yuv(const Row& row, float* rgb, int width) const noexcept {
+  float *const red = rgb, *const green = rgb + network_.width, *const blue = green + network_.width;
+  Neighbours pairs;
+  for (int begin = 0; begin < width; begin += Neighbours::most) {
+    const int count = std::min(width - begin, Neighbours::most);
+    for (int i = 0; i < count; ++i) {
+      const Tap& column = columns_[size(begin + i)];
+      take(row, column.first, pairs.first.y[i], pairs.first.u[i], pairs.first.v[i]);
+      take(row, column.second, pairs.second.y[i], pairs.second.u[i], pairs.second.v[i]);
+      pairs.weight[i] = column.weight;
+    }
+    blend_yuv(pairs, count, red + begin, green + begin, blue + begin);
   }
 }
 

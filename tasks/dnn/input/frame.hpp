@@ -60,6 +60,7 @@ class FrameSampler {
   void fetch_lines(const Frame& frame, const Tap& tap, int width) noexcept;
   void fetch(const Frame& frame, Line& line, int number, int width) const noexcept;
   template <class Pixels> void across(const Pixels& pixels, float* rgb, int width) const noexcept;
+  template <class Row> void across_yuv(const Row& row, float* rgb, int width) const noexcept;
   void blend(std::span<std::byte> tensor, const Letterbox& box, int row, float weight) const noexcept;
   template <class T> void fill(T* tensor) const noexcept;
   template <class T> void blend(T* tensor, const Letterbox& box, int row, float weight) const noexcept;
