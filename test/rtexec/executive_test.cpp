@@ -356,8 +356,10 @@ TEST(FedWorkload, FindsItsInputFilledInEachJob) {
   executive::Setup setup;
   setup.force = true;
   setup.workloads["fed"] = std::make_unique<Fed>(seen);
-  Executive executive =
-      created(set_of({synthetic("fed", 10ms, {.before = 1ms, .device = {}, .after = 1ms})}, 300ms), std::move(setup));
+  Task task = synthetic("fed", 10ms, {.before = 1ms, .device = {}, .after = 1ms});
+  task.workload = WorkloadKind::custom;
+  task.footprint.reset();
+  Executive executive = created(set_of({std::move(task)}, 300ms), std::move(setup));
   (void)run(executive);
   std::array<std::byte, Fed::size> bytes;
   const Tensor tensor{.name = "x", .type = ElementType::uint8, .shape = {2, 3}, .bytes = bytes};
