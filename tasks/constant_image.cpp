@@ -1,6 +1,6 @@
 #include "tasks/constant_image.hpp"
 
-#include "tasks/dnn/input/random.hpp"
+#include "tasks/random.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "tasks/dnn/input/random.hpp"
+#include "tasks/random.hpp"
 #include "tasks/traffic/generator.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "tasks/winograd/winograd_workload.hpp"
 
 #include "tasks/dnn/cuda/conv_method.hpp"
-#include "tasks/dnn/input/random.hpp"
+#include "tasks/random.hpp"
 #include "tasks/dnn/make_network.hpp"
 #include "tasks/fingerprint.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "hal/machine.hpp"
 #include "hal/thread.hpp"
-#include "tasks/dnn/input/random.hpp"
+#include "tasks/random.hpp"
 #include "tasks/traffic/caches.hpp"
 #include "tasks/traffic/pacer.hpp"
 #include "test/hal/failing_system.hpp"

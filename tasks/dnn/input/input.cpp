@@ -5,7 +5,7 @@
 #include "tasks/dnn/graph/half.hpp"
 #include "tasks/dnn/input/frame.hpp"
 #include "tasks/dnn/input/picture.hpp"
-#include "tasks/dnn/input/random.hpp"
+#include "tasks/random.hpp"
 #include "tasks/dnn/files/npy.hpp"
 #include "tasks/fingerprint.hpp"
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include "tasks/dnn/input/random.hpp"
+#include "tasks/random.hpp"
 
 #include <cstdint>
 #include <filesystem>
