@@ -5,6 +5,8 @@ namespace rtexec {
 std::string_view name(Order value) noexcept { return spelling(value); }
 std::string_view name(PriorityAssignment value) noexcept { return spelling(value); }
 std::string_view name(Criticality value) noexcept { return spelling(value); }
+std::string_view name(Trigger value) noexcept { return spelling(value); }
+std::string_view name(Communication value) noexcept { return spelling(value); }
 std::string_view name(OnOverrun value) noexcept { return spelling(value); }
 std::string_view name(OnWcetExceeded value) noexcept { return spelling(value); }
 std::string_view name(WorkloadKind value) noexcept { return spelling(value); }

@@ -36,6 +36,14 @@ inline constexpr auto spellings_of<Criticality> = std::to_array<Spelling<Critica
     {{"real-time", Criticality::real_time}, {"best-effort", Criticality::best_effort}});
 
 template <>
+inline constexpr auto spellings_of<Trigger> = std::to_array<Spelling<Trigger>>(
+    {{"timer", Trigger::timer}, {"input", Trigger::input}, {"call", Trigger::call}, {"after", Trigger::after}});
+
+template <>
+inline constexpr auto spellings_of<Communication> =
+    std::to_array<Spelling<Communication>>({{"immediate", Communication::immediate}, {"let", Communication::let}});
+
+template <>
 inline constexpr auto spellings_of<OnOverrun> = std::to_array<Spelling<OnOverrun>>({{"skip", OnOverrun::skip},
                                                                                     {"catch-up", OnOverrun::catch_up},
                                                                                     {"re-phase", OnOverrun::re_phase},

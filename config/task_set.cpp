@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <system_error>
 
 namespace rtexec {
@@ -226,6 +227,72 @@ Key<Task> workload_key() {
       });
 }
 
+/// What `trigger` says: a kind, or "after:TASK".
+struct TriggerChoice {
+  Trigger kind = Trigger::timer;
+  std::string after;
+};
+
+Type<TriggerChoice> trigger_choice() {
+  static constexpr std::string_view prefix = "after:";
+  static constexpr auto alone = std::to_array<Spelling<Trigger>>({{spelling(Trigger::timer), Trigger::timer},
+                                                                  {spelling(Trigger::input), Trigger::input},
+                                                                  {spelling(Trigger::call), Trigger::call}});
+  const Type<Trigger> kinds = one_of<Trigger>(alone);
+  return {.name = kinds.name + ", or \"after:TASK\"",
+          .read = [=](const Value& value) -> Read<TriggerChoice> {
+            const auto* text = std::get_if<std::string>(&value.content);
+            if (text != nullptr && text->starts_with(prefix))
+              return TriggerChoice{Trigger::after, text->substr(prefix.size())};
+            const auto kind = kinds.read(value);
+            if (!kind) return Unexpected(kind.error() + ", or write \"after:TASK\"");
+            return TriggerChoice{*kind, {}};
+          },
+          .write =
+              [=](const TriggerChoice& choice) {
+                return choice.kind == Trigger::after ? toml_string(std::string(prefix) + choice.after)
+                                                     : kinds.write(choice.kind);
+              },
+          .problem = [=](const TriggerChoice& choice) -> std::string {
+            if (choice.kind == Trigger::after) return identifier().problem(choice.after);
+            return choice.after.empty() ? kinds.problem(choice.kind) : "names a task, and is not after one";
+          }};
+}
+
+Key<Task> trigger_key() {
+  return key<Task>(
+      "trigger", trigger_choice(), toml_string(spelling(Task{}.trigger)),
+      "what releases a job: timer: the period; input: a new frame or sample of its inputs; call: a program; "
+      "after:TASK: the end of a job of TASK (under communicate = \"let\" its deadline). A job that comes less than a "
+      "period after the one before waits until it has passed, and a newer one takes its place",
+      [](const Task& task) {
+        return std::optional(TriggerChoice{task.trigger, task.after});
+      },
+      [](Task& task, const TriggerChoice& choice) {
+        task.trigger = choice.kind;
+        task.after = choice.after;
+      });
+}
+
+std::vector<Key<Chain>> chain_keys() {
+  return {
+      key<Chain>("name", identifier(), required, "unique", &Chain::name),
+      key<Chain>("tasks", set_of(identifier()), required,
+                 "the tasks through which data travel, from the sensor to the actuator", &Chain::tasks),
+      key<Chain>("communicate", one_of<Communication>(),
+                 "immediate: a job reads when its first part begins, and its outputs appear when its last part "
+                 "ends; let (logical execution time): it reads at its release, and they appear at its deadline",
+                 &Chain::communicate),
+      key<Chain>("max_reaction", duration(1ns, longest_run), "no limit",
+                 "from an event that the first task's job before has just missed to the end of the output that "
+                 "answers it: a set that may take longer is not proved",
+                 &Chain::max_reaction),
+      key<Chain>("max_age", duration(1ns, longest_run), "no limit",
+                 "from the first task's reading to the next output of the last task, which replaces the one made of "
+                 "what was read: a set whose data may be older is not proved",
+                 &Chain::max_age)};
+}
+
 std::vector<Key<Task>> task_keys() {
   return {
       key<Task>("name", identifier(), required, "unique", &Task::name),
@@ -236,9 +303,12 @@ std::vector<Key<Task>> task_keys() {
       key<Task>("input", path(), "seeded noise", "dnn: a picture, a folder of pictures, or a .npy file", &Task::input),
       key<Task>("precision", one_of<Precision>(),
                 "dnn on a GPU: arithmetic of its products; host devices compute in fp32", &Task::precision),
-      key<Task>("period", period(shortest_period, longest_interval), required,
-                "time between two releases, or how often they come (\"30Hz\"): then rounded down to a whole nanosecond",
-                &Task::period),
+      key<Task>(
+          "period", period(shortest_period, longest_interval), required,
+          "time between two releases, or how often they come (\"30Hz\"): then rounded down to a whole nanosecond; "
+          "their least distance where no timer releases the task",
+          &Task::period),
+      trigger_key(),
       key<Task>("deadline", duration(1ns, longest_interval), "the period",
                 "relative to the release; at most the period", &Task::deadline),
       key<Task>("offset", duration(0ns, longest_interval), "of the first release from the start", &Task::offset),
@@ -317,6 +387,7 @@ const Schema<TaskSet>& task_set_schema() {
       list<TaskSet>("task", &TaskSet::tasks, &Task::name, task_keys(), complete_task,
                     {list<Task>("task.inputs", &Task::inputs, unnamed, task_input_keys(), as_read),
                      list<Task>("task.outputs", &Task::outputs, unnamed, task_output_keys(), as_read)}),
+      list<TaskSet>("chain", &TaskSet::chains, &Chain::name, chain_keys(), as_read),
   });
   return instance;
 }
@@ -459,6 +530,89 @@ void check_bandwidth(const TaskSet& set, Report& report) {
   check_unique<unsigned>("bandwidth.core", "core", set.core_budgets, &CoreBudget::core, literal<unsigned>, report);
 }
 
+void check_trigger(const Task& task, const Rules& rules) {
+  if (task.trigger == Trigger::timer) return;
+  if (task.offset != 0ns) broken(rules, {"offset", "trigger"}, task.offset, "only for tasks that a timer releases");
+  if (task.on_overrun == OnOverrun::abort_job)
+    broken(rules, {"on_overrun", "trigger"}, task.on_overrun,
+           "looks for the release to go on with on a grid; only for tasks that a timer releases");
+  if (task.trigger == Trigger::after && task.releases)
+    rules.broken({"releases", "trigger"}, "releases: the jobs of task '" + task.after + "' release this one");
+}
+
+/// The index of the task of this name; absent: there is none.
+std::optional<std::size_t> find_task(const TaskSet& set, std::string_view name) {
+  const auto found = std::ranges::find(set.tasks, name, &Task::name);
+  return found == set.tasks.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - set.tasks.begin()));
+}
+
+/// Whether task `i` is released, in the end, by itself.
+bool releases_itself(const TaskSet& set, std::size_t i) {
+  std::size_t at = i;
+  for (std::size_t steps = 0; steps < set.tasks.size(); ++steps) {
+    const auto before = set.tasks[at].trigger == Trigger::after ? find_task(set, set.tasks[at].after) : std::nullopt;
+    if (!before) return false;
+    if (*before == i) return true;
+    at = *before;
+  }
+  return false;
+}
+
+void check_after(const TaskSet& set, std::size_t i, Report& report) {
+  const Task& task = set.tasks[i];
+  if (task.trigger != Trigger::after) return;
+  const std::string shown = "trigger = " + toml_string("after:" + task.after) + ": ";
+  const auto before = find_task(set, task.after);
+  const Place here{.table = "task", .index = i, .key = "trigger"};
+  const auto of = [](std::size_t index, std::string_view key) {
+    return Place{.table = "task", .index = index, .key = key};
+  };
+  if (!before) return report.relation({here}, shown + "no task has this name");
+  if (releases_itself(set, i))
+    return report.relation({here, of(*before, "trigger")}, shown + "the task waits for itself");
+  const Task& first = set.tasks[*before];
+  if (task.period > first.period)
+    report.relation({here, of(i, "period"), of(*before, "period")},
+                    shown + "the period, " + to_string(task.period) + ", is longer than that of task '" + first.name +
+                        "', " + to_string(first.period) + ": every job of that one could not release one");
+  if (task.real_time() && !first.real_time())
+    report.relation({here, of(i, "criticality"), of(*before, "criticality")},
+                    shown + "a real-time task cannot wait for a best-effort one, to which nothing is promised");
+}
+
+/// Each task of a chain exists, and one that another releases follows it there.
+void check_chain(const TaskSet& set, std::size_t i, Report& report) {
+  const Chain& chain = set.chains[i];
+  const Place here{.table = "chain", .index = i, .key = "tasks"};
+  for (std::size_t at = 0; at < chain.tasks.size(); ++at) {
+    const std::string who = "tasks: " + toml_string(chain.tasks[at]);
+    const auto index = find_task(set, chain.tasks[at]);
+    if (!index) {
+      report.relation({here}, who + ": no task has this name");
+      continue;
+    }
+    const Task& task = set.tasks[*index];
+    if (task.trigger != Trigger::after || (at > 0 && chain.tasks[at - 1] == task.after)) continue;
+    report.relation({here, {.table = "task", .index = *index, .key = "trigger"}},
+                    who + " is released after task '" + task.after + "', and must stand right behind it");
+  }
+}
+
+/// A task reads and writes in one way.
+void check_communication(const TaskSet& set, Report& report) {
+  std::map<std::string_view, std::size_t> first;
+  for (std::size_t i = 0; i < set.chains.size(); ++i)
+    for (const std::string& task : set.chains[i].tasks) {
+      const std::size_t earlier = first.try_emplace(task, i).first->second;
+      if (set.chains[earlier].communicate == set.chains[i].communicate) continue;
+      const Rules rules(report, "chain", i);
+      report.relation({rules.of("communicate"), rules.of("tasks"), Rules(report, "chain", earlier).of("communicate")},
+                      "communicate = " + literal(set.chains[i].communicate) + ": task '" + task +
+                          "' communicates otherwise in chain '" + set.chains[earlier].name + "'");
+      break;
+    }
+}
+
 void check_rules(const TaskSet& set, Report& report) {
   if (set.tasks.empty())
     report.relation({Place{}, {.table = "task", .index = 0, .key = {}}}, "no task: write at least one [[task]]");
@@ -473,10 +627,15 @@ void check_rules(const TaskSet& set, Report& report) {
     check_memory(task, rules);
     check_releases(task, rules);
     check_channels(set, i, report);
+    check_trigger(task, rules);
+    check_after(set, i, report);
     check_priority(task, rules, set.executive.priorities, report);
   }
   check_unique<std::string>("task", "name", set.tasks, &Task::name, toml_string, report);
   check_unique<int>("task", "priority", set.tasks, &Task::priority, literal<int>, report);
+  for (std::size_t i = 0; i < set.chains.size(); ++i) check_chain(set, i, report);
+  check_communication(set, report);
+  check_unique<std::string>("chain", "name", set.chains, &Chain::name, toml_string, report);
 }
 
 // ---- paths ----

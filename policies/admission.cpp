@@ -1,6 +1,7 @@
 #include "policies/admission.hpp"
 
 #include "config/text.hpp"
+#include "policies/chains.hpp"
 #include "policies/charges.hpp"
 #include "policies/core_windows.hpp"
 #include "policies/core_assignment.hpp"
@@ -13,6 +14,7 @@
 #include "policies/verdicts.hpp"
 #include "policies/volume_search.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -39,6 +41,24 @@ void check_regulation(const ResolvedSet& set, const auto& complain) {
     for (const std::optional<Bytes>& traffic : {task.traffic_before, task.traffic_after})
       if (traffic && !in_range(*traffic))
         complain("task '" + task.name + "': traffic of " + to_string(*traffic) + " in one part is out of range");
+}
+
+/// Each task of a chain is there, and those that others release stand right behind them.
+void check_chains(const TaskSet& tasks, const auto& complain) {
+  for (const Chain& chain : tasks.chains) {
+    const std::string who = "chain '" + chain.name + "': ";
+    if (chain.tasks.empty()) complain(who + "it has no task");
+    const std::string* before = nullptr;
+    for (const std::string& name : chain.tasks) {
+      const auto task = std::ranges::find(tasks.tasks, name, &Task::name);
+      if (task == tasks.tasks.end()) complain(who + "no task '" + name + "'");
+      else if (task->trigger == Trigger::after && (before == nullptr || *before != task->after))
+        complain(who + "task '" + name + "' must stand right behind '" + task->after + "', which releases it");
+      else if (task->trigger == Trigger::timer && !in_range(task->offset))
+        complain(who + "the offset of task '" + name + "' must be between 0 and " + readable(Duration(longest_time)));
+      before = &name;
+    }
+  }
 }
 
 Result<> check(const ResolvedSet& set, std::span<const MemoryDemand> memory) {
@@ -69,6 +89,7 @@ Result<> check(const ResolvedSet& set, std::span<const MemoryDemand> memory) {
       complain(who + "it has no priority, and [executive] priorities is \"explicit\"");
   }
   check_regulation(set, complain);
+  check_chains(tasks, complain);
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
 }
 
@@ -164,7 +185,14 @@ void set_ranks(Plan& plan, const TaskSet& tasks, std::span<const std::size_t> ur
   }
 }
 
-/// The plan with all that admission has to say of it; a set that is refused is not worth a search.
+/// A limit of a chain that is not kept leaves the set unproved; what tasks are promised holds all the same.
+Plan with_chains(Plan plan, const ResolvedSet& set) {
+  plan.chains = planned_chains(plan, set);
+  plan.proved = plan.proved && std::ranges::all_of(plan.chains, &PlannedChain::kept);
+  return plan;
+}
+
+/// The plan with all that admission has to say of its tasks; a set that is refused is not worth a search.
 Plan examined(Plan plan, const NamedSet& named, const Refusal& refusal, std::span<const std::size_t> urgency,
               Effort effort) {
   const Analysis analysis = analyse(plan, named, refusal, urgency, refusal ? Effort::quick : effort);
@@ -177,10 +205,10 @@ Plan examined(Plan plan, const NamedSet& named, const Refusal& refusal, std::spa
 Plan examined(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
   const auto with = [&](Lateness lateness) {
     const NamedSet named = charged_set(plan, set, urgency, lateness);
-    return examined(plan, named, refused(named), urgency, Effort::full);
+    return with_chains(examined(plan, named, refused(named), urgency, Effort::full), set);
   };
   Plan in_time = with(Lateness::none);
-  const bool decided = in_time.proved || !reserved(set.tasks) || plan.order == Order::edf;
+  const bool decided = in_time.end_to_end.proved || !reserved(set.tasks) || plan.order == Order::edf;
   return decided ? std::move(in_time) : with(Lateness::any);
 }
 
@@ -239,7 +267,7 @@ class VolumeTrial {
     const NamedSet named = charged_set(assigned, set_, urgency_, Lateness::none);
     const Refusal refusal = refused(named);
     if (closest_ && refusal) return std::nullopt;
-    Plan plan = examined(assigned, named, refusal, urgency_, Effort::quick);
+    Plan plan = with_chains(examined(assigned, named, refusal, urgency_, Effort::quick), set_);
     if (plan.proved) return plan;
     device_has_time_ = device_has_time_ || plan.device_test.proved;
     const Duration slack = refusal ? Duration::min() : plan.end_to_end.slack;

@@ -152,6 +152,18 @@ struct Finding {
   return {.limiting = task, .left = 1, .reason = std::move(reason)};
 }
 
+/// Why a chain lacks a bound.
+struct ChainObstacle {
+  enum class Why : std::uint8_t {
+    no_response,   // of `task` no response is promised
+    sporadic,      // nothing says how long after one job the next one is released
+    slow_follower, // its gate lets fewer jobs pass than the task before may have
+  };
+  Why why{};
+  std::string task;
+  Trigger trigger{};
+};
+
 // ---- the set ----
 
 /// What swapping is made of.

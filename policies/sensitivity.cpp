@@ -152,6 +152,8 @@ class Search {
     const auto plan = make_plan(set, memory_);
     if (!plan) return {false, plan.error().what};
     const TestVerdict& decisive = plan->end_to_end;
+    const auto chain = std::ranges::find(plan->chains, false, &PlannedChain::kept);
+    if (decisive.proved && chain != plan->chains.end()) return {plan->proved, "chain '" + chain->name + "'"};
     return {plan->proved,
             decisive.limiting_task.empty() ? decisive.explanation : "task '" + decisive.limiting_task + "'"};
   }

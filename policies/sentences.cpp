@@ -324,6 +324,34 @@ TestVerdict verdict_of(const Finding& finding, std::string inequality, const Nam
   return verdict;
 }
 
+// ---- chains ----
+
+/// The task that takes most of a chain's time.
+std::string costliest(const PlannedChain& chain) {
+  const auto cost = [](const ChainTerm& term) { return term.waits + term.takes; };
+  const ChainTerm& most = *std::ranges::max_element(chain.terms, {}, cost);
+  return "; most of it at " + task_named(most.task) + ": " + in_ms(most.waits.count()) + " until it is released, " +
+         in_ms(most.takes.count()) + " from there on";
+}
+
+std::string exceeded(const PlannedChain& chain, const std::string& what, const std::string& key,
+                     const std::optional<Duration>& bound, const std::optional<Duration>& limit) {
+  if (!bound || !limit || *bound <= *limit) return {};
+  return "its " + what + ", up to " + in_ms(bound->count()) + ", exceeds " + key + ", " + in_ms(limit->count()) +
+         ", by " + in_ms((*bound - *limit).count()) + costliest(chain);
+}
+
+std::string why(const ChainObstacle& obstacle) {
+  const std::string task = ": " + task_named(obstacle.task);
+  switch (obstacle.why) {
+  case ChainObstacle::Why::no_response: return task + " has no promised response";
+  case ChainObstacle::Why::slow_follower: return task + " has a longer period than the task that it is released after";
+  case ChainObstacle::Why::sporadic: break;
+  }
+  return task + " is released by " + (obstacle.trigger == Trigger::input ? "inputs" : "calls") +
+         ", and nothing says how long after one job the next one comes";
+}
+
 } // namespace
 
 std::string in_ms(Nanos value) {
@@ -346,6 +374,16 @@ TestVerdict told(const Finding& finding, const NamedSet& named) {
     verdict.explanation += "; for stops of the machine of up to " + in_ms(stop) + ", releases are charged as " +
                            in_ms(2 * stop) + " later";
   return verdict;
+}
+
+std::string told(const PlannedChain& chain, const std::optional<ChainObstacle>& obstacle) {
+  std::string text = exceeded(chain, "reaction time", "max_reaction", chain.reaction, chain.max_reaction) +
+                     exceeded(chain, "data age", "max_age", chain.age, chain.max_age);
+  const std::string missing = std::string(chain.reaction ? "" : "its reaction time") +
+                              (chain.reaction || chain.age ? "" : " and ") + (chain.age ? "" : "its data age");
+  if (obstacle && !missing.empty()) text += (text.empty() ? "" : "; ") + ("nothing bounds " + missing) + why(*obstacle);
+  else if (!missing.empty()) text += (text.empty() ? "" : "; ") + missing + ": beyond what can be computed";
+  return text;
 }
 
 TestVerdict told(const Finding& finding, Order order) {

@@ -4,6 +4,7 @@
 
 #include "policies/findings.hpp"
 
+#include <optional>
 #include <string>
 
 namespace rtexec::policies {
@@ -13,6 +14,9 @@ namespace rtexec::policies {
 
 /// The verdict of an admission test of `named`.
 [[nodiscard]] TestVerdict told(const Finding& finding, const NamedSet& named);
+
+/// What exceeds the limits of a chain that has its bounds and limits, and what they lack; empty: neither.
+[[nodiscard]] std::string told(const PlannedChain& chain, const std::optional<ChainObstacle>& obstacle);
 
 /// Of a test of the device alone, beside admission.
 [[nodiscard]] TestVerdict told(const Finding& finding, Order order);

@@ -45,7 +45,8 @@ void print_worst(std::ostream& out, const Options& options, const simulator::Wor
   out << "The latest response found: job " << worst.job.number << " of task '" << task.name << "' took "
       << readable(worst.response) << " of " << readable(worst.bound) << "; others may be later\n";
   std::size_t listed = 0;
-  for (const Task& each : worst.tasks.tasks) listed += each.releases->size();
+  for (const Task& each : worst.tasks.tasks)
+    if (each.releases) listed += each.releases->size();
   if (options.scenario.execution == "uniform")
     out << "Some executions, transfers and release latencies in it are shorter than they may be: releases alone do not "
            "repeat it\n";
@@ -55,6 +56,7 @@ void print_worst(std::ostream& out, const Options& options, const simulator::Wor
         << "\"\n";
   if (options.scenario.execution == "uniform" || listed > most_listed) return;
   for (const Task& each : worst.tasks.tasks) {
+    if (!each.releases) continue;
     out << "  " << each.name << ": releases = [";
     const char* comma = "";
     for (const std::string& text : texts_of(*each.releases))
@@ -65,7 +67,8 @@ void print_worst(std::ostream& out, const Options& options, const simulator::Wor
 
 nlohmann::json to_json(const Options& options, const simulator::WorstCase& worst) {
   nlohmann::json releases = nlohmann::json::object();
-  for (const Task& task : worst.tasks.tasks) releases[task.name] = texts_of(*task.releases);
+  for (const Task& task : worst.tasks.tasks)
+    if (task.releases) releases[task.name] = texts_of(*task.releases);
   return {{"task", worst.tasks.tasks[worst.job.task].name},
           {"job", worst.job.number},
           {"response_ns", worst.response.count()},
@@ -118,7 +121,7 @@ int simulate(const Options& options) {
   auto gantt = gantt_of(options, scenario, plan);
 
   simulator::Recorder recorder(scenario.tasks, plan);
-  recorder.watch_executions(scenario.run);
+  recorder.watch(scenario.run);
   scenario.run.observe = [&](const simulator::Step& step) {
     recorder.see(step);
     if (gantt) gantt->see(step);

@@ -98,6 +98,16 @@ Tone tone_of(std::uint64_t missed, const PartCounts& above_wcet) {
   return above_wcet.all() > 0 ? Tone::warning : Tone::plain;
 }
 
+/// What the bound of a reaction time is made of.
+void print_terms(std::ostream& out, const PlannedChain& chain) {
+  if (chain.terms.empty()) return;
+  out << "Chain " << chain.name << " (communicate = \"" << spelling(chain.communicate) << "\"): reaction "
+      << (chain.reaction ? readable(*chain.reaction) : "not bounded") << " is the sum of\n";
+  Table table({"task", "until released", "until output"});
+  for (const ChainTerm& term : chain.terms) table.add({term.task, readable(term.waits), readable(term.takes)});
+  table.print(out);
+}
+
 void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   out << "Plan (" << (plan.order == Order::edf ? "EDF" : "static priority") << " on the device)\n";
   Table table({"task", "period", "deadline", "core", "wcet cpu+device+cpu", "constant", "scratch", "state", "swapped",
@@ -125,6 +135,7 @@ void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   for (const TestVerdict& test : plan.tests())
     out << "Test " << test.name() << ": " << (test.proved ? "proved" : "not proved") << "\n  " << test.inequality
         << "\n  " << test.explanation << '\n';
+  for (const PlannedChain& chain : plan.chains) print_terms(out, chain);
 }
 
 void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests) {
@@ -181,6 +192,23 @@ void print_above_wcet(std::ostream& out, const Report& report) {
   if (any) out << "  Promises rest on WCETs: measure more (rtexec profile --add --minutes 10), or give longer ones.\n";
 }
 
+std::string measured(const ChainReport::Measured& of) {
+  if (of.count == 0) return "-";
+  return readable(of.times.min) + " / " + readable(of.times.mean) + " / " + readable(of.times.max);
+}
+
+void print_chains(std::ostream& out, const Report& report) {
+  if (report.chains.empty()) return;
+  Table table({"chain", "", "min / mean / max", "bound", "samples", "above"}, {0, 1});
+  for (const ChainReport& chain : report.chains)
+    for (const auto& [what, of] : {std::pair("reaction", &chain.reaction), std::pair("data age", &chain.age),
+                                   std::pair("reduced age", &chain.reduced_age)})
+      table.add({chain.name, what, measured(*of), of->bound ? readable(*of->bound) : "-", std::to_string(of->count),
+                 std::to_string(of->violations)},
+                of->violations > 0 ? Tone::bad : Tone::plain);
+  table.print(out);
+}
+
 void print_report(std::ostream& out, const Report& report) {
   out << "Report after " << readable(report.elapsed) << " (ended by " << to_string(report.stopped_by) << ")\n";
   Table table({"task", "released", "completed", "skipped", "response min", "mean", "p99", "max", "bound", "deadline",
@@ -196,6 +224,7 @@ void print_report(std::ostream& out, const Report& report) {
     if (task.unfinished > 0)
       out << "Cut off by the end of the run, and missed only if the deadline had passed: " << task.unfinished
           << (task.unfinished == 1 ? " job" : " jobs") << " of task '" << task.name << "'\n";
+  print_chains(out, report);
   long faults = 0;
   for (const ThreadReport& thread : report.threads) faults += thread.page_faults;
   if (!report.threads.empty())

@@ -40,6 +40,15 @@ std::string unpromised(const ResolvedSet& set, const Plan& plan) {
   return (count == 1 ? "task " : "tasks ") + names;
 }
 
+/// The chains that may exceed a limit: "the limits of chain 'a'".
+std::string unkept(const Plan& plan) {
+  std::string names;
+  std::size_t count = 0;
+  for (const PlannedChain& chain : plan.chains)
+    if (!chain.kept) names += (count++ == 0 ? "'" : ", '") + chain.name + "'";
+  return (count == 1 ? "the limits of chain " : "the limits of chains ") + names;
+}
+
 /// What a run on the set's machine would do without, as far as that is known before it.
 std::vector<std::string> foreseen(const ResolvedSet& set, const Plan& plan) {
   std::vector<executive::Need> needs = executive::absent_cores(set, plan);
@@ -63,7 +72,9 @@ void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan
     print_wrapped(lines, "Verdict: " + verdict);
     out << report::Toned{tone, lines.view()};
   };
-  if (!plan.proved) return say(report::Tone::bad, "not proved: nothing is promised to " + unpromised(set, plan));
+  if (!plan.end_to_end.proved)
+    return say(report::Tone::bad, "not proved: nothing is promised to " + unpromised(set, plan));
+  if (!plan.proved) return say(report::Tone::bad, "not proved: every deadline would be kept, but not " + unkept(plan));
   const auto lacks = !degraded.empty()                    ? degraded
                      : set.tasks.executive.allow_degraded ? foreseen(set, plan)
                                                           : std::vector<std::string>();
@@ -96,6 +107,21 @@ void print_tasks(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
                task.real_time() && bound ? readable(task.deadline - *bound) : "-", std::to_string(planned.core),
                planned.swap_volume > Bytes{0} ? readable(planned.swap_volume) + " swapped" : "resident"});
   }
+  table.print(out);
+}
+
+std::string or_none(const std::optional<Duration>& bound, std::string_view none) {
+  return bound ? readable(*bound) : std::string(none);
+}
+
+void print_chains(std::ostream& out, const Plan& plan) {
+  if (plan.chains.empty()) return;
+  report::Table table({"chain", "reaction", "limit", "data age", "limit", "reduced age", "sum of T + R"});
+  for (const PlannedChain& chain : plan.chains)
+    table.add(
+        {chain.name, or_none(chain.reaction, "none"), or_none(chain.max_reaction, "-"), or_none(chain.age, "none"),
+         or_none(chain.max_age, "-"), or_none(chain.reduced_age, "none"), or_none(chain.davare, "none")},
+        chain.kept ? report::Tone::plain : report::Tone::bad);
   table.print(out);
 }
 
@@ -134,7 +160,11 @@ void print_device(std::ostream& out, const Plan& plan) {
 
 void print_limit(std::ostream& out, const Plan& plan) {
   const TestVerdict& deciding = plan.end_to_end;
-  if (!plan.proved) return print_wrapped(out, "Why: " + deciding.explanation);
+  if (!deciding.proved) print_wrapped(out, "Why: " + deciding.explanation);
+  for (const PlannedChain& chain : plan.chains)
+    if (!chain.finding.empty())
+      print_wrapped(out, std::string(chain.kept ? "Chain '" : "Why: chain '") + chain.name + "': " + chain.finding);
+  if (!plan.proved) return;
   if (deciding.limiting_task.empty()) return;
   const std::string& blocker = plan.device_test.blocking_task;
   print_wrapped(out, "Limits: task '" + deciding.limiting_task + "', " + readable(deciding.slack) +
@@ -182,7 +212,12 @@ void print_way(std::ostream& out, const PlannedSet& planned) {
     found = true;
   }
   const std::string file = planned.tasks.file.empty() ? "FILE" : config::shell_word(planned.tasks.file.string());
-  if (!found)
+  if (!found && planned.plan.end_to_end.proved)
+    print_wrapped(out,
+                  "To get there: shorter periods along the chain, earlier responses, or `trigger = \"after:TASK\"` "
+                  "where a task samples another; `rtexec check " +
+                      file + " --explain` has the terms of each sum.");
+  else if (!found)
     print_wrapped(out, "To get there: shorter execution times, longer periods or more device memory; `rtexec check " +
                            file + " --headroom` says how much.");
 }
@@ -208,6 +243,7 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
                    const std::vector<std::string>& degraded) {
   print_judgement(out, set, plan, degraded);
   print_tasks(out, set, plan);
+  print_chains(out, plan);
   print_device(out, plan);
   print_limit(out, plan);
   out << std::flush; // before what takes long

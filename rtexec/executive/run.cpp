@@ -81,6 +81,11 @@ Result<> Run::startable() const {
           Errc::bad_input,
           "task '" + task.name +
               "' lists its releases, which is for `rtexec simulate`; leave releases out to run it periodically");
+  for (const Task& task : set_.tasks.tasks)
+    if (task.trigger != Trigger::timer)
+      return fail(Errc::unsupported, "task '" + task.name +
+                                         "' is not released by a timer, which `rtexec check` and `rtexec simulate` "
+                                         "know; write trigger = \"timer\" to run it periodically");
   if (!plan_.proved && !setup_.force)
     return fail(
         Errc::not_proved,

@@ -79,6 +79,41 @@ json to_json(const PlannedTask& task) {
             {"fixed_bytes", task.memory.fixed.count}}}};
 }
 
+json to_json(const ChainTerm& term) {
+  return {{"task", term.task}, {"waits_ns", term.waits.count()}, {"takes_ns", term.takes.count()}};
+}
+
+json to_json(const PlannedChain& chain) {
+  json terms = json::array();
+  for (const ChainTerm& term : chain.terms) terms.push_back(to_json(term));
+  return {{"name", chain.name},
+          {"communicate", spelling(chain.communicate)},
+          {"reaction_bound_ns", nullable(chain.reaction)},
+          {"age_bound_ns", nullable(chain.age)},
+          {"reduced_age_bound_ns", nullable(chain.reduced_age)},
+          {"davare_bound_ns", nullable(chain.davare)},
+          {"max_reaction_ns", nullable(chain.max_reaction)},
+          {"max_age_ns", nullable(chain.max_age)},
+          {"kept", chain.kept},
+          {"terms", terms},
+          {"finding", nullable(chain.finding)}};
+}
+
+json to_json(const ChainReport::Measured& measured) {
+  json result = to_json(measured.times);
+  result["count"] = measured.count;
+  result["above_bound"] = measured.violations;
+  result["bound"] = nullable(measured.bound);
+  return result;
+}
+
+json to_json(const ChainReport& chain) {
+  return {{"name", chain.name},
+          {"reaction_ns", to_json(chain.reaction)},
+          {"age_ns", to_json(chain.age)},
+          {"reduced_age_ns", to_json(chain.reduced_age)}};
+}
+
 json to_json(const SwapPlan& swap) {
   return {{"policy", spelling(swap.policy)},
           {"frames", swap.frames},
@@ -228,6 +263,7 @@ json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison) {
           {"tests", tests},
           {"comparison", compared_tests},
           {"tasks", list(plan.tasks)},
+          {"chains", list(plan.chains)},
           {"swap", nullable(plan.swap)},
           {"device",
            {{"demand_bytes", plan.demand.count},
@@ -265,6 +301,7 @@ json to_json(const Report& report) {
                  {"bounds_kept", report.bounds_kept()},
                  {"stopped_by", to_string(report.stopped_by)},
                  {"tasks", list(report.tasks)},
+                 {"chains", list(report.chains)},
                  {"threads", list(report.threads)},
                  {"device", nullable(report.device)},
                  {"device_fault", nullable(report.device_fault)},

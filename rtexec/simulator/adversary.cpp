@@ -1,5 +1,7 @@
 #include "rtexec/simulator/adversary.hpp"
 
+#include "rtexec/simulator/patterns.hpp"
+
 #include <algorithm>
 #include <initializer_list>
 #include <utility>
@@ -28,6 +30,7 @@ Adversary::Adversary(const Claim& claim, Random& random, Freedom freedom)
     : claim_(claim), random_(random), freedom_(std::move(freedom)) {
   Limits limits{.periods = {},
                 .wcets = {},
+                .on_grid = kept_grids(claim.tasks),
                 .release_latency = claim.release_latency,
                 .hold_up = claim.hold_up,
                 .between = claim.between};
@@ -187,6 +190,7 @@ Options Adversary::options_of(std::shared_ptr<const Pattern> pattern) const {
   options.horizon = freedom_.horizon;
   options.release = [limits = limits_, pattern, released = std::vector<std::size_t>(pattern->jobs.size(), 0)](
                         std::uint32_t task, Instant earliest) mutable {
+    if (limits->on_grid[task]) return earliest;
     const std::size_t job = released[task]++;
     if (job == 0) return Instant{} + Duration(pattern->first_release[task]); // whatever the offset
     return earliest + limits->periods[task] * pattern->jobs[task][job % choices].delay / 100;

@@ -35,7 +35,8 @@ struct Claim {
   Duration between{0};
 };
 
-/// What the adversary may choose, beside releases that are at least a period apart; offsets do not bind it.
+/// What the adversary may choose, beside releases that are at least a period apart; offsets bind it only where grids
+/// are kept (kept_grids()).
 struct Freedom {
   /// Parts, transfers and release latencies that are shorter than they may be
   bool early = true;
@@ -86,6 +87,7 @@ class Adversary {
   struct Limits {
     std::vector<Duration> periods;
     std::vector<Wcet> wcets;
+    std::vector<bool> on_grid; // its releases are not chosen
     Duration release_latency{0};
     Duration hold_up{0}, between{0};
   };

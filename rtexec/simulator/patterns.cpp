@@ -103,10 +103,20 @@ NextRelease listed_releases(const TaskSet& tasks) {
   };
 }
 
+std::vector<bool> kept_grids(const TaskSet& tasks) {
+  std::vector<bool> kept;
+  for (const Task& task : tasks.tasks)
+    kept.push_back(task.trigger == Trigger::timer && std::ranges::any_of(tasks.chains, [&](const Chain& chain) {
+                     return std::ranges::find(chain.tasks, task.name) != chain.tasks.end();
+                   }));
+  return kept;
+}
+
 NextRelease sporadic_releases(const TaskSet& tasks, std::uint64_t seed) {
   std::vector<std::pair<Duration, std::uint64_t>> drawn; // period, number of draws
   for (const Task& task : tasks.tasks) drawn.emplace_back(task.period, 0);
-  return [drawn = std::move(drawn), seed](std::uint32_t task, Instant earliest) mutable {
+  return [drawn = std::move(drawn), on_grid = kept_grids(tasks), seed](std::uint32_t task, Instant earliest) mutable {
+    if (on_grid[task]) return earliest;
     auto& [period, draws] = drawn[task];
     return earliest + part_of(period, share(mixed(seed, task, draws++)));
   };

@@ -20,7 +20,12 @@ using ExecutionTime = decltype(Options::execution);
 /// At the instants that tasks list (Task::releases), and on the grid of those that list none. Empty where no task does.
 [[nodiscard]] NextRelease listed_releases(const TaskSet& tasks);
 
-/// With gaps of one to two periods, evenly distributed; the first job comes within a period of its offset.
+/// By task: whether a timer releases it and it stands in a chain. What is promised of the chain rests on its grid, and
+/// it keeps that under every pattern.
+[[nodiscard]] std::vector<bool> kept_grids(const TaskSet& tasks);
+
+/// With gaps of one to two periods, evenly distributed; the first job comes within a period of its offset. Grids are
+/// kept.
 [[nodiscard]] NextRelease sporadic_releases(const TaskSet& tasks, std::uint64_t seed);
 
 /// Each part takes between `least` (0 to 1) of its WCET and all of it, evenly distributed.

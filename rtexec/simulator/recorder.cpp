@@ -21,11 +21,12 @@ SwapReport swap_report(const Plan& plan, const Outcome& outcome) {
 
 } // namespace
 
-Recorder::Recorder(const TaskSet& tasks, const Plan& plan) : tasks_(tasks), plan_(plan) {
+Recorder::Recorder(const TaskSet& tasks, const Plan& plan) : tasks_(tasks), plan_(plan), chains_(tasks, plan) {
   for (std::size_t i = 0; i < tasks.tasks.size(); ++i) watched_.push_back(std::make_unique<Watched>());
 }
 
-void Recorder::watch_executions(Options& options) {
+void Recorder::watch(Options& options) {
+  chains_.watch(options);
   options.execution = [this, execution = std::move(options.execution)](policies::JobId job, Part part) {
     Wcet wcet = plan_.tasks[job.task].wcet;
     const Duration took = execution ? execution(job, part) : of(wcet, part);
@@ -38,6 +39,7 @@ void Recorder::watch_executions(Options& options) {
 }
 
 void Recorder::see(const Step& step) {
+  chains_.see(step);
   if (step.kind == Step::Kind::completion) watched_[step.job.task]->responses.add(step.now - step.nominal);
   if (step.kind == Step::Kind::stop)
     stop_ = {.cause = step.reason == policies::ReleaseReason::overrun ? StopCause::overrun : StopCause::wcet_exceeded,
@@ -69,6 +71,7 @@ Report Recorder::report(const Outcome& outcome) const {
   Report report;
   report.elapsed = outcome.end - Instant{};
   for (std::size_t i = 0; i < tasks_.tasks.size(); ++i) report.tasks.push_back(task_report(i, outcome.tasks[i]));
+  report.chains = chains_.report();
   if (plan_.swap) report.swap = swap_report(plan_, outcome);
   report.stopped_by = stop_;
   return report;

@@ -5,6 +5,7 @@
 #include <rtexec/report.hpp>
 #include <rtexec/task_set.hpp>
 #include "rtexec/statistics/histogram.hpp"
+#include "rtexec/simulator/chain_recorder.hpp"
 #include "rtexec/simulator/simulator.hpp"
 
 #include <memory>
@@ -17,8 +18,8 @@ class Recorder {
   /// Both outlive it.
   Recorder(const TaskSet& tasks, const Plan& plan);
 
-  /// Notes how long parts take, whatever says so; `options` is not to outlive this object then.
-  void watch_executions(Options& options);
+  /// Notes how long parts take, whatever says so, and when jobs begin; `options` is not to outlive this object then.
+  void watch(Options& options);
   void see(const Step& step);
   [[nodiscard]] Report report(const Outcome& outcome) const;
 
@@ -33,6 +34,7 @@ class Recorder {
   const TaskSet& tasks_;
   const Plan& plan_;
   std::vector<std::unique_ptr<Watched>> watched_; // by task; counters do not move
+  ChainRecorder chains_;
   Stop stop_{.cause = StopCause::duration, .task = {}};
 };
 

@@ -1,5 +1,8 @@
 #include "rtexec/simulator/simulator.hpp"
 
+#include "policies/chains.hpp"
+#include "policies/sporadic_gate.hpp"
+
 #include <cassert>
 #include <deque>
 #include <memory>
@@ -26,13 +29,15 @@ class Simulation {
     for (std::uint32_t i = 0; i < tasks.tasks.size(); ++i) {
       const Task& task = tasks.tasks[i];
       runs_.emplace_back(
-          policies::OverrunHandler(task.on_overrun, task.period, Instant{} + task.offset, task.on_wcet_exceeded));
+          policies::OverrunHandler(task.on_overrun, task.period, Instant{} + task.offset, task.on_wcet_exceeded),
+          policies::SporadicGate(task.period));
       runs_[i].core = core_index(plan.tasks[i].core);
       release_at_.push_back(never);
       ready_at_.push_back(never);
       choose_release(i);
     }
     for (Core& core : cores_) core.ready.reserve(tasks.tasks.size());
+    find_followers();
   }
 
   Outcome run() {
@@ -56,8 +61,11 @@ class Simulation {
   enum class Phase : std::uint8_t { idle, latent, before, queued, device, after };
 
   struct TaskRun {
-    explicit TaskRun(policies::OverrunHandler releases) : overruns(releases) {}
+    TaskRun(policies::OverrunHandler releases, policies::SporadicGate triggers) : overruns(releases), gate(triggers) {}
     policies::OverrunHandler overruns;
+    policies::SporadicGate gate;          // where others' ends release it
+    std::vector<std::uint32_t> followers; // that the ends of its jobs release,
+    bool ends_at_deadline = false;        // which are their deadlines under `let`
     Phase phase = Phase::idle;
     bool awaits_end = false;   // a release waits for the end of the job
     bool abandoned = false;    // the job's end is no completion
@@ -197,7 +205,38 @@ class Simulation {
 
   // ---- releases ----
 
+  void find_followers() {
+    for (std::uint32_t task = 0; task < runs_.size(); ++task) {
+      const std::string& name = tasks_.tasks[task].name;
+      runs_[task].ends_at_deadline = policies::communication_of(tasks_, name) == Communication::let;
+      for (std::uint32_t other = 0; other < runs_.size(); ++other)
+        if (tasks_.tasks[other].trigger == Trigger::after && tasks_.tasks[other].after == name)
+          runs_[task].followers.push_back(other);
+    }
+  }
+
+  bool triggered(std::uint32_t task) const { return tasks_.tasks[task].trigger == Trigger::after; }
+
+  /// Of a task that others' ends release.
+  void await_trigger(std::uint32_t task) {
+    TaskRun& run = runs_[task];
+    const auto next = run.gate.next();
+    if (next) run.overruns.postpone(std::max(*next, run.overruns.next()));
+    set_timer(release_at_, task, next ? run.overruns.next() : never);
+  }
+
+  /// A job of the task has ended.
+  void trigger_followers(std::uint32_t task) {
+    const TaskRun& run = runs_[task];
+    const Instant end = run.ends_at_deadline ? std::max(now_, run.nominal + tasks_.tasks[task].deadline) : now_;
+    for (const std::uint32_t follower : run.followers) {
+      runs_[follower].gate.trigger(end);
+      if (!runs_[follower].awaits_end) await_trigger(follower);
+    }
+  }
+
   void choose_release(std::uint32_t task) {
+    if (triggered(task)) return await_trigger(task);
     TaskRun& run = runs_[task];
     if (options_.release) run.overruns.postpone(options_.release(task, run.overruns.next()));
     set_timer(release_at_, task, run.overruns.next());
@@ -205,6 +244,7 @@ class Simulation {
 
   void look_at_gate(std::uint32_t task) {
     TaskRun& run = runs_[task];
+    if (triggered(task)) run.gate.release(run.overruns.next());
     const ReleaseDecision decision = run.overruns.at_release(run.phase != Phase::idle, run.exceeded);
     switch (decision.kind) {
     case ReleaseDecision::Kind::start: return release(task, decision);
@@ -263,6 +303,7 @@ class Simulation {
       ++statistics.completed;
       statistics.response_max = std::max(statistics.response_max, response);
       observe(Step::Kind::completion, task);
+      trigger_followers(task);
     }
     if (run.abandoned || response > tasks_.tasks[task].deadline) count_miss(task);
     if (std::exchange(run.awaits_end, false) && !over_) proceed(task, run.overruns.after_wait(now_, run.exceeded));

@@ -3,6 +3,9 @@
 // or two copy engines, as the plan says: two copy one way each, one copies both ways, and each serves its transfers in
 // the order of their actions. Deterministic: the same inputs give the same run.
 //
+// The ends of jobs release the tasks that follow them (Task::after), through a SporadicGate; under `let` their
+// deadlines do. Tasks that inputs or calls release come as if by a timer, unless Options::release says otherwise.
+//
 // Costs that a machine adds (switches, dispatch) are not simulated; give them as part of the execution times.
 // At one instant parts on cores end first, then transfers (in before out), then the part on the device, then jobs are
 // released, tasks in the order of the set. An abandoned job (on_overrun = "abort-job") leaves the device's queue at
@@ -84,7 +87,7 @@ struct Options {
   Duration horizon{0}; // simulated time; the run starts at Instant{}
   bool stop_at_miss = false;
   std::function<Duration(policies::JobId, Part)> execution;
-  /// The task's next release, not before `earliest`
+  /// The task's next release, not before `earliest`; not asked for a task that is released after another
   std::function<Instant(std::uint32_t task, Instant earliest)> release;
   /// From a release to its first part being ready
   std::function<Duration(policies::JobId)> release_latency;

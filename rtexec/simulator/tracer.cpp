@@ -32,7 +32,11 @@ void Tracer::watch(Options& options) {
   options.observe_core = then(std::move(options.observe_core), [this](const Stretch& stretch) { see(stretch); });
   options.observe_decision =
       then(std::move(options.observe_decision), [this](const Decision& decision) { see(decision); });
-  options.observe_dispatch = [this](policies::JobId job, unsigned core, Instant at) { dispatch(job, core, at); };
+  options.observe_dispatch = [this, observe = std::move(options.observe_dispatch)](policies::JobId job, unsigned core,
+                                                                                   Instant at) {
+    if (observe) observe(job, core, at);
+    dispatch(job, core, at);
+  };
 }
 
 void Tracer::see(const Step& step) {

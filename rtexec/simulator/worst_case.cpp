@@ -80,6 +80,7 @@ class Seen {
 TaskSet listed(const TaskSet& tasks, const Seen& seen, Instant begin) {
   TaskSet set = tasks;
   for (std::uint32_t task = 0; task < set.tasks.size(); ++task) {
+    if (set.tasks[task].trigger == Trigger::after) continue; // the others' ends release it
     set.tasks[task].offset = Duration{0};
     set.tasks[task].releases = seen.releases(task, begin);
   }

@@ -55,6 +55,7 @@ std::vector<Document> variants(FileKind kind) {
                  {"criticality", "'best-effort'"},
                  {"on_overrun", "'stop'"},
                  {"on_wcet_exceeded", "'skip-next'"},
+                 {"trigger", "'timer'"},
                  {"memory_policy", "'D'"},
                  {"precision", "'fp32'"},
                  {"wcet_before", "'1ms'"},
@@ -109,7 +110,13 @@ std::vector<Document> variants(FileKind kind) {
                {"counter", "'core'"},
                {"event", "'page-faults'"}}},
              {"[[bandwidth.core]]", {{"core", "3"}, {"budget", "'1GB/s'"}}},
-             {"[[task]]", full}}};
+             {"[[task]]", full},
+             {"[[chain]]",
+              {{"name", "'c'"},
+               {"tasks", "['a']"},
+               {"communicate", "'let'"},
+               {"max_reaction", "'1s'"},
+               {"max_age", "'2s'"}}}}};
   }
   case FileKind::board: {
     Keys measured = swap_cost;

@@ -182,6 +182,38 @@ struct PlannedTask {
   std::optional<CpuReservation> after_reservation;
 };
 
+/// One task of a chain, in the sum that bounds the reaction time.
+struct ChainTerm {
+  std::string task;
+  /// Until a job is released that has the data: after the event, or after the output of the task before.
+  Duration waits{0};
+  /// From that release to the output, or until no job of the next task begins without it.
+  Duration takes{0};
+};
+
+/// What a chain is promised: its reaction time and data age (policies/chains.hpp).
+struct PlannedChain {
+  std::string name;
+  Communication communicate{};
+  /// The longest reaction time. Absent: none is promised.
+  std::optional<Duration> reaction;
+  /// The greatest age of the last task's output while it is in use. Absent: none is promised.
+  std::optional<Duration> age;
+  /// The greatest age of an output when it appears. Absent: none is promised.
+  std::optional<Duration> reduced_age;
+  /// The sum of all periods and response bounds (Davare et al., DAC 2007), which bounds a chain of timers likewise.
+  /// Absent: a task has no response bound.
+  std::optional<Duration> davare;
+  std::optional<Duration> max_reaction;
+  std::optional<Duration> max_age;
+  /// Whether the bounds are within their limits.
+  bool kept = false;
+  /// What the bounds are made of, by task.
+  std::vector<ChainTerm> terms;
+  /// What exceeds a limit, or why a bound is missing, in words. Empty: neither.
+  std::string finding;
+};
+
 struct Plan {
   bool proved = false;
   Order order = Order::edf;
@@ -189,10 +221,12 @@ struct Plan {
   TestVerdict device_test;
   /// The test of each core that has real-time tasks, by number.
   std::vector<TestVerdict> core_tests;
-  /// The test that decides `proved`, and implies the others.
+  /// The test of all deadlines, which implies the others. It decides `proved` with the limits of chains.
   TestVerdict end_to_end;
   /// The tasks, in the order of the task set.
   std::vector<PlannedTask> tasks;
+  /// The chains, in the order of the task set.
+  std::vector<PlannedChain> chains;
   /// What service threads reserve, where SCHED_DEADLINE is planned for.
   std::optional<ServiceReservations> services;
   /// Whether all tasks' scratch maps the same chunks. It does not where classes are not told apart.

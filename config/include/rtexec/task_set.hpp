@@ -28,6 +28,21 @@ enum class PriorityAssignment {
 };
 enum class Criticality { real_time, best_effort };
 
+/// What releases the jobs of a task.
+enum class Trigger {
+  timer, // its period
+  input, // a new frame or sample of its inputs
+  call,  // a program
+  after, // the end of a job of another task
+};
+
+/// When data pass between the tasks of a chain.
+enum class Communication {
+  immediate, // read when a job's first part begins, written when its last part ends (implicit communication)
+  /// Logical execution time: read at the release, written at the deadline, whenever the job executes between.
+  let,
+};
+
 /// What happens when a job is unfinished at its task's next release.
 enum class OnOverrun {
   skip,     // the release is dropped and counted; the next one keeps the grid
@@ -211,7 +226,11 @@ struct Task {
   std::filesystem::path library;
   /// A text that is handed to the shared object of a custom task.
   std::string arguments;
+  /// The time between two releases, or their least distance where no timer releases the task.
   Duration period{0};
+  Trigger trigger = Trigger::timer;
+  /// The task whose jobs release this one by their ends (Trigger::after); under `let` an end is the deadline.
+  std::string after;
   /// The relative deadline, at most the period.
   Duration deadline{0};
   /// The instant of the first release, counted from the start.
@@ -249,6 +268,18 @@ struct Task {
   /// Release times counted from the start, for the simulator alone. Absent: releases are periodic.
   std::optional<std::vector<Duration>> releases;
   [[nodiscard]] bool real_time() const noexcept { return criticality == Criticality::real_time; }
+};
+
+/// A list of tasks through which data travel from a sensor to an actuator.
+struct Chain {
+  std::string name;
+  /// In the order of the data.
+  std::vector<std::string> tasks;
+  Communication communicate = Communication::immediate;
+  /// What the reaction time may be at most. Absent: it has no limit.
+  std::optional<Duration> max_reaction;
+  /// What the data age may be at most. Absent: it has no limit.
+  std::optional<Duration> max_age;
 };
 
 struct ExecutiveOptions {
@@ -352,6 +383,7 @@ struct TaskSet {
   BandwidthOptions bandwidth;
   std::vector<CoreBudget> core_budgets;
   std::vector<Task> tasks;
+  std::vector<Chain> chains;
   OutputOptions output;
   [[nodiscard]] bool regulated() const { return bandwidth.best_effort || bandwidth.slowdown || !core_budgets.empty(); }
 };
@@ -371,6 +403,8 @@ struct TaskSet {
 [[nodiscard]] RTEXEC_API std::string_view name(Order value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(PriorityAssignment value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(Criticality value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(Trigger value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(Communication value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(OnOverrun value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(OnWcetExceeded value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(WorkloadKind value) noexcept;

@@ -67,6 +67,23 @@ struct TaskReport {
   std::optional<Duration> bound;
 };
 
+/// Reaction time and data age of a chain, as they were and as they were promised (PlannedChain).
+struct ChainReport {
+  struct Measured {
+    DurationStatistics times;
+    std::uint64_t count = 0;
+    /// Of them, those above the bound.
+    std::uint64_t violations = 0;
+    /// Absent: none was promised.
+    std::optional<Duration> bound;
+  };
+  std::string name;
+  Measured reaction, age, reduced_age;
+  [[nodiscard]] std::uint64_t violations() const {
+    return reaction.violations + age.violations + reduced_age.violations;
+  }
+};
+
 /// The kernel scheduling class that a thread was given.
 struct SchedulingClass {
   enum class Kind {
@@ -263,6 +280,8 @@ struct StolenReport {
 struct Report {
   Duration elapsed{0};
   std::vector<TaskReport> tasks;
+  /// The chains that were followed.
+  std::vector<ChainReport> chains;
   std::vector<ThreadReport> threads;
   /// The device and its memory. Absent before the start.
   std::optional<DeviceReport> device;

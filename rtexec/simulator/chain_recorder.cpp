@@ -1,0 +1,86 @@
+#include "rtexec/simulator/chain_recorder.hpp"
+
+#include "policies/chains.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rtexec::simulator {
+
+void ChainRecorder::Measure::add(const std::optional<Duration>& sample) {
+  if (!sample) return;
+  times.add(*sample);
+  if (bound && *sample > *bound) ++violations;
+}
+
+ChainReport::Measured ChainRecorder::Measure::report() const {
+  return {.times = times.statistics(), .count = times.count(), .violations = violations, .bound = bound};
+}
+
+ChainRecorder::ChainRecorder(const TaskSet& tasks, const Plan& plan) {
+  for (std::size_t i = 0; i < tasks.tasks.size(); ++i)
+    tasks_.push_back({.places = {},
+                      .let = policies::communication_of(tasks, tasks.tasks[i].name) == Communication::let,
+                      .deadline = tasks.tasks[i].deadline,
+                      .nominal = {},
+                      .job = {}});
+  for (const Chain& chain : tasks.chains) {
+    bool on_grids = true, triggered = false;
+    for (std::size_t place = 0; place < chain.tasks.size(); ++place) {
+      const auto task = std::ranges::find(tasks.tasks, chain.tasks[place], &Task::name);
+      tasks_[static_cast<std::size_t>(task - tasks.tasks.begin())].places.push_back({chains_.size(), place});
+      on_grids = on_grids && (task->trigger != Trigger::timer || !task->releases);
+      if (place == 0) triggered = task->trigger != Trigger::timer;
+    }
+    const PlannedChain& planned = plan.chains[chains_.size()];
+    auto& followed = chains_.emplace_back(std::make_unique<Followed>(chain, triggered));
+    if (!on_grids) continue;
+    followed->reaction.bound = planned.reaction;
+    followed->age.bound = planned.age;
+    followed->reduced_age.bound = planned.reduced_age;
+  }
+}
+
+void ChainRecorder::watch(Options& options) {
+  options.observe_dispatch = [this, observe = std::move(options.observe_dispatch)](policies::JobId job, unsigned core,
+                                                                                   Instant now) {
+    if (observe) observe(job, core, now);
+    Followee& task = tasks_[job.task];
+    if (std::exchange(task.job, job.number) != job.number && !task.let) reads(job.task, now);
+  };
+}
+
+void ChainRecorder::see(const Step& step) {
+  if (step.kind != Step::Kind::release && step.kind != Step::Kind::completion) return;
+  Followee& task = tasks_[step.job.task];
+  task.nominal = step.nominal;
+  if (step.kind == Step::Kind::completion)
+    writes(step.job.task, task.let ? std::max(step.now, step.nominal + task.deadline) : step.now);
+  else if (task.let) reads(step.job.task, step.now);
+}
+
+void ChainRecorder::reads(std::uint32_t task, Instant now) {
+  for (const Place& each : tasks_[task].places) chains_[each.chain]->times.reads(each.place, now, tasks_[task].nominal);
+}
+
+void ChainRecorder::writes(std::uint32_t task, Instant appears) {
+  for (const Place& each : tasks_[task].places) {
+    Followed& chain = *chains_[each.chain];
+    const policies::ChainSamples samples = chain.times.writes(each.place, appears);
+    chain.reaction.add(samples.reaction);
+    chain.age.add(samples.age);
+    chain.reduced_age.add(samples.reduced_age);
+  }
+}
+
+std::vector<ChainReport> ChainRecorder::report() const {
+  std::vector<ChainReport> reports;
+  for (const auto& chain : chains_)
+    reports.push_back({.name = chain->name,
+                       .reaction = chain->reaction.report(),
+                       .age = chain->age.report(),
+                       .reduced_age = chain->reduced_age.report()});
+  return reports;
+}
+
+} // namespace rtexec::simulator

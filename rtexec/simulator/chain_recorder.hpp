@@ -1,0 +1,62 @@
+// Follows the data of each chain through a simulated run: how long reactions took and how old data were, beside what
+// was promised. What counts from where to where: policies/chains.hpp.
+#pragma once
+
+#include <rtexec/plan.hpp>
+#include <rtexec/report.hpp>
+#include <rtexec/task_set.hpp>
+#include "policies/chain_times.hpp"
+#include "rtexec/simulator/simulator.hpp"
+#include "rtexec/statistics/histogram.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace rtexec::simulator {
+
+class ChainRecorder {
+ public:
+  /// Copies what it needs of both. A chain with a timer whose releases are listed is measured and held to no bound:
+  /// that supposes its grid.
+  ChainRecorder(const TaskSet& tasks, const Plan& plan);
+
+  /// Notes when jobs begin; `options` is not to outlive this object then. Beside it, see() is told of every step.
+  void watch(Options& options);
+  void see(const Step& step);
+  [[nodiscard]] std::vector<ChainReport> report() const;
+
+ private:
+  struct Measure {
+    std::optional<Duration> bound;
+    std::uint64_t violations = 0;
+    DurationHistogram times;
+    void add(const std::optional<Duration>& sample);
+    [[nodiscard]] ChainReport::Measured report() const;
+  };
+  struct Followed {
+    Followed(const Chain& chain, bool triggered) : name(chain.name), times(chain.tasks.size(), triggered) {}
+    std::string name;
+    policies::ChainTimes times;
+    Measure reaction, age, reduced_age;
+  };
+  struct Place {
+    std::size_t chain = 0, place = 0;
+  };
+  struct Followee {
+    std::vector<Place> places;
+    bool let = false;
+    Duration deadline{0};
+    Instant nominal{};                // of the job under way
+    std::optional<std::uint64_t> job; // that has begun
+  };
+
+  void reads(std::uint32_t task, Instant now);
+  void writes(std::uint32_t task, Instant appears);
+
+  std::vector<Followee> tasks_;
+  std::vector<std::unique_ptr<Followed>> chains_; // counters do not move
+};
+
+} // namespace rtexec::simulator

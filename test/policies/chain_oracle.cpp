@@ -1,0 +1,205 @@
+#include "test/policies/chain_oracle.hpp"
+
+#include "policies/chain_times.hpp"
+#include "policies/sporadic_gate.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace rtexec::test {
+namespace {
+
+using Release = policies::ChainTask::Release;
+
+/// The job of the first task that the output of `job`, of the task at `place`, was made of.
+std::optional<std::size_t> origin(const ChainHistory& history, std::size_t place, std::size_t job) {
+  for (; place > 0; --place) {
+    const std::vector<ChainJob>& before = history[place - 1];
+    std::optional<std::size_t> newest;
+    for (std::size_t i = 0; i < before.size(); ++i)
+      if (before[i].write <= history[place][job].read) newest = i;
+    if (!newest) return std::nullopt;
+    job = *newest;
+  }
+  return job;
+}
+
+/// When an output appears that answers what this job of the first task has read.
+std::optional<std::int64_t> answer(const ChainHistory& history, std::size_t job) {
+  std::int64_t written = history[0][job].write;
+  for (std::size_t place = 1; place < history.size(); ++place) {
+    const auto first = std::ranges::find_if(history[place], [&](const ChainJob& each) { return each.read >= written; });
+    if (first == history[place].end()) return std::nullopt;
+    written = first->write;
+  }
+  return written;
+}
+
+Instant at(std::int64_t time) { return Instant{Duration(time)}; }
+
+void add(std::int64_t& longest, const std::optional<Duration>& sample) {
+  if (sample) longest = std::max(longest, sample->count());
+}
+
+} // namespace
+
+Longest longest_of(const ChainHistory& history, bool triggered) {
+  Longest longest;
+  const std::size_t last = history.size() - 1;
+  std::optional<std::size_t> first_origin;
+  for (std::size_t i = 0; i < history[last].size(); ++i) {
+    const auto from = origin(history, last, i);
+    if (!from) continue;
+    if (!first_origin) first_origin = from;
+    const std::int64_t read = history[0][*from].read;
+    longest.reduced_age = std::max(longest.reduced_age, history[last][i].write - read);
+    if (i + 1 < history[last].size()) longest.age = std::max(longest.age, history[last][i + 1].write - read);
+  }
+  for (std::size_t i = first_origin.value_or(history[0].size()); i + 1 < history[0].size(); ++i)
+    if (const auto answered = answer(history, i + 1))
+      longest.reaction =
+          std::max(longest.reaction, *answered - (triggered ? history[0][i + 1].event : history[0][i].read));
+  return longest;
+}
+
+Longest longest_by_stamps(const ChainHistory& history) {
+  policies::ChainTimes times(history.size(), false);
+  std::vector<std::tuple<std::int64_t, std::size_t, bool>> instants; // at one instant down the chain, job by job
+  for (std::size_t place = 0; place < history.size(); ++place)
+    for (const ChainJob& job : history[place]) {
+      instants.emplace_back(job.read, place, true);
+      instants.emplace_back(job.write, place, false);
+    }
+  std::ranges::stable_sort(instants, {},
+                           [](const auto& each) { return std::pair(std::get<0>(each), std::get<1>(each)); });
+  Longest longest;
+  for (const auto& [instant, place, reads] : instants) {
+    if (reads) {
+      times.reads(place, at(instant), at(instant));
+      continue;
+    }
+    const policies::ChainSamples samples = times.writes(place, at(instant));
+    add(longest.reaction, samples.reaction);
+    add(longest.age, samples.age);
+    add(longest.reduced_age, samples.reduced_age);
+  }
+  return longest;
+}
+
+std::int64_t Choices::among(std::int64_t n) {
+  if (random_ != nullptr) return std::uniform_int_distribution<std::int64_t>(0, n - 1)(*random_);
+  if (at_ == made_.size()) made_.emplace_back(0, n);
+  return made_[at_++].first;
+}
+
+bool Choices::next() {
+  at_ = 0;
+  if (random_ != nullptr) return true;
+  while (!made_.empty() && made_.back().first + 1 == made_.back().second) made_.pop_back();
+  if (made_.empty()) return false;
+  ++made_.back().first;
+  return true;
+}
+
+namespace {
+
+/// Reads and writes at once, or as late as may be, or reads at once and writes late. `free_at`: of the job before.
+ChainJob executed(std::int64_t release, const policies::ChainTask& task, bool let, Choices& choices) {
+  ChainJob job{.event = release, .release = release, .read = release, .write = release + task.output};
+  if (let) return job;
+  const std::int64_t how = choices.among(3);
+  if (how == 1) job.read = job.write;
+  if (how == 2) job.write = job.read = release + choices.among(2);
+  job.write = std::min(job.write, release + task.output);
+  job.read = std::min(job.read, job.write);
+  return job;
+}
+
+std::vector<std::int64_t> releases_of(const policies::ChainTask& task, std::int64_t horizon, Choices& choices) {
+  std::vector<std::int64_t> releases;
+  std::int64_t at = task.offset;
+  if (task.release == Release::sporadic) at += choices.among(2);
+  for (; at <= horizon; at += task.period) {
+    releases.push_back(at);
+    if (task.release == Release::sporadic) at += choices.among(3);
+  }
+  return releases;
+}
+
+std::vector<std::int64_t> releases_after(const policies::ChainTask& task, const std::vector<ChainJob>& before) {
+  policies::SporadicGate gate{Duration(task.period)};
+  std::vector<std::int64_t> releases;
+  const auto release_up_to = [&](std::int64_t now) {
+    while (gate.next() && *gate.next() <= at(now)) {
+      releases.push_back(gate.next()->time_since_epoch().count());
+      gate.release(*gate.next());
+    }
+  };
+  for (const ChainJob& job : before) {
+    release_up_to(job.write);
+    gate.trigger(at(job.write));
+  }
+  release_up_to(INT64_MAX / 2);
+  return releases;
+}
+
+bool shut_out(const policies::ChainTask& task, const std::vector<ChainJob>& jobs, const std::vector<ChainJob>& next) {
+  if (!task.shuts_out) return true;
+  for (const ChainJob& job : jobs)
+    for (const ChainJob& other : next)
+      if (other.read >= job.release + *task.shuts_out && other.read < job.write) return false;
+  return true;
+}
+
+} // namespace
+
+std::optional<ChainHistory> history_of(const std::vector<policies::ChainTask>& chain, bool let, std::int64_t horizon,
+                                       Choices& choices) {
+  ChainHistory history;
+  for (std::size_t place = 0; place < chain.size(); ++place) {
+    const policies::ChainTask& task = chain[place];
+    const auto releases =
+        task.release == Release::after ? releases_after(task, history.back()) : releases_of(task, horizon, choices);
+    std::vector<ChainJob>& jobs = history.emplace_back();
+    for (const std::int64_t release : releases) {
+      ChainJob job = executed(release, task, let, choices);
+      if (!jobs.empty()) job.read = std::max(job.read, jobs.back().write); // one job at a time
+      job.write = std::max(job.read, job.write);
+      if (!jobs.empty() && release == jobs.back().release + task.period) job.event = jobs.back().release;
+      jobs.push_back(job);
+    }
+    if (place > 0 && !shut_out(chain[place - 1], history[place - 1], jobs)) return std::nullopt;
+  }
+  return history;
+}
+
+std::optional<std::int64_t> reference_reaction(const std::vector<policies::ChainTask>& chain, ChainFault fault) {
+  std::int64_t sum = fault == ChainFault::no_wait ? 0 : chain[0].period;
+  std::size_t root = 0;
+  std::int64_t since = 0; // from the root's release
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const policies::ChainTask& task = chain[i];
+    if (i > 0 && task.release == Release::sporadic) return std::nullopt;
+    if (i > 0 && task.release == Release::timer && fault != ChainFault::sampled_at_once) {
+      std::int64_t wait = task.period;
+      if (chain[root].release == Release::timer) {
+        // The latest that the first release at or after the output may be
+        const std::int64_t grain = std::gcd(chain[root].period, task.period);
+        wait -= grain;
+        while (fault != ChainFault::no_phase && (chain[root].offset + since + wait - task.offset) % grain != 0) ++wait;
+      }
+      sum += wait;
+    }
+    if (task.release != Release::after) root = i, since = 0;
+    std::int64_t takes = task.output;
+    const bool sampled = i + 1 < chain.size() && chain[i + 1].release != Release::after;
+    if (sampled && task.shuts_out) takes = fault == ChainFault::shut_out_at_once ? 0 : std::min(takes, *task.shuts_out);
+    if (i + 1 == chain.size() && fault == ChainFault::no_output) takes = 0;
+    since += takes;
+    sum += takes;
+  }
+  return sum;
+}
+
+} // namespace rtexec::test
