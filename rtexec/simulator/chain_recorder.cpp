@@ -45,18 +45,38 @@ void ChainRecorder::watch(Options& options) {
   options.observe_dispatch = [this, observe = std::move(options.observe_dispatch)](policies::JobId job, unsigned core,
                                                                                    Instant now) {
     if (observe) observe(job, core, now);
-    Followee& task = tasks_[job.task];
-    if (std::exchange(task.job, job.number) != job.number && !task.let) reads(job.task, now);
+    begin_before(now);
+    std::erase_if(dispatched_, [core](const Dispatch& earlier) { return earlier.core == core; });
+    dispatched_.push_back({job, core, now});
   };
 }
 
 void ChainRecorder::see(const Step& step) {
-  if (step.kind != Step::Kind::release && step.kind != Step::Kind::completion) return;
+  begin_before(step.now);
   Followee& task = tasks_[step.job.task];
-  task.nominal = step.nominal;
-  if (step.kind == Step::Kind::completion)
-    writes(step.job.task, task.let ? std::max(step.now, step.nominal + task.deadline) : step.now);
-  else if (task.let) reads(step.job.task, step.now);
+  switch (step.kind) {
+  case Step::Kind::release:
+    task.nominal = step.nominal;
+    if (task.let) reads(step.job.task, step.now);
+    return;
+  case Step::Kind::request:
+  case Step::Kind::hand_on: return begin(step.job, step.now);
+  case Step::Kind::completion:
+    return writes(step.job.task, task.let ? std::max(step.now, step.nominal + task.deadline) : step.now);
+  default: return;
+  }
+}
+
+/// What gets its core at an instant begins after all that ends then.
+void ChainRecorder::begin_before(Instant now) {
+  if (dispatched_.empty() || dispatched_.front().at == now) return;
+  for (const Dispatch& each : dispatched_) begin(each.job, each.at);
+  dispatched_.clear();
+}
+
+void ChainRecorder::begin(policies::JobId job, Instant now) {
+  Followee& task = tasks_[job.task];
+  if (std::exchange(task.job, job.number) != job.number && !task.let) reads(job.task, now);
 }
 
 void ChainRecorder::reads(std::uint32_t task, Instant now) {

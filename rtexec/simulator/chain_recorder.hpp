@@ -52,11 +52,20 @@ class ChainRecorder {
     std::optional<std::uint64_t> job; // that has begun
   };
 
+  struct Dispatch {
+    policies::JobId job;
+    unsigned core = 0;
+    Instant at{};
+  };
+
+  void begin_before(Instant now);
+  void begin(policies::JobId job, Instant now);
   void reads(std::uint32_t task, Instant now);
   void writes(std::uint32_t task, Instant appears);
 
   std::vector<Followee> tasks_;
   std::vector<std::unique_ptr<Followed>> chains_; // counters do not move
+  std::vector<Dispatch> dispatched_;              // at one instant, the last of each core
 };
 
 } // namespace rtexec::simulator

@@ -43,6 +43,15 @@ std::string describe(const Claim& claim) {
     if (const std::size_t chunks = claim.plan.tasks[i].swap_slots.size(); chunks > 0)
       text += " x " + std::to_string(chunks);
   }
+  for (const PlannedChain& chain : claim.plan.chains) {
+    text += "\nchain " + chain.name + ":";
+    for (const ChainTerm& term : chain.terms) {
+      const Task& task = *std::ranges::find(claim.tasks.tasks, term.task, &Task::name);
+      text += " " + term.task + " (" + std::string(name(task.trigger)) + ", offset " +
+              std::to_string(task.offset.count()) + ", waits " + std::to_string(term.waits.count()) + ", takes " +
+              std::to_string(term.takes.count()) + ")";
+    }
+  }
   if (const auto& swap = claim.plan.swap)
     text += "\nframes " + std::to_string(swap->frames) + ", copy engines " + std::to_string(swap->copy_engines) +
             ", in " + std::to_string(swap->cost.in_fixed.count()) + " + " +

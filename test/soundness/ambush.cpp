@@ -1,5 +1,8 @@
 #include "test/soundness/ambush.hpp"
 
+#include "rtexec/simulator/chain_recorder.hpp"
+#include "rtexec/simulator/patterns.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -32,7 +35,11 @@ constexpr Instant after_all = last + Duration(1);
 class Rounds {
  public:
   Rounds(const Claim& claim, Random& random, std::uint64_t jobs)
-      : claim_(claim), random_(random), tasks_(claim.tasks.tasks.size()), left_(jobs) {
+      : claim_(claim),
+        random_(random),
+        tasks_(claim.tasks.tasks.size()),
+        on_grid_(simulator::kept_grids(claim.tasks)),
+        left_(jobs) {
     for (const Task& task : claim.tasks.tasks) {
       longest_ = std::max(longest_, task.period.count());
       shortest_ = std::min(shortest_, task.period.count());
@@ -45,6 +52,8 @@ class Rounds {
     prepare();
   }
 
+  /// Whether all releases were chosen.
+  [[nodiscard]] bool over() const { return left_ == 0; }
   /// Whether executions are chosen.
   [[nodiscard]] bool executions() const { return early_ || claim_.pause > Duration(0); }
   [[nodiscard]] bool early() const { return early_; }
@@ -62,6 +71,7 @@ class Rounds {
   Instant release(std::uint32_t task, Instant earliest) {
     if (left_ == 0) return after_all;
     --left_;
+    if (on_grid_[task]) return earliest;
     TaskRounds& own = tasks_[task];
     std::int64_t at = earliest.time_since_epoch().count();
     if (own.round == round_ && at >= end_) prepare();
@@ -200,7 +210,8 @@ class Rounds {
   const Claim& claim_;
   Random& random_;
   std::vector<TaskRounds> tasks_;
-  std::uint64_t left_; // jobs to be released
+  std::vector<bool> on_grid_; // releases are not chosen
+  std::uint64_t left_;        // jobs to be released
   std::int64_t longest_ = 1, shortest_ = std::int64_t{1} << 60;
   bool early_ = false, aims_ = false;
   Duration pause_left_{0};
@@ -230,7 +241,12 @@ Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs,
     options.transfer = [&](const policies::Action&, Duration planned) { return rounds.transfer(planned); };
   }
   if (claim.script) options = test::options_of(*claim.script);
-  options.observe = observe;
+  simulator::ChainRecorder chains(claim.tasks, plan);
+  chains.watch(options);
+  options.observe = [&](const simulator::Step& step) {
+    if (!rounds.over()) chains.see(step); // then grids end
+    if (observe) observe(step);
+  };
   const simulator::Outcome outcome = simulator::simulate(claim.tasks, plan, options);
 
   Ambush result;
@@ -245,6 +261,12 @@ Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs,
     else if (task.missed + task.skipped > 0)
       result.broken = simulator::BrokenBound{.task = i, .part = {}, .took = task.longest(), .bound = *bound};
   }
+  for (const ChainReport& chain : chains.report())
+    for (const auto& [what, measured] : {std::pair("reaction", &chain.reaction), std::pair("age", &chain.age),
+                                         std::pair("reduced age", &chain.reduced_age)})
+      if (measured->violations > 0)
+        result.broken_chain = "chain " + chain.name + ": " + what + " " + to_string(measured->times.max) + " of " +
+                              to_string(*measured->bound) + "\n";
   return result;
 }
 

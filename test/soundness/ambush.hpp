@@ -7,12 +7,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace rtexec::soundness {
 
 struct Ambush {
   std::uint64_t jobs = 0; // that were completed
   std::optional<simulator::BrokenBound> broken;
+  std::string broken_chain; // which bound of which; empty: none
 };
 
 /// Of about `jobs` jobs, with random contents of the frames at the start. `observe`: of every step, or none.

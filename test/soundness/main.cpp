@@ -82,9 +82,10 @@ int show(const std::string& one, const Wanted& wanted) {
             std::to_string(step.job.number) + " " + kinds[static_cast<std::size_t>(step.kind)] +
             (moves ? std::string(in ? " in" : " out") + " of t" + std::to_string(step.action.transfer.task) : ""));
       });
-      if (!found.broken) continue;
+      if (!found.broken && found.broken_chain.empty()) continue;
       for (const std::string& line : history) std::printf("%s\n", line.c_str());
-      std::printf("%s\n", test::describe(*claim, *found.broken).c_str());
+      std::printf("%s%s\n", found.broken_chain.c_str(),
+                  found.broken ? test::describe(*claim, *found.broken).c_str() : "");
       return 1;
     }
     return 0;

@@ -327,4 +327,80 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
   return set;
 }
 
+namespace {
+
+/// Without its part on the device, more often than not: less urgent tasks of its core are then shut out.
+void take_off_device(Random& random, WholeSet& set) {
+  for (std::size_t i = 0; i < set.tasks.tasks.size(); ++i) {
+    if (!chance(random, 40)) continue;
+    set.tasks.tasks[i].wcet->device = Duration(0);
+    set.memory[i] = {};
+  }
+}
+
+/// Periods with a divisor in common, at every scale.
+void put_on_grid(Random& random, WholeSet& set) {
+  constexpr std::int64_t scales = 64;
+  stretch(set, scales);
+  Duration shortest = Duration::max();
+  for (const Task& task : set.tasks.tasks) shortest = std::min(shortest, task.period);
+  const Duration grain = scales * std::max(Duration(1), shortest / scales / draw(random, 1, 4));
+  for (Task& task : set.tasks.tasks) task.period = (task.period + grain - Duration(1)) / grain * grain;
+}
+
+void follow(Task& task, const Task& first) {
+  task.trigger = Trigger::after;
+  task.after = first.name;
+  task.period = std::min(task.period, first.period);
+  task.deadline = std::min(task.deadline, task.period);
+}
+
+/// Each task follows one that stands before it in `order`, or none.
+void set_triggers(Random& random, WholeSet& set, std::span<const std::size_t> order) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    Task& task = set.tasks.tasks[order[i]];
+    if (i > 0 && chance(random, 40)) {
+      follow(task, set.tasks.tasks[order[static_cast<std::size_t>(draw(random, 0, static_cast<std::int64_t>(i) - 1))]]);
+    } else if (chance(random, 12)) {
+      task.trigger = Trigger::input;
+    } else if (chance(random, 70)) {
+      task.offset = Duration(draw(random, 0, task.period.count()));
+    }
+    if (task.trigger != Trigger::timer && task.on_overrun == OnOverrun::abort_job) task.on_overrun = OnOverrun::skip;
+  }
+}
+
+/// From a task that follows none through others, each of which follows the last one or samples it.
+Chain random_walk(Random& random, const TaskSet& set, std::span<const std::size_t> order) {
+  Chain chain;
+  for (const std::size_t index : order) {
+    const Task& task = set.tasks[index];
+    const bool starts = task.trigger != Trigger::after;
+    const bool follows = !chain.tasks.empty() && chain.tasks.back() == task.after;
+    if (follows || (starts && chance(random, chain.tasks.empty() ? 60 : 40))) chain.tasks.push_back(task.name);
+  }
+  return chain;
+}
+
+} // namespace
+
+WholeSet random_chained(Random& random, Order order, Cores cores) {
+  WholeSet set = random_whole(random, SwapPolicy::none, order, false, cores);
+  take_off_device(random, set);
+  if (cores == Cores::by_priority && chance(random, 60)) put_on_grid(random, set);
+  std::vector<std::size_t> turn;
+  for (std::size_t i = 0; i < set.tasks.tasks.size(); ++i)
+    if (set.tasks.tasks[i].real_time()) turn.push_back(i);
+  std::ranges::shuffle(turn, random);
+  set_triggers(random, set, turn);
+  const Communication communicate = chance(random, 25) ? Communication::let : Communication::immediate;
+  for (std::int64_t chains = draw(random, 1, 3); chains > 0; --chains) {
+    Chain chain = random_walk(random, set.tasks, turn);
+    chain.name = "c" + std::to_string(chains);
+    chain.communicate = communicate;
+    if (!chain.tasks.empty()) set.tasks.chains.push_back(std::move(chain));
+  }
+  return set;
+}
+
 } // namespace rtexec::soundness

@@ -31,4 +31,8 @@ struct WholeSet {
 [[nodiscard]] WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps,
                                     Cores cores = Cores::by_priority);
 
+/// The same where nothing is swapped, with chains: of tasks that follow others, that inputs release, and that timers
+/// release, some of them on one grid.
+[[nodiscard]] WholeSet random_chained(Random& random, Order order, Cores cores = Cores::by_priority);
+
 } // namespace rtexec::soundness

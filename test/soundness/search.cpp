@@ -43,6 +43,7 @@ std::optional<std::string> attack(const Claim& claim, Random& random, std::uint6
   for (std::uint64_t done = 0; done < jobs; done += run) {
     const Ambush found = ambush(claim, random, run);
     score.jobs += found.jobs;
+    if (!found.broken_chain.empty()) return found.broken_chain + test::describe(claim);
     if (found.broken) return test::describe(claim, *found.broken) + test::describe(claim);
   }
   // That one knows cores by priority alone

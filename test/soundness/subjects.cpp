@@ -354,6 +354,56 @@ std::optional<Claim> whole_claim(Random& random, const EndToEnd& kind) {
   });
 }
 
+// ---- chains ----
+
+/// `change`: of the bounds that the chains of a proved set have; false: it changes none.
+std::optional<Claim> chain_claim(Random& random, Order order, Cores cores,
+                                 const std::function<bool(const TaskSet&, PlannedChain&)>& change = {}) {
+  const WholeSet original = random_chained(random, order, cores);
+  auto claim = at_the_edge<Claim>(shortest, longest, [&](std::int64_t scale) {
+    auto tried = planned(scaled(original, scale), random);
+    return tried && tried->plan.proved ? std::move(tried) : std::nullopt;
+  });
+  const auto bounded = [&](PlannedChain& chain) {
+    return (chain.reaction || chain.reduced_age) && (!change || change(claim->tasks, chain));
+  };
+  if (!claim || std::ranges::count_if(claim->plan.chains, bounded) == 0) return std::nullopt;
+  return claim;
+}
+
+Subject chains(const std::string& name, Order order, Cores cores) {
+  return {name, 2, [order, cores](Random& random) { return chain_claim(random, order, cores); }};
+}
+
+/// Of the sum that bounds a reaction time.
+Subject broken_chains(const std::string& name,
+                      const std::function<Duration(const TaskSet&, const PlannedChain&)>& left_out) {
+  return {name, 1, [left_out](Random& random) {
+            const auto change = [&](const TaskSet& tasks, PlannedChain& chain) {
+              if (!chain.reaction) return false;
+              const Duration less = left_out(tasks, chain);
+              *chain.reaction -= less;
+              return less > Duration(0);
+            };
+            return chain_claim(random, chance(random, 50) ? Order::edf : Order::static_priority, Cores::by_priority,
+                               change);
+          }};
+}
+
+/// How much more than the step of the two grids a timer waits.
+Duration phases(const TaskSet& tasks, const PlannedChain& chain) {
+  Duration sum{0};
+  const Task* before = nullptr; // on whose grid the data come
+  for (const ChainTerm& term : chain.terms) {
+    const Task& task = *std::ranges::find(tasks.tasks, term.task, &Task::name);
+    if (task.trigger == Trigger::after) continue;
+    if (before != nullptr && before->trigger == Trigger::timer)
+      sum += term.waits - task.period + Duration(std::gcd(before->period.count(), task.period.count()));
+    before = &task;
+  }
+  return sum;
+}
+
 // ---- deliberate errors end to end ----
 
 /// What an analysis sees of a set.
@@ -543,6 +593,9 @@ std::vector<Subject> sound_tests() {
         subjects.push_back({std::string(on) + (order == Order::edf ? "edf " : "static ") + name, 2,
                             [kind](Random& random) { return whole_claim(random, kind); }});
       }
+  subjects.push_back(chains("chains edf", Order::edf, Cores::by_priority));
+  subjects.push_back(chains("chains static", Order::static_priority, Cores::by_priority));
+  subjects.push_back(chains("chains reserved", Order::edf, Cores::reserved));
   return subjects;
 }
 
@@ -645,6 +698,17 @@ std::vector<Subject> broken_tests() {
       uncharged("reserved static: each task has its core for itself", fixed, Cores::reserved, nobody_else),
       uncharged("reserved edf: the engine never pauses", edf, Cores::reserved,
                 [](Seen& seen) { seen.named.set.device_delay = 0; }),
+      broken_chains("chains: the event waits for nothing",
+                    [](const TaskSet&, const PlannedChain& chain) { return chain.terms.front().waits; }),
+      broken_chains("chains: the last response is free",
+                    [](const TaskSet&, const PlannedChain& chain) { return chain.terms.back().takes; }),
+      broken_chains("chains: samples wait for nothing",
+                    [](const TaskSet&, const PlannedChain& chain) {
+                      Duration sum{0};
+                      for (const ChainTerm& term : chain.terms) sum += term.waits;
+                      return sum - chain.terms.front().waits;
+                    }),
+      broken_chains("chains: grids in phase", phases),
   };
 }
 
