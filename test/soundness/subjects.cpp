@@ -358,14 +358,14 @@ std::optional<Claim> whole_claim(Random& random, const EndToEnd& kind) {
 
 /// `change`: of the bounds that the chains of a proved set have; false: it changes none.
 std::optional<Claim> chain_claim(Random& random, Order order, Cores cores,
-                                 const std::function<bool(const TaskSet&, PlannedChain&)>& change = {}) {
+                                 const std::function<bool(const Claim&, PlannedChain&)>& change = {}) {
   const WholeSet original = random_chained(random, order, cores);
   auto claim = at_the_edge<Claim>(shortest, longest, [&](std::int64_t scale) {
     auto tried = planned(scaled(original, scale), random);
     return tried && tried->plan.proved ? std::move(tried) : std::nullopt;
   });
   const auto bounded = [&](PlannedChain& chain) {
-    return (chain.reaction || chain.reduced_age) && (!change || change(claim->tasks, chain));
+    return (chain.reaction || chain.reduced_age) && (!change || change(*claim, chain));
   };
   if (!claim || std::ranges::count_if(claim->plan.chains, bounded) == 0) return std::nullopt;
   return claim;
@@ -377,11 +377,11 @@ Subject chains(const std::string& name, Order order, Cores cores) {
 
 /// Of the sum that bounds a reaction time.
 Subject broken_chains(const std::string& name,
-                      const std::function<Duration(const TaskSet&, const PlannedChain&)>& left_out) {
+                      const std::function<Duration(const Claim&, const PlannedChain&)>& left_out) {
   return {name, 1, [left_out](Random& random) {
-            const auto change = [&](const TaskSet& tasks, PlannedChain& chain) {
+            const auto change = [&](const Claim& claim, PlannedChain& chain) {
               if (!chain.reaction) return false;
-              const Duration less = left_out(tasks, chain);
+              const Duration less = left_out(claim, chain);
               *chain.reaction -= less;
               return less > Duration(0);
             };
@@ -391,15 +391,32 @@ Subject broken_chains(const std::string& name,
 }
 
 /// How much more than the step of the two grids a timer waits.
-Duration phases(const TaskSet& tasks, const PlannedChain& chain) {
+Duration phases(const Claim& claim, const PlannedChain& chain) {
   Duration sum{0};
   const Task* before = nullptr; // on whose grid the data come
   for (const ChainTerm& term : chain.terms) {
-    const Task& task = *std::ranges::find(tasks.tasks, term.task, &Task::name);
+    const Task& task = *std::ranges::find(claim.tasks.tasks, term.task, &Task::name);
     if (task.trigger == Trigger::after) continue;
     if (before != nullptr && before->trigger == Trigger::timer)
       sum += term.waits - task.period + Duration(std::gcd(before->period.count(), task.period.count()));
     before = &task;
+  }
+  return sum;
+}
+
+/// What tasks take that are sampled by a less urgent one of their core, and wait for the device meanwhile.
+Duration waiting(const Claim& claim, const PlannedChain& chain) {
+  Duration sum{0};
+  for (std::size_t i = 0; i + 1 < chain.terms.size(); ++i) {
+    const auto place = [&](const ChainTerm& term) {
+      return static_cast<std::size_t>(std::ranges::find(claim.tasks.tasks, term.task, &Task::name) -
+                                      claim.tasks.tasks.begin());
+    };
+    const std::size_t next = place(chain.terms[i + 1]);
+    const PlannedTask &task = claim.plan.tasks[place(chain.terms[i])], &other = claim.plan.tasks[next];
+    if (chain.communicate == Communication::immediate && claim.tasks.tasks[next].trigger != Trigger::after &&
+        task.wcet.uses_device() && task.core == other.core && task.core_rank < other.core_rank)
+      sum += chain.terms[i].takes;
   }
   return sum;
 }
@@ -699,16 +716,17 @@ std::vector<Subject> broken_tests() {
       uncharged("reserved edf: the engine never pauses", edf, Cores::reserved,
                 [](Seen& seen) { seen.named.set.device_delay = 0; }),
       broken_chains("chains: the event waits for nothing",
-                    [](const TaskSet&, const PlannedChain& chain) { return chain.terms.front().waits; }),
+                    [](const Claim&, const PlannedChain& chain) { return chain.terms.front().waits; }),
       broken_chains("chains: the last response is free",
-                    [](const TaskSet&, const PlannedChain& chain) { return chain.terms.back().takes; }),
+                    [](const Claim&, const PlannedChain& chain) { return chain.terms.back().takes; }),
       broken_chains("chains: samples wait for nothing",
-                    [](const TaskSet&, const PlannedChain& chain) {
+                    [](const Claim&, const PlannedChain& chain) {
                       Duration sum{0};
                       for (const ChainTerm& term : chain.terms) sum += term.waits;
                       return sum - chain.terms.front().waits;
                     }),
       broken_chains("chains: grids in phase", phases),
+      broken_chains("chains: nothing begins while a task waits for the device", waiting),
   };
 }
 
