@@ -14,8 +14,8 @@ bool Report::deadlines_kept() const {
 }
 
 bool Report::bounds_kept() const {
-  return std::ranges::all_of(
-             tasks, [](const TaskReport& task) { return !task.bound || task.response.max <= *task.bound; }) &&
+  return std::ranges::all_of(tasks,
+                             [](const TaskReport& task) { return !task.bound || task.response.max <= *task.bound; }) &&
          std::ranges::all_of(chains, [](const ChainReport& chain) { return chain.violations() == 0; });
 }
 
