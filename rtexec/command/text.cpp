@@ -251,6 +251,10 @@ void print_report(std::ostream& out, const Report& report) {
           << readable(task.response.max) << ", promised were " << readable(*task.bound)
           << ": an execution time, or what the machine took away, is larger than the plan knows (rtexec profile, "
              "rtexec probe)\n";
+  for (const ChainReport& chain : report.chains)
+    if (chain.violations() > 0)
+      out << Toned{Tone::bad, "A BOUND WAS BROKEN"} << ": chain '" << chain.name << "', " << chain.violations()
+          << " times\n";
   if (report.device_fault)
     out << Toned{Tone::bad, "THE DEVICE WAS LOST"} << " in job " << report.device_fault->job << " of task '"
         << report.device_fault->task << "', which ended the run: " << report.device_fault->what

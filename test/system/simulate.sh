@@ -27,6 +27,13 @@ expect 0 '"verdict"' cat piped.json
 expect 5 'x.json: error: cannot write it' "$rtexec" simulate good.toml --json /no/such/folder/x.json
 expect 5 'no/such/folder' "$rtexec" simulate good.toml --gantt no/such/folder/x.svg
 
+# Reaction times and data ages, within their bounds under every pattern; timers of a chain keep their grids.
+for how in periodic sporadic adversarial; do
+  expect 0 'steer +reduced age' "$rtexec" simulate "${hole%/*}/steering-chain.toml" --releases $how --attempts 5 --json chain.json
+done
+expect 0 'steer +reaction .* 0$' "$rtexec" simulate "${hole%/*}/steering-chain.toml" --execution uniform --json chain.json
+expect 0 '^steer True 0$' ask chain.json "d['chains'][0]['name'], 0 < d['chains'][0]['reaction_ns']['max'] <= d['chains'][0]['reaction_ns']['bound'], d['chains'][0]['age_ns']['above_bound']"
+
 # The second hole: proved, and kept, by our rules.
 second=${hole%-hole.toml}-second-hole.toml
 expect 4 'm7 .* 144 ms .* 1 missed' "$rtexec" simulate "$second"

@@ -24,6 +24,20 @@ task a 50ms 2ms >> small.toml
 task a 50ms 2ms 'core=1000' >> nowhere.toml
 cores=$(nproc)
 
+# Chains: what they are promised, why a limit is exceeded, and of what a bound is made.
+chained() { task camera 40ms 4ms 'core=0'; task fusion 40ms 3ms 'core=0
+trigger="after:camera"'; task control 10ms 1ms 'core=0'; printf '[[chain]]\nname="steer"\ntasks=["camera", "fusion", "control"]\n%s\n' "$1"; }
+chained 'max_reaction="500ms"' > chain.toml
+chained 'max_age="20ms"' > stale.toml
+sed 's/trigger=.*/trigger="input"/' chain.toml > waiting.toml
+expect '0 5' '^  steer +[0-9.]+ ms +500 ms +[0-9.]+ ms +- ' "$rtexec" check chain.toml --json chain.json
+expect 0 '^True True 3 None$' python3 -c "import json; c, = json.load(open('chain.json'))['chains']; print(c['kept'], c['reaction_bound_ns'] == sum(t['waits_ns'] + t['takes_ns'] for t in c['terms']) < c['davare_bound_ns'], len(c['terms']), c['finding'])"
+expect '0 5' '^  fusion +0 ns +[0-9.]+ ms$' "$rtexec" check chain.toml --explain
+expect 3 "^Verdict: not proved: every deadline would be kept, but not the limits of chain" first_line "$rtexec" check stale.toml
+expect 3 "exceeds max_age, 20ms," "$rtexec" check stale.toml
+expect 3 "reaction time and its data age: task" "$rtexec" check waiting.toml
+expect 2 "'fusion' is not released by a timer" "$rtexec" run chain.toml --force
+
 # Verdict and plan in a screen, whatever the verdict; all that is behind them on request.
 for set in six late; do
   "$rtexec" check $set.toml > $set.txt 2>&1
