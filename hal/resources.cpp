@@ -32,8 +32,8 @@ Result<Mapping> Mapping::anonymous(Bytes size, int protection, int flags, std::s
                      Errc::out_of_memory);
 }
 
-Result<Mapping> Mapping::of_file(int file, Bytes size, int protection, int flags, std::string_view what) {
-  void* base = sys().mmap(nullptr, size.count, protection, flags, file, 0);
+Result<Mapping> Mapping::of_file(int file, Bytes size, int protection, int flags, std::string_view what, off_t offset) {
+  void* base = sys().mmap(nullptr, size.count, protection, flags, file, offset);
   if (base != MAP_FAILED) return Mapping(static_cast<std::byte*>(base), size);
   return call_failed("mapping " + std::string(what), errno, "", Errc::out_of_memory);
 }

@@ -43,8 +43,9 @@ class Mapping {
   Mapping() = default;
   /// `size` in whole pages. `what` names it in the error.
   [[nodiscard]] static Result<Mapping> anonymous(Bytes size, int protection, int flags, std::string_view what);
-  /// Of a file's begin.
-  [[nodiscard]] static Result<Mapping> of_file(int file, Bytes size, int protection, int flags, std::string_view what);
+  /// Of a file from `offset`.
+  [[nodiscard]] static Result<Mapping> of_file(int file, Bytes size, int protection, int flags, std::string_view what,
+                                               off_t offset = 0);
   Mapping(Mapping&& other) noexcept
       : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, Bytes{})) {}
   Mapping& operator=(Mapping&& other) noexcept {

@@ -76,6 +76,10 @@ struct System {
   int (*perf_event_open)(perf_event_attr* attributes, pid_t thread, int core, unsigned long flags);
   int (*perf_event_control)(int counter, unsigned long request, const std::uint64_t* argument); // ioctl
   int (*signal_owner)(int counter, int signal, pid_t thread); // fcntl: F_SETOWN_EX, F_SETSIG, O_ASYNC
+  // cameras
+  int (*device_control)(int file, unsigned long request, void* argument); // ioctl
+  // waiting
+  int (*eventfd)(unsigned value, int flags);
   int (*ppoll)(pollfd* files, std::size_t count, const timespec* timeout);
   // time
   int (*clock_nanosleep)(clockid_t clock, int flags, const timespec* request, timespec* remaining);

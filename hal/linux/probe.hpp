@@ -30,6 +30,8 @@ namespace rtexec::hal {
 }
 
 [[nodiscard]] Finding memory_lock();
+/// One for each device file that captures, with its formats; "none" where there is none.
+[[nodiscard]] std::vector<Finding> cameras();
 [[nodiscard]] std::vector<Finding> findings_by_trying();
 [[nodiscard]] std::vector<Finding> findings_by_reading(const Machine& machine);
 

@@ -149,15 +149,17 @@ Finding memory_lock() {
 }
 
 std::vector<Finding> findings_by_trying() {
-  return {fifo(),
-          deadline(),
-          memory_lock(),
-          idle_states(),
-          timer_resolution(),
-          hardware_counters(),
-          software_counters(),
-          io_uring(),
-          lttng()};
+  std::vector<Finding> findings{fifo(),
+                                deadline(),
+                                memory_lock(),
+                                idle_states(),
+                                timer_resolution(),
+                                hardware_counters(),
+                                software_counters(),
+                                io_uring(),
+                                lttng()};
+  for (Finding& finding : cameras()) findings.push_back(std::move(finding));
+  return findings;
 }
 
 } // namespace rtexec::hal

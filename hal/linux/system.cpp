@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <liburing.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -95,6 +96,8 @@ constexpr System real{
           const int flags = ::fcntl(counter, F_GETFL);
           return flags < 0 ? -1 : ::fcntl(counter, F_SETFL, flags | O_ASYNC);
         },
+    .device_control = [](int file, unsigned long request, void* argument) { return ::ioctl(file, request, argument); },
+    .eventfd = [](unsigned value, int flags) { return ::eventfd(value, flags); },
     .ppoll = [](pollfd* files, std::size_t count,
                 const timespec* timeout) { return ::ppoll(files, count, timeout, nullptr); },
     .clock_nanosleep =

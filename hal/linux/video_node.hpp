@@ -1,0 +1,46 @@
+// A V4L2 device that captures pictures: opened, and asked what it has.
+#pragma once
+
+#include <rtexec/result.hpp>
+#include "hal/camera.hpp"
+#include "hal/resources.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rtexec::hal {
+
+/// ioctl(2), again after signals. 0, or the error's number.
+[[nodiscard]] int control(int file, unsigned long request, void* argument) noexcept;
+
+[[nodiscard]] std::uint32_t fourcc_of(PixelFormat format);
+/// As people write it: "RGB24", or its four letters ("MJPG").
+[[nodiscard]] std::string fourcc_name(std::uint32_t fourcc);
+
+class VideoNode {
+ public:
+  /// As Camera::open(), whose errors about the device itself these are.
+  [[nodiscard]] static Result<VideoNode> open(const std::string& path);
+  /// The same of a file that was opened.
+  [[nodiscard]] static Result<VideoNode> identify(const std::string& path, FileDescriptor opened);
+
+  [[nodiscard]] int file() const { return file_.number(); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& camera() const { return camera_; }
+  /// In the order of the driver.
+  [[nodiscard]] std::vector<std::uint32_t> formats() const;
+
+ private:
+  VideoNode(std::string path, FileDescriptor file) : path_(std::move(path)), file_(std::move(file)) {}
+  std::string path_, camera_;
+  FileDescriptor file_;
+};
+
+[[nodiscard]] std::string busy_advice(const std::string& path);
+
+/// "RGB24, MJPG", or "none".
+[[nodiscard]] std::string names_of(const std::vector<std::uint32_t>& formats);
+
+} // namespace rtexec::hal

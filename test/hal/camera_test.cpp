@@ -1,0 +1,544 @@
+// Cameras against a V4L2 driver in software: what is agreed on, which frame is the newest, and what goes wrong.
+#include "hal/camera.hpp"
+#include "hal/linux/probe.hpp"
+#include "test/hal/fake_camera.hpp"
+#include "test/hal/support.hpp"
+#include "test/support/thread_counts.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <gmock/gmock.h>
+#include <memory>
+#include <optional>
+#include <random>
+#include <thread>
+#include <unistd.h>
+
+namespace rtexec::hal::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using Stamp = CameraFrame::Stamp;
+using Wake = Camera::Wake;
+
+constexpr CameraWanted small{.width = 64, .height = 48};
+
+std::unique_ptr<Camera> open_camera(const CameraWanted& wanted = small) {
+  auto opened = Camera::open(FakeCamera::path, wanted);
+  EXPECT_TRUE(opened) << problem(opened);
+  return opened ? std::move(*opened) : nullptr;
+}
+
+std::unique_ptr<Camera> started(const CameraWanted& wanted = small) {
+  auto camera = open_camera(wanted);
+  const auto outcome = camera->start();
+  EXPECT_TRUE(outcome) << problem(outcome);
+  return camera;
+}
+
+/// The newest frame, which must be there.
+CameraFrame newest(Camera& camera) {
+  const auto found = camera.newest();
+  EXPECT_TRUE(found && *found) << (found ? "nothing new" : name(found.error()));
+  return found && *found ? **found : CameraFrame{};
+}
+
+bool nothing_new(Camera& camera) {
+  const auto found = camera.newest();
+  return found && !*found;
+}
+
+bool shows(const CameraFrame& frame, std::uint32_t number) {
+  return frame.sequence == number && std::ranges::all_of(frame.bytes, [&](std::byte each) {
+           return each == static_cast<std::byte>(number & 0xff);
+         });
+}
+
+auto refuses(const CameraWanted& wanted, Errc code, std::string_view part) {
+  return fails(Camera::open(FakeCamera::path, wanted), code, part);
+}
+
+// ---- what is agreed on ----
+
+TEST(CameraFormat, IsTheFirstThatItHasUnlessOneIsAskedFor) {
+  FakeCamera fake;
+  EXPECT_EQ(open_camera()->settings().format, PixelFormat::rgb24);
+  EXPECT_EQ(open_camera({.width = 64, .height = 48, .format = PixelFormat::yuyv})->settings().format,
+            PixelFormat::yuyv);
+  fake.formats = {V4L2_PIX_FMT_MJPEG, V4L2_PIX_FMT_NV12};
+  EXPECT_EQ(open_camera()->settings().format, PixelFormat::nv12);
+  EXPECT_TRUE(refuses({.width = 64, .height = 48, .format = PixelFormat::bgr24}, Errc::unsupported,
+                      "(Fake) has no pictures in BGR24; its formats: MJPG, NV12."));
+  fake.formats = {V4L2_PIX_FMT_MJPEG};
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "RGB24, BGR24, YUYV or NV12; its formats: MJPG."));
+  fake.formats = {};
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "its formats: none."));
+}
+
+TEST(CameraFormat, IsReadBack) {
+  FakeCamera fake;
+  fake.width = 80;
+  fake.height = 60;
+  fake.stride = 256;
+  fake.only_interval = v4l2_fract{.numerator = 1001, .denominator = 30'000};
+  const auto camera = open_camera({.width = 64, .height = 48, .rate = Frequency{25}});
+  EXPECT_EQ(camera->settings().camera, "Fake");
+  EXPECT_EQ(camera->settings().width, 80u);
+  EXPECT_EQ(camera->settings().height, 60u);
+  EXPECT_EQ(camera->settings().stride, Bytes{256});
+  EXPECT_EQ(camera->settings().interval, 33'366'666ns);
+}
+
+TEST(CameraFormat, OfOneThatTakesTheRateIsTheRate) {
+  FakeCamera fake;
+  EXPECT_EQ(open_camera({.width = 64, .height = 48, .rate = Frequency{50}})->settings().interval, 20ms);
+  fake.fail(VIDIOC_G_PARM, ENOTTY, -1);
+  EXPECT_EQ(open_camera()->settings().interval, std::nullopt);
+  EXPECT_TRUE(refuses({.width = 64, .height = 48, .rate = Frequency{50}}, Errc::unsupported, "Leave the rate out"));
+}
+
+TEST(CameraFormat, ARateThatCannotBeSetIsAnErrorOnlyWhereItIsAskedFor) {
+  FakeCamera fake;
+  fake.sets_rate = false;
+  EXPECT_EQ(open_camera()->settings().interval, 33'333'333ns);
+  EXPECT_TRUE(refuses({.width = 64, .height = 48, .rate = Frequency{25}}, Errc::unsupported, "Leave the rate out"));
+}
+
+TEST(CameraFormat, DriversThatContradictThemselvesAreRefused) {
+  FakeCamera fake;
+  fake.answers_format = V4L2_PIX_FMT_MJPEG;
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "was told to give RGB24, and gives MJPG"));
+  fake.answers_format.reset();
+  fake.stride = 191; // of 192
+  EXPECT_TRUE(refuses(small, Errc::refused, "in lines of 191 bytes"));
+  fake.stride = 0;
+  fake.image_size = 192 * 48 - 1;
+  EXPECT_TRUE(refuses(small, Errc::refused, "pictures of 9215 bytes"));
+  fake.image_size = 0;
+  fake.field = V4L2_FIELD_ALTERNATE;
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "odd and the even lines"));
+  fake.field = V4L2_FIELD_NONE;
+  fake.most_buffers = 3;
+  EXPECT_TRUE(refuses(small, Errc::refused, "gives 3 buffers, and 4 are needed"));
+}
+
+TEST(CameraFormat, ThatMakesNoPictureIsBadInput) {
+  FakeCamera fake;
+  EXPECT_TRUE(refuses({.width = 0, .height = 48}, Errc::bad_input, "more than 0"));
+  EXPECT_TRUE(refuses({.width = 64, .height = 0}, Errc::bad_input, "more than 0"));
+  EXPECT_TRUE(refuses({.width = 64, .height = 48, .rate = Frequency{0}}, Errc::bad_input, "1 Hz"));
+  EXPECT_TRUE(refuses({.width = 64, .height = 48, .rate = Frequency{1'000'001}}, Errc::bad_input, "1 MHz"));
+}
+
+TEST(CameraFormat, TwelveBitsAPixelHaveTheirColoursBehindTheFirstPlane) {
+  FakeCamera fake;
+  fake.formats = {V4L2_PIX_FMT_NV12};
+  fake.stride = 100;
+  const auto camera = started();
+  fake.make_frames(1);
+  EXPECT_EQ(newest(*camera).bytes.size(), 100u * 72u);
+}
+
+// ---- what does not open ----
+
+TEST(CameraOpen, SaysWhatToDo) {
+  FakeCamera fake;
+  EXPECT_TRUE(fails(Camera::open("/dev/video9", small), Errc::refused, "Cameras here: /dev/video7 (Fake)."));
+  fake.capabilities = V4L2_CAP_META_CAPTURE | V4L2_CAP_STREAMING;
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "gives no pictures: it does not capture."));
+  EXPECT_TRUE(fails(Camera::open("/dev/video9", small), Errc::refused, "--device /dev/video9"));
+  fake.capabilities = V4L2_CAP_VIDEO_CAPTURE_MPLANE | V4L2_CAP_STREAMING;
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "planes of pictures apart"));
+  fake.capabilities = V4L2_CAP_VIDEO_CAPTURE;
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "does not stream"));
+  fake.fail(0, EACCES);
+  EXPECT_TRUE(refuses(small, Errc::refused, "usermod -aG video"));
+  fake.fail(0, EBUSY);
+  EXPECT_TRUE(refuses(small, Errc::refused, "fuser /dev/video7"));
+  fake.fail(VIDIOC_QUERYCAP, ENOTTY);
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "is no camera"));
+  EXPECT_TRUE(fails(Camera::open("/dev/null", small), Errc::unsupported, "is no camera"));
+}
+
+TEST(CameraOpen, EachRefusalOfTheDriverIsToldAndNothingStaysOpen) {
+  for (const unsigned long request :
+       {VIDIOC_QUERYCAP, VIDIOC_S_FMT, VIDIOC_G_FMT, VIDIOC_S_PARM, VIDIOC_REQBUFS, VIDIOC_QUERYBUF})
+    for (const int error : {EBUSY, EIO, ENODEV, ENOMEM}) {
+      const Held before = held();
+      FakeCamera fake;
+      fake.fail(request, error);
+      EXPECT_TRUE(refuses({.width = 64, .height = 48, .rate = Frequency{25}}, Errc::refused, "failed: "));
+      EXPECT_EQ(fake.opened, 0);
+      EXPECT_EQ(held(), before);
+    }
+}
+
+TEST(CameraOpen, MappingsAndFilesThatFailAreTold) {
+  for (int nth = 1; nth <= static_cast<int>(Camera::buffers); ++nth) {
+    FakeCamera fake;
+    static System failing;
+    static int left;
+    failing = sys();
+    left = nth;
+    static System through;
+    through = failing;
+    failing.mmap = [](void* address, std::size_t size, int protection, int flags, int file, off_t offset) {
+      if (--left != 0) return through.mmap(address, size, protection, flags, file, offset);
+      errno = ENOMEM;
+      return MAP_FAILED;
+    };
+    const SystemOverride override(failing);
+    EXPECT_TRUE(refuses(small, Errc::out_of_memory, "a buffer of the camera"));
+    EXPECT_EQ(fake.opened, 0);
+  }
+}
+
+TEST(CameraOpen, InterruptedCallsAreRepeated) {
+  FakeCamera fake;
+  for (const unsigned long request : {VIDIOC_QUERYCAP, VIDIOC_ENUM_FMT, VIDIOC_S_FMT, VIDIOC_G_FMT, VIDIOC_G_PARM,
+                                      VIDIOC_REQBUFS, VIDIOC_QUERYBUF, VIDIOC_QBUF, VIDIOC_STREAMON, VIDIOC_DQBUF})
+    fake.fail(request, EINTR, 2);
+  const auto camera = started();
+  fake.make_frames(1);
+  EXPECT_TRUE(shows(newest(*camera), 0));
+}
+
+TEST(CameraOpen, WhatStartingRefusesCanBeTriedAgain) {
+  FakeCamera fake;
+  const auto camera = open_camera();
+  EXPECT_TRUE(fails(camera->newest().has_value() ? Status() : Unexpected(camera->newest().error()), Errc::bad_input));
+  fake.fail(VIDIOC_STREAMON, ENOSPC);
+  EXPECT_TRUE(fails(camera->start(), Errc::refused, "bandwidth"));
+  fake.fail(VIDIOC_QBUF, EIO);
+  EXPECT_TRUE(fails(camera->start(), Errc::refused, "starting"));
+  EXPECT_EQ(fake.queued(), 0u);
+  EXPECT_TRUE(camera->start());
+  EXPECT_EQ(fake.queued(), Camera::buffers);
+}
+
+// ---- which frame ----
+
+TEST(CameraNewest, IsTheLastOneAndStaysUntilAnotherCame) {
+  FakeCamera fake;
+  const auto camera = started();
+  EXPECT_TRUE(nothing_new(*camera));
+  fake.make_frames(3);
+  const CameraFrame frame = newest(*camera);
+  EXPECT_TRUE(shows(frame, 2));
+  EXPECT_EQ(frame.bytes.size(), 64u * 48u * 3u);
+  EXPECT_TRUE(nothing_new(*camera));
+  fake.make_frames(20); // nobody gives buffers back: the camera may write to those that it has
+  EXPECT_TRUE(shows(frame, 2));
+  const CameraFrame next = newest(*camera);
+  EXPECT_TRUE(shows(next, 5)); // three buffers were free
+  EXPECT_EQ(camera->counts().frames, 2u);
+  EXPECT_EQ(camera->counts().passed_over, 4u);
+  EXPECT_EQ(camera->counts().lost, 0u);
+  fake.make_frames(1);
+  EXPECT_TRUE(shows(newest(*camera), 23));
+  EXPECT_EQ(camera->counts().lost, 17u);
+}
+
+TEST(CameraNewest, CountsGapsAlsoWhereTheSequenceWrapsAndBeginsAnew) {
+  FakeCamera fake;
+  const auto camera = started();
+  fake.skip(UINT32_MAX - 1);
+  fake.make_frames(3); // UINT32_MAX - 1, UINT32_MAX, 0
+  EXPECT_EQ(newest(*camera).sequence, 0u);
+  EXPECT_EQ(camera->counts().lost, 0u);
+  fake.skip(5);
+  fake.make_frames(1);
+  EXPECT_EQ(newest(*camera).sequence, 6u);
+  EXPECT_EQ(camera->counts().lost, 5u);
+  fake.skip(UINT32_MAX - 3); // back to 3
+  fake.make_frames(1);
+  EXPECT_EQ(newest(*camera).sequence, 3u);
+  EXPECT_EQ(camera->counts().lost, 5u);
+}
+
+TEST(CameraNewest, PassesOverWhatIsBroken) {
+  FakeCamera fake;
+  const auto camera = started();
+  fake.spoil = [](v4l2_buffer& buffer) {
+    if (buffer.sequence % 4 == 1) buffer.flags |= V4L2_BUF_FLAG_ERROR;
+    if (buffer.sequence % 4 == 2) buffer.bytesused -= 1;
+    if (buffer.sequence % 4 == 3) buffer.bytesused = buffer.length + 1;
+  };
+  fake.make_frames(4);
+  EXPECT_TRUE(shows(newest(*camera), 0));
+  EXPECT_EQ(camera->counts().broken, 3u);
+  EXPECT_EQ(camera->counts().passed_over, 0u);
+  fake.skip(1);
+  fake.make_frames(3);
+  EXPECT_TRUE(nothing_new(*camera));
+  EXPECT_EQ(fake.queued(), Camera::buffers - 1);
+}
+
+TEST(CameraNewest, SaysWhenItWasTakenByTheDriversClockOrElseByItsOwn) {
+  FakeCamera fake;
+  const auto camera = started();
+  const auto stamp_of = [&](std::uint32_t flags, Instant time) {
+    fake.flags = flags;
+    fake.set_time(time);
+    fake.make_frames(1);
+    return newest(*camera);
+  };
+  const Instant begin = now();
+  const Instant stamp(std::chrono::floor<std::chrono::microseconds>(begin));
+  CameraFrame frame = stamp_of(V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC, stamp - 5ms);
+  EXPECT_EQ(frame.taken, stamp - 5ms);
+  EXPECT_EQ(frame.stamp, Stamp::end_of_frame);
+  frame = stamp_of(V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC | V4L2_BUF_FLAG_TSTAMP_SRC_SOE, stamp - 4ms);
+  EXPECT_EQ(frame.taken, stamp - 4ms);
+  EXPECT_EQ(frame.stamp, Stamp::start_of_exposure);
+  const auto by_itself = [&](std::uint32_t flags, Instant time) {
+    const Instant before = now();
+    frame = stamp_of(flags, time);
+    return frame.stamp == Stamp::dequeued && frame.taken >= before && frame.taken <= now();
+  };
+  EXPECT_TRUE(by_itself(V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC, begin + 1h)) << "of the future";
+  EXPECT_TRUE(by_itself(V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC, begin - 1s)) << "before the last one";
+  EXPECT_TRUE(by_itself(V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC, Instant{})) << "none";
+  EXPECT_TRUE(by_itself(V4L2_BUF_FLAG_TIMESTAMP_UNKNOWN, now())) << "of some clock";
+  EXPECT_TRUE(by_itself(V4L2_BUF_FLAG_TIMESTAMP_COPY, now())) << "of whoever filled it";
+}
+
+TEST(CameraNewest, GoesOnAfterAFailureOfTheDriver) {
+  FakeCamera fake;
+  const auto camera = started();
+  fake.fail(VIDIOC_DQBUF, EIO);
+  EXPECT_EQ(camera->newest().error(), Errc::io_error);
+  fake.make_frames(1);
+  EXPECT_TRUE(shows(newest(*camera), 0));
+  fake.make_frames(2);
+  fake.fail(VIDIOC_QBUF, EIO); // the buffer of frame 1 is not taken back
+  EXPECT_TRUE(shows(newest(*camera), 2));
+  EXPECT_TRUE(nothing_new(*camera)); // now it is
+  EXPECT_EQ(fake.queued(), Camera::buffers - 1);
+  EXPECT_EQ(camera->counts().failures, 2u);
+  fake.spoil = [](v4l2_buffer& buffer) { buffer.index = 77; };
+  fake.make_frames(1);
+  EXPECT_EQ(camera->newest().error(), Errc::io_error);
+}
+
+TEST(CameraNewest, OfACameraThatIsGoneIsAnErrorForGood) {
+  FakeCamera fake;
+  const auto camera = started();
+  fake.make_frames(1);
+  const CameraFrame frame = newest(*camera);
+  fake.make_frames(1);
+  fake.unplug();
+  EXPECT_EQ(camera->newest().error(), Errc::device_lost);
+  EXPECT_TRUE(shows(frame, 0)) << "its memory stays mapped";
+  fake.gone = false;
+  EXPECT_EQ(camera->newest().error(), Errc::device_lost);
+  EXPECT_EQ(camera->await(now() + 10s).error(), Errc::device_lost);
+  EXPECT_TRUE(fails(camera->start(), Errc::device_lost, "open it again"));
+  EXPECT_TRUE(camera->stop());
+}
+
+TEST(CameraNewest, AfterAnotherStartBeginsAnew) {
+  FakeCamera fake;
+  const auto camera = started();
+  fake.make_frames(3);
+  (void)newest(*camera);
+  ASSERT_TRUE(camera->stop());
+  EXPECT_EQ(camera->newest().error(), Errc::bad_input);
+  EXPECT_EQ(camera->await(now() + 10s).error(), Errc::bad_input);
+  ASSERT_TRUE(camera->start());
+  EXPECT_EQ(fake.queued(), Camera::buffers);
+  EXPECT_TRUE(nothing_new(*camera));
+  fake.make_frames(1);
+  EXPECT_TRUE(shows(newest(*camera), 3));
+  EXPECT_EQ(camera->counts().frames, 1u);
+  EXPECT_EQ(camera->counts().passed_over, 0u);
+}
+
+/// Against a model: whatever a camera does, every frame that it took is answered with, passed over, broken or lost, and
+/// every buffer is the camera's or the reader's.
+TEST(CameraNewest, AccountsForEveryFrameAndEveryBuffer) {
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    std::mt19937 random(seed);
+    const auto chance = [&](unsigned percent) { return random() % 100 < percent; };
+    FakeCamera fake;
+    fake.spoil = [&](v4l2_buffer& buffer) {
+      if (chance(20)) buffer.flags |= V4L2_BUF_FLAG_ERROR;
+    };
+    const auto camera = started();
+    std::uint32_t made = 0;
+    std::optional<std::uint32_t> last;
+    for (int step = 0; step < 500; ++step) {
+      const int count = static_cast<int>(random() % 7);
+      fake.make_frames(count);
+      made += static_cast<std::uint32_t>(count);
+      if (chance(10)) fake.fail(VIDIOC_DQBUF, chance(50) ? EINTR : EIO);
+      if (chance(10)) fake.fail(VIDIOC_QBUF, chance(50) ? EINTR : EIO);
+      const auto found = camera->newest();
+      if (!found) { ASSERT_EQ(found.error(), Errc::io_error); }
+      if (!found || !*found) continue;
+      ASSERT_TRUE(shows(**found, (*found)->sequence));
+      if (last) { ASSERT_GT((*found)->sequence, *last); }
+      last = (*found)->sequence;
+    }
+    fake.spoil = nullptr;
+    (void)camera->newest(); // errors that were left over
+    (void)camera->newest();
+    (void)camera->newest();
+    fake.make_frames(1);
+    (void)newest(*camera);
+    const CameraCounts counts = camera->counts();
+    EXPECT_EQ(counts.frames + counts.passed_over + counts.broken + counts.lost, made + 1) << "seed " << seed;
+    EXPECT_EQ(fake.queued(), Camera::buffers - 1) << "seed " << seed;
+  }
+}
+
+// ---- waiting ----
+
+TEST(CameraAwait, EndsAtAFrameAWakeUpOrATime) {
+  FakeCamera fake;
+  const auto camera = started();
+  const Instant begin = now();
+  EXPECT_EQ(camera->await(begin + 20ms), Wake::time);
+  EXPECT_GE(now(), begin + 20ms);
+  EXPECT_EQ(camera->await(begin), Wake::time);
+  camera->wake();
+  camera->wake();
+  EXPECT_EQ(camera->await(now() + 10s), Wake::woken);
+  EXPECT_EQ(camera->await(now()), Wake::time);
+  fake.make_frames(1);
+  EXPECT_EQ(camera->await(now() + 10s), Wake::frame);
+  EXPECT_EQ(camera->await(now() + 10s), Wake::frame) << "it is ready still";
+  (void)newest(*camera);
+  EXPECT_EQ(camera->await(now()), Wake::time);
+}
+
+TEST(CameraAwait, IsEndedByOtherThreads) {
+  FakeCamera fake;
+  const auto camera = started();
+  for (const auto& [deed, outcome] :
+       {std::pair<std::function<void()>, Expected<Wake, Errc>>{[&] { fake.make_frames(1); }, Wake::frame},
+        {[&] { camera->wake(); }, Wake::woken},
+        {[&] { fake.unplug(); }, Unexpected(Errc::device_lost)}}) {
+    (void)camera->newest();
+    std::thread other([&] {
+      std::this_thread::sleep_for(5ms);
+      deed();
+    });
+    EXPECT_EQ(camera->await(now() + 30s), outcome);
+    other.join();
+  }
+}
+
+TEST(CameraAwait, GoesOnAfterSignalsAndTellsOfFailures) {
+  FakeCamera fake;
+  const auto camera = started();
+  static System table;
+  static int calls;
+  static int error;
+  static short answer;
+  table = sys();
+  table.ppoll = [](pollfd* files, std::size_t, const timespec*) {
+    files[0].revents = answer;
+    files[1].revents = 0;
+    if (calls++ > 0 && error == EINTR) return 1;
+    errno = error;
+    return error != 0 ? -1 : 1;
+  };
+  const SystemOverride override(table);
+  const auto awaited = [&](int with, short events) {
+    calls = 0;
+    error = with;
+    answer = events;
+    return camera->await(now() + 1s);
+  };
+  EXPECT_EQ(awaited(EINTR, POLLIN), Wake::frame);
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(awaited(0, POLLERR), Unexpected(Errc::io_error)); // as of a queue that failed: newest() says it too
+  EXPECT_EQ(awaited(ENOMEM, 0), Unexpected(Errc::io_error));
+  EXPECT_EQ(awaited(0, POLLERR | POLLHUP), Unexpected(Errc::device_lost));
+}
+
+TEST(CameraAwait, AndNewestNeitherAllocateNorLock) {
+  FakeCamera fake;
+  const auto camera = started();
+  fake.make_frames(4);
+  // What the driver in software allocates and locks is not the camera's.
+  static System table;
+  table = sys();
+  static const System through = table;
+  static ThreadCounts inside;
+  table.device_control = [](int file, unsigned long request, void* argument) {
+    const ThreadCounts before = counts_of(::gettid());
+    const int outcome = through.device_control(file, request, argument);
+    const ThreadCounts after = counts_of(::gettid());
+    inside.allocations += after.allocations - before.allocations;
+    inside.locks += after.locks - before.locks;
+    return outcome;
+  };
+  const SystemOverride override(table);
+  const ThreadCounts before = counts_of(::gettid());
+  const auto found = camera->newest();
+  const auto none = camera->newest();
+  camera->wake();
+  const auto woken = camera->await(now() + 1s);
+  const auto time = camera->await(now());
+  const ThreadCounts after = counts_of(::gettid());
+  EXPECT_TRUE(found && *found && none && !*none && woken == Wake::woken && time == Wake::time);
+  EXPECT_EQ(after.allocations - before.allocations, inside.allocations);
+  EXPECT_EQ(after.locks - before.locks, inside.locks);
+}
+
+TEST(CameraAwait, NothingIsLeftOpen) {
+  const Held before = held();
+  {
+    FakeCamera fake;
+    const auto camera = started();
+    fake.make_frames(3);
+    (void)newest(*camera);
+  }
+  EXPECT_EQ(held(), before);
+}
+
+// ---- the probe ----
+
+TEST(CameraProbe, ListsCamerasAndTheirFormats) {
+  FakeCamera fake;
+  const auto found = cameras();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].state, "/dev/video7, Fake: MJPG, YUYV, RGB24");
+  fake.fail(0, EACCES);
+  const auto refused = cameras();
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].grade, Finding::Grade::note);
+  EXPECT_THAT(refused[0].advice, HasSubstr("group `video`"));
+  fake.capabilities = V4L2_CAP_META_CAPTURE;
+  EXPECT_EQ(cameras()[0].state, "none");
+}
+
+// ---- a driver of the kernel: vivid, v4l2loopback ----
+
+TEST(CameraOfThisMachine, GivesFramesWithTheirTimes) {
+  std::string path;
+  for (int number = 0; number < 64 && path.empty(); ++number)
+    if (Camera::open("/dev/video" + std::to_string(number), {.width = 640, .height = 480}))
+      path = "/dev/video" + std::to_string(number);
+  if (path.empty()) GTEST_SKIP() << "no camera here; `modprobe vivid` makes one";
+  auto camera = Camera::open(path, {.width = 640, .height = 480});
+  ASSERT_TRUE(camera) << problem(camera);
+  ASSERT_TRUE((*camera)->start());
+  std::optional<CameraFrame> last;
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_EQ((*camera)->await(now() + 5s), Wake::frame);
+    const auto frame = (*camera)->newest();
+    ASSERT_TRUE(frame);
+    if (!*frame) continue;
+    if (last) { EXPECT_GT((*frame)->taken, last->taken); }
+    EXPECT_LE((*frame)->taken, now());
+    last = *frame;
+  }
+  EXPECT_TRUE(last);
+}
+
+} // namespace
+} // namespace rtexec::hal::test
