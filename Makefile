@@ -24,8 +24,9 @@ B := $(BUILD)/$(BOARD)-$(MODE)
 PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libopenblas-serial-dev libstb-dev \
   libcli11-dev nlohmann-json3-dev help2man lttng-tools liblttng-ust-dev liblttng-ctl-dev babeltrace2 libbabeltrace2-dev liburing-dev \
   libboost-math-dev libgtest-dev libgmock-dev
-PACKAGES_CHECK := clang-format python3 python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel
-PACKAGES_BENCH := libbenchmark-dev rt-tests
+PACKAGES_CHECK := clang-format python3 python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel \
+  iceoryx libiceoryx-binding-c-dev
+PACKAGES_BENCH := libbenchmark-dev rt-tests iceoryx libiceoryx-binding-c-dev
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
 PACKAGES_DIST := patchelf xz-utils
 
@@ -226,12 +227,12 @@ $(B)/%.o: %.cpp $(call precompiled,config) | $(BUILD)/.packages-BUILD
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) -c $< -o $@
 
-# Tests hold our declarations of CUDA against NVIDIA's headers, where those are.
-CUDA_HEADERS := $(addprefix -isystem ,$(patsubst %/cuda.h,%,$(wildcard $(CUDA_HOME)/include/cuda.h)))
+# Tests hold our declarations of CUDA and of iceoryx against their headers, where those are.
+FOREIGN_HEADERS := $(addprefix -isystem ,$(patsubst %/cuda.h,%,$(wildcard $(CUDA_HOME)/include/cuda.h)) $(wildcard /usr/include/iceoryx/v2.*))
 $(B)/test/%.o: test/%.cpp $(call precompiled,config) | $(BUILD)/.packages-BUILD
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
-	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) $(CUDA_HEADERS) -c $< -o $@
+	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) $(FOREIGN_HEADERS) -c $< -o $@
 
 # What mostly reads and writes text takes longer to compile than to run, and so do the tests of the rooms; not for fuzzers, which run for long.
 # (At that level g++ 12 calls <regex> uninitialized.)

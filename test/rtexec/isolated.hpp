@@ -1,0 +1,74 @@
+// Runs a test in a process with a /tmp, a /dev/shm and processes of its own, which end with it: for what is one on a
+// machine, such as a daemon.
+#pragma once
+
+#include "test/support/sanitized.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace rtexec::test {
+
+/// This program again, for one of its tests.
+class OtherProcess {
+ public:
+  /// `argument` is the environment's RTEXEC_PEER there.
+  OtherProcess(const std::string& test, const std::string& argument) {
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe"), filter = "--gtest_filter=" + test;
+    std::vector<const char*> arguments{program.c_str(), filter.c_str(), "--gtest_brief=1", nullptr};
+    ::setenv("RTEXEC_PEER", argument.c_str(), 1);
+    EXPECT_EQ(
+        ::posix_spawn(&process_, program.c_str(), nullptr, nullptr, const_cast<char**>(arguments.data()), ::environ),
+        0);
+    ::unsetenv("RTEXEC_PEER");
+  }
+  ~OtherProcess() {
+    if (process_ > 0) kill();
+  }
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+
+  void kill() {
+    ::kill(process_, SIGKILL);
+    (void)wait();
+  }
+  void signal(int number) const { ::kill(process_, number); }
+  /// Its exit status.
+  int wait() {
+    int status = -1;
+    ::waitpid(process_, &status, 0);
+    process_ = 0;
+    return status;
+  }
+
+ private:
+  pid_t process_ = 0;
+};
+
+/// What another process was started for; null elsewhere.
+inline const char* peer_argument() { return std::getenv("RTEXEC_PEER"); }
+
+/// The whole body of a test.
+inline void isolated(const std::function<void()>& body) {
+  if (std::getenv("RTEXEC_ISOLATED") != nullptr) return body();
+  constexpr const char* alone = "unshare --mount --pid --fork --kill-child --mount-proc";
+  if (std::system((std::string(alone) + " true 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << "namespaces are refused here: needs root";
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  const std::string command =
+      std::string("RTEXEC_ISOLATED=1 timeout --signal=KILL 100 ") + alone +
+      " sh -c 'mount -t tmpfs none /tmp && mount -t tmpfs none /dev/shm && exec \"$0\" \"$@\"' " + program +
+      " --gtest_brief=1 --gtest_filter=" + test->test_suite_name() + "." + test->name();
+  EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
+} // namespace rtexec::test
