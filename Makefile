@@ -26,7 +26,7 @@ PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev
   libboost-math-dev libgtest-dev libgmock-dev
 PACKAGES_CHECK := clang-format python3 python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel \
   iceoryx libiceoryx-binding-c-dev
-PACKAGES_BENCH := libbenchmark-dev rt-tests iceoryx libiceoryx-binding-c-dev
+PACKAGES_BENCH := libbenchmark-dev rt-tests iceoryx libiceoryx-binding-c2
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
 PACKAGES_DIST := patchelf xz-utils
 
