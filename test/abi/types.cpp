@@ -10,6 +10,7 @@ SHOWN void rtexec_planned(rtexec::Plan&) {}
 SHOWN void rtexec_run(rtexec::Executive&, rtexec::ExecutiveSetup&, rtexec::Report&, rtexec::JobRecords&, rtexec::Miss&,
                       rtexec::WcetExcess&) {}
 SHOWN void rtexec_measured(rtexec::ProfileOptions&, rtexec::ProfileObserver&) {}
-SHOWN void rtexec_worked(rtexec::Workload&, rtexec::Device&, rtexec::Gpu&, rtexec::GpuGraph&, rtexec::GpuModule&) {}
+SHOWN void rtexec_worked(rtexec::Workload&, rtexec::Tensor&, rtexec::Box&, rtexec::Device&, rtexec::Gpu&,
+                         rtexec::GpuGraph&, rtexec::GpuModule&) {}
 SHOWN void rtexec_c(rtexec_setup*, rtexec_own_workload*, rtexec_workload*, rtexec_device*, rtexec_memory*, rtexec_miss*,
                     rtexec_wcet_excess*, rtexec_error*) {}
