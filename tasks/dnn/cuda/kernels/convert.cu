@@ -1,96 +1,101 @@
-// The way in and out of elements that are integers, in host memory that the device sees: 16 bytes of it at once.
+// The way in and out of elements that are integers, in host memory that the device sees: four for each thread, so that
+// a warp reads and writes whole lines.
 #include "tasks/dnn/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// 16 bytes of integers.
-template <class T> struct Integers;
+constexpr int chunk = 4;
 
-template <> struct Integers<unsigned char> {
+/// A chunk of integers.
+template <class T> struct Integers {
+  Words<sizeof(T) * chunk / 4> words;
+  DEVICE T get(int i) const;
+  DEVICE void set(int i, T value);
+};
+
+template <> DEVICE unsigned char Integers<unsigned char>::get(int i) const {
+  return static_cast<unsigned char>(words.word[0] >> (8 * i) & 0xffU);
+}
+template <> DEVICE void Integers<unsigned char>::set(int i, unsigned char value) {
+  words.word[0] = (i == 0 ? 0 : words.word[0]) | static_cast<unsigned>(value) << (8 * i);
+}
+
+template <> DEVICE int Integers<int>::get(int i) const { return static_cast<int>(words.word[i]); }
+template <> DEVICE void Integers<int>::set(int i, int value) { words.word[i] = static_cast<unsigned>(value); }
+
+template <> DEVICE long long Integers<long long>::get(int i) const {
+  const auto low = static_cast<unsigned long long>(words.word[2 * i]);
+  const auto high = static_cast<unsigned long long>(words.word[2 * i + 1]);
+  return static_cast<long long>(high << 32U | low);
+}
+template <> DEVICE void Integers<long long>::set(int i, long long value) {
+  words.word[2 * i] = static_cast<unsigned>(static_cast<unsigned long long>(value));
+  words.word[2 * i + 1] = static_cast<unsigned>(static_cast<unsigned long long>(value) >> 32U);
+}
+
+template <class T> struct Limits;
+template <> struct Limits<unsigned char> {
   static constexpr float least = 0, above = 256;
-  static constexpr int count = 16;
-  Words<4> words;
-  DEVICE float get(int i) const { return static_cast<float>(words.word[i / 4] >> (8 * (i % 4)) & 0xffU); }
-  DEVICE void set(int i, unsigned char value) {
-    const unsigned before = i % 4 == 0 ? 0 : words.word[i / 4];
-    words.word[i / 4] = before | static_cast<unsigned>(value) << (8 * (i % 4));
-  }
+  static constexpr unsigned char most = 255;
 };
-
-template <> struct Integers<int> {
+template <> struct Limits<int> {
   static constexpr float least = -2147483648.0F, above = 2147483648.0F;
-  static constexpr int count = 4;
-  Words<4> words;
-  DEVICE float get(int i) const { return static_cast<float>(static_cast<int>(words.word[i])); }
-  DEVICE void set(int i, int value) { words.word[i] = static_cast<unsigned>(value); }
+  static constexpr int most = 2147483647;
 };
-
-template <> struct Integers<long long> {
+template <> struct Limits<long long> {
   static constexpr float least = -9223372036854775808.0F, above = 9223372036854775808.0F;
-  static constexpr int count = 2;
-  Words<4> words;
-  DEVICE float get(int i) const {
-    const auto low = static_cast<unsigned long long>(words.word[2 * i]);
-    const auto high = static_cast<unsigned long long>(words.word[2 * i + 1]);
-    return static_cast<float>(static_cast<long long>(high << 32U | low));
-  }
-  DEVICE void set(int i, long long value) {
-    words.word[2 * i] = static_cast<unsigned>(static_cast<unsigned long long>(value));
-    words.word[2 * i + 1] = static_cast<unsigned>(static_cast<unsigned long long>(value) >> 32U);
-  }
+  static constexpr long long most = 9223372036854775807LL;
 };
-
-template <class T> DEVICE T largest();
-template <> DEVICE unsigned char largest<unsigned char>() { return 255; }
-template <> DEVICE int largest<int>() { return 2147483647; }
-template <> DEVICE long long largest<long long>() { return 9223372036854775807LL; }
 
 template <class T> DEVICE T truncated(float value) {
   if (value != value) return 0;
-  if (value >= Integers<T>::above) return largest<T>();
-  if (value <= Integers<T>::least) return static_cast<T>(-largest<T>() - 1);
+  if (value >= Limits<T>::above) return Limits<T>::most;
+  if (value <= Limits<T>::least) return static_cast<T>(-Limits<T>::most - 1);
   return static_cast<T>(value);
 }
 
-/// Whole chunks, where both begin at one; the elements behind them.
-DEVICE unsigned whole_chunks(const ConvertArguments& p, int chunk) {
-  return aligned(p.x, 16) && aligned(p.y, 16) ? static_cast<unsigned>(p.count / chunk) : 0;
+/// Whole ones, where both begin at one.
+template <class T> DEVICE unsigned chunks(const ConvertArguments& p, const T* integers, const float* floats) {
+  return aligned(integers, sizeof(Integers<T>)) && aligned(floats, 16) ? static_cast<unsigned>(p.count) / chunk : 0;
 }
 
 template <class T> DEVICE void take_in(const ConvertArguments& p) {
   let_next_start();
   wait_for_previous();
-  constexpr int chunk = Integers<T>::count;
   const T* x = static_cast<const T*>(p.x);
   float* y = static_cast<float*>(p.y);
-  const unsigned chunks = whole_chunks(p, chunk);
-  for (unsigned item = first_item(); item < chunks; item += item_step()) {
-    Integers<T> from;
-    must_be_aligned(x + static_cast<long long>(item) * chunk, 16);
-    from.words = *reinterpret_cast<const Words<4>*>(x + static_cast<long long>(item) * chunk);
+  const unsigned whole = chunks(p, x, y);
+  for (unsigned item = first_item(); item < whole; item += item_step()) {
+    const auto* at = x + static_cast<long long>(item) * chunk;
+    must_be_aligned(at, sizeof(Integers<T>));
+    const auto from = *reinterpret_cast<const Integers<T>*>(at);
+    Elements<float, chunk> to;
 #pragma unroll
-    for (int i = 0; i < chunk; ++i) y[static_cast<long long>(item) * chunk + i] = from.get(i);
+    for (int i = 0; i < chunk; ++i) to.values[i] = static_cast<float>(from.get(i));
+    to.store(y + static_cast<long long>(item) * chunk);
   }
-  for (unsigned i = chunks * chunk + first_item(); i < static_cast<unsigned>(p.count); i += item_step())
+  for (unsigned i = whole * chunk + first_item(); i < static_cast<unsigned>(p.count); i += item_step())
     y[i] = static_cast<float>(x[i]);
 }
 
 template <class T> DEVICE void give_out(const ConvertArguments& p) {
   let_next_start();
   wait_for_previous();
-  constexpr int chunk = Integers<T>::count;
   const float* x = static_cast<const float*>(p.x);
   T* y = static_cast<T*>(p.y);
-  const unsigned chunks = whole_chunks(p, chunk);
-  for (unsigned item = first_item(); item < chunks; item += item_step()) {
+  const unsigned whole = chunks(p, y, x);
+  for (unsigned item = first_item(); item < whole; item += item_step()) {
+    Elements<float, chunk> from;
+    from.load(x + static_cast<long long>(item) * chunk);
     Integers<T> to;
 #pragma unroll
-    for (int i = 0; i < chunk; ++i) to.set(i, truncated<T>(x[static_cast<long long>(item) * chunk + i]));
-    must_be_aligned(y + static_cast<long long>(item) * chunk, 16);
-    *reinterpret_cast<Words<4>*>(y + static_cast<long long>(item) * chunk) = to.words;
+    for (int i = 0; i < chunk; ++i) to.set(i, truncated<T>(from.values[i]));
+    auto* at = y + static_cast<long long>(item) * chunk;
+    must_be_aligned(at, sizeof(Integers<T>));
+    *reinterpret_cast<Integers<T>*>(at) = to;
   }
-  for (unsigned i = chunks * chunk + first_item(); i < static_cast<unsigned>(p.count); i += item_step())
+  for (unsigned i = whole * chunk + first_item(); i < static_cast<unsigned>(p.count); i += item_step())
     y[i] = truncated<T>(x[i]);
 }
 

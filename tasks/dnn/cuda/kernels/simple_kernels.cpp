@@ -19,7 +19,6 @@ const char* name(Storage storage, const char* f, const char* h) { return storage
 const char* name(Integer integer, const char* u8, const char* s32, const char* s64) {
   return integer == Integer::u8 ? u8 : integer == Integer::s32 ? s32 : s64;
 }
-long long size_of(Integer integer) { return integer == Integer::u8 ? 1 : integer == Integer::s32 ? 4 : 8; }
 int chunk_of(Storage storage) { return storage == Storage::f32 ? 4 : 8; }
 
 long long elements(const View& view) {
@@ -146,10 +145,10 @@ Launch launch_of(const ImageInArguments& p, Storage storage) {
 }
 Launch launch_of(const ClearArguments& p) { return blocks_for("clear", p.count); }
 Launch take_in_launch(const ConvertArguments& p, Integer from) {
-  return blocks_for(name(from, "from_u8", "from_s32", "from_s64"), up(p.count, 16 / size_of(from)));
+  return blocks_for(name(from, "from_u8", "from_s32", "from_s64"), up(p.count, 4));
 }
 Launch give_out_launch(const ConvertArguments& p, Integer to) {
-  return blocks_for(name(to, "to_u8", "to_s32", "to_s64"), up(p.count, 16 / size_of(to)));
+  return blocks_for(name(to, "to_u8", "to_s32", "to_s64"), up(p.count, 4));
 }
 Launch launch_of(const PoolArguments& p, Storage storage) {
   const auto all = static_cast<long long>(p.batch) * p.out_height * p.out_width * p.channels;
