@@ -86,6 +86,11 @@ Result<> Run::startable() const {
       return fail(Errc::unsupported, "task '" + task.name +
                                          "' is not released by a timer, which `rtexec check` and `rtexec simulate` "
                                          "know; write trigger = \"timer\" to run it periodically");
+  for (const Chain& chain : set_.tasks.chains)
+    if (chain.communicate == Communication::let)
+      return fail(Errc::unsupported, "chain '" + chain.name +
+                                         "' communicates by logical execution time, which `rtexec check` and `rtexec "
+                                         "simulate` know; write communicate = \"immediate\" to run it");
   if (!plan_.proved && !setup_.force)
     return fail(
         Errc::not_proved,

@@ -37,6 +37,8 @@ expect 3 "^Verdict: not proved: every deadline would be kept, but not the limits
 expect 3 "exceeds max_age, 20ms," "$rtexec" check stale.toml
 expect 3 "reaction time and its data age: task" "$rtexec" check waiting.toml
 expect 2 "'fusion' is not released by a timer" "$rtexec" run chain.toml --force
+sed 's/^trigger=.*//; s/max_reaction=.*/communicate="let"/' chain.toml > let.toml
+expect 2 "'steer' communicates by logical execution time" "$rtexec" run let.toml --force
 
 # Verdict and plan in a screen, whatever the verdict; all that is behind them on request.
 for set in six late; do
