@@ -168,6 +168,10 @@ TEST(ChainSimulation, CountsWhatExceedsABound) {
   const ChainReport report = measured(scene, until(10'000));
   EXPECT_EQ(report.reaction.violations, report.reaction.count);
   EXPECT_EQ(report.age.violations, 0u);
+  Report whole;
+  EXPECT_TRUE(whole.bounds_kept());
+  whole.chains = {report};
+  EXPECT_FALSE(whole.bounds_kept());
   scene.tasks.tasks[0].releases = {Duration(0), Duration(200)}; // no grid: no bound
   EXPECT_EQ(measured(scene, until(1000)).reaction.bound, std::nullopt);
 }
