@@ -42,9 +42,10 @@ Result<void*> ask(std::function<void*()> call) {
   };
   const auto asked = std::make_shared<Asked>(std::move(call));
   std::thread([asked] {
-    end_thread_at_fatal_errors();
+    Call within;
+    within.end_thread_at_fatal_errors();
     asked->answer = asked->call();
-    asked->error = last_error();
+    asked->error = within.last_error();
     asked->done.raise();
   }).detach();
   for (const Instant end = hal::now() + patience; asked->done.value() == 0;)
@@ -132,8 +133,8 @@ template <class Handle> Result<Handle> make(const char* what, const Service& ser
 }
 
 /// After a call to iceoryx that may have met an error from which it would not have returned.
-bool intact() noexcept {
-  if (fatal_error()) broken = true;
+bool intact(const Call& call) noexcept {
+  if (call.met_fatal_error()) broken = true;
   return !broken.load(std::memory_order_relaxed);
 }
 
@@ -166,10 +167,10 @@ class IceoryxPublisher final : public Publisher {
     if (broken.load(std::memory_order_relaxed)) return Unexpected(Errc::device_lost);
     if (loan_ != nullptr || payload > largest_) return Unexpected(Errc::bad_input);
     void* memory = nullptr;
-    clear_error();
+    const Call call;
     const auto size = static_cast<std::uint32_t>(RTEXEC_MESSAGE_HEADER + payload.count);
     const bool given = binding_.loan(handle_, &memory, size, alignment) == allocated;
-    if (!intact()) return Unexpected(Errc::device_lost);
+    if (!intact(call)) return Unexpected(Errc::device_lost);
     if (!given) return Unexpected(Errc::out_of_memory);
     loan_ = static_cast<std::byte*>(memory);
     size_ = payload;
@@ -186,9 +187,9 @@ class IceoryxPublisher final : public Publisher {
     sent.bytes = size_.count;
     std::ranges::fill(sent.reserved, 0);
     std::fill(sent.shape + header.rank, std::end(sent.shape), 0);
-    clear_error();
+    const Call call;
     binding_.publish(handle_, std::exchange(loan_, nullptr));
-    return intact() ? Status() : Unexpected(Errc::device_lost);
+    return intact(call) ? Status() : Unexpected(Errc::device_lost);
   }
 
   void cancel() noexcept override {
@@ -202,7 +203,7 @@ class IceoryxPublisher final : public Publisher {
     const auto tried = loan(largest_);
     if (tried) return cancel(), Result<>();
     return fail(Errc::refused, "iceoryx's daemon has no memory for messages of " + name_of(service) + " with " +
-                                   readable(largest_) + ": " + last_error() +
+                                   readable(largest_) +
                                    ".\nGive it a memory pool of larger or more chunks: /etc/iceoryx/roudi_config.toml, "
                                    "or iox-roudi --config-file.");
   }
@@ -250,7 +251,7 @@ class IceoryxSubscriber final : public Subscriber {
     std::optional<Message> found;
     const void* chunk = nullptr;
     bool malformed = false;
-    clear_error();
+    const Call call;
     // As many as a full queue has, and a few that came meanwhile: no publisher however fast keeps the caller here.
     for (std::uint64_t i = 0; i < 2 * queue_capacity; ++i) {
       const void* taken = nullptr;
@@ -265,7 +266,7 @@ class IceoryxSubscriber final : public Subscriber {
         binding_.release(handle_, taken);
       }
     }
-    if (!intact()) return Unexpected(Errc::device_lost);
+    if (!intact(call)) return Unexpected(Errc::device_lost);
     if (!found) return malformed ? Expected<std::optional<Message>, Errc>(Unexpected(Errc::bad_input)) : found;
     if (held_ != nullptr) binding_.release(handle_, held_);
     held_ = chunk;

@@ -50,7 +50,7 @@ class Publisher {
 
   /// Memory for the payload of the next message, aligned to 64 bytes, with whatever was in it before. One at a time: a
   /// second loan without publish() or cancel() in between is bad_input, and so are more bytes than `largest`.
-  /// out_of_memory: subscribers hold all of the daemon's chunks of this size (iceoryx allocates in this case).
+  /// out_of_memory: all of the daemon's chunks of this size are in use (iceoryx allocates in this case).
   [[nodiscard]] virtual Expected<std::span<std::byte>, Errc> loan(Bytes payload) noexcept = 0;
   /// Sends the loan. Of `header` count the element, rank, shape, instants and job; bad_input where these do not make
   /// the loan's size: it then stays a loan. Never waits for subscribers: one that is slow loses its oldest messages.

@@ -2,6 +2,10 @@
 
 #include <dlfcn.h>
 #include <functional>
+#include <iostream>
+#include <pthread.h>
+#include <streambuf>
+#include <string_view>
 #include <unistd.h>
 
 namespace rtexec::channels::iceoryx {
@@ -14,8 +18,40 @@ struct ThreadErrors {
   bool any = false;
   bool fatal = false;
   bool ends_at_fatal = false;
+  bool inside = false; // a call to iceoryx
 };
 thread_local constinit ThreadErrors errors;
+
+/// Stands before the buffer of std::cerr, for good.
+class WithoutIceoryx final : public std::streambuf {
+ public:
+  explicit WithoutIceoryx(std::streambuf* rest) : rest_(rest) {}
+
+ protected:
+  int_type overflow(int_type letter) override {
+    return is_iceoryx() ? traits_type::not_eof(letter) : rest_->sputc(traits_type::to_char_type(letter));
+  }
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    return is_iceoryx() ? size : rest_->sputn(text, size);
+  }
+  int sync() override { return rest_->pubsync(); }
+
+ private:
+  static bool is_iceoryx() {
+    char name[16] = {};
+    return errors.inside || (::pthread_getname_np(::pthread_self(), name, sizeof name) == 0 &&
+                             std::string_view(name) == "KeepAlive"); // which tells the daemon that this process lives
+  }
+  std::streambuf* rest_;
+};
+
+void silence_cerr() {
+  [[maybe_unused]] static auto* before_cerr = [] {
+    auto* buffer = new WithoutIceoryx(std::cerr.rdbuf()); // iceoryx may write to the very end
+    std::cerr.rdbuf(buffer);
+    return buffer;
+  }();
+}
 
 const char* (*name_of_error)(std::uint32_t code) = nullptr;
 
@@ -81,6 +117,7 @@ Result<Binding> load_binding(const char* library) {
     return fail(Errc::unsupported,
                 std::string(library) + " has no function " + missing + ": it is not the C binding of iceoryx 2.0.");
   binding.set_log_level(0);
+  silence_cerr();
   take_over_errors(opened);
   return binding;
 }
@@ -91,15 +128,19 @@ Result<const Binding*> open_binding() {
   return &*opened;
 }
 
-std::string last_error() {
+Call::Call() noexcept {
+  errors = {};
+  errors.inside = true;
+}
+Call::~Call() { errors.inside = false; }
+
+bool Call::met_fatal_error() const noexcept { return errors.fatal; }
+
+std::string Call::last_error() const {
   if (!errors.any) return "";
   return name_of_error != nullptr ? name_of_error(errors.code) : "error " + std::to_string(errors.code);
 }
 
-bool fatal_error() noexcept { return errors.fatal; }
-
-void clear_error() noexcept { errors.any = errors.fatal = false; }
-
-void end_thread_at_fatal_errors() noexcept { errors.ends_at_fatal = true; }
+void Call::end_thread_at_fatal_errors() noexcept { errors.ends_at_fatal = true; }
 
 } // namespace rtexec::channels::iceoryx

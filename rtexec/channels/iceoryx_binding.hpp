@@ -3,7 +3,9 @@
 // against its headers where those are installed. Nothing else of ours calls iceoryx.
 //
 // By default iceoryx ends the process on errors. Its C binding has no say in that; the handler of its C++ library does,
-// and is replaced where that library has it under the name known here: an error is then kept for whoever called.
+// and is replaced where that library has it under the name known here: an error is then kept for whoever called. What
+// it writes to std::cerr whatever its log's level, on threads of its own too, is dropped by a buffer before that of
+// std::cerr, which passes on what others write.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -92,12 +94,21 @@ static_assert(sizeof(ChunkHeader) == 40);
 /// The same from `library`.
 [[nodiscard]] Result<Binding> load_binding(const char* library);
 
-/// Errors of the calling thread since clear_error(), by iceoryx's names; "" where there was none, or they are not told.
-[[nodiscard]] std::string last_error();
-[[nodiscard]] bool fatal_error() noexcept;
-void clear_error() noexcept;
+/// Around calls to iceoryx: what they meet is kept, and what they write to std::cerr is dropped. One at a time on a
+/// thread; constructed anew it begins without errors.
+class Call {
+ public:
+  Call() noexcept;
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
-/// Of a thread that registers this process: after a fatal error it goes no further, ever.
-void end_thread_at_fatal_errors() noexcept;
+  /// After a fatal error iceoryx would have ended the process.
+  [[nodiscard]] bool met_fatal_error() const noexcept;
+  /// By iceoryx's name; "" where there was none, or they are not told.
+  [[nodiscard]] std::string last_error() const;
+  /// From here on this thread goes no further after a fatal error, ever: of a thread that may be left behind.
+  void end_thread_at_fatal_errors() noexcept;
+};
 
 } // namespace rtexec::channels::iceoryx

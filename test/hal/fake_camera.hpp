@@ -7,6 +7,7 @@
 #include "hal/thread.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -48,7 +49,7 @@ class FakeCamera {
   // how it makes frames; set at any time
   std::uint32_t flags = V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
   std::function<void(v4l2_buffer&)> spoil; // called with each frame before it is ready
-  bool gone = false;
+  std::atomic<bool> gone{false};
 
   // what was seen
   int opened = 0, streaming = 0;

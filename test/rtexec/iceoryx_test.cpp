@@ -16,7 +16,7 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
-#include <gmock/gmock.h>
+#include <iostream>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -87,6 +87,22 @@ struct Ends {
   Ends() {
     EXPECT_TRUE(eventually([&] { return out->has_subscribers(); }));
   }
+};
+
+/// iceoryx itself writes nothing meanwhile, and others still can.
+class Silence {
+ public:
+  Silence() {
+    (void)open_binding();
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+  }
+  ~Silence() {
+    std::cerr << "heard " << 1 << std::endl;
+    EXPECT_EQ(testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr(), "heard 1\n");
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
 };
 
 /// A second process of the tests below: what it does is told by its argument.
@@ -218,6 +234,10 @@ TEST(IceoryxDaemon, ThatIsKilledEndsNothingThatIsConnected) {
     ASSERT_EQ(in->await(hal::now() + 20s), Wake::message);
     for (const pid_t daemon : daemons()) ::kill(daemon, SIGKILL);
     ASSERT_TRUE(eventually([] { return !daemon_listens(); }));
+    {
+      const Silence silence; // though iceoryx fails to tell the daemon that this process lives
+      std::this_thread::sleep_for(1s);
+    }
     for (int i = 0; i < 10; ++i) {
       ASSERT_EQ(in->await(hal::now() + 20s), Wake::message);
       (void)newest(*in);
@@ -320,12 +340,8 @@ TEST(Iceoryx, ALoanIsOneAndOfItsSize) {
 
 TEST(Iceoryx, MemoryThatIsNotThereIsTold) {
   isolated([] {
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const auto outcome = Publisher::open(there, {64 << 20});
-    const std::string said = testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
-    EXPECT_TRUE(fails(outcome, Errc::refused, "roudi_config.toml"));
-    EXPECT_EQ(said, "") << "iceoryx itself is silent";
+    const Silence silence;
+    EXPECT_TRUE(fails(Publisher::open(there, {64 << 20}), Errc::refused, "roudi_config.toml"));
     // Ten chunks of 4 MiB are there.
     std::vector<std::unique_ptr<Publisher>> all;
     constexpr Bytes large{4'000'000};

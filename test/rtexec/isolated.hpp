@@ -22,12 +22,11 @@ class OtherProcess {
  public:
   /// `argument` is the environment's RTEXEC_PEER there.
   OtherProcess(const std::string& test, const std::string& argument) {
-    const std::string program = std::filesystem::read_symlink("/proc/self/exe"), filter = "--gtest_filter=" + test;
-    std::vector<const char*> arguments{program.c_str(), filter.c_str(), "--gtest_brief=1", nullptr};
+    constexpr const char* program = "/proc/self/exe";
+    const std::string filter = "--gtest_filter=" + test;
+    std::vector<const char*> arguments{program, filter.c_str(), "--gtest_brief=1", nullptr};
     ::setenv("RTEXEC_PEER", argument.c_str(), 1);
-    EXPECT_EQ(
-        ::posix_spawn(&process_, program.c_str(), nullptr, nullptr, const_cast<char**>(arguments.data()), ::environ),
-        0);
+    EXPECT_EQ(::posix_spawn(&process_, program, nullptr, nullptr, const_cast<char**>(arguments.data()), ::environ), 0);
     ::unsetenv("RTEXEC_PEER");
   }
   ~OtherProcess() {
@@ -64,10 +63,12 @@ inline void isolated(const std::function<void()>& body) {
     GTEST_SKIP() << "namespaces are refused here: needs root";
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
-  const std::string command =
-      std::string("RTEXEC_ISOLATED=1 timeout --signal=KILL 100 ") + alone +
-      " sh -c 'mount -t tmpfs none /tmp && mount -t tmpfs none /dev/shm && exec \"$0\" \"$@\"' " + program +
-      " --gtest_brief=1 --gtest_filter=" + test->test_suite_name() + "." + test->name();
+  // The program may lie in /tmp.
+  const std::string command = std::string("RTEXEC_ISOLATED=1 timeout --signal=KILL 100 ") + alone +
+                              " sh -c 'exec 9<\"$0\" && mount -t tmpfs none /tmp && mount -t tmpfs none /dev/shm && "
+                              "exec /proc/self/fd/9 \"$@\"' " +
+                              program + " --gtest_brief=1 --gtest_filter=" + test->test_suite_name() + "." +
+                              test->name();
   EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
