@@ -13,6 +13,7 @@ std::string_view name(WorkloadKind value) noexcept { return spelling(value); }
 std::string_view name(SourceKind value) noexcept { return spelling(value); }
 std::string_view name(SinkKind value) noexcept { return spelling(value); }
 std::string_view name(OnStale value) noexcept { return spelling(value); }
+std::string_view name(PixelFormat value) noexcept { return spelling(value); }
 std::string_view name(TrafficPattern value) noexcept { return spelling(value); }
 std::string_view name(MemoryPolicy value) noexcept { return spelling(value); }
 std::string_view name(Precision value) noexcept { return spelling(value); }

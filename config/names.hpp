@@ -125,6 +125,12 @@ inline constexpr auto spellings_of<SinkKind> = std::to_array<Spelling<SinkKind>>
                                                                                   {"null", SinkKind::none}});
 
 template <>
+inline constexpr auto spellings_of<PixelFormat> = std::to_array<Spelling<PixelFormat>>({{"RGB24", PixelFormat::rgb24},
+                                                                                        {"BGR24", PixelFormat::bgr24},
+                                                                                        {"YUYV", PixelFormat::yuyv},
+                                                                                        {"NV12", PixelFormat::nv12}});
+
+template <>
 inline constexpr auto spellings_of<OnStale> =
     std::to_array<Spelling<OnStale>>({{"reuse", OnStale::reuse}, {"skip", OnStale::skip}, {"miss", OnStale::miss}});
 

@@ -105,6 +105,31 @@ Key<S> choice_key(std::string_view name, std::span<const Scheme<Kind>> schemes, 
       });
 }
 
+/// "640x480".
+Type<PictureSize> picture_size() {
+  constexpr unsigned largest = 16384;
+  const auto shown = [](const PictureSize& size) {
+    return std::to_string(size.width) + "x" + std::to_string(size.height);
+  };
+  return {.name = "size in pixels, \"640x480\"",
+          .read = [](const Value& value) -> Read<PictureSize> {
+            const auto text = detail::read_string(value);
+            if (!text) return Unexpected(text.error());
+            const std::size_t cross = std::min(text->find('x'), text->size());
+            const auto width = number<unsigned>(std::string_view(*text).substr(0, cross));
+            const auto height = number<unsigned>(std::string_view(*text).substr(std::min(cross + 1, text->size())));
+            if (!width || !height) return Unexpected("not WIDTHxHEIGHT in pixels");
+            return PictureSize{*width, *height};
+          },
+          .write = [=](const PictureSize& size) { return toml_string(shown(size)); },
+          .problem =
+              [](const PictureSize& size) {
+                return detail::problem_of_range(
+                    std::min(size.width, size.height) >= 1 && std::max(size.width, size.height) <= largest, "1x1",
+                    std::to_string(largest) + "x" + std::to_string(largest));
+              }};
+}
+
 /// Whether it may have nothing that is new.
 bool can_be_stale(SourceKind kind) { return kind != SourceKind::noise && kind != SourceKind::files; }
 
@@ -146,18 +171,24 @@ void check_producer(const TaskSet& set, const Task& task, const TaskInput& input
 
 std::vector<Key<TaskInput>> task_input_keys() {
   using I = TaskInput;
-  return {optional_text<I>("tensor", "the only one", "the input tensor's name, as the model or the workload has it",
-                           &I::tensor),
-          choice_key<I, SourceKind>(
-              "from", sources,
-              "noise: seeded, others for each job; program: on_input of who runs the set; v4l2: the newest frame of a "
-              "camera; iceoryx: the newest sample of another process; task: an output of another task of this set; a "
-              "picture, a folder of pictures, or a .npy file",
-              &I::source, &I::from),
-          key<I>("on_stale", one_of<OnStale>(),
-                 "what becomes of a job when nothing new is there: reuse: it takes what was there; skip: it is dropped "
-                 "and counted; miss: it fails",
-                 &I::on_stale)};
+  return {
+      optional_text<I>("tensor", "the only one", "the input tensor's name, as the model or the workload has it",
+                       &I::tensor),
+      choice_key<I, SourceKind>(
+          "from", sources,
+          "noise: seeded, others for each job; program: on_input of who runs the set; v4l2: the newest frame of a "
+          "camera; iceoryx: the newest sample of another process; task: an output of another task of this set; a "
+          "picture, a folder of pictures, or a .npy file",
+          &I::source, &I::from),
+      key<I>("on_stale", one_of<OnStale>(),
+             "what becomes of a job when nothing new is there: reuse: it takes what was there; skip: it is dropped "
+             "and counted; miss: it fails",
+             &I::on_stale),
+      key<I>("size", picture_size(), "the tensor's", "of a camera's pictures; it gives the nearest that it has",
+             &I::size),
+      key<I>("format", one_of<PixelFormat>(), "the first that the camera has", "of a camera's pictures", &I::format),
+      key<I>("interval", period(std::chrono::milliseconds(1), longest_interval), "the camera's own",
+             "between a camera's pictures, or how often they come (\"30Hz\")", &I::interval)};
 }
 
 std::vector<Key<TaskOutput>> task_output_keys() {
@@ -187,6 +218,8 @@ void check_channels(const TaskSet& set, std::size_t index, Report& report) {
     const Rules rules(report, "task.inputs", i, index);
     if (input.source == SourceKind::files) check_file(input, rules);
     if (input.source == SourceKind::task) check_producer(set, task, input, rules);
+    if ((input.size || input.format || input.interval) && input.source != SourceKind::camera)
+      rules.broken({"size", "format", "interval", "from"}, "size, format and interval are those of a camera");
     if (input.on_stale != OnStale::reuse && !can_be_stale(input.source))
       rules.broken({"on_stale", "from"}, "on_stale = " + toml_string(spelling(input.on_stale)) +
                                              ": noise and files always have something new");

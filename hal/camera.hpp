@@ -8,6 +8,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 
 #include <cstddef>
@@ -18,11 +19,6 @@
 #include <string>
 
 namespace rtexec::hal {
-
-/// Bytes of a picture in memory: R G B and B G R each three bytes; Y0 U Y1 V for two pixels; a plane of Y, then one of
-/// U and V in turn for every 2 by 2 pixels, with the stride of the first.
-enum class PixelFormat { rgb24, bgr24, yuyv, nv12 };
-[[nodiscard]] const char* name(PixelFormat format); // "RGB24", ...
 
 struct CameraWanted {
   unsigned width = 0, height = 0;

@@ -39,7 +39,7 @@ Result<PixelFormat> choose_format(const VideoNode& node, std::optional<PixelForm
   for (const PixelFormat format : {PixelFormat::rgb24, PixelFormat::bgr24, PixelFormat::yuyv, PixelFormat::nv12})
     if (wanted.value_or(format) == format && std::ranges::find(has, fourcc_of(format)) != has.end()) return format;
   return fail(Errc::unsupported, "the camera " + node.path() + " (" + node.camera() + ") has no pictures in " +
-                                     (wanted ? name(*wanted) : "RGB24, BGR24, YUYV or NV12") +
+                                     (wanted ? std::string(name(*wanted)) : "RGB24, BGR24, YUYV or NV12") +
                                      "; its formats: " + names_of(has) + ".");
 }
 
@@ -77,9 +77,9 @@ Result<> agree_on_format(const VideoNode& node, const CameraWanted& wanted, Came
     return failed(node, "reading back the format", error);
   const v4l2_pix_format& got = format.fmt.pix;
   if (got.pixelformat != fourcc_of(*chosen))
-    return fail(Errc::unsupported, "the camera " + node.path() + " was told to give " + name(*chosen) + ", and gives " +
-                                       fourcc_name(got.pixelformat) + "; its formats: " + names_of(node.formats()) +
-                                       ".");
+    return fail(Errc::unsupported, "the camera " + node.path() + " was told to give " + std::string(name(*chosen)) +
+                                       ", and gives " + fourcc_name(got.pixelformat) +
+                                       "; its formats: " + names_of(node.formats()) + ".");
   if (!is_whole(got.field))
     return fail(Errc::unsupported,
                 "the camera " + node.path() + " gives the odd and the even lines of a picture apart.");
@@ -92,7 +92,7 @@ Result<> agree_on_format(const VideoNode& node, const CameraWanted& wanted, Came
   if (is_picture && whole_stride) return {};
   return fail(Errc::refused, "the driver of the camera " + node.path() + " contradicts itself: " +
                                  std::to_string(got.width) + " x " + std::to_string(got.height) + " pixels of " +
-                                 name(*chosen) + " in lines of " + std::to_string(got.bytesperline) +
+                                 std::string(name(*chosen)) + " in lines of " + std::to_string(got.bytesperline) +
                                  " bytes and pictures of " + std::to_string(got.sizeimage) + " bytes.");
 }
 

@@ -13,17 +13,8 @@ namespace {
 
 constexpr unsigned most_nodes = 64;
 
-struct Spelling {
-  PixelFormat format;
-  std::uint32_t fourcc;
-  const char* name;
-};
-constexpr std::array spellings{Spelling{PixelFormat::rgb24, V4L2_PIX_FMT_RGB24, "RGB24"},
-                               Spelling{PixelFormat::bgr24, V4L2_PIX_FMT_BGR24, "BGR24"},
-                               Spelling{PixelFormat::yuyv, V4L2_PIX_FMT_YUYV, "YUYV"},
-                               Spelling{PixelFormat::nv12, V4L2_PIX_FMT_NV12, "NV12"}};
-
-const Spelling& spelling(PixelFormat format) { return spellings[static_cast<std::size_t>(format)]; }
+/// By PixelFormat.
+constexpr std::array fourccs{V4L2_PIX_FMT_RGB24, V4L2_PIX_FMT_BGR24, V4L2_PIX_FMT_YUYV, V4L2_PIX_FMT_NV12};
 
 std::string node_path(unsigned number) { return "/dev/video" + std::to_string(number); }
 
@@ -60,12 +51,11 @@ Unexpected<Error> not_opened(const std::string& path, int error) {
 
 } // namespace
 
-const char* name(PixelFormat format) { return spelling(format).name; }
-std::uint32_t fourcc_of(PixelFormat format) { return spelling(format).fourcc; }
+std::uint32_t fourcc_of(PixelFormat format) { return fourccs[static_cast<std::size_t>(format)]; }
 
 std::string fourcc_name(std::uint32_t fourcc) {
-  for (const Spelling& known : spellings)
-    if (known.fourcc == fourcc) return known.name;
+  for (std::size_t i = 0; i < fourccs.size(); ++i)
+    if (fourccs[i] == fourcc) return std::string(name(static_cast<PixelFormat>(i)));
   std::string letters;
   for (unsigned shift = 0; shift < 32; shift += 8) {
     const char letter = static_cast<char>(fourcc >> shift & 0x7f);

@@ -2,7 +2,10 @@
 
 #include "config/text.hpp"
 #include "hal/thread.hpp"
+#include "policies/chains.hpp"
+#include "rtexec/channels/camera_source.hpp"
 #include "rtexec/channels/file_sink.hpp"
+#include "rtexec/channels/message_channels.hpp"
 #include "rtexec/channels/output.hpp"
 #include "rtexec/channels/task_link.hpp"
 #include "tasks/dnn/input/input.hpp"
@@ -43,7 +46,7 @@ struct Link {
 class Connector {
  public:
   Connector(const TaskSet& tasks, Workloads workloads, std::map<std::string, TaskCallbacks> callbacks)
-      : tasks_(tasks.tasks), workloads_(workloads), callbacks_(std::move(callbacks)) {}
+      : set_(tasks), tasks_(tasks.tasks), workloads_(workloads), callbacks_(std::move(callbacks)) {}
 
   Result<std::vector<std::unique_ptr<TaskIo>>> connect() {
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
@@ -80,14 +83,14 @@ class Connector {
                          ": one file or folder feeds one input, and there are " + std::to_string(fed.size()) +
                          ": name each in inputs");
     for (std::size_t input = 0; input < fed.size(); ++input)
-      if (!fed[input]) add_files(task, input, tasks_[task].input, "");
+      if (!fed[input]) add_file(task, input, tasks_[task].input);
   }
 
   /// Noise where there is no path.
-  void add_files(std::size_t task, std::size_t input, const std::filesystem::path& path, std::string name) {
+  void add_file(std::size_t task, std::size_t input, const std::filesystem::path& path) {
     auto source = tasks::make_input(path, workloads_[task]->inputs()[input]);
     if (!source) return complain(task, source.error().what);
-    made_[task]->add_source(input, std::make_unique<FileSource>(std::move(*source)), OnStale::reuse, std::move(name));
+    made_[task]->add_source(input, std::make_unique<FileSource>(std::move(*source)), OnStale::reuse, "");
   }
 
   /// The input that is meant; complains where there is none.
@@ -108,10 +111,25 @@ class Connector {
     case SourceKind::task: return add_reader(task, input, asked);
     case SourceKind::program: return answer(task, asked);
     case SourceKind::noise:
-    case SourceKind::files: return add_files(task, input, asked.from, "");
-    case SourceKind::camera:
-    case SourceKind::iceoryx: break;
+    case SourceKind::files: return add_file(task, input, asked.from);
+    case SourceKind::camera: return add_camera(task, input, asked);
+    case SourceKind::iceoryx:
+      return made_[task]->add_source(
+          input, std::make_unique<MessageSource>(service_of(asked.from), workloads_[task]->inputs()[input]),
+          asked.on_stale, named(task, input, "iceoryx:" + asked.from));
     }
+  }
+
+  /// "image from v4l2:/dev/video0"
+  std::string named(std::size_t task, std::size_t input, const std::string& from) const {
+    return workloads_[task]->inputs()[input].name + " from " + from;
+  }
+
+  void add_camera(std::size_t task, std::size_t input, const TaskInput& asked) {
+    const std::string from = "v4l2:" + asked.from;
+    auto camera = CameraSource::make(asked, workloads_[task]->inputs()[input]);
+    if (!camera) return complain(task, "from = \"" + from + "\": " + camera.error().what);
+    made_[task]->add_source(input, std::move(*camera), asked.on_stale, named(task, input, from));
   }
 
   void answer(std::size_t task, const TaskInput& asked) {
@@ -143,37 +161,47 @@ class Connector {
     const auto input = [&](const Link::Reader& reader) -> const Tensor& {
       return workloads_[reader.task]->inputs()[reader.input];
     };
-    std::size_t size = 0;
-    for (const Link::Reader& reader : link.readers) size = std::max(size, size_of_values(input(reader)));
-    const auto latest = std::make_shared<Latest>(size, link.readers.size(), 1);
-    made_[link.producer]->add_sink(std::make_unique<TaskSink>(latest, link.output), "");
+    const Task& writer = tasks_[link.producer];
+    const Communication communication = policies::communication_of(set_, writer.name);
+    std::size_t size = 0, kept = 0;
+    for (const Link::Reader& reader : link.readers) {
+      size = std::max(size, size_of_values(input(reader)));
+      kept = std::max(kept, values_to_keep(communication, writer, tasks_[reader.task]));
+    }
+    const auto latest = std::make_shared<Latest>(size, link.readers.size(), kept);
+    const bool let = communication == Communication::let;
+    made_[link.producer]->add_sink(
+        std::make_unique<TaskSink>(latest, link.output, let ? std::optional(writer.deadline) : std::nullopt), "");
     for (std::size_t i = 0; i < link.readers.size(); ++i) {
       const Link::Reader& reader = link.readers[i];
-      made_[reader.task]->add_source(reader.input, std::make_unique<TaskSource>(latest, i), reader.asked->on_stale,
-                                     input(reader).name + " from task:" + reader.asked->from);
+      made_[reader.task]->add_source(reader.input, std::make_unique<TaskSource>(latest, i, communication),
+                                     reader.asked->on_stale,
+                                     named(reader.task, reader.input, "task:" + reader.asked->from));
     }
   }
 
   void add_outputs(std::size_t task) {
     for (const TaskOutput& asked : tasks_[task].outputs) {
-      std::vector<std::size_t> tensors(workloads_[task]->outputs().size());
-      std::iota(tensors.begin(), tensors.end(), std::size_t{0});
-      if (!asked.tensor.empty()) {
-        const auto output = Output::of(*workloads_[task], asked.tensor);
-        if (!output) {
-          complain(task, output.error().what);
-          continue;
-        }
-        tensors.clear();
-        if (!output->is_detections()) tensors.push_back(output->tensor());
-      }
-      if (asked.sink == SinkKind::files)
-        made_[task]->add_sink(
-            std::make_unique<FileSink>(asked.to, tasks_[task].name, *workloads_[task], std::move(tensors)),
-            "file:" + asked.to);
+      const bool all = asked.tensor.empty() && asked.sink != SinkKind::iceoryx;
+      const auto output = all ? Output() : Output::of(*workloads_[task], asked.tensor);
+      if (!output) complain(task, output.error().what);
+      else if (asked.sink == SinkKind::files) add_files(task, all ? std::nullopt : std::optional(*output), asked.to);
+      else if (asked.sink == SinkKind::iceoryx)
+        made_[task]->add_sink(std::make_unique<MessageSink>(service_of(asked.to), *workloads_[task], *output),
+                              "iceoryx:" + asked.to);
     }
   }
 
+  /// Detections are in the files in any case.
+  void add_files(std::size_t task, const std::optional<Output>& only, const std::string& folder) {
+    std::vector<std::size_t> tensors(only ? 0 : workloads_[task]->outputs().size());
+    std::iota(tensors.begin(), tensors.end(), std::size_t{0});
+    if (only && !only->is_detections()) tensors.push_back(only->tensor());
+    made_[task]->add_sink(std::make_unique<FileSink>(folder, tasks_[task].name, *workloads_[task], std::move(tensors)),
+                          "file:" + folder);
+  }
+
+  const TaskSet& set_;
   const std::vector<Task>& tasks_;
   const Workloads workloads_;
   std::map<std::string, TaskCallbacks> callbacks_;

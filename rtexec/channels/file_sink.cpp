@@ -42,14 +42,8 @@ FileSink::~FileSink() {
 }
 
 Result<> FileSink::open() {
-  std::error_code error;
-  std::filesystem::create_directories(folder_ / task_, error);
-  if (error) return io_error(folder_ / task_, error.value());
-  if (std::filesystem::exists(lines_file(), error))
-    return fail(Errc::bad_input, lines_file().string() + ": results are there already: name a new folder");
-  errno = 0;
-  lines_.open(lines_file());
-  if (!lines_) return io_error(lines_file(), errno);
+  if (!folder_.empty())
+    if (const auto made = make_files(); !made) return made;
   for (Kept& kept : kept_) {
     kept.detections.resize(most_boxes);
     for (const std::size_t tensor : tensors_) kept.tensors.emplace_back(workload_.outputs()[tensor].bytes.size());
@@ -58,6 +52,17 @@ Result<> FileSink::open() {
   if (!thread) return Unexpected(thread.error());
   thread_ = std::move(*thread);
   return {};
+}
+
+Result<> FileSink::make_files() {
+  std::error_code error;
+  std::filesystem::create_directories(folder_ / task_, error);
+  if (error) return io_error(folder_ / task_, error.value());
+  if (std::filesystem::exists(lines_file(), error))
+    return fail(Errc::bad_input, lines_file().string() + ": results are there already: name a new folder");
+  errno = 0;
+  lines_.open(lines_file());
+  return lines_ ? Result<>() : io_error(lines_file(), errno);
 }
 
 bool FileSink::put(const OutputJob& results) noexcept {
@@ -81,7 +86,7 @@ void FileSink::write_all() {
     const std::uint32_t seen = news_.value();
     const bool ending = ending_.load();
     for (; done < taken_.load(std::memory_order_acquire); written_.store(++done, std::memory_order_release)) {
-      if (failed_.load()) continue;
+      if (failed_.load() || folder_.empty()) continue;
       const auto wrote = write(kept_[done % kept_.size()]);
       if (wrote) continue;
       failure_ = wrote.error().what;

@@ -18,7 +18,7 @@ namespace rtexec::channels {
 
 class FileSink final : public Sink {
  public:
-  /// `tensors`: which outputs of `workload`, which outlives this; its detections are in each line.
+  /// An empty folder: what is taken is thrown away. `tensors`: which outputs of `workload`, which outlives this; its detections are in each line.
   FileSink(std::filesystem::path folder, std::string task, const Workload& workload, std::vector<std::size_t> tensors);
   ~FileSink() override; // once all that was taken is written
 
@@ -37,6 +37,7 @@ class FileSink final : public Sink {
     std::size_t boxes = 0;
   };
 
+  [[nodiscard]] Result<> make_files();
   void write_all();
   [[nodiscard]] Result<> write(const Kept& kept);
   [[nodiscard]] std::filesystem::path lines_file() const { return folder_ / (task_ + ".jsonl"); }

@@ -30,6 +30,12 @@ class Source {
   /// (there never was anything: the tensor is left alone), others where the source has failed.
   [[nodiscard]] virtual Expected<Sample, Errc> fetch(std::uint64_t job, Instant release,
                                                      const Tensor& into) noexcept = 0;
+  /// Whether new values can release jobs (trigger = "input"): then await() waits for them.
+  [[nodiscard]] virtual bool releases() const noexcept { return false; }
+  /// On the release thread: until new values are there, somebody called wake(), or `until`. Whether there are new ones.
+  [[nodiscard]] virtual Expected<bool, Errc> await(Instant) noexcept { return Unexpected(Errc::unsupported); }
+  /// Any thread, also where it was not opened: ends the await() under way, or else the next one.
+  virtual void wake() noexcept {}
   /// What went wrong last, where and what to do; empty: nothing. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
 };

@@ -42,10 +42,10 @@ Result<> TaskIo::open() {
 }
 
 /// False: the job ends with this. Where there never was anything, there is nothing to reuse.
-bool TaskIo::settle(Read& read, const Input& input, const Expected<Sample, Errc>& sample, bool rehearsing) noexcept {
+bool TaskIo::settle(Read& read, const Input& input, const Expected<Sample, Errc>& sample, bool whatever) noexcept {
   const bool stale = sample ? !sample->fresh : sample.error() == Errc::stale;
   if (sample) read.sampled = std::min(read.sampled, sample->sampled);
-  if (rehearsing) {
+  if (whatever) {
     if (!sample && !stale) read.outcome = Unexpected(sample.error());
     return read.outcome.has_value();
   }
@@ -70,14 +70,25 @@ Expected<Sample, Errc> TaskIo::ask_program(std::uint64_t job, Instant release, I
   return Unexpected(answer.error());
 }
 
-TaskIo::Read TaskIo::read(std::uint64_t job, Instant release, bool rehearsing) noexcept {
+TaskIo::Read TaskIo::read(std::uint64_t job, Instant release, bool whatever) noexcept {
   Read read{.outcome = {}, .drops = false, .sampled = hal::now()};
   for (const Input& input : inputs_)
-    if (!settle(read, input, input.source->fetch(job, release, workload_.inputs()[input.tensor]), rehearsing))
+    if (!settle(read, input, input.source->fetch(job, release, workload_.inputs()[input.tensor]), whatever))
       return read;
   if (callbacks_.on_input)
-    static_cast<void>(settle(read, program_, ask_program(job, release, read.sampled), rehearsing));
+    static_cast<void>(settle(read, program_, ask_program(job, release, read.sampled), whatever));
   return read;
+}
+
+Source* TaskIo::releasing() const noexcept {
+  const auto found = std::ranges::find_if(inputs_, [](const Input& input) { return input.source->releases(); });
+  return found == inputs_.end() ? nullptr : found->source.get();
+}
+
+Expected<bool, Errc> TaskIo::await() noexcept { return releasing()->await(Instant::max()); }
+
+void TaskIo::wake() noexcept {
+  if (Source* source = releasing()) source->wake();
 }
 
 void TaskIo::write(std::uint64_t job, Instant release, Instant sampled, bool rehearsing) noexcept {

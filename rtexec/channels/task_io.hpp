@@ -40,8 +40,15 @@ class TaskIo {
     bool drops = false; // nothing new is there, and the job is not to be executed
     Instant sampled{};  // when the oldest of what was read was so
   };
-  /// Fills all inputs for job `job`. `rehearsing`: whatever is there will do, and nothing is counted.
-  [[nodiscard]] Read read(std::uint64_t job, Instant release, bool rehearsing) noexcept;
+  /// Fills all inputs for job `job`. `whatever` is there will do, and nothing is counted.
+  [[nodiscard]] Read read(std::uint64_t job, Instant release, bool whatever) noexcept;
+  /// Release thread of a task that its inputs release: until the first of its sources that can has something new, or
+  /// wake(). Whether it has; an error where it has failed.
+  [[nodiscard]] Expected<bool, Errc> await() noexcept;
+  /// Whether there is such a source.
+  [[nodiscard]] bool releases() const noexcept { return releasing() != nullptr; }
+  /// Any thread.
+  void wake() noexcept;
   /// Hands on what the workload's outputs hold.
   void write(std::uint64_t job, Instant release, Instant sampled, bool rehearsing) noexcept;
 
@@ -65,7 +72,8 @@ class TaskIo {
     std::unique_ptr<Sink> sink;
   };
 
-  bool settle(Read& read, const Input& input, const Expected<Sample, Errc>& sample, bool rehearsing) noexcept;
+  [[nodiscard]] Source* releasing() const noexcept;
+  bool settle(Read& read, const Input& input, const Expected<Sample, Errc>& sample, bool whatever) noexcept;
   Expected<Sample, Errc> ask_program(std::uint64_t job, Instant release, Instant sampled) noexcept;
 
   std::string task_;

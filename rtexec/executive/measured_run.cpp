@@ -76,6 +76,7 @@ MeasuredRun measured_run(TaskSet tasks, Setup setup, const Enough& enough, const
   setup.force = true;
   setup.copy_beside = true;
   setup.exclusive = true;
+  setup.whatever_inputs = true;
   setup.record_jobs = records_for(tasks, enough);
   Executive executive = must(create(std::move(tasks), std::move(setup)));
   must(executive.start());

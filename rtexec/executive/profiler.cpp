@@ -48,17 +48,28 @@ struct Tuned {
   [[nodiscard]] bool have_layers() const { return std::ranges::any_of(layers, std::identity()); }
 };
 
+/// What others see of a task is not measured jobs' results: they go nowhere, by the same way.
+void keep_to_itself(Task& task) {
+  for (TaskOutput& output : task.outputs) {
+    if (output.sink == SinkKind::files) output.to.clear();
+    if (output.sink == SinkKind::iceoryx) output.to += ".profile";
+  }
+}
+
 /// The task set as it is measured: tasks released with their `periods`, or as soon after as their job before has ended.
 TaskSet measured_at(TaskSet set, std::span<const Duration> periods, const Tuned& tuned) {
   set.executive.order = Order::edf;
   set.executive.priorities = PriorityAssignment::rate_monotonic;
   set.executive.duration.reset();
+  set.chains.clear();
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     Task& task = set.tasks[i];
     if (!task.wcet) task.wcet = Wcet{.before = {}, .device = Duration(tuned.use_device[i] ? 1 : 0), .after = {}};
     task.period = task.deadline = std::max(periods[i], sum(*task.wcet));
     task.offset = Duration(0);
     task.releases.reset();
+    task.trigger = Trigger::timer;
+    keep_to_itself(task);
     task.priority.reset();
     task.criticality = Criticality::real_time;
     task.on_overrun = OnOverrun::skip;

@@ -1,5 +1,6 @@
 #include "rtexec/executive/run.hpp"
 
+#include "policies/chains.hpp"
 #include "traces/emit.hpp"
 
 #include <algorithm>
@@ -19,12 +20,36 @@ std::size_t jobs_of(const Task& task, std::optional<Duration> duration, std::siz
 } // namespace
 
 Run::Run(LoadedSet set, Plan plan, Setup setup)
-    : set_(std::move(set)), plan_(std::move(plan)), setup_(std::move(setup)) {
+    : set_(std::move(set)), plan_(std::move(plan)), chains_(set_.tasks, plan_), setup_(std::move(setup)) {
   for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) {
     const Task& task = set_.tasks.tasks[i];
-    runs_.push_back(std::make_unique<TaskRun>(i, task, plan_.tasks[i], *set_.workloads[i], *set_.io[i], control_));
+    runs_.push_back(std::make_unique<TaskRun>(i, task, plan_.tasks[i], *set_.workloads[i], *set_.io[i], control_,
+                                              policies::communication_of(set_.tasks, task.name) == Communication::let));
+    if (setup_.whatever_inputs) runs_.back()->take_whatever();
+    runs_.back()->follow(chains_.places_of(i));
     runs_.back()->record_jobs(jobs_of(task, set_.tasks.executive.duration, setup_.record_jobs));
   }
+  connect_followers();
+}
+
+/// Each task releases those that follow it.
+void Run::connect_followers() {
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    std::vector<TaskRun*> followers;
+    for (std::size_t k = 0; k < runs_.size(); ++k)
+      if (const Task& task = set_.tasks.tasks[k];
+          task.trigger == Trigger::after && task.after == set_.tasks.tasks[i].name)
+        followers.push_back(runs_[k].get());
+    runs_[i]->release_after(std::move(followers));
+  }
+}
+
+bool Run::trigger(std::string_view task) noexcept {
+  const auto& tasks = set_.tasks.tasks;
+  const auto found = std::ranges::find(tasks, task, &Task::name);
+  if (found == tasks.end() || found->trigger != Trigger::call) return false;
+  runs_[static_cast<std::size_t>(found - tasks.begin())]->trigger(hal::now());
+  return true;
 }
 
 /// Workloads go before the device that they are bound to, and not before the compute engine has handed the last job
@@ -81,16 +106,11 @@ Result<> Run::startable() const {
           Errc::bad_input,
           "task '" + task.name +
               "' lists its releases, which is for `rtexec simulate`; leave releases out to run it periodically");
-  for (const Task& task : set_.tasks.tasks)
-    if (task.trigger != Trigger::timer)
-      return fail(Errc::unsupported, "task '" + task.name +
-                                         "' is not released by a timer, which `rtexec check` and `rtexec simulate` "
-                                         "know; write trigger = \"timer\" to run it periodically");
-  for (const Chain& chain : set_.tasks.chains)
-    if (chain.communicate == Communication::let)
-      return fail(Errc::unsupported, "chain '" + chain.name +
-                                         "' communicates by logical execution time, which `rtexec check` and `rtexec "
-                                         "simulate` know; write communicate = \"immediate\" to run it");
+  for (std::size_t i = 0; i < set_.io.size(); ++i)
+    if (const Task& task = set_.tasks.tasks[i]; task.trigger == Trigger::input && !set_.io[i]->releases())
+      return fail(Errc::bad_input, "task '" + task.name +
+                                       "' is released by its inputs, and none of them is a camera or of iceoryx: "
+                                       "write one in inputs, or trigger = \"call\" for a program to release it");
   if (!plan_.proved && !setup_.force)
     return fail(
         Errc::not_proved,
@@ -293,6 +313,7 @@ const std::vector<std::string>& Executive::degraded() const { return run_->degra
 Result<> Executive::startable() const { return run_->startable(); }
 Result<> Executive::start() { return run_->start(); }
 bool Executive::wait(std::optional<Duration> at_most) { return run_->wait(at_most); }
+bool Executive::trigger(std::string_view task) noexcept { return run_->trigger(task); }
 void Executive::request_stop() noexcept { run_->control_.end_run(); }
 Report Executive::progress() const { return run_->report(); }
 Report Executive::stop() { return run_->stop(); }

@@ -45,11 +45,13 @@ class Run {
   std::optional<SwapReport> swap_report() const;
   Report stop();
   JobRecords job_records() const;
+  bool trigger(std::string_view task) noexcept;
 
   LoadedSet set_;
   Plan plan_;
   RunControl control_;
   std::vector<std::string> degraded_;
+  ChainRuns chains_;
 
  private:
   /// A thread whose page faults are counted from the start of the grid.
@@ -61,6 +63,7 @@ class Run {
     long faults_at_start = 0;
   };
 
+  void connect_followers();
   Need ask_for_cores(const Placement& placement);
   Need ask_for_frequency(const Placement& placement);
   Need ask_for_idle_states();

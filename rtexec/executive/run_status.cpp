@@ -134,6 +134,7 @@ Report Run::report() const {
   report.device = device_report_;
   report.clocks = clocks_.seen();
   report.stolen = steal_.seen();
+  report.chains = chains_.report();
   for (const auto& io : set_.io) io->report(report.channels);
   report.device_fault = device_fault_;
   report.swap = swap_report();

@@ -42,6 +42,8 @@ struct Setup : ExecutiveSetup {
   /// For who measures: others use the cores of the set, too (neighbours.hpp); not where budgets of memory bandwidth
   /// hold, which they would use up.
   bool neighbours = false;
+  /// For who measures: jobs execute whether their inputs have anything new or not, and nothing of it is counted.
+  bool whatever_inputs = false;
   /// For who measures: a core that another run holds is an error, also where the set allows degraded runs.
   bool exclusive = false;
   TransferObserver observe_transfers;

@@ -88,7 +88,7 @@ std::optional<Instant> TaskRun::await_start() noexcept {
 
 void TaskRun::release_jobs(policies::OverrunHandler& overruns, Instant end) noexcept {
   using Kind = ReleaseDecision::Kind;
-  while (overruns.next() < end && await_release(overruns.next())) {
+  while (overruns.next() < end && await_next(overruns) && overruns.next() < end) {
     const bool ended = handshake_.ended_by(overruns.next());
     ReleaseDecision decision = overruns.at_release(!ended, ended && exceeded_);
     if (!ended) statistics_.overrun(job_, decision.kind);
@@ -100,6 +100,7 @@ void TaskRun::release_jobs(policies::OverrunHandler& overruns, Instant end) noex
       if (!await_end()) return;
       decision = overruns.after_wait(hal::now(), exceeded_);
     }
+    if (gate_) gate_->release(decision.nominal);
     statistics_.skipped(overruns.skipped());
     if (decision.kind == Kind::skip) statistics_.skip(index_, decision);
     if (decision.kind == Kind::stop) return control_.stop(overrun_);
@@ -110,6 +111,7 @@ void TaskRun::release_jobs(policies::OverrunHandler& overruns, Instant end) noex
 /// Releases from `next` on that this thread never came to, because others held its core, or because late jobs were
 /// being caught up: cut off by the end of the run, and missed where their deadline passed before it.
 void TaskRun::count_unserved(Instant next, Instant end) noexcept {
+  if (gate_) return;
   // The policy would have answered for them
   if (handshake_.outstanding() && task_.on_overrun != OnOverrun::catch_up) return;
   const Instant now = hal::now();
@@ -119,11 +121,12 @@ void TaskRun::count_unserved(Instant next, Instant end) noexcept {
 /// Unless an input has nothing new, and its answer is that there is no job then.
 void TaskRun::begin_job(policies::OverrunHandler& overruns, const ReleaseDecision& decision) noexcept {
   const Begin begin{.at = hal::now(), .executed = hal::execution_time()};
-  const channels::TaskIo::Read read = io_.read(decision.job, decision.nominal, false);
+  const channels::TaskIo::Read read = io_.read(decision.job, decision.nominal, whatever_);
   if (read.drops) {
     statistics_.skip(index_, overruns.drop());
     return statistics_.skipped(overruns.skipped());
   }
+  for (ChainPlace* chain : chains_) chain->read(let_ ? decision.nominal : begin.at, decision.nominal);
   start_job({.id = {.task = index_, .number = decision.job},
              .nominal = decision.nominal,
              .deadline = decision.nominal + task_.deadline},
@@ -169,6 +172,37 @@ void TaskRun::withdraw() noexcept {
 }
 
 /// False when the run stops before.
+bool TaskRun::await_next(policies::OverrunHandler& overruns) noexcept {
+  return gate_ ? await_trigger(overruns) : await_release(overruns.next());
+}
+
+/// While one waits, nobody looks for another: a job takes the newest that is there. Where its source has failed there
+/// is a job each period, so that the fault is told.
+bool TaskRun::await_trigger(policies::OverrunHandler& overruns) noexcept {
+  for (;;) {
+    const std::uint32_t seen = handshake_.ended.value();
+    if (control_.stopping.load()) return false;
+    Instant latest{};
+    for (std::uint64_t more = triggers_.take(latest); more > 0; --more) gate_->trigger(latest);
+    statistics_.dropped_triggers(gate_->dropped());
+    if (const auto next = gate_->next()) {
+      const Instant release = std::max(*next, overruns.next());
+      if (hal::now() >= release) return overruns.postpone(release), true;
+      handshake_.ended.wait_until(seen, release);
+    } else if (task_.trigger == Trigger::input) {
+      if (const auto fresh = io_.await(); !fresh || *fresh) gate_->trigger(hal::now());
+    } else {
+      handshake_.ended.wait(seen);
+    }
+  }
+}
+
+void TaskRun::trigger(Instant at) noexcept {
+  triggers_.add(at);
+  handshake_.ended.raise();
+}
+
+/// False when the run stops before.
 bool TaskRun::await_release(Instant when) noexcept {
   for (;;) {
     const std::uint32_t seen = handshake_.ended.value();
@@ -191,6 +225,7 @@ bool TaskRun::await_end() noexcept {
 void TaskRun::interrupt() noexcept {
   handshake_.ended.raise();
   handshake_.ready.raise();
+  if (task_.trigger == Trigger::input) io_.wake();
 }
 
 // ---- device ----
@@ -245,10 +280,19 @@ void TaskRun::end_job() noexcept {
   if (end_.outcome && !abandoned_.load()) end_.outcome = execute_after();
   end_.end = hal::now();
   end_.abandoned = abandoned_.load();
-  if (observer_ != nullptr) observer_->ended(job_, end_);
-  else warm_up_.outcome = end_.outcome;
+  if (observer_ != nullptr) {
+    observer_->ended(job_, end_);
+    if (end_.outcome && !end_.abandoned) hand_on();
+  } else warm_up_.outcome = end_.outcome;
   enter(TaskState::waiting_for_release);
   handshake_.end(end_.end);
+}
+
+/// To the chains, and to the tasks that follow.
+void TaskRun::hand_on() noexcept {
+  const Instant at = let_ ? std::max(job_.deadline, end_.end) : end_.end;
+  for (ChainPlace* chain : chains_) chain->write(at);
+  for (TaskRun* follower : followers_) follower->trigger(at);
 }
 
 Status TaskRun::execute_after() noexcept {

@@ -7,25 +7,29 @@
 #pragma once
 
 #include "policies/overrun_handler.hpp"
+#include "policies/sporadic_gate.hpp"
 #include "rtexec/channels/task_io.hpp"
+#include "rtexec/executive/chain_runs.hpp"
 #include "rtexec/executive/device_driver.hpp"
 #include "rtexec/executive/job_handshake.hpp"
 #include "rtexec/executive/layer_times.hpp"
 #include "rtexec/executive/run_control.hpp"
 #include "rtexec/executive/status_page.hpp"
 #include "rtexec/executive/task_statistics.hpp"
+#include "rtexec/executive/trigger_inbox.hpp"
 #include <rtexec/workload.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace rtexec::executive {
 
 class TaskRun final : public DeviceClient {
  public:
   TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, Workload& workload, channels::TaskIo& io,
-          RunControl& control)
+          RunControl& control, bool let)
       : index_(index),
         task_(task),
         plan_(plan),
@@ -33,6 +37,8 @@ class TaskRun final : public DeviceClient {
         io_(io),
         uses_device_(workload.uses_device()),
         control_(control),
+        gate_(task.trigger == Trigger::timer ? std::nullopt : std::optional(policies::SporadicGate(task.period))),
+        let_(let),
         statistics_(task, plan, control.noticed) {}
 
   void connect(DeviceDriver& driver) { driver_ = &driver; }
@@ -45,6 +51,12 @@ class TaskRun final : public DeviceClient {
   void trace_layers();
   /// Layer events of this task go to `times`, and not to the trace.
   void time_layers(LayerTimes& times);
+  /// Jobs execute whether their inputs have anything new or not.
+  void take_whatever() { whatever_ = true; }
+  /// Follows the data of the chains in which it stands.
+  void follow(std::vector<ChainPlace*> chains) { chains_ = std::move(chains); }
+  /// The ends of its jobs release jobs of these tasks; under logical execution time their deadlines do.
+  void release_after(std::vector<TaskRun*> followers) { followers_ = std::move(followers); }
   /// Keeps records of the first `most` jobs.
   void record_jobs(std::size_t most) { statistics_.record_jobs(most); }
 
@@ -54,6 +66,8 @@ class TaskRun final : public DeviceClient {
   void completion_loop() noexcept;
   /// Lets completion_loop() return where the release thread could not be started.
   void no_releases() noexcept;
+  /// Any thread: asks for a job from `at` on, where triggers release the task.
+  void trigger(Instant at) noexcept;
   /// Wakes both threads to look at RunControl.
   void interrupt() noexcept;
 
@@ -91,6 +105,8 @@ class TaskRun final : public DeviceClient {
     Instant at{};
     Duration executed{0}; // by its thread so far
   };
+  bool await_next(policies::OverrunHandler& overruns) noexcept;
+  bool await_trigger(policies::OverrunHandler& overruns) noexcept;
   void begin_job(policies::OverrunHandler& overruns, const policies::ReleaseDecision& decision) noexcept;
   void start_job(const Job& job, const Begin& begin, const channels::TaskIo::Read& read) noexcept;
   bool await_release(Instant when) noexcept;
@@ -98,6 +114,7 @@ class TaskRun final : public DeviceClient {
   void part_ended(Part part, Instant begin, Duration took) noexcept;
   void withdraw() noexcept;
   void end_job() noexcept;
+  void hand_on() noexcept;
   Status execute_after() noexcept;
   void note_fault(Errc error) noexcept;
   void enter(TaskState state) noexcept { state_.store(state, std::memory_order_relaxed); }
@@ -119,6 +136,12 @@ class TaskRun final : public DeviceClient {
   std::atomic<bool> releases_over_{false};
   std::atomic<bool> abandoned_{false};
   std::atomic<std::uint64_t> suspect_job_{0};
+  TriggerInbox triggers_;
+  std::optional<policies::SporadicGate> gate_; // release thread; none: a timer releases the task
+  std::vector<TaskRun*> followers_;
+  std::vector<ChainPlace*> chains_;
+  const bool let_;
+  bool whatever_ = false;
   /// By whichever thread has the job; never `swapping`
   std::atomic<TaskState> state_{TaskState::waiting_for_release};
 

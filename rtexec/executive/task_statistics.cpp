@@ -156,6 +156,7 @@ TaskReport TaskStatistics::report() const {
           .completed = value(completed_),
           .missed = value(missed_) + value(unserved_late_),
           .skipped = value(skipped_),
+          .dropped_triggers = value(dropped_triggers_),
           .aborted = value(aborted_),
           .failed = value(failed_),
           .failure = value(failed_) > 0 ? std::optional(failure_.load()) : std::nullopt,

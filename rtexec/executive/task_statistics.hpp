@@ -46,6 +46,7 @@ class TaskStatistics {
   void overrun(const Job& unfinished, policies::ReleaseDecision::Kind decision) noexcept;
   void skip(std::uint32_t task, const policies::ReleaseDecision& decision) noexcept;
   void skipped(std::uint64_t so_far) noexcept { skipped_.store(so_far, std::memory_order_relaxed); }
+  void dropped_triggers(std::uint64_t so_far) noexcept { dropped_triggers_.store(so_far, std::memory_order_relaxed); }
   /// A release that nobody came to.
   void unserved(bool late) noexcept;
   void released(const Job& job, Instant now) noexcept;
@@ -93,9 +94,9 @@ class TaskStatistics {
   const Task& task_;
   const PlannedTask& plan_;
   hal::Signal& noticed_;
-  Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0};         // release thread
-  Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0}; // completion thread
-  std::atomic<Errc> failure_{};                                               // of the last failed job
+  Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0}, dropped_triggers_{0}; // release thread
+  Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0};               // completion thread
+  std::atomic<Errc> failure_{};                                                             // of the last failed job
   DurationHistogram response_, latency_, device_;
   std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
   std::array<Counter, 3> above_wcet_{}, above_wcet_stolen_{};                 // by part

@@ -7,16 +7,6 @@
 
 namespace rtexec::simulator {
 
-void ChainRecorder::Measure::add(const std::optional<Duration>& sample) {
-  if (!sample) return;
-  times.add(*sample);
-  if (bound && *sample > *bound) ++violations;
-}
-
-ChainReport::Measured ChainRecorder::Measure::report() const {
-  return {.times = times.statistics(), .count = times.count(), .violations = violations, .bound = bound};
-}
-
 ChainRecorder::ChainRecorder(const TaskSet& tasks, const Plan& plan) {
   for (std::size_t i = 0; i < tasks.tasks.size(); ++i)
     tasks_.push_back({.places = {},
@@ -34,10 +24,7 @@ ChainRecorder::ChainRecorder(const TaskSet& tasks, const Plan& plan) {
     }
     const PlannedChain& planned = plan.chains[chains_.size()];
     auto& followed = chains_.emplace_back(std::make_unique<Followed>(chain, triggered));
-    if (!on_grids) continue;
-    followed->reaction.bound = planned.reaction;
-    followed->age.bound = planned.age;
-    followed->reduced_age.bound = planned.reduced_age;
+    if (on_grids) followed->statistics.promise(planned);
   }
 }
 
@@ -86,20 +73,13 @@ void ChainRecorder::reads(std::uint32_t task, Instant now) {
 void ChainRecorder::writes(std::uint32_t task, Instant appears) {
   for (const Place& each : tasks_[task].places) {
     Followed& chain = *chains_[each.chain];
-    const policies::ChainSamples samples = chain.times.writes(each.place, appears);
-    chain.reaction.add(samples.reaction);
-    chain.age.add(samples.age);
-    chain.reduced_age.add(samples.reduced_age);
+    chain.statistics.add(chain.times.writes(each.place, appears));
   }
 }
 
 std::vector<ChainReport> ChainRecorder::report() const {
   std::vector<ChainReport> reports;
-  for (const auto& chain : chains_)
-    reports.push_back({.name = chain->name,
-                       .reaction = chain->reaction.report(),
-                       .age = chain->age.report(),
-                       .reduced_age = chain->reduced_age.report()});
+  for (const auto& chain : chains_) reports.push_back(chain->statistics.report());
   return reports;
 }
 

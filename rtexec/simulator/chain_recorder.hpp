@@ -7,7 +7,7 @@
 #include <rtexec/task_set.hpp>
 #include "policies/chain_times.hpp"
 #include "rtexec/simulator/simulator.hpp"
-#include "rtexec/statistics/histogram.hpp"
+#include "rtexec/statistics/chain_statistics.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -28,18 +28,10 @@ class ChainRecorder {
   [[nodiscard]] std::vector<ChainReport> report() const;
 
  private:
-  struct Measure {
-    std::optional<Duration> bound;
-    std::uint64_t violations = 0;
-    DurationHistogram times;
-    void add(const std::optional<Duration>& sample);
-    [[nodiscard]] ChainReport::Measured report() const;
-  };
   struct Followed {
-    Followed(const Chain& chain, bool triggered) : name(chain.name), times(chain.tasks.size(), triggered) {}
-    std::string name;
+    Followed(const Chain& chain, bool triggered) : times(chain.tasks.size(), triggered), statistics(chain.name) {}
     policies::ChainTimes times;
-    Measure reaction, age, reduced_age;
+    ChainStatistics statistics;
   };
   struct Place {
     std::size_t chain = 0, place = 0;

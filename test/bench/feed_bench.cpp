@@ -53,7 +53,7 @@ void bench_file(const std::filesystem::path& folder, ElementType type) {
   compare((".npy, " + std::string(name(type))).c_str(), input, [&] { (void)(*source)->fetch(0, input.tensor); });
 }
 
-void bench_frame(const char* what, tasks::PixelFormat format, std::size_t row, std::size_t rows) {
+void bench_frame(const char* what, PixelFormat format, std::size_t row, std::size_t rows) {
   Input input(ElementType::float32);
   const std::vector<std::uint8_t> pixels(row * rows, 100);
   auto sampler = tasks::FrameSampler::make(input.tensor);
@@ -70,7 +70,7 @@ int main() {
       "1.1)\n");
   for (const auto type : {ElementType::float32, ElementType::float16, ElementType::uint8})
     bench_file(folder.path(), type);
-  bench_frame("frame of 1280x720, RGB24, to float32", tasks::PixelFormat::rgb24, 3 * 1280, 720);
-  bench_frame("frame of 1280x720, YUYV, to float32", tasks::PixelFormat::yuyv, 2 * 1280, 720);
-  bench_frame("frame of 1280x720, NV12, to float32", tasks::PixelFormat::nv12, 1280, 1080);
+  bench_frame("frame of 1280x720, RGB24, to float32", PixelFormat::rgb24, 3 * 1280, 720);
+  bench_frame("frame of 1280x720, YUYV, to float32", PixelFormat::yuyv, 2 * 1280, 720);
+  bench_frame("frame of 1280x720, NV12, to float32", PixelFormat::nv12, 1280, 1080);
 }

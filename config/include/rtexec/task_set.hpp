@@ -91,6 +91,15 @@ enum class SinkKind {
   none,
 };
 
+/// The bytes of a picture in memory: R G B and B G R each three bytes; Y0 U Y1 V for two pixels; a plane of Y, then one
+/// of U and V in turn for every 2 by 2 pixels, with the stride of the first.
+enum class PixelFormat { rgb24, bgr24, yuyv, nv12 };
+
+struct PictureSize {
+  unsigned width = 0, height = 0;
+  friend bool operator==(const PictureSize&, const PictureSize&) = default;
+};
+
 /// What becomes of a job whose input has nothing that is new.
 enum class OnStale {
   reuse, // it takes what was there before
@@ -198,6 +207,12 @@ struct TaskInput {
   /// "SERVICE/INSTANCE/EVENT"; task: "NAME/TENSOR", or "NAME" where it has one output.
   std::string from;
   OnStale on_stale = OnStale::reuse;
+  /// Of a camera's pictures, the nearest that it has. Absent: that of the tensor.
+  std::optional<PictureSize> size{};
+  /// Of a camera's pictures. Absent: the first in the order of PixelFormat that it has.
+  std::optional<PixelFormat> format{};
+  /// How often a camera takes one. Absent: as it does by itself.
+  std::optional<Duration> interval{};
 };
 
 /// One output tensor of a task, or all of them.
@@ -411,6 +426,7 @@ struct TaskSet {
 [[nodiscard]] RTEXEC_API std::string_view name(SourceKind value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(SinkKind value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(OnStale value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(PixelFormat value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(TrafficPattern value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(MemoryPolicy value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(Precision value) noexcept;

@@ -43,6 +43,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rtexec {
@@ -92,7 +93,7 @@ class RTEXEC_API Executive {
   [[nodiscard]] const std::vector<std::string>& degraded() const;
 
   /// What start() would refuse whatever the machine gives: bad_input where a task lists its releases, which is for
-  /// simulations; not_proved without `force`.
+  /// simulations, or waits for an input that never comes; not_proved without `force`.
   [[nodiscard]] Result<> startable() const;
   /// Errors of startable(); refused when the machine does not give what the set needs and it does not
   /// allow_degraded, or when another run uses one of the cores, or when the profile was measured on another device;
@@ -103,6 +104,9 @@ class RTEXEC_API Executive {
   /// Until the set's duration has passed, a task's policy, a fault of the device or request_stop() ends the
   /// run, or `at_most` has passed. True when the run is over, or never began.
   bool wait(std::optional<Duration> at_most = {});
+  /// Asks for a job of a task with trigger = "call": at once, or a period after the job before. Any thread, while the
+  /// executive lives. False: there is no such task.
+  bool trigger(std::string_view task) noexcept;
   /// Any thread, while the executive lives; async-signal-safe.
   void request_stop() noexcept;
   /// Counters so far; percentiles only in the report. May be called while running.

@@ -40,6 +40,8 @@ struct TaskReport {
   /// Releases that were dropped because the job before was unfinished, or had a part above its WCET (on_wcet_exceeded
   /// = "skip-next"), or because an input had nothing new (on_stale = "skip").
   std::uint64_t skipped = 0;
+  /// Of a task that no timer releases: triggers whose place a newer one took, since they came too early.
+  std::uint64_t dropped_triggers = 0;
   /// Jobs that were abandoned at the next release (on_overrun = "abort-job").
   std::uint64_t aborted = 0;
   /// Jobs whose workload reported a fault, or whose memory could not be brought in.

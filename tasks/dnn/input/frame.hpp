@@ -7,6 +7,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 #include <rtexec/tensor.hpp>
 #include "tasks/dnn/input/letterbox.hpp"
 
@@ -17,10 +18,6 @@
 #include <vector>
 
 namespace rtexec::tasks {
-
-/// Bytes of a row: rgb24: red, green, blue; bgr24: blue, green, red; yuyv: for two pixels y, u, y, v; nv12: y in all
-/// rows, then for two rows of two pixels each u, v.
-enum class PixelFormat { rgb24, bgr24, yuyv, nv12 };
 
 /// Someone else's pixels, rows from the top.
 struct Frame {

@@ -1,0 +1,80 @@
+#include "rtexec/channels/camera_source.hpp"
+
+#include <cmath>
+
+namespace rtexec::channels {
+namespace {
+
+/// [..., height, width] or [..., height, width, 3].
+PictureSize size_of_pictures(const Tensor& tensor) {
+  const bool planar = tensor.shape[1] == 3;
+  return {.width = static_cast<unsigned>(tensor.shape[planar ? 3 : 2]),
+          .height = static_cast<unsigned>(tensor.shape[planar ? 2 : 1])};
+}
+
+} // namespace
+
+Result<std::unique_ptr<Source>> CameraSource::make(const TaskInput& asked, const Tensor& tensor) {
+  auto sampler = tasks::FrameSampler::make(tensor);
+  if (!sampler) return Unexpected(sampler.error());
+  const PictureSize size = asked.size.value_or(size_of_pictures(tensor));
+  hal::CameraWanted wanted{.width = size.width, .height = size.height, .format = asked.format, .rate = {}};
+  if (asked.interval)
+    wanted.rate =
+        Frequency{static_cast<std::uint64_t>(std::lround(1e9 / static_cast<double>(asked.interval->count())))};
+  return std::unique_ptr<Source>(new CameraSource(asked.from, wanted, std::move(*sampler)));
+}
+
+Result<> CameraSource::open() {
+  auto camera = hal::Camera::open(path_, wanted_);
+  if (!camera) return Unexpected(camera.error());
+  camera_ = std::move(*camera);
+  return camera_->start();
+}
+
+Expected<Sample, Errc> CameraSource::fetch(std::uint64_t, Instant, const Tensor& into) noexcept {
+  const auto frame = camera_->newest();
+  if (!frame) return Unexpected(failed(frame.error()));
+  if (!*frame)
+    return taken_ ? Expected<Sample, Errc>(Sample{.sampled = *taken_, .fresh = false}) : Unexpected(Errc::stale);
+  const hal::CameraSettings& settings = camera_->settings();
+  const Status sampled = sampler_.sample(
+      {.format = settings.format,
+       .size = {.width = static_cast<int>(settings.width), .height = static_cast<int>(settings.height)},
+       .stride = settings.stride.count,
+       .bytes = {reinterpret_cast<const std::uint8_t*>((*frame)->bytes.data()), (*frame)->bytes.size()}},
+      into.bytes);
+  if (!sampled) return Unexpected(sampled.error());
+  taken_ = (*frame)->taken;
+  return Sample{.sampled = *taken_, .fresh = true};
+}
+
+/// It is no device of jobs: those of other tasks go on.
+Errc CameraSource::failed(Errc error) noexcept {
+  if (error != Errc::device_lost) return error;
+  gone_.store(true, std::memory_order_relaxed);
+  return Errc::io_error;
+}
+
+Expected<bool, Errc> CameraSource::await(Instant until) noexcept {
+  const auto wake = camera_->await(until);
+  if (!wake) return Unexpected(failed(wake.error()));
+  return *wake == hal::Camera::Wake::frame;
+}
+
+void CameraSource::wake() noexcept {
+  if (camera_) camera_->wake();
+}
+
+/// What was lost is said beside what arrived.
+std::string CameraSource::failure() const {
+  if (!camera_) return {};
+  const hal::CameraCounts counts = camera_->counts();
+  std::string text = gone_.load(std::memory_order_relaxed) ? "the camera is gone" : "";
+  for (const auto& [count, what] : {std::pair(counts.lost, " frames lost"), std::pair(counts.broken, " broken"),
+                                    std::pair(counts.failures, " failures of the driver")})
+    if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + what;
+  return text;
+}
+
+} // namespace rtexec::channels

@@ -1,0 +1,41 @@
+// The newest frame of a camera, sampled into a network's input.
+#pragma once
+
+#include "hal/camera.hpp"
+#include "rtexec/channels/source.hpp"
+#include "tasks/dnn/input/frame.hpp"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace rtexec::channels {
+
+class CameraSource final : public Source {
+ public:
+  /// The camera is opened by open(). bad_input: the tensor takes no pictures.
+  [[nodiscard]] static Result<std::unique_ptr<Source>> make(const TaskInput& asked, const Tensor& tensor);
+
+  [[nodiscard]] Result<> open() override;
+  [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept override;
+  [[nodiscard]] bool releases() const noexcept override { return true; }
+  [[nodiscard]] Expected<bool, Errc> await(Instant until) noexcept override;
+  void wake() noexcept override;
+  [[nodiscard]] std::string failure() const override;
+
+ private:
+  CameraSource(std::string path, hal::CameraWanted wanted, tasks::FrameSampler sampler)
+      : path_(std::move(path)), wanted_(wanted), sampler_(std::move(sampler)) {}
+
+  Errc failed(Errc error) noexcept;
+
+  const std::string path_;
+  const hal::CameraWanted wanted_;
+  tasks::FrameSampler sampler_;
+  std::unique_ptr<hal::Camera> camera_;
+  std::atomic<bool> gone_{false};
+  std::optional<Instant> taken_; // the frame that was sampled last
+};
+
+} // namespace rtexec::channels

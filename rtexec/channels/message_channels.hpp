@@ -1,0 +1,61 @@
+// Inputs from messages of other processes, and outputs as messages to them (<rtexec/message.h>), through iceoryx.
+#pragma once
+
+#include "rtexec/channels/iceoryx.hpp"
+#include "rtexec/channels/output.hpp"
+#include "rtexec/channels/sink.hpp"
+#include "rtexec/channels/source.hpp"
+#include "tasks/dnn/input/frame.hpp"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace rtexec::channels {
+
+/// Of "SERVICE/INSTANCE/EVENT".
+[[nodiscard]] iceoryx::Service service_of(const std::string& text);
+
+/// The newest message: values of the tensor's type and shape, or, for an input that takes pictures, uint8 [height,
+/// width, 3] as red, green and blue, which are sampled as a camera's are. Others fail the job.
+class MessageSource final : public Source {
+ public:
+  MessageSource(iceoryx::Service service, const Tensor& tensor);
+
+  [[nodiscard]] Result<> open() override;
+  [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept override;
+  [[nodiscard]] bool releases() const noexcept override { return true; }
+  [[nodiscard]] Expected<bool, Errc> await(Instant until) noexcept override;
+  void wake() noexcept override;
+  [[nodiscard]] std::string failure() const override;
+
+ private:
+  [[nodiscard]] Status take(const Message& message, const Tensor& into) noexcept;
+
+  const iceoryx::Service service_;
+  const std::string wanted_; // the tensor, in words
+  std::optional<tasks::FrameSampler> sampler_;
+  std::unique_ptr<iceoryx::Subscriber> subscriber_;
+  std::optional<Instant> sampled_; // of the message that was taken last
+  std::atomic<std::uint64_t> misfits_{0};
+};
+
+/// One output as a message: a tensor as it is, boxes as float32 [n, 6].
+class MessageSink final : public Sink {
+ public:
+  /// `workload` outlives this.
+  MessageSink(iceoryx::Service service, const Workload& workload, Output output)
+      : service_(std::move(service)), workload_(workload), output_(output) {}
+
+  [[nodiscard]] Result<> open() override;
+  [[nodiscard]] bool put(const OutputJob& results) noexcept override;
+
+ private:
+  const iceoryx::Service service_;
+  const Workload& workload_;
+  const Output output_;
+  std::unique_ptr<iceoryx::Publisher> publisher_;
+};
+
+} // namespace rtexec::channels

@@ -1,0 +1,72 @@
+#include "rtexec/executive/chain_runs.hpp"
+
+#include "rtexec/channels/task_link.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rtexec::executive {
+
+using policies::ChainStamp;
+
+/// Before the first output of the task before there is nothing to follow.
+void ChainPlace::read(Instant now, Instant event) noexcept {
+  if (before_ == nullptr) {
+    held_ = ChainStamp{.job = ++jobs_, .event = event, .read = now};
+    return;
+  }
+  held_.reset();
+  const auto value = before_->newest(0, now);
+  if (!value) return;
+  held_.emplace();
+  std::memcpy(&*held_, value->bytes.data(), sizeof(ChainStamp));
+}
+
+void ChainPlace::write(Instant at) noexcept {
+  if (!held_) return;
+  if (behind_ == nullptr) return statistics_->add(end_->output(*held_, at));
+  behind_->write({.sampled = held_->read, .visible = at},
+                 [&](std::span<std::byte> bytes) { std::memcpy(bytes.data(), &*held_, sizeof(ChainStamp)); });
+}
+
+ChainRuns::ChainRuns(const TaskSet& tasks, const Plan& plan) {
+  for (std::size_t i = 0; i < tasks.chains.size(); ++i) {
+    const rtexec::Chain& asked = tasks.chains[i];
+    const auto task_of = [&](std::size_t place) {
+      return static_cast<std::uint32_t>(std::ranges::find(tasks.tasks, asked.tasks[place], &Task::name) -
+                                        tasks.tasks.begin());
+    };
+    auto& chain =
+        *chains_.emplace_back(std::make_unique<Chain>(asked.name, tasks.tasks[task_of(0)].trigger != Trigger::timer));
+    chain.statistics.promise(plan.chains[i]);
+    for (std::size_t place = 0; place < asked.tasks.size(); ++place) {
+      const Task& task = tasks.tasks[chain.tasks.emplace_back(task_of(place))];
+      ChainPlace& added = *chain.places.emplace_back(std::make_unique<ChainPlace>());
+      added.statistics_ = &chain.statistics;
+      added.end_ = &chain.end;
+      if (place > 0) added.before_ = chain.links.back().get();
+      if (place + 1 == asked.tasks.size()) break;
+      const Task& reader = tasks.tasks[task_of(place + 1)];
+      added.behind_ = chain.links
+                          .emplace_back(std::make_unique<channels::Latest>(
+                              sizeof(ChainStamp), 1, channels::values_to_keep(asked.communicate, task, reader)))
+                          .get();
+    }
+  }
+}
+
+std::vector<ChainPlace*> ChainRuns::places_of(std::uint32_t task) const {
+  std::vector<ChainPlace*> places;
+  for (const auto& chain : chains_)
+    for (std::size_t i = 0; i < chain->tasks.size(); ++i)
+      if (chain->tasks[i] == task) places.push_back(chain->places[i].get());
+  return places;
+}
+
+std::vector<ChainReport> ChainRuns::report() const {
+  std::vector<ChainReport> reports;
+  for (const auto& chain : chains_) reports.push_back(chain->statistics.report());
+  return reports;
+}
+
+} // namespace rtexec::executive

@@ -1,0 +1,62 @@
+// Follows the data of each chain through a run, as its tasks' own threads tell: the stamp of what a job reads goes to
+// what it writes, from task to task without anybody waiting, and the last task's completion thread measures.
+//
+// What counts from where to where: policies/chains.hpp. Data are there when they are written to the inputs of others
+// (rtexec/channels), or, where a task of a chain takes nothing from the one before, as if they were.
+#pragma once
+
+#include <rtexec/plan.hpp>
+#include <rtexec/report.hpp>
+#include <rtexec/task_set.hpp>
+#include "policies/chain_times.hpp"
+#include "rtexec/channels/latest.hpp"
+#include "rtexec/statistics/chain_statistics.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace rtexec::executive {
+
+/// One task's place in one chain.
+class ChainPlace {
+ public:
+  /// Release thread: a job reads at `now`. `event`: its nominal release.
+  void read(Instant now, Instant event) noexcept;
+  /// Completion thread: what that job made appears at `at`.
+  void write(Instant at) noexcept;
+
+ private:
+  friend class ChainRuns;
+
+  channels::Latest* before_ = nullptr; // null: the first task
+  channels::Latest* behind_ = nullptr; // null: the last one
+  policies::ChainEnd* end_ = nullptr;
+  ChainStatistics* statistics_ = nullptr;
+  std::optional<policies::ChainStamp> held_; // by the job under way
+  std::uint64_t jobs_ = 0;
+};
+
+class ChainRuns {
+ public:
+  ChainRuns(const TaskSet& tasks, const Plan& plan);
+
+  /// Of task `task`, all its places; they live as long as this.
+  [[nodiscard]] std::vector<ChainPlace*> places_of(std::uint32_t task) const;
+  [[nodiscard]] std::vector<ChainReport> report() const;
+
+ private:
+  struct Chain {
+    Chain(const std::string& name, bool triggered) : statistics(name), end(triggered) {}
+    std::vector<std::uint32_t> tasks;
+    std::vector<std::unique_ptr<ChainPlace>> places;
+    std::vector<std::unique_ptr<channels::Latest>> links; // behind each task but the last one
+    ChainStatistics statistics;
+    policies::ChainEnd end;
+  };
+
+  std::vector<std::unique_ptr<Chain>> chains_;
+};
+
+} // namespace rtexec::executive
