@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t queue_capacity = 2; // only the newest is wanted, and each holds one of the daemon's chunks
 constexpr std::uint32_t alignment = 64;
-constexpr Duration patience = 10s;
+constexpr Duration patience = 5s;
 
 std::atomic<bool> broken{false}; // iceoryx met an error after which it would have ended the process
 
@@ -51,7 +51,7 @@ Result<void*> ask(std::function<void*()> call) {
   for (const Instant end = hal::now() + patience; asked->done.value() == 0;)
     if (!asked->done.wait_until(0, end) && asked->done.value() == 0)
       return fail(Errc::device_lost, "iceoryx's daemon (iox-roudi) gave no answer within " + readable(patience) +
-                                         ": it hangs, or is not of version 2.0. End it, and start it again.");
+                                         ": it hangs, or is not of version 2.0. End it, and start this program again.");
   if (!asked->error.empty()) return fail(Errc::refused, asked->error);
   return asked->answer;
 }

@@ -76,7 +76,7 @@ class Subscriber {
   /// Waits until there is something for newest(), somebody called wake(), or `until`. A message may be there for up to
   /// `look_again` before this thread looks.
   [[nodiscard]] virtual Expected<Wake, Errc> await(Instant until) noexcept = 0;
-  static constexpr Duration look_again = std::chrono::microseconds(250);
+  static constexpr Duration look_again = std::chrono::microseconds(500);
   /// Ends the await() under way, or else the next one. For real-time threads too.
   virtual void wake() noexcept = 0;
 
