@@ -2,8 +2,6 @@
 // machine, such as a daemon.
 #pragma once
 
-#include "test/support/sanitized.hpp"
-
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
