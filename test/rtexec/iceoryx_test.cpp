@@ -14,9 +14,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -33,6 +33,11 @@ using namespace std::chrono_literals;
 using Wake = Subscriber::Wake;
 
 const Service there{"rtexec", "test", "there"};
+
+void with_own_daemon(const std::function<void()>& body) {
+  if (const auto binding = open_binding(); !binding) GTEST_SKIP() << problem(binding);
+  isolated(body);
+}
 
 std::unique_ptr<Publisher> publisher(Bytes largest = {64}, const Service& service = there) {
   auto opened = Publisher::open(service, largest);
@@ -143,7 +148,7 @@ TEST(IceoryxBinding, NamesThatCannotBeAreBadInput) {
 // ---- the daemon ----
 
 TEST(IceoryxDaemon, IsStartedWhereThereIsNoneAndEndsWithTheProcess) {
-  isolated([] {
+  with_own_daemon([] {
     EXPECT_FALSE(daemon_listens());
     EXPECT_EQ(daemon_memory(), 0u);
     OtherProcess other(peer, "publish a few");
@@ -154,7 +159,7 @@ TEST(IceoryxDaemon, IsStartedWhereThereIsNoneAndEndsWithTheProcess) {
 }
 
 TEST(IceoryxDaemon, StaysWhereAnotherProcessUsesIt) {
-  isolated([] {
+  with_own_daemon([] {
     OtherProcess first(peer, "publish");
     ASSERT_TRUE(eventually([] { return daemon_memory() != 0; }));
     OtherProcess second(peer, "publish a few");
@@ -176,7 +181,7 @@ void replace_daemon(const std::string& script) {
 }
 
 TEST(IceoryxDaemon, IsOneWhereManyStartItAtOnce) {
-  isolated([] {
+  with_own_daemon([] {
     std::vector<std::unique_ptr<OtherProcess>> others;
     for (int i = 0; i < 5; ++i) others.push_back(std::make_unique<OtherProcess>(peer, "publish a few"));
     for (const auto& other : others) EXPECT_EQ(other->wait(), 0);
@@ -184,14 +189,14 @@ TEST(IceoryxDaemon, IsOneWhereManyStartItAtOnce) {
 }
 
 TEST(IceoryxDaemon, ThatIsNotInstalledIsTold) {
-  isolated([] {
+  with_own_daemon([] {
     ::setenv("PATH", "/nonexistent", 1);
     EXPECT_TRUE(fails(Publisher::open(there, {64}), Errc::unsupported, "apt-get install iceoryx"));
   });
 }
 
 TEST(IceoryxDaemon, ThatEndsAtOnceIsToldWithWhatItSaid) {
-  isolated([] {
+  with_own_daemon([] {
     const std::string path = std::getenv("PATH");
     replace_daemon("printf '\\033[0;1;31mthere is\\033[m no shared memory\\n' >&2; exit 1");
     EXPECT_TRUE(fails(Publisher::open(there, {64}), Errc::refused, "there is no shared memory\n"));
@@ -201,7 +206,7 @@ TEST(IceoryxDaemon, ThatEndsAtOnceIsToldWithWhatItSaid) {
 }
 
 TEST(IceoryxDaemon, ThatDoesNotAnswerIsToldAndTheProcessLives) {
-  isolated([] {
+  with_own_daemon([] {
     const int silent = ::socket(AF_UNIX, SOCK_DGRAM, 0);
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = "/tmp/roudi"};
     ASSERT_EQ(::bind(silent, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
@@ -218,7 +223,7 @@ std::vector<pid_t> daemons() {
 }
 
 TEST(IceoryxDaemon, ThatHangsIsToldAndHoldsNoProcessUpThatEnds) {
-  isolated([] {
+  with_own_daemon([] {
     Ends ends;
     for (const pid_t daemon : daemons()) ::kill(daemon, SIGSTOP);
     EXPECT_TRUE(fails(Publisher::open(there, {64}), Errc::device_lost, "gave no answer"));
@@ -229,7 +234,7 @@ TEST(IceoryxDaemon, ThatHangsIsToldAndHoldsNoProcessUpThatEnds) {
 }
 
 TEST(IceoryxDaemon, ThatIsKilledEndsNothingThatIsConnected) {
-  isolated([] {
+  with_own_daemon([] {
     OtherProcess other(peer, "publish");
     const auto in = subscriber();
     ASSERT_EQ(in->await(hal::now() + 20s), Wake::message);
@@ -259,7 +264,7 @@ TEST(IceoryxDaemon, ThatIsKilledEndsNothingThatIsConnected) {
 // ---- messages ----
 
 TEST(Iceoryx, CarriesMessagesAndKeepsTheNewest) {
-  isolated([] {
+  with_own_daemon([] {
     Ends ends;
     EXPECT_TRUE(nothing_new(*ends.in));
     ASSERT_TRUE(send(*ends.out, 1));
@@ -283,7 +288,7 @@ TEST(Iceoryx, CarriesMessagesAndKeepsTheNewest) {
 
 /// The memory that the publisher filled is the memory that the subscriber sees.
 TEST(Iceoryx, CopiesNothing) {
-  isolated([] {
+  with_own_daemon([] {
     Ends ends;
     const auto loan = ends.out->loan({64});
     ASSERT_TRUE(loan);
@@ -294,7 +299,7 @@ TEST(Iceoryx, CopiesNothing) {
 
 TEST(Iceoryx, AccountsForEveryMessageOfAFastPublisher) {
   if (sanitized) GTEST_SKIP() << "the thread sanitizer does not see what iceoryx orders";
-  isolated([] {
+  with_own_daemon([] {
     Ends ends;
     constexpr std::uint64_t count = 20'000;
     ASSERT_TRUE(send(*ends.out, 0)); // what was lost before the first one is not known
@@ -318,7 +323,7 @@ TEST(Iceoryx, AccountsForEveryMessageOfAFastPublisher) {
 }
 
 TEST(Iceoryx, ALoanIsOneAndOfItsSize) {
-  isolated([] {
+  with_own_daemon([] {
     Ends ends;
     EXPECT_TRUE(fails(ends.out->publish(numbers(64, 0)), Errc::bad_input)) << "no loan";
     EXPECT_EQ(ends.out->loan({65}).error(), Errc::bad_input);
@@ -341,7 +346,7 @@ TEST(Iceoryx, ALoanIsOneAndOfItsSize) {
 }
 
 TEST(Iceoryx, MemoryThatIsNotThereIsTold) {
-  isolated([] {
+  with_own_daemon([] {
     const Silence silence;
     EXPECT_TRUE(fails(Publisher::open(there, {64 << 20}), Errc::refused, "roudi_config.toml"));
     // Ten chunks of 4 MiB are there.
@@ -379,7 +384,7 @@ class Stranger {
 };
 
 TEST(Iceoryx, WhatIsNoMessageIsPassedOverAndCounted) {
-  isolated([] {
+  with_own_daemon([] {
     Ends ends;
     Stranger stranger;
     const std::array<std::byte, 8> few{};
@@ -400,7 +405,7 @@ TEST(Iceoryx, WhatIsNoMessageIsPassedOverAndCounted) {
 // ---- waiting ----
 
 TEST(Iceoryx, WaitingEndsAtAMessageAWakeUpOrATime) {
-  isolated([] {
+  with_own_daemon([] {
     Ends ends;
     const Instant begin = hal::now();
     EXPECT_EQ(ends.in->await(begin + 20ms), Wake::time);
@@ -429,7 +434,7 @@ TEST(Iceoryx, WaitingEndsAtAMessageAWakeUpOrATime) {
 // ---- who dies ----
 
 TEST(Iceoryx, APublisherThatIsKilledLeavesItsLastMessageAndTheNextOneIsHeard) {
-  isolated([] {
+  with_own_daemon([] {
     const auto in = subscriber();
     auto first = std::make_unique<OtherProcess>(peer, "publish");
     ASSERT_EQ(in->await(hal::now() + 20s), Wake::message);
@@ -447,7 +452,7 @@ TEST(Iceoryx, APublisherThatIsKilledLeavesItsLastMessageAndTheNextOneIsHeard) {
 }
 
 TEST(Iceoryx, ASubscriberThatIsKilledOrStopsHoldsNobodyUp) {
-  isolated([] {
+  with_own_daemon([] {
     const auto out = publisher();
     OtherProcess stops(peer, "subscribe");
     ASSERT_TRUE(eventually([&] { return out->has_subscribers(); }));
@@ -473,7 +478,7 @@ TEST(Iceoryx, ASubscriberThatIsKilledOrStopsHoldsNobodyUp) {
 
 TEST(Iceoryx, ARoundTripNeitherAllocatesNorFaultsAndReceivingTakesNoLock) {
   if (sanitized) GTEST_SKIP() << "the thread sanitizer does not see what iceoryx orders";
-  isolated([] {
+  with_own_daemon([] {
     Ends ends;
     (void)::mlockall(MCL_CURRENT | MCL_FUTURE);
     struct Costs {
