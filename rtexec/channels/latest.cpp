@@ -13,10 +13,11 @@ Latest::Latest(std::size_t size, std::size_t readers, std::size_t kept)
 /// A reader says what it is about to read and then looks whether it is still there; the writer takes it away and then
 /// looks whether anybody reads it. Whoever comes second sees the other, since both look in one order.
 Latest::Slot& Latest::free_slot() noexcept {
+  const std::uint64_t versions = versions_.load(std::memory_order_relaxed);
   for (;;)
     for (Slot& slot : slots_) {
       const std::uint64_t version = slot.version.load();
-      if (version + kept_ > versions_ && version != 0) continue;
+      if (version + kept_ > versions && version != 0) continue;
       slot.version.store(0);
       if (!is_read(slot)) return slot;
       slot.version.store(version);
@@ -25,15 +26,20 @@ Latest::Slot& Latest::free_slot() noexcept {
 
 void Latest::publish(Slot& slot) noexcept {
   slot.visible.store(slot.stamp.visible.time_since_epoch().count(), std::memory_order_relaxed);
-  slot.version.store(++versions_);
+  const std::uint64_t version = versions_.load(std::memory_order_relaxed) + 1;
+  slot.version.store(version);
+  versions_.store(version);
 }
 
 bool Latest::is_read(const Slot& slot) const noexcept {
   return std::ranges::any_of(reading_, [&](const auto& read) { return read.load() == &slot; });
 }
 
+/// A look at all slots counts where nothing was written meanwhile: else the newest may have come to where it had looked
+/// before, and the one before it have gone.
 std::optional<Latest::Value> Latest::newest(std::size_t reader, Instant when) noexcept {
   for (;;) {
+    const std::uint64_t versions = versions_.load();
     const Slot* found = nullptr;
     std::uint64_t version = 0;
     for (const Slot& slot : slots_)
@@ -42,6 +48,7 @@ std::optional<Latest::Value> Latest::newest(std::size_t reader, Instant when) no
         found = &slot;
         version = of_slot;
       }
+    if (versions_.load() != versions) continue;
     if (found == nullptr) return std::nullopt;
     reading_[reader].store(found);
     if (found->version.load() == version)

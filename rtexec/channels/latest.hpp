@@ -59,7 +59,7 @@ class Latest {
   std::vector<Slot> slots_;
   std::vector<std::atomic<const Slot*>> reading_; // by reader
   std::size_t kept_;
-  std::uint64_t versions_ = 0;
+  std::atomic<std::uint64_t> versions_{0}; // that were written
 };
 
 } // namespace rtexec::channels
