@@ -18,7 +18,8 @@ namespace rtexec::channels {
 
 class FileSink final : public Sink {
  public:
-  /// An empty folder: what is taken is thrown away. `tensors`: which outputs of `workload`, which outlives this; its detections are in each line.
+  /// An empty folder: what is taken is thrown away. `tensors`: which outputs of `workload`, which outlives this; its
+  /// detections are in each line.
   FileSink(std::filesystem::path folder, std::string task, const Workload& workload, std::vector<std::size_t> tensors);
   ~FileSink() override; // once all that was taken is written
 

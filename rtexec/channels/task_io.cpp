@@ -75,8 +75,7 @@ TaskIo::Read TaskIo::read(std::uint64_t job, Instant release, bool whatever) noe
   for (const Input& input : inputs_)
     if (!settle(read, input, input.source->fetch(job, release, workload_.inputs()[input.tensor]), whatever))
       return read;
-  if (callbacks_.on_input)
-    static_cast<void>(settle(read, program_, ask_program(job, release, read.sampled), whatever));
+  if (callbacks_.on_input) static_cast<void>(settle(read, program_, ask_program(job, release, read.sampled), whatever));
   return read;
 }
 

@@ -36,9 +36,11 @@ expect '0 5' '^  fusion +0 ns +[0-9.]+ ms$' "$rtexec" check chain.toml --explain
 expect 3 "^Verdict: not proved: every deadline would be kept, but not the limits of chain" first_line "$rtexec" check stale.toml
 expect 3 "exceeds max_age, 20ms," "$rtexec" check stale.toml
 expect 3 "reaction time and its data age: task" "$rtexec" check waiting.toml
-expect 2 "'fusion' is not released by a timer" "$rtexec" run chain.toml --force
+expect '0 4' '^  steer +[0-9.]+ ms' "$rtexec" run chain.toml --force --duration 400ms --json chain-run.json
+expect 0 '^True True True$' python3 -c "import json; r = json.load(open('chain-run.json')); c, = r['chains']; t = r['tasks']; print(c['reaction_ns']['count'] > 2, c['reaction_ns']['above_bound'] == 0, abs(t[0]['completed'] - t[1]['released']) <= 1)"
 sed 's/^trigger=.*//; s/max_reaction=.*/communicate="let"/' chain.toml > let.toml
-expect 2 "'steer' communicates by logical execution time" "$rtexec" run let.toml --force
+expect '0 4' '^  steer +[0-9.]+ ms' "$rtexec" run let.toml --force --duration 400ms
+expect 2 "'fusion' is released by its inputs, and none of them is a camera or of iceoryx" "$rtexec" run waiting.toml --force --duration 400ms
 
 # Verdict and plan in a screen, whatever the verdict; all that is behind them on request.
 for set in six late; do
