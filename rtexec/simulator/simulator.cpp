@@ -46,8 +46,8 @@ class Simulation {
       const Instant next = next_instant();
       if (next > horizon || !goes_on(horizon)) break;
       now_ = std::max(now_, next); // a late release's nominal instant is past
-      if (stop_at_ <= now_) begin_stop();
-      else step();
+      if (stop_at_ > now_) step();
+      else if (!end_core_parts()) begin_stop(); // what ends at that instant has ended
       choose_stop();
     }
     outcome_.end = over_ ? now_ : horizon;

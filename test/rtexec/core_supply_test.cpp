@@ -91,6 +91,18 @@ TEST(ReservedCore, WhatExceedsItsRuntimeStandsStillUntilTheDeadline) {
   EXPECT_THAT(times_of(set, until(Duration(900))), ElementsAre(Duration(105)));
 }
 
+/// Its runtime is used up by then, and nothing is left to execute.
+TEST(ReservedCore, APartThatEndsWhenTheMachineStopsHasEnded) {
+  Set set;
+  set.add(Duration(20), Duration(1000));
+  set.reserve({.runtime = Duration(20), .window = Duration(200)});
+  Options options = until(Duration(900));
+  options.stop = [stop =
+                      std::optional(MachineStop{.begin = Instant{Duration(20)}, .length = Duration(3), .cores = {}})](
+                     Instant) mutable { return std::exchange(stop, std::nullopt); };
+  EXPECT_THAT(times_of(set, options), ElementsAre(Duration(20)));
+}
+
 TEST(ReservedCore, BestEffortPartsHaveWhatIsLeft) {
   Set set;
   set.add(Duration(15), Duration(1000));
