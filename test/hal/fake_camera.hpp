@@ -1,6 +1,7 @@
 // A V4L2 driver in software behind the table of system calls, for tests of all rooms: one camera, /dev/video7, whose
 // frames come as its virtual time passes, and which misbehaves on demand. A frame's bytes are its sequence number (the
-// lower eight bits) all over. Files, mappings and waiting are real; one at a time. Any thread may call it.
+// lower eight bits) all over, or as `paint` makes them. Files, mappings and waiting are real; one at a time. Any thread
+// may call it.
 #pragma once
 
 #include "hal/system.hpp"
@@ -13,13 +14,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <fcntl.h>
 #include <functional>
 #include <linux/videodev2.h>
 #include <mutex>
 #include <optional>
 #include <poll.h>
+#include <span>
 #include <string_view>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -49,6 +50,7 @@ class FakeCamera {
   // how it makes frames; set at any time
   std::uint32_t flags = V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
   std::function<void(v4l2_buffer&)> spoil; // called with each frame before it is ready
+  std::function<void(std::span<std::byte>)> paint;
   std::atomic<bool> gone{false};
 
   // what was seen
@@ -167,13 +169,14 @@ class FakeCamera {
     time_ += Duration(1'000'000'000ll * interval.numerator / interval.denominator);
     if (streaming == 0 || queued_.empty() || gone) return;
     v4l2_buffer buffer = buffers_[queued_.front()];
-    queued_.pop_front();
+    queued_.erase(queued_.begin());
     buffer.sequence = number;
     buffer.flags = flags;
     buffer.bytesused = picture_.sizeimage;
     const auto us = when.time_since_epoch().count() / 1000;
     buffer.timestamp = {.tv_sec = us / 1'000'000, .tv_usec = us % 1'000'000};
     std::memset(space_ + buffer.m.offset, static_cast<int>(number & 0xff), picture_.sizeimage);
+    if (paint) paint(std::as_writable_bytes(std::span(space_ + buffer.m.offset, picture_.sizeimage)));
     if (spoil) spoil(buffer);
     ready_.push_back(buffer);
     tell();
@@ -241,6 +244,8 @@ class FakeCamera {
   int make_buffers(v4l2_requestbuffers& request) {
     request.count = std::min(request.count, most_buffers);
     buffers_.assign(request.count, {});
+    queued_.reserve(request.count);
+    ready_.reserve(request.count);
     for (std::uint32_t i = 0; i < request.count; ++i) {
       buffers_[i].index = i;
       buffers_[i].length = picture_.sizeimage;
@@ -256,7 +261,7 @@ class FakeCamera {
     if (streaming == 0) return answer(EINVAL);
     if (ready_.empty()) return answer(EAGAIN);
     buffer = ready_.front();
-    ready_.pop_front();
+    ready_.erase(ready_.begin());
     if (ready_.empty()) tell_no_more();
     return 0;
   }
@@ -274,8 +279,8 @@ class FakeCamera {
   char* space_ = nullptr; // of the buffers, as the camera writes them
   v4l2_pix_format picture_{};
   std::vector<v4l2_buffer> buffers_;
-  std::deque<std::uint32_t> queued_;
-  std::deque<v4l2_buffer> ready_;
+  std::vector<std::uint32_t> queued_; // with room for all: nothing is allocated on a real-time thread
+  std::vector<v4l2_buffer> ready_;
   std::vector<Failure> failures_;
   std::uint32_t sequence_ = 0;
   Instant time_ = now() - std::chrono::hours(1);
