@@ -21,8 +21,9 @@ class SporadicGate {
   /// Something asks for a job from `at` on, which may be to come. Where a trigger waits, or is due and was not released
   /// yet, this one takes its place, at its instant.
   void trigger(Instant at) noexcept {
-    if (next_) ++dropped_;
-    else next_ = std::max(at, earliest_);
+    if (next_) return void(++dropped_);
+    next_ = std::max(at, earliest_);
+    asked_ = at;
   }
   /// When the trigger that waits releases a job; absent: none waits.
   [[nodiscard]] std::optional<Instant> next() const noexcept { return next_; }
@@ -31,6 +32,8 @@ class SporadicGate {
     next_.reset();
     earliest_ = at + period_;
   }
+  /// When what released last was asked for first, however long it waited.
+  [[nodiscard]] Instant asked() const noexcept { return asked_; }
   /// Triggers whose place a newer one took.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
 
@@ -38,6 +41,7 @@ class SporadicGate {
   Duration period_;
   Instant earliest_ = Instant::min();
   std::optional<Instant> next_;
+  Instant asked_{}; // of the trigger that waits, or released last
   std::uint64_t dropped_ = 0;
 };
 

@@ -14,8 +14,7 @@ constexpr std::size_t most_kept = 8;    // jobs
 constexpr std::size_t most_boxes = 256; // of one job
 
 Unexpected<Error> io_error(const std::filesystem::path& file, int number) {
-  return fail(Errc::io_error, file.string() + ": " + std::generic_category().message(number) +
-                                  ": results of later jobs are not written");
+  return fail(Errc::io_error, file.string() + ": " + std::generic_category().message(number));
 }
 
 std::int64_t ns(Instant at) { return at.time_since_epoch().count(); }
@@ -35,7 +34,7 @@ FileSink::FileSink(std::filesystem::path folder, std::string task, const Workloa
       tensors_(std::move(tensors)),
       kept_(most_kept) {}
 
-FileSink::~FileSink() {
+void FileSink::close() {
   ending_.store(true);
   news_.raise();
   thread_.join();
@@ -56,10 +55,10 @@ Result<> FileSink::open() {
 
 Result<> FileSink::make_files() {
   std::error_code error;
-  std::filesystem::create_directories(folder_ / task_, error);
-  if (error) return io_error(folder_ / task_, error.value());
   if (std::filesystem::exists(lines_file(), error))
     return fail(Errc::bad_input, lines_file().string() + ": results are there already: name a new folder");
+  std::filesystem::create_directories(folder_ / task_, error);
+  if (error) return io_error(folder_ / task_, error.value());
   errno = 0;
   lines_.open(lines_file());
   return lines_ ? Result<>() : io_error(lines_file(), errno);
@@ -89,7 +88,7 @@ void FileSink::write_all() {
       if (failed_.load() || folder_.empty()) continue;
       const auto wrote = write(kept_[done % kept_.size()]);
       if (wrote) continue;
-      failure_ = wrote.error().what;
+      failure_ = wrote.error().what + ": results of later jobs are not written";
       failed_.store(true);
     }
     if (ending) return;

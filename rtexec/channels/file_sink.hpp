@@ -21,11 +21,12 @@ class FileSink final : public Sink {
   /// An empty folder: what is taken is thrown away. `tensors`: which outputs of `workload`, which outlives this; its
   /// detections are in each line.
   FileSink(std::filesystem::path folder, std::string task, const Workload& workload, std::vector<std::size_t> tensors);
-  ~FileSink() override; // once all that was taken is written
+  ~FileSink() override { close(); }
 
   /// bad_input: results of the task are there already; io_error.
   [[nodiscard]] Result<> open() override;
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
+  void close() override;
   [[nodiscard]] std::string failure() const override;
 
  private:

@@ -72,7 +72,7 @@ Expected<Sample, Errc> MessageSource::fetch(std::uint64_t, Instant, const Tensor
 
 Status MessageSource::take(const Message& message, const Tensor& into) noexcept {
   const rtexec_message& header = *message.header;
-  if (fits(header, into)) {
+  if (fits(header, into) && message.payload.size() == into.bytes.size()) { // whoever wrote it may still write
     std::ranges::copy(message.payload, into.bytes.begin());
     return {};
   }
@@ -118,8 +118,7 @@ Result<> MessageSink::open() {
   return {};
 }
 
-bool MessageSink::put(const OutputJob& results) noexcept {
-  rtexec_message header{};
+Status MessageSink::fill(const OutputJob& results, rtexec_message& header) noexcept {
   header.sampled_ns = ns(results.sampled);
   header.released_ns = ns(results.release);
   header.job = results.job;
@@ -140,11 +139,34 @@ bool MessageSink::put(const OutputJob& results) noexcept {
     size = tensor.bytes.size();
   }
   const auto payload = publisher_->loan(Bytes{size});
-  if (!payload) return false;
+  if (!payload) return Unexpected(payload.error());
   output_.copy(results, *payload);
-  if (publisher_->publish(header)) return true;
+  return {};
+}
+
+bool MessageSink::put(const OutputJob& results) noexcept {
+  rtexec_message header{};
+  Status sent = fill(results, header);
+  if (sent) sent = publisher_->publish(header);
+  if (sent) return true;
   publisher_->cancel();
+  failure_.store(static_cast<int>(sent.error()) + 1, std::memory_order_relaxed);
   return false;
+}
+
+void MessageSink::rehearse(const OutputJob& results) noexcept {
+  rtexec_message header{};
+  static_cast<void>(fill(results, header));
+  publisher_->cancel();
+}
+
+std::string MessageSink::failure() const {
+  const int failure = failure_.load(std::memory_order_relaxed);
+  if (failure == 0) return {};
+  const auto error = static_cast<Errc>(failure - 1);
+  return error == Errc::out_of_memory ? "all of iceoryx's memory of this size was in use: some subscriber keeps "
+                                        "messages, or its daemon needs more chunks (roudi_config.toml)"
+                                      : name(error);
 }
 
 } // namespace rtexec::channels

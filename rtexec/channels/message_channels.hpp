@@ -50,12 +50,19 @@ class MessageSink final : public Sink {
 
   [[nodiscard]] Result<> open() override;
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
+  /// Fills a message that is not sent.
+  void rehearse(const OutputJob& results) noexcept override;
+  [[nodiscard]] std::string failure() const override;
 
  private:
+  /// A loan with the results in it; which it says in `header`.
+  [[nodiscard]] Status fill(const OutputJob& results, rtexec_message& header) noexcept;
+
   const iceoryx::Service service_;
   const Workload& workload_;
   const Output output_;
   std::unique_ptr<iceoryx::Publisher> publisher_;
+  std::atomic<int> failure_{0}; // the last error's number and one; 0: none
 };
 
 } // namespace rtexec::channels

@@ -19,6 +19,10 @@ class Sink {
   /// Takes a copy of what it is for. On the completion thread of the task, in the last CPU part: no allocation, no
   /// lock, no call that blocks. False: there was no room, the results are dropped.
   [[nodiscard]] virtual bool put(const OutputJob& results) noexcept = 0;
+  /// Of the job before the first: what put() needs is in memory then, and nothing was handed on.
+  virtual void rehearse(const OutputJob&) noexcept {}
+  /// Once, after the last job: what was taken is handed on, or failure() says why not. Blocks.
+  virtual void close() {}
   /// What went wrong last, where and what to do; empty: nothing. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
 };

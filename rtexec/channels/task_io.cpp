@@ -3,6 +3,7 @@
 #include "hal/thread.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace rtexec::channels {
 namespace {
@@ -30,6 +31,10 @@ void TaskIo::add_sink(std::unique_ptr<Sink> sink, std::string name) {
   added.sink = std::move(sink);
 }
 
+void TaskIo::answer_program(OnStale on_stale) noexcept {
+  if (!std::exchange(program_answered_, true)) program_.on_stale = on_stale;
+}
+
 Result<> TaskIo::open() {
   const auto named = [&](const Channel& channel, const Error& error) {
     return fail(error.code, "task '" + task_ + "': " + channel.name + ": " + error.what);
@@ -42,8 +47,9 @@ Result<> TaskIo::open() {
 }
 
 /// False: the job ends with this. Where there never was anything, there is nothing to reuse.
-bool TaskIo::settle(Read& read, const Input& input, const Expected<Sample, Errc>& sample, bool whatever) noexcept {
-  const bool stale = sample ? !sample->fresh : sample.error() == Errc::stale;
+bool TaskIo::settle(Read& read, Input& input, const Expected<Sample, Errc>& sample, bool whatever) noexcept {
+  if (sample && sample->fresh) input.untaken = true;
+  const bool stale = sample ? !input.untaken : sample.error() == Errc::stale;
   if (sample) read.sampled = std::min(read.sampled, sample->sampled);
   if (whatever) {
     if (!sample && !stale) read.outcome = Unexpected(sample.error());
@@ -72,10 +78,12 @@ Expected<Sample, Errc> TaskIo::ask_program(std::uint64_t job, Instant release, I
 
 TaskIo::Read TaskIo::read(std::uint64_t job, Instant release, bool whatever) noexcept {
   Read read{.outcome = {}, .drops = false, .sampled = hal::now()};
-  for (const Input& input : inputs_)
+  for (Input& input : inputs_)
     if (!settle(read, input, input.source->fetch(job, release, workload_.inputs()[input.tensor]), whatever))
       return read;
-  if (callbacks_.on_input) static_cast<void>(settle(read, program_, ask_program(job, release, read.sampled), whatever));
+  if (callbacks_.on_input && !settle(read, program_, ask_program(job, release, read.sampled), whatever)) return read;
+  for (Input& input : inputs_) input.untaken = false;
+  program_.untaken = false;
   return read;
 }
 
@@ -97,9 +105,13 @@ void TaskIo::write(std::uint64_t job, Instant release, Instant sampled, bool reh
                           .outputs = workload_.outputs(),
                           .detections = workload_.detections()};
   for (const Output& output : outputs_)
-    if (const bool taken = output.sink->put(results); !rehearsing)
-      increment(taken ? output.counts->moved : output.counts->dropped);
+    if (rehearsing) output.sink->rehearse(results);
+    else increment(output.sink->put(results) ? output.counts->moved : output.counts->dropped);
   if (callbacks_.on_output) callbacks_.on_output(results);
+}
+
+void TaskIo::close() {
+  for (const Output& output : outputs_) output.sink->close();
 }
 
 void TaskIo::report(std::vector<ChannelReport>& all) const {

@@ -28,8 +28,8 @@ class TaskIo {
   void add_source(std::size_t input, std::unique_ptr<Source> source, OnStale on_stale, std::string name);
   void add_sink(std::unique_ptr<Sink> sink, std::string name);
   [[nodiscard]] bool asks_program() const noexcept { return static_cast<bool>(callbacks_.on_input); }
-  /// What answers where on_input has nothing new.
-  void answer_program(OnStale on_stale) { program_.on_stale = on_stale; }
+  /// What answers where on_input has nothing new: said first, it stays.
+  void answer_program(OnStale on_stale) noexcept;
 
   /// Once the workload is bound.
   [[nodiscard]] Result<> open();
@@ -49,8 +49,11 @@ class TaskIo {
   [[nodiscard]] bool releases() const noexcept { return releasing() != nullptr; }
   /// Any thread.
   void wake() noexcept;
-  /// Hands on what the workload's outputs hold.
+  /// Hands on what the workload's outputs hold, to nobody but on_output where that is a rehearsal.
   void write(std::uint64_t job, Instant release, Instant sampled, bool rehearsing) noexcept;
+
+  /// After the last job: what went wrong with its results is known then, too.
+  void close();
 
   void report(std::vector<ChannelReport>& all) const;
 
@@ -67,13 +70,14 @@ class TaskIo {
     std::size_t tensor = 0;
     std::unique_ptr<Source> source;
     OnStale on_stale = OnStale::reuse;
+    bool untaken = false; // what was new for jobs that were then dropped
   };
   struct Output : Channel {
     std::unique_ptr<Sink> sink;
   };
 
   [[nodiscard]] Source* releasing() const noexcept;
-  bool settle(Read& read, const Input& input, const Expected<Sample, Errc>& sample, bool whatever) noexcept;
+  bool settle(Read& read, Input& input, const Expected<Sample, Errc>& sample, bool whatever) noexcept;
   Expected<Sample, Errc> ask_program(std::uint64_t job, Instant release, Instant sampled) noexcept;
 
   std::string task_;
@@ -81,6 +85,7 @@ class TaskIo {
   TaskCallbacks callbacks_;
   std::vector<Input> inputs_;
   Input program_; // without a source
+  bool program_answered_ = false;
   std::vector<Output> outputs_;
 };
 

@@ -12,7 +12,8 @@ std::size_t values_to_keep(Communication communication, const Task& writer, cons
 }
 
 bool TaskSink::put(const OutputJob& results) noexcept {
-  const Instant visible = appears_after_ ? results.release + *appears_after_ : hal::now();
+  const Instant now = hal::now();
+  const Instant visible = appears_after_ ? std::max(results.release + *appears_after_, now) : now;
   latest_->write({.sampled = results.sampled, .visible = visible},
                  [&](std::span<std::byte> bytes) { output_.copy(results, bytes); });
   return true;

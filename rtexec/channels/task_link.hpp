@@ -17,7 +17,7 @@ namespace rtexec::channels {
 
 class TaskSink final : public Sink {
  public:
-  /// `appears_after`: the release; absent: values appear at once.
+  /// `appears_after`: the release, and not before they are there; absent: values appear at once.
   TaskSink(std::shared_ptr<Latest> latest, Output output, std::optional<Duration> appears_after)
       : latest_(std::move(latest)), output_(output), appears_after_(appears_after) {}
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;

@@ -22,7 +22,7 @@ namespace rtexec::executive {
 /// One task's place in one chain.
 class ChainPlace {
  public:
-  /// Release thread: a job reads at `now`. `event`: its nominal release.
+  /// Release thread: a job reads at `now`. `event`: what released it, or its nominal release where a timer did.
   void read(Instant now, Instant event) noexcept;
   /// Completion thread: what that job made appears at `at`.
   void write(Instant at) noexcept;

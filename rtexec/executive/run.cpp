@@ -226,6 +226,7 @@ Report Run::stop() {
   Report alive = report();
   if (alive.stopped_by.cause == StopCause::none) alive.stopped_by.cause = StopCause::request;
   end_threads();
+  for (const auto& io : set_.io) io->close();
   if (started_) steal_.look(); // the last jobs have ended
   if (bandwidth_) bandwidth_->end();
   device_failed(); // by the last job

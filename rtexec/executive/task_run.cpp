@@ -126,7 +126,8 @@ void TaskRun::begin_job(policies::OverrunHandler& overruns, const ReleaseDecisio
     statistics_.skip(index_, overruns.drop());
     return statistics_.skipped(overruns.skipped());
   }
-  for (ChainPlace* chain : chains_) chain->read(let_ ? decision.nominal : begin.at, decision.nominal);
+  const Instant event = gate_ ? gate_->asked() : decision.nominal;
+  for (ChainPlace* chain : chains_) chain->read(let_ ? decision.nominal : begin.at, event);
   start_job({.id = {.task = index_, .number = decision.job},
              .nominal = decision.nominal,
              .deadline = decision.nominal + task_.deadline},
@@ -182,8 +183,8 @@ bool TaskRun::await_trigger(policies::OverrunHandler& overruns) noexcept {
   for (;;) {
     const std::uint32_t seen = handshake_.ended.value();
     if (control_.stopping.load()) return false;
-    Instant latest{};
-    for (std::uint64_t more = triggers_.take(latest); more > 0; --more) gate_->trigger(latest);
+    Instant first{};
+    for (std::uint64_t more = triggers_.take(first); more > 0; --more) gate_->trigger(first);
     statistics_.dropped_triggers(gate_->dropped());
     if (const auto next = gate_->next()) {
       const Instant release = std::max(*next, overruns.next());

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
+#include <utility>
 
 namespace rtexec::executive {
 
@@ -12,20 +14,28 @@ class TriggerInbox {
  public:
   /// Any thread: something asks for a job from `at` on, which may be to come.
   void add(Instant at) noexcept {
-    latest_.store(at.time_since_epoch().count(), std::memory_order_relaxed);
+    std::int64_t time = at.time_since_epoch().count(), expected = none;
+    latest_.store(time, std::memory_order_relaxed);
+    first_.compare_exchange_strong(expected, time, std::memory_order_relaxed);
     added_.fetch_add(1, std::memory_order_release);
   }
-  /// Release thread: how many came since the last call, and when the latest of them is.
-  [[nodiscard]] std::uint64_t take(Instant& latest) noexcept {
+  /// Release thread: how many came since the last call, and when the first of them is. (Of one that came while that
+  /// call took those before it, a later one may stand in.)
+  [[nodiscard]] std::uint64_t take(Instant& first) noexcept {
     const std::uint64_t added = added_.load(std::memory_order_acquire);
-    latest = Instant(Duration(latest_.load(std::memory_order_relaxed)));
-    return added - std::exchange(taken_, added);
+    const std::uint64_t count = added - std::exchange(taken_, added);
+    if (count == 0) return 0;
+    const std::int64_t time = first_.exchange(none, std::memory_order_relaxed);
+    first = Instant(Duration(time != none ? time : latest_.load(std::memory_order_relaxed)));
+    return count;
   }
 
  private:
+  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
+
   std::atomic<std::uint64_t> added_{0};
-  std::atomic<std::int64_t> latest_{0};
-  std::uint64_t taken_ = 0; // release thread
+  std::atomic<std::int64_t> first_{none}, latest_{0}; // ns; none: taken
+  std::uint64_t taken_ = 0;                           // release thread
 };
 
 } // namespace rtexec::executive

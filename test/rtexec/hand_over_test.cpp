@@ -1,0 +1,244 @@
+// What is handed over between tasks, sources, sinks and triggers, where it is easily handed over wrongly: rehearsals,
+// jobs that are dropped, outputs that come late, triggers that come while nobody looks, results written last.
+#include "rtexec/channels/file_sink.hpp"
+#include "rtexec/channels/task_io.hpp"
+#include "rtexec/channels/task_link.hpp"
+#include "rtexec/executive/trigger_inbox.hpp"
+#include "test/rtexec/own_workload.hpp"
+#include "test/rtexec/sets.hpp"
+#include "test/support/file_size_limit.hpp"
+#include "test/support/files.hpp"
+#include "test/support/result.hpp"
+
+#include "hal/thread.hpp"
+#include <rtexec/executive.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+namespace rtexec {
+namespace {
+
+using namespace test;
+using channels::TaskIo;
+using testing::HasSubstr;
+
+std::unique_ptr<OwnWorkload> plus_one(std::size_t inputs = 1, std::int64_t size = 1) {
+  std::vector<OwnWorkload::Values> in;
+  for (std::size_t i = 0; i < inputs; ++i) in.push_back({"x" + std::to_string(i), ElementType::int32, {size}});
+  return std::make_unique<OwnWorkload>(
+      in, std::vector<OwnWorkload::Values>{{"y", ElementType::int32, {size}}}, [](std::uint64_t, auto from, auto to) {
+        to[0].template as<std::int32_t>()[0] = from[0].template as<const std::int32_t>()[0] + 1;
+      });
+}
+
+Executive started(TaskSet set, ExecutiveSetup setup) {
+  setup.force = true;
+  for (const Task& task : set.tasks)
+    if (!setup.workloads.contains(task.name)) setup.workloads[task.name] = plus_one();
+  auto executive = Executive::create(std::move(set), std::move(setup));
+  EXPECT_EQ(problem(executive), "none");
+  EXPECT_EQ(problem(executive->start()), "none");
+  return std::move(*executive);
+}
+
+// ---- between tasks ----
+
+/// A value of one task on its way to another.
+struct Link : testing::TestWithParam<Communication> {
+  const bool let = GetParam() == Communication::let;
+  std::unique_ptr<OwnWorkload> writer = plus_one(), reader = plus_one();
+  std::shared_ptr<channels::Latest> latest = std::make_shared<channels::Latest>(4, 1, 4);
+  TaskIo out{"writer", *writer, {}}, in{"reader", *reader, {}};
+
+  Link() {
+    out.add_sink(std::make_unique<channels::TaskSink>(latest, *channels::Output::of(*writer, "y"),
+                                                      let ? std::optional<Duration>(10ms) : std::nullopt),
+                 "");
+    in.add_source(0, std::make_unique<channels::TaskSource>(latest, 0, GetParam()), OnStale::miss, "x");
+  }
+  void put(std::int32_t value, Instant release, bool rehearsing = false) {
+    writer->outputs()[0].as<std::int32_t>()[0] = value;
+    out.write(0, release, release, rehearsing);
+  }
+  /// 0: nothing.
+  std::int32_t got(Instant release) {
+    return in.read(0, release, false).outcome ? reader->inputs()[0].as<const std::int32_t>()[0] : 0;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Both, Link, testing::Values(Communication::immediate, Communication::let),
+                         [](const auto& how) { return how.param == Communication::let ? "let" : "immediate"; });
+
+TEST_P(Link, WhatARehearsalMakesIsNoValue) {
+  const Instant now = hal::now();
+  put(7, now - 1s, true);
+  EXPECT_EQ(got(now), 0);
+  put(8, now - 1s);
+  EXPECT_EQ(got(hal::now()), 8);
+}
+
+/// As if the deadline were where the job ended: whoever was released before has it not, however late it reads.
+TEST_P(Link, AnOutputAfterItsDeadlineAppearsThen) {
+  const Instant before = hal::now();
+  put(8, before - 1s);
+  EXPECT_EQ(got(before), let ? 0 : 8);
+  EXPECT_EQ(got(hal::now()), let ? 8 : 0) << "it is the same value: stale where it was read";
+}
+
+// ---- dropped jobs ----
+
+class Given final : public channels::Source {
+ public:
+  explicit Given(const bool& fresh) : fresh_(fresh) {}
+  Expected<channels::Sample, Errc> fetch(std::uint64_t, Instant, const Tensor&) noexcept override {
+    return channels::Sample{.sampled = hal::now(), .fresh = fresh_};
+  }
+
+ private:
+  const bool& fresh_;
+};
+
+/// Two inputs that have something new in turns: no job took what the dropped one left.
+TEST(DroppedJob, LeavesWhatWasNewForTheNextOne) {
+  const auto workload = plus_one(2);
+  TaskIo io("a", *workload, {});
+  bool first = true, second = false;
+  io.add_source(0, std::make_unique<Given>(first), OnStale::skip, "first");
+  io.add_source(1, std::make_unique<Given>(second), OnStale::skip, "second");
+  EXPECT_TRUE(io.read(0, hal::now(), false).drops);
+  first = false, second = true;
+  EXPECT_FALSE(io.read(0, hal::now(), false).drops);
+  EXPECT_TRUE(io.read(1, hal::now(), false).drops) << "both were taken";
+}
+
+TEST(OnInput, TheFirstInputOfTheProgramSaysWhatIsStale) {
+  TaskSet set = set_of({own_task("a", 10ms)}, 100ms);
+  set.tasks[0].inputs = {{.tensor = "x0", .source = SourceKind::program, .from = {}, .on_stale = OnStale::miss},
+                         {.tensor = "x1", .source = SourceKind::program, .from = {}, .on_stale = OnStale::reuse}};
+  ExecutiveSetup setup;
+  setup.workloads["a"] = plus_one(2);
+  setup.callbacks["a"].on_input = [](InputJob&) -> Status { return Unexpected(Errc::stale); };
+  Executive executive = started(std::move(set), std::move(setup));
+  executive.wait();
+  const Report report = executive.stop();
+  EXPECT_GT(report.tasks[0].released, 0u);
+  EXPECT_EQ(report.tasks[0].completed, 0u);
+}
+
+// ---- files ----
+
+struct Files : testing::Test {
+  ScratchFolder folder;
+  TaskSet set = set_of({own_task("a", 2ms), own_task("b", 2ms)}, 60ms);
+  std::string results = (folder / "out").string();
+  Files() { set.tasks[0].outputs = {{.tensor = {}, .sink = SinkKind::files, .to = results}}; }
+
+  static const ChannelReport& files(const Report& report) { return report.channels.back(); }
+  static void expect_untouched(const TaskReport& other) { EXPECT_EQ(other.failed + other.aborted, 0u); }
+  std::vector<std::string> lines() const {
+    std::ifstream file(results + "/a.jsonl");
+    std::vector<std::string> all;
+    for (std::string line; std::getline(file, line);) all.push_back(line);
+    return all;
+  }
+};
+
+TEST_F(Files, AllThatWasTakenIsThereWithTheReportAndTheRehearsalIsNot) {
+  ExecutiveSetup setup;
+  setup.workloads["a"] = plus_one(1, 1 << 18); // a megabyte each: the writer is behind
+  Executive executive = started(set, std::move(setup));
+  executive.wait();
+  const Report report = executive.stop();
+  EXPECT_EQ(lines().size(), files(report).moved);
+  EXPECT_EQ(files(report).moved + files(report).dropped, report.tasks[0].completed);
+  EXPECT_THAT(lines().front(), HasSubstr("\"job\":0,"));
+  EXPECT_EQ(std::ranges::count_if(lines(), [](const std::string& line) { return line.contains("\"job\":0,"); }), 1);
+}
+
+TEST_F(Files, AFullDiskIsToldAlsoWhereTheLastJobMetIt) {
+  ExecutiveSetup setup;
+  setup.workloads["a"] = plus_one(1, 1 << 18);
+  set.executive.duration = 3ms; // two jobs
+  Executive executive = started(set, std::move(setup));
+  const FileSizeLimit limit(1 << 19);
+  executive.wait();
+  const Report report = executive.stop();
+  EXPECT_THAT(files(report).failure, HasSubstr("File too large"));
+  expect_untouched(report.tasks[1]);
+}
+
+TEST_F(Files, AFullDiskDropsResultsAndNoJob) {
+  set.executive.duration = 300ms;
+  Executive executive = started(set, {});
+  const FileSizeLimit limit(1 << 10);
+  executive.wait();
+  const Report report = executive.stop();
+  EXPECT_THAT(files(report).failure, HasSubstr("a.jsonl: File too large: results of later jobs are not written"));
+  EXPECT_GT(files(report).dropped, 10u);
+  EXPECT_EQ(files(report).moved + files(report).dropped, report.tasks[0].completed);
+  EXPECT_EQ(report.tasks[0].failed, 0u);
+  expect_untouched(report.tasks[1]);
+}
+
+TEST_F(Files, ResultsThatAreThereOrCannotBeWrittenRefuseTheStart) {
+  const auto refusal = [&] {
+    ExecutiveSetup setup;
+    setup.force = true;
+    for (const Task& task : set.tasks) setup.workloads[task.name] = plus_one();
+    auto executive = Executive::create(set, std::move(setup));
+    EXPECT_EQ(problem(executive), "none");
+    return problem(executive->start());
+  };
+  write_text(folder / "out/a.jsonl", "kept");
+  EXPECT_THAT(refusal(), HasSubstr("a.jsonl: results are there already: name a new folder"));
+  EXPECT_EQ(read_text(folder / "out/a.jsonl"), "kept");
+  EXPECT_FALSE(std::filesystem::exists(folder / "out/a")) << "nothing was made";
+  write_text(folder / "file", "");
+  set.tasks[0].outputs[0].to = (folder / "file/out").string();
+  const std::string refused = refusal();
+  EXPECT_THAT(refused, HasSubstr("Not a directory"));
+  EXPECT_THAT(refused, testing::Not(HasSubstr("later jobs"))) << "there are none";
+}
+
+// ---- triggers ----
+
+TEST(Triggers, ThatWereNotLookedAtAreToldByTheFirst) {
+  executive::TriggerInbox inbox;
+  const Instant first(1s), second(2s);
+  Instant at{};
+  inbox.add(first);
+  inbox.add(second);
+  EXPECT_EQ(inbox.take(at), 2u);
+  EXPECT_EQ(at, first) << "a job may begin then";
+  inbox.add(second);
+  EXPECT_EQ(inbox.take(at), 1u);
+  EXPECT_EQ(at, second);
+}
+
+/// Of a job that the gate delays the event is the trigger (policies/proofs/chains.md).
+TEST(Triggers, ThatTheGateDelaysCountForReactions) {
+  Task called = own_task("called", 60ms), behind = own_task("behind", 60ms);
+  called.trigger = Trigger::call;
+  behind.trigger = Trigger::after;
+  behind.after = "called";
+  TaskSet set = set_of({called, behind}, 10s);
+  set.chains = {{.name = "both", .tasks = {"called", "behind"}, .max_reaction = {}, .max_age = {}}};
+  Executive executive = started(std::move(set), {});
+  std::this_thread::sleep_for(40ms);
+  executive.trigger("called");
+  std::this_thread::sleep_for(5ms);
+  executive.trigger("called"); // waits for 55 ms
+  std::this_thread::sleep_for(150ms);
+  const Report report = executive.stop();
+  ASSERT_EQ(report.tasks[1].completed, 2u);
+  ASSERT_EQ(report.chains[0].reaction.count, 1u);
+  EXPECT_GE(report.chains[0].reaction.times.max, 50ms);
+}
+
+} // namespace
+} // namespace rtexec
