@@ -62,6 +62,11 @@ Expected<bool, Errc> CameraSource::await(Instant until) noexcept {
   return *wake == hal::Camera::Wake::frame;
 }
 
+std::uint64_t CameraSource::passed_over() const noexcept {
+  const hal::CameraCounts counts = camera_->counts();
+  return counts.passed_over + counts.lost;
+}
+
 void CameraSource::wake() noexcept {
   if (camera_) camera_->wake();
 }

@@ -21,6 +21,7 @@ class CameraSource final : public Source {
   [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept override;
   [[nodiscard]] bool releases() const noexcept override { return true; }
   [[nodiscard]] Expected<bool, Errc> await(Instant until) noexcept override;
+  [[nodiscard]] std::uint64_t passed_over() const noexcept override;
   void wake() noexcept override;
   [[nodiscard]] std::string failure() const override;
 

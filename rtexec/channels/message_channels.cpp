@@ -91,6 +91,11 @@ Expected<bool, Errc> MessageSource::await(Instant until) noexcept {
   return *wake == iceoryx::Subscriber::Wake::message;
 }
 
+std::uint64_t MessageSource::passed_over() const noexcept {
+  const iceoryx::Subscriber::Counts counts = subscriber_->counts();
+  return counts.passed_over + counts.lost;
+}
+
 void MessageSource::wake() noexcept {
   if (subscriber_) subscriber_->wake();
 }

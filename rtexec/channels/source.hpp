@@ -34,6 +34,8 @@ class Source {
   [[nodiscard]] virtual bool releases() const noexcept { return false; }
   /// On the release thread: until new values are there, somebody called wake(), or `until`. Whether there are new ones.
   [[nodiscard]] virtual Expected<bool, Errc> await(Instant) noexcept { return Unexpected(Errc::unsupported); }
+  /// How many values a newer one replaced before a job could take them. Real-time threads too, once it is opened.
+  [[nodiscard]] virtual std::uint64_t passed_over() const noexcept { return 0; }
   /// Any thread, also where it was not opened: ends the await() under way, or else the next one.
   virtual void wake() noexcept {}
   /// What went wrong last, where and what to do; empty: nothing. Any thread.

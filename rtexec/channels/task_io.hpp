@@ -47,6 +47,8 @@ class TaskIo {
   [[nodiscard]] Expected<bool, Errc> await() noexcept;
   /// Whether there is such a source.
   [[nodiscard]] bool releases() const noexcept { return releasing() != nullptr; }
+  /// By it: values that no job could take.
+  [[nodiscard]] std::uint64_t passed_over() const noexcept { return releasing()->passed_over(); }
   /// Any thread.
   void wake() noexcept;
   /// Hands on what the workload's outputs hold, to nobody but on_output where that is a rehearsal.

@@ -185,7 +185,7 @@ bool TaskRun::await_trigger(policies::OverrunHandler& overruns) noexcept {
     if (control_.stopping.load()) return false;
     Instant first{};
     for (std::uint64_t more = triggers_.take(first); more > 0; --more) gate_->trigger(first);
-    statistics_.dropped_triggers(gate_->dropped());
+    statistics_.dropped_triggers(gate_->dropped() + (task_.trigger == Trigger::input ? io_.passed_over() : 0));
     if (const auto next = gate_->next()) {
       const Instant release = std::max(*next, overruns.next());
       if (hal::now() >= release) return overruns.postpone(release), true;
