@@ -1,0 +1,209 @@
+// Chains in real runs, whose data say by themselves of which jobs they were made: what the executive measures of a
+// chain is what the data tell, and under logical execution time the data are those that the definitions name, whatever
+// jobs take. The oracle has the definitions of policies/proofs/chains.md alone.
+#include "hal/thread.hpp"
+#include "test/rtexec/own_workload.hpp"
+#include "test/rtexec/real_time.hpp"
+#include "test/rtexec/sets.hpp"
+#include "test/support/result.hpp"
+
+#include <algorithm>
+#include <array>
+#include <gtest/gtest.h>
+#include <optional>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace rtexec {
+namespace {
+
+using namespace test;
+
+constexpr std::size_t length = 3;
+const std::array<std::string, length> names{"a", "b", "c"};
+const OwnWorkload::Values stamps{"stamps", ElementType::int64, {length}};
+
+/// A job: when it was released, when on_input and on_output ran, and the releases that its data name, by task.
+struct Seen {
+  Instant release{}, read{}, written{};
+  std::array<std::int64_t, length> data{};
+};
+
+/// What the jobs of one task saw, in their order; the rehearsal is left out.
+struct Jobs {
+  std::array<Seen, 300> jobs{};
+  std::size_t count = 0; // that were completed
+  bool rehearsed = false;
+  Seen now{}; // of the job under way
+};
+
+struct Run {
+  TaskSet set;
+  std::array<Jobs, length> seen{};
+  Report report;
+};
+
+Duration some(std::mt19937& random, Duration step, int most) {
+  return step * std::uniform_int_distribution<int>(0, most)(random);
+}
+
+/// Each job adds its own release to what it read, and takes up to a quarter of its deadline.
+std::unique_ptr<Run> run_of(unsigned seed, Communication communicate, unsigned seed_of_times) {
+  auto run = std::make_unique<Run>();
+  std::mt19937 random(seed), times(seed_of_times);
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < length; ++i) {
+    Task task = own_task(names[i], 10ms + some(random, 5ms, 5));
+    task.deadline = task.period - some(random, 2ms, 2);
+    task.offset = some(random, 1ms, 9);
+    if (i > 0) task.inputs = {{.tensor = {}, .source = SourceKind::task, .from = names[i - 1]}};
+    tasks.push_back(task);
+  }
+  run->set = set_of(tasks, 500ms);
+  run->set.chains = {{.name = "all",
+                      .tasks = {names.begin(), names.end()},
+                      .communicate = communicate,
+                      .max_reaction = {},
+                      .max_age = {}}};
+  ExecutiveSetup setup;
+  setup.force = true;
+  for (std::size_t i = 0; i < length; ++i) {
+    Jobs& own = run->seen[i];
+    const auto most = tasks[i].deadline.count() / 4;
+    setup.workloads[names[i]] = std::make_unique<OwnWorkload>(
+        std::vector{stamps}, std::vector{stamps},
+        [&own, i, most, random = std::mt19937(times())](std::uint64_t, auto in, auto out) mutable {
+          std::ranges::copy(in[0].template as<const std::int64_t>(), own.now.data.begin());
+          own.now.data[i] = own.now.release.time_since_epoch().count();
+          std::ranges::copy(own.now.data, out[0].template as<std::int64_t>().begin());
+          std::this_thread::sleep_for(Duration(std::uniform_int_distribution<std::int64_t>(0, most)(random)));
+        });
+    setup.callbacks[names[i]] = {.on_input = [&own](InputJob& job) -> Status {
+                                   own.now = {.release = job.release, .read = hal::now(), .written = {}, .data = {}};
+                                   return {};
+                                 },
+                                 .on_output =
+                                     [&own](const OutputJob&) {
+                                       own.now.written = hal::now();
+                                       if (std::exchange(own.rehearsed, true)) own.jobs[own.count++] = own.now;
+                                     }};
+  }
+  auto executive = Executive::create(run->set, std::move(setup));
+  EXPECT_EQ(problem(executive), "none");
+  EXPECT_EQ(problem(executive->start()), "none");
+  run->report = expect_real_time(*executive, [&] { executive->wait(); });
+  return run;
+}
+
+std::span<const Seen> jobs_of(const Run& run, std::size_t task) {
+  return std::span(run.seen[task].jobs).first(run.seen[task].count);
+}
+
+/// Where a busy machine broke a deadline, nothing is promised.
+bool held_up(const Run& run) {
+  return std::ranges::any_of(run.report.tasks, [](const TaskReport& task) { return task.missed > 0; });
+}
+
+/// Under logical execution time: the newest output that appeared at `when` at the latest.
+const Seen* newest(const Run& run, std::size_t task, Instant when) {
+  const Seen* found = nullptr;
+  for (const Seen& job : jobs_of(run, task))
+    if (job.release + run.set.tasks[task].deadline <= when) found = &job;
+  return found;
+}
+
+struct Measured {
+  std::uint64_t count = 0;
+  Duration least = Duration::max(), most{0};
+  void add(Duration sample) {
+    ++count;
+    least = std::min(least, sample);
+    most = std::max(most, sample);
+  }
+};
+
+/// Of the last task's outputs, each with when its data were read by a job of the first one, and when it appeared.
+struct Told {
+  Measured reaction, age, reduced_age;
+  explicit Told(std::span<const std::pair<Instant, Instant>> outputs) {
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const auto [read, appears] = outputs[i];
+      reduced_age.add(appears - read);
+      if (i == 0) continue;
+      age.add(appears - outputs[i - 1].first);
+      if (read != outputs[i - 1].first) reaction.add(appears - outputs[i - 1].first);
+    }
+  }
+};
+
+void expect_same(const ChainReport::Measured& measured, const Measured& told) {
+  EXPECT_EQ(measured.count, told.count);
+  EXPECT_EQ(measured.times.min, told.least);
+  EXPECT_EQ(measured.times.max, told.most);
+}
+
+void expect_near(const ChainReport::Measured& measured, const Measured& told) {
+  // A value that comes while the next task begins may count as seen or not.
+  EXPECT_NEAR(static_cast<double>(measured.count), static_cast<double>(told.count), 2);
+  const auto ms = [](Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
+  EXPECT_NEAR(ms(measured.times.min), ms(told.least), 2);
+  EXPECT_NEAR(ms(measured.times.max), ms(told.most), 2);
+}
+
+struct ChainRun : testing::TestWithParam<unsigned> {};
+INSTANTIATE_TEST_SUITE_P(Sets, ChainRun, testing::Range(0u, 4u));
+
+TEST_P(ChainRun, UnderLogicalExecutionTimeHasTheDataThatTheDefinitionsName) {
+  std::array<std::vector<std::array<std::int64_t, 2>>, 2> twice; // by run: the data's releases, from its own
+  for (const unsigned times : {1u, 2u}) {
+    const auto run = run_of(GetParam(), Communication::let, times);
+    if (held_up(*run)) GTEST_SKIP() << "others held the machine";
+    std::vector<std::pair<Instant, Instant>> outputs;
+    for (std::size_t task = 1; task < length; ++task) {
+      for (const Seen& job : jobs_of(*run, task)) {
+        const Seen* before = newest(*run, task - 1, job.release);
+        ASSERT_NE(before, nullptr) << "nothing was there, and the job is dropped";
+        for (std::size_t i = 0; i < task; ++i) EXPECT_EQ(job.data[i], before->data[i]) << names[task] << names[i];
+        if (task + 1 == length)
+          outputs.emplace_back(Instant(Duration(job.data[0])), job.release + run->set.tasks[task].deadline);
+      }
+      const Instant first = jobs_of(*run, task).front().release;
+      EXPECT_EQ(newest(*run, task - 1, first - run->set.tasks[task].period), nullptr) << "no job was dropped in vain";
+    }
+    ASSERT_GE(outputs.size(), 8u);
+    const Told told(outputs);
+    const ChainReport& chain = run->report.chains[0];
+    expect_same(chain.reaction, told.reaction);
+    expect_same(chain.age, told.age);
+    expect_same(chain.reduced_age, told.reduced_age);
+    for (const Seen& job : jobs_of(*run, length - 1)) {
+      const std::int64_t own = job.release.time_since_epoch().count();
+      twice[times - 1].push_back({own - job.data[0], own - job.data[1]});
+    }
+  }
+  const std::size_t both = std::min(twice[0].size(), twice[1].size());
+  for (auto& data : twice) data.resize(both);
+  EXPECT_EQ(twice[0], twice[1]) << "the same in every run";
+}
+
+TEST_P(ChainRun, MeasuresWhatTheDataTell) {
+  const auto run = run_of(GetParam(), Communication::immediate, 1);
+  if (held_up(*run)) GTEST_SKIP() << "others held the machine";
+  std::vector<std::pair<Instant, Instant>> outputs;
+  for (const Seen& job : jobs_of(*run, length - 1)) {
+    const auto first = std::ranges::find_if(
+        jobs_of(*run, 0), [&](const Seen& each) { return each.release.time_since_epoch().count() == job.data[0]; });
+    ASSERT_NE(first, jobs_of(*run, 0).end());
+    outputs.emplace_back(first->read, job.written);
+  }
+  ASSERT_GE(outputs.size(), 8u);
+  const Told told(outputs);
+  const ChainReport& chain = run->report.chains[0];
+  expect_near(chain.reaction, told.reaction);
+  expect_near(chain.age, told.age);
+  expect_near(chain.reduced_age, told.reduced_age);
+}
+
+} // namespace
+} // namespace rtexec
