@@ -46,13 +46,15 @@ Result<> TaskIo::open() {
   return {};
 }
 
-/// False: the job ends with this. Where there never was anything, there is nothing to reuse.
+/// False: the job ends with this. Where there never was anything, there is nothing to reuse. What others send and does
+/// not fit is a fault of the jobs that meet it, and not of a rehearsal.
 bool TaskIo::settle(Read& read, Input& input, const Expected<Sample, Errc>& sample, bool whatever) noexcept {
   if (sample && sample->fresh) input.untaken = true;
   const bool stale = sample ? !input.untaken : sample.error() == Errc::stale;
   if (sample) read.sampled = std::min(read.sampled, sample->sampled);
   if (whatever) {
-    if (!sample && !stale) read.outcome = Unexpected(sample.error());
+    const bool unfit = !sample && sample.error() == Errc::bad_input && input.source && input.source->releases();
+    if (!sample && !stale && !unfit) read.outcome = Unexpected(sample.error());
     return read.outcome.has_value();
   }
   if (!sample && !stale) {
