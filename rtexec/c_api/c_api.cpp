@@ -83,10 +83,10 @@ template <class Struct> Struct of_this_version(const Struct* given) {
 }
 
 /// The elements of an array are as long as the caller's version has them.
-template <class Use> void for_each_workload(const rtexec_setup& setup, Use use) {
-  const auto* at = reinterpret_cast<const std::byte*>(setup.workloads);
-  for (std::size_t i = 0; i < setup.workload_count; ++i) {
-    const auto* each = reinterpret_cast<const rtexec_own_workload*>(at);
+template <class Struct, class Use> void for_each(const Struct* array, std::size_t count, Use use) {
+  const auto* at = reinterpret_cast<const std::byte*>(array);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto* each = reinterpret_cast<const Struct*>(at);
     use(of_this_version(each));
     at += each->size;
   }
@@ -131,6 +131,81 @@ std::function<void(const WcetExcess&)> excess_callback(const rtexec_setup& setup
   };
 }
 
+/// The tensors of a task as C sees them. They are made in the job of the warm-up, once the workload is bound: from then
+/// on they stay what and where they are.
+class TensorViews {
+ public:
+  std::span<const rtexec_tensor> of(std::span<const Tensor> tensors) {
+    if (views_.size() != tensors.size()) {
+      views_.resize(tensors.size());
+      std::ranges::transform(tensors, views_.begin(), view);
+    }
+    return views_;
+  }
+
+ private:
+  static rtexec_tensor view(const Tensor& tensor) {
+    return {.size = sizeof(rtexec_tensor),
+            .name = tensor.name.c_str(),
+            .type = static_cast<rtexec_element_type>(tensor.type),
+            .rank = tensor.shape.size(),
+            .shape = tensor.shape.data(),
+            .data = tensor.bytes.data(),
+            .bytes = tensor.bytes.size()};
+  }
+
+  std::vector<rtexec_tensor> views_;
+};
+
+static_assert(static_cast<int>(ElementType::uint8) == RTEXEC_UINT8 &&
+              static_cast<int>(ElementType::int32) == RTEXEC_INT32 &&
+              static_cast<int>(ElementType::int64) == RTEXEC_INT64 &&
+              static_cast<int>(ElementType::float16) == RTEXEC_FLOAT16 &&
+              static_cast<int>(ElementType::float32) == RTEXEC_FLOAT32);
+static_assert(sizeof(rtexec_box) == sizeof(Box) && offsetof(rtexec_box, top) == offsetof(Box, top) &&
+              offsetof(rtexec_box, right) == offsetof(Box, right) &&
+              offsetof(rtexec_box, bottom) == offsetof(Box, bottom) &&
+              offsetof(rtexec_box, score) == offsetof(Box, score) &&
+              offsetof(rtexec_box, label) == offsetof(Box, label));
+
+std::int64_t ns(Instant at) noexcept { return at.time_since_epoch().count(); }
+
+std::function<Status(InputJob&)> input_callback(const rtexec_task_callbacks& given) {
+  if (given.on_input == nullptr) return {};
+  return [call = given.on_input, context = given.context, task = std::string(given.task),
+          views = TensorViews()](InputJob& job) mutable -> Status {
+    const auto inputs = views.of(job.inputs);
+    rtexec_input_job asked{.size = sizeof asked,
+                           .task = task.c_str(),
+                           .job = job.job,
+                           .release_ns = ns(job.release),
+                           .sampled_ns = ns(job.sampled),
+                           .inputs = inputs.data(),
+                           .input_count = inputs.size()};
+    const rtexec_code answer = call(context, &asked);
+    job.sampled = Instant(Duration(asked.sampled_ns));
+    return answer == RTEXEC_OK ? Status() : Unexpected(config::errc_of(answer));
+  };
+}
+
+std::function<void(const OutputJob&)> output_callback(const rtexec_task_callbacks& given) {
+  if (given.on_output == nullptr) return {};
+  return [call = given.on_output, context = given.context, task = std::string(given.task),
+          views = TensorViews()](const OutputJob& job) mutable {
+    const auto outputs = views.of(job.outputs);
+    const rtexec_output_job told{.size = sizeof told,
+                                 .task = task.c_str(),
+                                 .job = job.job,
+                                 .release_ns = ns(job.release),
+                                 .sampled_ns = ns(job.sampled),
+                                 .outputs = outputs.data(),
+                                 .output_count = outputs.size(),
+                                 .detections = reinterpret_cast<const rtexec_box*>(job.detections.data()),
+                                 .detection_count = job.detections.size()};
+    call(context, &told);
+  };
+}
+
 Result<ExecutiveSetup> setup_of(const rtexec_setup* given, const TaskSet& set) {
   const rtexec_setup setup = of_this_version(given);
   ExecutiveSetup result;
@@ -139,7 +214,11 @@ Result<ExecutiveSetup> setup_of(const rtexec_setup* given, const TaskSet& set) {
   result.on_wcet_exceeded = excess_callback(setup, set);
   std::string errors;
   Errc first{};
-  for_each_workload(setup, [&](const rtexec_own_workload& own) {
+  for_each(setup.callbacks, setup.callback_count, [&](const rtexec_task_callbacks& own) {
+    if (own.task == nullptr) give_up(Errc::bad_input, "callbacks were given without the name of their task");
+    result.callbacks.insert_or_assign(own.task, TaskCallbacks{input_callback(own), output_callback(own)});
+  });
+  for_each(setup.workloads, setup.workload_count, [&](const rtexec_own_workload& own) {
     if (own.task == nullptr) give_up(Errc::bad_input, "a workload was given without the name of its task");
     auto workload = make(own);
     if (workload) return void(result.workloads.insert_or_assign(own.task, std::move(*workload)));
@@ -206,6 +285,8 @@ rtexec_code rtexec_start(rtexec_executive* executive, rtexec_error* error) {
 bool rtexec_wait(rtexec_executive* executive, int64_t at_most_ns) {
   return executive->executive.wait(at_most_ns < 0 ? std::nullopt : std::optional(Duration(at_most_ns)));
 }
+
+bool rtexec_trigger(rtexec_executive* executive, const char* task) { return executive->executive.trigger(task); }
 
 void rtexec_request_stop(rtexec_executive* executive) { executive->executive.request_stop(); }
 

@@ -12,5 +12,5 @@ SHOWN void rtexec_run(rtexec::Executive&, rtexec::ExecutiveSetup&, rtexec::Repor
 SHOWN void rtexec_measured(rtexec::ProfileOptions&, rtexec::ProfileObserver&) {}
 SHOWN void rtexec_worked(rtexec::Workload&, rtexec::Tensor&, rtexec::Box&, rtexec::Device&, rtexec::Gpu&,
                          rtexec::GpuGraph&, rtexec::GpuModule&) {}
-SHOWN void rtexec_c(rtexec_setup*, rtexec_own_workload*, rtexec_workload*, rtexec_device*, rtexec_memory*, rtexec_miss*,
-                    rtexec_wcet_excess*, rtexec_error*) {}
+SHOWN void rtexec_c(rtexec_setup*, rtexec_own_workload*, rtexec_task_callbacks*, rtexec_workload*, rtexec_device*,
+                    rtexec_memory*, rtexec_miss*, rtexec_wcet_excess*, rtexec_error*) {}

@@ -1,5 +1,8 @@
 // The C interface: what a program gets and what it is told.
 #include "config/c_error.hpp"
+#include "tasks/dnn/models/models.hpp"
+#include "test/support/files.hpp"
+#include "test/support/thread_counts.hpp"
 
 #include <rtexec/rtexec.h>
 
@@ -7,12 +10,15 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace rtexec {
@@ -216,9 +222,233 @@ TEST(CApi, AnOlderSetupIsUnderstood) {
   rtexec_error error{};
   rtexec_setup setup{};
   std::memcpy(&setup, &older, sizeof older);
-  setup.workload_count = 7; // what stands behind its end means nothing
+  setup.workload_count = setup.callback_count = 7; // what stands behind its end means nothing
   EXPECT_EQ(rtexec_create(parse().get(), &setup, &error), nullptr);
   EXPECT_THAT(error.what, HasSubstr("'own'")) << "no workload was given";
+}
+
+/// Two inputs and an output, on the core alone: out = first + second.
+struct Adder {
+  rtexec_workload workload{};
+  std::int32_t first[2]{}, second[2]{}, out[2]{};
+  std::int64_t shape[1]{2};
+  rtexec_tensor inputs[2]{}, outputs[1]{};
+
+  Adder() {
+    inputs[0] = tensor("first", first);
+    inputs[1] = tensor("second", second);
+    outputs[0] = tensor("out", out);
+    workload.size = sizeof workload;
+    workload.self = this;
+    workload.fingerprint = "adder";
+    workload.inputs = inputs;
+    workload.input_count = 2;
+    workload.outputs = outputs;
+    workload.output_count = 1;
+    workload.before = [](void* self, std::uint64_t) {
+      auto& adder = *static_cast<Adder*>(self);
+      for (int i = 0; i < 2; ++i) adder.out[i] = adder.first[i] + adder.second[i];
+      return RTEXEC_OK;
+    };
+  }
+  rtexec_tensor tensor(const char* name, std::int32_t* data) {
+    return {.size = sizeof(rtexec_tensor),
+            .name = name,
+            .type = RTEXEC_INT32,
+            .rank = 1,
+            .shape = shape,
+            .data = data,
+            .bytes = sizeof first};
+  }
+  [[nodiscard]] rtexec_own_workload given() {
+    return {.size = sizeof(rtexec_own_workload),
+            .task = "own",
+            .create = [](void* self, rtexec_error*) -> const rtexec_workload* {
+              return &static_cast<Adder*>(self)->workload;
+            },
+            .context = this};
+  }
+};
+
+std::string core_alone(std::string set = task_set) {
+  set.replace(set.find("wcet = '1ms'"), 12, "wcet = '0ns'");
+  return set;
+}
+
+/// What the program put in and saw; one thread at a time writes each.
+struct Program {
+  std::atomic<int> inputs = 0, outputs = 0, wrong = 0, allocating = 0;
+  std::uint64_t before_input = 0, before_output = 0; // allocations of their threads
+  rtexec_code answer = RTEXEC_OK;
+};
+
+/// Whether the calling thread allocated since the call before, the first one being that of the warm-up.
+int allocated(std::uint64_t& before, bool first) {
+  const std::uint64_t now = test::allocations();
+  return std::exchange(before, now) != now && !first ? 1 : 0;
+}
+
+rtexec_code put_in(void* context, rtexec_input_job* job) {
+  auto& program = *static_cast<Program*>(context);
+  program.allocating += allocated(program.before_input, program.inputs == 0);
+  program.wrong += job->size != sizeof *job || std::string_view(job->task) != "own" || job->input_count != 2;
+  program.wrong += std::string_view(job->inputs[1].name) != "second" || job->inputs[1].type != RTEXEC_INT32 ||
+                   job->inputs[1].rank != 1 || job->inputs[1].shape[0] != 2 || job->inputs[1].bytes != 8;
+  for (int i = 0; i < 2; ++i) {
+    static_cast<std::int32_t*>(job->inputs[0].data)[i] = static_cast<std::int32_t>(job->job) * 10 + i;
+    static_cast<std::int32_t*>(job->inputs[1].data)[i] = 1;
+  }
+  job->sampled_ns = job->release_ns - 5;
+  ++program.inputs;
+  return program.answer;
+}
+
+void take_out(void* context, const rtexec_output_job* job) {
+  auto& program = *static_cast<Program*>(context);
+  program.allocating += allocated(program.before_output, program.outputs == 0);
+  program.wrong += job->size != sizeof *job || std::string_view(job->task) != "own" || job->output_count != 1;
+  for (int i = 0; i < 2; ++i)
+    program.wrong +=
+        static_cast<const std::int32_t*>(job->outputs[0].data)[i] != static_cast<std::int32_t>(job->job) * 10 + i + 1;
+  program.wrong += job->sampled_ns != job->release_ns - 5 || job->detection_count != 0;
+  ++program.outputs;
+}
+
+rtexec_task_callbacks callbacks_of(Program& program) {
+  return {.size = sizeof(rtexec_task_callbacks),
+          .task = "own",
+          .on_input = put_in,
+          .on_output = take_out,
+          .context = &program};
+}
+
+/// A run of the adder with the program's callbacks, and its report.
+nlohmann::json run_adder(Program& program, const std::string& set) {
+  Adder adder;
+  const auto given = adder.given();
+  const auto callbacks = callbacks_of(program);
+  auto setup = setup_with(given);
+  setup.callbacks = &callbacks;
+  setup.callback_count = 1;
+  rtexec_error error{};
+  const ExecutiveHandle executive(rtexec_create(parse(set).get(), &setup, &error));
+  EXPECT_TRUE(executive) << error.what;
+  if (!executive) return {};
+  EXPECT_EQ(rtexec_start(executive.get(), &error), RTEXEC_OK) << error.what;
+  EXPECT_TRUE(rtexec_wait(executive.get(), -1));
+  return nlohmann::json::parse(rtexec_stop(executive.get(), &error));
+}
+
+TEST(CApi, WhatAProgramPutsInComesOutInTheSameJob) {
+  Program program;
+  const auto report = run_adder(program, core_alone());
+  EXPECT_EQ(program.wrong, 0);
+  EXPECT_EQ(program.allocating, 0) << "from the warm-up on";
+  EXPECT_GE(program.outputs, 4);
+  EXPECT_EQ(program.outputs, report["tasks"][0]["completed"].get<int>() + 1) << "one for warming up";
+  EXPECT_EQ(program.inputs, report["tasks"][0]["released"].get<int>() + 1);
+}
+
+TEST(CApi, AProgramWithNothingNewIsAnsweredAsTheTaskSetSays) {
+  Program program;
+  program.answer = RTEXEC_STALE;
+  const std::string asks = "inputs = [{tensor = 'first', from = 'program', on_stale = 'skip'}]\n";
+  const auto report = run_adder(program, core_alone() + asks);
+  EXPECT_GE(report["tasks"][0]["skipped"], 4);
+  EXPECT_EQ(program.outputs, 1) << "the one for warming up";
+}
+
+TEST(CApi, CallbacksNeedATaskThatIsThere) {
+  Adder adder;
+  const auto given = adder.given();
+  auto setup = setup_with(given);
+  rtexec_task_callbacks none{};
+  none.size = sizeof none;
+  setup.callbacks = &none;
+  setup.callback_count = 1;
+  rtexec_error error{};
+  EXPECT_EQ(rtexec_create(parse(core_alone()).get(), &setup, &error), nullptr);
+  EXPECT_THAT(error.what, HasSubstr("without the name of their task"));
+  none.task = "another";
+  EXPECT_EQ(rtexec_create(parse(core_alone()).get(), &setup, &error), nullptr);
+  EXPECT_THAT(error.what, HasSubstr("task 'another', which the task set does not have"));
+}
+
+/// Of the last job.
+struct Boxes {
+  std::uint64_t job = 0;
+  std::vector<rtexec_box> boxes = std::vector<rtexec_box>(200);
+  std::size_t count = 0;
+};
+
+TEST(CApi, ADetectorsBoxesAreThoseOfItsFiles) {
+  const test::ScratchFolder folder;
+  ASSERT_TRUE(tasks::write_model("yolov3-tiny", {.size = 160}, folder / "net.onnx"));
+  const std::string set =
+      "[executive]\nduration = '1s'\nallow_degraded = true\n[[task]]\nname = 'own'\n"
+      "model = 'net.onnx'\nperiod = '200ms'\nwcet = '1ms'\n"
+      "outputs = [{tensor = 'detections', to = 'file:out'}]\n";
+  Boxes seen;
+  const rtexec_task_callbacks callbacks = {.size = sizeof callbacks,
+                                           .task = "own",
+                                           .on_input = nullptr,
+                                           .on_output =
+                                               [](void* context, const rtexec_output_job* job) {
+                                                 auto& last = *static_cast<Boxes*>(context);
+                                                 last.job = job->job;
+                                                 last.count = std::min(job->detection_count, last.boxes.size());
+                                                 std::copy_n(job->detections, last.count, last.boxes.begin());
+                                               },
+                                           .context = &seen};
+  rtexec_setup setup{};
+  setup.size = sizeof setup;
+  setup.force = true;
+  setup.callbacks = &callbacks;
+  setup.callback_count = 1;
+  rtexec_error error{};
+  const Set tasks(rtexec_parse(set.c_str(), (folder / "set.toml").c_str(), &error));
+  ASSERT_TRUE(tasks) << error.what;
+  ExecutiveHandle executive(rtexec_create(tasks.get(), &setup, &error));
+  ASSERT_TRUE(executive) << error.what;
+  ASSERT_EQ(rtexec_start(executive.get(), &error), RTEXEC_OK) << error.what;
+  EXPECT_TRUE(rtexec_wait(executive.get(), -1));
+  EXPECT_NE(rtexec_stop(executive.get(), &error), nullptr);
+  executive.reset(); // all is written
+  std::ifstream lines(folder / "out/own.jsonl");
+  nlohmann::json last;
+  for (std::string line; std::getline(lines, line);) last = nlohmann::json::parse(line);
+  EXPECT_EQ(last["job"], seen.job);
+  ASSERT_EQ(last["detections"].size(), seen.count);
+  EXPECT_GT(seen.count, 0u) << "noise looks like something to seeded weights";
+  for (std::size_t i = 0; i < seen.count; ++i) {
+    const auto& box = last["detections"][i];
+    EXPECT_EQ(box["class"], seen.boxes[i].label);
+    EXPECT_NEAR(box["score"].get<float>(), seen.boxes[i].score, 1e-3);
+    EXPECT_NEAR(box["right"].get<float>(), seen.boxes[i].right, 1e-1);
+  }
+}
+
+TEST(CApi, AProgramReleasesATask) {
+  Own own;
+  const auto given = own.given();
+  const auto setup = setup_with(given);
+  std::string called = task_set + "trigger = 'call'\n";
+  called.replace(called.find("'20ms'"), 6, "'1ms'");
+  called.replace(called.find("wcet = '1ms'"), 12, "wcet = '10us'");
+  called.replace(called.find("wcet_before = '1ms'"), 19, "wcet_before = '10us'");
+  called.replace(called.find("wcet_after = '1ms'"), 18, "wcet_after = '10us'");
+  rtexec_error error{};
+  const ExecutiveHandle executive(rtexec_create(parse(called).get(), &setup, &error));
+  ASSERT_TRUE(executive) << error.what;
+  ASSERT_EQ(rtexec_start(executive.get(), &error), RTEXEC_OK) << error.what;
+  EXPECT_FALSE(rtexec_trigger(executive.get(), "another"));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(rtexec_trigger(executive.get(), "own"));
+    EXPECT_FALSE(rtexec_wait(executive.get(), 20'000'000));
+  }
+  rtexec_wait(executive.get(), -1);
+  const auto report = nlohmann::json::parse(rtexec_stop(executive.get(), &error));
+  EXPECT_EQ(report["tasks"][0]["released"], 3);
 }
 
 TEST(CApi, MeasuresNothingByNonsense) {

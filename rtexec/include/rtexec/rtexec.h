@@ -13,8 +13,8 @@
  * asked again. Errors: null or a code, and the error; no exception leaves a function. Threading: the calls of one
  * handle come from one thread, save where a function says otherwise. Times are int64_t nanoseconds, sizes bytes.
  *
- * Structs begin with `size`, set by who fills them in (sizeof): later versions, with inputs and outputs of tasks among
- * them, add members at their ends, so that programs compiled against this header go on to work.
+ * Structs begin with `size`, set by who fills them in (sizeof): later versions add members at their ends, so that
+ * programs compiled against this header go on to work. All of one array have the same `size`.
  */
 #pragma once
 
@@ -53,6 +53,59 @@ typedef struct rtexec_own_workload {
   void* context;
 } rtexec_own_workload;
 
+/* ---- Inputs from the program, and results for it ---- */
+
+/* A detected object: edges in pixels of the network's input, into which the picture was letterboxed; right and bottom
+ * are excluded. A plain value without `size`, as <rtexec/box.hpp> has it. */
+typedef struct rtexec_box {
+  float left, top, right, bottom;
+  float score;    /* 0 to 1 */
+  uint32_t label; /* class number */
+} rtexec_box;
+
+typedef struct rtexec_input_job {
+  size_t size;
+  const char* task;
+  uint64_t job;
+  int64_t release_ns; /* nominal */
+  /* When what is put in was so, on CLOCK_MONOTONIC: the instant at which a sensor looked. As it is given, that of the
+   * oldest of the other sources' values, or else now. */
+  int64_t sampled_ns;
+  /* All inputs of the task, whose data are to be written; those that have another source are filled already. */
+  const rtexec_tensor* inputs;
+  size_t input_count;
+} rtexec_input_job;
+
+typedef struct rtexec_output_job {
+  size_t size;
+  const char* task;
+  uint64_t job;
+  int64_t release_ns; /* nominal */
+  int64_t sampled_ns; /* as on_input left it */
+  const rtexec_tensor* outputs;
+  size_t output_count;
+  const rtexec_box* detections; /* of a detector, best first */
+  size_t detection_count;
+} rtexec_output_job;
+
+/* on_input runs in the first CPU part of each job, on_output in the last one, on the real-time threads of the task of
+ * this name: what they take is part of the job's execution and of measured WCETs. They must not allocate, take a lock,
+ * or make a system call that can block; neither is called twice at once. Tensors are the workload's own buffers, where
+ * they are for the whole run; all that a call is given ends with it. Both are called once for job 0 before the first
+ * release, for warming up; job 0 then runs again. */
+typedef struct rtexec_task_callbacks {
+  size_t size;
+  const char* task;
+  /* Null: inputs are filled as the task set says. STALE: nothing is there that is new, and `on_stale` of the task's
+   * first input from "program" answers (where there is none, the job is executed all the same). Another error fails the
+   * job, and before the first release the start. */
+  rtexec_code (*on_input)(void* context, rtexec_input_job* job);
+  void (*on_output)(void* context, const rtexec_output_job* job); /* null: not called */
+  void* context;
+} rtexec_task_callbacks;
+
+/* ---- What a program is told ---- */
+
 /* A job that ended late, was abandoned or failed. */
 typedef struct rtexec_miss {
   size_t size;
@@ -85,6 +138,8 @@ typedef struct rtexec_setup {
   void* context; /* of on_miss and on_wcet_exceeded */
   /* The same for parts above their WCETs. */
   void (*on_wcet_exceeded)(void* context, const rtexec_wcet_excess* excess);
+  const rtexec_task_callbacks* callbacks; /* at most one of each task */
+  size_t callback_count;
 } rtexec_setup;
 
 /* ---- What can be promised ---- */
@@ -119,6 +174,9 @@ RTEXEC_API const rtexec_plan* rtexec_executive_plan(const rtexec_executive* exec
 RTEXEC_API rtexec_code rtexec_start(rtexec_executive* executive, rtexec_error* error);
 /* Until the run is over, or for `at_most_ns` (negative: for ever). True when it is over, or never began. */
 RTEXEC_API bool rtexec_wait(rtexec_executive* executive, int64_t at_most_ns);
+/* Asks for a job of a task with trigger = "call": at once, or a period after the job before. From any thread. False:
+ * there is no such task. */
+RTEXEC_API bool rtexec_trigger(rtexec_executive* executive, const char* task);
 /* From any thread, and from signal handlers. */
 RTEXEC_API void rtexec_request_stop(rtexec_executive* executive);
 /* Counters so far, as JSON. */
