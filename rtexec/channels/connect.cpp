@@ -109,7 +109,7 @@ class Connector {
   void add_input(std::size_t task, std::size_t input, const TaskInput& asked) {
     switch (asked.source) {
     case SourceKind::task: return add_reader(task, input, asked);
-    case SourceKind::program: return answer(task, asked);
+    case SourceKind::program: return answer(task);
     case SourceKind::noise:
     case SourceKind::files: return add_file(task, input, asked.from);
     case SourceKind::camera: return add_camera(task, input, asked);
@@ -132,10 +132,11 @@ class Connector {
     made_[task]->add_source(input, std::move(*camera), asked.on_stale, named(task, input, from));
   }
 
-  void answer(std::size_t task, const TaskInput& asked) {
+  void answer(std::size_t task) {
     if (!made_[task]->asks_program())
       return complain(task, "from = \"program\": nobody gave on_input for it (ExecutiveSetup::callbacks)");
-    made_[task]->answer_program(asked.on_stale);
+    const auto first = std::ranges::find(tasks_[task].inputs, SourceKind::program, &TaskInput::source);
+    made_[task]->answer_program(first->on_stale);
   }
 
   void add_reader(std::size_t task, std::size_t input, const TaskInput& asked) {

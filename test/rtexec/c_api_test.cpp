@@ -352,7 +352,9 @@ TEST(CApi, WhatAProgramPutsInComesOutInTheSameJob) {
 TEST(CApi, AProgramWithNothingNewIsAnsweredAsTheTaskSetSays) {
   Program program;
   program.answer = RTEXEC_STALE;
-  const std::string asks = "inputs = [{tensor = 'first', from = 'program', on_stale = 'skip'}]\n";
+  const std::string asks =
+      "inputs = [{tensor = 'first', from = 'program', on_stale = 'skip'}, "
+      "{tensor = 'second', from = 'program', on_stale = 'reuse'}]\n";
   const auto report = run_adder(program, core_alone() + asks);
   EXPECT_GE(report["tasks"][0]["skipped"], 4);
   EXPECT_EQ(program.outputs, 1) << "the one for warming up";

@@ -36,11 +36,12 @@ expect '0 5' '^  fusion +0 ns +[0-9.]+ ms$' "$rtexec" check chain.toml --explain
 expect 3 "^Verdict: not proved: every deadline would be kept, but not the limits of chain" first_line "$rtexec" check stale.toml
 expect 3 "exceeds max_age, 20ms," "$rtexec" check stale.toml
 expect 3 "reaction time and its data age: task" "$rtexec" check waiting.toml
-expect '0 4' '^  steer +[0-9.]+ ms' "$rtexec" run chain.toml --force --duration 400ms --json chain-run.json
-expect 0 '^True True True$' python3 -c "import json; r = json.load(open('chain-run.json')); c, = r['chains']; t = r['tasks']; print(c['reaction_ns']['count'] > 2, c['reaction_ns']['above_bound'] == 0, abs(t[0]['completed'] - t[1]['released']) <= 1)"
+expect 2 "released by its inputs, and none of them" "$rtexec" run waiting.toml --force
 sed 's/^trigger=.*//; s/max_reaction=.*/communicate="let"/' chain.toml > let.toml
-expect '0 4' '^  steer +[0-9.]+ ms' "$rtexec" run let.toml --force --duration 400ms
-expect 2 "'fusion' is released by its inputs, and none of them is a camera or of iceoryx" "$rtexec" run waiting.toml --force --duration 400ms
+for set in chain let; do # what they really take stands in the report
+  { printf '[executive]\nduration="300ms"\nallow_degraded=true\n'; cat $set.toml; } > $set-run.toml
+  expect '0 4' '^  steer +reaction +[0-9.]+ ms / [0-9.]+ ms / [0-9.]+ ms +[0-9.]+ ms +[1-9]' "$rtexec" run $set-run.toml --force
+done
 
 # Verdict and plan in a screen, whatever the verdict; all that is behind them on request.
 for set in six late; do

@@ -1,0 +1,64 @@
+/* Turns a camera towards a target, as a shared object that follow.toml names. In: where the target is in a picture of
+ * 160 x 160, and how sure that is. Out: the speeds by which to pan and tilt. */
+#include <rtexec/workload.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct actuator {
+  rtexec_workload workload;
+  rtexec_tensor inputs[1], outputs[1];
+  float target[3];  /* x, y, score */
+  float command[2]; /* pan, tilt */
+};
+
+static const int64_t target_shape[] = {3}, command_shape[] = {2};
+
+static rtexec_code compute(void* self, uint64_t job) {
+  struct actuator* actuator = self;
+  (void)job;
+  for (int i = 0; i < 2; ++i)
+    actuator->command[i] = actuator->target[2] > 0.3F ? 0.02F * (actuator->target[i] - 80) : 0;
+  return RTEXEC_OK;
+}
+
+/* A motor would be told here, by what does not block: a register, a ring of another thread. */
+static rtexec_code apply(void* self, uint64_t job) {
+  (void)self, (void)job;
+  return RTEXEC_OK;
+}
+
+const rtexec_workload* rtexec_workload_create(const char* task, const char* arguments, rtexec_error* error) {
+  struct actuator* actuator = calloc(1, sizeof *actuator);
+  (void)arguments;
+  if (actuator == NULL) {
+    error->code = RTEXEC_OUT_OF_MEMORY;
+    snprintf(error->what, sizeof error->what, "%s: no memory is left", task);
+    return NULL;
+  }
+  actuator->inputs[0] = (rtexec_tensor){.size = sizeof *actuator->inputs,
+                                        .name = "target",
+                                        .type = RTEXEC_FLOAT32,
+                                        .rank = 1,
+                                        .shape = target_shape,
+                                        .data = actuator->target,
+                                        .bytes = sizeof actuator->target};
+  actuator->outputs[0] = (rtexec_tensor){.size = sizeof *actuator->outputs,
+                                         .name = "command",
+                                         .type = RTEXEC_FLOAT32,
+                                         .rank = 1,
+                                         .shape = command_shape,
+                                         .data = actuator->command,
+                                         .bytes = sizeof actuator->command};
+  actuator->workload = (rtexec_workload){.size = sizeof actuator->workload,
+                                         .self = actuator,
+                                         .fingerprint = "actuator-1",
+                                         .before = compute,
+                                         .after = apply,
+                                         .destroy = free,
+                                         .inputs = actuator->inputs,
+                                         .input_count = 1,
+                                         .outputs = actuator->outputs,
+                                         .output_count = 1};
+  return &actuator->workload;
+}
