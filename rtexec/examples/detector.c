@@ -1,5 +1,6 @@
 /* The program of detector.cpp in C: feeds frames to a detector and takes its boxes.
  *
+ *   cc detector.c -o detector-c -pthread $(pkg-config --cflags --libs rtexec-c)
  *   rtexec model yolov3-tiny --size 160
  *   ./detector-c profile                  # measures execution times, frames and boxes among them; once
  *   ./detector-c

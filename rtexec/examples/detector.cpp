@@ -1,5 +1,6 @@
 // Feeds frames to a detector and takes its boxes:
 //
+//   c++ detector.cpp -o detector-cpp -pthread $(pkg-config --cflags --libs rtexec)
 //   rtexec model yolov3-tiny --size 160
 //   ./detector-cpp profile                # measures execution times, frames and boxes among them; once
 //   ./detector-cpp

@@ -6,8 +6,8 @@ install_tree "$1"
 PATH=$prefix/bin:$PATH
 cp -r "$prefix/share/doc/rtexec/examples/." "$work/examples" && cd "$work/examples"
 strict="-Wall -Wextra -Wpedantic -Werror"
-g++ $strict detector.cpp -o detector-cpp $(flags --cflags --libs rtexec)
-gcc -std=c11 $strict detector.c -o detector-c $(flags --cflags --libs rtexec-c)
+g++ $strict detector.cpp -o detector-cpp -pthread $(flags --cflags --libs rtexec)
+gcc -std=c11 $strict detector.c -o detector-c -pthread $(flags --cflags --libs rtexec-c)
 for workload in tracker actuator; do
   gcc -std=c11 $strict -shared -fPIC lib$workload.c -o lib$workload.so $(flags --cflags rtexec-c)
 done
