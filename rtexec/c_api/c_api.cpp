@@ -216,7 +216,8 @@ Result<ExecutiveSetup> setup_of(const rtexec_setup* given, const TaskSet& set) {
   Errc first{};
   for_each(setup.callbacks, setup.callback_count, [&](const rtexec_task_callbacks& own) {
     if (own.task == nullptr) give_up(Errc::bad_input, "callbacks were given without the name of their task");
-    result.callbacks.insert_or_assign(own.task, TaskCallbacks{input_callback(own), output_callback(own)});
+    if (!result.callbacks.try_emplace(own.task, TaskCallbacks{input_callback(own), output_callback(own)}).second)
+      give_up(Errc::bad_input, "callbacks were given twice for task '" + std::string(own.task) + "'");
   });
   for_each(setup.workloads, setup.workload_count, [&](const rtexec_own_workload& own) {
     if (own.task == nullptr) give_up(Errc::bad_input, "a workload was given without the name of its task");

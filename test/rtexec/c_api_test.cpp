@@ -374,6 +374,11 @@ TEST(CApi, CallbacksNeedATaskThatIsThere) {
   none.task = "another";
   EXPECT_EQ(rtexec_create(parse(core_alone()).get(), &setup, &error), nullptr);
   EXPECT_THAT(error.what, HasSubstr("task 'another', which the task set does not have"));
+  const rtexec_task_callbacks twice[] = {none, none};
+  setup.callbacks = twice;
+  setup.callback_count = 2;
+  EXPECT_EQ(rtexec_create(parse(core_alone()).get(), &setup, &error), nullptr);
+  EXPECT_THAT(error.what, HasSubstr("twice for task 'another'"));
 }
 
 /// Of the last job.
