@@ -34,9 +34,11 @@ using Parameter = std::conditional_t<(sizeof(Field) > 2 * sizeof(void*)), const 
 #include "traces/events.inc"
 
 // Several events of the set-up at once: the plan and each of its admission tests; a task, its memory, its workload and
-// its tuning; where a run swaps, with the backing store as it describes itself.
+// its tuning; a chain and each of its tasks, with what `planned` promises of it; where a run swaps, with the backing
+// store as it describes itself.
 void plan(const Plan& plan) noexcept;
 void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned) noexcept;
+void chain_info(std::uint32_t chain, const TaskSet& tasks, const PlannedChain& planned) noexcept;
 void swap_plan(const SwapPlan& plan, const char* store) noexcept;
 
 /// swap_in_ or swap_out_begin, and _end: of `transfer`, which is copy_in or copy_out. From the copy engine's thread.

@@ -62,6 +62,7 @@ using OptionalIndex = std::optional<std::uint32_t>;
 using OptionalDuration = std::optional<rtexec::Duration>;
 using Outcome = Status;
 using Order = rtexec::Order;
+using Communication = rtexec::Communication;
 using Criticality = rtexec::Criticality;
 using MemoryPolicy = rtexec::MemoryPolicy;
 using SwapPolicy = rtexec::SwapPolicy;
@@ -92,6 +93,7 @@ using RequestDeadline = policies::Event; // its deadline where it is a request
 #define RTEXEC_PARTS_OptionalDuration(PART, of) PART(OptionalDuration, of, of)
 #define RTEXEC_PARTS_Outcome(PART, of) PART(Outcome, of, of)
 #define RTEXEC_PARTS_Order(PART, of) PART(Order, of, of)
+#define RTEXEC_PARTS_Communication(PART, of) PART(Communication, of, of)
 #define RTEXEC_PARTS_Criticality(PART, of) PART(Criticality, of, of)
 #define RTEXEC_PARTS_MemoryPolicy(PART, of) PART(MemoryPolicy, of, of)
 #define RTEXEC_PARTS_SwapPolicy(PART, of) PART(SwapPolicy, of, of)

@@ -57,6 +57,7 @@ bool TaskIo::settle(Read& read, Input& input, const Expected<Sample, Errc>& samp
     if (!sample && !stale && !unfit) read.outcome = Unexpected(sample.error());
     return read.outcome.has_value();
   }
+  if (!input.name.empty()) ++read.inputs, read.stale += stale;
   if (!sample && !stale) {
     input.counts->failure.store(static_cast<int>(sample.error()) + 1, std::memory_order_relaxed);
     read.outcome = Unexpected(sample.error());
@@ -100,16 +101,24 @@ void TaskIo::wake() noexcept {
   if (Source* source = releasing()) source->wake();
 }
 
-void TaskIo::write(std::uint64_t job, Instant release, Instant sampled, bool rehearsing) noexcept {
+std::uint32_t TaskIo::write(std::uint64_t job, Instant release, Instant sampled, bool rehearsing) noexcept {
   const OutputJob results{.job = job,
                           .release = release,
                           .sampled = sampled,
                           .outputs = workload_.outputs(),
                           .detections = workload_.detections()};
-  for (const Output& output : outputs_)
-    if (rehearsing) output.sink->rehearse(results);
-    else increment(output.sink->put(results) ? output.counts->moved : output.counts->dropped);
+  std::uint32_t dropped = 0;
+  for (const Output& output : outputs_) {
+    if (rehearsing) {
+      output.sink->rehearse(results);
+      continue;
+    }
+    const bool taken = output.sink->put(results);
+    dropped += !taken;
+    increment(taken ? output.counts->moved : output.counts->dropped);
+  }
   if (callbacks_.on_output) callbacks_.on_output(results);
+  return dropped;
 }
 
 void TaskIo::close() {

@@ -39,6 +39,9 @@ class TaskIo {
     Status outcome;
     bool drops = false; // nothing new is there, and the job is not to be executed
     Instant sampled{};  // when the oldest of what was read was so
+    // Of the inputs that reports show, so far as they were read.
+    std::uint32_t inputs = 0;
+    std::uint32_t stale = 0; // had nothing new
   };
   /// Fills all inputs for job `job`. `whatever` is there will do, and nothing is counted.
   [[nodiscard]] Read read(std::uint64_t job, Instant release, bool whatever) noexcept;
@@ -51,8 +54,9 @@ class TaskIo {
   [[nodiscard]] std::uint64_t passed_over() const noexcept { return releasing()->passed_over(); }
   /// Any thread.
   void wake() noexcept;
-  /// Hands on what the workload's outputs hold, to nobody but on_output where that is a rehearsal.
-  void write(std::uint64_t job, Instant release, Instant sampled, bool rehearsing) noexcept;
+  /// Hands on what the workload's outputs hold, to nobody but on_output where that is a rehearsal. How many sinks dropped
+  /// it.
+  std::uint32_t write(std::uint64_t job, Instant release, Instant sampled, bool rehearsing) noexcept;
 
   /// After the last job: what went wrong with its results is known then, too.
   void close();

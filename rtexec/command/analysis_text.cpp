@@ -54,6 +54,9 @@ void print_head(std::ostream& out, const Analysis& analysis) {
   if (!analysis.ended) out << "Note: the end of the run is not in the recording\n";
   for (const TaskAnalysis& task : analysis.tasks)
     if (!task.invalid.empty()) out << "INVALID: figures of task '" << task.setup.name << "': " << task.invalid << '\n';
+  for (const traces::ChainAnalysis& chain : analysis.chains)
+    if (!chain.invalid.empty())
+      out << "INVALID: figures of chain '" << chain.setup.name << "': " << chain.invalid << '\n';
   for (const std::string& line : analysis.setup.degraded) out << "Degraded: " << line << '\n';
   for (const traces::ClockAnalysis& clock : analysis.clocks)
     print_clock(out, {.of = clock.of, .lowest = clock.lowest, .highest = clock.highest, .limits = clock.limits});
@@ -65,7 +68,8 @@ void print_head(std::ostream& out, const Analysis& analysis) {
   else if (!analysis.setup.proved) out << "Promises: none, the plan was not proved\n";
   else if (analysis.breaches.empty()) out << "Promises: nothing that was observed breaks one\n";
   for (const traces::Breach& breach : analysis.breaches) out << "BREACH: " << breach.text << '\n';
-  if (std::ranges::any_of(analysis.breaches, [](const traces::Breach& each) { return each.stage != "response"; }))
+  if (std::ranges::any_of(analysis.breaches,
+                          [](const traces::Breach& each) { return each.stage != "response" && each.chain.empty(); }))
     out << "  WCETs that hold need more jobs or a larger margin: rtexec profile SET.toml --add --minutes "
            "10, or --margin 1.5; or add those seen here: --to-toml PROFILE.toml --add\n";
   out << verdict_of_replay(analysis.replay) << '\n';
@@ -131,6 +135,59 @@ void print_breakdown(std::ostream& out, const Analysis& analysis) {
     table.add(row);
   }
   table.print(out);
+}
+
+void print_inputs(std::ostream& out, const Analysis& analysis) {
+  Table table({"task", "jobs that read", "nothing new", "failed", "age: min", "mean", "p99", "max", "in job",
+               "results dropped"});
+  std::size_t rows = 0;
+  for (const TaskAnalysis& task : analysis.tasks) {
+    if (!task.inputs && task.dropped_results == 0) continue;
+    const traces::InputAnalysis inputs = task.inputs.value_or(traces::InputAnalysis{});
+    table.add({task.setup.name, std::to_string(inputs.jobs), std::to_string(inputs.stale),
+               std::to_string(inputs.failed), readable(inputs.age.min), readable(inputs.age.mean),
+               readable(inputs.age.p99), readable(inputs.age.max), std::to_string(inputs.age.max_job),
+               std::to_string(task.dropped_results)});
+    ++rows;
+  }
+  if (rows == 0) return;
+  out << "\nInputs (age: since the oldest was sampled)\n";
+  table.print(out);
+}
+
+void print_way(std::ostream& out, const Analysis& analysis, const traces::ChainAnalysis& chain) {
+  Table table({"", "waits", "planned", "takes", "planned", "to its begin", "core", "device", "waiting", "held"});
+  for (std::size_t place = 0; place < chain.worst->steps.size(); ++place) {
+    const traces::ChainStep& step = chain.worst->steps[place];
+    const traces::ChainSetup::Place& promised = chain.setup.places[place];
+    table.add({traces::task_name(analysis, step.job.task) + ", job " + std::to_string(step.job.number),
+               readable(step.until_release()), time_or_none(promised.waits),
+               readable(step.until_read() + step.output - step.read), time_or_none(promised.takes),
+               readable(step.until_read()), readable(step.on_core()), readable(step.on_device()),
+               readable(step.waited()), readable(step.held())});
+  }
+  table.print(out);
+}
+
+void print_chains(std::ostream& out, const Analysis& analysis) {
+  if (analysis.chains.empty()) return;
+  out << "\nChains\n";
+  Table table({"chain", "", "count", "min", "mean", "p99", "max", "in job", "bound", "above", "limit"}, {0, 1});
+  for (const traces::ChainAnalysis& chain : analysis.chains)
+    for (const auto& [what, measure] : {std::pair("reaction", &chain.reaction), std::pair("data age", &chain.age),
+                                        std::pair("reduced age", &chain.reduced_age)}) {
+      const auto& times = measure->times;
+      table.add({chain.setup.name, what, std::to_string(times.count), readable(times.min), readable(times.mean),
+                 readable(times.p99), readable(times.max), std::to_string(times.max_job), time_or_none(measure->bound),
+                 std::to_string(measure->above), time_or_none(measure->limit)});
+    }
+  table.print(out);
+  for (const traces::ChainAnalysis& chain : analysis.chains) {
+    if (!chain.worst) continue;
+    out << "Longest reaction of " << chain.setup.name << ", to an event at "
+        << readable(chain.worst->event - analysis.from) << ": " << chain.worst->blame << '\n';
+    print_way(out, analysis, chain);
+  }
 }
 
 void print_resources(std::ostream& out, const Analysis& analysis) {
@@ -228,6 +285,8 @@ void print_analysis(std::ostream& out, const Analysis& analysis, std::size_t mos
   print_skips(out, analysis);
   print_stages(out, analysis);
   print_breakdown(out, analysis);
+  print_inputs(out, analysis);
+  print_chains(out, analysis);
   print_resources(out, analysis);
   print_misses(out, analysis, most_misses);
   print_tails(out, analysis);

@@ -27,6 +27,7 @@ void Run::record_plan() {
     if (setup_.trace_layers)
       for (std::uint32_t layer = 0; layer < layers.size(); ++layer) traces::layer_info(i, layer, layers[layer].c_str());
   }
+  for (std::uint32_t i = 0; i < plan_.chains.size(); ++i) traces::chain_info(i, set_.tasks, plan_.chains[i]);
   for (const std::string& line : degraded_) traces::degraded(line.c_str());
 }
 

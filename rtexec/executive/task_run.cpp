@@ -141,7 +141,10 @@ void TaskRun::start_job(const Job& job, const Begin& begin, const channels::Task
   abandoned_.store(false);
   handshake_.begin();
   enter(TaskState::on_core);
-  if (observer_ != nullptr) observer_->released(job, begin.at);
+  if (observer_ != nullptr) {
+    observer_->released(job, begin.at);
+    if (read.inputs > 0) traces::job_input(job.id, begin.at, read.sampled, read.inputs, read.stale, read.outcome);
+  }
   const Status prepared = read.outcome ? workload_.before(job.id.number) : read.outcome;
   const Duration took = hal::execution_time() - begin.executed;
   const Instant ready = hal::now();
@@ -296,12 +299,18 @@ void TaskRun::hand_on() noexcept {
   for (TaskRun* follower : followers_) follower->trigger(at);
 }
 
+/// To the sinks.
+void TaskRun::hand_out() noexcept {
+  const std::uint32_t dropped = io_.write(job_.id.number, job_.nominal, sampled_, observer_ == nullptr);
+  if (dropped > 0 && observer_ != nullptr) traces::result_drop(job_.id, hal::now(), dropped);
+}
+
 Status TaskRun::execute_after() noexcept {
   const Instant begin = hal::now();
   if (observer_ != nullptr) observer_->after_begins(job_, begin);
   const Duration before = hal::execution_time();
   const Status outcome = workload_.after(job_.id.number);
-  if (outcome) io_.write(job_.id.number, job_.nominal, sampled_, observer_ == nullptr);
+  if (outcome) hand_out();
   end_.executed_after = hal::execution_time() - before;
   if (observer_ != nullptr) observer_->after_ended(end_.executed_after);
   else warm_up_.after.store(end_.executed_after.count());

@@ -115,6 +115,7 @@ class TaskRun final : public DeviceClient {
   void withdraw() noexcept;
   void end_job() noexcept;
   void hand_on() noexcept;
+  void hand_out() noexcept;
   Status execute_after() noexcept;
   void note_fault(Errc error) noexcept;
   void enter(TaskState state) noexcept { state_.store(state, std::memory_order_relaxed); }

@@ -7,6 +7,12 @@
 
 namespace rtexec::simulator {
 
+bool on_grids(const TaskSet& tasks, const Chain& chain) {
+  return std::ranges::none_of(tasks.tasks, [&](const Task& task) {
+    return task.trigger == Trigger::timer && task.releases && std::ranges::count(chain.tasks, task.name) > 0;
+  });
+}
+
 ChainRecorder::ChainRecorder(const TaskSet& tasks, const Plan& plan) {
   for (std::size_t i = 0; i < tasks.tasks.size(); ++i)
     tasks_.push_back({.places = {},
@@ -15,16 +21,15 @@ ChainRecorder::ChainRecorder(const TaskSet& tasks, const Plan& plan) {
                       .nominal = {},
                       .job = {}});
   for (const Chain& chain : tasks.chains) {
-    bool on_grids = true, triggered = false;
+    bool triggered = false;
     for (std::size_t place = 0; place < chain.tasks.size(); ++place) {
       const auto task = std::ranges::find(tasks.tasks, chain.tasks[place], &Task::name);
       tasks_[static_cast<std::size_t>(task - tasks.tasks.begin())].places.push_back({chains_.size(), place});
-      on_grids = on_grids && (task->trigger != Trigger::timer || !task->releases);
       if (place == 0) triggered = task->trigger != Trigger::timer;
     }
     const PlannedChain& planned = plan.chains[chains_.size()];
     auto& followed = chains_.emplace_back(std::make_unique<Followed>(chain, triggered));
-    if (on_grids) followed->statistics.promise(planned);
+    if (on_grids(tasks, chain)) followed->statistics.promise(planned);
   }
 }
 

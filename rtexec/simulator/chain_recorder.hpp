@@ -16,6 +16,9 @@
 
 namespace rtexec::simulator {
 
+/// Whether no timer of the chain has its releases listed: what is promised of it rests on their grids.
+[[nodiscard]] bool on_grids(const TaskSet& tasks, const Chain& chain);
+
 class ChainRecorder {
  public:
   /// Copies what it needs of both. A chain with a timer whose releases are listed is measured and held to no bound:

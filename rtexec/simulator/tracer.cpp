@@ -1,5 +1,6 @@
 #include "rtexec/simulator/tracer.hpp"
 
+#include "rtexec/simulator/chain_recorder.hpp"
 #include "traces/emit.hpp"
 
 #include <algorithm>
@@ -25,6 +26,11 @@ Tracer::Tracer(const TaskSet& tasks, const Plan& plan, traces::Session& session)
   if (plan_.swap) traces::swap_plan(*plan_.swap, "simulation");
   traces::plan(plan_);
   for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) traces::task_info(i, tasks_.tasks[i], plan_.tasks[i]);
+  for (std::uint32_t i = 0; i < plan_.chains.size(); ++i) {
+    PlannedChain promised = plan_.chains[i];
+    if (!on_grids(tasks_, tasks_.chains[i])) promised.reaction = promised.age = promised.reduced_age = std::nullopt;
+    traces::chain_info(i, tasks_, promised);
+  }
 }
 
 void Tracer::watch(Options& options) {

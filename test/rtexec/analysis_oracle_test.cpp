@@ -480,11 +480,12 @@ INSTANTIATE_TEST_SUITE_P(EveryPolicy, AnalysisOracle, testing::ValuesIn(every_po
 // ---- recordings changed by one event ----
 
 constexpr std::array kind_names{
-    "job_release",     "job_start",        "cpu_end",        "device_request", "device_begin",     "device_executed",
-    "device_end",      "after_begin",      "job_end",        "job_miss",       "job_overrun",      "job_skip",
-    "job_abort",       "device_fault",     "swap_in_begin",  "swap_in_end",    "swap_out_begin",   "swap_out_end",
-    "scheduler_input", "scheduler_action", "throttle_begin", "throttle_end",   "bandwidth_budget", "core_stolen",
-    "core_clock",      "device_clock",     "layer_begin",    "layer_end",      "run_end",          "other"};
+    "job_release",      "job_start",    "job_input",       "cpu_end",          "device_request", "device_begin",
+    "device_executed",  "device_end",   "after_begin",     "result_drop",      "job_end",        "job_miss",
+    "job_overrun",      "job_skip",     "job_abort",       "device_fault",     "swap_in_begin",  "swap_in_end",
+    "swap_out_begin",   "swap_out_end", "scheduler_input", "scheduler_action", "throttle_begin", "throttle_end",
+    "bandwidth_budget", "core_stolen",  "core_clock",      "device_clock",     "layer_begin",    "layer_end",
+    "run_end",          "other"};
 
 struct Change {
   std::string name;

@@ -81,6 +81,12 @@ std::vector<Form> job_forms() {
          v = {n(r.job.task), n(r.job.number), ns(r.nominal), ns(r.at), ns(r.deadline)};
        }},
       {job_start, "job_start", job + at, of_job},
+      {job_input, "job_input",
+       job + at + Fields{{"sampled", Type::i64}, {"inputs", Type::u32}, {"stale", Type::u32}, outcome},
+       [](const Record& r, Values& v) {
+         of_job(r, v);
+         v.insert(v.end(), {ns(r.sampled), n(r.inputs), n(r.stale), r.ok ? 0 : 7});
+       }},
       {cpu_end, "cpu_end", job + at + Fields{executed},
        [](const Record& r, Values& v) {
          of_job(r, v);
@@ -102,6 +108,11 @@ std::vector<Form> job_forms() {
          v.push_back(r.ok ? 0 : 7);
        }},
       {after_begin, "after_begin", job + at, of_job},
+      {result_drop, "result_drop", job + at + Fields{{"sinks", Type::u32}},
+       [](const Record& r, Values& v) {
+         of_job(r, v);
+         v.push_back(n(r.sinks));
+       }},
       {job_end, "job_end", job + at + Fields{{"response", Type::i64}, executed},
        [](const Record& r, Values& v) {
          of_job(r, v);
@@ -206,6 +217,8 @@ enum SetupEvent : std::size_t {
   task_memory,
   task_workload,
   task_tuning,
+  chain_info,
+  chain_task,
   layer_info,
   swap_plan,
   admission_test,
@@ -240,6 +253,13 @@ CtfChannel setup_events() {
             lengths({"constant_bytes", "scratch_bytes", "state_bytes", "fixed_bytes", "swap_volume_bytes"}, Type::u64)},
        {"rtexec:task_workload", task + Fields{{"workload", Type::text}}},
        {"rtexec:task_tuning", task + Fields{{"line", Type::text}}},
+       {"rtexec:chain_info", Fields{{"chain", Type::u32},
+                                    {"name", Type::text},
+                                    enumeration<Communication>("communicate"),
+                                    {"triggered", Type::u8},
+                                    {"kept", Type::u8}} +
+                                 lengths({"reaction", "age", "reduced_age", "max_reaction", "max_age"})},
+       {"rtexec:chain_task", Fields{{"chain", Type::u32}} + task + lengths({"waits", "takes"})},
        {"rtexec:layer_info", task + Fields{{"layer", Type::u32}, {"name", Type::text}}},
        {"rtexec:swap_plan", Fields{enumeration<SwapPolicy>("policy"),
                                    {"frames", Type::u32},
@@ -286,6 +306,16 @@ void write_task(CtfWriter& ctf, std::int64_t time, std::int64_t index, const tra
   for (std::size_t layer = 0; layer < t.layers.size(); ++layer) put(layer_info, {index, n(layer), t.layers[layer]});
 }
 
+void write_chain(CtfWriter& ctf, std::int64_t time, std::int64_t index, const traces::ChainSetup& c) {
+  const auto or_none = [](const std::optional<Duration>& length) { return length ? length->count() : -1; };
+  ctf.write(TraceWriter::setup_channel, 0, chain_info, time,
+            {index, c.name, static_cast<std::int64_t>(c.communicate), c.triggered ? 1 : 0, c.kept ? 1 : 0,
+             or_none(c.reaction), or_none(c.age), or_none(c.reduced_age), or_none(c.max_reaction), or_none(c.max_age)});
+  for (const auto& place : c.places)
+    ctf.write(TraceWriter::setup_channel, 0, chain_task, time,
+              {index, n(place.task), or_none(place.waits), or_none(place.takes)});
+}
+
 } // namespace
 
 TraceWriter::TraceWriter(const std::filesystem::path& folder, unsigned cores, const CtfOptions& options,
@@ -307,6 +337,7 @@ void TraceWriter::write(const traces::RunSetup& setup, Instant time) {
     put(admission_test, {test.name, test.proved ? 1 : 0, test.baseline ? 1 : 0, test.left.count(), test.right.count(),
                          test.slack.count(), test.limiting_task});
   for (std::size_t i = 0; i < setup.tasks.size(); ++i) write_task(ctf_, ns(time), n(i), setup.tasks[i]);
+  for (std::size_t i = 0; i < setup.chains.size(); ++i) write_chain(ctf_, ns(time), n(i), setup.chains[i]);
   for (const unsigned core : setup.regulated_cores) put(regulated_core, {core, 1'000'000});
   for (const std::string& what : setup.degraded) put(degraded, {what});
   for (const traces::ProbeSetup& found : setup.probes) put(probe, {found.service, found.found});

@@ -148,6 +148,61 @@ std::vector<ExpectedEvent> bandwidth() {
           {"throttle_end", {{"core", 5}, {"at", 620}}, {}}};
 }
 
+/// One with bounds, under each communication, and one without.
+void emit_chains() {
+  TaskSet tasks;
+  tasks.tasks.resize(3);
+  tasks.tasks[0].name = "camera";
+  tasks.tasks[1].name = "brake";
+  tasks.tasks[2].name = "fusion";
+  tasks.tasks[2].trigger = Trigger::input;
+  tasks.chains.resize(2);
+  tasks.chains[0].name = "steer";
+  tasks.chains[0].tasks = {"camera", "brake"};
+  tasks.chains[0].max_reaction = 500ms;
+  tasks.chains[0].max_age = 400ms;
+  tasks.chains[1].name = "stop";
+  tasks.chains[1].tasks = {"fusion"};
+  tasks.chains[1].communicate = Communication::let;
+  PlannedChain planned;
+  planned.kept = true;
+  planned.reaction = 300ms;
+  planned.age = 290ms;
+  planned.reduced_age = 280ms;
+  planned.terms = {{.task = "camera", .waits = 100ms, .takes = 50ms}, {.task = "brake", .waits = 90ms, .takes = 60ms}};
+  chain_info(0, tasks, planned);
+  chain_info(1, tasks, {});
+}
+
+std::vector<ExpectedEvent> chains() {
+  const auto place = [](std::int64_t chain, std::int64_t task, std::int64_t waits, std::int64_t takes) {
+    return ExpectedEvent{"chain_task", {{"chain", chain}, {"task", task}, {"waits", waits}, {"takes", takes}}, {}};
+  };
+  return {{"chain_info",
+           {{"chain", 0},
+            {"triggered", 0},
+            {"kept", 1},
+            {"reaction", 300'000'000},
+            {"age", 290'000'000},
+            {"reduced_age", 280'000'000},
+            {"max_reaction", 500'000'000},
+            {"max_age", 400'000'000}},
+           {{"name", "steer"}, {"communicate", "immediate"}}},
+          place(0, 0, 100'000'000, 50'000'000),
+          place(0, 1, 90'000'000, 60'000'000),
+          {"chain_info",
+           {{"chain", 1},
+            {"triggered", 1},
+            {"kept", 0},
+            {"reaction", -1},
+            {"age", -1},
+            {"reduced_age", -1},
+            {"max_reaction", -1},
+            {"max_age", -1}},
+           {{"name", "stop"}, {"communicate", "let"}}},
+          place(1, 2, -1, -1)};
+}
+
 /// As often as there are memory policies.
 void emit_memory_policies(const Task& task, PlannedTask planned) {
   planned.memory = {
@@ -226,12 +281,15 @@ void emit_each_event() {
   task_info(4, task, planned);
   task.criticality = Criticality::best_effort;
   emit_memory_policies(task, planned);
+  emit_chains();
   layer_info(3, 17, "conv_17");
   degraded("core 1: SCHED_FIFO refused");
   probe("store", "page-locked host memory");
   device_memory("NVIDIA H200", {5'000'000'000}, {400'000'000}, {4'500'000'000}, {9'000'000'000});
   job_release(job, at(100), at(107), at(200));
   job_start(job, at(110));
+  job_input(job, at(110), at(105), 70'000, 60'000, {});
+  job_input(job, at(111), at(105), 1, 1, Unexpected(Errc::stale));
   cpu_end(job, at(120), Duration(9));
   device_request(job, at(121), at(180));
   device_begin(job, at(130));
@@ -242,6 +300,7 @@ void emit_each_event() {
   device_end(job, at(171), Unexpected(Errc::device_fault));
   device_end(job, at(172), Unexpected(Errc::device_lost));
   after_begin(job, at(175));
+  result_drop(job, at(209), 70'000);
   job_end(job, at(210), Duration(110), Duration(34));
   job_miss(job, at(210), at(200), Duration(10));
   job_overrun(job, at(300), OnOverrun::abort_job, policies::ReleaseDecision::Kind::abort_and_wait);
@@ -314,6 +373,7 @@ std::vector<ExpectedEvent> each_event() {
     events.insert(events.end(), more.begin(), more.end());
   };
   append(memory_policies());
+  append(chains());
   append({
       {"layer_info", {{"task", 3}, {"layer", 17}}, {{"name", "conv_17"}}},
       {"degraded", {}, {{"what", "core 1: SCHED_FIFO refused"}}},
@@ -326,6 +386,14 @@ std::vector<ExpectedEvent> each_event() {
        {{"name", "NVIDIA H200"}}},
       {"job_release", of_job({{"nominal", 100}, {"actual", 107}, {"deadline", 200}}), {}},
       {"job_start", of_job({{"at", 110}}), {}},
+      {"job_input", of_job({{"at", 110}, {"sampled", 105}, {"inputs", 70'000}, {"stale", 60'000}, {"outcome", 0}}), {}},
+      {"job_input",
+       of_job({{"at", 111},
+               {"sampled", 105},
+               {"inputs", 1},
+               {"stale", 1},
+               {"outcome", 1 + static_cast<std::int64_t>(Errc::stale)}}),
+       {}},
       {"cpu_end", of_job({{"at", 120}, {"executed", 9}}), {}},
       {"device_request", of_job({{"at", 121}, {"deadline", 180}}), {}},
       {"device_begin", of_job({{"at", 130}}), {}},
@@ -336,6 +404,7 @@ std::vector<ExpectedEvent> each_event() {
       {"device_end", of_job({{"at", 171}, {"outcome", 1 + static_cast<std::int64_t>(Errc::device_fault)}}), {}},
       {"device_end", of_job({{"at", 172}, {"outcome", 1 + static_cast<std::int64_t>(Errc::device_lost)}}), {}},
       {"after_begin", of_job({{"at", 175}}), {}},
+      {"result_drop", of_job({{"at", 209}, {"sinks", 70'000}}), {}},
       {"job_end", of_job({{"at", 210}, {"response", 110}, {"executed", 34}}), {}},
       {"job_miss", of_job({{"at", 210}, {"deadline", 200}, {"lateness", 10}}), {}},
       {"job_overrun",

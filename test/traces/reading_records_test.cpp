@@ -52,6 +52,8 @@ class RandomRecords {
     if (r.kind == job_skip) r.reason = static_cast<policies::ReleaseReason>(any() % 2);
     if (r.kind == job_release || r.kind == device_request || r.kind == job_miss) r.deadline = instant();
     if (r.kind == cpu_end || r.kind == device_executed || r.kind == job_end) r.executed = Duration(any());
+    if (r.kind == job_input) r.sampled = instant(), r.inputs = word(), r.stale = word(), r.ok = any() % 2 == 0;
+    if (r.kind == result_drop) r.sinks = word();
     if (r.kind == job_end) r.response = Duration(any());
     if (r.kind == layer_begin || r.kind == layer_end) r.layer = word();
     if (r.kind >= swap_in_begin && r.kind <= swap_out_end) r.transfer = transfer();
@@ -101,8 +103,11 @@ std::string shown(const Record& r) {
   add(r.limits);
   add(r.computes);
   add(r.stolen.count());
+  add(r.inputs);
+  add(r.stale);
+  add(r.sinks);
   add(static_cast<int>(r.reason));
-  for (const Instant at : {r.time, r.at, r.nominal, r.deadline, r.since, r.input.now, r.input.deadline})
+  for (const Instant at : {r.time, r.at, r.nominal, r.deadline, r.since, r.sampled, r.input.now, r.input.deadline})
     add(at.time_since_epoch().count());
   add(r.executed.count());
   add(r.response.count());

@@ -290,7 +290,8 @@ class Run {
     if (a.misses)
       a.breaches = {{"front", "response", 95ms, a.tasks[0].stages[3].times.max, a.tasks[0].stages[3].times.max_job,
                      "front, response: " + readable(a.tasks[0].stages[3].times.max) + " in job " +
-                         std::to_string(a.tasks[0].stages[3].times.max_job) + ", promised 95.0 ms"}};
+                         std::to_string(a.tasks[0].stages[3].times.max_job) + ", promised 95.0 ms",
+                     ""}};
     a.replay.inputs = 4 * example_.jobs.size(), a.replay.actions = 3 * example_.jobs.size(), a.replay.complete = true;
   }
 

@@ -145,7 +145,7 @@ Analysis of_thirty_tasks() {
     TaskAnalysis& each = a.tasks.emplace_back(task);
     each.setup.name = "camera_" + std::to_string(i);
     for (const StageAnalysis& stage : each.stages)
-      a.breaches.push_back({each.setup.name, stage.name, stage.times.min, stage.times.max, 7, ""});
+      a.breaches.push_back({each.setup.name, stage.name, stage.times.min, stage.times.max, 7, "", ""});
     for (JobBreakdown miss : misses) {
       miss.job.task = i;
       a.missed_jobs.push_back(miss);

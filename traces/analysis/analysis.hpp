@@ -8,6 +8,7 @@
 #include "traces/wcet/pwcet.hpp"
 #include "traces/wcet/sample_series.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -137,6 +138,14 @@ struct SkipAnalysis {
   std::uint64_t stale = 0;         // an input had nothing new
 };
 
+/// What the jobs of a task read, and what became of their results, but for files and noise.
+struct InputAnalysis {
+  std::uint64_t jobs = 0;   // that read
+  std::uint64_t stale = 0;  // of them, those of which an input had nothing new,
+  std::uint64_t failed = 0; // and those that could not read
+  Distribution age;         // of the oldest input, when it was read
+};
+
 struct TaskAnalysis {
   TaskSetup setup;
   std::uint64_t released = 0, completed = 0, missed = 0, skipped = 0, aborted = 0, failed = 0, unfinished = 0;
@@ -151,6 +160,54 @@ struct TaskAnalysis {
   std::vector<CauseAnalysis> breakdown;                // in the order of Cause
   double utilisation_core = 0, utilisation_device = 0; // share of the recorded time
   std::optional<JobBreakdown> worst;                   // of the longest response
+  std::optional<InputAnalysis> inputs;                 // where any were told
+  std::uint64_t dropped_results = 0;                   // that outputs did not take
+};
+
+// ---- chains (policies/chains.hpp) ----
+
+struct ChainMeasure {
+  Distribution times; // their job is the last task's
+  std::optional<Duration> bound, limit;
+  std::uint64_t above = 0; // the bound
+};
+
+/// A job on the way of a reaction.
+struct ChainStep {
+  policies::JobId job;
+  Instant there{}; // what it answers: the event, or the output of the job before
+  Instant nominal{}, read{}, ended{}, output{};
+  std::vector<Share> delays; // from its nominal release until it read, where it reads when it begins
+  std::vector<Share> shares; // from then on until it ended
+  [[nodiscard]] Duration until_release() const {
+    return std::clamp(nominal - there, Duration(0), std::max(read - there, Duration(0)));
+  }
+  [[nodiscard]] Duration until_read() const { return read - there - until_release(); }
+  /// Its own parts on its core, and on the device.
+  [[nodiscard]] Duration on_core() const { return executed(Share::Where::core); }
+  [[nodiscard]] Duration on_device() const { return executed(Share::Where::execution); }
+  /// What it waited for between reading and its end,
+  [[nodiscard]] Duration waited() const { return ended - read - on_core() - on_device(); }
+  /// and what its output waited for its deadline.
+  [[nodiscard]] Duration held() const { return output - ended; }
+
+ private:
+  [[nodiscard]] Duration executed(Share::Where where) const;
+};
+
+/// The way of one reaction; what each job took to its output, and what was waited for it, sum to the reaction.
+struct ChainWay {
+  Instant event{};
+  Duration reaction{0};
+  std::vector<ChainStep> steps; // in the order of the data
+  std::string blame;            // what took longest of it, in one line
+};
+
+struct ChainAnalysis {
+  ChainSetup setup;
+  ChainMeasure reaction, age, reduced_age;
+  std::optional<ChainWay> worst; // the longest reaction
+  std::string invalid;           // not empty: why no figure may be relied on
 };
 
 /// A core, the device's compute engine, or a copy engine.
@@ -182,10 +239,11 @@ struct StolenAnalysis {
 
 /// What was promised and did not hold.
 struct Breach {
-  std::string task, stage; // "response", "before", "device", "after"
+  std::string task, stage; // "response", "before", "device", "after"; of a chain "reaction", "age", "reduced-age"
   Duration promised{0}, observed{0};
   std::uint64_t job = 0;
   std::string text;
+  std::string chain; // that it is of, and `task` its last one; empty: of a task
 };
 
 /// The recorded decisions against those of the scheduler core.
@@ -207,6 +265,7 @@ struct Analysis {
   /// Of the first event, by the host's wall clock
   std::optional<std::chrono::sys_time<Duration>> began;
   std::vector<TaskAnalysis> tasks;
+  std::vector<ChainAnalysis> chains;
   std::vector<ResourceAnalysis> resources;
   std::vector<ClockAnalysis> clocks; // those that were seen
   std::vector<StolenAnalysis> stolen;

@@ -12,6 +12,8 @@ using policies::Action;
 using policies::JobId;
 
 constexpr std::uint64_t forget_every = 16; // jobs
+// What a thread tells of an instant comes later than that by less than this; and jobs last less than that.
+constexpr Duration late_telling = std::chrono::seconds(1), longest_job = std::chrono::minutes(1);
 constexpr Duration longest_time = std::chrono::hours(24 * 365 * 50);
 
 using Step = std::optional<Instant> JobProgress::*;
@@ -40,9 +42,9 @@ void take_step(TaskStatistics& task, Step step, Instant at) {
 bool absurd(const Record& record) {
   const auto beyond = [](Duration time) { return time > longest_time || time < -longest_time; };
   return beyond(record.at.time_since_epoch()) || beyond(record.nominal.time_since_epoch()) ||
-         beyond(record.deadline.time_since_epoch()) || beyond(record.input.now.time_since_epoch()) ||
-         beyond(record.input.deadline.time_since_epoch()) || beyond(record.executed) || beyond(record.response) ||
-         beyond(record.stolen);
+         beyond(record.sampled.time_since_epoch()) || beyond(record.deadline.time_since_epoch()) ||
+         beyond(record.input.now.time_since_epoch()) || beyond(record.input.deadline.time_since_epoch()) ||
+         beyond(record.executed) || beyond(record.response) || beyond(record.stolen);
 }
 
 auto is_of(JobId job) {
@@ -56,6 +58,12 @@ void Analyzer::start() {
   lanes_ = lanes_of(setup_);
   for (const TaskSetup& task : setup_.tasks) tasks_.emplace_back(task);
   for (std::size_t i = tasks_.size(); i < lanes_.size(); ++i) resources_.push_back({.name = lanes_[i].name});
+  chained_.resize(tasks_.size());
+  for (const ChainSetup& chain : setup_.chains) {
+    if (!chain.places.empty()) chains_.emplace_back(chain);
+    for (const ChainSetup::Place& place : chain.places)
+      if (place.task < chained_.size()) chained_[place.task] = chain.communicate;
+  }
   surroundings_.emplace(setup_);
   replay_.emplace(setup_);
   for (AnalysisObserver* observer : observers_) observer->setup(setup_);
@@ -79,11 +87,17 @@ void Analyzer::take(const Record& record) {
   switch (record.kind) {
   case RecordKind::job_release: return release(record);
   case RecordKind::job_start: return begin_part(record, &JobProgress::start);
+  case RecordKind::job_input:
+    if (progress(record) != nullptr) tasks_[record.job.task].input(record);
+    return;
   case RecordKind::cpu_end: return end_part(record, Part::before);
   case RecordKind::device_begin: return begin_execution(record);
   case RecordKind::device_executed: return note_executed(record);
   case RecordKind::device_end: return end_execution(record);
   case RecordKind::after_begin: return begin_part(record, &JobProgress::after_begin);
+  case RecordKind::result_drop:
+    if (progress(record) != nullptr) tasks_[record.job.task].dropped_results += record.sinks;
+    return;
   case RecordKind::job_end:
     if (const JobProgress* job = progress(record); job != nullptr && record.response != record.at - job->nominal)
       tasks_[record.job.task].contradicted = true;
@@ -261,6 +275,7 @@ void Analyzer::conclude(TaskStatistics& task, JobOutcome outcome, Instant end, I
   note_overruns(breakdown, job);
   for (AnalysisObserver* observer : observers_) observer->job(breakdown);
   bar(GanttBar::Kind::response, breakdown.job.task, breakdown.job, breakdown.job.task, job.nominal, end);
+  if (completed) follow(job, breakdown, end);
   if (outcome != JobOutcome::in_time) {
     mark(GanttMark::Kind::miss, breakdown.job, end);
     keep_miss(breakdown);
@@ -272,6 +287,33 @@ void Analyzer::conclude(TaskStatistics& task, JobOutcome outcome, Instant end, I
 /// A part whose own end was not told ends with its job.
 void Analyzer::leave_core(const JobProgress& job, Instant at) {
   timeline_.cores[job.core].parts.close([&](const CorePart& each) { return each.job == job.urgency.job; }, at);
+}
+
+/// Along the chains: under `immediate` a job reads when it begins, and its outputs appear when it ends; under `let` at
+/// its release, and at its deadline.
+void Analyzer::follow(const JobProgress& job, const JobBreakdown& breakdown, Instant end) {
+  const JobId id = job.urgency.job;
+  if (!chained_[id.task]) return;
+  ChainStep step{.job = id,
+                 .there = {},
+                 .nominal = job.nominal,
+                 .read = job.nominal,
+                 .ended = end,
+                 .output = std::max(job.deadline, end),
+                 .delays = {},
+                 .shares = {}};
+  if (*chained_[id.task] == Communication::let) {
+    step.shares = breakdown.shares;
+  } else {
+    JobProgress begun = job;
+    begun.nominal = *job.start;
+    begun.before_it.reset();
+    step.read = *job.start;
+    step.output = end;
+    step.delays = attribution_.divide(job, *job.start, timeline_).shares;
+    step.shares = attribution_.divide(begun, end, timeline_).shares;
+  }
+  for (ChainFollower& chain : chains_) chain.add(step);
 }
 
 /// Whose execution took longer than its WCET, of those that the job waited for and of its own.
@@ -299,6 +341,13 @@ void Analyzer::forget() {
   for (const TaskStatistics& task : tasks_)
     if (task.open) oldest = std::min(oldest, task.open->nominal);
   timeline_.forget_before(oldest);
+  take_chains(oldest);
+}
+
+/// What is older than any job in progress.
+void Analyzer::take_chains(Instant oldest) {
+  const Instant until = std::max(std::min(oldest, to_ - late_telling), to_ - longest_job);
+  for (ChainFollower& chain : chains_) chain.take_before(until);
 }
 
 void Analyzer::layer(const Record& record) {
@@ -354,6 +403,7 @@ Analysis Analyzer::finish(const ReadSummary& read) {
     analysis.tasks.back().invalid = why_invalid(analysis.tasks.back(), task.beside_loss, stream_missing_);
   }
   finish_resources(analysis, recorded);
+  finish_chains(analysis);
   analysis.misses = misses_;
   analysis.missed_jobs = std::move(missed_jobs_);
   explain_jobs(analysis);
@@ -375,6 +425,17 @@ void Analyzer::finish_resources(Analysis& analysis, Duration recorded) const {
   analysis.swap = swap_;
   analysis.swap->in_times = in_times_.distribution();
   analysis.swap->out_times = out_times_.distribution();
+}
+
+void Analyzer::finish_chains(Analysis& analysis) {
+  for (ChainFollower& chain : chains_) {
+    ChainAnalysis& found = analysis.chains.emplace_back(chain.finish(tasks_));
+    for (const ChainSetup::Place& place : found.setup.places) {
+      if (place.task >= analysis.tasks.size() || analysis.tasks[place.task].invalid.empty()) continue;
+      found.invalid = "those of " + analysis.tasks[place.task].setup.name + " are";
+      break;
+    }
+  }
 }
 
 void Analyzer::explain_jobs(Analysis& analysis) {

@@ -6,6 +6,7 @@
 
 #include "traces/analysis/analysis.hpp"
 #include "traces/analysis/attribution.hpp"
+#include "traces/analysis/chains.hpp"
 #include "traces/analysis/replay.hpp"
 #include "traces/analysis/surroundings.hpp"
 #include "traces/analysis/task_statistics.hpp"
@@ -62,10 +63,12 @@ class Analyzer final : public RecordHandler {
   void conclude(TaskStatistics& task, JobOutcome outcome, Instant end, Instant written);
   void leave_core(const JobProgress& job, Instant at);
   void note_overruns(JobBreakdown& job, const JobProgress& progress) const;
+  void follow(const JobProgress& job, const JobBreakdown& breakdown, Instant end);
   void keep_miss(const JobBreakdown& job);
   void count_transfer(const Record& record, Direction direction, Duration took);
   void count(std::size_t lane, Duration busy, Duration whole);
   void forget();
+  void take_chains(Instant oldest);
   void see_memory(Instant at);
 
   [[nodiscard]] TaskStatistics* statistics_of(std::uint32_t task) {
@@ -81,6 +84,7 @@ class Analyzer final : public RecordHandler {
   void mark(GanttMark::Kind kind, policies::JobId job, Instant at);
   void finish_resources(Analysis& analysis, Duration recorded) const;
   void explain_jobs(Analysis& analysis);
+  void finish_chains(Analysis& analysis);
 
   const RunSetup& setup_;
   std::vector<AnalysisObserver*> observers_;
@@ -91,6 +95,8 @@ class Analyzer final : public RecordHandler {
   std::vector<TaskStatistics> tasks_;
   Timeline timeline_;
   Attribution attribution_;
+  std::vector<ChainFollower> chains_;
+  std::vector<std::optional<Communication>> chained_; // by task; absent: it stands in no chain
   std::optional<Surroundings> surroundings_;
   std::optional<Replay> replay_;
   Instant decision_{}; // the last one's input

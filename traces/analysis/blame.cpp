@@ -10,7 +10,7 @@ using Where = Share::Where;
 
 constexpr std::size_t most_named = 4;
 
-std::string what(const Share& share, const JobBreakdown& job, const std::vector<TaskStatistics>& tasks) {
+std::string what(const Share& share, policies::JobId job, const std::vector<TaskStatistics>& tasks) {
   const std::string who =
       share.culprit ? tasks[share.culprit->task].setup().name + " (job " + std::to_string(share.culprit->number) + ")"
                     : "";
@@ -21,7 +21,7 @@ std::string what(const Share& share, const JobBreakdown& job, const std::vector<
   switch (share.cause) {
   case Cause::release_latency: return "until its thread ran";
   case Cause::queueing:
-    if (share.culprit->task == job.job.task) return "behind its own job " + std::to_string(share.culprit->number);
+    if (share.culprit->task == job.task) return "behind its own job " + std::to_string(share.culprit->number);
     return "behind " + doing + who;
   case Cause::blocking_execution:
   case Cause::blocking_copy: return "blocked by " + doing + who + ", which is less urgent";
@@ -38,7 +38,7 @@ std::string what(const Share& share, const JobBreakdown& job, const std::vector<
 }
 
 std::string worded(const Share& share, const JobBreakdown& job, const std::vector<TaskStatistics>& tasks) {
-  std::string text = readable(share.time) + " " + what(share, job, tasks);
+  std::string text = readable(share.time) + " " + what(share, job.job, tasks);
   if (share.overrun > Duration(0)) text += ", " + readable(share.overrun) + " over its WCET";
   return text + " (usually " + readable(share.usual) + ")";
 }
@@ -53,6 +53,26 @@ std::string headline(const JobBreakdown& job, const TaskStatistics& task) {
   case JobOutcome::in_time: return who + " took " + took;
   }
   return who;
+}
+
+std::string name_of(policies::JobId job, const std::vector<TaskStatistics>& tasks) {
+  return "job " + std::to_string(job.number) + " of " + tasks[job.task].setup().name;
+}
+
+/// A stretch of a chain's way, and what it went by with.
+struct Piece {
+  Duration time{0};
+  std::string what;
+};
+
+std::vector<Piece> pieces_of(const ChainStep& step, const std::vector<TaskStatistics>& tasks) {
+  const std::string job = name_of(step.job, tasks);
+  std::vector<Piece> pieces{{step.until_release(), "until " + job + " was released"},
+                            {step.held(), "until the deadline of " + job}};
+  for (const Share& share : step.delays)
+    pieces.push_back({std::min(share.time, step.until_read()), job + " began late: " + what(share, step.job, tasks)});
+  for (const Share& share : step.shares) pieces.push_back({share.time, job + ": " + what(share, step.job, tasks)});
+  return pieces;
 }
 
 } // namespace
@@ -76,6 +96,14 @@ void explain(JobBreakdown& job, const std::vector<TaskStatistics>& tasks) {
     if (named == most_named || (named > 0 && !worth)) break;
     job.blame += (named++ == 0 ? ": " : "; ") + worded(share, job, tasks);
   }
+}
+
+void explain(ChainWay& way, const std::vector<TaskStatistics>& tasks) {
+  Piece longest;
+  for (const ChainStep& step : way.steps)
+    for (Piece& piece : pieces_of(step, tasks))
+      if (piece.time > longest.time) longest = std::move(piece);
+  way.blame = readable(longest.time) + " of " + readable(way.reaction) + " " + longest.what;
 }
 
 } // namespace rtexec::traces

@@ -1,4 +1,4 @@
-// Why a job took as long as it did, in one line for people.
+// Why a job, or a chain's reaction, took as long as it did, in one line for people.
 #pragma once
 
 #include "traces/analysis/task_statistics.hpp"
@@ -9,5 +9,7 @@ namespace rtexec::traces {
 
 /// Orders the job's shares by what they took beyond the usual, and words them. `tasks`: whose jobs the shares name.
 void explain(JobBreakdown& job, const std::vector<TaskStatistics>& tasks);
+/// The piece of the way that took longest, and what it is owed to.
+void explain(ChainWay& way, const std::vector<TaskStatistics>& tasks);
 
 } // namespace rtexec::traces

@@ -22,7 +22,23 @@ void check(const TaskAnalysis& task, const StageAnalysis& stage, std::vector<Bre
                            (response ? " responded in "
                                      : " took " + readable(stage.times.max) + " for its part '" + stage.name + "', ") +
                            (response ? readable(stage.times.max) + ", above its bound of " : "above its WCET of ") +
-                           readable(*stage.configured)});
+                           readable(*stage.configured),
+                   .chain = {}});
+}
+
+void check(const ChainAnalysis& chain, const char* stage, const char* what, const ChainMeasure& measure,
+           const Analysis& analysis, std::vector<Breach>& found) {
+  if (measure.above == 0) return;
+  const std::uint32_t last = chain.setup.places.back().task;
+  found.push_back({.task = last < analysis.tasks.size() ? analysis.tasks[last].setup.name : "",
+                   .stage = stage,
+                   .promised = *measure.bound,
+                   .observed = measure.times.max,
+                   .job = measure.times.max_job,
+                   .text = std::to_string(measure.above) + " of " + std::to_string(measure.times.count) + " " + what +
+                           " of chain " + chain.setup.name + " were above their bound of " + readable(*measure.bound) +
+                           ", the longest " + readable(measure.times.max),
+                   .chain = chain.setup.name});
 }
 
 } // namespace
@@ -37,8 +53,14 @@ std::vector<Breach> breaches(const Analysis& analysis) {
                        .observed = task.stages.back().times.max,
                        .job = task.stages.back().times.max_job,
                        .text = task.setup.name + " missed " + std::to_string(task.missed) +
-                               " of the deadlines that it was promised"});
+                               " of the deadlines that it was promised",
+                       .chain = {}});
     for (const StageAnalysis& stage : task.stages) check(task, stage, found);
+  }
+  for (const ChainAnalysis& chain : analysis.chains) {
+    check(chain, "reaction", "reactions", chain.reaction, analysis, found);
+    check(chain, "age", "data ages", chain.age, analysis, found);
+    check(chain, "reduced-age", "reduced data ages", chain.reduced_age, analysis, found);
   }
   return found;
 }

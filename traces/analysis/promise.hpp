@@ -8,8 +8,9 @@
 
 namespace rtexec::traces {
 
-/// Response times above the plan's bounds, missed deadlines of promised tasks, and execution times above the configured
-/// WCETs. A breach that was seen stands, even where events were lost.
+/// Response times above the plan's bounds, missed deadlines of promised tasks, execution times above the configured
+/// WCETs, and reactions and ages of chains above their bounds. A breach that was seen stands, even where events were
+/// lost.
 [[nodiscard]] std::vector<Breach> breaches(const Analysis& analysis);
 
 /// Why no figure of the task may be relied on; empty: they may. `beside_loss`: how many of its jobs ran while events

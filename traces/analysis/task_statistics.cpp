@@ -39,6 +39,13 @@ void TaskStatistics::count_unexpected(policies::JobId job) {
   last_ = job;
 }
 
+void TaskStatistics::input(const Record& record) {
+  ++inputs_.jobs;
+  inputs_.stale += record.stale > 0;
+  inputs_.failed += !record.ok;
+  if (record.ok) input_age_.add(record.at - record.sampled, record.job.number, record.at);
+}
+
 void TaskStatistics::skip(Instant nominal, policies::ReleaseReason reason) {
   switch (reason) {
   case policies::ReleaseReason::overrun: ++skipped_by_.overrun; break;
@@ -127,6 +134,8 @@ TaskAnalysis TaskStatistics::analysis(const PwcetOptions& options, Duration reco
   result.utilisation_core = share(before.times.sum() + after.times.sum(), recorded);
   result.utilisation_device = share(device.times.sum(), recorded);
   result.worst = worst_;
+  if (inputs_.jobs > 0) result.inputs = inputs_, result.inputs->age = input_age_.distribution();
+  result.dropped_results = dropped_results;
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include "traces/analysis/analysis.hpp"
 #include "traces/analysis/attribution.hpp"
 #include "traces/analysis/distribution.hpp"
+#include "traces/reading/record.hpp"
 #include "traces/wcet/sample_series.hpp"
 
 #include <array>
@@ -44,11 +45,13 @@ class TaskStatistics {
   std::vector<Stage> layers;
   std::optional<Instant> layer_begun;
   std::uint64_t unknown = 0, unfinished = 0;
-  std::uint64_t beside_loss = 0; // jobs during which events were lost
+  std::uint64_t dropped_results = 0; // by its outputs
+  std::uint64_t beside_loss = 0;     // jobs during which events were lost
 
   /// The next job of this task has been released: `open` is it from now on.
   void release(policies::JobId job, Instant nominal, Instant actual, Instant deadline);
   void end(JobBreakdown&& job, Instant at);
+  void input(const Record& record);
   void skip(Instant nominal, policies::ReleaseReason reason);
   /// Whether a missed deadline was to be told of `job`.
   [[nodiscard]] bool take_miss(policies::JobId job, Instant at, Instant deadline);
@@ -72,7 +75,8 @@ class TaskStatistics {
 
   TaskSetup setup_;
   std::uint64_t released_ = 0, completed_ = 0, late_ = 0, aborted_ = 0, failed_ = 0;
-  DistributionBuilder latency_, inter_arrival_;
+  DistributionBuilder latency_, inter_arrival_, input_age_;
+  InputAnalysis inputs_; // but for their age
   Stage response_;
   std::array<Duration, causes> total_{}, longest_{};
   std::array<std::array<Duration, Share::places>, causes> total_in_time_{};

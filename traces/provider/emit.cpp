@@ -75,6 +75,19 @@ void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned
   for (const std::string& line : planned.tuning) task_tuning(task, line.c_str());
 }
 
+void chain_info(std::uint32_t chain, const TaskSet& tasks, const PlannedChain& planned) noexcept {
+  const Chain& asked = tasks.chains[chain];
+  const auto task_of = [&](const std::string& name) { return std::ranges::find(tasks.tasks, name, &Task::name); };
+  chain_info(chain, asked.name.c_str(), asked.communicate, task_of(asked.tasks.front())->trigger != Trigger::timer,
+             planned.kept, planned.reaction, planned.age, planned.reduced_age, asked.max_reaction, asked.max_age);
+  for (std::size_t place = 0; place < asked.tasks.size(); ++place) {
+    const bool bounded = planned.reaction && place < planned.terms.size();
+    chain_task(chain, static_cast<std::uint32_t>(task_of(asked.tasks[place]) - tasks.tasks.begin()),
+               bounded ? std::optional(planned.terms[place].waits) : std::nullopt,
+               bounded ? std::optional(planned.terms[place].takes) : std::nullopt);
+  }
+}
+
 void swap_plan(const SwapPlan& plan, const char* store) noexcept {
   swap_plan(plan.policy, plan.frames, plan.copy_engines, plan.cost.chunk, store);
 }

@@ -171,6 +171,10 @@ template <class Event> void keep(Record& record, const Event& event) {
   if constexpr (requires { event.computes; }) record.computes = event.computes;
   if constexpr (requires { event.since; }) record.since = event.since;
   if constexpr (requires { event.stolen; }) record.stolen = event.stolen;
+  if constexpr (requires { event.sampled; }) record.sampled = event.sampled;
+  if constexpr (requires { event.inputs; }) record.inputs = event.inputs;
+  if constexpr (requires { event.stale; }) record.stale = event.stale;
+  if constexpr (requires { event.sinks; }) record.sinks = event.sinks;
   if constexpr (requires { event.reason; }) record.reason = event.reason;
   if constexpr (requires { event.transfer; }) record.transfer = event.transfer;
   if constexpr (requires { event.sequence; }) record.sequence = event.sequence;

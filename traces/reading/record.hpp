@@ -42,6 +42,9 @@ struct Record {
   bool computes = false;    // of the core
   Instant since{};
   Duration stolen{0};
+  Instant sampled{};
+  std::uint32_t inputs = 0, stale = 0;
+  std::uint32_t sinks = 0;
   policies::ReleaseReason reason{};
   policies::Event input{};
   policies::Action action{};

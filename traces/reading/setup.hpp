@@ -33,6 +33,22 @@ struct TaskSetup {
   std::vector<std::string> layers;
 };
 
+/// A chain, and what it was promised.
+struct ChainSetup {
+  /// A task of it; its part of the bound of reactions: until a job is released that has the data, and from there to its
+  /// output.
+  struct Place {
+    std::uint32_t task = 0;
+    std::optional<Duration> waits, takes;
+  };
+  std::string name;
+  Communication communicate = Communication::immediate;
+  bool triggered = false; // events release its first task
+  bool kept = false;      // its bounds are within its limits
+  std::optional<Duration> reaction, age, reduced_age, max_reaction, max_age;
+  std::vector<Place> places; // in the order of the data
+};
+
 struct SwapSetup {
   SwapPolicy policy = SwapPolicy::pipelined;
   std::uint32_t frames = 0;
@@ -63,6 +79,7 @@ struct RunSetup {
   Bytes demand, capacity, chunk;
   std::string device;
   std::vector<TaskSetup> tasks;
+  std::vector<ChainSetup> chains;
   std::optional<SwapSetup> swap;
   std::set<unsigned> regulated_cores; // in their memory bandwidth
   std::vector<TestSetup> tests;

@@ -6,7 +6,7 @@ namespace rtexec::traces {
 namespace {
 
 /// A damaged trace may name any.
-constexpr std::uint32_t most_tasks = 4096, most_layers = 65'536;
+constexpr std::uint32_t most_tasks = 4096, most_chains = 4096, most_layers = 65'536;
 
 } // namespace
 
@@ -81,6 +81,28 @@ void SetupDecoder::take(const event::task_workload& event) {
 
 void SetupDecoder::take(const event::task_tuning& event) {
   if (TaskSetup* task = this->task(event.task)) task->tuning.emplace_back(event.line);
+}
+
+void SetupDecoder::take(const event::chain_info& event) {
+  if (event.chain >= most_chains) return;
+  if (event.chain >= setup_.chains.size()) setup_.chains.resize(event.chain + 1);
+  ChainSetup& chain = setup_.chains[event.chain];
+  chain.name = event.name;
+  chain.communicate = event.communicate;
+  chain.triggered = event.triggered;
+  chain.kept = event.kept;
+  chain.reaction = event.reaction;
+  chain.age = event.age;
+  chain.reduced_age = event.reduced_age;
+  chain.max_reaction = event.max_reaction;
+  chain.max_age = event.max_age;
+}
+
+/// After its chain, in the order of the data.
+void SetupDecoder::take(const event::chain_task& event) {
+  if (event.chain >= setup_.chains.size()) return;
+  auto& places = setup_.chains[event.chain].places;
+  if (event.task < most_tasks && places.size() < most_tasks) places.push_back({event.task, event.waits, event.takes});
 }
 
 void SetupDecoder::take(const event::layer_info& event) {

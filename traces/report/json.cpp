@@ -182,6 +182,11 @@ json to_json(const SkipAnalysis& skips) {
           {spelling(policies::ReleaseReason::stale), skips.stale}};
 }
 
+json to_json(const InputAnalysis& inputs, Instant from) {
+  return {
+      {"jobs", inputs.jobs}, {"stale", inputs.stale}, {"failed", inputs.failed}, {"age", to_json(inputs.age, from)}};
+}
+
 json to_json(const TaskAnalysis& task, const Analysis& analysis) {
   const auto breakdown = [](const CauseAnalysis& c) {
     return json{{"cause", name(c.cause)},
@@ -209,7 +214,64 @@ json to_json(const TaskAnalysis& task, const Analysis& analysis) {
           {"breakdown", list(task.breakdown, breakdown)},
           {"utilisation_core", task.utilisation_core},
           {"utilisation_device", task.utilisation_device},
-          {"worst", task.worst ? to_json(*task.worst, analysis) : json(nullptr)}};
+          {"worst", task.worst ? to_json(*task.worst, analysis) : json(nullptr)},
+          {"inputs", task.inputs ? to_json(*task.inputs, analysis.from) : json(nullptr)},
+          {"dropped_results", task.dropped_results}};
+}
+
+// ---- chains ----
+
+json to_json(const ChainMeasure& measure, Instant from) {
+  json result = to_json(measure.times, from);
+  result["bound_ns"] = nullable(measure.bound);
+  result["limit_ns"] = nullable(measure.limit);
+  result["above_bound"] = measure.above;
+  return result;
+}
+
+json to_json(const ChainStep& step, const Analysis& analysis) {
+  const auto shares = [&](const std::vector<Share>& all) {
+    return list(all, [&](const Share& share) { return to_json(share, analysis); });
+  };
+  return {{"task", task_name(analysis, step.job.task)},
+          {"job", step.job.number},
+          {"there_ns", (step.there - analysis.from).count()},
+          {"nominal_ns", (step.nominal - analysis.from).count()},
+          {"read_ns", (step.read - analysis.from).count()},
+          {"ended_ns", (step.ended - analysis.from).count()},
+          {"output_ns", (step.output - analysis.from).count()},
+          {"until_release_ns", step.until_release().count()},
+          {"until_read_ns", step.until_read().count()},
+          {"core_ns", step.on_core().count()},
+          {"device_ns", step.on_device().count()},
+          {"waited_ns", step.waited().count()},
+          {"held_ns", step.held().count()},
+          {"delays", shares(step.delays)},
+          {"shares", shares(step.shares)}};
+}
+
+json to_json(const ChainWay& way, const Analysis& analysis) {
+  return {{"event_ns", (way.event - analysis.from).count()},
+          {"reaction_ns", way.reaction.count()},
+          {"steps", list(way.steps, [&](const ChainStep& step) { return to_json(step, analysis); })},
+          {"blame", nullable(way.blame)}};
+}
+
+json to_json(const ChainAnalysis& chain, const Analysis& analysis) {
+  const auto place = [&](const ChainSetup::Place& each) {
+    return json{{"task", task_name(analysis, each.task)},
+                {"waits_ns", nullable(each.waits)},
+                {"takes_ns", nullable(each.takes)}};
+  };
+  return {{"name", chain.setup.name},
+          {"communicate", spelling(chain.setup.communicate)},
+          {"kept", chain.setup.kept},
+          {"tasks", list(chain.setup.places, place)},
+          {"reaction", to_json(chain.reaction, analysis.from)},
+          {"age", to_json(chain.age, analysis.from)},
+          {"reduced_age", to_json(chain.reduced_age, analysis.from)},
+          {"worst", chain.worst ? to_json(*chain.worst, analysis) : json(nullptr)},
+          {"invalid", nullable(chain.invalid)}};
 }
 
 // ---- the run ----
@@ -287,7 +349,8 @@ json to_json(const Breach& breach) {
           {"promised_ns", breach.promised.count()},
           {"observed_ns", breach.observed.count()},
           {"job", breach.job},
-          {"text", breach.text}};
+          {"text", breach.text},
+          {"chain", nullable(breach.chain)}};
 }
 
 json to_json(const ReplayAnalysis& replay) {
@@ -312,6 +375,7 @@ json to_json(const Analysis& a) {
           {"notes", a.notes},
           {"run", to_json(a.setup, a.from)},
           {"tasks", list(a.tasks, [&](const TaskAnalysis& task) { return to_json(task, a); })},
+          {"chains", list(a.chains, [&](const ChainAnalysis& chain) { return to_json(chain, a); })},
           {"resources", list(a.resources, [](const ResourceAnalysis& r) { return to_json(r); })},
           {"clocks", list(a.clocks, [](const ClockAnalysis& clock) { return to_json(clock); })},
           {"stolen", list(a.stolen, [](const StolenAnalysis& stolen) { return to_json(stolen); })},
