@@ -440,15 +440,149 @@ void expect_chunks(const SimulatedRun& run, const Analysis& analysis) {
     }
 }
 
+// ---- chains ----
+
+/// Through any tasks, which pass data one way or the other.
+void add_chains(Random& random, RunSetup& setup) {
+  std::vector<std::uint32_t> tasks(setup.tasks.size());
+  std::iota(tasks.begin(), tasks.end(), 0U);
+  const auto communicate = static_cast<Communication>(random() % 2);
+  for (int i = 0; i < 3; ++i) {
+    std::ranges::shuffle(tasks, random);
+    ChainSetup& chain = setup.chains.emplace_back();
+    chain.name = "c" + std::to_string(i);
+    chain.communicate = communicate;
+    chain.triggered = random() % 2 == 0;
+    chain.reaction = Duration(random() % 400);
+    chain.age = Duration(random() % 400);
+    if (random() % 2 == 0) chain.reduced_age = Duration(random() % 300);
+    for (std::size_t place = 0; place < 1 + random() % std::min<std::size_t>(tasks.size(), 4); ++place)
+      chain.places.push_back({tasks[place], {}, {}});
+  }
+}
+
+/// By the definitions of policies/proofs/chains.md, from every job that had outputs.
+class ChainOracle {
+ public:
+  struct Job {
+    JobId id;
+    Instant nominal{}, read{}, write{};
+  };
+  using Way = std::vector<Job>; // from the first task to the last
+
+  ChainOracle(const Truth& truth, const ChainSetup& chain) {
+    for (const ChainSetup::Place& place : chain.places) {
+      auto& jobs = jobs_.emplace_back();
+      for (const auto& [id, job] : truth.jobs) {
+        if (id.task != place.task || (job.outcome != JobOutcome::in_time && job.outcome != JobOutcome::late)) continue;
+        const bool let = chain.communicate == Communication::let;
+        jobs.push_back(
+            {id, job.nominal, let ? job.nominal : *job.start, let ? std::max(job.deadline, *job.end) : *job.end});
+      }
+    }
+    std::optional<Way> before;
+    for (const Job& last : jobs_.back()) {
+      const auto way = way_to(last, jobs_.size() - 1);
+      if (!way) continue;
+      const Instant appears = last.write;
+      reduced_ages.push_back(appears - way->front().read);
+      if (before) ages.push_back(appears - before->front().read);
+      if (before && before->front().id != way->front().id) {
+        const Instant event = chain.triggered ? way->front().nominal : before->front().read;
+        reactions.emplace_back(appears - event, *way);
+      }
+      before = way;
+    }
+  }
+
+  std::vector<Duration> ages, reduced_ages;
+  std::vector<std::pair<Duration, Way>> reactions;
+
+ private:
+  [[nodiscard]] std::optional<Way> way_to(const Job& job, std::size_t place) const {
+    if (place == 0) return Way{job};
+    std::optional<Way> newest;
+    for (const Job& source : jobs_[place - 1]) {
+      if (source.write > job.read) continue;
+      if (auto way = way_to(source, place - 1)) newest = std::move(way);
+    }
+    if (newest) newest->push_back(job);
+    return newest;
+  }
+
+  std::vector<std::vector<Job>> jobs_; // by place, in their order
+};
+
+void expect_measure(const ChainMeasure& found, const std::vector<Duration>& times,
+                    const std::optional<Duration>& bound) {
+  expect_distribution(found.times, times);
+  EXPECT_EQ(found.bound, bound);
+  EXPECT_EQ(found.above, bound ? std::ranges::count_if(times, [&](Duration time) { return time > *bound; }) : 0);
+}
+
+Duration sum_of(const std::vector<Share>& shares) {
+  return std::accumulate(shares.begin(), shares.end(), Duration(0),
+                         [](Duration sum, const Share& share) { return sum + share.time; });
+}
+
+/// Every instant of it is told once.
+void expect_way(const ChainWay& found, const std::pair<Duration, ChainOracle::Way>& expected) {
+  EXPECT_EQ(found.reaction, expected.first);
+  EXPECT_NE(found.blame, "");
+  ASSERT_EQ(found.steps.size(), expected.second.size());
+  Instant there = found.event;
+  for (std::size_t place = 0; place < found.steps.size(); ++place) {
+    const ChainStep& step = found.steps[place];
+    const ChainOracle::Job& job = expected.second[place];
+    EXPECT_EQ(step.job, job.id);
+    EXPECT_EQ(step.there, there);
+    EXPECT_EQ(step.read, job.read);
+    EXPECT_EQ(step.output, job.write);
+    EXPECT_EQ(sum_of(step.shares), step.ended - step.read);
+    EXPECT_EQ(sum_of(step.delays), step.read - step.nominal);
+    for (const Duration piece :
+         {step.until_release(), step.until_read(), step.on_core(), step.on_device(), step.waited(), step.held()}) {
+      EXPECT_GE(piece, Duration(0));
+      there += piece;
+    }
+    EXPECT_EQ(there, step.output);
+  }
+  EXPECT_EQ(there - found.event, found.reaction);
+}
+
+void expect_chains(const Truth& truth, const Analysis& analysis) {
+  ASSERT_EQ(analysis.chains.size(), truth.run().setup.chains.size());
+  std::size_t broken = 0;
+  for (const ChainAnalysis& found : analysis.chains) {
+    SCOPED_TRACE(found.setup.name + " " + std::string(name(found.setup.communicate)));
+    const ChainOracle oracle(truth, found.setup);
+    std::vector<Duration> reactions;
+    for (const auto& [time, way] : oracle.reactions) reactions.push_back(time);
+    expect_measure(found.reaction, reactions, found.setup.reaction);
+    expect_measure(found.age, oracle.ages, found.setup.age);
+    expect_measure(found.reduced_age, oracle.reduced_ages, found.setup.reduced_age);
+    EXPECT_EQ(found.invalid, "");
+    ASSERT_EQ(found.worst.has_value(), !reactions.empty());
+    for (const ChainMeasure* each : {&found.reaction, &found.age, &found.reduced_age}) broken += each->above > 0;
+    if (found.worst)
+      expect_way(*found.worst,
+                 *std::ranges::max_element(oracle.reactions, {}, &std::pair<Duration, ChainOracle::Way>::first));
+  }
+  EXPECT_EQ(std::ranges::count_if(analysis.breaches, [](const Breach& breach) { return !breach.chain.empty(); }),
+            broken);
+}
+
 class AnalysisOracle : public testing::TestWithParam<SwapPolicy> {};
 
 TEST_P(AnalysisOracle, FindsWhatHappened) {
-  Random random(11 + static_cast<unsigned>(GetParam()));
+  Random random(11 + static_cast<unsigned>(GetParam())), chain_random(5);
+  std::uint64_t reactions = 0;
   std::map<JobOutcome, std::uint64_t> seen;
   std::set<Cause> causes_seen;
   for (int i = 0; i < 250 && !HasFailure(); ++i) {
     SCOPED_TRACE("run " + std::to_string(i));
-    const SimulatedRun run = test::random_run(random, GetParam());
+    SimulatedRun run = test::random_run(random, GetParam());
+    add_chains(chain_random, run.setup);
     Jobs jobs;
     const Analysis analysis = analyze(run.setup, run.records, &jobs);
     const Truth truth(run);
@@ -457,6 +591,9 @@ TEST_P(AnalysisOracle, FindsWhatHappened) {
     expect_jobs(truth, jobs);
     expect_use(truth, analysis);
     expect_chunks(run, analysis);
+    expect_chains(truth, analysis);
+    for (const ChainAnalysis& chain : analysis.chains)
+      if (chain.setup.places.size() > 2) reactions += chain.reaction.times.count;
     for (const auto& [id, job] : jobs.all) {
       ++seen[job.outcome];
       for (const auto& [cause, time] : times_of(job)) causes_seen.insert(cause);
@@ -466,6 +603,7 @@ TEST_P(AnalysisOracle, FindsWhatHappened) {
   EXPECT_GT(seen[JobOutcome::in_time], 1000u); // the test has seen what it is to judge
   EXPECT_GT(seen[JobOutcome::late], 500u);
   EXPECT_GT(seen[JobOutcome::aborted], 50u);
+  EXPECT_GT(reactions, 500u);
   EXPECT_EQ(seen[JobOutcome::failed] > 50, GetParam() != SwapPolicy::none);
   EXPECT_EQ(causes_seen.contains(Cause::swap_in), GetParam() != SwapPolicy::none);
 }
