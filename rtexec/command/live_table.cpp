@@ -25,6 +25,18 @@ Table table_of(const Report& progress) {
   return table;
 }
 
+Table chains_of(const Report& progress) {
+  Table table({"chain", "above", "reaction", "bound", "max/bound", "reactions"});
+  for (const ChainReport& chain : progress.chains) {
+    const ChainReport::Measured& reaction = chain.reaction;
+    table.add({chain.name, std::to_string(reaction.violations), readable(reaction.times.max),
+               reaction.bound ? readable(*reaction.bound) : "-",
+               reaction.bound ? bar(reaction.times.max, *reaction.bound) : "-", std::to_string(reaction.count)},
+              reaction.violations > 0 ? Tone::bad : Tone::plain);
+  }
+  return table;
+}
+
 /// Below the title, and above the line that the cursor is on.
 report::Room beside_title(report::Room all) {
   return {.columns = all.columns, .lines = all.lines - std::min<std::size_t>(all.lines, 2)};
@@ -56,7 +68,11 @@ void LiveTable::show(const Report& progress, std::optional<Duration> duration) {
                           "; longest responses and their median",
                       room.columns)
        << '\n';
-  table_of(progress).print(text, beside_title(room));
+  const std::size_t chains = progress.chains.empty() ? 0 : progress.chains.size() + 1;
+  const report::Room left = beside_title(room);
+  const bool fits = chains > 0 && progress.tasks.size() + 1 + chains <= left.lines;
+  table_of(progress).print(text, left);
+  if (fits) chains_of(progress).print(text, {.columns = left.columns, .lines = chains});
 
   if (terminal_) out_ << (terminal_ == before ? drawn_over(lines_) : scrolled_away(terminal_->lines));
   out_ << text.str() << std::flush;

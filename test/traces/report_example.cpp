@@ -221,6 +221,38 @@ class Run {
     return {Factor::pause, 1.25, {group("32.0 ms to 64.0 ms", 80, 24ms), group("64.0 ms to 128 ms", 40, 30ms)}};
   }
 
+  static ChainAnalysis example_chain() {
+    const auto job = [](std::uint32_t task, std::uint64_t number, Duration there, Duration nominal, Duration output) {
+      const Instant read = origin + nominal + 60us;
+      return ChainStep{
+          .job = {task, number},
+          .there = origin + there,
+          .nominal = origin + nominal,
+          .read = read,
+          .ended = origin + output,
+          .output = origin + output,
+          .delays = {{Cause::release_latency, Share::Where::core, {}, 60us, {}, {}}},
+          .shares = {{Cause::execution, Share::Where::core, {}, 3ms, {}, {}},
+                     {Cause::queueing, Share::Where::execution, JobId{1 - task, 1}, 9ms, {}, {}},
+                     {Cause::execution, Share::Where::execution, {}, origin + output - read - 12ms, {}, {}}}};
+    };
+    ChainAnalysis chain;
+    chain.setup.name = "steer & <b>brake";
+    chain.setup.kept = true;
+    chain.setup.reaction = chain.setup.age = 310ms, chain.setup.max_reaction = 500ms;
+    chain.setup.places = {{0, 100ms, 95ms}, {1, 20ms, 95ms}};
+    for (auto* measure : {&chain.reaction, &chain.age, &chain.reduced_age}) {
+      measure->times = distribution_of({{3, 210ms, origin + 350ms}, {4, 300ms, origin + 550ms}});
+      measure->bound = 310ms;
+    }
+    chain.reaction.limit = 500ms;
+    chain.worst = ChainWay{.event = origin,
+                           .reaction = 300ms,
+                           .steps = {job(0, 1, 0ms, 100ms, 140ms), job(1, 1, 140ms, 250ms, 300ms)},
+                           .blame = "110 ms of 300 ms until job 1 of rear was released"};
+    return chain;
+  }
+
   TaskAnalysis analyse(const TaskRun& run) {
     TaskAnalysis t;
     TaskSetup& s = t.setup;
@@ -282,6 +314,7 @@ class Run {
     idle.setup.name = example_.gantt.tasks[2], idle.setup.criticality = Criticality::best_effort,
     idle.setup.period = idle.setup.deadline = 1s;
     a.tasks.push_back(idle);
+    a.chains = {example_chain()};
     a.resources = {{"core 1", 3 * a.tasks[0].completed, 800ms, 3ms, 60ms, 0.031},
                    {"device", example_.jobs.size(), 9s, 31ms, 0ns, 0.4}};
     a.swap.emplace();

@@ -80,6 +80,20 @@ TEST(ReportJson, DroppedReleasesByReason) {
   EXPECT_EQ(tasks[1]["skipped_by"], json({{"overrun", 1}, {"wcet-exceeded", 0}, {"stale", 0}}));
 }
 
+TEST(ReportJson, PiecesOfAReactionSumToIt) {
+  const json chain = to_json(example(100).analysis)["chains"][0];
+  EXPECT_EQ(chain["tasks"][1], json({{"task", "rear"}, {"waits_ns", 20'000'000}, {"takes_ns", 95'000'000}}));
+  EXPECT_EQ(chain["reaction"]["bound_ns"], 310'000'000);
+  EXPECT_EQ(chain["reaction"]["limit_ns"], 500'000'000);
+  EXPECT_EQ(chain["age"]["limit_ns"], nullptr);
+  std::int64_t sum = 0;
+  for (const json& step : chain["worst"]["steps"])
+    for (const char* piece : {"until_release_ns", "until_read_ns", "core_ns", "device_ns", "waited_ns", "held_ns"})
+      sum += step[piece].get<std::int64_t>();
+  EXPECT_EQ(sum, chain["worst"]["reaction_ns"]);
+  EXPECT_EQ(chain["worst"]["steps"][1]["shares"][1]["culprit"], json({{"task", "front"}, {"job", 1}}));
+}
+
 TEST(ReportJson, WhatIsAbsentIsNull) {
   Analysis a;
   a.tasks.emplace_back();

@@ -129,6 +129,10 @@ check(len(driver.find_elements(By.CSS_SELECTOR, "#histogram rect.bars")) > 10, "
 check(len(driver.find_elements(By.CSS_SELECTOR, "#tail path.band")) == 2, "the tail has a band of confidence for each model")
 check("since the last one (\u00d7 1.25)" in text("#factors") and "64.0 ms to 128 ms" in text("#factors"), "what surrounded it is told")
 check("WCET" in text("#histogram svg") and "NaN" not in driver.page_source, "the configured time is drawn")
+check(text("[data-chain]").count("job 1") == 2 and "300 ms" in text("[data-chain]"), "the longest reaction of a chain goes by its jobs")
+check("steer & <b>brake" in text("#chains") and "110 ms of 300 ms until job 1 of rear was released" in text("#chains"), "and says what took longest of it")
+way = ask("[...document.querySelectorAll('[data-chain] .way')].map((row) => [...row.querySelectorAll('i')].map((part) => [part.getBoundingClientRect().left, part.getBoundingClientRect().right]))")
+check(all(abs(a[1] - b[0]) < 1 for row in way for a, b in zip(row, row[1:])) and abs(way[0][-1][1] - way[1][0][0]) < 1, "its pieces follow one another without a gap")
 names = lambda: [row.get_attribute("data-task") for row in driver.find_elements(By.CSS_SELECTOR, "#tasks tbody tr")]
 for expected in (["front", "logger", "rear"], ["rear", "logger", "front"]):
     driver.find_elements(By.CSS_SELECTOR, "#tasks th button")[0].click()

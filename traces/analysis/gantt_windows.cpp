@@ -19,6 +19,16 @@ Window around(const JobBreakdown& job, const Analysis& analysis) {
           .job = job.job};
 }
 
+/// A reaction, with a tenth of it on either side.
+Window around(const ChainAnalysis& chain, const Analysis& analysis) {
+  const ChainWay& way = *chain.worst;
+  const Duration margin = way.reaction / 10;
+  return {.title = "the longest reaction of " + chain.setup.name,
+          .from = std::max(analysis.from, way.event - margin),
+          .to = std::min(analysis.to, way.event + way.reaction + margin),
+          .job = {}};
+}
+
 /// Of the whole recording, as much as has about `pieces` of `all`.
 Window beginning(const Analysis& analysis, double part) {
   const auto length = static_cast<Duration::rep>(static_cast<double>((analysis.to - analysis.from).count()) * part);
@@ -38,6 +48,8 @@ std::vector<Window> windows_of(const Analysis& analysis, std::uint64_t pieces) {
   for (const TaskAnalysis& task : analysis.tasks)
     if (task.worst && std::ranges::find(windows, task.worst->job, &Window::job) == windows.end())
       windows.push_back(around(*task.worst, analysis));
+  for (const ChainAnalysis& chain : analysis.chains)
+    if (chain.worst) windows.push_back(around(chain, analysis));
   windows.push_back(
       beginning(analysis, static_cast<double>(GanttCollector::most_in_window) / static_cast<double>(pieces)));
   return windows;

@@ -186,7 +186,7 @@ function showTasks() {
     : element('p', { class: 'soft' }, 'The recording names no task.'));
 }
 
-const skipReasons = { overrun: 'the job before was unfinished', 'wcet-exceeded': 'a part of the job before exceeded its WCET' };
+const skipReasons = { overrun: 'the job before was unfinished', 'wcet-exceeded': 'a part of the job before exceeded its WCET', stale: 'an input had nothing new' };
 function showSkipped() {
   for (const task of run.tasks.filter((each) => each.skipped)) {
     const reasons = Object.entries(skipReasons).filter(([key]) => task.skipped_by[key]).map(([key, why]) => `${count(task.skipped_by[key])} because ${why}`);
@@ -529,6 +529,56 @@ function showMisses() {
   section.append(legend(), element('div', { class: 'scroll', tabindex: 0 }, element('table', {}, element('thead', {}, element('tr', {}, head.map(([title, number]) => element('th', { class: number ? 'number' : null }, title)))),
     element('tbody', {}, rows))));
   if (run.misses.length < run.missed) section.append(element('p', { class: 'soft' }, `The first ${count(run.misses.length)} of ${count(run.missed)}.`));
+}
+
+// ---- chains ----------------------------------------------------------------------------------------------------------
+/// What a stretch is made of, in the order of causes, from `begin` on.
+function pieces(shares, begin) {
+  const parts = [];
+  for (const [cause, shade] of causes) {
+    const ns = shares.reduce((sum, share) => sum + (share.cause === cause ? share.time_ns : 0), 0);
+    if (ns > 0) parts.push({ begin, ns, style: `background:${shade}`, title: `${cause}: ${time(ns)}` });
+    begin += ns;
+  }
+  return parts;
+}
+
+/// The delays are from the job's release on, and may begin before the data were there.
+function piecesOf(step) {
+  const released = step.there_ns + step.until_release_ns;
+  const delays = pieces(step.delays, step.nominal_ns).map((part) => ({ ...part, begin: Math.max(part.begin, released), ns: part.begin + part.ns - Math.max(part.begin, released) }));
+  return [{ begin: step.there_ns, ns: step.until_release_ns, kind: 'until-release', title: `until it is released: ${time(step.until_release_ns)}` }, ...delays, ...pieces(step.shares, step.read_ns),
+    { begin: step.ended_ns, ns: step.held_ns, kind: 'held', title: `until its deadline: ${time(step.held_ns)}` }].filter((part) => part.ns > 0);
+}
+
+/// The way of the longest reaction along time, a row for each task.
+function way(chain) {
+  const { event_ns: event, reaction_ns: reaction, steps } = chain.worst;
+  const bound = chain.reaction.bound_ns;
+  const whole = Math.max(reaction, bound || 0) * 1.02;
+  const place = (ns) => `${(100 * ns / whole).toFixed(3)}%`;
+  const limit = () => (bound === null ? null : element('span', { class: 'deadline', style: `left:${place(bound)}`, title: `bound ${time(bound)}` }));
+  const rows = steps.flatMap((step) => [element('span', { class: 'name' }, swatch(Math.max(0, taskIndex(step.task))), step.task), element('span', { class: 'soft' }, `job ${step.job}`),
+    element('span', { class: 'track way' }, piecesOf(step).map((part) => element('i', { class: part.kind, style: `left:${place(part.begin - event)};width:${place(part.ns)};${part.style || ''}`, title: part.title })), limit()),
+    element('span', { class: 'number' }, time(step.output_ns - step.there_ns))]);
+  const { step, list } = ticks(0, whole, 8);
+  const axis = element('span', { class: 'time-axis soft' }, list.filter((ns) => ns < 0.96 * whole).map((ns) => element('span', { style: `left:${place(ns)}` }, instant(ns, step))));
+  return element('div', { class: 'breakdown', 'data-chain': chain.name }, rows, element('span'), element('span'), axis, element('span', { class: 'number' }, element('strong', {}, time(reaction))));
+}
+
+function showChains() {
+  if (!run.chains.length) return;
+  at('chains-section').hidden = false;
+  const above = (measure) => (measure.above_bound ? element('strong', { class: 'bad' }, count(measure.above_bound)) : '0');
+  const row = (chain, what, m) => [what === 'reaction' ? [chain.name, chain.invalid ? element('span', { class: 'warn', title: chain.invalid }, ' (invalid)') : null] : '', what, count(m.count),
+    ...['min_ns', 'mean_ns', 'p99_ns', 'max_ns'].map((key) => (m.count ? time(m[key]) : '–')), time(m.bound_ns), above(m), time(m.limit_ns)];
+  at('chains').append(table(['Chain', '', '>samples', '>min', '>mean', '>99 %', '>max', '>bound', '>above', '>limit'],
+    run.chains.flatMap((chain) => [row(chain, 'reaction', chain.reaction), row(chain, 'data age', chain.age), row(chain, 'reduced age', chain.reduced_age)])));
+  const worst = run.chains.filter((chain) => chain.worst);
+  if (!worst.length) return;
+  for (const chain of worst) at('chains').append(element('h3', { style: 'margin-top:14px' }, `${chain.name}: the longest reaction, to an event at ${instant(chain.worst.event_ns, 1e5)}`),
+    element('p', { class: 'soft' }, chain.worst.blame), way(chain));
+  at('chains').append(legend(), element('p', { class: 'soft' }, 'From the event to the output that answers it: dots until a job is released that will read, then what the job did and waited for, by cause; empty until its deadline, where its output appears then. The upright line is the bound.'));
 }
 
 // ---- Gantt chart -----------------------------------------------------------------------------------------------------
@@ -990,6 +1040,7 @@ showTasks();
 showSkipped();
 showStage();
 showCauses();
+showChains();
 if (data.windows.length) gantt = new GanttChart(data.windows);
 else at('gantt').append(element('p', { class: 'soft' }, 'No stretch of time was drawn.'));
 showMisses();

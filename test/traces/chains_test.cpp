@@ -1,0 +1,215 @@
+// Chains in recordings written by hand. test/rtexec/analysis_oracle_test.cpp has those of simulated runs.
+#include "test/traces/recording_script.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace rtexec::traces {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// camera each 100 us, and control each 40 us without the device, on cores of their own.
+Script chained(Communication communicate = Communication::immediate) {
+  Script script({task("camera", 100us, 0, 1), task("control", 40us, 1, 2)});
+  script.setup.tasks[1].wcet.device = 0us;
+  ChainSetup& chain = script.setup.chains.emplace_back();
+  chain.name = "steer";
+  chain.communicate = communicate;
+  chain.places = {{0, 100us, 30us}, {1, 40us, 20us}};
+  return script;
+}
+
+void control(Script& script, std::uint64_t job, std::int64_t nominal, std::int64_t begins, std::int64_t takes) {
+  script.release({1, job}, nominal, begins);
+  script.ready({1, job}, begins + takes - 2, takes - 2);
+  script.finish({1, job}, begins + takes - 2, begins + takes, 2);
+}
+
+void run_all(Script& script) {
+  for (int i = 0; i < 4; ++i) script.run({0, static_cast<std::uint64_t>(i)}, 100 * i, 5, 20, 5);
+  for (int i = 0; i < 10; ++i) control(script, static_cast<std::uint64_t>(i), 40 * i, 40 * i, 10);
+}
+
+TEST(Chains, AReactionGoesFromTheEventByJobsToTheOutputThatAnswersIt) {
+  Script script = chained();
+  run_all(script);
+  const auto chains = script.analyze().chains;
+  ASSERT_EQ(chains.size(), 1u);
+  const ChainAnalysis& chain = chains[0];
+  // Camera's outputs at 30, 130, 230, 330; control reads at 40, 160, 240, 360 what is new
+  EXPECT_EQ(chain.reaction.times.count, 3u);
+  EXPECT_EQ(chain.reaction.times.max, 170us); // just after 0 and 200, by 170 and 370
+  EXPECT_EQ(chain.reaction.times.min, 150us); // just after 100, by 250
+  EXPECT_EQ(chain.age.times.max, 170us);
+  EXPECT_EQ(chain.reduced_age.times.count, 9u);
+  EXPECT_EQ(chain.reduced_age.times.max, 130us); // read at 0, used by the job at 120
+  EXPECT_EQ(chain.invalid, "");
+  ASSERT_TRUE(chain.worst);
+  EXPECT_EQ(chain.worst->event, us(0));
+  EXPECT_EQ(chain.worst->reaction, 170us);
+  EXPECT_EQ(chain.worst->blame, "100 us of 170 us until job 1 of camera was released");
+  ASSERT_EQ(chain.worst->steps.size(), 2u);
+  const ChainStep &camera = chain.worst->steps[0], &last = chain.worst->steps[1];
+  EXPECT_EQ(camera.job, (policies::JobId{0, 1}));
+  EXPECT_EQ(last.job, (policies::JobId{1, 4}));
+  EXPECT_EQ(camera.until_release(), 100us);
+  EXPECT_EQ(camera.on_core(), 10us);
+  EXPECT_EQ(camera.on_device(), 20us);
+  EXPECT_EQ(last.there, us(130));
+  EXPECT_EQ(last.until_release(), 30us);
+  EXPECT_EQ(last.on_core(), 10us);
+  EXPECT_EQ(last.on_device(), 0us);
+  EXPECT_EQ(last.waited() + last.held() + last.until_read(), 0us);
+}
+
+TEST(Chains, UnderLogicalExecutionTimeJobsReadAtReleasesAndWriteAtDeadlines) {
+  Script script = chained(Communication::let);
+  run_all(script);
+  const ChainAnalysis chain = script.analyze().chains.at(0);
+  // Camera's outputs at 100, 200, 300, 400; control reads at 120, 200, 320, which appears at 160, 240, 360
+  EXPECT_EQ(chain.reaction.times.count, 2u);
+  EXPECT_EQ(chain.reaction.times.min, 240us);
+  EXPECT_EQ(chain.reaction.times.max, 260us);
+  ASSERT_TRUE(chain.worst);
+  EXPECT_EQ(chain.worst->steps[0].held(), 70us);
+  EXPECT_EQ(chain.worst->steps[1].held(), 30us);
+}
+
+TEST(Chains, AnEventThatReleasesIsAnsweredFromItsReleaseOn) {
+  Script script = chained();
+  script.setup.chains[0].triggered = true;
+  run_all(script);
+  const ChainAnalysis chain = script.analyze().chains.at(0);
+  EXPECT_EQ(chain.reaction.times.max, 70us);
+  EXPECT_EQ(chain.reaction.times.min, 50us);
+  ASSERT_TRUE(chain.worst);
+  EXPECT_EQ(chain.worst->steps[0].until_release(), 0us);
+}
+
+TEST(Chains, DataThatWaitBehindAnotherJobAreOwedToIt) {
+  Script script = chained();
+  script.setup.tasks.push_back(task("urgent", 1ms, 0, 2));
+  script.setup.tasks[1].core_rank = 1;
+  script.run({0, 0}, 0, 5, 20, 5);
+  control(script, 0, 40, 40, 10);
+  script.run({0, 1}, 50, 5, 20, 5);
+  script.release({2, 0}, 75, 75);
+  script.ready({2, 0}, 500, 425);
+  control(script, 1, 80, 500, 10);
+  const ChainAnalysis chain = script.analyze().chains.at(0);
+  ASSERT_TRUE(chain.worst);
+  EXPECT_EQ(chain.worst->blame, "420 us of 510 us job 1 of control began late: behind the CPU part of urgent (job 0)");
+}
+
+TEST(Chains, JobsThatFailHandNothingOn) {
+  Script script = chained();
+  script.run({0, 0}, 0, 5, 20, 5);
+  control(script, 0, 40, 40, 10);
+  script.release({0, 1}, 100, 100);
+  Record& failed = script.add(Script::Kind::job_miss, {0, 1}, 110);
+  failed.deadline = us(200);
+  control(script, 1, 120, 120, 10);
+  const ChainAnalysis chain = script.analyze().chains.at(0);
+  EXPECT_EQ(chain.reaction.times.count, 0u);
+  EXPECT_EQ(chain.reduced_age.times.max, 130us);
+  EXPECT_FALSE(chain.worst);
+}
+
+TEST(Chains, WhatIsAboveABoundIsABrokenPromise) {
+  Script script = chained();
+  run_all(script);
+  script.setup.chains[0].reaction = script.setup.chains[0].age = 170us;
+  EXPECT_THAT(script.analyze().breaches, IsEmpty());
+  script.setup.chains[0].reaction = 160us;
+  script.setup.chains[0].reduced_age = 1us;
+  const auto breaches = script.analyze().breaches;
+  std::vector<std::string> stages;
+  for (const Breach& breach : breaches) stages.push_back(breach.chain + " " + breach.task + " " + breach.stage);
+  EXPECT_THAT(stages, ElementsAre("steer control reaction", "steer control reduced-age"));
+  EXPECT_EQ(breaches[0].text, "2 of 3 reactions of chain steer were above their bound of 160 us, the longest 170 us");
+  EXPECT_EQ(breaches[0].observed, 170us);
+}
+
+TEST(Chains, FiguresOfATaskThatMayNotBeReliedOnAreTheChains) {
+  Script script = chained();
+  run_all(script);
+  const Loss loss{.from = us(100), .to = us(110), .events = 3};
+  EXPECT_EQ(script.analyze({}, {loss}).chains.at(0).invalid, "those of camera are");
+}
+
+TEST(Chains, OfTasksThatAreNotThereDoNoHarm) {
+  Script script = chained();
+  script.setup.chains[0].places = {{0, {}, {}}, {77, {}, {}}};
+  script.setup.chains.emplace_back();
+  run_all(script);
+  EXPECT_EQ(script.analyze().chains.at(0).reaction.times.count, 0u);
+}
+
+/// As long as it is waited for.
+TEST(Chains, WhatAThreadTellsLateChangesNothing) {
+  Script script = chained();
+  std::mt19937 random(1);
+  for (int i = 0; i < 40; ++i)
+    script.run({0, static_cast<std::uint64_t>(i)}, 100'000 * i, 5, 20 + static_cast<int>(random() % 50'000), 5);
+  for (int i = 0; i < 100; ++i)
+    control(script, static_cast<std::uint64_t>(i), 40'000 * i, 40'000 * i, 6 + static_cast<int>(random() % 9'000));
+  const auto deadline_of = [&](std::size_t task, Duration period) {
+    script.setup.tasks[task].deadline = script.setup.tasks[task].period = period;
+    script.setup.tasks[task].device_done_by = period;
+  };
+  deadline_of(0, 100ms);
+  deadline_of(1, 40ms);
+  for (Record& record : script.records)
+    if (record.kind == Script::Kind::job_release)
+      record.deadline = record.nominal + script.setup.tasks[record.job.task].deadline;
+  const ChainAnalysis told = script.analyze().chains.at(0);
+  ASSERT_GT(told.reaction.times.count, 30u);
+  EXPECT_EQ(told.invalid, "");
+  for (const std::uint32_t late : {0U, 1U}) {
+    Script again = script;
+    for (Record& record : again.records)
+      if (record.job.task == late) record.time += 400ms;
+    const ChainAnalysis found = again.analyze().chains.at(0);
+    EXPECT_EQ(found.reaction.times.count, told.reaction.times.count);
+    EXPECT_EQ(found.reaction.times.mean, told.reaction.times.mean);
+    EXPECT_EQ(found.reaction.times.max, told.reaction.times.max);
+    EXPECT_EQ(found.reaction.times.max_job, told.reaction.times.max_job);
+    EXPECT_EQ(found.reduced_age.times.mean, told.reduced_age.times.mean);
+    EXPECT_EQ(found.worst->event, told.worst->event);
+  }
+}
+
+TEST(Inputs, WhatJobsReadAndWhatBecameOfTheirResults) {
+  Script script({task("front", 100us, 0)});
+  for (int i = 0; i < 3; ++i) {
+    const policies::JobId job{0, static_cast<std::uint64_t>(i)};
+    script.release(job, 100 * i, 100 * i);
+    Record& input = script.add(Script::Kind::job_input, job, 100 * i);
+    input.sampled = us(100 * i - 10 * (i + 1));
+    input.inputs = 2;
+    input.stale = i == 1 ? 2 : 0;
+    script.ready(job, 100 * i + 5, 5);
+    script.begin(job, 100 * i + 5);
+    script.end(job, 100 * i + 15);
+    if (i == 2) script.add(Script::Kind::result_drop, job, 100 * i + 16).sinks = 3;
+    script.finish(job, 100 * i + 15, 100 * i + 17, 2);
+  }
+  const TaskAnalysis front = script.analyze().tasks.at(0);
+  ASSERT_TRUE(front.inputs);
+  EXPECT_EQ(front.inputs->jobs, 3u);
+  EXPECT_EQ(front.inputs->stale, 1u);
+  EXPECT_EQ(front.inputs->failed, 0u);
+  EXPECT_EQ(front.inputs->age.min, 10us);
+  EXPECT_EQ(front.inputs->age.max, 30us);
+  EXPECT_EQ(front.inputs->age.max_job, 2u);
+  EXPECT_EQ(front.dropped_results, 3u);
+  EXPECT_EQ(front.invalid, "");
+}
+
+} // namespace
+} // namespace rtexec::traces
