@@ -25,16 +25,15 @@ Table table_of(const Report& progress) {
   return table;
 }
 
-Table chains_of(const Report& progress) {
-  Table table({"chain", "above", "reaction", "bound", "max/bound", "reactions"});
-  for (const ChainReport& chain : progress.chains) {
-    const ChainReport::Measured& reaction = chain.reaction;
-    table.add({chain.name, std::to_string(reaction.violations), readable(reaction.times.max),
-               reaction.bound ? readable(*reaction.bound) : "-",
-               reaction.bound ? bar(reaction.times.max, *reaction.bound) : "-", std::to_string(reaction.count)},
-              reaction.violations > 0 ? Tone::bad : Tone::plain);
-  }
-  return table;
+std::vector<Reactions> reactions_of(const Report& progress) {
+  std::vector<Reactions> all;
+  for (const ChainReport& chain : progress.chains)
+    all.push_back({.chain = chain.name,
+                   .longest = chain.reaction.times.max,
+                   .bound = chain.reaction.bound,
+                   .count = chain.reaction.count,
+                   .above = chain.reaction.violations});
+  return all;
 }
 
 /// Below the title, and above the line that the cursor is on.
@@ -68,11 +67,8 @@ void LiveTable::show(const Report& progress, std::optional<Duration> duration) {
                           "; longest responses and their median",
                       room.columns)
        << '\n';
-  const std::size_t chains = progress.chains.empty() ? 0 : progress.chains.size() + 1;
-  const report::Room left = beside_title(room);
-  const bool fits = chains > 0 && progress.tasks.size() + 1 + chains <= left.lines;
-  table_of(progress).print(text, left);
-  if (fits) chains_of(progress).print(text, {.columns = left.columns, .lines = chains});
+  table_of(progress).print(text, beside_title(room));
+  print_below(text, reactions_of(progress), progress.tasks.size(), beside_title(room));
 
   if (terminal_) out_ << (terminal_ == before ? drawn_over(lines_) : scrolled_away(terminal_->lines));
   out_ << text.str() << std::flush;

@@ -153,6 +153,17 @@ Table table_of(const std::vector<TaskStatus>& tasks, const RunStatus& run) {
   return table;
 }
 
+std::vector<Reactions> reactions_of(const std::vector<executive::ChainStatus>& chains) {
+  std::vector<Reactions> all;
+  for (const executive::ChainStatus& chain : chains)
+    all.push_back({.chain = chain.name.text(),
+                   .longest = chain.longest,
+                   .bound = chain.bound > Duration(0) ? std::optional(chain.bound) : std::nullopt,
+                   .count = chain.reactions,
+                   .above = chain.above});
+  return all;
+}
+
 json activity(const executive::TaskActivity& activity, Duration over) {
   return {{"missed", activity.missed},
           {"on_core_ns", activity.on_core.count()},
@@ -185,6 +196,15 @@ json to_json(const TaskStatus& task, const RunStatus& run) {
           {"recent", activity(task.recent, run.recently)}};
 }
 
+json to_json(const executive::ChainStatus& chain) {
+  return {{"name", chain.name.text()},
+          {"reactions", chain.reactions},
+          {"above_bound", chain.above},
+          {"reaction_ns",
+           {{"max", chain.longest.count()},
+            {"bound", chain.bound > Duration(0) ? json(chain.bound.count()) : json(nullptr)}}}};
+}
+
 json lines_of(const std::string& text) {
   json lines = json::array();
   std::istringstream all(text);
@@ -207,7 +227,9 @@ std::string view(const Snapshot& snapshot, unsigned process, TaskOrder order, re
   std::ostringstream out;
   report::use_colours(out, colours);
   for (const auto& [tone, line] : head) out << Toned{tone, line} << '\n';
-  table_of(tasks, run).print(out, {.columns = room.columns, .lines = room.lines - head.size() - 1});
+  room.lines -= head.size() + 1;
+  table_of(tasks, run).print(out, room);
+  print_below(out, reactions_of(snapshot.chains), tasks.size(), room);
   out << report::cut(below(run, order), room.columns) << '\n';
   return out.str();
 }
@@ -220,6 +242,8 @@ json to_json(const Snapshot& snapshot, unsigned process) {
   };
   json tasks = json::array();
   for (const TaskStatus& task : snapshot.tasks) tasks.push_back(to_json(task, run));
+  json chains = json::array();
+  for (const executive::ChainStatus& chain : snapshot.chains) chains.push_back(to_json(chain));
   return {{"process", process},
           {"task_set", text(run.task_set)},
           {"verdict", run.proved != 0 ? "proved" : "not proved"},
@@ -244,6 +268,7 @@ json to_json(const Snapshot& snapshot, unsigned process) {
             {"service_core", run.service_core}}},
           {"swap", {{"total", moved(run.swapped)}, {"recent", moved(run.swapped_recently)}}},
           {"tasks", tasks},
+          {"chains", chains},
           {"degraded", lines_of(run.degraded.text())}};
 }
 

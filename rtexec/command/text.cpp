@@ -108,6 +108,18 @@ void print_terms(std::ostream& out, const PlannedChain& chain) {
   table.print(out);
 }
 
+void print_below(std::ostream& out, const std::vector<Reactions>& chains, std::size_t tasks, report::Room room) {
+  const std::size_t lines = chains.size() + 1, above = tasks + 1;
+  if (chains.empty() || room.lines < above + lines) return;
+  Table table({"chain", "above", "reaction", "bound", "max/bound", "reactions"});
+  for (const Reactions& chain : chains)
+    table.add(
+        {chain.chain, std::to_string(chain.above), readable(chain.longest), chain.bound ? readable(*chain.bound) : "-",
+         chain.bound ? bar(chain.longest, *chain.bound) : "-", std::to_string(chain.count)},
+        chain.above > 0 ? Tone::bad : Tone::plain);
+  table.print(out, {.columns = room.columns, .lines = lines});
+}
+
 void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   out << "Plan (" << (plan.order == Order::edf ? "EDF" : "static priority") << " on the device)\n";
   Table table({"task", "period", "deadline", "core", "wcet cpu+device+cpu", "constant", "scratch", "state", "swapped",

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,16 @@ using report::Toned;
 [[nodiscard]] const char* part_name(Part part);
 /// Of a task's row: bad where it missed deadlines, a warning where parts were above their WCETs.
 [[nodiscard]] Tone tone_of(std::uint64_t missed, const PartCounts& above_wcet);
+
+/// The reactions of a chain that runs.
+struct Reactions {
+  std::string chain;
+  Duration longest{0};
+  std::optional<Duration> bound;
+  std::uint64_t count = 0, above = 0;
+};
+/// Below a table of `tasks` in `room`, where all of both has room.
+void print_below(std::ostream& out, const std::vector<Reactions>& chains, std::size_t tasks, report::Room room);
 
 /// All of it, and every test with its formula and numbers.
 void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan);

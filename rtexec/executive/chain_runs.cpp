@@ -69,4 +69,23 @@ std::vector<ChainReport> ChainRuns::report() const {
   return reports;
 }
 
+std::vector<ChainStatus> ChainRuns::first_status() const {
+  std::vector<ChainStatus> all;
+  for (const ChainReport& chain : report()) {
+    ChainStatus& status = all.emplace_back();
+    status.name = chain.name;
+    status.bound = chain.reaction.bound.value_or(Duration(0));
+  }
+  return all;
+}
+
+void ChainRuns::show(std::vector<ChainStatus>& chains) const {
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    const ChainStatistics& statistics = chains_[i]->statistics;
+    chains[i].above = statistics.above();
+    chains[i].reactions = statistics.count();
+    chains[i].longest = statistics.longest();
+  }
+}
+
 } // namespace rtexec::executive

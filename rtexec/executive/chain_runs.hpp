@@ -10,6 +10,7 @@
 #include <rtexec/task_set.hpp>
 #include "policies/chain_times.hpp"
 #include "rtexec/channels/latest.hpp"
+#include "rtexec/executive/status_page.hpp"
 #include "rtexec/statistics/chain_statistics.hpp"
 
 #include <cstdint>
@@ -45,6 +46,10 @@ class ChainRuns {
   /// Of task `task`, all its places; they live as long as this.
   [[nodiscard]] std::vector<ChainPlace*> places_of(std::uint32_t task) const;
   [[nodiscard]] std::vector<ChainReport> report() const;
+  /// What stays as it is in their statuses,
+  [[nodiscard]] std::vector<ChainStatus> first_status() const;
+  /// and what changes. Any thread; allocates nothing.
+  void show(std::vector<ChainStatus>& chains) const;
 
  private:
   struct Chain {

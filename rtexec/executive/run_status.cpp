@@ -83,6 +83,7 @@ Snapshot Run::first_snapshot() const {
   for (const std::string& line : degraded_) lines += line + '\n';
   run.degraded = lines;
   for (const auto& task : runs_) snapshot.tasks.push_back(task->first_status());
+  snapshot.chains = chains_.first_status();
   return snapshot;
 }
 
@@ -101,6 +102,7 @@ void Run::show(Snapshot& snapshot) {
     runs_[i]->show(task);
     if (task.state == TaskState::waiting_for_device && driver_->moves_for(i)) task.state = TaskState::swapping;
   }
+  chains_.show(snapshot.chains);
 }
 
 /// Whether the machine is as it was, `at` the run's time.

@@ -23,30 +23,32 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t magic = 0x7274657865637470; // "rtexectp"
-constexpr std::uint32_t version = 2;                // another one for each change of the structs in a page
+constexpr std::uint32_t version = 3;                // another one for each change of the structs in a page
 constexpr const char* file_prefix = "rtexec.";
-constexpr std::uint32_t most_tasks = 4096; // in a page that is read
+constexpr std::uint32_t most_tasks = 4096; // and chains, in a page that is read
 constexpr Duration retry_after = 5ms;
 constexpr int most_tries = 400;
 
-/// Behind it: RunStatus, then a TaskStatus for each task. All in whole words.
+/// Behind it: RunStatus, then a TaskStatus for each task and a ChainStatus for each chain. All in whole words.
 struct PageHeader {
   PageOwner owner;
   std::uint64_t size = 0; // of the page
   std::uint32_t run_size = sizeof(RunStatus);
   std::uint32_t task_size = sizeof(TaskStatus);
-  std::uint32_t tasks = 0;
+  std::uint32_t chain_size = sizeof(ChainStatus);
+  std::uint32_t tasks = 0, chains = 0;
   std::uint32_t reserved = 0;
   std::uint64_t digest = 0; // of the page with 0 in this place
 };
 static_assert(std::is_trivially_copyable_v<PageHeader> && sizeof(PageHeader) % sizeof(std::uint64_t) == 0);
 static_assert(std::is_trivially_copyable_v<RunStatus> && sizeof(RunStatus) % sizeof(std::uint64_t) == 0);
 static_assert(std::is_trivially_copyable_v<TaskStatus> && sizeof(TaskStatus) % sizeof(std::uint64_t) == 0);
+static_assert(std::is_trivially_copyable_v<ChainStatus> && sizeof(ChainStatus) % sizeof(std::uint64_t) == 0);
 
 constexpr std::size_t digest_word = offsetof(PageHeader, digest) / sizeof(std::uint64_t);
 
-constexpr std::size_t size_of_page(std::size_t tasks) {
-  return sizeof(PageHeader) + sizeof(RunStatus) + tasks * sizeof(TaskStatus);
+constexpr std::size_t size_of_page(std::size_t tasks, std::size_t chains) {
+  return sizeof(PageHeader) + sizeof(RunStatus) + tasks * sizeof(TaskStatus) + chains * sizeof(ChainStatus);
 }
 
 template <class Item> std::span<std::byte> bytes_of(Item& item) { return std::as_writable_bytes(std::span(&item, 1)); }
@@ -94,10 +96,12 @@ std::optional<PageHeader> read_header(const hal::FileDescriptor& file) {
 
 /// What is wrong with it; empty: nothing.
 std::string problem_of(const PageHeader& header) {
-  if (header.run_size != sizeof(RunStatus) || header.task_size != sizeof(TaskStatus))
+  if (header.run_size != sizeof(RunStatus) || header.task_size != sizeof(TaskStatus) ||
+      header.chain_size != sizeof(ChainStatus))
     return "its parts have other sizes than those of this version";
   if (header.tasks > most_tasks) return "it claims " + std::to_string(header.tasks) + " tasks";
-  if (header.size != size_of_page(header.tasks)) return "its size is not that of its tasks";
+  if (header.chains > most_tasks) return "it claims " + std::to_string(header.chains) + " chains";
+  if (header.size != size_of_page(header.tasks, header.chains)) return "its size is not that of its tasks and chains";
   return {};
 }
 
@@ -112,10 +116,13 @@ Expected<Snapshot, std::string> decode(const hal::FileDescriptor& file) {
   const std::uint64_t digest = std::exchange(words[digest_word], 0);
   if (digest != digest_of(words)) return Unexpected("its contents do not fit their digest");
 
-  Snapshot snapshot{.run = {}, .tasks = std::vector<TaskStatus>(expected->tasks)};
+  Snapshot snapshot{.run = {},
+                    .tasks = std::vector<TaskStatus>(expected->tasks),
+                    .chains = std::vector<ChainStatus>(expected->chains)};
   std::span<const std::byte> from = std::as_bytes(std::span(words)).subspan(sizeof(PageHeader));
   take(from, bytes_of(snapshot.run));
   take(from, std::as_writable_bytes(std::span(snapshot.tasks)));
+  take(from, std::as_writable_bytes(std::span(snapshot.chains)));
   return snapshot;
 }
 
@@ -180,9 +187,12 @@ StatusPublisher::StatusPublisher(Snapshot first, Fill fill, Duration period)
       period_(period),
       snapshot_(std::move(first)),
       past_(recent_writes, {.at = {}, .swapped = {}, .tasks = std::vector<TaskActivity>(snapshot_.tasks.size())}),
-      page_(size_of_page(snapshot_.tasks.size()) / sizeof(std::uint64_t)) {
-  const std::size_t tasks = snapshot_.tasks.size();
-  PageHeader header{.owner = this_process(), .size = size_of_page(tasks), .tasks = static_cast<std::uint32_t>(tasks)};
+      page_(size_of_page(snapshot_.tasks.size(), snapshot_.chains.size()) / sizeof(std::uint64_t)) {
+  const std::size_t tasks = snapshot_.tasks.size(), chains = snapshot_.chains.size();
+  PageHeader header{.owner = this_process(),
+                    .size = size_of_page(tasks, chains),
+                    .tasks = static_cast<std::uint32_t>(tasks),
+                    .chains = static_cast<std::uint32_t>(chains)};
   std::span<std::byte> begin = std::as_writable_bytes(std::span(page_));
   put(begin, bytes_of(header));
 }
@@ -279,6 +289,7 @@ void StatusPublisher::write() noexcept {
   std::span<std::byte> to = std::as_writable_bytes(std::span(page_)).subspan(sizeof(PageHeader));
   put(to, bytes_of(snapshot_.run));
   put(to, std::as_bytes(std::span(snapshot_.tasks)));
+  put(to, std::as_bytes(std::span(snapshot_.chains)));
   page_[digest_word] = 0;
   page_[digest_word] = digest_of(page_);
   const std::size_t size = page_.size() * sizeof(std::uint64_t);

@@ -67,6 +67,14 @@ struct TaskStatus {
   PartCounts above_wcet;
 };
 
+/// The reactions of a chain.
+struct ChainStatus {
+  Text<64> name;
+  Duration longest{0};
+  Duration bound{0}; // 0: none was promised
+  std::uint64_t reactions = 0, above = 0;
+};
+
 struct SwapActivity {
   Bytes in, out; // copied
 };
@@ -92,6 +100,7 @@ struct RunStatus {
 struct Snapshot {
   RunStatus run;
   std::vector<TaskStatus> tasks;
+  std::vector<ChainStatus> chains;
 };
 
 inline constexpr const char* shared_memory_folder = "/dev/shm";

@@ -21,6 +21,10 @@ class ChainStatistics {
   void promise(const PlannedChain& planned);
   void add(const policies::ChainSamples& samples) noexcept;
   [[nodiscard]] ChainReport report() const;
+  // Of reactions; allocates nothing.
+  [[nodiscard]] Duration longest() const noexcept { return reaction_.times.longest(); }
+  [[nodiscard]] std::uint64_t count() const noexcept { return reaction_.times.count(); }
+  [[nodiscard]] std::uint64_t above() const noexcept { return reaction_.violations.load(std::memory_order_relaxed); }
 
  private:
   struct Measure {

@@ -30,6 +30,8 @@ using testing::HasSubstr;
 Snapshot snapshot_of(std::size_t tasks) {
   Snapshot snapshot;
   snapshot.run.task_set = "set.toml";
+  snapshot.chains.resize(2);
+  snapshot.chains[1].name = "chain-1";
   snapshot.tasks.resize(tasks);
   for (std::size_t i = 0; i < tasks; ++i) snapshot.tasks[i].name = "task-" + std::to_string(i);
   return snapshot;
@@ -40,6 +42,7 @@ StatusPublisher::Fill counting() {
   return [n = std::uint64_t{0}](Snapshot& snapshot) mutable {
     ++n;
     snapshot.run.swapped = {.in = {n}, .out = {n}};
+    for (ChainStatus& chain : snapshot.chains) chain.reactions = n, chain.longest = Duration(n);
     for (TaskStatus& task : snapshot.tasks) {
       task.released = task.completed = task.total.missed = n;
       task.total.on_device = Duration(n);
@@ -122,6 +125,9 @@ TEST_F(StatusPageTest, WhatIsWrittenIsRead) {
   ASSERT_EQ(snapshot.tasks.size(), 3u);
   EXPECT_EQ(snapshot.tasks[2].name.text(), "task-2");
   EXPECT_EQ(snapshot.tasks[2].released, snapshot.run.writes);
+  ASSERT_EQ(snapshot.chains.size(), 2u);
+  EXPECT_EQ(snapshot.chains[1].name.text(), "chain-1");
+  EXPECT_EQ(snapshot.chains[1].reactions, snapshot.run.writes);
 }
 
 TEST_F(StatusPageTest, ReadersSeeWholeStatesOneAfterTheOther) {
