@@ -54,8 +54,8 @@ class TaskIo {
   [[nodiscard]] std::uint64_t passed_over() const noexcept { return releasing()->passed_over(); }
   /// Any thread.
   void wake() noexcept;
-  /// Hands on what the workload's outputs hold, to nobody but on_output where that is a rehearsal. How many sinks dropped
-  /// it.
+  /// Hands on what the workload's outputs hold, to nobody but on_output where that is a rehearsal. How many sinks
+  /// dropped it.
   std::uint32_t write(std::uint64_t job, Instant release, Instant sampled, bool rehearsing) noexcept;
 
   /// After the last job: what went wrong with its results is known then, too.
