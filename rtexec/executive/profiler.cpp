@@ -69,6 +69,7 @@ TaskSet measured_at(TaskSet set, std::span<const Duration> periods, const Tuned&
     task.offset = Duration(0);
     task.releases.reset();
     task.trigger = Trigger::timer;
+    task.after.clear();
     keep_to_itself(task);
     task.priority.reset();
     task.criticality = Criticality::real_time;
