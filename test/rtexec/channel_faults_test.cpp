@@ -280,23 +280,19 @@ TEST(MessageFault, OfADaemonWhoseMemoryIsAllInUseDropsResultsAndSaysSo) {
         [](std::uint64_t, auto, auto) {});
     setup.workloads["beside"] =
         std::make_unique<OwnWorkload>(std::vector{number}, std::vector{number}, [](std::uint64_t, auto, auto) {});
+    std::vector<std::unique_ptr<iceoryx::Publisher>> greedy; // of ten chunks that there are
+    for (int i = 0; i < 10; ++i) greedy.push_back(publisher({"rtexec", "greedy", std::to_string(i)}, large));
     auto executive = Executive::create(std::move(set), std::move(setup));
     ASSERT_EQ(problem(executive), "none");
     ASSERT_EQ(problem(executive->start()), "none");
-    std::vector<std::unique_ptr<iceoryx::Publisher>> greedy;
-    for (int i = 0; i < 9; ++i) greedy.push_back(publisher({"rtexec", "greedy", std::to_string(i)}, large));
-    for (const auto& each : greedy) (void)each->loan(large);
+    const auto slow = std::move(*iceoryx::Subscriber::open(out)); // keeps what the publisher would use again
+    ASSERT_TRUE(eventually([&] { return *slow->newest(); }));
     const auto dropped = [&] { return executive->progress().channels.front().dropped; };
-    const auto last = publisher({"rtexec", "greedy", "last"}, Bytes{64});
-    for (int i = 0; i < 3 && dropped() == 0; ++i) {
-      greedy.push_back(nullptr);
-      if (auto made = iceoryx::Publisher::open({"rtexec", "greedy", "more" + std::to_string(i)}, large)) {
-        (void)(*made)->loan(large);
-        greedy.back() = std::move(*made);
-      }
-      std::this_thread::sleep_for(200ms);
-    }
-    ASSERT_TRUE(eventually([&] { return dropped() > 0; }));
+    ASSERT_TRUE(eventually([&] {
+      for (const auto& each : greedy) (void)each->loan(large);
+      return dropped() > 0;
+    }));
+    ASSERT_TRUE(eventually([&] { return executive->progress().tasks[1].completed > 10; }));
     const Report report = ended(*executive);
     EXPECT_EQ(report.tasks[0].failed, 0u);
     EXPECT_THAT(report.channels.front().failure, HasSubstr("all of iceoryx's memory of this size was in use"));

@@ -289,8 +289,8 @@ struct Way : testing::TestWithParam<From> {
   }
 
  private:
-  static std::vector<std::byte> bytes(const std::vector<Box>& boxes) {
-    return bytes_of(std::as_bytes(std::span(boxes)));
+  static std::vector<std::byte> bytes(const std::vector<Box>& found) {
+    return bytes_of(std::as_bytes(std::span(found)));
   }
   static Result<> closed(Executive) { return {}; }
   static std::string shown(const Report& report) {
