@@ -1,5 +1,6 @@
 #include "rtexec/channels/file_sink.hpp"
 
+#include "rtexec/channels/bytes.hpp"
 #include "tasks/dnn/files/npy.hpp"
 
 #include <algorithm>
@@ -73,8 +74,7 @@ bool FileSink::put(const OutputJob& results) noexcept {
   kept.sampled = results.sampled;
   kept.boxes = std::min(results.detections.size(), kept.detections.size());
   std::ranges::copy(results.detections.first(kept.boxes), kept.detections.begin());
-  for (std::size_t i = 0; i < tensors_.size(); ++i)
-    std::ranges::copy(results.outputs[tensors_[i]].bytes, kept.tensors[i].begin());
+  for (std::size_t i = 0; i < tensors_.size(); ++i) copy_bytes(results.outputs[tensors_[i]].bytes, kept.tensors[i]);
   taken_.store(next + 1, std::memory_order_release);
   news_.raise();
   return true;

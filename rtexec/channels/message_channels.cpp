@@ -1,6 +1,7 @@
 #include "rtexec/channels/message_channels.hpp"
 
 #include "hal/thread.hpp"
+#include "rtexec/channels/bytes.hpp"
 
 #include <algorithm>
 
@@ -73,7 +74,7 @@ Expected<Sample, Errc> MessageSource::fetch(std::uint64_t, Instant, const Tensor
 Status MessageSource::take(const Message& message, const Tensor& into) noexcept {
   const rtexec_message& header = *message.header;
   if (fits(header, into) && message.payload.size() == into.bytes.size()) { // whoever wrote it may still write
-    std::ranges::copy(message.payload, into.bytes.begin());
+    copy_bytes(message.payload, into.bytes);
     return {};
   }
   if (!sampler_ || !is_picture(header)) return Unexpected(Errc::bad_input);

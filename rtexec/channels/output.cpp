@@ -1,6 +1,7 @@
 #include "rtexec/channels/output.hpp"
 
 #include "config/text.hpp"
+#include "rtexec/channels/bytes.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -58,7 +59,7 @@ std::string Output::problem_of(const Workload& workload, const Tensor& input) co
 
 void Output::copy(const OutputJob& results, std::span<std::byte> bytes) const noexcept {
   if (tensor_) {
-    std::ranges::copy(results.outputs[*tensor_].bytes, bytes.begin());
+    copy_bytes(results.outputs[*tensor_].bytes, bytes);
     return;
   }
   constexpr std::size_t size = numbers_of_box * sizeof(float);

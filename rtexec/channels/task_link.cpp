@@ -1,6 +1,7 @@
 #include "rtexec/channels/task_link.hpp"
 
 #include "hal/thread.hpp"
+#include "rtexec/channels/bytes.hpp"
 
 #include <algorithm>
 
@@ -24,7 +25,7 @@ Expected<Sample, Errc> TaskSource::fetch(std::uint64_t, Instant release, const T
   if (!value) return Unexpected(Errc::stale);
   const bool fresh = value->version != last_;
   last_ = value->version;
-  if (fresh) std::ranges::copy(value->bytes.first(into.bytes.size()), into.bytes.begin());
+  if (fresh) copy_bytes(value->bytes.first(into.bytes.size()), into.bytes);
   return Sample{.sampled = value->stamp.sampled, .fresh = fresh};
 }
 

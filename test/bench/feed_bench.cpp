@@ -1,8 +1,13 @@
-// What filling an input costs beside a plain copy of as many bytes, measured in turns.
+// What filling an input, and handing an output on, costs beside a plain copy of as many bytes, measured in turns.
+#include "rtexec/channels/file_sink.hpp"
+#include "rtexec/channels/task_io.hpp"
+#include "rtexec/channels/task_link.hpp"
+#include "hal/thread.hpp"
 #include "tasks/dnn/input/frame.hpp"
 #include "tasks/dnn/input/input.hpp"
 #include "tasks/dnn/files/npy.hpp"
 #include "test/bench/statistics.hpp"
+#include "test/rtexec/own_workload.hpp"
 #include "test/support/files.hpp"
 
 #include <chrono>
@@ -17,8 +22,7 @@ namespace {
 using namespace rtexec;
 
 /// Of one call.
-double seconds(const std::function<void()>& work) {
-  constexpr int calls = 20;
+double seconds(const std::function<void()>& work, int calls) {
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < calls; ++i) work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / calls;
@@ -32,16 +36,23 @@ struct Input {
   rtexec::Tensor tensor;
 };
 
-void compare(const char* what, Input& input, const std::function<void()>& fill) {
+void compare(
+    const char* what, const std::function<void()>& fill, const std::function<void()>& plain, int calls = 20,
+    const std::function<void()>& between = [] {}) {
   constexpr int rounds = 51;
   std::vector<double> ours, copy, ratio;
   for (int round = 0; round < rounds; ++round) {
-    ours.push_back(seconds(fill));
-    copy.push_back(seconds([&] { std::memcpy(input.bytes.data(), input.peer.data(), input.bytes.size()); }));
+    ours.push_back(seconds(fill, calls));
+    copy.push_back(seconds(plain, calls));
+    between();
     ratio.push_back(ours.back() / copy.back());
   }
   std::printf("  %-44s %8.1f us, memcpy %6.1f us, ratio %.2f\n", what, 1e6 * bench::median(ours),
               1e6 * bench::median(copy), bench::median(ratio));
+}
+
+void compare(const char* what, Input& input, const std::function<void()>& fill) {
+  compare(what, fill, [&] { std::memcpy(input.bytes.data(), input.peer.data(), input.bytes.size()); });
 }
 
 void bench_file(const std::filesystem::path& folder, ElementType type) {
@@ -61,15 +72,86 @@ void bench_frame(const char* what, PixelFormat format, std::size_t row, std::siz
   compare(what, input, [&] { (void)sampler->sample({format, {1280, 720}, row, pixels}, input.bytes); });
 }
 
+using channels::TaskIo;
+
+std::unique_ptr<test::OwnWorkload> workload() {
+  const test::OwnWorkload::Values values{"x", ElementType::float32, {1, 3, 416, 416}};
+  return std::make_unique<test::OwnWorkload>(std::vector{values}, std::vector{values}, [](auto...) {});
+}
+
+/// As a workload has it, a copy of it in between, and the peer's.
+struct Buffers {
+  Input from{ElementType::float32}, between{ElementType::float32}, to{ElementType::float32};
+  static void copy(const Input& source, Input& target) {
+    std::memcpy(target.bytes.data(), source.bytes.data(), source.bytes.size());
+  }
+};
+
+void bench_program() {
+  Buffers peer;
+  const auto own = workload();
+  TaskIo io("a", *own,
+            {.on_input = [&](InputJob& job) -> Status {
+               std::memcpy(job.inputs[0].bytes.data(), peer.from.bytes.data(), peer.from.bytes.size());
+               return {};
+             },
+             .on_output = {}});
+  compare(
+      "on_input that copies, float32", [&] { (void)io.read(0, hal::now(), false); },
+      [&] { Buffers::copy(peer.from, peer.to); });
+}
+
+void bench_link() {
+  Buffers peer;
+  const auto writer = workload(), reader = workload();
+  const auto latest = std::make_shared<channels::Latest>(peer.from.bytes.size(), 1, 1);
+  TaskIo out("a", *writer, {}), in("b", *reader, {});
+  out.add_sink(std::make_unique<channels::TaskSink>(latest, *channels::Output::of(*writer, "x"), std::nullopt), "");
+  in.add_source(0, std::make_unique<channels::TaskSource>(latest, 0, Communication::immediate), OnStale::reuse, "");
+  compare(
+      "task to task, two copies, float32",
+      [&] {
+        out.write(0, hal::now(), hal::now(), false);
+        (void)in.read(0, hal::now(), false);
+      },
+      [&] {
+        Buffers::copy(peer.from, peer.between);
+        Buffers::copy(peer.between, peer.to);
+      });
+}
+
+/// What it takes is thrown away by its thread, which is let catch up; the peer fills as many buffers in turn.
+void bench_results() {
+  const auto own = workload();
+  TaskIo io("a", *own, {});
+  io.add_sink(std::make_unique<channels::FileSink>("", "a", *own, std::vector<std::size_t>{0}), "files");
+  if (const auto opened = io.open(); !opened) return void(std::fprintf(stderr, "%s\n", opened.error().what.c_str()));
+  const Input from(ElementType::float32);
+  std::vector<Input> kept;
+  for (int i = 0; i < 8; ++i) kept.emplace_back(ElementType::float32);
+  std::size_t next = 0;
+  compare(
+      "results taken for files, float32", [&] { io.write(0, hal::now(), hal::now(), false); },
+      [&] { Buffers::copy(from, kept[next++ % kept.size()]); }, 4,
+      [] { hal::sleep_until(hal::now() + std::chrono::milliseconds(5)); });
+  std::vector<ChannelReport> report;
+  io.report(report);
+  if (report[0].dropped > 0)
+    std::printf("    of them %llu were dropped\n", static_cast<unsigned long long>(report[0].dropped));
+}
+
 } // namespace
 
 int main() {
   const test::ScratchFolder folder;
   std::printf(
-      "filling an input of 3x416x416 against a memcpy of its bytes, medians of 51 turns (goal of .npy: at most "
-      "1.1)\n");
+      "filling or handing on 3x416x416 against a memcpy of as many bytes, medians of 51 turns (goal but for frames: "
+      "at most 1.1)\n");
   for (const auto type : {ElementType::float32, ElementType::float16, ElementType::uint8})
     bench_file(folder.path(), type);
+  bench_program();
+  bench_link();
+  bench_results();
   bench_frame("frame of 1280x720, RGB24, to float32", PixelFormat::rgb24, 3 * 1280, 720);
   bench_frame("frame of 1280x720, YUYV, to float32", PixelFormat::yuyv, 2 * 1280, 720);
   bench_frame("frame of 1280x720, NV12, to float32", PixelFormat::nv12, 1280, 1080);

@@ -5,6 +5,7 @@
 #include "test/support/result.hpp"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -227,6 +228,26 @@ TEST(Channels, ResultsGoToFiles) {
 
   const auto again = Executive::create(set, setup_of(set));
   EXPECT_TRUE(again) << "nothing is touched before the start";
+}
+
+/// What on_input must not do is seen on the thread that it runs on.
+TEST(Channels, AnOnInputThatAllocatesIsSeen) {
+  TaskSet set = set_of({own("a", 10ms)}, 100ms);
+  ExecutiveSetup setup = setup_of(set);
+  std::vector<std::unique_ptr<int>> kept;
+  kept.reserve(1000);
+  setup.callbacks["a"].on_input = [&](InputJob&) -> Status {
+    kept.push_back(std::make_unique<int>(1));
+    return {};
+  };
+  Executive executive = started(std::move(set), std::move(setup));
+  testing::TestPartResultArray failures;
+  {
+    const testing::ScopedFakeTestPartResultReporter reporter(&failures);
+    (void)expect_real_time(executive, [&] { executive.wait(); });
+  }
+  ASSERT_EQ(failures.size(), 1);
+  EXPECT_THAT(failures.GetTestPartResult(0).message(), HasSubstr("allocations"));
 }
 
 TEST(Channels, MistakesAreToldAtOnce) {

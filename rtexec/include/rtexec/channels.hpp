@@ -4,7 +4,8 @@
 // threads: what they take is part of the job's execution, and of the WCETs that `rtexec profile` measures. Like those
 // parts they must not allocate, take a lock, make a system call that can block, or throw (std::terminate is called).
 // Neither is called twice at once. In the warm-up before the first release both are called once for job 0, which is
-// then not recorded and runs again; on_input's error counts there only if it is not Errc::stale.
+// then not recorded and runs again; on_input's error counts there only if it is not Errc::stale. Other sinks than
+// on_output get nothing of that job.
 //
 // Ownership: tensors are views of the workload's staging buffers, valid for the call.
 #pragma once
