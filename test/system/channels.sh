@@ -58,11 +58,15 @@ if ! command -v iox-roudi || ! python3 -c 'import ctypes; ctypes.CDLL("libiceory
   echo "all but pictures.py passed: iceoryx is not installed"
   exit 77
 fi
-rtexec profile pictures.toml --jobs 20 --margin 2
+rtexec profile pictures.toml --jobs 20 --margin 2 &
+profile=$!
+timeout 60 python3 pictures.py 8
+wait $profile
 rtexec run pictures.toml --force --json pictures.json &
 run=$!
-timeout 60 python3 pictures.py 10
+timeout 60 python3 pictures.py 10 | tee pictures.txt
 wait $run || [ $? = 4 ]
+grep -q '^\([5-9]\|10\) answers to 10 pictures$' pictures.txt
 python3 - <<'PYTHON'
 import json, struct, zlib
 report = json.load(open("pictures.json"))
