@@ -69,6 +69,28 @@ expect 0 'proved' "$rtexec" check good.toml --wcet measured.toml
 task c 50ms 1ms >> good.toml
 expect 2 "task 'c': it was not measured" "$rtexec" check good.toml --wcet measured.toml
 
+# Chains: what the simulator measured, and the way of the longest reaction; what is above a bound is a breach.
+chains=${hole%/*}/steering-chain.toml
+expect 0 'steer +reaction' "$rtexec" simulate "$chains" --execution uniform --trace steered --json steered.json
+expect 0 '^Longest reaction of steer, to an event at .*: .* until job [0-9]+ of [a-z]+ was released$' "$rtexec" analyze steered --json chains.json --html chains.html
+expect 0 '^same$' python3 - <<'PY'
+import json
+(told,), (found,) = (json.load(open(name))['chains'] for name in ('steered.json', 'chains.json'))
+for key in ('reaction', 'age', 'reduced_age'):
+    a, b = told[key + '_ns'], found[key]
+    assert a['count'] > 100, a
+    assert (a['count'], a['min'], a['mean'], a['max'], a['bound'], a['above_bound']) == (b['count'], b['min_ns'], b['mean_ns'], b['max_ns'], b['bound_ns'], b['above_bound']), (a, b)
+way = found['worst']
+pieces = ('until_release_ns', 'until_read_ns', 'core_ns', 'device_ns', 'waited_ns', 'held_ns')
+assert [step['task'] for step in way['steps']] == ['camera', 'fusion', 'control'], way
+assert sum(step[piece] for step in way['steps'] for piece in pieces) == way['reaction_ns'] == found['reaction']['max_ns'], way
+print('same')
+PY
+{ task a 50ms 10ms; task b 50ms 1ms; printf '[[chain]]\nname="short"\ntasks=["a", "b"]\n'; } > chained.toml
+printf 'task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome\na,0,0,0,0,49000000,2,in-time\nb,0,0,0,0,48000000,2,in-time\n' > long.csv
+expect 4 'A BOUND WAS BROKEN' "$rtexec" simulate chained.toml --execution long.csv --trace broken
+expect 4 '^BREACH: [0-9]+ of [0-9]+ reactions of chain short were above their bound of ' "$rtexec" analyze broken
+
 # A lower WCET than observed is a breach.
 { printf '[executive]\nduration="1s"\n'; task a 50ms 2ms; } > short.toml
 printf 'task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome\na,0,0,0,0,2500000,2,in-time\n' > jobs.csv

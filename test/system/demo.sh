@@ -36,6 +36,12 @@ for told, found in zip(run["tasks"], analysis["tasks"]):
     assert found["invalid"] is None and found["unknown"] == 0, found
     assert (told["released"], told["completed"], told["skipped"]) == (found["released"], found["completed"], found["skipped"]), (told, found)
     assert told["response_ns"]["max"] == response["max_ns"] and told["response_ns"]["min"] == response["min_ns"], (told, response)
+assert [c["name"] for c in run["chains"]] == [c["name"] for c in analysis["chains"]] == ["speed-limit", "wake-up"], run["chains"]
+for told, found in zip(run["chains"], analysis["chains"]):
+    for key in ("reaction", "age", "reduced_age"):
+        a, b = told[key + "_ns"], found[key]
+        assert (a["count"], a["max"], a["bound"], a["above_bound"]) == (b["count"], b["max_ns"], b["bound_ns"], b["above_bound"]), (a, b)
+    assert 0 < found["reaction"]["bound_ns"] <= found["reaction"]["limit_ns"] and found["invalid"] is None, found
 jobs = list(csv.DictReader(open(sys.argv[5])))
 assert len(jobs) >= sum(t["completed"] for t in run["tasks"]) > 0
 plain = {"task", "job", "nominal_ns", "response_ns", "deadline_ns", "outcome"}
