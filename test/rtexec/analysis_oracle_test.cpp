@@ -489,7 +489,7 @@ class ChainOracle {
       if (before) ages.push_back(appears - before->front().read);
       if (before && before->front().id != way->front().id) {
         const Instant event = chain.triggered ? way->front().nominal : before->front().read;
-        reactions.emplace_back(appears - event, *way);
+        reactions.emplace_back(appears - event, way_from(chain.triggered ? way->front() : next(before->front())));
       }
       before = way;
     }
@@ -508,6 +508,17 @@ class ChainOracle {
     }
     if (newest) newest->push_back(job);
     return newest;
+  }
+
+  [[nodiscard]] Job next(const Job& first) const {
+    return *std::ranges::upper_bound(jobs_[0], first.id.number, {}, [](const Job& job) { return job.id.number; });
+  }
+
+  [[nodiscard]] Way way_from(const Job& first) const {
+    Way way{first};
+    for (std::size_t place = 1; place < jobs_.size(); ++place)
+      way.push_back(*std::ranges::find_if(jobs_[place], [&](const Job& job) { return job.read >= way.back().write; }));
+    return way;
   }
 
   std::vector<std::vector<Job>> jobs_; // by place, in their order

@@ -3,8 +3,14 @@
 #include "traces/analysis/blame.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace rtexec::traces {
+namespace {
+
+constexpr std::size_t most_recent = 65'536; // jobs of a task, where the chain does not get on
+
+} // namespace
 
 Duration ChainStep::executed(Share::Where where) const {
   Duration sum{0};
@@ -49,28 +55,48 @@ void ChainFollower::take(std::size_t place, const Moment& moment) {
   }
   if (place > 0 && !moment.job->source) return;
   output_[place] = moment.job;
-  if (place + 1 == output_.size()) arrive(moment.job);
+  recent_[place].push_back(moment.job);
+  if (recent_[place].size() > most_recent) recent_[place].pop_front();
+  if (place + 1 == output_.size()) arrive(*moment.job);
 }
 
-void ChainFollower::arrive(const std::shared_ptr<const Followed>& last) {
-  const Followed* first = last.get();
-  while (first->source) first = first->source.get();
-  const policies::ChainSamples samples = end_.output(
-      {.job = first->step.job.number, .event = first->step.nominal, .read = first->step.read}, last->step.output);
+void ChainFollower::arrive(const Followed& last) {
+  const Followed* source = &last;
+  while (source->source) source = source->source.get();
+  const ChainStep& first = source->step;
+  const Instant appears = last.step.output;
+  const policies::ChainSamples samples =
+      end_.output({.job = first.job.number, .event = first.nominal, .read = first.read}, appears);
   const bool longest = samples.reaction && (!worst_ || *samples.reaction > worst_->reaction);
-  reaction_.add(samples.reaction, setup_.reaction, last->step);
-  age_.add(samples.age, setup_.age, last->step);
-  reduced_age_.add(samples.reduced_age, setup_.reduced_age, last->step);
-  if (longest) keep_way(last, *samples.reaction);
+  reaction_.add(samples.reaction, setup_.reaction, last.step);
+  age_.add(samples.age, setup_.age, last.step);
+  reduced_age_.add(samples.reduced_age, setup_.reduced_age, last.step);
+  if (longest) keep_way(appears - *samples.reaction, setup_.triggered ? first.job.number : answered_ + 1, last.step);
+  answered_ = first.job.number;
+  forget_before(first);
 }
 
-void ChainFollower::keep_way(const std::shared_ptr<const Followed>& last, Duration reaction) {
-  worst_ = ChainWay{.event = last->step.output - reaction, .reaction = reaction, .steps = {}, .blame = {}};
-  for (const Followed* each = last.get(); each != nullptr; each = each->source.get()) {
-    worst_->steps.push_back(each->step);
-    worst_->steps.back().there = each->source ? each->source->step.output : worst_->event;
+/// From job `first` of the first task, or the next one that wrote, each time to the first job that reads what is there.
+void ChainFollower::keep_way(Instant event, std::uint64_t first, const ChainStep& last) {
+  ChainWay way{.event = event, .reaction = last.output - event, .steps = {}, .blame = {}};
+  Instant there = event;
+  for (std::size_t place = 0; place < recent_.size(); ++place) {
+    const auto next = std::ranges::find_if(recent_[place], [&](const auto& job) {
+      return place == 0 ? job->step.job.number >= first : job->step.read >= there;
+    });
+    if (next == recent_[place].end()) return;
+    way.steps.push_back((*next)->step);
+    way.steps.back().there = std::exchange(there, (*next)->step.output);
   }
-  std::ranges::reverse(worst_->steps);
+  if (way.steps.back().job == last.job) worst_ = std::move(way);
+}
+
+/// What no later event goes through.
+void ChainFollower::forget_before(const ChainStep& first) {
+  for (std::size_t place = 0; place < recent_.size(); ++place)
+    while (!recent_[place].empty() && (place == 0 ? recent_[place].front()->step.job.number <= first.job.number
+                                                  : recent_[place].front()->step.read < first.read))
+      recent_[place].pop_front();
 }
 
 ChainAnalysis ChainFollower::finish(const std::vector<TaskStatistics>& tasks) {

@@ -2,7 +2,8 @@
 // way of the longest reaction. What counts from where to where: policies/chains.hpp.
 //
 // Jobs are told as they end, in almost any order; they are taken in the order of the instants at which they read and at
-// which their outputs appear. Memory: what was told and not taken yet, and of each task the job whose output is there.
+// which their outputs appear. Memory: what was told and not taken yet, and the jobs since the event that was answered
+// last.
 #pragma once
 
 #include "policies/chain_times.hpp"
@@ -11,6 +12,8 @@
 #include "traces/reading/setup.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,7 +28,7 @@ class ChainFollower {
  public:
   /// `setup` outlives it.
   explicit ChainFollower(const ChainSetup& setup)
-      : setup_(setup), output_(setup.places.size()), end_(setup.triggered) {}
+      : setup_(setup), output_(setup.places.size()), recent_(setup.places.size()), end_(setup.triggered) {}
 
   /// A job of one of its tasks has ended with outputs; of another task it is nothing. Jobs that fail write nothing, and
   /// need not be told.
@@ -54,13 +57,16 @@ class ChainFollower {
   };
 
   void take(std::size_t place, const Moment& moment);
-  void arrive(const std::shared_ptr<const Followed>& last);
-  void keep_way(const std::shared_ptr<const Followed>& last, Duration reaction);
+  void arrive(const Followed& last);
+  void keep_way(Instant event, std::uint64_t first, const ChainStep& last);
+  void forget_before(const ChainStep& first);
 
   const ChainSetup& setup_;
   std::multimap<std::pair<Instant, std::size_t>, Moment> moments_; // by instant and place: what is written is read then
   std::vector<std::shared_ptr<const Followed>> output_;            // that is there, by place
+  std::vector<std::deque<std::shared_ptr<const Followed>>> recent_; // that have written, by place
   policies::ChainEnd end_;
+  std::uint64_t answered_ = 0; // the first task's job that the last output was made of
   Measure reaction_, age_, reduced_age_;
   std::optional<ChainWay> worst_;
 };
