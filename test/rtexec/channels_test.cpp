@@ -3,6 +3,9 @@
 #include "test/rtexec/sets.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
+#include "traces/analysis/analyzer.hpp"
+#include "traces/reading/reader.hpp"
+#include "traces/recording/session.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
@@ -145,6 +148,71 @@ TEST(Channels, TasksHandTheirOutputsOn) {
   EXPECT_GE(last, 13 + 60) << "the newest values arrive";
   EXPECT_GE(channel(report, "x from task:b").moved, 10u);
 }
+
+void expect_told(const traces::ChainMeasure& found, const ChainReport::Measured& told) {
+  EXPECT_EQ(found.times.count, told.count);
+  EXPECT_EQ(found.times.min, told.times.min);
+  EXPECT_EQ(found.times.max, told.times.max);
+  EXPECT_EQ(found.bound, told.bound);
+  EXPECT_EQ(found.above, told.violations);
+}
+
+class RecordedChain : public testing::TestWithParam<Communication> {};
+
+/// What the run measured is what its recording tells.
+TEST_P(RecordedChain, TellsWhatJobsReadAndHowLongReactionsTook) {
+  const ScratchFolder folder;
+  auto session = traces::Session::start(folder / "trace", {});
+  if (!session) GTEST_SKIP() << session.error().what;
+  TaskSet set = set_of({own("a", 10ms), own("b", 20ms), own("c", 5ms)}, 600ms);
+  set.tasks[0].inputs = {{.tensor = "x", .source = SourceKind::program, .from = {}, .on_stale = OnStale::miss}};
+  set.tasks[1].inputs = {{.tensor = "x", .source = SourceKind::task, .from = "a/y"}};
+  set.tasks[2].inputs = {{.tensor = "x", .source = SourceKind::task, .from = "b"}};
+  Chain& chain = set.chains.emplace_back();
+  chain.name = "steer";
+  chain.tasks = {"a", "b", "c"};
+  chain.communicate = GetParam();
+  ExecutiveSetup setup = setup_of(set);
+  setup.callbacks["a"].on_input = [](InputJob& job) -> Status {
+    if (job.job == 7) return Unexpected(Errc::stale);
+    job.sampled = job.release - 3ms;
+    return {};
+  };
+  Executive executive = started(std::move(set), std::move(setup));
+  executive.wait();
+  const Report report = executive.stop();
+  const auto summary = session->stop();
+  ASSERT_TRUE(summary) << problem(summary);
+
+  traces::RunSetup recorded;
+  traces::Analyzer analyzer(recorded);
+  const auto read = traces::read_records(folder / "trace", recorded, analyzer);
+  ASSERT_TRUE(read) << problem(read);
+  const traces::Analysis analysis = analyzer.finish(*read);
+  ASSERT_EQ(analysis.chains.size(), 1u);
+  const traces::ChainAnalysis& found = analysis.chains[0];
+  EXPECT_EQ(found.setup.communicate, GetParam());
+  EXPECT_GT(report.chains.at(0).reaction.count, 10u);
+  expect_told(found.reaction, report.chains[0].reaction);
+  expect_told(found.age, report.chains[0].age);
+  expect_told(found.reduced_age, report.chains[0].reduced_age);
+  ASSERT_TRUE(found.worst);
+  EXPECT_EQ(found.worst->reaction, report.chains[0].reaction.times.max);
+
+  for (const traces::TaskAnalysis& task : analysis.tasks) {
+    SCOPED_TRACE(task.setup.name);
+    ASSERT_TRUE(task.inputs);
+    EXPECT_EQ(task.inputs->jobs, task.released);
+    EXPECT_EQ(task.dropped_results, 0u);
+  }
+  EXPECT_EQ(analysis.tasks[0].inputs->stale, 1u);
+  EXPECT_EQ(analysis.tasks[0].inputs->failed, 1u);
+  EXPECT_GE(analysis.tasks[0].inputs->age.min, 3ms);
+  EXPECT_GT(analysis.tasks[2].inputs->stale, analysis.tasks[2].released / 2) << "b gives it something each 20 ms";
+}
+
+INSTANTIATE_TEST_SUITE_P(EachWay, RecordedChain, testing::Values(Communication::immediate, Communication::let),
+                         [](const auto& way) { return std::string(name(way.param)); });
 
 /// A program that has something new for every other job.
 struct Stale : testing::Test {
