@@ -58,9 +58,9 @@ if ! command -v iox-roudi || ! python3 -c 'import ctypes; ctypes.CDLL("libiceory
   echo "all but pictures.py passed: iceoryx is not installed"
   exit 77
 fi
-rtexec profile pictures.toml --jobs 20 --margin 2 &
+rtexec profile pictures.toml --jobs 60 --margin 2 & # it ends last, and the daemon that it started with it
 profile=$!
-timeout 60 python3 pictures.py 8
+timeout 60 python3 pictures.py 4
 wait $profile
 rtexec run pictures.toml --force --json pictures.json &
 run=$!
