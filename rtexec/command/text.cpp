@@ -237,6 +237,10 @@ void print_report(std::ostream& out, const Report& report) {
       out << "Cut off by the end of the run, and missed only if the deadline had passed: " << task.unfinished
           << (task.unfinished == 1 ? " job" : " jobs") << " of task '" << task.name << "'\n";
   print_chains(out, report);
+  for (const TaskReport& task : report.tasks)
+    if (task.dropped_triggers > 0)
+      out << "Came too early for a job of their own: " << task.dropped_triggers
+          << (task.dropped_triggers == 1 ? " trigger" : " triggers") << " of task '" << task.name << "'\n";
   long faults = 0;
   for (const ThreadReport& thread : report.threads) faults += thread.page_faults;
   if (!report.threads.empty())

@@ -133,6 +133,7 @@ json to_json(const TaskReport& task) {
           {"completed", task.completed},
           {"missed", task.missed},
           {"skipped", task.skipped},
+          {"dropped_triggers", task.dropped_triggers},
           {"aborted", task.aborted},
           {"failed", task.failed},
           {"failure", task.failure ? json(name(*task.failure)) : json(nullptr)},
