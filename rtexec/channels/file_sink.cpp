@@ -1,6 +1,7 @@
 #include "rtexec/channels/file_sink.hpp"
 
 #include "rtexec/channels/bytes.hpp"
+#include "rtexec/channels/output.hpp"
 #include "tasks/dnn/files/npy.hpp"
 
 #include <algorithm>
@@ -11,8 +12,7 @@
 namespace rtexec::channels {
 namespace {
 
-constexpr std::size_t most_kept = 8;    // jobs
-constexpr std::size_t most_boxes = 256; // of one job
+constexpr std::size_t most_kept = 8; // jobs
 
 Unexpected<Error> io_error(const std::filesystem::path& file, int number) {
   return fail(Errc::io_error, file.string() + ": " + std::generic_category().message(number));

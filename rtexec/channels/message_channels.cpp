@@ -8,8 +8,6 @@
 namespace rtexec::channels {
 namespace {
 
-constexpr std::size_t most_boxes = 256;
-
 rtexec_element element_of(ElementType type) noexcept {
   switch (type) {
   case ElementType::uint8: return RTEXEC_ELEMENT_UINT8;

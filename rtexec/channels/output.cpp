@@ -1,6 +1,6 @@
 #include "rtexec/channels/output.hpp"
 
-#include "config/text.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 #include "rtexec/channels/bytes.hpp"
 
 #include <algorithm>
@@ -17,9 +17,7 @@ bool holds_boxes(const Tensor& tensor) {
 } // namespace
 
 std::size_t size_of_values(const Tensor& tensor) noexcept {
-  std::size_t size = size_of(tensor.type);
-  for (const std::int64_t dimension : tensor.shape) size *= static_cast<std::size_t>(dimension);
-  return size;
+  return size_of(tensor.type) * static_cast<std::size_t>(tasks::element_count(tensor.shape));
 }
 
 std::string shown(const Tensor& tensor) {
