@@ -10,8 +10,12 @@
 #include "rtexec/regulation/regulation.hpp"
 #include "test/bench/statistics.hpp"
 
+#include <atomic>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <functional>
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -44,19 +48,44 @@ struct Options {
 }
 
 /// RT throttling would stop a FIFO thread that never sleeps, and the regulating thread beside it, for 5 % of the time.
+/// It is put back at the end of the program, whichever way it ends.
 class WithoutRtThrottling {
  public:
   WithoutRtThrottling() : before_(hal::Machine().read(file).value_or("-1")) {
-    lifted_ = before_ == "-1" || hal::Machine().write(file, "-1").has_value();
+    if (before_ == "-1") {
+      lifted_ = true;
+      return;
+    }
+    setting_ = ::open(file, O_WRONLY | O_CLOEXEC);
+    lifted_ = setting_ >= 0 && hal::Machine().write(file, "-1").has_value();
+    if (!lifted_) return;
+    active = this;
+    std::atexit([] { put_back(); });
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      std::signal(signal, [](int number) {
+        put_back();
+        ::_exit(128 + number);
+      });
+    }
   }
   ~WithoutRtThrottling() {
-    if (lifted_ && before_ != "-1") static_cast<void>(hal::Machine().write(file, before_));
+    put_back();
+    if (setting_ >= 0) ::close(setting_);
   }
+  WithoutRtThrottling(const WithoutRtThrottling&) = delete;
+  WithoutRtThrottling& operator=(const WithoutRtThrottling&) = delete;
   [[nodiscard]] bool lifted() const { return lifted_; }
 
  private:
+  static void put_back() {
+    if (const auto* from = active.exchange(nullptr))
+      static_cast<void>(::write(from->setting_, from->before_.data(), from->before_.size()));
+  }
+
   static constexpr const char* file = "/proc/sys/kernel/sched_rt_runtime_us";
+  static inline std::atomic<WithoutRtThrottling*> active;
   std::string before_;
+  int setting_ = -1;
   bool lifted_ = false;
 };
 
