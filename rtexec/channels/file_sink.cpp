@@ -1,5 +1,6 @@
 #include "rtexec/channels/file_sink.hpp"
 
+#include "rtexec/channels/box_json.hpp"
 #include "rtexec/channels/bytes.hpp"
 #include "rtexec/channels/output.hpp"
 #include "tasks/dnn/files/npy.hpp"
@@ -19,11 +20,6 @@ Unexpected<Error> io_error(const std::filesystem::path& file, int number) {
 }
 
 std::int64_t ns(Instant at) { return at.time_since_epoch().count(); }
-
-nlohmann::json to_json(const Box& box) {
-  return {{"left", box.left},     {"top", box.top},     {"right", box.right},
-          {"bottom", box.bottom}, {"score", box.score}, {"class", box.label}};
-}
 
 } // namespace
 
@@ -85,11 +81,14 @@ void FileSink::write_all() {
     const std::uint32_t seen = news_.value();
     const bool ending = ending_.load();
     for (; done < taken_.load(std::memory_order_acquire); written_.store(++done, std::memory_order_release)) {
-      if (failed_.load() || folder_.empty()) continue;
-      const auto wrote = write(kept_[done % kept_.size()]);
-      if (wrote) continue;
-      failure_ = wrote.error().what + ": results of later jobs are not written";
-      failed_.store(true);
+      if (folder_.empty()) continue;
+      if (!failed_.load()) {
+        const auto wrote = write(kept_[done % kept_.size()]);
+        if (wrote) continue;
+        failure_ = wrote.error().what + ": results of later jobs are not written";
+        failed_.store(true);
+      }
+      lost_.fetch_add(1, std::memory_order_relaxed);
     }
     if (ending) return;
     news_.wait(seen);
@@ -99,7 +98,7 @@ void FileSink::write_all() {
 Result<> FileSink::write(const Kept& kept) {
   nlohmann::json line = {{"job", kept.job}, {"release_ns", ns(kept.release)}, {"sampled_ns", ns(kept.sampled)}};
   line["detections"] = nlohmann::json::array();
-  for (std::size_t box = 0; box < kept.boxes; ++box) line["detections"].push_back(to_json(kept.detections[box]));
+  for (std::size_t box = 0; box < kept.boxes; ++box) line["detections"].push_back(box_json(kept.detections[box]));
   line["tensors"] = nlohmann::json::object();
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const Tensor& tensor = workload_.outputs()[tensors_[i]];

@@ -27,6 +27,7 @@ class FileSink final : public Sink {
   [[nodiscard]] Result<> open() override;
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
   void close() override;
+  [[nodiscard]] std::uint64_t lost() const noexcept override { return lost_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string failure() const override;
 
  private:
@@ -49,7 +50,7 @@ class FileSink final : public Sink {
   const Workload& workload_;
   const std::vector<std::size_t> tensors_;
   std::vector<Kept> kept_;
-  std::atomic<std::uint64_t> taken_{0}, written_{0};
+  std::atomic<std::uint64_t> taken_{0}, written_{0}, lost_{0};
   std::atomic<bool> ending_{false}, failed_{false};
   std::string failure_; // written before failed_
   std::ofstream lines_;

@@ -3,6 +3,7 @@
 
 #include <rtexec/channels.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace rtexec::channels {
@@ -23,6 +24,8 @@ class Sink {
   virtual void rehearse(const OutputJob&) noexcept {}
   /// Once, after the last job: what was taken is handed on, or failure() says why not. Blocks.
   virtual void close() {}
+  /// How many of those that it took it could not hand on. Any thread.
+  [[nodiscard]] virtual std::uint64_t lost() const noexcept { return 0; }
   /// What went wrong last, where and what to do; empty: nothing. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
 };

@@ -126,14 +126,16 @@ void TaskIo::close() {
 }
 
 void TaskIo::report(std::vector<ChannelReport>& all) const {
-  const auto add = [&](const Channel& channel, std::string failure) {
+  const auto add = [&](const Channel& channel, std::string failure, std::uint64_t lost = 0) {
     if (channel.name.empty()) return;
     const auto value = [](const auto& counter) { return counter.load(std::memory_order_relaxed); };
+    const std::uint64_t taken = value(channel.counts->moved);
+    lost = std::min(lost, taken); // what was just taken is not counted yet
     all.push_back({.task = task_,
                    .name = channel.name,
-                   .moved = value(channel.counts->moved),
+                   .moved = taken - lost,
                    .stale = value(channel.counts->stale),
-                   .dropped = value(channel.counts->dropped),
+                   .dropped = value(channel.counts->dropped) + lost,
                    .failure = std::move(failure)});
   };
   const auto failed = [](const Channel& channel) {
@@ -143,7 +145,7 @@ void TaskIo::report(std::vector<ChannelReport>& all) const {
   for (const Input& input : inputs_)
     add(input, input.source->failure().empty() ? failed(input) : input.source->failure());
   if (callbacks_.on_input) add(program_, failed(program_));
-  for (const Output& output : outputs_) add(output, output.sink->failure());
+  for (const Output& output : outputs_) add(output, output.sink->failure(), output.sink->lost());
 }
 
 } // namespace rtexec::channels

@@ -1,6 +1,7 @@
 #include "rtexec/study/inference_report.hpp"
 
 #include "config/text.hpp"
+#include "rtexec/channels/box_json.hpp"
 #include "rtexec/report/table.hpp"
 #include "tasks/dnn/input/letterbox.hpp"
 #include "tasks/dnn/input/picture.hpp"
@@ -142,13 +143,7 @@ nlohmann::json to_json(const Inference& inference, const tasks::OutputDecoder* d
                        {"max", values.max}});
   }
   if (decoder != nullptr) {
-    for (const Box& box : decoder->boxes())
-      boxes.push_back({{"class", box.label},
-                       {"score", box.score},
-                       {"left", box.left},
-                       {"top", box.top},
-                       {"right", box.right},
-                       {"bottom", box.bottom}});
+    for (const Box& box : decoder->boxes()) boxes.push_back(channels::box_json(box));
     for (const tasks::RankedClass& ranked : decoder->classes())
       classes.push_back({{"class", ranked.label}, {"score", ranked.score}});
   }

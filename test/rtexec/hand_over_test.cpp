@@ -169,6 +169,8 @@ TEST_F(Files, AFullDiskIsToldAlsoWhereTheLastJobMetIt) {
   executive.wait();
   const Report report = executive.stop();
   EXPECT_THAT(files(report).failure, HasSubstr("File too large"));
+  EXPECT_EQ(files(report).moved, 0u) << "taken, and then not written";
+  EXPECT_EQ(files(report).dropped, report.tasks[0].completed);
   expect_untouched(report.tasks[1]);
 }
 

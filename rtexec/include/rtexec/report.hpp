@@ -188,7 +188,7 @@ struct ChannelReport {
   std::uint64_t moved = 0;
   /// Of a source: jobs for which it had nothing new, whatever answered that.
   std::uint64_t stale = 0;
-  /// Of a sink: jobs whose results had no room.
+  /// Of a sink: jobs whose results had no room, or were taken and could not be written.
   std::uint64_t dropped = 0;
   /// What went wrong last, and what to do. Empty: nothing.
   std::string failure;
