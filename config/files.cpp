@@ -110,14 +110,15 @@ Result<> AtomicFile::write(std::span<const std::byte> bytes) {
   return {};
 }
 
-Result<> AtomicFile::commit() {
+Result<> AtomicFile::put_in_place(bool durable) {
   // It is its owner's alone until now; give it what the old one had, or what any other new file gets.
   const mode_t mask = ::umask(0);
   ::umask(mask);
   const std::optional<Old>& old = target_.old;
   if (old) [[maybe_unused]]
     const int given = ::fchown(file_.get(), old->owner, old->group); // only root may give files away
-  if (::fchmod(file_.get(), old ? old->mode : 0666 & ~mask) != 0 || ::fsync(file_.get()) != 0) return failure(errno);
+  if (::fchmod(file_.get(), old ? old->mode : 0666 & ~mask) != 0 || (durable && ::fsync(file_.get()) != 0))
+    return failure(errno);
   if (temporary_.empty())
     if (const int error = name_temporary()) return failure(error);
   const int folder = target_.folder.get();
@@ -129,7 +130,7 @@ Result<> AtomicFile::commit() {
   if (::renameat(folder, temporary_.c_str(), folder, target_.name.c_str()) != 0)
     return fail(Errc::refused, failure(errno).error().what + "; what was to be written is in " +
                                    (target_.path.parent_path() / temporary_).string());
-  if (const int unsynced = sync_folder())
+  if (const int unsynced = durable ? sync_folder() : 0)
     return fail(Errc::refused,
                 target_.path.string() + ": error: written, but its folder cannot be synced: " + error_text(unsynced));
   return {};

@@ -33,7 +33,9 @@ class AtomicFile {
   [[nodiscard]] Result<> write(std::span<const std::byte> bytes);
   /// Durable under its name when it returns; an existing file is replaced in one step. Where only that fails, the error
   /// names the file that has the content.
-  [[nodiscard]] Result<> commit();
+  [[nodiscard]] Result<> commit() { return put_in_place(true); }
+  /// The same, but not durable: no disk is waited for, and none is worn.
+  [[nodiscard]] Result<> replace() { return put_in_place(false); }
   /// The error of a system call that failed with `error` (an errno) while this file was written.
   [[nodiscard]] Unexpected<Error> failure(int error) const;
 
@@ -55,6 +57,7 @@ class AtomicFile {
   [[nodiscard]] int open_temporary();
   [[nodiscard]] int name_temporary();
   [[nodiscard]] int sync_folder() const;
+  [[nodiscard]] Result<> put_in_place(bool durable);
   explicit AtomicFile(Target target) : target_(std::move(target)) {}
 
   Target target_;

@@ -174,6 +174,19 @@ TEST(ReadFile, RefusesWhatIsTooLargeOrHasNoEnd) {
   EXPECT_EQ(config::read_file("/proc/self/comm", 100).value().back(), '\n') << "a file that announces no size";
 }
 
+TEST(AtomicFile, ReplacesInOneStepWithoutADiskToo) {
+  const test::ScratchFolder folder;
+  test::write_text(folder / "file", "old");
+  fs::permissions(folder / "file", fs::perms::owner_read);
+  auto file = AtomicFile::create(folder / "file");
+  ASSERT_TRUE(file && file->write(std::as_bytes(std::span("new", 3))));
+  EXPECT_EQ(test::read_text(folder / "file"), "old");
+  ASSERT_TRUE(file->replace());
+  EXPECT_EQ(test::read_text(folder / "file"), "new");
+  EXPECT_EQ(fs::status(folder / "file").permissions(), fs::perms::owner_read);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+}
+
 TEST(AtomicFile, TellsOfAnOldOneOnlyWhereOneIs) {
   const test::ScratchFolder folder;
   test::write_text(folder / "old", "old");
