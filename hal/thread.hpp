@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rtexec::hal {
 
@@ -39,6 +40,7 @@ struct ThreadSettings {
   int fifo_priority = 0;                  // 1..99: SCHED_FIFO; 0: not asked for
   std::optional<Reservation> reservation; // SCHED_DEADLINE, instead of a FIFO priority; neither: SCHED_OTHER
   bool when_idle = false;                 // SCHED_IDLE instead: runs only where nothing else wants to
+  std::vector<unsigned> among = {};       // without `core`: kept to these cores; empty: to none
   /// Joined before the thread is pinned; must outlive the call. Needs `core`
   CpusetPartition* partition = nullptr;
   /// Whole stack, prefaulted, with a guard page below; fixed at the thread's start

@@ -1,6 +1,7 @@
 #include "hal/thread.hpp"
 
 #include "hal/linux/advice.hpp"
+#include "hal/machine.hpp"
 #include "hal/resources.hpp"
 #include "hal/system.hpp"
 
@@ -44,6 +45,9 @@ bool same_class(const SchedulingAttributes& a, const SchedulingAttributes& b) {
 
 std::string of_thread(const ThreadSettings& settings) { return " for thread \"" + settings.name + "\""; }
 
+/// Empty: it may run on any.
+std::vector<unsigned> cores_of(const ThreadSettings& s) { return s.core ? std::vector{*s.core} : s.among; }
+
 Result<> check(const ThreadSettings& s) {
   const auto bad = [&](std::string what) { return fail(Errc::bad_input, std::move(what) + of_thread(s) + "."); };
   if (s.fifo_priority < 0 || s.fifo_priority > 99) {
@@ -53,8 +57,9 @@ Result<> check(const ThreadSettings& s) {
     return bad("Both a SCHED_FIFO priority and a SCHED_DEADLINE reservation are asked");
   if (s.when_idle && (s.fifo_priority != 0 || s.reservation)) return bad("SCHED_IDLE and a real-time class are asked");
   if (s.partition != nullptr && !s.core) return bad("A partition is given without a core");
-  if (s.core && *s.core >= CPU_SETSIZE)
-    return bad("Core " + std::to_string(*s.core) + " is not below " + std::to_string(CPU_SETSIZE));
+  for (const unsigned core : cores_of(s))
+    if (core >= CPU_SETSIZE)
+      return bad("Core " + std::to_string(core) + " is not below " + std::to_string(CPU_SETSIZE));
   if (const auto& r = s.reservation;
       r && (r->runtime < Duration(1024) || r->runtime > r->deadline || r->deadline > r->period)) {
     return bad("The reservation of " + to_string(r->runtime) + " in " + to_string(r->deadline) + " every " +
@@ -84,14 +89,15 @@ Result<> leave_real_time(const ThreadSettings& s) {
 }
 
 Result<> pin(const ThreadSettings& s) {
-  if (!s.core) return {};
+  const std::vector<unsigned> cores = cores_of(s);
+  if (cores.empty()) return {};
   if (s.partition != nullptr) {
     if (auto joined = s.partition->add(::gettid(), *s.core); !joined) return joined;
   }
-  const std::string what = "pinning to core " + std::to_string(*s.core) + of_thread(s);
+  const std::string what = "pinning to core " + core_list(cores) + of_thread(s);
   cpu_set_t wanted;
   CPU_ZERO(&wanted);
-  CPU_SET(*s.core, &wanted);
+  for (const unsigned core : cores) CPU_SET(core, &wanted);
   if (sys().sched_setaffinity(0, sizeof wanted, &wanted) != 0) return call_failed(what, errno, affinity_advice());
   cpu_set_t found;
   CPU_ZERO(&found);

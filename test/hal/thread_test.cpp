@@ -83,6 +83,19 @@ TEST(Thread, IsNamedAndPinned) {
   EXPECT_EQ(found->policy, SCHED_OTHER);
 }
 
+TEST(Thread, IsKeptToSomeCores) {
+  const std::vector<unsigned> all = Machine().online_cores();
+  auto settings = named("some");
+  for (const auto& cores : {all, std::vector{all.back()}}) {
+    settings.among = cores;
+    const auto found = start_and_observe(settings);
+    ASSERT_TRUE(found) << problem(found);
+    EXPECT_EQ(found->cores, cores);
+  }
+  settings.among = {all.back(), 100'000};
+  EXPECT_THAT(problem(start_and_observe(settings)), HasSubstr("Core 100000 is not below"));
+}
+
 TEST(Thread, GetsItsFifoPriority) {
   if (const auto why = why_no_fifo(); !why.empty()) GTEST_SKIP() << why;
   for (const int priority : {1, 50, 99}) {
