@@ -53,6 +53,12 @@ class DnnWorkload final : public Workload {
   [[nodiscard]] std::span<const Box> detections() const noexcept override {
     return decoder_ ? decoder_->boxes() : std::span<const Box>();
   }
+  /// Whether it is a detector or a classifier.
+  [[nodiscard]] bool recognises() const noexcept { return decoder_ != nullptr; }
+  /// As detections(), of a classifier.
+  [[nodiscard]] std::span<const RankedClass> classes() const noexcept {
+    return decoder_ ? decoder_->classes() : std::span<const RankedClass>();
+  }
 
   [[nodiscard]] Status before(std::uint64_t) noexcept override { return {}; }
   [[nodiscard]] Status execute() noexcept override;

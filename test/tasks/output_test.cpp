@@ -266,6 +266,76 @@ TEST(Draw, FramesBoxesAndClipsToThePicture) {
   draw(tiny, classes);
 }
 
+/// Which pixels a box may change, and which of them have its colour, by its edges alone.
+struct Oracle {
+  static constexpr int width = 90, height = 70, line = 2, label_height = 12;
+  explicit Oracle(const Box& box) {
+    if (!(std::abs(box.left) < 1e30f && std::abs(box.top) < 1e30f && std::abs(box.right) < 1e30f &&
+          std::abs(box.bottom) < 1e30f))
+      return;
+    const double left = std::round(box.left), top = std::round(box.top), right = std::round(box.right),
+                 bottom = std::round(box.bottom);
+    seen = left < width && top < height && right > 0 && bottom > 0;
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x) {
+        const bool inside = x >= left && x < right && y >= top && y < bottom;
+        const bool border = x < left + line || x >= right - line || y < top + line || y >= bottom - line;
+        const double text = top >= label_height ? top - label_height : std::max(top, 0.0);
+        framed.push_back(seen && inside && border);
+        labelled.push_back(seen && y >= text && y < text + label_height);
+      }
+  }
+  bool seen = false;
+  std::vector<bool> framed, labelled; // by pixel; empty: nothing is drawn
+};
+
+TEST(Draw, PaintsTheFrameAndTheLabelAndNothingElseNotBeyondThePictureEither) {
+  constexpr std::size_t pixels = Oracle::width * Oracle::height, beyond = 3 * Oracle::width * 20;
+  constexpr float none = std::numeric_limits<float>::quiet_NaN(), far = std::numeric_limits<float>::infinity();
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> position(-60, 150);
+  std::vector<Box> boxes{{0, 0, 90, 70, 1, 0},          {-1, -1, 91, 71, 1, 1}, {89, 69, 90, 70, 1, 2},
+                         {90, 0, 120, 70, 1, 3},        {-9, 10, 0, 20, 1, 4},  {10, -9, 20, 0, 1, 5},
+                         {10, 70, 20, 90, 1, 6},        {none, 1, 9, 9, 1, 7},  {1, 1, far, far, 1, 8},
+                         {-1e9f, -1e9f, 1e9f, 1e9f, 1}, {30, 30, 30, 30, 1, 9}, {-3e9f, 20, 3e9f, 40, 1, 10}};
+  for (int i = 0; i < 500; ++i) {
+    const float left = position(random), top = position(random);
+    boxes.push_back({left, top, left + std::abs(position(random)), top + std::abs(position(random)), 0.5f,
+                     static_cast<std::uint32_t>(random() % 80)});
+  }
+  for (const Box& box : boxes) {
+    Picture picture{{Oracle::width, Oracle::height}, std::vector<std::uint8_t>(3 * pixels + beyond, 9)};
+    draw(picture, std::span(&box, 1));
+    const Oracle oracle(box);
+    const std::string what = testing::PrintToString(std::array{box.left, box.top, box.right, box.bottom});
+    const auto changed = [&](std::size_t pixel) {
+      return std::any_of(&picture.rgb[3 * pixel], &picture.rgb[3 * pixel] + 3, [](auto byte) { return byte != 9; });
+    };
+    std::size_t wrong = 0;
+    for (std::size_t pixel = 0; pixel < pixels && !oracle.framed.empty(); ++pixel)
+      if (!oracle.labelled[pixel]) wrong += changed(pixel) != oracle.framed[pixel];
+    if (!oracle.seen)
+      for (std::size_t pixel = 0; pixel < pixels; ++pixel) wrong += changed(pixel);
+    EXPECT_EQ(wrong, 0u) << what;
+    for (std::size_t i = 3 * pixels; i < picture.rgb.size(); ++i) ASSERT_EQ(picture.rgb[i], 9) << what;
+  }
+}
+
+TEST(Draw, JpegIsReadBackNearlyAsItWas) {
+  const test::ScratchFolder folder;
+  Picture picture{{64, 48}, std::vector<std::uint8_t>(64 * 48 * 3, 40)};
+  draw(picture, std::vector<Box>{{8, 16, 40, 40, 0.5f, 2}});
+  std::vector<std::byte> file(3);
+  encode_jpeg(picture, file);
+  test::write_text(folder / "p.jpg", {reinterpret_cast<const char*>(file.data()), file.size()});
+  const auto back = read_picture(folder / "p.jpg");
+  ASSERT_TRUE(back) << back.error().what;
+  ASSERT_EQ(back->rgb.size(), picture.rgb.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < picture.rgb.size(); ++i) sum += std::abs(back->rgb[i] - picture.rgb[i]);
+  EXPECT_LT(sum / static_cast<double>(picture.rgb.size()), 3);
+}
+
 TEST(Draw, PngIsReadBackAsItWas) {
   const test::ScratchFolder folder;
   Picture picture{{31, 7}, {}};

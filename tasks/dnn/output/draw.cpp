@@ -63,6 +63,12 @@ void write_text(Picture& picture, int left, int top, std::string text, Colour ba
   }
 }
 
+/// Of any number; what is beyond all pictures stays so.
+int pixel(float position) {
+  constexpr float beyond = 1 << 20;
+  return static_cast<int>(std::lround(std::clamp(position, -beyond, beyond)));
+}
+
 std::string label_text(std::uint32_t label, float score) {
   return "class " + std::to_string(label) + "  " + std::to_string(std::lround(score * 100)) + "%";
 }
@@ -71,16 +77,18 @@ std::string label_text(std::uint32_t label, float score) {
 
 void draw(Picture& picture, std::span<const Box> boxes) {
   const int line = 2 * scale_of(picture);
-  const auto pixel = [](float position) { return static_cast<int>(std::lround(position)); };
   for (const Box& box : boxes) {
+    if (!std::isfinite(box.left + box.top + box.right + box.bottom)) continue;
     const int left = pixel(box.left), top = pixel(box.top), right = pixel(box.right), bottom = pixel(box.bottom);
+    if (right <= 0 || bottom <= 0 || left >= picture.size.width || top >= picture.size.height) continue;
     const Colour colour = colour_of(box.label);
-    fill(picture, left, top, right, top + line, colour);
-    fill(picture, left, bottom - line, right, bottom, colour);
-    fill(picture, left, top, left + line, bottom, colour);
-    fill(picture, right - line, top, right, bottom, colour);
+    fill(picture, left, top, right, std::min(top + line, bottom), colour);
+    fill(picture, left, std::max(bottom - line, top), right, bottom, colour);
+    fill(picture, left, top, std::min(left + line, right), bottom, colour);
+    fill(picture, std::max(right - line, left), top, right, bottom, colour);
     const int height = kTextHeight * scale_of(picture);
-    write_text(picture, left, top >= height ? top - height : top, label_text(box.label, box.score), colour);
+    write_text(picture, left, top >= height ? top - height : std::max(top, 0), label_text(box.label, box.score),
+               colour);
   }
 }
 
@@ -90,6 +98,17 @@ void draw(Picture& picture, std::span<const RankedClass> classes) {
     write_text(picture, 0, top, label_text(ranked.label, ranked.score), colour_of(ranked.label));
     top += kTextHeight * scale_of(picture);
   }
+}
+
+void encode_jpeg(const Picture& picture, std::vector<std::byte>& file) {
+  constexpr int quality = 95; // above 90 stb_image_write leaves the colours their resolution
+  const auto append = [](void* context, void* data, int size) {
+    auto& to = *static_cast<std::vector<std::byte>*>(context);
+    const auto* const bytes = static_cast<const std::byte*>(data);
+    to.insert(to.end(), bytes, bytes + size);
+  };
+  file.clear();
+  stbi_write_jpg_to_func(append, &file, picture.size.width, picture.size.height, 3, picture.rgb.data(), quality);
 }
 
 Result<> write_png(const Picture& picture, const std::filesystem::path& path) {
