@@ -23,7 +23,7 @@ B := $(BUILD)/$(BOARD)-$(MODE)
 # ---- packages -------------------------------------------------------------------------------------------------------
 PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libopenblas-serial-dev libstb-dev \
   libcli11-dev nlohmann-json3-dev help2man lttng-tools liblttng-ust-dev liblttng-ctl-dev babeltrace2 libbabeltrace2-dev liburing-dev \
-  libboost-math-dev libgtest-dev libgmock-dev
+  libboost-dev libboost-math-dev libgtest-dev libgmock-dev
 PACKAGES_CHECK := clang-format python3 python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel \
   iceoryx libiceoryx-binding-c-dev
 PACKAGES_BENCH := libbenchmark-dev rt-tests iceoryx libiceoryx-binding-c2
@@ -429,7 +429,7 @@ bench-swap: $(PROGRAM) $(B)/test/swap-bench $(SWAP_MODELS) ## on a machine with 
 # ---- installation ---------------------------------------------------------------------------------------------------
 PUBLIC_HEADERS := $(wildcard */include/rtexec/*.h */include/rtexec/*.hpp)
 # The documents link to each other, so they keep their places.
-DOCUMENTS := README.md CHANGELOG.md LICENSE $(wildcard $(ROOMS:%=%/*.md) $(ROOMS:%=%/*/*.md) boards/*.md test/*.md test/*/*.md config/*.toml rtexec/examples/*)
+DOCUMENTS := README.md CHANGELOG.md LICENSE $(wildcard $(ROOMS:%=%/*.md) $(ROOMS:%=%/*/*.md) boards/*.md test/*.md test/*/*.md config/*.toml rtexec/view/*.jpg rtexec/examples/*)
 # A page for the program and one for each command, made of what --help prints; what help2man knows no section for gets one.
 COMMANDS := analyze calibrate calibrate-bandwidth check completion config experiment experiment-isolation help infer model probe profile \
   run simulate sweep top

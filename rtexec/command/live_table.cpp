@@ -75,4 +75,8 @@ void LiveTable::show(const Report& progress, std::optional<Duration> duration) {
   lines_ = static_cast<std::size_t>(std::ranges::count(text.str(), '\n'));
 }
 
+void LiveTable::make_room() {
+  if (terminal_) out_ << drawn_over(std::exchange(lines_, 0)) << std::flush;
+}
+
 } // namespace rtexec::command

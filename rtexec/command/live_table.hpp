@@ -23,6 +23,8 @@ class LiveTable {
     return terminal_ ? std::chrono::milliseconds(500) : std::chrono::seconds(2);
   }
   void show(const Report& progress, std::optional<Duration> duration);
+  /// What is written next stands where the table stood, which is drawn again below it.
+  void make_room();
 
  private:
   std::ostream& out_;

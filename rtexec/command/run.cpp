@@ -7,6 +7,7 @@
 #include "rtexec/command/text.hpp"
 #include "rtexec/command/verdict.hpp"
 #include "rtexec/executive/setup.hpp"
+#include "rtexec/view/viewer.hpp"
 
 #include <atomic>
 #include <iostream>
@@ -25,6 +26,9 @@ struct Options {
   std::string flight_recorder;
   std::string json;
   std::string jobs;
+  std::string show;
+  int show_port = 0;
+  std::string show_in;
   bool snapshot_above_wcet = false;
   bool trace_layers = false;
   bool force = false;
@@ -68,7 +72,34 @@ bool told_before_start(const Executive& executive) {
   return !executive.plan().proved || !executive.set().tasks.executive.allow_degraded;
 }
 
-Outcome execute(Executive& executive, RunRecording& recording, std::ostream& out) {
+/// Where no task is shown, none.
+std::unique_ptr<view::Viewer> start_viewer(const std::shared_ptr<channels::Tap>& tap, const Options& options,
+                                           const Executive& executive, std::ostream& out) {
+  if (!tap) return nullptr;
+  std::vector<unsigned> cores{executive.set().compute_core, executive.set().service_core};
+  for (const PlannedTask& task : executive.plan().tasks) cores.push_back(task.core);
+  auto viewer = must(view::Viewer::start(
+      tap,
+      {.port = static_cast<std::uint16_t>(options.show_port), .folder = options.show_in, .cores = std::move(cores)}));
+  out << "What " << tap->task() << " sees: " << viewer->url() << '\n';
+  if (!viewer->file().empty()) out << "  also in " << viewer->file().string() << '\n';
+  if (!tap->recognises())
+    out << "  Nothing is drawn on it: its model does not say what its outputs mean (rtexec.task).\n";
+  out << "  At most " << std::chrono::seconds(1) / channels::Tap::interval
+      << " pictures a second are copied in its last part, whose WCET has " << readable(tap->cost()) << " for it.\n"
+      << std::endl;
+  return viewer;
+}
+
+/// What is wrong with what is shown.
+void tell(view::Viewer* viewer, LiveTable& table) {
+  const auto news = viewer != nullptr ? viewer->news() : std::nullopt;
+  if (!news) return;
+  table.make_room();
+  std::cerr << "rtexec: --show-in: " << *news << std::endl;
+}
+
+Outcome execute(Executive& executive, RunRecording& recording, view::Viewer* viewer, std::ostream& out) {
   must(executive.start());
   if (!told_before_start(executive)) print_verdict(out, executive.set(), executive.plan(), executive.degraded());
   if (const auto swap = executive.progress().swap) print_fallback(out, *swap);
@@ -76,7 +107,11 @@ Outcome execute(Executive& executive, RunRecording& recording, std::ostream& out
   {
     LiveTable table(out);
     const auto duration = executive.set().tasks.executive.duration;
-    while (!executive.wait(table.interval())) table.show(executive.progress(), duration);
+    while (!executive.wait(table.interval())) {
+      tell(viewer, table);
+      table.show(executive.progress(), duration);
+    }
+    tell(viewer, table);
   }
   Outcome outcome{.report = executive.stop(), .trace = {}};
   outcome.trace = recording.end(outcome.report);
@@ -110,6 +145,8 @@ int run(Options options) {
   setup.trace_layers = options.trace_layers;
   setup.record_jobs = options.jobs.empty() ? 0 : most_records;
   setup.record = [&recording] { return recording.start(); };
+  if (!options.show.empty()) setup.tap = std::make_shared<channels::Tap>(options.show);
+  const auto tap = setup.tap;
   if (recording.on_misses())
     setup.on_miss = [&recording, tasks = set](const Miss& miss) { recording.miss(tasks, miss); };
   if (recording.on_excesses())
@@ -128,9 +165,11 @@ int run(Options options) {
   must(executive.startable());
   OutputFile json_file = must(OutputFile::open(options.json));
   OutputFile jobs_file = must(OutputFile::open(options.jobs));
+  auto viewer = start_viewer(tap, options, executive, out);
   startable.store(&executive);
   if (stop.asked()) give_up(Errc::cancelled, "ended by a signal before its start: nothing was run");
-  const Outcome ended = execute(executive, recording, out);
+  const Outcome ended = execute(executive, recording, viewer.get(), out);
+  viewer.reset();
   const auto written = write_json(json_file, to_json(ended.report));
   print_report(out, ended.report);
   int status = 0;
@@ -168,6 +207,17 @@ void add_run(const Command& program, int& exit_code) {
   command.flag("--trace-layers", options->trace_layers, "Record begin and end of every layer as well");
   command.option("--jobs", options->jobs, "FILE.csv",
                  "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv (- for standard output)");
+  const Option show = command
+                          .option("--show", options->show, "TASK",
+                                  "Show what a detector sees while it runs: its picture with boxes, on a page that "
+                                  "only this machine reaches")
+                          .not_empty();
+  command.option("--show-port", options->show_port, "PORT", "Serve the page there, instead of on a port that is free")
+      .within(1, 65535)
+      .needs(show);
+  command.option("--show-in", options->show_in, "DIR", "Keep the newest picture as DIR/TASK.jpg, too")
+      .not_empty()
+      .needs(show);
   command.flag("--force", options->force, "Run although the deadlines are not promised");
   command.json(options->json);
   command.on_run([options, &exit_code] { exit_code = run(*options); });

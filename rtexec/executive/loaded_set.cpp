@@ -162,6 +162,27 @@ Result<> settle_wcets(LoadedSet& set) {
   return {};
 }
 
+/// The WCET was given or measured without it.
+Result<> connect(LoadedSet& set, const std::shared_ptr<channels::Tap>& tap) {
+  auto& tasks = set.tasks.tasks;
+  const auto shown = std::ranges::find(tasks, tap->task(), &Task::name);
+  if (shown == tasks.end()) {
+    std::string there;
+    for (const Task& task : tasks) there += (there.empty() ? "" : ", ") + task.name;
+    return fail(Errc::bad_input, "there is no task '" + tap->task() + "' to be shown; there are: " + there);
+  }
+  const auto number = static_cast<std::size_t>(shown - tasks.begin());
+  if (const auto connected = tap->connect(*set.workloads[number]); !connected)
+    return fail(connected.error().code, "task '" + tap->task() + "' cannot be shown: " + connected.error().what);
+  set.io[number]->add_sink(std::make_unique<channels::TapSink>(tap), "");
+  if (!shown->wcet) return {};
+  shown->wcet->after += tap->cost();
+  if (const auto valid = validate(set.tasks); !valid)
+    return fail(valid.error().code, "with " + to_string(tap->cost()) + " for a picture in the last part of '" +
+                                        tap->task() + "', which is to be shown: " + valid.error().what);
+  return {};
+}
+
 } // namespace
 
 std::string with_tuning(const std::string& fingerprint, std::span<const std::string> tuning) {
@@ -206,6 +227,8 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
   if (!setup.tunings)
     if (const auto settled = settle_wcets(set); !settled) return Unexpected(settled.error());
   if (const auto checked = check_parts(set); !checked) return Unexpected(checked.error());
+  if (setup.tap)
+    if (const auto connected = connect(set, setup.tap); !connected) return Unexpected(connected.error());
   return set;
 }
 

@@ -37,9 +37,9 @@ struct LoadedSet : ResolvedSet {
 };
 
 /// Reads the board, resolves the set for `machine` and makes the workloads, save those that `setup` gives; all errors
-/// at once. Takes from `setup` workloads, callbacks, tunings and the opener of a device. A capacity that only the
-/// device knows is asked of it, or of a machine that is not this one taken from its facts. Missing WCETs come from the
-/// profile, save where `setup` gives tunings: then they are about to be measured.
+/// at once. Takes from `setup` workloads, callbacks, tunings, the opener of a device and what is shown. A capacity that
+/// only the device knows is asked of it, or of a machine that is not this one taken from its facts. Missing WCETs come
+/// from the profile, save where `setup` gives tunings: then they are about to be measured.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 
 /// The plan that policies make of the set, with what each task executes and where that was measured.

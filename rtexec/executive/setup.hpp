@@ -5,6 +5,7 @@
 #include "hal/device.hpp"
 #include "policies/device_scheduler.hpp"
 #include <rtexec/executive.hpp>
+#include "rtexec/channels/tap.hpp"
 #include "rtexec/executive/layer_times.hpp"
 
 #include <functional>
@@ -47,6 +48,9 @@ struct Setup : ExecutiveSetup {
   /// For who measures: a core that another run holds is an error, also where the set allows degraded runs.
   bool exclusive = false;
   TransferObserver observe_transfers;
+  /// Where somebody looks on: what its task sees, connected by create(), which adds its cost to the WCET of the task's
+  /// last part. A plan is made, and jobs are held to it, with that.
+  std::shared_ptr<channels::Tap> tap;
   /// Where layers are to be timed, by task, in all jobs but those of the warm-up; outlives the run. Timing takes time
   /// itself: on a GPU some microseconds a layer.
   std::vector<LayerTimes>* layer_times = nullptr;
