@@ -180,6 +180,13 @@ Result<std::string> read_file(const std::filesystem::path& file, std::size_t lim
   }
 }
 
+std::string lower_extension(const std::filesystem::path& file) {
+  std::string extension = file.extension().string();
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension;
+}
+
 Result<> replace_file(const std::filesystem::path& file, std::string_view content) {
   auto written = AtomicFile::create(file);
   if (!written) return Unexpected(written.error());

@@ -67,6 +67,9 @@ class AtomicFile {
 
 namespace config {
 
+/// ".png" of "A.PNG".
+[[nodiscard]] std::string lower_extension(const std::filesystem::path& file);
+
 /// The content of a regular file, or of a pipe, whose writer is waited for some seconds. bad_input: it cannot be read,
 /// or has more than `limit` bytes.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& file, std::size_t limit);

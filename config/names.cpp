@@ -14,6 +14,9 @@ std::string_view name(SourceKind value) noexcept { return spelling(value); }
 std::string_view name(SinkKind value) noexcept { return spelling(value); }
 std::string_view name(OnStale value) noexcept { return spelling(value); }
 std::string_view name(PixelFormat value) noexcept { return spelling(value); }
+std::string_view name(ChannelOrder value) noexcept { return spelling(value); }
+std::string_view name(TensorLayout value) noexcept { return spelling(value); }
+std::string_view name(PictureFit value) noexcept { return spelling(value); }
 std::string_view name(TrafficPattern value) noexcept { return spelling(value); }
 std::string_view name(MemoryPolicy value) noexcept { return spelling(value); }
 std::string_view name(Precision value) noexcept { return spelling(value); }

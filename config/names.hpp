@@ -131,6 +131,18 @@ inline constexpr auto spellings_of<PixelFormat> = std::to_array<Spelling<PixelFo
                                                                                         {"NV12", PixelFormat::nv12}});
 
 template <>
+inline constexpr auto spellings_of<ChannelOrder> = std::to_array<Spelling<ChannelOrder>>({{"RGB", ChannelOrder::rgb},
+                                                                                          {"BGR", ChannelOrder::bgr}});
+
+template <>
+inline constexpr auto spellings_of<TensorLayout> =
+    std::to_array<Spelling<TensorLayout>>({{"NCHW", TensorLayout::nchw}, {"NHWC", TensorLayout::nhwc}});
+
+template <>
+inline constexpr auto spellings_of<PictureFit> =
+    std::to_array<Spelling<PictureFit>>({{"letterbox", PictureFit::letterbox}, {"stretch", PictureFit::stretch}});
+
+template <>
 inline constexpr auto spellings_of<OnStale> =
     std::to_array<Spelling<OnStale>>({{"reuse", OnStale::reuse}, {"skip", OnStale::skip}, {"miss", OnStale::miss}});
 

@@ -1,5 +1,7 @@
 #include "config/task_channels.hpp"
 
+#include "config/files.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -130,6 +132,86 @@ Type<PictureSize> picture_size() {
               }};
 }
 
+/// One number, or one for each channel of a picture: a list of three.
+Type<std::vector<double>> of_channels(double least, double most) {
+  constexpr std::size_t channels = 3;
+  const Type<double> one = real(least, most);
+  const Type<std::vector<double>> several = list_of(one);
+  return {.name = one.name + "; or a list of three",
+          .read = [=](const Value& value) -> Read<std::vector<double>> {
+            if (std::holds_alternative<Array>(value.content)) return several.read(value);
+            const auto number = one.read(value);
+            if (!number) return Unexpected(number.error() + ", nor a list of three");
+            return std::vector{*number};
+          },
+          .write =
+              [=](const std::vector<double>& values) {
+                std::string list;
+                for (const double value : values) list += (list.empty() ? "" : ", ") + one.write(value);
+                return values.size() == 1 ? list : "[" + list + "]";
+              },
+          .problem = [=](const std::vector<double>& values) -> std::string {
+            if (values.size() != 1 && values.size() != channels)
+              return std::to_string(values.size()) + " numbers: write one, or one for each of the three channels";
+            return values.size() == 1 ? one.problem(values[0]) : several.problem(values);
+          }};
+}
+
+/// Key of a list of which S may hold none.
+template <class S>
+Key<S> channels_key(std::string_view name, const Type<std::vector<double>>& type, std::string_view fallback,
+                    std::string_view meaning, std::vector<double> Preprocessing::*member) {
+  return key<S>(
+      name, type, fallback, meaning,
+      [=](const S& input) {
+        const std::vector<double>& values = input.preprocessing.*member;
+        return values.empty() ? std::nullopt : std::optional(values);
+      },
+      [=](S& input, const std::vector<double>& values) { input.preprocessing.*member = values; });
+}
+
+std::vector<Key<TaskInput>> preprocessing_keys() {
+  using I = TaskInput;
+  const auto of = [](auto member) {
+    return [=](auto&& input) -> auto& { return input.preprocessing.*member; };
+  };
+  constexpr double least = 1e-9, most = 1e9;
+  return {
+      key<I>("channels", one_of<ChannelOrder>(), "the order in which the network takes the colours of a picture",
+             of(&Preprocessing::channels)),
+      key<I>("layout", one_of<TensorLayout>(), "as the shape says; where both are possible, NCHW",
+             "of the tensor: [1, 3, height, width] or [1, height, width, 3]", of(&Preprocessing::layout)),
+      key<I>("fit", one_of<PictureFit>(),
+             "of a picture of another aspect ratio: letterbox: centred between grey bars; stretch: as wide and as high "
+             "as the tensor",
+             of(&Preprocessing::fit)),
+      channels_key<I>("mean", of_channels(-most, most), "the model's; 0 where std or scale is given",
+                      "a float of the tensor is (byte * scale - mean) / std, with one number for all channels, or "
+                      "three in the order of channels",
+                      &Preprocessing::mean),
+      channels_key<I>("std", of_channels(least, most), "the model's; 1 where mean or scale is given",
+                      "likewise; with the default scale, mean and std are of values from 0 to 1, as torchvision has "
+                      "them",
+                      &Preprocessing::deviation),
+      channels_key<I>("scale", of_channels(least, most), "1/255",
+                      "likewise; with 1, mean and std are of values from 0 to 255, as Caffe and OpenVINO have them",
+                      &Preprocessing::scale)};
+}
+
+/// Why this source gives no pictures; empty where it may.
+std::string_view without_pictures(const TaskInput& input) {
+  switch (input.source) {
+  case SourceKind::noise: return "noise is no picture";
+  case SourceKind::task: return "an output of a task is taken as it is";
+  case SourceKind::program: return "what a program puts in is taken as it is";
+  case SourceKind::files:
+    return lower_extension(input.from) == ".npy" ? "the values of a .npy file are taken as they are" : "";
+  case SourceKind::camera:
+  case SourceKind::iceoryx: return "";
+  }
+  return "";
+}
+
 /// Whether it may have nothing that is new.
 bool can_be_stale(SourceKind kind) { return kind != SourceKind::noise && kind != SourceKind::files; }
 
@@ -171,7 +253,7 @@ void check_producer(const TaskSet& set, const Task& task, const TaskInput& input
 
 std::vector<Key<TaskInput>> task_input_keys() {
   using I = TaskInput;
-  return {
+  std::vector<Key<I>> keys = {
       optional_text<I>("tensor", "the only one", "the input tensor's name, as the model or the workload has it",
                        &I::tensor),
       choice_key<I, SourceKind>(
@@ -189,6 +271,23 @@ std::vector<Key<TaskInput>> task_input_keys() {
       key<I>("format", one_of<PixelFormat>(), "the first that the camera has", "of a camera's pictures", &I::format),
       key<I>("interval", period(std::chrono::milliseconds(1), longest_interval), "the camera's own",
              "between a camera's pictures, or how often they come (\"30Hz\")", &I::interval)};
+  for (auto& key : preprocessing_keys()) keys.push_back(std::move(key));
+  return keys;
+}
+
+std::string problem_of(const Preprocessing& preprocessing) {
+  TaskInput input;
+  input.preprocessing = preprocessing;
+  for (const Key<TaskInput>& key : preprocessing_keys())
+    if (const std::string problem = key.problem(input); !problem.empty())
+      return std::string(key.name) + " = " + *key.show(input) + ": " + problem;
+  return {};
+}
+
+std::string text_of(const Preprocessing& preprocessing) {
+  TaskInput input;
+  input.preprocessing = preprocessing;
+  return detail::write_keys(input, preprocessing_keys());
 }
 
 std::vector<Key<TaskOutput>> task_output_keys() {
@@ -220,6 +319,9 @@ void check_channels(const TaskSet& set, std::size_t index, Report& report) {
     if (input.source == SourceKind::task) check_producer(set, task, input, rules);
     if ((input.size || input.format || input.interval) && input.source != SourceKind::camera)
       rules.broken({"size", "format", "interval", "from"}, "size, format and interval are those of a camera");
+    if (const std::string_view why = without_pictures(input); !why.empty() && input.preprocessing != Preprocessing{})
+      rules.broken({"channels", "layout", "fit", "mean", "std", "scale", "from"},
+                   "channels, layout, fit, mean, std and scale are for pictures, and " + std::string(why));
     if (input.on_stale != OnStale::reuse && !can_be_stale(input.source))
       rules.broken({"on_stale", "from"}, "on_stale = " + toml_string(spelling(input.on_stale)) +
                                              ": noise and files always have something new");

@@ -3,21 +3,12 @@
 #include <cmath>
 
 namespace rtexec::channels {
-namespace {
-
-/// [..., height, width] or [..., height, width, 3].
-PictureSize size_of_pictures(const Tensor& tensor) {
-  const bool planar = tensor.shape[1] == 3;
-  return {.width = static_cast<unsigned>(tensor.shape[planar ? 3 : 2]),
-          .height = static_cast<unsigned>(tensor.shape[planar ? 2 : 1])};
-}
-
-} // namespace
-
 Result<std::unique_ptr<Source>> CameraSource::make(const TaskInput& asked, const Tensor& tensor) {
-  auto sampler = tasks::FrameSampler::make(tensor);
+  auto sampler = tasks::FrameSampler::make(tensor, asked.preprocessing);
   if (!sampler) return Unexpected(sampler.error());
-  const PictureSize size = asked.size.value_or(size_of_pictures(tensor));
+  const tasks::Extent network = sampler->extent();
+  const PictureSize size = asked.size.value_or(
+      PictureSize{.width = static_cast<unsigned>(network.width), .height = static_cast<unsigned>(network.height)});
   hal::CameraWanted wanted{.width = size.width, .height = size.height, .format = asked.format, .rate = {}};
   if (asked.interval)
     wanted.rate =

@@ -1,5 +1,6 @@
 #include "rtexec/channels/connect.hpp"
 
+#include "config/task_channels.hpp"
 #include "config/text.hpp"
 #include "hal/thread.hpp"
 #include "policies/chains.hpp"
@@ -83,12 +84,13 @@ class Connector {
                          ": one file or folder feeds one input, and there are " + std::to_string(fed.size()) +
                          ": name each in inputs");
     for (std::size_t input = 0; input < fed.size(); ++input)
-      if (!fed[input]) add_file(task, input, tasks_[task].input);
+      if (!fed[input]) add_file(task, input, tasks_[task].input, {});
   }
 
   /// Noise where there is no path.
-  void add_file(std::size_t task, std::size_t input, const std::filesystem::path& path) {
-    auto source = tasks::make_input(path, workloads_[task]->inputs()[input]);
+  void add_file(std::size_t task, std::size_t input, const std::filesystem::path& path,
+                const Preprocessing& preprocessing) {
+    auto source = tasks::make_input(path, workloads_[task]->inputs()[input], preprocessing);
     if (!source) return complain(task, source.error().what);
     made_[task]->add_source(input, std::make_unique<FileSource>(std::move(*source)), OnStale::reuse, "");
   }
@@ -111,12 +113,14 @@ class Connector {
     case SourceKind::task: return add_reader(task, input, asked);
     case SourceKind::program: return answer(task);
     case SourceKind::noise:
-    case SourceKind::files: return add_file(task, input, asked.from);
-    case SourceKind::camera: return add_camera(task, input, asked);
+    case SourceKind::files: return add_file(task, input, asked.from, asked.preprocessing);
+    case SourceKind::camera:
+      return add_outside(task, input, asked, "v4l2:" + asked.from,
+                         CameraSource::make(asked, workloads_[task]->inputs()[input]));
     case SourceKind::iceoryx:
-      return made_[task]->add_source(
-          input, std::make_unique<MessageSource>(service_of(asked.from), workloads_[task]->inputs()[input]),
-          asked.on_stale, named(task, input, "iceoryx:" + asked.from));
+      return add_outside(
+          task, input, asked, "iceoryx:" + asked.from,
+          MessageSource::make(service_of(asked.from), workloads_[task]->inputs()[input], asked.preprocessing));
     }
   }
 
@@ -125,11 +129,10 @@ class Connector {
     return workloads_[task]->inputs()[input].name + " from " + from;
   }
 
-  void add_camera(std::size_t task, std::size_t input, const TaskInput& asked) {
-    const std::string from = "v4l2:" + asked.from;
-    auto camera = CameraSource::make(asked, workloads_[task]->inputs()[input]);
-    if (!camera) return complain(task, "from = \"" + from + "\": " + camera.error().what);
-    made_[task]->add_source(input, std::move(*camera), asked.on_stale, named(task, input, from));
+  void add_outside(std::size_t task, std::size_t input, const TaskInput& asked, const std::string& from,
+                   Result<std::unique_ptr<Source>> source) {
+    if (!source) return complain(task, "from = \"" + from + "\": " + source.error().what);
+    made_[task]->add_source(input, std::move(*source), asked.on_stale, named(task, input, from));
   }
 
   void answer(std::size_t task) {
@@ -219,7 +222,9 @@ std::string fingerprint(const Task& task, const Workload& workload) {
   for (const TaskInput& input : task.inputs) {
     if (input.source == SourceKind::files) text = tasks::fingerprint_with_files(text, input.from);
     auto [prefix, made] = tasks::Fingerprint::resumed(text);
-    text = prefix + made.add(input.tensor).add(name(input.source)).text();
+    made.add(input.tensor).add(name(input.source));
+    if (input.preprocessing != Preprocessing{}) made.add(config::text_of(input.preprocessing));
+    text = prefix + made.text();
   }
   for (const TaskOutput& output : task.outputs) {
     auto [prefix, made] = tasks::Fingerprint::resumed(text);

@@ -42,10 +42,16 @@ iceoryx::Service service_of(const std::string& text) {
           .event = text.substr(second + 1)};
 }
 
-MessageSource::MessageSource(iceoryx::Service service, const Tensor& tensor)
-    : service_(std::move(service)), wanted_(shown(tensor)) {
-  if (auto sampler = tasks::FrameSampler::make(tensor)) sampler_ = std::move(*sampler);
+Result<std::unique_ptr<Source>> MessageSource::make(iceoryx::Service service, const Tensor& tensor,
+                                                    const Preprocessing& preprocessing) {
+  auto sampler = tasks::FrameSampler::make(tensor, preprocessing);
+  if (!sampler && preprocessing != Preprocessing{}) return Unexpected(sampler.error());
+  return std::unique_ptr<Source>(
+      new MessageSource(std::move(service), tensor, sampler ? std::optional(std::move(*sampler)) : std::nullopt));
 }
+
+MessageSource::MessageSource(iceoryx::Service service, const Tensor& tensor, std::optional<tasks::FrameSampler> sampler)
+    : service_(std::move(service)), wanted_(shown(tensor)), sampler_(std::move(sampler)) {}
 
 Result<> MessageSource::open() {
   auto subscriber = iceoryx::Subscriber::open(service_);

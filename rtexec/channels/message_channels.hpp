@@ -18,10 +18,12 @@ namespace rtexec::channels {
 [[nodiscard]] iceoryx::Service service_of(const std::string& text);
 
 /// The newest message: values of the tensor's type and shape, or, for an input that takes pictures, uint8 [height,
-/// width, 3] as red, green and blue, which are sampled as a camera's are. Others fail the job.
+/// width, 3] as red, green and blue, which are sampled as a camera's are, by `preprocessing`. Others fail the job.
 class MessageSource final : public Source {
  public:
-  MessageSource(iceoryx::Service service, const Tensor& tensor);
+  /// bad_input: `preprocessing` is given, and `tensor` cannot take pictures so.
+  [[nodiscard]] static Result<std::unique_ptr<Source>> make(iceoryx::Service service, const Tensor& tensor,
+                                                            const Preprocessing& preprocessing);
 
   [[nodiscard]] Result<> open() override;
   [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept override;
@@ -32,6 +34,7 @@ class MessageSource final : public Source {
   [[nodiscard]] std::string failure() const override;
 
  private:
+  MessageSource(iceoryx::Service service, const Tensor& tensor, std::optional<tasks::FrameSampler> sampler);
   [[nodiscard]] Status take(const Message& message, const Tensor& into) noexcept;
 
   const iceoryx::Service service_;

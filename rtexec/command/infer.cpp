@@ -18,6 +18,9 @@ using study::Inference;
 struct Options {
   study::InferenceOptions network;
   std::vector<std::string> inputs;
+  std::string channels = std::string(spelling(ChannelOrder::rgb)), layout;
+  std::string fit = std::string(spelling(PictureFit::letterbox));
+  std::vector<double> mean, deviation, scale;
   std::string output;
   std::string precision = std::string(spelling(Precision::fp32));
   bool tune = false;
@@ -25,10 +28,26 @@ struct Options {
   std::string json;
 };
 
-std::vector<std::string> precisions() {
+template <class Enum> std::vector<std::string> all_spelled() {
   std::vector<std::string> known;
-  for (const Spelling<Precision>& each : spellings<Precision>()) known.emplace_back(each.text);
+  for (const Spelling<Enum>& each : spellings<Enum>()) known.emplace_back(each.text);
   return known;
+}
+
+/// Of one of all_spelled().
+template <class Enum> Enum spelled_as(const std::string& text) {
+  return std::ranges::find(spellings<Enum>(), text, &Spelling<Enum>::text)->value;
+}
+
+Preprocessing preprocessing_of(const Options& options) {
+  Preprocessing preprocessing{.channels = spelled_as<ChannelOrder>(options.channels),
+                              .layout = {},
+                              .fit = spelled_as<PictureFit>(options.fit),
+                              .mean = options.mean,
+                              .deviation = options.deviation,
+                              .scale = options.scale};
+  if (!options.layout.empty()) preprocessing.layout = spelled_as<TensorLayout>(options.layout);
+  return preprocessing;
 }
 
 /// Of a folder that is to be made; "out.v2/" is one too.
@@ -37,16 +56,11 @@ bool looks_like_a_file(const std::filesystem::path& output) {
   return output.has_extension() && !std::filesystem::is_directory(output, error);
 }
 
-/// Of one of precisions().
-Precision precision_of(const std::string& text) {
-  return std::ranges::find(spellings<Precision>(), text, &Spelling<Precision>::text)->value;
-}
-
 bool asks_for_picture(const Options& options) { return std::filesystem::path(options.output).extension() == ".png"; }
 
 Inference load(const Options& options, std::ostream& out) {
   study::InferenceOptions network = options.network;
-  network.precision = precision_of(options.precision);
+  network.precision = spelled_as<Precision>(options.precision);
   if (!options.tune) return must(Inference::load(network, {}));
   return must(Inference::load(
       network, [&out](std::size_t done, std::size_t of) { out << "tuning: " << done << " of " << of << " layers\n"; }));
@@ -76,7 +90,7 @@ void infer(const Options& options) {
   std::ostream& out = text_output(options.json);
   auto inference = load(options, out);
   for (const std::string& note : inference.notes()) out << "Note: " << note << '\n';
-  must(inference.fetch_inputs(options.inputs));
+  must(inference.fetch_inputs(options.inputs, preprocessing_of(options)));
   const auto times = must(inference.run(options.repeat));
   const auto decoder = must(inference.decode());
   if (decoder) study::print(out, *decoder);
@@ -101,7 +115,23 @@ void add_infer(const Command& program) {
       .default_shown();
   command.option("--precision", options->precision, "PRECISION", "Arithmetic on a GPU")
       .default_shown()
-      .one_of(precisions());
+      .one_of(all_spelled<Precision>());
+  command
+      .option("--channels", options->channels, "ORDER", "The order in which the network takes the colours of a picture")
+      .default_shown()
+      .one_of(all_spelled<ChannelOrder>());
+  command.option("--layout", options->layout, "LAYOUT", "Of an input for pictures, where its shape may be either")
+      .one_of(all_spelled<TensorLayout>());
+  command.option("--fit", options->fit, "FIT", "Of a picture of another aspect ratio: between grey bars, or stretched")
+      .default_shown()
+      .one_of(all_spelled<PictureFit>());
+  command
+      .option("--mean", options->mean, "MEAN",
+              "The network takes (byte * SCALE - MEAN) / STD: one number, or three, separated by commas; without all "
+              "of them, as the model says")
+      .separated_by(',');
+  command.option("--std", options->deviation, "STD", "Likewise; 1 where one of the others is given").separated_by(',');
+  command.option("--scale", options->scale, "SCALE", "Likewise; 1/255 unless given").separated_by(',');
   command.flag("--tune", options->tune, "First find the fastest way to compute each layer on the device");
   command.option("--repeat", options->repeat, "N", "Execute so often, and print the median time and the longest ones")
       .within(1, 100000);

@@ -2,6 +2,7 @@
 
 #include <rtexec/board.hpp>
 #include "config/must.hpp"
+#include "config/task_channels.hpp"
 #include "config/text.hpp"
 #include "hal/open/open_device.hpp"
 #include "hal/thread.hpp"
@@ -95,15 +96,20 @@ void Inference::bind(const Board& board, const std::function<void(std::size_t do
   must(network_->bind(*device_, memory->addresses().front()));
 }
 
-Result<> Inference::fetch_inputs(std::span<const std::string> given) {
+Result<> Inference::fetch_inputs(std::span<const std::string> given, const Preprocessing& preprocessing) {
+  if (const std::string problem = config::problem_of(preprocessing); !problem.empty())
+    return fail(Errc::bad_input, problem);
   const auto normalization = tasks::normalization_of(metadata_);
   if (!normalization) return Unexpected(normalization.error());
   auto files = files_of(network_->inputs(), given);
   if (!files) return Unexpected(files.error());
   files_ = std::move(*files);
+  preprocessing_ = preprocessing;
+  if (preprocessing != Preprocessing{} && std::ranges::none_of(files_, tasks::are_pictures))
+    return fail(Errc::bad_input, "channels, layout, fit, mean, std and scale are for pictures, and no input is one");
   const auto inputs = tasks::normalised(network_->inputs(), *normalization);
   for (std::size_t i = 0; i < files_.size(); ++i) {
-    const auto source = tasks::make_input(files_[i], inputs[i]);
+    const auto source = tasks::make_input(files_[i], inputs[i], preprocessing);
     if (!source) return Unexpected(source.error());
     if (const auto fetched = (*source)->fetch(0, inputs[i]); !fetched)
       return fail(fetched.error(), "input " + config::quoted(inputs[i].name) + ": " + files_[i].string() +

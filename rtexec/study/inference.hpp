@@ -33,8 +33,9 @@ class Inference {
   [[nodiscard]] const tasks::Network& network() const { return *network_; }
   [[nodiscard]] std::string device() const { return device_->name(); }
 
-  /// Pictures or tensors: FILE for the only input, or NAME=FILE for each; none: seeded noise.
-  [[nodiscard]] Result<> fetch_inputs(std::span<const std::string> given);
+  /// Pictures or tensors: FILE for the only input, or NAME=FILE for each; none: seeded noise. `preprocessing`: of all
+  /// pictures; bad_input where it is given and there is none.
+  [[nodiscard]] Result<> fetch_inputs(std::span<const std::string> given, const Preprocessing& preprocessing = {});
   /// Executes `repeat` times on the compute engine, one right after the other: the time of each, ascending. Repeated
   /// executions begin with one that is not counted, as the executive warms up.
   [[nodiscard]] Result<std::vector<Duration>> run(int repeat);
@@ -45,6 +46,8 @@ class Inference {
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   /// Of each input, in the network's order; empty: noise.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
+  /// How its pictures were put into the inputs.
+  [[nodiscard]] const Preprocessing& preprocessing() const { return preprocessing_; }
 
  private:
   void bind(const Board& board, const std::function<void(std::size_t done, std::size_t of)>& tuning);
@@ -54,6 +57,7 @@ class Inference {
   tasks::Metadata metadata_;
   std::vector<std::string> notes_;
   std::vector<std::filesystem::path> files_;
+  Preprocessing preprocessing_;
 };
 
 } // namespace rtexec::study

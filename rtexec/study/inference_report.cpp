@@ -56,10 +56,7 @@ Values values_of(std::span<const float> output) {
 }
 
 /// Boxes in pixels of the picture that was put into the network.
-std::vector<Box> boxes_in(const tasks::OutputDecoder& decoder, const tasks::Picture& picture,
-                          const tasks::Shape& network) {
-  const auto letterbox = tasks::Letterbox::fit(
-      picture.size, {.width = static_cast<int>(network[3]), .height = static_cast<int>(network[2])});
+std::vector<Box> boxes_in(const tasks::OutputDecoder& decoder, const tasks::Letterbox& letterbox) {
   std::vector<Box> boxes;
   for (const Box& box : decoder.boxes()) boxes.push_back(letterbox.to_picture(box));
   return boxes;
@@ -83,7 +80,10 @@ Result<> write_picture(const Inference& inference, const tasks::OutputDecoder& d
                        const fs::path& output) {
   auto picture = tasks::read_picture(input);
   if (!picture) return Unexpected(picture.error());
-  tasks::draw(*picture, boxes_in(decoder, *picture, inference.network().inputs().front().shape));
+  const auto sampler = tasks::FrameSampler::make(inference.network().inputs().front(), inference.preprocessing());
+  if (!sampler) return Unexpected(sampler.error());
+  const auto letterbox = tasks::Letterbox::fit(picture->size, sampler->extent(), inference.preprocessing().fit);
+  tasks::draw(*picture, boxes_in(decoder, letterbox));
   tasks::draw(*picture, decoder.classes());
   return tasks::write_png(*picture, output);
 }

@@ -1,6 +1,7 @@
 // Frames of every format into inputs of every type and layout, against the definition in double precision.
 #include "tasks/dnn/input/frame.hpp"
 
+#include "config/task_channels.hpp"
 #include "tasks/dnn/graph/half.hpp"
 #include "test/support/result.hpp"
 #include "test/support/thread_counts.hpp"
@@ -117,8 +118,8 @@ struct Input {
   rtexec::Tensor tensor;
 };
 
-FrameSampler sampler_for(const Input& input) {
-  auto sampler = FrameSampler::make(input.tensor);
+FrameSampler sampler_for(const Input& input, const Preprocessing& preprocessing = {}) {
+  auto sampler = FrameSampler::make(input.tensor, preprocessing);
   EXPECT_EQ(test::problem(sampler), "none");
   return std::move(*sampler);
 }
@@ -237,6 +238,167 @@ TEST(Frames, OfOneColourAgreeInAllFormats) {
     EXPECT_EQ(seen[2], seen[3]);
     for (std::size_t i = 0; i < seen[0].size(); ++i) ASSERT_NEAR(seen[0][i], seen[2][i], 0.51 / 255); // rounded bytes
   }
+}
+
+// ---- preprocessing
+
+std::string text_of(const Frame& frame, const Input& input, const Preprocessing& preprocessing) {
+  return std::to_string(frame.size.width) + "x" + std::to_string(frame.size.height) + " in format " +
+         std::string(name(frame.format)) + " to " + std::string(name(input.tensor.type)) + "\n" +
+         config::text_of(preprocessing);
+}
+
+/// One number, or one for each channel.
+std::vector<double> numbers(std::mt19937& random, double least, double most) {
+  std::uniform_real_distribution<double> any(least, most);
+  std::vector<double> values(random() % 2 == 0 ? 1 : 3);
+  for (double& value : values) value = any(random);
+  return values;
+}
+
+/// Plain loops in double precision; a frame as large as the input, so that no pixel is blended with another.
+void expect_preprocessed(const Frame& frame, const Input& input, const Preprocessing& asked) {
+  const auto& tensor = input.tensor;
+  const bool own = !asked.mean.empty() || !asked.deviation.empty() || !asked.scale.empty();
+  for (int y = 0; y < input.extent.height; ++y)
+    for (int x = 0; x < input.extent.width; ++x) {
+      const Colour rgb = pixel(frame, x, y);
+      for (std::size_t c = 0; c < 3; ++c) {
+        const std::size_t colour = asked.channels == ChannelOrder::bgr ? 2 - c : c;
+        const auto one = [&](const std::vector<double>& values, double otherwise) {
+          return values.empty() ? otherwise : values.size() == 1 ? values[0] : values[c];
+        };
+        double right = rgb[colour];
+        if (tensor.type != ElementType::uint8) {
+          const double mean = own ? one(asked.mean, 0) : static_cast<double>(tensor.mean[colour]);
+          const double deviation = own ? one(asked.deviation, 1) : static_cast<double>(tensor.deviation[colour]);
+          right = (right * one(asked.scale, 1.0 / 255) - mean) / deviation;
+        }
+        const double error = tensor.type == ElementType::uint8
+                                 ? 0.501
+                                 : std::max(1.0, std::abs(right)) * (tensor.type == ElementType::float16 ? 2e-3 : 1e-4);
+        ASSERT_NEAR(input.get(x, y, c), right, error) << x << ' ' << y << ' ' << c;
+      }
+    }
+}
+
+TEST(Preprocessing, IsItsFormulaInEveryFormatTypeLayoutAndOrder) {
+  std::mt19937 random(6);
+  for (int round = 0; round < 30 && !testing::Test::HasFailure(); ++round)
+    for (const auto format : formats)
+      for (const auto type : types)
+        for (const auto layout : {TensorLayout::nchw, TensorLayout::nhwc})
+          for (const auto order : {ChannelOrder::rgb, ChannelOrder::bgr}) {
+            const bool ambiguous = random() % 4 == 0; // [1, 3, n, 3]
+            const auto side = [&] { return static_cast<int>(random() % 20) + 4; };
+            const bool planar = layout == TensorLayout::nchw;
+            const Extent size = !ambiguous ? Extent{side(), side()} : planar ? Extent{3, side()} : Extent{side(), 3};
+            Input input(type, planar, size);
+            Picture picture(format, size, random() % 3 * 5);
+            picture.fill(random);
+            Preprocessing asked{.channels = order,
+                                .layout = layout,
+                                .fit = random() % 2 == 0 ? PictureFit::letterbox : PictureFit::stretch};
+            if (type != ElementType::uint8) {
+              input.tensor.mean = {0.5f, 0.25f, 0};
+              input.tensor.deviation = {0.5f, 2, 0.25f};
+              const bool bytes = random() % 2 == 0;
+              if (random() % 2 == 0) asked.mean = numbers(random, -1, bytes ? 255 : 1);
+              if (random() % 2 == 0) asked.deviation = numbers(random, 0.5, bytes ? 100 : 2);
+              if (bytes) asked.scale = numbers(random, 0.1, 1);
+            }
+            SCOPED_TRACE(text_of(picture.frame, input, asked));
+            ASSERT_TRUE(sampler_for(input, asked).sample(picture.frame, input.bytes));
+            expect_preprocessed(picture.frame, input, asked);
+          }
+}
+
+/// In numbers that anybody can check: those of torchvision, and of Caffe.
+TEST(Preprocessing, IsWhatTheFrameworksDo) {
+  Picture picture(PixelFormat::rgb24, {2, 2}, 0);
+  for (std::size_t i = 0; i < picture.bytes.size(); ++i)
+    picture.bytes[i] = std::array<std::uint8_t, 3>{255, 51, 0}[i % 3];
+  const auto first_pixel = [&](const Preprocessing& asked) {
+    Input input(ElementType::float32, true, {2, 2});
+    EXPECT_TRUE(sampler_for(input, asked).sample(picture.frame, input.bytes));
+    return std::array{input.get(0, 0, 0), input.get(0, 0, 1), input.get(0, 0, 2)};
+  };
+  const auto near = [](const std::array<double, 3>& found, const std::array<double, 3>& right) {
+    for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(found[c], right[c], 1e-4) << c;
+  };
+  near(first_pixel({}), {1, 0.2, 0});
+  near(first_pixel({.mean = {0.485, 0.456, 0.406}, .deviation = {0.229, 0.224, 0.225}}),
+       {2.248908, -1.142857, -1.804444});
+  near(first_pixel({.mean = {0.5}, .deviation = {0.5}}), {1, -0.6, -1});
+  near(first_pixel({.channels = ChannelOrder::bgr, .mean = {103.939, 116.779, 123.68}, .scale = {1}}),
+       {-103.939, -65.779, 131.32});
+  near(first_pixel({.mean = {127.5}, .deviation = {127.5}, .scale = {1}}), {1, -0.6, -1});
+}
+
+TEST(Preprocessing, ThatSaysWhatTheModelSaysChangesNoBit) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 20; ++round) {
+    Picture picture(PixelFormat::rgb24, {static_cast<int>(random() % 40) + 1, static_cast<int>(random() % 40) + 1}, 0);
+    picture.fill(random);
+    Input by_model(ElementType::float32, round % 2 == 0, {17, 23});
+    Input by_keys = by_model;
+    by_keys.tensor.bytes = by_keys.bytes;
+    Preprocessing asked{.layout = round % 2 == 0 ? TensorLayout::nchw : TensorLayout::nhwc};
+    for (std::size_t c = 0; c < 3; ++c) {
+      asked.mean.push_back(by_model.tensor.mean[c] = static_cast<float>(random() % 100) / 100);
+      asked.deviation.push_back(by_model.tensor.deviation[c] = static_cast<float>(random() % 100 + 1) / 100);
+    }
+    ASSERT_TRUE(sampler_for(by_model).sample(picture.frame, by_model.bytes));
+    ASSERT_TRUE(sampler_for(by_keys, asked).sample(picture.frame, by_keys.bytes));
+    EXPECT_EQ(by_model.bytes, by_keys.bytes);
+  }
+}
+
+TEST(Preprocessing, InTheOtherOrderHasTheSameBitsInTheOtherPlaces) {
+  std::mt19937 random(8);
+  for (const auto format : formats)
+    for (const bool planar : {true, false}) {
+      Picture picture(format, {21, 13}, 0);
+      picture.fill(random);
+      Input rgb(ElementType::float32, planar, {16, 12}), bgr(ElementType::float32, planar, {16, 12});
+      for (Input* input : {&rgb, &bgr}) input->tensor.mean = {0.1f, 0.2f, 0.3f}, input->tensor.deviation = {1, 2, 3};
+      ASSERT_TRUE(sampler_for(rgb).sample(picture.frame, rgb.bytes));
+      ASSERT_TRUE(sampler_for(bgr, {.channels = ChannelOrder::bgr}).sample(picture.frame, bgr.bytes));
+      for (int y = 0; y < 12; ++y)
+        for (int x = 0; x < 16; ++x)
+          for (std::size_t c = 0; c < 3; ++c) ASSERT_EQ(rgb.get(x, y, c), bgr.get(x, y, 2 - c));
+    }
+}
+
+TEST(Preprocessing, StretchesOverTheWholeInput) {
+  std::mt19937 random(9);
+  for (int round = 0; round < 40; ++round) {
+    const auto side = [&] { return static_cast<int>(random() % 30) + 1; };
+    Picture picture(formats[round % 4], {side(), side()}, 0);
+    picture.fill(random);
+    Input input(ElementType::float32, true, {side(), side()});
+    ASSERT_TRUE(sampler_for(input, {.fit = PictureFit::stretch}).sample(picture.frame, input.bytes));
+    const Letterbox whole{picture.frame.size, input.extent, input.extent, 0, 0};
+    for (int y = 0; y < input.extent.height; ++y)
+      for (int x = 0; x < input.extent.width; ++x)
+        for (std::size_t c = 0; c < 3; ++c)
+          ASSERT_NEAR(input.get(x, y, c), sampled(picture.frame, whole, x, y, c) / 255, 1e-4);
+  }
+}
+
+TEST(Preprocessing, ThatTheInputCannotTakeIsRefused) {
+  const auto refuses = [](std::vector<std::int64_t> shape, ElementType type, const Preprocessing& asked,
+                          std::string_view part) {
+    const rtexec::Tensor tensor{.name = "x", .type = type, .shape = std::move(shape), .bytes = {}};
+    return test::fails(FrameSampler::make(tensor, asked), Errc::bad_input, part);
+  };
+  constexpr auto floats = ElementType::float32;
+  EXPECT_TRUE(refuses({1, 3, 8, 8}, floats, {.layout = TensorLayout::nhwc},
+                      "layout = \"NHWC\" needs an input of shape [1, height, width, 3], but the network's is "));
+  EXPECT_TRUE(refuses({1, 8, 8, 3}, floats, {.layout = TensorLayout::nchw},
+                      "layout = \"NCHW\" needs an input of shape [1, 3, height, width], but the network's is "));
+  EXPECT_TRUE(refuses({1, 1, 8, 8}, floats, {.mean = {1, 2, 3}}, "pictures need an input of shape [1, 3, "));
+  EXPECT_TRUE(refuses({1, 3, 8, 8}, ElementType::uint8, {.scale = {1}}, "need an input of floats"));
 }
 
 TEST(Frames, PaddingIsNeverReadIntoPixels) {

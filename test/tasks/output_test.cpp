@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <string>
@@ -61,6 +62,21 @@ std::unique_ptr<OutputDecoder> tiny_decoder() {
 void decode(OutputDecoder& decoder, std::vector<float> values) {
   const auto output = tensor_of(values);
   decoder.decode({&output, 1});
+}
+
+TEST(Detector, KnowsTheSizeOfAnInputWithTheChannelsLast) {
+  TinyHead head;
+  head.put(1, 1, 2, 2);
+  const auto boxes = [&](const Shape& input) {
+    auto decoder = decoder_of(kTinyDetector, input, {{1, 16, 2, 4}});
+    EXPECT_TRUE(decoder) << decoder.error().what;
+    decode(**decoder, head.values);
+    return std::vector((*decoder)->boxes().begin(), (*decoder)->boxes().end());
+  };
+  const auto planar = boxes({1, 3, 64, 128}), interleaved = boxes({1, 64, 128, 3});
+  ASSERT_EQ(planar.size(), 1u);
+  ASSERT_EQ(interleaved.size(), 1u);
+  EXPECT_EQ(std::memcmp(planar.data(), interleaved.data(), sizeof(Box)), 0);
 }
 
 TEST(Detector, PutsBoxesWhereTheHeadSays) {

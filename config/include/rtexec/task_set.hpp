@@ -100,6 +100,29 @@ struct PictureSize {
   friend bool operator==(const PictureSize&, const PictureSize&) = default;
 };
 
+/// In which order a network takes the colours of a pixel.
+enum class ChannelOrder { rgb, bgr };
+
+/// The dimensions of an input for pictures: [1, 3, height, width] or [1, height, width, 3].
+enum class TensorLayout { nchw, nhwc };
+
+/// How a picture of another aspect ratio is put into an input: with its own and grey bars, or as wide and as high.
+enum class PictureFit { letterbox, stretch };
+
+/// How pixels become the values of an input: of floats, (byte * scale - mean) / deviation; of uint8, the bytes. Each of
+/// the three is one number for all channels, or one for each in the order in which the network takes them.
+struct Preprocessing {
+  ChannelOrder channels = ChannelOrder::rgb;
+  /// Absent: what the shape says; where both are possible, nchw.
+  std::optional<TensorLayout> layout{};
+  PictureFit fit = PictureFit::letterbox;
+  // Where one of them is given, what the model says of its normalisation is not used.
+  std::vector<double> mean{};      // empty: 0
+  std::vector<double> deviation{}; // empty: 1
+  std::vector<double> scale{};     // empty: 1 / 255
+  friend bool operator==(const Preprocessing&, const Preprocessing&) = default;
+};
+
 /// What becomes of a job whose input has nothing that is new.
 enum class OnStale {
   reuse, // it takes what was there before
@@ -213,6 +236,8 @@ struct TaskInput {
   std::optional<PixelFormat> format{};
   /// How often a camera takes one. Absent: as it does by itself.
   std::optional<Duration> interval{};
+  /// Of pictures, of a camera's too, and of those that come as messages.
+  Preprocessing preprocessing{};
 };
 
 /// One output tensor of a task, or all of them.
@@ -427,6 +452,9 @@ struct TaskSet {
 [[nodiscard]] RTEXEC_API std::string_view name(SinkKind value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(OnStale value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(PixelFormat value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(ChannelOrder value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(TensorLayout value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(PictureFit value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(TrafficPattern value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(MemoryPolicy value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(Precision value) noexcept;

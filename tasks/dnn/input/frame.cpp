@@ -106,38 +106,68 @@ bool normalised(const rtexec::Tensor& tensor) {
   return tensor.mean != std::array<float, 3>{0, 0, 0} || tensor.deviation != std::array<float, 3>{1, 1, 1};
 }
 
+bool normalises(const Preprocessing& preprocessing) {
+  return !preprocessing.mean.empty() || !preprocessing.deviation.empty() || !preprocessing.scale.empty();
+}
+
+/// Of one number for all, or one for each.
+double of_channel(const std::vector<double>& values, std::size_t channel, double fallback) {
+  return values.empty() ? fallback : values[values.size() == 1 ? 0 : channel];
+}
+
+/// Whether its planes are apart.
+Result<bool> is_planar(const Shape& shape, std::optional<TensorLayout> layout) {
+  const std::string nchw = "[1, 3, height, width]", nhwc = "[1, height, width, 3]";
+  const auto refuse = [&](const std::string& who, const std::string& shapes) {
+    return fail(Errc::bad_input, who + " an input of shape " + shapes + ", but the network's is " + to_string(shape));
+  };
+  const bool image = shape.size() == 4 && shape[0] == 1;
+  const bool planar = image && shape[1] == 3, interleaved = image && shape[3] == 3;
+  if (layout == TensorLayout::nchw && !planar) return refuse("layout = \"NCHW\" needs", nchw);
+  if (layout == TensorLayout::nhwc && !interleaved) return refuse("layout = \"NHWC\" needs", nhwc);
+  if (!planar && !interleaved) return refuse("pictures need", nchw + " or " + nhwc);
+  return layout ? *layout == TensorLayout::nchw : planar;
+}
+
 } // namespace
 
-Result<FrameSampler> FrameSampler::make(const rtexec::Tensor& tensor) {
-  const auto& shape = tensor.shape;
-  const bool image = shape.size() == 4 && shape[0] == 1;
-  const bool planar = image && shape[1] == 3;
-  if (!planar && !(image && shape[3] == 3))
-    return fail(
-        Errc::bad_input,
-        "pictures need an input of shape [1, 3, height, width] or [1, height, width, 3], but the network's is " +
-            to_string(shape));
-  if (std::ranges::max(shape) > kLargestSide)
+Result<FrameSampler> FrameSampler::make(const rtexec::Tensor& tensor, const Preprocessing& preprocessing) {
+  const auto planar = is_planar(tensor.shape, preprocessing.layout);
+  if (!planar) return Unexpected(planar.error());
+  if (std::ranges::max(tensor.shape) > kLargestSide)
     return fail(Errc::bad_input, "pictures need an input of at most " + std::to_string(kLargestSide) +
-                                     " pixels on a side, but the network's is " + to_string(shape));
+                                     " pixels on a side, but the network's is " + to_string(tensor.shape));
   if (tensor.type == ElementType::int32 || tensor.type == ElementType::int64)
     return fail(Errc::bad_input, "pictures need an input of uint8, float16 or float32, but the network's is of " +
                                      std::string(name(tensor.type)));
+  if (tensor.type == ElementType::uint8 && normalises(preprocessing))
+    return fail(Errc::bad_input,
+                "mean, std and scale need an input of floats, but the network takes pictures as uint8");
   if (tensor.type == ElementType::uint8 && normalised(tensor))
     return fail(Errc::bad_input,
                 "the network takes pictures as uint8, and its metadata say how to normalise them, which needs floats");
-  return FrameSampler(tensor, planar);
+  return FrameSampler(tensor, preprocessing, *planar);
 }
 
-FrameSampler::FrameSampler(const rtexec::Tensor& tensor, bool planar)
+FrameSampler::FrameSampler(const rtexec::Tensor& tensor, const Preprocessing& preprocessing, bool planar)
     : type_(tensor.type),
       planar_(planar),
+      fit_(preprocessing.fit),
       network_{static_cast<int>(tensor.shape[planar ? 3 : 2]), static_cast<int>(tensor.shape[planar ? 2 : 1])},
       columns_(size(network_.width)) {
+  const bool own = normalises(preprocessing);
   for (std::size_t channel = 0; channel < kChannels; ++channel) {
-    const bool bytes = type_ == ElementType::uint8;
-    scale_[channel] = bytes ? 1 : 1 / (255 * tensor.deviation[channel]);
-    offset_[channel] = bytes ? 0 : -tensor.mean[channel] / tensor.deviation[channel];
+    const std::size_t colour = preprocessing.channels == ChannelOrder::bgr ? kChannels - 1 - channel : channel;
+    colours_[channel] = colour;
+    scale_[channel] = 1, offset_[channel] = 0;
+    if (type_ == ElementType::uint8) continue;
+    const double given = of_channel(preprocessing.deviation, channel, 1);
+    const float mean = own ? static_cast<float>(of_channel(preprocessing.mean, channel, 0)) : tensor.mean[colour];
+    const float deviation = own ? static_cast<float>(given) : tensor.deviation[colour];
+    scale_[channel] = preprocessing.scale.empty()
+                          ? 1 / (255 * deviation)
+                          : static_cast<float>(of_channel(preprocessing.scale, channel, 1) / given);
+    offset_[channel] = -mean / deviation;
   }
   for (Line* line : {&above_, &below_}) line->rgb.resize(kChannels * size(network_.width));
 }
@@ -153,7 +183,7 @@ FrameSampler::Tap FrameSampler::tap(int position, int inner_size, int frame_size
 Status FrameSampler::sample(const Frame& frame, std::span<std::byte> tensor) noexcept {
   const std::size_t elements = kChannels * size(network_.width) * size(network_.height);
   if (tensor.size() != elements * size_of(type_) || !whole(frame)) return Unexpected(Errc::bad_input);
-  const Letterbox box = Letterbox::fit(frame.size, network_);
+  const Letterbox box = Letterbox::fit(frame.size, network_, fit_);
   for (int x = 0; x < box.inner.width; ++x) columns_[size(x)] = tap(x, box.inner.width, frame.size.width);
   switch (type_) {
   case ElementType::uint8: fill(reinterpret_cast<std::uint8_t*>(tensor.data())); break;
@@ -240,7 +270,8 @@ template <class T> void FrameSampler::blend(T* tensor, const Letterbox& box, int
   const std::size_t width = size(network_.width), plane = width * size(network_.height);
   const std::size_t first = size(box.top + row) * width + size(box.left), step = planar_ ? 1 : kChannels;
   for (std::size_t channel = 0; channel < kChannels; ++channel) {
-    const float *const above = above_.rgb.data() + channel * width, *const below = below_.rgb.data() + channel * width;
+    const std::size_t colour = colours_[channel] * width;
+    const float *const above = above_.rgb.data() + colour, *const below = below_.rgb.data() + colour;
     const float scale = scale_[channel], offset = offset_[channel];
     T* const to = tensor + (planar_ ? channel * plane + first : kChannels * first + channel);
     for (std::size_t x = 0; x < size(box.inner.width); ++x)

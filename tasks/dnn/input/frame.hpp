@@ -1,5 +1,5 @@
 // A camera's frame, or a decoded picture, into a network's input: letterboxed (scaled to fit with its aspect ratio
-// kept, centred, grey bars) and normalised.
+// kept, centred, grey bars) or stretched, normalised, and in the network's order of channels and dimensions.
 //
 // Each element is sampled from the frame itself: bilinear between the four nearest pixels, as darknet does, so a frame
 // much larger than the network is sampled, not averaged. A pixel of YUYV or NV12 is that of ITU-R BT.601 with limited
@@ -29,10 +29,14 @@ struct Frame {
 
 class FrameSampler {
  public:
-  /// For an input that is like `tensor`: [1, 3, height, width], or else [1, height, width, 3]. Floats are (value in
-  /// [0, 1] - mean) / deviation; uint8 are the pixels themselves, rounded to the nearest. bad_input: another shape,
-  /// more than 16384 pixels on a side, int32 or int64, uint8 that are to be normalised.
-  [[nodiscard]] static Result<FrameSampler> make(const rtexec::Tensor& tensor);
+  /// For an input that is like `tensor`: [1, 3, height, width], or else [1, height, width, 3], where `preprocessing`,
+  /// a valid one, does not say which. Floats are (value in [0, 1] - mean) / deviation, of the tensor, or as
+  /// `preprocessing` says; uint8 are the pixels themselves, rounded to the nearest. bad_input: another shape, more than
+  /// 16384 pixels on a side, int32 or int64, uint8 that are to be normalised.
+  [[nodiscard]] static Result<FrameSampler> make(const rtexec::Tensor& tensor, const Preprocessing& preprocessing = {});
+
+  /// Of the network's input.
+  [[nodiscard]] Extent extent() const noexcept { return network_; }
 
   /// Into the bytes of that tensor. No allocation. bad_input: `tensor` is not as large, or the frame has no pixels, or
   /// fewer bytes than its size and stride say.
@@ -51,7 +55,7 @@ class FrameSampler {
     std::vector<float> rgb;
   };
 
-  FrameSampler(const rtexec::Tensor& tensor, bool planar);
+  FrameSampler(const rtexec::Tensor& tensor, const Preprocessing& preprocessing, bool planar);
   [[nodiscard]] static Tap tap(int position, int inner_size, int frame_size) noexcept;
   /// The rows `tap.first` and `tap.second` of the frame, which may be the same.
   void fetch_lines(const Frame& frame, const Tap& tap, int width) noexcept;
@@ -64,8 +68,10 @@ class FrameSampler {
 
   ElementType type_;
   bool planar_;
+  PictureFit fit_;
   Extent network_;
-  std::array<float, 3> scale_; // of a byte
+  std::array<std::size_t, 3> colours_; // of each channel: red is 0
+  std::array<float, 3> scale_;         // of a byte
   std::array<float, 3> offset_;
   std::vector<Tap> columns_;
   Line above_, below_;

@@ -10,7 +10,6 @@
 #include "tasks/fingerprint.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -150,13 +149,6 @@ std::optional<std::vector<std::byte>> as_type(ElementType type, NpyTensor from) 
 
 // ---- making
 
-std::string lower_extension(const fs::path& path) {
-  std::string extension = path.extension().string();
-  std::ranges::transform(extension, extension.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension;
-}
-
 Result<std::vector<fs::path>> pictures_in(const fs::path& folder) {
   const auto unreadable = [&](const std::error_code& error) {
     return fail(Errc::bad_input, folder.string() + ": cannot be read: " + error.message());
@@ -165,7 +157,7 @@ Result<std::vector<fs::path>> pictures_in(const fs::path& folder) {
   std::vector<fs::path> files;
   fs::directory_iterator entry(folder, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const std::string extension = lower_extension(entry->path());
+    const std::string extension = config::lower_extension(entry->path());
     if (extension == ".jpg" || extension == ".jpeg" || extension == ".png") files.push_back(entry->path());
   }
   if (error) return unreadable(error);
@@ -188,8 +180,9 @@ Result<std::unique_ptr<InputSource>> make_tensor(const fs::path& path, const rte
   return std::make_unique<FixedTensor>(std::move(*bytes));
 }
 
-Result<std::unique_ptr<InputSource>> make_pictures(const fs::path& path, const rtexec::Tensor& input) {
-  auto sampler = FrameSampler::make(input);
+Result<std::unique_ptr<InputSource>> make_pictures(const fs::path& path, const rtexec::Tensor& input,
+                                                   const Preprocessing& preprocessing) {
+  auto sampler = FrameSampler::make(input, preprocessing);
   if (!sampler)
     return fail(Errc::bad_input,
                 path.string() + ": " + sampler.error().what + "; give a .npy tensor, or none for seeded noise");
@@ -203,7 +196,10 @@ Result<std::unique_ptr<InputSource>> make_pictures(const fs::path& path, const r
 
 } // namespace
 
-Result<std::unique_ptr<InputSource>> make_input(const fs::path& input, const rtexec::Tensor& tensor) {
+bool are_pictures(const fs::path& input) { return !input.empty() && config::lower_extension(input) != ".npy"; }
+
+Result<std::unique_ptr<InputSource>> make_input(const fs::path& input, const rtexec::Tensor& tensor,
+                                                const Preprocessing& preprocessing) {
   std::size_t size = size_of(tensor.type);
   for (const std::int64_t dimension : tensor.shape)
     if (dimension <= 0 || __builtin_mul_overflow(size, static_cast<std::size_t>(dimension), &size))
@@ -211,8 +207,8 @@ Result<std::unique_ptr<InputSource>> make_input(const fs::path& input, const rte
   if (input.empty()) return std::make_unique<Noise>(size);
   std::error_code error;
   if (!fs::exists(input, error)) return fail(Errc::bad_input, input.string() + ": does not exist");
-  if (lower_extension(input) == ".npy") return make_tensor(input, tensor);
-  return make_pictures(input, tensor);
+  if (are_pictures(input)) return make_pictures(input, tensor, preprocessing);
+  return make_tensor(input, tensor);
 }
 
 std::string fingerprint_with_files(const std::string& workload, const fs::path& input) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 #include <rtexec/tensor.hpp>
 
 #include <cstdint>
@@ -29,10 +30,14 @@ class InputSource {
   [[nodiscard]] virtual Status fetch(std::uint64_t job, const rtexec::Tensor& tensor) noexcept = 0;
 };
 
-/// For an input that is like `tensor`, whose bytes are not looked at. Pictures need a shape of [1, 3, height, width] or
-/// [1, height, width, 3], and no integers but uint8. Errors name the file and the reason.
+/// Neither noise nor a tensor, as the name says.
+[[nodiscard]] bool are_pictures(const std::filesystem::path& input);
+
+/// For an input that is like `tensor`, whose bytes are not looked at. Pictures need what FrameSampler::make() says, and
+/// are put into it so; `preprocessing` is of pictures alone. Errors name the file and the reason.
 [[nodiscard]] Result<std::unique_ptr<InputSource>> make_input(const std::filesystem::path& input,
-                                                              const rtexec::Tensor& tensor);
+                                                              const rtexec::Tensor& tensor,
+                                                              const Preprocessing& preprocessing = {});
 
 /// `workload`, and names and sizes of the files of `input`, which decide what decoding costs.
 [[nodiscard]] std::string fingerprint_with_files(const std::string& workload, const std::filesystem::path& input);

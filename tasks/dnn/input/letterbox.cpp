@@ -5,7 +5,8 @@
 
 namespace rtexec::tasks {
 
-Letterbox Letterbox::fit(Extent picture, Extent network) {
+Letterbox Letterbox::fit(Extent picture, Extent network, PictureFit how) {
+  if (how == PictureFit::stretch) return {picture, network, network, 0, 0};
   const double scale = std::min(static_cast<double>(network.width) / picture.width,
                                 static_cast<double>(network.height) / picture.height);
   const auto scaled = [&](int size, int limit) {

@@ -1,7 +1,8 @@
-// The place of a picture inside a network's input: scaled to fit with its aspect ratio kept, and centred.
+// The place of a picture inside a network's input: scaled to fit with its aspect ratio kept, and centred; or all of it.
 #pragma once
 
 #include <rtexec/box.hpp>
+#include <rtexec/task_set.hpp>
 
 namespace rtexec::tasks {
 
@@ -18,7 +19,7 @@ struct Letterbox {
   int left = 0; // of the inner picture
   int top = 0;
 
-  [[nodiscard]] static Letterbox fit(Extent picture, Extent network);
+  [[nodiscard]] static Letterbox fit(Extent picture, Extent network, PictureFit how = PictureFit::letterbox);
 
   /// From network pixels to picture pixels, clipped to the picture.
   [[nodiscard]] Box to_picture(const Box& box) const;

@@ -105,8 +105,9 @@ Result<std::unique_ptr<OutputDecoder>> make_detector(const Metadata& metadata, s
     heads.push_back({std::move(*anchors), static_cast<std::size_t>(shape[1] / count - 5),
                      static_cast<std::size_t>(shape[2]), static_cast<std::size_t>(shape[3])});
   }
-  return std::make_unique<Detector>(std::move(heads), static_cast<std::size_t>(input[3]),
-                                    static_cast<std::size_t>(input[2]));
+  const bool interleaved = input[1] != 3 && input[3] == 3; // [1, height, width, 3]
+  return std::make_unique<Detector>(std::move(heads), static_cast<std::size_t>(input[interleaved ? 2 : 3]),
+                                    static_cast<std::size_t>(input[interleaved ? 1 : 2]));
 }
 
 } // namespace
