@@ -25,6 +25,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
+#include <tuple>
 
 namespace rtexec {
 namespace {
@@ -66,7 +67,7 @@ void expect_same(const Results& found, const Results& expected) {
 /// The model, the picture as every source wants it, and what the network alone makes of it.
 class Known {
  public:
-  Known() {
+  explicit Known(const Preprocessing& preprocessing) : preprocessing_(preprocessing) {
     const auto picture = known_picture();
     EXPECT_EQ(problem(tasks::write_model("yolov3-tiny", {.size = side, .classes = 3, .seed = 3}, model())), "none");
     EXPECT_EQ(problem(tasks::write_png(picture, png())), "none");
@@ -74,7 +75,7 @@ class Known {
     auto alone = study::Inference::load({.model = model()}, {});
     EXPECT_EQ(problem(alone), "none");
     const std::array<std::string, 1> files{png()};
-    EXPECT_EQ(problem(alone->fetch_inputs(files)), "none");
+    EXPECT_EQ(problem(alone->fetch_inputs(files, preprocessing)), "none");
     const Tensor input = alone->network().inputs()[0];
     const auto* values = reinterpret_cast<const float*>(input.bytes.data());
     values_.assign(values, values + numbers);
@@ -94,8 +95,10 @@ class Known {
   [[nodiscard]] std::span<const std::uint8_t> rgb() const { return rgb_; }
   [[nodiscard]] std::span<const float> values() const { return values_; }
   [[nodiscard]] const Results& expected() const { return expected_; }
+  [[nodiscard]] const Preprocessing& preprocessing() const { return preprocessing_; }
 
  private:
+  const Preprocessing preprocessing_;
   ScratchFolder folder_;
   std::vector<std::uint8_t> rgb_;
   std::vector<float> values_;
@@ -191,6 +194,7 @@ class Sender {
 
 TaskInput input_of(From from, const Known& known) {
   TaskInput input;
+  input.preprocessing = known.preprocessing();
   switch (from) {
   case From::png: input.source = SourceKind::files, input.from = known.png(); break;
   case From::npy: input.source = SourceKind::files, input.from = known.npy(); break;
@@ -258,16 +262,26 @@ std::vector<Box> boxes_in(std::span<const std::byte> values) {
   return found;
 }
 
-struct Way : testing::TestWithParam<From> {
+const Preprocessing asked{.channels = ChannelOrder::bgr,
+                          .layout = TensorLayout::nchw,
+                          .fit = PictureFit::stretch,
+                          .mean = {10, 0, 5},
+                          .deviation = {250, 240, 230},
+                          .scale = {1}};
+
+/// Where from, and whether pictures are put in as `asked`.
+struct Way : testing::TestWithParam<std::tuple<From, bool>> {
+  static From from() { return std::get<0>(GetParam()); }
+
   void goes() {
-    const Known known;
+    const Known known(std::get<1>(GetParam()) ? asked : Preprocessing{});
     const bool messages = !sanitized && channels::iceoryx::open_binding();
     std::optional<hal::test::FakeCamera> camera;
-    if (is_camera(GetParam())) set_up(camera.emplace(), known);
+    if (is_camera(from())) set_up(camera.emplace(), known);
     Keeper results({known.expected().tensors[0].size(), known.expected().tensors[1].size()}),
         behind({most_boxes * 6 * sizeof(float)});
     Executive executive = started(known, messages, results, behind);
-    const Sender sender(GetParam(), known, camera ? &*camera : nullptr);
+    const Sender sender(from(), known, camera ? &*camera : nullptr);
     std::unique_ptr<iceoryx::Subscriber> subscriber;
     if (messages) subscriber = std::move(*iceoryx::Subscriber::open(boxes));
     std::vector<Box> received;
@@ -303,7 +317,7 @@ struct Way : testing::TestWithParam<From> {
   void set_up(hal::test::FakeCamera& camera, const Known& known) const {
     camera.formats = {V4L2_PIX_FMT_RGB24, V4L2_PIX_FMT_BGR24};
     camera.set_time(hal::now());
-    camera.paint = [rgb = known.rgb(), swapped = GetParam() == From::bgr_camera](std::span<std::byte> into) {
+    camera.paint = [rgb = known.rgb(), swapped = from() == From::bgr_camera](std::span<std::byte> into) {
       for (std::size_t i = 0; i < numbers; ++i) into[i] = std::byte{rgb[swapped ? i - i % 3 + 2 - i % 3 : i]};
     };
   }
@@ -320,18 +334,18 @@ struct Way : testing::TestWithParam<From> {
       std::ranges::copy(values, job.inputs[0].as<float>().begin());
       return {};
     };
-    if (GetParam() == From::task) {
+    if (from() == From::task) {
       setup.workloads["before"] = std::make_unique<OwnWorkload>(
           std::vector{picture}, std::vector{picture},
           [](std::uint64_t, auto in, auto out) { std::ranges::copy(in[0].bytes, out[0].bytes.begin()); });
       setup.callbacks["before"].on_input = fill;
     }
-    if (GetParam() == From::program) setup.callbacks["net"].on_input = fill;
+    if (from() == From::program) setup.callbacks["net"].on_input = fill;
     setup.callbacks["net"].on_output = [&](const OutputJob& job) { results.take(job); };
     setup.callbacks["behind"].on_output = [&](const OutputJob& job) {
       if (job.outputs[0].as<const float>()[4] > 0) behind.take(job);
     };
-    auto made = Executive::create(set_for(GetParam(), known, messages), std::move(setup));
+    auto made = Executive::create(set_for(from(), known, messages), std::move(setup));
     EXPECT_EQ(problem(made), "none");
     EXPECT_EQ(problem(made->start()), "none");
     return std::move(*made);
@@ -344,11 +358,19 @@ struct Way : testing::TestWithParam<From> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Sources, Way, testing::ValuesIn(all), [](const auto& from) { return spelled(from.param); });
+const auto name_of = [](const auto& way) {
+  return std::string(spelled(std::get<0>(way.param))) + (std::get<1>(way.param) ? "_as_asked" : "");
+};
+INSTANTIATE_TEST_SUITE_P(Sources, Way, testing::Combine(testing::ValuesIn(all), testing::Values(false)), name_of);
+INSTANTIATE_TEST_SUITE_P(Pictures, Way,
+                         testing::Combine(testing::Values(From::png, From::rgb_camera, From::bgr_camera,
+                                                          From::picture_message),
+                                          testing::Values(true)),
+                         name_of);
 
 TEST_P(Way, OfAPictureKeepsEveryBit) {
   if (sanitized || !channels::iceoryx::open_binding()) {
-    if (is_message(GetParam())) GTEST_SKIP() << "without iceoryx, or under a sanitizer that misreads it";
+    if (is_message(from())) GTEST_SKIP() << "without iceoryx, or under a sanitizer that misreads it";
     return goes();
   }
   isolated([this] { goes(); });

@@ -73,6 +73,10 @@ expect 2 'is for GPUs' "$rtexec" infer tiny.onnx --precision tf32
 expect 2 'no such board' "$rtexec" infer tiny.onnx --board none
 expect 2 '\{fp16,fp32,tf32\}|fp32,tf32,fp16' "$rtexec" infer tiny.onnx --precision 1
 expect 2 'draws on the picture' "$rtexec" infer tiny.onnx -o out.png
+expect 2 'std = 0: out of range: at least 1e-09' "$rtexec" infer tiny.onnx x.png --std 0
+expect 2 'mean = \[1, 2\]: 2 numbers: write one, or one for each' "$rtexec" infer tiny.onnx x.png --mean 1,2
+expect 2 'RGB,BGR|BGR,RGB' "$rtexec" infer tiny.onnx x.png --channels GBR
+expect 2 'are for pictures, and no input is one' "$rtexec" infer tiny.onnx --layout NCHW
 expect 5 '^silent$' bash -c "{ sleep 0.2; '$rtexec' config 2>said; } | true; code=\${PIPESTATUS[0]}; [ -s said ] || echo silent; exit \$code"
 expect 5 'standard output could not be written' bash -c "'$rtexec' config >/dev/full"
 expect 0 '^1$' bash -c "'$rtexec' config board | grep -c 'top level'"
