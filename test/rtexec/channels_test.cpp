@@ -1,4 +1,6 @@
 // Inputs and outputs of tasks in runs: what goes in comes out, what is not there is answered, and real-time rules hold.
+#include "rtexec/channels/connect.hpp"
+#include "test/rtexec/own_workload.hpp"
 #include "test/rtexec/real_time.hpp"
 #include "test/rtexec/sets.hpp"
 #include "test/support/files.hpp"
@@ -12,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <memory>
@@ -332,6 +335,58 @@ TEST(Channels, MistakesAreToldAtOnce) {
               HasSubstr("task 'b': from = \"task:a/detections\": boxes need an input of float32 [n, 6], and 'x' "
                         "is int32 [8]"));
   EXPECT_THAT(refused, HasSubstr("callbacks were given for task 'c', which the task set does not have"));
+}
+
+Task pictured(const std::string& name, SourceKind source, const Preprocessing& preprocessing) {
+  Task task = own(name, 10ms);
+  const bool message = source == SourceKind::iceoryx;
+  task.inputs = {{.tensor = "x", .source = source, .from = message ? "a/b/c" : "/dev/video0"}};
+  task.inputs[0].preprocessing = preprocessing;
+  return task;
+}
+
+TEST(Channels, WhatAnInputForPicturesCannotTakeIsToldAtOnce) {
+  const auto made = [](ElementType type, const std::vector<std::int64_t>& shape) {
+    const std::vector<OwnWorkload::Values> values{{"x", type, shape}};
+    return std::make_unique<OwnWorkload>(values, values, [](auto...) {});
+  };
+  TaskSet set = set_of({pictured("a", SourceKind::camera, {.layout = TensorLayout::nhwc}),
+                        pictured("b", SourceKind::iceoryx, {.channels = ChannelOrder::bgr}),
+                        pictured("c", SourceKind::camera, {.mean = {1}}), pictured("d", SourceKind::iceoryx, {})},
+                       200ms);
+  ExecutiveSetup setup;
+  setup.force = true;
+  setup.workloads["a"] = made(ElementType::float32, {1, 3, 8, 8});
+  setup.workloads["b"] = made(ElementType::float32, {8});
+  setup.workloads["c"] = made(ElementType::uint8, {1, 3, 8, 8});
+  setup.workloads["d"] = made(ElementType::float32, {8}); // takes messages of its own shape
+  EXPECT_EQ(
+      problem(Executive::create(std::move(set), std::move(setup))),
+      "task 'a': from = \"v4l2:/dev/video0\": layout = \"NHWC\" needs an input of shape [1, height, width, 3], but "
+      "the network's is 1x3x8x8\n"
+      "task 'b': from = \"iceoryx:a/b/c\": pictures need an input of shape [1, 3, height, width] or [1, height, "
+      "width, 3], but the network's is 8\n"
+      "task 'c': from = \"v4l2:/dev/video0\": mean, std and scale need an input of floats, but the network takes "
+      "pictures as uint8");
+}
+
+TEST(Channels, AProfileIsStaleWherePicturesAreTakenInAnotherWay) {
+  const AddOne workload;
+  const auto print = [&](const Preprocessing& preprocessing) {
+    return channels::fingerprint(pictured("a", SourceKind::camera, preprocessing), workload);
+  };
+  std::vector<std::string> prints{print({}),
+                                  print({.channels = ChannelOrder::bgr}),
+                                  print({.layout = TensorLayout::nchw}),
+                                  print({.layout = TensorLayout::nhwc}),
+                                  print({.fit = PictureFit::stretch}),
+                                  print({.mean = {1}}),
+                                  print({.mean = {1, 1, 2}}),
+                                  print({.deviation = {1}}),
+                                  print({.scale = {1}})};
+  EXPECT_EQ(prints[0], print(Preprocessing{.channels = ChannelOrder::rgb, .fit = PictureFit::letterbox}));
+  std::ranges::sort(prints);
+  EXPECT_EQ(std::ranges::adjacent_find(prints), prints.end());
 }
 
 } // namespace
