@@ -26,6 +26,9 @@ struct CameraWanted {
   std::optional<PixelFormat> format{};
   /// Absent: what the camera does by itself
   std::optional<Frequency> rate{};
+  /// From one newest() to the next, at the longest: all frames of that time find a buffer (most_buffers at most), so
+  /// that the newest is the camera's own. Beyond it newest() answers with the last that found one
+  Duration gap{0};
 };
 
 /// Read back from the driver.
@@ -36,6 +39,7 @@ struct CameraSettings {
   Bytes stride; // from one line to the next
   /// Between frames; absent where the driver does not know
   std::optional<Duration> interval{};
+  unsigned buffers = 0;
 };
 
 struct CameraFrame {
@@ -46,7 +50,9 @@ struct CameraFrame {
   enum class Stamp {
     start_of_exposure,
     end_of_frame, // its last byte arrived
-    dequeued,     // `taken` is when newest() met it: the driver has another clock, or none that can be true
+    /// The driver has another clock, or none that can be true: `taken` is when newest() met it, or, where all buffers
+    /// were full and it may have lain there, when newest() was called before
+    dequeued,
   } stamp = Stamp::dequeued;
 };
 
@@ -61,7 +67,8 @@ struct CameraCounts {
 
 class Camera {
  public:
-  static constexpr unsigned buffers = 4; // one with whoever looks at it, and three to be filled
+  static constexpr unsigned least_buffers = 4; // one with whoever looks at it, and three to be filled
+  static constexpr unsigned most_buffers = 32; // of a driver, by Linux before 6.8
 
   /// Opens a V4L2 device ("/dev/video0", "/dev/v4l/by-id/...") and agrees on a format. The size is the nearest that the
   /// camera has, and so is the interval: settings() says which. refused: there is no such device, it is busy, it may

@@ -11,6 +11,8 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <utility>
+#include <vector>
 
 namespace rtexec::hal {
 namespace {
@@ -129,21 +131,38 @@ Result<CameraSettings> negotiate(const VideoNode& node, const CameraWanted& want
   return settings;
 }
 
-using Buffers = std::array<Mapping, Camera::buffers>;
+using Buffers = std::vector<Mapping>;
 
-Result<Buffers> map_buffers(const VideoNode& node, Bytes picture) {
+/// Those of the frames of that time, one with whoever looks at it, and one for a camera that is not all even.
+unsigned buffers_for(Duration gap, std::optional<Duration> interval) {
+  constexpr Duration usual(33'333'333); // where the driver does not know it
+  const Duration between = std::max(interval.value_or(usual), Duration(1));
+  const std::int64_t frames = gap / between + (gap % between != Duration(0));
+  return static_cast<unsigned>(std::clamp<std::int64_t>(frames + 2, Camera::least_buffers, Camera::most_buffers));
+}
+
+/// How many of at least `count` the driver has memory for; at most so many that it is content with.
+Result<unsigned> ask_for_buffers(const VideoNode& node, unsigned count) {
   v4l2_requestbuffers request{};
-  request.count = Camera::buffers;
+  request.count = count;
   request.type = capture;
   request.memory = V4L2_MEMORY_MMAP;
-  if (const int error = control(node.file(), VIDIOC_REQBUFS, &request); error != 0)
-    return failed(node, "asking for the buffers", error);
-  if (request.count < Camera::buffers)
+  const int error = control(node.file(), VIDIOC_REQBUFS, &request);
+  if (error == ENOMEM && count > Camera::least_buffers)
+    return ask_for_buffers(node, std::max(count / 2, Camera::least_buffers));
+  if (error != 0) return failed(node, "asking for the buffers", error);
+  if (request.count < Camera::least_buffers)
     return fail(Errc::refused, "the camera " + node.path() + " gives " + std::to_string(request.count) +
-                                   " buffers, and " + std::to_string(Camera::buffers) +
+                                   " buffers, and " + std::to_string(Camera::least_buffers) +
                                    " are needed: its driver has no memory for more (ask for smaller pictures).");
-  Buffers buffers;
-  for (std::uint32_t index = 0; index < Camera::buffers; ++index) {
+  return std::min(request.count, Camera::most_buffers);
+}
+
+Result<Buffers> map_buffers(const VideoNode& node, Bytes picture, unsigned count) {
+  const auto given = ask_for_buffers(node, count);
+  if (!given) return Unexpected(given.error());
+  Buffers buffers(*given);
+  for (std::uint32_t index = 0; index < *given; ++index) {
     v4l2_buffer buffer = buffer_at(index);
     if (const int error = control(node.file(), VIDIOC_QUERYBUF, &buffer); error != 0)
       return failed(node, "asking about a buffer", error);
@@ -189,8 +208,9 @@ class Capture final : public Camera {
     last_sequence_.reset();
     last_taken_ = {};
     owed_.fill(false);
+    looked_ = now();
     started_ = true;
-    for (std::uint32_t index = 0; index < buffers; ++index) {
+    for (std::uint32_t index = 0; index < settings_.buffers; ++index) {
       v4l2_buffer buffer = buffer_at(index);
       if (const int error = control(node_.file(), VIDIOC_QBUF, &buffer); error != 0) return not_started(error);
     }
@@ -213,16 +233,21 @@ class Capture final : public Camera {
     if (gone_.load(std::memory_order_relaxed)) return Unexpected(Errc::device_lost);
     if (!started_) return Unexpected(Errc::bad_input);
     std::optional<v4l2_buffer> found;
+    const Instant before = std::exchange(looked_, now());
     int error = give_back_owed();
+    unsigned taken = 0;
     // As often as there are buffers, so that no camera however fast keeps the caller here.
-    for (unsigned taken = 0; error == 0 && taken < buffers; ++taken) {
+    while (error == 0 && taken < settings_.buffers) {
       v4l2_buffer buffer = buffer_at(0);
       error = control(node_.file(), VIDIOC_DQBUF, &buffer);
-      if (error == 0) error = choose(buffer, found);
+      if (error != 0) break;
+      ++taken;
+      error = choose(buffer, found);
     }
     if (is_gone(error)) return lose();
     if (error != 0 && error != EAGAIN) add(failures_);
-    if (found) return keep(*found);
+    const bool full = taken + (held_ ? 1 : 0) >= settings_.buffers;
+    if (found) return keep(*found, full ? before : looked_);
     if (error != 0 && error != EAGAIN) return Unexpected(Errc::io_error);
     return std::optional<CameraFrame>();
   }
@@ -286,7 +311,7 @@ class Capture final : public Camera {
 
   int give_back_owed() noexcept {
     int outcome = 0;
-    for (std::uint32_t index = 0; index < buffers; ++index)
+    for (std::uint32_t index = 0; index < settings_.buffers; ++index)
       if (owed_[index])
         if (const int error = give_back(index); error != 0) outcome = error;
     return outcome;
@@ -294,7 +319,7 @@ class Capture final : public Camera {
 
   /// Of the frame `taken` and the one found before it, the one that is newer and whole becomes `found`.
   int choose(const v4l2_buffer& taken, std::optional<v4l2_buffer>& found) noexcept {
-    if (taken.index >= buffers) return EIO;
+    if (taken.index >= settings_.buffers) return EIO;
     count_gap(taken.sequence);
     const std::uint64_t length = mapped_[taken.index].size().count;
     const bool whole = taken.bytesused >= picture_.count && taken.bytesused <= length;
@@ -314,7 +339,8 @@ class Capture final : public Camera {
     last_sequence_ = sequence;
   }
 
-  CameraFrame keep(const v4l2_buffer& buffer) noexcept {
+  /// `otherwise`: when it was taken, where the driver does not say.
+  CameraFrame keep(const v4l2_buffer& buffer, Instant otherwise) noexcept {
     if (held_) (void)give_back(*held_); // what is not taken now is offered again next time
     held_ = buffer.index;
     add(frames_);
@@ -324,7 +350,7 @@ class Capture final : public Camera {
     const bool monotonic = (buffer.flags & V4L2_BUF_FLAG_TIMESTAMP_MASK) == V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
     const bool possible = monotonic && stamped <= met && stamped >= last_taken_ && stamped > Instant{};
     const bool begin = (buffer.flags & V4L2_BUF_FLAG_TSTAMP_SRC_MASK) == V4L2_BUF_FLAG_TSTAMP_SRC_SOE;
-    frame.taken = last_taken_ = possible ? stamped : met;
+    frame.taken = last_taken_ = possible ? stamped : std::max(otherwise, last_taken_);
     frame.stamp = !possible ? CameraFrame::Stamp::dequeued
                   : begin   ? CameraFrame::Stamp::start_of_exposure
                             : CameraFrame::Stamp::end_of_frame;
@@ -338,8 +364,9 @@ class Capture final : public Camera {
   const FileDescriptor waker_;
   std::atomic<bool> gone_{false};
   bool started_ = false;
-  std::optional<std::uint32_t> held_; // the buffer of the frame that newest() gave
-  std::array<bool, buffers> owed_{};  // to the driver
+  std::optional<std::uint32_t> held_;     // the buffer of the frame that newest() gave
+  std::array<bool, most_buffers> owed_{}; // to the driver
+  Instant looked_{};                      // when newest() was called last
   std::optional<std::uint32_t> last_sequence_;
   Instant last_taken_{};
   std::atomic<std::uint64_t> frames_{0}, passed_over_{0}, lost_{0}, broken_{0}, failures_{0};
@@ -352,8 +379,9 @@ Result<std::unique_ptr<Camera>> Camera::open(const std::string& path, const Came
   if (!node) return Unexpected(node.error());
   auto settings = negotiate(*node, wanted);
   if (!settings) return Unexpected(settings.error());
-  auto mapped = map_buffers(*node, picture(*settings));
+  auto mapped = map_buffers(*node, picture(*settings), buffers_for(wanted.gap, settings->interval));
   if (!mapped) return Unexpected(mapped.error());
+  settings->buffers = static_cast<unsigned>(mapped->size());
   FileDescriptor waker(sys().eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (waker.number() < 0) return call_failed("making an eventfd", errno);
   return std::unique_ptr<Camera>(

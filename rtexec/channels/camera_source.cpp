@@ -3,13 +3,13 @@
 #include <cmath>
 
 namespace rtexec::channels {
-Result<std::unique_ptr<Source>> CameraSource::make(const TaskInput& asked, const Tensor& tensor) {
+Result<std::unique_ptr<Source>> CameraSource::make(const TaskInput& asked, const Tensor& tensor, Duration gap) {
   auto sampler = tasks::FrameSampler::make(tensor, asked.preprocessing);
   if (!sampler) return Unexpected(sampler.error());
   const tasks::Extent network = sampler->extent();
   const PictureSize size = asked.size.value_or(
       PictureSize{.width = static_cast<unsigned>(network.width), .height = static_cast<unsigned>(network.height)});
-  hal::CameraWanted wanted{.width = size.width, .height = size.height, .format = asked.format, .rate = {}};
+  hal::CameraWanted wanted{.width = size.width, .height = size.height, .format = asked.format, .rate = {}, .gap = gap};
   if (asked.interval)
     wanted.rate =
         Frequency{static_cast<std::uint64_t>(std::lround(1e9 / static_cast<double>(asked.interval->count())))};
@@ -70,6 +70,11 @@ std::string CameraSource::failure() const {
   for (const auto& [count, what] : {std::pair(counts.lost, " frames lost"), std::pair(counts.broken, " broken"),
                                     std::pair(counts.failures, " failures of the driver")})
     if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + what;
+  if (const hal::CameraSettings& settings = camera_->settings();
+      counts.lost > 0 && settings.interval && *settings.interval * (settings.buffers - 2) < wanted_.gap)
+    text += "; the driver's " + std::to_string(settings.buffers) + " buffers hold " +
+            readable(*settings.interval * (settings.buffers - 2)) + " of frames, and the task may look only each " +
+            readable(wanted_.gap) + ": ask for fewer frames (interval) to get newer ones";
   return text;
 }
 

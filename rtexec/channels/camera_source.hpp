@@ -14,8 +14,9 @@ namespace rtexec::channels {
 
 class CameraSource final : public Source {
  public:
-  /// The camera is opened by open(). bad_input: the tensor takes no pictures.
-  [[nodiscard]] static Result<std::unique_ptr<Source>> make(const TaskInput& asked, const Tensor& tensor);
+  /// The camera is opened by open(). `gap`: from one fetch() to the next, at the longest. bad_input: the tensor takes
+  /// no pictures, or not so.
+  [[nodiscard]] static Result<std::unique_ptr<Source>> make(const TaskInput& asked, const Tensor& tensor, Duration gap);
 
   [[nodiscard]] Result<> open() override;
   [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept override;

@@ -114,9 +114,10 @@ class Connector {
     case SourceKind::program: return answer(task);
     case SourceKind::noise:
     case SourceKind::files: return add_file(task, input, asked.from, asked.preprocessing);
-    case SourceKind::camera:
-      return add_outside(task, input, asked, "v4l2:" + asked.from,
-                         CameraSource::make(asked, workloads_[task]->inputs()[input]));
+    case SourceKind::camera: // the next job begins by its deadline
+      return add_outside(
+          task, input, asked, "v4l2:" + asked.from,
+          CameraSource::make(asked, workloads_[task]->inputs()[input], tasks_[task].period + tasks_[task].deadline));
     case SourceKind::iceoryx:
       return add_outside(
           task, input, asked, "iceoryx:" + asked.from,

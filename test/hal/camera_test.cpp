@@ -175,7 +175,7 @@ TEST(CameraOpen, EachRefusalOfTheDriverIsToldAndNothingStaysOpen) {
 }
 
 TEST(CameraOpen, MappingsAndFilesThatFailAreTold) {
-  for (int nth = 1; nth <= static_cast<int>(Camera::buffers); ++nth) {
+  for (int nth = 1; nth <= static_cast<int>(Camera::least_buffers); ++nth) {
     FakeCamera fake;
     static System failing;
     static int left;
@@ -214,7 +214,7 @@ TEST(CameraOpen, WhatStartingRefusesCanBeTriedAgain) {
   EXPECT_TRUE(fails(camera->start(), Errc::refused, "starting"));
   EXPECT_EQ(fake.queued(), 0u);
   EXPECT_TRUE(camera->start());
-  EXPECT_EQ(fake.queued(), Camera::buffers);
+  EXPECT_EQ(fake.queued(), Camera::least_buffers);
 }
 
 // ---- which frame ----
@@ -238,6 +238,79 @@ TEST(CameraNewest, IsTheLastOneAndStaysUntilAnotherCame) {
   fake.make_frames(1);
   EXPECT_TRUE(shows(newest(*camera), 23));
   EXPECT_EQ(camera->counts().lost, 17u);
+}
+
+/// However seldom somebody looks, within what was said when it was opened: nobody else gives buffers back meanwhile.
+TEST(CameraNewest, IsTheLastOneOfASlowReaderToo) {
+  for (const int frames : {1, 3, 4, 10, 25, 29}) {
+    FakeCamera fake;
+    const auto camera = started({.width = 64, .height = 48, .gap = frames * 33'333'333ns});
+    std::mt19937 random(static_cast<unsigned>(frames));
+    std::uint32_t made = 0;
+    for (int look = 0; look < 50; ++look) {
+      const unsigned more =
+          look % 2 == 0 ? static_cast<unsigned>(frames) : random() % static_cast<unsigned>(frames) + 1;
+      fake.make_frames(static_cast<int>(more));
+      made += more;
+      ASSERT_TRUE(shows(newest(*camera), made - 1)) << "one of each " << frames;
+    }
+    EXPECT_EQ(camera->counts().lost, 0u);
+  }
+}
+
+TEST(CameraNewest, HasAsManyBuffersAsTheReaderNeedsOrTheDriverHas) {
+  FakeCamera fake;
+  const auto buffers = [&](Duration gap) {
+    return open_camera({.width = 64, .height = 48, .gap = gap})->settings().buffers;
+  };
+  EXPECT_EQ(buffers(0ns), 4u);
+  EXPECT_EQ(buffers(66ms), 4u);
+  EXPECT_EQ(buffers(67ms), 5u);
+  EXPECT_EQ(buffers(200ms), 9u);
+  EXPECT_EQ(buffers(1h), Camera::most_buffers);
+  fake.most_buffers = 6;
+  EXPECT_EQ(buffers(200ms), 6u);
+  fake.fail(VIDIOC_REQBUFS, ENOMEM, 2);
+  EXPECT_EQ(buffers(1h), 6u) << "of 32, 16 and 8";
+  fake.fail(VIDIOC_REQBUFS, ENOMEM, 4);
+  EXPECT_TRUE(refuses({.width = 64, .height = 48, .gap = 1h}, Errc::refused, "asking for the buffers"));
+  fake.fail(VIDIOC_G_PARM, ENOTTY, -1);
+  fake.most_buffers = 32;
+  EXPECT_EQ(buffers(200ms), 9u) << "as of 30 Hz";
+}
+
+/// What it cannot hold is lost, and counted; the next look finds all buffers free.
+TEST(CameraNewest, BeyondThatIsTheLastThatFoundABuffer) {
+  FakeCamera fake;
+  fake.most_buffers = 10;
+  const auto camera = started({.width = 64, .height = 48, .gap = 1s});
+  fake.set_time(now() - 10s);
+  fake.make_frames(30);
+  const CameraFrame late = newest(*camera);
+  EXPECT_TRUE(shows(late, 9));
+  EXPECT_NEAR(static_cast<double>((fake.time() - late.taken).count()), 21 * 33'333'333.0, 1'000) << "its own stamp";
+  fake.make_frames(5);
+  EXPECT_TRUE(shows(newest(*camera), 34));
+  EXPECT_EQ(camera->counts().lost, 20u);
+}
+
+/// Of a driver without a usable clock, a frame that may have lain in a full queue is as old as the last look.
+TEST(CameraNewest, IsNotMadeYoungerThanItMayBe) {
+  FakeCamera fake;
+  fake.flags = V4L2_BUF_FLAG_TIMESTAMP_UNKNOWN;
+  const auto camera = started();
+  fake.make_frames(1);
+  const Instant before = now();
+  (void)newest(*camera);
+  const Instant after = now();
+  std::this_thread::sleep_for(5ms);
+  fake.make_frames(20);
+  const CameraFrame old = newest(*camera);
+  EXPECT_GE(old.taken, before);
+  EXPECT_LE(old.taken, after);
+  fake.make_frames(1);
+  const Instant then = now();
+  EXPECT_GE(newest(*camera).taken, then);
 }
 
 TEST(CameraNewest, CountsGapsAlsoWhereTheSequenceWrapsAndBeginsAnew) {
@@ -272,7 +345,7 @@ TEST(CameraNewest, PassesOverWhatIsBroken) {
   fake.skip(1);
   fake.make_frames(3);
   EXPECT_TRUE(nothing_new(*camera));
-  EXPECT_EQ(fake.queued(), Camera::buffers - 1);
+  EXPECT_EQ(fake.queued(), Camera::least_buffers - 1);
 }
 
 TEST(CameraNewest, SaysWhenItWasTakenByTheDriversClockOrElseByItsOwn) {
@@ -315,7 +388,7 @@ TEST(CameraNewest, GoesOnAfterAFailureOfTheDriver) {
   fake.fail(VIDIOC_QBUF, EIO); // the buffer of frame 1 is not taken back
   EXPECT_TRUE(shows(newest(*camera), 2));
   EXPECT_TRUE(nothing_new(*camera)); // now it is
-  EXPECT_EQ(fake.queued(), Camera::buffers - 1);
+  EXPECT_EQ(fake.queued(), Camera::least_buffers - 1);
   EXPECT_EQ(camera->counts().failures, 2u);
   fake.spoil = [](v4l2_buffer& buffer) { buffer.index = 77; };
   fake.make_frames(1);
@@ -347,7 +420,7 @@ TEST(CameraNewest, AfterAnotherStartBeginsAnew) {
   EXPECT_EQ(camera->newest().error(), Errc::bad_input);
   EXPECT_EQ(camera->await(now() + 10s).error(), Errc::bad_input);
   ASSERT_TRUE(camera->start());
-  EXPECT_EQ(fake.queued(), Camera::buffers);
+  EXPECT_EQ(fake.queued(), Camera::least_buffers);
   EXPECT_TRUE(nothing_new(*camera));
   fake.make_frames(1);
   EXPECT_TRUE(shows(newest(*camera), 3));
@@ -365,11 +438,11 @@ TEST(CameraNewest, AccountsForEveryFrameAndEveryBuffer) {
     fake.spoil = [&](v4l2_buffer& buffer) {
       if (chance(20)) buffer.flags |= V4L2_BUF_FLAG_ERROR;
     };
-    const auto camera = started();
+    const auto camera = started({.width = 64, .height = 48, .gap = seed % 4 * 100ms});
     std::uint32_t made = 0;
     std::optional<std::uint32_t> last;
     for (int step = 0; step < 500; ++step) {
-      const int count = static_cast<int>(random() % 7);
+      const int count = static_cast<int>(random() % (2 * camera->settings().buffers - 1));
       fake.make_frames(count);
       made += static_cast<std::uint32_t>(count);
       if (chance(10)) fake.fail(VIDIOC_DQBUF, chance(50) ? EINTR : EIO);
@@ -389,7 +462,7 @@ TEST(CameraNewest, AccountsForEveryFrameAndEveryBuffer) {
     (void)newest(*camera);
     const CameraCounts counts = camera->counts();
     EXPECT_EQ(counts.frames + counts.passed_over + counts.broken + counts.lost, made + 1) << "seed " << seed;
-    EXPECT_EQ(fake.queued(), Camera::buffers - 1) << "seed " << seed;
+    EXPECT_EQ(fake.queued(), camera->settings().buffers - 1) << "seed " << seed;
   }
 }
 
