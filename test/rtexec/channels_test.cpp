@@ -1,5 +1,7 @@
 // Inputs and outputs of tasks in runs: what goes in comes out, what is not there is answered, and real-time rules hold.
+#include "hal/thread.hpp"
 #include "rtexec/channels/connect.hpp"
+#include "test/hal/fake_camera.hpp"
 #include "test/rtexec/own_workload.hpp"
 #include "test/rtexec/real_time.hpp"
 #include "test/rtexec/sets.hpp"
@@ -18,6 +20,7 @@
 #include <atomic>
 #include <fstream>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace rtexec {
@@ -368,6 +371,44 @@ TEST(Channels, WhatAnInputForPicturesCannotTakeIsToldAtOnce) {
       "width, 3], but the network's is 8\n"
       "task 'c': from = \"v4l2:/dev/video0\": mean, std and scale need an input of floats, but the network takes "
       "pictures as uint8");
+}
+
+/// Ten frames come between two jobs, and none of them finds the driver without a buffer.
+TEST(Channels, ASlowTaskGetsTheNewestFrameOfACamera) {
+  hal::test::FakeCamera camera;
+  camera.formats = {V4L2_PIX_FMT_RGB24};
+  camera.interval = {.numerator = 1, .denominator = 100};
+  camera.set_time(hal::now());
+  Task slow = pictured("a", SourceKind::camera, {});
+  slow.inputs[0].from = hal::test::FakeCamera::path;
+  slow.period = slow.deadline = 100ms;
+  TaskSet set = set_of({slow}, 1500ms);
+  const std::vector<OwnWorkload::Values> picture{{"x", ElementType::uint8, {1, 3, 8, 8}}};
+  ExecutiveSetup setup;
+  setup.force = true;
+  setup.workloads["a"] = std::make_unique<OwnWorkload>(picture, picture, [](auto...) {});
+  std::atomic<unsigned> made{0};
+  std::atomic<std::uint64_t> jobs{0}, old{0};
+  setup.callbacks["a"].on_input = [&](InputJob& job) -> Status {
+    const auto number = static_cast<std::uint8_t>(job.inputs[0].as<std::uint8_t>()[0] + 1);
+    const auto behind = static_cast<std::uint8_t>(made.load() - number);
+    if (job.job > 0) ++jobs, old += behind > 2 ? 1 : 0; // one may have come since, and one is being made
+    return {};
+  };
+  Executive executive = started(std::move(set), std::move(setup));
+  std::thread maker([&] {
+    for (unsigned number = 1; number <= 180; ++number) {
+      camera.make_frames(1);
+      made.store(number);
+      std::this_thread::sleep_for(10ms);
+    }
+  });
+  executive.wait();
+  const Report report = executive.stop();
+  maker.join();
+  EXPECT_GE(jobs.load(), 10u);
+  EXPECT_LE(old.load(), 1u) << "the first one, since nobody looked before it";
+  EXPECT_EQ(channel(report, "x from v4l2:/dev/video7").moved, report.tasks[0].released);
 }
 
 TEST(Channels, AProfileIsStaleWherePicturesAreTakenInAnotherWay) {
