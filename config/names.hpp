@@ -128,7 +128,8 @@ template <>
 inline constexpr auto spellings_of<PixelFormat> = std::to_array<Spelling<PixelFormat>>({{"RGB24", PixelFormat::rgb24},
                                                                                         {"BGR24", PixelFormat::bgr24},
                                                                                         {"YUYV", PixelFormat::yuyv},
-                                                                                        {"NV12", PixelFormat::nv12}});
+                                                                                        {"NV12", PixelFormat::nv12},
+                                                                                        {"MJPG", PixelFormat::mjpg}});
 
 template <>
 inline constexpr auto spellings_of<ChannelOrder> = std::to_array<Spelling<ChannelOrder>>({{"RGB", ChannelOrder::rgb},

@@ -36,14 +36,14 @@ struct CameraSettings {
   std::string camera; // as it calls itself
   unsigned width = 0, height = 0;
   PixelFormat format = PixelFormat::rgb24;
-  Bytes stride; // from one line to the next
+  Bytes stride; // from one line to the next; of no meaning in MJPG
   /// Between frames; absent where the driver does not know
   std::optional<Duration> interval{};
   unsigned buffers = 0;
 };
 
 struct CameraFrame {
-  /// The whole picture, at least: what the driver wrote
+  /// The whole picture, at least: what the driver wrote. Whether one in MJPG is whole shows when it is decoded
   std::span<const std::byte> bytes;
   std::uint32_t sequence = 0; // counts what the camera took, wraps around
   Instant taken{};            // never earlier than that of the frame before

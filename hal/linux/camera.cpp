@@ -38,14 +38,15 @@ Unexpected<Error> failed(const VideoNode& node, const std::string& what, int err
 
 Result<PixelFormat> choose_format(const VideoNode& node, std::optional<PixelFormat> wanted) {
   const auto has = node.formats();
-  for (const PixelFormat format : {PixelFormat::rgb24, PixelFormat::bgr24, PixelFormat::yuyv, PixelFormat::nv12})
+  for (const PixelFormat format :
+       {PixelFormat::rgb24, PixelFormat::bgr24, PixelFormat::yuyv, PixelFormat::nv12, PixelFormat::mjpg})
     if (wanted.value_or(format) == format && std::ranges::find(has, fourcc_of(format)) != has.end()) return format;
   return fail(Errc::unsupported, "the camera " + node.path() + " (" + node.camera() + ") has no pictures in " +
-                                     (wanted ? std::string(name(*wanted)) : "RGB24, BGR24, YUYV or NV12") +
+                                     (wanted ? std::string(name(*wanted)) : "RGB24, BGR24, YUYV, NV12 or MJPG") +
                                      "; its formats: " + names_of(has) + ".");
 }
 
-/// The bytes of one line that are pixels.
+/// The bytes of one line that are pixels, where lines have some.
 std::uint64_t line(const CameraSettings& settings) {
   const std::uint64_t width = settings.width;
   switch (settings.format) {
@@ -53,11 +54,14 @@ std::uint64_t line(const CameraSettings& settings) {
   case PixelFormat::bgr24: return 3 * width;
   case PixelFormat::yuyv: return 2 * width;
   case PixelFormat::nv12: return width;
+  case PixelFormat::mjpg: return 0;
   }
   return 0;
 }
 
+/// At least.
 Bytes picture(const CameraSettings& settings) {
+  if (settings.format == PixelFormat::mjpg) return Bytes{2}; // its first marker
   const std::uint64_t rows = settings.height + (settings.format == PixelFormat::nv12 ? (settings.height + 1) / 2 : 0);
   return settings.stride * rows;
 }

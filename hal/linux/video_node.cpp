@@ -14,7 +14,8 @@ namespace {
 constexpr unsigned most_nodes = 64;
 
 /// By PixelFormat.
-constexpr std::array fourccs{V4L2_PIX_FMT_RGB24, V4L2_PIX_FMT_BGR24, V4L2_PIX_FMT_YUYV, V4L2_PIX_FMT_NV12};
+constexpr std::array fourccs{V4L2_PIX_FMT_RGB24, V4L2_PIX_FMT_BGR24, V4L2_PIX_FMT_YUYV, V4L2_PIX_FMT_NV12,
+                             V4L2_PIX_FMT_MJPEG};
 
 std::string node_path(unsigned number) { return "/dev/video" + std::to_string(number); }
 

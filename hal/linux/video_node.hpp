@@ -16,7 +16,7 @@ namespace rtexec::hal {
 [[nodiscard]] int control(int file, unsigned long request, void* argument) noexcept;
 
 [[nodiscard]] std::uint32_t fourcc_of(PixelFormat format);
-/// As people write it: "RGB24", or its four letters ("MJPG").
+/// As people write it: "RGB24", or its four letters ("H264").
 [[nodiscard]] std::string fourcc_name(std::uint32_t fourcc);
 
 class VideoNode {
@@ -40,7 +40,7 @@ class VideoNode {
 
 [[nodiscard]] std::string busy_advice(const std::string& path);
 
-/// "RGB24, MJPG", or "none".
+/// "RGB24, H264", or "none".
 [[nodiscard]] std::string names_of(const std::vector<std::uint32_t>& formats);
 
 } // namespace rtexec::hal

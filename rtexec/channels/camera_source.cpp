@@ -3,6 +3,14 @@
 #include <cmath>
 
 namespace rtexec::channels {
+namespace {
+
+tasks::Extent size_of_frames(const hal::CameraSettings& settings) noexcept {
+  return {.width = static_cast<int>(settings.width), .height = static_cast<int>(settings.height)};
+}
+
+} // namespace
+
 Result<std::unique_ptr<Source>> CameraSource::make(const TaskInput& asked, const Tensor& tensor, Duration gap) {
   auto sampler = tasks::FrameSampler::make(tensor, asked.preprocessing);
   if (!sampler) return Unexpected(sampler.error());
@@ -20,21 +28,37 @@ Result<> CameraSource::open() {
   auto camera = hal::Camera::open(path_, wanted_);
   if (!camera) return Unexpected(camera.error());
   camera_ = std::move(*camera);
+  if (const hal::CameraSettings& settings = camera_->settings(); settings.format == PixelFormat::mjpg) {
+    auto decoder = tasks::MjpgDecoder::make(size_of_frames(settings));
+    if (!decoder) return Unexpected(decoder.error());
+    decoder_ = std::move(*decoder);
+  }
   return camera_->start();
+}
+
+Expected<Sample, Errc> CameraSource::nothing_new() const noexcept {
+  return taken_ ? Expected<Sample, Errc>(Sample{.sampled = *taken_, .fresh = false}) : Unexpected(Errc::stale);
+}
+
+Expected<tasks::Frame, Errc> CameraSource::pixels_of(const hal::CameraFrame& frame) noexcept {
+  if (decoder_) return decoder_->decode(frame.bytes);
+  const hal::CameraSettings& settings = camera_->settings();
+  return tasks::Frame{.format = settings.format,
+                      .size = size_of_frames(settings),
+                      .stride = settings.stride.count,
+                      .bytes = {reinterpret_cast<const std::uint8_t*>(frame.bytes.data()), frame.bytes.size()}};
 }
 
 Expected<Sample, Errc> CameraSource::fetch(std::uint64_t, Instant, const Tensor& into) noexcept {
   const auto frame = camera_->newest();
   if (!frame) return Unexpected(failed(frame.error()));
-  if (!*frame)
-    return taken_ ? Expected<Sample, Errc>(Sample{.sampled = *taken_, .fresh = false}) : Unexpected(Errc::stale);
-  const hal::CameraSettings& settings = camera_->settings();
-  const Status sampled = sampler_.sample(
-      {.format = settings.format,
-       .size = {.width = static_cast<int>(settings.width), .height = static_cast<int>(settings.height)},
-       .stride = settings.stride.count,
-       .bytes = {reinterpret_cast<const std::uint8_t*>((*frame)->bytes.data()), (*frame)->bytes.size()}},
-      into.bytes);
+  if (!*frame) return nothing_new();
+  const auto pixels = pixels_of(**frame);
+  if (!pixels) {
+    undecoded_.fetch_add(1, std::memory_order_relaxed);
+    return nothing_new();
+  }
+  const Status sampled = sampler_.sample(*pixels, into.bytes);
   if (!sampled) return Unexpected(sampled.error());
   taken_ = (*frame)->taken;
   return Sample{.sampled = *taken_, .fresh = true};
@@ -68,6 +92,7 @@ std::string CameraSource::failure() const {
   const hal::CameraCounts counts = camera_->counts();
   std::string text = gone_.load(std::memory_order_relaxed) ? "the camera is gone" : "";
   for (const auto& [count, what] : {std::pair(counts.lost, " frames lost"), std::pair(counts.broken, " broken"),
+                                    std::pair(undecoded_.load(std::memory_order_relaxed), " not decoded"),
                                     std::pair(counts.failures, " failures of the driver")})
     if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + what;
   if (const hal::CameraSettings& settings = camera_->settings();

@@ -4,6 +4,7 @@
 #include "hal/camera.hpp"
 #include "rtexec/channels/source.hpp"
 #include "tasks/dnn/input/frame.hpp"
+#include "tasks/dnn/input/mjpg.hpp"
 
 #include <atomic>
 #include <memory>
@@ -31,11 +32,15 @@ class CameraSource final : public Source {
       : path_(std::move(path)), wanted_(wanted), sampler_(std::move(sampler)) {}
 
   Errc failed(Errc error) noexcept;
+  [[nodiscard]] Expected<Sample, Errc> nothing_new() const noexcept;
+  [[nodiscard]] Expected<tasks::Frame, Errc> pixels_of(const hal::CameraFrame& frame) noexcept;
 
   const std::string path_;
   const hal::CameraWanted wanted_;
   tasks::FrameSampler sampler_;
   std::unique_ptr<hal::Camera> camera_;
+  std::optional<tasks::MjpgDecoder> decoder_; // where it compresses
+  std::atomic<std::uint64_t> undecoded_{0};
   std::atomic<bool> gone_{false};
   std::optional<Instant> taken_; // the frame that was sampled last
 };

@@ -5,10 +5,12 @@
 #include "hal/thread.hpp"
 #include "tasks/dnn/input/frame.hpp"
 #include "tasks/dnn/input/input.hpp"
+#include "tasks/dnn/input/mjpg.hpp"
 #include "tasks/dnn/files/npy.hpp"
 #include "test/bench/statistics.hpp"
 #include "test/rtexec/own_workload.hpp"
 #include "test/support/files.hpp"
+#include "test/support/jpeg.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -70,6 +72,23 @@ void bench_frame(const char* what, PixelFormat format, std::size_t row, std::siz
   auto sampler = tasks::FrameSampler::make(input.tensor);
   if (!sampler) return;
   compare(what, input, [&] { (void)sampler->sample({format, {1280, 720}, row, pixels}, input.bytes); });
+}
+
+/// Of a picture that is neither plain nor noise.
+void bench_mjpg() {
+  Input input(ElementType::float32);
+  std::vector<std::uint8_t> pixels(std::size_t{3} * 1280 * 720);
+  for (std::size_t i = 0; i < pixels.size(); ++i)
+    pixels[i] = static_cast<std::uint8_t>(i / 30 + i % 7 * (i / 3840 % 9));
+  const auto compressed = test::jpeg(pixels, {.width = 1280, .height = 720, .down = 1});
+  auto decoder = tasks::MjpgDecoder::make({1280, 720});
+  auto sampler = tasks::FrameSampler::make(input.tensor);
+  if (!decoder || !sampler) return;
+  compare(("frame of 1280x720, MJPG of " + std::to_string(compressed.size() / 1024) + " KiB, to float32").c_str(),
+          [&] {
+            if (const auto frame = decoder->decode(compressed)) (void)sampler->sample(*frame, input.bytes);
+          },
+          [&] { std::memcpy(input.bytes.data(), input.peer.data(), input.bytes.size()); }, 3);
 }
 
 using channels::TaskIo;
@@ -155,4 +174,5 @@ int main() {
   bench_frame("frame of 1280x720, RGB24, to float32", PixelFormat::rgb24, 3 * 1280, 720);
   bench_frame("frame of 1280x720, YUYV, to float32", PixelFormat::yuyv, 2 * 1280, 720);
   bench_frame("frame of 1280x720, NV12, to float32", PixelFormat::nv12, 1280, 1080);
+  bench_mjpg();
 }

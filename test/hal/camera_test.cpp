@@ -68,10 +68,14 @@ TEST(CameraFormat, IsTheFirstThatItHasUnlessOneIsAskedFor) {
             PixelFormat::yuyv);
   fake.formats = {V4L2_PIX_FMT_MJPEG, V4L2_PIX_FMT_NV12};
   EXPECT_EQ(open_camera()->settings().format, PixelFormat::nv12);
+  EXPECT_EQ(open_camera({.width = 64, .height = 48, .format = PixelFormat::mjpg})->settings().format,
+            PixelFormat::mjpg);
   EXPECT_TRUE(refuses({.width = 64, .height = 48, .format = PixelFormat::bgr24}, Errc::unsupported,
                       "(Fake) has no pictures in BGR24; its formats: MJPG, NV12."));
   fake.formats = {V4L2_PIX_FMT_MJPEG};
-  EXPECT_TRUE(refuses(small, Errc::unsupported, "RGB24, BGR24, YUYV or NV12; its formats: MJPG."));
+  EXPECT_EQ(open_camera()->settings().format, PixelFormat::mjpg);
+  fake.formats = {V4L2_PIX_FMT_H264};
+  EXPECT_TRUE(refuses(small, Errc::unsupported, "RGB24, BGR24, YUYV, NV12 or MJPG; its formats: H264."));
   fake.formats = {};
   EXPECT_TRUE(refuses(small, Errc::unsupported, "its formats: none."));
 }
@@ -346,6 +350,20 @@ TEST(CameraNewest, PassesOverWhatIsBroken) {
   fake.make_frames(3);
   EXPECT_TRUE(nothing_new(*camera));
   EXPECT_EQ(fake.queued(), Camera::least_buffers - 1);
+}
+
+/// Each compressed picture has another length.
+TEST(CameraNewest, OfACompressingCameraIsAsLongAsTheDriverSays) {
+  FakeCamera fake;
+  fake.formats = {V4L2_PIX_FMT_MJPEG};
+  const auto camera = started();
+  fake.spoil = [](v4l2_buffer& buffer) { buffer.bytesused = 100 + buffer.sequence; };
+  fake.make_frames(2);
+  EXPECT_EQ(newest(*camera).bytes.size(), 101u);
+  fake.spoil = [](v4l2_buffer& buffer) { buffer.bytesused = 0; };
+  fake.make_frames(1);
+  EXPECT_TRUE(nothing_new(*camera));
+  EXPECT_EQ(camera->counts().broken, 1u);
 }
 
 TEST(CameraNewest, SaysWhenItWasTakenByTheDriversClockOrElseByItsOwn) {

@@ -8,12 +8,15 @@
 #include "test/rtexec/sets.hpp"
 #include "test/support/eventually.hpp"
 #include "test/support/files.hpp"
+#include "test/support/jpeg.hpp"
 #include "test/support/result.hpp"
 #include "test/support/sanitized.hpp"
 
 #include <rtexec/executive.hpp>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sstream>
@@ -139,6 +142,32 @@ TEST(CameraFault, OfOneThatReleasesJobsIsToldAPeriodApart) {
   ASSERT_TRUE(eventually([&] { return executive.progress().tasks[0].failed >= 10; }));
   EXPECT_GE(hal::now() - begin, 80ms) << "no busy loop";
   (void)ended(executive);
+}
+
+/// A frame that a bad cable cut short is counted, and the next one taken.
+TEST(CameraFault, OfCompressedFramesIsNothingNew) {
+  hal::test::FakeCamera camera;
+  camera.formats = {V4L2_PIX_FMT_MJPEG};
+  camera.width = camera.height = 32;
+  camera.set_time(hal::now());
+  const auto whole = jpeg(std::vector<std::uint8_t>(32 * 32 * 3, 200), {.width = 32, .height = 32});
+  std::atomic<std::size_t> length{whole.size()};
+  camera.paint = [&](std::span<std::byte> into) { std::ranges::copy(whole, into.begin()); };
+  camera.spoil = [&](v4l2_buffer& buffer) { buffer.bytesused = static_cast<std::uint32_t>(length.load()); };
+  Executive executive = started(set_with(from(SourceKind::camera, OnStale::skip)));
+  const auto task = [&] { return executive.progress().tasks[0]; };
+  camera.make_frames(1);
+  ASSERT_TRUE(eventually([&] { return task().completed == 1; }));
+  length = whole.size() / 2;
+  camera.make_frames(1);
+  ASSERT_TRUE(eventually([&] { return channel(executive.progress(), "v4l2").failure == "1 not decoded"; }));
+  EXPECT_EQ(task().completed, 1u);
+  length = whole.size();
+  camera.make_frames(1);
+  ASSERT_TRUE(eventually([&] { return task().completed == 2 && executive.progress().tasks[1].completed > 5; }));
+  const Report report = ended(executive);
+  EXPECT_EQ(report.tasks[0].failed, 0u);
+  EXPECT_EQ(channel(report, "v4l2").moved, 2u);
 }
 
 // ---- what is stale ----

@@ -5,6 +5,7 @@
 #include "rtexec/study/inference.hpp"
 #include "tasks/dnn/files/npy.hpp"
 #include "tasks/dnn/input/input.hpp"
+#include "tasks/dnn/input/mjpg.hpp"
 #include "tasks/dnn/models/models.hpp"
 #include "tasks/dnn/output/draw.hpp"
 #include "test/hal/fake_camera.hpp"
@@ -14,6 +15,7 @@
 #include "test/rtexec/sets.hpp"
 #include "test/support/eventually.hpp"
 #include "test/support/files.hpp"
+#include "test/support/jpeg.hpp"
 #include "test/support/result.hpp"
 #include "test/support/sanitized.hpp"
 
@@ -67,8 +69,17 @@ void expect_same(const Results& found, const Results& expected) {
 /// The model, the picture as every source wants it, and what the network alone makes of it.
 class Known {
  public:
-  explicit Known(const Preprocessing& preprocessing) : preprocessing_(preprocessing) {
-    const auto picture = known_picture();
+  /// `compressed`: of the picture, what a camera's compression leaves.
+  Known(bool compressed, const Preprocessing& preprocessing) : preprocessing_(preprocessing) {
+    auto picture = known_picture();
+    if (compressed) {
+      jpeg_ = test::jpeg(picture.rgb, {.width = side, .height = side, .across = 1, .down = 1, .quality = 100});
+      auto decoder = tasks::MjpgDecoder::make(picture.size);
+      EXPECT_EQ(problem(decoder), "none");
+      const auto left = decoder->decode(jpeg_);
+      EXPECT_TRUE(left);
+      picture.rgb.assign(left->bytes.begin(), left->bytes.end());
+    }
     EXPECT_EQ(problem(tasks::write_model("yolov3-tiny", {.size = side, .classes = 3, .seed = 3}, model())), "none");
     EXPECT_EQ(problem(tasks::write_png(picture, png())), "none");
     rgb_ = picture.rgb;
@@ -93,6 +104,7 @@ class Known {
   [[nodiscard]] std::string npy() const { return (folder_ / "p.npy").string(); }
   [[nodiscard]] std::string results() const { return (folder_ / "results").string(); }
   [[nodiscard]] std::span<const std::uint8_t> rgb() const { return rgb_; }
+  [[nodiscard]] std::span<const std::byte> jpeg() const { return jpeg_; }
   [[nodiscard]] std::span<const float> values() const { return values_; }
   [[nodiscard]] const Results& expected() const { return expected_; }
   [[nodiscard]] const Preprocessing& preprocessing() const { return preprocessing_; }
@@ -100,6 +112,7 @@ class Known {
  private:
   const Preprocessing preprocessing_;
   ScratchFolder folder_;
+  std::vector<std::byte> jpeg_;
   std::vector<std::uint8_t> rgb_;
   std::vector<float> values_;
   Results expected_;
@@ -133,15 +146,21 @@ class Keeper {
   std::atomic<bool> there_{false};
 };
 
-enum class From { png, npy, rgb_camera, bgr_camera, picture_message, tensor_message, program, task };
-constexpr std::array all{
-    From::png,     From::npy, From::rgb_camera, From::bgr_camera, From::picture_message, From::tensor_message,
-    From::program, From::task};
+enum class From { png, npy, rgb_camera, bgr_camera, mjpg_camera, picture_message, tensor_message, program, task };
+constexpr std::array all{From::png,
+                         From::npy,
+                         From::rgb_camera,
+                         From::bgr_camera,
+                         From::mjpg_camera,
+                         From::picture_message,
+                         From::tensor_message,
+                         From::program,
+                         From::task};
 const char* spelled(From from) {
-  return std::array{"png", "npy", "rgb_camera", "bgr_camera", "picture_message", "tensor_message", "program", "task"}
-      [static_cast<std::size_t>(from)];
+  return std::array{"png",     "npy", "rgb_camera", "bgr_camera", "mjpg_camera", "picture_message", "tensor_message",
+                    "program", "task"}[static_cast<std::size_t>(from)];
 }
-bool is_camera(From from) { return from == From::rgb_camera || from == From::bgr_camera; }
+bool is_camera(From from) { return from == From::rgb_camera || from == From::bgr_camera || from == From::mjpg_camera; }
 bool is_message(From from) { return from == From::picture_message || from == From::tensor_message; }
 
 const iceoryx::Service frames{"rtexec", "test", "frames"}, boxes{"rtexec", "test", "boxes"};
@@ -200,8 +219,11 @@ TaskInput input_of(From from, const Known& known) {
   case From::npy: input.source = SourceKind::files, input.from = known.npy(); break;
   case From::rgb_camera:
   case From::bgr_camera:
+  case From::mjpg_camera:
     input.source = SourceKind::camera, input.from = hal::test::FakeCamera::path;
-    input.format = from == From::rgb_camera ? PixelFormat::rgb24 : PixelFormat::bgr24;
+    input.format = from == From::rgb_camera   ? PixelFormat::rgb24
+                   : from == From::bgr_camera ? PixelFormat::bgr24
+                                              : PixelFormat::mjpg;
     break;
   case From::picture_message:
   case From::tensor_message: input.source = SourceKind::iceoryx, input.from = "rtexec/test/frames"; break;
@@ -274,7 +296,7 @@ struct Way : testing::TestWithParam<std::tuple<From, bool>> {
   static From from() { return std::get<0>(GetParam()); }
 
   void goes() {
-    const Known known(std::get<1>(GetParam()) ? asked : Preprocessing{});
+    const Known known(from() == From::mjpg_camera, std::get<1>(GetParam()) ? asked : Preprocessing{});
     const bool messages = !sanitized && channels::iceoryx::open_binding();
     std::optional<hal::test::FakeCamera> camera;
     if (is_camera(from())) set_up(camera.emplace(), known);
@@ -315,8 +337,16 @@ struct Way : testing::TestWithParam<std::tuple<From, bool>> {
   }
 
   void set_up(hal::test::FakeCamera& camera, const Known& known) const {
-    camera.formats = {V4L2_PIX_FMT_RGB24, V4L2_PIX_FMT_BGR24};
+    camera.formats = {V4L2_PIX_FMT_RGB24, V4L2_PIX_FMT_BGR24, V4L2_PIX_FMT_MJPEG};
     camera.set_time(hal::now());
+    if (from() == From::mjpg_camera) {
+      camera.image_size = 1 << 16;
+      camera.paint = [&known](std::span<std::byte> into) { std::ranges::copy(known.jpeg(), into.begin()); };
+      camera.spoil = [&known](v4l2_buffer& buffer) {
+        buffer.bytesused = static_cast<std::uint32_t>(known.jpeg().size());
+      };
+      return;
+    }
     camera.paint = [rgb = known.rgb(), swapped = from() == From::bgr_camera](std::span<std::byte> into) {
       for (std::size_t i = 0; i < numbers; ++i) into[i] = std::byte{rgb[swapped ? i - i % 3 + 2 - i % 3 : i]};
     };
@@ -364,7 +394,7 @@ const auto name_of = [](const auto& way) {
 INSTANTIATE_TEST_SUITE_P(Sources, Way, testing::Combine(testing::ValuesIn(all), testing::Values(false)), name_of);
 INSTANTIATE_TEST_SUITE_P(Pictures, Way,
                          testing::Combine(testing::Values(From::png, From::rgb_camera, From::bgr_camera,
-                                                          From::picture_message),
+                                                          From::mjpg_camera, From::picture_message),
                                           testing::Values(true)),
                          name_of);
 

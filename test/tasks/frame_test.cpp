@@ -71,6 +71,7 @@ Colour pixel(const Frame& frame, int x, int y) {
     const int chroma = frame.size.height + y / 2;
     return from_yuv(byte(y, x), byte(chroma, x / 2 * 2), byte(chroma, x / 2 * 2 + 1));
   }
+  case PixelFormat::mjpg: break; // has no pixels before it is decoded
   }
   return {};
 }
@@ -441,6 +442,7 @@ TEST(Frames, WhatDoesNotFitIsRefused) {
     EXPECT_EQ(sampler.sample({format, {0, 5}, whole.stride, whole.bytes}, input.bytes), bad);
     EXPECT_EQ(sampler.sample({format, {5, -1}, whole.stride, whole.bytes}, input.bytes), bad);
     EXPECT_EQ(sampler.sample({format, {5, 5}, 0, {}}, input.bytes), bad);
+    EXPECT_EQ(sampler.sample({PixelFormat::mjpg, {5, 5}, whole.stride, whole.bytes}, input.bytes), bad);
   }
   const auto tensor = [](std::vector<std::int64_t> shape, ElementType type = ElementType::float32) {
     return rtexec::Tensor{.name = "x", .type = type, .shape = std::move(shape), .bytes = {}};

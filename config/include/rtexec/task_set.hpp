@@ -92,8 +92,8 @@ enum class SinkKind {
 };
 
 /// The bytes of a picture in memory: R G B and B G R each three bytes; Y0 U Y1 V for two pixels; a plane of Y, then one
-/// of U and V in turn for every 2 by 2 pixels, with the stride of the first.
-enum class PixelFormat { rgb24, bgr24, yuyv, nv12 };
+/// of U and V in turn for every 2 by 2 pixels, with the stride of the first; each picture as JPEG.
+enum class PixelFormat { rgb24, bgr24, yuyv, nv12, mjpg };
 
 struct PictureSize {
   unsigned width = 0, height = 0;

@@ -19,7 +19,7 @@ std::size_t size(int pixels) { return static_cast<std::size_t>(pixels); }
 std::size_t pairs(int pixels) { return (size(pixels) + 1) / 2; }
 
 bool whole(const Frame& frame) noexcept {
-  if (frame.size.width <= 0 || frame.size.height <= 0) return false;
+  if (frame.size.width <= 0 || frame.size.height <= 0 || frame.format == PixelFormat::mjpg) return false;
   const bool nv12 = frame.format == PixelFormat::nv12;
   const std::size_t row = nv12                                ? 2 * pairs(frame.size.width) // of chroma
                           : frame.format == PixelFormat::yuyv ? 4 * pairs(frame.size.width)
@@ -215,6 +215,7 @@ void FrameSampler::fetch(const Frame& frame, Line& line, int number, int width) 
   case PixelFormat::bgr24: return across(Packed<2, 0>{row}, line.rgb.data(), width);
   case PixelFormat::yuyv: return across_yuv(Yuyv{row}, line.rgb.data(), width);
   case PixelFormat::nv12: return across_yuv(Nv12{row, chroma()}, line.rgb.data(), width);
+  case PixelFormat::mjpg: return; // whole() says no
   }
 }
 

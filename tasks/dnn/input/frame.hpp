@@ -38,8 +38,8 @@ class FrameSampler {
   /// Of the network's input.
   [[nodiscard]] Extent extent() const noexcept { return network_; }
 
-  /// Into the bytes of that tensor. No allocation. bad_input: `tensor` is not as large, or the frame has no pixels, or
-  /// fewer bytes than its size and stride say.
+  /// Into the bytes of that tensor. No allocation. bad_input: `tensor` is not as large, or the frame has no pixels,
+  /// fewer bytes than its size and stride say, or is compressed (mjpg.hpp).
   [[nodiscard]] Status sample(const Frame& frame, std::span<std::byte> tensor) noexcept;
 
  private:
