@@ -142,7 +142,7 @@ TEST(Mjpg, ThatIsCutShortIsRefusedAtEveryLength) {
   for (std::size_t length = 0; length < compressed.size(); ++length) {
     const std::vector<std::byte> cut(compressed.begin(), compressed.begin() + static_cast<std::ptrdiff_t>(length));
     const auto found = decoded(decoder, cut); // of a heap block of its own: whoever reads behind it is seen
-    if (length + 2 < compressed.size()) EXPECT_TRUE(found.empty()) << length << " of " << compressed.size();
+    if (length + 2 < compressed.size()) { EXPECT_TRUE(found.empty()) << length << " of " << compressed.size(); }
     EXPECT_TRUE(found.empty() || found == right) << length;
   }
   auto longer = compressed;
