@@ -44,6 +44,12 @@ struct Link {
   std::vector<Reader> readers;
 };
 
+/// From the begin of a job to that of the next, where each begins by its deadline. What releases a task that has no
+/// timer comes up to a period late; a program calls when it likes.
+Duration longest_between_jobs(const Task& task) {
+  return (task.trigger == Trigger::timer ? 1 : 2) * task.period + task.deadline;
+}
+
 class Connector {
  public:
   Connector(const TaskSet& tasks, Workloads workloads, std::map<std::string, TaskCallbacks> callbacks)
@@ -114,10 +120,10 @@ class Connector {
     case SourceKind::program: return answer(task);
     case SourceKind::noise:
     case SourceKind::files: return add_file(task, input, asked.from, asked.preprocessing);
-    case SourceKind::camera: // the next job begins by its deadline
+    case SourceKind::camera:
       return add_outside(
           task, input, asked, "v4l2:" + asked.from,
-          CameraSource::make(asked, workloads_[task]->inputs()[input], tasks_[task].period + tasks_[task].deadline));
+          CameraSource::make(asked, workloads_[task]->inputs()[input], longest_between_jobs(tasks_[task])));
     case SourceKind::iceoryx:
       return add_outside(
           task, input, asked, "iceoryx:" + asked.from,

@@ -144,6 +144,23 @@ TEST(CameraFault, OfOneThatReleasesJobsIsToldAPeriodApart) {
   (void)ended(executive);
 }
 
+TEST(CameraFault, OfTooFewBuffersIsToldWithWhatHelps) {
+  hal::test::FakeCamera camera;
+  camera.interval = {.numerator = 1, .denominator = 1000};
+  camera.most_buffers = 6;
+  camera.set_time(hal::now());
+  Executive executive = started(set_with(from(SourceKind::camera)));
+  const auto failure = [&] { return channel(executive.progress(), "v4l2").failure; };
+  ASSERT_TRUE(eventually([&] {
+    camera.make_frames(10);
+    return failure().contains(
+               "frames lost; the driver's 6 buffers hold 4.00 ms of frames, and the task may look only "
+               "each 20.0 ms: ask for fewer frames (interval) to get newer ones") &&
+           executive.progress().tasks[1].completed > 5;
+  })) << failure();
+  (void)ended(executive);
+}
+
 /// A frame that a bad cable cut short is counted, and the next one taken.
 TEST(CameraFault, OfCompressedFramesIsNothingNew) {
   hal::test::FakeCamera camera;

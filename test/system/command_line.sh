@@ -160,6 +160,8 @@ expect 0 '"mean": 4.75' "$rtexec" infer two.onnx a=one.npy b=other.npy --json -
 expect 2 "one.npy: the network has 2 inputs; give a file for each input as NAME=FILE: 'a', 'b'" "$rtexec" infer two.onnx one.npy
 expect 2 "input 'b' has no file" "$rtexec" infer two.onnx a=one.npy
 expect 2 "z=one.npy: no such file, and no input of that name; .*NAME=FILE" "$rtexec" infer tiny.onnx z=one.npy
+printf '[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="100ms"\nwcet="1ms"\ninputs=[{from="one.npy", mean=1}]\n' > values.toml
+expect 2 'are for pictures, and the values of a .npy file are taken as they are' "$rtexec" check values.toml
 expect 2 'has a file already' "$rtexec" infer two.onnx a=one.npy a=other.npy
 expect 2 'into a folder' "$rtexec" infer two.onnx -o y.npy
 expect 1 '' test -e y.npy
