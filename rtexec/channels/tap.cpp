@@ -7,11 +7,21 @@
 #include <vector>
 
 namespace rtexec::channels {
+namespace {
 
-Result<> Tap::connect(const Workload& workload) {
+/// An entry without a name is for the only input.
+Preprocessing preprocessing_of(const Task& task, const Tensor& input) {
+  const auto asked = std::ranges::find_if(
+      task.inputs, [&](const TaskInput& each) { return each.tensor.empty() || each.tensor == input.name; });
+  return asked == task.inputs.end() ? Preprocessing() : asked->preprocessing;
+}
+
+} // namespace
+
+Result<> Tap::connect(const Task& task, const Workload& workload) {
   std::string problems;
   for (std::size_t i = 0; i < workload.inputs().size() && !pictures_; ++i) {
-    auto pictures = tasks::TensorPicture::of(workload.inputs()[i]);
+    auto pictures = tasks::TensorPicture::of(workload.inputs()[i], preprocessing_of(task, workload.inputs()[i]));
     if (pictures) pictures_ = *pictures, input_ = i;
     else problems += (problems.empty() ? "" : "; ") + pictures.error().what;
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 #include <rtexec/workload.hpp>
 #include "rtexec/channels/latest.hpp"
 #include "rtexec/channels/output.hpp"
@@ -33,7 +34,7 @@ class Tap {
   [[nodiscard]] const std::string& task() const noexcept { return task_; }
 
   /// Set-up, once: of the task's workload, which outlives the run. bad_input: it has no input that is a picture.
-  [[nodiscard]] Result<> connect(const Workload& workload);
+  [[nodiscard]] Result<> connect(const Task& task, const Workload& workload);
   /// Once it is connected: what a copy adds to a last part at most. Twice the longest of some that were tried with
   /// memory that no cache has; no proof.
   [[nodiscard]] Duration cost() const noexcept { return cost_; }

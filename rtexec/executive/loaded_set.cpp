@@ -172,7 +172,7 @@ Result<> connect(LoadedSet& set, const std::shared_ptr<channels::Tap>& tap) {
     return fail(Errc::bad_input, "there is no task '" + tap->task() + "' to be shown; there are: " + there);
   }
   const auto number = static_cast<std::size_t>(shown - tasks.begin());
-  if (const auto connected = tap->connect(*set.workloads[number]); !connected)
+  if (const auto connected = tap->connect(*shown, *set.workloads[number]); !connected)
     return fail(connected.error().code, "task '" + tap->task() + "' cannot be shown: " + connected.error().what);
   set.io[number]->add_sink(std::make_unique<channels::TapSink>(tap), "");
   if (!shown->wcet) return {};

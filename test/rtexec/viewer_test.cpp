@@ -155,7 +155,7 @@ std::unique_ptr<Viewer> started(const std::shared_ptr<Tap>& tap, view::ViewerOpt
 /// A tap that is connected, without a run.
 std::shared_ptr<Tap> connected(const Workload& workload) {
   auto tap = std::make_shared<Tap>("front");
-  EXPECT_EQ(problem(tap->connect(workload)), "none");
+  EXPECT_EQ(problem(tap->connect({}, workload)), "none");
   return tap;
 }
 

@@ -56,6 +56,28 @@ TEST_P(EachType, GivesTheSampledPictureBack) {
   for (std::size_t i = 0; i < rgb.size(); ++i) EXPECT_NEAR(back[i], rgb[i], type == ElementType::float16 ? 1 : 0) << i;
 }
 
+TEST_P(EachType, UndoesWhatTheKeysOfAnInputSay) {
+  const auto [type, planar] = GetParam();
+  Preprocessing preprocessing{.channels = ChannelOrder::bgr};
+  if (type != ElementType::uint8) preprocessing.mean = {104, 117, 123}, preprocessing.scale = {1};
+  preprocessing.layout = planar ? TensorLayout::nchw : TensorLayout::nhwc;
+  const auto tensor = tensor_of(type, {1, 3, 5, 3}); // either
+  const Extent extent{planar ? 3 : 5, planar ? 5 : 3};
+  std::vector<std::uint8_t> rgb(3 * 15);
+  std::mt19937 random(4);
+  for (auto& byte : rgb) byte = static_cast<std::uint8_t>(random());
+  std::vector<std::byte> bytes(rgb.size() * size_of(type));
+  auto sampler = FrameSampler::make(tensor, preprocessing);
+  ASSERT_TRUE(sampler);
+  ASSERT_TRUE(sampler->sample(frame_of({extent, rgb}), bytes));
+  const auto pictures = TensorPicture::of(tensor, preprocessing);
+  ASSERT_TRUE(pictures);
+  Picture back;
+  pictures->read(bytes, back);
+  EXPECT_EQ(std::tie(back.size.width, back.size.height), std::tie(extent.width, extent.height));
+  EXPECT_EQ(back.rgb, rgb);
+}
+
 TEST_P(EachType, OneChannelIsGrey) {
   const auto [type, planar] = GetParam();
   auto tensor = tensor_of(

@@ -106,15 +106,6 @@ bool normalised(const rtexec::Tensor& tensor) {
   return tensor.mean != std::array<float, 3>{0, 0, 0} || tensor.deviation != std::array<float, 3>{1, 1, 1};
 }
 
-bool normalises(const Preprocessing& preprocessing) {
-  return !preprocessing.mean.empty() || !preprocessing.deviation.empty() || !preprocessing.scale.empty();
-}
-
-/// Of one number for all, or one for each.
-double of_channel(const std::vector<double>& values, std::size_t channel, double fallback) {
-  return values.empty() ? fallback : values[values.size() == 1 ? 0 : channel];
-}
-
 /// Whether its planes are apart.
 Result<bool> is_planar(const Shape& shape, std::optional<TensorLayout> layout) {
   const std::string nchw = "[1, 3, height, width]", nhwc = "[1, height, width, 3]";
@@ -155,20 +146,8 @@ FrameSampler::FrameSampler(const rtexec::Tensor& tensor, const Preprocessing& pr
       fit_(preprocessing.fit),
       network_{static_cast<int>(tensor.shape[planar ? 3 : 2]), static_cast<int>(tensor.shape[planar ? 2 : 1])},
       columns_(size(network_.width)) {
-  const bool own = normalises(preprocessing);
-  for (std::size_t channel = 0; channel < kChannels; ++channel) {
-    const std::size_t colour = preprocessing.channels == ChannelOrder::bgr ? kChannels - 1 - channel : channel;
-    colours_[channel] = colour;
-    scale_[channel] = 1, offset_[channel] = 0;
-    if (type_ == ElementType::uint8) continue;
-    const double given = of_channel(preprocessing.deviation, channel, 1);
-    const float mean = own ? static_cast<float>(of_channel(preprocessing.mean, channel, 0)) : tensor.mean[colour];
-    const float deviation = own ? static_cast<float>(given) : tensor.deviation[colour];
-    scale_[channel] = preprocessing.scale.empty()
-                          ? 1 / (255 * deviation)
-                          : static_cast<float>(of_channel(preprocessing.scale, channel, 1) / given);
-    offset_[channel] = -mean / deviation;
-  }
+  for (std::size_t channel = 0; channel < kChannels; ++channel)
+    values_[channel] = pixel_values(tensor, preprocessing, channel);
   for (Line* line : {&above_, &below_}) line->rgb.resize(kChannels * size(network_.width));
 }
 
@@ -251,7 +230,7 @@ template <class T> void FrameSampler::fill(T* tensor) const noexcept {
   const std::size_t plane = size(network_.width) * size(network_.height);
   std::array<T, kChannels> grey;
   for (std::size_t channel = 0; channel < kChannels; ++channel)
-    grey[channel] = element_of<T>(kGrey * scale_[channel] + offset_[channel]);
+    grey[channel] = element_of<T>(kGrey * values_[channel].scale + values_[channel].offset);
   if (planar_)
     for (std::size_t channel = 0; channel < kChannels; ++channel)
       std::fill_n(tensor + channel * plane, plane, grey[channel]);
@@ -271,9 +250,9 @@ template <class T> void FrameSampler::blend(T* tensor, const Letterbox& box, int
   const std::size_t width = size(network_.width), plane = width * size(network_.height);
   const std::size_t first = size(box.top + row) * width + size(box.left), step = planar_ ? 1 : kChannels;
   for (std::size_t channel = 0; channel < kChannels; ++channel) {
-    const std::size_t colour = colours_[channel] * width;
+    const std::size_t colour = values_[channel].colour * width;
     const float *const above = above_.rgb.data() + colour, *const below = below_.rgb.data() + colour;
-    const float scale = scale_[channel], offset = offset_[channel];
+    const float scale = values_[channel].scale, offset = values_[channel].offset;
     T* const to = tensor + (planar_ ? channel * plane + first : kChannels * first + channel);
     for (std::size_t x = 0; x < size(box.inner.width); ++x)
       to[x * step] = element_of<T>((above[x] + (below[x] - above[x]) * weight) * scale + offset);

@@ -10,6 +10,7 @@
 #include <rtexec/task_set.hpp>
 #include <rtexec/tensor.hpp>
 #include "tasks/dnn/input/letterbox.hpp"
+#include "tasks/dnn/input/pixel_values.hpp"
 
 #include <array>
 #include <cstddef>
@@ -70,9 +71,7 @@ class FrameSampler {
   bool planar_;
   PictureFit fit_;
   Extent network_;
-  std::array<std::size_t, 3> colours_; // of each channel: red is 0
-  std::array<float, 3> scale_;         // of a byte
-  std::array<float, 3> offset_;
+  std::array<PixelValues, 3> values_; // by channel
   std::vector<Tap> columns_;
   Line above_, below_;
 };

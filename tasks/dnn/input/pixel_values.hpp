@@ -1,0 +1,24 @@
+// How the pixels of one channel become values of a network's input.
+#pragma once
+
+#include <rtexec/task_set.hpp>
+#include <rtexec/tensor.hpp>
+
+#include <cstddef>
+
+namespace rtexec::tasks {
+
+/// value = byte * scale + offset
+struct PixelValues {
+  std::size_t colour; // red, green, blue
+  float scale;
+  float offset;
+};
+
+/// Whether `preprocessing` says so itself, and the tensor's normalisation does not count.
+[[nodiscard]] bool normalises(const Preprocessing& preprocessing);
+/// Of channel `channel`, of three, of inputs that are like `tensor`: bytes themselves where it is of uint8.
+[[nodiscard]] PixelValues pixel_values(const rtexec::Tensor& tensor, const Preprocessing& preprocessing,
+                                       std::size_t channel);
+
+} // namespace rtexec::tasks
