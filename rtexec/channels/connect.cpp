@@ -37,6 +37,7 @@ struct Link {
   std::size_t producer;
   std::string tensor;
   Output output;
+  bool on_device;
   struct Reader {
     std::size_t task, input;
     const TaskInput* asked;
@@ -55,7 +56,7 @@ class Connector {
   Connector(const TaskSet& tasks, Workloads workloads, std::map<std::string, TaskCallbacks> callbacks)
       : set_(tasks), tasks_(tasks.tasks), workloads_(workloads), callbacks_(std::move(callbacks)) {}
 
-  Result<std::vector<std::unique_ptr<TaskIo>>> connect() {
+  Result<Connected> connect() {
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       auto own = callbacks_.extract(tasks_[i].name);
       made_.push_back(
@@ -68,8 +69,9 @@ class Connector {
       add_outputs(i);
     }
     for (const Link& link : links_) add(link);
+    link_outputs();
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
-    return std::move(made_);
+    return Connected{.tasks = std::move(made_), .links = std::move(on_device_)};
   }
 
  private:
@@ -160,34 +162,69 @@ class Connector {
     const Tensor& into = workloads_[task]->inputs()[input];
     if (const std::string problem = output->problem_of(*workloads_[producer], into); !problem.empty())
       return complain(task, from + problem);
-    auto link = std::ranges::find_if(
-        links_, [&](const Link& known) { return known.producer == producer && known.output == *output; });
+    const bool on_device = stays_on_device(producer, *output, task);
+    auto link = std::ranges::find_if(links_, [&](const Link& known) {
+      return known.producer == producer && known.output == *output && known.on_device == on_device;
+    });
     if (link == links_.end())
-      link = links_.insert(links_.end(), {.producer = producer, .tensor = tensor, .output = *output, .readers = {}});
+      link = links_.insert(
+          links_.end(),
+          {.producer = producer, .tensor = tensor, .output = *output, .on_device = on_device, .readers = {}});
     link->readers.push_back({task, input, &asked});
   }
 
+  /// Boxes are made on the host, and a program that is asked for inputs sees the others.
+  bool stays_on_device(std::size_t producer, const Output& output, std::size_t reader) const {
+    return !output.is_detections() && workloads_[producer]->links_on_device() &&
+           workloads_[reader]->links_on_device() && !made_[reader]->asks_program();
+  }
+
+  const Tensor& input_of(const Link::Reader& reader) const { return workloads_[reader.task]->inputs()[reader.input]; }
+
   /// Boxes go to inputs of different lengths.
   void add(const Link& link) {
-    const auto input = [&](const Link::Reader& reader) -> const Tensor& {
-      return workloads_[reader.task]->inputs()[reader.input];
-    };
     const Task& writer = tasks_[link.producer];
     const Communication communication = policies::communication_of(set_, writer.name);
     std::size_t size = 0, kept = 0;
     for (const Link::Reader& reader : link.readers) {
-      size = std::max(size, size_of_values(input(reader)));
+      size = std::max(size, size_of_values(input_of(reader)));
       kept = std::max(kept, values_to_keep(communication, writer, tasks_[reader.task]));
     }
-    const auto latest = std::make_shared<Latest>(size, link.readers.size(), kept);
-    const bool let = communication == Communication::let;
-    made_[link.producer]->add_sink(
-        std::make_unique<TaskSink>(latest, link.output, let ? std::optional(writer.deadline) : std::nullopt), "");
+    const auto latest = std::make_shared<Latest>(
+        size, link.readers.size(), kept, link.on_device ? Latest::Where::given_memory : Latest::Where::own_memory);
+    add_sink(link, latest, communication == Communication::let ? std::optional(writer.deadline) : std::nullopt);
     for (std::size_t i = 0; i < link.readers.size(); ++i) {
       const Link::Reader& reader = link.readers[i];
-      made_[reader.task]->add_source(reader.input, std::make_unique<TaskSource>(latest, i, communication),
-                                     reader.asked->on_stale,
+      made_[reader.task]->add_source(reader.input, source_of(link, latest, i, communication), reader.asked->on_stale,
                                      named(reader.task, reader.input, "task:" + reader.asked->from));
+    }
+  }
+
+  void add_sink(const Link& link, const std::shared_ptr<Latest>& latest, std::optional<Duration> appears_after) {
+    if (!link.on_device)
+      return made_[link.producer]->add_sink(std::make_unique<TaskSink>(latest, link.output, appears_after), "");
+    DeviceLink& added = on_device_.emplace_back();
+    added.producer = link.producer;
+    added.output = link.output.tensor();
+    added.latest = latest;
+    for (const Link::Reader& reader : link.readers) added.readers.push_back({reader.task, reader.input});
+    made_[link.producer]->add_sink(
+        std::make_unique<DeviceSink>(latest, *workloads_[link.producer], added.output, appears_after), "");
+  }
+
+  std::unique_ptr<Source> source_of(const Link& link, const std::shared_ptr<Latest>& latest, std::size_t reader,
+                                    Communication communication) {
+    if (!link.on_device) return std::make_unique<TaskSource>(latest, reader, communication);
+    const auto [task, input, asked] = link.readers[reader];
+    workloads_[task]->link_input(input);
+    return std::make_unique<DeviceSource>(latest, reader, communication, *workloads_[task], input);
+  }
+
+  /// Once all that takes outputs is there.
+  void link_outputs() {
+    for (DeviceLink& link : on_device_) {
+      link.on_host = made_[link.producer]->reads(link.output);
+      workloads_[link.producer]->link_output(link.output, link.on_host);
     }
   }
 
@@ -218,30 +255,37 @@ class Connector {
   std::map<std::string, TaskCallbacks> callbacks_;
   std::vector<std::unique_ptr<TaskIo>> made_;
   std::vector<Link> links_;
+  std::vector<DeviceLink> on_device_;
   std::string errors_;
 };
 
 } // namespace
 
-std::string fingerprint(const Task& task, const Workload& workload) {
+std::string fingerprint(const TaskSet& set, std::size_t index, const Workload& workload,
+                        std::span<const DeviceLink> links) {
+  const Task& task = set.tasks[index];
   std::string text = workload.fingerprint();
+  const auto add = [&](std::string_view what, std::string_view how) {
+    auto [prefix, made] = tasks::Fingerprint::resumed(text);
+    text = prefix + made.add(what).add(how).text();
+  };
   if (!task.input.empty()) text = tasks::fingerprint_with_files(text, task.input);
   for (const TaskInput& input : task.inputs) {
     if (input.source == SourceKind::files) text = tasks::fingerprint_with_files(text, input.from);
-    auto [prefix, made] = tasks::Fingerprint::resumed(text);
-    made.add(input.tensor).add(name(input.source));
-    if (input.preprocessing != Preprocessing{}) made.add(config::text_of(input.preprocessing));
-    text = prefix + made.text();
+    add(input.tensor, name(input.source));
+    if (input.preprocessing != Preprocessing{}) add("pictures", config::text_of(input.preprocessing));
   }
-  for (const TaskOutput& output : task.outputs) {
-    auto [prefix, made] = tasks::Fingerprint::resumed(text);
-    text = prefix + made.add(output.tensor).add(name(output.sink)).text();
+  for (const TaskOutput& output : task.outputs) add(output.tensor, name(output.sink));
+  for (const DeviceLink& link : links) {
+    if (link.producer == index)
+      add(workload.outputs()[link.output].name, link.on_host ? "to device and host" : "to device");
+    for (const auto& reader : link.readers)
+      if (reader.task == index) add(workload.inputs()[reader.input].name, "from device");
   }
   return text;
 }
 
-Result<std::vector<std::unique_ptr<TaskIo>>> connect(const TaskSet& tasks, Workloads workloads,
-                                                     std::map<std::string, TaskCallbacks> callbacks) {
+Result<Connected> connect(const TaskSet& tasks, Workloads workloads, std::map<std::string, TaskCallbacks> callbacks) {
   return Connector(tasks, workloads, std::move(callbacks)).connect();
 }
 

@@ -6,6 +6,7 @@
 #include "hal/thread.hpp"
 #include "rtexec/channels/sink.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -26,6 +27,9 @@ class FileSink final : public Sink {
   /// bad_input: results of the task are there already; io_error.
   [[nodiscard]] Result<> open() override;
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
+  [[nodiscard]] bool reads(std::size_t output) const override {
+    return std::ranges::find(tensors_, output) != tensors_.end();
+  }
   void close() override;
   [[nodiscard]] std::uint64_t lost() const noexcept override { return lost_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string failure() const override;

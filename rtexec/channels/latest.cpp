@@ -1,13 +1,24 @@
 #include "rtexec/channels/latest.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace rtexec::channels {
 
 /// As many as stay, one for each reader to hold, and one to write to.
-Latest::Latest(std::size_t size, std::size_t readers, std::size_t kept)
-    : slots_(kept + readers + 1), reading_(readers), kept_(kept) {
-  for (Slot& slot : slots_) slot.bytes.resize(size);
+Latest::Latest(std::size_t size, std::size_t readers, std::size_t kept, Where where)
+    : size_(size),
+      distance_(round_up(Bytes{size}, Bytes{256}).count),
+      slots_(kept + readers + 1),
+      reading_(readers),
+      kept_(kept) {
+  if (where == Where::given_memory) return;
+  own_.resize(room().count);
+  lie_at(own_.data());
+}
+
+void Latest::lie_at(std::byte* memory) noexcept {
+  for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].bytes = {memory + i * distance_, size_};
 }
 
 /// A reader says what it is about to read and then looks whether it is still there; the writer takes it away and then
@@ -24,10 +35,18 @@ Latest::Slot& Latest::free_slot() noexcept {
     }
 }
 
-void Latest::publish(Slot& slot) noexcept {
-  slot.visible.store(slot.stamp.visible.time_since_epoch().count(), std::memory_order_relaxed);
+std::span<std::byte> Latest::take() noexcept {
+  if (taken_ == nullptr) taken_ = &free_slot();
+  return taken_->bytes;
+}
+
+void Latest::publish(const Stamp& stamp) noexcept {
+  Slot* const slot = std::exchange(taken_, nullptr);
+  if (slot == nullptr) return;
+  slot->stamp = stamp;
+  slot->visible.store(stamp.visible.time_since_epoch().count(), std::memory_order_relaxed);
   const std::uint64_t version = versions_.load(std::memory_order_relaxed) + 1;
-  slot.version.store(version);
+  slot->version.store(version);
   versions_.store(version);
 }
 

@@ -56,6 +56,7 @@ class MessageSink final : public Sink {
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
   /// Fills a message that is not sent.
   void rehearse(const OutputJob& results) noexcept override;
+  [[nodiscard]] bool reads(std::size_t output) const override { return output_.is_tensor(output); }
   [[nodiscard]] std::string failure() const override;
 
  private:

@@ -31,6 +31,7 @@ class Output {
   [[nodiscard]] bool is_detections() const noexcept { return !tensor_; }
   /// Of a tensor, its number among the outputs.
   [[nodiscard]] std::size_t tensor() const noexcept { return *tensor_; }
+  [[nodiscard]] bool is_tensor(std::size_t output) const noexcept { return tensor_ == output; }
   /// Empty, or why values of this output cannot fill `input`: detections fill float32 of shape [n, 6], n boxes at most.
   [[nodiscard]] std::string problem_of(const Workload& workload, const Tensor& input) const;
   /// Copies it into `bytes`, as large as the tensor. Boxes: those that there is room for, and zeros behind them.

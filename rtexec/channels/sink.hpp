@@ -3,6 +3,7 @@
 
 #include <rtexec/channels.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -17,11 +18,15 @@ class Sink {
 
   /// Once, before the first job, when the workload is bound: takes what it needs of the machine.
   [[nodiscard]] virtual Result<> open() { return {}; }
+  /// In the first CPU part of each job that is to be executed, on the release thread: as put().
+  virtual void begin() noexcept {}
   /// Takes a copy of what it is for. On the completion thread of the task, in the last CPU part: no allocation, no
   /// lock, no call that blocks. False: there was no room, the results are dropped.
   [[nodiscard]] virtual bool put(const OutputJob& results) noexcept = 0;
   /// Of the job before the first: what put() needs is in memory then, and nothing was handed on.
   virtual void rehearse(const OutputJob&) noexcept {}
+  /// Whether put() looks at the bytes of output `output`: they need not be filled else.
+  [[nodiscard]] virtual bool reads(std::size_t) const { return true; }
   /// Once, after the last job: what was taken is handed on, or failure() says why not. Blocks.
   virtual void close() {}
   /// How many of those that it took it could not hand on. Any thread.

@@ -35,6 +35,8 @@ class Tap {
 
   /// Set-up, once: of the task's workload, which outlives the run. bad_input: it has no input that is a picture.
   [[nodiscard]] Result<> connect(const Task& task, const Workload& workload);
+  /// Once it is connected: the input that is shown.
+  [[nodiscard]] std::size_t input() const noexcept { return input_; }
   /// Once it is connected: what a copy adds to a last part at most. Twice the longest of some that were tried with
   /// memory that no cache has; no proof.
   [[nodiscard]] Duration cost() const noexcept { return cost_; }

@@ -31,6 +31,11 @@ void TaskIo::add_sink(std::unique_ptr<Sink> sink, std::string name) {
   added.sink = std::move(sink);
 }
 
+bool TaskIo::reads(std::size_t output) const {
+  return callbacks_.on_output ||
+         std::ranges::any_of(outputs_, [&](const Output& each) { return each.sink->reads(output); });
+}
+
 void TaskIo::answer_program(OnStale on_stale) noexcept {
   if (!std::exchange(program_answered_, true)) program_.on_stale = on_stale;
 }
@@ -87,6 +92,7 @@ TaskIo::Read TaskIo::read(std::uint64_t job, Instant release, bool whatever) noe
   if (callbacks_.on_input && !settle(read, program_, ask_program(job, release, read.sampled), whatever)) return read;
   for (Input& input : inputs_) input.untaken = false;
   program_.untaken = false;
+  for (const Output& output : outputs_) output.sink->begin();
   return read;
 }
 

@@ -28,6 +28,8 @@ class TaskIo {
   void add_source(std::size_t input, std::unique_ptr<Source> source, OnStale on_stale, std::string name);
   void add_sink(std::unique_ptr<Sink> sink, std::string name);
   [[nodiscard]] bool asks_program() const noexcept { return static_cast<bool>(callbacks_.on_input); }
+  /// Whether somebody on the host looks at the bytes of output `output`.
+  [[nodiscard]] bool reads(std::size_t output) const;
   /// What answers where on_input has nothing new: said first, it stays.
   void answer_program(OnStale on_stale) noexcept;
 

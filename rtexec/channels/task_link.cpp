@@ -6,6 +6,14 @@
 #include <algorithm>
 
 namespace rtexec::channels {
+namespace {
+
+Latest::Stamp stamp_of(const OutputJob& results, std::optional<Duration> appears_after) noexcept {
+  const Instant now = hal::now();
+  return {.sampled = results.sampled, .visible = appears_after ? std::max(results.release + *appears_after, now) : now};
+}
+
+} // namespace
 
 std::size_t values_to_keep(Communication communication, const Task& writer, const Task& reader) {
   if (communication == Communication::immediate) return 1;
@@ -13,10 +21,7 @@ std::size_t values_to_keep(Communication communication, const Task& writer, cons
 }
 
 bool TaskSink::put(const OutputJob& results) noexcept {
-  const Instant now = hal::now();
-  const Instant visible = appears_after_ ? std::max(results.release + *appears_after_, now) : now;
-  latest_->write({.sampled = results.sampled, .visible = visible},
-                 [&](std::span<std::byte> bytes) { output_.copy(results, bytes); });
+  latest_->write(stamp_of(results, appears_after_), [&](std::span<std::byte> bytes) { output_.copy(results, bytes); });
   return true;
 }
 
@@ -25,8 +30,26 @@ Expected<Sample, Errc> TaskSource::fetch(std::uint64_t, Instant release, const T
   if (!value) return Unexpected(Errc::stale);
   const bool fresh = value->version != last_;
   last_ = value->version;
-  if (fresh) copy_bytes(value->bytes.first(into.bytes.size()), into.bytes);
+  take(*value, fresh, into);
   return Sample{.sampled = value->stamp.sampled, .fresh = fresh};
+}
+
+void TaskSource::take(const Latest::Value& value, bool fresh, const Tensor& into) noexcept {
+  if (fresh) copy_bytes(value.bytes.first(into.bytes.size()), into.bytes);
+}
+
+bool DeviceSink::put(const OutputJob& results) noexcept {
+  latest_->publish(stamp_of(results, appears_after_));
+  return true;
+}
+
+Result<> DeviceSource::open() {
+  workload_.take_input(input_, latest().blank().data());
+  return {};
+}
+
+void DeviceSource::take(const Latest::Value& value, bool, const Tensor&) noexcept {
+  workload_.take_input(input_, value.bytes.data());
 }
 
 } // namespace rtexec::channels

@@ -120,6 +120,18 @@ void print_below(std::ostream& out, const std::vector<Reactions>& chains, std::s
   table.print(out, {.columns = room.columns, .lines = lines});
 }
 
+void print_links(std::ostream& out, const Plan& plan) {
+  Bytes all;
+  std::string tasks;
+  for (const PlannedTask& task : plan.tasks) {
+    if (task.links == Bytes{0}) continue;
+    all += task.links;
+    tasks += (tasks.empty() ? "" : ", ") + task.name;
+  }
+  if (!tasks.empty())
+    out << "  Of it " << readable(all) << " for outputs that stay on the device for other tasks: of " << tasks << '\n';
+}
+
 void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   out << "Plan (" << (plan.order == Order::edf ? "EDF" : "static priority") << " on the device)\n";
   Table table({"task", "period", "deadline", "core", "wcet cpu+device+cpu", "constant", "scratch", "state", "swapped",
@@ -140,6 +152,7 @@ void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   table.print(out);
   out << "Device memory: " << readable(plan.demand) << " of " << readable(plan.capacity) << " in chunks of "
       << readable(plan.chunk) << " (separate allocations: " << readable(plan.separate) << ")\n";
+  print_links(out, plan);
   if (plan.swap) print_swap(out, plan);
   if (set.board.device == DeviceKind::cuda) print_tuning(out, plan);
   if (!plan.measured_on.empty())

@@ -96,13 +96,14 @@ Result<> DeviceMemory::create_pool(std::span<const Tenant> tenants) {
 Result<> DeviceMemory::add(const Tenant& tenant) {
   first_.push_back(places_.size());
   const Arena& arena = tenant.arena;
-  if (arena.slots() == 0) return addresses_.emplace_back(), Result<>();
+  if (arena.slots() == 0) return addresses_.emplace_back(), fixed_.push_back(nullptr), Result<>();
   const std::size_t chunk = device_.chunk_size().count;
   const auto range = device_.reserve(device_.chunk_size() * arena.slots());
   if (!range) return Unexpected(range.error());
   addresses_.push_back({.constant = range->base,
                         .scratch = range->base + first_scratch(arena) * chunk,
                         .state = range->base + arena.constant * chunk});
+  fixed_.push_back(range->base + (arena.constant + arena.state) * chunk);
   for (std::uint32_t index = 0; index < tenant.swap_slots.size(); ++index) {
     const SwapSlot& slot = tenant.swap_slots[index];
     places_.push_back(

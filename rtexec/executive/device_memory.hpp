@@ -68,6 +68,8 @@ class DeviceMemory {
 
   /// Of each tenant, in their order.
   [[nodiscard]] std::span<const Memory> addresses() const { return addresses_; }
+  /// Of each tenant: where what is fixed begins.
+  [[nodiscard]] std::span<std::byte* const> fixed() const { return fixed_; }
   /// Null where nothing is swapped.
   [[nodiscard]] const hal::BackingStore* store() const { return store_.get(); }
   /// Since reset_counters().
@@ -139,6 +141,7 @@ class DeviceMemory {
   std::vector<hal::Chunk> frames_, scratch_;
   std::optional<Buffer> spare_; // for exercise(): a chunk for each direction
   std::vector<Memory> addresses_;
+  std::vector<std::byte*> fixed_;
   std::vector<SlotPlace> places_;       // of all swap slots, the tenants' one behind the other
   std::vector<std::size_t> first_;      // by tenant: its first swap slot
   std::vector<hal::Digest> digests_;    // of the stored copies, where they are kept

@@ -56,7 +56,8 @@ Result<> check_parts(const LoadedSet& set) {
   return errors.empty() ? Result<>() : fail(Errc::bad_input, errors);
 }
 
-/// Makes the workload of each task, tuned where its tuning is known: all errors at once.
+/// Makes the workload of each task, connects them, and gives them their tuning where it is known: all errors at once of
+/// each of these.
 class Loader {
  public:
   Loader(LoadedSet& set, Setup& setup) : set_(set), setup_(setup) {}
@@ -65,16 +66,21 @@ class Loader {
     if (set_.board.device == DeviceKind::host && set_.tasks.device.completion == Completion::spin)
       complain("[device] completion = \"spin\" is for boards with device = \"cuda\"; board '" + set_.board.name +
                "' has a host device");
-    for (const Task& task : set_.tasks.tasks) load(task);
+    for (const Task& task : set_.tasks.tasks) make(task);
     for (const auto& [name, _] : setup_.workloads)
       complain("a workload was given for task '" + name + "', which the task set does not have");
-    return errors_.empty() ? Result<>() : fail(Errc::bad_input, errors_);
+    if (!errors_.empty()) return fail(Errc::bad_input, errors_);
+    if (const auto connected = connect(); !connected) return connected;
+    for (std::size_t i = 0; i < set_.workloads.size(); ++i) settle(i);
+    if (!errors_.empty()) return fail(Errc::bad_input, errors_);
+    for (const channels::DeviceLink& link : set_.links) set_.memory[link.producer].fixed += link.latest->room();
+    return {};
   }
 
  private:
   void complain(const std::string& what) { config::add_line(errors_, what); }
 
-  void load(const Task& task) {
+  void make(const Task& task) {
     const std::string who = "task '" + task.name + "': ";
     if (const std::string problem = problem_of_precision(task.precision, set_.board); !problem.empty())
       return complain(who + problem);
@@ -82,18 +88,31 @@ class Loader {
     auto made = own ? Result<std::unique_ptr<Workload>>(std::move(own.mapped()))
                     : tasks::make_workload(task, set_.board.device);
     if (!made) return complain(made.error().what);
-    std::unique_ptr<Workload> workload = std::move(*made);
-    if (!workload) return complain(who + "no workload was given");
-    const std::string fingerprint = channels::fingerprint(task, *workload);
-    auto tuned = tune(task, fingerprint, *workload);
+    if (!*made) return complain(who + "no workload was given");
+    set_.workloads.push_back(std::move(*made));
+  }
+
+  Result<> connect() {
+    auto connected = channels::connect(set_.tasks, set_.workloads, std::move(setup_.callbacks));
+    if (!connected) return Unexpected(connected.error());
+    set_.io = std::move(connected->tasks);
+    set_.links = std::move(connected->links);
+    return {};
+  }
+
+  void settle(std::size_t index) {
+    const Task& task = set_.tasks.tasks[index];
+    Workload& workload = *set_.workloads[index];
+    const std::string who = "task '" + task.name + "': ";
+    const std::string fingerprint = channels::fingerprint(set_.tasks, index, workload, set_.links);
+    auto tuned = tune(task, fingerprint, workload);
     if (!tuned) return complain(who + tuned.error().what);
-    if (const std::string problem = problem_of_memory(*workload); !problem.empty()) return complain(who + problem);
-    if (workload->constants().size() != workload->memory().constant.count)
+    if (const std::string problem = problem_of_memory(workload); !problem.empty()) return complain(who + problem);
+    if (workload.constants().size() != workload.memory().constant.count)
       return complain(who + "its workload's constants() and memory().constant differ in size");
-    set_.memory.push_back(workload->memory());
+    set_.memory.push_back(workload.memory());
     set_.fingerprints.push_back(with_tuning(fingerprint, *tuned));
     set_.tunings.push_back(std::move(*tuned));
-    set_.workloads.push_back(std::move(workload));
   }
 
   /// The choices that were measured and that the workload was given. A stale entry is silent here: who needs its WCET
@@ -162,6 +181,14 @@ Result<> settle_wcets(LoadedSet& set) {
   return {};
 }
 
+/// Empty, or the task whose output a shown input is, which the host never sees.
+std::string linked_from(const LoadedSet& set, std::size_t task, std::size_t input) {
+  for (const channels::DeviceLink& link : set.links)
+    for (const auto& reader : link.readers)
+      if (reader.task == task && reader.input == input) return set.tasks.tasks[link.producer].name;
+  return {};
+}
+
 /// The WCET was given or measured without it.
 Result<> connect(LoadedSet& set, const std::shared_ptr<channels::Tap>& tap) {
   auto& tasks = set.tasks.tasks;
@@ -174,6 +201,9 @@ Result<> connect(LoadedSet& set, const std::shared_ptr<channels::Tap>& tap) {
   const auto number = static_cast<std::size_t>(shown - tasks.begin());
   if (const auto connected = tap->connect(*shown, *set.workloads[number]); !connected)
     return fail(connected.error().code, "task '" + tap->task() + "' cannot be shown: " + connected.error().what);
+  if (const std::string from = linked_from(set, number, tap->input()); !from.empty())
+    return fail(Errc::bad_input, "task '" + tap->task() + "' cannot be shown: its input is an output of '" + from +
+                                     "' and stays on the device\n  show '" + from + "' instead");
   set.io[number]->add_sink(std::make_unique<channels::TapSink>(tap), "");
   if (!shown->wcet) return {};
   shown->wcet->after += tap->cost();
@@ -220,9 +250,6 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
     set.profile = std::move(*profile);
   }
   if (const auto loaded = Loader(set, setup).load(); !loaded) return Unexpected(loaded.error());
-  auto io = channels::connect(set.tasks, set.workloads, std::move(setup.callbacks));
-  if (!io) return Unexpected(io.error());
-  set.io = std::move(*io);
   if (const auto settled = settle_capacity(set); !settled) return Unexpected(settled.error());
   if (!setup.tunings)
     if (const auto settled = settle_wcets(set); !settled) return Unexpected(settled.error());
@@ -239,6 +266,7 @@ Result<Plan> plan(const LoadedSet& set) {
     plan->tasks[i].workload = set.fingerprints[i];
     plan->tasks[i].tuning = set.tunings[i];
   }
+  for (const channels::DeviceLink& link : set.links) plan->tasks[link.producer].links += link.latest->room();
   if (set.measured_on) plan->measured_on = *set.measured_on + ", " + set.profile->machine;
   return plan;
 }

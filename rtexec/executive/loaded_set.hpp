@@ -7,7 +7,7 @@
 #include <rtexec/planning.hpp>
 #include <rtexec/resolved_set.hpp>
 #include <rtexec/task_set.hpp>
-#include "rtexec/channels/task_io.hpp"
+#include "rtexec/channels/connect.hpp"
 #include "rtexec/executive/setup.hpp"
 #include <rtexec/workload.hpp>
 
@@ -23,8 +23,9 @@ namespace rtexec::executive {
 struct LoadedSet : ResolvedSet {
   std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<std::unique_ptr<channels::TaskIo>> io; // goes before the workloads
-  std::vector<MemoryDemand> memory;
-  std::vector<std::string> fingerprints; // sources of inputs and tuning included
+  std::vector<channels::DeviceLink> links;           // their memory is the first of what is fixed of their producers'
+  std::vector<MemoryDemand> memory;                  // of workloads and links
+  std::vector<std::string> fingerprints;             // sources of inputs and tuning included
   /// Ways to compute that were measured and that the workload was given
   std::vector<std::vector<std::string>> tunings;
   std::optional<Profile> profile;         // the profile file, where there is one
@@ -36,10 +37,10 @@ struct LoadedSet : ResolvedSet {
   [[nodiscard]] Result<std::unique_ptr<hal::Device>> open_device(Bytes capacity) const;
 };
 
-/// Reads the board, resolves the set for `machine` and makes the workloads, save those that `setup` gives; all errors
-/// at once. Takes from `setup` workloads, callbacks, tunings, the opener of a device and what is shown. A capacity that
-/// only the device knows is asked of it, or of a machine that is not this one taken from its facts. Missing WCETs come
-/// from the profile, save where `setup` gives tunings: then they are about to be measured.
+/// Reads the board, resolves the set for `machine`, makes the workloads, save those that `setup` gives, and connects
+/// them; all errors at once of each. Takes from `setup` workloads, callbacks, tunings, the opener of a device and what is
+/// shown. A capacity that only the device knows is asked of it, or of a machine that is not this one taken from its
+/// facts. Missing WCETs come from the profile, save where `setup` gives tunings: then they are about to be measured.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 
 /// The plan that policies make of the set, with what each task executes and where that was measured.

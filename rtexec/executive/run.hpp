@@ -80,6 +80,7 @@ class Run {
   Result<> fit_out_device(const Placement& placement);
   Result<> prepare_engines();
   Result<> fill_device();
+  void place_links();
   Result<std::unique_ptr<hal::BackingStore>> open_store(hal::Device& device, std::size_t chunks) const;
   Result<> start_thread(const hal::ThreadSettings& settings, std::function<void()> body);
   Result<> start_threads(const Placement& placement);

@@ -275,6 +275,7 @@ Result<> Run::fill_device() {
        .open_store = [this](hal::Device& device, std::size_t chunks) { return open_store(device, chunks); }});
   if (!memory) return Unexpected(memory.error());
   memory_ = std::move(*memory);
+  place_links();
   if (plan_.swap) traces::swap_plan(*plan_.swap, memory_->store()->description().c_str());
   for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i)
     if (const auto bound =
@@ -282,6 +283,15 @@ Result<> Run::fill_device() {
         !bound)
       return fail(bound.error().code, "task '" + plan_.tasks[i].name + "': " + bound.error().what);
   return memory_->bring_in(scheduler_.state());
+}
+
+/// One behind the other, in what is fixed of their producers.
+void Run::place_links() {
+  std::vector<std::byte*> free(memory_->fixed().begin(), memory_->fixed().end());
+  for (const channels::DeviceLink& link : set_.links) {
+    link.latest->lie_at(free[link.producer]);
+    free[link.producer] += link.latest->room().count;
+  }
 }
 
 Result<> Run::note_memory() {

@@ -76,7 +76,8 @@ json to_json(const PlannedTask& task) {
            {{"constant_bytes", task.memory.constant.count},
             {"scratch_bytes", task.memory.scratch.count},
             {"state_bytes", task.memory.state.count},
-            {"fixed_bytes", task.memory.fixed.count}}}};
+            {"fixed_bytes", task.memory.fixed.count},
+            {"links_bytes", task.links.count}}}};
 }
 
 json to_json(const ChainTerm& term) {

@@ -238,7 +238,7 @@ class MachinePlant final : public IsolationPlant {
 std::vector<std::unique_ptr<channels::TaskIo>> inputs_of(const Task& task, const std::unique_ptr<Workload>& workload) {
   TaskSet alone;
   alone.tasks.push_back(task);
-  return must(channels::connect(alone, {&workload, 1}, {}));
+  return must(channels::connect(alone, {&workload, 1}, {})).tasks;
 }
 
 /// Placed, bound and executed as the executive does it.

@@ -60,6 +60,13 @@ class DnnWorkload final : public Workload {
     return decoder_ ? decoder_->classes() : std::span<const RankedClass>();
   }
 
+  [[nodiscard]] bool links_on_device() const override { return true; }
+  void link_input(std::size_t input) override { network_->link_input(input); }
+  /// Boxes are made of what is on the host.
+  void link_output(std::size_t output, bool on_host) override { network_->link_output(output, on_host || decoder_); }
+  void take_input(std::size_t input, const std::byte* from) noexcept override { network_->take_input(input, from); }
+  void give_output(std::size_t output, std::byte* to) noexcept override { network_->give_output(output, to); }
+
   [[nodiscard]] Status before(std::uint64_t) noexcept override { return {}; }
   [[nodiscard]] Status execute() noexcept override;
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;

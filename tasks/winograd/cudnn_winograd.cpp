@@ -77,14 +77,14 @@ Result<> CudnnWinograd::issue(const Memory& memory) {
   std::byte* const workspace = method_.workspace > 0 ? y + round_up(picture(), alignment).count : nullptr;
   const auto floats = inputs_[0].as<float>().size();
   executor_->begin();
-  if (auto copied = executor_->take_in(x, ElementType::float32, buffers_[0].device, floats); !copied) return copied;
+  if (auto copied = executor_->take_in(x, ElementType::float32, {buffers_[0].device}, floats); !copied) return copied;
   if (auto recorded = record(0); !recorded) return recorded;
   if (auto computed = convolution_->compute(method_.algorithm, x, memory.constant, y, workspace, method_.workspace);
       !computed)
     return computed;
   executor_->begin(); // a kernel of cuDNN's came last
   if (auto recorded = record(1); !recorded) return recorded;
-  if (auto copied = executor_->give_out(buffers_[1].device, ElementType::float32, y, floats); !copied) return copied;
+  if (auto copied = executor_->give_out({buffers_[1].device}, ElementType::float32, y, floats); !copied) return copied;
   return record(2);
 }
 

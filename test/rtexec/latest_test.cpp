@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cstring>
 #include <random>
+#include <set>
 #include <thread>
+#include <vector>
 
 namespace rtexec::channels {
 namespace {
@@ -15,10 +17,13 @@ using namespace std::chrono_literals;
 
 Instant at(std::int64_t ns) { return Instant(Duration(ns)); }
 
+void fill(std::span<std::byte> bytes, std::uint64_t value) {
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof value) std::memcpy(bytes.data() + i, &value, sizeof value);
+}
+
 void write(Latest& latest, std::uint64_t value, Instant visible = {}) {
-  latest.write({.sampled = at(static_cast<std::int64_t>(value)), .visible = visible}, [&](std::span<std::byte> bytes) {
-    for (std::size_t i = 0; i < bytes.size(); i += sizeof value) std::memcpy(bytes.data() + i, &value, sizeof value);
-  });
+  latest.write({.sampled = at(static_cast<std::int64_t>(value)), .visible = visible},
+               [&](std::span<std::byte> bytes) { fill(bytes, value); });
 }
 
 /// What all words of it say; none where they differ.
@@ -72,9 +77,60 @@ TEST(Latest, IsSeenFromTheInstantThatItsWriterNames) {
   EXPECT_EQ(value_of(*latest.newest(0, at(25))), 20u) << "three are kept";
 }
 
+TEST(Latest, WhatIsTakenIsSeenOnceItIsPublished) {
+  Latest latest(8, 1, 1);
+  write(latest, 1);
+  const std::uint64_t next = 2;
+  const auto taken = latest.take();
+  std::memcpy(taken.data(), &next, sizeof next);
+  EXPECT_EQ(value_of(*latest.newest(0, at(0))), 1u);
+  EXPECT_EQ(latest.take().data(), taken.data()) << "the same until then";
+  latest.publish({});
+  EXPECT_EQ(value_of(*latest.newest(0, at(0))), 2u);
+  latest.publish({});
+  EXPECT_EQ(latest.newest(0, at(0))->version, 2u) << "nothing was taken";
+}
+
+TEST(Latest, LiesInTheMemoryThatItIsGiven) {
+  Latest latest(100, 2, 3, Latest::Where::given_memory);
+  std::vector<std::byte> memory(latest.room().count + 1, std::byte{0x5a});
+  EXPECT_EQ(latest.room().count, 6u * 256);
+  latest.lie_at(memory.data());
+  std::set<const std::byte*> places;
+  for (int value = 0; value < 50; ++value) {
+    const auto taken = latest.take();
+    EXPECT_EQ(taken.size(), 100u);
+    EXPECT_EQ((taken.data() - memory.data()) % 256, 0);
+    places.insert(taken.data());
+    latest.publish({.sampled = {}, .visible = at(value)});
+    EXPECT_EQ(latest.newest(0, at(value))->bytes.data(), taken.data());
+    (void)latest.newest(1, at(value - 2));
+  }
+  EXPECT_LE(places.size(), 6u);
+  EXPECT_TRUE(std::ranges::all_of(memory, [](std::byte each) { return each == std::byte{0x5a}; })) << "untouched";
+}
+
+/// How the writer comes from one value to the next.
+enum class Writing { at_once, taken_before, taken_and_not_published };
+class LatestUnderStress : public testing::TestWithParam<Writing> {};
+INSTANTIATE_TEST_SUITE_P(EachWay, LatestUnderStress,
+                         testing::Values(Writing::at_once, Writing::taken_before, Writing::taken_and_not_published));
+
+void write(Latest& latest, std::uint64_t value, Writing how) {
+  if (how == Writing::at_once) return write(latest, value);
+  if (how == Writing::taken_and_not_published && value % 3 == 0) {
+    fill(latest.take(), ~value); // as a job that fails
+    std::this_thread::yield();
+  }
+  const auto taken = latest.take();
+  std::this_thread::yield();
+  fill(taken, value);
+  latest.publish({.sampled = at(static_cast<std::int64_t>(value)), .visible = {}});
+}
+
 /// Against threads that read as fast as they can: no value is torn, none comes back, each is at least as new as one
 /// that was complete before the reader asked.
-TEST(Latest, NobodyReadsHalfOfAValue) {
+TEST_P(LatestUnderStress, NobodyReadsHalfOfAValue) {
   constexpr std::size_t readers = 3;
   Latest latest(4096, readers, 1);
   std::atomic<std::uint64_t> written{0};
@@ -97,7 +153,7 @@ TEST(Latest, NobodyReadsHalfOfAValue) {
     });
   const auto end = std::chrono::steady_clock::now() + 500ms;
   for (std::uint64_t next = 1; std::chrono::steady_clock::now() < end; ++next) {
-    write(latest, next);
+    write(latest, next, GetParam());
     written.store(next);
   }
   over.store(true);

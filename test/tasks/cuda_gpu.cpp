@@ -33,7 +33,8 @@ void add_all(hal::test::FakeCudaDriver& driver) {
   using namespace cuda;
   for (const auto& variant : conv_variants()) add(driver, variant.kernel, sizeof(ConvArguments));
   add(driver, "clear", sizeof(ClearArguments));
-  for (const auto* name : {"from_u8", "from_s32", "from_s64", "to_u8", "to_s32", "to_s64"})
+  for (const auto* name :
+       {"from_f32", "from_f16", "from_u8", "from_s32", "from_s64", "to_f32", "to_f16", "to_u8", "to_s32", "to_s64"})
     add(driver, name, sizeof(ConvertArguments));
   for (const std::string storage : {"_f", "_h"}) {
     for (const auto* name : {"depthwise", "conv_direct", "conv_rows"})

@@ -75,7 +75,7 @@ std::vector<To> converted(const Launch& launch, ConvertArguments p, const std::v
   return to;
 }
 
-template <class T> void expect_conversions(Integer integer) {
+template <class T> void expect_conversions(Outside integer) {
   constexpr float least = static_cast<float>(std::numeric_limits<T>::min());
   constexpr float most = static_cast<float>(std::numeric_limits<T>::max());
   const float special[] = {0,
@@ -101,7 +101,7 @@ template <class T> void expect_conversions(Integer integer) {
       std::vector<float> floats(count + skipped);
       for (auto& each : integers) each = static_cast<T>(random() >> random() % 64);
       for (auto& each : floats) each = special[random() % std::size(special)];
-      const ConvertArguments p{nullptr, nullptr, static_cast<int>(count)};
+      const ConvertArguments p{.count = static_cast<int>(count)};
       const auto in = converted<T, float>(take_in_launch(p, integer), p, integers, skipped);
       const auto out = converted<float, T>(give_out_launch(p, integer), p, floats, skipped);
       for (std::size_t i = skipped; i < integers.size(); ++i) {
@@ -118,9 +118,58 @@ template <class T> void expect_conversions(Integer integer) {
 
 TEST(CudaConvert, TakesIntegersInAndGivesThemOut) {
   SKIP_WITHOUT_EMULATION();
-  expect_conversions<std::uint8_t>(Integer::u8);
-  expect_conversions<std::int32_t>(Integer::s32);
-  expect_conversions<std::int64_t>(Integer::s64);
+  expect_conversions<std::uint8_t>(Outside::u8);
+  expect_conversions<std::int32_t>(Outside::s32);
+  expect_conversions<std::int64_t>(Outside::s64);
+}
+
+constexpr Outside every_element[] = {Outside::f32, Outside::f16, Outside::u8, Outside::s32, Outside::s64};
+constexpr std::size_t widths[] = {4, 2, 1, 4, 8}; // of these
+
+/// Floats in their way, as a copy in the same storage does it.
+TEST(CudaConvert, CopiesFloats) {
+  SKIP_WITHOUT_EMULATION();
+  for (const Storage storage : {Storage::f32, Storage::f16})
+    for (const int count : {1, 4, 15, 16, 5000}) {
+      const Outside outside = storage == Storage::f32 ? Outside::f32 : Outside::f16;
+      Random random(static_cast<unsigned>(count));
+      Buffer outer(storage, at(count)), inner(Storage::f32, at(count)), back(storage, at(count));
+      random.fill(outer, -1000, 1000);
+      std::vector<Expected> expected;
+      for (int i = 0; i < count; ++i) expected.push_back({at(i), outer.get(at(i)), 0});
+      ConvertArguments in{.x = outer.data(), .y = inner.data(), .count = count};
+      check_kernel(take_in_launch(in, outside), &in, inner, expected);
+      ConvertArguments out{.x = inner.data(), .y = back.data(), .count = count};
+      check_kernel(give_out_launch(out, outside), &out, back, expected);
+    }
+}
+
+/// More than blocks ask for an address at a time, and what does not fill a block.
+TEST(CudaConvert, FindsLinkedElements) {
+  SKIP_WITHOUT_EMULATION();
+  for (const Outside element : every_element)
+    for (const int count : {3, 200'001}) {
+      const std::size_t width = widths[static_cast<std::size_t>(element)];
+      GuardedMemory outer(at(count) * width), back(at(count) * width);
+      Buffer direct(Storage::f32, at(count)), linked(Storage::f32, at(count));
+      for (std::size_t i = 0; i < at(count) * width; ++i) outer.data()[i] = static_cast<std::byte>(i * 7 % 61);
+      const auto take_in = [&](ConvertArguments p) {
+        void* arguments[] = {&p};
+        const Launch launch = take_in_launch(p, element);
+        if (p.linked) { EXPECT_LE(launch.grid_x, 264u); }
+        emulation::launch(launch, arguments);
+      };
+      void* address = outer.data();
+      take_in({.x = outer.data(), .y = direct.data(), .count = count});
+      take_in({.y = linked.data(), .count = count, .linked = &address});
+      ASSERT_EQ(std::memcmp(direct.data(), linked.data(), at(count) * sizeof(float)), 0);
+      address = back.data();
+      ConvertArguments out{.x = linked.data(), .count = count, .linked = &address};
+      void* arguments[] = {&out};
+      emulation::launch(give_out_launch(out, element), arguments);
+      if (element == Outside::s32 || element == Outside::s64) continue; // of more bits than floats have
+      ASSERT_EQ(std::memcmp(outer.data(), back.data(), at(count) * width), 0) << static_cast<int>(element);
+    }
 }
 
 TEST(CudaClear, ClearsNoMoreThanAsked) {

@@ -186,6 +186,7 @@ TEST_F(OnEmulatedGpu, EveryDriverCallThatFailsInBindIsTold) {
     gpu_ = std::make_unique<EmulatedGpu>();
     auto network = build(graph);
     network->observe({[](void*, std::uint32_t, Instant) noexcept {}, nullptr, nullptr});
+    network->link_input(0);
     const auto before = driver().objects();
     std::vector<std::byte> constants(network->constants().size() + 256), scratch(network->scratch().count + 256);
     driver().fail_any(Code::out_of_memory, nth);

@@ -151,6 +151,8 @@ struct PlannedTask {
   std::vector<std::string> tuning;
   MemoryPolicy memory_policy = MemoryPolicy::device;
   MemoryDemand memory;
+  /// Of its fixed memory, what holds outputs that stay on the device on their way to other tasks.
+  Bytes links{0};
   Duration period{0};
   Arena arena;
   /// The slots that are swapped, in this order. Empty: the task is always resident.

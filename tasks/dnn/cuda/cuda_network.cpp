@@ -136,16 +136,17 @@ Result<> CudaNetwork::issue_all(const Addresses& addresses) {
   executor_->begin();
   if (auto cleared = clear_counters(addresses); !cleared) return cleared;
   for (std::size_t i = 0; options_.transfers && i < inputs_.size(); ++i)
-    if (auto copied = executor_->take_in(addresses(program_.inputs[i].place), inputs_[i].type, buffers_[i].device,
-                                         count(inputs_[i]));
+    if (auto copied =
+            executor_->take_in(addresses(program_.inputs[i].place), inputs_[i].type, outer_input(i), count(inputs_[i]));
         !copied)
       return copied;
   if (auto issued = issue_calls(addresses); !issued) return issued;
   for (std::size_t i = 0; options_.transfers && i < outputs_.size(); ++i)
-    if (auto copied = executor_->give_out(buffers_[inputs_.size() + i].device, outputs_[i].type,
-                                          addresses(program_.outputs[i].place), count(outputs_[i]));
-        !copied)
-      return copied;
+    for (const OuterPlace& to : outer_output(i))
+      if (auto copied =
+              executor_->give_out(to, outputs_[i].type, addresses(program_.outputs[i].place), count(outputs_[i]));
+          !copied)
+        return copied;
   return record(program_.layers.size() + 1);
 }
 

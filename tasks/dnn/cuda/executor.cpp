@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <optional>
+#include <utility>
 
 namespace rtexec::tasks::cuda {
 namespace {
@@ -17,16 +17,15 @@ namespace api = hal::cuda;
 constexpr int first_to_overlap = 90;
 constexpr int first_with_clusters = 90;
 
-/// Of elements that are floats.
-std::optional<Storage> storage_of(ElementType type) {
-  if (type == ElementType::float32) return Storage::f32;
-  if (type == ElementType::float16) return Storage::f16;
-  return {};
-}
-
-/// Of the others.
-Integer integer_of(ElementType type) {
-  return type == ElementType::uint8 ? Integer::u8 : type == ElementType::int32 ? Integer::s32 : Integer::s64;
+Outside outside(ElementType type) {
+  switch (type) {
+  case ElementType::float32: return Outside::f32;
+  case ElementType::float16: return Outside::f16;
+  case ElementType::uint8: return Outside::u8;
+  case ElementType::int32: return Outside::s32;
+  case ElementType::int64: return Outside::s64;
+  }
+  std::unreachable();
 }
 
 bool by_library(const ConvMethod& method) {
@@ -124,22 +123,14 @@ Result<> Executor::launch(api::Function function, const Launch& launch, void* ar
 
 // ---- copies and events
 
-Result<> Executor::take_in(std::byte* to, ElementType type, const std::byte* from, std::size_t count) {
-  if (const auto storage = storage_of(type)) return copy(to, Storage::f32, from, *storage, count);
-  const ConvertArguments arguments{.x = from, .y = to, .count = static_cast<int>(count)};
-  return issue(kernel_call<ConvertArguments>(take_in_launch(arguments, integer_of(type)), arguments, {}), {});
+Result<> Executor::take_in(std::byte* to, ElementType type, const OuterPlace& from, std::size_t count) {
+  const ConvertArguments arguments{.x = from.bytes, .y = to, .count = static_cast<int>(count), .linked = from.linked};
+  return issue(kernel_call<ConvertArguments>(take_in_launch(arguments, outside(type)), arguments, {}), {});
 }
 
-Result<> Executor::give_out(std::byte* to, ElementType type, const std::byte* from, std::size_t count) {
-  if (const auto storage = storage_of(type)) return copy(to, *storage, from, Storage::f32, count);
-  const ConvertArguments arguments{.x = from, .y = to, .count = static_cast<int>(count)};
-  return issue(kernel_call<ConvertArguments>(give_out_launch(arguments, integer_of(type)), arguments, {}), {});
-}
-
-Result<> Executor::copy(std::byte* to, Storage as, const std::byte* from, Storage stored, std::size_t count) {
-  const View all = kernel_view({static_cast<std::int64_t>(count)}, {1});
-  const CopyArguments arguments{.x = from, .y = to, .x_view = all, .y_view = all, .activation = {}};
-  return issue(kernel_call<CopyArguments>(launch_of(arguments, stored, as), arguments, {}), {});
+Result<> Executor::give_out(const OuterPlace& to, ElementType type, const std::byte* from, std::size_t count) {
+  const ConvertArguments arguments{.x = from, .y = to.bytes, .count = static_cast<int>(count), .linked = to.linked};
+  return issue(kernel_call<ConvertArguments>(give_out_launch(arguments, outside(type)), arguments, {}), {});
 }
 
 Result<> Executor::record(api::Event event) {

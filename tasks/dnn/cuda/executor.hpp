@@ -32,6 +32,13 @@ struct ConvNeeds {
 };
 [[nodiscard]] ConvNeeds needs_of(const ConvCall& call, const ConvMethod& method);
 
+/// Where an input or output lies, dense and row-major, that the device sees: known, or known when a captured graph
+/// runs.
+struct OuterPlace {
+  std::byte* bytes = nullptr;
+  void* const* linked = nullptr; // where its address stands then
+};
+
 class Executor {
  public:
   struct Options {
@@ -55,10 +62,11 @@ class Executor {
   /// What `method` needs must be open.
   [[nodiscard]] Result<> issue(const ConvCall& call, const ConvMethod& method, const Place& workspace,
                                const Place& counters, const Addresses& addresses);
-  /// From elements in host memory that the device sees to floats in its own, and back, by a kernel: a copy engine that
-  /// swapping keeps busy lets a copy of a graph wait for as long as it likes (6 s were seen on an H200).
-  [[nodiscard]] Result<> take_in(std::byte* to, ElementType type, const std::byte* from, std::size_t count);
-  [[nodiscard]] Result<> give_out(std::byte* to, ElementType type, const std::byte* from, std::size_t count);
+  /// From elements outside of the network to floats in its own memory, and back, by a kernel, also where the former are
+  /// in host memory: a copy engine that swapping keeps busy lets a copy of a graph wait for as long as it likes (6 s
+  /// were seen on an H200).
+  [[nodiscard]] Result<> take_in(std::byte* to, ElementType type, const OuterPlace& from, std::size_t count);
+  [[nodiscard]] Result<> give_out(const OuterPlace& to, ElementType type, const std::byte* from, std::size_t count);
   /// An event whose time is taken whenever the captured graph runs.
   [[nodiscard]] Result<> record(hal::cuda::Event event);
 
@@ -74,7 +82,6 @@ class Executor {
         overlap_(overlap_launches),
         libraries_(libraries) {}
 
-  [[nodiscard]] Result<> copy(std::byte* to, Storage as, const std::byte* from, Storage stored, std::size_t count);
   [[nodiscard]] Result<> launch(hal::cuda::Function function, const Launch& launch, void* arguments);
   [[nodiscard]] Result<> device_computes(const ConvChoice& choice) const;
   [[nodiscard]] Result<> convolve_by_library(const ConvCall& call, const ConvArguments& arguments,

@@ -8,6 +8,25 @@ namespace rtexec::tasks {
 
 namespace api = hal::cuda;
 
+// ---- links
+
+void GpuNetwork::link(std::size_t port, bool on_host) {
+  links_.resize(inputs_.size() + outputs_.size());
+  links_[port] = {.linked = true, .on_host = on_host};
+}
+
+cuda::OuterPlace GpuNetwork::outer_input(std::size_t input) const noexcept {
+  return link_of(input).linked ? linked_place(input) : cuda::OuterPlace{.bytes = buffers_[input].device};
+}
+
+std::vector<cuda::OuterPlace> GpuNetwork::outer_output(std::size_t output) const {
+  const std::size_t port = inputs_.size() + output;
+  std::vector<cuda::OuterPlace> places;
+  if (link_of(port).on_host) places.push_back({.bytes = buffers_[port].device});
+  if (link_of(port).linked) places.push_back(linked_place(port));
+  return places;
+}
+
 // ---- binding
 
 Result<> GpuNetwork::bind_to(hal::CudaDevice& device, Precision precision, const cuda::Executor::Options& launching,
@@ -42,6 +61,10 @@ Result<> GpuNetwork::allocate_ports() {
       buffers_.push_back(*buffer);
       port.bytes = {buffer->host, size};
     }
+  if (links_.empty()) return {};
+  auto linked = device_->allocate(BufferKind::host, Bytes{links_.size() * sizeof(void*)});
+  if (!linked) return Unexpected(linked.error());
+  linked_ = *linked;
   return {};
 }
 
@@ -68,6 +91,7 @@ void GpuNetwork::unbind() noexcept {
   executor_.reset();
   for (const auto event : events_) (void)device_->driver().event_destroy(event);
   for (const auto& buffer : buffers_) (void)device_->free(buffer);
+  if (linked_.host != nullptr) (void)device_->free(std::exchange(linked_, {}));
   events_.clear();
   buffers_.clear();
   for (auto* ports : {&inputs_, &outputs_})

@@ -3,6 +3,7 @@
 // derived class's part.
 //
 // Inputs and outputs are page-locked buffers of the device, so the device must outlive a network that was bound to it.
+// Where they are linked, the graph reads where they lie from page-locked memory, too: it stays the same for every job.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -27,6 +28,12 @@ class GpuNetwork : public Network {
   [[nodiscard]] const GpuGraph& graph() const { return graph_; }
 
   void observe(const LayerObserver& observer) override { observer_ = observer; }
+  void link_input(std::size_t input) override { link(input, false); }
+  void link_output(std::size_t output, bool on_host) override { link(inputs_.size() + output, on_host); }
+  void take_input(std::size_t input, const std::byte* from) noexcept override {
+    linked_at(input) = const_cast<std::byte*>(from);
+  }
+  void give_output(std::size_t output, std::byte* to) noexcept override { linked_at(inputs_.size() + output) = to; }
   [[nodiscard]] Status run() noexcept override;
 
  protected:
@@ -37,6 +44,10 @@ class GpuNetwork : public Network {
                                  const std::function<Result<>()>& open, const std::function<Result<>()>& issue);
   /// Into the stream; nothing where nobody observes.
   [[nodiscard]] Result<> record(std::size_t event);
+  /// Where the graph takes input `input` from.
+  [[nodiscard]] cuda::OuterPlace outer_input(std::size_t input) const noexcept;
+  /// All that it puts output `output` to.
+  [[nodiscard]] std::vector<cuda::OuterPlace> outer_output(std::size_t output) const;
   void unbind() noexcept;
 
   std::vector<Port> inputs_, outputs_;
@@ -49,11 +60,25 @@ class GpuNetwork : public Network {
  private:
   [[nodiscard]] Result<> prepare(Precision precision, const cuda::Executor::Options& launching,
                                  const std::function<Result<>()>& open, const std::function<Result<>()>& issue);
+  /// Of an input, or of an output behind all inputs.
+  struct Link {
+    bool linked = false;
+    bool on_host = true; // its buffer is used
+  };
+
+  void link(std::size_t port, bool on_host);
+  [[nodiscard]] Link link_of(std::size_t port) const noexcept { return links_.empty() ? Link() : links_[port]; }
+  [[nodiscard]] void*& linked_at(std::size_t port) noexcept { return reinterpret_cast<void**>(linked_.host)[port]; }
+  [[nodiscard]] cuda::OuterPlace linked_place(std::size_t port) const noexcept {
+    return {.linked = reinterpret_cast<void* const*>(linked_.device) + port};
+  }
   [[nodiscard]] Result<> allocate_ports();
   [[nodiscard]] Result<> make_events();
   [[nodiscard]] Status tell_layers(Instant end) noexcept;
 
   LayerObserver observer_;
+  std::vector<Link> links_; // none: nothing is linked
+  Buffer linked_;           // by port: where it lies; of the device it is bound to
   std::vector<hal::cuda::Event> events_;
   GpuGraph graph_;
 };

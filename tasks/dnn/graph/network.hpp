@@ -2,10 +2,10 @@
 // prepared.
 //
 // It owns no memory of the device: constants() is copied and scratch is mapped by whoever owns the device, and bind()
-// gives both addresses. Inputs and outputs pass through host buffers of the network: run() begins by copying the inputs
-// into scratch, as floats, and ends by copying the outputs out, as what the graph says that they are. Usual order:
-// read_onnx, optimise, make_network, use, bind, run. Implementations: HostNetwork (host_network.hpp), CudaNetwork
-// (cuda/cuda_network.hpp).
+// gives both addresses. Inputs and outputs pass through host buffers of the network, or through memory of the device
+// where they are linked: run() begins by copying the inputs into scratch, as floats, and ends by copying the outputs
+// out, as what the graph says that they are. Usual order: read_onnx, optimise, make_network, use, bind, run.
+// Implementations: HostNetwork (host_network.hpp), CudaNetwork (cuda/cuda_network.hpp).
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -56,10 +56,14 @@ class Network {
   [[nodiscard]] virtual Result<> use(std::span<const std::string> tuning);
   [[nodiscard]] virtual Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress);
   virtual void observe(const LayerObserver& observer) = 0;
+  virtual void link_input(std::size_t input) = 0;
+  virtual void link_output(std::size_t output, bool on_host) = 0;
+  virtual void take_input(std::size_t input, const std::byte* from) noexcept = 0;
+  virtual void give_output(std::size_t output, std::byte* to) noexcept = 0;
   /// `memory`: the copy of constants(), and scratch() bytes of any content, each aligned to 256 bytes.
   [[nodiscard]] virtual Result<> bind(Device& device, const Memory& memory) = 0;
 
-  /// From the input buffers to the output buffers. No allocation; one caller at a time, on the compute engine's thread.
+  /// From the inputs to the outputs. No allocation; one caller at a time, on the compute engine's thread.
   /// After bind() only.
   [[nodiscard]] virtual Status run() noexcept = 0;
 

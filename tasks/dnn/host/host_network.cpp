@@ -95,6 +95,7 @@ class HostNetwork::Builder {
     network_->layers_.push_back(node.name);
   }
 
+  template <class Transfer>
   void add_ports(const std::vector<TensorId>& ids, std::vector<Port>& ports, std::vector<Transfer>& transfers) {
     for (const auto id : ids) {
       const auto& tensor = graph_.tensors[id];
@@ -102,7 +103,7 @@ class HostNetwork::Builder {
       auto& buffer = network_->buffers_.emplace_back(allocate_aligned(size));
       std::memset(buffer.get(), 0, size);
       ports.push_back({tensor.name, tensor.type, tensor.shape, {buffer.get(), size}});
-      transfers.push_back({place_of(id), nullptr});
+      transfers.emplace_back().place = place_of(id);
     }
   }
 
@@ -160,24 +161,27 @@ void HostNetwork::bind(const std::byte* constants, std::byte* scratch) {
   for (auto& transfer : output_transfers_) transfer.pointer = read(transfer.place);
 }
 
-void HostNetwork::take_in(const Port& port, const Place& place) const noexcept {
-  kernels::to_floats(reinterpret_cast<float*>(scratch_ + place.offset), port.type, port.bytes.data(),
+void HostNetwork::take_in(const Port& port, const Input& transfer) const noexcept {
+  kernels::to_floats(reinterpret_cast<float*>(scratch_ + transfer.place.offset), port.type,
+                     transfer.from != nullptr ? transfer.from : port.bytes.data(),
                      port.bytes.size() / size_of(port.type));
 }
 
-void HostNetwork::give_out(const Port& port, const float* from) noexcept {
-  kernels::from_floats(port.bytes.data(), port.type, from, port.bytes.size() / size_of(port.type));
+void HostNetwork::give_out(const Port& port, const Output& transfer) noexcept {
+  const std::size_t count = port.bytes.size() / size_of(port.type);
+  if (transfer.on_host) kernels::from_floats(port.bytes.data(), port.type, transfer.pointer, count);
+  if (transfer.to != nullptr) kernels::from_floats(transfer.to, port.type, transfer.pointer, count);
 }
 
 Status HostNetwork::run() noexcept {
-  for (std::size_t i = 0; i < inputs_.size(); ++i) take_in(inputs_[i], input_transfers_[i].place);
+  for (std::size_t i = 0; i < inputs_.size(); ++i) take_in(inputs_[i], input_transfers_[i]);
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const auto& layer = steps_[i];
     if (observer_.begin) observer_.begin(observer_.self, static_cast<std::uint32_t>(i), hal::now());
     layer.step->run({layer.input_pointers, layer.output_pointer, layer.workspace_pointer});
     if (observer_.end) observer_.end(observer_.self, static_cast<std::uint32_t>(i), hal::now());
   }
-  for (std::size_t i = 0; i < outputs_.size(); ++i) give_out(outputs_[i], output_transfers_[i].pointer);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) give_out(outputs_[i], output_transfers_[i]);
   return {};
 }
 

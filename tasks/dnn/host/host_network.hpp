@@ -34,6 +34,10 @@ class HostNetwork final : public Network {
   [[nodiscard]] double flops() const override { return flops_; }
 
   void observe(const LayerObserver& observer) override { observer_ = observer; }
+  void link_input(std::size_t) override {}
+  void link_output(std::size_t output, bool on_host) override { output_transfers_[output].on_host = on_host; }
+  void take_input(std::size_t input, const std::byte* from) noexcept override { input_transfers_[input].from = from; }
+  void give_output(std::size_t output, std::byte* to) noexcept override { output_transfers_[output].to = to; }
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   /// Addresses, each aligned to 64 bytes: the copy of constants(), and scratch() bytes of any content. May be called
   /// again.
@@ -58,20 +62,27 @@ class HostNetwork final : public Network {
     float* output_pointer = nullptr;
     float* workspace_pointer = nullptr;
   };
-  struct Transfer {
+  struct Input {
+    Place place;
+    const std::byte* from = nullptr; // its bytes, until it is linked
+  };
+  struct Output {
     Place place;
     const float* pointer = nullptr;
+    bool on_host = true;
+    std::byte* to = nullptr; // where it is linked
   };
   class Builder;
 
-  void take_in(const Port& port, const Place& place) const noexcept;
-  static void give_out(const Port& port, const float* from) noexcept;
+  void take_in(const Port& port, const Input& transfer) const noexcept;
+  static void give_out(const Port& port, const Output& transfer) noexcept;
 
   std::vector<Layer> steps_;
   std::vector<std::string> layers_;
   std::vector<Port> inputs_, outputs_;
-  std::vector<AlignedBytes> buffers_;                        // of the ports
-  std::vector<Transfer> input_transfers_, output_transfers_; // parallel to the ports
+  std::vector<AlignedBytes> buffers_; // of the ports
+  std::vector<Input> input_transfers_;
+  std::vector<Output> output_transfers_; // both parallel to the ports
   AlignedBytes constants_;
   std::size_t constants_size_ = 0;
   MemoryPlan plan_;

@@ -88,6 +88,19 @@ class RTEXEC_API Workload {
   /// Of the last job whose after() has returned, best first, where the workload is a detector.
   [[nodiscard]] virtual std::span<const Box> detections() const noexcept { return {}; }
 
+  // Tensors that stay on the device on their way between workloads of one device. Who runs them links inputs and
+  // outputs before bind(); a linked tensor lies where he says for each job, in device memory, as it would in its bytes:
+  // dense, row-major, aligned to 256 bytes. The bytes of a linked input are not looked at.
+  /// Whether it can, for all its life. False: nothing of the following is called.
+  [[nodiscard]] virtual bool links_on_device() const { return false; }
+  virtual void link_input(std::size_t) {}
+  /// `on_host`: others read its bytes as well. False: they need not be filled.
+  virtual void link_output(std::size_t, bool) {}
+  // In the first CPU part, before before(), and once after bind(): where the next execute() finds the input, and puts
+  // the output. No allocation, no lock, no system call that can block.
+  virtual void take_input(std::size_t, const std::byte*) noexcept {}
+  virtual void give_output(std::size_t, std::byte*) noexcept {}
+
   // The parts of a job, in this order, never two at once. No allocation, no lock, no system call that can block, no
   // exception. In the warm-up before the first release job 0 runs once, so that code and buffers are in memory: it then
   // runs twice. After an error of a part the job has failed and its later parts are left out; the next job begins with

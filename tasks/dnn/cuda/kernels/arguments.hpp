@@ -12,8 +12,8 @@ namespace rtexec::tasks::cuda {
 /// How a tensor's elements are stored.
 enum class Storage : int { f32, f16 };
 
-/// Elements of inputs and outputs that are no floats.
-enum class Integer : int { u8, s32, s64 };
+/// Elements of inputs and outputs.
+enum class Outside : int { f32, f16, u8, s32, s64 };
 
 /// Of a grid, along y and z.
 constexpr int most_blocks = 65535;
@@ -210,12 +210,14 @@ struct ImageInArguments {
   int batch = 1, channels = 1, height = 1, width = 1;
   int y_stride = 1;
 };
-/// y[i] = x[i], where one is a float and the other an integer. Towards zero; what is too large or too small becomes the
-/// nearest integer there is, what is no number 0.
+/// y[i] = x[i], where one is a float of the network's, and the other an element of an input or output. To integers:
+/// towards zero; what is too large or too small becomes the nearest integer there is, what is no number 0. `linked`:
+/// where the other one's address stands when the kernel runs, instead of x or y.
 struct ConvertArguments {
   const void* x = nullptr;
   void* y = nullptr;
   int count = 0;
+  void* const* linked = nullptr;
 };
 struct ClearArguments {
   unsigned* words = nullptr;

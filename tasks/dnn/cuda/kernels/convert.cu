@@ -1,5 +1,5 @@
-// The way in and out of elements that are integers, in host memory that the device sees: four for each thread, so that
-// a warp reads and writes whole lines.
+// The way of inputs and outputs in and out, from and to host memory that the device sees, or the device's own: four
+// elements for each thread, so that a warp reads and writes whole lines.
 #include "tasks/dnn/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -55,55 +55,101 @@ template <class T> DEVICE T truncated(float value) {
   return static_cast<T>(value);
 }
 
+/// Elements outside of the network, alone and in chunks.
+template <class T> struct Outer {
+  static constexpr unsigned bytes = sizeof(Integers<T>);
+  DEVICE static float load(const T* from) { return static_cast<float>(*from); }
+  DEVICE static void store(T* to, float value) { *to = truncated<T>(value); }
+  DEVICE static void load(float (&values)[chunk], const T* from) {
+    must_be_aligned(from, bytes);
+    const auto all = *reinterpret_cast<const Integers<T>*>(from);
+#pragma unroll
+    for (int i = 0; i < chunk; ++i) values[i] = static_cast<float>(all.get(i));
+  }
+  DEVICE static void store(T* to, const float (&values)[chunk]) {
+    Integers<T> all;
+#pragma unroll
+    for (int i = 0; i < chunk; ++i) all.set(i, truncated<T>(values[i]));
+    must_be_aligned(to, bytes);
+    *reinterpret_cast<Integers<T>*>(to) = all;
+  }
+};
+
+template <class Scalar> struct OuterFloats {
+  static constexpr unsigned bytes = sizeof(Scalar) * chunk;
+  DEVICE static float load(const Scalar* from) { return to_float(*from); }
+  DEVICE static void store(Scalar* to, float value) { *to = from_float<Scalar>(value); }
+  DEVICE static void load(float (&values)[chunk], const Scalar* from) {
+    Elements<Scalar, chunk> all;
+    all.load(from);
+#pragma unroll
+    for (int i = 0; i < chunk; ++i) values[i] = all.values[i];
+  }
+  DEVICE static void store(Scalar* to, const float (&values)[chunk]) {
+    Elements<Scalar, chunk> all;
+#pragma unroll
+    for (int i = 0; i < chunk; ++i) all.values[i] = values[i];
+    all.store(to);
+  }
+};
+template <> struct Outer<float> : OuterFloats<float> {};
+template <> struct Outer<Half> : OuterFloats<Half> {};
+
 /// Whole ones, where both begin at one.
-template <class T> DEVICE unsigned chunks(const ConvertArguments& p, const T* integers, const float* floats) {
-  return aligned(integers, sizeof(Integers<T>)) && aligned(floats, 16) ? static_cast<unsigned>(p.count) / chunk : 0;
+template <class T> DEVICE unsigned chunks(const ConvertArguments& p, const T* outer, const float* inner) {
+  return aligned(outer, Outer<T>::bytes) && aligned(inner, 16) ? static_cast<unsigned>(p.count) / chunk : 0;
+}
+
+/// What stands there is in host memory: one thread of a block reads it.
+template <class Pointer> DEVICE Pointer outer_address(Pointer known, void* const* linked) {
+  if (linked == nullptr) return known;
+  auto& address = shared_memory<Pointer>();
+  if (thread_index() == 0) address = static_cast<Pointer>(*linked);
+  barrier();
+  return address;
 }
 
 template <class T> DEVICE void take_in(const ConvertArguments& p) {
   let_next_start();
   wait_for_previous();
-  const T* x = static_cast<const T*>(p.x);
+  const T* x = static_cast<const T*>(outer_address(p.x, p.linked));
   float* y = static_cast<float*>(p.y);
   const unsigned whole = chunks(p, x, y);
   for (unsigned item = first_item(); item < whole; item += item_step()) {
-    const auto* at = x + static_cast<long long>(item) * chunk;
-    must_be_aligned(at, sizeof(Integers<T>));
-    const auto from = *reinterpret_cast<const Integers<T>*>(at);
-    Elements<float, chunk> to;
-#pragma unroll
-    for (int i = 0; i < chunk; ++i) to.values[i] = static_cast<float>(from.get(i));
-    to.store(y + static_cast<long long>(item) * chunk);
+    const long long at = static_cast<long long>(item) * chunk;
+    Elements<float, chunk> values;
+    Outer<T>::load(values.values, x + at);
+    values.store(y + at);
   }
   for (unsigned i = whole * chunk + first_item(); i < static_cast<unsigned>(p.count); i += item_step())
-    y[i] = static_cast<float>(x[i]);
+    y[i] = Outer<T>::load(x + i);
 }
 
 template <class T> DEVICE void give_out(const ConvertArguments& p) {
   let_next_start();
   wait_for_previous();
   const float* x = static_cast<const float*>(p.x);
-  T* y = static_cast<T*>(p.y);
+  T* y = static_cast<T*>(outer_address(p.y, p.linked));
   const unsigned whole = chunks(p, y, x);
   for (unsigned item = first_item(); item < whole; item += item_step()) {
-    Elements<float, chunk> from;
-    from.load(x + static_cast<long long>(item) * chunk);
-    Integers<T> to;
-#pragma unroll
-    for (int i = 0; i < chunk; ++i) to.set(i, truncated<T>(from.values[i]));
-    auto* at = y + static_cast<long long>(item) * chunk;
-    must_be_aligned(at, sizeof(Integers<T>));
-    *reinterpret_cast<Integers<T>*>(at) = to;
+    const long long at = static_cast<long long>(item) * chunk;
+    Elements<float, chunk> values;
+    values.load(x + at);
+    Outer<T>::store(y + at, values.values);
   }
   for (unsigned i = whole * chunk + first_item(); i < static_cast<unsigned>(p.count); i += item_step())
-    y[i] = truncated<T>(x[i]);
+    Outer<T>::store(y + i, x[i]);
 }
 
 } // namespace
 
+KERNEL(from_f32, 128, ConvertArguments) { take_in<float>(arguments); }
+KERNEL(from_f16, 128, ConvertArguments) { take_in<Half>(arguments); }
 KERNEL(from_u8, 128, ConvertArguments) { take_in<unsigned char>(arguments); }
 KERNEL(from_s32, 128, ConvertArguments) { take_in<int>(arguments); }
 KERNEL(from_s64, 128, ConvertArguments) { take_in<long long>(arguments); }
+KERNEL(to_f32, 128, ConvertArguments) { give_out<float>(arguments); }
+KERNEL(to_f16, 128, ConvertArguments) { give_out<Half>(arguments); }
 KERNEL(to_u8, 128, ConvertArguments) { give_out<unsigned char>(arguments); }
 KERNEL(to_s32, 128, ConvertArguments) { give_out<int>(arguments); }
 KERNEL(to_s64, 128, ConvertArguments) { give_out<long long>(arguments); }

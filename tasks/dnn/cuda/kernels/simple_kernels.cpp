@@ -16,9 +16,6 @@ constexpr long long many_blocks = 264; // two for each multiprocessor of a large
 long long up(long long value, long long unit) { return (value + unit - 1) / unit; }
 unsigned count(long long value) { return static_cast<unsigned>(std::max(value, 1LL)); }
 const char* name(Storage storage, const char* f, const char* h) { return storage == Storage::f32 ? f : h; }
-const char* name(Integer integer, const char* u8, const char* s32, const char* s64) {
-  return integer == Integer::u8 ? u8 : integer == Integer::s32 ? s32 : s64;
-}
 int chunk_of(Storage storage) { return storage == Storage::f32 ? 4 : 8; }
 
 long long elements(const View& view) {
@@ -36,6 +33,13 @@ Launch blocks_for(const char* kernel, long long items) {
 /// One thread for each chunk of the last dimension, or for each element where it has no whole chunks.
 Launch chunks_for(const char* kernel, long long all, int fastest, int chunk) {
   return blocks_for(kernel, fastest % chunk == 0 ? all / chunk : all);
+}
+
+/// Each block asks the host for a linked address, so that there are not too many.
+Launch conversion(const char* kernel, const ConvertArguments& p) {
+  Launch launch = blocks_for(kernel, up(p.count, 4));
+  if (p.linked != nullptr) launch.grid_x = std::min(launch.grid_x, count(many_blocks));
+  return launch;
 }
 
 bool is_transpose(const CopyArguments& p) {
@@ -144,11 +148,13 @@ Launch launch_of(const ImageInArguments& p, Storage storage) {
   return blocks_for(name(storage, "image_in_f", "image_in_h"), static_cast<long long>(p.batch) * p.height * p.width);
 }
 Launch launch_of(const ClearArguments& p) { return blocks_for("clear", p.count); }
-Launch take_in_launch(const ConvertArguments& p, Integer from) {
-  return blocks_for(name(from, "from_u8", "from_s32", "from_s64"), up(p.count, 4));
+Launch take_in_launch(const ConvertArguments& p, Outside from) {
+  constexpr const char* kernels[] = {"from_f32", "from_f16", "from_u8", "from_s32", "from_s64"};
+  return conversion(kernels[static_cast<int>(from)], p);
 }
-Launch give_out_launch(const ConvertArguments& p, Integer to) {
-  return blocks_for(name(to, "to_u8", "to_s32", "to_s64"), up(p.count, 4));
+Launch give_out_launch(const ConvertArguments& p, Outside to) {
+  constexpr const char* kernels[] = {"to_f32", "to_f16", "to_u8", "to_s32", "to_s64"};
+  return conversion(kernels[static_cast<int>(to)], p);
 }
 Launch launch_of(const PoolArguments& p, Storage storage) {
   const auto all = static_cast<long long>(p.batch) * p.out_height * p.out_width * p.channels;

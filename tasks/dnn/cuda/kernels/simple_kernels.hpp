@@ -11,9 +11,9 @@ namespace rtexec::tasks::cuda {
 
 [[nodiscard]] Launch launch_of(const ImageInArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ClearArguments& arguments);
-/// Of integers to floats, and back.
-[[nodiscard]] Launch take_in_launch(const ConvertArguments& arguments, Integer from);
-[[nodiscard]] Launch give_out_launch(const ConvertArguments& arguments, Integer to);
+/// To the network's floats, and back.
+[[nodiscard]] Launch take_in_launch(const ConvertArguments& arguments, Outside from);
+[[nodiscard]] Launch give_out_launch(const ConvertArguments& arguments, Outside to);
 [[nodiscard]] Launch launch_of(const PoolArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const GlobalAverageArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ScaleShiftArguments& arguments, Storage storage);
