@@ -2,12 +2,19 @@
 #include "rtexec/channels/file_sink.hpp"
 #include "rtexec/channels/task_io.hpp"
 #include "rtexec/channels/task_link.hpp"
+#include "rtexec/executive/device_memory.hpp"
+#include "config/must.hpp"
+#include "config/names.hpp"
+#include "hal/open/open_device.hpp"
 #include "hal/thread.hpp"
+#include "tasks/dnn/dnn_workload.hpp"
+#include "tasks/dnn/models/graph_writer.hpp"
 #include "tasks/dnn/input/frame.hpp"
 #include "tasks/dnn/input/input.hpp"
 #include "tasks/dnn/input/mjpg.hpp"
 #include "tasks/dnn/files/npy.hpp"
 #include "test/bench/statistics.hpp"
+#include "test/hal/gpu.hpp"
 #include "test/rtexec/own_workload.hpp"
 #include "test/support/files.hpp"
 #include "test/support/jpeg.hpp"
@@ -139,6 +146,108 @@ void bench_link() {
       });
 }
 
+// ---- between two networks
+
+/// Two networks that do next to nothing, of which one hands 3x416x416 to the other.
+class Pair {
+ public:
+  Pair(hal::Device& device, const std::filesystem::path& folder, Precision precision, bool on_device)
+      : device_(device),
+        writer_(load(folder / "writer.onnx", precision)),
+        reader_(load(folder / "reader.onnx", precision)),
+        latest_(std::make_shared<channels::Latest>(
+            channels::size_of_values(reader_->inputs()[0]), 1, 1,
+            on_device ? channels::Latest::Where::given_memory : channels::Latest::Where::own_memory)) {
+    const channels::Output output = *channels::Output::of(*writer_, "");
+    if (on_device) {
+      writer_->link_output(0, false);
+      reader_->link_input(0);
+      out_.add_sink(std::make_unique<channels::DeviceSink>(latest_, *writer_, 0, std::nullopt), "");
+      in_.add_source(
+          0, std::make_unique<channels::DeviceSource>(latest_, 0, Communication::immediate, *reader_, std::size_t{0}),
+          OnStale::reuse, "");
+    } else {
+      out_.add_sink(std::make_unique<channels::TaskSink>(latest_, output, std::nullopt), "");
+      in_.add_source(0, std::make_unique<channels::TaskSource>(latest_, 0, Communication::immediate), OnStale::reuse,
+                     "");
+    }
+    place(on_device);
+  }
+
+  /// A job of each.
+  void run() {
+    (void)out_.read(0, hal::now(), false);
+    execute(*writer_);
+    out_.write(0, hal::now(), hal::now(), false);
+    (void)in_.read(0, hal::now(), false);
+    execute(*reader_);
+  }
+
+ private:
+  [[nodiscard]] std::unique_ptr<tasks::DnnWorkload> load(const std::filesystem::path& model, Precision precision) {
+    return must(tasks::DnnWorkload::load(model, device_.kind(), precision));
+  }
+
+  void place(bool on_device) {
+    std::vector<executive::Tenant> tenants;
+    for (auto* workload : {writer_.get(), reader_.get()}) {
+      MemoryDemand demand = workload->memory();
+      if (on_device && workload == writer_.get()) demand.fixed += latest_->room();
+      tenants.push_back(executive::resident_tenant(demand, workload->constants(), device_.chunk_size()));
+    }
+    memory_ = must(executive::DeviceMemory::lay_out(device_, tenants, {}));
+    if (on_device) latest_->lie_at(memory_->fixed()[0]);
+    must(writer_->bind(device_, memory_->addresses()[0]));
+    must(reader_->bind(device_, memory_->addresses()[1]));
+    must(in_.open());
+  }
+
+  void execute(Workload& workload) {
+    const auto executed = device_.engine(hal::EngineKind::compute).call([&]() noexcept { return workload.execute(); });
+    if (!executed.outcome) throw std::runtime_error(name(executed.outcome.error()));
+  }
+
+  hal::Device& device_;
+  std::unique_ptr<executive::DeviceMemory> memory_;
+  std::unique_ptr<tasks::DnnWorkload> writer_, reader_;
+  std::shared_ptr<channels::Latest> latest_;
+  TaskIo out_{"writer", *writer_, {}}, in_{"reader", *reader_, {}};
+};
+
+void write_pair(const std::filesystem::path& folder) {
+  tasks::GraphWriter writer("writer", 1), reader("reader", 2);
+  writer.output(writer.relu(writer.input(3, 416)));
+  reader.output(reader.global_average_pool(reader.input(3, 416)));
+  must(writer.save(folder / "writer.onnx"));
+  must(reader.save(folder / "reader.onnx"));
+}
+
+void bench_pair(const std::filesystem::path& folder, DeviceKind kind, Precision precision) {
+  Board board;
+  board.name = kind == DeviceKind::host ? "host" : "rtx";
+  board.device = kind;
+  board.capacity = Bytes{256 << 20};
+  const auto device = must(hal::open_device(board, board.capacity, Bytes{2 << 20}));
+  Pair on_device(*device, folder, precision, true), through_host(*device, folder, precision, false);
+  constexpr int rounds = 51, calls = 20;
+  std::vector<double> linked, host, ratio;
+  for (int round = 0; round < rounds; ++round) {
+    linked.push_back(seconds([&] { on_device.run(); }, calls));
+    host.push_back(seconds([&] { through_host.run(); }, calls));
+    ratio.push_back(linked.back() / host.back());
+  }
+  std::printf("  %-44s %8.1f us, through the host %6.1f us, ratio %.2f\n",
+              ("network to network on " + device->name() + ", " + std::string(spelling(precision))).c_str(),
+              1e6 * bench::median(linked), 1e6 * bench::median(host), bench::median(ratio));
+}
+
+void bench_pairs(const std::filesystem::path& folder) {
+  write_pair(folder);
+  bench_pair(folder, DeviceKind::host, Precision::fp32);
+  if (!hal::test::why_no_gpu().empty()) return;
+  for (const Precision precision : {Precision::fp32, Precision::fp16}) bench_pair(folder, DeviceKind::cuda, precision);
+}
+
 /// What it takes is thrown away by its thread, which is let catch up; the peer fills as many buffers in turn.
 void bench_results() {
   const auto own = workload();
@@ -170,6 +279,9 @@ int main() {
     bench_file(folder.path(), type);
   bench_program();
   bench_link();
+  try {
+    bench_pairs(folder.path());
+  } catch (const Failed& failed) { std::fprintf(stderr, "%s\n", failed.error.what.c_str()); }
   bench_results();
   bench_frame("frame of 1280x720, RGB24, to float32", PixelFormat::rgb24, 3 * 1280, 720);
   bench_frame("frame of 1280x720, YUYV, to float32", PixelFormat::yuyv, 2 * 1280, 720);
