@@ -38,8 +38,8 @@ struct LoadedSet : ResolvedSet {
 };
 
 /// Reads the board, resolves the set for `machine`, makes the workloads, save those that `setup` gives, and connects
-/// them; all errors at once of each. Takes from `setup` workloads, callbacks, tunings, the opener of a device and what is
-/// shown. A capacity that only the device knows is asked of it, or of a machine that is not this one taken from its
+/// them; all errors at once of each. Takes from `setup` workloads, callbacks, tunings, the opener of a device and what
+/// is shown. A capacity that only the device knows is asked of it, or of a machine that is not this one taken from its
 /// facts. Missing WCETs come from the profile, save where `setup` gives tunings: then they are about to be measured.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 

@@ -414,7 +414,9 @@ TEST(Channels, ASlowTaskGetsTheNewestFrameOfACamera) {
 TEST(Channels, AProfileIsStaleWherePicturesAreTakenInAnotherWay) {
   const AddOne workload;
   const auto print = [&](const Preprocessing& preprocessing) {
-    return channels::fingerprint(pictured("a", SourceKind::camera, preprocessing), workload);
+    TaskSet set;
+    set.tasks.push_back(pictured("a", SourceKind::camera, preprocessing));
+    return channels::fingerprint(set, 0, workload, {});
   };
   std::vector<std::string> prints{print({}),
                                   print({.channels = ChannelOrder::bgr}),

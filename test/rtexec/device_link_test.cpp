@@ -1,5 +1,6 @@
 // Outputs that stay on the device on their way to other tasks: every job gets what it would get through the host, bit
 // by bit, whenever it comes; where they cannot stay there, they go through the host.
+#include "rtexec/channels/tap.hpp"
 #include "rtexec/channels/task_link.hpp"
 #include "rtexec/executive/setup.hpp"
 #include "test/hal/gpu.hpp"
@@ -476,6 +477,28 @@ TEST(DeviceLinkChannels, AJobGivesToWhatNobodyReads) {
   EXPECT_EQ(reader.taken, writer.given);
   EXPECT_FALSE(fetched()->fresh);
   EXPECT_EQ(reader.taken, writer.given) << "and again for the next job";
+}
+
+TEST(DeviceLinkChannels, WhatTheHostNeverSeesCannotBeShown) {
+  const ScratchFolder folder;
+  tasks::GraphWriter picture("picture", 1);
+  picture.output(picture.conv(picture.input(3, 16), {.channels = 3, .kernel = 1}));
+  ASSERT_TRUE(picture.save(folder / "picture.onnx"));
+  const auto refused = [&](const std::string& shown) {
+    TaskSet set = set_of({own_task("first", 50ms), own_task("second", 50ms)}, 100ms);
+    set.tasks[1].inputs = {{.tensor = {}, .source = SourceKind::task, .from = "first"}};
+    executive::Setup setup;
+    setup.force = true;
+    setup.tap = std::make_shared<channels::Tap>(shown);
+    for (Task& task : set.tasks) {
+      task.wcet = Wcet{.before = 10ms, .device = 1ms, .after = 10ms};
+      setup.workloads[task.name] = std::make_unique<AlteredNetwork>(folder / "picture.onnx", DeviceKind::host,
+                                                                    Precision::fp32, AlteredNetwork::Changes{});
+    }
+    return problem(executive::create(std::move(set), std::move(setup)));
+  };
+  EXPECT_EQ(refused("first"), "none");
+  EXPECT_THAT(refused("second"), testing::HasSubstr("is an output of 'first' and stays on the device"));
 }
 
 } // namespace
