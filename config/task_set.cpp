@@ -312,6 +312,11 @@ std::vector<Key<Task>> task_keys() {
       key<Task>("deadline", duration(1ns, longest_interval), "the period",
                 "relative to the release; at most the period", &Task::deadline),
       key<Task>("offset", duration(0ns, longest_interval), "of the first release from the start", &Task::offset),
+      key<Task>("input_delay", duration(0ns, longest_interval), "not known: chains count from the release",
+                "what may be relied upon: the longest time from the sampling of what a job reads to its release; "
+                "jobs above it are counted. Chains that begin with the task count from the sampling then. Where "
+                "inputs or calls release it, its source samples at least a period apart",
+                &Task::input_delay),
       key<Task>("core", integer<unsigned>(0, last_core), "chosen by the plan", "that runs the CPU parts", &Task::core),
       key<Task>("priority", integer<int>(lowest_priority, highest_priority), "required with explicit priorities",
                 "unique; larger is more urgent", &Task::priority),
@@ -536,6 +541,10 @@ void check_trigger(const Task& task, const Rules& rules) {
   if (task.on_overrun == OnOverrun::abort_job)
     broken(rules, {"on_overrun", "trigger"}, task.on_overrun,
            "looks for the release to go on with on a grid; only for tasks that a timer releases");
+  if (task.trigger == Trigger::after && task.input_delay)
+    broken(rules, {"input_delay", "trigger"}, *task.input_delay,
+           "the jobs of task '" + task.after +
+               "' release this one: chains count from the sampling of what that one reads");
   if (task.trigger == Trigger::after && task.releases)
     rules.broken({"releases", "trigger"}, "releases: the jobs of task '" + task.after + "' release this one");
 }

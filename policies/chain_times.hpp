@@ -23,6 +23,10 @@ struct ChainStamp {
   std::uint64_t job = 0;
   Instant event{}; // that released the job
   Instant read{};
+  /// Where times count from the sampling of what is read: jobs that read the same sample have the same stamp.
+  [[nodiscard]] static constexpr ChainStamp of_sample(Instant sampled) noexcept {
+    return {.job = static_cast<std::uint64_t>(sampled.time_since_epoch().count()), .event = sampled, .read = sampled};
+  }
   friend bool operator==(const ChainStamp&, const ChainStamp&) = default;
 };
 
@@ -62,6 +66,8 @@ class ChainTimes {
     if (place == 0) tasks_[0].held = ChainStamp{.job = ++jobs_, .event = event, .read = now};
     else tasks_[place].held = seen(tasks_[place - 1], now);
   }
+  /// A job of the first task reads what was sampled then, and times count from there.
+  void reads_sample(Instant sampled) noexcept { tasks_[0].held = ChainStamp::of_sample(sampled); }
   /// The job that read last has its outputs appear at `appears`, which may be to come, after those before it.
   ChainSamples writes(std::size_t place, Instant appears) noexcept {
     Task& task = tasks_[place];

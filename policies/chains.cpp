@@ -48,6 +48,11 @@ ChainBounds chain_bounds(std::span<const ChainTask> chain) {
     if (task.release != Release::after) {
       const Wide less = i > 0 ? saved(segment, task) : Wide{0};
       term.waits = static_cast<Nanos>(task.period - less);
+      if (i == 0 && task.input_delay) {
+        if (task.release != Release::timer) term.waits = 0; // the gate holds back no more than the delay
+        term.waits += *task.input_delay;
+        reduced_age += *task.input_delay;
+      }
       if (i > 0) {
         reduced_age += segment.root->period - less;
         answers = answers && task.release == Release::timer;
@@ -67,7 +72,7 @@ ChainBounds chain_bounds(std::span<const ChainTask> chain) {
 }
 
 std::optional<Nanos> davare_bound(std::span<const ChainTask> chain) {
-  Wide sum = 0;
+  Wide sum = chain.empty() ? 0 : chain.front().input_delay.value_or(0);
   for (const ChainTask& task : chain) sum += Wide{task.period} + task.output;
   return finite(true, sum);
 }
@@ -99,6 +104,7 @@ class PlannedChainMaker {
     planned.communicate = chain_.communicate;
     planned.max_reaction = chain_.max_reaction;
     planned.max_age = chain_.max_age;
+    planned.input_delay = task(0).input_delay;
     std::optional<ChainObstacle> obstacle = find_obstacle();
     if (!obstacle) obstacle = bound(planned);
     const auto within = [](const std::optional<Duration>& value, const std::optional<Duration>& limit) {
@@ -129,6 +135,7 @@ class PlannedChainMaker {
                                                                 : Release::sporadic,
                    .period = asked.period.count(),
                    .offset = asked.offset.count()};
+    if (place == 0 && asked.input_delay) seen.input_delay = asked.input_delay->count();
     const bool let = chain_.communicate == Communication::let;
     seen.output = (let ? asked.deadline : *plan_.tasks[tasks_[place]].response_bound).count();
     if (!let && place + 1 < tasks_.size() && shuts_out(plan_, set_, tasks_[place], tasks_[place + 1]))

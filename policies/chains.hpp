@@ -10,6 +10,9 @@
 // - the *reduced data age* of an output is the time since the first task read what it was made of, when it appears; the
 //   *data age* the same when the next output replaces it: while it is in use it is not older.
 //
+// Where the first task has an input delay, what counts in both is not when a job of it reads, nor what triggers it, but
+// the sampling of what it reads.
+//
 // Counted from the first output on. A bound holds while every task of the chain keeps its response bound, no part
 // exceeds its WCET, and timers keep their periods.
 #pragma once
@@ -42,6 +45,9 @@ struct ChainTask {
   /// From the nominal release, at most, until no job of the next task, which samples this one, begins before the
   /// output; absent: it may until then.
   std::optional<Nanos> shuts_out{};
+  /// Of the first task: from the sampling of what a job reads to its nominal release, at most; where no timer releases
+  /// it, the source samples at least a period apart. Absent: not known, and times count from the task's own instants.
+  std::optional<Nanos> input_delay{};
 };
 
 struct ChainBounds {
@@ -58,7 +64,7 @@ struct ChainBounds {
 /// The first task is not released after another. At least one task.
 [[nodiscard]] ChainBounds chain_bounds(std::span<const ChainTask> chain);
 
-/// The sum of periods and outputs (Davare et al., DAC 2007).
+/// The sum of periods and outputs (Davare et al., DAC 2007), and the input delay before them.
 [[nodiscard]] std::optional<Nanos> davare_bound(std::span<const ChainTask> chain);
 
 /// How the task passes its data: all chains that it stands in agree. Immediate where it stands in none.

@@ -36,6 +36,14 @@ Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
          event_cost(set.board.context_switch).count();
 }
 
+// ---- release threads that look for messages ----
+
+/// The next look is no sooner than its distance after the one before, and as late as any release.
+Load looks_of(const Task& task, const ResolvedSet& set) {
+  if (!looks_for_messages(task)) return {};
+  return {message_looks.count(), event_cost(set.board.context_switch).count(), release_jitter(set.board).count()};
+}
+
 // ---- decisions of the scheduler ----
 
 /// Late best-effort jobs follow each other at once.
@@ -129,8 +137,11 @@ class DeviceCharges {
   DeviceCharges(const Plan& plan, const ResolvedSet& set, const std::optional<ServiceThreads>& services) : set_(set) {
     if (services) pauses_ = services->pauses, decision_ = services->decision;
     if (!plan.swap) return;
-    for (std::size_t i = 0; i < plan.tasks.size(); ++i)
-      interruptions_.push_back(interruption(set.tasks.tasks[i], plan.tasks[i].core));
+    for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+      const Task& task = set.tasks.tasks[i];
+      interruptions_.push_back(interruption(task, plan.tasks[i].core));
+      if (task.real_time() && plan.tasks[i].core == set.service_core) interruptions_.push_back(looks_of(task, set));
+    }
   }
 
   Nanos execution(std::size_t task) const {
@@ -243,6 +254,14 @@ std::optional<Finding> uncharged(const TaskSet& tasks) {
   return unmet(DigestsUncharged{.verify = tasks.swap.verify});
 }
 
+/// Each look uses its reservation's runtime up, and may leave too little for the part.
+std::optional<Finding> looks_in_reservations(const ResolvedSet& set) {
+  const auto looks = std::ranges::find_if(
+      set.tasks.tasks, [](const Task& task) { return task.real_time() && looks_for_messages(task); });
+  if (!reserved(set.tasks) || looks == set.tasks.tasks.end()) return std::nullopt;
+  return unmet(LooksUncharged{}, looks->name);
+}
+
 /// Under FIFO the compute engine is more urgent than the copy engines.
 std::optional<Finding> starved(const ResolvedSet& set) {
   if (!computes(set) || set.compute_core != set.service_core) return std::nullopt;
@@ -313,6 +332,13 @@ void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, co
 
 } // namespace
 
+bool looks_for_messages(const Task& task) {
+  const auto source = std::ranges::find_if(task.inputs, [](const TaskInput& input) {
+    return input.source == SourceKind::camera || input.source == SourceKind::iceoryx;
+  });
+  return task.trigger == Trigger::input && source != task.inputs.end() && source->source == SourceKind::iceoryx;
+}
+
 Nanos on_core(Duration part, const Board& board) {
   return std::max(Nanos{1}, (part + 2 * board.context_switch).count());
 }
@@ -358,7 +384,8 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
                                  .core = plan.tasks[index].core,
                                  .load = part.load,
                                  .lead = part.lead,
-                                 .blocking = part.blocking});
+                                 .blocking = part.blocking,
+                                 .looks = looks_of(task, set)});
       named.names.push_back(task.name);
     } else {
       const Nanos longest = part.blocking.value_or(part.device);
@@ -369,6 +396,7 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
   }
   if (swap) add_swapping(named, *swap, plan, set, charges, *blocking);
   if (named.services) share_cores(named);
+  if (!named.obstacle) named.obstacle = looks_in_reservations(set);
   add_regulation(named, plan, set, urgency);
   return named;
 }

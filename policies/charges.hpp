@@ -6,6 +6,7 @@
 #include <rtexec/resolved_set.hpp>
 #include "policies/findings.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <span>
 
@@ -16,6 +17,11 @@ namespace rtexec::policies {
 
 /// Of a first part. A machine that stops makes some releases late, and the others early by its own time: each once.
 [[nodiscard]] inline Duration release_jitter(const Board& board) { return board.release_latency + 2 * board.hold_up; }
+
+/// A release thread that waits for messages of iceoryx looks for them no more often.
+inline constexpr Duration message_looks = std::chrono::microseconds(500);
+/// Whether it does.
+[[nodiscard]] bool looks_for_messages(const Task& task);
 
 /// A CPU part. One of no length still needs its core once, to hand the job on: at least 1 ns.
 [[nodiscard]] Nanos on_core(Duration part, const Board& board);

@@ -28,7 +28,7 @@ struct CorePart {
                                             std::span<const Load> higher, Nanos from = 0) {
   const auto regulated = std::ranges::find(set.regulated, task.core, &RegulatedCore::core);
   return least_fixed_point(std::max(own.work, from), task.deadline, [&](Nanos window) {
-    Wide work = own.work;
+    Wide work = own.work + jobs_in(task.looks, window) * task.looks.cost;
     for (const Load& load : higher) work += jobs_in(load, window) * load.cost;
     if (regulated == set.regulated.end()) return work;
     Wide lines = own.lines;
@@ -66,6 +66,7 @@ struct CorePart {
 /// What a task brings to its core; its last part becomes ready by `device_done`, and in the time of a job that the
 /// machine has stopped beside it, `hold_up` later.
 inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device_done, std::vector<Load>& loads) {
+  if (task.looks.cost > 0) loads.push_back(task.looks);
   if (!task.uses_device()) return loads.push_back(load_of_both(set, task));
   loads.push_back({task.period, task.before, set.release_jitter, task.lines_before});
   loads.push_back({task.period, task.after, std::max(device_done, Nanos{0}) + set.hold_up, task.lines_after});

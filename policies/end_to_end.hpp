@@ -31,6 +31,7 @@ struct StagedTask {
   Nanos lines_after = 0;
   Nanos backlog = 0;  // its parts may end so much after the windows of their reservations, once the machine has stopped
   bool alone = false; // nobody else reserves a part of its core
+  Load looks{};       // of its release thread on `core`, for what releases the next job; cost 0: it does not look
   [[nodiscard]] bool uses_device() const { return device > 0; }
   [[nodiscard]] Nanos on_device() const { return load + device; } // when it is alone
   [[nodiscard]] Nanos blocks() const { return blocking.value_or(device); }

@@ -80,6 +80,8 @@ struct DeadlineTooShort {
 struct DigestsUncharged {
   bool verify = false; // otherwise skip_unchanged
 };
+/// A release thread under SCHED_DEADLINE that looks for messages.
+struct LooksUncharged {};
 /// The compute engine runs on the core of the copy engines, and is more urgent.
 struct CopyEnginesStarved {
   unsigned core = 0;
@@ -122,10 +124,10 @@ struct BudgetUncharged {
 struct NoVolumesFit {};
 struct DeviceAlone {};
 
-using Reason =
-    std::variant<NoTask, NoDevicePart, Overload, OnComputeCore, DemandFound, DeviceResponseFound, CoreResponseFound,
-                 StagesFound, NoSplit, ReservationsFound, PartTooLong, DeadlineTooShort, DigestsUncharged,
-                 CopyEnginesStarved, NoLoadRoom, ServiceOverrun, BudgetUncharged, NoVolumesFit, DeviceAlone>;
+using Reason = std::variant<NoTask, NoDevicePart, Overload, OnComputeCore, DemandFound, DeviceResponseFound,
+                            CoreResponseFound, StagesFound, NoSplit, ReservationsFound, PartTooLong, DeadlineTooShort,
+                            DigestsUncharged, LooksUncharged, CopyEnginesStarved, NoLoadRoom, ServiceOverrun,
+                            BudgetUncharged, NoVolumesFit, DeviceAlone>;
 
 /// `left <= right`, at the task or instant that is tightest.
 struct Finding {

@@ -1,7 +1,9 @@
 #include "policies/sentences.hpp"
 
+#include "policies/charges.hpp"
 #include "policies/reservations.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace rtexec::policies {
@@ -117,6 +119,14 @@ std::string stalls(unsigned core, const BudgetFacts& facts) {
          to_string(facts.line) + " in each " + in_ms(facts.period.count()) + " (" + to_string(facts.budget) +
          "), and stands still for up to " + in_ms(facts.charge.stall) +
          " once in each window and once for as many lines as its parts move";
+}
+
+/// What release threads take of their cores while they look for messages.
+std::string looks(const NamedSet& named) {
+  const auto looks = std::ranges::find_if(named.set.tasks, [](const StagedTask& task) { return task.looks.cost > 0; });
+  if (looks == named.set.tasks.end()) return "";
+  return "; each release thread that looks for messages of iceoryx is charged " + in_ms(looks->looks.cost) +
+         " of its core every " + in_ms(looks->looks.period);
 }
 
 std::string share_text(Nanos share) {
@@ -244,6 +254,13 @@ class Sentences {
             "run with --force",
         "no digests: neither verify nor skip_unchanged"};
   }
+  Words operator()(const LooksUncharged&) const {
+    return {task_ + " is released by messages of iceoryx, for which its release thread looks every " +
+                in_ms(message_looks.count()) +
+                ": under SCHED_DEADLINE that uses up what its first part has reserved; use [executive] threads = "
+                "\"fifo\", or let a timer release it",
+            "no release thread that looks for messages"};
+  }
   Words operator()(const CopyEnginesStarved& found) const {
     return {core_named(found.core) + " of board '" + found.board + "' runs the compute engine, which " +
                 (found.computes ? "computes" : "spins") +
@@ -300,6 +317,7 @@ class Sentences {
 std::variant<TimeBound, ShareBound, UnmetPrecondition> bound_of(const Finding& finding) {
   if (finding.shares()) return ShareBound{finding.left, finding.right};
   if (std::holds_alternative<DigestsUncharged>(finding.reason) ||
+      std::holds_alternative<LooksUncharged>(finding.reason) ||
       std::holds_alternative<CopyEnginesStarved>(finding.reason) ||
       std::holds_alternative<BudgetUncharged>(finding.reason))
     return UnmetPrecondition{};
@@ -370,6 +388,7 @@ TestVerdict told(const Finding& finding, const NamedSet& named) {
   if (named.swap && !named.names.empty()) verdict.explanation += swapping(*named.swap);
   for (const auto& [core, facts] : named.regulated)
     if (whole) verdict.explanation += stalls(core, facts);
+  if (whole && !named.services) verdict.explanation += looks(named);
   if (whole && stop > 0 && !named.names.empty())
     verdict.explanation += "; for stops of the machine of up to " + in_ms(stop) + ", releases are charged as " +
                            in_ms(2 * stop) + " later";

@@ -105,7 +105,9 @@ std::vector<FixedPoint> core_responses(const StagedSet& set) {
     std::vector<Load> loads = threads_on(set, task.core);
     for (std::size_t j = 0; j < i; ++j) {
       const StagedTask& other = set.tasks[j];
-      if (other.core == task.core) loads.push_back(load_of_both(set, other));
+      if (other.core != task.core) continue;
+      loads.push_back(load_of_both(set, other));
+      if (other.looks.cost > 0) loads.push_back(other.looks);
     }
     FixedPoint response = core_window(set, task, both_parts(task), loads);
     response.value += set.release_jitter;

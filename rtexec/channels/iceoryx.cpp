@@ -1,6 +1,7 @@
 #include "rtexec/channels/iceoryx.hpp"
 
 #include "hal/thread.hpp"
+#include "policies/charges.hpp"
 #include "rtexec/channels/iceoryx_binding.hpp"
 #include "rtexec/channels/roudi.hpp"
 
@@ -21,6 +22,7 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t queue_capacity = 2; // only the newest is wanted, and each holds one of the daemon's chunks
 constexpr std::uint32_t alignment = 64;
 constexpr Duration patience = 5s;
+static_assert(Subscriber::look_again >= policies::message_looks, "admission charges looks that are no closer");
 
 std::atomic<bool> broken{false}; // iceoryx met an error after which it would have ended the process
 

@@ -10,7 +10,7 @@
 // A process that is killed while it holds one never gives it back: the daemon then hangs, and so does whoever publishes
 // to the same subscriber. iceoryx's wait sets and listeners make that likely, since the publisher wakes the waiting
 // thread while it holds the lock, and may be preempted by it. So await() uses none and looks for messages, every
-// `look_again`; partners written otherwise are outside of our reach.
+// `look_again`, which admission charges (policies/charges.hpp); partners written otherwise are outside of our reach.
 //
 // The daemon only brings partners together. Without it what is connected goes on, and nothing new connects; a daemon
 // that was started anew does not know the processes of the one before: connection_state() tells both.

@@ -53,11 +53,12 @@ Result<> TaskIo::open() {
 
 /// False: the job ends with this. Where there never was anything, there is nothing to reuse. What others send and does
 /// not fit is a fault of the jobs that meet it, and not of a rehearsal.
-bool TaskIo::settle(Read& read, Input& input, const Expected<Sample, Errc>& sample, bool whatever) noexcept {
+bool TaskIo::settle(Read& read, Input& input, const Expected<Sample, Errc>& sample, For what) noexcept {
   if (sample && sample->fresh) input.untaken = true;
   const bool stale = sample ? !input.untaken : sample.error() == Errc::stale;
   if (sample) read.sampled = std::min(read.sampled, sample->sampled);
-  if (whatever) {
+  if (what != For::job) {
+    if (what == For::measurement && (sample || stale)) increment(stale ? input.counts->stale : input.counts->moved);
     const bool unfit = !sample && sample.error() == Errc::bad_input && input.source && input.source->releases();
     if (!sample && !stale && !unfit) read.outcome = Unexpected(sample.error());
     return read.outcome.has_value();
@@ -84,12 +85,11 @@ Expected<Sample, Errc> TaskIo::ask_program(std::uint64_t job, Instant release, I
   return Unexpected(answer.error());
 }
 
-TaskIo::Read TaskIo::read(std::uint64_t job, Instant release, bool whatever) noexcept {
+TaskIo::Read TaskIo::read(std::uint64_t job, Instant release, For what) noexcept {
   Read read{.outcome = {}, .drops = false, .sampled = hal::now()};
   for (Input& input : inputs_)
-    if (!settle(read, input, input.source->fetch(job, release, workload_.inputs()[input.tensor]), whatever))
-      return read;
-  if (callbacks_.on_input && !settle(read, program_, ask_program(job, release, read.sampled), whatever)) return read;
+    if (!settle(read, input, input.source->fetch(job, release, workload_.inputs()[input.tensor]), what)) return read;
+  if (callbacks_.on_input && !settle(read, program_, ask_program(job, release, read.sampled), what)) return read;
   for (Input& input : inputs_) input.untaken = false;
   program_.untaken = false;
   for (const Output& output : outputs_) output.sink->begin();
@@ -132,13 +132,14 @@ void TaskIo::close() {
 }
 
 void TaskIo::report(std::vector<ChannelReport>& all) const {
-  const auto add = [&](const Channel& channel, std::string failure, std::uint64_t lost = 0) {
+  const auto add = [&](const Channel& channel, bool input, std::string failure, std::uint64_t lost = 0) {
     if (channel.name.empty()) return;
     const auto value = [](const auto& counter) { return counter.load(std::memory_order_relaxed); };
     const std::uint64_t taken = value(channel.counts->moved);
     lost = std::min(lost, taken); // what was just taken is not counted yet
     all.push_back({.task = task_,
                    .name = channel.name,
+                   .input = input,
                    .moved = taken - lost,
                    .stale = value(channel.counts->stale),
                    .dropped = value(channel.counts->dropped) + lost,
@@ -149,9 +150,9 @@ void TaskIo::report(std::vector<ChannelReport>& all) const {
     return failure == 0 ? std::string() : name(static_cast<Errc>(failure - 1));
   };
   for (const Input& input : inputs_)
-    add(input, input.source->failure().empty() ? failed(input) : input.source->failure());
-  if (callbacks_.on_input) add(program_, failed(program_));
-  for (const Output& output : outputs_) add(output, output.sink->failure(), output.sink->lost());
+    add(input, true, input.source->failure().empty() ? failed(input) : input.source->failure());
+  if (callbacks_.on_input) add(program_, true, failed(program_));
+  for (const Output& output : outputs_) add(output, false, output.sink->failure(), output.sink->lost());
 }
 
 } // namespace rtexec::channels

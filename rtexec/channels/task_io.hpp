@@ -45,8 +45,10 @@ class TaskIo {
     std::uint32_t inputs = 0;
     std::uint32_t stale = 0; // had nothing new
   };
-  /// Fills all inputs for job `job`. `whatever` is there will do, and nothing is counted.
-  [[nodiscard]] Read read(std::uint64_t job, Instant release, bool whatever) noexcept;
+  /// What inputs are read for. Of the latter two whatever is there will do, and a rehearsal counts nothing.
+  enum class For { job, measurement, rehearsal };
+  /// Fills all inputs for job `job`.
+  [[nodiscard]] Read read(std::uint64_t job, Instant release, For what) noexcept;
   /// Release thread of a task that its inputs release: until the first of its sources that can has something new, or
   /// wake(). Whether it has; an error where it has failed.
   [[nodiscard]] Expected<bool, Errc> await() noexcept;
@@ -85,7 +87,7 @@ class TaskIo {
   };
 
   [[nodiscard]] Source* releasing() const noexcept;
-  bool settle(Read& read, Input& input, const Expected<Sample, Errc>& sample, bool whatever) noexcept;
+  bool settle(Read& read, Input& input, const Expected<Sample, Errc>& sample, For what) noexcept;
   Expected<Sample, Errc> ask_program(std::uint64_t job, Instant release, Instant sampled) noexcept;
 
   std::string task_;

@@ -139,19 +139,21 @@ void print_breakdown(std::ostream& out, const Analysis& analysis) {
 
 void print_inputs(std::ostream& out, const Analysis& analysis) {
   Table table({"task", "jobs that read", "nothing new", "failed", "age: min", "mean", "p99", "max", "in job",
-               "results dropped"});
+               "to release: min", "p50", "max", "jitter", "results dropped"});
   std::size_t rows = 0;
   for (const TaskAnalysis& task : analysis.tasks) {
     if (!task.inputs && task.dropped_results == 0) continue;
     const traces::InputAnalysis inputs = task.inputs.value_or(traces::InputAnalysis{});
+    const auto delay = [&](Duration time) { return inputs.delay.count > 0 ? readable(time) : "-"; };
     table.add({task.setup.name, std::to_string(inputs.jobs), std::to_string(inputs.stale),
                std::to_string(inputs.failed), readable(inputs.age.min), readable(inputs.age.mean),
                readable(inputs.age.p99), readable(inputs.age.max), std::to_string(inputs.age.max_job),
-               std::to_string(task.dropped_results)});
+               delay(inputs.delay.min), delay(inputs.delay.p50), delay(inputs.delay.max),
+               delay(inputs.delay.max - inputs.delay.min), std::to_string(task.dropped_results)});
     ++rows;
   }
   if (rows == 0) return;
-  out << "\nInputs (age: since the oldest was sampled)\n";
+  out << "\nInputs (age: since the oldest was sampled, when it was read; to release: from then to the job's release)\n";
   table.print(out);
 }
 

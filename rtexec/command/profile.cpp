@@ -82,6 +82,19 @@ void print_degraded(std::ostream& out, const Profile& profile) {
   }
 }
 
+/// What jobs do with new values was not measured.
+void print_unfed(std::ostream& out, const Profile& profile) {
+  if (profile.unfed.empty()) return;
+  std::string text = "Nobody fed, while it was measured: ";
+  for (std::size_t i = 0; i < profile.unfed.size(); ++i) text += (i == 0 ? "" : "; ") + profile.unfed[i];
+  text +=
+      ". Jobs read what was there, or nothing, so that their WCETs lack what new values take: profile again with "
+      "cameras plugged in and senders running.";
+  std::ostringstream lines;
+  print_wrapped(lines, text);
+  out << Toned{Tone::warning, lines.view()};
+}
+
 /// One that was cancelled says what became of `file`.
 Profile measure(const TaskSet& set, const ProfileOptions& options, const ProfileObserver& observer,
                 const std::filesystem::path& file) {
@@ -124,6 +137,7 @@ void profile(const Options& options) {
   must(profile_file.write(toml));
   print(out, measured, measuring, elapsed, file);
   print_degraded(out, measured);
+  print_unfed(out, measured);
   const auto open = unsettled(set, measured, measuring.margin);
   print_unsettled(out, open, options);
 
@@ -134,6 +148,7 @@ void profile(const Options& options) {
                                {"file", file.string()},
                                {"jobs_asked", measuring.jobs ? nlohmann::json(*measuring.jobs) : nlohmann::json()},
                                {"unsettled", open},
+                               {"unfed", measured.unfed},
                                {"tasks", entries}};
   must(write_json(json_file, json));
 }

@@ -104,7 +104,12 @@ void print_terms(std::ostream& out, const PlannedChain& chain) {
   out << "Chain " << chain.name << " (communicate = \"" << spelling(chain.communicate) << "\"): reaction "
       << (chain.reaction ? readable(*chain.reaction) : "not bounded") << " is the sum of\n";
   Table table({"task", "until released", "until output"});
-  for (const ChainTerm& term : chain.terms) table.add({term.task, readable(term.waits), readable(term.takes)});
+  if (chain.input_delay) table.add({"(sampling)", readable(*chain.input_delay), "-"});
+  for (const ChainTerm& term : chain.terms) {
+    const bool first = &term == &chain.terms.front();
+    table.add({term.task, readable(term.waits - (first ? chain.input_delay.value_or(Duration(0)) : Duration(0))),
+               readable(term.takes)});
+  }
   table.print(out);
 }
 
@@ -222,6 +227,31 @@ std::string measured(const ChainReport::Measured& of) {
   return readable(of.times.min) + " / " + readable(of.times.mean) + " / " + readable(of.times.max);
 }
 
+/// From the sampling of what jobs read to their release.
+void print_input_delays(std::ostream& out, const Report& report) {
+  Table table({"task", "sampled before release: min", "p50", "max", "jitter", "input_delay", "jobs", "above"});
+  std::size_t rows = 0;
+  for (const TaskReport& task : report.tasks) {
+    const MeasuredTimes& delay = task.input_delay;
+    if (delay.count == 0) continue;
+    table.add({task.name, readable(delay.times.min), readable(delay.times.p50), readable(delay.times.max),
+               readable(delay.times.max - delay.times.min), delay.bound ? readable(*delay.bound) : "-",
+               std::to_string(delay.count), std::to_string(delay.violations)},
+              delay.violations > 0 ? Tone::warning : Tone::plain);
+    ++rows;
+  }
+  if (rows > 0) table.print(out);
+}
+
+/// What chains rest on.
+void print_above_input_delay(std::ostream& out, const Report& report) {
+  for (const TaskReport& task : report.tasks)
+    if (const MeasuredTimes& delay = task.input_delay; delay.violations > 0)
+      out << Toned{Tone::warning, "Above its input_delay"} << ": what jobs of '" << task.name << "' read, "
+          << delay.violations << (delay.violations == 1 ? " time" : " times") << ": sampled up to "
+          << readable(delay.times.max) << " before the release, input_delay " << readable(*delay.bound) << '\n';
+}
+
 void print_chains(std::ostream& out, const Report& report) {
   if (report.chains.empty()) return;
   Table table({"chain", "", "min / mean / max", "bound", "samples", "above"}, {0, 1});
@@ -249,6 +279,7 @@ void print_report(std::ostream& out, const Report& report) {
     if (task.unfinished > 0)
       out << "Cut off by the end of the run, and missed only if the deadline had passed: " << task.unfinished
           << (task.unfinished == 1 ? " job" : " jobs") << " of task '" << task.name << "'\n";
+  print_input_delays(out, report);
   print_chains(out, report);
   for (const TaskReport& task : report.tasks)
     if (task.dropped_triggers > 0)
@@ -274,6 +305,7 @@ void print_report(std::ostream& out, const Report& report) {
       out << Toned{Tone::bad, "JOBS FAILED"} << ": " << task.failed << " of task '" << task.name
           << "', the last one by: " << name(*task.failure) << '\n';
   print_above_wcet(out, report);
+  print_above_input_delay(out, report);
   for (const TaskReport& task : report.tasks)
     if (task.bound && task.response.max > *task.bound)
       out << Toned{Tone::bad, "A BOUND WAS BROKEN"} << ": task '" << task.name << "' responded in "

@@ -114,7 +114,30 @@ std::string or_none(const std::optional<Duration>& bound, std::string_view none)
   return bound ? readable(*bound) : std::string(none);
 }
 
-void print_chains(std::ostream& out, const Plan& plan) {
+/// Whether values come to it that were sampled before.
+bool takes_samples(const Task& task) {
+  return task.trigger == Trigger::input || task.trigger == Trigger::call ||
+         std::ranges::any_of(task.inputs, [](const TaskInput& input) {
+           return input.source == SourceKind::camera || input.source == SourceKind::iceoryx ||
+                  input.source == SourceKind::program;
+         });
+}
+
+/// From where its times count, where that is not all the same.
+void print_begin(std::ostream& out, const ResolvedSet& set, const PlannedChain& chain) {
+  const auto asked = std::ranges::find(set.tasks.chains, chain.name, &Chain::name);
+  const Task& first = *std::ranges::find(set.tasks.tasks, asked->tasks.front(), &Task::name);
+  const std::string bounds = "Bounds of chain '" + chain.name + "' count from ";
+  if (chain.input_delay)
+    print_wrapped(out, bounds + "the sampling of what '" + first.name + "' reads, up to " +
+                           readable(*chain.input_delay) + " before its release (input_delay)");
+  else if (takes_samples(first))
+    print_wrapped(out, bounds + (first.trigger == Trigger::timer ? "when '" : "what releases '") + first.name +
+                           (first.trigger == Trigger::timer ? "' reads" : "'") +
+                           ": what passes from the sampling until then is not known (input_delay)");
+}
+
+void print_chains(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   if (plan.chains.empty()) return;
   report::Table table({"chain", "reaction", "limit", "data age", "limit", "reduced age", "sum of T + R"});
   for (const PlannedChain& chain : plan.chains)
@@ -123,6 +146,7 @@ void print_chains(std::ostream& out, const Plan& plan) {
          or_none(chain.max_age, "-"), or_none(chain.reduced_age, "none"), or_none(chain.davare, "none")},
         chain.kept ? report::Tone::plain : report::Tone::bad);
   table.print(out);
+  for (const PlannedChain& chain : plan.chains) print_begin(out, set, chain);
 }
 
 /// "10.8 ms x2.0 m", "10.8 ms x2.0 (61 pieces)": times the longest seen, and what it is where that is not its growth.
@@ -243,7 +267,7 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
                    const std::vector<std::string>& degraded) {
   print_judgement(out, set, plan, degraded);
   print_tasks(out, set, plan);
-  print_chains(out, plan);
+  print_chains(out, set, plan);
   print_device(out, plan);
   print_limit(out, plan);
   out << std::flush; // before what takes long

@@ -10,13 +10,14 @@ namespace rtexec::executive {
 using policies::ChainStamp;
 
 /// Before the first output of the task before there is nothing to follow.
-void ChainPlace::read(Instant now, Instant event) noexcept {
+void ChainPlace::read(const Reading& reading) noexcept {
   if (before_ == nullptr) {
-    held_ = ChainStamp{.job = ++jobs_, .event = event, .read = now};
+    held_ = from_sampling_ ? ChainStamp::of_sample(reading.sampled)
+                           : ChainStamp{.job = ++jobs_, .event = reading.event, .read = reading.at};
     return;
   }
   held_.reset();
-  const auto value = before_->newest(0, now);
+  const auto value = before_->newest(0, reading.at);
   if (!value) return;
   held_.emplace();
   std::memcpy(&*held_, value->bytes.data(), sizeof(ChainStamp));
@@ -36,14 +37,16 @@ ChainRuns::ChainRuns(const TaskSet& tasks, const Plan& plan) {
       return static_cast<std::uint32_t>(std::ranges::find(tasks.tasks, asked.tasks[place], &Task::name) -
                                         tasks.tasks.begin());
     };
-    auto& chain =
-        *chains_.emplace_back(std::make_unique<Chain>(asked.name, tasks.tasks[task_of(0)].trigger != Trigger::timer));
+    const Task& first = tasks.tasks[task_of(0)];
+    auto& chain = *chains_.emplace_back(
+        std::make_unique<Chain>(asked.name, first.input_delay.has_value(), first.trigger != Trigger::timer));
     chain.statistics.promise(plan.chains[i]);
     for (std::size_t place = 0; place < asked.tasks.size(); ++place) {
       const Task& task = tasks.tasks[chain.tasks.emplace_back(task_of(place))];
       ChainPlace& added = *chain.places.emplace_back(std::make_unique<ChainPlace>());
       added.statistics_ = &chain.statistics;
       added.end_ = &chain.end;
+      added.from_sampling_ = first.input_delay.has_value();
       if (place > 0) added.before_ = chain.links.back().get();
       if (place + 1 == asked.tasks.size()) break;
       const Task& reader = tasks.tasks[task_of(place + 1)];

@@ -23,8 +23,14 @@ namespace rtexec::executive {
 /// One task's place in one chain.
 class ChainPlace {
  public:
-  /// Release thread: a job reads at `now`. `event`: what released it, or its nominal release where a timer did.
-  void read(Instant now, Instant event) noexcept;
+  /// A job of a task of the chain reads.
+  struct Reading {
+    Instant at{};
+    Instant event{};   // what released the job, or its nominal release where a timer did
+    Instant sampled{}; // when the oldest of what it reads was so
+  };
+  /// Release thread.
+  void read(const Reading& reading) noexcept;
   /// Completion thread: what that job made appears at `at`.
   void write(Instant at) noexcept;
 
@@ -35,6 +41,7 @@ class ChainPlace {
   channels::Latest* behind_ = nullptr; // null: the last one
   policies::ChainEnd* end_ = nullptr;
   ChainStatistics* statistics_ = nullptr;
+  bool from_sampling_ = false;               // times count from the sampling of what the first task reads
   std::optional<policies::ChainStamp> held_; // by the job under way
   std::uint64_t jobs_ = 0;
 };
@@ -53,7 +60,8 @@ class ChainRuns {
 
  private:
   struct Chain {
-    Chain(const std::string& name, bool triggered) : statistics(name), end(triggered) {}
+    Chain(const std::string& name, bool from_sampling, bool triggered)
+        : statistics(name, from_sampling), end(triggered) {}
     std::vector<std::uint32_t> tasks;
     std::vector<std::unique_ptr<ChainPlace>> places;
     std::vector<std::unique_ptr<channels::Latest>> links; // behind each task but the last one

@@ -306,12 +306,27 @@ void add(ProfileEntry& entry, const Runs& runs, std::size_t task, const traces::
   }
 }
 
+/// Inputs for which no job of any run had anything new.
+std::vector<std::string> unfed(std::span<const MeasuredRun> runs) {
+  std::map<std::string, std::uint64_t> fed; // how often, in the order of names
+  for (const MeasuredRun& run : runs)
+    for (const ChannelReport& channel : run.report.channels)
+      if (channel.input) fed["task '" + channel.task + "': " + channel.name] += channel.moved;
+  std::vector<std::string> names;
+  for (const auto& [name, times] : fed)
+    if (times == 0) names.push_back(name);
+  return names;
+}
+
 Profile measured(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
                  const MakeSetup& make_setup) {
   const Profile before = options.before.value_or(Profile{});
   const Tuned tuned = options.before ? tuned_before(tasks, before, make_setup) : tune(tasks, observer, make_setup);
-  Profile profile{
-      .file = tasks.executive.profile, .machine = hal::machine_name(), .device = tuned.device->name(), .entries = {}};
+  Profile profile{.file = tasks.executive.profile,
+                  .machine = hal::machine_name(),
+                  .device = tuned.device->name(),
+                  .entries = {},
+                  .unfed = {}};
   if (options.before) must(check_same_place(before, profile));
   Runs runs(tasks, options, observer, make_setup, tuned);
   runs.measure();
@@ -322,6 +337,7 @@ Profile measured(const TaskSet& tasks, const ProfileOptions& options, const Prof
     entry.tuning = tuned.tunings.at(entry.task);
     add(entry, runs, i, wcet_options(tasks, options));
   }
+  profile.unfed = unfed(runs.seen);
   traces::allow_interruptions(profile.entries);
   return profile;
 }

@@ -70,7 +70,7 @@ void TaskRun::warm_up_once() noexcept {
   const Instant now = hal::now();
   const Begin begin{.at = now, .executed = hal::execution_time()};
   start_job({.id = {.task = index_, .number = 0}, .nominal = now, .deadline = now + task_.deadline}, begin,
-            io_.read(0, now, true));
+            io_.read(0, now, channels::TaskIo::For::rehearsal));
   static_cast<void>(await_end());
   if (!warm_up_.outcome) control_.warm_up_failed.store(this);
   control_.warmed_up.fetch_add(1);
@@ -121,13 +121,16 @@ void TaskRun::count_unserved(Instant next, Instant end) noexcept {
 /// Unless an input has nothing new, and its answer is that there is no job then.
 void TaskRun::begin_job(policies::OverrunHandler& overruns, const ReleaseDecision& decision) noexcept {
   const Begin begin{.at = hal::now(), .executed = hal::execution_time()};
-  const channels::TaskIo::Read read = io_.read(decision.job, decision.nominal, whatever_);
+  const channels::TaskIo::Read read = io_.read(decision.job, decision.nominal, reads_for_);
   if (read.drops) {
     statistics_.skip(index_, overruns.drop());
     return statistics_.skipped(overruns.skipped());
   }
-  const Instant event = gate_ ? gate_->asked() : decision.nominal;
-  for (ChainPlace* chain : chains_) chain->read(let_ ? decision.nominal : begin.at, event);
+  if (read.outcome) statistics_.sampled(decision.nominal, read.sampled);
+  const ChainPlace::Reading reading{.at = let_ ? decision.nominal : begin.at,
+                                    .event = gate_ ? gate_->asked() : decision.nominal,
+                                    .sampled = read.sampled};
+  for (ChainPlace* chain : chains_) chain->read(reading);
   start_job({.id = {.task = index_, .number = decision.job},
              .nominal = decision.nominal,
              .deadline = decision.nominal + task_.deadline},

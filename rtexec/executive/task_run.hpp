@@ -52,7 +52,7 @@ class TaskRun final : public DeviceClient {
   /// Layer events of this task go to `times`, and not to the trace.
   void time_layers(LayerTimes& times);
   /// Jobs execute whether their inputs have anything new or not.
-  void take_whatever() { whatever_ = true; }
+  void take_whatever() { reads_for_ = channels::TaskIo::For::measurement; }
   /// Follows the data of the chains in which it stands.
   void follow(std::vector<ChainPlace*> chains) { chains_ = std::move(chains); }
   /// The ends of its jobs release jobs of these tasks; under logical execution time their deadlines do.
@@ -142,7 +142,7 @@ class TaskRun final : public DeviceClient {
   std::vector<TaskRun*> followers_;
   std::vector<ChainPlace*> chains_;
   const bool let_;
-  bool whatever_ = false;
+  channels::TaskIo::For reads_for_ = channels::TaskIo::For::job;
   /// By whichever thread has the job; never `swapping`
   std::atomic<TaskState> state_{TaskState::waiting_for_release};
 

@@ -163,6 +163,7 @@ TaskReport TaskStatistics::report() const {
           .unfinished = value(unfinished_) + value(unserved_),
           .response = response_.statistics(),
           .release_latency = latency_.statistics(),
+          .input_delay = input_delay_.report(),
           .observed = {.before = Duration(longest_before_.load()),
                        .device = device_.statistics().max,
                        .after = Duration(longest_after_.load())},

@@ -10,6 +10,7 @@
 #include "policies/overrun_handler.hpp"
 #include "rtexec/executive/ring.hpp"
 #include "rtexec/executive/status_page.hpp"
+#include "rtexec/statistics/chain_statistics.hpp"
 #include "rtexec/statistics/histogram.hpp"
 
 #include <array>
@@ -38,7 +39,9 @@ class TaskStatistics {
  public:
   /// `noticed` is raised for each miss that take_miss() will give, and each excess that take_excess() will.
   TaskStatistics(const Task& task, const PlannedTask& plan, hal::Signal& noticed)
-      : task_(task), plan_(plan), noticed_(noticed) {}
+      : task_(task), plan_(plan), noticed_(noticed) {
+    input_delay_.bound = task.input_delay;
+  }
   /// Keeps records of the first `most` jobs.
   void record_jobs(std::size_t most) { records_.resize(most); }
 
@@ -47,6 +50,10 @@ class TaskStatistics {
   void skip(std::uint32_t task, const policies::ReleaseDecision& decision) noexcept;
   void skipped(std::uint64_t so_far) noexcept { skipped_.store(so_far, std::memory_order_relaxed); }
   void dropped_triggers(std::uint64_t so_far) noexcept { dropped_triggers_.store(so_far, std::memory_order_relaxed); }
+  /// Of what a job read that is released at `nominal`, the oldest.
+  void sampled(Instant nominal, Instant at) noexcept {
+    if (at <= nominal) input_delay_.add(nominal - at);
+  }
   /// A release that nobody came to.
   void unserved(bool late) noexcept;
   void released(const Job& job, Instant now) noexcept;
@@ -98,6 +105,7 @@ class TaskStatistics {
   Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0};               // completion thread
   std::atomic<Errc> failure_{};                                                             // of the last failed job
   DurationHistogram response_, latency_, device_;
+  BoundedTimes input_delay_; // release thread
   std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
   std::array<Counter, 3> above_wcet_{}, above_wcet_stolen_{};                 // by part
   std::atomic<std::int64_t> all_before_{0}, all_after_{0}, last_response_{0}; // sums; of jobs that completed

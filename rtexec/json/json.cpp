@@ -89,6 +89,7 @@ json to_json(const PlannedChain& chain) {
   for (const ChainTerm& term : chain.terms) terms.push_back(to_json(term));
   return {{"name", chain.name},
           {"communicate", spelling(chain.communicate)},
+          {"input_delay_ns", nullable(chain.input_delay)},
           {"reaction_bound_ns", nullable(chain.reaction)},
           {"age_bound_ns", nullable(chain.age)},
           {"reduced_age_bound_ns", nullable(chain.reduced_age)},
@@ -100,7 +101,7 @@ json to_json(const PlannedChain& chain) {
           {"finding", nullable(chain.finding)}};
 }
 
-json to_json(const ChainReport::Measured& measured) {
+json to_json(const MeasuredTimes& measured) {
   json result = to_json(measured.times);
   result["count"] = measured.count;
   result["above_bound"] = measured.violations;
@@ -110,6 +111,7 @@ json to_json(const ChainReport::Measured& measured) {
 
 json to_json(const ChainReport& chain) {
   return {{"name", chain.name},
+          {"from_sampling", chain.from_sampling},
           {"reaction_ns", to_json(chain.reaction)},
           {"age_ns", to_json(chain.age)},
           {"reduced_age_ns", to_json(chain.reduced_age)}};
@@ -141,6 +143,7 @@ json to_json(const TaskReport& task) {
           {"unfinished", task.unfinished},
           {"response_ns", to_json(task.response)},
           {"release_latency_ns", to_json(task.release_latency)},
+          {"input_delay_ns", task.input_delay.count > 0 ? to_json(task.input_delay) : json(nullptr)},
           {"observed", rtexec::to_json(task.observed)},
           {"wcet", rtexec::to_json(task.wcet)},
           {"above_wcet", to_json(task.above_wcet)},
@@ -219,8 +222,13 @@ json to_json(const DomainReport& domain) {
 }
 
 json to_json(const ChannelReport& channel) {
-  return {{"task", channel.task},   {"name", channel.name},       {"moved", channel.moved},
-          {"stale", channel.stale}, {"dropped", channel.dropped}, {"failure", nullable(channel.failure)}};
+  return {{"task", channel.task},
+          {"name", channel.name},
+          {"input", channel.input},
+          {"moved", channel.moved},
+          {"stale", channel.stale},
+          {"dropped", channel.dropped},
+          {"failure", nullable(channel.failure)}};
 }
 
 template <class Items> json list(const Items& items) {

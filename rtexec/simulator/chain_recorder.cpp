@@ -18,17 +18,20 @@ ChainRecorder::ChainRecorder(const TaskSet& tasks, const Plan& plan) {
     tasks_.push_back({.places = {},
                       .let = policies::communication_of(tasks, tasks.tasks[i].name) == Communication::let,
                       .deadline = tasks.tasks[i].deadline,
+                      .input_delay = tasks.tasks[i].input_delay,
                       .nominal = {},
                       .job = {}});
   for (const Chain& chain : tasks.chains) {
-    bool triggered = false;
+    bool triggered = false, from_sampling = false;
     for (std::size_t place = 0; place < chain.tasks.size(); ++place) {
       const auto task = std::ranges::find(tasks.tasks, chain.tasks[place], &Task::name);
       tasks_[static_cast<std::size_t>(task - tasks.tasks.begin())].places.push_back({chains_.size(), place});
-      if (place == 0) triggered = task->trigger != Trigger::timer;
+      if (place > 0) continue;
+      triggered = task->trigger != Trigger::timer;
+      from_sampling = task->input_delay.has_value();
     }
     const PlannedChain& planned = plan.chains[chains_.size()];
-    auto& followed = chains_.emplace_back(std::make_unique<Followed>(chain, triggered));
+    auto& followed = chains_.emplace_back(std::make_unique<Followed>(chain, triggered, from_sampling));
     if (on_grids(tasks, chain)) followed->statistics.promise(planned);
   }
 }
@@ -49,7 +52,7 @@ void ChainRecorder::see(const Step& step) {
   switch (step.kind) {
   case Step::Kind::release:
     task.nominal = step.nominal;
-    if (task.let) reads(step.job.task, step.now);
+    if (task.let) reads(step.job, step.now);
     return;
   case Step::Kind::request:
   case Step::Kind::hand_on: return begin(step.job, step.now);
@@ -68,11 +71,16 @@ void ChainRecorder::begin_before(Instant now) {
 
 void ChainRecorder::begin(policies::JobId job, Instant now) {
   Followee& task = tasks_[job.task];
-  if (std::exchange(task.job, job.number) != job.number && !task.let) reads(job.task, now);
+  if (std::exchange(task.job, job.number) != job.number && !task.let) reads(job, now);
 }
 
-void ChainRecorder::reads(std::uint32_t task, Instant now) {
-  for (const Place& each : tasks_[task].places) chains_[each.chain]->times.reads(each.place, now, tasks_[task].nominal);
+void ChainRecorder::reads(policies::JobId job, Instant now) {
+  const Followee& task = tasks_[job.task];
+  for (const Place& each : task.places) {
+    policies::ChainTimes& times = chains_[each.chain]->times;
+    if (each.place > 0 || !task.input_delay) times.reads(each.place, now, task.nominal);
+    else times.reads_sample(sampled_ ? sampled_(job, task.nominal) : task.nominal - *task.input_delay);
+  }
 }
 
 void ChainRecorder::writes(std::uint32_t task, Instant appears) {

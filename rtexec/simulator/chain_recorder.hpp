@@ -10,8 +10,10 @@
 #include "rtexec/statistics/chain_statistics.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace rtexec::simulator {
@@ -25,6 +27,10 @@ class ChainRecorder {
   /// that supposes its grid.
   ChainRecorder(const TaskSet& tasks, const Plan& plan);
 
+  /// When what a job reads was sampled, of tasks that have an input delay. Without this, the whole of it before the
+  /// job's nominal release.
+  using Sampled = std::function<Instant(policies::JobId, Instant nominal)>;
+  void sample(Sampled sampled) { sampled_ = std::move(sampled); }
   /// Notes when jobs begin; `options` is not to outlive this object then. Beside it, see() is told of every step.
   void watch(Options& options);
   void see(const Step& step);
@@ -32,7 +38,8 @@ class ChainRecorder {
 
  private:
   struct Followed {
-    Followed(const Chain& chain, bool triggered) : times(chain.tasks.size(), triggered), statistics(chain.name) {}
+    Followed(const Chain& chain, bool triggered, bool from_sampling)
+        : times(chain.tasks.size(), triggered), statistics(chain.name, from_sampling) {}
     policies::ChainTimes times;
     ChainStatistics statistics;
   };
@@ -43,6 +50,7 @@ class ChainRecorder {
     std::vector<Place> places;
     bool let = false;
     Duration deadline{0};
+    std::optional<Duration> input_delay;
     Instant nominal{};                // of the job under way
     std::optional<std::uint64_t> job; // that has begun
   };
@@ -55,9 +63,10 @@ class ChainRecorder {
 
   void begin_before(Instant now);
   void begin(policies::JobId job, Instant now);
-  void reads(std::uint32_t task, Instant now);
+  void reads(policies::JobId job, Instant now);
   void writes(std::uint32_t task, Instant appears);
 
+  Sampled sampled_;
   std::vector<Followee> tasks_;
   std::vector<std::unique_ptr<Followed>> chains_; // counters do not move
   std::vector<Dispatch> dispatched_;              // at one instant, the last of each core

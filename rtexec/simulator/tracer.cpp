@@ -107,10 +107,19 @@ void Tracer::begin_parts(Instant now) {
 void Tracer::begin_part(policies::JobId job, Instant at) {
   Progress& progress = progress_[job.task];
   if (!progress.device_done) {
-    if (!std::exchange(progress.started, true)) write(traces::job_start, job, at);
+    if (!std::exchange(progress.started, true)) start(job, at);
   } else if (!std::exchange(progress.after_begun, true)) {
     write(traces::after_begin, job, at);
   }
+}
+
+/// What it reads was sampled as long before its release as may be.
+void Tracer::start(policies::JobId job, Instant at) {
+  write(traces::job_start, job, at);
+  const Task& task = tasks_.tasks[job.task];
+  if (!task.input_delay) return;
+  const Instant nominal = progress_[job.task].deadline - task.deadline;
+  write(traces::job_input, job, at, nominal - *task.input_delay, 1U, 0U, Status());
 }
 
 void Tracer::end_first_part(policies::JobId job, Instant at) {

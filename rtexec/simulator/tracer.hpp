@@ -52,6 +52,7 @@ class Tracer {
   void dispatch(policies::JobId job, unsigned core, Instant at);
   void begin_parts(Instant now);
   void begin_part(policies::JobId job, Instant at);
+  void start(policies::JobId job, Instant at);
   void end_first_part(policies::JobId job, Instant at);
   void request(const Step& step);
   void complete(const Step& step);

@@ -2,13 +2,12 @@
 
 namespace rtexec {
 
-void ChainStatistics::Measure::add(const std::optional<Duration>& sample) noexcept {
-  if (!sample) return;
-  times.add(*sample);
-  if (bound && *sample > *bound) violations.fetch_add(1, std::memory_order_relaxed);
+void BoundedTimes::add(Duration time) noexcept {
+  times.add(time);
+  if (bound && time > *bound) violations.fetch_add(1, std::memory_order_relaxed);
 }
 
-ChainReport::Measured ChainStatistics::Measure::report() const {
+MeasuredTimes BoundedTimes::report() const {
   return {.times = times.statistics(),
           .count = times.count(),
           .violations = violations.load(std::memory_order_relaxed),
@@ -22,13 +21,17 @@ void ChainStatistics::promise(const PlannedChain& planned) {
 }
 
 void ChainStatistics::add(const policies::ChainSamples& samples) noexcept {
-  reaction_.add(samples.reaction);
-  age_.add(samples.age);
-  reduced_age_.add(samples.reduced_age);
+  if (samples.reaction) reaction_.add(*samples.reaction);
+  if (samples.age) age_.add(*samples.age);
+  if (samples.reduced_age) reduced_age_.add(*samples.reduced_age);
 }
 
 ChainReport ChainStatistics::report() const {
-  return {.name = name_, .reaction = reaction_.report(), .age = age_.report(), .reduced_age = reduced_age_.report()};
+  return {.name = name_,
+          .from_sampling = from_sampling_,
+          .reaction = reaction_.report(),
+          .age = age_.report(),
+          .reduced_age = reduced_age_.report()};
 }
 
 } // namespace rtexec

@@ -1,4 +1,5 @@
-// What is kept of a chain's reactions and ages. One writer; readers as of histograms.
+// What is kept of a chain's reactions and ages, and of other times that a bound holds. One writer; readers as of
+// histograms.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -13,9 +14,19 @@
 
 namespace rtexec {
 
+/// Times, and how many of them were above a bound.
+struct BoundedTimes {
+  std::optional<Duration> bound; // set before the first
+  std::atomic<std::uint64_t> violations{0};
+  DurationHistogram times;
+  void add(Duration time) noexcept;
+  [[nodiscard]] MeasuredTimes report() const;
+};
+
 class ChainStatistics {
  public:
-  explicit ChainStatistics(std::string name) : name_(std::move(name)) {}
+  /// `from_sampling`: times count from the sampling of what the first task reads.
+  ChainStatistics(std::string name, bool from_sampling) : name_(std::move(name)), from_sampling_(from_sampling) {}
 
   /// Holds them to what was promised.
   void promise(const PlannedChain& planned);
@@ -27,16 +38,9 @@ class ChainStatistics {
   [[nodiscard]] std::uint64_t above() const noexcept { return reaction_.violations.load(std::memory_order_relaxed); }
 
  private:
-  struct Measure {
-    std::optional<Duration> bound;
-    std::atomic<std::uint64_t> violations{0};
-    DurationHistogram times;
-    void add(const std::optional<Duration>& sample) noexcept;
-    [[nodiscard]] ChainReport::Measured report() const;
-  };
-
   std::string name_;
-  Measure reaction_, age_, reduced_age_;
+  bool from_sampling_;
+  BoundedTimes reaction_, age_, reduced_age_;
 };
 
 } // namespace rtexec

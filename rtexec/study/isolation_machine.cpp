@@ -288,7 +288,8 @@ class DeviceWorkload final : public IsolatedWorkload {
 
  private:
   Status run_job(BandwidthLocks& locks, Duration& execution) noexcept {
-    if (const auto read = io_.front()->read(job_, hal::now(), false); !read.outcome) return read.outcome;
+    if (const auto read = io_.front()->read(job_, hal::now(), channels::TaskIo::For::job); !read.outcome)
+      return read.outcome;
     if (const auto done = workload_->before(job_); !done) return done;
     {
       const BandwidthLock lock(locks);

@@ -56,6 +56,7 @@ std::vector<Document> variants(FileKind kind) {
                  {"on_overrun", "'stop'"},
                  {"on_wcet_exceeded", "'skip-next'"},
                  {"trigger", "'timer'"},
+                 {"input_delay", "'8ms'"},
                  {"memory_policy", "'D'"},
                  {"precision", "'fp32'"},
                  {"wcet_before", "'1ms'"},

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
-#include <tuple>
+#include <utility>
 
 namespace rtexec::test {
 namespace {
@@ -44,42 +44,52 @@ void add(std::int64_t& longest, const std::optional<Duration>& sample) {
 
 } // namespace
 
-Longest longest_of(const ChainHistory& history, bool triggered) {
+Longest longest_of(const ChainHistory& history, bool triggered, bool from_sampling) {
   Longest longest;
   const std::size_t last = history.size() - 1;
+  const std::vector<ChainJob>& first = history[0];
+  const auto begin = [&](std::size_t job) { return from_sampling ? first[job].sampled : first[job].read; };
   std::optional<std::size_t> first_origin;
   for (std::size_t i = 0; i < history[last].size(); ++i) {
     const auto from = origin(history, last, i);
     if (!from) continue;
     if (!first_origin) first_origin = from;
-    const std::int64_t read = history[0][*from].read;
-    longest.reduced_age = std::max(longest.reduced_age, history[last][i].write - read);
-    if (i + 1 < history[last].size()) longest.age = std::max(longest.age, history[last][i + 1].write - read);
+    longest.reduced_age = std::max(longest.reduced_age, history[last][i].write - begin(*from));
+    if (i + 1 < history[last].size()) longest.age = std::max(longest.age, history[last][i + 1].write - begin(*from));
   }
-  for (std::size_t i = first_origin.value_or(history[0].size()); i + 1 < history[0].size(); ++i)
-    if (const auto answered = answer(history, i + 1))
-      longest.reaction =
-          std::max(longest.reaction, *answered - (triggered ? history[0][i + 1].event : history[0][i].read));
+  for (std::size_t i = first_origin.value_or(first.size()); i + 1 < first.size(); ++i) {
+    std::size_t next = i + 1;
+    while (from_sampling && !triggered && next < first.size() && first[next].sampled == first[i].sampled) ++next;
+    if (next == first.size()) continue;
+    if (const auto answered = answer(history, next))
+      longest.reaction = std::max(longest.reaction, *answered - (triggered ? first[next].event : begin(i)));
+  }
   return longest;
 }
 
-Longest longest_by_stamps(const ChainHistory& history) {
+Longest longest_by_stamps(const ChainHistory& history, bool from_sampling) {
   policies::ChainTimes times(history.size(), false);
-  std::vector<std::tuple<std::int64_t, std::size_t, bool>> instants; // at one instant down the chain, job by job
+  struct Moment {
+    std::int64_t instant;
+    std::size_t place;
+    bool reads;
+    const ChainJob* job;
+  };
+  std::vector<Moment> moments; // at one instant down the chain, job by job
   for (std::size_t place = 0; place < history.size(); ++place)
     for (const ChainJob& job : history[place]) {
-      instants.emplace_back(job.read, place, true);
-      instants.emplace_back(job.write, place, false);
+      moments.push_back({job.read, place, true, &job});
+      moments.push_back({job.write, place, false, &job});
     }
-  std::ranges::stable_sort(instants, {},
-                           [](const auto& each) { return std::pair(std::get<0>(each), std::get<1>(each)); });
+  std::ranges::stable_sort(moments, {}, [](const Moment& each) { return std::pair(each.instant, each.place); });
   Longest longest;
-  for (const auto& [instant, place, reads] : instants) {
-    if (reads) {
-      times.reads(place, at(instant), at(instant));
+  for (const Moment& each : moments) {
+    if (each.reads) {
+      if (from_sampling && each.place == 0) times.reads_sample(at(each.job->sampled));
+      else times.reads(each.place, at(each.instant), at(each.instant));
       continue;
     }
-    const policies::ChainSamples samples = times.writes(place, at(instant));
+    const policies::ChainSamples samples = times.writes(each.place, at(each.instant));
     add(longest.reaction, samples.reaction);
     add(longest.age, samples.age);
     add(longest.reduced_age, samples.reduced_age);
@@ -127,7 +137,8 @@ std::vector<std::int64_t> releases_of(const policies::ChainTask& task, std::int6
   return releases;
 }
 
-std::vector<std::int64_t> releases_after(const policies::ChainTask& task, const std::vector<ChainJob>& before) {
+/// Through a gate.
+std::vector<std::int64_t> releases_by(const policies::ChainTask& task, const std::vector<std::int64_t>& triggers) {
   policies::SporadicGate gate{Duration(task.period)};
   std::vector<std::int64_t> releases;
   const auto release_up_to = [&](std::int64_t now) {
@@ -136,12 +147,55 @@ std::vector<std::int64_t> releases_after(const policies::ChainTask& task, const 
       gate.release(*gate.next());
     }
   };
-  for (const ChainJob& job : before) {
-    release_up_to(job.write);
-    gate.trigger(at(job.write));
+  for (const std::int64_t trigger : triggers) {
+    release_up_to(trigger);
+    gate.trigger(at(trigger));
   }
   release_up_to(INT64_MAX / 2);
   return releases;
+}
+
+std::vector<std::int64_t> releases_after(const policies::ChainTask& task, const std::vector<ChainJob>& before) {
+  std::vector<std::int64_t> writes;
+  for (const ChainJob& job : before) writes.push_back(job.write);
+  return releases_by(task, writes);
+}
+
+/// All of it, nothing, or half.
+std::int64_t share_of(std::int64_t most, Choices& choices) {
+  const std::int64_t how = choices.among(3);
+  return how == 0 ? most : how == 1 ? 0 : most / 2;
+}
+
+struct Samples {
+  std::vector<std::int64_t> taken, seen;
+};
+
+/// At least a period apart, and seen within the delay, in order.
+Samples samples_of(const policies::ChainTask& task, std::int64_t horizon, Choices& choices) {
+  Samples samples;
+  for (std::int64_t at = -choices.among(2); at <= horizon; at += task.period + choices.among(2)) {
+    const std::int64_t delay = share_of(*task.input_delay, choices);
+    samples.taken.push_back(at);
+    samples.seen.push_back(std::max(at + delay, samples.seen.empty() ? INT64_MIN : samples.seen.back()));
+  }
+  return samples;
+}
+
+/// What the next job of the first task reads; all before it has been read by then.
+void take_sample(ChainJob& job, const std::vector<ChainJob>& before, const policies::ChainTask& task,
+                 const Samples& samples, Choices& choices) {
+  const std::int64_t last = before.empty() ? INT64_MIN : before.back().sampled;
+  if (task.release == Release::timer) {
+    job.sampled = std::max(last, job.release - share_of(*task.input_delay, choices));
+    return;
+  }
+  job.sampled = INT64_MIN;
+  for (std::size_t k = 0; k < samples.taken.size() && samples.seen[k] <= job.read; ++k) {
+    if (samples.taken[k] > last && job.sampled <= last) job.event = samples.taken[k]; // the first one that is new
+    job.sampled = samples.taken[k];
+  }
+  if (job.sampled == last) job.event = last;
 }
 
 bool shut_out(const policies::ChainTask& task, const std::vector<ChainJob>& jobs, const std::vector<ChainJob>& next) {
@@ -159,14 +213,19 @@ std::optional<ChainHistory> history_of(const std::vector<policies::ChainTask>& c
   ChainHistory history;
   for (std::size_t place = 0; place < chain.size(); ++place) {
     const policies::ChainTask& task = chain[place];
-    const auto releases =
-        task.release == Release::after ? releases_after(task, history.back()) : releases_of(task, horizon, choices);
+    const bool sampled = place == 0 && task.input_delay;
+    const Samples samples =
+        sampled && task.release == Release::sporadic ? samples_of(task, horizon, choices) : Samples{};
+    const auto releases = !samples.taken.empty()           ? releases_by(task, samples.seen)
+                          : task.release == Release::after ? releases_after(task, history.back())
+                                                           : releases_of(task, horizon, choices);
     std::vector<ChainJob>& jobs = history.emplace_back();
     for (const std::int64_t release : releases) {
       ChainJob job = executed(release, task, let, choices);
       if (!jobs.empty()) job.read = std::max(job.read, jobs.back().write); // one job at a time
       job.write = std::max(job.read, job.write);
       if (!jobs.empty() && release == jobs.back().release + task.period) job.event = jobs.back().release;
+      if (sampled) take_sample(job, jobs, task, samples, choices);
       jobs.push_back(job);
     }
     if (place > 0 && !shut_out(chain[place - 1], history[place - 1], jobs)) return std::nullopt;
@@ -175,7 +234,10 @@ std::optional<ChainHistory> history_of(const std::vector<policies::ChainTask>& c
 }
 
 std::optional<std::int64_t> reference_reaction(const std::vector<policies::ChainTask>& chain, ChainFault fault) {
-  std::int64_t sum = fault == ChainFault::no_wait ? 0 : chain[0].period;
+  const bool waits = !chain[0].input_delay || (chain[0].release == Release::timer && fault != ChainFault::timer_waits);
+  const std::int64_t delay = fault == ChainFault::no_delay ? 0 : chain[0].input_delay.value_or(0);
+  std::int64_t sum = (waits && fault != ChainFault::no_wait ? chain[0].period : 0) +
+                     (fault == ChainFault::quick_gate && chain[0].release == Release::sporadic ? delay / 2 : delay);
   std::size_t root = 0;
   std::int64_t since = 0; // from the root's release
   for (std::size_t i = 0; i < chain.size(); ++i) {

@@ -13,7 +13,8 @@
 namespace rtexec::test {
 
 struct ChainJob {
-  std::int64_t event = 0; // that released it, where one did; the earliest possible
+  std::int64_t event = 0;   // that released it, where one did; the earliest possible
+  std::int64_t sampled = 0; // what it reads, of the first task where that has an input delay
   std::int64_t release = 0;
   std::int64_t read = 0;
   std::int64_t write = 0;
@@ -24,11 +25,11 @@ struct Longest {
   std::int64_t reaction = -1, age = -1, reduced_age = -1;
 };
 
-/// What is counted from the first output on.
-[[nodiscard]] Longest longest_of(const ChainHistory& history, bool triggered);
+/// What is counted from the first output on. `from_sampling`: from when was sampled what the first task reads.
+[[nodiscard]] Longest longest_of(const ChainHistory& history, bool triggered, bool from_sampling = false);
 /// The same by policies::ChainTimes, which is told of each instant in order; `triggered` reactions, whose events it
 /// cannot know where a newer one took their place, are left out.
-[[nodiscard]] Longest longest_by_stamps(const ChainHistory& history);
+[[nodiscard]] Longest longest_by_stamps(const ChainHistory& history, bool from_sampling = false);
 
 /// Choices among 0 to n - 1, one after the other: all of them in turn, or at random.
 class Choices {
@@ -51,7 +52,17 @@ class Choices {
                                                      std::int64_t horizon, Choices& choices);
 
 /// One deliberate error.
-enum class ChainFault { none, no_wait, no_phase, sampled_at_once, no_output, shut_out_at_once };
+enum class ChainFault {
+  none,
+  no_wait,
+  no_phase,
+  sampled_at_once,
+  no_output,
+  shut_out_at_once,
+  no_delay,    // what is read was sampled at the release
+  quick_gate,  // a sample waits for half of its delay, and the gate holds nothing back
+  timer_waits, // samples of a timer wait for the delay alone
+};
 /// The bound of the reaction time written down a second time; nothing: there is none.
 [[nodiscard]] std::optional<std::int64_t> reference_reaction(const std::vector<policies::ChainTask>& chain,
                                                              ChainFault fault = ChainFault::none);

@@ -87,6 +87,7 @@ std::string described(const std::vector<ChainTask>& chain, bool let) {
   for (const ChainTask& task : chain)
     text += " (" + std::to_string(static_cast<int>(task.release)) + ": T " + std::to_string(task.period) + " O " +
             std::to_string(task.offset) + " R " + std::to_string(task.output) +
+            (task.input_delay ? " Z " + std::to_string(*task.input_delay) : "") +
             (task.shuts_out ? " shuts out " + std::to_string(*task.shuts_out) : "") + ")";
   return text;
 }
@@ -99,7 +100,7 @@ Longest search(const std::vector<ChainTask>& chain, bool let, std::int64_t horiz
   do {
     const auto history = history_of(chain, let, horizon, choices);
     if (!history) continue;
-    const Longest found = longest_of(*history, chain[0].release == Release::sporadic);
+    const Longest found = longest_of(*history, chain[0].release == Release::sporadic, chain[0].input_delay.has_value());
     expect_within(found, bounds, described(chain, let));
     longest.reaction = std::max(longest.reaction, found.reaction);
     longest.age = std::max(longest.age, found.age);
@@ -151,6 +152,42 @@ TEST(ChainBounds, HoldInEveryHistoryOfTwoTasksOfOtherKinds) {
   EXPECT_GT(guarded.reached, guarded.chains / 2);
 }
 
+ChainTask delayed(ChainTask task, Nanos delay) {
+  task.input_delay = delay;
+  return task;
+}
+
+TEST(ChainBounds, FromTheSamplingHoldInEveryHistoryAndAreReached) {
+  Tightness timers, gated;
+  for (Nanos period = 2; period <= 4; ++period)
+    for (Nanos output = 1; output <= period; ++output)
+      for (Nanos delay = 0; delay <= 5; ++delay) {
+        const std::vector<ChainTask> timed{delayed(timer(period, output), delay)};
+        timers.add(search(timed, false, 2 * period), timed);
+        const std::vector<ChainTask> triggered{delayed(sporadic(period, output), delay)};
+        gated.add(search(triggered, false, period), triggered);
+        static_cast<void>(search({delayed(sporadic(period, output), delay), after(period, output)}, false, 2));
+        static_cast<void>(search({delayed(sporadic(period, output), delay), timer(period, output)}, false, 1));
+        if (HasFatalFailure()) return;
+      }
+  EXPECT_EQ(gated.reached, gated.chains);
+  EXPECT_GT(timers.reached, timers.chains / 2);
+}
+
+TEST(ChainBounds, FromTheSamplingCountWhatLiesBeforeTheRelease) {
+  const ChainBounds timed = chain_bounds({{delayed(timer(100, 30), 7), after(100, 20)}});
+  EXPECT_EQ(timed.reaction, 7 + 100 + 50);
+  EXPECT_EQ(timed.age, 7 + 100 + 50);
+  EXPECT_EQ(timed.reduced_age, 7 + 50);
+  EXPECT_EQ(timed.terms[0].waits, 107);
+  // The gate holds a sample back for no more than the jitter that its delay has room for
+  const ChainBounds triggered = chain_bounds({{delayed(sporadic(100, 30), 7), after(100, 20)}});
+  EXPECT_EQ(triggered.reaction, 7 + 50);
+  EXPECT_EQ(triggered.age, std::nullopt);
+  EXPECT_EQ(triggered.reduced_age, 7 + 50);
+  EXPECT_EQ(davare_bound({{delayed(timer(100, 30), 7)}}), 137);
+}
+
 std::vector<ChainTask> random_chain(std::mt19937_64& random) {
   const auto draw = [&](Nanos low, Nanos high) { return std::uniform_int_distribution<Nanos>(low, high)(random); };
   std::vector<ChainTask> chain;
@@ -164,6 +201,7 @@ std::vector<ChainTask> random_chain(std::mt19937_64& random) {
     else chain.push_back(timer(period, output, draw(0, period)));
     if (draw(0, 2) == 0) chain.back().shuts_out = draw(1, 3);
   }
+  if (draw(0, 2) == 0) chain[0].input_delay = draw(0, 8);
   return chain;
 }
 
@@ -182,11 +220,12 @@ TEST(ChainBounds, HoldInRandomHistoriesAndTheStampsAgreeWithTheDefinition) {
       const auto history = history_of(chain, let, 60, choices);
       if (!history) continue;
       const bool triggered = chain[0].release == Release::sporadic;
-      const Longest found = longest_of(*history, triggered);
+      const bool sampled = chain[0].input_delay.has_value();
+      const Longest found = longest_of(*history, triggered, sampled);
       expect_within(found, bounds, described(chain, let));
       if (HasFatalFailure()) return;
-      const Longest followed = longest_by_stamps(*history);
-      const Longest untriggered = longest_of(*history, false);
+      const Longest followed = longest_by_stamps(*history, sampled);
+      const Longest untriggered = longest_of(*history, false, sampled);
       ASSERT_EQ(followed.reaction, untriggered.reaction) << described(chain, let);
       ASSERT_EQ(followed.age, untriggered.age) << described(chain, let);
       ASSERT_EQ(followed.reduced_age, untriggered.reduced_age) << described(chain, let);
@@ -197,8 +236,9 @@ TEST(ChainBounds, HoldInRandomHistoriesAndTheStampsAgreeWithTheDefinition) {
 }
 
 TEST(ChainBounds, WithADeliberateErrorAreRefuted) {
-  for (const ChainFault fault : {ChainFault::no_wait, ChainFault::no_phase, ChainFault::sampled_at_once,
-                                 ChainFault::no_output, ChainFault::shut_out_at_once}) {
+  for (const ChainFault fault :
+       {ChainFault::no_wait, ChainFault::no_phase, ChainFault::sampled_at_once, ChainFault::no_output,
+        ChainFault::shut_out_at_once, ChainFault::no_delay, ChainFault::quick_gate, ChainFault::timer_waits}) {
     std::mt19937_64 random(2);
     bool refuted = false;
     for (int i = 0; i < 20'000 && !refuted; ++i) {
@@ -208,7 +248,9 @@ TEST(ChainBounds, WithADeliberateErrorAreRefuted) {
       Choices choices(random);
       for (int tries = 0; tries < 20 && !refuted; ++tries)
         if (const auto history = history_of(chain, false, 60, choices))
-          refuted = longest_of(*history, chain[0].release == Release::sporadic).reaction > *claimed;
+          refuted =
+              longest_of(*history, chain[0].release == Release::sporadic, chain[0].input_delay.has_value()).reaction >
+              *claimed;
     }
     EXPECT_TRUE(refuted) << static_cast<int>(fault);
   }
@@ -255,6 +297,27 @@ TEST(PlannedChains, SumWhatTheirTasksArePromised) {
   Duration sum{0};
   for (const ChainTerm& term : chain.terms) sum += term.waits + term.takes;
   EXPECT_EQ(sum, *chain.reaction);
+}
+
+TEST(PlannedChains, CountFromTheSamplingWhereTheFirstTaskHasAnInputDelay) {
+  TaskSet set = three_tasks();
+  const PlannedChain without = planned(set).chains[0];
+  EXPECT_EQ(without.input_delay, std::nullopt);
+  set.tasks[0].input_delay = 8ms;
+  set.tasks[1].input_delay = 3ms; // no source stands before it in the chain
+  const PlannedChain timed = planned(set).chains[0];
+  EXPECT_EQ(timed.input_delay, 8ms);
+  EXPECT_EQ(*timed.reaction, *without.reaction + 8ms);
+  EXPECT_EQ(*timed.age, *without.age + 8ms);
+  EXPECT_EQ(timed.terms[0].waits, 28ms);
+  set.tasks[0].trigger = Trigger::input;
+  const Plan plan = planned(set);
+  EXPECT_EQ(plan.chains[0].terms[0].waits, 8ms);
+  set.tasks[0].input_delay.reset();
+  const Plan from_release = planned(set);
+  EXPECT_EQ(from_release.chains[0].terms[0].waits, 20ms);
+  // Jitter of the source is no jitter behind the gate
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(plan.tasks[i].response_bound, from_release.tasks[i].response_bound);
 }
 
 TEST(PlannedChains, ThatExceedALimitLeaveTheSetUnproved) {

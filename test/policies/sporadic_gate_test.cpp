@@ -71,6 +71,39 @@ TEST(SporadicGate, HasNoReleaseLaterThanTheResponsesBeforeIt) {
   }
 }
 
+/// Of a source that samples at least a period apart and whose samples are seen with delays from `least` to `most`: each
+/// releases a job, or has its place taken, within `most` of its sampling, and waits no longer than the jitter.
+TEST(SporadicGate, HoldsSamplesBackForNoLongerThanTheirJitter) {
+  std::mt19937_64 random(3);
+  const auto draw = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
+  std::int64_t longest_share = 0; // of the jitter, in percent
+  for (int set = 0; set < 2000; ++set) {
+    const std::int64_t period = draw(2, 20), least = draw(0, 30), jitter = draw(1, 30);
+    SporadicGate gate{Duration(period)};
+    std::int64_t sample = 0, seen = 0;
+    std::optional<std::int64_t> last;
+    const auto release_until = [&](std::int64_t now) {
+      if (!gate.next() || *gate.next() > at(now)) return;
+      const std::int64_t release = gate.next()->time_since_epoch().count();
+      if (last) { ASSERT_GE(release - *last, period); }
+      last = release;
+      gate.release(*gate.next());
+    };
+    for (int k = 0; k < 60; ++k, sample += period + draw(0, 1) * draw(0, 9)) {
+      seen = std::max(seen, sample + least + draw(0, 1) * draw(0, jitter));
+      release_until(seen);
+      gate.trigger(at(seen));
+      const std::int64_t release = gate.next()->time_since_epoch().count();
+      ASSERT_LE(release, sample + least + jitter);
+      ASSERT_LE(release - seen, jitter);
+      longest_share = std::max(longest_share, 100 * (release - seen) / jitter);
+    }
+  }
+  EXPECT_EQ(longest_share, 100);
+}
+
 /// With the policies on overruns behind it, whatever triggers come and however late jobs are.
 TEST(SporadicGate, KeepsReleasesAPeriodApartBehindAnOverrunHandler) {
   std::mt19937_64 random(2);

@@ -27,6 +27,7 @@ const OwnWorkload::Values stamps{"stamps", ElementType::int64, {length}};
 /// A job: when it was released, when on_input and on_output ran, and the releases that its data name, by task.
 struct Seen {
   Instant release{}, read{}, written{};
+  Instant sampled{}; // as on_input said, of the first task
   std::array<std::int64_t, length> data{};
 };
 
@@ -48,8 +49,10 @@ Duration some(std::mt19937& random, Duration step, int most) {
   return step * std::uniform_int_distribution<int>(0, most)(random);
 }
 
-/// Each job adds its own release to what it read, and takes up to a quarter of its deadline.
-std::unique_ptr<Run> run_of(unsigned seed, Communication communicate, unsigned seed_of_times) {
+/// Each job adds its own release to what it read, and takes up to a quarter of its deadline. What the first task reads
+/// was sampled up to 6 ms before its release.
+std::unique_ptr<Run> run_of(unsigned seed, Communication communicate, unsigned seed_of_times,
+                            std::optional<Duration> input_delay = {}) {
   auto run = std::make_unique<Run>();
   std::mt19937 random(seed), times(seed_of_times);
   std::vector<Task> tasks;
@@ -57,6 +60,7 @@ std::unique_ptr<Run> run_of(unsigned seed, Communication communicate, unsigned s
     Task task = own_task(names[i], 10ms + some(random, 5ms, 5));
     task.deadline = task.period - some(random, 2ms, 2);
     task.offset = some(random, 1ms, 9);
+    if (i == 0) task.input_delay = input_delay;
     if (i > 0) task.inputs = {{.tensor = {}, .source = SourceKind::task, .from = names[i - 1]}};
     tasks.push_back(task);
   }
@@ -79,15 +83,17 @@ std::unique_ptr<Run> run_of(unsigned seed, Communication communicate, unsigned s
           std::ranges::copy(own.now.data, out[0].template as<std::int64_t>().begin());
           std::this_thread::sleep_for(Duration(std::uniform_int_distribution<std::int64_t>(0, most)(random)));
         });
-    setup.callbacks[names[i]] = {.on_input = [&own](InputJob& job) -> Status {
-                                   own.now = {.release = job.release, .read = hal::now(), .written = {}, .data = {}};
-                                   return {};
-                                 },
-                                 .on_output =
-                                     [&own](const OutputJob&) {
-                                       own.now.written = hal::now();
-                                       if (std::exchange(own.rehearsed, true)) own.jobs[own.count++] = own.now;
-                                     }};
+    setup.callbacks[names[i]] = {
+        .on_input = [&own, i, samples = std::mt19937(times())](InputJob& job) mutable -> Status {
+          own.now = {.release = job.release, .read = hal::now(), .written = {}, .sampled = {}, .data = {}};
+          if (i == 0) own.now.sampled = job.sampled = job.release - some(samples, 1ns, 6'000'000);
+          return {};
+        },
+        .on_output =
+            [&own](const OutputJob&) {
+              own.now.written = hal::now();
+              if (std::exchange(own.rehearsed, true)) own.jobs[own.count++] = own.now;
+            }};
   }
   auto executive = Executive::create(run->set, std::move(setup));
   EXPECT_EQ(problem(executive), "none");
@@ -203,6 +209,41 @@ TEST_P(ChainRun, MeasuresWhatTheDataTell) {
   expect_near(chain.reaction, told.reaction);
   expect_near(chain.age, told.age);
   expect_near(chain.reduced_age, told.reduced_age);
+}
+
+TEST_P(ChainRun, WithAnInputDelayCountsFromTheSampling) {
+  constexpr Duration delay = 3ms; // half of what it takes
+  const auto run = run_of(GetParam(), Communication::let, 1, delay);
+  if (held_up(*run)) GTEST_SKIP() << "others held the machine";
+  std::vector<std::pair<Instant, Instant>> outputs;
+  for (const Seen& job : jobs_of(*run, length - 1)) {
+    const auto first = std::ranges::find_if(
+        jobs_of(*run, 0), [&](const Seen& each) { return each.release.time_since_epoch().count() == job.data[0]; });
+    ASSERT_NE(first, jobs_of(*run, 0).end());
+    outputs.emplace_back(first->sampled, job.release + run->set.tasks[length - 1].deadline);
+  }
+  ASSERT_GE(outputs.size(), 8u);
+  const Told told(outputs);
+  const ChainReport& chain = run->report.chains[0];
+  EXPECT_TRUE(chain.from_sampling);
+  expect_same(chain.reaction, told.reaction);
+  expect_same(chain.age, told.age);
+  expect_same(chain.reduced_age, told.reduced_age);
+
+  Measured delays;
+  std::uint64_t above = 0;
+  for (const Seen& job : jobs_of(*run, 0)) {
+    delays.add(job.release - job.sampled);
+    above += job.release - job.sampled > delay;
+  }
+  const MeasuredTimes& measured = run->report.tasks[0].input_delay;
+  expect_same(measured, delays);
+  EXPECT_EQ(measured.violations, above);
+  EXPECT_EQ(measured.bound, delay);
+  // What others read keeps the stamp of what it was made of
+  EXPECT_GT(run->report.tasks[1].input_delay.count, 0u);
+  EXPECT_GE(run->report.tasks[1].input_delay.times.min, run->set.tasks[0].deadline);
+  EXPECT_EQ(run->report.tasks[1].input_delay.bound, std::nullopt);
 }
 
 } // namespace

@@ -67,7 +67,8 @@ struct Link : testing::TestWithParam<Communication> {
   }
   /// 0: nothing.
   std::int32_t got(Instant release) {
-    return in.read(0, release, false).outcome ? reader->inputs()[0].as<const std::int32_t>()[0] : 0;
+    return in.read(0, release, channels::TaskIo::For::job).outcome ? reader->inputs()[0].as<const std::int32_t>()[0]
+                                                                   : 0;
   }
 };
 
@@ -110,10 +111,10 @@ TEST(DroppedJob, LeavesWhatWasNewForTheNextOne) {
   bool first = true, second = false;
   io.add_source(0, std::make_unique<Given>(first), OnStale::skip, "first");
   io.add_source(1, std::make_unique<Given>(second), OnStale::skip, "second");
-  EXPECT_TRUE(io.read(0, hal::now(), false).drops);
+  EXPECT_TRUE(io.read(0, hal::now(), channels::TaskIo::For::job).drops);
   first = false, second = true;
-  EXPECT_FALSE(io.read(0, hal::now(), false).drops);
-  EXPECT_TRUE(io.read(1, hal::now(), false).drops) << "both were taken";
+  EXPECT_FALSE(io.read(0, hal::now(), channels::TaskIo::For::job).drops);
+  EXPECT_TRUE(io.read(1, hal::now(), channels::TaskIo::For::job).drops) << "both were taken";
 }
 
 TEST(OnInput, TheFirstInputOfTheProgramSaysWhatIsStale) {

@@ -1,10 +1,13 @@
 #include "test/soundness/ambush.hpp"
 
+#include "policies/sporadic_gate.hpp"
 #include "rtexec/simulator/chain_recorder.hpp"
 #include "rtexec/simulator/patterns.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace rtexec::soundness {
@@ -41,6 +44,7 @@ class Rounds {
         on_grid_(simulator::kept_grids(claim.tasks)),
         left_(jobs) {
     for (const Task& task : claim.tasks.tasks) {
+      sources_.emplace_back(task.period);
       longest_ = std::max(longest_, task.period.count());
       shortest_ = std::min(shortest_, task.period.count());
     }
@@ -81,7 +85,17 @@ class Rounds {
     } else if (chance(random_, gaps_)) {
       at += draw(random_, 0, claim_.tasks.tasks[task].period.count());
     }
+    if (claim_.tasks.tasks[task].input_delay) return seen(task, earliest, Instant{Duration(at)});
     return Instant{Duration(at)};
+  }
+  /// When what a job of the task reads was sampled, that is released at `nominal`.
+  Instant sampled(std::uint32_t task, Instant nominal) {
+    Source& source = sources_[task];
+    const Duration delay = *claim_.tasks.tasks[task].input_delay;
+    if (on_grid_[task])
+      return source.last = std::max(source.last, nominal - (chance(random_, 60) ? delay : portion(delay, 100)));
+    while (source.released.size() > 1 && source.released[1].first <= nominal) source.released.pop_front();
+    return source.released.front().second;
   }
 
   Duration execution(policies::JobId job, Part part) {
@@ -118,6 +132,30 @@ class Rounds {
     std::int64_t lead = 0; // before the meeting
     int early_percent = 0; // of its parts that take less than their WCET
   };
+
+  /// Where the values of a task come from, with what it has sampled.
+  struct Source {
+    explicit Source(Duration period) : gate(period) {}
+    policies::SporadicGate gate;
+    Instant last = Instant{} - std::chrono::hours(24);     // sample
+    std::deque<std::pair<Instant, Instant>> released = {}; // job, and what it reads
+  };
+
+  /// A source that samples a period apart or more, each sample seen within the delay: the release of the next job, near
+  /// `at` if it may be then.
+  Instant seen(std::uint32_t task, Instant earliest, Instant at) {
+    Source& source = sources_[task];
+    const Duration period = claim_.tasks.tasks[task].period, most = *claim_.tasks.tasks[task].input_delay;
+    const Duration delay = chance(random_, 50) ? most : chance(random_, 50) ? Duration(0) : portion(most, 100);
+    const Instant soonest = source.last + period;
+    source.last =
+        at > earliest || chance(random_, 20) ? std::max(soonest, at - delay) : std::max(soonest, earliest - most);
+    source.gate.trigger(source.last + delay);
+    const Instant release = std::max(*source.gate.next(), earliest);
+    source.gate.release(release);
+    source.released.emplace_back(release, source.last);
+    return release;
+  }
 
   /// Of the engine while it executes for so long: some is kept for later, or all of it taken.
   Duration pause(Duration execution) {
@@ -210,8 +248,9 @@ class Rounds {
   const Claim& claim_;
   Random& random_;
   std::vector<TaskRounds> tasks_;
-  std::vector<bool> on_grid_; // releases are not chosen
-  std::uint64_t left_;        // jobs to be released
+  std::vector<Source> sources_; // by task
+  std::vector<bool> on_grid_;   // releases are not chosen
+  std::uint64_t left_;          // jobs to be released
   std::int64_t longest_ = 1, shortest_ = std::int64_t{1} << 60;
   bool early_ = false, aims_ = false;
   Duration pause_left_{0};
@@ -242,6 +281,8 @@ Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs,
   }
   if (claim.script) options = test::options_of(*claim.script);
   simulator::ChainRecorder chains(claim.tasks, plan);
+  if (!claim.script)
+    chains.sample([&](policies::JobId job, Instant nominal) { return rounds.sampled(job.task, nominal); });
   chains.watch(options);
   options.observe = [&](const simulator::Step& step) {
     if (!rounds.over()) chains.see(step); // then grids end

@@ -361,11 +361,14 @@ void set_triggers(Random& random, WholeSet& set, std::span<const std::size_t> or
     Task& task = set.tasks.tasks[order[i]];
     if (i > 0 && chance(random, 40)) {
       follow(task, set.tasks.tasks[order[static_cast<std::size_t>(draw(random, 0, static_cast<std::int64_t>(i) - 1))]]);
-    } else if (chance(random, 12)) {
-      task.trigger = Trigger::input;
+    } else if (chance(random, 20)) {
+      task.trigger = chance(random, 70) ? Trigger::input : Trigger::call;
     } else if (chance(random, 70)) {
       task.offset = Duration(draw(random, 0, task.period.count()));
     }
+    if (task.trigger != Trigger::after && chance(random, 40))
+      task.input_delay =
+          chance(random, 20) ? task.period * draw(random, 1, 3) : Duration(draw(random, 0, task.period.count()));
     if (task.trigger != Trigger::timer && task.on_overrun == OnOverrun::abort_job) task.on_overrun = OnOverrun::skip;
   }
 }

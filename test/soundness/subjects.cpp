@@ -717,6 +717,8 @@ std::vector<Subject> broken_tests() {
                 [](Seen& seen) { seen.named.set.device_delay = 0; }),
       broken_chains("chains: the event waits for nothing",
                     [](const Claim&, const PlannedChain& chain) { return chain.terms.front().waits; }),
+      broken_chains("chains: what is read was sampled at the release",
+                    [](const Claim&, const PlannedChain& chain) { return chain.input_delay.value_or(Duration(0)); }),
       broken_chains("chains: the last response is free",
                     [](const Claim&, const PlannedChain& chain) { return chain.terms.back().takes; }),
       broken_chains("chains: samples wait for nothing",

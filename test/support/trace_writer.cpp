@@ -258,7 +258,8 @@ CtfChannel setup_events() {
                                     enumeration<Communication>("communicate"),
                                     {"triggered", Type::u8},
                                     {"kept", Type::u8}} +
-                                 lengths({"reaction", "age", "reduced_age", "max_reaction", "max_age"})},
+                                 lengths({"reaction", "age", "reduced_age", "max_reaction", "max_age"}) +
+                                 Fields{{"from_sampling", Type::u8}}},
        {"rtexec:chain_task", Fields{{"chain", Type::u32}} + task + lengths({"waits", "takes"})},
        {"rtexec:layer_info", task + Fields{{"layer", Type::u32}, {"name", Type::text}}},
        {"rtexec:swap_plan", Fields{enumeration<SwapPolicy>("policy"),
@@ -310,7 +311,8 @@ void write_chain(CtfWriter& ctf, std::int64_t time, std::int64_t index, const tr
   const auto or_none = [](const std::optional<Duration>& length) { return length ? length->count() : -1; };
   ctf.write(TraceWriter::setup_channel, 0, chain_info, time,
             {index, c.name, static_cast<std::int64_t>(c.communicate), c.triggered ? 1 : 0, c.kept ? 1 : 0,
-             or_none(c.reaction), or_none(c.age), or_none(c.reduced_age), or_none(c.max_reaction), or_none(c.max_age)});
+             or_none(c.reaction), or_none(c.age), or_none(c.reduced_age), or_none(c.max_reaction), or_none(c.max_age),
+             c.from_sampling ? 1 : 0});
   for (const auto& place : c.places)
     ctf.write(TraceWriter::setup_channel, 0, chain_task, time,
               {index, n(place.task), or_none(place.waits), or_none(place.takes)});

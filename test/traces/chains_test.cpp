@@ -91,6 +91,55 @@ TEST(Chains, AnEventThatReleasesIsAnsweredFromItsReleaseOn) {
   EXPECT_EQ(chain.worst->steps[0].until_release(), 0us);
 }
 
+/// Camera's job 2 reads what was sampled 40 us before its release, the others 20 us.
+Script sampled() {
+  Script script = chained();
+  script.setup.chains[0].from_sampling = true;
+  for (int i = 0; i < 4; ++i) {
+    const policies::JobId job{0, static_cast<std::uint64_t>(i)};
+    const int at = 100 * i;
+    script.release(job, at, at);
+    Record& input = script.add(Script::Kind::job_input, job, at);
+    input.sampled = us(at - (i == 2 ? 40 : 20));
+    input.inputs = 1;
+    script.ready(job, at + 5, 5);
+    script.begin(job, at + 5);
+    script.end(job, at + 25);
+    script.finish(job, at + 25, at + 30, 5);
+  }
+  for (int i = 0; i < 10; ++i) control(script, static_cast<std::uint64_t>(i), 40 * i, 40 * i, 10);
+  return script;
+}
+
+TEST(Chains, FromTheSamplingCountBeforeTheRelease) {
+  const Analysis analysis = sampled().analyze();
+  const ChainAnalysis& chain = analysis.chains.at(0);
+  EXPECT_EQ(chain.reaction.times.count, 3u); // at 170, 250 and 370, after samples at -20, 80 and 160
+  EXPECT_EQ(chain.reaction.times.min, 170us);
+  EXPECT_EQ(chain.reaction.times.max, 210us);
+  EXPECT_EQ(chain.age.times.max, 210us);
+  ASSERT_TRUE(chain.worst);
+  EXPECT_EQ(chain.worst->event, us(160));
+  EXPECT_EQ(chain.worst->steps[0].job.number, 3u);
+  EXPECT_EQ(chain.worst->steps[0].until_release(), 140us);
+  const TaskAnalysis& camera = analysis.tasks.at(0);
+  ASSERT_TRUE(camera.inputs);
+  EXPECT_EQ(camera.inputs->delay.min, 20us);
+  EXPECT_EQ(camera.inputs->delay.max, 40us);
+}
+
+TEST(Chains, ASampleThatReleasesIsAnsweredFromItsSamplingOn) {
+  Script script = sampled();
+  script.setup.chains[0].triggered = true;
+  const ChainAnalysis chain = script.analyze().chains.at(0);
+  EXPECT_EQ(chain.reaction.times.count, 3u);
+  EXPECT_EQ(chain.reaction.times.min, 90us);
+  EXPECT_EQ(chain.reaction.times.max, 90us);
+  ASSERT_TRUE(chain.worst);
+  EXPECT_EQ(chain.worst->event, us(80));
+  EXPECT_EQ(chain.worst->steps[0].until_release(), 20us);
+}
+
 TEST(Chains, DataThatWaitBehindAnotherJobAreOwedToIt) {
   Script script = chained();
   script.setup.tasks.push_back(task("urgent", 1ms, 0, 2));
@@ -207,6 +256,8 @@ TEST(Inputs, WhatJobsReadAndWhatBecameOfTheirResults) {
   EXPECT_EQ(front.inputs->age.min, 10us);
   EXPECT_EQ(front.inputs->age.max, 30us);
   EXPECT_EQ(front.inputs->age.max_job, 2u);
+  EXPECT_EQ(front.inputs->delay.count, 3u);
+  EXPECT_EQ(front.inputs->delay.min, 10us);
   EXPECT_EQ(front.dropped_results, 3u);
   EXPECT_EQ(front.invalid, "");
 }

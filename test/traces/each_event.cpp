@@ -166,6 +166,7 @@ void emit_chains() {
   tasks.chains[1].communicate = Communication::let;
   PlannedChain planned;
   planned.kept = true;
+  planned.input_delay = 7ms;
   planned.reaction = 300ms;
   planned.age = 290ms;
   planned.reduced_age = 280ms;
@@ -186,7 +187,8 @@ std::vector<ExpectedEvent> chains() {
             {"age", 290'000'000},
             {"reduced_age", 280'000'000},
             {"max_reaction", 500'000'000},
-            {"max_age", 400'000'000}},
+            {"max_age", 400'000'000},
+            {"from_sampling", 1}},
            {{"name", "steer"}, {"communicate", "immediate"}}},
           place(0, 0, 100'000'000, 50'000'000),
           place(0, 1, 90'000'000, 60'000'000),
@@ -198,7 +200,8 @@ std::vector<ExpectedEvent> chains() {
             {"age", -1},
             {"reduced_age", -1},
             {"max_reaction", -1},
-            {"max_age", -1}},
+            {"max_age", -1},
+            {"from_sampling", 0}},
            {{"name", "stop"}, {"communicate", "let"}}},
           place(1, 2, -1, -1)};
 }

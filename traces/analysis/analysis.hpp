@@ -143,7 +143,8 @@ struct InputAnalysis {
   std::uint64_t jobs = 0;   // that read
   std::uint64_t stale = 0;  // of them, those of which an input had nothing new,
   std::uint64_t failed = 0; // and those that could not read
-  Distribution age;         // of the oldest input, when it was read
+  Distribution age;         // of the oldest input, when it was read,
+  Distribution delay;       // and when the job was released, where it was sampled before
 };
 
 struct TaskAnalysis {
@@ -177,6 +178,7 @@ struct ChainStep {
   policies::JobId job;
   Instant there{}; // what it answers: the event, or the output of the job before
   Instant nominal{}, read{}, ended{}, output{};
+  Instant sampled{};         // the oldest of what it read; when it read, where nothing was told
   std::vector<Share> delays; // from its nominal release until it read, where it reads when it begins
   std::vector<Share> shares; // from then on until it ended
   [[nodiscard]] Duration until_release() const {

@@ -88,7 +88,7 @@ void Analyzer::take(const Record& record) {
   case RecordKind::job_release: return release(record);
   case RecordKind::job_start: return begin_part(record, &JobProgress::start);
   case RecordKind::job_input:
-    if (progress(record) != nullptr) tasks_[record.job.task].input(record);
+    if (JobProgress* job = progress(record)) tasks_[record.job.task].input(record, *job);
     return;
   case RecordKind::cpu_end: return end_part(record, Part::before);
   case RecordKind::device_begin: return begin_execution(record);
@@ -300,6 +300,7 @@ void Analyzer::follow(const JobProgress& job, const JobBreakdown& breakdown, Ins
                  .read = job.nominal,
                  .ended = end,
                  .output = std::max(job.deadline, end),
+                 .sampled = job.sampled.value_or(*job.start),
                  .delays = {},
                  .shares = {}};
   if (*chained_[id.task] == Communication::let) {

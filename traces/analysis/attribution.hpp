@@ -17,6 +17,7 @@ struct JobProgress {
   std::uint32_t core_rank = 0;
   Instant nominal{}, deadline{};
   std::optional<Instant> start, cpu_end, device_begin, device_end, after_begin;
+  std::optional<Instant> sampled;                          // the oldest of what it read
   std::optional<Duration> executed_before, executed_after; // CPU time
   std::optional<Duration> executed_on_device;              // absent: all the time from begin to end
   std::optional<policies::JobId> before_it;                // the task's job before,

@@ -65,8 +65,7 @@ void ChainFollower::arrive(const Followed& last) {
   while (source->source) source = source->source.get();
   const ChainStep& first = source->step;
   const Instant appears = last.step.output;
-  const policies::ChainSamples samples =
-      end_.output({.job = first.job.number, .event = first.nominal, .read = first.read}, appears);
+  const policies::ChainSamples samples = end_.output(stamp_of(first), appears);
   const bool longest = samples.reaction && (!worst_ || *samples.reaction > worst_->reaction);
   reaction_.add(samples.reaction, setup_.reaction, last.step);
   age_.add(samples.age, setup_.age, last.step);
@@ -76,13 +75,22 @@ void ChainFollower::arrive(const Followed& last) {
   forget_before(first);
 }
 
+policies::ChainStamp ChainFollower::stamp_of(const ChainStep& first) const {
+  if (setup_.from_sampling) return policies::ChainStamp::of_sample(first.sampled);
+  return {.job = first.job.number, .event = first.nominal, .read = first.read};
+}
+
 /// From job `first` of the first task, or the next one that wrote, each time to the first job that reads what is there.
+/// Where times count from sampling, the first one is that which has read what was sampled at the event or, where it
+/// came just after a sample, later.
 void ChainFollower::keep_way(Instant event, std::uint64_t first, const ChainStep& last) {
   ChainWay way{.event = event, .reaction = last.output - event, .steps = {}, .blame = {}};
   Instant there = event;
   for (std::size_t place = 0; place < recent_.size(); ++place) {
     const auto next = std::ranges::find_if(recent_[place], [&](const auto& job) {
-      return place == 0 ? job->step.job.number >= first : job->step.read >= there;
+      if (place > 0) return job->step.read >= there;
+      if (!setup_.from_sampling) return job->step.job.number >= first;
+      return setup_.triggered ? job->step.sampled >= event : job->step.sampled > event;
     });
     if (next == recent_[place].end()) return;
     way.steps.push_back((*next)->step);

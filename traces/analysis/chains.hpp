@@ -58,6 +58,7 @@ class ChainFollower {
 
   void take(std::size_t place, const Moment& moment);
   void arrive(const Followed& last);
+  [[nodiscard]] policies::ChainStamp stamp_of(const ChainStep& first) const;
   void keep_way(Instant event, std::uint64_t first, const ChainStep& last);
   void forget_before(const ChainStep& first);
 

@@ -39,11 +39,14 @@ void TaskStatistics::count_unexpected(policies::JobId job) {
   last_ = job;
 }
 
-void TaskStatistics::input(const Record& record) {
+void TaskStatistics::input(const Record& record, JobProgress& job) {
   ++inputs_.jobs;
   inputs_.stale += record.stale > 0;
   inputs_.failed += !record.ok;
-  if (record.ok) input_age_.add(record.at - record.sampled, record.job.number, record.at);
+  if (!record.ok) return;
+  job.sampled = record.sampled;
+  input_age_.add(record.at - record.sampled, record.job.number, record.at);
+  if (record.sampled <= job.nominal) input_delay_.add(job.nominal - record.sampled, record.job.number, record.at);
 }
 
 void TaskStatistics::skip(Instant nominal, policies::ReleaseReason reason) {
@@ -134,7 +137,11 @@ TaskAnalysis TaskStatistics::analysis(const PwcetOptions& options, Duration reco
   result.utilisation_core = share(before.times.sum() + after.times.sum(), recorded);
   result.utilisation_device = share(device.times.sum(), recorded);
   result.worst = worst_;
-  if (inputs_.jobs > 0) result.inputs = inputs_, result.inputs->age = input_age_.distribution();
+  if (inputs_.jobs > 0) {
+    result.inputs = inputs_;
+    result.inputs->age = input_age_.distribution();
+    result.inputs->delay = input_delay_.distribution();
+  }
   result.dropped_results = dropped_results;
   return result;
 }

@@ -51,7 +51,7 @@ class TaskStatistics {
   /// The next job of this task has been released: `open` is it from now on.
   void release(policies::JobId job, Instant nominal, Instant actual, Instant deadline);
   void end(JobBreakdown&& job, Instant at);
-  void input(const Record& record);
+  void input(const Record& record, JobProgress& job);
   void skip(Instant nominal, policies::ReleaseReason reason);
   /// Whether a missed deadline was to be told of `job`.
   [[nodiscard]] bool take_miss(policies::JobId job, Instant at, Instant deadline);
@@ -75,8 +75,8 @@ class TaskStatistics {
 
   TaskSetup setup_;
   std::uint64_t released_ = 0, completed_ = 0, late_ = 0, aborted_ = 0, failed_ = 0;
-  DistributionBuilder latency_, inter_arrival_, input_age_;
-  InputAnalysis inputs_; // but for their age
+  DistributionBuilder latency_, inter_arrival_, input_age_, input_delay_;
+  InputAnalysis inputs_; // but for their times
   Stage response_;
   std::array<Duration, causes> total_{}, longest_{};
   std::array<std::array<Duration, Share::places>, causes> total_in_time_{};

@@ -79,7 +79,8 @@ void chain_info(std::uint32_t chain, const TaskSet& tasks, const PlannedChain& p
   const Chain& asked = tasks.chains[chain];
   const auto task_of = [&](const std::string& name) { return std::ranges::find(tasks.tasks, name, &Task::name); };
   chain_info(chain, asked.name.c_str(), asked.communicate, task_of(asked.tasks.front())->trigger != Trigger::timer,
-             planned.kept, planned.reaction, planned.age, planned.reduced_age, asked.max_reaction, asked.max_age);
+             planned.kept, planned.reaction, planned.age, planned.reduced_age, asked.max_reaction, asked.max_age,
+             planned.input_delay.has_value());
   for (std::size_t place = 0; place < asked.tasks.size(); ++place) {
     const bool bounded = planned.reaction && place < planned.terms.size();
     chain_task(chain, static_cast<std::uint32_t>(task_of(asked.tasks[place]) - tasks.tasks.begin()),

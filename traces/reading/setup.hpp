@@ -43,8 +43,9 @@ struct ChainSetup {
   };
   std::string name;
   Communication communicate = Communication::immediate;
-  bool triggered = false; // events release its first task
-  bool kept = false;      // its bounds are within its limits
+  bool triggered = false;     // events release its first task
+  bool kept = false;          // its bounds are within its limits
+  bool from_sampling = false; // times count from the sampling of what its first task reads
   std::optional<Duration> reaction, age, reduced_age, max_reaction, max_age;
   std::vector<Place> places; // in the order of the data
 };

@@ -96,6 +96,7 @@ void SetupDecoder::take(const event::chain_info& event) {
   chain.reduced_age = event.reduced_age;
   chain.max_reaction = event.max_reaction;
   chain.max_age = event.max_age;
+  chain.from_sampling = event.from_sampling;
 }
 
 /// After its chain, in the order of the data.

@@ -183,8 +183,11 @@ json to_json(const SkipAnalysis& skips) {
 }
 
 json to_json(const InputAnalysis& inputs, Instant from) {
-  return {
-      {"jobs", inputs.jobs}, {"stale", inputs.stale}, {"failed", inputs.failed}, {"age", to_json(inputs.age, from)}};
+  return {{"jobs", inputs.jobs},
+          {"stale", inputs.stale},
+          {"failed", inputs.failed},
+          {"age", to_json(inputs.age, from)},
+          {"delay", to_json(inputs.delay, from)}};
 }
 
 json to_json(const TaskAnalysis& task, const Analysis& analysis) {

@@ -187,7 +187,8 @@ struct PlannedTask {
 /// One task of a chain, in the sum that bounds the reaction time.
 struct ChainTerm {
   std::string task;
-  /// Until a job is released that has the data: after the event, or after the output of the task before.
+  /// Until a job is released that has the data: after the event, or after the output of the task before. Of the first
+  /// task this holds its input delay.
   Duration waits{0};
   /// From that release to the output, or until no job of the next task begins without it.
   Duration takes{0};
@@ -197,14 +198,17 @@ struct ChainTerm {
 struct PlannedChain {
   std::string name;
   Communication communicate{};
+  /// The first task's Task::input_delay: reactions and ages count from the sampling of its inputs. Absent: from its
+  /// release, or from when it reads.
+  std::optional<Duration> input_delay;
   /// The longest reaction time. Absent: none is promised.
   std::optional<Duration> reaction;
   /// The greatest age of the last task's output while it is in use. Absent: none is promised.
   std::optional<Duration> age;
   /// The greatest age of an output when it appears. Absent: none is promised.
   std::optional<Duration> reduced_age;
-  /// The sum of all periods and response bounds (Davare et al., DAC 2007), which bounds a chain of timers likewise.
-  /// Absent: a task has no response bound.
+  /// The sum of the input delay and all periods and response bounds (Davare et al., DAC 2007), which bounds a chain of
+  /// timers likewise. Absent: a task has no response bound.
   std::optional<Duration> davare;
   std::optional<Duration> max_reaction;
   std::optional<Duration> max_age;

@@ -63,6 +63,9 @@ struct Profile {
   std::string machine;
   std::string device; // as the device names itself: "host", "NVIDIA H200"
   std::vector<ProfileEntry> entries;
+  /// Inputs that had nothing new for any job while it was measured: "task 'front': image from v4l2:/dev/video0". What
+  /// jobs do with new values was not measured then. Not in the file.
+  std::vector<std::string> unfed{};
 };
 
 /// bad_input, with every error of the file.

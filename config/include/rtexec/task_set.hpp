@@ -275,6 +275,9 @@ struct Task {
   Duration deadline{0};
   /// The instant of the first release, counted from the start.
   Duration offset{0};
+  /// What may be relied upon: the longest time from the sampling of what a job reads to its release. Chains that begin
+  /// with the task then count from the sampling. Absent: from the release.
+  std::optional<Duration> input_delay;
   /// The core that runs the CPU parts. Absent: the plan chooses one.
   std::optional<unsigned> core;
   /// The priority where priorities are explicit: 1 to 99, larger is more urgent, no two alike.

@@ -28,6 +28,16 @@ struct PartCounts {
   [[nodiscard]] std::uint64_t all() const { return before + device + after; }
 };
 
+/// Times, and the bound that they are held to.
+struct MeasuredTimes {
+  DurationStatistics times;
+  std::uint64_t count = 0;
+  /// Of them, those above the bound.
+  std::uint64_t violations = 0;
+  /// Absent: there is none.
+  std::optional<Duration> bound;
+};
+
 struct TaskReport {
   std::string name;
   Criticality criticality = Criticality::real_time;
@@ -54,6 +64,10 @@ struct TaskReport {
   DurationStatistics response;
   /// Times from the nominal release to the thread running.
   DurationStatistics release_latency;
+  /// Times from the sampling of what a job read, the oldest of it, to its nominal release; of what was sampled after
+  /// that there is none. The longest less the shortest is the release jitter that the source brings. The bound is
+  /// Task::input_delay.
+  MeasuredTimes input_delay;
   /// The longest execution of each part.
   Wcet observed;
   /// The execution times on which the plan rests, and how many parts took longer.
@@ -71,15 +85,10 @@ struct TaskReport {
 
 /// Reaction time and data age of a chain, as they were and as they were promised (PlannedChain).
 struct ChainReport {
-  struct Measured {
-    DurationStatistics times;
-    std::uint64_t count = 0;
-    /// Of them, those above the bound.
-    std::uint64_t violations = 0;
-    /// Absent: none was promised.
-    std::optional<Duration> bound;
-  };
+  using Measured = MeasuredTimes;
   std::string name;
+  /// Whether times count from the sampling of what the first task read (PlannedChain::input_delay).
+  bool from_sampling = false;
   Measured reaction, age, reduced_age;
   [[nodiscard]] std::uint64_t violations() const {
     return reaction.violations + age.violations + reduced_age.violations;
@@ -184,6 +193,8 @@ struct ChannelReport {
   std::string task;
   /// "image from v4l2:/dev/video0", "file:results".
   std::string name;
+  /// Whether it is a source.
+  bool input = false;
   /// Jobs that got new values through it, or whose results it took.
   std::uint64_t moved = 0;
   /// Of a source: jobs for which it had nothing new, whatever answered that.
