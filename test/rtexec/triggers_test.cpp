@@ -12,6 +12,7 @@
 #include "test/support/sanitized.hpp"
 
 #include <rtexec/executive.hpp>
+#include <rtexec/profiler.hpp>
 
 #include <array>
 #include <atomic>
@@ -97,18 +98,20 @@ class Outside {
  public:
   virtual ~Outside() = default;
   virtual TaskInput input() const = 0;
-  virtual void send() = 0;
+  virtual void send(Instant sampled = hal::now()) = 0;
 };
 
 class Camera final : public Outside {
  public:
-  Camera() { camera_.set_time(hal::now()); }
   TaskInput input() const override {
     TaskInput input;
     input.source = SourceKind::camera, input.from = hal::test::FakeCamera::path;
     return input;
   }
-  void send() override { camera_.make_frames(1); }
+  void send(Instant sampled) override {
+    camera_.set_time(sampled);
+    camera_.make_frames(1);
+  }
 
  private:
   hal::test::FakeCamera camera_;
@@ -126,11 +129,12 @@ class Messages final : public Outside {
     input.source = SourceKind::iceoryx, input.from = "rtexec/test/in";
     return input;
   }
-  void send() override {
+  void send(Instant sampled) override {
     if (!publisher_->loan(Bytes{3 * side * side})) return;
     rtexec_message header{};
     header.element = RTEXEC_ELEMENT_UINT8;
     header.rank = 4;
+    header.sampled_ns = sampled.time_since_epoch().count();
     std::ranges::copy(std::array<std::uint64_t, 4>{1, 3, side, side}, header.shape);
     EXPECT_TRUE(publisher_->publish(header));
   }
@@ -204,6 +208,63 @@ TEST_P(ByInput, WhatComesTooEarlyWaitsAndOlderOnesAreCounted) {
     EXPECT_GE(begun, 5u);
     EXPECT_EQ(report.channels.front().moved, report.tasks[0].released);
     EXPECT_EQ(report.tasks[0].released + report.tasks[0].dropped_triggers, sent);
+  });
+}
+
+TEST_P(ByInput, TellsHowLongBeforeItsReleaseAJobsInputWasSampled) {
+  with_outside([&](Outside& outside) {
+    Seen seen;
+    ExecutiveSetup setup;
+    setup.force = true;
+    setup.callbacks["a"] = seen.callbacks();
+    TaskSet tasks = set(outside, 20ms);
+    tasks.tasks[0].input_delay = 200ms;
+    tasks.chains = {
+        {.name = "see", .tasks = {"a"}, .communicate = Communication::immediate, .max_reaction = {}, .max_age = {}}};
+    Executive executive = started(std::move(tasks), std::move(setup));
+    std::size_t sent = 0;
+    for (const Duration delay : {30ms, 10ms, 60ms, 10ms, 300ms}) {
+      std::this_thread::sleep_for(delay + 20ms); // samples are in their order
+      outside.send(hal::now() - delay);
+      ASSERT_TRUE(eventually([&] { return seen.begun == sent + 1; })) << sent;
+      ++sent;
+    }
+    std::this_thread::sleep_for(20ms);
+    const Report report = executive.stop();
+    const MeasuredTimes& delay = report.tasks[0].input_delay;
+    EXPECT_EQ(delay.count, sent);
+    EXPECT_EQ(delay.bound, 200ms);
+    EXPECT_GE(delay.violations, 1u);
+    EXPECT_LT(delay.violations, sent);
+    EXPECT_GE(delay.times.min, 10ms - 1us); // the driver tells microseconds
+    EXPECT_LT(delay.times.min, 60ms);
+    EXPECT_GE(delay.times.max, 300ms - 1us);
+    const ChainReport& chain = report.chains.at(0);
+    EXPECT_TRUE(chain.from_sampling);
+    EXPECT_EQ(chain.reaction.count, sent - 1); // from the first output on
+    EXPECT_GE(chain.reaction.times.max, delay.times.max);
+    EXPECT_GE(chain.reaction.times.min, delay.times.min);
+  });
+}
+
+TEST_P(ByInput, ThatNobodyFeedsIsNamedByAProfile) {
+  with_outside([&](Outside& outside) {
+    const auto unfed = [&](bool feed) {
+      const std::jthread feeder([&](const std::stop_token& stop) {
+        for (; feed && !stop.stop_requested(); std::this_thread::sleep_for(5ms)) outside.send();
+      });
+      const auto measured = profile(set(outside, 20ms), {.jobs = 5}, {}, []() -> Result<ExecutiveSetup> {
+        ExecutiveSetup setup;
+        setup.workloads["a"] = copier();
+        return setup;
+      });
+      EXPECT_EQ(problem(measured), "none");
+      return measured ? measured->unfed : std::vector<std::string>{};
+    };
+    const auto alone = unfed(false);
+    ASSERT_EQ(alone.size(), 1u);
+    EXPECT_TRUE(alone[0].starts_with("task 'a': x from ")) << alone[0];
+    EXPECT_EQ(unfed(true), std::vector<std::string>{});
   });
 }
 
