@@ -229,7 +229,7 @@ class IceoryxSubscriber final : public Subscriber {
   explicit IceoryxSubscriber(const Binding& binding) : binding_(binding) {}
   ~IceoryxSubscriber() override {
     if (handle_ == nullptr) return;
-    if (held_ != nullptr) binding_.release(handle_, held_);
+    IceoryxSubscriber::release();
     binding_.subscriber_destroy(handle_);
   }
 
@@ -270,10 +270,14 @@ class IceoryxSubscriber final : public Subscriber {
     }
     if (!intact(call)) return Unexpected(Errc::device_lost);
     if (!found) return malformed ? Expected<std::optional<Message>, Errc>(Unexpected(Errc::bad_input)) : found;
-    if (held_ != nullptr) binding_.release(handle_, held_);
+    release();
     held_ = chunk;
     add(messages_);
     return found;
+  }
+
+  void release() noexcept override {
+    if (held_ != nullptr) binding_.release(handle_, std::exchange(held_, nullptr));
   }
 
   Expected<Wake, Errc> await(Instant until) noexcept override {

@@ -61,7 +61,7 @@ class Publisher {
   [[nodiscard]] virtual bool has_subscribers() const noexcept = 0;
 };
 
-/// newest() and await() each by one thread at a time, which may differ; wake() and counts() by any.
+/// newest() with release(), and await(), each by one thread at a time, which may differ; wake() and counts() by any.
 class Subscriber {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Subscriber>> open(const Service& service);
@@ -71,6 +71,9 @@ class Subscriber {
   /// last call: that call's message then stays valid, whatever became of its publisher; otherwise it ends here.
   /// bad_input: what came was no message; it was passed over.
   [[nodiscard]] virtual Expected<std::optional<Message>, Errc> newest() noexcept = 0;
+  /// Gives the message of newest() back, if it is kept. Its publisher can use that memory, which caches hold, for the
+  /// next one, and needs no other.
+  virtual void release() noexcept = 0;
 
   enum class Wake { message, woken, time };
   /// Waits until there is something for newest(), somebody called wake(), or `until`. A message may be there for up to

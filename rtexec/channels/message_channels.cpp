@@ -66,11 +66,13 @@ Expected<Sample, Errc> MessageSource::fetch(std::uint64_t, Instant, const Tensor
   if (!message) return Unexpected(message.error());
   if (!*message)
     return sampled_ ? Expected<Sample, Errc>(Sample{.sampled = *sampled_, .fresh = false}) : Unexpected(Errc::stale);
-  if (const Status taken = take(**message, into); !taken) {
+  const Status taken = take(**message, into);
+  const std::int64_t sampled = (*message)->header->sampled_ns;
+  subscriber_->release(); // the tensor has it
+  if (!taken) {
     misfits_.fetch_add(1, std::memory_order_relaxed);
     return Unexpected(taken.error());
   }
-  const std::int64_t sampled = (*message)->header->sampled_ns;
   sampled_ = sampled == 0 ? hal::now() : Instant(Duration(sampled));
   return Sample{.sampled = *sampled_, .fresh = true};
 }

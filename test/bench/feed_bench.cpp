@@ -123,7 +123,7 @@ void bench_program() {
              },
              .on_output = {}});
   compare(
-      "on_input that copies, float32", [&] { (void)io.read(0, hal::now(), channels::TaskIo::For::job); },
+      "on_input that copies, float32", [&] { (void)io.read(0, hal::now(), TaskIo::For::job); },
       [&] { Buffers::copy(peer.from, peer.to); });
 }
 
@@ -137,8 +137,8 @@ void bench_link() {
   compare(
       "task to task, two copies, float32",
       [&] {
-        out.write(0, hal::now(), hal::now(), channels::TaskIo::For::job);
-        (void)in.read(0, hal::now(), channels::TaskIo::For::job);
+        out.write(0, hal::now(), hal::now(), false);
+        (void)in.read(0, hal::now(), TaskIo::For::job);
       },
       [&] {
         Buffers::copy(peer.from, peer.between);
@@ -259,7 +259,7 @@ void bench_results() {
   for (int i = 0; i < 8; ++i) kept.emplace_back(ElementType::float32);
   std::size_t next = 0;
   compare(
-      "results taken for files, float32", [&] { io.write(0, hal::now(), hal::now(), channels::TaskIo::For::job); },
+      "results taken for files, float32", [&] { io.write(0, hal::now(), hal::now(), false); },
       [&] { Buffers::copy(from, kept[next++ % kept.size()]); }, 4,
       [] { hal::sleep_until(hal::now() + std::chrono::milliseconds(5)); });
   std::vector<ChannelReport> report;

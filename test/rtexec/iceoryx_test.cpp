@@ -297,6 +297,26 @@ TEST(Iceoryx, CopiesNothing) {
   });
 }
 
+TEST(Iceoryx, MemoryThatIsGivenBackIsThatOfTheNextMessage) {
+  with_own_daemon([] {
+    Ends ends;
+    const auto memory_of = [&](std::uint64_t job) {
+      EXPECT_TRUE(send(*ends.out, job));
+      const Message message = newest(*ends.in);
+      EXPECT_TRUE(shows(message, job));
+      return message.payload.data();
+    };
+    const std::byte* const first = memory_of(1);
+    EXPECT_NE(memory_of(2), first) << "a message that is kept stays";
+    ends.in->release();
+    ends.in->release(); // nothing is kept
+    EXPECT_TRUE(nothing_new(*ends.in));
+    const std::byte* const third = memory_of(3);
+    ends.in->release();
+    EXPECT_EQ(memory_of(4), third);
+  });
+}
+
 TEST(Iceoryx, AccountsForEveryMessageOfAFastPublisher) {
   if (sanitized) GTEST_SKIP() << "the thread sanitizer does not see what iceoryx orders";
   with_own_daemon([] {
@@ -501,7 +521,10 @@ TEST(Iceoryx, ARoundTripNeitherAllocatesNorFaultsAndReceivingTakesNoLock) {
         }
         cost_of(costs.publish, [&] { (void)send(*ends.out, i % 100); });
         cost_of(costs.await, [&] { (void)ends.in->await(hal::now() + 1s); });
-        cost_of(costs.newest, [&] { (void)ends.in->newest(); });
+        cost_of(costs.newest, [&] {
+          (void)ends.in->newest();
+          if (i % 2 == 0) ends.in->release();
+        });
         if (i % 10 == 0) cost_of(costs.await, [&] { (void)ends.in->await(hal::now()); });
       }
       rusage use{};
