@@ -171,6 +171,29 @@ void print_way(std::ostream& out, const Analysis& analysis, const traces::ChainA
   table.print(out);
 }
 
+/// What each task of a chain has of its reactions.
+void print_division(std::ostream& out, const Analysis& analysis, const traces::ChainAnalysis& chain) {
+  if (chain.all.reactions == 0) return;
+  out << "Where reactions of " << chain.setup.name << " went, in the mean of " << chain.all.reactions
+      << " and of the longest " << chain.longest.reactions << '\n';
+  Table table({"", "waits", "", "takes", "", "longest: waits", "", "takes", ""});
+  const auto share = [](Duration part, const traces::ChainDivision& of) {
+    const Duration whole = std::max(of.whole(), Duration(1));
+    return percent(static_cast<double>(part.count()) / static_cast<double>(whole.count()));
+  };
+  for (std::size_t place = 0; place < chain.all.parts.size(); ++place) {
+    std::vector<std::string> row{traces::task_name(analysis, chain.setup.places[place].task)};
+    for (const traces::ChainDivision* of : {&chain.all, &chain.longest})
+      for (const Duration part : {of->parts[place].waits, of->parts[place].takes}) {
+        row.push_back(readable(part));
+        row.push_back(share(part, *of));
+      }
+    table.add(row);
+  }
+  table.print(out);
+  if (!chain.advice.empty()) out << "Data waited most: " << chain.advice << '\n';
+}
+
 void print_chains(std::ostream& out, const Analysis& analysis) {
   if (analysis.chains.empty()) return;
   out << "\nChains\n";
@@ -189,6 +212,7 @@ void print_chains(std::ostream& out, const Analysis& analysis) {
     out << "Longest reaction of " << chain.setup.name << ", to an event at "
         << readable(chain.worst->event - analysis.from) << ": " << chain.worst->blame << '\n';
     print_way(out, analysis, chain);
+    print_division(out, analysis, chain);
   }
 }
 

@@ -561,6 +561,35 @@ void expect_way(const ChainWay& found, const std::pair<Duration, ChainOracle::Wa
   EXPECT_EQ(there - found.event, found.reaction);
 }
 
+void expect_divisions(const ChainAnalysis& found, std::vector<std::pair<Duration, ChainOracle::Way>> reactions) {
+  ASSERT_EQ(found.all.reactions, reactions.size());
+  ASSERT_EQ(found.longest.reactions, (reactions.size() + 99) / 100);
+  if (reactions.empty()) return;
+  std::vector<ChainPart> sums(found.setup.places.size());
+  for (const auto& [time, way] : reactions) {
+    Instant there = way.back().write - time;
+    for (std::size_t place = 0; place < way.size(); ++place) {
+      const ChainOracle::Job& job = way[place];
+      const Instant released = std::clamp(job.nominal, there, std::max(job.read, there));
+      sums[place].waits += released - there;
+      sums[place].takes += job.write - released;
+      there = job.write;
+    }
+  }
+  const auto count = static_cast<Duration::rep>(reactions.size());
+  ASSERT_EQ(found.all.parts.size(), sums.size());
+  for (std::size_t place = 0; place < sums.size(); ++place) {
+    EXPECT_EQ(found.all.parts[place].waits, sums[place].waits / count);
+    EXPECT_EQ(found.all.parts[place].takes, sums[place].takes / count);
+  }
+  std::ranges::sort(reactions, std::ranges::greater(), &std::pair<Duration, ChainOracle::Way>::first);
+  Duration longest{0};
+  for (std::size_t i = 0; i < found.longest.reactions; ++i) longest += reactions[i].first;
+  longest /= static_cast<Duration::rep>(found.longest.reactions);
+  EXPECT_LE(found.longest.whole(), longest);
+  EXPECT_GE(found.longest.whole() + Duration(2 * sums.size()), longest); // each part is rounded down
+}
+
 void expect_chains(const Truth& truth, const Analysis& analysis) {
   ASSERT_EQ(analysis.chains.size(), truth.run().setup.chains.size());
   std::size_t broken = 0;
@@ -574,6 +603,7 @@ void expect_chains(const Truth& truth, const Analysis& analysis) {
     expect_measure(found.reduced_age, oracle.reduced_ages, found.setup.reduced_age);
     EXPECT_EQ(found.invalid, "");
     ASSERT_EQ(found.worst.has_value(), !reactions.empty());
+    expect_divisions(found, oracle.reactions);
     for (const ChainMeasure* each : {&found.reaction, &found.age, &found.reduced_age}) broken += each->above > 0;
     if (found.worst)
       expect_way(*found.worst,

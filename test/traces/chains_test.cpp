@@ -11,6 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// camera each 100 us, and control each 40 us without the device, on cores of their own.
@@ -65,6 +66,31 @@ TEST(Chains, AReactionGoesFromTheEventByJobsToTheOutputThatAnswersIt) {
   EXPECT_EQ(last.on_core(), 10us);
   EXPECT_EQ(last.on_device(), 0us);
   EXPECT_EQ(last.waited() + last.held() + last.until_read(), 0us);
+}
+
+TEST(Chains, SayWhereTheirReactionsWentAndWhatWouldShortenThem) {
+  Script script = chained();
+  run_all(script);
+  const ChainAnalysis chain = script.analyze().chains.at(0);
+  // Each waits 100 for camera's job; then control comes 30, 10 and 30 after its output, and takes 10
+  EXPECT_EQ(chain.all.reactions, 3u);
+  ASSERT_EQ(chain.all.parts.size(), 2u);
+  EXPECT_EQ(chain.all.parts[0].waits, 100us);
+  EXPECT_EQ(chain.all.parts[0].takes, 30us);
+  EXPECT_EQ(chain.all.parts[1].waits, Duration(70us) / 3);
+  EXPECT_EQ(chain.all.parts[1].takes, 10us);
+  EXPECT_EQ(chain.longest.reactions, 1u);
+  EXPECT_EQ(chain.longest.whole(), 170us);
+  EXPECT_EQ(chain.advice,
+            "100 us of 163 us in the mean, and 100 us of 170 us in the longest 1 %, until 'camera' was "
+            "released; to shorten it: a shorter period of 'camera', or trigger = \"input\" where "
+            "something tells of events");
+  script.setup.chains[0].triggered = true;
+  EXPECT_THAT(script.analyze().chains.at(0).advice,
+              HasSubstr("until 'control' was released; to shorten it: trigger = \"after:camera\" of 'control', or a "
+                        "shorter period of 'control'"));
+  script.setup.chains[0].places[1].waits = 0us; // it follows camera
+  EXPECT_THAT(script.analyze().chains.at(0).advice, HasSubstr("to shorten it: a shorter period of 'control'"));
 }
 
 TEST(Chains, UnderLogicalExecutionTimeJobsReadAtReleasesAndWriteAtDeadlines) {

@@ -181,8 +181,9 @@ struct ChainStep {
   Instant sampled{};         // the oldest of what it read; when it read, where nothing was told
   std::vector<Share> delays; // from its nominal release until it read, where it reads when it begins
   std::vector<Share> shares; // from then on until it ended
-  [[nodiscard]] Duration until_release() const {
-    return std::clamp(nominal - there, Duration(0), std::max(read - there, Duration(0)));
+  [[nodiscard]] Duration until_release() const { return until_release(there); }
+  [[nodiscard]] Duration until_release(Instant since) const {
+    return std::clamp(nominal - since, Duration(0), std::max(read - since, Duration(0)));
   }
   [[nodiscard]] Duration until_read() const { return read - there - until_release(); }
   /// Its own parts on its core, and on the device.
@@ -205,10 +206,26 @@ struct ChainWay {
   std::string blame;            // what took longest of it, in one line
 };
 
+/// A task's part of reactions, in the mean.
+struct ChainPart {
+  Duration waits{0}; // from the event, or the output before, until a job is released that has the data
+  Duration takes{0}; // from there to its output
+};
+
+/// Where reactions went by, of so many whose way is told.
+struct ChainDivision {
+  std::uint64_t reactions = 0;
+  std::vector<ChainPart> parts; // by place
+  [[nodiscard]] Duration whole() const;
+};
+
 struct ChainAnalysis {
   ChainSetup setup;
   ChainMeasure reaction, age, reduced_age;
   std::optional<ChainWay> worst; // the longest reaction
+  ChainDivision all;             // reactions,
+  ChainDivision longest;         // and of them the longest 1 %, or as many as are kept
+  std::string advice;            // what would shorten them most, where data wait for jobs; empty: they do not
   std::string invalid;           // not empty: why no figure may be relied on
 };
 

@@ -106,4 +106,23 @@ void explain(ChainWay& way, const std::vector<TaskStatistics>& tasks) {
   way.blame = readable(longest.time) + " of " + readable(way.reaction) + " " + longest.what;
 }
 
+std::string advice(const ChainAnalysis& chain, const std::vector<TaskStatistics>& tasks) {
+  const auto& parts = chain.all.parts;
+  if (parts.empty()) return "";
+  const auto most = std::ranges::max_element(parts, {}, &ChainPart::waits);
+  if (most->waits * 20 < chain.all.whole()) return "";
+  const auto place = static_cast<std::size_t>(most - parts.begin());
+  const auto name = [&](std::size_t at) { return tasks[chain.setup.places[at].task].setup().name; };
+  const std::string shorter = "a shorter period of '" + name(place) + "'";
+  const bool follows = place > 0 && chain.setup.places[place].waits == Duration(0);
+  const std::string fix =
+      follows                 ? shorter
+      : place > 0             ? "trigger = \"after:" + name(place - 1) + "\" of '" + name(place) + "', or " + shorter
+      : chain.setup.triggered ? "a quicker source of '" + name(place) + "'"
+                              : shorter + ", or trigger = \"input\" where something tells of events";
+  return readable(most->waits) + " of " + readable(chain.all.whole()) + " in the mean, and " +
+         readable(chain.longest.parts[place].waits) + " of " + readable(chain.longest.whole()) +
+         " in the longest 1 %, until '" + name(place) + "' was released; to shorten it: " + fix;
+}
+
 } // namespace rtexec::traces

@@ -9,8 +9,16 @@ namespace rtexec::traces {
 namespace {
 
 constexpr std::size_t most_recent = 65'536; // jobs of a task, where the chain does not get on
+constexpr std::size_t most_longest = 4096;  // reactions whose division is kept
+constexpr std::uint64_t share_of_longest = 100;
 
 } // namespace
+
+Duration ChainDivision::whole() const {
+  Duration sum{0};
+  for (const ChainPart& part : parts) sum += part.waits + part.takes;
+  return sum;
+}
 
 Duration ChainStep::executed(Share::Where where) const {
   Duration sum{0};
@@ -70,7 +78,13 @@ void ChainFollower::arrive(const Followed& last) {
   reaction_.add(samples.reaction, setup_.reaction, last.step);
   age_.add(samples.age, setup_.age, last.step);
   reduced_age_.add(samples.reduced_age, setup_.reduced_age, last.step);
-  if (longest) keep_way(appears - *samples.reaction, setup_.triggered ? first.job.number : answered_ + 1, last.step);
+  if (samples.reaction) {
+    const Instant event = appears - *samples.reaction;
+    if (find_way(event, setup_.triggered ? first.job.number : answered_ + 1, last.step)) {
+      divide(event, *samples.reaction);
+      if (longest) keep_way(event, last.step);
+    }
+  }
   answered_ = first.job.number;
   forget_before(first);
 }
@@ -83,8 +97,8 @@ policies::ChainStamp ChainFollower::stamp_of(const ChainStep& first) const {
 /// From job `first` of the first task, or the next one that wrote, each time to the first job that reads what is there.
 /// Where times count from sampling, the first one is that which has read what was sampled at the event or, where it
 /// came just after a sample, later.
-void ChainFollower::keep_way(Instant event, std::uint64_t first, const ChainStep& last) {
-  ChainWay way{.event = event, .reaction = last.output - event, .steps = {}, .blame = {}};
+bool ChainFollower::find_way(Instant event, std::uint64_t first, const ChainStep& last) {
+  way_.clear();
   Instant there = event;
   for (std::size_t place = 0; place < recent_.size(); ++place) {
     const auto next = std::ranges::find_if(recent_[place], [&](const auto& job) {
@@ -92,11 +106,58 @@ void ChainFollower::keep_way(Instant event, std::uint64_t first, const ChainStep
       if (!setup_.from_sampling) return job->step.job.number >= first;
       return setup_.triggered ? job->step.sampled >= event : job->step.sampled > event;
     });
-    if (next == recent_[place].end()) return;
-    way.steps.push_back((*next)->step);
-    way.steps.back().there = std::exchange(there, (*next)->step.output);
+    if (next == recent_[place].end()) return false;
+    way_.push_back(&(*next)->step);
+    there = (*next)->step.output;
   }
-  if (way.steps.back().job == last.job) worst_ = std::move(way);
+  return way_.back()->job == last.job;
+}
+
+void ChainFollower::keep_way(Instant event, const ChainStep& last) {
+  worst_ = ChainWay{.event = event, .reaction = last.output - event, .steps = {}, .blame = {}};
+  Instant there = event;
+  for (const ChainStep* step : way_) {
+    worst_->steps.push_back(*step);
+    worst_->steps.back().there = std::exchange(there, step->output);
+  }
+}
+
+void ChainFollower::divide(Instant event, Duration reaction) {
+  const auto shorter = [](const Divided& a, const Divided& b) { return a.reaction > b.reaction; };
+  Divided divided{.reaction = reaction, .pieces = {}};
+  Instant there = event;
+  for (const ChainStep* step : way_) {
+    const Duration waits = step->until_release(there);
+    divided.pieces.push_back(waits);
+    divided.pieces.push_back(step->output - std::exchange(there, step->output) - waits);
+  }
+  ++ways_;
+  sums_.resize(divided.pieces.size());
+  for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += divided.pieces[i];
+  if (longest_.size() == most_longest) {
+    if (reaction <= longest_.front().reaction) return;
+    std::ranges::pop_heap(longest_, shorter);
+    longest_.pop_back();
+  }
+  longest_.push_back(std::move(divided));
+  std::ranges::push_heap(longest_, shorter);
+}
+
+ChainDivision ChainFollower::division(const std::vector<Duration>& sums, std::uint64_t reactions) const {
+  ChainDivision division{.reactions = reactions, .parts = {}};
+  const auto count = static_cast<Duration::rep>(reactions);
+  for (std::size_t i = 0; reactions > 0 && i < sums.size(); i += 2)
+    division.parts.push_back({.waits = sums[i] / count, .takes = sums[i + 1] / count});
+  return division;
+}
+
+ChainDivision ChainFollower::longest() {
+  std::ranges::sort(longest_, std::ranges::greater(), &Divided::reaction);
+  longest_.resize(std::min<std::size_t>(longest_.size(), (ways_ + share_of_longest - 1) / share_of_longest));
+  std::vector<Duration> sums(sums_.size());
+  for (const Divided& divided : longest_)
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += divided.pieces[i];
+  return division(sums, longest_.size());
 }
 
 /// What no later event goes through.
@@ -110,12 +171,17 @@ void ChainFollower::forget_before(const ChainStep& first) {
 ChainAnalysis ChainFollower::finish(const std::vector<TaskStatistics>& tasks) {
   take_before(Instant::max());
   if (worst_) explain(*worst_, tasks);
-  return {.setup = setup_,
-          .reaction = reaction_.measure(setup_.reaction, setup_.max_reaction),
-          .age = age_.measure(setup_.age, setup_.max_age),
-          .reduced_age = reduced_age_.measure(setup_.reduced_age, std::nullopt),
-          .worst = std::move(worst_),
-          .invalid = {}};
+  ChainAnalysis analysis{.setup = setup_,
+                         .reaction = reaction_.measure(setup_.reaction, setup_.max_reaction),
+                         .age = age_.measure(setup_.age, setup_.max_age),
+                         .reduced_age = reduced_age_.measure(setup_.reduced_age, std::nullopt),
+                         .worst = std::move(worst_),
+                         .all = division(sums_, ways_),
+                         .longest = longest(),
+                         .advice = {},
+                         .invalid = {}};
+  analysis.advice = advice(analysis, tasks);
+  return analysis;
 }
 
 } // namespace rtexec::traces

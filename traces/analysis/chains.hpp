@@ -2,8 +2,8 @@
 // way of the longest reaction. What counts from where to where: policies/chains.hpp.
 //
 // Jobs are told as they end, in almost any order; they are taken in the order of the instants at which they read and at
-// which their outputs appear. Memory: what was told and not taken yet, and the jobs since the event that was answered
-// last.
+// which their outputs appear. Memory: what was told and not taken yet, the jobs since the event that was answered last,
+// and how the longest reactions divide.
 #pragma once
 
 #include "policies/chain_times.hpp"
@@ -59,7 +59,11 @@ class ChainFollower {
   void take(std::size_t place, const Moment& moment);
   void arrive(const Followed& last);
   [[nodiscard]] policies::ChainStamp stamp_of(const ChainStep& first) const;
-  void keep_way(Instant event, std::uint64_t first, const ChainStep& last);
+  bool find_way(Instant event, std::uint64_t first, const ChainStep& last);
+  void divide(Instant event, Duration reaction);
+  void keep_way(Instant event, const ChainStep& last);
+  [[nodiscard]] ChainDivision division(const std::vector<Duration>& sums, std::uint64_t reactions) const;
+  [[nodiscard]] ChainDivision longest();
   void forget_before(const ChainStep& first);
 
   const ChainSetup& setup_;
@@ -70,6 +74,15 @@ class ChainFollower {
   std::uint64_t answered_ = 0; // the first task's job that the last output was made of
   Measure reaction_, age_, reduced_age_;
   std::optional<ChainWay> worst_;
+  /// One reaction: what each task waited and took.
+  struct Divided {
+    Duration reaction{0};
+    std::vector<Duration> pieces;
+  };
+  std::vector<const ChainStep*> way_; // of the reaction that is looked at
+  std::vector<Duration> sums_;        // of the pieces of `ways_` reactions
+  std::uint64_t ways_ = 0;
+  std::vector<Divided> longest_; // of them, a heap with the shortest on top
 };
 
 } // namespace rtexec::traces

@@ -260,6 +260,15 @@ json to_json(const ChainWay& way, const Analysis& analysis) {
           {"blame", nullable(way.blame)}};
 }
 
+json to_json(const ChainDivision& division, const ChainSetup& chain, const Analysis& analysis) {
+  json parts = json::array();
+  for (std::size_t place = 0; place < division.parts.size(); ++place)
+    parts.push_back({{"task", task_name(analysis, chain.places[place].task)},
+                     {"waits_ns", division.parts[place].waits.count()},
+                     {"takes_ns", division.parts[place].takes.count()}});
+  return {{"reactions", division.reactions}, {"parts", parts}};
+}
+
 json to_json(const ChainAnalysis& chain, const Analysis& analysis) {
   const auto place = [&](const ChainSetup::Place& each) {
     return json{{"task", task_name(analysis, each.task)},
@@ -269,11 +278,15 @@ json to_json(const ChainAnalysis& chain, const Analysis& analysis) {
   return {{"name", chain.setup.name},
           {"communicate", spelling(chain.setup.communicate)},
           {"kept", chain.setup.kept},
+          {"from_sampling", chain.setup.from_sampling},
           {"tasks", list(chain.setup.places, place)},
           {"reaction", to_json(chain.reaction, analysis.from)},
           {"age", to_json(chain.age, analysis.from)},
           {"reduced_age", to_json(chain.reduced_age, analysis.from)},
           {"worst", chain.worst ? to_json(*chain.worst, analysis) : json(nullptr)},
+          {"mean", to_json(chain.all, chain.setup, analysis)},
+          {"longest", to_json(chain.longest, chain.setup, analysis)},
+          {"advice", nullable(chain.advice)},
           {"invalid", nullable(chain.invalid)}};
 }
 
