@@ -10,7 +10,9 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <optional>
 #include <set>
+#include <utility>
 
 namespace rtexec {
 namespace {
@@ -140,12 +142,30 @@ Condition rare_stops(const ResolvedSet& set) {
                    (reserved ? "; no stop takes runtime (the kernel counts stolen time)" : "")};
 }
 
+/// Of the tasks that chains begin with; nothing where none has any.
+std::optional<Condition> input_delays(const ResolvedSet& set) {
+  std::string tasks;
+  bool released = false; // by what comes
+  for (const Task& task : set.tasks.tasks) {
+    const auto begins = [&](const Chain& chain) { return chain.tasks.front() == task.name; };
+    if (!task.input_delay || std::ranges::none_of(set.tasks.chains, begins)) continue;
+    tasks += (tasks.empty() ? "'" : ", '") + task.name + "'";
+    released = released || task.trigger != Trigger::timer;
+  }
+  if (tasks.empty()) return std::nullopt;
+  return Condition{
+      .supposed = std::string("input delays hold") + (released ? ", and sources sample a period apart or more" : ""),
+      .standing = Standing::unknown,
+      .known = "given by hand for " + tasks};
+}
+
 } // namespace
 
 std::vector<Condition> conditions(const ResolvedSet& set, const Plan& plan) {
   std::vector<Condition> all{execution_times(set, plan), class_and_memory(set), nothing_above(set, plan)};
   if (set.board.hold_up > Duration(0)) all.push_back(rare_stops(set));
   if (plan.swap) all.push_back(swap_costs(set, plan));
+  if (auto delays = input_delays(set)) all.push_back(std::move(*delays));
   return all;
 }
 

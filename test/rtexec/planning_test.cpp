@@ -96,6 +96,25 @@ Condition condition(const PlannedSet& planned, const std::string& supposed) {
 
 PlannedSet planned_on(const MachineFacts& machine) { return plan(two_tasks(), machine).value(); }
 
+TEST(Conditions, InputDelaysOfChainsAreGivenByHand) {
+  TaskSet tasks = two_tasks();
+  tasks.tasks[0].input_delay = std::chrono::milliseconds(8);
+  const auto supposed = [](const TaskSet& set) {
+    const auto all = conditions(plan(set, robot).value(), plan(set, robot)->plan);
+    const auto found =
+        std::ranges::find_if(all, [](const Condition& each) { return each.supposed.starts_with("input"); });
+    return found == all.end() ? std::string() : found->supposed + ": " + found->known;
+  };
+  EXPECT_EQ(supposed(tasks), "") << "nothing begins with it";
+  Chain& chain = tasks.chains.emplace_back();
+  chain.name = "c";
+  chain.tasks = {tasks.tasks[0].name};
+  const std::string given = "given by hand for '" + tasks.tasks[0].name + "'";
+  EXPECT_EQ(supposed(tasks), "input delays hold: " + given);
+  tasks.tasks[0].trigger = Trigger::call;
+  EXPECT_EQ(supposed(tasks), "input delays hold, and sources sample a period apart or more: " + given);
+}
+
 TEST(Conditions, ExecutionTimesThatAreGivenAreKnownToNobody) {
   const Condition found = condition(planned_on(robot), "execution times");
   EXPECT_EQ(found.standing, Condition::Standing::unknown);

@@ -70,7 +70,9 @@ task c 50ms 1ms >> good.toml
 expect 2 "task 'c': it was not measured" "$rtexec" check good.toml --wcet measured.toml
 
 # Chains: what the simulator measured, and the way of the longest reaction; what is above a bound is a breach.
-chains=${hole%/*}/steering-chain.toml
+sed "0,/^core = 0/s//&\ninput_delay = '8ms'/" "${hole%/*}/steering-chain.toml" > from-sampling.toml
+for chains in from-sampling.toml "${hole%/*}/steering-chain.toml"; do
+rm -rf steered
 expect 0 'steer +reaction' "$rtexec" simulate "$chains" --execution uniform --trace steered --json steered.json
 expect 0 '^Longest reaction of steer, to an event at .*: .* until job [0-9]+ of [a-z]+ was released$' "$rtexec" analyze steered --json chains.json --html chains.html
 expect 0 '^same$' python3 - <<'PY'
@@ -84,8 +86,13 @@ way = found['worst']
 pieces = ('until_release_ns', 'until_read_ns', 'core_ns', 'device_ns', 'waited_ns', 'held_ns')
 assert [step['task'] for step in way['steps']] == ['camera', 'fusion', 'control'], way
 assert sum(step[piece] for step in way['steps'] for piece in pieces) == way['reaction_ns'] == found['reaction']['max_ns'], way
+assert told['from_sampling'] == found['from_sampling']
+mean = sum(part['waits_ns'] + part['takes_ns'] for part in found['mean']['parts'])
+assert found['mean']['reactions'] == found['reaction']['count'] and abs(mean - found['reaction']['mean_ns']) < 10, found
+assert found['longest']['parts'][0]['waits_ns'] > found['longest']['parts'][1]['waits_ns'] and found['advice'], found
 print('same')
 PY
+done
 { task a 50ms 10ms; task b 50ms 1ms; printf '[[chain]]\nname="short"\ntasks=["a", "b"]\n'; } > chained.toml
 printf 'task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome\na,0,0,0,0,49000000,2,in-time\nb,0,0,0,0,48000000,2,in-time\n' > long.csv
 expect 4 'A BOUND WAS BROKEN' "$rtexec" simulate chained.toml --execution long.csv --trace broken

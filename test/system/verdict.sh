@@ -37,6 +37,15 @@ expect 3 "^Verdict: not proved: every deadline would be kept, but not the limits
 expect 3 "exceeds max_age, 20ms," "$rtexec" check stale.toml
 expect 3 "reaction time and its data age: task" "$rtexec" check waiting.toml
 expect 2 "released by its inputs, and none of them" "$rtexec" run waiting.toml --force
+sed "0,/core=0/s//core=0\ninput_delay='8ms'/" chain.toml > sampled.toml
+sed "0,/input_delay/s//trigger='input'\n&/" sampled.toml > seen.toml
+expect '0 5' '^  \(sampling\) +8.00 ms +-$' "$rtexec" check sampled.toml --explain
+expect '0 5' "^Bounds of chain 'steer' count from the sampling of what 'camera' reads, up to" "$rtexec" check sampled.toml --json sampled.json
+expect '0 5' '^  - input delays hold, and sources sample a period apart' "$rtexec" check seen.toml --json seen.json
+expect 0 '^8000000 0 True$' python3 -c "import json
+bare, sampled, seen = (json.load(open(f + '.json'))['chains'][0] for f in ('chain', 'sampled', 'seen'))
+of = lambda chain: chain['reaction_bound_ns']
+print(of(sampled) - of(bare), sampled['input_delay_ns'] - seen['input_delay_ns'], of(seen) < of(sampled))"
 sed 's/^trigger=.*//; s/max_reaction=.*/communicate="let"/' chain.toml > let.toml
 for set in chain let; do # what they really take stands in the report
   { printf '[executive]\nduration="300ms"\nallow_degraded=true\n'; cat $set.toml; } > $set-run.toml

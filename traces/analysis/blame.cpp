@@ -122,7 +122,8 @@ std::string advice(const ChainAnalysis& chain, const std::vector<TaskStatistics>
                               : shorter + ", or trigger = \"input\" where something tells of events";
   return readable(most->waits) + " of " + readable(chain.all.whole()) + " in the mean, and " +
          readable(chain.longest.parts[place].waits) + " of " + readable(chain.longest.whole()) +
-         " in the longest 1 %, until '" + name(place) + "' was released; to shorten it: " + fix;
+         " in the mean of the longest " + std::to_string(chain.longest.reactions) + ", until '" + name(place) +
+         "' was released; to shorten it: " + fix;
 }
 
 } // namespace rtexec::traces
