@@ -36,14 +36,6 @@ Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
          event_cost(set.board.context_switch).count();
 }
 
-// ---- release threads that look for messages ----
-
-/// The next look is no sooner than its distance after the one before, and as late as any release.
-Load looks_of(const Task& task, const ResolvedSet& set) {
-  if (!looks_for_messages(task)) return {};
-  return {message_looks.count(), event_cost(set.board.context_switch).count(), release_jitter(set.board).count()};
-}
-
 // ---- decisions of the scheduler ----
 
 /// Late best-effort jobs follow each other at once.
@@ -140,7 +132,8 @@ class DeviceCharges {
     for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
       const Task& task = set.tasks.tasks[i];
       interruptions_.push_back(interruption(task, plan.tasks[i].core));
-      if (task.real_time() && plan.tasks[i].core == set.service_core) interruptions_.push_back(looks_of(task, set));
+      if (task.real_time() && plan.tasks[i].core == set.service_core)
+        interruptions_.push_back(looks_of(task, set.board));
     }
   }
 
@@ -257,7 +250,7 @@ std::optional<Finding> uncharged(const TaskSet& tasks) {
 /// Each look uses its reservation's runtime up, and may leave too little for the part.
 std::optional<Finding> looks_in_reservations(const ResolvedSet& set) {
   const auto looks = std::ranges::find_if(
-      set.tasks.tasks, [](const Task& task) { return task.real_time() && looks_for_messages(task); });
+      set.tasks.tasks, [&](const Task& task) { return task.real_time() && looks_of(task, set.board).cost > 0; });
   if (!reserved(set.tasks) || looks == set.tasks.tasks.end()) return std::nullopt;
   return unmet(LooksUncharged{}, looks->name);
 }
@@ -332,11 +325,15 @@ void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, co
 
 } // namespace
 
-bool looks_for_messages(const Task& task) {
+/// The next look is no sooner than its distance after the one before, and as late as any release.
+Load looks_of(const Task& task, const Board& board) {
   const auto source = std::ranges::find_if(task.inputs, [](const TaskInput& input) {
     return input.source == SourceKind::camera || input.source == SourceKind::iceoryx;
   });
-  return task.trigger == Trigger::input && source != task.inputs.end() && source->source == SourceKind::iceoryx;
+  const bool looks =
+      task.trigger == Trigger::input && source != task.inputs.end() && source->source == SourceKind::iceoryx;
+  if (!looks) return {};
+  return {message_looks.count(), event_cost(board.context_switch).count(), release_jitter(board).count()};
 }
 
 Nanos on_core(Duration part, const Board& board) {
@@ -385,7 +382,7 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
                                  .load = part.load,
                                  .lead = part.lead,
                                  .blocking = part.blocking,
-                                 .looks = looks_of(task, set)});
+                                 .looks = looks_of(task, set.board)});
       named.names.push_back(task.name);
     } else {
       const Nanos longest = part.blocking.value_or(part.device);

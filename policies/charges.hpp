@@ -20,8 +20,8 @@ namespace rtexec::policies {
 
 /// A release thread that waits for messages of iceoryx looks for them no more often.
 inline constexpr Duration message_looks = std::chrono::microseconds(500);
-/// Whether it does.
-[[nodiscard]] bool looks_for_messages(const Task& task);
+/// What that brings to the core of `task`; cost 0: it does not wait so.
+[[nodiscard]] Load looks_of(const Task& task, const Board& board);
 
 /// A CPU part. One of no length still needs its core once, to hand the job on: at least 1 ns.
 [[nodiscard]] Nanos on_core(Duration part, const Board& board);

@@ -54,9 +54,14 @@ class Packer {
     for (const Task& task : tasks_.tasks) {
       const Nanos before = on_core(task.wcet->before, set.board);
       const Nanos after = on_core(task.wcet->after, set.board);
-      parts_.push_back(
-          {.period = task.period.count(), .deadline = task.deadline.count(), .before = before, .after = after});
-      shares_.push_back(static_cast<double>(before + after) / static_cast<double>(task.period.count()));
+      const Load looks = looks_of(task, set.board);
+      parts_.push_back({.period = task.period.count(),
+                        .deadline = task.deadline.count(),
+                        .before = before,
+                        .after = after,
+                        .looks = looks});
+      shares_.push_back(static_cast<double>(before + after) / static_cast<double>(task.period.count()) +
+                        static_cast<double>(looks.cost) / static_cast<double>(looks.period));
     }
     chooses_ = std::ranges::any_of(tasks_.tasks, [](const Task& task) { return task.real_time() && !task.core; });
     place_.resize(urgency_.size());

@@ -104,6 +104,7 @@ Task fed(Task task, std::vector<SourceKind> sources) {
 
 TEST(Looks, AreThoseOfTasksThatMessagesRelease) {
   const Task task = task_of("t", 10ms, {1ms, 0ms, 0ms});
+  const auto looks_for_messages = [](const Task& each) { return looks_of(each, board_of()).cost > 0; };
   EXPECT_TRUE(looks_for_messages(fed(task, {SourceKind::iceoryx})));
   EXPECT_TRUE(looks_for_messages(fed(task, {SourceKind::files, SourceKind::iceoryx, SourceKind::camera})));
   EXPECT_FALSE(looks_for_messages(fed(task, {SourceKind::camera, SourceKind::iceoryx})));
@@ -134,6 +135,19 @@ TEST(Looks, AreChargedToTheirCore) {
   set.tasks[0].criticality = Criticality::real_time;
   set.tasks[0].inputs[0].source = SourceKind::camera; // whose driver wakes the thread
   EXPECT_TRUE(planned(set, board).proved);
+}
+
+/// Of two tasks that fit on one core but for the looks, the plan puts each on a core of its own.
+TEST(Looks, CountWhereThePlanChoosesCores) {
+  Task seen = fed(task_of("seen", 10ms, {4ms, 0ms, 0ms}), {SourceKind::iceoryx});
+  Task other = task_of("other", 10ms, {5950us, 0ms, 0ms});
+  seen.core.reset(), other.core.reset();
+  Board board = board_of();
+  board.context_switch = 1us;
+  const TaskSet set = set_of({seen, other});
+  const auto plan = make_plan(resolved(set, board, {0, 1, 2}), std::vector<MemoryDemand>(2)).value();
+  EXPECT_TRUE(plan.proved);
+  EXPECT_NE(plan.tasks[0].core, plan.tasks[1].core);
 }
 
 TEST(Looks, UnderReservationsArePromisedNothing) {
