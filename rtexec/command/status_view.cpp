@@ -138,6 +138,11 @@ constexpr Column task_columns[] = {
     {"core use",
      [](const TaskStatus& task, const RunStatus& run) { return percent(share(task.recent.on_core, run.recently)); }},
     {"released late by", [](const TaskStatus& task, const RunStatus&) { return readable(task.max_release_latency); }},
+    {"sampled before by",
+     [](const TaskStatus& task, const RunStatus&) {
+       return task.input_delays > 0 ? readable(task.max_input_delay) : std::string("-");
+     }},
+    {"> input_delay", [](const TaskStatus& task, const RunStatus&) { return std::to_string(task.above_input_delay); }},
     {"period", [](const TaskStatus& task, const RunStatus&) { return readable(task.period); }},
 };
 
@@ -192,6 +197,10 @@ json to_json(const TaskStatus& task, const RunStatus& run) {
             {"p99", task.p99_response.count()},
             {"max", task.max_response.count()}}},
           {"release_latency_ns", {{"max", task.max_release_latency.count()}}},
+          {"input_delay_ns",
+           {{"max", task.input_delays > 0 ? json(task.max_input_delay.count()) : json(nullptr)},
+            {"count", task.input_delays},
+            {"above_bound", task.above_input_delay}}},
           {"total", activity(task.total, run.elapsed)},
           {"recent", activity(task.recent, run.recently)}};
 }

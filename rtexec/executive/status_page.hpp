@@ -65,6 +65,8 @@ struct TaskStatus {
   Duration last_response{0}, max_response{0}, p50_response{0}, p99_response{0}, max_release_latency{0};
   TaskActivity total, recent;
   PartCounts above_wcet;
+  std::uint64_t input_delays = 0, above_input_delay = 0; // jobs whose inputs were sampled before their release
+  Duration max_input_delay{0};
 };
 
 /// The reactions of a chain.

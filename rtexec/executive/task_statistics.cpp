@@ -192,6 +192,9 @@ void TaskStatistics::show(TaskStatus& status) const {
   status.p99_response = response_.percentile(0.99);
   status.max_response = response_.longest();
   status.max_release_latency = latency_.longest();
+  status.input_delays = input_delay_.times.count();
+  status.above_input_delay = value(input_delay_.violations);
+  status.max_input_delay = input_delay_.times.longest();
 }
 
 } // namespace rtexec::executive

@@ -443,6 +443,9 @@ TEST_F(ShownExecutive, ItsCountersAreThoseOfItsReport) {
     EXPECT_EQ(shown.total.missed, reported.missed);
     EXPECT_EQ(shown.skipped, reported.skipped);
     EXPECT_EQ(shown.above_wcet.all(), reported.above_wcet.all());
+    EXPECT_EQ(shown.input_delays, reported.input_delay.count);
+    EXPECT_EQ(shown.above_input_delay, reported.input_delay.violations);
+    EXPECT_EQ(shown.max_input_delay, reported.input_delay.times.max);
     EXPECT_EQ(shown.max_response, reported.response.max);
     EXPECT_EQ(shown.p50_response, reported.response.p50);
     EXPECT_EQ(shown.max_release_latency, reported.release_latency.max);
