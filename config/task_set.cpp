@@ -285,11 +285,13 @@ std::vector<Key<Chain>> chain_keys() {
                  &Chain::communicate),
       key<Chain>("max_reaction", duration(1ns, longest_run), "no limit",
                  "from an event that the first task's job before has just missed to the end of the output that "
-                 "answers it: a set that may take longer is not proved",
+                 "answers it (with an input_delay of that task: from the sampling that shows the event): a set that "
+                 "may take longer is not proved",
                  &Chain::max_reaction),
       key<Chain>("max_age", duration(1ns, longest_run), "no limit",
-                 "from the first task's reading to the next output of the last task, which replaces the one made of "
-                 "what was read: a set whose data may be older is not proved",
+                 "from the first task's reading (with an input_delay of it: from the sampling) to the next output of "
+                 "the last task, which replaces the one made of what was read: a set whose data may be older is not "
+                 "proved",
                  &Chain::max_age)};
 }
 

@@ -312,7 +312,7 @@ TEST_F(StatusPageTest, AnotherVersionIsNamed) {
   const auto page = StatusPage::open(changed(offsetof(PageOwner, version), 1));
   ASSERT_FALSE(page);
   EXPECT_EQ(page.error().code, Errc::unsupported);
-  EXPECT_THAT(page.error().what, HasSubstr("version 3"));
+  EXPECT_THAT(page.error().what, HasSubstr("version 4"));
 }
 
 TEST_F(StatusPageTest, APageThatIsCutOffIsDamaged) {
