@@ -176,10 +176,10 @@ class Pair {
 
   /// A job of each.
   void run() {
-    (void)out_.read(0, hal::now(), false);
+    (void)out_.read(0, hal::now(), TaskIo::For::job);
     execute(*writer_);
     out_.write(0, hal::now(), hal::now(), false);
-    (void)in_.read(0, hal::now(), false);
+    (void)in_.read(0, hal::now(), TaskIo::For::job);
     execute(*reader_);
   }
 
