@@ -1,3 +1,4 @@
+#include <rtexec/profile.hpp>
 #include "config/names.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/text.hpp"
@@ -24,6 +25,7 @@ struct Options {
   std::string output;
   std::string precision = std::string(spelling(Precision::fp32));
   bool tune = false;
+  std::string profile, task;
   int repeat = 1;
   std::string json;
 };
@@ -58,9 +60,23 @@ bool looks_like_a_file(const std::filesystem::path& output) {
 
 bool asks_for_picture(const Options& options) { return std::filesystem::path(options.output).extension() == ".png"; }
 
+/// What the profile says of the task, or of the only one.
+std::vector<std::string> tuning_of(const Options& options) {
+  const Profile profile = must(read_profile(options.profile));
+  std::string known;
+  for (const ProfileEntry& entry : profile.entries) {
+    if (entry.task == options.task || (options.task.empty() && profile.entries.size() == 1)) return entry.tuning;
+    known += (known.empty() ? "" : ", ") + entry.task;
+  }
+  give_up(Errc::bad_input, options.profile +
+                               (options.task.empty() ? " has several tasks" : " has no task '" + options.task + "'") +
+                               ": name one of them with --task: " + known);
+}
+
 Inference load(const Options& options, std::ostream& out) {
   study::InferenceOptions network = options.network;
   network.precision = spelled_as<Precision>(options.precision);
+  if (!options.profile.empty()) network.chosen = tuning_of(options);
   if (!options.tune) return must(Inference::load(network, {}));
   return must(Inference::load(
       network, [&out](std::size_t done, std::size_t of) { out << "tuning: " << done << " of " << of << " layers\n"; }));
@@ -132,7 +148,12 @@ void add_infer(const Command& program) {
       .separated_by(',');
   command.option("--std", options->deviation, "STD", "Likewise; 1 where one of the others is given").separated_by(',');
   command.option("--scale", options->scale, "SCALE", "Likewise; 1/255 unless given").separated_by(',');
-  command.flag("--tune", options->tune, "First find the fastest way to compute each layer on the device");
+  const auto profile =
+      command.option("--profile", options->profile, "FILE.profile.toml",
+                     "Compute each layer as a run with this profile does, so that results are the same, bit by bit");
+  command.option("--task", options->task, "TASK", "Whose choices of the profile, where it has several").needs(profile);
+  command.flag("--tune", options->tune, "First find the fastest way to compute each layer on the device")
+      .excludes(profile);
   command.option("--repeat", options->repeat, "N", "Execute so often, and print the median time and the longest ones")
       .within(1, 100000);
   command.json(options->json);

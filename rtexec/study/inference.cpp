@@ -76,6 +76,8 @@ Result<Inference> Inference::load(const InferenceOptions& options,
     if (!network) give_up(network.error().code, options.model + ": " + network.error().what);
     if ((*network)->inputs().empty()) give_up(Errc::bad_input, options.model + ": the network has no input");
     inference.network_ = std::move(*network);
+    if (const auto used = inference.network_->use(options.chosen); !used)
+      give_up(used.error().code, options.model + ": " + used.error().what);
     inference.bind(board, tuning);
     return inference;
   });

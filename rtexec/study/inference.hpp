@@ -22,6 +22,8 @@ struct InferenceOptions {
   std::string model;
   std::string board = "host"; // by name or path
   Precision precision = Precision::fp32;
+  /// Choices that a tuning made, which are used: as Workload::use().
+  std::vector<std::string> chosen{};
 };
 
 class Inference {

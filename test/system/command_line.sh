@@ -73,6 +73,17 @@ expect 2 'is for GPUs' "$rtexec" infer tiny.onnx --precision tf32
 expect 2 'no such board' "$rtexec" infer tiny.onnx --board none
 expect 2 '\{fp16,fp32,tf32\}|fp32,tf32,fp16' "$rtexec" infer tiny.onnx --precision 1
 expect 2 'draws on the picture' "$rtexec" infer tiny.onnx -o out.png
+printf 'machine = "here"\ndevice = "host"\n' > chosen.profile.toml
+for task in front rear; do
+  printf '[[task]]\nname = "%s"\nworkload = "x"\nsamples = 1\nmargin = 1\n' $task >> chosen.profile.toml
+  for time in wcet observed; do printf '%s = "1ms"\n' $time ${time}_before ${time}_after >> chosen.profile.toml; done
+done
+expect 0 'executed in' "$rtexec" infer tiny.onnx --profile chosen.profile.toml --task rear
+expect 2 'has several tasks: name one of them with --task: front, rear' "$rtexec" infer tiny.onnx --profile chosen.profile.toml
+expect 2 "has no task 'side': name one of them with --task" "$rtexec" infer tiny.onnx --profile chosen.profile.toml --task side
+expect 2 'excludes --tune' "$rtexec" infer tiny.onnx --profile chosen.profile.toml --task rear --tune
+printf 'tuning = ["conv = own"]\n' >> chosen.profile.toml
+expect 2 'choices for a network on a GPU' "$rtexec" infer tiny.onnx --profile chosen.profile.toml --task rear
 expect 2 'std = 0: out of range: at least 1e-09' "$rtexec" infer tiny.onnx x.png --std 0
 expect 2 'mean = \[1, 2\]: 2 numbers: write one, or one for each' "$rtexec" infer tiny.onnx x.png --mean 1,2
 expect 2 'RGB,BGR|BGR,RGB' "$rtexec" infer tiny.onnx x.png --channels GBR
