@@ -9,6 +9,7 @@
 #include "tasks/dnn/models/models.hpp"
 #include "tasks/dnn/output/draw.hpp"
 #include "test/hal/fake_camera.hpp"
+#include "test/hal/gpu.hpp"
 #include "test/rtexec/isolated.hpp"
 #include "test/rtexec/own_workload.hpp"
 #include "test/rtexec/real_time.hpp"
@@ -70,7 +71,8 @@ void expect_same(const Results& found, const Results& expected) {
 class Known {
  public:
   /// `compressed`: of the picture, what a camera's compression leaves.
-  Known(bool compressed, const Preprocessing& preprocessing) : preprocessing_(preprocessing) {
+  Known(bool compressed, const Preprocessing& preprocessing, const std::string& board)
+      : board_(board), preprocessing_(preprocessing) {
     auto picture = known_picture();
     if (compressed) {
       jpeg_ = test::jpeg(picture.rgb, {.width = side, .height = side, .across = 1, .down = 1, .quality = 100});
@@ -83,7 +85,7 @@ class Known {
     EXPECT_EQ(problem(tasks::write_model("yolov3-tiny", {.size = side, .classes = 3, .seed = 3}, model())), "none");
     EXPECT_EQ(problem(tasks::write_png(picture, png())), "none");
     rgb_ = picture.rgb;
-    auto alone = study::Inference::load({.model = model()}, {});
+    auto alone = study::Inference::load({.model = model(), .board = board_}, {});
     EXPECT_EQ(problem(alone), "none");
     const std::array<std::string, 1> files{png()};
     EXPECT_EQ(problem(alone->fetch_inputs(files, preprocessing)), "none");
@@ -99,6 +101,7 @@ class Known {
     EXPECT_GE(expected_.boxes.size(), 2u);
     EXPECT_LE(expected_.boxes.size(), most_boxes);
   }
+  [[nodiscard]] const std::string& board() const { return board_; }
   [[nodiscard]] std::string model() const { return (folder_ / "net.onnx").string(); }
   [[nodiscard]] std::string png() const { return (folder_ / "p.png").string(); }
   [[nodiscard]] std::string npy() const { return (folder_ / "p.npy").string(); }
@@ -110,6 +113,7 @@ class Known {
   [[nodiscard]] const Preprocessing& preprocessing() const { return preprocessing_; }
 
  private:
+  const std::string board_;
   const Preprocessing preprocessing_;
   ScratchFolder folder_;
   std::vector<std::byte> jpeg_;
@@ -247,6 +251,8 @@ TaskSet set_for(From from, const Known& known, bool messages) {
   Task behind = own_task("behind", 60ms);
   behind.inputs = {{.tensor = {}, .source = SourceKind::task, .from = "net/detections"}};
   TaskSet set = set_of({net, behind}, 100s);
+  set.board = known.board();
+  set.device.capacity = Bytes{256 << 20};
   if (from == From::task) set.tasks.push_back(own_task("before", 60ms));
   return set;
 }
@@ -291,12 +297,14 @@ const Preprocessing asked{.channels = ChannelOrder::bgr,
                           .deviation = {250, 240, 230},
                           .scale = {1}};
 
-/// Where from, and whether pictures are put in as `asked`.
-struct Way : testing::TestWithParam<std::tuple<From, bool>> {
+/// Where from, whether pictures are put in as `asked`, and what computes.
+struct Way : testing::TestWithParam<std::tuple<From, bool, DeviceKind>> {
   static From from() { return std::get<0>(GetParam()); }
+  static bool on_gpu() { return std::get<2>(GetParam()) == DeviceKind::cuda; }
 
   void goes() {
-    const Known known(from() == From::mjpg_camera, std::get<1>(GetParam()) ? asked : Preprocessing{});
+    const Known known(from() == From::mjpg_camera, std::get<1>(GetParam()) ? asked : Preprocessing{},
+                      on_gpu() ? "rtx" : "host");
     const bool messages = !sanitized && channels::iceoryx::open_binding();
     std::optional<hal::test::FakeCamera> camera;
     if (is_camera(from())) set_up(camera.emplace(), known);
@@ -314,8 +322,9 @@ struct Way : testing::TestWithParam<std::tuple<From, bool>> {
     std::set<std::string> may_lock; // iceoryx in publish(), the camera in software
     if (messages) may_lock.insert("net.after");
     if (camera) may_lock.insert("net");
-    const Report report = expect_real_time(
-        executive, [&] { EXPECT_TRUE(eventually(all_there)) << shown(executive.progress()); }, may_lock);
+    const auto await = [&] { EXPECT_TRUE(eventually(all_there)) << shown(executive.progress()); };
+    const Report report = on_gpu() ? (await(), executive.stop()) // threads of its driver do as they like
+                                   : expect_real_time(executive, await, may_lock);
     EXPECT_EQ(report.tasks[0].failed + report.tasks[1].failed, 0u);
     expect_same(results.results(), known.expected());
     EXPECT_EQ(bytes(boxes_in(behind.results().tensors[0])), bytes(known.expected().boxes));
@@ -391,14 +400,20 @@ struct Way : testing::TestWithParam<std::tuple<From, bool>> {
 const auto name_of = [](const auto& way) {
   return std::string(spelled(std::get<0>(way.param))) + (std::get<1>(way.param) ? "_as_asked" : "");
 };
-INSTANTIATE_TEST_SUITE_P(Sources, Way, testing::Combine(testing::ValuesIn(all), testing::Values(false)), name_of);
-INSTANTIATE_TEST_SUITE_P(Pictures, Way,
-                         testing::Combine(testing::Values(From::png, From::rgb_camera, From::bgr_camera,
-                                                          From::mjpg_camera, From::picture_message),
-                                          testing::Values(true)),
-                         name_of);
+constexpr std::array pictures{From::png, From::rgb_camera, From::bgr_camera, From::mjpg_camera, From::picture_message};
+const auto sources_on = [](DeviceKind kind) {
+  return testing::Combine(testing::ValuesIn(all), testing::Values(false), testing::Values(kind));
+};
+const auto pictures_on = [](DeviceKind kind) {
+  return testing::Combine(testing::ValuesIn(pictures), testing::Values(true), testing::Values(kind));
+};
+INSTANTIATE_TEST_SUITE_P(Sources, Way, sources_on(DeviceKind::host), name_of);
+INSTANTIATE_TEST_SUITE_P(Pictures, Way, pictures_on(DeviceKind::host), name_of);
+INSTANTIATE_TEST_SUITE_P(GpuSources, Way, sources_on(DeviceKind::cuda), name_of);
+INSTANTIATE_TEST_SUITE_P(GpuPictures, Way, pictures_on(DeviceKind::cuda), name_of);
 
 TEST_P(Way, OfAPictureKeepsEveryBit) {
+  if (const std::string why = on_gpu() ? hal::test::why_no_gpu() : ""; !why.empty()) GTEST_SKIP() << why;
   if (sanitized || !channels::iceoryx::open_binding()) {
     if (is_message(from())) GTEST_SKIP() << "without iceoryx, or under a sanitizer that misreads it";
     return goes();
