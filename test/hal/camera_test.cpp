@@ -252,8 +252,8 @@ TEST(CameraNewest, IsTheLastOneOfASlowReaderToo) {
     std::mt19937 random(static_cast<unsigned>(frames));
     std::uint32_t made = 0;
     for (int look = 0; look < 50; ++look) {
-      const unsigned more =
-          look % 2 == 0 ? static_cast<unsigned>(frames) : random() % static_cast<unsigned>(frames) + 1;
+      const unsigned more = look % 2 == 0 ? static_cast<unsigned>(frames)
+                                          : static_cast<unsigned>(random() % static_cast<unsigned>(frames) + 1);
       fake.make_frames(static_cast<int>(more));
       made += more;
       ASSERT_TRUE(shows(newest(*camera), made - 1)) << "one of each " << frames;
