@@ -89,6 +89,19 @@ bool shuts_out(const Plan& plan, const ResolvedSet& set, std::size_t task, std::
          std::ranges::find(set.tasks.core_budgets, planned.core, &CoreBudget::core) == set.tasks.core_budgets.end();
 }
 
+/// Whether an input may be without anything new for a job. What releases the task has it; what comes from the task
+/// before it in the chain, null where there is none, lets it go without those jobs alone that would have the same data.
+bool drops_jobs(const Task& task, const Task* before) {
+  const auto from_before = [&](const TaskInput& input) {
+    return before != nullptr && input.source == SourceKind::task &&
+           input.from.substr(0, input.from.find('/')) == before->name;
+  };
+  const TaskInput* const releases = releasing_input(task);
+  return std::ranges::any_of(task.inputs, [&](const TaskInput& input) {
+    return input.on_stale != OnStale::reuse && &input != releases && !from_before(input);
+  });
+}
+
 class PlannedChainMaker {
  public:
   PlannedChainMaker(const Plan& plan, const ResolvedSet& set, const Chain& chain)
@@ -124,6 +137,8 @@ class PlannedChainMaker {
         return ChainObstacle{ChainObstacle::Why::no_response, task(i).name, task(i).trigger};
       if (task(i).trigger == Trigger::after && task(i).period > task(i - 1).period)
         return ChainObstacle{ChainObstacle::Why::slow_follower, task(i).name, task(i).trigger};
+      if (drops_jobs(task(i), i > 0 ? &task(i - 1) : nullptr))
+        return ChainObstacle{ChainObstacle::Why::drops_jobs, task(i).name, task(i).trigger};
     }
     return std::nullopt;
   }

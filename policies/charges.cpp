@@ -325,14 +325,19 @@ void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, co
 
 } // namespace
 
-/// The next look is no sooner than its distance after the one before, and as late as any release.
-Load looks_of(const Task& task, const Board& board) {
-  const auto source = std::ranges::find_if(task.inputs, [](const TaskInput& input) {
+const TaskInput* releasing_input(const Task& task) {
+  const auto releases = std::ranges::find_if(task.inputs, [&](const TaskInput& input) {
+    if (task.trigger == Trigger::call) return input.source == SourceKind::program;
     return input.source == SourceKind::camera || input.source == SourceKind::iceoryx;
   });
-  const bool looks =
-      task.trigger == Trigger::input && source != task.inputs.end() && source->source == SourceKind::iceoryx;
-  if (!looks) return {};
+  const bool released = task.trigger == Trigger::input || task.trigger == Trigger::call;
+  return released && releases != task.inputs.end() ? &*releases : nullptr;
+}
+
+/// The next look is no sooner than its distance after the one before, and as late as any release.
+Load looks_of(const Task& task, const Board& board) {
+  const TaskInput* const source = releasing_input(task);
+  if (source == nullptr || source->source != SourceKind::iceoryx) return {};
   return {message_looks.count(), event_cost(board.context_switch).count(), release_jitter(board).count()};
 }
 

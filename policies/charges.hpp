@@ -18,6 +18,10 @@ namespace rtexec::policies {
 /// Of a first part. A machine that stops makes some releases late, and the others early by its own time: each once.
 [[nodiscard]] inline Duration release_jitter(const Board& board) { return board.release_latency + 2 * board.hold_up; }
 
+/// The input that has something new when `task` is released: what releases it, or what the program that calls puts in.
+/// Null: none has.
+[[nodiscard]] const TaskInput* releasing_input(const Task& task);
+
 /// A release thread that waits for messages of iceoryx looks for them no more often.
 inline constexpr Duration message_looks = std::chrono::microseconds(500);
 /// What that brings to the core of `task`; cost 0: it does not wait so.

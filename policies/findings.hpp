@@ -160,6 +160,7 @@ struct ChainObstacle {
     no_response,   // of `task` no response is promised
     sporadic,      // nothing says how long after one job the next one is released
     slow_follower, // its gate lets fewer jobs pass than the task before may have
+    drops_jobs,    // those for which an input has nothing new, and nothing says how long that lasts
   };
   Why why{};
   std::string task;

@@ -364,6 +364,10 @@ std::string why(const ChainObstacle& obstacle) {
   switch (obstacle.why) {
   case ChainObstacle::Why::no_response: return task + " has no promised response";
   case ChainObstacle::Why::slow_follower: return task + " has a longer period than the task that it is released after";
+  case ChainObstacle::Why::drops_jobs:
+    return task +
+           " has no job while an input has nothing new, and nothing says how long that lasts; let its on_stale "
+           "be \"reuse\"";
   case ChainObstacle::Why::sporadic: break;
   }
   return task + " is released by " + (obstacle.trigger == Trigger::input ? "inputs" : "calls") +

@@ -393,6 +393,47 @@ TEST(PlannedChains, LackABoundWhereATaskHasNoneOrComesWhenItLikes) {
   EXPECT_FALSE(planned(set).proved);
 }
 
+/// An input of each source, and a job only where it has something new.
+TaskInput with_skip(SourceKind source, std::string from = {}, OnStale on_stale = OnStale::skip) {
+  return {.tensor = {}, .source = source, .from = std::move(from), .on_stale = on_stale};
+}
+
+TEST(PlannedChains, LackABoundWhereATaskHasNoJobWhileItsInputsHaveNothingNew) {
+  for (const OnStale on_stale : {OnStale::skip, OnStale::miss}) {
+    TaskSet set = three_tasks();
+    set.tasks[0].inputs = {with_skip(SourceKind::camera, "/dev/video0", on_stale)};
+    set.tasks[0].input_delay = 8ms; // of jobs that read; the others read nothing
+    const PlannedChain chain = planned(set).chains[0];
+    EXPECT_EQ(chain.reaction, std::nullopt);
+    EXPECT_EQ(chain.age, std::nullopt);
+    EXPECT_THAT(chain.finding, HasSubstr("task 'sensor' has no job while an input has nothing new"));
+    set.chains[0].max_reaction = 10s;
+    EXPECT_FALSE(planned(set).proved);
+  }
+  TaskSet set = three_tasks();
+  set.tasks[1].inputs = {with_skip(SourceKind::task, set.tasks[2].name + "/y")}; // not of the one before
+  EXPECT_EQ(planned(set).chains[0].reaction, std::nullopt);
+}
+
+TEST(PlannedChains, KeepTheirBoundsWhereOnlyJobsWithoutNewsOfTheChainAreDropped) {
+  TaskSet set = three_tasks();
+  const PlannedChain without = planned(set).chains[0];
+  set.tasks[0].inputs = {with_skip(SourceKind::camera, "/dev/video0", OnStale::reuse)};
+  set.tasks[1].inputs = {with_skip(SourceKind::task, set.tasks[0].name + "/y")};
+  set.tasks[2].inputs = {with_skip(SourceKind::task, set.tasks[1].name)};
+  EXPECT_EQ(planned(set).chains[0].reaction, without.reaction);
+  EXPECT_EQ(planned(set).chains[0].age, without.age);
+  // Released by what comes
+  set.tasks[0].trigger = Trigger::input;
+  set.tasks[0].inputs = {with_skip(SourceKind::camera, "/dev/video0")};
+  EXPECT_TRUE(planned(set).chains[0].reaction);
+  set.tasks[0].inputs.push_back(with_skip(SourceKind::camera, "/dev/video1")); // which comes when it likes
+  EXPECT_EQ(planned(set).chains[0].reaction, std::nullopt);
+  set.tasks[0].trigger = Trigger::call;
+  set.tasks[0].inputs = {with_skip(SourceKind::program)};
+  EXPECT_TRUE(planned(set).chains[0].reaction);
+}
+
 TEST(PlannedChains, OfTasksThatAreNotThereAreRefused) {
   TaskSet set = three_tasks();
   set.chains[0].tasks[1] = "plans";
