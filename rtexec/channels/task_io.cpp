@@ -52,11 +52,12 @@ Result<> TaskIo::open() {
 }
 
 /// False: the job ends with this. Where there never was anything, there is nothing to reuse. What others send and does
-/// not fit is a fault of the jobs that meet it, and not of a rehearsal.
+/// not fit is a fault of the jobs that meet it, and not of a rehearsal. When it was sampled is what they say: no sum is
+/// to overflow.
 bool TaskIo::settle(Read& read, Input& input, const Expected<Sample, Errc>& sample, For what) noexcept {
   if (sample && sample->fresh) input.untaken = true;
   const bool stale = sample ? !input.untaken : sample.error() == Errc::stale;
-  if (sample) read.sampled = std::min(read.sampled, sample->sampled);
+  if (sample) read.sampled = std::clamp(sample->sampled, Instant{}, read.sampled);
   if (what != For::job) {
     if (what == For::measurement && (sample || stale)) increment(stale ? input.counts->stale : input.counts->moved);
     const bool unfit = !sample && sample.error() == Errc::bad_input && input.source && input.source->releases();

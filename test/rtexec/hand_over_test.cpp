@@ -117,6 +117,18 @@ TEST(DroppedJob, LeavesWhatWasNewForTheNextOne) {
   EXPECT_TRUE(io.read(1, hal::now(), channels::TaskIo::For::job).drops) << "both were taken";
 }
 
+TEST(OnInput, MaySayThatAnInstantBeforeAllOthersWasThatOfTheSampling) {
+  TaskSet set = set_of({own_task("a", 10ms)}, 100ms);
+  set.tasks[0].input_delay = 10ms;
+  ExecutiveSetup setup;
+  setup.callbacks["a"].on_input = [](InputJob& job) { return job.sampled = Instant::min(), Status(); };
+  Executive executive = started(std::move(set), std::move(setup));
+  executive.wait();
+  const MeasuredTimes delays = executive.stop().tasks[0].input_delay;
+  EXPECT_GT(delays.count, 5u);
+  EXPECT_EQ(delays.violations, delays.count);
+}
+
 TEST(OnInput, TheFirstInputOfTheProgramSaysWhatIsStale) {
   TaskSet set = set_of({own_task("a", 10ms)}, 100ms);
   set.tasks[0].inputs = {{.tensor = "x0", .source = SourceKind::program, .from = {}, .on_stale = OnStale::miss},
