@@ -243,6 +243,33 @@ TEST_P(DeviceLinks, AReaderThatFailsGoesOn) {
   EXPECT_GE(on.results[0].count(), 10u);
 }
 
+/// Jobs that take up to three periods on the device, whatever is done with the late ones.
+TEST_P(DeviceLinks, GiveWhatTheHostGivesWhereJobsAreLate) {
+  LinkedRun host(models, machine);
+  static_cast<void>(host.run(Way::host));
+  const auto late = [](std::uint64_t job) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(job % 7 == 0 ? 12 : job % 5 == 0 ? 7 : 0));
+    return false;
+  };
+  for (const Communicating how : {Communicating::immediate, Communicating::let, Communicating::after})
+    for (const OnOverrun policy : {OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase, OnOverrun::abort_job}) {
+      if (how == Communicating::after && policy == OnOverrun::abort_job) continue; // for timers alone
+      SCOPED_TRACE(testing::Message() << static_cast<int>(how) << ' ' << name(policy));
+      LinkedRun run(models, machine);
+      run.how = how;
+      run.reader_count = 2;
+      run.writer_changes.fails_executing = run.reader_changes.fails_executing = late;
+      run.alter = [&](TaskSet& set, executive::Setup&) {
+        for (Task& task : set.tasks) task.on_overrun = policy;
+      };
+      const Report report = run.run(Way::device);
+      EXPECT_EQ(failed_jobs(report), 0u);
+      EXPECT_GT(report.tasks[0].missed, 0u);
+      for (std::size_t i = 0; i < run.reader_count; ++i) EXPECT_EQ(run.results[i].wrong(), 0u);
+      EXPECT_GE(run.results[0].agreed(host.results[0]), 1u);
+    }
+}
+
 TEST_P(DeviceLinks, AnswerWhatIsStaleAsThroughTheHost) {
   for (const OnStale answer : {OnStale::reuse, OnStale::skip, OnStale::miss}) {
     SCOPED_TRACE(static_cast<int>(answer));
