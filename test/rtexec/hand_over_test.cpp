@@ -17,7 +17,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <fstream>
+#include <pthread.h>
 #include <thread>
 
 namespace rtexec {
@@ -89,6 +92,54 @@ TEST_P(Link, AnOutputAfterItsDeadlineAppearsThen) {
   put(8, before - 1s);
   EXPECT_EQ(got(before), let ? 0 : 8);
   EXPECT_EQ(got(hal::now()), let ? 8 : 0) << "it is the same value: stale where it was read";
+}
+
+/// Written by a handler of a signal, as by a more urgent task on the reader's core: between any two of its steps.
+struct LinkUnderWay : testing::Test {
+  const std::unique_ptr<OwnWorkload> writer = plus_one(), reader = plus_one();
+  const std::shared_ptr<channels::Latest> latest = std::make_shared<channels::Latest>(4, 1, 1);
+  channels::TaskSink sink{latest, *channels::Output::of(*writer, "y"), std::nullopt};
+  std::atomic<std::int32_t> written{0};
+  std::atomic<bool> writing{false};
+
+  void write() noexcept {
+    if (writing.exchange(true)) return;
+    const std::int32_t value = written + 1;
+    writer->outputs()[0].as<std::int32_t>()[0] = value;
+    (void)sink.put({.job = 0, .release = {}, .sampled = {}, .outputs = writer->outputs(), .detections = {}});
+    written = value;
+    writing = false;
+  }
+
+  LinkUnderWay() {
+    test = this;
+    std::signal(SIGUSR2, [](int) {
+      for (int i = 0; i < 3; ++i) test->write();
+    });
+  }
+  ~LinkUnderWay() override { std::signal(SIGUSR2, SIG_DFL); }
+  static inline LinkUnderWay* test = nullptr;
+};
+
+TEST_F(LinkUnderWay, GivesWhatWasThereBeforeOrWhatIsNewer) {
+  channels::TaskSource source(latest, 0, Communication::immediate);
+  const Tensor& into = reader->inputs()[0];
+  write();
+  {
+    std::jthread interrupting([reading = ::pthread_self()](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        ::pthread_kill(reading, SIGUSR2);
+        std::this_thread::sleep_for(20us);
+      }
+    });
+    for (int i = 0; i < 1'000'000; ++i) {
+      write();
+      const std::int32_t before = written;
+      const auto fetched = source.fetch(0, {}, into);
+      ASSERT_TRUE(fetched) << "there is one since " << before;
+      ASSERT_GE(into.as<const std::int32_t>()[0], before);
+    }
+  }
 }
 
 // ---- dropped jobs ----
