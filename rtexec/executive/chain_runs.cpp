@@ -10,17 +10,19 @@ namespace rtexec::executive {
 using policies::ChainStamp;
 
 /// Before the first output of the task before there is nothing to follow.
-void ChainPlace::read(const Reading& reading) noexcept {
-  if (before_ == nullptr) {
-    held_ = from_sampling_ ? ChainStamp::of_sample(reading.sampled)
-                           : ChainStamp{.job = ++jobs_, .event = reading.event, .read = reading.at};
-    return;
-  }
+void ChainPlace::look(Instant when) noexcept {
+  if (before_ == nullptr) return;
   held_.reset();
-  const auto value = before_->newest(0, reading.at);
+  const auto value = before_->newest(0, when);
   if (!value) return;
   held_.emplace();
   std::memcpy(&*held_, value->bytes.data(), sizeof(ChainStamp));
+}
+
+void ChainPlace::read(const Reading& reading) noexcept {
+  if (before_ != nullptr) return;
+  held_ = from_sampling_ ? ChainStamp::of_sample(reading.sampled)
+                         : ChainStamp{.job = ++jobs_, .event = reading.event, .read = reading.at};
 }
 
 void ChainPlace::write(Instant at) noexcept {

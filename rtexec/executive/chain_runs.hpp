@@ -23,13 +23,15 @@ namespace rtexec::executive {
 /// One task's place in one chain.
 class ChainPlace {
  public:
-  /// A job of a task of the chain reads.
+  /// A job of the first task has read.
   struct Reading {
     Instant at{};
     Instant event{};   // what released the job, or its nominal release where a timer did
     Instant sampled{}; // when the oldest of what it reads was so
   };
-  /// Release thread.
+  // Release thread.
+  /// Before a job fills its inputs, which may take long: of the task before it is to have what was there at `when`.
+  void look(Instant when) noexcept;
   void read(const Reading& reading) noexcept;
   /// Completion thread: what that job made appears at `at`.
   void write(Instant at) noexcept;

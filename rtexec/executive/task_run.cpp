@@ -121,6 +121,7 @@ void TaskRun::count_unserved(Instant next, Instant end) noexcept {
 /// Unless an input has nothing new, and its answer is that there is no job then.
 void TaskRun::begin_job(policies::OverrunHandler& overruns, const ReleaseDecision& decision) noexcept {
   const Begin begin{.at = hal::now(), .executed = hal::execution_time()};
+  for (ChainPlace* chain : chains_) chain->look(let_ ? decision.nominal : Instant::max());
   const channels::TaskIo::Read read = io_.read(decision.job, decision.nominal, reads_for_);
   if (read.drops) {
     statistics_.skip(index_, overruns.drop());

@@ -211,6 +211,26 @@ TEST_P(ChainRun, MeasuresWhatTheDataTell) {
   expect_near(chain.reduced_age, told.reduced_age);
 }
 
+/// Many more values than are kept come while a job fills its inputs.
+TEST(ChainRuns, FollowDataThatManyOthersHaveReplacedMeanwhile) {
+  TaskSet set = set_of({own_task("a", 1ms), own_task("b", 50ms)}, 500ms);
+  set.chains = {{.name = "all", .tasks = {"a", "b"}, .communicate = {}, .max_reaction = {}, .max_age = {}}};
+  ExecutiveSetup setup;
+  setup.force = true;
+  for (const Task& task : set.tasks)
+    setup.workloads[task.name] =
+        std::make_unique<OwnWorkload>(std::vector{stamps}, std::vector{stamps}, [](std::uint64_t, auto, auto) {});
+  setup.callbacks["b"].on_input = [](InputJob&) { return std::this_thread::sleep_for(10ms), Status(); };
+  auto executive = Executive::create(set, std::move(setup));
+  ASSERT_EQ(problem(executive), "none");
+  ASSERT_EQ(problem(executive->start()), "none");
+  executive->wait();
+  const Report report = executive->stop();
+  EXPECT_GE(report.chains[0].reduced_age.count + 1, report.tasks[1].completed);
+  EXPECT_GE(report.chains[0].reduced_age.times.min, 10ms);
+  EXPECT_LT(report.chains[0].reduced_age.times.p50, 30ms) << "not as old as what the job before read";
+}
+
 TEST_P(ChainRun, WithAnInputDelayCountsFromTheSampling) {
   constexpr Duration delay = 3ms; // half of what it takes
   const auto run = run_of(GetParam(), Communication::let, 1, delay);
