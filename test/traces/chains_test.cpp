@@ -148,6 +148,7 @@ TEST(Chains, FromTheSamplingCountBeforeTheRelease) {
   EXPECT_EQ(chain.worst->event, us(160));
   EXPECT_EQ(chain.worst->steps[0].job.number, 3u);
   EXPECT_EQ(chain.worst->steps[0].until_release(), 140us);
+  EXPECT_THAT(chain.advice, HasSubstr("to shorten it: a quicker source of 'camera', a shorter period of 'camera', or"));
   const TaskAnalysis& camera = analysis.tasks.at(0);
   ASSERT_TRUE(camera.inputs);
   EXPECT_EQ(camera.inputs->delay.min, 20us);

@@ -115,11 +115,13 @@ std::string advice(const ChainAnalysis& chain, const std::vector<TaskStatistics>
   const auto name = [&](std::size_t at) { return tasks[chain.setup.places[at].task].setup().name; };
   const std::string shorter = "a shorter period of '" + name(place) + "'";
   const bool follows = place > 0 && chain.setup.places[place].waits == Duration(0);
-  const std::string fix =
-      follows                 ? shorter
-      : place > 0             ? "trigger = \"after:" + name(place - 1) + "\" of '" + name(place) + "', or " + shorter
-      : chain.setup.triggered ? "a quicker source of '" + name(place) + "'"
-                              : shorter + ", or trigger = \"input\" where something tells of events";
+  const std::string source = "a quicker source of '" + name(place) + "'";
+  const std::string fix = follows ? shorter
+                          : place > 0
+                              ? "trigger = \"after:" + name(place - 1) + "\" of '" + name(place) + "', or " + shorter
+                          : chain.setup.triggered ? source
+                                                  : (chain.setup.from_sampling ? source + ", " : "") + shorter +
+                                                        ", or trigger = \"input\" where something tells of events";
   return readable(most->waits) + " of " + readable(chain.all.whole()) + " in the mean, and " +
          readable(chain.longest.parts[place].waits) + " of " + readable(chain.longest.whole()) +
          " in the mean of the longest " + std::to_string(chain.longest.reactions) + ", until '" + name(place) +
