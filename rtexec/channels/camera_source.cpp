@@ -1,6 +1,7 @@
 #include "rtexec/channels/camera_source.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace rtexec::channels {
 namespace {
@@ -49,9 +50,16 @@ Expected<tasks::Frame, Errc> CameraSource::pixels_of(const hal::CameraFrame& fra
                       .bytes = {reinterpret_cast<const std::uint8_t*>(frame.bytes.data()), frame.bytes.size()}};
 }
 
+/// Errors are those of the next fetch(), too.
+bool CameraSource::keep_up() noexcept {
+  if (const auto frame = camera_->newest(); frame && *frame) kept_ = *frame;
+  return true;
+}
+
 Expected<Sample, Errc> CameraSource::fetch(std::uint64_t, Instant, const Tensor& into) noexcept {
-  const auto frame = camera_->newest();
+  auto frame = camera_->newest();
   if (!frame) return Unexpected(failed(frame.error()));
+  if (const auto kept = std::exchange(kept_, std::nullopt); !*frame) *frame = kept;
   if (!*frame) return nothing_new();
   const auto pixels = pixels_of(**frame);
   if (!pixels) {

@@ -20,6 +20,7 @@ class CameraSource final : public Source {
   [[nodiscard]] static Result<std::unique_ptr<Source>> make(const TaskInput& asked, const Tensor& tensor, Duration gap);
 
   [[nodiscard]] Result<> open() override;
+  [[nodiscard]] bool keep_up() noexcept override;
   [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept override;
   [[nodiscard]] bool releases() const noexcept override { return true; }
   [[nodiscard]] Expected<bool, Errc> await(Instant until) noexcept override;
@@ -42,7 +43,8 @@ class CameraSource final : public Source {
   std::optional<tasks::MjpgDecoder> decoder_; // where it compresses
   std::atomic<std::uint64_t> undecoded_{0};
   std::atomic<bool> gone_{false};
-  std::optional<Instant> taken_; // the frame that was sampled last
+  std::optional<Instant> taken_;         // the frame that was sampled last
+  std::optional<hal::CameraFrame> kept_; // by keep_up(): one that is to be sampled, unless there is a newer one
 };
 
 } // namespace rtexec::channels

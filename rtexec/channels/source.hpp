@@ -30,6 +30,9 @@ class Source {
   /// (there never was anything: the tensor is left alone), others where the source has failed.
   [[nodiscard]] virtual Expected<Sample, Errc> fetch(std::uint64_t job, Instant release,
                                                      const Tensor& into) noexcept = 0;
+  /// On the release thread, before the first job: takes no more than a moment to see to it that what nobody takes does
+  /// not keep out what is newer. Whether that is to be done again, at least each period.
+  [[nodiscard]] virtual bool keep_up() noexcept { return false; }
   /// Whether new values can release jobs (trigger = "input"): then await() waits for them.
   [[nodiscard]] virtual bool releases() const noexcept { return false; }
   /// On the release thread: until new values are there, somebody called wake(), or `until`. Whether there are new ones.

@@ -97,6 +97,12 @@ TaskIo::Read TaskIo::read(std::uint64_t job, Instant release, For what) noexcept
   return read;
 }
 
+bool TaskIo::keep_up() noexcept {
+  bool again = false;
+  for (const Input& input : inputs_) again = input.source->keep_up() || again;
+  return again;
+}
+
 Source* TaskIo::releasing() const noexcept {
   const auto found = std::ranges::find_if(inputs_, [](const Input& input) { return input.source->releases(); });
   return found == inputs_.end() ? nullptr : found->source.get();

@@ -49,6 +49,8 @@ class TaskIo {
   enum class For { job, measurement, rehearsal };
   /// Fills all inputs for job `job`.
   [[nodiscard]] Read read(std::uint64_t job, Instant release, For what) noexcept;
+  /// Release thread, before the first job: its sources keep up. Whether they are to do so again, at least each period.
+  [[nodiscard]] bool keep_up() noexcept;
   /// Release thread of a task that its inputs release: until the first of its sources that can has something new, or
   /// wake(). Whether it has; an error where it has failed.
   [[nodiscard]] Expected<bool, Errc> await() noexcept;

@@ -77,12 +77,16 @@ void TaskRun::warm_up_once() noexcept {
   control_.warm_up_ended.raise();
 }
 
+/// Others may warm up for long: what comes meanwhile is not to be what the first job finds.
 std::optional<Instant> TaskRun::await_start() noexcept {
+  constexpr Duration shortest = std::chrono::milliseconds(10);
   for (;;) {
     const std::uint32_t seen = control_.started.value();
     if (control_.stopping.load()) return std::nullopt;
+    const bool again = io_.keep_up();
     if (const auto start = control_.start.load(std::memory_order_acquire)) return Instant(Duration(start));
-    control_.started.wait(seen);
+    if (again) static_cast<void>(control_.started.wait_until(seen, hal::now() + std::max(task_.period, shortest)));
+    else control_.started.wait(seen);
   }
 }
 

@@ -411,6 +411,40 @@ TEST(Channels, ASlowTaskGetsTheNewestFrameOfACamera) {
   EXPECT_EQ(channel(report, "x from v4l2:/dev/video7").moved, report.tasks[0].released);
 }
 
+/// Another task warms up for longer than the camera has buffers.
+TEST(Channels, TheFirstJobGetsTheNewestFrameOfACameraToo) {
+  constexpr Duration delay = 50ms; // of frames 10 ms apart, on a machine that others use
+  hal::test::FakeCamera camera;
+  camera.formats = {V4L2_PIX_FMT_RGB24};
+  camera.interval = {.numerator = 1, .denominator = 100};
+  camera.set_time(hal::now());
+  Task seeing = pictured("a", SourceKind::camera, {});
+  seeing.inputs[0].from = hal::test::FakeCamera::path;
+  seeing.period = seeing.deadline = 20ms;
+  seeing.input_delay = delay;
+  TaskSet set = set_of({seeing, own_task("b", 20ms)}, 300ms);
+  set.chains = {{.name = "all", .tasks = {"a"}, .communicate = {}, .max_reaction = {}, .max_age = {}}};
+  const std::vector<OwnWorkload::Values> picture{{"x", ElementType::uint8, {1, 3, 8, 8}}};
+  ExecutiveSetup setup;
+  setup.force = true;
+  setup.workloads["a"] = std::make_unique<OwnWorkload>(picture, picture, [](auto...) {});
+  setup.workloads["b"] = std::make_unique<OwnWorkload>(picture, picture, [first = true](auto...) mutable {
+    if (std::exchange(first, false)) std::this_thread::sleep_for(600ms);
+  });
+  std::jthread maker([&](const std::stop_token& stop) {
+    for (; !stop.stop_requested(); std::this_thread::sleep_for(10ms)) {
+      camera.set_time(hal::now());
+      camera.make_frames(1);
+    }
+  });
+  Executive executive = started(std::move(set), std::move(setup));
+  executive.wait();
+  const Report report = executive.stop();
+  EXPECT_GE(report.tasks[0].completed, 10u);
+  EXPECT_LE(report.tasks[0].input_delay.times.max, delay + 50ms);
+  EXPECT_LE(report.chains[0].age.times.max, delay + 100ms);
+}
+
 TEST(Channels, AProfileIsStaleWherePicturesAreTakenInAnotherWay) {
   const AddOne workload;
   const auto print = [&](const Preprocessing& preprocessing) {
