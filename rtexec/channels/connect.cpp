@@ -51,6 +51,8 @@ Duration longest_between_jobs(const Task& task) {
   return (task.trigger == Trigger::timer ? 1 : 2) * task.period + task.deadline;
 }
 
+constexpr std::size_t most_kept = 1024; // values of one output
+
 class Connector {
  public:
   Connector(const TaskSet& tasks, Workloads workloads, std::map<std::string, TaskCallbacks> callbacks)
@@ -68,7 +70,9 @@ class Connector {
       add_inputs(i);
       add_outputs(i);
     }
-    for (const Link& link : links_) add(link);
+    limit_chains();
+    if (errors_.empty())
+      for (const Link& link : links_) add(link);
     link_outputs();
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
     return Connected{.tasks = std::move(made_), .links = std::move(on_device_)};
@@ -77,6 +81,27 @@ class Connector {
  private:
   void complain(std::size_t task, const std::string& what) {
     config::add_line(errors_, "task '" + tasks_[task].name + "': " + what);
+  }
+
+  const Task& task(const std::string& name) const { return *std::ranges::find(tasks_, name, &Task::name); }
+
+  /// Their time stamps pass from task to task also where no tensor does.
+  void limit_chains() {
+    for (const Chain& chain : set_.chains)
+      if (chain.communicate == Communication::let)
+        for (std::size_t i = 0; i + 1 < chain.tasks.size(); ++i)
+          limit_kept(task(chain.tasks[i]), task(chain.tasks[i + 1]));
+  }
+
+  /// Under logical execution time.
+  void limit_kept(const Task& writer, const Task& reader) {
+    const std::size_t kept = values_to_keep(Communication::let, writer, reader);
+    if (kept <= most_kept) return;
+    const std::string line =
+        "task '" + writer.name + "': " + std::to_string(kept) + " of its values would be kept for '" + reader.name +
+        "', which may read what was there a deadline of " + to_string(reader.deadline) + " ago (at most " +
+        std::to_string(most_kept) + ": shorten that deadline, or have the chain communicate = \"immediate\")";
+    if (!errors_.contains(line)) config::add_line(errors_, line);
   }
 
   void add_inputs(std::size_t task) {
@@ -171,6 +196,8 @@ class Connector {
           links_.end(),
           {.producer = producer, .tensor = tensor, .output = *output, .on_device = on_device, .readers = {}});
     link->readers.push_back({task, input, &asked});
+    if (policies::communication_of(set_, tasks_[producer].name) == Communication::let)
+      limit_kept(tasks_[producer], tasks_[task]);
   }
 
   /// Boxes are made on the host, and a program that is asked for inputs sees the others.

@@ -220,6 +220,24 @@ TEST_P(RecordedChain, TellsWhatJobsReadAndHowLongReactionsTook) {
 INSTANTIATE_TEST_SUITE_P(EachWay, RecordedChain, testing::Values(Communication::immediate, Communication::let),
                          [](const auto& way) { return std::string(name(way.param)); });
 
+TEST(Channels, MoreValuesThanCanBeKeptForAReaderAreRefused) {
+  const auto outcome = [](Duration deadline) {
+    TaskSet set = set_of({own("a", 1ms), own("b", 2s)}, 100ms);
+    set.tasks[1].deadline = deadline;
+    set.tasks[1].inputs = {{.tensor = "x", .source = SourceKind::task, .from = "a"}};
+    Chain chain;
+    chain.name = "all";
+    chain.tasks = {"a", "b"};
+    chain.communicate = Communication::let;
+    set.chains = {chain};
+    ExecutiveSetup setup = setup_of(set);
+    return problem(Executive::create(std::move(set), std::move(setup)));
+  };
+  EXPECT_EQ(outcome(1000ms), "none");
+  EXPECT_THAT(outcome(1100ms), testing::AllOf(HasSubstr("task 'a': 1102 of its values would be kept for 'b'"),
+                                              HasSubstr("at most 1024")));
+}
+
 /// A program that has something new for every other job.
 struct Stale : testing::Test {
   std::atomic<std::uint64_t> asked{0}, executed{0};
