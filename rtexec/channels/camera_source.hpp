@@ -21,6 +21,7 @@ class CameraSource final : public Source {
 
   [[nodiscard]] Result<> open() override;
   [[nodiscard]] bool keep_up() noexcept override;
+  [[nodiscard]] std::optional<Result<>> try_out() override { return open(); }
   [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept override;
   [[nodiscard]] bool releases() const noexcept override { return true; }
   [[nodiscard]] Expected<bool, Errc> await(Instant until) noexcept override;

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <unistd.h>
 
 namespace rtexec::channels {
 namespace {
@@ -50,10 +52,27 @@ Result<> FileSink::open() {
   return {};
 }
 
-Result<> FileSink::make_files() {
+Result<> FileSink::is_new() const {
   std::error_code error;
-  if (std::filesystem::exists(lines_file(), error))
-    return fail(Errc::bad_input, lines_file().string() + ": results are there already: name a new folder");
+  if (!std::filesystem::exists(lines_file(), error)) return {};
+  return fail(Errc::bad_input, lines_file().string() + ": results are there already: name a new folder");
+}
+
+/// Of what does not exist yet, the folder that it would be made in.
+std::optional<Result<>> FileSink::try_out() {
+  if (folder_.empty()) return std::nullopt;
+  if (const auto fresh = is_new(); !fresh) return fresh;
+  std::error_code error;
+  std::filesystem::path there = std::filesystem::absolute(folder_ / task_);
+  while (!std::filesystem::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  if (!std::filesystem::is_directory(there, error)) return io_error(folder_ / task_, ENOTDIR);
+  return ::faccessat(AT_FDCWD, there.c_str(), W_OK | X_OK, AT_EACCESS) == 0 ? Result<>()
+                                                                            : io_error(folder_ / task_, errno);
+}
+
+Result<> FileSink::make_files() {
+  if (const auto fresh = is_new(); !fresh) return fresh;
+  std::error_code error;
   std::filesystem::create_directories(folder_ / task_, error);
   if (error) return io_error(folder_ / task_, error.value());
   errno = 0;

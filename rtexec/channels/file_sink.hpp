@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ class FileSink final : public Sink {
 
   /// bad_input: results of the task are there already; io_error.
   [[nodiscard]] Result<> open() override;
+  [[nodiscard]] std::optional<Result<>> try_out() override;
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
   [[nodiscard]] bool reads(std::size_t output) const override {
     return std::ranges::find(tensors_, output) != tensors_.end();
@@ -44,6 +46,8 @@ class FileSink final : public Sink {
     std::size_t boxes = 0;
   };
 
+  /// Whether there are no results of the task.
+  [[nodiscard]] Result<> is_new() const;
   [[nodiscard]] Result<> make_files();
   void write_all();
   [[nodiscard]] Result<> write(const Kept& kept);

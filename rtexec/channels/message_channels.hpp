@@ -26,6 +26,7 @@ class MessageSource final : public Source {
                                                             const Preprocessing& preprocessing);
 
   [[nodiscard]] Result<> open() override;
+  [[nodiscard]] std::optional<Result<>> try_out() override { return open(); }
   [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept override;
   [[nodiscard]] bool releases() const noexcept override { return true; }
   [[nodiscard]] Expected<bool, Errc> await(Instant until) noexcept override;
@@ -53,6 +54,7 @@ class MessageSink final : public Sink {
       : service_(std::move(service)), workload_(workload), output_(output) {}
 
   [[nodiscard]] Result<> open() override;
+  [[nodiscard]] std::optional<Result<>> try_out() override { return open(); }
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
   /// Fills a message that is not sent.
   void rehearse(const OutputJob& results) noexcept override;

@@ -4,6 +4,7 @@
 #include <rtexec/channels.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <cstdint>
 #include <string>
 
@@ -18,6 +19,9 @@ class Sink {
 
   /// Once, before the first job, when the workload is bound: takes what it needs of the machine.
   [[nodiscard]] virtual Result<> open() { return {}; }
+  /// Instead of open(), also where no workload is bound: whether it would be given what it asks of the machine. Nothing
+  /// is left of that once it is destroyed. Absent: it asks nothing of it.
+  [[nodiscard]] virtual std::optional<Result<>> try_out() { return std::nullopt; }
   /// In the first CPU part of each job that is to be executed, on the release thread: as put().
   virtual void begin() noexcept {}
   /// Takes a copy of what it is for. On the completion thread of the task, in the last CPU part: no allocation, no

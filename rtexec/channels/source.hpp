@@ -6,6 +6,7 @@
 #include <rtexec/units.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace rtexec::channels {
@@ -25,6 +26,9 @@ class Source {
 
   /// Once, before the first job, when the workload is bound: takes what it needs of the machine.
   [[nodiscard]] virtual Result<> open() { return {}; }
+  /// Instead of open(), also where no workload is bound: whether it would be given what it asks of the machine. Nothing
+  /// is left of that once it is destroyed. Absent: it asks nothing of it.
+  [[nodiscard]] virtual std::optional<Result<>> try_out() { return std::nullopt; }
   /// Fills `into`, which has the type and shape that the source was made for, for job `job`, released at `release`. On
   /// the release thread of the task, in the first CPU part: no allocation, no lock, no call that blocks. Errors: stale
   /// (there never was anything: the tensor is left alone), others where the source has failed.

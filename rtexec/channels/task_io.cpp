@@ -51,6 +51,16 @@ Result<> TaskIo::open() {
   return {};
 }
 
+std::vector<TaskIo::Tried> TaskIo::try_out() {
+  std::vector<Tried> all;
+  const auto add = [&](const Channel& channel, const std::optional<Result<>>& outcome) {
+    if (outcome) all.push_back({channel.name, *outcome});
+  };
+  for (const Input& input : inputs_) add(input, input.source->try_out());
+  for (const Output& output : outputs_) add(output, output.sink->try_out());
+  return all;
+}
+
 /// False: the job ends with this. Where there never was anything, there is nothing to reuse. What others send and does
 /// not fit is a fault of the jobs that meet it, and not of a rehearsal. When it was sampled is what they say: no sum is
 /// to overflow.

@@ -35,6 +35,13 @@ class TaskIo {
 
   /// Once the workload is bound.
   [[nodiscard]] Result<> open();
+  struct Tried {
+    std::string name; // of the input or output, as reports show it
+    Result<> outcome;
+  };
+  /// Instead of open(), before any workload is bound: whether each input and output that asks something of the
+  /// machine would be given it. What that took is given back with this.
+  [[nodiscard]] std::vector<Tried> try_out();
 
   struct Read {
     /// stale: nothing new is there, and the job fails; others as of the sources, and of on_input

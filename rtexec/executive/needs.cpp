@@ -5,6 +5,7 @@
 #include "rtexec/executive/run.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 namespace rtexec::executive {
@@ -106,6 +107,7 @@ Result<std::vector<Need>> find_needs(TaskSet tasks) {
   Run run(std::move(*set), std::move(*made), std::move(setup));
   Placement placement;
   std::vector<Need> needs = run.ask(placement);
+  std::ranges::move(run.ask_for_channels(), std::back_inserter(needs));
   if (const auto startable = run.startable(); !startable) needs.push_back(refused("promise", startable.error()));
   return needs;
 }

@@ -38,6 +38,8 @@ class Run {
   /// Takes all that the set needs of the machine, also what comes after a refusal: one look tells all. Before start(),
   /// which does this by itself.
   std::vector<Need> ask(Placement& placement);
+  /// Instead of start(): cameras, messages and folders of the tasks, of which start() tells the first that it lacks.
+  std::vector<Need> ask_for_channels();
   bool wait(std::optional<Duration> at_most);
   Instant planned_end() const;
   Report report() const;

@@ -74,6 +74,16 @@ std::vector<Need> Run::ask(Placement& placement) {
   return needs;
 }
 
+std::vector<Need> Run::ask_for_channels() {
+  std::vector<Need> needs;
+  for (std::size_t i = 0; i < set_.io.size(); ++i)
+    for (auto& [name, outcome] : set_.io[i]->try_out()) {
+      const std::string subject = "task '" + set_.tasks.tasks[i].name + "', " + name;
+      needs.push_back(outcome ? given(subject, "can be used") : indispensable(refused(subject, outcome.error())));
+    }
+  return needs;
+}
+
 Result<> Run::take_machine(Placement& placement) {
   const std::vector<Need> needs = ask(placement);
   const bool allow_degraded = set_.tasks.executive.allow_degraded;

@@ -3,8 +3,10 @@
 #include <rtexec/executive.hpp>
 
 #include "hal/system.hpp"
+#include "tasks/dnn/models/models.hpp"
 #include "test/rtexec/sets.hpp"
 #include "test/support/eventually.hpp"
+#include "test/support/files.hpp"
 #include "test/support/result.hpp"
 
 #include <gmock/gmock.h>
@@ -19,6 +21,7 @@ namespace {
 
 using namespace test;
 using testing::HasSubstr;
+using testing::Not;
 
 TaskSet small_set() {
   TaskSet set = set_of({synthetic("a", 50ms, {.before = {}, .device = 1ms, .after = {}})}, 100ms);
@@ -40,7 +43,7 @@ TEST(Needs, AreRefusedAllAtOnceWithWhatMendsThem) {
   const std::vector<Need> both{given("cores", "all"), dispensable, device};
   const auto refusal = refusal_of(both, false);
   EXPECT_TRUE(fails(refusal, Errc::refused, "idle states: no access\n  make a rule\ndevice: none\n  install one"));
-  EXPECT_THAT(refusal.error().what, testing::Not(HasSubstr("allow_degraded"))) << "it would not help";
+  EXPECT_THAT(refusal.error().what, Not(HasSubstr("allow_degraded"))) << "it would not help";
   EXPECT_TRUE(fails(refusal_of({dispensable}, false), Errc::refused, "allow_degraded = true"));
   EXPECT_TRUE(fails(refusal_of(both, true), Errc::unsupported, "device: none"));
   EXPECT_TRUE(refusal_of({dispensable}, true));
@@ -80,6 +83,38 @@ TEST(Needs, OfARunAreThoseThatItIsRefusedBy) {
     EXPECT_THAT(told(*needs), HasSubstr(refusal));
     EXPECT_TRUE(fails(started, Errc::refused, refusal));
   }
+}
+
+/// In the words of the run that they would end.
+TEST(Needs, OfInputsAndOutputsAreTriedWithoutATrace) {
+  const ScratchFolder folder;
+  ASSERT_EQ(problem(tasks::write_model("mobilenet_v3", {.size = 32}, folder / "net.onnx")), "none");
+  write_text(folder / "file", "");
+  std::filesystem::create_directory(folder / "old");
+  write_text(folder / "old" / "c.jsonl", "");
+  TaskSet set = small_set();
+  const auto add = [&](const char* name, const std::string& out) {
+    Task& task = set.tasks.emplace_back(synthetic(name, 500ms, {.before = 1ms, .device = 1ms, .after = 1ms}));
+    task.workload = WorkloadKind::dnn;
+    task.footprint.reset();
+    task.swappable.reset();
+    task.model = folder / "net.onnx";
+    task.outputs = {{.tensor = {}, .sink = SinkKind::files, .to = (folder / out).string()}};
+  };
+  add("b", "file/out");
+  add("c", "old");
+  add("d", "new/out");
+  set.tasks[1].inputs = {{.tensor = {}, .source = SourceKind::camera, .from = "/dev/no-camera"}};
+  const auto needs = find_needs(set);
+  ASSERT_TRUE(needs) << problem(needs);
+  const std::string camera =
+      "task 'b', input from v4l2:/dev/no-camera: opening the camera /dev/no-camera failed: No such";
+  EXPECT_THAT(told(*needs), HasSubstr(camera));
+  EXPECT_THAT(told(*needs), HasSubstr("task 'b', file:" + (folder / "file/out").string()));
+  EXPECT_THAT(told(*needs), HasSubstr("c.jsonl: results are there already: name a new folder"));
+  EXPECT_THAT(told(*needs), Not(HasSubstr("task 'd'")));
+  EXPECT_FALSE(std::filesystem::exists(folder / "new"));
+  EXPECT_THAT(refusal_of(*needs, true).error().what, HasSubstr(camera)) << "no run does without";
 }
 
 TEST(Needs, CountLockedMemoryThatIsStillToCome) {
