@@ -1,5 +1,7 @@
 #include "rtexec/channels/output.hpp"
 
+#include "tasks/custom/custom_workload.hpp"
+#include "tasks/dnn/dnn_workload.hpp"
 #include "tasks/dnn/graph/graph.hpp"
 #include "rtexec/channels/bytes.hpp"
 
@@ -12,6 +14,21 @@ namespace {
 bool holds_boxes(const Tensor& tensor) {
   return tensor.type == ElementType::float32 && !tensor.shape.empty() &&
          tensor.shape.back() == static_cast<std::int64_t>(numbers_of_box);
+}
+
+/// Empty, or why `workload` never has any; one in C++ may.
+std::string no_boxes(const Workload& workload) {
+  const auto* network = dynamic_cast<const tasks::DnnWorkload*>(&workload);
+  if (network != nullptr && !network->detects())
+    return "it makes no boxes: the metadata of its model do not say rtexec.task = \"detect\"";
+  return dynamic_cast<const tasks::CustomWorkload*>(&workload) == nullptr ? ""
+                                                                          : "it makes no boxes, being written in C";
+}
+
+std::string known(const Workload& workload) {
+  std::string names = no_boxes(workload).empty() ? std::string(detections) : "";
+  for (const Tensor& tensor : workload.outputs()) names += (names.empty() ? "" : ", ") + tensor.name;
+  return names.empty() ? "none" : names;
 }
 
 } // namespace
@@ -32,18 +49,19 @@ std::array<float, numbers_of_box> numbers(const Box& box) noexcept {
 
 Result<Output> Output::of(const Workload& workload, const std::string& name) {
   Output output;
-  if (name == detections) return output;
   const auto tensors = workload.outputs();
   const auto found = std::ranges::find(tensors, name, &Tensor::name);
+  if (name == detections) {
+    const std::string missing = no_boxes(workload);
+    return missing.empty() ? Result<Output>(output) : fail(Errc::bad_input, missing + "; known: " + known(workload));
+  }
   if (name.empty() && tensors.size() == 1) output.tensor_ = 0;
   else if (found != tensors.end()) output.tensor_ = static_cast<std::size_t>(found - tensors.begin());
   if (output.tensor_) return output;
-  std::string there = std::string(detections);
-  for (const Tensor& tensor : tensors) there += ", " + tensor.name;
   return fail(Errc::bad_input,
               (name.empty() ? "it has " + std::to_string(tensors.size()) + " outputs, and none is named"
                             : "it has no output '" + name + "'") +
-                  "; known: " + there);
+                  "; known: " + known(workload));
 }
 
 std::string Output::problem_of(const Workload& workload, const Tensor& input) const {

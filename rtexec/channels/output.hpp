@@ -25,7 +25,8 @@ inline constexpr std::size_t most_boxes = 256;
 
 class Output {
  public:
-  /// The one of this name; an empty name stands for the only one. bad_input: there is none, with those that there are.
+  /// The one of this name; an empty name stands for the only one. bad_input: there is none, with those that there are;
+  /// detections of a workload that never has any are none.
   [[nodiscard]] static Result<Output> of(const Workload& workload, const std::string& name);
 
   [[nodiscard]] bool is_detections() const noexcept { return !tensor_; }

@@ -55,6 +55,8 @@ class DnnWorkload final : public Workload {
   }
   /// Whether it is a detector or a classifier.
   [[nodiscard]] bool recognises() const noexcept { return decoder_ != nullptr; }
+  /// Whether it is a detector, which alone has detections().
+  [[nodiscard]] bool detects() const noexcept { return decoder_ && decoder_->detects(); }
   /// As detections(), of a classifier.
   [[nodiscard]] std::span<const RankedClass> classes() const noexcept {
     return decoder_ ? decoder_->classes() : std::span<const RankedClass>();

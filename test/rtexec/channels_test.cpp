@@ -1,6 +1,8 @@
 // Inputs and outputs of tasks in runs: what goes in comes out, what is not there is answered, and real-time rules hold.
 #include "hal/thread.hpp"
 #include "rtexec/channels/connect.hpp"
+#include "tasks/custom/custom_workload.hpp"
+#include "tasks/dnn/models/models.hpp"
 #include "test/hal/fake_camera.hpp"
 #include "test/rtexec/own_workload.hpp"
 #include "test/rtexec/real_time.hpp"
@@ -28,6 +30,7 @@ namespace {
 
 using namespace test;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Adds one to each of its numbers, on the core alone.
 class AddOne final : public Workload {
@@ -356,6 +359,48 @@ TEST(Channels, MistakesAreToldAtOnce) {
               HasSubstr("task 'b': from = \"task:a/detections\": boxes need an input of float32 [n, 6], and 'x' "
                         "is int32 [8]"));
   EXPECT_THAT(refused, HasSubstr("callbacks were given for task 'c', which the task set does not have"));
+}
+
+TEST(Channels, BoxesOfWhatMakesNoneAreRefused) {
+  const ScratchFolder folder;
+  ASSERT_EQ(problem(tasks::write_model("detectnet", {.size = 32}, folder / "plain.onnx")), "none");
+  ASSERT_EQ(problem(tasks::write_model("mobilenet_v3", {.size = 32}, folder / "classifier.onnx")), "none");
+  ASSERT_EQ(problem(tasks::write_model("yolov3-tiny", {.size = 32}, folder / "detector.onnx")), "none");
+  TaskSet set =
+      set_of({own("plain", 10ms), own("classifier", 10ms), own("detector", 10ms), own("reader", 10ms)}, 200ms);
+  for (Task& task : std::span(set.tasks).first(3)) {
+    task.workload = WorkloadKind::dnn;
+    task.wcet->device = 1ms;
+    task.model = folder / (task.name + ".onnx");
+    task.outputs = {{.tensor = "detections", .sink = SinkKind::files, .to = (folder / "out").string()}};
+  }
+  set.tasks[3].inputs = {{.tensor = "boxes", .source = SourceKind::task, .from = "classifier/detections"}};
+  ExecutiveSetup setup;
+  setup.force = true;
+  setup.workloads["reader"] =
+      std::make_unique<OwnWorkload>(std::vector<OwnWorkload::Values>{{"boxes", ElementType::float32, {4, 6}}},
+                                    std::vector<OwnWorkload::Values>{}, [](auto, auto, auto) {});
+  const auto refused = problem(Executive::create(std::move(set), std::move(setup)));
+  const std::string why = "it makes no boxes: the metadata of its model do not say rtexec.task = \"detect\"; known: ";
+  EXPECT_THAT(refused, HasSubstr("task 'plain': " + why));
+  EXPECT_THAT(refused, HasSubstr("task 'classifier': " + why));
+  EXPECT_THAT(refused, HasSubstr("task 'reader': from = \"task:classifier/detections\": " + why));
+  EXPECT_THAT(refused, Not(HasSubstr("task 'detector'")));
+}
+
+/// Nothing would be told of it, and each job had none.
+TEST(Channels, BoxesOfAWorkloadInCAreRefused) {
+  rtexec_workload none{};
+  none.size = sizeof none;
+  none.fingerprint = "none";
+  auto workload = tasks::CustomWorkload::adopt(&none);
+  ASSERT_EQ(problem(workload), "none");
+  TaskSet set = set_of({own("a", 10ms)}, 200ms);
+  set.tasks[0].outputs = {{.tensor = "detections", .sink = SinkKind::iceoryx, .to = "a/b/c"}};
+  ExecutiveSetup setup;
+  setup.workloads["a"] = std::move(*workload);
+  EXPECT_TRUE(fails(Executive::create(std::move(set), std::move(setup)), Errc::bad_input,
+                    "task 'a': it makes no boxes, being written in C; known: none"));
 }
 
 Task pictured(const std::string& name, SourceKind source, const Preprocessing& preprocessing) {

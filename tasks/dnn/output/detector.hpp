@@ -36,6 +36,7 @@ class Detector final : public OutputDecoder {
   Detector(std::vector<DetectorHead> heads, std::size_t width, std::size_t height);
 
   void decode(std::span<const rtexec::Tensor> outputs) noexcept override;
+  [[nodiscard]] bool detects() const noexcept override { return true; }
   [[nodiscard]] std::span<const Box> boxes() const noexcept override { return {candidates_.data(), kept_}; }
 
  private:

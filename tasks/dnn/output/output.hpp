@@ -41,6 +41,8 @@ class OutputDecoder {
   /// `outputs` are those of the network given at set-up, once it is bound. No allocation, no lock; bounded time.
   virtual void decode(std::span<const rtexec::Tensor> outputs) noexcept = 0;
 
+  /// Whether it makes boxes.
+  [[nodiscard]] virtual bool detects() const noexcept { return false; }
   /// Results of the last decode(), best first; valid until the next one. Empty where the network is of another kind.
   [[nodiscard]] virtual std::span<const Box> boxes() const noexcept { return {}; }
   [[nodiscard]] virtual std::span<const RankedClass> classes() const noexcept { return {}; }
