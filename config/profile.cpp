@@ -188,8 +188,9 @@ Result<> apply_profile(TaskSet& tasks, const Profile& profile, const std::vector
     const std::string subject = profile.file.string() + ": error: task '" + task.name + "': ";
     if (entry == profile.entries.end()) problems += subject + "it was not measured\n";
     else if (entry->workload != fingerprints[i])
-      problems += subject + "its measurement is stale: of " + toml_string(entry->workload) + ", and it now runs " +
-                  toml_string(fingerprints[i]) + "\n";
+      problems += subject +
+                  "its measurement is stale: its workload, or what feeds it and takes its results, is another (" +
+                  toml_string(fingerprints[i]) + ", and not " + toml_string(entry->workload) + ")\n";
     else task.wcet = entry->wcet;
   }
   if (!problems.empty())

@@ -16,6 +16,24 @@ std::string on_time(const TaskReport& task) {
   return task.missed == 0 ? "kept" : std::to_string(task.missed) + " missed";
 }
 
+/// Of its jobs, where it had any.
+std::string response(const TaskReport& task, Duration time) {
+  return task.completed == 0 && task.response.max == Duration(0) ? "-" : readable(time);
+}
+
+/// That no deadline was missed says nothing where no job came.
+Toned outcome(const Report& report) {
+  if (!report.deadlines_kept()) return {Tone::bad, "A DEADLINE WAS MISSED."};
+  std::size_t tasks = 0, without = 0;
+  for (const TaskReport& task : report.tasks) {
+    if (task.criticality == Criticality::best_effort) continue;
+    ++tasks;
+    without += task.completed == 0 ? 1 : 0;
+  }
+  if (tasks > 0 && without == tasks) return {Tone::warning, "No real-time job was completed."};
+  return {Tone::good, "Every real-time deadline was kept."};
+}
+
 /// Where there is a choice of kernels, which tasks run those that were measured.
 void print_tuning(std::ostream& out, const Plan& plan) {
   std::string tuned, untuned;
@@ -269,11 +287,11 @@ void print_report(std::ostream& out, const Report& report) {
   Table table({"task", "released", "completed", "skipped", "response min", "mean", "p99", "max", "bound", "deadline",
                "deadlines"});
   for (const TaskReport& task : report.tasks)
-    table.add(
-        {task.name, std::to_string(task.released), std::to_string(task.completed), std::to_string(task.skipped),
-         readable(task.response.min), readable(task.response.mean), readable(task.response.p99),
-         readable(task.response.max), task.bound ? readable(*task.bound) : "-", readable(task.deadline), on_time(task)},
-        tone_of(task.missed, task.above_wcet));
+    table.add({task.name, std::to_string(task.released), std::to_string(task.completed), std::to_string(task.skipped),
+               response(task, task.response.min), response(task, task.response.mean), response(task, task.response.p99),
+               response(task, task.response.max), task.bound ? readable(*task.bound) : "-", readable(task.deadline),
+               on_time(task)},
+              tone_of(task.missed, task.above_wcet));
   table.print(out);
   for (const TaskReport& task : report.tasks)
     if (task.unfinished > 0)
@@ -320,9 +338,7 @@ void print_report(std::ostream& out, const Report& report) {
     out << Toned{Tone::bad, "THE DEVICE WAS LOST"} << " in job " << report.device_fault->job << " of task '"
         << report.device_fault->task << "', which ended the run: " << report.device_fault->what
         << "\n  Jobs after it failed. Only a new run can use the device again.\n";
-  out << (report.deadlines_kept() ? Toned{Tone::good, "Every real-time deadline was kept."}
-                                  : Toned{Tone::bad, "A DEADLINE WAS MISSED."})
-      << '\n';
+  out << outcome(report) << '\n';
 }
 
 bool kept(const Report& report) {

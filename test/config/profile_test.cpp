@@ -186,7 +186,8 @@ TEST(ApplyProfile, NamesEveryTaskThatHasNoneAndChangesNothing) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::bad_input);
   EXPECT_EQ(result.error().what,
-            "demo.profile.toml: error: task 'b': its measurement is stale: of \"net 2\", and it now runs \"net 3\"\n"
+            "demo.profile.toml: error: task 'b': its measurement is stale: its workload, or what feeds it and takes "
+            "its results, is another (\"net 3\", and not \"net 2\")\n"
             "demo.profile.toml: error: task 'c': it was not measured\n"
             "run `rtexec profile demo.toml`, or give wcet in the task set");
   EXPECT_FALSE(set.tasks[0].wcet);

@@ -56,6 +56,11 @@ sed 's/drop_per_chunk="200us"/drop_per_chunk="50us"/' dear-drop.toml > cheap-dro
 expect '0 5' '^Verdict: proved' "$rtexec" check cheap-drop.toml
 expect 0 'Every real-time deadline was kept' "$rtexec" simulate cheap-drop.toml --duration 2s
 
+# Where no job came, none was in time.
+printf '[[task]]\nname="late"\nworkload="synthetic"\nperiod="1s"\noffset="1s"\nwcet="1ms"\nfootprint="1MiB"\n' > idle.toml
+expect 0 '^No real-time job was completed' "$rtexec" simulate idle.toml --duration 500ms
+expect 0 '^  late +0 +0 +0( +-){4} ' "$rtexec" simulate idle.toml --duration 500ms
+
 # The events of a run, in virtual time.
 expect 4 'Trace: [0-9]+ events recorded, 0 lost' "$rtexec" simulate "$hole" --trace trace --json traced.json
 expect 0 '^True 0$' ask traced.json "d['trace']['events'] > 150, d['trace']['lost']"
