@@ -122,7 +122,7 @@ bool reader_left() {
 
 int main(int argc, char** argv) {
   rtexec::command::occupy_standard_streams();
-  rtexec::command::colour_terminals();
+  rtexec::command::know_terminals();
   // Asks a run with a flight recorder for a snapshot, and must not end one without.
   std::signal(SIGUSR1, SIG_IGN);
   // A reader of our output that goes away must not end a run: the exit code tells at the end.

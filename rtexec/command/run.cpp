@@ -86,7 +86,7 @@ std::unique_ptr<view::Viewer> start_viewer(const std::shared_ptr<channels::Tap>&
   if (!tap->recognises())
     out << "  Nothing is drawn on it: its model does not say what its outputs mean (rtexec.task).\n";
   out << "  At most " << std::chrono::seconds(1) / channels::Tap::interval
-      << " pictures a second are copied in its last part, whose WCET has " << readable(tap->cost()) << " for it.\n"
+      << " pictures a second are copied in its last part:\n  its WCET has " << readable(tap->cost()) << " for it.\n"
       << std::endl;
   return viewer;
 }

@@ -29,9 +29,12 @@ std::optional<report::Room> terminal_of(const std::ostream& out) {
                       .lines = size.ws_row > 0 ? size.ws_row : std::size_t{24}};
 }
 
-void colour_terminals() {
-  if (!variable("NO_COLOR").empty()) return;
-  for (std::ostream* const out : {&std::cout, &std::cerr}) report::use_colours(*out, terminal_of(*out).has_value());
+void know_terminals() {
+  for (std::ostream* const out : {&std::cout, &std::cerr})
+    if (const auto terminal = terminal_of(*out)) {
+      report::limit_columns(*out, terminal->columns);
+      report::use_colours(*out, variable("NO_COLOR").empty());
+    }
 }
 
 } // namespace rtexec::command

@@ -12,7 +12,8 @@ namespace rtexec::command {
 /// go on writing (TERM=dumb).
 [[nodiscard]] std::optional<report::Room> terminal_of(const std::ostream& out);
 
-/// From now on both have colours, where a terminal is behind them and NO_COLOR is not set (https://no-color.org).
-void colour_terminals();
+/// From now on both have no more columns than a terminal behind them, and colours unless NO_COLOR is set
+/// (https://no-color.org).
+void know_terminals();
 
 } // namespace rtexec::command

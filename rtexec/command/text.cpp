@@ -209,11 +209,14 @@ void print_fallback(std::ostream& out, const SwapReport& swap) {
   if (!swap.fallback.empty()) out << "The store fell back: " << swap.fallback << '\n';
 }
 
-void print_channel(std::ostream& out, const ChannelReport& channel) {
-  if (channel.stale + channel.dropped == 0 && channel.failure.empty()) return;
+/// `released`: jobs of its task. An input that had nothing for none of them may be why there were none.
+void print_channel(std::ostream& out, const ChannelReport& channel, std::uint64_t released) {
+  const bool silent = channel.input && channel.moved == 0 && released == 0;
+  if (channel.stale + channel.dropped == 0 && channel.failure.empty() && !silent) return;
   out << Toned{channel.failure.empty() ? Tone::warning : Tone::bad, "Channel"} << ": task '" << channel.task << "', "
       << channel.name << ": " << channel.moved << " new";
   if (channel.stale > 0) out << ", nothing new for " << channel.stale << (channel.stale == 1 ? " job" : " jobs");
+  else if (silent) out << ", and no job was released";
   if (channel.dropped > 0)
     out << ", results of " << channel.dropped << (channel.dropped == 1 ? " job" : " jobs") << " dropped";
   out << (channel.failure.empty() ? "" : "; ") << channel.failure << '\n';
@@ -310,7 +313,10 @@ void print_report(std::ostream& out, const Report& report) {
   if (report.device) print_device(out, *report.device);
   if (report.swap) print_swap(out, *report.swap);
   if (report.bandwidth) print_bandwidth(out, *report.bandwidth);
-  for (const ChannelReport& channel : report.channels) print_channel(out, channel);
+  for (const ChannelReport& channel : report.channels) {
+    const auto task = std::ranges::find(report.tasks, channel.task, &TaskReport::name);
+    print_channel(out, channel, task == report.tasks.end() ? 0 : task->released);
+  }
   for (const std::string& line : report.degraded) out << Toned{Tone::warning, "Degraded"} << ": " << line << '\n';
   for (const ClockReport& clock : report.clocks) print_clock(out, clock);
   print_stolen(out, report.stolen);

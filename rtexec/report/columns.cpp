@@ -5,10 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <ostream>
 
 namespace rtexec::report {
 
 namespace {
+
+/// The stream's own place for what we note of it; 0: nothing.
+long& limit(std::ostream& out) {
+  static const int place = std::ios_base::xalloc();
+  return out.iword(place);
+}
 
 struct Range {
   char32_t first, last;
@@ -58,6 +65,13 @@ std::string_view beginning(std::string_view text, std::size_t columns) {
 }
 
 } // namespace
+
+void limit_columns(std::ostream& out, std::size_t columns) { limit(out) = static_cast<long>(columns); }
+
+std::size_t room_of(std::ostream& out) {
+  const long columns = limit(out);
+  return columns > 0 ? static_cast<std::size_t>(columns) : Room().columns;
+}
 
 std::size_t columns(std::string_view text) {
   std::size_t count = 0;

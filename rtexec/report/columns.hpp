@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iosfwd>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -15,6 +16,10 @@ struct Room {
   std::size_t lines = std::numeric_limits<std::size_t>::max();
   bool operator==(const Room&) const = default;
 };
+
+/// How many columns lines of this stream have room for, from now on, by one thread at a time. Without it: any number.
+void limit_columns(std::ostream& out, std::size_t columns);
+[[nodiscard]] std::size_t room_of(std::ostream& out);
 
 /// Of one line. Bytes that are no UTF-8 take a column each.
 [[nodiscard]] std::size_t columns(std::string_view text);

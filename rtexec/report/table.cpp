@@ -20,18 +20,41 @@ std::vector<std::size_t> Table::widths() const {
   return widths;
 }
 
+bool Table::is_text(std::size_t column) const { return std::ranges::find(texts_, column) != texts_.end(); }
+
+std::vector<std::vector<std::size_t>> Table::blocks(std::span<const std::size_t> widths, std::size_t room) const {
+  std::vector<std::size_t> names;
+  while (names.size() < widths.size() && is_text(names.size())) names.push_back(names.size());
+  const auto width = [&](const std::vector<std::size_t>& block) {
+    std::size_t sum = 2 * (block.size() - 1);
+    for (const std::size_t column : block) sum += widths[column];
+    return sum;
+  };
+  std::vector<std::vector<std::size_t>> blocks{names};
+  for (std::size_t column = names.size(); column < widths.size(); ++column) {
+    blocks.back().push_back(column);
+    if (width(blocks.back()) <= room || blocks.back().size() == names.size() + 1 || is_text(widths.size() - 1))
+      continue;
+    blocks.back().pop_back();
+    blocks.push_back(names);
+    blocks.back().push_back(column);
+  }
+  return blocks;
+}
+
 void Table::print(std::ostream& out, std::string_view indent) const {
   const auto widths = this->widths();
-  const auto is_text = [this](std::size_t column) { return std::ranges::find(texts_, column) != texts_.end(); };
-  for (const Row& row : rows_) {
-    std::string line(indent);
-    for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      const std::string fill(widths[i] - columns(row.cells[i]), ' ');
-      line += (i == 0 ? "" : "  ") + (is_text(i) ? row.cells[i] + fill : fill + row.cells[i]);
+  const std::size_t room = room_of(out);
+  for (const auto& block : blocks(widths, room - std::min(room, indent.size())))
+    for (const Row& row : rows_) {
+      std::string line(indent);
+      for (const std::size_t i : block) {
+        const std::string fill(widths[i] - columns(row.cells[i]), ' ');
+        line += (i == block.front() ? "" : "  ") + (is_text(i) ? row.cells[i] + fill : fill + row.cells[i]);
+      }
+      if (is_text(block.back()) && block.size() > 1) line.resize(line.find_last_not_of(' ') + 1);
+      out << Toned{row.tone, line} << '\n';
     }
-    if (is_text(row.cells.size() - 1) && row.cells.size() > 1) line.resize(line.find_last_not_of(' ') + 1);
-    out << Toned{row.tone, line} << '\n';
-  }
   if (left_out_ > 0) out << indent << "... and " << left_out_ << " more\n";
 }
 

@@ -83,6 +83,34 @@ TEST(Table, LeavesColumnsOutFromTheRight) {
                                                                      "  task-...       0"));
 }
 
+std::string whole(const Table& table, std::size_t room) {
+  std::ostringstream out;
+  limit_columns(out, room);
+  table.print(out);
+  return out.str();
+}
+
+TEST(Table, ContinuesBelowWhereTheStreamHasNoRoom) {
+  EXPECT_EQ(whole(tasks(2), 62), whole(tasks(2), 0)) << "0: no limit";
+  EXPECT_THAT(lines(whole(tasks(2), 50)), ElementsAre("  task           missed  response  deadline", //
+                                                      "  task-number-0       0  12.34 ms     20 ms",
+                                                      "  task-number-1       0  12.34 ms     20 ms", //
+                                                      "  task           released",                   //
+                                                      "  task-number-0      1000",                   //
+                                                      "  task-number-1      1000"));
+  EXPECT_THAT(lines(whole(tasks(1), 1)), testing::SizeIs(8)) << "one column beside the names at least";
+  Table explained({"task", "missed", "why"}, {0, 2});
+  explained.add({"front", "1", "another task was in the way for long"});
+  EXPECT_EQ(whole(explained, 20), whole(explained, 0)) << "texts wrap by themselves";
+}
+
+TEST(Table, KeepsAllNamesOfARowThatContinues) {
+  Table table({"chain", "", "min", "max"}, {0, 1});
+  table.add({"react", "age", "1 ms", "2 ms"});
+  EXPECT_THAT(lines(whole(table, 20)),
+              ElementsAre("  chain        min", "  react  age  1 ms", "  chain        max", "  react  age  2 ms"));
+}
+
 TEST(Table, CountsTheRowsThatHaveNoRoom) {
   EXPECT_EQ(lines(printed(tasks(9), {.lines = 10})).size(), 10u);
   const auto all = lines(printed(tasks(9), {.lines = 4}));
