@@ -77,3 +77,8 @@ png = open("boxes.png", "rb").read()
 size, = struct.unpack(">I", png[33:37])
 assert b"\xff\x00\x00" in zlib.decompress(png[41:41 + size]), "a red edge of a box"
 PYTHON
+
+# Without a sender nothing releases a job, and the report says which input was silent.
+rtexec run pictures.toml --force --duration 300ms | tee alone.txt
+grep -q "^Channel: task 'detector', .* from iceoryx:camera/front/pictures: 0 new, and no job was released$" alone.txt
+grep -q '^No real-time job was completed.$' alone.txt
