@@ -1,7 +1,10 @@
-// Decision time of the scheduler core, events per second in the simulator's loop, and time to make a plan.
+// Decision time of the scheduler core, events per second in the simulator's loop, and time to make a plan and to choose
+// memory policies.
 #include "policies/admission.hpp"
 #include "policies/comparison.hpp"
 #include "policies/device_scheduler.hpp"
+#include "policies/end_to_end.hpp"
+#include "policies/memory_assignment.hpp"
 #include "policies/volume_search.hpp"
 #include "rtexec/simulator/simulator.hpp"
 #include "test/support/resolved.hpp"
@@ -230,6 +233,92 @@ void volumes(benchmark::State& state) {
         policies::volumes_for(sets[next++ % sets.size()], policies::DeviceTest::theorem1, Order::edf));
 }
 BENCHMARK(volumes)->ArgNames({"tasks"})->Arg(8)->Arg(13)->Unit(benchmark::kMicrosecond);
+
+// ---- memory policies ----
+
+/// Eight tasks with three options each, and response-time analysis as the predicate; periods at `load` percent of the
+/// device, all under the policy that executes fastest.
+struct PolicyChoice {
+  policies::MemoryProblem problem;
+  policies::StagedSet set;
+
+  [[nodiscard]] std::optional<policies::Nanos> slack(std::span<const policies::MemoryOption> combination) {
+    for (std::size_t i = 0; i < combination.size(); ++i) {
+      set.tasks[i].before = combination[i].wcet.before.count();
+      set.tasks[i].device = combination[i].wcet.device.count();
+      set.tasks[i].after = combination[i].wcet.after.count();
+    }
+    const std::vector<policies::StageBounds> bounds = policies::static_priority_bounds(set);
+    policies::Nanos least = policies::unbounded;
+    for (std::size_t i = 0; i < bounds.size(); ++i) {
+      if (!bounds[i].settled || bounds[i].done > set.tasks[i].deadline) return std::nullopt;
+      least = std::min(least, set.tasks[i].deadline - bounds[i].done);
+    }
+    return bounds.size() == set.tasks.size() ? std::optional(least) : std::nullopt;
+  }
+};
+
+PolicyChoice policy_choice(std::int64_t tasks, std::int64_t load, std::uint64_t seed) {
+  PolicyChoice choice;
+  std::mt19937_64 random(seed);
+  const auto draw = [&](double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); };
+  const auto bytes = [](double count) { return Bytes{static_cast<std::uint64_t>(count)}; };
+  for (std::int64_t i = 0; i < tasks; ++i) {
+    const double period = draw(20e6, 200e6);
+    const double share = static_cast<double>(load) / 100 / static_cast<double>(tasks) * draw(0.7, 1.3);
+    const double exchanged = draw(1e6, 64e6), own = draw(1e6, 256e6);
+    const auto option = [&](MemoryPolicy policy, double device, double host, double factor) {
+      const auto time = [&](double value) { return Duration(static_cast<std::int64_t>(value)); };
+      return policies::MemoryOption{
+          policy, bytes(device), {}, bytes(host), {time(period * 0.02), time(period * share * factor), time(1e5)}};
+    };
+    choice.problem.options.push_back({option(MemoryPolicy::device, own + exchanged, exchanged, 1),
+                                      option(MemoryPolicy::managed, own + exchanged, 0, draw(0.95, 1.6)),
+                                      option(MemoryPolicy::host, own, exchanged * 0.9, draw(1.05, 2))});
+    choice.set.tasks.push_back({.period = static_cast<policies::Nanos>(period),
+                                .deadline = static_cast<policies::Nanos>(period),
+                                .core = static_cast<unsigned>(i % 2)});
+  }
+  choice.problem.unified = seed % 2 == 0;
+  std::ranges::sort(choice.set.tasks, {}, &policies::StagedTask::period);
+  return choice;
+}
+
+/// The time of a search, and that of the hardest of 128 problems (its shortest run); `slack`: most slack within nine
+/// tenths of what all take under D.
+void memory_policies(benchmark::State& state) {
+  std::vector<PolicyChoice> choices;
+  for (std::uint64_t seed = 0; seed < 128; ++seed)
+    choices.push_back(policy_choice(state.range(0), state.range(1), seed));
+  std::size_t next = 0, questions = 0, found = 0, searches = 0;
+  std::vector<double> shortest(choices.size(), 1e9);
+  for (auto _ : state) {
+    next = (next + 1) % choices.size();
+    PolicyChoice& choice = choices[next];
+    const policies::SlackOf slack = [&](auto combination) {
+      ++questions;
+      return choice.slack(combination);
+    };
+    std::uint64_t all = 0;
+    for (const auto& options : choice.problem.options)
+      all += options[0].device.count + (choice.problem.unified ? options[0].host.count : 0);
+    const auto begin = std::chrono::steady_clock::now();
+    found +=
+        state.range(2) != 0
+            ? policies::most_slack(choice.problem, Bytes{all / 10 * 9}, slack).has_value()
+            : policies::least_memory(choice.problem, [&](auto each) { return slack(each).has_value(); }).has_value();
+    const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - begin;
+    shortest[next] = std::min(shortest[next], taken.count());
+    ++searches;
+  }
+  state.counters["found"] = static_cast<double>(found) / static_cast<double>(searches);
+  state.counters["questions"] = static_cast<double>(questions) / static_cast<double>(searches);
+  state.counters["hardest_us"] = std::ranges::max(shortest);
+}
+BENCHMARK(memory_policies)
+    ->ArgNames({"tasks", "load", "slack"})
+    ->ArgsProduct({{8}, {30, 45, 60, 75}, {0, 1}})
+    ->Unit(benchmark::kMicrosecond);
 
 } // namespace
 } // namespace rtexec

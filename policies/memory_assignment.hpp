@@ -1,0 +1,94 @@
+// Which memory policy each task gets. First by the guidelines of Bateni et al. (RTAS 2020, section IV-B), which weigh
+// overheads; then exactly: the least memory with which a set is admitted, and the most slack within a memory. Pure;
+// allocates; plain values without owners. What ties it to a task set is memory_plan.hpp.
+#pragma once
+
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
+#include "policies/arithmetic.hpp"
+#include "policies/memory_model.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rtexec::policies {
+
+// ---- the guidelines ----
+
+/// A task under the three policies. Absent: the board lacks the policy, or nothing is known of the task under it.
+struct GuidelineTask {
+  MemoryOverhead device;
+  std::optional<MemoryOverhead> managed;
+  std::optional<MemoryOverhead> host;
+  std::uint64_t kernels = 1; // that a job launches
+  Bytes saved{0};            // memory, by M or H in place of D
+};
+
+/// Guideline 1. M is eligible by Eq. (9), O_M - O_D <= I - Ca_cpu - Ca_gpu, H by Eq. (10), O_H - O_D <= I - Tc, each
+/// with the parts of the whole job. Of both the one of less overhead, M where they are equal; of neither D.
+[[nodiscard]] MemoryPolicy guideline_policy(const GuidelineTask& task);
+
+/// Guidelines 1 and 2. All tasks begin under D. Those that guideline 1 converts are taken in this order: the most
+/// memory saved first, then the least overhead added, then the first of the set. Each is converted unless Eq. (11),
+/// sum of N_M + N_H <= sum of N_D, would fail: then it stays under D, and the next one is tried.
+[[nodiscard]] std::vector<MemoryPolicy> guideline_policies(std::span<const GuidelineTask> tasks);
+
+// ---- the exact choice ----
+
+/// One way to hold a task's memory, and the execution times that were measured with it.
+struct MemoryOption {
+  MemoryPolicy policy = MemoryPolicy::device;
+  Bytes device{0}; // that it alone takes on the device,
+  Bytes shared{0}; // there likewise, but in turn with the other tasks: the largest counts (scratch),
+  Bytes host{0};   // and of the host
+  Wcet wcet;
+  friend bool operator==(const MemoryOption&, const MemoryOption&) = default;
+};
+
+/// `unified`: the host's memory is the device's, and counts like it. Otherwise less of the device's is less, and the
+/// host's decides between equals.
+struct MemoryProblem {
+  std::vector<std::vector<MemoryOption>> options; // of each task
+  bool unified = false;
+};
+
+struct MemoryChoice {
+  std::vector<std::size_t> options; // by task
+  Bytes device{0};
+  Bytes host{0};
+  Nanos slack = 0;           // of most_slack
+  std::size_t questions = 0; // put to the test
+  bool exact = true;         // false: there were more than `most_questions`, and this is the best that they found
+};
+
+/// Enough for every combination of eight tasks with three options each, and of all that they begin with.
+inline constexpr std::size_t most_questions = 1 << 14;
+
+/// Whether a combination, one option for each task, is admitted. It must be monotone: what is admitted stays so when
+/// options take less memory and shorter WCETs. It is also asked of combinations that do not exist, in which a task has
+/// the least of everything that its options offer; `policy` means nothing there. Which tests of admission are monotone:
+/// proofs/memory-policies.md. With one that is not, a choice is admitted still, but another may take less memory.
+using Admitted = std::function<bool(std::span<const MemoryOption>)>;
+
+/// The slack of a combination; absent: it is not admitted. Monotone likewise: with less of everything it is no less.
+using SlackOf = std::function<std::optional<Nanos>(std::span<const MemoryOption>)>;
+
+/// The least memory of all combinations that are admitted, by branch and bound.
+///
+/// An option is not considered where another of its task takes no more of anything; of equal ones the first is. Of
+/// combinations that take the same memory, the task whose options differ most in memory chooses first (of equal ones
+/// the first of the set), and takes the option of the least memory (of equal ones the first).
+///
+/// bad_input: a task without options. not_proved: no combination is admitted.
+[[nodiscard]] Result<MemoryChoice> least_memory(const MemoryProblem& problem, const Admitted& admitted);
+
+/// The most slack of all combinations that are admitted and take `capacity` at most: of the device, or in all where the
+/// memory is unified. Of equal ones that of the least memory, as above. not_proved: none is admitted and fits.
+[[nodiscard]] Result<MemoryChoice> most_slack(const MemoryProblem& problem, Bytes capacity, const SlackOf& slack);
+
+} // namespace rtexec::policies
