@@ -1,6 +1,6 @@
 // Which memory policy each task gets. First by the guidelines of Bateni et al. (RTAS 2020, section IV-B), which weigh
 // overheads; then exactly: the least memory with which a set is admitted, and the most slack within a memory. Pure;
-// allocates; plain values without owners. What ties it to a task set is memory_plan.hpp.
+// allocates; plain values without owners. What ties it to a task set is memory_policies.hpp.
 #pragma once
 
 #include <rtexec/result.hpp>

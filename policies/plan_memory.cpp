@@ -201,6 +201,12 @@ Result<SwapCost> cost_of(const ResolvedSet& set, StoreKind store) {
 
 } // namespace
 
+WholeChunks whole_chunks(const MemoryDemand& memory, Bytes chunk, SwapPolicy policy) {
+  const WideArena arena = arena_of(memory, chunk, policy == SwapPolicy::mo_vmm);
+  const Wide shared = classes_count(policy) ? arena.scratch : 0;
+  return {.kept = saturated((arena.slots() - shared) * chunk.count), .shared = saturated(shared * chunk.count)};
+}
+
 Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory) {
   if (const auto known = plan_device(plan, set); !known) return Unexpected(known.error());
   if (const auto given = plan_policies(plan, set); !given) return Unexpected(given.error());

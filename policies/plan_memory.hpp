@@ -31,6 +31,14 @@ namespace rtexec::policies {
 /// bad_input: no whole chunks, more than the task's swap volume, or more than the frames hold in all.
 [[nodiscard]] Result<> assign_residents(Plan& plan, const TaskSet& tasks);
 
+/// Of one task, beside others: what is its own, and what it shares with them, of which the largest counts.
+struct WholeChunks {
+  Bytes kept{0};
+  Bytes shared{0};
+};
+/// As plan_memory() counts them. `chunk` is not 0.
+[[nodiscard]] WholeChunks whole_chunks(const MemoryDemand& memory, Bytes chunk, SwapPolicy policy);
+
 /// Of all tasks together: what the store has to hold.
 [[nodiscard]] Bytes swap_volume(const Plan& plan);
 

@@ -5,6 +5,7 @@
 #include "policies/device_scheduler.hpp"
 #include "policies/end_to_end.hpp"
 #include "policies/memory_assignment.hpp"
+#include "policies/memory_policies.hpp"
 #include "policies/volume_search.hpp"
 #include "rtexec/simulator/simulator.hpp"
 #include "test/support/resolved.hpp"
@@ -319,6 +320,33 @@ BENCHMARK(memory_policies)
     ->ArgNames({"tasks", "load", "slack"})
     ->ArgsProduct({{8}, {30, 45, 60, 75}, {0, 1}})
     ->Unit(benchmark::kMicrosecond);
+
+/// The same with a plan of a set as each question.
+void choose_memory_policies(benchmark::State& state) {
+  using policies::MemoryObjective;
+  Prepared set = prepare(state.range(0), order_of(state));
+  set.board.memory_policies = {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
+  set.board.capacity = Bytes{std::uint64_t{8} << 30};
+  const PolicyChoice choice = policy_choice(state.range(0), 45, 1);
+  std::vector<std::vector<policies::MeasuredPolicy>> measured;
+  for (std::size_t i = 0; i < set.tasks.tasks.size(); ++i) {
+    auto& list = measured.emplace_back();
+    const std::vector<policies::MemoryOption>& options = choice.problem.options[i];
+    for (const policies::MemoryOption& option : options) {
+      Wcet wcet = *set.tasks.tasks[i].wcet;
+      wcet.device = wcet.device * (option.wcet.device.count() / 1000) / (options[0].wcet.device.count() / 1000);
+      list.push_back({option.policy, {.fixed = option.device, .objects = {}}, option.host, wcet});
+    }
+  }
+  const ResolvedSet resolved = test::resolved(set.tasks, set.board);
+  const auto objective = state.range(2) != 0 ? MemoryObjective::most_slack : MemoryObjective::least_memory;
+  for (auto _ : state) benchmark::DoNotOptimize(policies::choose_memory_policies(resolved, measured, objective));
+  state.counters["proved"] = policies::choose_memory_policies(resolved, measured, objective)->plan.proved ? 1 : 0;
+}
+BENCHMARK(choose_memory_policies)
+    ->ArgNames({"tasks", "static_priority", "slack"})
+    ->ArgsProduct({{4, 8}, {0, 1}, {0, 1}})
+    ->Unit(benchmark::kMillisecond);
 
 } // namespace
 } // namespace rtexec

@@ -1,0 +1,315 @@
+// Plans with memory policies that were chosen: against plans of every combination, and against make_plan alone. And
+// whether admission is monotone in execution times, on which the search rests.
+#include "policies/memory_policies.hpp"
+#include "test/policies/sets.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <iostream>
+#include <random>
+
+namespace rtexec::policies {
+namespace {
+
+using namespace std::chrono_literals;
+using test::board_of;
+using test::resolved;
+using test::set_of;
+using test::task_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr MemoryPolicy D = MemoryPolicy::device, M = MemoryPolicy::managed, H = MemoryPolicy::host;
+constexpr Bytes chunk{4096};
+
+using Measured = std::vector<std::vector<MeasuredPolicy>>;
+
+MeasuredPolicy measured(MemoryPolicy policy, std::uint64_t device, std::uint64_t host, Duration time) {
+  return {policy, {.fixed = chunk * device, .objects = {}}, chunk * host, Wcet{.device = time}};
+}
+
+/// D, M and H of a task that exchanges `exchanged` chunks and has as many more for itself.
+std::vector<MeasuredPolicy> three(std::uint64_t exchanged, Duration d, Duration m, Duration h) {
+  return {measured(D, 2 * exchanged, exchanged, d), measured(M, 2 * exchanged, 0, m),
+          measured(H, exchanged, exchanged, h)};
+}
+
+class MemoryPolicies : public testing::Test {
+ protected:
+  MemoryPolicies() {
+    board.memory_policies = {D, M, H};
+    board.capacity = chunk * 100;
+    tasks = set_of({task_of("a", 10ms, {}), task_of("b", 20ms, {})}, Order::static_priority);
+    tasks.swap.policy = SwapPolicy::none;
+    known = {three(10, 2ms, 3ms, 4ms), three(4, 2ms, 3ms, 4ms)};
+  }
+  [[nodiscard]] Result<PolicyPlan> chosen(MemoryObjective objective = MemoryObjective::least_memory) const {
+    return choose_memory_policies(resolved(tasks, board), known, objective);
+  }
+  [[nodiscard]] std::vector<std::size_t> picked(MemoryObjective objective = MemoryObjective::least_memory) const {
+    return chosen(objective)->chosen;
+  }
+
+  Board board = board_of();
+  TaskSet tasks;
+  Measured known;
+};
+
+TEST_F(MemoryPolicies, LeastMemoryOfTheDeviceIsThatOfTheHost) {
+  EXPECT_THAT(picked(), ElementsAre(2, 2));
+  EXPECT_EQ(chosen()->host, chunk * 14);
+  EXPECT_EQ(chosen()->plan.demand, chunk * 14);
+  EXPECT_TRUE(chosen()->plan.proved);
+  EXPECT_EQ(chosen()->plan.tasks[0].memory_policy, H);
+  EXPECT_EQ(chosen()->plan.tasks[0].wcet.device, 4ms);
+}
+
+TEST_F(MemoryPolicies, MostSlackIsD) { EXPECT_THAT(picked(MemoryObjective::most_slack), ElementsAre(0, 0)); }
+
+TEST_F(MemoryPolicies, DeadlinesDecideWhoMayBeSlow) {
+  // Its own time and that of one job of the other, and a little for its parts on the core
+  tasks.tasks[0].deadline = 7ms + 1us;
+  EXPECT_THAT(picked(), ElementsAre(2, 1)) << "the first saves more; M of the second saves memory of the host";
+  tasks.tasks[0].deadline = 6ms + 1us;
+  EXPECT_THAT(picked(), ElementsAre(2, 0));
+  tasks.tasks[0].deadline = 5ms + 1us;
+  EXPECT_THAT(picked(), ElementsAre(1, 0));
+  tasks.tasks[0].deadline = 4ms + 1us;
+  EXPECT_THAT(picked(), ElementsAre(0, 0));
+  EXPECT_TRUE(chosen()->plan.proved);
+}
+
+TEST_F(MemoryPolicies, OneMemoryCountsBoth) {
+  board.unified_memory = true;
+  EXPECT_THAT(picked(), ElementsAre(1, 1)) << "M and H take the same, and M less time";
+  board.capacity = chunk * 29;
+  EXPECT_THAT(picked(MemoryObjective::most_slack), ElementsAre(1, 1));
+  board.capacity = chunk * 32;
+  EXPECT_THAT(picked(MemoryObjective::most_slack), ElementsAre(1, 0));
+}
+
+TEST_F(MemoryPolicies, WhatIsAskedForIsGiven) {
+  tasks.tasks[0].memory_policy = M;
+  EXPECT_THAT(picked(), ElementsAre(1, 2));
+  tasks.tasks[1].memory_policy = D;
+  EXPECT_THAT(picked(), ElementsAre(1, 0));
+}
+
+TEST_F(MemoryPolicies, WhatTheBoardLacksIsNotChosen) {
+  board.memory_policies = {D, M};
+  EXPECT_THAT(picked(), ElementsAre(1, 1));
+  known[0].erase(known[0].begin() + 1);
+  EXPECT_THAT(picked(), ElementsAre(0, 1)) << "the board has no H, and M was not measured";
+  known[0] = known[1];
+  board.memory_policies = {M};
+  EXPECT_THAT(picked(), ElementsAre(1, 1));
+  tasks.tasks[1].memory_policy = H;
+  EXPECT_EQ(chosen().error().code, Errc::bad_input);
+  EXPECT_THAT(chosen().error().what, HasSubstr("task 'b'"));
+  known.pop_back();
+  EXPECT_THAT(chosen().error().what, HasSubstr("of 1 tasks were measured for a set of 2"));
+}
+
+TEST_F(MemoryPolicies, TellsWhatMakePlanTells) {
+  tasks.tasks[0].deadline = 1ms;
+  EXPECT_FALSE(chosen()->plan.proved);
+  EXPECT_THAT(picked(), ElementsAre(0, 0));
+  tasks.tasks[0].deadline = 10ms;
+  board.capacity = chunk * 13;
+  EXPECT_EQ(chosen().error().code, Errc::not_proved);
+  tasks.device.chunk = Bytes{0};
+  EXPECT_EQ(chosen().error().code, Errc::bad_input);
+}
+
+TEST_F(MemoryPolicies, ScratchIsSharedByTasksOfAllPolicies) {
+  for (auto& task : known)
+    for (MeasuredPolicy& each : task) each.memory.scratch = chunk * 80;
+  EXPECT_EQ(chosen()->plan.demand, chunk * 94);
+  EXPECT_THAT(picked(MemoryObjective::most_slack), ElementsAre(2, 0)) << "10 + 8 + 80 of 100";
+}
+
+// ---- random sets ----
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  std::int64_t draw(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
+  }
+  Duration time(std::int64_t low, std::int64_t high) { return Duration(draw(low, high)); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+Board random_board() {
+  Board board = board_of();
+  board.context_switch = 200ns;
+  board.dispatch = 300ns;
+  board.release_latency = 500ns;
+  board.copy_engines = 2;
+  board.capacity = chunk * 20;
+  board.swap_costs = {
+      {.chunk = chunk, .in_per_chunk = 700ns, .out_per_chunk = 500ns, .drop_per_chunk = 100ns, .in_fixed = 400ns}};
+  return board;
+}
+
+/// Near the edge of what is proved; now and then a task does without the device.
+TaskSet random_set(Random& random, Order order, ThreadPolicy threads) {
+  std::vector<Task> tasks;
+  const std::int64_t n = random.draw(2, 6);
+  const std::int64_t scale = threads == ThreadPolicy::deadline ? 100'000 : 100;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t period = random.draw(300, 3000) * scale;
+    const Duration device = random.draw(0, 5) == 0 ? 0ns : random.time(1, period / n);
+    Task& task = tasks.emplace_back(task_of("t" + std::to_string(i), Duration(period),
+                                            {random.time(0, period / 8), device, random.time(0, period / 8)},
+                                            static_cast<unsigned>(i % 2)));
+    task.deadline = random.time(period * 6 / 10, period);
+  }
+  TaskSet set = set_of(std::move(tasks), order);
+  set.executive.threads = threads;
+  set.executive.priorities = PriorityAssignment::deadline_monotonic;
+  return set;
+}
+
+std::vector<MemoryDemand> random_memory(Random& random, const TaskSet& set, bool swapping) {
+  std::vector<MemoryDemand> memory(set.tasks.size());
+  for (std::size_t i = 0; i < memory.size(); ++i)
+    if (set.tasks[i].wcet->uses_device())
+      memory[i].state = chunk * (swapping ? static_cast<std::uint64_t>(random.draw(4, 9)) : 1);
+  return memory;
+}
+
+TEST(MemoryPoliciesOfRandomSets, AreTheBestOfAllPlans) {
+  Random random(1);
+  int proved = 0;
+  for (int round = 0; round < 150; ++round) {
+    SCOPED_TRACE(round);
+    TaskSet tasks = random_set(random, Order::static_priority, ThreadPolicy::fifo);
+    tasks.tasks.resize(std::min<std::size_t>(tasks.tasks.size(), 4));
+    tasks.swap.policy = SwapPolicy::none;
+    Board board = random_board();
+    board.memory_policies = {D, M, H};
+    board.unified_memory = round % 2 == 0;
+    Measured known;
+    for (const Task& task : tasks.tasks) {
+      const auto longer = [&](std::int64_t low, std::int64_t high) {
+        return task.wcet->device * random.draw(low, high) / 100;
+      };
+      known.push_back(
+          three(static_cast<std::uint64_t>(random.draw(1, 4)), task.wcet->device, longer(80, 200), longer(90, 300)));
+      for (MeasuredPolicy& each : known.back()) {
+        each.wcet.before = task.wcet->before;
+        each.wcet.after = task.wcet->after;
+      }
+    }
+    const ResolvedSet set = resolved(tasks, board, {0, 1});
+    std::optional<Bytes> least;
+    std::optional<Duration> most;
+    for (int code = 0; code < std::pow(3, tasks.tasks.size()); ++code) {
+      ResolvedSet one = set;
+      std::vector<MemoryDemand> memory;
+      Bytes all{0};
+      int digits = code;
+      for (std::size_t i = 0; i < known.size(); ++i, digits /= 3) {
+        const MeasuredPolicy& each = known[i][static_cast<std::size_t>(digits % 3)];
+        one.tasks.tasks[i].wcet = each.wcet;
+        memory.push_back(each.memory);
+        all += each.memory.fixed + (board.unified_memory ? each.host : Bytes{0});
+      }
+      const auto plan = make_plan(one, memory);
+      if (!plan || !plan->proved || all > board.capacity) continue;
+      least = std::min(least.value_or(all), all);
+      most = std::max(most.value_or(0ns), plan->end_to_end.slack);
+    }
+    const auto small = choose_memory_policies(set, known, MemoryObjective::least_memory);
+    const auto fast = choose_memory_policies(set, known, MemoryObjective::most_slack);
+    ASSERT_TRUE(small.has_value() == fast.has_value());
+    if (!least) {
+      if (small) {
+        EXPECT_THAT(small->chosen, testing::Each(0)) << "D, which may still fit without the host's copies";
+        EXPECT_TRUE(board.unified_memory || !small->plan.proved);
+      }
+      continue;
+    }
+    ASSERT_TRUE(small && small->plan.proved && fast->plan.proved);
+    ++proved;
+    EXPECT_TRUE(small->exact && fast->exact);
+    EXPECT_EQ(small->plan.demand + (board.unified_memory ? small->host : Bytes{0}), *least);
+    EXPECT_EQ(fast->plan.end_to_end.slack, *most);
+  }
+  EXPECT_GT(proved, 40);
+  EXPECT_LT(proved, 140);
+}
+
+TEST(MemoryPoliciesOfRandomSets, WithDAloneChangeNoPlan) {
+  Random random(2);
+  int swapped = 0;
+  for (int round = 0; round < 200; ++round) {
+    const TaskSet tasks = random_set(random, round % 2 == 0 ? Order::edf : Order::static_priority, ThreadPolicy::fifo);
+    const std::vector<MemoryDemand> memory = random_memory(random, tasks, round % 4 < 2);
+    Measured known;
+    for (std::size_t i = 0; i < memory.size(); ++i)
+      known.push_back({{D, memory[i], chunk, *tasks.tasks[i].wcet}, {M, {}, {}, Wcet{.device = 1ns}}});
+    const ResolvedSet set = resolved(tasks, random_board(), {0, 1});
+    const auto right = make_plan(set, memory);
+    for (const MemoryObjective objective : {MemoryObjective::least_memory, MemoryObjective::most_slack}) {
+      const auto found = choose_memory_policies(set, known, objective);
+      ASSERT_EQ(found.has_value(), right.has_value());
+      if (!right) continue;
+      const Plan& plan = found->plan;
+      EXPECT_EQ(plan.proved, right->proved);
+      EXPECT_EQ(plan.end_to_end.explanation, right->end_to_end.explanation);
+      EXPECT_EQ(plan.demand, right->demand);
+      ASSERT_EQ(plan.swap.has_value(), right->swap.has_value());
+      for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+        EXPECT_EQ(plan.tasks[i].swap_slots, right->tasks[i].swap_slots);
+        EXPECT_EQ(plan.tasks[i].response_bound, right->tasks[i].response_bound);
+      }
+    }
+    swapped += right && right->swap;
+  }
+  EXPECT_GT(swapped, 30);
+}
+
+/// Of sets that are proved, how many are not any more when they take less time.
+TEST(MonotoneAdmission, OfRandomSets) {
+  for (const bool swapping : {false, true})
+    for (const ThreadPolicy threads : {ThreadPolicy::fifo, ThreadPolicy::deadline})
+      for (const Order order : {Order::static_priority, Order::edf}) {
+        Random random(1);
+        int proved = 0, worse = 0;
+        for (int round = 0; round < 3000; ++round) {
+          TaskSet set = random_set(random, order, threads);
+          const std::vector<MemoryDemand> memory = random_memory(random, set, swapping);
+          const auto is_proved = [&] {
+            const auto plan = make_plan(resolved(set, random_board(), {0, 1}), memory);
+            return plan && plan->proved;
+          };
+          if (!is_proved()) continue;
+          ++proved;
+          const TaskSet longest = set;
+          for (int cut = 0; cut < 3; ++cut) {
+            set = longest;
+            for (Task& task : set.tasks)
+              for (Duration* part : {&task.wcet->before, &task.wcet->device, &task.wcet->after})
+                if (random.draw(0, 2) == 0 && *part > 0ns)
+                  *part = random.time(part == &task.wcet->device ? 1 : 0, part->count());
+            if (is_proved()) continue;
+            ++worse;
+            break;
+          }
+        }
+        std::cout << name(order) << ", " << name(threads) << (swapping ? ", swapping" : "") << ": " << worse << " of "
+                  << proved << " proved sets are not proved when they take less time\n";
+        EXPECT_GT(proved, 100);
+        EXPECT_LE(worse, proved / 100);
+        if (order == Order::static_priority && threads == ThreadPolicy::fifo && !swapping) { EXPECT_EQ(worse, 0); }
+      }
+}
+
+} // namespace
+} // namespace rtexec::policies
