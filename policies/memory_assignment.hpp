@@ -47,7 +47,6 @@ struct MemoryOption {
   Bytes shared{0}; // there likewise, but in turn with the other tasks: the largest counts (scratch),
   Bytes host{0};   // and of the host
   Wcet wcet;
-  friend bool operator==(const MemoryOption&, const MemoryOption&) = default;
 };
 
 /// `unified`: the host's memory is the device's, and counts like it. Otherwise less of the device's is less, and the

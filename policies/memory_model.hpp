@@ -31,7 +31,7 @@ struct MemoryCosts {
   // One memory:
   double mapped = 0;        // l_mapping
   Duration host_flush{0};   // Ca_cpu: all that the CPU's caches hold
-  Duration device_flush{0}; // Ca_gpu: all that the device's cache holds
+  Duration device_flush{0}; // Ca_gpu: all that the device's cache holds; the most of what `written_back` charges
   double written_back = 0;  // l_mem of Eq. (4)
   double memory_access = 0; // l_mem of Eq. (7), per access of an instruction, as far as others do not hide it
   double cache_access = 0;  // l_L2, likewise
@@ -41,8 +41,6 @@ struct MemoryCosts {
   Duration prefetch_start{0}; // of each prefetch,
   double prefetched = 0;      // and of the pages that migrate by it
   double linked = 0;          // accesses of the device to host memory
-
-  friend bool operator==(const MemoryCosts&, const MemoryCosts&) = default;
 };
 
 /// Launches that are alike.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iostream>
 #include <random>
 
 namespace rtexec::policies {
@@ -264,6 +265,30 @@ TEST(MemoryFit, IsNeverNegative) {
   ASSERT_TRUE(found);
   EXPECT_GE(found->costs.copied_in, 0);
   EXPECT_NEAR(static_cast<double>(found->costs.copy_start.count()), 9995, 10);
+}
+
+/// One addition of two arrays on an H200, in the milliseconds that were measured there.
+TEST(MemoryFit, ExplainsAnH200) {
+  struct Sum {
+    std::uint64_t size; // of an array, in MB
+    double device, managed, host;
+  };
+  std::vector<MemoryMeasurement> measurements;
+  for (const Sum& sum : {Sum{16, 0.94, 13.6, 0.69}, Sum{64, 3.71, 46.0, 2.72}, Sum{256, 14.7, 185, 10.8}}) {
+    const std::uint64_t size = sum.size * 1'000'000;
+    const MemoryTraffic task{.in = {2 * size},
+                             .out = {size},
+                             .copies = 3,
+                             .kernels = {{.touched = {3 * size}, .written = {size}, .launches = 1, .dirty = 1}}};
+    const double milliseconds[] = {sum.device, sum.managed, sum.host};
+    for (std::size_t i = 0; i < 3; ++i)
+      measurements.push_back({three[i], task, 0ns, Duration(std::llround(milliseconds[i] * 1e6))});
+  }
+  const auto found = fit({.unified = false}, measurements);
+  ASSERT_TRUE(found);
+  std::cout << "held out: " << found->held_out.mean << " % in the mean, " << found->held_out.worst << " % at worst\n";
+  EXPECT_LT(found->held_out.mean, 5);
+  EXPECT_LT(found->held_out.worst, 20);
 }
 
 TEST(MemoryFit, TellsWhatItCannotUse) {

@@ -1,6 +1,7 @@
 // Plans with memory policies that were chosen: against plans of every combination, and against make_plan alone. And
 // whether admission is monotone in execution times, on which the search rests.
 #include "policies/memory_policies.hpp"
+#include "policies/plan_memory.hpp"
 #include "test/policies/sets.hpp"
 
 #include <gmock/gmock.h>
@@ -273,6 +274,33 @@ TEST(MemoryPoliciesOfRandomSets, WithDAloneChangeNoPlan) {
     swapped += right && right->swap;
   }
   EXPECT_GT(swapped, 30);
+}
+
+TEST(WholeChunks, AddUpToTheDemandOfAPlan) {
+  Random random(3);
+  const auto size = [&] { return Bytes{static_cast<std::uint64_t>(random.draw(0, 4 * 4096))}; };
+  for (const SwapPolicy policy : {SwapPolicy::none, SwapPolicy::pipelined, SwapPolicy::serial, SwapPolicy::rt_swap,
+                                  SwapPolicy::mo_vmm, SwapPolicy::lru})
+    for (int round = 0; round < 50; ++round) {
+      TaskSet tasks = random_set(random, Order::edf, ThreadPolicy::fifo);
+      tasks.swap.policy = policy;
+      Board board = random_board();
+      board.capacity = chunk * 1000;
+      std::vector<MemoryDemand> memory(tasks.tasks.size());
+      Bytes kept{0}, shared{0};
+      for (MemoryDemand& each : memory) {
+        each.fixed = size();
+        for (const MemoryClass kind :
+             {MemoryClass::constant, MemoryClass::scratch, MemoryClass::state, MemoryClass::state})
+          each.add(kind, size());
+        const WholeChunks chunks = whole_chunks(each, chunk, policy);
+        kept += chunks.kept;
+        shared = std::max(shared, chunks.shared);
+      }
+      const auto plan = make_plan(resolved(tasks, board, {0, 1}), memory);
+      ASSERT_TRUE(plan);
+      EXPECT_EQ(kept + shared, plan->demand);
+    }
 }
 
 /// Of sets that are proved, how many are not any more when they take less time.
