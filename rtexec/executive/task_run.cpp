@@ -83,8 +83,8 @@ std::optional<Instant> TaskRun::await_start() noexcept {
   for (;;) {
     const std::uint32_t seen = control_.started.value();
     if (control_.stopping.load()) return std::nullopt;
-    const bool again = io_.keep_up();
     if (const auto start = control_.start.load(std::memory_order_acquire)) return Instant(Duration(start));
+    const bool again = io_.keep_up();
     if (again) static_cast<void>(control_.started.wait_until(seen, hal::now() + std::max(task_.period, shortest)));
     else control_.started.wait(seen);
   }

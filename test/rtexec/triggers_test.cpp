@@ -172,6 +172,7 @@ TEST_P(ByInput, EachReleasesAJobAndWaitingCostsNextToNothing) {
     ExecutiveSetup setup;
     setup.callbacks["a"] = seen.callbacks();
     Executive executive = started(set(outside, 20ms), std::move(setup));
+    std::this_thread::sleep_for(20ms); // as below
     const Instant begin = hal::now();
     const Duration before = processor_time(executive.progress(), "a");
     for (std::size_t i = 0; i < 20; ++i) {
@@ -194,7 +195,8 @@ TEST_P(ByInput, WhatComesTooEarlyWaitsAndOlderOnesAreCounted) {
     ExecutiveSetup setup;
     setup.callbacks["a"] = seen.callbacks();
     Executive executive = started(set(outside, 20ms), std::move(setup));
-    outside.send(); // what was lost before the first message is not known
+    std::this_thread::sleep_for(20ms); // what comes before its release thread has noticed the start releases nothing
+    outside.send();                    // what was lost before the first message is not known
     ASSERT_TRUE(eventually([&] { return seen.begun == 1; }));
     std::uint64_t sent = 1;
     for (; sent < 200; ++sent, std::this_thread::sleep_for(2ms)) outside.send();
