@@ -108,8 +108,8 @@ KERNEL_CLANG ?= $(call first_of,clang-19 clang-16 clang-14 clang)
 CCACHE ?= $(call first_of,ccache)
 KERNEL_ROOMS := hal tasks
 KERNELS_IN_hal := hal/cuda/kernels
-KERNELS_IN_tasks := tasks/dnn/cuda/kernels
-kernels_of = $(sort $(wildcard $(KERNELS_IN_$(1))/*.cu))
+KERNELS_IN_tasks := tasks/dnn/cuda/kernels tasks/kernels/cuda
+kernels_of = $(sort $(wildcard $(KERNELS_IN_$(1):%=%/*.cu)))
 # Those of the board, or of this machine's GPUs; a folder for other machines gets them for all boards.
 GPUS_HERE = $(sort $(subst .,,$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null)))
 KERNELS_OF_tx2 := 62
@@ -131,7 +131,7 @@ KERNEL_IMAGES := $(NVCC_CUBINS) $(NVCC_PTX) $(CLANG_PTX)
 KERNEL_FLAGS = -std=c++17 -I. -MMD -MP -MT $@ -MF $@.d
 NVCC_FLAGS := -O3 -Werror all-warnings --expt-relaxed-constexpr
 architecture = $(patsubst .sm_%,%,$(suffix $(basename $@)))
-source_of = $(KERNELS_IN_$(notdir $(patsubst %/,%,$(dir $(1)))))/$(basename $(basename $(notdir $(1)))).cu
+source_of = $(filter %/$(basename $(basename $(notdir $(1)))).cu,$(call kernels_of,$(notdir $(patsubst %/,%,$(dir $(1))))))
 kernel_source = $(call source_of,$@)
 $(foreach image,$(KERNEL_IMAGES),$(eval $(image): $(call source_of,$(image))))
 $(NVCC_CUBINS):
@@ -162,7 +162,7 @@ $(K)/images: ALWAYS
 $(foreach room,$(KERNEL_ROOMS),$(eval $(K)/$(room)/kernel_table.cpp: $(call room_images,$(room))))
 $(KERNEL_TABLES): $(K)/%/kernel_table.cpp: $(K)/images
 	@mkdir -p $(@D)
-	$(Q){ set -e; echo '#include "$(dir $(KERNELS_IN_$*))kernel_images.hpp"'; \
+	$(Q){ set -e; echo '#include "$(dir $(firstword $(KERNELS_IN_$*)))kernel_images.hpp"'; \
 	   for file in $(call room_images,$*); do name=$${file##*/}; symbol=kernel_image_$*_$${name//./_}; \
 	     echo "asm(\".pushsection .rodata\\n.balign 64\\n$$symbol: .incbin \\\"$$file\\\"\\n$${symbol}_end: .byte 0\\n.popsection\");"; \
 	     echo "extern \"C\" __attribute__((visibility(\"hidden\"))) const char $$symbol[], $${symbol}_end[];"; done; \
@@ -278,6 +278,9 @@ $(EMULATED): $(B)/test/emulated/%.o: %.cu | $(BUILD)/.packages-BUILD
 	$(call say,CXX,$< (emulated))
 	$(Q)$(CXX) -x c++ $(CPPFLAGS) $(CXXFLAGS) -Wno-unknown-pragmas -Wno-sign-conversion -DRTEXEC_EMULATION \
 	  -include test/tasks/cuda_emulation/primitives.hpp -c $< -o $@
+
+# The host and the device give the same bits of floats: no product becomes part of a sum. What a root reports as errno nobody reads.
+$(call object,$(call sources,tasks/kernels)) $(filter $(B)/test/emulated/tasks/kernels/%,$(EMULATED)): private CXXFLAGS += -ffp-contract=off -fno-math-errno
 
 define room_tests
 $(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(if $(filter tasks,$(1)),$(EMULATED) $(B)/test/hal/fake_cuda_driver.o) $(call link_of,$(1))

@@ -60,6 +60,17 @@ inline constexpr auto spellings_of<WorkloadKind> =
                                            {"synthetic", WorkloadKind::synthetic},
                                            {"traffic", WorkloadKind::traffic},
                                            {"winograd", WorkloadKind::winograd},
+                                           {"vector-add", WorkloadKind::vector_add},
+                                           {"matrix-add", WorkloadKind::matrix_add},
+                                           {"matrix-multiply", WorkloadKind::matrix_multiply},
+                                           {"needleman-wunsch", WorkloadKind::needleman_wunsch},
+                                           {"gaussian", WorkloadKind::gaussian},
+                                           {"hotspot", WorkloadKind::hotspot},
+                                           {"pathfinder", WorkloadKind::pathfinder},
+                                           {"bfs", WorkloadKind::bfs},
+                                           {"nearest-neighbour", WorkloadKind::nearest_neighbour},
+                                           {"random-access", WorkloadKind::random_access},
+                                           {"euclidean-clustering", WorkloadKind::euclidean_clustering},
                                            {"custom", WorkloadKind::custom}});
 
 template <>

@@ -106,7 +106,8 @@ constexpr Duration longest_regulation = 1s;
 constexpr Bandwidth least_budget{1000};
 constexpr double greatest_slowdown = 100;
 constexpr unsigned smallest_picture = 16;
-constexpr unsigned largest_picture = 2896; // whose offsets fit 32 bits
+constexpr unsigned largest_picture = 2896;   // whose offsets fit 32 bits
+constexpr unsigned largest_size = 1U << 28U; // of any micro-benchmark; tasks/kernels knows each one's own
 
 std::vector<Key<BandwidthOptions>> bandwidth_keys() {
   using B = BandwidthOptions;
@@ -331,7 +332,9 @@ std::vector<Key<Task>> task_keys() {
                 "the task's next release is dropped, unless one was dropped since that of the job; stop: the run ends",
                 &Task::on_wcet_exceeded),
       key<Task>("memory_policy", one_of<MemoryPolicy>(),
-                "where its device memory lives: device (D), managed (M), host (H)", &Task::memory_policy),
+                "where its device memory lives: device (D), managed (M), host (H); auto: D. M and H only for "
+                "micro-benchmarks of memory policies (tasks/README.md)",
+                &Task::memory_policy),
       wcet_key(),
       wcet_part("wcet_before", "of the CPU part before; only beside a given wcet", &Wcet::before),
       wcet_part("wcet_after", "of the CPU part after; only beside a given wcet", &Wcet::after),
@@ -361,6 +364,11 @@ std::vector<Key<Task>> task_keys() {
                 &Task::buffer),
       key<Task>("resolution", integer<unsigned>(smallest_picture, largest_picture),
                 "winograd: side of the square picture that it convolves", &Task::resolution),
+      key<Task>("size", integer<unsigned>(1, largest_size), "required for micro-benchmarks of memory policies",
+                "of what they compute on: elements of vector-add, random-access; sides of the matrices of matrix-add, "
+                "matrix-multiply, needleman-wunsch, gaussian, hotspot; columns of pathfinder; nodes of bfs; places of "
+                "nearest-neighbour; points of euclidean-clustering",
+                &Task::size),
       key<Task>("releases", list_of(duration(0ns, longest_run)), "periodic",
                 "when jobs are released, from the start, in ascending order and at least a period apart; only for "
                 "`rtexec simulate`",
@@ -441,9 +449,9 @@ void check_no_dnn(const Task& task, const Rules& rules) {
   if (task.precision != Precision::fp32)
     broken(rules, {"precision", "workload"}, task.precision,
            "only for dnn tasks; a " + std::string(spelling(task.workload)) + " one " +
-               (task.workload == WorkloadKind::winograd ? "computes in fp32"
-                : task.workload == WorkloadKind::custom ? "computes as it likes"
-                                                        : "computes nothing"));
+               (task.workload == WorkloadKind::winograd || is_micro_benchmark(task.workload) ? "computes in fp32"
+                : task.workload == WorkloadKind::custom                                      ? "computes as it likes"
+                                                                                             : "computes nothing"));
 }
 
 void check_traffic(const Task& task, const Rules& rules) {
@@ -461,6 +469,18 @@ void check_synthetic(const Task& task, const Rules& rules) {
   if (!task.wcet) rules.broken({"wcet", "workload"}, "wcet: a synthetic task needs one, as a duration");
   if (!task.footprint || *task.footprint == Bytes{0})
     rules.broken({"footprint", "workload"}, "footprint: a synthetic task needs one, at least 1B");
+}
+
+void check_benchmark(const Task& task, const Rules& rules) {
+  const std::string kind(spelling(task.workload));
+  if (is_micro_benchmark(task.workload)) {
+    if (!task.size) rules.broken({"size", "workload"}, "size: a " + kind + " task needs one: how much it computes");
+    return;
+  }
+  if (task.size) broken(rules, {"size", "workload"}, *task.size, "only for micro-benchmarks of memory policies");
+  if (task.memory_policy == MemoryPolicy::managed || task.memory_policy == MemoryPolicy::host)
+    broken(rules, {"memory_policy", "workload"}, task.memory_policy,
+           "only for micro-benchmarks of memory policies; device memory of a " + kind + " task lives under D");
 }
 
 void check_memory(const Task& task, const Rules& rules) {
@@ -636,6 +656,7 @@ void check_rules(const TaskSet& set, Report& report) {
     check_workload(task, rules);
     check_traffic(task, rules);
     check_memory(task, rules);
+    check_benchmark(task, rules);
     check_releases(task, rules);
     check_channels(set, i, report);
     check_trigger(task, rules);

@@ -2,6 +2,7 @@
 
 #include "tasks/custom/custom_workload.hpp"
 #include "tasks/dnn/dnn_workload.hpp"
+#include "tasks/kernels/kernel_workload.hpp"
 #include "tasks/synthetic/synthetic_workload.hpp"
 #include "tasks/traffic/traffic_workload.hpp"
 #include "tasks/winograd/winograd_workload.hpp"
@@ -48,6 +49,12 @@ Result<std::unique_ptr<Workload>> make_winograd(const Task& task, DeviceKind kin
   return of_task(task, WinogradWorkload::make(task.resolution, kind));
 }
 
+Result<std::unique_ptr<Workload>> make_benchmark(const Task& task, DeviceKind kind) {
+  if (const auto none = has_no_footprint(task, "takes what its size needs"); !none) return Unexpected(none.error());
+  return of_task(task, KernelWorkload::make(
+                           {.kind = task.workload, .size = task.size.value_or(0), .policy = task.memory_policy}, kind));
+}
+
 Result<std::unique_ptr<Workload>> make_custom(const Task& task) {
   if (task.library.empty())
     return fail(Errc::bad_input, "task '" + task.name +
@@ -63,12 +70,14 @@ Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kin
     return fail(Errc::bad_input, "task '" + task.name + "': swappable = " + to_string(*task.swappable) +
                                      " is more than its footprint, " +
                                      (task.footprint ? to_string(*task.footprint) : "which is not given"));
+  if (is_micro_benchmark(task.workload)) return make_benchmark(task, kind);
   switch (task.workload) {
   case WorkloadKind::dnn: return make_dnn(task, kind);
   case WorkloadKind::synthetic: return make_synthetic(task, kind);
   case WorkloadKind::traffic: return make_traffic(task);
   case WorkloadKind::winograd: return make_winograd(task, kind);
   case WorkloadKind::custom: return make_custom(task);
+  default: break;
   }
   return fail(Errc::unsupported, "task '" + task.name + "' asks for a workload that is not known");
 }

@@ -32,7 +32,8 @@ TEST(BoardFile, OfTheHostIsReadByName) {
   EXPECT_EQ(board->capacity, Bytes{2ULL << 30});
   EXPECT_EQ(board->chunk, Bytes{2u << 20});
   EXPECT_EQ(board->copy_engines, 2u);
-  EXPECT_THAT(board->memory_policies, testing::ElementsAre(MemoryPolicy::device));
+  EXPECT_THAT(board->memory_policies,
+              testing::ElementsAre(MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host));
   EXPECT_FALSE(board->compute_core);
   EXPECT_EQ(board->context_switch, 10us);
   EXPECT_EQ(board->dispatch, 60us);

@@ -72,10 +72,12 @@ std::vector<Document> variants(FileKind kind) {
                           {"pattern", "'copy'"},
                           {"buffer", "'16MiB'"}};
     const Keys winograd = {{"name", "'a'"}, {"workload", "'winograd'"}, {"period", "'100ms'"}, {"resolution", "256"}};
+    const Keys benchmark = {{"name", "'a'"}, {"workload", "'bfs'"}, {"period", "'100ms'"}, {"size", "1000"}};
     const Keys custom = {
         {"name", "'a'"}, {"workload", "'lib:good/model.onnx'"}, {"period", "'100ms'"}, {"arguments", "'gain=0.5'"}};
     return {{{"[bandwidth]", {{"best_effort", "'100MB/s'"}, {"slowdown", "1.1"}}}, {"[[task]]", traffic}},
             {{"[[task]]", winograd}},
+            {{"[[task]]", benchmark}},
             {{"[[task]]", custom}},
             {{"[[task]]", dnn},
              {"[[task.inputs]]",

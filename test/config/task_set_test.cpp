@@ -69,7 +69,7 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(set.output.trace, good / "runs/trace");
   EXPECT_EQ(set.output.jobs, good / "runs/jobs.csv");
   EXPECT_EQ(set.output.json, good / "runs/report.json");
-  ASSERT_EQ(set.tasks.size(), 4u);
+  ASSERT_EQ(set.tasks.size(), 5u);
   const Task& front = set.tasks[0];
   EXPECT_EQ(front.name, "Front_camera-1.0");
   EXPECT_EQ(front.workload, WorkloadKind::dnn);
@@ -83,7 +83,7 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(front.criticality, Criticality::best_effort);
   EXPECT_EQ(front.on_overrun, OnOverrun::re_phase);
   EXPECT_EQ(front.on_wcet_exceeded, OnWcetExceeded::stop);
-  EXPECT_EQ(front.memory_policy, MemoryPolicy::host);
+  EXPECT_EQ(front.memory_policy, MemoryPolicy::device);
   EXPECT_FALSE(front.wcet);
   EXPECT_EQ(front.footprint, Bytes{3ULL << 30});
   EXPECT_FALSE(front.swappable);
@@ -128,6 +128,10 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(noise.buffer, Bytes{16u << 20});
   EXPECT_EQ(set.tasks[3].workload, WorkloadKind::winograd);
   EXPECT_EQ(set.tasks[3].resolution, 2048u);
+  EXPECT_FALSE(set.tasks[3].size);
+  EXPECT_EQ(set.tasks[4].workload, WorkloadKind::vector_add);
+  EXPECT_EQ(set.tasks[4].size, 1048576u);
+  EXPECT_EQ(set.tasks[4].memory_policy, MemoryPolicy::host);
 }
 
 TEST(TaskSetFile, ListsReleases) {
@@ -297,6 +301,11 @@ INSTANTIATE_TEST_SUITE_P(
                 [](TaskSet& s) { s.tasks[0].wcet.reset(); }},
         Mistake{"task 'a': model: a dnn task needs one, an ONNX file",
                 [](TaskSet& s) { s.tasks[0].workload = WorkloadKind::dnn, s.tasks[0].footprint.reset(); }},
+        Mistake{"task 'a': size: a gaussian task needs one: how much it computes",
+                [](TaskSet& s) { s.tasks[0].workload = WorkloadKind::gaussian, s.tasks[0].footprint.reset(); }},
+        Mistake{"task 'a': memory_policy = \"M\": only for micro-benchmarks of memory policies; device memory of a "
+                "synthetic task lives under D",
+                [](TaskSet& s) { s.tasks[0].memory_policy = MemoryPolicy::managed; }},
         Mistake{"task 'a': on_overrun = \"?\": unknown value: use skip, catch-up, re-phase, abort-job or stop",
                 [](TaskSet& s) { s.tasks[0].on_overrun = static_cast<OnOverrun>(77); }},
         Mistake{"task 'a': on_wcet_exceeded = \"?\": unknown value: use tell, skip-next or stop",

@@ -1,6 +1,7 @@
 #include "test/tasks/cuda_gpu.hpp"
 
 #include "tasks/dnn/cuda/conv_plan.hpp"
+#include "tasks/kernels/cuda/arguments.hpp"
 #include "test/tasks/cuda_emulation/emulation.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
 
@@ -29,10 +30,26 @@ void add(hal::test::FakeCudaDriver& driver, const std::string& name, std::size_t
   });
 }
 
+void add_benchmarks(hal::test::FakeCudaDriver& driver) {
+  using namespace cuda;
+  add(driver, "benchmark_add", sizeof(AddArguments));
+  add(driver, "benchmark_multiply", sizeof(MatrixMultiplyArguments));
+  add(driver, "benchmark_align", sizeof(NeedlemanWunschArguments));
+  add(driver, "benchmark_factors", sizeof(GaussianArguments));
+  add(driver, "benchmark_eliminate", sizeof(GaussianArguments));
+  add(driver, "benchmark_heat", sizeof(HotspotArguments));
+  add(driver, "benchmark_step_row", sizeof(PathfinderArguments));
+  add(driver, "benchmark_expand_level", sizeof(BfsArguments));
+  add(driver, "benchmark_measure", sizeof(NearestNeighbourArguments));
+  add(driver, "benchmark_update", sizeof(RandomAccessArguments));
+  add(driver, "benchmark_join", sizeof(ClusteringArguments));
+}
+
 void add_all(hal::test::FakeCudaDriver& driver) {
   using namespace cuda;
   for (const auto& variant : conv_variants()) add(driver, variant.kernel, sizeof(ConvArguments));
   add(driver, "clear", sizeof(ClearArguments));
+  add_benchmarks(driver);
   for (const auto* name :
        {"from_f32", "from_f16", "from_u8", "from_s32", "from_s64", "to_f32", "to_f16", "to_u8", "to_s32", "to_s64"})
     add(driver, name, sizeof(ConvertArguments));

@@ -69,10 +69,26 @@ enum class WorkloadKind {
   synthetic,
   traffic,
   winograd,
+  // Micro-benchmarks of memory policies (tasks/kernels)
+  vector_add,
+  matrix_add,
+  matrix_multiply,
+  needleman_wunsch,
+  gaussian,
+  hotspot,
+  pathfinder,
+  bfs,
+  nearest_neighbour,
+  random_access,
+  euclidean_clustering,
   /// A workload of the user's own, made by a shared object (workload.h) or given by a program
   /// (ExecutiveSetup::workloads).
   custom,
 };
+
+[[nodiscard]] constexpr bool is_micro_benchmark(WorkloadKind kind) noexcept {
+  return kind >= WorkloadKind::vector_add && kind <= WorkloadKind::euclidean_clustering;
+}
 
 /// Where the values of an input tensor come from.
 enum class SourceKind {
@@ -308,6 +324,8 @@ struct Task {
   std::optional<Bytes> buffer;
   /// The side of a winograd task's square picture.
   unsigned resolution = 512;
+  /// How much a micro-benchmark of memory policies computes: elements, or the side of a matrix.
+  std::optional<unsigned> size;
   /// Release times counted from the start, for the simulator alone. Absent: releases are periodic.
   std::optional<std::vector<Duration>> releases;
   [[nodiscard]] bool real_time() const noexcept { return criticality == Criticality::real_time; }

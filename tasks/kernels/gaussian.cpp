@@ -1,0 +1,69 @@
+// A system of `size` equations made triangular by Gaussian elimination without pivoting: two kernels for each column.
+#include "tasks/kernels/benchmark.hpp"
+
+#include "tasks/dnn/kernels/vectorised.hpp"
+
+namespace rtexec::tasks::benchmark {
+namespace {
+
+enum : std::size_t { matrix, right, factors };
+
+void factors_of(const cuda::GaussianArguments& p) noexcept {
+  const std::size_t n = p.side;
+  const float divisor = p.matrix[p.pivot * n + p.pivot];
+  for (std::size_t row = p.pivot + std::size_t{1}; row < n; ++row)
+    p.factors[row] = p.matrix[row * n + p.pivot] / divisor;
+}
+
+RTEXEC_VECTORISED void subtract_scaled(float* __restrict from, const float* __restrict what, float factor,
+                                       std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) from[i] -= factor * what[i];
+}
+
+void eliminate(const cuda::GaussianArguments& p) noexcept {
+  const std::size_t n = p.side, behind = p.pivot + std::size_t{1};
+  for (std::size_t row = behind; row < n; ++row) {
+    p.matrix[row * n + p.pivot] = 0;
+    subtract_scaled(p.matrix + row * n + behind, p.matrix + p.pivot * n + behind, p.factors[row], n - behind);
+    p.right[row] -= p.factors[row] * p.right[p.pivot];
+  }
+}
+
+std::vector<ArrayDemand> arrays(unsigned size) {
+  return {array_of<float>("matrix", std::uint64_t{size} * size, Direction::both),
+          array_of<float>("right", size, Direction::both), array_of<float>("factors", size, Direction::device)};
+}
+
+/// The diagonal is larger than the sum of its row: no pivot is small.
+void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
+  const std::size_t n = size;
+  float* const rows = host.get<float>(matrix);
+  fill_fractions(rows, n * n, seed_of(job, matrix));
+  for (std::size_t i = 0; i < n; ++i) rows[i * n + i] += static_cast<float>(n);
+  fill_fractions(host.get<float>(right), n, seed_of(job, right));
+}
+
+std::vector<Step> steps(unsigned size, const Addresses& device) {
+  std::vector<Step> made;
+  for (unsigned pivot = 0; pivot + 1 < size; ++pivot) {
+    const cuda::GaussianArguments arguments{device.get<float>(matrix), device.get<float>(right),
+                                            device.get<float>(factors), size, pivot};
+    made.push_back(make_step<factors_of>(launch_for("benchmark_factors", size - pivot - 1), arguments));
+    cuda::Launch rows = launch_for("benchmark_eliminate", size - pivot);
+    rows.grid_y = size - pivot - 1;
+    made.push_back(make_step<eliminate>(rows, arguments));
+  }
+  return made;
+}
+
+} // namespace
+
+constinit const Benchmark gaussian{.kind = WorkloadKind::gaussian,
+                                   .unit = "equations",
+                                   .least = 2,
+                                   .most = 1U << 13U,
+                                   .arrays = arrays,
+                                   .fill = fill,
+                                   .steps = steps};
+
+} // namespace rtexec::tasks::benchmark

@@ -1,0 +1,142 @@
+#include "tasks/kernels/kernel_workload.hpp"
+
+#include "tasks/dnn/kernels/vectorised.hpp"
+#include "tasks/fingerprint.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rtexec::tasks {
+namespace {
+
+using benchmark::Addresses;
+using benchmark::Step;
+
+RTEXEC_VECTORISED std::uint64_t sum_of(const std::uint32_t* words, std::size_t count) noexcept {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += words[i] * (2 * static_cast<std::uint32_t>(i) + 1);
+  return sum;
+}
+
+// The host device: every copy and every kernel of it goes through one of these.
+void copy(const std::optional<ArrayCopy>& copy) noexcept {
+  if (copy) std::memcpy(copy->to, copy->from, copy->size.count);
+}
+void run(const Step& step) noexcept { step.on_host(step.arguments.data()); }
+
+} // namespace
+
+Result<std::unique_ptr<KernelWorkload>> KernelWorkload::make(const Options& options, DeviceKind kind) {
+  const auto& benchmark = benchmark::benchmark_of(options.kind);
+  if (options.size < benchmark.least || options.size > benchmark.most)
+    return fail(Errc::bad_input, "size = " + std::to_string(options.size) + ": a " + std::string(name(options.kind)) +
+                                     " task computes on " + std::to_string(benchmark.least) + " to " +
+                                     std::to_string(benchmark.most) + " " + std::string(benchmark.unit));
+  return std::unique_ptr<KernelWorkload>(new KernelWorkload(options, kind));
+}
+
+KernelWorkload::KernelWorkload(const Options& options, DeviceKind kind)
+    : benchmark_(benchmark::benchmark_of(options.kind)),
+      options_(options),
+      kind_(kind),
+      demands_(benchmark_.arrays(options.size)) {}
+
+std::string KernelWorkload::fingerprint() const {
+  const auto policy = options_.policy == MemoryPolicy::automatic ? MemoryPolicy::device : options_.policy;
+  const std::string prefix = std::string(name(options_.kind)) + (kind_ == DeviceKind::host ? "-" : "-cuda-");
+  return prefix + Fingerprint().add(options_.size).add(static_cast<std::uint64_t>(policy)).text();
+}
+
+Footprint KernelWorkload::footprint() const {
+  Footprint all;
+  for (const auto& demand : demands_) {
+    const Footprint one = SharedArray::footprint(options_.policy, demand);
+    all.host += one.host;
+    all.device += one.device;
+  }
+  return all;
+}
+
+Result<> KernelWorkload::bind(Device& device, const Memory&) {
+  arrays_.reserve(demands_.size());
+  for (const auto& demand : demands_) {
+    auto array = SharedArray::make(device, options_.policy, demand);
+    if (!array) return Unexpected(array.error());
+    arrays_.push_back(std::move(*array));
+  }
+  std::vector<std::byte*> on_device;
+  for (const auto& array : arrays_) {
+    host_.push_back(array.host());
+    on_device.push_back(array.device());
+  }
+  steps_ = benchmark_.steps(options_.size, Addresses(on_device));
+  if (kind_ == DeviceKind::host) return {};
+  const auto found = hal::CudaDevice::of(device, "this micro-benchmark");
+  if (!found) return Unexpected(found.error());
+  gpu_ = *found;
+  return capture();
+}
+
+Result<> KernelWorkload::capture() {
+  auto resources = cuda::Resources::of(*gpu_, options_.images);
+  if (!resources) return Unexpected(resources.error());
+  resources_ = std::move(*resources);
+  std::vector<hal::cuda::Function> functions;
+  for (const Step& step : steps_) {
+    const auto function = resources_->function(step.launch);
+    if (!function) return Unexpected(function.error());
+    functions.push_back(*function);
+  }
+  auto graph = gpu_->capture([&]() -> Result<> {
+    for (const auto& array : arrays_)
+      if (auto put = put_copy(array.copy_in()); !put) return put;
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      if (auto put = put_kernel(steps_[i], functions[i]); !put) return put;
+    for (const auto& array : arrays_)
+      if (auto put = put_copy(array.copy_out()); !put) return put;
+    return {};
+  });
+  if (!graph) return Unexpected(graph.error());
+  graph_ = std::move(*graph);
+  return {};
+}
+
+Result<> KernelWorkload::put_copy(const std::optional<ArrayCopy>& copy) {
+  if (!copy) return {};
+  const auto pointer = [](const std::byte* address) { return reinterpret_cast<hal::cuda::DevicePointer>(address); };
+  return gpu_->checked(gpu_->driver().copy_async(pointer(copy->to), pointer(copy->from), copy->size.count,
+                                                 gpu_->stream(hal::EngineKind::compute)),
+                       "copying an array of a micro-benchmark");
+}
+
+Result<> KernelWorkload::put_kernel(Step& step, hal::cuda::Function function) {
+  const cuda::Launch& launch = step.launch;
+  void* arguments[] = {step.arguments.data()};
+  return gpu_->checked(
+      gpu_->driver().launch(function, launch.grid_x, launch.grid_y, launch.grid_z, launch.threads, 1, 1, launch.shared,
+                            gpu_->stream(hal::EngineKind::compute), arguments, nullptr),
+      std::string("launching kernel ") + launch.name);
+}
+
+Status KernelWorkload::before(std::uint64_t job) noexcept {
+  benchmark_.fill(options_.size, job, Addresses(host_));
+  return {};
+}
+
+Status KernelWorkload::execute() noexcept {
+  if (gpu_ != nullptr) return gpu_->run(graph_);
+  for (const auto& array : arrays_) copy(array.copy_in());
+  for (const Step& step : steps_) run(step);
+  for (const auto& array : arrays_) copy(array.copy_out());
+  return {};
+}
+
+Status KernelWorkload::after(std::uint64_t) noexcept {
+  checksum_ = 0;
+  for (const auto& array : arrays_)
+    if (goes_out(array.direction()))
+      checksum_ += sum_of(reinterpret_cast<const std::uint32_t*>(array.host()), array.size().count / 4);
+  return {};
+}
+
+} // namespace rtexec::tasks

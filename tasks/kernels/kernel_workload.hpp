@@ -1,0 +1,79 @@
+// Runs a micro-benchmark (benchmark.hpp) as a workload under a memory policy: the first CPU part makes its inputs, so
+// that the host's caches are dirty and managed pages are on the host; the device part copies what the policy copies and
+// runs its kernels; the last CPU part reads the results into a checksum. So each job pays what its policy costs.
+//
+// Its arrays are buffers of its own beside the device's chunks: they are not swapped, and count against no capacity. On
+// a GPU copies and kernels are one graph in the compute stream; copies wait for the copy engines, which swapping keeps
+// busy. On the host device memory is ordinary memory under M and H. Threading and errors: as Workload.
+#pragma once
+
+#include <rtexec/board.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/workload.hpp>
+#include "hal/cuda/cuda_device.hpp"
+#include "tasks/dnn/cuda/kernel_images.hpp"
+#include "tasks/dnn/cuda/resources.hpp"
+#include "tasks/kernels/benchmark.hpp"
+#include "tasks/kernels/shared_array.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rtexec::tasks {
+
+class KernelWorkload final : public Workload {
+ public:
+  struct Options {
+    WorkloadKind kind = WorkloadKind::vector_add; // one that is_micro_benchmark()
+    unsigned size = 1;
+    MemoryPolicy policy = MemoryPolicy::device; // automatic means that too
+    std::span<const cuda::KernelImage> images = cuda::kernel_images();
+  };
+  /// bad_input: a size that the benchmark cannot have.
+  [[nodiscard]] static Result<std::unique_ptr<KernelWorkload>> make(const Options& options, DeviceKind kind);
+
+  [[nodiscard]] MemoryDemand memory() const override { return {}; }
+  [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
+  /// Of benchmark, size, policy and kind of device.
+  [[nodiscard]] std::string fingerprint() const override;
+  [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
+
+  [[nodiscard]] Status before(std::uint64_t job) noexcept override;
+  [[nodiscard]] Status execute() noexcept override;
+  [[nodiscard]] Status after(std::uint64_t job) noexcept override;
+
+  /// What bind() takes, known before.
+  [[nodiscard]] Footprint footprint() const;
+  [[nodiscard]] std::span<const benchmark::ArrayDemand> demands() const { return demands_; }
+  /// After bind().
+  [[nodiscard]] std::span<const SharedArray> arrays() const { return arrays_; }
+  /// The kernels of one job, after bind().
+  [[nodiscard]] std::span<const benchmark::Step> steps() const { return steps_; }
+  /// Of what the last job whose after() has returned left in the arrays that go out.
+  [[nodiscard]] std::uint64_t checksum() const noexcept { return checksum_; }
+
+ private:
+  KernelWorkload(const Options& options, DeviceKind kind);
+  [[nodiscard]] Result<> capture();
+  [[nodiscard]] Result<> put_copy(const std::optional<ArrayCopy>& copy);
+  [[nodiscard]] Result<> put_kernel(benchmark::Step& step, hal::cuda::Function function);
+
+  const benchmark::Benchmark& benchmark_;
+  Options options_;
+  DeviceKind kind_;
+  std::vector<benchmark::ArrayDemand> demands_;
+  std::vector<SharedArray> arrays_;
+  std::vector<std::byte*> host_; // addresses of the arrays
+  std::vector<benchmark::Step> steps_;
+  std::uint64_t checksum_ = 0;
+  // On a GPU
+  hal::CudaDevice* gpu_ = nullptr;
+  std::shared_ptr<cuda::Resources> resources_;
+  GpuGraph graph_;
+};
+
+} // namespace rtexec::tasks

@@ -1,0 +1,17 @@
+// sum = a + b, of matrices with `size` rows and columns.
+#include "tasks/kernels/add.hpp"
+#include "tasks/kernels/benchmark.hpp"
+
+namespace rtexec::tasks::benchmark {
+
+constinit const Benchmark matrix_add{
+    .kind = WorkloadKind::matrix_add,
+    .unit = "rows and columns",
+    .least = 1,
+    .most = 1U << 14U,
+    .arrays = [](unsigned size) { return add_arrays(size * size); },
+    .fill = [](unsigned size, std::uint64_t job,
+               const Addresses& host) noexcept { fill_summands(size * size, job, host); },
+    .steps = [](unsigned size, const Addresses& device) { return add_steps(size * size, device); }};
+
+} // namespace rtexec::tasks::benchmark

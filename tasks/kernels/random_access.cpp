@@ -1,0 +1,44 @@
+// `size` updates of a table of `size` words, each of another place: memory without locality.
+#include "tasks/kernels/benchmark.hpp"
+
+#include "tasks/dnn/kernels/vectorised.hpp"
+
+namespace rtexec::tasks::benchmark {
+namespace {
+
+enum : std::size_t { table };
+
+void update(const cuda::RandomAccessArguments& p) noexcept {
+  for (unsigned i = 0; i < p.count; ++i) {
+    const unsigned bits = cuda::noise(i, p.seed);
+    p.table[cuda::chosen(bits, p.count)] ^= bits;
+  }
+}
+
+std::vector<ArrayDemand> arrays(unsigned size) { return {array_of<unsigned>("table", size, Direction::both)}; }
+
+RTEXEC_VECTORISED void fill_words(unsigned* to, unsigned count, unsigned seed) noexcept {
+  for (unsigned i = 0; i < count; ++i) to[i] = cuda::noise(i, seed);
+}
+
+void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
+  fill_words(host.get<unsigned>(table), size, seed_of(job, table));
+}
+
+std::vector<Step> steps(unsigned size, const Addresses& device) {
+  constexpr unsigned seed = 1;
+  return {make_step<update>(launch_for("benchmark_update", size),
+                            cuda::RandomAccessArguments{device.get<unsigned>(table), size, seed})};
+}
+
+} // namespace
+
+constinit const Benchmark random_access{.kind = WorkloadKind::random_access,
+                                        .unit = "elements",
+                                        .least = 1,
+                                        .most = 1U << 28U,
+                                        .arrays = arrays,
+                                        .fill = fill,
+                                        .steps = steps};
+
+} // namespace rtexec::tasks::benchmark

@@ -1,0 +1,66 @@
+// The memory of one array under a memory policy: D has it twice, in page-locked host memory and on the device, and
+// copies; M has it once, in managed memory, whose pages move to who touches them; H has it once, in host memory that
+// the device reads and writes in place. What nobody but kernels sees is on the device alone under D, and like the
+// others under M and H.
+//
+// It owns its buffers and gives them back to the device, which outlives it. Made and ended during set-up.
+#pragma once
+
+#include <rtexec/device.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include "tasks/kernels/benchmark.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace rtexec::tasks {
+
+/// Of buffers: managed memory counts as the device's, since all of it may be there.
+struct Footprint {
+  Bytes host;
+  Bytes device;
+  [[nodiscard]] Bytes total() const { return host + device; }
+  friend bool operator==(const Footprint&, const Footprint&) = default;
+};
+
+struct ArrayCopy {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  Bytes size;
+};
+
+class SharedArray {
+ public:
+  /// Automatic means D. Errors name the array. out_of_memory: also managed memory beyond what is free on the device.
+  [[nodiscard]] static Result<SharedArray> make(Device& device, MemoryPolicy policy,
+                                                const benchmark::ArrayDemand& demand);
+  [[nodiscard]] static Footprint footprint(MemoryPolicy policy, const benchmark::ArrayDemand& demand);
+  SharedArray(SharedArray&& other) noexcept
+      : device_(std::exchange(other.device_, nullptr)),
+        direction_(other.direction_),
+        on_host_(std::exchange(other.on_host_, {})),
+        on_device_(std::exchange(other.on_device_, {})) {}
+  SharedArray& operator=(SharedArray&&) = delete;
+  ~SharedArray();
+
+  /// Null where the host does not see it.
+  [[nodiscard]] std::byte* host() const noexcept { return on_host_.size == Bytes{0} ? on_device_.host : on_host_.host; }
+  [[nodiscard]] std::byte* device() const noexcept { return on_device_.device; }
+  [[nodiscard]] Bytes size() const noexcept { return on_device_.size; }
+  [[nodiscard]] benchmark::Direction direction() const noexcept { return direction_; }
+
+  // What the policy moves before a job's first kernel and behind its last one; absent: nothing, pages move by
+  // themselves
+  [[nodiscard]] std::optional<ArrayCopy> copy_in() const noexcept;
+  [[nodiscard]] std::optional<ArrayCopy> copy_out() const noexcept;
+
+ private:
+  SharedArray(Device& device, benchmark::Direction direction) : device_(&device), direction_(direction) {}
+
+  Device* device_;
+  benchmark::Direction direction_;
+  Buffer on_host_, on_device_; // the first one only under D
+};
+
+} // namespace rtexec::tasks

@@ -1,0 +1,490 @@
+// Micro-benchmarks of memory policies: each against its definition, written once more here, from the inputs that it
+// made; every policy and every device gives the same bits.
+#include "tasks/kernels/kernel_workload.hpp"
+
+#include "hal/host/host_device.hpp"
+#include "tasks/make/make_workload.hpp"
+#include "test/hal/gpu.hpp"
+#include "test/support/result.hpp"
+#include "test/support/thread_counts.hpp"
+#include "test/tasks/cuda_emulation/emulation.hpp"
+#include "test/tasks/cuda_gpu.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <ostream>
+#include <string>
+
+namespace rtexec::tasks {
+
+void PrintTo(const Footprint& footprint, std::ostream* out) {
+  *out << to_string(footprint.host) << " of the host and " << to_string(footprint.device) << " of the device";
+}
+
+namespace {
+
+using benchmark::Direction;
+
+constexpr std::array policies{MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
+
+/// Contents of arrays on the host, by name.
+class Contents {
+ public:
+  /// Of those whose direction is one that is `wanted`.
+  Contents(const KernelWorkload& workload, bool (*wanted)(Direction)) {
+    for (std::size_t i = 0; i < workload.arrays().size(); ++i) {
+      const auto& array = workload.arrays()[i];
+      if (!wanted(array.direction())) continue;
+      bytes_[std::string(workload.demands()[i].name)].assign(array.host(), array.host() + array.size().count);
+    }
+  }
+  template <class T> [[nodiscard]] std::vector<T> get(const std::string& name) const {
+    const auto& bytes = bytes_.at(name);
+    std::vector<T> values(bytes.size() / sizeof(T));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+  friend bool operator==(const Contents&, const Contents&) = default;
+
+ private:
+  std::map<std::string, std::vector<std::byte>> bytes_;
+};
+
+/// What goes out, as doubles; and how far a float may be from it.
+struct Expected {
+  std::map<std::string, std::vector<double>> values;
+  double tolerance = 0;
+};
+
+/// A size, and what comes out of inputs.
+using Definition = std::function<Expected(std::size_t size, const Contents& in)>;
+
+template <class T> std::vector<double> doubles(const Contents& from, const std::string& name) {
+  const auto values = from.get<T>(name);
+  return {values.begin(), values.end()};
+}
+
+Expected sum_of(const Contents& in) {
+  auto sum = doubles<float>(in, "a");
+  const auto b = doubles<float>(in, "b");
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += b[i];
+  return {{{"sum", sum}}, 1e-6};
+}
+
+Expected product_of(std::size_t n, const Contents& in) {
+  const auto a = doubles<float>(in, "a"), b = doubles<float>(in, "b");
+  std::vector<double> product(n * n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t k = 0; k < n; ++k) product[i * n + j] += a[i * n + k] * b[k * n + j];
+  return {{{"product", product}}, 1e-5};
+}
+
+Expected alignment_of(std::size_t n, const Contents& in) {
+  const auto similarity = in.get<std::int32_t>("similarity");
+  EXPECT_EQ(similarity.size(), n * n);
+  const std::size_t width = n + 1;
+  std::vector<double> scores(width * width);
+  for (std::size_t i = 0; i <= n; ++i)
+    for (std::size_t j = 0; j <= n; ++j) {
+      double best = i == 0 && j == 0 ? 0 : -1e9;
+      if (i > 0) best = std::max(best, scores[(i - 1) * width + j] - 10);
+      if (j > 0) best = std::max(best, scores[i * width + j - 1] - 10);
+      if (i > 0 && j > 0) best = std::max(best, scores[(i - 1) * width + j - 1] + similarity[(i - 1) * n + j - 1]);
+      scores[i * width + j] = best;
+    }
+  return {{{"scores", scores}}, 0};
+}
+
+Expected triangle_of(std::size_t n, const Contents& in) {
+  auto a = doubles<float>(in, "matrix"), b = doubles<float>(in, "right");
+  for (std::size_t pivot = 0; pivot < n; ++pivot)
+    for (std::size_t i = pivot + 1; i < n; ++i) {
+      const double factor = a[i * n + pivot] / a[pivot * n + pivot];
+      for (std::size_t j = pivot; j < n; ++j) a[i * n + j] -= factor * a[pivot * n + j];
+      a[i * n + pivot] = 0;
+      b[i] -= factor * b[pivot];
+    }
+  return {{{"matrix", a}, {"right", b}}, 1e-5};
+}
+
+Expected warmth_of(std::size_t n, const Contents& in) {
+  const auto t = doubles<float>(in, "temperature"), power = doubles<float>(in, "power");
+  std::vector<double> result(n * n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      const auto own = t[i * n + j];
+      const auto from = [&](std::size_t row, std::size_t column) {
+        return row < n && column < n ? t[row * n + column] - own : 0; // -1 is large
+      };
+      result[i * n + j] = own + 0.5 * power[i * n + j] + 0.125 * (from(i - 1, j) + from(i + 1, j)) +
+                          0.1 * (from(i, j - 1) + from(i, j + 1)) + 0.0125 * (80 - own);
+    }
+  return {{{"result", result}}, 1e-6};
+}
+
+Expected paths_of(std::size_t columns, const Contents& in) {
+  const auto wall = in.get<std::int32_t>("wall");
+  EXPECT_EQ(wall.size(), 513 * columns);
+  std::vector<double> costs(wall.begin(), wall.begin() + static_cast<std::ptrdiff_t>(columns));
+  for (std::size_t row = 1; row < 513; ++row) {
+    const auto before = costs;
+    for (std::size_t j = 0; j < columns; ++j) {
+      double least = before[j];
+      for (const std::size_t from : {j - 1, j + 1})
+        if (from < columns) least = std::min(least, before[from]);
+      costs[j] = wall[row * columns + j] + least;
+    }
+  }
+  return {{{"costs", costs}}, 0};
+}
+
+Expected levels_of(std::size_t nodes, const Contents& in) {
+  const auto first = in.get<std::uint32_t>("first"), neighbours = in.get<std::uint32_t>("neighbours");
+  EXPECT_EQ(first.back(), neighbours.size());
+  std::vector<double> levels(nodes, -1);
+  std::vector<std::size_t> queue{0};
+  levels[0] = 0;
+  for (std::size_t i = 0; i < queue.size(); ++i)
+    for (auto edge = first[queue[i]]; edge < first[queue[i] + 1]; ++edge)
+      if (levels.at(neighbours[edge]) < 0) {
+        levels[neighbours[edge]] = levels[queue[i]] + 1;
+        queue.push_back(neighbours[edge]);
+      }
+  EXPECT_LE(std::ranges::max(levels), 24);
+  if (nodes > 100) EXPECT_GT(queue.size(), nodes * 9 / 10) << "most nodes are found";
+  return {{{"levels", levels}}, 0};
+}
+
+Expected distances_of(const Contents& in) {
+  auto x = doubles<float>(in, "x");
+  const auto y = doubles<float>(in, "y");
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::hypot(x[i] - 0.25, y[i] - 0.75);
+  return {{{"distances", x}}, 1e-6};
+}
+
+Expected updated(std::size_t count, const Contents& in) {
+  auto table = in.get<std::uint32_t>("table");
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::uint64_t bits = (i * 2654435769ULL + 1) & 0xffffffffU;
+    bits = (bits ^ bits >> 16) * 2146121005 & 0xffffffffU;
+    bits = (bits ^ bits >> 15) * 2221713035 & 0xffffffffU;
+    bits ^= bits >> 16;
+    table.at(bits * count / 4294967296) ^= static_cast<std::uint32_t>(bits);
+  }
+  std::vector<double> values;
+  for (const auto word : table) values.push_back(static_cast<std::int32_t>(word));
+  return {{{"table", values}}, 0};
+}
+
+/// Points that are joined, by the least of each cluster.
+Expected clusters_of(std::size_t count, const Contents& in) {
+  const auto x = in.get<float>("x"), y = in.get<float>("y"), z = in.get<float>("z");
+  std::vector<std::size_t> parent(count);
+  std::iota(parent.begin(), parent.end(), 0U);
+  const auto root = [&](std::size_t i) {
+    while (parent[i] != i) i = parent[i];
+    return i;
+  };
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = i + 1; j < count; ++j) {
+      const float dx = x[i] - x[j], dy = y[i] - y[j], dz = z[i] - z[j];
+      if (dx * dx + dy * dy + dz * dz > 1) continue;
+      const auto a = root(i), b = root(j);
+      parent[std::max(a, b)] = std::min(a, b);
+    }
+  std::vector<double> labels;
+  std::size_t clusters = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    labels.push_back(static_cast<double>(root(i)));
+    clusters += root(i) == i ? 1 : 0;
+  }
+  if (count > 100) EXPECT_GT(clusters, 2U);
+  if (count > 100) EXPECT_LT(clusters, count / 2);
+  return {{{"labels", labels}}, 0};
+}
+
+struct Case {
+  WorkloadKind kind;
+  std::vector<unsigned> sizes; // to compute
+  bool floats;
+  Definition definition;
+  unsigned large; // for footprints
+  std::size_t kernels;
+};
+
+void PrintTo(const Case& each, std::ostream* out) { *out << name(each.kind); }
+
+const std::vector<Case>& cases() {
+  using enum WorkloadKind;
+  static const std::vector<Case> all{
+      {vector_add,
+       {1, 255, 256, 257, 5000},
+       true,
+       [](std::size_t size, const Contents& in) {
+         EXPECT_EQ(in.get<float>("a").size(), size);
+         return sum_of(in);
+       },
+       1 << 20,
+       1},
+      {matrix_add,
+       {1, 16, 77},
+       true,
+       [](std::size_t size, const Contents& in) {
+         EXPECT_EQ(in.get<float>("a").size(), size * size);
+         return sum_of(in);
+       },
+       1 << 10,
+       1},
+      {matrix_multiply, {1, 15, 16, 17, 50}, true, product_of, 1 << 10, 1},
+      {needleman_wunsch, {1, 15, 16, 17, 45}, false, alignment_of, 1 << 10, 2 * 3 - 1},
+      {gaussian, {2, 3, 16, 33}, true, triangle_of, 1 << 10, 2 * 32},
+      {hotspot, {1, 2, 33, 64, 257}, true, warmth_of, 1 << 10, 1},
+      {pathfinder, {1, 2, 100, 257}, false, paths_of, 1 << 10, 512},
+      {bfs, {1, 2, 9, 256, 1000}, false, levels_of, 1 << 20, 24},
+      {nearest_neighbour,
+       {1, 255, 256, 3001},
+       true,
+       [](std::size_t, const Contents& in) { return distances_of(in); },
+       1 << 20,
+       1},
+      {random_access, {1, 255, 256, 3001}, false, updated, 1 << 20, 1},
+      {euclidean_clustering, {1, 2, 33, 257}, false, clusters_of, 1 << 16, 16},
+  };
+  return all;
+}
+
+/// A workload that is bound to a device.
+class Placed {
+ public:
+  Placed(const KernelWorkload::Options& options, Device& device) {
+    auto made = KernelWorkload::make(options, device.kind());
+    EXPECT_EQ(test::problem(made), "none");
+    if (!made) return;
+    workload_ = std::move(*made);
+    bound_ = test::problem(workload_->bind(device, {}));
+  }
+  [[nodiscard]] const std::string& bound() const { return bound_; }
+  [[nodiscard]] KernelWorkload& operator*() { return *workload_; }
+  [[nodiscard]] KernelWorkload* operator->() { return workload_.get(); }
+
+  [[nodiscard]] Contents make_inputs(std::uint64_t job) {
+    EXPECT_TRUE(workload_->before(job));
+    return {*workload_, benchmark::goes_in};
+  }
+  [[nodiscard]] Contents compute(std::uint64_t job) {
+    EXPECT_TRUE(workload_->execute());
+    EXPECT_TRUE(workload_->after(job));
+    return {*workload_, benchmark::goes_out};
+  }
+
+ private:
+  std::unique_ptr<KernelWorkload> workload_;
+  std::string bound_ = "not made";
+};
+
+std::unique_ptr<hal::HostDevice> host_device() {
+  return std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}));
+}
+
+void expect(const Contents& out, const Expected& expected, bool floats) {
+  for (const auto& [name, values] : expected.values) {
+    const auto got = floats ? doubles<float>(out, name) : doubles<std::int32_t>(out, name);
+    ASSERT_EQ(got.size(), values.size()) << name;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_LE(std::abs(got[i] - values[i]), expected.tolerance * std::max(1.0, std::abs(values[i])))
+          << name << "[" << i << "] is " << got[i] << ", not " << values[i];
+  }
+}
+
+class EachBenchmark : public testing::TestWithParam<Case> {
+ protected:
+  /// What job 3 gives on `device`, behind one of other inputs.
+  static Contents third_job(unsigned size, MemoryPolicy policy, Device& device,
+                            std::span<const cuda::KernelImage> images = cuda::kernel_images()) {
+    Placed placed({GetParam().kind, size, policy, images}, device);
+    EXPECT_EQ(placed.bound(), "none");
+    (void)placed.make_inputs(2);
+    (void)placed.compute(2);
+    (void)placed.make_inputs(3);
+    return placed.compute(3);
+  }
+  static Contents on_host(unsigned size) { return third_job(size, MemoryPolicy::device, *host_device()); }
+};
+
+TEST_P(EachBenchmark, ComputesItsDefinition) {
+  const auto device = host_device();
+  for (const unsigned size : GetParam().sizes) {
+    SCOPED_TRACE(size);
+    Placed placed({GetParam().kind, size}, *device);
+    ASSERT_EQ(placed.bound(), "none");
+    for (const std::uint64_t job : {0U, 1U}) {
+      const auto in = placed.make_inputs(job);
+      const auto before = placed->checksum();
+      expect(placed.compute(job), GetParam().definition(size, in), GetParam().floats);
+      if (size > 100) EXPECT_NE(placed->checksum(), before) << "other inputs, other results";
+    }
+  }
+}
+
+TEST_P(EachBenchmark, GivesTheSameUnderEveryPolicy) {
+  const auto device = host_device();
+  for (const unsigned size : GetParam().sizes)
+    for (const auto policy : policies) EXPECT_EQ(third_job(size, policy, *device), on_host(size)) << size;
+  EXPECT_EQ(device->memory_use().value().own, Bytes{0}) << "all is given back";
+}
+
+TEST_P(EachBenchmark, HasTheKernelsOfItsSize) {
+  const auto device = host_device();
+  Placed placed({GetParam().kind, GetParam().sizes.back()}, *device);
+  EXPECT_EQ(placed->steps().size(), GetParam().kernels);
+}
+
+TEST_P(EachBenchmark, JobsAllocateNothing) {
+  const auto device = host_device();
+  for (const auto policy : policies) {
+    Placed placed({GetParam().kind, GetParam().sizes.back(), policy}, *device);
+    const auto before = test::allocations();
+    for (const std::uint64_t job : {0U, 1U})
+      EXPECT_TRUE(placed->before(job) && placed->execute() && placed->after(job));
+    EXPECT_EQ(test::allocations(), before);
+  }
+}
+
+TEST_P(EachBenchmark, TakesTwiceTheMemoryWhereItIsCopied) {
+  const auto footprint = [](MemoryPolicy policy) {
+    return KernelWorkload::make({GetParam().kind, GetParam().large, policy}, DeviceKind::host).value()->footprint();
+  };
+  const Footprint managed = footprint(MemoryPolicy::managed), host = footprint(MemoryPolicy::host),
+                  device = footprint(MemoryPolicy::device);
+  EXPECT_EQ(managed.host, Bytes{0});
+  EXPECT_EQ(host, (Footprint{managed.device, Bytes{0}}));
+  EXPECT_EQ(device.device, managed.device);
+  EXPECT_NEAR(static_cast<double>(device.total().count) / static_cast<double>(managed.total().count), 2, 0.1);
+  EXPECT_EQ(footprint(MemoryPolicy::automatic), device);
+}
+
+TEST_P(EachBenchmark, FootprintIsWhatItTakes) {
+  for (const auto policy : policies) {
+    const auto device = host_device();
+    Placed placed({GetParam().kind, GetParam().sizes.back(), policy}, *device);
+    const auto said = placed->footprint().total();
+    const auto taken = device->memory_use().value().own;
+    EXPECT_GE(taken, said);
+    EXPECT_LT(taken, said + Bytes{4096} * (2 * placed->demands().size())) << "whole pages";
+  }
+}
+
+TEST_P(EachBenchmark, EmulatedGpuGivesWhatTheHostGives) {
+  if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
+  EmulatedGpu gpu;
+  const auto before = gpu.driver().objects().buffers;
+  for (const unsigned size : GetParam().sizes)
+    for (const auto policy : policies)
+      EXPECT_EQ(third_job(size, policy, gpu.device(), EmulatedGpu::launching().images), on_host(size)) << size;
+  EXPECT_EQ(gpu.driver().objects().buffers, before) << "all is given back";
+}
+
+/// A wrong order of threads would show: they begin the other way round.
+TEST_P(EachBenchmark, EmulatedThreadsMayRunInAnyOrder) {
+  if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
+  EmulatedGpu gpu;
+  test::emulation::set_order(test::emulation::Order::reverse);
+  const unsigned size = GetParam().sizes.back();
+  EXPECT_EQ(third_job(size, MemoryPolicy::device, gpu.device(), EmulatedGpu::launching().images), on_host(size));
+  test::emulation::set_order(test::emulation::Order::forward);
+}
+
+/// For a machine with a GPU.
+class EachBenchmarkOnGpu : public EachBenchmark {};
+
+TEST_P(EachBenchmarkOnGpu, GivesWhatTheHostGives) {
+  if (const auto why = hal::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
+  auto device = hal::CudaDevice::open({.capacity = Bytes{64 << 20}});
+  ASSERT_TRUE(device.has_value()) << device.error().what;
+  for (const unsigned size : GetParam().sizes)
+    for (const auto policy : policies) EXPECT_EQ(third_job(size, policy, **device), on_host(size)) << size;
+}
+
+std::string test_name(const testing::TestParamInfo<Case>& each) {
+  std::string text(name(each.param.kind));
+  std::erase(text, '-');
+  return text;
+}
+INSTANTIATE_TEST_SUITE_P(Kernels, EachBenchmark, testing::ValuesIn(cases()), test_name);
+INSTANTIATE_TEST_SUITE_P(Kernels, EachBenchmarkOnGpu, testing::ValuesIn(cases()), test_name);
+
+TEST(KernelWorkload, IsMadeByName) {
+  Task task;
+  task.name = "sums";
+  task.workload = WorkloadKind::vector_add;
+  EXPECT_TRUE(test::fails(make_workload(task, DeviceKind::host), Errc::bad_input,
+                          "task 'sums': size = 0: a vector-add task computes on 1 to 268435456 elements"));
+  task.size = 1000;
+  const auto made = make_workload(task, DeviceKind::host);
+  ASSERT_EQ(test::problem(made), "none");
+  EXPECT_TRUE((*made)->uses_device());
+  EXPECT_EQ((*made)->memory().scratch, Bytes{0}) << "its memory is its own";
+  task.footprint = Bytes{1 << 30};
+  EXPECT_TRUE(test::fails(make_workload(task, DeviceKind::host), Errc::bad_input, "footprint"));
+}
+
+TEST(KernelWorkload, FingerprintFollowsWhatAMeasurementDependsOn) {
+  const auto print = [](const KernelWorkload::Options& options, DeviceKind kind = DeviceKind::host) {
+    return KernelWorkload::make(options, kind).value()->fingerprint();
+  };
+  const KernelWorkload::Options options{WorkloadKind::vector_add, 100, MemoryPolicy::automatic};
+  EXPECT_EQ(print(options), print({WorkloadKind::vector_add, 100, MemoryPolicy::device}));
+  EXPECT_NE(print(options), print({WorkloadKind::vector_add, 101, MemoryPolicy::device}));
+  EXPECT_NE(print(options), print({WorkloadKind::vector_add, 100, MemoryPolicy::managed}));
+  EXPECT_NE(print(options), print(options, DeviceKind::cuda));
+}
+
+/// More than is free could hang a real GPU: the driver is not asked.
+TEST(KernelWorkload, AsksForNoMoreManagedMemoryThanIsFree) {
+  EmulatedGpu gpu;
+  const auto before = gpu.driver().objects().buffers;
+  const auto asked = [&] { return gpu.driver().calls<&hal::cuda::Driver::allocate_managed>(); };
+  const auto use = gpu.device().memory_use().value().own;
+  gpu.driver().set_others(Bytes{512 << 20} - use - Bytes{10 << 20});
+  const auto bind = [&](MemoryPolicy policy) {
+    return Placed({WorkloadKind::vector_add, 1 << 20, policy, EmulatedGpu::launching().images}, gpu.device()).bound();
+  };
+  const int first = asked();
+  EXPECT_EQ(bind(MemoryPolicy::managed),
+            "its array 'sum': 4.00 MiB of managed memory were asked, 2.00 MiB "
+            "are free on Fake GPU.");
+  EXPECT_EQ(asked(), first + 2) << "a and b";
+  EXPECT_EQ(gpu.driver().objects().buffers, before) << "all is given back";
+  if (test::emulation::unavailable() == nullptr) EXPECT_EQ(bind(MemoryPolicy::host), "none");
+}
+
+TEST(KernelWorkload, AnErrorOfTheDriverEndsTheStart) {
+  EmulatedGpu gpu;
+  const auto before = gpu.driver().objects();
+  const auto bind = [&] {
+    return Placed({WorkloadKind::vector_add, 100, MemoryPolicy::device, EmulatedGpu::launching().images}, gpu.device())
+        .bound();
+  };
+  gpu.driver().fail<&hal::cuda::Driver::copy_async>(hal::cuda::Code::invalid_value);
+  EXPECT_THAT(bind(), testing::HasSubstr("copying an array of a micro-benchmark"));
+  gpu.driver().fail<&hal::cuda::Driver::launch>(hal::cuda::Code::invalid_value);
+  EXPECT_THAT(bind(), testing::HasSubstr("launching kernel benchmark_add"));
+  EXPECT_EQ(gpu.driver().objects(), before);
+}
+
+TEST(KernelWorkload, NeedsTheDeviceThatItWasMadeFor) {
+  const auto device = host_device();
+  const auto made = KernelWorkload::make({WorkloadKind::vector_add, 10}, DeviceKind::cuda);
+  EXPECT_TRUE(test::fails((*made)->bind(*device, {}), Errc::unsupported, "NVIDIA"));
+}
+
+} // namespace
+} // namespace rtexec::tasks
