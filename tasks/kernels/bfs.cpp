@@ -3,8 +3,6 @@
 // and ends at once; nodes behind the last level are not reached. A node has 4 to 12 edges.
 #include "tasks/kernels/benchmark.hpp"
 
-#include "tasks/dnn/kernels/vectorised.hpp"
-
 #include <algorithm>
 
 namespace rtexec::tasks::benchmark {

@@ -2,8 +2,6 @@
 // as many kernels as there are of those.
 #include "tasks/kernels/benchmark.hpp"
 
-#include "tasks/dnn/kernels/vectorised.hpp"
-
 #include <algorithm>
 
 namespace rtexec::tasks::benchmark {
