@@ -1,0 +1,33 @@
+#!/bin/bash
+# Micro-benchmarks of memory policies, all of them and under every policy, as tasks of a run; what is refused.
+set -u
+. test/support/expect.bash
+enter "$1"
+
+benchmark() { # NAME WORKLOAD SIZE POLICY
+  printf '[[task]]\nname="%s"\nworkload="%s"\nsize=%s\nmemory_policy="%s"\nperiod="200ms"\nwcet="3ms"\nwcet_before="2ms"\nwcet_after="1ms"\n' "$@"
+}
+
+printf '[executive]\nduration="600ms"\nallow_degraded=true\n' >run.toml
+cp run.toml refused.toml
+policies=(D M H auto)
+n=0
+for each in vector-add:10000 matrix-add:100 matrix-multiply:100 needleman-wunsch:100 gaussian:50 hotspot:100 pathfinder:500 \
+  bfs:1000 nearest-neighbour:10000 random-access:10000 euclidean-clustering:200; do
+  benchmark "t$n" "${each%:*}" "${each#*:}" "${policies[n % 4]}" >>run.toml
+  n=$((n + 1))
+done
+expect '0 4' 'Page faults of .* after start: 0' "$rtexec" run run.toml --force --json report.json
+expect 0 '^11 True$' python3 -c "
+import json
+tasks = json.load(open('report.json'))['tasks']
+print(len(tasks), all(t['completed'] > 0 for t in tasks))"
+
+benchmark t pathfinder 1000000 M >>refused.toml
+expect 2 "task 't': size = 1000000: a pathfinder task computes on 1 to 524288 columns" "$rtexec" run refused.toml
+printf '[[task]]\nname="t"\nworkload="synthetic"\nfootprint="1MiB"\nperiod="1s"\nwcet="1ms"\nmemory_policy="M"\n' >refused.toml
+expect 2 'only for micro-benchmarks of memory policies' "$rtexec" check refused.toml
+printf 'board="rtx"\n[device]\ncapacity="1GiB"\n' >gpu.toml
+benchmark t vector-add 1000 M >>gpu.toml
+expect 0 'proved' "$rtexec" check gpu.toml
+exit $bad
