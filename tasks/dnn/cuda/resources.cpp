@@ -34,7 +34,7 @@ Result<std::shared_ptr<Resources>> Resources::of(hal::CudaDevice& device, std::s
   static std::map<std::pair<const hal::CudaDevice*, const KernelImage*>, std::weak_ptr<Resources>> known;
   if (images.empty())
     return fail(Errc::refused,
-                "this program was built without a compiler for GPU kernels, so that no network can run on " +
+                "this program was built without a compiler for GPU kernels, so that nothing can run on " +
                     device.name() + ": install nvcc (CUDA toolkit) or clang and build again");
   if (auto entered = device.enter(); !entered) return Unexpected(entered.error());
   const std::scoped_lock lock(mutex);

@@ -1,6 +1,6 @@
-// What all networks on one device share: kernels, loaded from the images of this build when first asked for, and the
-// handles of cuDNN and cuBLAS. Lives as long as a network holds it, and the device must outlive it. Set-up only, one
-// thread at a time for one device.
+// What all networks and micro-benchmarks on one device share: kernels, loaded from the images of this build when first
+// asked for, and the handles of cuDNN and cuBLAS. Lives as long as one of them holds it, and the device must outlive
+// it. Set-up only, one thread at a time for one device.
 #pragma once
 
 #include <rtexec/result.hpp>
