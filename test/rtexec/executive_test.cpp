@@ -174,6 +174,7 @@ TEST(Executive, ReleasesThatNeverGotTheCoreAreMissed) {
                         synthetic("victim", 1s, {.before = 1ms, .device = 1ms, .after = {}})},
                        700ms);
   set.tasks[1].period = set.tasks[1].deadline = 100ms;
+  set.tasks[1].offset = 5ms; // the core is taken then
   set.executive.priorities = PriorityAssignment::explicit_priorities;
   set.tasks[0].priority = 2;
   set.tasks[1].priority = 1;
