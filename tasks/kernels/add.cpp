@@ -20,8 +20,7 @@ std::vector<ArrayDemand> add_arrays(unsigned count) {
 }
 
 void fill_summands(unsigned count, std::uint64_t job, const Addresses& host) noexcept {
-  for (const auto array : {first, second})
-    fill_fractions(host.get<float>(array), count, seed_of(job, static_cast<unsigned>(array)));
+  for (const auto array : {first, second}) fill_fractions(host, array, count, job);
 }
 
 std::vector<Step> add_steps(unsigned count, const Addresses& device) {

@@ -107,10 +107,12 @@ extern const Benchmark vector_add, matrix_add, matrix_multiply, needleman_wunsch
 // ---- for fill()
 
 /// Another one for each job and array.
-[[nodiscard]] unsigned seed_of(std::uint64_t job, unsigned array) noexcept;
+[[nodiscard]] unsigned seed_of(std::uint64_t job, std::size_t array) noexcept;
+// The first `count` elements of an array, by that seed.
 /// In [0, 1), multiples of 2^-24.
-void fill_fractions(float* to, std::size_t count, unsigned seed) noexcept;
+void fill_fractions(const Addresses& host, std::size_t array, std::size_t count, std::uint64_t job) noexcept;
 /// From `least` on, `range` different ones.
-void fill_integers(int* to, std::size_t count, unsigned seed, int least, unsigned range) noexcept;
+void fill_integers(const Addresses& host, std::size_t array, std::size_t count, std::uint64_t job, int least,
+                   unsigned range) noexcept;
 
 } // namespace rtexec::tasks::benchmark

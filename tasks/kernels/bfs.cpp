@@ -40,7 +40,7 @@ std::vector<ArrayDemand> arrays(unsigned size) {
 void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
   for (std::size_t node = 0; node <= size; ++node)
     host.get<unsigned>(first)[node] = static_cast<unsigned>(edges_before(node));
-  fill_integers(host.get<int>(neighbours), edges_before(size), seed_of(job, neighbours), 0, size);
+  fill_integers(host, neighbours, edges_before(size), job, 0, size);
   std::fill_n(host.get<int>(levels), size, -1);
   host.get<int>(levels)[0] = 0;
   std::fill_n(host.get<unsigned>(reached), depth + 1, 0U);

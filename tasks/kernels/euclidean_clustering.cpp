@@ -44,7 +44,7 @@ void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
   const unsigned heaps = blocks_of(size, 32);
   for (const auto axis : {x, y, z}) {
     float* const to = host.get<float>(axis);
-    fill_fractions(to, size, seed_of(job, static_cast<unsigned>(axis)));
+    fill_fractions(host, axis, size, job);
     const unsigned digit = 4 * static_cast<unsigned>(axis);
     for (unsigned i = 0; i < size; ++i)
       to[i] = heap_distance * static_cast<float>(i % heaps >> digit & 15U) + heap_side * to[i];

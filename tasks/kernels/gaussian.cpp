@@ -38,9 +38,9 @@ std::vector<ArrayDemand> arrays(unsigned size) {
 void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
   const std::size_t n = size;
   float* const rows = host.get<float>(matrix);
-  fill_fractions(rows, n * n, seed_of(job, matrix));
+  fill_fractions(host, matrix, n * n, job);
   for (std::size_t i = 0; i < n; ++i) rows[i * n + i] += static_cast<float>(n);
-  fill_fractions(host.get<float>(right), n, seed_of(job, right));
+  fill_fractions(host, right, n, job);
 }
 
 std::vector<Step> steps(unsigned size, const Addresses& device) {

@@ -45,8 +45,7 @@ RTEXEC_VECTORISED void warm(float* temperatures, std::size_t count) noexcept {
 
 void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
   const std::size_t count = std::size_t{size} * size;
-  for (const auto array : {temperature, power})
-    fill_fractions(host.get<float>(array), count, seed_of(job, static_cast<unsigned>(array)));
+  for (const auto array : {temperature, power}) fill_fractions(host, array, count, job);
   warm(host.get<float>(temperature), count);
 }
 

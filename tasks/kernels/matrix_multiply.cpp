@@ -31,8 +31,7 @@ std::vector<ArrayDemand> arrays(unsigned size) {
 }
 
 void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
-  for (const auto array : {left, right})
-    fill_fractions(host.get<float>(array), std::size_t{size} * size, seed_of(job, static_cast<unsigned>(array)));
+  for (const auto array : {left, right}) fill_fractions(host, array, std::size_t{size} * size, job);
 }
 
 std::vector<Step> steps(unsigned size, const Addresses& device) {

@@ -23,8 +23,7 @@ std::vector<ArrayDemand> arrays(unsigned size) {
 }
 
 void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
-  for (const auto array : {x, y})
-    fill_fractions(host.get<float>(array), size, seed_of(job, static_cast<unsigned>(array)));
+  for (const auto array : {x, y}) fill_fractions(host, array, size, job);
 }
 
 std::vector<Step> steps(unsigned size, const Addresses& device) {

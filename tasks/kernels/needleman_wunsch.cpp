@@ -45,7 +45,7 @@ std::vector<ArrayDemand> arrays(unsigned size) {
 
 void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
   const std::size_t width = size + std::size_t{1};
-  fill_integers(host.get<int>(similarity), std::size_t{size} * size, seed_of(job, similarity), -10, 21);
+  fill_integers(host, similarity, std::size_t{size} * size, job, -10, 21);
   int* const table = host.get<int>(scores);
   std::fill_n(table, width * width, 0);
   for (unsigned i = 1; i <= size; ++i) table[i] = table[i * width] = -cuda::gap_penalty * static_cast<int>(i);

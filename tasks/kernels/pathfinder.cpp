@@ -33,7 +33,7 @@ std::vector<ArrayDemand> arrays(unsigned size) {
 }
 
 void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
-  fill_integers(host.get<int>(wall), std::size_t{rows} * size, seed_of(job, wall), 0, 10);
+  fill_integers(host, wall, std::size_t{rows} * size, job, 0, 10);
 }
 
 /// Rows take turns in `spare` and `costs`, where the last one is.
