@@ -132,17 +132,19 @@ Result<> CudaDevice::find_device() {
     return named;
   }
   name_ = text.data();
-  int major = 0, minor = 0, integrated = 0;
+  int major = 0, minor = 0, integrated = 0, concurrent = 0;
   for (const auto& [which, value] : {std::pair(cuda::Attribute::compute_capability_major, &major),
                                      std::pair(cuda::Attribute::compute_capability_minor, &minor),
                                      std::pair(cuda::Attribute::multiprocessors, &multiprocessors_),
-                                     std::pair(cuda::Attribute::integrated, &integrated)})
+                                     std::pair(cuda::Attribute::integrated, &integrated),
+                                     std::pair(cuda::Attribute::concurrent_managed_access, &concurrent)})
     if (auto known =
             checked(driver_->device_attribute(value, which, ordinal_), "asking for an attribute of the device");
         !known)
       return known;
   architecture_ = 10 * major + minor;
   integrated_ = integrated != 0;
+  can_prefetch_ = concurrent != 0;
   return {};
 }
 
@@ -568,6 +570,13 @@ Result<> CudaDevice::free(const Buffer& buffer) {
 
 Code CudaDevice::give_back(const Buffer& buffer) const noexcept {
   return buffer.kind == BufferKind::host ? driver_->free_host(buffer.host) : driver_->free(pointer(buffer.device));
+}
+
+Status CudaDevice::prefetch(const std::byte* at, Bytes size, Side to, EngineKind kind) noexcept {
+  if (auto possible = ready(); !possible) return possible;
+  if (!can_prefetch_) return Unexpected(Errc::unsupported);
+  return check(
+      driver_->prefetch_async(pointer(at), size.count, to == Side::device ? ordinal_ : cuda::cpu, stream(kind)));
 }
 
 // ---- the caller's memory ----

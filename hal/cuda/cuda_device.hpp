@@ -37,6 +37,8 @@ struct CudaOptions {
   std::span<const cuda::KernelImage> kernels = cuda::kernel_images(); // of this room
 };
 
+enum class Side { host, device };
+
 /// Threading: as Device. copies and digest() use the stream of the engine on whose thread they are called, and the
 /// set-up stream elsewhere.
 class CudaDevice final : public Device, public Gpu {
@@ -107,6 +109,12 @@ class CudaDevice final : public Device, public Gpu {
   /// The same without waiting.
   [[nodiscard]] Status launch(const GpuGraph& graph) noexcept;
   [[nodiscard]] Status wait() noexcept override { return wait(EngineKind::compute); }
+  /// Pages of managed memory can be moved ahead of who touches them. Elsewhere all that is managed moves as the driver
+  /// likes, when a kernel is launched, and the host may not touch it meanwhile.
+  [[nodiscard]] bool can_prefetch() const noexcept { return can_prefetch_; }
+  /// Real-time: moves part of a managed buffer to `to` behind what is in the stream of `kind`, and does not wait. It
+  /// cannot be captured. unsupported: can_prefetch() is false.
+  [[nodiscard]] Status prefetch(const std::byte* at, Bytes size, Side to, EngineKind kind) noexcept;
   /// Waits until the work in `kind`'s stream so far is done; on that engine's thread, or on any thread during set-up.
   [[nodiscard]] Status wait(EngineKind kind) noexcept { return finish(engine_stream(kind)); }
   /// A Status of a driver's answer: sticky ones end the device. Any thread.
@@ -173,6 +181,7 @@ class CudaDevice final : public Device, public Gpu {
   int architecture_ = 0;
   int multiprocessors_ = 0;
   bool integrated_ = false;
+  bool can_prefetch_ = false;
   cuda::Context context_ = nullptr;
   Bytes memory_;      // all of the device's
   Bytes free_before_; // the context was made

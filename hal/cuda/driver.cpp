@@ -95,6 +95,7 @@ const char* fill(void* library, Driver& driver) {
   NEED(unregister_host, "cuMemHostUnregister");
   NEED(copy_async, "cuMemcpyAsync");
   NEED(set_bytes_async, "cuMemsetD8Async");
+  NEED(prefetch_async, "cuMemPrefetchAsync");
   NEED(granularity, "cuMemGetAllocationGranularity");
   NEED(create, "cuMemCreate");
   NEED(release, "cuMemRelease");
@@ -106,6 +107,7 @@ const char* fill(void* library, Driver& driver) {
   NEED(stream_create, "cuStreamCreateWithPriority");
   NEED(stream_destroy, "cuStreamDestroy_v2");
   NEED(stream_synchronize, "cuStreamSynchronize");
+  NEED(stream_wait_event, "cuStreamWaitEvent");
   NEED(begin_capture, "cuStreamBeginCapture_v2");
   NEED(end_capture, "cuStreamEndCapture");
   NEED(event_create, "cuEventCreate");

@@ -72,6 +72,7 @@ enum class Attribute : int {
   copy_engines = 40,
   compute_capability_major = 75,
   compute_capability_minor = 76,
+  concurrent_managed_access = 89, // host and device use managed memory at once: its pages fault, and can be prefetched
 };
 
 /// CUmemLocation.
@@ -143,6 +144,7 @@ inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned host_alloc_portable_and_mapped = 1 | 2;
 inline constexpr unsigned host_register_portable = 1;
 inline constexpr unsigned managed_attach_global = 1;
+inline constexpr Ordinal cpu = -1; // where managed memory may be prefetched to, besides a device
 inline constexpr int capture_thread_local = 1;
 inline constexpr int function_max_dynamic_shared = 8; // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 inline constexpr unsigned schedule_blocking_sync = 4;
@@ -181,6 +183,8 @@ struct Driver {
   /// Any two addresses, host ones too
   Code (*copy_async)(DevicePointer to, DevicePointer from, std::size_t size, Stream stream);
   Code (*set_bytes_async)(DevicePointer to, unsigned char value, std::size_t count, Stream stream);
+  /// The function of CUDA 8, which every driver since has; it cannot be captured
+  Code (*prefetch_async)(DevicePointer managed, std::size_t size, Ordinal to, Stream stream);
   // virtual memory management (CUDA 10.2)
   Code (*granularity)(std::size_t* bytes, const AllocationProperties* properties, int option);
   Code (*create)(AllocationHandle* handle, std::size_t size, const AllocationProperties* properties,
@@ -197,6 +201,7 @@ struct Driver {
   Code (*stream_create)(Stream* stream, unsigned flags, int priority);
   Code (*stream_destroy)(Stream stream);
   Code (*stream_synchronize)(Stream stream);
+  Code (*stream_wait_event)(Stream stream, Event event, unsigned flags);
   Code (*begin_capture)(Stream stream, int mode);
   Code (*end_capture)(Stream stream, GraphHandle* graph);
   Code (*event_create)(Event* event, unsigned flags);

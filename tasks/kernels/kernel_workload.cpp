@@ -44,7 +44,10 @@ KernelWorkload::KernelWorkload(const Options& options, DeviceKind kind)
 std::string KernelWorkload::fingerprint() const {
   const auto policy = options_.policy == MemoryPolicy::automatic ? MemoryPolicy::device : options_.policy;
   const std::string prefix = std::string(name(options_.kind)) + (kind_ == DeviceKind::host ? "-" : "-cuda-");
-  return prefix + Fingerprint().add(options_.size).add(static_cast<std::uint64_t>(policy)).text();
+  Fingerprint print;
+  print.add(options_.size).add(static_cast<std::uint64_t>(policy));
+  if (policy == MemoryPolicy::managed && kind_ == DeviceKind::cuda) print.add(options_.prefetch ? 1U : 0U);
+  return prefix + print.text();
 }
 
 Footprint KernelWorkload::footprint() const {
@@ -124,11 +127,30 @@ Status KernelWorkload::before(std::uint64_t job) noexcept {
 }
 
 Status KernelWorkload::execute() noexcept {
-  if (gpu_ != nullptr) return gpu_->run(graph_);
+  if (gpu_ != nullptr) return prefetches() ? execute_prefetched() : gpu_->run(graph_);
   for (const auto& array : arrays_) copy(array.copy_in());
   for (const Step& step : steps_) run(step);
   for (const auto& array : arrays_) copy(array.copy_out());
   return {};
+}
+
+bool KernelWorkload::prefetches() const noexcept {
+  return options_.policy == MemoryPolicy::managed && options_.prefetch && gpu_->can_prefetch();
+}
+
+/// What goes out is prefetched before as well: the host has read it, so kernels that write it would fault.
+Status KernelWorkload::execute_prefetched() noexcept {
+  const auto prefetch = [&](const SharedArray& array, hal::Side to) {
+    return gpu_->prefetch(array.device(), array.size(), to, hal::EngineKind::compute);
+  };
+  for (const auto& array : arrays_)
+    if (array.direction() != benchmark::Direction::device)
+      if (auto begun = prefetch(array, hal::Side::device); !begun) return begun;
+  if (auto launched = gpu_->launch(graph_); !launched) return launched;
+  for (const auto& array : arrays_)
+    if (goes_out(array.direction()))
+      if (auto begun = prefetch(array, hal::Side::host); !begun) return begun;
+  return gpu_->wait();
 }
 
 Status KernelWorkload::after(std::uint64_t) noexcept {

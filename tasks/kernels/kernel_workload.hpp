@@ -4,7 +4,9 @@
 //
 // Its arrays are buffers of its own beside the device's chunks: they are not swapped, and count against no capacity. On
 // a GPU copies and kernels are one graph in the compute stream; copies wait for the copy engines, which swapping keeps
-// busy. On the host device memory is ordinary memory under M and H. Threading and errors: as Workload.
+// busy. Under M, what the host sees is prefetched to the device before the graph and what goes out back to the host
+// behind it, in the same stream, where the device can prefetch: neither side then meets page faults. On the host device
+// memory is ordinary memory under M and H. Threading and errors: as Workload.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -32,6 +34,7 @@ class KernelWorkload final : public Workload {
     unsigned size = 1;
     MemoryPolicy policy = MemoryPolicy::device; // automatic means that too
     std::span<const cuda::KernelImage> images = cuda::kernel_images();
+    bool prefetch = true; // under M; false: pages move by faults
   };
   /// bad_input: a size that the benchmark cannot have.
   [[nodiscard]] static Result<std::unique_ptr<KernelWorkload>> make(const Options& options, DeviceKind kind);
@@ -60,6 +63,8 @@ class KernelWorkload final : public Workload {
   KernelWorkload(const Options& options, DeviceKind kind);
   [[nodiscard]] Result<> capture();
   [[nodiscard]] Result<> put_copy(const std::optional<ArrayCopy>& copy);
+  [[nodiscard]] bool prefetches() const noexcept;
+  [[nodiscard]] Status execute_prefetched() noexcept;
   [[nodiscard]] Result<> put_kernel(benchmark::Step& step, hal::cuda::Function function);
 
   const benchmark::Benchmark& benchmark_;

@@ -71,6 +71,7 @@ SAME(set_access, cuMemSetAccess);
 SAME(stream_create, cuStreamCreateWithPriority);
 SAME(stream_destroy, cuStreamDestroy);
 SAME(stream_synchronize, cuStreamSynchronize);
+SAME(stream_wait_event, cuStreamWaitEvent);
 SAME(begin_capture, cuStreamBeginCapture);
 SAME(end_capture, cuStreamEndCapture);
 SAME(event_create, cuEventCreate);
@@ -91,6 +92,9 @@ SAME(launch, cuLaunchKernel);
 SAME(event_record_with_flags, cuEventRecordWithFlags);
 SAME(graph_upload, cuGraphUpload);
 static_assert(event_record_external == CU_EVENT_RECORD_EXTERNAL);
+#endif
+#if CUDA_VERSION < 13000
+SAME(prefetch_async, cuMemPrefetchAsync); // since then the name is that of another function
 #endif
 #if CUDA_VERSION >= 12000
 SAME(graph_instantiate, cuGraphInstantiate);
@@ -132,6 +136,8 @@ static_assert(is(Attribute::integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED));
 static_assert(is(Attribute::copy_engines, CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT));
 static_assert(is(Attribute::compute_capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
 static_assert(is(Attribute::compute_capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+static_assert(is(Attribute::concurrent_managed_access, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS));
+static_assert(is(cpu, CU_DEVICE_CPU));
 
 static_assert(sizeof(Location) == sizeof(CUmemLocation) && is(Location{}.type, CU_MEM_LOCATION_TYPE_DEVICE));
 static_assert(offsetof(Location, id) == offsetof(CUmemLocation, id));

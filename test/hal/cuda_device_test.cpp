@@ -167,6 +167,43 @@ TEST(CudaDevice, NeverAsksForMoreManagedMemoryThanThereIs) {
   EXPECT_EQ(driver.calls<&Driver::allocate_managed>(), 0);
 }
 
+TEST(CudaDevice, PrefetchesManagedMemoryBehindWhatIsInAStream) {
+  FakeCudaDriver driver({.devices = 2});
+  CudaOptions options = eight_chunks();
+  options.ordinal = 1;
+  const auto device = open_cuda(options);
+  EXPECT_TRUE(device->can_prefetch());
+  const Buffer buffer = device->allocate(BufferKind::managed, Bytes{100'000}).value();
+  driver.watch_work();
+  EXPECT_TRUE(device->prefetch(buffer.device, Bytes{4096}, Side::device, EngineKind::copy_in));
+  EXPECT_TRUE(device->prefetch(buffer.device + 4096, Bytes{90'000}, Side::host, EngineKind::compute));
+  const auto work = driver.work();
+  ASSERT_EQ(work.size(), 2U);
+  EXPECT_EQ(work[0].what, "to device 1");
+  EXPECT_EQ(work[0].stream, device->stream(EngineKind::copy_in));
+  EXPECT_EQ(work[0].size, 4096U);
+  EXPECT_EQ(work[1].what, "to host");
+  EXPECT_EQ(work[1].stream, device->stream(EngineKind::compute));
+  EXPECT_EQ(work[1].at, reinterpret_cast<cuda::DevicePointer>(buffer.device + 4096));
+}
+
+TEST(CudaDevice, PrefetchesNothingElse) {
+  const FakeCudaDriver driver;
+  const auto device = open_cuda();
+  const Buffer buffer = device->allocate(BufferKind::device, Bytes{4096}).value();
+  EXPECT_EQ(device->prefetch(buffer.device, buffer.size, Side::host, EngineKind::compute).error(), Errc::device_fault);
+}
+
+/// Boards whose host and GPU may not use managed memory at the same time.
+TEST(CudaDevice, PrefetchesNothingWherePagesDoNotMoveByFaults) {
+  const FakeCudaDriver driver({.concurrent_managed = false});
+  const auto device = open_cuda();
+  EXPECT_FALSE(device->can_prefetch());
+  const Buffer buffer = device->allocate(BufferKind::managed, Bytes{4096}).value();
+  EXPECT_EQ(device->prefetch(buffer.device, buffer.size, Side::device, EngineKind::compute).error(), Errc::unsupported);
+  EXPECT_EQ(driver.calls<&Driver::prefetch_async>(), 0);
+}
+
 // ---- probes ----
 
 TEST(CudaDevice, CanAllThatADeviceCan) {

@@ -101,6 +101,7 @@ class FakeCudaDriver::State {
   };
   struct BufferSpan : Span {
     bool on_host = false;
+    bool managed = false;
   };
 
   // ---- injection
@@ -165,6 +166,7 @@ class FakeCudaDriver::State {
     case Attribute::copy_engines: *value = 2; break;
     case Attribute::compute_capability_major: *value = properties.architecture / 10; break;
     case Attribute::compute_capability_minor: *value = properties.architecture % 10; break;
+    case Attribute::concurrent_managed_access: *value = properties.concurrent_managed; break;
     default: return Code::invalid_value;
     }
     return Code::success;
@@ -203,14 +205,14 @@ class FakeCudaDriver::State {
     const std::scoped_lock lock(mutex);
     return *free_now = free_bytes(), *total = properties.memory.count, Code::success;
   }
-  Code make_buffer(void** made, std::size_t size, bool on_host) {
+  Code make_buffer(void** made, std::size_t size, bool on_host, bool managed = false) {
     const std::scoped_lock lock(mutex);
     if (size == 0) return Code::invalid_value;
     if (!on_host && size > free_bytes()) return Code::out_of_memory;
     *made = std::aligned_alloc(256, round_up(Bytes{size}, Bytes{256}).count);
     if (*made == nullptr) return Code::out_of_memory;
     std::memset(*made, 0xcd, size);
-    buffers.push_back({{reinterpret_cast<DevicePointer>(*made), size}, on_host});
+    buffers.push_back({{reinterpret_cast<DevicePointer>(*made), size}, on_host, managed});
     return Code::success;
   }
   Code remove_buffer(DevicePointer base, bool on_host) {
@@ -221,14 +223,15 @@ class FakeCudaDriver::State {
     std::free(host(base)); // NOLINT
     return buffers.erase(found), Code::success;
   }
-  Code allocate(DevicePointer* made, std::size_t size) {
+  Code make_on_device(DevicePointer* made, std::size_t size, bool managed) {
     void* memory = nullptr;
-    const Code code = make_buffer(&memory, size, false);
+    const Code code = make_buffer(&memory, size, false, managed);
     return *made = reinterpret_cast<DevicePointer>(memory), code;
   }
+  Code allocate(DevicePointer* made, std::size_t size) { return make_on_device(made, size, false); }
   Code free(DevicePointer base) { return remove_buffer(base, false); }
   Code allocate_managed(DevicePointer* made, std::size_t size, unsigned flags) {
-    return flags == managed_attach_global ? allocate(made, size) : Code::invalid_value;
+    return flags == managed_attach_global ? make_on_device(made, size, true) : Code::invalid_value;
   }
   Code allocate_host(void** made, std::size_t size, unsigned flags) {
     return flags == host_alloc_portable_and_mapped ? make_buffer(made, size, true) : Code::invalid_value;
@@ -364,13 +367,18 @@ class FakeCudaDriver::State {
   }
 
   // ---- work
+  void note(FakeCudaWork done) {
+    const std::scoped_lock lock(mutex);
+    if (watched) work.push_back(std::move(done));
+  }
   template <class Body> Code enqueue(Stream stream, Body body) {
     if (stream == nullptr || stream->capture == nullptr) return body();
     stream->capture->nodes.push_back(body);
     return Code::success;
   }
   Code copy_async(DevicePointer to, DevicePointer from, std::size_t size, Stream stream) {
-    return enqueue(stream, [this, to, from, size]() -> Code {
+    return enqueue(stream, [this, to, from, size, stream]() -> Code {
+      note({"copy", stream, to, size});
       if (!is_accessible({to, size}, AccessFlags::read_write) || !is_accessible({from, size}, AccessFlags::read))
         return Code::invalid_value;
       if (properties.enforces_read_only) return std::memcpy(host(to), host(from), size), Code::success;
@@ -382,6 +390,17 @@ class FakeCudaDriver::State {
       if (!is_accessible({to, count}, AccessFlags::read_write)) return Code::invalid_value;
       return std::memset(host(to), value, count), Code::success;
     });
+  }
+  Code prefetch_async(DevicePointer at, std::size_t size, Ordinal to, Stream stream) {
+    if (stream != nullptr && stream->capture != nullptr) return Code::capture_unsupported;
+    {
+      const std::scoped_lock lock(mutex);
+      const bool there = std::ranges::any_of(buffers, [&](const BufferSpan& each) {
+        return each.managed && size > 0 && at >= each.base && at + size <= each.base + each.size;
+      });
+      if (!there || !properties.concurrent_managed || to < cpu || to >= properties.devices) return Code::invalid_value;
+    }
+    return note({to == cpu ? "to host" : "to device " + std::to_string(to), stream, at, size}), Code::success;
   }
   /// A device that does not protect read-only mappings: through the chunk's file.
   void write_anyway(const Span& to, const char* from) {
@@ -405,6 +424,12 @@ class FakeCudaDriver::State {
     if (stream != nullptr && stream->capture != nullptr) return Code::capture_unsupported;
     return breaks() ? broken_code() : Code::success;
   }
+  Code stream_wait_event(Stream stream, Event event, unsigned flags) {
+    if (flags != 0 || !has(events, event)) return Code::invalid_value;
+    return enqueue(stream, [this, stream, event]() -> Code {
+      return note({.what = "wait", .stream = stream, .event = event}), Code::success;
+    });
+  }
   Code begin_capture(Stream stream, int mode) {
     if (stream == nullptr || stream->capture != nullptr || mode != capture_thread_local) return Code::invalid_value;
     return stream->capture = std::make_unique<GraphRecord>(), Code::success;
@@ -427,7 +452,8 @@ class FakeCudaDriver::State {
   }
   Code event_record(Event event, Stream stream) {
     recorded = event;
-    return enqueue(stream, [event]() -> Code {
+    return enqueue(stream, [this, event, stream]() -> Code {
+      note({.what = "record", .stream = stream, .event = event});
       event->under_way = true;
       event->recorded_ns = clock_ns();
       return Code::success;
@@ -507,16 +533,16 @@ class FakeCudaDriver::State {
     if (breaks()) return Code::success;
     const Dimensions grid{grid_x, grid_y, grid_z};
     const Dimensions block{block_x, block_y, block_z};
-    if (stream == nullptr || stream->capture == nullptr) return run_kernel(*function, grid, block, arguments);
+    if (stream == nullptr || stream->capture == nullptr) return run_kernel(*function, grid, block, arguments, stream);
     std::vector<std::vector<char>> kept;
     for (std::size_t i = 0; i < function->argument_sizes.size(); ++i) {
       const auto* argument = static_cast<const char*>(arguments[i]);
       kept.emplace_back(argument, argument + function->argument_sizes[i]);
     }
-    stream->capture->nodes.push_back([this, function, grid, block, kept = std::move(kept)]() mutable -> Code {
+    stream->capture->nodes.push_back([this, function, grid, block, stream, kept = std::move(kept)]() mutable -> Code {
       std::vector<void*> addresses;
       for (auto& each : kept) addresses.push_back(each.data());
-      return run_kernel(*function, grid, block, addresses.data());
+      return run_kernel(*function, grid, block, addresses.data(), stream);
     });
     return Code::success;
   }
@@ -524,8 +550,9 @@ class FakeCudaDriver::State {
     return launch(function, config->grid_x, config->grid_y, config->grid_z, config->block_x, config->block_y,
                   config->block_z, config->shared_bytes, config->stream, arguments, extra);
   }
-  Code run_kernel(const FunctionRecord& function, Dimensions grid, Dimensions block, void** arguments) {
+  Code run_kernel(const FunctionRecord& function, Dimensions grid, Dimensions block, void** arguments, Stream stream) {
     ++launched;
+    note({.what = function.name, .stream = stream});
     return function.kernel(grid, block, arguments), Code::success;
   }
 
@@ -557,6 +584,8 @@ class FakeCudaDriver::State {
   std::atomic<std::size_t> launched = 0;
   std::atomic<Stream> launched_in = nullptr;
   std::atomic<Event> recorded = nullptr, waited_for = nullptr;
+  bool watched = false;
+  std::vector<FakeCudaWork> work;
   Driver driver{};
   std::array<const char*, functions> names{};
 };
@@ -612,6 +641,7 @@ void fill(FakeCudaDriver::State& state) {
   ENTER(gives_back, unregister_host);
   ENTER(works, copy_async);
   ENTER(works, set_bytes_async);
+  ENTER(works, prefetch_async);
   ENTER(harmless, granularity);
   ENTER(works, create);
   ENTER(gives_back, release);
@@ -623,6 +653,7 @@ void fill(FakeCudaDriver::State& state) {
   ENTER(works, stream_create);
   ENTER(gives_back, stream_destroy);
   ENTER(works, stream_synchronize);
+  ENTER(works, stream_wait_event);
   ENTER(works, begin_capture);
   ENTER(gives_back, end_capture);
   ENTER(works, event_create);
@@ -698,6 +729,17 @@ void FakeCudaDriver::break_device(Code code) {
 }
 
 void FakeCudaDriver::delay_wake_ups(Duration delay) { state_->wake_up_delay = delay; }
+
+void FakeCudaDriver::watch_work() {
+  const std::scoped_lock lock(state_->mutex);
+  state_->watched = true;
+  state_->work.clear();
+}
+
+std::vector<FakeCudaWork> FakeCudaDriver::work() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->work;
+}
 
 void FakeCudaDriver::set_others(Bytes size) {
   const std::scoped_lock lock(state_->mutex);

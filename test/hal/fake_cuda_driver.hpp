@@ -27,6 +27,7 @@ struct FakeCudaProperties {
   int architecture = 90;
   int multiprocessors = 4;
   bool integrated = false;
+  bool concurrent_managed = true; // managed memory can be prefetched
   Bytes memory{256 << 20};
   Bytes context{8 << 20};         // what a context takes
   Bytes others{0};                // what other programs take
@@ -42,6 +43,15 @@ struct FakeCudaObjects {
               graphs = 0, executables = 0, modules = 0;
   friend bool operator==(const FakeCudaObjects&, const FakeCudaObjects&) = default;
   friend std::ostream& operator<<(std::ostream& out, const FakeCudaObjects& objects);
+};
+
+/// A piece of work, as it was executed.
+struct FakeCudaWork {
+  std::string what; // "copy", "to device 0", "to host" (a prefetch), "record", "wait" (of a stream), or a kernel's name
+  cuda::Stream stream = nullptr;
+  cuda::DevicePointer at = 0; // what is written, or moved
+  std::size_t size = 0;
+  cuda::Event event = nullptr;
 };
 
 class FakeCudaDriver {
@@ -88,6 +98,11 @@ class FakeCudaDriver {
   void delay_wake_ups(Duration delay);
   /// Memory that other programs take from now on.
   void set_others(Bytes size);
+
+  /// Forgets what work there was, and keeps a record from now on.
+  void watch_work();
+  /// In order.
+  [[nodiscard]] std::vector<FakeCudaWork> work() const;
 
   [[nodiscard]] FakeCudaObjects objects() const;
   [[nodiscard]] int priority_of(cuda::Stream stream) const;

@@ -447,6 +447,10 @@ TEST(KernelWorkload, FingerprintFollowsWhatAMeasurementDependsOn) {
   EXPECT_NE(print(options), print({WorkloadKind::vector_add, 101, MemoryPolicy::device}));
   EXPECT_NE(print(options), print({WorkloadKind::vector_add, 100, MemoryPolicy::managed}));
   EXPECT_NE(print(options), print(options, DeviceKind::cuda));
+  KernelWorkload::Options faulting{WorkloadKind::vector_add, 100, MemoryPolicy::managed};
+  const auto prefetched = print(faulting, DeviceKind::cuda);
+  faulting.prefetch = false;
+  EXPECT_NE(print(faulting, DeviceKind::cuda), prefetched);
 }
 
 /// Else labels could differ between devices.
@@ -491,6 +495,68 @@ TEST(KernelWorkload, AnErrorOfTheDriverEndsTheStart) {
   gpu.driver().fail<&hal::cuda::Driver::launch>(hal::cuda::Code::invalid_value);
   EXPECT_THAT(bind(), testing::HasSubstr("launching kernel benchmark_add"));
   EXPECT_EQ(gpu.driver().objects(), before);
+}
+
+/// The arrays that moved, of two elements each, and the kernel in between.
+std::vector<std::string> work_of_a_job(EmulatedGpu& gpu, KernelWorkload::Options options) {
+  options.images = EmulatedGpu::launching().images;
+  Placed placed(options, gpu.device());
+  EXPECT_EQ(placed.bound(), "none");
+  EXPECT_TRUE(placed->before(0));
+  gpu.driver().watch_work();
+  EXPECT_TRUE(placed->execute());
+  std::vector<std::string> done;
+  for (const auto& each : gpu.driver().work()) {
+    if (each.what == "record") continue;
+    EXPECT_EQ(each.stream, gpu.device().stream(hal::EngineKind::compute));
+    const auto array = std::ranges::find(placed->arrays(), each.at, [](const SharedArray& of) {
+      return reinterpret_cast<hal::cuda::DevicePointer>(of.device());
+    });
+    const bool moved = array != placed->arrays().end();
+    if (moved) EXPECT_EQ(each.size, array->size().count);
+    done.push_back(
+        moved ? each.what + ": " +
+                    std::string(placed->demands()[static_cast<std::size_t>(array - placed->arrays().begin())].name)
+              : each.what);
+  }
+  EXPECT_TRUE(placed->after(0));
+  return done;
+}
+
+TEST(KernelWorkload, ManagedArraysArePrefetchedAroundTheKernels) {
+  EmulatedGpu gpu;
+  EXPECT_THAT(
+      work_of_a_job(gpu, {WorkloadKind::vector_add, 2, MemoryPolicy::managed}),
+      testing::ElementsAre("to device 0: a", "to device 0: b", "to device 0: sum", "benchmark_add", "to host: sum"));
+  EXPECT_THAT(work_of_a_job(gpu, {.kind = WorkloadKind::gaussian, .size = 2, .policy = MemoryPolicy::managed}),
+              testing::ElementsAre("to device 0: matrix", "to device 0: right", "benchmark_factors",
+                                   "benchmark_eliminate", "to host: matrix", "to host: right"))
+      << "factors are the device's alone";
+}
+
+TEST(KernelWorkload, PagesMoveByFaultsWhereNothingIsPrefetched) {
+  EmulatedGpu gpu;
+  KernelWorkload::Options options{WorkloadKind::vector_add, 2, MemoryPolicy::managed};
+  options.prefetch = false;
+  EXPECT_THAT(work_of_a_job(gpu, options), testing::ElementsAre("benchmark_add"));
+  EXPECT_THAT(work_of_a_job(gpu, {WorkloadKind::vector_add, 2, MemoryPolicy::host}),
+              testing::ElementsAre("benchmark_add"));
+}
+
+TEST(KernelWorkload, NothingIsPrefetchedWhereTheDeviceCannot) {
+  EmulatedGpu gpu({.concurrent_managed = false, .memory = {512 << 20}});
+  EXPECT_THAT(work_of_a_job(gpu, {WorkloadKind::vector_add, 2, MemoryPolicy::managed}),
+              testing::ElementsAre("benchmark_add"));
+}
+
+TEST(KernelWorkload, APrefetchThatFailsEndsTheJob) {
+  EmulatedGpu gpu;
+  Placed placed({WorkloadKind::vector_add, 2, MemoryPolicy::managed, EmulatedGpu::launching().images}, gpu.device());
+  for (const int nth : {1, 3, 4}) {
+    gpu.driver().fail<&hal::cuda::Driver::prefetch_async>(hal::cuda::Code::invalid_value, nth);
+    EXPECT_EQ(placed->execute().error(), Errc::device_fault) << nth;
+  }
+  EXPECT_TRUE(placed->execute());
 }
 
 TEST(KernelWorkload, NeedsTheDeviceThatItWasMadeFor) {
