@@ -94,6 +94,8 @@ struct Benchmark {
   std::vector<ArrayDemand> (*arrays)(unsigned size);
   /// Makes what goes in, the same for the same job; real-time.
   void (*fill)(unsigned size, std::uint64_t job, const Addresses& host) noexcept;
+  /// The same of one array that goes in, for who makes it elsewhere. Null: only fill() can.
+  cuda::Fill (*contents)(unsigned size, std::uint64_t job, std::size_t array) noexcept = nullptr;
   /// In the order in which they run; a kernel may read what those before it wrote.
   std::vector<Step> (*steps)(unsigned size, const Addresses& device);
 };
@@ -108,10 +110,13 @@ extern const Benchmark vector_add, matrix_add, matrix_multiply, needleman_wunsch
 
 /// Another one for each job and array.
 [[nodiscard]] unsigned seed_of(std::uint64_t job, std::size_t array) noexcept;
+[[nodiscard]] cuda::Fill words(std::uint64_t job, std::size_t array) noexcept;
+[[nodiscard]] cuda::Fill fractions(std::uint64_t job, std::size_t array) noexcept;
+[[nodiscard]] cuda::Fill integers(std::uint64_t job, std::size_t array, int least, unsigned range) noexcept;
+/// The first `count` words.
+void fill_words(const cuda::Fill& fill, void* to, std::size_t count) noexcept;
 // The first `count` elements of an array, by that seed.
-/// In [0, 1), multiples of 2^-24.
 void fill_fractions(const Addresses& host, std::size_t array, std::size_t count, std::uint64_t job) noexcept;
-/// From `least` on, `range` different ones.
 void fill_integers(const Addresses& host, std::size_t array, std::size_t count, std::uint64_t job, int least,
                    unsigned range) noexcept;
 

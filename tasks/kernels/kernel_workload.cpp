@@ -77,7 +77,50 @@ Result<> KernelWorkload::bind(Device& device, const Memory&) {
   const auto found = hal::CudaDevice::of(device, "this micro-benchmark");
   if (!found) return Unexpected(found.error());
   gpu_ = *found;
-  return capture();
+  if (auto captured = capture(); !captured) return captured;
+  return prefetches() ? initialise() : Result<>();
+}
+
+Result<> KernelWorkload::initialise() {
+  auto initialiser = Initialiser::make(*gpu_, options_.images, first_contents_);
+  if (!initialiser) return Unexpected(initialiser.error());
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    const SharedArray& array = arrays_[i];
+    if (array.direction() == benchmark::Direction::device) continue;
+    if (goes_in(array.direction()) && benchmark_.contents != nullptr)
+      if (auto filled = initialiser->fill(array.buffer(), benchmark_.contents(options_.size, 0, i)); !filled)
+        return filled;
+    if (auto moved = initialiser->move_to_host(array.buffer()); !moved) return moved;
+  }
+  return {};
+}
+
+Result<> KernelWorkload::use(std::span<const std::string> tuning) {
+  if (tuning.empty()) return {};
+  if (options_.policy != MemoryPolicy::managed || kind_ != DeviceKind::cuda || tuning.size() > 1)
+    return Workload::use(tuning);
+  const auto choice = parse_initialiser(tuning.front());
+  if (!choice) return Unexpected(choice.error());
+  first_contents_ = *choice;
+  return {};
+}
+
+Result<std::vector<std::string>> KernelWorkload::tune(Device& device, const TuningProgress& progress) {
+  if (options_.policy != MemoryPolicy::managed || kind_ != DeviceKind::cuda) return std::vector<std::string>{};
+  const auto gpu = hal::CudaDevice::of(device, "this micro-benchmark");
+  if (!gpu) return Unexpected(gpu.error());
+  if (!(*gpu)->can_prefetch()) return std::vector<std::string>{};
+  auto initialiser = Initialiser::make(device, options_.images);
+  if (!initialiser) return Unexpected(initialiser.error());
+  const auto largest = std::ranges::max(demands_, {}, &benchmark::ArrayDemand::size);
+  const auto array = SharedArray::make(device, options_.policy, largest);
+  if (!array) return Unexpected(array.error());
+  std::size_t measured = 0;
+  const auto choice = initialiser->tune(
+      array->buffer(), [&] { return !progress || progress(measured++, Initialiser::most_measurements); });
+  if (!choice) return Unexpected(choice.error());
+  first_contents_ = *choice;
+  return std::vector{line_of(*choice)};
 }
 
 Result<> KernelWorkload::capture() {

@@ -17,6 +17,7 @@
 #include "tasks/dnn/cuda/kernel_images.hpp"
 #include "tasks/dnn/cuda/resources.hpp"
 #include "tasks/kernels/benchmark.hpp"
+#include "tasks/kernels/initialiser.hpp"
 #include "tasks/kernels/shared_array.hpp"
 
 #include <cstdint>
@@ -43,6 +44,11 @@ class KernelWorkload final : public Workload {
   [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
   /// Of benchmark, size, policy and kind of device.
   [[nodiscard]] std::string fingerprint() const override;
+  /// Under M on a GPU that prefetches: who makes first contents, and how (initialiser.hpp).
+  [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
+  [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
+  /// Managed arrays then hold what job 0 makes, where a GPU can make it, and lie on the host: neither side meets pages
+  /// for the first time in a job.
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
 
   [[nodiscard]] Status before(std::uint64_t job) noexcept override;
@@ -64,6 +70,7 @@ class KernelWorkload final : public Workload {
   [[nodiscard]] Result<> capture();
   [[nodiscard]] Result<> put_copy(const std::optional<ArrayCopy>& copy);
   [[nodiscard]] bool prefetches() const noexcept;
+  [[nodiscard]] Result<> initialise();
   [[nodiscard]] Status execute_prefetched() noexcept;
   [[nodiscard]] Result<> put_kernel(benchmark::Step& step, hal::cuda::Function function);
 
@@ -74,6 +81,7 @@ class KernelWorkload final : public Workload {
   std::vector<SharedArray> arrays_;
   std::vector<std::byte*> host_; // addresses of the arrays
   std::vector<benchmark::Step> steps_;
+  InitialiserChoice first_contents_;
   std::uint64_t checksum_ = 0;
   // On a GPU
   hal::CudaDevice* gpu_ = nullptr;

@@ -12,6 +12,7 @@ constinit const Benchmark matrix_add{
     .arrays = [](unsigned size) { return add_arrays(size * size); },
     .fill = [](unsigned size, std::uint64_t job,
                const Addresses& host) noexcept { fill_summands(size * size, job, host); },
+    .contents = summands,
     .steps = [](unsigned size, const Addresses& device) { return add_steps(size * size, device); }};
 
 } // namespace rtexec::tasks::benchmark

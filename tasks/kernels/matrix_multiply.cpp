@@ -30,6 +30,8 @@ std::vector<ArrayDemand> arrays(unsigned size) {
           array_of<float>("product", count, Direction::out)};
 }
 
+cuda::Fill contents(unsigned, std::uint64_t job, std::size_t array) noexcept { return fractions(job, array); }
+
 void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
   for (const auto array : {left, right}) fill_fractions(host, array, std::size_t{size} * size, job);
 }
@@ -50,6 +52,7 @@ constinit const Benchmark matrix_multiply{.kind = WorkloadKind::matrix_multiply,
                                           .most = 1U << 14U,
                                           .arrays = arrays,
                                           .fill = fill,
+                                          .contents = contents,
                                           .steps = steps};
 
 } // namespace rtexec::tasks::benchmark

@@ -43,12 +43,15 @@ std::vector<ArrayDemand> arrays(unsigned size) {
           array_of<int>("scores", width * width, Direction::both)};
 }
 
+cuda::Fill contents(unsigned size, std::uint64_t job, std::size_t array) noexcept {
+  if (array == similarity) return integers(job, array, -10, 21);
+  return {.kind = cuda::Fill::scores, .range = size + 1};
+}
+
 void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
   const std::size_t width = size + std::size_t{1};
-  fill_integers(host, similarity, std::size_t{size} * size, job, -10, 21);
-  int* const table = host.get<int>(scores);
-  std::fill_n(table, width * width, 0);
-  for (unsigned i = 1; i <= size; ++i) table[i] = table[i * width] = -cuda::gap_penalty * static_cast<int>(i);
+  fill_words(contents(size, job, similarity), host.get<void>(similarity), std::size_t{size} * size);
+  fill_words(contents(size, job, scores), host.get<void>(scores), width * width);
 }
 
 std::vector<Step> steps(unsigned size, const Addresses& device) {
@@ -71,6 +74,7 @@ constinit const Benchmark needleman_wunsch{.kind = WorkloadKind::needleman_wunsc
                                            .most = (1U << 14U) - 1,
                                            .arrays = arrays,
                                            .fill = fill,
+                                           .contents = contents,
                                            .steps = steps};
 
 } // namespace rtexec::tasks::benchmark

@@ -1,8 +1,6 @@
 // `size` updates of a table of `size` words, each of another place: memory without locality.
 #include "tasks/kernels/benchmark.hpp"
 
-#include "tasks/dnn/kernels/vectorised.hpp"
-
 namespace rtexec::tasks::benchmark {
 namespace {
 
@@ -17,12 +15,10 @@ void update(const cuda::RandomAccessArguments& p) noexcept {
 
 std::vector<ArrayDemand> arrays(unsigned size) { return {array_of<unsigned>("table", size, Direction::both)}; }
 
-RTEXEC_VECTORISED void fill_words(unsigned* to, unsigned count, unsigned seed) noexcept {
-  for (unsigned i = 0; i < count; ++i) to[i] = cuda::noise(i, seed);
-}
+cuda::Fill contents(unsigned, std::uint64_t job, std::size_t array) noexcept { return words(job, array); }
 
 void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
-  fill_words(host.get<unsigned>(table), size, seed_of(job, table));
+  fill_words(contents(size, job, table), host.get<void>(table), size);
 }
 
 std::vector<Step> steps(unsigned size, const Addresses& device) {
@@ -39,6 +35,7 @@ constinit const Benchmark random_access{.kind = WorkloadKind::random_access,
                                         .most = 1U << 28U,
                                         .arrays = arrays,
                                         .fill = fill,
+                                        .contents = contents,
                                         .steps = steps};
 
 } // namespace rtexec::tasks::benchmark

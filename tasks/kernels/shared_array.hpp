@@ -48,6 +48,8 @@ class SharedArray {
   [[nodiscard]] std::byte* host() const noexcept { return on_host_.size == Bytes{0} ? on_device_.host : on_host_.host; }
   [[nodiscard]] std::byte* device() const noexcept { return on_device_.device; }
   [[nodiscard]] Bytes size() const noexcept { return on_device_.size; }
+  /// What kernels see.
+  [[nodiscard]] const Buffer& buffer() const noexcept { return on_device_; }
   [[nodiscard]] benchmark::Direction direction() const noexcept { return direction_; }
 
   // What the policy moves before a job's first kernel and behind its last one; absent: nothing, pages move by

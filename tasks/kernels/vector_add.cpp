@@ -11,6 +11,7 @@ constinit const Benchmark vector_add{
     .most = 1U << 28U,
     .arrays = [](unsigned size) { return add_arrays(size); },
     .fill = [](unsigned size, std::uint64_t job, const Addresses& host) noexcept { fill_summands(size, job, host); },
+    .contents = summands,
     .steps = [](unsigned size, const Addresses& device) { return add_steps(size, device); }};
 
 } // namespace rtexec::tasks::benchmark

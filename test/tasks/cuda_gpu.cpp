@@ -32,6 +32,7 @@ void add(hal::test::FakeCudaDriver& driver, const std::string& name, std::size_t
 
 void add_benchmarks(hal::test::FakeCudaDriver& driver) {
   using namespace cuda;
+  add(driver, "benchmark_fill", sizeof(FillArguments));
   add(driver, "benchmark_add", sizeof(AddArguments));
   add(driver, "benchmark_multiply", sizeof(MatrixMultiplyArguments));
   add(driver, "benchmark_align", sizeof(NeedlemanWunschArguments));

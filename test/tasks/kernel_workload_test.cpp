@@ -524,6 +524,7 @@ std::vector<std::string> work_of_a_job(EmulatedGpu& gpu, KernelWorkload::Options
 }
 
 TEST(KernelWorkload, ManagedArraysArePrefetchedAroundTheKernels) {
+  if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   EXPECT_THAT(
       work_of_a_job(gpu, {WorkloadKind::vector_add, 2, MemoryPolicy::managed}),
@@ -535,6 +536,7 @@ TEST(KernelWorkload, ManagedArraysArePrefetchedAroundTheKernels) {
 }
 
 TEST(KernelWorkload, PagesMoveByFaultsWhereNothingIsPrefetched) {
+  if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   KernelWorkload::Options options{WorkloadKind::vector_add, 2, MemoryPolicy::managed};
   options.prefetch = false;
@@ -544,12 +546,14 @@ TEST(KernelWorkload, PagesMoveByFaultsWhereNothingIsPrefetched) {
 }
 
 TEST(KernelWorkload, NothingIsPrefetchedWhereTheDeviceCannot) {
+  if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu({.concurrent_managed = false, .memory = {512 << 20}});
   EXPECT_THAT(work_of_a_job(gpu, {WorkloadKind::vector_add, 2, MemoryPolicy::managed}),
               testing::ElementsAre("benchmark_add"));
 }
 
 TEST(KernelWorkload, APrefetchThatFailsEndsTheJob) {
+  if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   Placed placed({WorkloadKind::vector_add, 2, MemoryPolicy::managed, EmulatedGpu::launching().images}, gpu.device());
   for (const int nth : {1, 3, 4}) {

@@ -15,6 +15,45 @@ constexpr unsigned noise(unsigned i, unsigned seed) {
   return x ^ (x >> 16U);
 }
 
+/// Of `count`, by a number that looks random.
+constexpr unsigned chosen(unsigned number, unsigned count) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(number) * count >> 32U);
+}
+
+/// What an array is filled with: word i by its number alone, so that it does not matter who fills which part.
+struct Fill {
+  enum Kind : int {
+    words,     // noise
+    fractions, // floats in [0, 1), multiples of 2^-24
+    integers,  // from `least` on, `range` different ones
+    scores,    // the table of needleman-wunsch with `range` columns: its first row and column, and zeros
+  };
+  int kind = words;
+  unsigned seed = 0;
+  int least = 0;
+  unsigned range = 1;
+};
+constexpr int gap_penalty = 10;
+
+constexpr float filled_fraction(const Fill& fill, unsigned i) {
+  return static_cast<float>(static_cast<int>(noise(i, fill.seed) >> 8U)) * 0x1p-24F;
+}
+constexpr int filled_integer(const Fill& fill, unsigned i) {
+  return fill.least + static_cast<int>(chosen(noise(i, fill.seed), fill.range));
+}
+constexpr int filled_score(const Fill& fill, unsigned i) {
+  const unsigned row = i / fill.range, column = i % fill.range;
+  return row != 0 && column != 0 ? 0 : -gap_penalty * static_cast<int>(row + column);
+}
+
+/// Words first to first + count of the array at `to`; thread t makes those t, t + threads, t + 2 threads, ... of them.
+struct FillArguments {
+  void* to = nullptr;
+  unsigned first = 0, count = 0;
+  unsigned threads = 0; // of the grid
+  Fill fill;
+};
+
 /// sum = a + b, element by element: vectors, and matrices as vectors of their elements.
 struct AddArguments {
   const float* a = nullptr;
@@ -33,7 +72,6 @@ struct MatrixMultiplyArguments {
 };
 
 constexpr int alignment_block = 16; // side; one thread for each of its rows
-constexpr int gap_penalty = 10;
 
 /// scores[i + 1][j + 1] is the best of scores[i][j] + similarity[i][j], and scores[i][j + 1] and scores[i + 1][j] less
 /// the penalty. One launch does the blocks of one anti-diagonal: block b of the grid is the one in row first_row + b
@@ -99,10 +137,6 @@ struct RandomAccessArguments {
   unsigned count = 0;
   unsigned seed = 0;
 };
-/// Of `count`, by a number that looks random.
-constexpr unsigned chosen(unsigned number, unsigned count) {
-  return static_cast<unsigned>(static_cast<unsigned long long>(number) * count >> 32U);
-}
 
 /// Every label becomes the least one of the points that are no further than `reach`, which may be from this launch or
 /// the one before.
