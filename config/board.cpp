@@ -20,7 +20,7 @@ constexpr unsigned last_ordinal = 63;
 
 std::vector<Key<Board>> keys() {
   using B = Board;
-  const auto memories = spellings<MemoryPolicy>().subspan(1); // a board has memories, "auto" is none
+  const auto memories = spellings<MemoryPolicy>().subspan(1, 3); // a board has memories: neither "auto" nor "D/H"
   const auto overhead = duration(0ns, longest_overhead);
   return {
       key<B>("name", identifier(), required, "as task sets call it", &B::name),

@@ -74,11 +74,12 @@ inline constexpr auto spellings_of<WorkloadKind> =
                                            {"custom", WorkloadKind::custom}});
 
 template <>
-inline constexpr auto spellings_of<MemoryPolicy> = std::to_array<Spelling<MemoryPolicy>>({{"auto",
-                                                                                           MemoryPolicy::automatic},
-                                                                                          {"D", MemoryPolicy::device},
-                                                                                          {"M", MemoryPolicy::managed},
-                                                                                          {"H", MemoryPolicy::host}});
+inline constexpr auto spellings_of<MemoryPolicy> =
+    std::to_array<Spelling<MemoryPolicy>>({{"auto", MemoryPolicy::automatic},
+                                           {"D", MemoryPolicy::device},
+                                           {"M", MemoryPolicy::managed},
+                                           {"H", MemoryPolicy::host},
+                                           {"D/H", MemoryPolicy::switching}});
 
 template <>
 inline constexpr auto spellings_of<SwapPolicy> =

@@ -57,6 +57,10 @@ std::vector<Key<DeviceOptions>> device_keys() {
       key<D>("chunk", word_or("auto", pages()), "unit of physical device memory; auto: the board's", &D::chunk),
       key<D>("completion", one_of<Completion>(),
              "how a GPU's work is waited for: spin answers sooner and takes all of the compute core", &D::completion),
+      key<D>("co_run", boolean(),
+             "a job under D executes beside one under M or H, while that one waits for pages; all memory must fit, and "
+             "tasks say wcet_beside and mapping_idle",
+             &D::co_run),
   };
 }
 
@@ -331,13 +335,22 @@ std::vector<Key<Task>> task_keys() {
                 "always is; skip-next: "
                 "the task's next release is dropped, unless one was dropped since that of the job; stop: the run ends",
                 &Task::on_wcet_exceeded),
-      key<Task>("memory_policy", one_of<MemoryPolicy>(),
-                "where its device memory lives: device (D), managed (M), host (H); auto: D. M and H only for "
-                "micro-benchmarks of memory policies (tasks/README.md)",
-                &Task::memory_policy),
+      key<Task>(
+          "memory_policy", one_of<MemoryPolicy>(),
+          "where its device memory lives: device (D), managed (M), host (H); auto: D; D/H: H beside a job under D, "
+          "otherwise D. M, H and D/H only for micro-benchmarks of memory policies (tasks/README.md)",
+          &Task::memory_policy),
       wcet_key(),
       wcet_part("wcet_before", "of the CPU part before; only beside a given wcet", &Wcet::before),
       wcet_part("wcet_after", "of the CPU part after; only beside a given wcet", &Wcet::after),
+      key<Task>("wcet_beside", duration(1ns, longest_interval), "it executes beside no other",
+                "worst-case execution time on the device while a job of another task executes beside it ([device] "
+                "co_run); of D/H that of H",
+                &Task::wcet_beside),
+      key<Task>("mapping_idle", duration(0ns, longest_interval), "0ns",
+                "how long of wcet_beside its device part only waits for pages, under M, H and D/H: a job under D whose "
+                "wcet_beside is no longer executes meanwhile",
+                &Task::mapping_idle),
       key<Task>("footprint", bytes(), "required for synthetic; dnn: what its network takes",
                 "device memory in all; dnn: at least what its network takes", &Task::footprint),
       key<Task>("swappable", bytes(), "the footprint",
@@ -478,7 +491,7 @@ void check_benchmark(const Task& task, const Rules& rules) {
     return;
   }
   if (task.size) broken(rules, {"size", "workload"}, *task.size, "only for micro-benchmarks of memory policies");
-  if (task.memory_policy == MemoryPolicy::managed || task.memory_policy == MemoryPolicy::host)
+  if (task.memory_policy != MemoryPolicy::automatic && task.memory_policy != MemoryPolicy::device)
     broken(rules, {"memory_policy", "workload"}, task.memory_policy,
            "only for micro-benchmarks of memory policies; device memory of a " + kind + " task lives under D");
 }
@@ -499,6 +512,19 @@ void check_memory(const Task& task, const Rules& rules) {
   else if (task.footprint && *task.swap_volume > *task.footprint)
     broken(rules, {"swap_volume", "footprint"}, *task.swap_volume,
            "more than the footprint, " + to_string(*task.footprint));
+}
+
+void check_co_running(const Task& task, const Rules& rules) {
+  if (task.mapping_idle && !task.wcet_beside)
+    broken(rules, {"mapping_idle", "wcet_beside"}, *task.mapping_idle, "needs wcet_beside beside it");
+  if (task.mapping_idle && task.wcet_beside && *task.mapping_idle > *task.wcet_beside)
+    broken(rules, {"mapping_idle", "wcet_beside"}, *task.mapping_idle,
+           "longer than the device part, wcet_beside = " + literal(*task.wcet_beside));
+  if (task.mapping_idle && task.memory_policy == MemoryPolicy::device)
+    broken(rules, {"mapping_idle", "memory_policy"}, *task.mapping_idle, "under D no job waits for pages");
+  if (task.wcet_beside && task.wcet && *task.wcet_beside < task.wcet->device)
+    broken(rules, {"wcet_beside", "wcet"}, *task.wcet_beside,
+           "shorter than alone, wcet = " + literal(task.wcet->device));
 }
 
 void check_releases(const Task& task, const Rules& rules) {
@@ -656,6 +682,7 @@ void check_rules(const TaskSet& set, Report& report) {
     check_workload(task, rules);
     check_traffic(task, rules);
     check_memory(task, rules);
+    check_co_running(task, rules);
     check_benchmark(task, rules);
     check_releases(task, rules);
     check_channels(set, i, report);

@@ -1,6 +1,7 @@
 #include "policies/charges.hpp"
 
 #include "policies/bandwidth_charges.hpp"
+#include "policies/co_run.hpp"
 #include "policies/swap_charges.hpp"
 
 #include <algorithm>
@@ -62,8 +63,10 @@ constexpr Wide decisions_on_chunk = 2;
 
 // ---- service threads under SCHED_DEADLINE ----
 
-/// What the compute engine is charged for a job.
-Nanos dispatched(const Task& task, const Board& board) { return (task.wcet->device + 2 * board.dispatch).count(); }
+/// What the compute engine is charged for a job, whatever executes beside it.
+Nanos dispatched(const Task& task, const std::optional<CoRun>& co_run, const Board& board) {
+  return (device_part(*task.wcet, co_run) + 2 * board.dispatch).count();
+}
 
 /// What arrives for a service thread while no job is late: `cost(task)` for each job that uses the device. Absent:
 /// there is no bound.
@@ -80,7 +83,7 @@ template <class Cost> std::optional<std::vector<Load>> arrivals(const ResolvedSe
 
 /// The compute engine's. It computes, or spins, while others of its machine are stopped.
 std::optional<CpuReservation> room_for_executions(const ResolvedSet& set, Lateness lateness) {
-  auto executions = arrivals(set, lateness, [&](const Task& task) { return dispatched(task, set.board); });
+  auto executions = arrivals(set, lateness, [&](const Task& task) { return dispatched(task, {}, set.board); });
   if (!executions) return std::nullopt;
   if (const Nanos stopped = set.board.hold_up.count(); stopped > 0) executions->push_back({longest_time, stopped, 0});
   return never_used_up(*executions);
@@ -126,7 +129,8 @@ std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& s
 class DeviceCharges {
  public:
   /// `services`: where they reserve.
-  DeviceCharges(const Plan& plan, const ResolvedSet& set, const std::optional<ServiceThreads>& services) : set_(set) {
+  DeviceCharges(const Plan& plan, const ResolvedSet& set, const std::optional<ServiceThreads>& services)
+      : plan_(plan), set_(set) {
     if (services) pauses_ = services->pauses, decision_ = services->decision;
     if (!plan.swap) return;
     for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
@@ -140,7 +144,7 @@ class DeviceCharges {
   Nanos execution(std::size_t task) const {
     const Task& charged = set_.tasks.tasks[task];
     if (!charged.wcet->uses_device()) return 0;
-    const Nanos part = dispatched(charged, set_.board);
+    const Nanos part = dispatched(charged, plan_.tasks[task].co_run, set_.board);
     return (pauses_ ? with_pauses(part) : part) + decision_;
   }
 
@@ -167,6 +171,7 @@ class DeviceCharges {
     return {task.period.count(), bounded(events + parts), latest_decision(task, set_.board)};
   }
 
+  const Plan& plan_;
   const ResolvedSet& set_;
   bool pauses_ = false;
   Nanos decision_ = 0;
@@ -253,6 +258,12 @@ std::optional<Finding> looks_in_reservations(const ResolvedSet& set) {
       set.tasks.tasks, [&](const Task& task) { return task.real_time() && looks_of(task, set.board).cost > 0; });
   if (!reserved(set.tasks) || looks == set.tasks.tasks.end()) return std::nullopt;
   return unmet(LooksUncharged{}, looks->name);
+}
+
+/// The reservation of the compute engine leaves no room for a second one.
+std::optional<Finding> co_runs_reserved(const Plan& plan, const ResolvedSet& set) {
+  if (!plan.co_runs() || !reserved(set.tasks)) return std::nullopt;
+  return unmet(CoRunUnreserved{});
 }
 
 /// Under FIFO the compute engine is more urgent than the copy engines.
@@ -366,6 +377,7 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
   named.set.hold_up = set.board.hold_up.count();
   named.set.service = service_loads(plan, set);
   named.compute_core = set.compute_core;
+  named.co_runs = plan.co_runs();
   if (named.services && named.services->pauses)
     named.set.device_delay = longest_pause + with_pauses(named.set.hold_up) - named.set.hold_up;
   const auto part_of = [&](std::size_t index) -> SwappedPart {
@@ -399,6 +411,7 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
   if (swap) add_swapping(named, *swap, plan, set, charges, *blocking);
   if (named.services) share_cores(named);
   if (!named.obstacle) named.obstacle = looks_in_reservations(set);
+  if (!named.obstacle) named.obstacle = co_runs_reserved(plan, set);
   add_regulation(named, plan, set, urgency);
   return named;
 }

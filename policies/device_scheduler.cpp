@@ -1,5 +1,7 @@
 #include "policies/device_scheduler.hpp"
 
+#include "policies/co_run.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <tuple>
@@ -36,13 +38,17 @@ DeviceScheduler::DeviceScheduler(const Plan& plan) {
     in_flight_ = plan.swap->copy_engines == 1 ? 1 : transfers_per_direction;
     for (std::uint32_t frame = plan.swap->frames; frame > 0; --frame) state_.free.push_back(frame - 1);
   }
+  co_runs_ = plan.co_runs();
   auto unclaimed = static_cast<std::uint32_t>(state_.free.size());
   for (const PlannedTask& task : plan.tasks) unclaimed -= task.resident_slots.value_or(0);
   for (const PlannedTask& task : plan.tasks) {
     const auto size = static_cast<std::uint32_t>(task.swap_slots.size());
     auto& slots = state_.slots.emplace_back(size);
-    TaskState& kept = tasks_.emplace_back(
-        TaskState{.rank = task.device_rank, .device_done_by = task.device_done_by, .period = task.period});
+    TaskState& kept = tasks_.emplace_back(TaskState{.rank = task.device_rank,
+                                                    .device_done_by = task.device_done_by,
+                                                    .period = task.period,
+                                                    .policy = task.memory_policy,
+                                                    .co_run = task.co_run});
     const std::uint32_t at_start = task.resident_slots ? *task.resident_slots : std::min(size, unclaimed);
     if (!task.resident_slots) unclaimed -= at_start;
     for (; kept.resident < at_start; ++kept.resident) {
@@ -55,7 +61,8 @@ DeviceScheduler::DeviceScheduler(const Plan& plan) {
 }
 
 bool DeviceScheduler::idle() const noexcept {
-  return !state_.running && !state_.staged && state_.waiting.empty() && state_.loading + state_.saving == 0;
+  return !state_.running && !state_.beside && !state_.staged && state_.waiting.empty() &&
+         state_.loading + state_.saving == 0;
 }
 
 std::span<const Action> DeviceScheduler::on(const Event& event) noexcept {
@@ -88,7 +95,7 @@ bool DeviceScheduler::request(const Event& event) noexcept {
   if (number >= tasks_.size()) return false;
   TaskState& task = tasks_[number];
   if (task.waits || (state_.running && state_.running->task == number) ||
-      (state_.staged && state_.staged->job.task == number))
+      (state_.beside && state_.beside->task == number) || (state_.staged && state_.staged->job.task == number))
     return false;
   task.next_release = event.deadline - task.device_done_by + task.period;
   task.waits = true;
@@ -99,6 +106,7 @@ bool DeviceScheduler::request(const Event& event) noexcept {
 
 bool DeviceScheduler::withdraw(JobId job) noexcept {
   if (state_.running == job && !state_.running_withdrawn) return state_.running_withdrawn = true;
+  if (state_.beside == job && !state_.beside_withdrawn) return state_.beside_withdrawn = true;
   if (state_.staged && state_.staged->job == job && state_.staged->end != Staged::End::drop) {
     state_.staged->end = Staged::End::drop;
     return true;
@@ -112,9 +120,10 @@ bool DeviceScheduler::withdraw(JobId job) noexcept {
 }
 
 bool DeviceScheduler::finish(JobId job) noexcept {
-  if (state_.running != job) return false;
-  state_.running.reset();
-  state_.running_withdrawn = false;
+  const bool beside = state_.running != job;
+  if (beside && state_.beside != job) return false;
+  (beside ? state_.beside : state_.running).reset();
+  (beside ? state_.beside_withdrawn : state_.running_withdrawn) = false;
   tasks_[job.task].last_execution = ++executions_;
   return true;
 }
@@ -158,6 +167,7 @@ void DeviceScheduler::fail_job_of(const Event& event) noexcept {
 // ---- executions ----
 
 void DeviceScheduler::settle() noexcept {
+  if (co_runs_) return execute_in_pairs();
   end_staged();
   switch (rule_) {
   case SwapRule::pipelined: execute_pipelined(); return transfer_pipelined();
@@ -177,6 +187,24 @@ void DeviceScheduler::end_staged() noexcept {
   actions_.push_back(
       {state_.staged->end == Staged::End::drop ? Action::Kind::drop : Action::Kind::fail, state_.staged->job});
   state_.staged.reset();
+}
+
+void DeviceScheduler::execute_in_pairs() noexcept {
+  if (state_.running || state_.beside || state_.waiting.empty()) return;
+  const auto place = partner_of_head();
+  const auto partner = place ? std::optional(take(*place).job) : std::nullopt;
+  start(take_head().job, partner.has_value());
+  if (partner) start_beside(*partner);
+}
+
+std::optional<std::size_t> DeviceScheduler::partner_of_head() const noexcept {
+  const auto& head = tasks_[state_.waiting.front().job.task].co_run;
+  if (!head) return std::nullopt;
+  for (std::size_t place = 1; place < state_.waiting.size(); ++place) {
+    const auto& partner = tasks_[state_.waiting[place].job.task].co_run;
+    if (partner && goes_with(*head, *partner, place == 1)) return place;
+  }
+  return std::nullopt;
 }
 
 void DeviceScheduler::execute_pipelined() noexcept {
@@ -208,9 +236,21 @@ void DeviceScheduler::execute_paged() noexcept {
   if (staged_is_complete()) start_staged();
 }
 
-void DeviceScheduler::start(JobId job) noexcept {
+void DeviceScheduler::start(JobId job, bool paired) noexcept {
   state_.running = job;
-  actions_.push_back({Action::Kind::start_execution, job});
+  actions_.push_back({.kind = Action::Kind::start_execution, .job = job, .as = policy_for(job.task, paired)});
+}
+
+void DeviceScheduler::start_beside(JobId job) noexcept {
+  state_.beside = job;
+  actions_.push_back(
+      {.kind = Action::Kind::start_execution, .job = job, .beside = true, .as = policy_for(job.task, true)});
+}
+
+MemoryPolicy DeviceScheduler::policy_for(std::uint32_t task, bool paired) const noexcept {
+  const MemoryPolicy policy = tasks_[task].policy;
+  if (policy != MemoryPolicy::switching) return policy;
+  return paired ? MemoryPolicy::host : MemoryPolicy::device;
 }
 
 void DeviceScheduler::start_staged() noexcept {
@@ -220,11 +260,12 @@ void DeviceScheduler::start_staged() noexcept {
 
 void DeviceScheduler::stage_head() noexcept { state_.staged = {take_head(), Staged::End::execution}; }
 
-Waiting DeviceScheduler::take_head() noexcept {
-  const Waiting head = state_.waiting.front();
-  state_.waiting.erase(state_.waiting.begin());
-  tasks_[head.job.task].waits = false;
-  return head;
+Waiting DeviceScheduler::take(std::size_t place) noexcept {
+  const auto entry = state_.waiting.begin() + static_cast<std::ptrdiff_t>(place);
+  const Waiting taken = *entry;
+  state_.waiting.erase(entry);
+  tasks_[taken.job.task].waits = false;
+  return taken;
 }
 
 // ---- transfers ----

@@ -1,10 +1,10 @@
 // The scheduler of one device: events in, actions out. The same object decides for the executive (real time), the
 // simulator (virtual time) and the trace checker (recorded time): the same events give the same actions.
 //
-// Jobs execute non-preemptively, one at a time. The most urgent waiting job is the one of the smallest device rank,
-// then of the earliest absolute deadline, then of the lowest task index, then of the lowest job number. make_plan()
-// turns that one rule into both orders: under EDF all real-time tasks share rank 0 and best-effort tasks share rank 1;
-// under static priority every task has its own.
+// Jobs execute non-preemptively, one at a time, or two where the plan lets them (below). The most urgent waiting job is
+// the one of the smallest device rank, then of the earliest absolute deadline, then of the lowest task index, then of
+// the lowest job number. make_plan() turns that one rule into both orders: under EDF all real-time tasks share rank 0
+// and best-effort tasks share rank 1; under static priority every task has its own.
 //
 // Where the plan swaps, a job executes only when every swap slot of its task holds a chunk. Which chunk (frame) stands
 // in which slot is decided here, chunk by chunk; who carries the copies out reports each one's end. Four rules
@@ -24,6 +24,9 @@
 // Those with a waiting job lose chunks only where no other has any, the least urgent first, and none to a waiting job
 // that is less urgent than theirs. demand_paging: of all that neither run nor are staged, the one whose last execution
 // is oldest.
+//
+// Where tasks co-run (co_run.hpp), nothing is swapped, and a second job may be started together with the head of the
+// queue: the first one behind it that goes with it. Nothing else is started until both have ended.
 //
 // Allocates in the constructor only. Not thread-safe: one thread feeds it.
 #pragma once
@@ -85,6 +88,10 @@ struct Action {
   Kind kind{};
   JobId job;
   Transfer transfer{};
+  // Of start_execution:
+  bool beside = false; // at once with the job that was started before
+  /// D, M or H: that of the plan, or of D/H the one for this job
+  MemoryPolicy as = MemoryPolicy::device;
   friend bool operator==(const Action&, const Action&) = default;
 };
 
@@ -109,6 +116,8 @@ class DeviceScheduler {
     std::optional<JobId> running;
     /// `running` was abandoned; it still holds the device until its execution_done
     bool running_withdrawn = false;
+    std::optional<JobId> beside; // was started with `running`; it may end first or last
+    bool beside_withdrawn = false;
     std::optional<Staged> staged;
     std::vector<Waiting> waiting;         // by urgency, the head first; capacity reserved
     std::vector<std::vector<Slot>> slots; // by task
@@ -139,6 +148,8 @@ class DeviceScheduler {
     std::uint32_t rank = 0;
     Duration device_done_by{0};
     Duration period{0};
+    MemoryPolicy policy = MemoryPolicy::device;
+    std::optional<CoRun> co_run{};
     Instant next_release{};           // of the job after the one requested last
     std::uint64_t last_execution = 0; // in the order of all executions
     bool waits = false;
@@ -164,13 +175,18 @@ class DeviceScheduler {
   // What is to be done then.
   void settle() noexcept;
   void end_staged() noexcept;
+  void execute_in_pairs() noexcept;
   void execute_pipelined() noexcept;
   void execute_swapped() noexcept;
   void execute_paged() noexcept;
-  void start(JobId job) noexcept;
+  void start(JobId job, bool paired = false) noexcept;
+  void start_beside(JobId job) noexcept;
   void start_staged() noexcept;
   void stage_head() noexcept;
-  Waiting take_head() noexcept;
+  Waiting take_head() noexcept { return take(0); }
+  Waiting take(std::size_t place) noexcept;
+  [[nodiscard]] std::optional<std::size_t> partner_of_head() const noexcept;
+  [[nodiscard]] MemoryPolicy policy_for(std::uint32_t task, bool paired) const noexcept;
 
   void transfer_pipelined() noexcept;
   void transfer_operation() noexcept;
@@ -201,6 +217,7 @@ class DeviceScheduler {
   }
 
   SwapRule rule_ = SwapRule::pipelined;
+  bool co_runs_ = false;
   std::uint32_t in_flight_ = transfers_per_direction; // of pipelined, in each direction; 1: in both together
   std::vector<TaskState> tasks_;
   std::uint64_t executions_ = 0;

@@ -82,6 +82,8 @@ struct DigestsUncharged {
 };
 /// A release thread under SCHED_DEADLINE that looks for messages.
 struct LooksUncharged {};
+/// Jobs that execute beside each other, under SCHED_DEADLINE.
+struct CoRunUnreserved {};
 /// The compute engine runs on the core of the copy engines, and is more urgent.
 struct CopyEnginesStarved {
   unsigned core = 0;
@@ -126,8 +128,8 @@ struct DeviceAlone {};
 
 using Reason = std::variant<NoTask, NoDevicePart, Overload, OnComputeCore, DemandFound, DeviceResponseFound,
                             CoreResponseFound, StagesFound, NoSplit, ReservationsFound, PartTooLong, DeadlineTooShort,
-                            DigestsUncharged, LooksUncharged, CopyEnginesStarved, NoLoadRoom, ServiceOverrun,
-                            BudgetUncharged, NoVolumesFit, DeviceAlone>;
+                            DigestsUncharged, LooksUncharged, CoRunUnreserved, CopyEnginesStarved, NoLoadRoom,
+                            ServiceOverrun, BudgetUncharged, NoVolumesFit, DeviceAlone>;
 
 /// `left <= right`, at the task or instant that is tightest.
 struct Finding {
@@ -201,6 +203,7 @@ struct NamedSet {
   /// The best-effort task with the longest device part; empty: none, or it is not that alone
   std::string background;
   unsigned compute_core = 0;                 // that executes device parts
+  bool co_runs = false;                      // two at once
   std::optional<SwapFacts> swap;             // absent: nothing is swapped
   std::map<unsigned, BudgetFacts> regulated; // by core
   std::optional<Finding> obstacle;           // why no test of the device covers it

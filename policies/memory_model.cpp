@@ -149,6 +149,7 @@ Terms terms_of(MemoryPolicy policy, bool unified, double cached, const MemoryTra
   case MemoryPolicy::managed: return unified ? managed(cached, traffic) : migrated(traffic);
   case MemoryPolicy::host: return unified ? host_pinned(traffic) : over_link(traffic);
   case MemoryPolicy::device:
+  case MemoryPolicy::switching:
   case MemoryPolicy::automatic: break;
   }
   return copied(traffic);
@@ -376,6 +377,7 @@ MemoryFootprint memory_footprint(MemoryPolicy policy, const MemoryTraffic& traff
   case MemoryPolicy::managed: return {.device = traffic.device_only + traffic.exchanged, .host = {}};
   case MemoryPolicy::host: return {.device = traffic.device_only, .host = traffic.exchanged};
   case MemoryPolicy::device:
+  case MemoryPolicy::switching:
   case MemoryPolicy::automatic: break;
   }
   return {.device = traffic.device_only + traffic.exchanged, .host = traffic.exchanged};

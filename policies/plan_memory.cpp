@@ -3,6 +3,7 @@
 #include "config/names.hpp"
 #include "config/text.hpp"
 #include "policies/arithmetic.hpp"
+#include "policies/co_run.hpp"
 #include "policies/swap_volumes.hpp"
 
 #include <limits>
@@ -17,6 +18,7 @@ const char* text(MemoryPolicy policy) {
   case MemoryPolicy::device: return "device";
   case MemoryPolicy::managed: return "managed";
   case MemoryPolicy::host: return "host";
+  case MemoryPolicy::switching: return "D/H";
   }
   return "unknown";
 }
@@ -61,7 +63,9 @@ Result<> plan_policies(Plan& plan, const ResolvedSet& set) {
     const MemoryPolicy asked = task.memory_policy;
     const MemoryPolicy policy = asked == MemoryPolicy::automatic ? MemoryPolicy::device : asked;
     plan.tasks[i].memory_policy = policy;
-    if (std::ranges::find(there, policy) != there.end()) continue;
+    const auto has = [&](MemoryPolicy each) { return std::ranges::find(there, each) != there.end(); };
+    if (policy == MemoryPolicy::switching ? has(MemoryPolicy::device) && has(MemoryPolicy::host) : has(policy))
+      continue;
     config::add_line(
         errors, "task '" + task.name + "': board '" + set.board.name + "' has no memory policy '" + text(policy) + "'");
   }
@@ -139,12 +143,20 @@ struct Need {
   std::uint32_t scratch = 0;
 };
 
-Need need_of(const Plan& plan) {
-  Need need;
+/// Of two jobs that execute at once, one is under D and takes the first chunks, and the other one the last ones.
+std::uint32_t shared_scratch(const Plan& plan) {
+  std::uint32_t alone = 0, executing = 0, waiting = 0;
   for (const PlannedTask& task : plan.tasks) {
-    need.kept += task.arena.slots() - task.arena.scratch;
-    need.scratch = plan.shared_scratch ? std::max(need.scratch, task.arena.scratch) : need.scratch + task.arena.scratch;
+    std::uint32_t& most = !task.co_run ? alone : task.co_run->idle ? waiting : executing;
+    most = std::max(most, task.arena.scratch);
   }
+  return std::max(alone, executing + waiting);
+}
+
+Need need_of(const Plan& plan) {
+  Need need{.scratch = plan.shared_scratch ? shared_scratch(plan) : 0};
+  for (const PlannedTask& task : plan.tasks)
+    need.kept += task.arena.slots() - (plan.shared_scratch ? task.arena.scratch : 0);
   return need;
 }
 
@@ -212,10 +224,19 @@ Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set, std::span<
   if (const auto given = plan_policies(plan, set); !given) return Unexpected(given.error());
   if (const auto laid = plan_arenas(plan, set.tasks, memory); !laid) return Unexpected(laid.error());
 
+  plan_co_running(plan, set.tasks);
   const Need need = need_of(plan);
+  plan.scratch_chunks = plan.shared_scratch ? need.scratch : 0;
   plan.demand = saturated(Wide{plan.chunk.count} * (need.kept + need.scratch));
   plan.separate = separate_of(plan);
   if (plan.demand <= plan.capacity) return 0;
+  if (plan.co_runs())
+    return fail(Errc::not_proved, "the tasks need " + to_string(plan.demand) +
+                                      " of device memory, with scratch for two jobs that execute at once " +
+                                      to_string(plan.chunk * need.scratch) + ", but the capacity is " +
+                                      to_string(plan.capacity) +
+                                      "; leave out [device] co_run, which needs all memory on the device, or use "
+                                      "smaller models, fewer tasks or a larger [device] capacity");
   if (set.tasks.swap.policy == SwapPolicy::none)
     return fail(
         Errc::not_proved,

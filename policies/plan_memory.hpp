@@ -11,19 +11,20 @@
 
 namespace rtexec::policies {
 
-/// Fills in capacity, chunk, demand, separate, shared_scratch, each task's memory, memory policy, period and arena, and
-/// where the demand exceeds the capacity `swap`, but for its frames: these, and the tasks' swap slots, are
-/// assign_volumes()'s. Returns the overflow, the chunks that are missing: 0 where everything fits. Every task of the
-/// set must have a wcet.
+/// Fills in capacity, chunk, demand, separate, shared_scratch and its chunks, each task's memory, memory policy, pairs
+/// (co_run), period and arena, and where the demand exceeds the capacity `swap`, but for its frames: these, and the
+/// tasks' swap slots, are assign_volumes()'s. Returns the overflow, the chunks that are missing: 0 where everything
+/// fits. Every task of the set must have a wcet.
 ///
 /// demand, pipelined and none: what tasks keep (constants, state and fixed) + the largest scratch, since one job
-/// executes at a time and all scratch is the same chunks. The other policies do not tell classes apart: all memory of
+/// executes at a time and all scratch is the same chunks; where two may execute at once, the largest of each. The other
+/// policies do not tell classes apart: all memory of
 /// all tasks.
 ///
 /// bad_input: more capacity than the board has, none that is known, a chunk of no size, more chunks than can be
 /// counted, a memory policy that the board lacks, a swap volume that is too large, no cost of swapping in chunks of
-/// this size. not_proved: the demand exceeds the capacity and swapping cannot help; no plan can be made then, so that
-/// not even a forced run starts.
+/// this size. not_proved: the demand exceeds the capacity and swapping cannot help, or jobs execute beside each other;
+/// no plan can be made then, so that not even a forced run starts.
 [[nodiscard]] Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set,
                                                 std::span<const MemoryDemand> memory);
 

@@ -33,13 +33,19 @@ Duration down(Duration time, Factor factor) {
 
 // ---- what is changed ----
 
+void stretch_device_part(Task& task, Factor factor) {
+  task.wcet->device = up(task.wcet->device, factor);
+  if (task.wcet_beside) task.wcet_beside = up(*task.wcet_beside, factor);
+}
+
 void stretch(Task& task, Factor factor) {
-  for (Duration* part : {&task.wcet->before, &task.wcet->device, &task.wcet->after}) *part = up(*part, factor);
+  for (Duration* part : {&task.wcet->before, &task.wcet->after}) *part = up(*part, factor);
+  stretch_device_part(task, factor);
 }
 
 /// Its execution on the device; of a task that does not use it, on its core.
 void stretch_main_part(Task& task, Factor factor) {
-  if (task.wcet->uses_device()) task.wcet->device = up(task.wcet->device, factor);
+  if (task.wcet->uses_device()) stretch_device_part(task, factor);
   else stretch(task, factor);
 }
 

@@ -34,6 +34,7 @@ std::string device_inequality(const NamedSet& named) {
   const bool edf = named.order == Order::edf;
   const std::string meaning =
       (named.swap ? terms(named.swap->rule) : "") +
+      (named.co_runs ? "; C: the longer of wcet and wcet_beside where jobs execute at once" : "") +
       (!edf && named.set.hold_up > 0 ? "; R counts from 2 S before the request, S: hold_up" : "");
   if (named.pipelined() && edf)
     return "for every L, for some lambda: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) e_i + max over d_i <= L "
@@ -261,6 +262,12 @@ class Sentences {
                 "\"fifo\", or let a timer release it",
             "no release thread that looks for messages"};
   }
+  Words operator()(const CoRunUnreserved&) const {
+    return {
+        "[device] co_run executes two jobs at once, on two compute engines, and under SCHED_DEADLINE one of them "
+        "reserves what there is of their core; use [executive] threads = \"fifo\", or leave out co_run",
+        "one compute engine under SCHED_DEADLINE"};
+  }
   Words operator()(const CopyEnginesStarved& found) const {
     return {core_named(found.core) + " of board '" + found.board + "' runs the compute engine, which " +
                 (found.computes ? "computes" : "spins") +
@@ -318,6 +325,7 @@ std::variant<TimeBound, ShareBound, UnmetPrecondition> bound_of(const Finding& f
   if (finding.shares()) return ShareBound{finding.left, finding.right};
   if (std::holds_alternative<DigestsUncharged>(finding.reason) ||
       std::holds_alternative<LooksUncharged>(finding.reason) ||
+      std::holds_alternative<CoRunUnreserved>(finding.reason) ||
       std::holds_alternative<CopyEnginesStarved>(finding.reason) ||
       std::holds_alternative<BudgetUncharged>(finding.reason))
     return UnmetPrecondition{};

@@ -1,3 +1,4 @@
+#include "policies/co_run.hpp"
 #include "policies/swap_volumes.hpp"
 
 #include "config/text.hpp"
@@ -83,7 +84,7 @@ DeviceTask device_task(const Plan& plan, const ResolvedSet& set, std::size_t ind
   const Task& task = set.tasks.tasks[index];
   DeviceTask result{.period = task.period.count(),
                     .deadline = device_deadline(task, set.board),
-                    .execution = (task.wcet->device + 2 * set.board.dispatch).count(),
+                    .execution = (device_part(*task.wcet, plan.tasks[index].co_run) + 2 * set.board.dispatch).count(),
                     .real_time = task.real_time()};
   if (!plan.swap) return result;
   const std::vector<SwapSlot> slots = candidates_of(plan, plan.tasks[index], set.tasks.swap.candidates);

@@ -110,8 +110,10 @@ using RequestDeadline = policies::Event; // its deadline where it is a request
   PART(Input, input, of.kind)                                                                    \
   RTEXEC_PARTS_JobId(PART, of.job) PART(Instant, at, of.now) PART(RequestDeadline, deadline, of) \
       RTEXEC_PARTS_Moved(PART, of.transfer) PART(Flag, failed, of.failed)
-#define RTEXEC_PARTS_SchedulerAction(PART, of) \
-  PART(Decided, action, of.kind) RTEXEC_PARTS_JobId(PART, of.job) RTEXEC_PARTS_Moved(PART, of.transfer)
+#define RTEXEC_PARTS_SchedulerAction(PART, of)                                                         \
+  PART(Decided, action, of.kind)                                                                       \
+  RTEXEC_PARTS_JobId(PART, of.job) RTEXEC_PARTS_Moved(PART, of.transfer) PART(Flag, beside, of.beside) \
+      PART(MemoryPolicy, as, of.as)
 
 // RTEXEC_EACH(MACRO, (a, b), (c, d)): MACRO(a, b) MACRO(c, d), of up to 27; RTEXEC_LIST: with commas between them.
 #define RTEXEC_NONE ()

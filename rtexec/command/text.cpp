@@ -2,6 +2,7 @@
 
 #include "config/names.hpp"
 #include "hal/machine.hpp"
+#include "policies/co_run.hpp"
 #include "policies/plan_memory.hpp"
 
 #include <algorithm>
@@ -155,6 +156,18 @@ void print_links(std::ostream& out, const Plan& plan) {
     out << "  Of it " << readable(all) << " for outputs that stay on the device for other tasks: of " << tasks << '\n';
 }
 
+void print_pairs(std::ostream& out, const Plan& plan) {
+  const std::vector<policies::TaskPair> pairs = policies::pairs(plan);
+  if (pairs.empty()) return;
+  out << "Executed at once where both wait (each charged with the longer of its wcet and its wcet_beside):\n";
+  for (const policies::TaskPair& pair : pairs) {
+    const PlannedTask &executes = plan.tasks[pair.executes], &waits = plan.tasks[pair.waits];
+    out << "  " << executes.name << " (" << spelling(executes.memory_policy) << ", " << readable(executes.co_run->wcet)
+        << ") beside " << waits.name << " (" << spelling(waits.memory_policy) << ", " << readable(waits.co_run->wcet)
+        << ", of which " << readable(*waits.co_run->idle) << " waiting for pages)\n";
+  }
+}
+
 void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   out << "Plan (" << (plan.order == Order::edf ? "EDF" : "static priority") << " on the device)\n";
   Table table({"task", "period", "deadline", "core", "wcet cpu+device+cpu", "constant", "scratch", "state", "swapped",
@@ -177,6 +190,7 @@ void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
       << readable(plan.chunk) << " (separate allocations: " << readable(plan.separate) << ")\n";
   print_links(out, plan);
   if (plan.swap) print_swap(out, plan);
+  print_pairs(out, plan);
   if (set.board.device == DeviceKind::cuda) print_tuning(out, plan);
   if (!plan.measured_on.empty())
     out << "Measured on " << plan.measured_on << " (" << set.tasks.executive.profile.string() << ")\n";

@@ -270,6 +270,8 @@ Result<std::unique_ptr<hal::BackingStore>> Run::open_store(hal::Device& device, 
 
 /// Gives each workload its memory.
 Result<> Run::fill_device() {
+  if (plan_.co_runs())
+    return fail(Errc::refused, "[device] co_run: jobs execute beside each other in 'rtexec simulate' alone");
   std::vector<Tenant> tenants;
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i)
     tenants.push_back({.constants = set_.workloads[i]->constants(),

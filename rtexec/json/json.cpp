@@ -2,6 +2,7 @@
 
 #include "rtexec/executive/origins.hpp"
 #include "config/names.hpp"
+#include "policies/co_run.hpp"
 #include "rtexec/json/machine.hpp"
 #include <rtexec/planning.hpp>
 
@@ -61,6 +62,15 @@ json compared(const TestVerdict& test, const Plan& plan) {
   return result;
 }
 
+json to_json(const CoRun& co_run) { return {{"wcet_ns", co_run.wcet.count()}, {"idle_ns", nullable(co_run.idle)}}; }
+
+json pairs(const Plan& plan) {
+  json list = json::array();
+  for (const policies::TaskPair& pair : policies::pairs(plan))
+    list.push_back({{"executes", plan.tasks[pair.executes].name}, {"waits", plan.tasks[pair.waits].name}});
+  return list;
+}
+
 json to_json(const PlannedTask& task) {
   return {{"name", task.name},
           {"promised", task.promised},
@@ -68,6 +78,7 @@ json to_json(const PlannedTask& task) {
           {"core_chosen", task.core_chosen},
           {"swap_volume_bytes", task.swap_volume.count},
           {"memory_policy", spelling(task.memory_policy)},
+          {"co_run", task.co_run ? to_json(*task.co_run) : json(nullptr)},
           {"response_bound_ns", nullable(task.response_bound)},
           {"deadline_ns", task.done_by.count()},
           {"wcet", rtexec::to_json(task.wcet)},
@@ -275,6 +286,7 @@ json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison) {
           {"tasks", list(plan.tasks)},
           {"chains", list(plan.chains)},
           {"swap", nullable(plan.swap)},
+          {"pairs", pairs(plan)},
           {"device",
            {{"demand_bytes", plan.demand.count},
             {"capacity_bytes", plan.capacity.count},

@@ -9,6 +9,7 @@ namespace {
 BufferKind kind_of(MemoryPolicy policy) {
   switch (policy) {
   case MemoryPolicy::automatic:
+  case MemoryPolicy::switching:
   case MemoryPolicy::device: return BufferKind::device;
   case MemoryPolicy::managed: return BufferKind::managed;
   case MemoryPolicy::host: return BufferKind::host;

@@ -72,7 +72,8 @@ std::vector<Document> variants(FileKind kind) {
                           {"pattern", "'copy'"},
                           {"buffer", "'16MiB'"}};
     const Keys winograd = {{"name", "'a'"}, {"workload", "'winograd'"}, {"period", "'100ms'"}, {"resolution", "256"}};
-    const Keys benchmark = {{"name", "'a'"}, {"workload", "'bfs'"}, {"period", "'100ms'"}, {"size", "1000"}};
+    const Keys benchmark = {{"name", "'a'"},  {"workload", "'bfs'"},    {"period", "'100ms'"},
+                            {"size", "1000"}, {"wcet_beside", "'2ms'"}, {"mapping_idle", "'1ms'"}};
     const Keys custom = {
         {"name", "'a'"}, {"workload", "'lib:good/model.onnx'"}, {"period", "'100ms'"}, {"arguments", "'gain=0.5'"}};
     return {{{"[bandwidth]", {{"best_effort", "'100MB/s'"}, {"slowdown", "1.1"}}}, {"[[task]]", traffic}},
@@ -105,7 +106,7 @@ std::vector<Document> variants(FileKind kind) {
                {"threads", "'fifo'"},
                {"profile", "'p.toml'"},
                {"wcet_exceedance", "0.001"}}},
-             {"[device]", {{"capacity", "'64MiB'"}, {"chunk", "'2MiB'"}, {"completion", "'spin'"}}},
+             {"[device]", {{"capacity", "'64MiB'"}, {"chunk", "'2MiB'"}, {"completion", "'spin'"}, {"co_run", "true"}}},
              {"[device.swap_cost]", swap_cost},
              {"[swap]",
               {{"policy", "'lru'"},

@@ -306,6 +306,17 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"task 'a': memory_policy = \"M\": only for micro-benchmarks of memory policies; device memory of a "
                 "synthetic task lives under D",
                 [](TaskSet& s) { s.tasks[0].memory_policy = MemoryPolicy::managed; }},
+        Mistake{"task 'a': mapping_idle = \"1ms\": needs wcet_beside beside it",
+                [](TaskSet& s) { s.tasks[0].mapping_idle = 1ms; }},
+        Mistake{"task 'a': mapping_idle = \"19ms\": longer than the device part, wcet_beside = \"18ms\"",
+                [](TaskSet& s) { s.tasks[0].mapping_idle = 19ms, s.tasks[0].wcet_beside = 18ms; }},
+        Mistake{"task 'a': mapping_idle = \"2ms\": under D no job waits for pages",
+                [](TaskSet& s) {
+                  s.tasks[0].mapping_idle = 2ms, s.tasks[0].wcet_beside = 18ms;
+                  s.tasks[0].memory_policy = MemoryPolicy::device;
+                }},
+        Mistake{"task 'a': wcet_beside = \"8ms\": shorter than alone, wcet = \"10ms\"",
+                [](TaskSet& s) { s.tasks[0].wcet_beside = 8ms; }},
         Mistake{"task 'a': on_overrun = \"?\": unknown value: use skip, catch-up, re-phase, abort-job or stop",
                 [](TaskSet& s) { s.tasks[0].on_overrun = static_cast<OnOverrun>(77); }},
         Mistake{"task 'a': on_wcet_exceeded = \"?\": unknown value: use tell, skip-next or stop",

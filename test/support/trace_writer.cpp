@@ -67,10 +67,15 @@ void of_input(const Record& r, Values& v) {
 }
 void of_action(const Record& r, Values& v) {
   const policies::Action& a = r.action;
-  v = {n(r.sequence),      static_cast<std::int64_t>(a.kind),
-       n(a.job.task),      n(a.job.number),
-       n(a.transfer.task), n(a.transfer.slot),
-       n(a.transfer.frame)};
+  v = {n(r.sequence),
+       static_cast<std::int64_t>(a.kind),
+       n(a.job.task),
+       n(a.job.number),
+       n(a.transfer.task),
+       n(a.transfer.slot),
+       n(a.transfer.frame),
+       a.beside ? 1 : 0,
+       static_cast<std::int64_t>(a.as)};
 }
 
 std::vector<Form> job_forms() {
@@ -167,7 +172,10 @@ std::vector<Form> other_forms() {
        Fields{{"sequence", Type::u64}, input} + job + at + Fields{{"deadline", Type::i64}} + moved +
            Fields{{"failed", Type::u8}},
        of_input},
-      {scheduler_action, "scheduler_action", Fields{{"sequence", Type::u64}, action} + job + moved, of_action},
+      {scheduler_action, "scheduler_action",
+       Fields{{"sequence", Type::u64}, action} + job + moved +
+           Fields{{"beside", Type::u8}, enumeration<MemoryPolicy>("as")},
+       of_action},
       {throttle_begin, "throttle_begin", Fields{{"core", Type::u32}} + at, of_core},
       {throttle_end, "throttle_end", Fields{{"core", Type::u32}} + at, of_core},
       {bandwidth_budget, "bandwidth_budget",
@@ -215,6 +223,7 @@ enum SetupEvent : std::size_t {
   plan,
   task_info,
   task_memory,
+  task_co_run,
   task_workload,
   task_tuning,
   chain_info,
@@ -251,6 +260,7 @@ CtfChannel setup_events() {
        {"rtexec:task_memory",
         task + Fields{{"policy", Type::text}} +
             lengths({"constant_bytes", "scratch_bytes", "state_bytes", "fixed_bytes", "swap_volume_bytes"}, Type::u64)},
+       {"rtexec:task_co_run", task + lengths({"wcet", "idle"})},
        {"rtexec:task_workload", task + Fields{{"workload", Type::text}}},
        {"rtexec:task_tuning", task + Fields{{"line", Type::text}}},
        {"rtexec:chain_info", Fields{{"chain", Type::u32},
@@ -300,8 +310,10 @@ void write_task(CtfWriter& ctf, std::int64_t time, std::int64_t index, const tra
                   t.wcet.device.count(), t.wcet.after.count(), t.ready_by.count(), t.device_done_by.count(),
                   t.response_bound ? t.response_bound->count() : -1, t.swap_slots,
                   t.resident_slots ? std::int64_t{*t.resident_slots} : -1});
-  put(task_memory, {index, t.memory_policy, n(t.constant.count), n(t.scratch.count), n(t.state.count), n(t.fixed.count),
-                    n(t.swap_volume.count)});
+  put(task_memory, {index, t.memory_policy ? std::string(spelling(*t.memory_policy)) : "", n(t.constant.count),
+                    n(t.scratch.count), n(t.state.count), n(t.fixed.count), n(t.swap_volume.count)});
+  if (t.co_run)
+    put(task_co_run, {index, t.co_run->wcet.count(), t.co_run->idle ? t.co_run->idle->count() : std::int64_t{-1}});
   put(task_workload, {index, t.workload});
   for (const std::string& line : t.tuning) put(task_tuning, {index, line});
   for (std::size_t layer = 0; layer < t.layers.size(); ++layer) put(layer_info, {index, n(layer), t.layers[layer]});

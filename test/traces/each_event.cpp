@@ -89,7 +89,8 @@ constexpr const char* action_names[] = {"start-execution", "copy-in", "copy-out"
 
 void emit_scheduling() {
   for (const auto kind : inputs) scheduler_input(sequence, input(kind));
-  for (const auto kind : actions) scheduler_action(sequence, {.kind = kind, .job = job, .transfer = moved});
+  for (const auto kind : actions)
+    scheduler_action(sequence, {.kind = kind, .job = job, .transfer = moved, .beside = true, .as = MemoryPolicy::host});
 }
 
 std::vector<ExpectedEvent> scheduling() {
@@ -115,8 +116,9 @@ std::vector<ExpectedEvent> scheduling() {
                        {"job", number},
                        {"moved_task", 6},
                        {"slot", 11},
-                       {"frame", 70'000}},
-                      {{"action", action}}});
+                       {"frame", 70'000},
+                       {"beside", 1}},
+                      {{"action", action}, {"as", "H"}}});
   return events;
 }
 
@@ -213,6 +215,7 @@ void emit_memory_policies(const Task& task, PlannedTask planned) {
   planned.swap_volume = {5'000'000'005};
   planned.swap_slots.resize(9);
   planned.resident_slots = 4;
+  planned.co_run = CoRun{.wcet = Duration(5'000'000'006), .idle = {}};
   planned.workload = "dnn-5f3a";
   planned.tuning = {"conv_1 = winograd", "conv_2 = direct"};
   for (const auto& policy : spellings<MemoryPolicy>()) {
@@ -234,6 +237,7 @@ std::vector<ExpectedEvent> memory_policies() {
                        {"fixed_bytes", 5'000'000'004},
                        {"swap_volume_bytes", 5'000'000'005}},
                       {{"policy", std::string(policy.text)}}});
+    events.push_back({"task_co_run", {{"task", 5}, {"wcet", 5'000'000'006}, {"idle", -1}}, {}});
     events.push_back({"task_workload", {{"task", 5}}, {{"workload", "dnn-5f3a"}}});
     events.push_back({"task_tuning", {{"task", 5}}, {{"line", "conv_1 = winograd"}}});
     events.push_back({"task_tuning", {{"task", 5}}, {{"line", "conv_2 = direct"}}});

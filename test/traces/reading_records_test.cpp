@@ -164,7 +164,8 @@ TaskSetup whole_task() {
   task.wcet = {.before = 1ms, .device = 2ms, .after = 3ms};
   task.ready_by = 10ms, task.device_done_by = 80ms, task.response_bound = 60ms;
   task.swap_slots = 12, task.resident_slots = 4;
-  task.memory_policy = "D";
+  task.memory_policy = MemoryPolicy::switching;
+  task.co_run = CoRun{.wcet = 7ms, .idle = 3ms};
   task.constant = {1}, task.scratch = {2}, task.state = {3}, task.fixed = {4}, task.swap_volume = {5};
   task.workload = "dnn-5f3a";
   task.tuning = {"conv = winograd", "relu = fused"};
@@ -219,8 +220,8 @@ void expect_equal(const TaskSetup& a, const TaskSetup& b) {
   EXPECT_EQ(std::tie(a.wcet.before, a.wcet.device, a.wcet.after), std::tie(b.wcet.before, b.wcet.device, b.wcet.after));
   EXPECT_EQ(std::tie(a.ready_by, a.device_done_by, a.response_bound),
             std::tie(b.ready_by, b.device_done_by, b.response_bound));
-  EXPECT_EQ(std::tie(a.swap_slots, a.resident_slots, a.memory_policy),
-            std::tie(b.swap_slots, b.resident_slots, b.memory_policy));
+  EXPECT_EQ(std::tie(a.swap_slots, a.resident_slots, a.memory_policy, a.co_run),
+            std::tie(b.swap_slots, b.resident_slots, b.memory_policy, b.co_run));
   EXPECT_EQ(std::tie(a.constant, a.scratch, a.state, a.fixed, a.swap_volume),
             std::tie(b.constant, b.scratch, b.state, b.fixed, b.swap_volume));
   EXPECT_EQ(std::tie(a.workload, a.tuning, a.layers), std::tie(b.workload, b.tuning, b.layers));

@@ -20,6 +20,8 @@ Plan plan_of(const RunSetup& setup) {
     planned.name = task.name;
     planned.period = task.period;
     planned.device_rank = task.device_rank;
+    planned.memory_policy = task.memory_policy.value_or(planned.memory_policy);
+    planned.co_run = task.co_run;
     planned.device_done_by = task.device_done_by;
     planned.swap_slots.resize(task.swap_slots);
     planned.resident_slots = task.resident_slots;
@@ -128,7 +130,16 @@ void Replay::take_action(const Record& record) {
 // ---- what the decisions rest on, and what follows from them ----
 
 void Replay::expect_start(const Action& action) {
-  if (released_ && on_engine(action.kind)) engine(action.kind).ordered.push_back(action);
+  if (released_ && on_engine(action.kind)) (action.beside ? beside_ : engine(action.kind)).ordered.push_back(action);
+}
+
+/// Of an execution, that of the two which has something of this job.
+Replay::Engine& Replay::engine_of(Action::Kind kind, JobId job) {
+  const bool beside =
+      kind == Action::Kind::start_execution && ((!beside_.ordered.empty() && beside_.ordered.front().job == job) ||
+                                                (beside_.under_way && beside_.under_way->job == job) ||
+                                                (!beside_.ended.empty() && beside_.ended.front().job == job));
+  return beside ? beside_ : engine(kind);
 }
 
 /// An input must be what the thread or engine that caused it recorded.
@@ -146,7 +157,7 @@ void Replay::check_cause(const Event& input) {
   const auto kind = input.kind == Event::Kind::execution_done ? Action::Kind::start_execution
                     : input.kind == Event::Kind::copied_in    ? Action::Kind::copy_in
                                                               : Action::Kind::copy_out;
-  auto& ended = engine(kind).ended;
+  auto& ended = engine_of(kind, input.job).ended;
   if (ended.empty()) return differ("'" + text(input) + "' is given to the core, but no such end is recorded");
   const Event& told = ended.front();
   const bool same = told.now == input.now && (input.kind == Event::Kind::execution_done
@@ -170,7 +181,7 @@ void Replay::take_request(const Record& record) {
 
 void Replay::begin(Action::Kind kind, const Record& record) {
   if (next_input_ == 0) return begin_in_the_middle();
-  Engine& engine = this->engine(kind);
+  Engine& engine = engine_of(kind, record.job);
   if (engine.ordered.empty())
     return differ("an engine begins a " + std::string(spelling(kind)) + " for " + text(record.job) +
                   ", which is not ordered");
@@ -184,7 +195,7 @@ void Replay::begin(Action::Kind kind, const Record& record) {
 
 void Replay::end(Action::Kind kind, const Record& record) {
   if (next_input_ == 0) return begin_in_the_middle();
-  Engine& engine = this->engine(kind);
+  Engine& engine = engine_of(kind, record.job);
   if (!engine.under_way && !record.ok && !engine.ordered.empty()) { // refused by its engine before it began
     engine.under_way = engine.ordered.front();
     engine.ordered.pop_front();
@@ -219,12 +230,12 @@ ReplayAnalysis Replay::finish(bool whole, bool lost) {
   if (whole && !over() && requested_)
     differ("the request of " + text(requested_->job) + " is recorded, and was not given to the core");
   if (whole && !over())
-    for (const Engine& engine : engines_) {
-      if (!engine.ended.empty())
-        differ("'" + text(engine.ended.front()) + "' is recorded by its engine, and was not given to the core");
-      else if (engine.under_way && !cut_off_) differ("the end of '" + text(*engine.under_way) + "' is not recorded");
-      else if (!engine.ordered.empty() && !cut_off_)
-        differ("'" + text(engine.ordered.front()) + "' is ordered, and no engine begins it");
+    for (const Engine* engine : {&engines_[0], &engines_[1], &engines_[2], &beside_}) {
+      if (!engine->ended.empty())
+        differ("'" + text(engine->ended.front()) + "' is recorded by its engine, and was not given to the core");
+      else if (engine->under_way && !cut_off_) differ("the end of '" + text(*engine->under_way) + "' is not recorded");
+      else if (!engine->ordered.empty() && !cut_off_)
+        differ("'" + text(engine->ordered.front()) + "' is ordered, and no engine begins it");
     }
   if (lost && !result_.difference.empty())
     result_.not_replayed = "events were lost: " + std::exchange(result_.difference, {});
@@ -260,6 +271,7 @@ std::string Replay::text(const Action& action) const {
   if (of_transfer(action.kind))
     result += " slot " + std::to_string(action.transfer.slot) + " of " + task(action.transfer.task) + " in frame " +
               std::to_string(action.transfer.frame) + " for";
+  if (action.beside) result += " beside";
   return result + " " + text(action.job);
 }
 

@@ -58,6 +58,7 @@ class Replay {
     std::deque<policies::Event> ended; // as its engine recorded it; the input is to come
   };
   [[nodiscard]] Engine& engine(policies::Action::Kind kind) { return engines_[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] Engine& engine_of(policies::Action::Kind kind, policies::JobId job);
 
   std::vector<std::string> names_;
   std::uint32_t frames_ = 0;
@@ -67,6 +68,7 @@ class Replay {
   bool cut_off_ = false;          // what is under way at the end of the run: a simulated one
   bool released_ = false;         // the warm-up, of which only decisions are recorded, is over, or there was none
   std::array<Engine, 3> engines_; // execution, copy in, copy out
+  Engine beside_;                 // execution beside another
   /// By task: the job that has ended its first part, and has not requested the device yet
   std::map<std::uint32_t, std::pair<std::uint64_t, Instant>> ready_;
   struct Request {

@@ -71,6 +71,7 @@ void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned
   const auto& memory = planned.memory;
   task_memory(task, planned.memory_policy, memory.constant, memory.scratch, memory.state, memory.fixed,
               planned.swap_volume);
+  if (planned.co_run) task_co_run(task, planned.co_run->wcet, planned.co_run->idle);
   task_workload(task, planned.workload.c_str());
   for (const std::string& line : planned.tuning) task_tuning(task, line.c_str());
 }

@@ -38,7 +38,7 @@ RTEXEC_ENUM(release_decision, ReleaseDecision, 5)
 RTEXEC_ENUM(release_reason, ReleaseReason, 3)
 RTEXEC_ENUM(communication, Communication, 2)
 RTEXEC_ENUM(criticality, Criticality, 2)
-RTEXEC_ENUM(memory_policy, MemoryPolicy, 4)
+RTEXEC_ENUM(memory_policy, MemoryPolicy, 5)
 RTEXEC_ENUM(input, Input, 5)
 RTEXEC_ENUM(action, Decided, 6)
 LTTNG_UST_TRACEPOINT_ENUM(rtexec, outcome, LTTNG_UST_TP_ENUM_VALUES(

@@ -26,7 +26,8 @@ struct TaskSetup {
   std::optional<Duration> response_bound;
   std::uint32_t swap_slots = 0;
   std::optional<std::uint32_t> resident_slots;
-  std::string memory_policy;
+  std::optional<MemoryPolicy> memory_policy;
+  std::optional<CoRun> co_run;
   Bytes constant, scratch, state, fixed, swap_volume;
   std::string workload;            // fingerprint of what ran,
   std::vector<std::string> tuning; // and the ways to compute that it was given (config/profile.hpp)

@@ -67,12 +67,16 @@ void SetupDecoder::take(const event::task_info& event) {
 void SetupDecoder::take(const event::task_memory& event) {
   TaskSetup* task = this->task(event.task);
   if (!task) return;
-  task->memory_policy = spelling(event.policy);
+  task->memory_policy = event.policy;
   task->constant = event.constant_bytes;
   task->scratch = event.scratch_bytes;
   task->state = event.state_bytes;
   task->fixed = event.fixed_bytes;
   task->swap_volume = event.swap_volume_bytes;
+}
+
+void SetupDecoder::take(const event::task_co_run& event) {
+  if (TaskSetup* task = this->task(event.task)) task->co_run = CoRun{.wcet = event.wcet, .idle = event.idle};
 }
 
 void SetupDecoder::take(const event::task_workload& event) {

@@ -130,7 +130,7 @@ json to_json(const TaskSetup& t) {
           {"response_bound_ns", nullable(t.response_bound)},
           {"swap_slots", t.swap_slots},
           {"resident_slots", t.resident_slots ? json(*t.resident_slots) : json(nullptr)},
-          {"memory_policy", nullable(t.memory_policy)},
+          {"memory_policy", t.memory_policy ? json(spelling(*t.memory_policy)) : json()},
           {"constant_bytes", t.constant.count},
           {"scratch_bytes", t.scratch.count},
           {"state_bytes", t.state.count},

@@ -6,6 +6,7 @@
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -139,6 +140,15 @@ struct ServiceReservations {
   friend bool operator==(const ServiceReservations&, const ServiceReservations&) = default;
 };
 
+/// Of a task whose jobs may execute beside those of another.
+struct CoRun {
+  /// The longest device part then.
+  Duration wcet{0};
+  /// How long of that it only waits for pages. Absent: its jobs are under D then, and execute while others wait.
+  std::optional<Duration> idle;
+  friend bool operator==(const CoRun&, const CoRun&) = default;
+};
+
 struct PlannedTask {
   std::string name;
   /// Whether this is a real-time task whose bound is within its deadline.
@@ -150,11 +160,16 @@ struct PlannedTask {
   /// The ways to compute that the profile stores. Empty: the workload's default.
   std::vector<std::string> tuning;
   MemoryPolicy memory_policy = MemoryPolicy::device;
+  /// Absent: its jobs execute beside no other.
+  std::optional<CoRun> co_run;
   MemoryDemand memory;
   /// Of its fixed memory, what holds outputs that stay on the device on their way to other tasks.
   Bytes links{0};
   Duration period{0};
   Arena arena;
+  /// Whether shared scratch is the last chunks of it, and not the first ones: jobs that execute beside each other share
+  /// none.
+  bool scratch_at_end = false;
   /// The slots that are swapped, in this order. Empty: the task is always resident.
   std::vector<SwapSlot> swap_slots;
   /// The size of these slots.
@@ -237,6 +252,8 @@ struct Plan {
   std::optional<ServiceReservations> services;
   /// Whether all tasks' scratch maps the same chunks. It does not where classes are not told apart.
   bool shared_scratch = true;
+  /// How many chunks that is.
+  std::uint32_t scratch_chunks = 0;
   /// How chunks move. Absent: everything fits.
   std::optional<SwapPlan> swap;
   /// The device memory that the tasks need, in whole chunks. What exceeds the capacity is swapped.
@@ -248,6 +265,10 @@ struct Plan {
   /// Device and machine of the profile that execution times or tuning were taken from. Empty: from none.
   std::string measured_on;
 
+  /// Whether two jobs may execute at once.
+  [[nodiscard]] bool co_runs() const {
+    return std::ranges::any_of(tasks, [](const PlannedTask& task) { return task.co_run.has_value(); });
+  }
   /// All tests: the device's, the cores', end-to-end. A copy: it outlives the plan.
   [[nodiscard]] std::vector<TestVerdict> tests() const {
     std::vector<TestVerdict> all{device_test};

@@ -156,7 +156,13 @@ enum class TrafficPattern {
 };
 
 /// Where a task's device memory lives: device memory (D), managed (M), or host memory mapped to the device (H).
-enum class MemoryPolicy { automatic, device, managed, host };
+enum class MemoryPolicy {
+  automatic,
+  device,
+  managed,
+  host,
+  switching, // H where a job under D executes beside the job, D otherwise
+};
 
 /// Arithmetic of a network on a GPU. The host device computes in fp32.
 enum class Precision {
@@ -304,6 +310,10 @@ struct Task {
   MemoryPolicy memory_policy = MemoryPolicy::automatic;
   /// Worst-case execution times. Absent: they are taken from the profile file.
   std::optional<Wcet> wcet;
+  /// The longest device part while another job executes beside it (DeviceOptions::co_run). Absent: none does.
+  std::optional<Duration> wcet_beside;
+  /// How long of that the device part only waits for pages, under M and H: a job under D executes meanwhile.
+  std::optional<Duration> mapping_idle;
   /// All of the task's device memory. A synthetic task needs one; for a dnn task it is at least what its network takes.
   std::optional<Bytes> footprint;
   /// How much of the footprint may be swapped. Absent: all of it.
@@ -370,6 +380,8 @@ struct DeviceOptions {
   std::optional<Bytes> chunk;
   /// How the engines' threads wait for a GPU.
   Completion completion = Completion::block;
+  /// Whether a job under D executes beside one under M or H, while that one waits for pages. All memory must fit.
+  bool co_run = false;
   SwapCostOptions swap_cost;
 };
 

@@ -1,0 +1,119 @@
+// What admission charges where jobs execute beside each other, what it refuses, and how much memory it plans.
+#include "policies/co_run.hpp"
+#include "test/policies/sets.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rtexec::policies {
+namespace {
+
+using namespace std::chrono_literals;
+using test::board_of;
+using test::set_of;
+using test::task_of;
+using testing::HasSubstr;
+
+Task co_running(const std::string& name, Duration period, Duration device, Duration beside, MemoryPolicy policy,
+                std::optional<Duration> idle = {}) {
+  Task task = task_of(name, period, {.device = device});
+  task.memory_policy = policy;
+  task.wcet_beside = beside;
+  task.mapping_idle = idle;
+  return task;
+}
+
+/// A job of a, under M, and one of b, under D, may execute at once.
+struct Pair {
+  TaskSet set = set_of({co_running("a", 100ms, 20ms, 30ms, MemoryPolicy::managed, 10ms),
+                        co_running("b", 200ms, 5ms, 10ms, MemoryPolicy::device)},
+                       Order::static_priority);
+  Board board = board_of();
+  std::vector<MemoryDemand> memory{{.scratch = Bytes{4096 * 6}, .fixed = Bytes{4096}},
+                                   {.scratch = Bytes{4096 * 2}, .fixed = Bytes{4096}}};
+
+  Pair() {
+    set.device.co_run = true;
+    board.memory_policies = {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
+  }
+  [[nodiscard]] Plan plan() const { return make_plan(test::resolved(set, board), memory).value(); }
+};
+
+TEST(CoRunAdmission, PartsAreChargedAsBesideOthers) {
+  const Plan plan = Pair().plan();
+  EXPECT_TRUE(plan.proved);
+  EXPECT_EQ(plan.tasks[0].response_bound, 40ms + 2ns) << "30 ms of its own, 10 ms of b that began before, its core";
+  EXPECT_EQ(plan.tasks[1].response_bound, 40ms + 4ns);
+  EXPECT_EQ(plan.tasks[0].wcet.device, 20ms) << "what it takes alone stays what it is";
+  EXPECT_THAT(plan.end_to_end.inequality + plan.device_test.inequality,
+              HasSubstr("the longer of wcet and wcet_beside"));
+}
+
+TEST(CoRunAdmission, WithoutAPartnerNothingIsCharged) {
+  Pair pair;
+  pair.set.tasks[0].mapping_idle = 9ms;
+  const Plan plan = pair.plan();
+  EXPECT_FALSE(plan.co_runs());
+  EXPECT_EQ(plan.tasks[0].response_bound, 25ms + 2ns);
+  EXPECT_THAT(plan.device_test.inequality, testing::Not(HasSubstr("wcet_beside")));
+}
+
+TEST(CoRunAdmission, ItIsNotDoneUnasked) {
+  Pair pair;
+  pair.set.device.co_run = false;
+  EXPECT_EQ(pair.plan().tasks[0].response_bound, 25ms + 2ns);
+}
+
+TEST(CoRunAdmission, APairHasScratchForTwo) {
+  Pair pair;
+  EXPECT_EQ(pair.plan().scratch_chunks, 8U);
+  EXPECT_EQ(pair.plan().demand, Bytes{4096} * 10);
+  pair.set.device.co_run = false;
+  EXPECT_EQ(pair.plan().scratch_chunks, 6U);
+  EXPECT_EQ(pair.plan().demand, Bytes{4096} * 8);
+}
+
+TEST(CoRunAdmission, WhoExecutesAloneHasTheScratchOfBoth) {
+  Pair pair;
+  pair.set.tasks.push_back(task_of("c", 1s, {.device = 1ms}));
+  pair.memory.push_back({.scratch = Bytes{4096 * 7}});
+  EXPECT_EQ(pair.plan().scratch_chunks, 8U);
+  pair.memory.back().scratch = Bytes{4096 * 9};
+  EXPECT_EQ(pair.plan().scratch_chunks, 9U);
+}
+
+TEST(CoRunAdmission, AllMemoryHasToFit) {
+  Pair pair;
+  pair.set.device.capacity = Bytes{4096 * 9};
+  const auto plan = make_plan(test::resolved(pair.set, pair.board), pair.memory);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().code, Errc::not_proved);
+  EXPECT_THAT(plan.error().what, HasSubstr("leave out [device] co_run"));
+}
+
+TEST(CoRunAdmission, ReservationsLeaveNoRoomForASecondEngine) {
+  Pair pair;
+  pair.set.executive.threads = ThreadPolicy::deadline;
+  const Plan plan = pair.plan();
+  EXPECT_FALSE(plan.proved);
+  EXPECT_THAT(plan.end_to_end.explanation, HasSubstr("use [executive] threads = \"fifo\", or leave out co_run"));
+}
+
+TEST(CoRunAdmission, ATaskThatSwitchesNeedsBothPolicies) {
+  Pair pair;
+  pair.set.tasks[0].memory_policy = MemoryPolicy::switching;
+  EXPECT_EQ(pair.plan().tasks[0].memory_policy, MemoryPolicy::switching);
+  pair.board.memory_policies = {MemoryPolicy::device, MemoryPolicy::managed};
+  const auto plan = make_plan(test::resolved(pair.set, pair.board), pair.memory);
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().what, HasSubstr("board 'host' has no memory policy 'D/H'"));
+}
+
+TEST(CoRunAdmission, ABestEffortPairBlocksForAsLongAsItTakes) {
+  Pair pair;
+  pair.set.tasks[0].criticality = Criticality::best_effort;
+  EXPECT_EQ(pair.plan().tasks[1].response_bound, 40ms + 2ns);
+}
+
+} // namespace
+} // namespace rtexec::policies
