@@ -53,7 +53,11 @@ struct DeviceCapabilities {
   }
 };
 
-enum class EngineKind { compute, copy_in, copy_out };
+/// `beside` computes beside `compute`, where it was started.
+enum class EngineKind { compute, copy_in, copy_out, beside };
+inline constexpr std::size_t engine_kinds = 4;
+/// Of what a compute engine executes.
+enum class Company { alone, accompanied };
 
 /// Of the whole device, as its driver counts it.
 struct MemoryUse {
@@ -132,10 +136,15 @@ class Device : public rtexec::Device {
   /// What pin() was given, as a whole. Set-up only, and never while it is copied.
   [[nodiscard]] virtual Result<> unpin(std::byte* begin) = 0;
 
+  /// `beside` only once start_beside() has started it.
   [[nodiscard]] virtual Engine& engine(EngineKind kind) = 0;
+  /// Starts the second compute engine; without it there is no thread for it. Set-up, before any engine works. refused:
+  /// the first one waits for the device without giving its core away; bad_input: it has been started.
+  [[nodiscard]] virtual Result<> start_beside() = 0;
 
-  /// Around what is executed for one job, on the compute engine's thread.
-  virtual void begin_execution() noexcept {}
+  /// Around what is executed for one job, on its compute engine's thread. Accompanied, it shares its compute core with
+  /// what the other compute engine executes.
+  virtual void begin_execution(Company) noexcept {}
   /// Of the `passed` time since then, what the device itself used, by its own clock. The rest is not the job's: work
   /// was on its way to the device, or ended and not yet noticed. Where the device has no such clock, it is all.
   [[nodiscard]] virtual Duration executed(Duration passed) noexcept { return passed; }

@@ -212,20 +212,25 @@ Result<> CudaDevice::size_memory() {
 
 Result<> CudaDevice::make_streams() {
   int least = 0;
-  int greatest = 0;
-  if (auto known = checked(driver_->stream_priorities(&least, &greatest), "asking for priorities of streams"); !known)
+  if (auto known = checked(driver_->stream_priorities(&least, &greatest_priority_), "asking for priorities of streams");
+      !known)
     return known;
-  for (EngineStream& each : streams_) {
-    const int priority = &each == &streams_[static_cast<std::size_t>(EngineKind::compute)] ? greatest : least;
-    if (auto made =
-            checked(driver_->stream_create(&each.stream, cuda::stream_non_blocking, priority), "making a stream");
-        !made)
-      return made;
-    if (auto made = make_event(each, each.done); !made) return made;
-    for (cuda::Event& event : each.copied)
-      if (auto made = make_event(each, event); !made) return made;
+  for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out}) {
+    EngineStream& each = streams_[static_cast<std::size_t>(kind)];
+    if (auto made = make_stream(each, kind == EngineKind::compute ? greatest_priority_ : least); !made) return made;
   }
-  return make_graph_events();
+  return make_stream(streams_.back(), least);
+}
+
+Result<> CudaDevice::make_stream(EngineStream& made, int priority) const {
+  if (auto there =
+          checked(driver_->stream_create(&made.stream, cuda::stream_non_blocking, priority), "making a stream");
+      !there)
+    return there;
+  if (auto there = make_event(made, made.done); !there) return there;
+  for (cuda::Event& event : made.copied)
+    if (auto there = make_event(made, event); !there) return there;
+  return {};
 }
 
 Result<> CudaDevice::make_event(const EngineStream& on, cuda::Event& event) const {
@@ -234,23 +239,31 @@ Result<> CudaDevice::make_event(const EngineStream& on, cuda::Event& event) cons
       "making an event");
 }
 
-Result<> CudaDevice::make_graph_events() {
-  if (driver_->event_record_with_flags == nullptr) return {};
-  for (cuda::Event* event : {&graph_begin_, &graph_end_})
-    if (auto made = checked(driver_->event_create(event, cuda::event_default), "making an event"); !made) return made;
+Result<> CudaDevice::start_engines() {
+  for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out})
+    if (auto started = start_engine(kind); !started) return started;
   return {};
 }
 
-Result<> CudaDevice::start_engines() {
-  constexpr std::array names{"compute", "copy-in", "copy-out"};
-  for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out}) {
-    const auto number = static_cast<std::size_t>(kind);
-    auto engine = EngineThread::start(names[number]);
-    if (!engine) return Unexpected(engine.error());
-    engines_[number] = std::move(*engine);
-    if (auto seated = seat_engine(kind); !seated) return seated;
-  }
-  return {};
+Result<> CudaDevice::start_engine(EngineKind kind) {
+  constexpr std::array<const char*, engine_kinds> names{"compute", "copy-in", "copy-out", "beside"};
+  const auto number = static_cast<std::size_t>(kind);
+  auto engine = EngineThread::start(names[number]);
+  if (!engine) return Unexpected(engine.error());
+  engines_[number] = std::move(*engine);
+  return seat_engine(kind);
+}
+
+Result<> CudaDevice::start_beside() {
+  const auto number = static_cast<std::size_t>(EngineKind::beside);
+  if (streams_[number].stream != nullptr) return fail(Errc::bad_input, "The second compute engine was started before.");
+  if (options_.completion == Completion::spin)
+    return fail(Errc::refused,
+                "device.completion: two jobs execute at once, and with \"spin\" the thread of one would "
+                "take the core from that of the other: \"block\" lets them share it.");
+  if (auto entered = enter(); !entered) return entered;
+  if (auto made = make_stream(streams_[number], greatest_priority_); !made) return made;
+  return start_engine(EngineKind::beside);
 }
 
 Result<> CudaDevice::seat_engine(EngineKind kind) {
@@ -291,8 +304,6 @@ CudaDevice::~CudaDevice() {
       if (event != nullptr) (void)driver_->event_destroy(event);
     if (each.stream != nullptr) (void)driver_->stream_destroy(each.stream);
   }
-  for (const cuda::Event event : {graph_begin_, graph_end_})
-    if (event != nullptr) (void)driver_->event_destroy(event);
   (void)driver_->context_set_current(nullptr);
   (void)driver_->context_release(ordinal_);
 }
@@ -432,6 +443,10 @@ Status CudaDevice::unmap_slot(ReservedRange& range, std::size_t slot) noexcept {
 }
 
 // ---- copies and waiting ----
+
+EngineKind CudaDevice::compute_engine() const noexcept {
+  return seat.device == this && seat.kind == EngineKind::beside ? EngineKind::beside : EngineKind::compute;
+}
 
 CudaDevice::EngineStream& CudaDevice::own_stream() noexcept {
   return seat.device == this ? streams_[static_cast<std::size_t>(seat.kind)] : streams_.back();

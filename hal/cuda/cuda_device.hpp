@@ -77,9 +77,12 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Result<> pin(std::byte* begin, Bytes size) override;
   [[nodiscard]] Result<> unpin(std::byte* begin) override;
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
-  void begin_execution() noexcept override { on_the_way_ = Duration(0); }
+  [[nodiscard]] Result<> start_beside() override;
+  void begin_execution(Company) noexcept override { compute_stream().on_the_way = Duration(0); }
   /// Less what run() takes longer than its graph takes on the GPU. What else a job does counts whole.
-  [[nodiscard]] Duration executed(Duration passed) noexcept override { return passed - std::min(passed, on_the_way_); }
+  [[nodiscard]] Duration executed(Duration passed) noexcept override {
+    return passed - std::min(passed, compute_stream().on_the_way);
+  }
   /// Managed memory: at most what the device has free, because more can hang a GPU for all its users.
   [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;
   [[nodiscard]] Result<> free(const Buffer& buffer) override;
@@ -93,11 +96,13 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] std::optional<DeviceFault> fault() const override;
 
   [[nodiscard]] const cuda::Driver& driver() const { return *driver_; }
-  /// Of the compute engine, the copy engines. Work in the compute stream has the greatest priority.
+  /// Of each engine. Work in the streams of compute engines has the greatest priority.
   [[nodiscard]] cuda::Stream stream(EngineKind kind) const noexcept { return engine_stream(kind).stream; }
+  /// The one on whose thread this is called; `compute` on any other thread.
+  [[nodiscard]] EngineKind compute_engine() const noexcept;
   [[nodiscard]] int architecture() const noexcept override { return architecture_; }
   [[nodiscard]] int multiprocessors() const noexcept override { return multiprocessors_; }
-  [[nodiscard]] void* stream() const noexcept override { return stream(EngineKind::compute); }
+  [[nodiscard]] void* stream() const noexcept override { return stream(compute_engine()); }
 
   [[nodiscard]] Result<> enter() const override;
   [[nodiscard]] Result<GpuModule> load(const void* image, const std::string& name) override;
@@ -108,7 +113,7 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Status run(const GpuGraph& graph) noexcept override;
   /// The same without waiting.
   [[nodiscard]] Status launch(const GpuGraph& graph) noexcept;
-  [[nodiscard]] Status wait() noexcept override { return wait(EngineKind::compute); }
+  [[nodiscard]] Status wait() noexcept override { return wait(compute_engine()); }
   /// Pages of managed memory can be moved ahead of who touches them. Elsewhere all that is managed moves as the driver
   /// likes, when a kernel is launched, and the host may not touch it meanwhile.
   [[nodiscard]] bool can_prefetch() const noexcept { return can_prefetch_; }
@@ -129,6 +134,7 @@ class CudaDevice final : public Device, public Gpu {
     cuda::Event done = nullptr;
     std::array<cuda::Event, copies_at_once> copied{}; // of the copies begun and not ended, used in turn
     std::size_t begun = 0, ended = 0;
+    Duration on_the_way{0};                         // of the job that executes; a compute engine's thread
     cuda::DigestSums* sums = nullptr;               // in device memory; null where there is no kernel
     cuda::DigestResult* result_on_device = nullptr; // the same as `result`
     const cuda::DigestResult* result = nullptr;     // page-locked
@@ -141,9 +147,10 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Result<> make_context();
   [[nodiscard]] Result<> size_memory();
   [[nodiscard]] Result<> make_streams();
+  [[nodiscard]] Result<> make_stream(EngineStream& made, int priority) const;
   [[nodiscard]] Result<> make_event(const EngineStream& on, cuda::Event& event) const;
-  [[nodiscard]] Result<> make_graph_events();
   [[nodiscard]] Result<> start_engines();
+  [[nodiscard]] Result<> start_engine(EngineKind kind);
   [[nodiscard]] Result<> ready_digests();
   [[nodiscard]] Result<> seat_engine(EngineKind kind);
   [[nodiscard]] Result<> find_digest_kernel();
@@ -165,13 +172,15 @@ class CudaDevice final : public Device, public Gpu {
     return streams_[static_cast<std::size_t>(kind)];
   }
   [[nodiscard]] EngineStream& own_stream() noexcept;
+  [[nodiscard]] EngineStream& compute_stream() noexcept { return streams_[static_cast<std::size_t>(compute_engine())]; }
   [[nodiscard]] Status finish(const EngineStream& on) noexcept;
   [[nodiscard]] Status wait_for(const EngineStream& on, cuda::Event event) noexcept;
   [[nodiscard]] bool spins(const EngineStream& on) const noexcept;
   [[nodiscard]] cuda::Code spin(cuda::Event event) const noexcept;
-  [[nodiscard]] Result<> record_in_graph(cuda::Event event) const;
-  [[nodiscard]] Result<GpuGraph> instantiate(cuda::GraphHandle graph);
-  [[nodiscard]] Duration graph_took(Duration passed) const noexcept;
+  [[nodiscard]] Result<> make_events(GpuGraph& graph) const;
+  [[nodiscard]] Result<> record_in_graph(void* event) const;
+  [[nodiscard]] Result<> instantiate(GpuGraph& graph, cuda::GraphHandle captured);
+  [[nodiscard]] Duration graph_took(const GpuGraph& graph, Duration passed) const noexcept;
 
   const cuda::Driver* driver_;
   CudaOptions options_;
@@ -196,13 +205,11 @@ class CudaDevice final : public Device, public Gpu {
   PinnedMemory pinned_;
   GpuModule digest_module_;
   cuda::Function digest_kernel_ = nullptr;
-  std::array<EngineStream, 4> streams_; // by EngineKind; the last one is of set-up
-  // Recorded by every graph at its begin and its end; null: the driver is too old
-  cuda::Event graph_begin_ = nullptr, graph_end_ = nullptr;
-  Duration on_the_way_{0}; // of the job that executes; compute engine's thread
+  int greatest_priority_ = 0;                          // of a stream
+  std::array<EngineStream, engine_kinds + 1> streams_; // by EngineKind; the last one is of set-up
   DeviceCapabilities capabilities_;
-  mutable std::atomic<cuda::Code> lost_{cuda::Code::success}; // by which sticky error
-  std::array<std::unique_ptr<EngineThread>, 3> engines_;      // by EngineKind
+  mutable std::atomic<cuda::Code> lost_{cuda::Code::success};       // by which sticky error
+  std::array<std::unique_ptr<EngineThread>, engine_kinds> engines_; // by EngineKind
 };
 
 /// Tries what the memory of `device` can do, on two pieces of its own. An error only where the attempt ended the

@@ -31,11 +31,15 @@ Result<GpuKernel> GpuModule::kernel(const char* name) const {
 GpuGraph& GpuGraph::operator=(GpuGraph&& other) noexcept {
   std::swap(driver_, other.driver_);
   std::swap(handle_, other.handle_);
+  std::swap(begin_, other.begin_);
+  std::swap(end_, other.end_);
   return *this;
 }
 
 GpuGraph::~GpuGraph() {
   if (handle_ != nullptr) (void)driver_->graph_exec_destroy(static_cast<hal::cuda::GraphExec>(handle_));
+  for (void* const event : {begin_, end_})
+    if (event != nullptr) (void)driver_->event_destroy(static_cast<hal::cuda::Event>(event));
 }
 
 } // namespace rtexec
@@ -62,39 +66,50 @@ Result<GpuModule> CudaDevice::load(const void* image, const std::string& name) {
 
 Result<GpuGraph> CudaDevice::capture(const std::function<Result<>()>& body) {
   if (auto entered = enter(); !entered) return Unexpected(entered.error());
+  GpuGraph made(*driver_);
+  if (auto there = make_events(made); !there) return Unexpected(there.error());
   const cuda::Stream stream = this->stream(EngineKind::compute);
   if (auto begun = checked(driver_->begin_capture(stream, cuda::capture_thread_local), "beginning to capture a graph");
       !begun)
     return Unexpected(begun.error());
-  Result<> outcome = record_in_graph(graph_begin_);
+  Result<> outcome = record_in_graph(made.begin_);
   if (outcome) outcome = body();
-  if (outcome) outcome = record_in_graph(graph_end_);
-  cuda::GraphHandle graph = nullptr;
-  const Code code = driver_->end_capture(stream, &graph);
+  if (outcome) outcome = record_in_graph(made.end_);
+  cuda::GraphHandle captured = nullptr;
+  const Code code = driver_->end_capture(stream, &captured);
   if (outcome) outcome = checked(code, "capturing a graph");
-  Result<GpuGraph> captured = outcome ? instantiate(graph) : Unexpected(outcome.error());
-  if (graph != nullptr) (void)check(driver_->graph_destroy(graph));
-  return captured;
+  if (outcome) outcome = instantiate(made, captured);
+  if (captured != nullptr) (void)check(driver_->graph_destroy(captured));
+  if (!outcome) return Unexpected(outcome.error());
+  return made;
 }
 
-Result<> CudaDevice::record_in_graph(cuda::Event event) const {
+/// Each graph has its own, since two may run at once.
+Result<> CudaDevice::make_events(GpuGraph& graph) const {
+  if (driver_->event_record_with_flags == nullptr) return {};
+  for (void** const place : {&graph.begin_, &graph.end_}) {
+    cuda::Event event = nullptr;
+    if (auto made = checked(driver_->event_create(&event, cuda::event_default), "making an event"); !made) return made;
+    *place = event;
+  }
+  return {};
+}
+
+Result<> CudaDevice::record_in_graph(void* event) const {
   if (event == nullptr) return {};
-  return checked(driver_->event_record_with_flags(event, stream(EngineKind::compute), cuda::event_record_external),
+  return checked(driver_->event_record_with_flags(static_cast<cuda::Event>(event), stream(EngineKind::compute),
+                                                  cuda::event_record_external),
                  "capturing when a graph begins and ends");
 }
 
-Result<GpuGraph> CudaDevice::instantiate(cuda::GraphHandle graph) {
+Result<> CudaDevice::instantiate(GpuGraph& graph, cuda::GraphHandle captured) {
   cuda::GraphExec executable = nullptr;
-  if (auto made = checked(driver_->graph_instantiate(&executable, graph, 0), "readying a graph"); !made)
-    return Unexpected(made.error());
-  GpuGraph owned(*driver_, executable);
-  if (driver_->graph_upload == nullptr) return owned;
+  if (auto made = checked(driver_->graph_instantiate(&executable, captured, 0), "readying a graph"); !made) return made;
+  graph.handle_ = executable;
+  if (driver_->graph_upload == nullptr) return {};
   const cuda::Stream stream = streams_.back().stream;
-  if (auto sent = checked(driver_->graph_upload(executable, stream), "uploading a graph"); !sent)
-    return Unexpected(sent.error());
-  if (auto there = checked(driver_->stream_synchronize(stream), "uploading a graph"); !there)
-    return Unexpected(there.error());
-  return owned;
+  if (auto sent = checked(driver_->graph_upload(executable, stream), "uploading a graph"); !sent) return sent;
+  return checked(driver_->stream_synchronize(stream), "uploading a graph");
 }
 
 // ---- real-time ----
@@ -104,29 +119,32 @@ Status CudaDevice::launch(GpuKernel kernel, GpuExtent blocks, GpuExtent threads,
   if (auto possible = ready(); !possible) return possible;
   if (kernel.function == nullptr) return Unexpected(Errc::bad_input);
   return check(driver_->launch(static_cast<cuda::Function>(kernel.function), blocks.x, blocks.y, blocks.z, threads.x,
-                               threads.y, threads.z, static_cast<unsigned>(shared.count), stream(EngineKind::compute),
+                               threads.y, threads.z, static_cast<unsigned>(shared.count), stream(compute_engine()),
                                arguments, nullptr));
 }
 
 Status CudaDevice::launch(const GpuGraph& graph) noexcept {
   if (auto possible = ready(); !possible) return possible;
   if (graph.handle() == nullptr) return Unexpected(Errc::bad_input);
-  return check(driver_->graph_launch(static_cast<cuda::GraphExec>(graph.handle()), stream(EngineKind::compute)));
+  return check(driver_->graph_launch(static_cast<cuda::GraphExec>(graph.handle()), stream(compute_engine())));
 }
 
 Status CudaDevice::run(const GpuGraph& graph) noexcept {
   const Instant begin = now();
   if (auto begun = launch(graph); !begun) return begun;
-  if (auto ended = finish(engine_stream(EngineKind::compute)); !ended) return ended;
+  EngineStream& own = compute_stream();
+  if (auto ended = finish(own); !ended) return ended;
   const Duration passed = now() - begin;
-  on_the_way_ += passed - graph_took(passed);
+  own.on_the_way += passed - graph_took(graph, passed);
   return {};
 }
 
 /// By the GPU's clock, where that is known.
-Duration CudaDevice::graph_took(Duration passed) const noexcept {
+Duration CudaDevice::graph_took(const GpuGraph& graph, Duration passed) const noexcept {
   float milliseconds = 0;
-  if (graph_begin_ == nullptr || !check(driver_->event_elapsed(&milliseconds, graph_begin_, graph_end_))) return passed;
+  if (graph.begin_ == nullptr || !check(driver_->event_elapsed(&milliseconds, static_cast<cuda::Event>(graph.begin_),
+                                                               static_cast<cuda::Event>(graph.end_))))
+    return passed;
   return std::clamp(std::chrono::duration_cast<Duration>(std::chrono::duration<float, std::milli>(milliseconds)),
                     Duration(0), passed);
 }

@@ -24,22 +24,44 @@ struct BegunCopies {
 };
 thread_local BegunCopies of_this_thread;
 
+/// What this thread executes for a job.
+struct Execution {
+  ThreadUse begun;
+  Company company = Company::alone;
+};
+thread_local Execution execution;
+
 } // namespace
 
 Result<std::unique_ptr<HostDevice>> HostDevice::open(Bytes capacity, Bytes chunk) {
   auto memory = HostMemory::open(capacity, chunk);
   if (!memory) return Unexpected(memory.error());
   std::unique_ptr<HostDevice> device(new HostDevice(std::move(*memory)));
-  constexpr std::array names{"compute", "copy-in", "copy-out"};
-  for (std::size_t kind = 0; kind < names.size(); ++kind) {
-    auto engine = EngineThread::start(names[kind]);
-    if (!engine) return Unexpected(engine.error());
-    device->engines_[kind] = std::move(*engine);
-  }
+  for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out})
+    if (auto started = device->start_engine(kind); !started) return Unexpected(started.error());
   auto capabilities = probe_host_memory(device->engine(EngineKind::compute));
   if (!capabilities) return Unexpected(capabilities.error());
   device->capabilities_ = std::move(*capabilities);
   return device;
+}
+
+Result<> HostDevice::start_engine(EngineKind kind) {
+  constexpr std::array<const char*, engine_kinds> names{"compute", "copy-in", "copy-out", "beside"};
+  const auto number = static_cast<std::size_t>(kind);
+  if (engines_[number] != nullptr) return fail(Errc::bad_input, "The second compute engine was started before.");
+  auto engine = EngineThread::start(names[number]);
+  if (!engine) return Unexpected(engine.error());
+  engines_[number] = std::move(*engine);
+  return {};
+}
+
+Result<> HostDevice::start_beside() { return start_engine(EngineKind::beside); }
+
+void HostDevice::begin_execution(Company company) noexcept { execution = {thread_use(), company}; }
+
+Duration HostDevice::executed(Duration passed) noexcept {
+  const auto& [begun, company] = execution;
+  return company == Company::accompanied ? passed : used_between(begun, thread_use(), passed);
 }
 
 HostDevice::~HostDevice() {

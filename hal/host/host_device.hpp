@@ -1,5 +1,5 @@
-// The software device: HostMemory, one compute engine and two copy engines. It is the embedded default and what every
-// path is tested on without a GPU.
+// The software device: HostMemory, a compute engine, a second one where it is started, and two copy engines. It is the
+// embedded default and what every path is tested on without a GPU.
 #pragma once
 
 #include "hal/device.hpp"
@@ -50,11 +50,11 @@ class HostDevice final : public Device {
   [[nodiscard]] Result<> pin(std::byte* begin, Bytes size) override;
   [[nodiscard]] Result<> unpin(std::byte* begin) override;
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
-  void begin_execution() noexcept override { begun_ = thread_use(); }
-  /// What the compute engine's thread had of its core; all where the workload waited meanwhile.
-  [[nodiscard]] Duration executed(Duration passed) noexcept override {
-    return used_between(begun_, thread_use(), passed);
-  }
+  [[nodiscard]] Result<> start_beside() override;
+  void begin_execution(Company company) noexcept override;
+  /// What the compute engine's thread had of its core; all where the workload waited meanwhile, or was accompanied:
+  /// what the other one had of the core is then part of what it takes.
+  [[nodiscard]] Duration executed(Duration passed) noexcept override;
   /// Ordinary memory, whatever the kind; its page tables are filled in.
   [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;
   [[nodiscard]] Result<> free(const Buffer& buffer) override;
@@ -65,14 +65,14 @@ class HostDevice final : public Device {
 
  private:
   explicit HostDevice(HostMemory memory) : memory_(std::move(memory)) {}
+  [[nodiscard]] Result<> start_engine(EngineKind kind);
 
   HostMemory memory_;
   std::vector<Mapping> buffers_;
   PinnedMemory pinned_;
   DeviceCapabilities capabilities_;
-  ThreadUse begun_; // by what is executed; compute engine's thread
   /// By EngineKind; after the memory that their work touches
-  std::array<std::unique_ptr<EngineThread>, 3> engines_;
+  std::array<std::unique_ptr<EngineThread>, engine_kinds> engines_;
 };
 
 /// Tries what a host device can do, on memory of its own, with work on `compute`.

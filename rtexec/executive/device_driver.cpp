@@ -52,7 +52,7 @@ struct DeviceDriver::TaskLink {
   }
 
   Status execute() noexcept {
-    driver->device_.begin_execution();
+    driver->device_.begin_execution(hal::Company::alone);
     work.begin(driver->options_.bandwidth);
     begun = hal::now();
     if (driver->recording()) traces::device_begin(executing, begun);

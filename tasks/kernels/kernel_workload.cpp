@@ -184,7 +184,7 @@ bool KernelWorkload::prefetches() const noexcept {
 /// What goes out is prefetched before as well: the host has read it, so kernels that write it would fault.
 Status KernelWorkload::execute_prefetched() noexcept {
   const auto prefetch = [&](const SharedArray& array, hal::Side to) {
-    return gpu_->prefetch(array.device(), array.size(), to, hal::EngineKind::compute);
+    return gpu_->prefetch(array.device(), array.size(), to, gpu_->compute_engine());
   };
   for (const auto& array : arrays_)
     if (array.direction() != benchmark::Direction::device)

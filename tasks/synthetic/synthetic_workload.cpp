@@ -115,13 +115,13 @@ Status SyntheticWorkload::write_chunks(Instant end) noexcept {
                                                             : nullptr;
   if (begin == nullptr) return {};
   ++executions_;
-  const auto stream = gpu_->stream(hal::EngineKind::compute);
+  const auto stream = gpu_->stream(gpu_->compute_engine());
   for (std::uint64_t at = 0; at < swappable_.count && Clock::now() < end; at += gpu_->chunk_size().count) {
     const auto written =
         gpu_->driver().set_bytes_async(reinterpret_cast<hal::cuda::DevicePointer>(begin + at), executions_, 1, stream);
     if (const auto status = gpu_->check(written); !status) return status;
   }
-  return gpu_->wait(hal::EngineKind::compute);
+  return gpu_->wait();
 }
 
 Status SyntheticWorkload::after(std::uint64_t) noexcept {

@@ -75,6 +75,7 @@ class WatchedDevice final : public Device {
     return host_->unpin(begin);
   }
   Engine& engine(EngineKind kind) override { return host_->engine(kind); }
+  Result<> start_beside() override { return host_->start_beside(); }
   Result<Buffer> allocate(BufferKind kind, Bytes size) override { return host_->allocate(kind, size); }
   Result<> free(const Buffer& buffer) override { return host_->free(buffer); }
   Result<MemoryUse> memory_use() const override { return host_->memory_use(); }

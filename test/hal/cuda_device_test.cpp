@@ -114,6 +114,24 @@ TEST(CudaDevice, TheComputeStreamHasTheGreatestPriority) {
   EXPECT_EQ(driver.priority_of(device->stream(EngineKind::compute)), -5);
   EXPECT_EQ(driver.priority_of(device->stream(EngineKind::copy_in)), 0);
   EXPECT_EQ(driver.priority_of(device->stream(EngineKind::copy_out)), 0);
+  ASSERT_TRUE(device->start_beside());
+  EXPECT_EQ(driver.priority_of(device->stream(EngineKind::beside)), -5) << "neither of two jobs waits for the other";
+}
+
+TEST(CudaDevice, TheSecondComputeEngineHasNoStreamBeforeItIsStarted) {
+  const FakeCudaDriver driver;
+  const auto device = open_cuda();
+  const auto before = driver.objects();
+  EXPECT_EQ(device->stream(EngineKind::beside), nullptr);
+  ASSERT_TRUE(device->start_beside());
+  EXPECT_EQ(driver.objects().streams, before.streams + 1);
+}
+
+TEST(CudaDevice, TwoJobsDoNotSpinOnOneCore) {
+  const FakeCudaDriver driver;
+  auto options = eight_chunks();
+  options.completion = Completion::spin;
+  EXPECT_TRUE(fails(open_cuda(options)->start_beside(), Errc::refused, "\"block\" lets them share it"));
 }
 
 TEST(CudaDevice, WaitsBlockedOrSpinning) {
@@ -560,7 +578,7 @@ TEST(CudaGraphs, ItTookWhatTheGpuTookAndNotWhatItTakesToLearnOfItsEnd) {
     Duration passed{}, executed{};
     EXPECT_TRUE(on_engine(storing.device->engine(EngineKind::compute), [&]() noexcept -> Status {
       for (int job = 0; job < 2; ++job) { // the second one has nothing of the first
-        storing.device->begin_execution();
+        storing.device->begin_execution(Company::alone);
         const Instant begin = now();
         for (int graph = 0; graph < 2; ++graph)
           if (const Status ran = storing.device->run(storing.graph); !ran) return ran;
@@ -577,6 +595,37 @@ TEST(CudaGraphs, ItTookWhatTheGpuTookAndNotWhatItTakesToLearnOfItsEnd) {
     }
     EXPECT_GT(executed, Duration(0));
   }
+}
+
+TEST(CudaGraphs, WorkGoesToTheStreamOfTheComputeEngineOnWhoseThreadItIsLaunched) {
+  Storing storing;
+  CudaDevice& device = *storing.device;
+  ASSERT_TRUE(device.start_beside());
+  for (const auto kind : {EngineKind::compute, EngineKind::beside}) {
+    bool own = false;
+    EXPECT_TRUE(on_engine(device.engine(kind), [&]() noexcept -> Status {
+      own = device.compute_engine() == kind && device.stream() == device.stream(kind);
+      return storing.launch() ? device.wait() : Unexpected(Errc::device_fault);
+    }));
+    EXPECT_TRUE(own);
+    EXPECT_EQ(storing.driver.last_launched_in(), device.stream(kind));
+    EXPECT_TRUE(on_engine(device.engine(kind), [&]() noexcept { return device.run(storing.graph); }));
+    EXPECT_EQ(storing.driver.last_graph_in(), device.stream(kind)) << "it was captured in that of the first one";
+  }
+  EXPECT_EQ(storing.stored(), 4 * 42);
+  EXPECT_EQ(device.compute_engine(), EngineKind::compute) << "of a thread of set-up";
+}
+
+TEST(CudaGraphs, EachHasItsOwnBeginAndEnd) {
+  Storing storing;
+  const std::size_t events = storing.driver.objects().events;
+  auto other = storing.device->capture([&] { return storing.launch(); });
+  ASSERT_TRUE(other);
+  EXPECT_EQ(storing.driver.objects().events, events + 2);
+  storing.graph = std::move(*other);
+  *other = GpuGraph();
+  EXPECT_EQ(storing.driver.objects().events, events) << "with the graph that it belonged to";
+  EXPECT_TRUE(storing.run());
 }
 
 TEST(CudaGraphs, AnErrorOfTheBodyIsReturnedAndTheStreamIsFreeAgain) {
@@ -812,6 +861,8 @@ Result<> live() {
   });
   TRY(graph);
   TRY(typed(on_engine(device.engine(EngineKind::compute), [&]() noexcept { return device.run(*graph); })));
+  TRY(device.start_beside());
+  TRY(typed(on_engine(device.engine(EngineKind::beside), [&]() noexcept { return device.run(*graph); })));
   TRY(typed(device.unmap(*range, 0)));
   TRY(device.release(*range));
   for (const Buffer& each : buffers) TRY(device.free(each));

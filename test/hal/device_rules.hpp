@@ -19,6 +19,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <span>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
@@ -98,6 +99,13 @@ template <class BackEnd> class DeviceRules : public testing::Test {
     const auto buffer = device->allocate(kind, size);
     EXPECT_TRUE(buffer) << problem(buffer);
     return buffer.value_or(Buffer{});
+  }
+
+  /// Whether it has one. Where the thread of an engine keeps its core, it has not.
+  bool start_beside() {
+    const auto started = device->start_beside();
+    EXPECT_TRUE(started || started.error().code == Errc::refused) << problem(started);
+    return started.has_value();
   }
 
   MemoryUse use() {
@@ -278,31 +286,110 @@ TYPED_TEST_P(DeviceRules, AnyHistoryAgreesWithTheModel) {
     EXPECT_EQ(this->read(this->device->window(chunks[i])), this->pattern(contents[i]));
 }
 
-TYPED_TEST_P(DeviceRules, EnginesAreThreeAndWorkAtOnce) {
-  // Each kind waits inside its work until all three are there: they could not be, on fewer threads.
+TYPED_TEST_P(DeviceRules, EnginesAreThreeOrFourAndWorkAtOnce) {
+  // Each kind waits inside its work until all are there: they could not be, on fewer threads.
   struct Meeting {
+    int size = 0;
     std::atomic<int> present = 0;
     std::atomic<int> done = 0;
-    Signal changed;
-  } meeting;
+    Signal changed = {};
+  };
+  const auto threads_before = held().threads;
   std::set<int> threads;
-  const Work work{
+  Work work{
       .run = [](void* context) noexcept -> Status {
         auto& all = *static_cast<Meeting*>(context);
         ++all.present;
         all.changed.raise();
-        for (auto seen = all.changed.value(); all.present < 3; seen = all.changed.value()) all.changed.wait(seen);
+        for (auto seen = all.changed.value(); all.present < all.size; seen = all.changed.value())
+          all.changed.wait(seen);
         return {};
       },
       .done = [](void* context, Status, Instant, Instant) noexcept { ++static_cast<Meeting*>(context)->done; },
-      .context = &meeting,
   };
-  for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out}) {
-    ASSERT_TRUE(this->device->engine(kind).submit(work));
-    threads.insert(this->device->engine(kind).kernel_id());
-  }
-  EXPECT_TRUE(eventually([&] { return meeting.done == 3; }));
-  EXPECT_EQ(threads.size(), 3u);
+  const auto meet = [&](const std::vector<EngineKind>& kinds) {
+    Meeting meeting{.size = static_cast<int>(kinds.size())};
+    work.context = &meeting;
+    for (const auto kind : kinds) {
+      EXPECT_TRUE(this->device->engine(kind).submit(work));
+      threads.insert(this->device->engine(kind).kernel_id());
+    }
+    EXPECT_TRUE(eventually([&] { return meeting.done == meeting.size; }));
+    EXPECT_EQ(threads.size(), kinds.size());
+  };
+  meet({EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out});
+  EXPECT_EQ(held().threads, threads_before) << "the second compute engine has no thread before it is started";
+  if (this->start_beside()) meet({EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out, EngineKind::beside});
+}
+
+TYPED_TEST_P(DeviceRules, TheSecondComputeEngineStartsOnceAndWorksLikeTheFirst) {
+  if (!this->start_beside()) GTEST_SKIP() << "this device cannot";
+  EXPECT_TRUE(fails(this->device->start_beside(), Errc::bad_input, "started before"));
+  const auto chunks = this->create(1);
+  const Contents contents = this->pattern(3);
+  Contents back(this->chunk.count);
+  auto& engine = this->device->engine(EngineKind::beside);
+  EXPECT_TRUE(on_engine(engine, [&]() noexcept -> Status {
+    std::byte* const at = this->device->window(chunks[0]);
+    if (auto copied = this->device->copy(at, contents.data(), this->chunk); !copied) return copied;
+    if (auto begun = this->device->begin_copy(back.data(), at, this->chunk); !begun) return begun;
+    return this->device->end_copy();
+  }));
+  EXPECT_EQ(back, contents);
+  if (!this->device->capabilities().digest) return;
+  const auto at = this->device->window(chunks[0]);
+  EXPECT_EQ(this->digest(at, this->chunk, EngineKind::beside), this->digest(at, this->chunk, EngineKind::compute));
+}
+
+TYPED_TEST_P(DeviceRules, EachComputeEngineMeasuresWhatItExecutes) {
+  if (!this->start_beside()) GTEST_SKIP() << "this device cannot";
+  struct Part {
+    Device& device;
+    Part* partner;
+    std::atomic<bool> begun = false, ended = false;
+    Signal changed = {};
+    Duration passed = {}, executed = {};
+    void await(const std::atomic<bool>& what) noexcept {
+      for (auto seen = changed.value(); !what; seen = changed.value()) changed.wait(seen);
+    }
+    void tell(std::atomic<bool>& what) noexcept {
+      what = true;
+      partner->changed.raise();
+    }
+  };
+  Part first{.device = *this->device, .partner = nullptr}, second{.device = *this->device, .partner = &first};
+  first.partner = &second;
+  // The second one begins and ends within the first, and would spoil what that one measures, were it the same.
+  const auto submit = [&](EngineKind kind, Part& part, Status (*run)(void*) noexcept) {
+    return this->device->engine(kind).submit(
+        {.run = run, .done = [](void*, Status, Instant, Instant) noexcept {}, .context = &part});
+  };
+  ASSERT_TRUE(submit(EngineKind::compute, first, [](void* context) noexcept -> Status {
+    auto& mine = *static_cast<Part*>(context);
+    const Instant begin = now();
+    mine.device.begin_execution(Company::accompanied);
+    sleep_until(begin + std::chrono::milliseconds(20));
+    mine.tell(mine.begun);
+    mine.await(mine.partner->ended);
+    mine.passed = now() - begin;
+    mine.executed = mine.device.executed(mine.passed);
+    mine.tell(mine.ended);
+    return {};
+  }));
+  ASSERT_TRUE(submit(EngineKind::beside, second, [](void* context) noexcept -> Status {
+    auto& mine = *static_cast<Part*>(context);
+    mine.await(mine.partner->begun);
+    const Instant begin = now();
+    mine.device.begin_execution(Company::accompanied);
+    mine.passed = now() - begin;
+    mine.executed = mine.device.executed(mine.passed);
+    mine.tell(mine.ended);
+    return {};
+  }));
+  second.await(first.ended);
+  EXPECT_EQ(first.executed, first.passed) << "nothing of it was on its way";
+  EXPECT_EQ(second.executed, second.passed);
+  EXPECT_GE(first.passed, std::chrono::milliseconds(20) + second.passed);
 }
 
 TYPED_TEST_P(DeviceRules, MappingsChangeWhileTheComputeEngineWorksElsewhere) {
@@ -598,7 +685,7 @@ TYPED_TEST_P(DeviceRules, ADigestChangesWhenWordsMove) {
 
 TYPED_TEST_P(DeviceRules, DigestsOfSeveralEnginesDoNotMeet) {
   SKIP_WITHOUT_DIGEST();
-  const auto chunks = this->create(3);
+  const auto chunks = this->create(4);
   struct Digester {
     Device& device;
     const std::byte* at = nullptr;
@@ -606,8 +693,10 @@ TYPED_TEST_P(DeviceRules, DigestsOfSeveralEnginesDoNotMeet) {
     std::size_t wrong = 0;
     Signal ended = {};
   };
-  std::array<Digester, 3> digesters{{{*this->device}, {*this->device}, {*this->device}}};
-  for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out}) {
+  std::array<Digester, engine_kinds> digesters{{{*this->device}, {*this->device}, {*this->device}, {*this->device}}};
+  std::vector kinds{EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out};
+  if (this->start_beside()) kinds.push_back(EngineKind::beside);
+  for (const auto kind : kinds) {
     const auto number = static_cast<std::size_t>(kind);
     Digester& mine = digesters[number];
     const Contents contents = this->pattern(unsigned(number));
@@ -615,7 +704,7 @@ TYPED_TEST_P(DeviceRules, DigestsOfSeveralEnginesDoNotMeet) {
     mine.expected = digest_of(contents.data(), this->chunk);
     this->write(this->device->window(chunks[number]), contents);
   }
-  for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out}) {
+  for (const auto kind : kinds) {
     const Work work{
         .run = [](void* context) noexcept -> Status {
           auto& mine = *static_cast<Digester*>(context);
@@ -632,7 +721,7 @@ TYPED_TEST_P(DeviceRules, DigestsOfSeveralEnginesDoNotMeet) {
     };
     ASSERT_TRUE(this->device->engine(kind).submit(work));
   }
-  for (Digester& each : digesters) {
+  for (Digester& each : std::span(digesters).first(kinds.size())) {
     while (each.ended.value() == 0) each.ended.wait(0);
     EXPECT_EQ(each.wrong, 0u);
   }
@@ -789,7 +878,8 @@ REGISTER_TYPED_TEST_SUITE_P(
     ChunksAreZeroedAndKeepWhatIsWrittenInTheWindow, RangesAreWholeChunksAndDoNotOverlap, AddressesAreNoMemory,
     AMappedChunkIsTheSameMemoryAsItsWindow, OneChunkStandsInSeveralPlacesAtOnce, ContentsFollowTheChunkNotTheAddress,
     ImpossibleMappingsAreBadInputAndChangeNothing, ReleaseUnmapsAndIsFinal, AnyHistoryAgreesWithTheModel,
-    EnginesAreThreeAndWorkAtOnce, MappingsChangeWhileTheComputeEngineWorksElsewhere,
+    EnginesAreThreeOrFourAndWorkAtOnce, TheSecondComputeEngineStartsOnceAndWorksLikeTheFirst,
+    EachComputeEngineMeasuresWhatItExecutes, MappingsChangeWhileTheComputeEngineWorksElsewhere,
     MappingsOfDifferentSlotsChangeAtOnce, BesideRunsOnceOnTheCopysThread, BegunCopiesEndInTheirOrder,
     HalvesThatDoNotMatchAreRefused, EachEngineEndsItsOwnCopies, DigestsAreOfContentsWhereverTheyLie,
     ADigestChangesWithEveryBit, ADigestChangesWhenWordsMove, DigestsOfSeveralEnginesDoNotMeet,

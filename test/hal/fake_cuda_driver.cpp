@@ -486,6 +486,7 @@ class FakeCudaDriver::State {
     return has(executables, executable) ? Code::success : Code::invalid_value;
   }
   Code graph_launch(GraphExec executable, Stream stream) {
+    graph_in = stream;
     if (breaks()) return Code::success;
     return enqueue(stream, [executable]() -> Code {
       for (const auto& node : executable->nodes) {
@@ -583,6 +584,7 @@ class FakeCudaDriver::State {
   bool any_kernel = false;
   std::atomic<std::size_t> launched = 0;
   std::atomic<Stream> launched_in = nullptr;
+  std::atomic<Stream> graph_in = nullptr;
   std::atomic<Event> recorded = nullptr, waited_for = nullptr;
   bool watched = false;
   std::vector<FakeCudaWork> work;
@@ -772,6 +774,7 @@ std::vector<unsigned> FakeCudaDriver::event_flags() const {
 
 std::size_t FakeCudaDriver::launches() const { return state_->launched; }
 Stream FakeCudaDriver::last_launched_in() const { return state_->launched_in; }
+Stream FakeCudaDriver::last_graph_in() const { return state_->graph_in; }
 Event FakeCudaDriver::last_recorded() const { return state_->recorded; }
 Event FakeCudaDriver::last_waited_for() const { return state_->waited_for; }
 const Driver& FakeCudaDriver::table() const { return state_->driver; }

@@ -109,6 +109,7 @@ class FakeCudaDriver {
   [[nodiscard]] std::vector<unsigned> event_flags() const;
   [[nodiscard]] std::size_t launches() const;          // of kernels, those in graphs too
   [[nodiscard]] cuda::Stream last_launched_in() const; // of kernels, not those in graphs
+  [[nodiscard]] cuda::Stream last_graph_in() const;    // of graphs launched
   [[nodiscard]] cuda::Event last_recorded() const;     // those in graphs too
   [[nodiscard]] cuda::Event last_waited_for() const;   // by event_synchronize
   [[nodiscard]] const cuda::Driver& table() const;

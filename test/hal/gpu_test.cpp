@@ -173,7 +173,7 @@ TEST_F(GpuTest, TellsWhatAGraphTookOnItself) {
   for (int job = 0; job < 20; ++job) {
     Duration passed{}, executed{};
     ASSERT_TRUE(on_engine(copier.device->engine(EngineKind::compute), [&]() noexcept -> Status {
-      copier.device->begin_execution();
+      copier.device->begin_execution(Company::alone);
       const Instant begin = now();
       const Status ran = copier.device->run(*graph);
       passed = now() - begin;

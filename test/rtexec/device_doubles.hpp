@@ -82,6 +82,7 @@ class DeviceDouble final : public hal::Device {
   Result<> unpin(std::byte* begin) override { return device_->unpin(begin); }
   Duration executed(Duration passed) noexcept override { return state_->executed.value_or(passed); }
   hal::Engine& engine(hal::EngineKind kind) override { return device_->engine(kind); }
+  Result<> start_beside() override { return device_->start_beside(); }
   Result<Buffer> allocate(BufferKind kind, Bytes size) override { return device_->allocate(kind, size); }
   Result<> free(const Buffer& buffer) override { return device_->free(buffer); }
   Result<hal::MemoryUse> memory_use() const override {

@@ -113,6 +113,7 @@ class PlainDevice final : public hal::Device {
   Result<> pin(std::byte*, Bytes) override { return {}; }
   Result<> unpin(std::byte*) override { return {}; }
   hal::Engine& engine(hal::EngineKind kind) override { return engines_[static_cast<std::size_t>(kind)]; }
+  Result<> start_beside() override { return fail(Errc::unsupported, "one compute engine here"); }
   Result<Buffer> allocate(BufferKind, Bytes) override { return fail(Errc::unsupported, "no buffers here"); }
   Result<> free(const Buffer&) override { return fail(Errc::unsupported, "no buffers here"); }
   Result<hal::MemoryUse> memory_use() const override { return hal::MemoryUse{}; }

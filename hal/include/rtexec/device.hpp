@@ -74,7 +74,11 @@ class RTEXEC_API GpuModule {
 class RTEXEC_API GpuGraph {
  public:
   GpuGraph() = default;
-  GpuGraph(GpuGraph&& other) noexcept : driver_(other.driver_), handle_(std::exchange(other.handle_, nullptr)) {}
+  GpuGraph(GpuGraph&& other) noexcept
+      : driver_(other.driver_),
+        handle_(std::exchange(other.handle_, nullptr)),
+        begin_(std::exchange(other.begin_, nullptr)),
+        end_(std::exchange(other.end_, nullptr)) {}
   GpuGraph& operator=(GpuGraph&& other) noexcept;
   ~GpuGraph();
   /// The CUgraphExec; null where nothing was captured.
@@ -82,9 +86,11 @@ class RTEXEC_API GpuGraph {
 
  private:
   friend class hal::CudaDevice;
-  GpuGraph(const hal::cuda::Driver& driver, void* handle) : driver_(&driver), handle_(handle) {}
+  explicit GpuGraph(const hal::cuda::Driver& driver) : driver_(&driver) {}
   const hal::cuda::Driver* driver_ = nullptr;
   void* handle_ = nullptr;
+  void* begin_ = nullptr; // CUevents that it records first and last; null: the driver is too old
+  void* end_ = nullptr;
 };
 
 /// So many blocks of a grid, or threads of a block.
@@ -92,16 +98,17 @@ struct GpuExtent {
   unsigned x = 1, y = 1, z = 1;
 };
 
-/// Launches work on an NVIDIA GPU. All of it goes through one stream, that of the compute engine: what was put there
-/// first is done first. One job at a time has it, so a job waits for its own work alone.
+/// Launches work on an NVIDIA GPU. All of it goes through one stream, that of the compute engine on whose thread a job
+/// executes: what was put there first is done first. One job at a time has it, so a job waits for its own work alone.
+/// During set-up it is that of the first compute engine.
 class Gpu {
  public:
   /// Compute capability as 10 * major + minor: 62, 72, 86, 90.
   [[nodiscard]] virtual int architecture() const noexcept = 0;
   [[nodiscard]] virtual int multiprocessors() const noexcept = 0;
-  /// The compute engine's CUstream, for who gives it to CUDA's libraries or calls the driver himself. It belongs to the
-  /// device's primary context, which CUDA's runtime library uses too. Other streams may be made during set-up, but work
-  /// in them is not the job's: nothing waits for it.
+  /// That compute engine's CUstream, for who gives it to CUDA's libraries or calls the driver himself. It belongs to
+  /// the device's primary context, which CUDA's runtime library uses too. Other streams may be made during set-up, but
+  /// work in them is not the job's: nothing waits for it.
   [[nodiscard]] virtual void* stream() const noexcept = 0;
 
   /// Set-up: makes the device's context current on the calling thread, for who calls the driver or a library himself;
@@ -118,7 +125,8 @@ class Gpu {
   /// read before launch() returns. `shared`: dynamic shared memory of a block, at most 48 KiB. bad_input: no kernel.
   [[nodiscard]] virtual Status launch(GpuKernel kernel, GpuExtent blocks, GpuExtent threads, Bytes shared,
                                       void** arguments) noexcept = 0;
-  /// Real-time: launches `graph` and waits until it is done. bad_input: nothing was captured.
+  /// Real-time: launches `graph` and waits until it is done; one graph runs once at a time. bad_input: nothing was
+  /// captured.
   [[nodiscard]] virtual Status run(const GpuGraph& graph) noexcept = 0;
   /// Real-time: waits until all work in the stream is done.
   [[nodiscard]] virtual Status wait() noexcept = 0;
