@@ -246,7 +246,7 @@ $(call object,$(call sources,$(TEXTS))) $(ROOM_TESTS): private \
 endif
 # Of these, what computes little: by clang, which takes 0.6 of g++'s time where it does not optimize. The sanitizers' builds have it by g++.
 ifeq ($(MODE),release)
-QUICK_TESTS := $(filter-out $(B)/test/tasks/cuda% %/adversary.o,$(call object,$(call sources,$(addprefix test/,config hal tasks traces rtexec))))
+QUICK_TESTS := $(filter-out $(B)/test/tasks/cuda% %/adversary.o %/benchmark_traffic_test.o,$(call object,$(call sources,$(addprefix test/,config hal tasks traces rtexec))))
 QUICK_HEADER := $(B)/test/support/precompiled.hpp.pch
 $(QUICK_TESTS): $(QUICK_HEADER)
 $(QUICK_TESTS): private BEFORE := -include-pch $(QUICK_HEADER)

@@ -43,7 +43,8 @@ struct MemoryCosts {
   double linked = 0;          // accesses of the device to host memory
 };
 
-/// Launches that are alike.
+/// Launches that are alike. With none of them and one that is dirty: what one launch after the other maps, of what the
+/// CPU wrote once before them; then `touched` is all of that.
 struct KernelTraffic {
   Bytes touched{0}; // S_i: of memory that CPU and device exchange, by each launch
   Bytes written{0}; // of these

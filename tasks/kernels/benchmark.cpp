@@ -72,4 +72,11 @@ void fill_integers(const Addresses& host, std::size_t array, std::size_t count, 
   fill_words(integers(job, array, least, range), host.get<void>(array), count);
 }
 
+LaunchTraffic streaming(std::uint64_t count, std::uint64_t in) {
+  return {.threads = count,
+          .touched = words(count * (in + 1)),
+          .written = words(count),
+          .accesses = lines(count) * (in + 1)};
+}
+
 } // namespace rtexec::tasks::benchmark

@@ -86,6 +86,20 @@ template <auto host, class Arguments>
           .threads = static_cast<unsigned>(cuda::benchmark_threads)};
 }
 
+/// What one launch does to memory. Estimated from how the kernel accesses it; where that depends on random inputs, as
+/// they are on average.
+struct LaunchTraffic {
+  std::uint64_t threads = 0;
+  // Of arrays that the host sees; words that lie alone count as 32 bytes, the least that memory moves
+  Bytes touched{0};
+  Bytes written{0};
+  // Lines of 128 bytes that blocks of threads ask the L2 cache for, each line once for a block, and once for each
+  // atomic update; and those that it has, if it is one of `estimated_cache`
+  std::uint64_t accesses = 0;
+  std::uint64_t hits = 0;
+  friend bool operator==(const LaunchTraffic&, const LaunchTraffic&) = default;
+};
+
 /// All functions are for a size from `least` to `most`.
 struct Benchmark {
   WorkloadKind kind;
@@ -98,6 +112,9 @@ struct Benchmark {
   cuda::Fill (*contents)(unsigned size, std::uint64_t job, std::size_t array) noexcept = nullptr;
   /// In the order in which they run; a kernel may read what those before it wrote.
   std::vector<Step> (*steps)(unsigned size, const Addresses& device);
+  /// What each of the steps does to memory.
+  std::vector<LaunchTraffic> (*traffic)(unsigned size);
+  bool chained = false; // the accesses of a thread wait for one another
 };
 
 extern const Benchmark vector_add, matrix_add, matrix_multiply, needleman_wunsch, gaussian, hotspot, pathfinder, bfs,
@@ -119,5 +136,20 @@ void fill_words(const cuda::Fill& fill, void* to, std::size_t count) noexcept;
 void fill_fractions(const Addresses& host, std::size_t array, std::size_t count, std::uint64_t job) noexcept;
 void fill_integers(const Addresses& host, std::size_t array, std::size_t count, std::uint64_t job, int least,
                    unsigned range) noexcept;
+
+// ---- for traffic(): all arrays have words of 4 bytes
+
+// As TX2's GPU has them
+constexpr Bytes estimated_cache{512 << 10};
+constexpr std::uint64_t threads_at_once = 4096;
+[[nodiscard]] constexpr bool is_kept(Bytes bytes) { return bytes <= estimated_cache; }
+[[nodiscard]] constexpr Bytes words(std::uint64_t count) { return Bytes{count * 4}; }
+/// Each of them in another row of `row` words, or elsewhere in that many.
+[[nodiscard]] constexpr Bytes lone_words(std::uint64_t count, std::uint64_t row) {
+  return words(count * (row < 8 ? row : 8));
+}
+[[nodiscard]] constexpr std::uint64_t lines(std::uint64_t words) { return (words + 31) / 32; }
+/// For each of `count` items: so many words `in`, one word `out`; nothing twice.
+[[nodiscard]] LaunchTraffic streaming(std::uint64_t count, std::uint64_t in);
 
 } // namespace rtexec::tasks::benchmark

@@ -15,6 +15,8 @@ namespace {
 
 enum : std::size_t { x, y, z, labels };
 
+constexpr std::size_t rounds = 16;
+
 /// Without a branch, so that it vectorises: floats that are not negative are in the order of their bits, and the label
 /// of a point that is too far becomes the largest integer.
 RTEXEC_VECTORISED int least_label(const cuda::ClusteringArguments& p, unsigned point) noexcept {
@@ -54,12 +56,24 @@ void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
 
 std::vector<Step> steps(unsigned size, const Addresses& device) {
   constexpr float reach = 1;
-  constexpr int rounds = 16;
   const Step round =
       make_step<join>(launch_for("benchmark_join", size),
                       cuda::ClusteringArguments{device.get<float>(x), device.get<float>(y), device.get<float>(z),
                                                 device.get<int>(labels), size, reach});
   return std::vector<Step>(rounds, round);
+}
+
+/// Every block reads all points, those that run at once side by side.
+std::vector<LaunchTraffic> traffic(unsigned size) {
+  constexpr std::uint64_t at_once = threads_at_once / cuda::benchmark_threads;
+  const std::uint64_t points = 4 * lines(size), blocks = blocks_of(size, cuda::benchmark_threads);
+  LaunchTraffic launch{
+      .threads = size, .touched = words(4 * std::uint64_t{size}), .written = words(size), .accesses = points * blocks};
+  const bool kept = is_kept(launch.touched);
+  launch.hits = launch.accesses - (kept ? 0 : points * ((blocks + at_once - 1) / at_once));
+  std::vector<LaunchTraffic> launches(rounds, launch);
+  if (kept) launches.front().hits -= points;
+  return launches;
 }
 
 } // namespace
@@ -70,6 +84,7 @@ constinit const Benchmark euclidean_clustering{.kind = WorkloadKind::euclidean_c
                                                .most = 1U << 17U,
                                                .arrays = arrays,
                                                .fill = fill,
-                                               .steps = steps};
+                                               .steps = steps,
+                                               .traffic = traffic};
 
 } // namespace rtexec::tasks::benchmark

@@ -56,6 +56,28 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
   return made;
 }
 
+std::vector<LaunchTraffic> traffic(unsigned size) {
+  const std::uint64_t n = size;
+  std::vector<LaunchTraffic> launches;
+  for (std::uint64_t below = n - 1; below > 0; --below) { // rows below the pivot
+    const std::uint64_t columns = below + 1;
+    const bool kept = is_kept(Bytes{128} * (columns * lines(columns))), known = kept && columns < n;
+    const std::uint64_t for_factors = below + blocks_of(static_cast<unsigned>(below), cuda::benchmark_threads);
+    launches.push_back({.threads = below,
+                        .touched = lone_words(columns, n),
+                        .accesses = for_factors + lines(below),
+                        .hits = known ? for_factors + lines(below) : for_factors - columns});
+    const std::uint64_t blocks = blocks_of(static_cast<unsigned>(columns), cuda::benchmark_threads);
+    const std::uint64_t for_rows = below * (2 * lines(columns) + blocks + 2);
+    launches.push_back({.threads = below * columns,
+                        .touched = words(columns * columns + columns),
+                        .written = words(below * columns + below),
+                        .accesses = for_rows,
+                        .hits = kept ? for_rows : for_rows - columns * lines(columns)});
+  }
+  return launches;
+}
+
 } // namespace
 
 constinit const Benchmark gaussian{.kind = WorkloadKind::gaussian,
@@ -64,6 +86,7 @@ constinit const Benchmark gaussian{.kind = WorkloadKind::gaussian,
                                    .most = 1U << 13U,
                                    .arrays = arrays,
                                    .fill = fill,
-                                   .steps = steps};
+                                   .steps = steps,
+                                   .traffic = traffic};
 
 } // namespace rtexec::tasks::benchmark

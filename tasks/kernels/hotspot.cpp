@@ -56,6 +56,15 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
                                                        device.get<float>(result), size})};
 }
 
+/// A row of temperatures is read for the rows above and below as well, soon after.
+std::vector<LaunchTraffic> traffic(unsigned size) {
+  const std::uint64_t n = size, row = lines(n), blocks = blocks_of(size, cuda::benchmark_threads);
+  LaunchTraffic launch = streaming(n * n, 2);
+  launch.accesses = n * (5 * row + 2 * (blocks - 1)) - 2 * row; // columns beside a block are another block's
+  launch.hits = launch.accesses - 3 * n * row;
+  return {launch};
+}
+
 } // namespace
 
 constinit const Benchmark hotspot{.kind = WorkloadKind::hotspot,
@@ -64,6 +73,7 @@ constinit const Benchmark hotspot{.kind = WorkloadKind::hotspot,
                                   .most = 1U << 14U,
                                   .arrays = arrays,
                                   .fill = fill,
-                                  .steps = steps};
+                                  .steps = steps,
+                                  .traffic = traffic};
 
 } // namespace rtexec::tasks::benchmark

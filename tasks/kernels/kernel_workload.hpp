@@ -57,6 +57,9 @@ class KernelWorkload final : public Workload {
 
   /// What bind() takes, known before.
   [[nodiscard]] Footprint footprint() const;
+  [[nodiscard]] WorkloadKind kind() const { return options_.kind; }
+  [[nodiscard]] unsigned size() const { return options_.size; }
+  [[nodiscard]] bool prefetch() const { return options_.prefetch; }
   [[nodiscard]] std::span<const benchmark::ArrayDemand> demands() const { return demands_; }
   /// After bind().
   [[nodiscard]] std::span<const SharedArray> arrays() const { return arrays_; }

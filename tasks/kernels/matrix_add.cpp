@@ -13,6 +13,7 @@ constinit const Benchmark matrix_add{
     .fill = [](unsigned size, std::uint64_t job,
                const Addresses& host) noexcept { fill_summands(size * size, job, host); },
     .contents = summands,
-    .steps = [](unsigned size, const Addresses& device) { return add_steps(size * size, device); }};
+    .steps = [](unsigned size, const Addresses& device) { return add_steps(size * size, device); },
+    .traffic = [](unsigned size) { return std::vector{streaming(std::uint64_t{size} * size, 2)}; }};
 
 } // namespace rtexec::tasks::benchmark

@@ -44,6 +44,19 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
                                     size})};
 }
 
+/// Blocks go along a row of tiles of a and all of b: as far as the cache does not keep b, each row of tiles reads it
+/// again.
+std::vector<LaunchTraffic> traffic(unsigned size) {
+  const std::uint64_t n = size, tiles = blocks_of(size, cuda::tile_side), matrix = n * n;
+  const std::uint64_t accesses = n * tiles * (lines(n) + tiles + 1);
+  const std::uint64_t misses = lines(matrix) * (is_kept(words(matrix + 2 * n * cuda::tile_side)) ? 3 : 2 + tiles);
+  return {{.threads = matrix,
+           .touched = words(3 * matrix),
+           .written = words(matrix),
+           .accesses = accesses,
+           .hits = accesses - std::min(accesses, misses)}};
+}
+
 } // namespace
 
 constinit const Benchmark matrix_multiply{.kind = WorkloadKind::matrix_multiply,
@@ -53,6 +66,7 @@ constinit const Benchmark matrix_multiply{.kind = WorkloadKind::matrix_multiply,
                                           .arrays = arrays,
                                           .fill = fill,
                                           .contents = contents,
-                                          .steps = steps};
+                                          .steps = steps,
+                                          .traffic = traffic};
 
 } // namespace rtexec::tasks::benchmark

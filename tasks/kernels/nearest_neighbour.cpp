@@ -33,6 +33,8 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
                                                              device.get<float>(distances), size, to_x, to_y})};
 }
 
+std::vector<LaunchTraffic> traffic(unsigned size) { return {streaming(size, 2)}; }
+
 } // namespace
 
 constinit const Benchmark nearest_neighbour{.kind = WorkloadKind::nearest_neighbour,
@@ -41,6 +43,7 @@ constinit const Benchmark nearest_neighbour{.kind = WorkloadKind::nearest_neighb
                                             .most = 1U << 28U,
                                             .arrays = arrays,
                                             .fill = fill,
-                                            .steps = steps};
+                                            .steps = steps,
+                                            .traffic = traffic};
 
 } // namespace rtexec::tasks::benchmark

@@ -66,6 +66,29 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
   return made;
 }
 
+/// A line holds rows of two blocks or three, of which one is this launch's and others are those of the one before.
+LaunchTraffic traffic_of(unsigned diagonal, unsigned size) {
+  constexpr std::uint64_t block = cuda::alignment_block;
+  const auto within = [&](std::uint64_t index) { return std::min(block, size - index * block); };
+  const Rows rows = rows_of(diagonal, blocks_of(size, cuda::alignment_block));
+  LaunchTraffic launch{.threads = rows.count * block};
+  for (unsigned row = rows.first; row < rows.first + rows.count; ++row) {
+    const std::uint64_t height = within(row), width = within(diagonal - row);
+    launch.touched += words(height * width + (height + 1) * (width + 1));
+    launch.written += words(height * width);
+    launch.accesses += height * 11 / 4 + 1; // many rows lie across the border of two lines
+  }
+  if (is_kept(launch.touched * 2)) launch.hits = launch.accesses * 5 / 8;
+  return launch;
+}
+
+std::vector<LaunchTraffic> traffic(unsigned size) {
+  std::vector<LaunchTraffic> launches;
+  for (unsigned diagonal = 0; diagonal < 2 * blocks_of(size, cuda::alignment_block) - 1; ++diagonal)
+    launches.push_back(traffic_of(diagonal, size));
+  return launches;
+}
+
 } // namespace
 
 constinit const Benchmark needleman_wunsch{.kind = WorkloadKind::needleman_wunsch,
@@ -75,6 +98,8 @@ constinit const Benchmark needleman_wunsch{.kind = WorkloadKind::needleman_wunsc
                                            .arrays = arrays,
                                            .fill = fill,
                                            .contents = contents,
-                                           .steps = steps};
+                                           .steps = steps,
+                                           .traffic = traffic,
+                                           .chained = true};
 
 } // namespace rtexec::tasks::benchmark

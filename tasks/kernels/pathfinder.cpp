@@ -50,6 +50,20 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
   return made;
 }
 
+/// Of each launch: a row of the wall, and costs from and to what the host sees and what it does not in turns.
+std::vector<LaunchTraffic> traffic(unsigned size) {
+  const std::uint64_t row = lines(size), beside = 2 * (blocks_of(size, cuda::benchmark_threads) - std::uint64_t{1});
+  const std::uint64_t kept = is_kept(words(3 * std::uint64_t{size})) ? row : 0;
+  std::vector<LaunchTraffic> launches;
+  for (unsigned at = 1; at < rows; ++at)
+    launches.push_back({.threads = size,
+                        .touched = words(2 * std::uint64_t{size}),
+                        .written = at % 2 == 0 ? words(size) : Bytes{0},
+                        .accesses = 3 * row + beside,
+                        .hits = beside + kept + (at > 2 ? kept : 0)});
+  return launches;
+}
+
 } // namespace
 
 constinit const Benchmark pathfinder{.kind = WorkloadKind::pathfinder,
@@ -58,6 +72,7 @@ constinit const Benchmark pathfinder{.kind = WorkloadKind::pathfinder,
                                      .most = 1U << 19U,
                                      .arrays = arrays,
                                      .fill = fill,
-                                     .steps = steps};
+                                     .steps = steps,
+                                     .traffic = traffic};
 
 } // namespace rtexec::tasks::benchmark

@@ -1,6 +1,8 @@
 // `size` updates of a table of `size` words, each of another place: memory without locality.
 #include "tasks/kernels/benchmark.hpp"
 
+#include <algorithm>
+
 namespace rtexec::tasks::benchmark {
 namespace {
 
@@ -27,6 +29,18 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
                             cuda::RandomAccessArguments{device.get<unsigned>(table), size, seed})};
 }
 
+/// The cache has what it holds of the table.
+std::vector<LaunchTraffic> traffic(unsigned size) {
+  const Bytes table = words(size);
+  const double held = std::min(1.0, static_cast<double>(estimated_cache.count) / static_cast<double>(table.count));
+  const auto misses = lines(size) + static_cast<std::uint64_t>((1 - held) * size);
+  return {{.threads = size,
+           .touched = table,
+           .written = table,
+           .accesses = size,
+           .hits = size - std::min<std::uint64_t>(size, misses)}};
+}
+
 } // namespace
 
 constinit const Benchmark random_access{.kind = WorkloadKind::random_access,
@@ -36,6 +50,7 @@ constinit const Benchmark random_access{.kind = WorkloadKind::random_access,
                                         .arrays = arrays,
                                         .fill = fill,
                                         .contents = contents,
-                                        .steps = steps};
+                                        .steps = steps,
+                                        .traffic = traffic};
 
 } // namespace rtexec::tasks::benchmark

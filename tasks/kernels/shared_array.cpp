@@ -6,7 +6,8 @@ namespace rtexec::tasks {
 namespace {
 
 /// Of what kernels see.
-BufferKind kind_of(MemoryPolicy policy) {
+BufferKind kind_of(MemoryPolicy policy, benchmark::Direction direction) {
+  if (direction == benchmark::Direction::device) return BufferKind::device;
   switch (policy) {
   case MemoryPolicy::automatic:
   case MemoryPolicy::switching:
@@ -18,7 +19,7 @@ BufferKind kind_of(MemoryPolicy policy) {
 }
 
 bool has_two(MemoryPolicy policy, benchmark::Direction direction) {
-  return kind_of(policy) == BufferKind::device && direction != benchmark::Direction::device;
+  return kind_of(policy, direction) == BufferKind::device && direction != benchmark::Direction::device;
 }
 
 } // namespace
@@ -32,14 +33,14 @@ Result<SharedArray> SharedArray::make(Device& device, MemoryPolicy policy, const
     to = *buffer;
     return {};
   };
-  if (auto taken = take(made.on_device_, kind_of(policy)); !taken) return Unexpected(taken.error());
+  if (auto taken = take(made.on_device_, kind_of(policy, demand.direction)); !taken) return Unexpected(taken.error());
   if (has_two(policy, demand.direction))
     if (auto taken = take(made.on_host_, BufferKind::host); !taken) return Unexpected(taken.error());
   return made;
 }
 
 Footprint SharedArray::footprint(MemoryPolicy policy, const benchmark::ArrayDemand& demand) {
-  if (kind_of(policy) == BufferKind::host) return {.host = demand.size, .device = {}};
+  if (kind_of(policy, demand.direction) == BufferKind::host) return {.host = demand.size, .device = {}};
   return {.host = has_two(policy, demand.direction) ? demand.size : Bytes{0}, .device = demand.size};
 }
 

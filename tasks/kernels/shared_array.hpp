@@ -1,7 +1,6 @@
 // The memory of one array under a memory policy: D has it twice, in page-locked host memory and on the device, and
 // copies; M has it once, in managed memory, whose pages move to who touches them; H has it once, in host memory that
-// the device reads and writes in place. What nobody but kernels sees is on the device alone under D, and like the
-// others under M and H.
+// the device reads and writes in place. What nobody but kernels sees is on the device alone under each.
 //
 // It owns its buffers and gives them back to the device, which outlives it. Made and ended during set-up.
 #pragma once

@@ -12,6 +12,7 @@ constinit const Benchmark vector_add{
     .arrays = [](unsigned size) { return add_arrays(size); },
     .fill = [](unsigned size, std::uint64_t job, const Addresses& host) noexcept { fill_summands(size, job, host); },
     .contents = summands,
-    .steps = [](unsigned size, const Addresses& device) { return add_steps(size, device); }};
+    .steps = [](unsigned size, const Addresses& device) { return add_steps(size, device); },
+    .traffic = [](unsigned size) { return std::vector{streaming(size, 2)}; }};
 
 } // namespace rtexec::tasks::benchmark
