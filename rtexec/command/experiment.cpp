@@ -1,4 +1,5 @@
 #include "rtexec/command/command.hpp"
+#include "rtexec/command/experiment_memory.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/results.hpp"
 #include "rtexec/command/text.hpp"
@@ -124,6 +125,7 @@ void add_experiment(const Command& program) {
   const Command command = program.add("experiment", "Repeat an experiment of the literature");
   command.needs_subcommand();
   add_isolation(command);
+  add_experiment_memory(command);
 }
 
 } // namespace rtexec::command

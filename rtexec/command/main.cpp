@@ -46,6 +46,7 @@ const Example examples[] = {
     {{"sweep"}, "rtexec sweep --preset rt-swap-fig7a -o fig7a"},
     {{"experiment"}, "rtexec experiment isolation --simulate -o isolation"},
     {{"experiment", "isolation"}, "rtexec experiment isolation --board h200 --seconds 5 -o isolation"},
+    {{"experiment", "memory"}, "rtexec experiment memory --simulate xavier -o memory"},
     {{"profile"}, "rtexec profile robot.toml --jobs 1000"},
     {{"calibrate"}, "rtexec calibrate h200 -o my-h200.toml"},
     {{"calibrate", "bandwidth"}, "rtexec calibrate bandwidth host -o my-host.toml"},

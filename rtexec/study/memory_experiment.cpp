@@ -1,0 +1,398 @@
+#include "rtexec/study/memory_experiment.hpp"
+
+#include "config/must.hpp"
+#include "policies/memory_assignment.hpp"
+#include "rtexec/study/memory_traffic.hpp"
+#include "tasks/kernels/kernel_workload.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace rtexec::study {
+namespace {
+
+using policies::MemoryCosts;
+using policies::MemoryMeasurement;
+using policies::Nanos;
+
+template <class Range, class Value> bool contains(const Range& range, const Value& value) {
+  return std::ranges::find(range, value) != std::ranges::end(range);
+}
+
+double number(Duration time) { return static_cast<double>(time.count()); }
+
+double percent(Duration part, Duration whole) { return whole.count() > 0 ? 100 * number(part) / number(whole) : 0; }
+
+bool cannot_be_had(Errc code) { return code == Errc::out_of_memory || code == Errc::unsupported; }
+
+std::string in_words(const MemoryCase& wanted) {
+  return std::string(name(wanted.kind)) + " of size " + std::to_string(wanted.size) + " under " +
+         std::string(name(wanted.policy));
+}
+
+std::vector<Duration> lengths_of(std::span<const MemoryRound> rounds) {
+  std::vector<Duration> lengths;
+  for (const MemoryRound& round : rounds) lengths.push_back(round.length());
+  return lengths;
+}
+
+std::vector<WorkloadKind> studied(const MemoryStudy& study, std::span<const WorkloadKind> wanted) {
+  std::vector<WorkloadKind> kinds;
+  std::ranges::copy_if(wanted, std::back_inserter(kinds), [&](WorkloadKind kind) {
+    return std::ranges::find(study.workloads, kind, &MemoryWorkload::kind) != study.workloads.end();
+  });
+  return kinds;
+}
+
+/// Each once: D/D, M/M, D/M.
+std::vector<std::array<MemoryPolicy, 2>> pairs_of(const MemoryStudy& study) {
+  const MemoryPolicy device = MemoryPolicy::device, small = small_policy(study);
+  if (small == device) return {{device, device}};
+  return {{device, device}, {small, small}, {device, small}};
+}
+
+std::size_t sizes_of(const MemoryStudy& study) {
+  return study.workloads.empty() ? 0 : study.workloads.front().sizes.size();
+}
+
+// ---- the estimates ----
+
+/// Sizes that fits of one turn do not see: every other one.
+bool is_held_out(std::size_t size, std::size_t turn) { return size % 2 == turn; }
+
+using Measurements = std::vector<MemoryMeasurement>;
+
+void add_measurements(const MemoryPoint& point, Measurements& measurements) {
+  for (const PolicyTime& each : point.policies)
+    measurements.push_back(
+        {.policy = each.policy, .traffic = point.traffic, .execution = point.execution, .measured = each.time});
+}
+
+Measurements seen_in(std::span<const MemoryResult> results, std::size_t turn) {
+  Measurements measurements;
+  for (const MemoryResult& result : results)
+    for (std::size_t i = 0; i < result.points.size(); ++i)
+      if (!is_held_out(i, turn)) add_measurements(result.points[i], measurements);
+  return measurements;
+}
+
+void estimate(std::span<MemoryResult> results, std::size_t turn, const MemoryCosts& costs,
+              MemoryEstimate PolicyTime::*estimate) {
+  for (MemoryResult& result : results)
+    for (std::size_t i = 0; i < result.points.size(); ++i) {
+      if (!is_held_out(i, turn)) continue;
+      MemoryPoint& point = result.points[i];
+      for (PolicyTime& each : point.policies) {
+        const Duration time = point.execution + policies::memory_overhead(each.policy, costs, point.traffic).all();
+        each.*estimate = {.time = time, .error = std::abs(percent(time - each.time, each.time))};
+      }
+    }
+}
+
+void estimate(std::span<MemoryResult> results, const MemoryCosts& costs) {
+  for (const std::size_t turn : {0U, 1U}) {
+    estimate(results, turn, must(policies::fit(costs, seen_in(results, turn))).costs, &PolicyTime::by_platform);
+    for (MemoryResult& result : results) {
+      const std::span<MemoryResult> one(&result, 1);
+      estimate(one, turn, must(policies::fit(costs, seen_in(one, turn))).costs, &PolicyTime::by_workload);
+    }
+  }
+}
+
+// ---- the experiment ----
+
+class Experiment {
+ public:
+  Experiment(MemoryPlant& plant, const MemoryStudy& study, const std::function<bool()>& going_on)
+      : plant_(plant), study_(study), going_on_(going_on) {}
+
+  MemoryExperiment run() {
+    for (const MemoryWorkload& workload : study_.workloads) {
+      MemoryResult& result = found_.results.emplace_back(MemoryResult{.kind = workload.kind, .points = {}});
+      for (const unsigned size : workload.sizes) result.points.push_back(alone(workload.kind, size));
+    }
+    estimate(found_.results, plant_.costs());
+    found_.costs = must(policies::fit(plant_.costs(), all_measured())).costs;
+    add_guidelines();
+    for (const WorkloadKind kind : studied(study_, paired_workloads()))
+      for (const auto& policies : pairs_of(study_)) add_pair(kind, policies);
+    for (std::size_t size = 0; size < sizes_of(study_) && !mixed().empty(); ++size) add_mix(size);
+    return std::move(found_);
+  }
+
+ private:
+  void measured() {
+    if (!going_on_()) give_up(Errc::cancelled, "the experiment was cancelled");
+  }
+
+  /// Absent where it cannot be had.
+  std::optional<std::vector<MemoryRound>> rounds(std::span<const MemoryCase> set, unsigned count) {
+    auto ran = plant_.run(set, count);
+    measured();
+    if (ran) return std::move(*ran);
+    const auto& [code, what] = ran.error();
+    const std::string which =
+        set.size() == 1 ? in_words(set.front()) : std::to_string(set.size()) + " tasks, " + in_words(set.back());
+    if (!cannot_be_had(code)) give_up(code, which + ": " + what);
+    found_.notes.push_back(which + " is left out: " + what);
+    return std::nullopt;
+  }
+
+  MemoryPoint alone(WorkloadKind kind, unsigned size) {
+    MemoryPoint point{.size = size,
+                      .execution = must(plant_.execution(kind, size)),
+                      .traffic = plant_.traffic(kind, size),
+                      .policies = {}};
+    measured();
+    for (const MemoryPolicy policy : study_.policies) {
+      const MemoryCase wanted{kind, size, policy};
+      const auto ran = rounds({&wanted, 1}, study_.repeats);
+      if (!ran) continue;
+      PolicyTime each;
+      each.policy = policy;
+      each.memory = memory_of(wanted);
+      each.times = lengths_of(*ran);
+      each.time = median_of(each.times);
+      each.utilisation = percent(std::min(point.execution, each.time), each.time);
+      point.policies.push_back(std::move(each));
+    }
+    return point;
+  }
+
+  Measurements all_measured() const {
+    Measurements measurements;
+    for (const MemoryResult& result : found_.results)
+      for (const MemoryPoint& point : result.points) add_measurements(point, measurements);
+    return measurements;
+  }
+
+  std::vector<WorkloadKind> mixed() const { return studied(study_, mixed_workloads()); }
+
+  const MemoryPoint& point(WorkloadKind kind, std::size_t size) const {
+    return std::ranges::find(found_.results, kind, &MemoryResult::kind)->points[size];
+  }
+
+  policies::GuidelineTask guided(const MemoryPoint& point) const {
+    const auto overhead = [&](MemoryPolicy policy) {
+      return policies::memory_overhead(policy, found_.costs, point.traffic);
+    };
+    policies::GuidelineTask task{
+        .device = overhead(MemoryPolicy::device), .managed = {}, .host = {}, .kernels = 0, .saved = {}};
+    if (point.under(MemoryPolicy::managed) != nullptr) task.managed = overhead(MemoryPolicy::managed);
+    if (point.under(MemoryPolicy::host) != nullptr) task.host = overhead(MemoryPolicy::host);
+    for (const auto& kernel : point.traffic.kernels) task.kernels += kernel.launches;
+    task.saved = point.traffic.exchanged;
+    return task;
+  }
+
+  void add_guidelines() {
+    std::vector<policies::GuidelineTask> all, small;
+    for (const WorkloadKind kind : mixed()) {
+      all.push_back(guided(point(kind, sizes_of(study_) - 1)));
+      small.push_back(all.back());
+      if (small_policy(study_) == MemoryPolicy::managed) small.back().host.reset();
+    }
+    const auto of_all = policies::guideline_policies(all), of_small = policies::guideline_policies(small);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      found_.guidelines.push_back(
+          {.kind = mixed()[i], .kernels = all[i].kernels, .policy = of_small[i], .with_host = of_all[i]});
+  }
+
+  void add_pair(WorkloadKind kind, const std::array<MemoryPolicy, 2>& policies) {
+    const MemoryPoint& own = point(kind, sizes_of(study_) - 1);
+    const MemoryCase both[] = {{kind, own.size, policies[0]}, {kind, own.size, policies[1]}};
+    const auto ran = rounds(both, study_.spread);
+    if (!ran) return;
+    MemoryPair pair{.kind = kind,
+                    .size = own.size,
+                    .policies = policies,
+                    .memory = memory_of(both[0]) + memory_of(both[1]),
+                    .lengths = lengths_of(*ran)};
+    pair.length = median_of(pair.lengths);
+    pair.utilisation = percent(std::min(2 * own.execution, pair.length), pair.length);
+    found_.pairs.push_back(std::move(pair));
+  }
+
+  /// The mix of one size, in the order of deadlines: each task's is its execution time.
+  void add_mix(std::size_t size) {
+    MemoryMix mix;
+    mix.kinds = mixed();
+    std::ranges::stable_sort(mix.kinds, {}, [&](WorkloadKind kind) { return point(kind, size).execution; });
+    for (const WorkloadKind kind : mix.kinds) mix.sizes.push_back(point(kind, size).size);
+    const std::size_t tasks = mix.kinds.size();
+    add_configuration(mix, size, "D", std::vector(tasks, MemoryPolicy::device));
+    add_configuration(mix, size, "MO", std::vector(tasks, small_policy(study_)));
+    if (const auto chosen = choice(mix, size)) add_configuration(mix, size, "CO", *chosen);
+    else measured();
+    found_.mixes.push_back(std::move(mix));
+  }
+
+  /// Absent: of a task nothing could be measured.
+  std::optional<std::vector<MemoryPolicy>> choice(MemoryMix& mix, std::size_t size) const {
+    Bytes all, least;
+    std::vector<std::vector<MemoryAlternative>> tasks;
+    for (std::size_t i = 0; i < mix.kinds.size(); ++i) {
+      const MemoryPoint& own = point(mix.kinds[i], size);
+      if (own.policies.empty()) return std::nullopt;
+      auto& alternatives = tasks.emplace_back();
+      for (const PolicyTime& each : own.policies) alternatives.push_back({each.policy, each.memory, each.time});
+      all += memory_of({mix.kinds[i], mix.sizes[i], MemoryPolicy::device});
+      least += std::ranges::min(alternatives, {}, &MemoryAlternative::memory).memory;
+    }
+    const Bytes limit{static_cast<std::uint64_t>(study_.most_memory * static_cast<double>(all.count))};
+    mix.within = least <= limit;
+    const MemoryPolicy singles[] = {MemoryPolicy::device, small_policy(study_)};
+    const auto chosen = must(choose_policies(tasks, singles, std::max(limit, least)));
+    std::vector<MemoryPolicy> policies;
+    for (std::size_t i = 0; i < chosen.size(); ++i) policies.push_back(tasks[i][chosen[i]].policy);
+    return policies;
+  }
+
+  void add_configuration(MemoryMix& mix, std::size_t size, std::string name, std::vector<MemoryPolicy> policies) {
+    std::vector<MemoryCase> set;
+    MemoryConfiguration made{.name = std::move(name), .policies = std::move(policies), .memory = {}, .responses = {}};
+    Duration executions{0};
+    for (std::size_t i = 0; i < mix.kinds.size(); ++i) {
+      set.push_back({mix.kinds[i], mix.sizes[i], made.policies[i]});
+      made.memory += memory_of(set.back());
+      executions += point(mix.kinds[i], size).execution;
+    }
+    const auto ran = rounds(set, study_.repeats);
+    if (!ran) return;
+    for (std::size_t i = 0; i < set.size(); ++i) {
+      std::vector<Duration> ends;
+      for (const MemoryRound& round : *ran) ends.push_back(round.ends[i]);
+      made.responses.push_back(median_of(ends));
+    }
+    made.length = median_of(lengths_of(*ran));
+    made.utilisation = percent(std::min(executions, made.length), made.length);
+    mix.configurations.push_back(std::move(made));
+  }
+
+  MemoryPlant& plant_;
+  const MemoryStudy& study_;
+  const std::function<bool()>& going_on_;
+  MemoryExperiment found_;
+};
+
+} // namespace
+
+Duration MemoryRound::length() const { return ends.empty() ? Duration{0} : std::ranges::max(ends); }
+
+const PolicyTime* MemoryPoint::under(MemoryPolicy policy) const {
+  const auto found = std::ranges::find(policies, policy, &PolicyTime::policy);
+  return found == policies.end() ? nullptr : &*found;
+}
+
+Duration MemoryConfiguration::mean_response() const {
+  if (responses.empty()) return Duration{0};
+  return std::accumulate(responses.begin(), responses.end(), Duration{0}) /
+         static_cast<Duration::rep>(responses.size());
+}
+
+const MemoryConfiguration* MemoryMix::of(std::string_view name) const {
+  const auto found = std::ranges::find(configurations, name, &MemoryConfiguration::name);
+  return found == configurations.end() ? nullptr : &*found;
+}
+
+std::vector<unsigned> sizes_between(unsigned least, unsigned most) {
+  constexpr double count = 8; // as in Figs. 8 and 9
+  std::vector<unsigned> sizes;
+  for (double i = 0; i < count; ++i) {
+    const double factor = std::pow(static_cast<double>(most) / least, i / (count - 1));
+    sizes.push_back(static_cast<unsigned>(std::lround(least * factor)));
+  }
+  return sizes;
+}
+
+std::span<const WorkloadKind> mixed_workloads() {
+  using enum WorkloadKind;
+  static constexpr WorkloadKind mixed[] = {bfs,        pathfinder, needleman_wunsch, nearest_neighbour,
+                                           vector_add, gaussian,   hotspot}; // Table IV
+  return mixed;
+}
+
+std::span<const WorkloadKind> paired_workloads() {
+  static constexpr WorkloadKind paired[] = {WorkloadKind::needleman_wunsch, WorkloadKind::gaussian,
+                                            WorkloadKind::euclidean_clustering};
+  return paired;
+}
+
+MemoryPolicy small_policy(const MemoryStudy& study) {
+  for (const MemoryPolicy policy : {MemoryPolicy::managed, MemoryPolicy::host})
+    if (contains(study.policies, policy)) return policy;
+  return MemoryPolicy::device;
+}
+
+Bytes memory_of(const MemoryCase& wanted) {
+  const tasks::KernelWorkload::Options options{.kind = wanted.kind, .size = wanted.size, .policy = wanted.policy};
+  return must(tasks::KernelWorkload::make(options, DeviceKind::host))->footprint().total();
+}
+
+std::size_t count_measurements(const MemoryStudy& study) {
+  const std::size_t alone = study.workloads.size() * sizes_of(study) * (1 + study.policies.size());
+  const std::size_t pairs = studied(study, paired_workloads()).size() * pairs_of(study).size();
+  return alone + pairs + (studied(study, mixed_workloads()).empty() ? 0 : 3 * sizes_of(study));
+}
+
+Result<MemoryExperiment> run_memory_experiment(MemoryPlant& plant, const MemoryStudy& study,
+                                               const std::function<bool()>& going_on) {
+  return caught([&] { return Experiment(plant, study, going_on).run(); });
+}
+
+Result<std::vector<std::size_t>> choose_policies(std::span<const std::vector<MemoryAlternative>> tasks,
+                                                 std::span<const MemoryPolicy> singles, Bytes most) {
+  constexpr double tolerated = 1.02, weight = 5;
+  policies::MemoryProblem problem;
+  std::vector<double> aims;
+  for (const auto& alternatives : tasks) {
+    auto& options = problem.options.emplace_back();
+    double& aim = aims.emplace_back(HUGE_VAL);
+    for (const MemoryAlternative& each : alternatives) {
+      options.push_back({.policy = each.policy,
+                         .device = each.memory,
+                         .shared = {},
+                         .host = {},
+                         .wcet = {.before = {}, .device = each.time, .after = {}}});
+      if (contains(singles, each.policy)) aim = std::min(aim, tolerated * number(each.time));
+    }
+  }
+  const auto slack = [&](std::span<const policies::MemoryOption> combination) -> std::optional<Nanos> {
+    double cost = 0;
+    for (std::size_t i = 0; i < combination.size(); ++i) {
+      const double time = number(combination[i].wcet.device);
+      cost += time + (weight - 1) * std::max(time - aims[i], 0.0);
+    }
+    return -static_cast<Nanos>(cost);
+  };
+  auto choice = policies::most_slack(problem, most, slack);
+  if (!choice) return Unexpected(choice.error());
+  return std::move(choice->options);
+}
+
+Duration median_of(std::vector<Duration> times) {
+  if (times.empty()) return Duration{0};
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
+  std::ranges::nth_element(times, middle);
+  return *middle;
+}
+
+policies::ModelError error_of(const MemoryResult& result, std::optional<MemoryPolicy> policy,
+                              MemoryEstimate PolicyTime::*estimate) {
+  policies::ModelError found;
+  std::size_t count = 0;
+  for (const MemoryPoint& point : result.points)
+    for (const PolicyTime& each : point.policies) {
+      if (policy && each.policy != *policy) continue;
+      found.mean += (each.*estimate).error;
+      found.worst = std::max(found.worst, (each.*estimate).error);
+      ++count;
+    }
+  if (count > 0) found.mean /= static_cast<double>(count);
+  return found;
+}
+
+} // namespace rtexec::study

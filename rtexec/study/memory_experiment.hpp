@@ -1,0 +1,180 @@
+// The experiments of Bateni et al. (Co-Optimizing Performance and Memory Footprint Via Integrated CPU/GPU Memory
+// Management, RTAS 2020): micro-benchmarks under the memory policies D, M and H, alone, two together, and seven
+// together under D, under M, and under what is chosen for each. Where it runs is a plant: a model, or a machine.
+//
+// Plain values; not for real-time threads; one thread.
+#pragma once
+
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
+#include "policies/memory_model.hpp"
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rtexec::study {
+
+struct MemoryCase {
+  WorkloadKind kind = WorkloadKind::vector_add;
+  unsigned size = 1;
+  MemoryPolicy policy = MemoryPolicy::device;
+};
+
+/// One job of each task of a set, all released at once: by task, how long its device part took, and when it had ended
+/// since the release.
+struct MemoryRound {
+  std::vector<Duration> times, ends;
+  [[nodiscard]] Duration length() const;
+};
+
+/// What the experiment runs on.
+class MemoryPlant {
+ public:
+  virtual ~MemoryPlant() = default;
+  /// In every row of CSV: "cuda", "host", "model-tx2".
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// What the estimates begin with: whether there is one memory, and what no measurement here can tell.
+  [[nodiscard]] virtual policies::MemoryCosts costs() const = 0;
+  [[nodiscard]] virtual policies::MemoryTraffic traffic(WorkloadKind kind, unsigned size) = 0;
+  /// Kernels alone, with data where they compute.
+  [[nodiscard]] virtual Result<Duration> execution(WorkloadKind kind, unsigned size) = 0;
+  /// Rounds after a warm-up; device parts in the order of `set`. CPU parts are done before and after each round, so
+  /// that caches and pages are dirty as in a run. out_of_memory, unsupported: not under these policies.
+  [[nodiscard]] virtual Result<std::vector<MemoryRound>> run(std::span<const MemoryCase> set, unsigned rounds) = 0;
+};
+
+struct MemoryWorkload {
+  WorkloadKind kind = WorkloadKind::vector_add;
+  std::vector<unsigned> sizes; // ascending; of all workloads equally many, 4 or more
+};
+/// Eight sizes, each about the same factor above the one before.
+[[nodiscard]] std::vector<unsigned> sizes_between(unsigned least, unsigned most);
+
+struct MemoryStudy {
+  std::vector<MemoryWorkload> workloads;
+  std::vector<MemoryPolicy> policies; // of the plant, D first
+  unsigned repeats = 5;               // of a median
+  unsigned spread = 10;               // rounds of two tasks together (Fig. 5)
+  double most_memory = 0.6;           // of what all take under D, for the choice
+};
+
+/// An estimate, and how far it is from what was measured, in percent of that.
+struct MemoryEstimate {
+  Duration time{0};
+  double error = 0;
+};
+
+/// A workload of one size under one policy, alone (Figs. 2 and 8).
+struct PolicyTime {
+  MemoryPolicy policy = MemoryPolicy::device;
+  Bytes memory;
+  std::vector<Duration> times;
+  Duration time{0};       // their median
+  double utilisation = 0; // of the device, by kernels: percent
+  /// By costs of the platform, and by costs of this workload: both fitted to sizes of which this is none.
+  MemoryEstimate by_platform, by_workload;
+};
+
+struct MemoryPoint {
+  unsigned size = 0;
+  Duration execution{0}; // kernels alone
+  policies::MemoryTraffic traffic;
+  std::vector<PolicyTime> policies; // those that can be had
+
+  [[nodiscard]] const PolicyTime* under(MemoryPolicy policy) const;
+};
+
+struct MemoryResult {
+  WorkloadKind kind = WorkloadKind::vector_add;
+  std::vector<MemoryPoint> points; // by size
+};
+
+/// Two instances of a workload together (Figs. 3 and 5, Tables I and II).
+struct MemoryPair {
+  WorkloadKind kind = WorkloadKind::vector_add;
+  unsigned size = 0;
+  std::array<MemoryPolicy, 2> policies{};
+  Bytes memory;
+  std::vector<Duration> lengths; // of rounds
+  Duration length{0};            // their median
+  double utilisation = 0;        // percent
+};
+
+/// All of a mix under certain policies (Fig. 9, Table V).
+struct MemoryConfiguration {
+  std::string name; // "D", "MO", "CO"
+  std::vector<MemoryPolicy> policies;
+  Bytes memory;
+  std::vector<Duration> responses; // medians, by task
+  Duration length{0};              // of a round, median
+  double utilisation = 0;          // percent
+  [[nodiscard]] Duration mean_response() const;
+};
+
+struct MemoryMix {
+  std::vector<WorkloadKind> kinds; // in the order of their deadlines
+  std::vector<unsigned> sizes;
+  std::vector<MemoryConfiguration> configurations; // those that can be had
+  bool within = true;                              // a choice within `most_memory` exists
+
+  [[nodiscard]] const MemoryConfiguration* of(std::string_view name) const;
+};
+
+/// What both guidelines say of a workload of the mix (Table IV), at the largest size.
+struct MemoryGuideline {
+  WorkloadKind kind = WorkloadKind::vector_add;
+  std::uint64_t kernels = 0;
+  MemoryPolicy policy = MemoryPolicy::device;    // D or M, as the paper has it; D or H where there is no M
+  MemoryPolicy with_host = MemoryPolicy::device; // of all three
+};
+
+struct MemoryExperiment {
+  policies::MemoryCosts costs; // fitted to all that was measured
+  std::vector<MemoryResult> results;
+  std::vector<MemoryGuideline> guidelines;
+  std::vector<MemoryPair> pairs;
+  std::vector<MemoryMix> mixes;   // by size
+  std::vector<std::string> notes; // what could not be had, and why
+};
+
+/// Of tasks of the mix in the paper, of which workloads of a study are taken.
+[[nodiscard]] std::span<const WorkloadKind> mixed_workloads();
+/// Of which two instances run together.
+[[nodiscard]] std::span<const WorkloadKind> paired_workloads();
+/// What M stands for: where the plant has no M, H, which takes as little memory.
+[[nodiscard]] MemoryPolicy small_policy(const MemoryStudy& study);
+/// All buffers of a workload.
+[[nodiscard]] Bytes memory_of(const MemoryCase& wanted);
+
+/// How many measurements that is: a call of `going_on` after each.
+[[nodiscard]] std::size_t count_measurements(const MemoryStudy& study);
+/// cancelled: `going_on` returned false. Other errors are the plant's.
+[[nodiscard]] Result<MemoryExperiment> run_memory_experiment(MemoryPlant& plant, const MemoryStudy& study,
+                                                             const std::function<bool()>& going_on);
+
+// ---- its parts ----
+
+/// One of a task's policies, as the choice sees it.
+struct MemoryAlternative {
+  MemoryPolicy policy = MemoryPolicy::device;
+  Bytes memory;
+  Duration time{0};
+};
+/// For each task an alternative, so that together they take `most` at most, and the sum of device times is least; what
+/// a task loses beyond 2 % against the faster of `singles`, where it has them, counts five times. not_proved: nothing
+/// fits.
+[[nodiscard]] Result<std::vector<std::size_t>> choose_policies(std::span<const std::vector<MemoryAlternative>> tasks,
+                                                               std::span<const MemoryPolicy> singles, Bytes most);
+
+[[nodiscard]] Duration median_of(std::vector<Duration> times);
+/// Mean and worst of the errors of one workload's points under one policy, or under all where none is given.
+[[nodiscard]] policies::ModelError error_of(const MemoryResult& result, std::optional<MemoryPolicy> policy,
+                                            MemoryEstimate PolicyTime::*estimate);
+
+} // namespace rtexec::study
