@@ -104,10 +104,7 @@ class MachineMemory final : public MemoryPlant {
         Duration time{0};
         call([&]() noexcept -> Status {
           if (const auto copied = alone.copy_in(); !copied) return copied;
-          const Instant begin = hal::now();
-          const auto ran = alone.run();
-          time = hal::now() - begin;
-          return ran;
+          return timed(time, [&]() noexcept { return alone.run(); });
         });
         if (i > 0) times.push_back(time); // the first one warms up
       }
@@ -142,14 +139,11 @@ class MachineMemory final : public MemoryPlant {
     MemoryRound round{.times = std::vector<Duration>(workloads.size()),
                       .ends = std::vector<Duration>(workloads.size())};
     call([&]() noexcept -> Status {
-      const Instant release = hal::now();
-      Instant begin = release;
+      Duration since_release{0};
       for (std::size_t i = 0; i < workloads.size(); ++i) {
-        if (const auto executed = workloads[i]->execute(); !executed) return executed;
-        const Instant end = hal::now();
-        round.times[i] = end - begin;
-        round.ends[i] = end - release;
-        begin = end;
+        if (const auto done = timed(round.times[i], [&]() noexcept { return workloads[i]->execute(); }); !done)
+          return done;
+        round.ends[i] = since_release += round.times[i];
       }
       return {};
     });
@@ -159,6 +153,15 @@ class MachineMemory final : public MemoryPlant {
 
   static void check(const Status& status, const KernelWorkload& workload) {
     if (!status) give_up(status.error(), workload.fingerprint() + ": a CPU part failed");
+  }
+
+  /// On the compute engine's thread; the time as the executive counts it.
+  template <class Work> Status timed(Duration& took, Work work) noexcept {
+    device_->begin_execution(hal::Company::alone);
+    const Instant begin = hal::now();
+    const Status done = work();
+    took = device_->executed(hal::now() - begin);
+    return done;
   }
 
   /// On the compute engine's thread.

@@ -1,5 +1,6 @@
 // The memory experiment on a machine: micro-benchmarks on the device of a board, each with buffers of its own, their
-// device parts one after the other on its compute engine, their CPU parts on the calling thread.
+// device parts one after the other on its compute engine, their CPU parts on the calling thread. Times are the
+// executive's: without what others take of a core that is the device, or the way to a GPU and back.
 #pragma once
 
 #include <rtexec/board.hpp>

@@ -61,7 +61,7 @@ class PlainPlant final : public MemoryPlant {
     MemoryRound round;
     Duration now{0};
     for (const MemoryCase& each : set) {
-      round.times.push_back(time(each));
+      round.times.push_back(time(each) * (each.policy == H && set.size() > 1 ? together_under_host : 1));
       round.ends.push_back(now += round.times.back());
     }
     std::vector<MemoryRound> ran(rounds, round);
@@ -88,6 +88,7 @@ class PlainPlant final : public MemoryPlant {
                               .memory_access = 2};
   std::map<std::tuple<WorkloadKind, unsigned, MemoryPolicy>, Duration> instead;
   double noise = 0;
+  int together_under_host = 1; // times are so many times as long
   MemoryPolicy missing = MemoryPolicy::automatic;
   std::size_t most_tasks = 99;
   Errc why = Errc::out_of_memory;
@@ -269,6 +270,20 @@ TEST(MemoryExperiment, TheChoiceIsTheBestOfAll) {
     if (!chosen) continue;
     EXPECT_NEAR(judge([&](std::size_t task) { return (*chosen)[task]; }), best, 2);
   }
+}
+
+TEST(MemoryExperiment, WhatIsSlowerTogetherIsNotChosen) {
+  PlainPlant plant;
+  plant.instead[{vector_add, 7680, H}] = 1us; // so that H is chosen
+  const auto chosen = run_memory_experiment(plant, two, always);
+  ASSERT_TRUE(chosen);
+  EXPECT_THAT(chosen->mixes.back().of("CO")->policies, testing::Contains(H));
+  plant.together_under_host = 1000;
+  const auto found = run_memory_experiment(plant, two, always);
+  ASSERT_TRUE(found);
+  const MemoryMix& mix = found->mixes.back();
+  EXPECT_EQ(mix.of("CO")->policies, mix.of("MO")->policies);
+  EXPECT_EQ(mix.of("CO")->length, mix.of("MO")->length);
 }
 
 TEST(MemoryExperiment, LeavesOutWhatCannotBeHad) {
