@@ -335,11 +335,11 @@ std::vector<Key<Task>> task_keys() {
                 "always is; skip-next: "
                 "the task's next release is dropped, unless one was dropped since that of the job; stop: the run ends",
                 &Task::on_wcet_exceeded),
-      key<Task>(
-          "memory_policy", one_of<MemoryPolicy>(),
-          "where its device memory lives: device (D), managed (M), host (H); auto: D; D/H: H beside a job under D, "
-          "otherwise D. M, H and D/H only for micro-benchmarks of memory policies (tasks/README.md)",
-          &Task::memory_policy),
+      key<Task>("memory_policy", one_of<MemoryPolicy>(),
+                "where its device memory lives: device (D), managed (M), host (H); auto: D; D/H: H beside a job under "
+                "D, otherwise D. M and H only for dnn and winograd tasks and micro-benchmarks of memory policies, D/H "
+                "only for the latter (tasks/README.md)",
+                &Task::memory_policy),
       wcet_key(),
       wcet_part("wcet_before", "of the CPU part before; only beside a given wcet", &Wcet::before),
       wcet_part("wcet_after", "of the CPU part after; only beside a given wcet", &Wcet::after),
@@ -491,9 +491,22 @@ void check_benchmark(const Task& task, const Rules& rules) {
     return;
   }
   if (task.size) broken(rules, {"size", "workload"}, *task.size, "only for micro-benchmarks of memory policies");
-  if (task.memory_policy != MemoryPolicy::automatic && task.memory_policy != MemoryPolicy::device)
+}
+
+void check_policy(const Task& task, const Rules& rules) {
+  if (task.memory_policy == MemoryPolicy::automatic || task.memory_policy == MemoryPolicy::device) return;
+  const bool switches = task.memory_policy == MemoryPolicy::switching;
+  const bool network = task.workload == WorkloadKind::dnn || task.workload == WorkloadKind::winograd;
+  if (!is_micro_benchmark(task.workload) && (switches || !network))
     broken(rules, {"memory_policy", "workload"}, task.memory_policy,
-           "only for micro-benchmarks of memory policies; device memory of a " + kind + " task lives under D");
+           switches ? "only for micro-benchmarks of memory policies"
+                    : "only for dnn and winograd tasks and micro-benchmarks of memory policies; device memory of a " +
+                          std::string(spelling(task.workload)) + " task lives under D");
+  const auto refuse = [&](std::string_view key, Bytes size) {
+    broken(rules, {key, "memory_policy"}, size, "only under memory_policy = \"D\": the others swap nothing");
+  };
+  if (task.footprint && task.workload == WorkloadKind::dnn) refuse("footprint", *task.footprint);
+  if (task.swap_volume) refuse("swap_volume", *task.swap_volume);
 }
 
 void check_memory(const Task& task, const Rules& rules) {
@@ -684,6 +697,7 @@ void check_rules(const TaskSet& set, Report& report) {
     check_memory(task, rules);
     check_co_running(task, rules);
     check_benchmark(task, rules);
+    check_policy(task, rules);
     check_releases(task, rules);
     check_channels(set, i, report);
     check_trigger(task, rules);

@@ -24,6 +24,7 @@ struct Options {
   std::vector<double> mean, deviation, scale;
   std::string output;
   std::string precision = std::string(spelling(Precision::fp32));
+  std::string memory = std::string(spelling(MemoryPolicy::device));
   bool tune = false;
   std::string profile, task;
   int repeat = 1;
@@ -76,6 +77,7 @@ std::vector<std::string> tuning_of(const Options& options) {
 Inference load(const Options& options, std::ostream& out) {
   study::InferenceOptions network = options.network;
   network.precision = spelled_as<Precision>(options.precision);
+  network.memory = spelled_as<MemoryPolicy>(options.memory);
   if (!options.profile.empty()) network.chosen = tuning_of(options);
   if (!options.tune) return must(Inference::load(network, {}));
   return must(Inference::load(
@@ -132,6 +134,11 @@ void add_infer(const Command& program) {
   command.option("--precision", options->precision, "PRECISION", "Arithmetic on a GPU")
       .default_shown()
       .one_of(all_spelled<Precision>());
+  command
+      .option("--memory", options->memory, "POLICY",
+              "Where the network's memory is: on the device (D), managed (M), in host memory that the device reads (H)")
+      .default_shown()
+      .one_of({"D", "M", "H"});
   command
       .option("--channels", options->channels, "ORDER", "The order in which the network takes the colours of a picture")
       .default_shown()

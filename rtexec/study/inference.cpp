@@ -72,7 +72,7 @@ Result<Inference> Inference::load(const InferenceOptions& options,
     inference.metadata_ = graph.metadata;
     inference.notes_ = graph.notes;
     tasks::optimise(graph);
-    auto network = tasks::make_network(graph, board.device, options.precision);
+    auto network = tasks::make_network(graph, board.device, options.precision, options.memory);
     if (!network) give_up(network.error().code, options.model + ": " + network.error().what);
     if ((*network)->inputs().empty()) give_up(Errc::bad_input, options.model + ": the network has no input");
     inference.network_ = std::move(*network);

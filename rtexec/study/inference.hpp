@@ -22,6 +22,7 @@ struct InferenceOptions {
   std::string model;
   std::string board = "host"; // by name or path
   Precision precision = Precision::fp32;
+  MemoryPolicy memory = MemoryPolicy::device;
   /// Choices that a tuning made, which are used: as Workload::use().
   std::vector<std::string> chosen{};
 };

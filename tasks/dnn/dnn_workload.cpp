@@ -1,10 +1,12 @@
 #include "tasks/dnn/dnn_workload.hpp"
 
+#include "tasks/buffer_kind.hpp"
 #include "tasks/dnn/make_network.hpp"
 #include "tasks/dnn/onnx/onnx_reader.hpp"
 #include "tasks/dnn/graph/passes.hpp"
 #include "tasks/fingerprint.hpp"
 
+#include <string_view>
 #include <utility>
 
 namespace rtexec::tasks {
@@ -13,12 +15,22 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What figures were measured with, where it is not the host device.
-std::string prefix(DeviceKind kind, Precision precision) {
+std::string_view prefix(DeviceKind kind, Precision precision) {
   if (kind == DeviceKind::host) return "dnn-";
   switch (precision) {
   case Precision::fp32: return "dnn-cuda-fp32-";
   case Precision::tf32: return "dnn-cuda-tf32-";
   case Precision::fp16: return "dnn-cuda-fp16-";
+  }
+  std::unreachable();
+}
+
+/// D is not named.
+std::string_view infix(MemoryPolicy policy) {
+  switch (kind_of(policy)) {
+  case BufferKind::device: return "";
+  case BufferKind::managed: return "managed-";
+  case BufferKind::host: return "in-host-";
   }
   std::unreachable();
 }
@@ -33,12 +45,12 @@ DnnWorkload::DnnWorkload(std::unique_ptr<Network> network, const Normalization& 
       fingerprint_(std::move(fingerprint)) {}
 
 Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, DeviceKind kind, Precision precision,
-                                                       const std::optional<Footprint>& footprint) {
+                                                       const std::optional<Footprint>& footprint, MemoryPolicy policy) {
   Fingerprint fingerprint;
   auto graph = read_onnx(model, [&](std::span<const std::byte> bytes) { fingerprint.add(bytes); });
   if (!graph) return Unexpected(graph.error());
   optimise(*graph);
-  auto network = make_network(*graph, kind, precision);
+  auto network = make_network(*graph, kind, precision, policy);
   if (!network) return fail(network.error().code, model.string() + ": " + network.error().what);
 
   const auto in_model = [&](const Error& error) { return fail(error.code, model.string() + ": " + error.what); };
@@ -46,8 +58,9 @@ Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, De
   if (!normalization) return in_model(normalization.error());
   auto decoder = make_decoder(graph->metadata, (*network)->inputs(), (*network)->outputs());
   if (!decoder) return in_model(decoder.error());
-  std::unique_ptr<DnnWorkload> workload(new DnnWorkload(std::move(*network), *normalization, std::move(*decoder),
-                                                        prefix(kind, precision) + fingerprint.text()));
+  const auto print = std::string(prefix(kind, precision)).append(infix(policy)).append(fingerprint.text());
+  std::unique_ptr<DnnWorkload> workload(
+      new DnnWorkload(std::move(*network), *normalization, std::move(*decoder), print));
   workload->footprint_ = footprint;
   if (const auto fits = workload->fit(); !fits) return in_model(fits.error());
   return workload;

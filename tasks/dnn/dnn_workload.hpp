@@ -28,11 +28,12 @@ class DnnWorkload final : public Workload {
 
   /// Reads and prepares everything. Errors name the file, and the node or value that cannot be used. Without a
   /// footprint, the network's own memory; bad_input where that is more than the footprint, or leaves less than is to be
-  /// fixed.
+  /// fixed, or where there is one under M or H.
   [[nodiscard]] static Result<std::unique_ptr<DnnWorkload>> load(const std::filesystem::path& model,
                                                                  DeviceKind kind = DeviceKind::host,
                                                                  Precision precision = Precision::fp32,
-                                                                 const std::optional<Footprint>& footprint = {});
+                                                                 const std::optional<Footprint>& footprint = {},
+                                                                 MemoryPolicy policy = MemoryPolicy::device);
 
   [[nodiscard]] MemoryDemand memory() const override;
   /// The network's image, and zeros behind it for added constants.

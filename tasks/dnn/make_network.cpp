@@ -17,11 +17,13 @@ Result<std::unique_ptr<Network>> as_network(Result<std::unique_ptr<Implementatio
 
 } // namespace
 
-Result<std::unique_ptr<Network>> make_network(const Graph& graph, DeviceKind kind, Precision precision) {
+Result<std::unique_ptr<Network>> make_network(const Graph& graph, DeviceKind kind, Precision precision,
+                                              MemoryPolicy policy) {
   try {
     switch (kind) {
-    case DeviceKind::host: return as_network(HostNetwork::build(graph));
-    case DeviceKind::cuda: return as_network(CudaNetwork::build(graph, precision));
+    case DeviceKind::host: return as_network(HostNetwork::build(graph, policy));
+    case DeviceKind::cuda:
+      return as_network(CudaNetwork::build(graph, precision, {.launching = {}, .transfers = true, .policy = policy}));
     }
   } catch (const std::bad_alloc&) {
     return fail(Errc::out_of_memory, "network '" + graph.name + "' does not fit into the memory of this machine");

@@ -76,7 +76,7 @@ Result<> TiledInitialiser::prefetch(const Buffer& buffer, Bytes first, Bytes siz
   if (times == Times::taken)
     if (auto marked = mark(marks.prefetch_begin, prefetching); !marked) return marked;
   if (const Status begun = gpu_->prefetch(buffer.device + first.count, size, hal::Side::device, prefetching); !begun)
-    return fail(begun.error(), "prefetching managed memory to " + gpu_->name() + " failed");
+    return fail(begun.error(), "prefetching managed memory to " + gpu_->name() + " failed: " + name(begun.error()));
   if (auto marked = mark(marks.prefetch_end, prefetching); !marked) return marked;
   return gpu_->checked(gpu_->driver().stream_wait_event(gpu_->stream(making), marks.prefetch_end, 0),
                        "waiting for a prefetch");
@@ -85,7 +85,7 @@ Result<> TiledInitialiser::prefetch(const Buffer& buffer, Bytes first, Bytes siz
 Result<> TiledInitialiser::wait() const {
   for (const auto kind : {prefetching, making})
     if (const Status done = gpu_->wait(kind); !done)
-      return fail(done.error(), "initialising memory on " + gpu_->name() + " failed");
+      return fail(done.error(), "initialising memory on " + gpu_->name() + " failed: " + name(done.error()));
   return {};
 }
 

@@ -137,7 +137,7 @@ Result<> KernelWorkload::capture() {
     for (const auto& array : arrays_)
       if (auto put = put_copy(array.copy_in()); !put) return put;
     for (std::size_t i = 0; i < steps_.size(); ++i)
-      if (auto put = put_kernel(steps_[i], functions[i]); !put) return put;
+      if (auto put = resources_->put(functions[i], steps_[i].launch, steps_[i].arguments.data()); !put) return put;
     for (const auto& array : arrays_)
       if (auto put = put_copy(array.copy_out()); !put) return put;
     return {};
@@ -153,15 +153,6 @@ Result<> KernelWorkload::put_copy(const std::optional<ArrayCopy>& copy) {
   return gpu_->checked(gpu_->driver().copy_async(pointer(copy->to), pointer(copy->from), copy->size.count,
                                                  gpu_->stream(hal::EngineKind::compute)),
                        "copying an array of a micro-benchmark");
-}
-
-Result<> KernelWorkload::put_kernel(Step& step, hal::cuda::Function function) {
-  const cuda::Launch& launch = step.launch;
-  void* arguments[] = {step.arguments.data()};
-  return gpu_->checked(
-      gpu_->driver().launch(function, launch.grid_x, launch.grid_y, launch.grid_z, launch.threads, 1, 1, launch.shared,
-                            gpu_->stream(hal::EngineKind::compute), arguments, nullptr),
-      std::string("launching kernel ") + launch.name);
 }
 
 Status KernelWorkload::before(std::uint64_t job) noexcept {

@@ -75,7 +75,6 @@ class KernelWorkload final : public Workload {
   [[nodiscard]] bool prefetches() const noexcept;
   [[nodiscard]] Result<> initialise();
   [[nodiscard]] Status execute_prefetched() noexcept;
-  [[nodiscard]] Result<> put_kernel(benchmark::Step& step, hal::cuda::Function function);
 
   const benchmark::Benchmark& benchmark_;
   Options options_;

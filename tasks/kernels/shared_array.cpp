@@ -1,5 +1,7 @@
 #include "tasks/kernels/shared_array.hpp"
 
+#include "tasks/buffer_kind.hpp"
+
 #include <string>
 
 namespace rtexec::tasks {
@@ -7,15 +9,7 @@ namespace {
 
 /// Of what kernels see.
 BufferKind kind_of(MemoryPolicy policy, benchmark::Direction direction) {
-  if (direction == benchmark::Direction::device) return BufferKind::device;
-  switch (policy) {
-  case MemoryPolicy::automatic:
-  case MemoryPolicy::switching:
-  case MemoryPolicy::device: return BufferKind::device;
-  case MemoryPolicy::managed: return BufferKind::managed;
-  case MemoryPolicy::host: return BufferKind::host;
-  }
-  std::unreachable();
+  return direction == benchmark::Direction::device ? BufferKind::device : tasks::kind_of(policy);
 }
 
 bool has_two(MemoryPolicy policy, benchmark::Direction direction) {

@@ -1,5 +1,6 @@
 #include "tasks/make/make_workload.hpp"
 
+#include "tasks/buffer_kind.hpp"
 #include "tasks/custom/custom_workload.hpp"
 #include "tasks/dnn/dnn_workload.hpp"
 #include "tasks/kernels/kernel_workload.hpp"
@@ -24,18 +25,21 @@ Result<std::unique_ptr<Workload>> make_synthetic(const Task& task, DeviceKind ki
   return of_task(task, SyntheticWorkload::make(task, kind));
 }
 
+Result<> has_no_footprint(const Task& task, const char* instead) {
+  if (!task.footprint) return {};
+  return fail(Errc::bad_input, "task '" + task.name + "': footprint = " + to_string(*task.footprint) +
+                                   ": only for synthetic tasks, and for dnn tasks under D; this one " + instead);
+}
+
 Result<std::unique_ptr<Workload>> make_dnn(const Task& task, DeviceKind kind) {
+  if (kind_of(task.memory_policy) != BufferKind::device)
+    if (const auto none = has_no_footprint(task, "takes what its network needs"); !none)
+      return Unexpected(none.error());
   std::optional<DnnWorkload::Footprint> footprint;
   if (task.footprint)
     footprint = {
         .size = *task.footprint, .swappable = task.swappable.value_or(*task.footprint), .kind = task.memory_class};
-  return of_task(task, DnnWorkload::load(task.model, kind, task.precision, footprint));
-}
-
-Result<> has_no_footprint(const Task& task, const char* instead) {
-  if (!task.footprint) return {};
-  return fail(Errc::bad_input, "task '" + task.name + "': footprint = " + to_string(*task.footprint) +
-                                   ": only for dnn and synthetic tasks; this one " + instead);
+  return of_task(task, DnnWorkload::load(task.model, kind, task.precision, footprint, task.memory_policy));
 }
 
 Result<std::unique_ptr<Workload>> make_traffic(const Task& task) {
@@ -46,7 +50,9 @@ Result<std::unique_ptr<Workload>> make_traffic(const Task& task) {
 Result<std::unique_ptr<Workload>> make_winograd(const Task& task, DeviceKind kind) {
   if (const auto none = has_no_footprint(task, "takes what its resolution needs"); !none)
     return Unexpected(none.error());
-  return of_task(task, WinogradWorkload::make(task.resolution, kind));
+  CudnnWinograd::Options options;
+  options.policy = task.memory_policy;
+  return of_task(task, WinogradWorkload::make(task.resolution, kind, options));
 }
 
 Result<std::unique_ptr<Workload>> make_benchmark(const Task& task, DeviceKind kind) {

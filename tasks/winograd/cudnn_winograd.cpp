@@ -10,7 +10,8 @@ constexpr Bytes alignment{256};
 } // namespace
 
 CudnnWinograd::CudnnWinograd(const Graph& graph, double flops, const Method& method, const Options& options)
-    : filters_(graph.tensors[graph.nodes.front().inputs[1]].values),
+    : GpuNetwork(options.policy),
+      filters_(graph.tensors[graph.nodes.front().inputs[1]].values),
       flops_(flops),
       method_(method),
       options_(options),
@@ -32,7 +33,7 @@ Bytes CudnnWinograd::scratch() const { return round_up(picture(), alignment) * 2
 
 std::vector<MemoryObject> CudnnWinograd::objects() const {
   const Bytes second = round_up(picture(), alignment);
-  std::vector<MemoryObject> objects{{MemoryClass::constant, {}, {constants().size()}},
+  std::vector<MemoryObject> objects{{MemoryClass::constant, {}, {image().size()}},
                                     {MemoryClass::scratch, {}, picture()},
                                     {MemoryClass::scratch, second, picture()}};
   if (method_.workspace > 0) objects.push_back({MemoryClass::scratch, second * 2, {method_.workspace}});
@@ -41,7 +42,7 @@ std::vector<MemoryObject> CudnnWinograd::objects() const {
 
 // ---- binding
 
-Result<> CudnnWinograd::bind(Device& device, const Memory& memory) {
+Result<> CudnnWinograd::place(Device& device, const Memory& memory) {
   unbind();
   convolution_.reset();
   const auto gpu = hal::CudaDevice::of(device, "this convolution");

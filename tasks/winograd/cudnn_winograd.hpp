@@ -22,22 +22,23 @@ class CudnnWinograd final : public GpuNetwork {
   struct Options {
     cuda::Executor::Options launching;
     const cuda::CudnnFunctions* functions = nullptr; // null: those of this machine
+    MemoryPolicy policy = MemoryPolicy::device;
   };
 
   /// Of a graph that winograd_graph() made.
   CudnnWinograd(const Graph& graph, double flops, const Method& method, const Options& options);
   ~CudnnWinograd() override;
 
-  [[nodiscard]] std::span<const std::byte> constants() const override { return std::as_bytes(std::span(filters_)); }
   [[nodiscard]] Bytes scratch() const override;
   [[nodiscard]] std::vector<MemoryObject> objects() const override;
   [[nodiscard]] std::span<const std::string> layers() const override { return {&layer_, 1}; }
   [[nodiscard]] double flops() const override { return flops_; }
 
-  /// refused: cuDNN is not there, or takes the method no more.
-  [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
-
  private:
+  /// refused: cuDNN is not there, or takes the method no more.
+  [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
+  [[nodiscard]] std::span<const std::byte> image() const override { return std::as_bytes(std::span(filters_)); }
+  void release_image() noexcept override { filters_ = {}; }
   /// As large as the result, which follows it in scratch; then the workspace
   [[nodiscard]] Bytes picture() const;
   [[nodiscard]] Result<> open_convolution();

@@ -1,6 +1,7 @@
 #include "tasks/winograd/winograd_workload.hpp"
 
 #include "tasks/dnn/cuda/conv_method.hpp"
+#include "tasks/buffer_kind.hpp"
 #include "tasks/random.hpp"
 #include "tasks/dnn/make_network.hpp"
 #include "tasks/fingerprint.hpp"
@@ -61,14 +62,17 @@ Result<std::unique_ptr<WinogradWorkload>> WinogradWorkload::make(unsigned resolu
     return fail(Errc::bad_input, "resolution = " + std::to_string(resolution) + ": a winograd task convolves " +
                                      std::to_string(channels) + " channels of a picture with a side of " +
                                      std::to_string(least_resolution) + " to " + std::to_string(most_resolution));
-  auto network = make_network(winograd_graph(resolution), kind, Precision::fp32);
+  auto network = make_network(winograd_graph(resolution), kind, Precision::fp32, options.policy);
   if (!network) return Unexpected(network.error());
   return std::unique_ptr<WinogradWorkload>(new WinogradWorkload(resolution, kind, options, std::move(*network)));
 }
 
 std::string WinogradWorkload::fingerprint() const {
   const std::string prefix = kind_ == DeviceKind::host ? "winograd-" : "winograd-cuda-";
-  return prefix + Fingerprint().add(resolution_).add(static_cast<std::uint64_t>(channels)).text();
+  Fingerprint print;
+  print.add(resolution_).add(static_cast<std::uint64_t>(channels));
+  if (kind_of(options_.policy) != BufferKind::device) print.add(static_cast<std::uint64_t>(options_.policy));
+  return prefix + print.text();
 }
 
 void WinogradWorkload::observe(const LayerObserver& observer) {

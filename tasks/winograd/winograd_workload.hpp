@@ -33,7 +33,7 @@ class WinogradWorkload final : public Workload {
   /// Beyond, the picture has too many elements for a tensor (graph.hpp)
   static constexpr unsigned most_resolution = 2896;
 
-  /// bad_input: a resolution out of bounds. out_of_memory. `options` matter on a GPU.
+  /// bad_input: a resolution out of bounds. out_of_memory. But for the policy, `options` matter on a GPU.
   [[nodiscard]] static Result<std::unique_ptr<WinogradWorkload>> make(unsigned resolution, DeviceKind kind,
                                                                       const CudnnWinograd::Options& options);
   [[nodiscard]] static Result<std::unique_ptr<WinogradWorkload>> make(unsigned resolution, DeviceKind kind) {
@@ -42,7 +42,7 @@ class WinogradWorkload final : public Workload {
 
   [[nodiscard]] MemoryDemand memory() const override { return network_->memory(); }
   [[nodiscard]] std::span<const std::byte> constants() const override { return network_->constants(); }
-  /// Of resolution, channels and kind of device.
+  /// Of resolution, channels, kind of device and memory policy.
   [[nodiscard]] std::string fingerprint() const override;
   [[nodiscard]] std::span<const std::string> layers() const override { return network_->layers(); }
 

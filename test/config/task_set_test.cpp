@@ -303,9 +303,17 @@ INSTANTIATE_TEST_SUITE_P(
                 [](TaskSet& s) { s.tasks[0].workload = WorkloadKind::dnn, s.tasks[0].footprint.reset(); }},
         Mistake{"task 'a': size: a gaussian task needs one: how much it computes",
                 [](TaskSet& s) { s.tasks[0].workload = WorkloadKind::gaussian, s.tasks[0].footprint.reset(); }},
-        Mistake{"task 'a': memory_policy = \"M\": only for micro-benchmarks of memory policies; device memory of a "
-                "synthetic task lives under D",
+        Mistake{"task 'a': memory_policy = \"M\": only for dnn and winograd tasks and micro-benchmarks of memory "
+                "policies; device memory of a synthetic task lives under D",
                 [](TaskSet& s) { s.tasks[0].memory_policy = MemoryPolicy::managed; }},
+        Mistake{"task 'a': memory_policy = \"D/H\": only for micro-benchmarks of memory policies",
+                [](TaskSet& s) { s.tasks[0].memory_policy = MemoryPolicy::switching; }},
+        Mistake{"task 'a': swap_volume = \"4KiB\": only under memory_policy = \"D\": the others swap nothing",
+                [](TaskSet& s) {
+                  Task& task = s.tasks[0];
+                  task.workload = WorkloadKind::winograd, task.memory_policy = MemoryPolicy::host;
+                  task.footprint.reset(), task.swap_volume = Bytes{4096};
+                }},
         Mistake{"task 'a': mapping_idle = \"1ms\": needs wcet_beside beside it",
                 [](TaskSet& s) { s.tasks[0].mapping_idle = 1ms; }},
         Mistake{"task 'a': mapping_idle = \"19ms\": longer than the device part, wcet_beside = \"18ms\"",

@@ -26,7 +26,7 @@ print(len(tasks), all(t['completed'] > 0 for t in tasks))"
 benchmark t pathfinder 1000000 M >>refused.toml
 expect 2 "task 't': size = 1000000: a pathfinder task computes on 1 to 524288 columns" "$rtexec" run refused.toml
 printf '[[task]]\nname="t"\nworkload="synthetic"\nfootprint="1MiB"\nperiod="1s"\nwcet="1ms"\nmemory_policy="M"\n' >refused.toml
-expect 2 'only for micro-benchmarks of memory policies' "$rtexec" check refused.toml
+expect 2 'only for dnn and winograd tasks and micro-benchmarks of memory policies' "$rtexec" check refused.toml
 printf 'board="rtx"\n[device]\ncapacity="1GiB"\n' >gpu.toml
 benchmark t vector-add 1000 M >>gpu.toml
 expect 0 'proved' "$rtexec" check gpu.toml

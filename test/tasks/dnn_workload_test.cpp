@@ -108,6 +108,36 @@ TEST(DnnWorkload, FingerprintFollowsPrecisionOnAGpu) {
   EXPECT_THAT(print(DeviceKind::cuda, Precision::fp16), testing::StartsWith("dnn-cuda-fp16-"));
 }
 
+/// Constants, inputs and outputs are in buffers of its own, and what was measured under D holds for nobody else.
+TEST(DnnWorkload, UnderManagedAndHostMemoryItAsksForScratchAlone) {
+  const test::ScratchFolder folder;
+  auto task = dnn_task(write(folder, "net.onnx", small_model()));
+  const auto device = hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20});
+  ASSERT_TRUE(device.has_value());
+  std::vector<std::string> fingerprints{make_workload(task, DeviceKind::host).value()->fingerprint()};
+  for (const auto policy : {MemoryPolicy::managed, MemoryPolicy::host}) {
+    task.memory_policy = policy;
+    auto made = make_workload(task, DeviceKind::host);
+    ASSERT_EQ(test::problem(made), "none");
+    auto& workload = **made;
+    EXPECT_EQ(workload.memory().constant, Bytes{0});
+    EXPECT_TRUE(workload.constants().empty());
+    fingerprints.push_back(workload.fingerprint());
+    const auto scratch = allocate_aligned(workload.memory().scratch.count);
+    ASSERT_EQ(test::problem(workload.bind(**device, {nullptr, scratch.get(), nullptr})), "none");
+    const auto before = test::allocations();
+    std::ranges::fill(workload.inputs().front().as<float>(), 1.0F);
+    EXPECT_TRUE(workload.before(0) && workload.execute() && workload.after(0));
+    EXPECT_EQ(test::allocations(), before);
+    EXPECT_TRUE(
+        std::ranges::any_of(workload.outputs().front().as<const float>(), [](float value) { return value > 0; }));
+  }
+  std::ranges::sort(fingerprints);
+  EXPECT_EQ(std::ranges::adjacent_find(fingerprints), fingerprints.end());
+  task.footprint = Bytes{1 << 30};
+  EXPECT_TRUE(test::fails(make_workload(task, DeviceKind::host), Errc::bad_input, "takes what its network needs"));
+}
+
 TEST(DnnWorkload, ErrorsNameTaskFileAndNode) {
   const test::ScratchFolder folder;
   const auto workload = make_workload(dnn_task(write(folder, "odd.onnx", small_model("Einsum"))), DeviceKind::host);

@@ -1,7 +1,9 @@
 // Networks whose inputs and outputs are linked: the bits that pass on the device are those that pass through the host,
 // for every type, on the host device, on an emulated GPU and on a real one.
 #include "tasks/dnn/graph/passes.hpp"
+#include "hal/host/host_device.hpp"
 #include "test/hal/gpu.hpp"
+#include "test/support/result.hpp"
 #include "test/tasks/cuda_emulation/emulation.hpp"
 #include "test/tasks/cuda_gpu.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
@@ -17,6 +19,7 @@ namespace {
 
 using Bits = std::vector<std::byte>;
 
+constexpr MemoryPolicy policies[] = {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
 constexpr ElementType every_type[] = {ElementType::float32, ElementType::float16, ElementType::uint8,
                                       ElementType::int32, ElementType::int64};
 
@@ -86,7 +89,7 @@ void expect_same_bits(Maker& maker, ElementType type, bool on_host) {
     ASSERT_TRUE(linked_writer->network().run());
     const auto& linked = linked_writer->network().outputs();
     EXPECT_EQ(bits(linked[0]), bits(writer->network().outputs()[0])) << "the other output";
-    EXPECT_EQ(bits(linked[1]), on_host ? bits(output) : Bits(output.bytes.size())) << "what is on the host";
+    if (on_host) EXPECT_EQ(bits(linked[1]), bits(output)) << "what is on the host";
   }
   EXPECT_NE(expected[0], expected[1]);
   std::ranges::fill(linked_reader->network().inputs()[0].bytes, std::byte{0x33}); // which nobody reads
@@ -117,11 +120,12 @@ const auto every_way = testing::Combine(testing::ValuesIn(every_type), testing::
 class OnHost final : public Maker {
   class Bound final : public Running {
    public:
-    Bound(const Graph& graph, const Link& link) : network_(std::move(*HostNetwork::build(graph))) {
+    Bound(const Graph& graph, const Link& link, MemoryPolicy policy, Device& device)
+        : network_(std::move(*HostNetwork::build(graph, policy))) {
       link(*network_);
       scratch_ = allocate_aligned(network_->scratch().count);
       std::memset(scratch_.get(), 0xff, network_->scratch().count);
-      network_->bind(network_->constants().data(), scratch_.get());
+      EXPECT_EQ(test::problem(network_->bind(device, {network_->constants().data(), scratch_.get(), nullptr})), "none");
     }
     Network& network() override { return *network_; }
 
@@ -131,12 +135,15 @@ class OnHost final : public Maker {
   };
 
  public:
+  explicit OnHost(MemoryPolicy policy) : policy_(policy) {}
   std::unique_ptr<Running> make(const Graph& graph, const Link& link) override {
-    return std::make_unique<Bound>(graph, link);
+    return std::make_unique<Bound>(graph, link, policy_, *device_);
   }
   std::byte* memory(std::size_t size) override { return memory_.emplace_back(allocate_aligned(size)).get(); }
 
  private:
+  MemoryPolicy policy_;
+  std::unique_ptr<hal::HostDevice> device_ = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}));
   std::vector<AlignedBytes> memory_;
 };
 
@@ -144,8 +151,10 @@ class NetworkLinks : public EachType {};
 INSTANTIATE_TEST_SUITE_P(All, NetworkLinks, every_way, name_of);
 
 TEST_P(NetworkLinks, PassTheSameBits) {
-  OnHost host;
-  expect_same_bits(host);
+  for (const MemoryPolicy policy : policies) {
+    OnHost host(policy);
+    expect_same_bits(host);
+  }
 }
 
 // ---- GPUs
@@ -163,13 +172,13 @@ class OnCuda final : public Maker {
   };
 
  public:
-  OnCuda(hal::CudaDevice& device, Precision precision, const cuda::Executor::Options& launching)
-      : device_(device), precision_(precision), launching_(launching) {}
+  OnCuda(hal::CudaDevice& device, Precision precision, const CudaNetwork::Options& options)
+      : device_(device), precision_(precision), options_(options) {}
   ~OnCuda() override {
     for (const Buffer& buffer : memory_) (void)device_.free(buffer);
   }
   std::unique_ptr<Running> make(const Graph& graph, const Link& link) override {
-    auto network = CudaNetwork::build(graph, precision_, {launching_, true});
+    auto network = CudaNetwork::build(graph, precision_, options_);
     EXPECT_TRUE(network) << network.error().what;
     link(**network);
     return std::make_unique<Bound>(device_, std::move(*network));
@@ -182,7 +191,7 @@ class OnCuda final : public Maker {
  private:
   hal::CudaDevice& device_;
   Precision precision_;
-  cuda::Executor::Options launching_;
+  CudaNetwork::Options options_;
   std::vector<Buffer> memory_;
 };
 
@@ -195,10 +204,11 @@ TEST_P(CudaNetworkLinks, PassTheSameBitsEmulated) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu;
   const auto before = gpu.driver().objects();
-  for (const Precision precision : precisions) {
-    OnCuda cuda(gpu.device(), precision, EmulatedGpu::launching());
-    expect_same_bits(cuda);
-  }
+  for (const Precision precision : precisions)
+    for (const MemoryPolicy policy : policies) {
+      OnCuda cuda(gpu.device(), precision, {EmulatedGpu::launching(), true, policy});
+      expect_same_bits(cuda);
+    }
   EXPECT_EQ(gpu.driver().objects(), before) << "all is given back";
 }
 
@@ -209,10 +219,11 @@ TEST_P(NetworkLinksOnGpu, PassTheSameBits) {
   if (const auto why = hal::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
   const auto device = hal::CudaDevice::open({.capacity = Bytes{64 << 20}});
   ASSERT_TRUE(device) << device.error().what;
-  for (const Precision precision : precisions) {
-    OnCuda cuda(**device, precision, {});
-    expect_same_bits(cuda);
-  }
+  for (const Precision precision : precisions)
+    for (const MemoryPolicy policy : policies) {
+      OnCuda cuda(**device, precision, {{}, true, policy});
+      expect_same_bits(cuda);
+    }
 }
 
 } // namespace

@@ -37,7 +37,9 @@ Result<std::unique_ptr<CudaNetwork>> CudaNetwork::build(const Graph& graph, Prec
   return network;
 }
 
-CudaNetwork::CudaNetwork(Program program, const Options& options) : program_(std::move(program)), options_(options) {
+CudaNetwork::CudaNetwork(Program program, const Options& options)
+    : GpuNetwork(options.policy), program_(std::move(program)), options_(options) {
+  if (in_place()) in_place_ = port_buffers(program_);
   for (const auto& input : program_.inputs) inputs_.push_back({input.name, input.type, input.shape, {}});
   for (const auto& output : program_.outputs) outputs_.push_back({output.name, output.type, output.shape, {}});
 }
@@ -52,7 +54,7 @@ std::vector<MemoryObject> CudaNetwork::objects() const {
 // ---- choices
 
 Result<> CudaNetwork::choose(std::vector<ConvMethod> methods) {
-  auto plan = plan_scratch(program_, methods);
+  auto plan = plan_scratch(program_, methods, in_place_);
   if (plan.size > max_scratch.count)
     return fail(Errc::out_of_memory,
                 "needs more than " + readable(max_scratch) + " of scratch memory; use a smaller input");
@@ -109,14 +111,23 @@ Result<std::vector<std::string>> CudaNetwork::tune(Device& device, const TuningP
 
 // ---- binding
 
-Result<> CudaNetwork::bind(Device& device, const Memory& memory) {
+Result<> CudaNetwork::place(Device& device, const Memory& memory) {
   unbind();
   const auto found = gpu(device);
   if (!found) return Unexpected(found.error());
-  const Addresses addresses{memory.constant, memory.scratch, plan_.offsets};
   return bind_to(
       **found, program_.precision, options_.launching, [&] { return open_libraries(); },
-      [&] { return issue_all(addresses); });
+      [&] {
+        const auto elsewhere = outside();
+        return issue_all({memory.constant, memory.scratch, plan_.offsets, elsewhere});
+      });
+}
+
+std::vector<std::byte*> CudaNetwork::outside() const {
+  std::vector<std::byte*> places(in_place_.empty() ? 0 : program_.buffers.size());
+  for (std::size_t port = 0; port < in_place_.size(); ++port)
+    if (in_place_[port]) places[*in_place_[port]] = buffers_[port].device;
+  return places;
 }
 
 Result<> CudaNetwork::open_libraries() {
@@ -136,18 +147,27 @@ Result<> CudaNetwork::issue_all(const Addresses& addresses) {
   executor_->begin();
   if (auto cleared = clear_counters(addresses); !cleared) return cleared;
   for (std::size_t i = 0; options_.transfers && i < inputs_.size(); ++i)
-    if (auto copied =
-            executor_->take_in(addresses(program_.inputs[i].place), inputs_[i].type, outer_input(i), count(inputs_[i]));
-        !copied)
-      return copied;
+    if (auto taken = take_in(i, addresses); !taken) return taken;
   if (auto issued = issue_calls(addresses); !issued) return issued;
   for (std::size_t i = 0; options_.transfers && i < outputs_.size(); ++i)
-    for (const OuterPlace& to : outer_output(i))
-      if (auto copied =
-              executor_->give_out(to, outputs_[i].type, addresses(program_.outputs[i].place), count(outputs_[i]));
-          !copied)
-        return copied;
+    if (auto given = give_out(i, addresses); !given) return given;
   return record(program_.layers.size() + 1);
+}
+
+Result<> CudaNetwork::take_in(std::size_t input, const Addresses& addresses) {
+  std::byte* const to = addresses(program_.inputs[input].place);
+  const auto from = outer_input(input);
+  if (from.bytes == to) return {};
+  return executor_->take_in(to, inputs_[input].type, from, count(inputs_[input]));
+}
+
+Result<> CudaNetwork::give_out(std::size_t output, const Addresses& addresses) {
+  const std::byte* const from = addresses(program_.outputs[output].place);
+  for (const OuterPlace& to : outer_output(output))
+    if (to.bytes != from)
+      if (auto given = executor_->give_out(to, outputs_[output].type, from, count(outputs_[output])); !given)
+        return given;
+  return {};
 }
 
 Result<> CudaNetwork::clear_counters(const Addresses& addresses) {

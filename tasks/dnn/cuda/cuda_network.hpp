@@ -8,7 +8,9 @@
 #include "tasks/dnn/cuda/program.hpp"
 #include "tasks/dnn/cuda/scratch_plan.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +22,7 @@ class CudaNetwork final : public GpuNetwork {
   struct Options {
     cuda::Executor::Options launching;
     bool transfers = true; // false: inputs and outputs stay in scratch, to measure computing alone
+    MemoryPolicy policy = MemoryPolicy::device;
   };
 
   /// unsupported: what the kernels cannot do. out_of_memory: more than max_scratch.
@@ -29,7 +32,6 @@ class CudaNetwork final : public GpuNetwork {
     return build(graph, precision, Options());
   }
 
-  [[nodiscard]] std::span<const std::byte> constants() const override { return program_.constants; }
   [[nodiscard]] Bytes scratch() const override { return {plan_.size}; }
   [[nodiscard]] std::vector<MemoryObject> objects() const override;
   [[nodiscard]] std::span<const std::string> layers() const override { return program_.layers; }
@@ -38,20 +40,28 @@ class CudaNetwork final : public GpuNetwork {
 
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
-  [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
 
  private:
   CudaNetwork(cuda::Program program, const Options& options);
+  [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
+  [[nodiscard]] std::span<const std::byte> image() const override { return program_.constants; }
+  void release_image() noexcept override { program_.constants = {}; }
+  /// By buffer of the program: where it lies if that is not in scratch.
+  [[nodiscard]] std::vector<std::byte*> outside() const;
 
   [[nodiscard]] Result<> choose(std::vector<cuda::ConvMethod> methods);
   [[nodiscard]] Result<> open_libraries();
   [[nodiscard]] Result<> issue_all(const cuda::Addresses& addresses);
   [[nodiscard]] Result<> issue_calls(const cuda::Addresses& addresses);
+  // Nothing where it lies in its place already
+  [[nodiscard]] Result<> take_in(std::size_t input, const cuda::Addresses& addresses);
+  [[nodiscard]] Result<> give_out(std::size_t output, const cuda::Addresses& addresses);
   [[nodiscard]] Result<> clear_counters(const cuda::Addresses& addresses);
 
   cuda::Program program_;
   Options options_;
-  std::vector<cuda::ConvMethod> methods_; // by call
+  std::vector<std::optional<std::uint32_t>> in_place_; // by port: its buffer of the program, where it lies in its own
+  std::vector<cuda::ConvMethod> methods_;              // by call
   cuda::ScratchPlan plan_;
 };
 

@@ -39,7 +39,9 @@ std::byte* Addresses::operator()(const Place& place) const {
   case Place::Region::none: return nullptr;
   // Kernels only read them
   case Place::Region::constant: return const_cast<std::byte*>(constants) + place.offset;
-  case Place::Region::buffer: return scratch + offsets[place.buffer] + place.offset;
+  case Place::Region::buffer:
+    if (place.buffer < elsewhere.size() && elsewhere[place.buffer]) return elsewhere[place.buffer] + place.offset;
+    return scratch + offsets[place.buffer] + place.offset;
   }
   return nullptr;
 }
@@ -90,8 +92,6 @@ Result<> Executor::issue(const KernelCall& call, const Addresses& addresses) {
 
 Result<> Executor::launch(api::Function function, const Launch& launch, void* arguments) {
   const auto& driver = device_.driver();
-  const auto stream = device_.stream(hal::EngineKind::compute);
-  void* parameters[] = {arguments};
   std::array<api::LaunchAttribute, 3> attributes;
   unsigned count = 0;
   if (overlap_ && after_own_kernel_) {
@@ -111,14 +111,7 @@ Result<> Executor::launch(api::Function function, const Launch& launch, void* ar
     attributes[count++].value.cluster_policy = api::LaunchAttribute::balance_load;
   }
   after_own_kernel_ = true;
-  const std::string what = std::string("launching kernel ") + launch.name;
-  if (count == 0)
-    return device_.checked(driver.launch(function, launch.grid_x, launch.grid_y, launch.grid_z, launch.threads, 1, 1,
-                                         launch.shared, stream, parameters, nullptr),
-                           what);
-  const api::LaunchConfig config{launch.grid_x, launch.grid_y, launch.grid_z,     launch.threads, 1, 1,
-                                 launch.shared, stream,        attributes.data(), count};
-  return device_.checked(driver.launch_with(&config, function, parameters, nullptr), what);
+  return resources_->put(function, launch, arguments, std::span(attributes).first(count));
 }
 
 // ---- copies and events

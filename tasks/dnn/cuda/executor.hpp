@@ -20,7 +20,8 @@ namespace rtexec::tasks::cuda {
 struct Addresses {
   const std::byte* constants = nullptr;
   std::byte* scratch = nullptr;
-  std::span<const std::size_t> offsets; // of buffers in scratch
+  std::span<const std::size_t> offsets;    // of buffers in scratch
+  std::span<std::byte* const> elsewhere{}; // by buffer: where it lies if that is not in scratch; those behind do
 
   [[nodiscard]] std::byte* operator()(const Place& place) const;
 };

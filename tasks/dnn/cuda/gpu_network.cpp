@@ -8,6 +8,12 @@ namespace rtexec::tasks {
 
 namespace api = hal::cuda;
 
+namespace {
+
+constexpr Bytes whole_reads{16}; // that kernels read at once, to the end of a buffer
+
+} // namespace
+
 // ---- links
 
 void GpuNetwork::link(std::size_t port, bool on_host) {
@@ -56,13 +62,13 @@ Result<> GpuNetwork::allocate_ports() {
   for (auto* ports : {&inputs_, &outputs_})
     for (auto& port : *ports) {
       const auto size = static_cast<std::size_t>(element_count(port.shape)) * size_of(port.type);
-      auto buffer = device_->allocate(BufferKind::host, Bytes{size});
+      auto buffer = take("'" + port.name + "'", seen_by_host(), round_up(Bytes{size}, whole_reads));
       if (!buffer) return Unexpected(buffer.error());
       buffers_.push_back(*buffer);
       port.bytes = {buffer->host, size};
     }
   if (links_.empty()) return {};
-  auto linked = device_->allocate(BufferKind::host, Bytes{links_.size() * sizeof(void*)});
+  auto linked = take("its links", BufferKind::host, Bytes{links_.size() * sizeof(void*)});
   if (!linked) return Unexpected(linked.error());
   linked_ = *linked;
   return {};
@@ -90,10 +96,9 @@ void GpuNetwork::unbind() noexcept {
   graph_ = {};
   executor_.reset();
   for (const auto event : events_) (void)device_->driver().event_destroy(event);
-  for (const auto& buffer : buffers_) (void)device_->free(buffer);
-  if (linked_.host != nullptr) (void)device_->free(std::exchange(linked_, {}));
   events_.clear();
   buffers_.clear();
+  linked_ = {};
   for (auto* ports : {&inputs_, &outputs_})
     for (auto& port : *ports) port.bytes = {};
   device_ = nullptr;
@@ -102,8 +107,24 @@ void GpuNetwork::unbind() noexcept {
 // ---- running
 
 Status GpuNetwork::run() noexcept {
+  if (auto begun = prefetch(0, hal::Side::device); !begun) return begun;
   if (auto done = device_->run(graph_); !done) return done;
-  return events_.empty() ? Status() : tell_layers(hal::now());
+  if (!events_.empty())
+    if (auto told = tell_layers(hal::now()); !told) return told;
+  if (auto begun = prefetch(inputs_.size(), hal::Side::host); !begun) return begun;
+  return prefetches() ? device_->wait() : Status();
+}
+
+bool GpuNetwork::prefetches() const noexcept { return policy() == MemoryPolicy::managed && device_->can_prefetch(); }
+
+Status GpuNetwork::prefetch(std::size_t first, hal::Side to) noexcept {
+  for (std::size_t port = first; prefetches() && port < buffers_.size(); ++port) {
+    if (!link_of(port).on_host) continue;
+    if (auto begun = device_->prefetch(buffers_[port].device, buffers_[port].size, to, device_->compute_engine());
+        !begun)
+      return begun;
+  }
+  return {};
 }
 
 Status GpuNetwork::tell_layers(Instant end) noexcept {

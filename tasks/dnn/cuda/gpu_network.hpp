@@ -2,8 +2,10 @@
 // the device is known, and events inside of it that say when each layer ran. Which calls the graph holds is the
 // derived class's part.
 //
-// Inputs and outputs are page-locked buffers of the device, so the device must outlive a network that was bound to it.
-// Where they are linked, the graph reads where they lie from page-locked memory, too: it stays the same for every job.
+// Inputs and outputs are page-locked buffers of the device, under M managed ones, so the device must outlive a network
+// that was bound to it. Where they are linked, the graph reads where they lie from such memory, too: it stays the same
+// for every job. Under M what the host has filled or read is prefetched to the device before the graph, and outputs to
+// the host behind it, where the device can prefetch: neither side then meets page faults.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -37,6 +39,8 @@ class GpuNetwork : public Network {
   [[nodiscard]] Status run() noexcept override;
 
  protected:
+  explicit GpuNetwork(MemoryPolicy policy) : Network(policy) {}
+
   /// Binds anew: opens the executor, then what else `issue` needs, and captures what `issue` puts into the stream: the
   /// begin of each layer is record(its number), record(layers().size()) the end of the last one, and the last event is
   /// recorded behind all. Bound to nothing where any of it fails.
@@ -75,10 +79,13 @@ class GpuNetwork : public Network {
   [[nodiscard]] Result<> allocate_ports();
   [[nodiscard]] Result<> make_events();
   [[nodiscard]] Status tell_layers(Instant end) noexcept;
+  [[nodiscard]] bool prefetches() const noexcept;
+  /// Of inputs and outputs from `first` on, those that the host sees, where it prefetches().
+  [[nodiscard]] Status prefetch(std::size_t first, hal::Side to) noexcept;
 
   LayerObserver observer_;
   std::vector<Link> links_; // none: nothing is linked
-  Buffer linked_;           // by port: where it lies; of the device it is bound to
+  Buffer linked_;           // by port: where it lies
   std::vector<hal::cuda::Event> events_;
   GpuGraph graph_;
 };

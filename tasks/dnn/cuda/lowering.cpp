@@ -233,6 +233,7 @@ class Lowering {
       take_in_image(id, staged);
     } else if (storage() == Storage::f32) {
       tensors_.set(id, staged);
+      tensors_.keep(id);
     } else {
       auto value = tensors_.allocate(tensor.shape);
       copy(staged, value);

@@ -67,6 +67,29 @@ Result<api::Function> Resources::function(const Launch& launch) {
   return found;
 }
 
+Result<> Resources::put(api::Function function, const Launch& launch, void* arguments,
+                        std::span<api::LaunchAttribute> attributes) {
+  const auto& driver = device_.driver();
+  const auto stream = device_.stream(hal::EngineKind::compute);
+  void* parameters[] = {arguments};
+  const std::string what = std::string("launching kernel ") + launch.name;
+  if (attributes.empty())
+    return device_.checked(driver.launch(function, launch.grid_x, launch.grid_y, launch.grid_z, launch.threads, 1, 1,
+                                         launch.shared, stream, parameters, nullptr),
+                           what);
+  const api::LaunchConfig config{launch.grid_x,
+                                 launch.grid_y,
+                                 launch.grid_z,
+                                 launch.threads,
+                                 1,
+                                 1,
+                                 launch.shared,
+                                 stream,
+                                 attributes.data(),
+                                 static_cast<unsigned>(attributes.size())};
+  return device_.checked(driver.launch_with(&config, function, parameters, nullptr), what);
+}
+
 /// In what is loaded, then in the images, those that mention it first.
 Result<api::Function> Resources::find(const char* name) {
   for (const auto& module : modules_) {

@@ -29,6 +29,10 @@ class Resources {
 
   /// The kernel, allowed the shared memory of `launch`. unsupported: no image has it.
   [[nodiscard]] Result<hal::cuda::Function> function(const Launch& launch);
+  /// Puts the kernel into the compute stream; `arguments` is the struct that it takes. `attributes`: how it is launched
+  /// where that is not as ever.
+  [[nodiscard]] Result<> put(hal::cuda::Function function, const Launch& launch, void* arguments,
+                             std::span<hal::cuda::LaunchAttribute> attributes = {});
   /// Opened when first asked for. unsupported: not installed.
   [[nodiscard]] Result<const Cudnn*> cudnn();
   [[nodiscard]] Result<const Cublas*> cublas();

@@ -9,6 +9,7 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
+constexpr std::size_t whole_pixel = 16; // to multiples of which buffers are rounded up
 constexpr auto never = std::numeric_limits<std::uint32_t>::max();
 
 class Lifetimes {
@@ -45,8 +46,24 @@ void use_all(Lifetimes& lifetimes, const ConvCall& call, std::size_t time) {
 
 } // namespace
 
-ScratchPlan plan_scratch(const Program& program, std::span<const ConvMethod> methods) {
+std::vector<std::optional<std::uint32_t>> port_buffers(const Program& program) {
+  std::vector<std::optional<std::uint32_t>> buffers;
+  for (const auto* ports : {&program.inputs, &program.outputs})
+    for (const auto& port : *ports) {
+      const auto size = static_cast<std::size_t>(element_count(port.shape)) * sizeof(float);
+      const bool alone = port.type == ElementType::float32 && port.place.region == Place::Region::buffer &&
+                         port.place.offset == 0 && program.buffers[port.place.buffer] < size + whole_pixel &&
+                         std::ranges::find(buffers, port.place.buffer) == buffers.end();
+      buffers.push_back(alone ? std::optional(port.place.buffer) : std::nullopt);
+    }
+  return buffers;
+}
+
+ScratchPlan plan_scratch(const Program& program, std::span<const ConvMethod> methods,
+                         std::span<const std::optional<std::uint32_t>> elsewhere) {
   auto sizes = program.buffers;
+  for (const auto& buffer : elsewhere)
+    if (buffer) sizes[*buffer] = 0;
   sizes.resize(program.buffers.size() + program.calls.size(), 0);
   Lifetimes lifetimes(sizes.size());
   ScratchPlan plan;

@@ -5,6 +5,8 @@
 #include "tasks/dnn/cuda/program.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,7 +25,13 @@ struct ScratchPlan {
   }
 };
 
-/// `methods`: one for each call; those of calls that are no convolutions are not looked at.
-[[nodiscard]] ScratchPlan plan_scratch(const Program& program, std::span<const ConvMethod> methods);
+/// `methods`: one for each call; those of calls that are no convolutions are not looked at. `elsewhere`: buffers that
+/// do not lie in scratch.
+[[nodiscard]] ScratchPlan plan_scratch(const Program& program, std::span<const ConvMethod> methods,
+                                       std::span<const std::optional<std::uint32_t>> elsewhere = {});
+
+/// Of inputs, then of outputs: the buffer of the program that can lie where the caller sees it, since it holds floats,
+/// dense and row-major, and nothing of another port. Absent where elements must be converted or copied.
+[[nodiscard]] std::vector<std::optional<std::uint32_t>> port_buffers(const Program& program);
 
 } // namespace rtexec::tasks::cuda

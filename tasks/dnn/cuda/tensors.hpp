@@ -36,6 +36,8 @@ class Tensors {
   /// wrote, after set().
   [[nodiscard]] const Value& value(TensorId id);
   void set(TensorId id, Value value) { values_[id] = std::move(value); }
+  /// Nothing overwrites it.
+  void keep(TensorId id) { last_read_[source_[id]] = static_cast<std::size_t>(-1); }
 
   /// Where the node that writes `id` is to write: its slice of a concatenation, or a buffer of its own.
   [[nodiscard]] Value destination(TensorId id);

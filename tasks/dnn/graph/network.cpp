@@ -1,5 +1,7 @@
 #include "tasks/dnn/graph/network.hpp"
 
+#include "tasks/initialise/tiled.hpp"
+
 namespace rtexec::tasks {
 
 Result<> Network::use(std::span<const std::string> tuning) {
@@ -11,5 +13,47 @@ Result<> Network::use(std::span<const std::string> tuning) {
 }
 
 Result<std::vector<std::string>> Network::tune(Device&, const TuningProgress&) { return std::vector<std::string>{}; }
+
+// ---- memory
+
+MemoryDemand Network::memory() const {
+  MemoryDemand demand{.constant = {constants().size()}, .scratch = scratch(), .objects = objects()};
+  if (in_place())
+    std::erase_if(demand.objects, [](const MemoryObject& each) { return each.kind == MemoryClass::constant; });
+  return demand;
+}
+
+Result<> Network::bind(Device& device, const Memory& memory) {
+  give_back();
+  bound_to_ = &device;
+  auto bound = in_place() ? bind_own(device, memory) : place(device, memory);
+  if (!bound) give_back();
+  return bound;
+}
+
+Result<> Network::bind_own(Device& device, const Memory& memory) {
+  Memory own = memory;
+  if (const auto constants = image(); !constants.empty()) {
+    const auto buffer = take("its constants", kind_of(policy_), Bytes{constants.size()});
+    if (!buffer) return Unexpected(buffer.error());
+    if (auto loaded = initialise::load(device, *buffer, constants); !loaded) return loaded;
+    own.constant = buffer->device;
+  }
+  if (auto placed = place(device, own); !placed) return placed;
+  release_image();
+  return {};
+}
+
+Result<Buffer> Network::take(const std::string& what, BufferKind kind, Bytes size) {
+  auto buffer = bound_to_->allocate(kind, size);
+  if (!buffer) return fail(buffer.error().code, what + ": " + buffer.error().what);
+  taken_.push_back(*buffer);
+  return buffer;
+}
+
+void Network::give_back() noexcept {
+  for (const Buffer& buffer : taken_) (void)bound_to_->free(buffer);
+  taken_.clear();
+}
 
 } // namespace rtexec::tasks

@@ -1,10 +1,17 @@
 // A network ready to run on one kind of device: its constants packed into one image, its scratch planned, its layers
 // prepared.
 //
-// It owns no memory of the device: constants() is copied and scratch is mapped by whoever owns the device, and bind()
-// gives both addresses. Inputs and outputs pass through host buffers of the network, or through memory of the device
-// where they are linked: run() begins by copying the inputs into scratch, as floats, and ends by copying the outputs
-// out, as what the graph says that they are. Usual order: read_onnx, optimise, make_network, use, bind, run.
+// Under memory policy D it owns no memory of the device: constants() is copied and scratch is mapped by whoever owns
+// the device, and bind() gives both addresses. Inputs and outputs pass through host buffers of the network, or through
+// memory of the device where they are linked: run() begins by copying the inputs into scratch, as floats, and ends by
+// copying the outputs out, as what the graph says that they are.
+//
+// Under M and H it owns buffers that host and device see, managed or page-locked ones, for its constants, inputs and
+// outputs; scratch, which the host does not see, is given as under D. The image of the constants ends when they are
+// there. Inputs and outputs of floats are computed on where they lie, unless they share memory with each other; those
+// of other types become floats and are made of them as under D, and so are linked ones.
+//
+// Usual order: read_onnx, optimise, make_network, use, bind, run.
 // Implementations: HostNetwork (host_network.hpp), CudaNetwork (cuda/cuda_network.hpp).
 #pragma once
 
@@ -15,6 +22,7 @@
 #include <rtexec/task_set.hpp>
 #include <rtexec/tensor.hpp>
 #include <rtexec/units.hpp>
+#include "tasks/buffer_kind.hpp"
 #include "tasks/dnn/graph/graph.hpp"
 #include <rtexec/workload.hpp>
 
@@ -32,18 +40,20 @@ class Network {
 
   static constexpr Bytes max_scratch{std::uint64_t{64} << 30};
 
-  virtual ~Network() = default;
+  virtual ~Network() { give_back(); }
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  /// The image of all constants; lives as long as the network.
-  [[nodiscard]] virtual std::span<const std::byte> constants() const = 0;
+  [[nodiscard]] MemoryPolicy policy() const { return policy_; }
+  /// The image of the constants that bind() is to be given; lives as long as the network. Nothing under M and H.
+  [[nodiscard]] std::span<const std::byte> constants() const {
+    return in_place() ? std::span<const std::byte>() : image();
+  }
   [[nodiscard]] virtual Bytes scratch() const = 0;
   /// Each constant as it lies in the image, and each buffer of scratch as it was planned.
   [[nodiscard]] virtual std::vector<MemoryObject> objects() const = 0;
-  [[nodiscard]] MemoryDemand memory() const {
-    return {.constant = {constants().size()}, .scratch = scratch(), .state = {}, .fixed = {}, .objects = objects()};
-  }
+  /// What bind() is to be given: under M and H without constants.
+  [[nodiscard]] MemoryDemand memory() const;
 
   [[nodiscard]] virtual std::span<const Port> inputs() const = 0;
   [[nodiscard]] virtual std::span<const Port> outputs() const = 0;
@@ -60,15 +70,38 @@ class Network {
   virtual void link_output(std::size_t output, bool on_host) = 0;
   virtual void take_input(std::size_t input, const std::byte* from) noexcept = 0;
   virtual void give_output(std::size_t output, std::byte* to) noexcept = 0;
-  /// `memory`: the copy of constants(), and scratch() bytes of any content, each aligned to 256 bytes.
-  [[nodiscard]] virtual Result<> bind(Device& device, const Memory& memory) = 0;
+  /// `memory`: the copy of constants(), and scratch() bytes of any content, each aligned to 256 bytes. Under M and H,
+  /// where it can be bound once, out_of_memory: also managed memory beyond what the device has free. After an error it
+  /// is bound to nothing.
+  [[nodiscard]] Result<> bind(Device& device, const Memory& memory);
 
   /// From the inputs to the outputs. No allocation; one caller at a time, on the compute engine's thread.
   /// After bind() only.
   [[nodiscard]] virtual Status run() noexcept = 0;
 
  protected:
-  Network() = default;
+  explicit Network(MemoryPolicy policy) : policy_(policy) {}
+
+  /// As bind(), with the memory of either owner.
+  [[nodiscard]] virtual Result<> place(Device& device, const Memory& memory) = 0;
+  /// Of all constants, until it is released.
+  [[nodiscard]] virtual std::span<const std::byte> image() const = 0;
+  virtual void release_image() noexcept = 0;
+
+  /// Under M and H.
+  [[nodiscard]] bool in_place() const { return kind_of(policy_) != BufferKind::device; }
+  /// Of inputs and outputs.
+  [[nodiscard]] BufferKind seen_by_host() const { return in_place() ? kind_of(policy_) : BufferKind::host; }
+  /// In place(): a buffer until the network is bound anew or ends. Errors say `what` it is for.
+  [[nodiscard]] Result<Buffer> take(const std::string& what, BufferKind kind, Bytes size);
+
+ private:
+  [[nodiscard]] Result<> bind_own(Device& device, const Memory& memory);
+  void give_back() noexcept;
+
+  MemoryPolicy policy_;
+  Device* bound_to_ = nullptr;
+  std::vector<Buffer> taken_; // of that device
 };
 
 } // namespace rtexec::tasks

@@ -8,13 +8,21 @@
 #include "tasks/dnn/kernels/step.hpp"
 
 #include <cstring>
+#include <map>
 #include <unordered_map>
 
 namespace rtexec::tasks {
+namespace {
+
+std::size_t bytes_of(const Network::Port& port) {
+  return static_cast<std::size_t>(element_count(port.shape)) * size_of(port.type);
+}
+
+} // namespace
 
 class HostNetwork::Builder {
  public:
-  explicit Builder(const Graph& graph) : graph_(graph) {}
+  Builder(const Graph& graph, MemoryPolicy policy) : graph_(graph), network_(new HostNetwork(policy)) {}
 
   Result<std::unique_ptr<HostNetwork>> build() {
     kernels::prepare_gemm();
@@ -42,8 +50,10 @@ class HostNetwork::Builder {
 
   /// Tensors as the layout has them, then one workspace for each step.
   bool plan_scratch() {
-    layout_ = lay_out(graph_, steps_);
+    layout_ = lay_out(graph_, steps_, network_->in_place());
+    if (network_->in_place()) find_ports();
     auto lifetimes = layout_.buffers;
+    for (const auto& [buffer, _] : ports_) lifetimes[buffer].size = 0;
     first_workspace_ = lifetimes.size();
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const auto floats = steps_[i] && !layout_.elided[i] ? steps_[i]->workspace() : 0;
@@ -58,17 +68,32 @@ class HostNetwork::Builder {
     return network_->plan_.size <= max_scratch.count;
   }
 
+  /// Whose buffers of the layout are the ports' own, each of one.
+  void find_ports() {
+    std::size_t number = 0;
+    for (const auto* ids : {&graph_.inputs, &graph_.outputs})
+      for (const auto id : *ids) {
+        const auto& at = layout_.tensors[id];
+        if (at.buffer != Location::none && at.offset == 0 && graph_.tensors[id].type == ElementType::float32 &&
+            layout_.buffers[at.buffer].size == bytes_of(graph_.tensors[id]))
+          ports_.try_emplace(at.buffer, number);
+        ++number;
+      }
+  }
+
   Place place_of(TensorId id) {
     const auto source = layout_.source[id];
     if (graph_.tensors[source].constant()) return place_constant(source);
     const auto& location = layout_.tensors[source];
-    return {false, network_->plan_.offsets[location.buffer] + location.offset};
+    const auto port = ports_.find(location.buffer);
+    if (port != ports_.end()) return {Place::Region::port, location.offset, port->second};
+    return {Place::Region::scratch, network_->plan_.offsets[location.buffer] + location.offset};
   }
 
   Place place_constant(TensorId id) {
     const auto [found, is_new] = constants_.try_emplace(id, network_->constants_size_);
     if (is_new) append_constant(graph_.tensors[id].values);
-    return {true, found->second};
+    return {Place::Region::constant, found->second};
   }
 
   Place append_constant(const std::vector<float>& values) {
@@ -76,7 +101,7 @@ class HostNetwork::Builder {
     blobs_.push_back({offset, &values});
     network_->objects_.push_back({MemoryClass::constant, {offset}, {values.size() * sizeof(float)}});
     network_->constants_size_ = MemoryPlan::aligned(offset + values.size() * sizeof(float));
-    return {true, offset};
+    return {Place::Region::constant, offset};
   }
 
   void add_layer(std::size_t i) {
@@ -88,7 +113,7 @@ class HostNetwork::Builder {
                                                                      : place_of(node.inputs[k]));
     if (node.residual) layer.inputs.push_back(place_of(*node.residual));
     layer.output = place_of(node.output);
-    layer.workspace = {false, network_->plan_.offsets[first_workspace_ + i]};
+    layer.workspace.offset = network_->plan_.offsets[first_workspace_ + i];
     layer.input_pointers.resize(layer.inputs.size());
     layer.step = std::move(steps_[i]);
     network_->steps_.push_back(std::move(layer));
@@ -99,12 +124,16 @@ class HostNetwork::Builder {
   void add_ports(const std::vector<TensorId>& ids, std::vector<Port>& ports, std::vector<Transfer>& transfers) {
     for (const auto id : ids) {
       const auto& tensor = graph_.tensors[id];
-      const std::size_t size = static_cast<std::size_t>(element_count(tensor.shape)) * size_of(tensor.type);
-      auto& buffer = network_->buffers_.emplace_back(allocate_aligned(size));
-      std::memset(buffer.get(), 0, size);
-      ports.push_back({tensor.name, tensor.type, tensor.shape, {buffer.get(), size}});
+      auto& port = ports.emplace_back(Port{tensor.name, tensor.type, tensor.shape, {}});
       transfers.emplace_back().place = place_of(id);
+      if (!network_->in_place()) give_buffer(port);
     }
+  }
+
+  void give_buffer(Port& port) {
+    auto& buffer = network_->buffers_.emplace_back(allocate_aligned(bytes_of(port)));
+    std::memset(buffer.get(), 0, bytes_of(port));
+    port.bytes = {buffer.get(), bytes_of(port)};
   }
 
   void copy_constants() {
@@ -120,56 +149,71 @@ class HostNetwork::Builder {
   };
 
   const Graph& graph_;
-  std::unique_ptr<HostNetwork> network_{new HostNetwork};
+  std::unique_ptr<HostNetwork> network_;
   std::vector<std::unique_ptr<Step>> steps_;            // parallel to the nodes
   std::vector<std::vector<std::vector<float>>> packed_; // by node, by input
   Layout layout_;
+  std::map<std::uint32_t, std::size_t> ports_;          // by their buffers of the layout
   std::size_t first_workspace_ = 0;                     // in the plan
   std::unordered_map<TensorId, std::size_t> constants_; // offset of each that is used as it is
   std::vector<Blob> blobs_;
 };
 
-HostNetwork::HostNetwork() = default;
+HostNetwork::HostNetwork(MemoryPolicy policy) : Network(policy) {}
 HostNetwork::~HostNetwork() = default;
 
-Result<std::unique_ptr<HostNetwork>> HostNetwork::build(const Graph& graph) {
+Result<std::unique_ptr<HostNetwork>> HostNetwork::build(const Graph& graph, MemoryPolicy policy) {
   try {
-    return Builder(graph).build();
+    return Builder(graph, policy).build();
   } catch (const std::bad_alloc&) {
     return fail(Errc::out_of_memory, "network '" + graph.name + "' does not fit into the memory of this machine");
   }
 }
 
-std::span<const std::byte> HostNetwork::constants() const { return {constants_.get(), constants_size_}; }
+void HostNetwork::release_image() noexcept {
+  constants_.reset();
+  constants_size_ = 0;
+}
 
-Result<> HostNetwork::bind(Device&, const Memory& memory) {
+Result<> HostNetwork::place(Device&, const Memory& memory) {
+  for (std::size_t i = 0; in_place() && i < inputs_.size() + outputs_.size(); ++i) {
+    const Bytes size{bytes_of(port(i))};
+    const auto buffer = take("'" + port(i).name + "'", seen_by_host(), size);
+    if (!buffer) return Unexpected(buffer.error());
+    port(i).bytes = {buffer->host, size.count};
+  }
   bind(memory.constant, memory.scratch);
   return {};
 }
 
 void HostNetwork::bind(const std::byte* constants, std::byte* scratch) {
-  const auto read = [&](const Place& place) {
-    return reinterpret_cast<const float*>((place.constant ? constants : scratch) + place.offset);
+  const auto write = [&](const Place& place) {
+    std::byte* const base = place.region == Place::Region::port ? port(place.port).bytes.data() : scratch;
+    return reinterpret_cast<float*>(base + place.offset);
   };
-  const auto write = [&](const Place& place) { return reinterpret_cast<float*>(scratch + place.offset); };
+  const auto read = [&](const Place& place) -> const float* {
+    if (place.region != Place::Region::constant) return write(place);
+    return reinterpret_cast<const float*>(constants + place.offset);
+  };
   for (auto& layer : steps_) {
     for (std::size_t k = 0; k < layer.inputs.size(); ++k) layer.input_pointers[k] = read(layer.inputs[k]);
     layer.output_pointer = write(layer.output);
     layer.workspace_pointer = write(layer.workspace);
   }
-  scratch_ = scratch;
+  for (auto& transfer : input_transfers_) transfer.pointer = write(transfer.place);
   for (auto& transfer : output_transfers_) transfer.pointer = read(transfer.place);
 }
 
-void HostNetwork::take_in(const Port& port, const Input& transfer) const noexcept {
-  kernels::to_floats(reinterpret_cast<float*>(scratch_ + transfer.place.offset), port.type,
-                     transfer.from != nullptr ? transfer.from : port.bytes.data(),
-                     port.bytes.size() / size_of(port.type));
+void HostNetwork::take_in(const Port& port, const Input& transfer) noexcept {
+  const std::byte* const from = transfer.from != nullptr ? transfer.from : port.bytes.data();
+  if (from == reinterpret_cast<const std::byte*>(transfer.pointer)) return;
+  kernels::to_floats(transfer.pointer, port.type, from, port.bytes.size() / size_of(port.type));
 }
 
 void HostNetwork::give_out(const Port& port, const Output& transfer) noexcept {
   const std::size_t count = port.bytes.size() / size_of(port.type);
-  if (transfer.on_host) kernels::from_floats(port.bytes.data(), port.type, transfer.pointer, count);
+  const bool there = port.bytes.data() == reinterpret_cast<const std::byte*>(transfer.pointer);
+  if (transfer.on_host && !there) kernels::from_floats(port.bytes.data(), port.type, transfer.pointer, count);
   if (transfer.to != nullptr) kernels::from_floats(transfer.to, port.type, transfer.pointer, count);
 }
 

@@ -6,6 +6,7 @@
 #include "tasks/dnn/graph/memory_plan.hpp"
 #include "tasks/dnn/graph/network.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,11 +19,10 @@ class Step; // step.hpp
 class HostNetwork final : public Network {
  public:
   /// out_of_memory: the graph needs more than max_scratch, or more than this machine has.
-  [[nodiscard]] static Result<std::unique_ptr<HostNetwork>> build(const Graph& graph);
+  [[nodiscard]] static Result<std::unique_ptr<HostNetwork>> build(const Graph& graph,
+                                                                  MemoryPolicy policy = MemoryPolicy::device);
   ~HostNetwork() override;
 
-  /// Every constant starts at a multiple of 64 bytes.
-  [[nodiscard]] std::span<const std::byte> constants() const override;
   [[nodiscard]] Bytes scratch() const override { return {plan_.size}; }
   [[nodiscard]] std::vector<MemoryObject> objects() const override { return objects_; }
   /// How scratch was planned, for whoever wants to know how good the plan is.
@@ -38,20 +38,27 @@ class HostNetwork final : public Network {
   void link_output(std::size_t output, bool on_host) override { output_transfers_[output].on_host = on_host; }
   void take_input(std::size_t input, const std::byte* from) noexcept override { input_transfers_[input].from = from; }
   void give_output(std::size_t output, std::byte* to) noexcept override { output_transfers_[output].to = to; }
-  [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
-  /// Addresses, each aligned to 64 bytes: the copy of constants(), and scratch() bytes of any content. May be called
-  /// again.
+  using Network::bind;
+  /// Under D. Addresses, each aligned to 64 bytes: the copy of constants(), and scratch() bytes of any content. May be
+  /// called again.
   void bind(const std::byte* constants, std::byte* scratch);
   /// No system call but that of the clock, and that only for an observer.
   [[nodiscard]] Status run() noexcept override;
 
  private:
-  HostNetwork();
+  explicit HostNetwork(MemoryPolicy policy);
+
+  [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
+  /// Every constant starts at a multiple of 64 bytes.
+  [[nodiscard]] std::span<const std::byte> image() const override { return {constants_.get(), constants_size_}; }
+  void release_image() noexcept override;
 
   /// Where something lives on the device.
   struct Place {
-    bool constant = false;
+    enum class Region : std::uint8_t { constant, scratch, port };
+    Region region = Region::scratch;
     std::size_t offset = 0; // in bytes
+    std::size_t port = 0;   // its number among inputs and then outputs
   };
   /// A step with its operands: places from build(), pointers from bind().
   struct Layer {
@@ -64,6 +71,7 @@ class HostNetwork final : public Network {
   };
   struct Input {
     Place place;
+    float* pointer = nullptr;
     const std::byte* from = nullptr; // its bytes, until it is linked
   };
   struct Output {
@@ -74,13 +82,16 @@ class HostNetwork final : public Network {
   };
   class Builder;
 
-  void take_in(const Port& port, const Input& transfer) const noexcept;
+  [[nodiscard]] Port& port(std::size_t number) {
+    return number < inputs_.size() ? inputs_[number] : outputs_[number - inputs_.size()];
+  }
+  static void take_in(const Port& port, const Input& transfer) noexcept;
   static void give_out(const Port& port, const Output& transfer) noexcept;
 
   std::vector<Layer> steps_;
   std::vector<std::string> layers_;
   std::vector<Port> inputs_, outputs_;
-  std::vector<AlignedBytes> buffers_; // of the ports
+  std::vector<AlignedBytes> buffers_; // of the ports, under D
   std::vector<Input> input_transfers_;
   std::vector<Output> output_transfers_; // both parallel to the ports
   AlignedBytes constants_;
@@ -88,7 +99,6 @@ class HostNetwork final : public Network {
   MemoryPlan plan_;
   std::vector<MemoryObject> objects_;
   double flops_ = 0;
-  std::byte* scratch_ = nullptr;
   LayerObserver observer_;
 };
 

@@ -25,11 +25,14 @@ std::vector<TensorId> all_inputs(const Node& node) {
 
 class Builder {
  public:
-  Builder(const Graph& graph, std::span<const std::unique_ptr<Step>> steps) : graph_(graph), steps_(steps) {
+  Builder(const Graph& graph, std::span<const std::unique_ptr<Step>> steps, bool keep_inputs)
+      : graph_(graph), steps_(steps) {
     layout_.tensors.resize(graph.tensors.size());
     layout_.elided.resize(graph.nodes.size(), false);
     find_sources();
     find_last_reads();
+    if (keep_inputs)
+      for (const auto input : graph.inputs) last_read_[source(input)] = time_of(graph.nodes.size());
   }
 
   Layout build() {
@@ -161,8 +164,8 @@ class Builder {
 
 } // namespace
 
-Layout lay_out(const Graph& graph, std::span<const std::unique_ptr<Step>> steps) {
-  return Builder(graph, steps).build();
+Layout lay_out(const Graph& graph, std::span<const std::unique_ptr<Step>> steps, bool keep_inputs) {
+  return Builder(graph, steps, keep_inputs).build();
 }
 
 } // namespace rtexec::tasks

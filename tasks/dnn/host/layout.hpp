@@ -31,7 +31,9 @@ struct Layout {
   std::vector<bool> elided; // parallel to Graph::nodes: nothing is left to do
 };
 
-/// `steps` are parallel to the nodes; null for Reshape.
-[[nodiscard]] Layout lay_out(const Graph& graph, std::span<const std::unique_ptr<Step>> steps);
+/// `steps` are parallel to the nodes; null for Reshape. `keep_inputs`: they live as long as outputs do, so that nothing
+/// overwrites them.
+[[nodiscard]] Layout lay_out(const Graph& graph, std::span<const std::unique_ptr<Step>> steps,
+                             bool keep_inputs = false);
 
 } // namespace rtexec::tasks
