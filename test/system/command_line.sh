@@ -66,6 +66,10 @@ expect 0 'p99.9' "$rtexec" infer tiny.onnx --repeat 5 --json infer.json
 expect 0 '"p999"' grep -A9 execution_ns infer.json
 expect 0 '"device": "host"' cat infer.json
 expect 0 'executed in' "$rtexec" infer tiny.onnx --board host --precision fp32 --tune
+for policy in D M H; do expect 0 'executed in' "$rtexec" infer tiny.onnx --memory $policy -o memory-$policy/; done
+expect 0 '^$' diff -r memory-D memory-M
+expect 0 '^$' diff -r memory-D memory-H
+expect 2 '\{D,M,H\}' "$rtexec" infer tiny.onnx --memory auto
 "$rtexec" model mobilenet_v3 --size 32 -o classifier.onnx >/dev/null
 expect 0 '^  class +score$' "$rtexec" infer classifier.onnx
 expect 0 ' 0\.[0-9]+%$' "$rtexec" infer classifier.onnx
