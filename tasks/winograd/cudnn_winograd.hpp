@@ -38,7 +38,7 @@ class CudnnWinograd final : public GpuNetwork {
   /// refused: cuDNN is not there, or takes the method no more.
   [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
   [[nodiscard]] std::span<const std::byte> image() const override { return std::as_bytes(std::span(filters_)); }
-  void release_image() noexcept override { filters_ = {}; }
+  void release_image() noexcept override { filters_ = std::vector<float>(); }
   /// As large as the result, which follows it in scratch; then the workspace
   [[nodiscard]] Bytes picture() const;
   [[nodiscard]] Result<> open_convolution();

@@ -248,6 +248,18 @@ TEST(NetworkPolicies, FloatsAreComputedOnWhereTheyLie) {
       << "the input and the output, and the output back";
 }
 
+TEST(NetworkPolicies, TheImageOfConstantsIsGivenBack) {
+  if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
+  EmulatedGpu gpu;
+  for (const auto policy : policies) {
+    Placed placed(on_gpu(heavy(), Precision::fp32, policy), gpu.device());
+    ASSERT_EQ(placed.bound(), "none");
+    const auto& image = dynamic_cast<const CudaNetwork&>(placed.network()).program().constants;
+    if (policy == MemoryPolicy::device) EXPECT_GT(image.size(), std::size_t{1} << 20);
+    else EXPECT_EQ(image.capacity(), 0U);
+  }
+}
+
 TEST(NetworkPolicies, NothingIsPrefetchedWhereTheDeviceCannot) {
   if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   EmulatedGpu gpu({.concurrent_managed = false, .memory = {512 << 20}});

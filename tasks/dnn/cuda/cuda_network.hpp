@@ -45,7 +45,7 @@ class CudaNetwork final : public GpuNetwork {
   CudaNetwork(cuda::Program program, const Options& options);
   [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
   [[nodiscard]] std::span<const std::byte> image() const override { return program_.constants; }
-  void release_image() noexcept override { program_.constants = {}; }
+  void release_image() noexcept override { program_.constants = std::vector<std::byte>(); }
   /// By buffer of the program: where it lies if that is not in scratch.
   [[nodiscard]] std::vector<std::byte*> outside() const;
 
