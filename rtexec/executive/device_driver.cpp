@@ -3,6 +3,7 @@
 #include "traces/emit.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace rtexec::executive {
@@ -37,9 +38,18 @@ class DeviceDriver::Working {
 struct DeviceDriver::TaskLink {
   DeviceDriver* driver = nullptr;
   DeviceClient* client = nullptr;
+  // The job on the device; scheduler thread, then compute engine
   policies::JobId executing;
-  Instant begun{};      // as told to the trace; compute engine
-  bool waiting = false; // its job is requested, and neither started nor cancelled; scheduler thread
+  MemoryPolicy as = MemoryPolicy::device;
+  hal::Company company = hal::Company::alone;
+  Compute* on = nullptr;
+  Instant started{};
+  Instant begun{}; // as told to the trace; compute engine
+  Duration executed{0};
+  /// What is still to be executed in the warm-up, the last one first
+  std::vector<std::pair<MemoryPolicy, Compute*>> rehearsals;
+  bool rehearses = false; // its job is to execute again; compute engine, then scheduler thread
+  bool waiting = false;   // its job is requested, and neither started nor cancelled; scheduler thread
   Working work;
   // Between its request and the end of its device part; scheduler thread, then compute engine
   bool wants_device = false;
@@ -52,30 +62,41 @@ struct DeviceDriver::TaskLink {
   }
 
   Status execute() noexcept {
-    driver->device_.begin_execution(hal::Company::alone);
+    driver->device_.begin_execution(company);
     work.begin(driver->options_.bandwidth);
-    begun = hal::now();
+    begun = accompanied() ? started : hal::now();
     if (driver->recording()) traces::device_begin(executing, begun);
     if (const Status prepared = driver->memory_.prepare(executing.task); !prepared) return prepared;
-    return client->execute();
+    return client->execute(as);
   }
 
+  [[nodiscard]] bool accompanied() const noexcept { return company == hal::Company::accompanied; }
+
   void end_execution(Status outcome, Instant begin, Instant end) noexcept {
-    const Duration executed = outcome ? driver->executed(end - begin) : end - begin;
+    if (accompanied()) begin = started;
+    executed = outcome ? driver->executed(end - begin) : end - begin;
     if (driver->recording()) {
       if (outcome && executed < end - begun) traces::device_executed(executing, executed);
       traces::device_end(executing, end, outcome);
     }
     work.end();
-    if (outcome && driver->options_.bandwidth != nullptr)
+    rehearses = outcome && !rehearsals.empty();
+    if (rehearses) return tell_end(end);
+    // Lone ones: what executes beside a job slows it down, too
+    if (outcome && !accompanied() && driver->options_.bandwidth != nullptr)
       driver->options_.bandwidth->note_execution(executing.task, executed);
     driver->left(*this);
     // Queued before the task can request its next job: see take_events(). The scheduler is woken before the task, since
     // the device idles until the next execution.
-    if (!driver->completions_.push({.kind = Event::Kind::execution_done, .job = executing, .now = end, .deadline = {}}))
+    tell_end(end);
+    client->device_part_ended(
+        {.outcome = outcome, .begin = begin, .end = end, .executed = executed, .company = company});
+  }
+
+  void tell_end(Instant end) noexcept {
+    if (!on->ended.push({.kind = Event::Kind::execution_done, .job = executing, .now = end, .deadline = {}}))
       driver->lose_event();
     driver->wake_.raise();
-    client->device_part_ended(outcome, begin, end, executed);
   }
 };
 
@@ -128,9 +149,10 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
                            const std::vector<DeviceClient*>& clients, const Options& options)
     : scheduler_(std::move(scheduler)),
       device_(device),
-      compute_(device.engine(hal::EngineKind::compute)),
       memory_(memory),
       options_(options),
+      compute_{device.engine(hal::EngineKind::compute)},
+      beside_(options.co_run.empty() ? nullptr : new Compute{device.engine(hal::EngineKind::beside)}),
       in_{.engine = device.engine(hal::EngineKind::copy_in), .works = {}},
       out_{.engine = device.engine(hal::EngineKind::copy_out), .works = {}} {
   for (DeviceClient* client : clients) {
@@ -139,6 +161,9 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
     links_.back()->client = client;
   }
   requests_.reserve(clients.size());
+  for (std::size_t task = 0; task < options_.co_run.size(); ++task)
+    for (const MemoryPolicy policy : options_.co_run[task])
+      for (Compute* engine : {beside_.get(), &compute_}) links_[task]->rehearsals.emplace_back(policy, engine);
   for (Direction* direction : {&in_, &out_})
     for (std::size_t i = 0; i < works_per_direction; ++i) {
       direction->works.push_back(std::make_unique<TransferWork>());
@@ -158,7 +183,7 @@ void DeviceDriver::post(const Event& event) noexcept {
   if (link.events.push(event)) return wake_.raise();
   lose_event();
   if (event.kind == Event::Kind::job_requested)
-    link.client->device_part_ended(Unexpected(Errc::cancelled), event.now, event.now, Duration(0));
+    link.client->device_part_ended({.outcome = Unexpected(Errc::cancelled), .begin = event.now, .end = event.now});
 }
 
 /// The scheduler core would go by a state that is not the device's.
@@ -190,6 +215,8 @@ void DeviceDriver::cancel_all() noexcept {
   for (;;) {
     const std::uint32_t seen = wake_.value();
     const bool stopping = stopping_.load(std::memory_order_acquire);
+    for (Event end; take_end(&compute_, end) || take_end(beside_.get(), end);)
+      if (TaskLink& link = *links_[end.job.task]; link.rehearses) not_executed(link, Errc::cancelled);
     for (const auto& link : links_) {
       if (link->waiting) not_executed(*link, Errc::cancelled);
       for (Event event; link->events.pop(event);)
@@ -198,23 +225,42 @@ void DeviceDriver::cancel_all() noexcept {
     if (stopping) break;
     wake_.wait(seen);
   }
-  for (hal::Engine* engine : {&compute_, &in_.engine, &out_.engine}) engine->call([]() noexcept { return Status(); });
+  for (hal::Engine* engine : {&compute_.engine, &in_.engine, &out_.engine})
+    engine->call([]() noexcept { return Status(); });
+  if (beside_) beside_->engine.call([]() noexcept { return Status(); });
 }
 
 bool DeviceDriver::step() noexcept {
   // An end is taken first and decided upon last: whatever was requested before it takes part in the choice.
-  Event completion;
-  const bool ended = completions_.pop(completion);
-  bool any = ended;
+  Event end, end_beside;
+  const bool ended = take_end(&compute_, end), ended_beside = take_end(beside_.get(), end_beside);
+  bool any = ended || ended_beside;
   while (take_events()) any = true;
   any = take_transfers(in_) || any;
   any = take_transfers(out_) || any;
-  if (ended) decide(completion);
+  if (ended) decide_end(end);
+  if (ended_beside) decide_end(end_beside);
   if (options_.exercise && scheduler_.state().running) {
     exercise(in_);
     exercise(out_);
   }
   return any;
+}
+
+bool DeviceDriver::take_end(Compute* of, Event& end) noexcept { return of != nullptr && of->ended.pop(end); }
+
+void DeviceDriver::decide_end(const Event& end) noexcept {
+  TaskLink& link = *links_[end.job.task];
+  if (!std::exchange(link.rehearses, false)) return decide(end);
+  std::tie(link.as, link.on) = link.rehearsals.back();
+  link.rehearsals.pop_back();
+  link.company = hal::Company::alone;
+  submit(link);
+}
+
+bool DeviceDriver::executes(std::uint32_t task) const noexcept {
+  const auto& state = scheduler_.state();
+  return (state.running && state.running->task == task) || (state.beside && state.beside->task == task);
 }
 
 /// Withdrawals of each task up to its next request; then these requests, the most urgent first.
@@ -226,8 +272,7 @@ bool DeviceDriver::take_events() noexcept {
     for (const Event* event = events.front(); event != nullptr; event = events.front()) {
       const bool request = event->kind == Event::Kind::job_requested;
       // The task's job before has ended, and its completion is queued but not yet decided upon: that comes first.
-      const auto& running = scheduler_.state().running;
-      if (request && running && running->task == task) break;
+      if (request && executes(task)) break;
       if (request) requests_.push_back(*event);
       else decide(*event);
       events.pop_front();
@@ -263,17 +308,19 @@ void DeviceDriver::decide(const Event& event) noexcept {
   }
   const std::uint64_t sequence = decisions_++;
   traces::scheduler_input(sequence, event);
-  for (const Action& action : scheduler_.on(event)) {
+  const auto actions = scheduler_.on(event);
+  const auto company = std::ranges::any_of(actions, &Action::beside) ? hal::Company::accompanied : hal::Company::alone;
+  for (const Action& action : actions) {
     traces::scheduler_action(sequence, action);
     // A withdrawal that comes after its job has left the device has nothing to withdraw.
     if (action.kind == Action::Kind::refuse && event.kind == Event::Kind::job_withdrawn) continue;
-    carry_out(action);
+    carry_out(action, company);
   }
 }
 
-void DeviceDriver::carry_out(const Action& action) noexcept {
+void DeviceDriver::carry_out(const Action& action, hal::Company company) noexcept {
   switch (action.kind) {
-  case Action::Kind::start_execution: return start(*links_[action.job.task], action.job);
+  case Action::Kind::start_execution: return start(*links_[action.job.task], action, company);
   case Action::Kind::copy_in: return move(in_, action);
   case Action::Kind::copy_out: return move(out_, action);
   case Action::Kind::drop: return not_executed(*links_[action.job.task], Errc::cancelled);
@@ -286,10 +333,10 @@ void DeviceDriver::not_executed(TaskLink& link, Errc why) noexcept {
   const Instant now = hal::now();
   left(link);
   link.waiting = false;
-  link.client->device_part_ended(Unexpected(why), now, now, Duration(0));
+  link.client->device_part_ended({.outcome = Unexpected(why), .begin = now, .end = now});
 }
 
-/// On the compute engine's thread.
+/// On a compute engine's thread.
 Duration DeviceDriver::executed(Duration passed) noexcept {
   return std::clamp(device_.executed(passed), std::max(Duration(0), passed - options_.most_not_executed), passed);
 }
@@ -303,17 +350,25 @@ void DeviceDriver::left(TaskLink& link) noexcept {
   if (std::exchange(link.wants_device, false)) options_.bandwidth->device_left();
 }
 
-void DeviceDriver::start(TaskLink& link, policies::JobId job) noexcept {
-  link.executing = job;
+void DeviceDriver::start(TaskLink& link, const Action& action, hal::Company company) noexcept {
+  link.executing = action.job;
   link.waiting = false;
+  link.as = action.as;
+  link.company = company;
+  link.on = action.beside ? beside_.get() : &compute_;
+  submit(link);
+}
+
+void DeviceDriver::submit(TaskLink& link) noexcept {
+  link.started = hal::now();
   const hal::Work work{
       .run = [](void* self) noexcept { return static_cast<TaskLink*>(self)->execute(); },
       .done = [](void* self, Status outcome, Instant begin,
                  Instant end) noexcept { static_cast<TaskLink*>(self)->end_execution(outcome, begin, end); },
       .context = &link};
-  const auto submitted = compute_.submit(work);
-  // Only one job executes at a time, so the engine's queue has room; were it refused, the engine is idle and the job
-  // has failed.
+  const auto submitted = link.on->engine.submit(work);
+  // An engine has one job at a time, and in the warm-up two, so its queue has room; were it refused, the engine is idle
+  // and the job has failed.
   if (!submitted) link.end_execution(submitted, hal::now(), hal::now());
 }
 

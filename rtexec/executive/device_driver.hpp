@@ -1,6 +1,11 @@
-// Drives one device by the scheduler core: events of all tasks go in, executions on the compute engine and transfers on
-// the copy engines come out. Owns the scheduler thread, which is the only one that touches the core and the only one
+// Drives one device by the scheduler core: events of all tasks go in, executions on the compute engines and transfers
+// on the copy engines come out. Owns the scheduler thread, which is the only one that touches the core and the only one
 // that submits work.
+//
+// Where jobs execute beside each other, one that is started beside another goes to the second compute engine. The
+// device part of each of the two is all the time from when they were started, less what the device says that it did not
+// execute: until its engine's thread has the core that they share, a job waits for the other one. In the warm-up such
+// a task's job executes again, until each of its policies has on each engine.
 #pragma once
 
 #include "hal/device.hpp"
@@ -17,17 +22,24 @@
 
 namespace rtexec::executive {
 
+/// How a job came to its end on the device.
+struct DevicePart {
+  Status outcome;
+  Instant begin{}, end{};
+  Duration executed{0}; // of the time from begin to end, what counts as execution
+  hal::Company company = hal::Company::alone;
+};
+
 /// What a task does with its turn on the device. Both calls follow one another for each job that was requested; a task
 /// has one such job at a time.
 class DeviceClient {
  public:
-  /// On the compute engine's thread; not where DeviceMemory::prepare() fails.
-  virtual Status execute() noexcept = 0;
+  /// On a compute engine's thread, in the warm-up several times for a job; not where DeviceMemory::prepare() fails.
+  virtual Status execute(MemoryPolicy as) noexcept = 0;
   /// Once for each requested job: on the compute engine's thread, with what execute() or prepare() returned, or on the
   /// scheduler thread when it did not come that far, with `cancelled` when it was withdrawn before, or with what made a
-  /// transfer fail that it needed. `executed`: of the time from `begin` to `end`, what counts as execution. Must not
-  /// block.
-  virtual void device_part_ended(Status outcome, Instant begin, Instant end, Duration executed) noexcept = 0;
+  /// transfer fail that it needed. Must not block.
+  virtual void device_part_ended(const DevicePart& part) noexcept = 0;
 
  protected:
   ~DeviceClient() = default;
@@ -40,6 +52,8 @@ class DeviceDriver {
   struct Options {
     /// While a job executes, copy engines without a transfer copy all the same, to measure beside it
     bool exercise = false;
+    /// By task: the policies under which its jobs execute beside others. Empty: there is one compute engine
+    std::vector<std::vector<MemoryPolicy>> co_run = {};
     TransferObserver observer = {};
     /// At most so much of an execution's time from begin to end is not execution, whatever the device says: what
     /// admission charges beside the WCET, so that no delay beyond it goes unseen
@@ -77,6 +91,11 @@ class DeviceDriver {
  private:
   class Working;
   struct TaskLink;
+  /// A compute engine.
+  struct Compute {
+    hal::Engine& engine;
+    Ring<policies::Event, 4> ended{}; // from the engine's thread
+  };
   struct TransferWork;
   struct EndedTransfer {
     policies::Event event;
@@ -91,15 +110,19 @@ class DeviceDriver {
   };
 
   [[nodiscard]] Duration executed(Duration passed) noexcept;
+  [[nodiscard]] bool executes(std::uint32_t task) const noexcept;
   [[nodiscard]] bool recording() const noexcept { return recording_.load(std::memory_order_relaxed); }
   void lose_event() noexcept;
   void cancel_all() noexcept;
   bool step() noexcept;
+  bool take_end(Compute* of, policies::Event& end) noexcept;
   bool take_events() noexcept;
   bool take_transfers(Direction& direction) noexcept;
   void decide(const policies::Event& event) noexcept;
-  void carry_out(const policies::Action& action) noexcept;
-  void start(TaskLink& link, policies::JobId job) noexcept;
+  void decide_end(const policies::Event& end) noexcept;
+  void carry_out(const policies::Action& action, hal::Company company) noexcept;
+  void start(TaskLink& link, const policies::Action& action, hal::Company company) noexcept;
+  void submit(TaskLink& link) noexcept;
   void move(Direction& direction, const std::optional<policies::Action>& action) noexcept;
   void exercise(Direction& direction) noexcept;
   void not_executed(TaskLink& link, Errc why) noexcept;
@@ -108,15 +131,15 @@ class DeviceDriver {
 
   policies::DeviceScheduler scheduler_;
   hal::Device& device_;
-  hal::Engine& compute_;
   DeviceMemory& memory_;
   const Options options_;
   std::vector<std::unique_ptr<TaskLink>> links_;
   std::vector<policies::Event> requests_; // that came together; capacity reserved
+  Compute compute_;
+  std::unique_ptr<Compute> beside_; // null: no job executes beside another
   Direction in_, out_;
   std::uint64_t decisions_ = 0; // of the scheduler core
   Errc last_transfer_error_ = Errc::io_error;
-  Ring<policies::Event, 4> completions_; // from the compute engine's thread
   hal::Signal wake_;
   std::atomic<bool> recording_{false}, stopping_{false};
   std::atomic<std::uint64_t> refused_{0}, lost_events_{0};

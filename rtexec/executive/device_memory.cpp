@@ -69,6 +69,7 @@ Result<> DeviceMemory::create_pool(std::span<const Tenant> tenants) {
     swapped += tenant.swap_slots.size();
     if (options_.shared_scratch) scratch = std::max(scratch, tenant.arena.scratch);
   }
+  scratch = options_.scratch_chunks.value_or(scratch);
   for (const auto& [chunks, count] : {std::pair(&frames_, options_.frames), std::pair(&scratch_, scratch)}) {
     auto created = device_.create_chunks(count);
     if (!created) return Unexpected(created.error());
@@ -118,11 +119,13 @@ Result<> DeviceMemory::give_chunks(const Tenant& tenant, hal::AddressRange range
   const Arena& arena = tenant.arena;
   std::vector<bool> swapped(arena.slots());
   for (const SwapSlot& slot : tenant.swap_slots) swapped[slot.slot] = true;
+  const std::size_t shared_from = tenant.scratch_at_end ? scratch_.size() - arena.scratch : 0;
   for (std::uint32_t slot = 0; slot < arena.slots(); ++slot) {
     if (swapped[slot]) continue;
     const bool shared =
         options_.shared_scratch && slot >= first_scratch(arena) && slot < first_scratch(arena) + arena.scratch;
-    const auto chunk = shared ? Result<hal::Chunk>(scratch_[slot - first_scratch(arena)]) : create_chunk();
+    const auto chunk =
+        shared ? Result<hal::Chunk>(scratch_[shared_from + slot - first_scratch(arena)]) : create_chunk();
     if (!chunk) return Unexpected(chunk.error());
     if (slot < arena.constant)
       if (auto filled = upload(part_of(tenant.constants, slot, device_.chunk_size()), *chunk); !filled) return filled;

@@ -1,8 +1,9 @@
 // Device memory of a run: one arena for each task, the chunks in it, and what moves them.
 //
 // An arena is one contiguous range of addresses. Slots that are never swapped keep their chunk; scratch of all tasks is
-// the same chunks where the plan says so, since one job executes at a time; swap slots get their chunks from the pool
-// of frames, and give them back, as the scheduler core decides. Every chunk is created here and recycled from then on.
+// the same chunks where the plan says so, since one job executes at a time, or, of two that execute beside each other,
+// the one has the first of them and the other one the last; swap slots get their chunks from the pool of frames, and
+// give them back, as the scheduler core decides. Every chunk is created here and recycled from then on.
 //
 // Threading: set-up from one thread; load() on the copy-in engine's thread, save() on the copy-out engine's and
 // prepare() on the compute engine's, at the same time if they are of different tasks. None of them allocates.
@@ -33,6 +34,7 @@ struct Tenant {
   std::span<const std::byte> constants;
   Arena arena;
   std::vector<SwapSlot> swap_slots;
+  bool scratch_at_end = false; // of the shared chunks it has the last ones
 };
 
 /// Arenas of tenants that stay: chunks of their own, and scratch that they share.
@@ -47,7 +49,9 @@ class DeviceMemory {
  public:
   struct Options {
     std::uint32_t frames = 0;   // for the swap slots of all tenants
-    bool shared_scratch = true; // all tenants' scratch is the same chunks
+    bool shared_scratch = true; // all tenants' scratch is the same chunks,
+    /// so many. Absent: as many as the largest has
+    std::optional<std::uint32_t> scratch_chunks = {};
     bool skip_unchanged = false;
     bool verify = false;
     bool exercise = false; // exercise() will be called

@@ -66,6 +66,10 @@ class Loader {
     if (set_.board.device == DeviceKind::host && set_.tasks.device.completion == Completion::spin)
       complain("[device] completion = \"spin\" is for boards with device = \"cuda\"; board '" + set_.board.name +
                "' has a host device");
+    if (set_.tasks.device.co_run && set_.tasks.device.completion == Completion::spin)
+      complain(
+          "[device] co_run = true needs completion = \"block\": two jobs' threads share the compute core, which one "
+          "that spins would keep");
     for (const Task& task : set_.tasks.tasks) make(task);
     for (const auto& [name, _] : setup_.workloads)
       complain("a workload was given for task '" + name + "', which the task set does not have");

@@ -145,8 +145,18 @@ class Placer {
     placement_.compute =
         settings("compute", compute_core_, engine_priority, reservation(&ServiceReservations::compute));
     placement_.compute.stack = Bytes{8 << 20};
+    if (plan_.co_runs()) share_compute_core();
     placement_.copy_in = settings("copy-in", service_core_, copy_priority, copying);
     placement_.copy_out = settings("copy-out", service_core_, copy_priority, copying);
+  }
+
+  /// The second compute engine takes its turn on the same core, as urgent as the first, while that one waits.
+  void share_compute_core() {
+    placement_.beside = settings("beside", compute_core_, engine_priority, std::nullopt);
+    placement_.beside->stack = placement_.compute.stack;
+    if (policy_ == ThreadPolicy::deadline)
+      lacks("second compute engine", "it has no reservation, as the plan has none for two jobs at once",
+            "Set policy = \"fifo\" in [executive], or co_run = false in [device].");
   }
 
   /// Tasks of the same core that are more urgent.

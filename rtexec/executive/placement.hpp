@@ -10,6 +10,7 @@
 #include "hal/thread.hpp"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace rtexec::executive {
@@ -20,6 +21,7 @@ inline constexpr int engine_priority = 97;
 struct Placement {
   std::unique_ptr<hal::CpusetPartition> partition; // with SCHED_DEADLINE: keeps each core's reservations to itself
   hal::ThreadSettings scheduler, compute, copy_in, copy_out;
+  std::optional<hal::ThreadSettings> beside;            // where jobs execute beside each other
   std::vector<hal::ThreadSettings> release, completion; // by task
   std::vector<Need> needs;
 };

@@ -17,6 +17,19 @@ std::size_t jobs_of(const Task& task, std::optional<Duration> duration, std::siz
   return duration ? std::min(static_cast<std::size_t>(*duration / task.period) + 1, most) : most;
 }
 
+/// By task: the policies under which its jobs execute beside others. Empty: none does.
+std::vector<std::vector<MemoryPolicy>> co_run_policies(const Plan& plan) {
+  std::vector<std::vector<MemoryPolicy>> policies;
+  if (!plan.co_runs()) return policies;
+  for (const PlannedTask& task : plan.tasks) {
+    auto& of_task = policies.emplace_back();
+    if (!task.co_run) continue;
+    if (task.memory_policy == MemoryPolicy::switching) of_task = {MemoryPolicy::device, MemoryPolicy::host};
+    else of_task = {task.memory_policy};
+  }
+  return policies;
+}
+
 } // namespace
 
 Run::Run(LoadedSet set, Plan plan, Setup setup)
@@ -56,7 +69,9 @@ bool Run::trigger(std::string_view task) noexcept {
 /// back: the task's threads may have seen that before it returns.
 Run::~Run() {
   end_threads();
-  if (device_) static_cast<void>(device_->engine(hal::EngineKind::compute).call([]() noexcept { return Status(); }));
+  if (device_)
+    for (const auto kind : compute_engines())
+      static_cast<void>(device_->engine(kind).call([]() noexcept { return Status(); }));
   publisher_.reset();
   driver_.reset();
   bandwidth_.reset();
@@ -64,6 +79,11 @@ Run::~Run() {
   runs_.clear();
   set_.io.clear();
   set_.workloads.clear();
+}
+
+std::vector<hal::EngineKind> Run::compute_engines() const {
+  if (!plan_.co_runs()) return {hal::EngineKind::compute};
+  return {hal::EngineKind::compute, hal::EngineKind::beside};
 }
 
 Result<> Run::start() {
@@ -132,6 +152,7 @@ Result<> Run::start_threads(const Placement& placement) {
   driver_ = std::make_unique<DeviceDriver>(
       std::move(scheduler_), *device_, *memory_, clients,
       DeviceDriver::Options{.exercise = setup_.copy_beside && plan_.swap,
+                            .co_run = co_run_policies(plan_),
                             .observer = setup_.observe_transfers,
                             .most_not_executed = most_not_executed(placement, device_->kind(), set_.board),
                             .bandwidth = bandwidth_.get(),

@@ -81,6 +81,7 @@ class Run {
   Need ask_for_host_memory() const;
   Result<> fit_out_device(const Placement& placement);
   Result<> prepare_engines();
+  [[nodiscard]] std::vector<hal::EngineKind> compute_engines() const;
   Result<> fill_device();
   void place_links();
   Result<std::unique_ptr<hal::BackingStore>> open_store(hal::Device& device, std::size_t chunks) const;

@@ -221,14 +221,18 @@ Result<> Run::regulate(const Placement& placement) {
 }
 
 Result<> Run::fit_out_device(const Placement& placement) {
-  const std::pair<hal::EngineKind, const hal::ThreadSettings&> engines[] = {
-      {hal::EngineKind::compute, placement.compute},
-      {hal::EngineKind::copy_in, placement.copy_in},
-      {hal::EngineKind::copy_out, placement.copy_out}};
+  std::vector<std::pair<hal::EngineKind, hal::ThreadSettings>> engines{{hal::EngineKind::compute, placement.compute},
+                                                                       {hal::EngineKind::copy_in, placement.copy_in},
+                                                                       {hal::EngineKind::copy_out, placement.copy_out}};
+  if (placement.beside) {
+    if (const auto started = device_->start_beside(); !started) return started;
+    engines.emplace_back(hal::EngineKind::beside, *placement.beside);
+  }
   for (const auto& [kind, settings] : engines) {
     hal::Engine& engine = device_->engine(kind);
     if (const auto configured = engine.configure(settings); !configured) return configured;
-    const bool maps = kind != hal::EngineKind::compute && plan_.swap && device_->capabilities().mapping_faults;
+    const bool copies = kind == hal::EngineKind::copy_in || kind == hal::EngineKind::copy_out;
+    const bool maps = copies && plan_.swap && device_->capabilities().mapping_faults;
     watched_.push_back(
         {.name = settings.name, .scheduling = scheduling_of(settings), .kernel_id = engine.kernel_id(), .maps = maps});
   }
@@ -252,7 +256,9 @@ void Run::watch_cores(const Placement& placement) {
 
 /// Their first recorded event would otherwise take a lock.
 Result<> Run::prepare_engines() {
-  for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::copy_in, hal::EngineKind::copy_out}) {
+  std::vector<hal::EngineKind> engines = compute_engines();
+  engines.insert(engines.end(), {hal::EngineKind::copy_in, hal::EngineKind::copy_out});
+  for (const auto kind : engines) {
     const auto prepared = device_->engine(kind).call([]() noexcept { return traces::prepare_thread(), Status(); });
     if (!prepared.outcome)
       return fail(prepared.outcome.error(), "an engine of device '" + device_->name() + "' accepts no work");
@@ -270,17 +276,17 @@ Result<std::unique_ptr<hal::BackingStore>> Run::open_store(hal::Device& device, 
 
 /// Gives each workload its memory.
 Result<> Run::fill_device() {
-  if (plan_.co_runs())
-    return fail(Errc::refused, "[device] co_run: jobs execute beside each other in 'rtexec simulate' alone");
   std::vector<Tenant> tenants;
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i)
     tenants.push_back({.constants = set_.workloads[i]->constants(),
                        .arena = plan_.tasks[i].arena,
-                       .swap_slots = plan_.tasks[i].swap_slots});
+                       .swap_slots = plan_.tasks[i].swap_slots,
+                       .scratch_at_end = plan_.tasks[i].scratch_at_end});
   auto memory = DeviceMemory::lay_out(
       *device_, tenants,
       {.frames = plan_.swap ? plan_.swap->frames : 0,
        .shared_scratch = plan_.shared_scratch,
+       .scratch_chunks = plan_.scratch_chunks,
        .skip_unchanged = set_.tasks.swap.skip_unchanged,
        .verify = set_.tasks.swap.verify,
        .exercise = setup_.copy_beside && plan_.swap,

@@ -160,8 +160,8 @@ void TaskRun::start_job(const Job& job, const Begin& begin, const channels::Task
   end_.executed_before = took;
   if (observer_ != nullptr) observer_->before_ended(job, ready, took);
   else warm_up_.before.store(took.count());
-  part_ended(Part::before, begin.at, took);
-  if (!prepared || !uses_device_) return device_part_ended(prepared, ready, ready, Duration(0));
+  part_ended(Part::before, begin.at, took, plan_.wcet.before);
+  if (!prepared || !uses_device_) return device_part_ended({.outcome = prepared, .begin = ready, .end = ready});
   enter(TaskState::waiting_for_device);
   driver_->post({.kind = Event::Kind::job_requested,
                  .job = job.id,
@@ -170,10 +170,10 @@ void TaskRun::start_job(const Job& job, const Begin& begin, const channels::Task
 }
 
 /// By whoever has the job.
-void TaskRun::part_ended(Part part, Instant begin, Duration took) noexcept {
-  if (observer_ == nullptr || took <= plan_.wcet.of(part)) return;
+void TaskRun::part_ended(Part part, Instant begin, Duration took, Duration wcet) noexcept {
+  if (observer_ == nullptr || took <= wcet) return;
   exceeded_ = true;
-  observer_->exceeded(job_, part, begin, took);
+  observer_->exceeded(job_, part, begin, took, wcet);
   if (policies::ends_run(task_.on_wcet_exceeded)) control_.stop(excess_);
 }
 
@@ -242,14 +242,16 @@ void TaskRun::interrupt() noexcept {
 
 // ---- device ----
 
-Status TaskRun::execute() noexcept {
+Status TaskRun::execute(MemoryPolicy as) noexcept {
   enter(TaskState::on_device);
   if (layer_times_ != nullptr && observer_ != nullptr) layer_times_->execution_begins();
-  return workload_.execute();
+  return workload_.execute_as(as);
 }
 
-void TaskRun::device_part_ended(Status outcome, Instant begin, Instant end, Duration executed) noexcept {
+void TaskRun::device_part_ended(const DevicePart& part) noexcept {
+  const auto& [outcome, begin, end, executed, company] = part;
   end_.outcome = outcome;
+  end_.accompanied = company == hal::Company::accompanied;
   end_.device_begin = begin;
   end_.device_end = end;
   end_.executed_on_device = executed;
@@ -257,7 +259,8 @@ void TaskRun::device_part_ended(Status outcome, Instant begin, Instant end, Dura
   if (observer_ == nullptr) warm_up_.device.store(executed.count());
   else if (outcome && uses_device_) observer_->device_ended(executed);
   if (layer_times_ != nullptr && observer_ != nullptr && outcome) layer_times_->execution_ends(executed);
-  if (outcome && uses_device_) part_ended(Part::device, begin, executed);
+  if (outcome && uses_device_)
+    part_ended(Part::device, begin, executed, end_.accompanied ? plan_.co_run->wcet : plan_.wcet.device);
   enter(TaskState::on_core);
   handshake_.give_back();
 }
@@ -322,7 +325,7 @@ Status TaskRun::execute_after() noexcept {
   end_.executed_after = hal::execution_time() - before;
   if (observer_ != nullptr) observer_->after_ended(end_.executed_after);
   else warm_up_.after.store(end_.executed_after.count());
-  part_ended(Part::after, begin, end_.executed_after);
+  part_ended(Part::after, begin, end_.executed_after, plan_.wcet.after);
   return outcome;
 }
 

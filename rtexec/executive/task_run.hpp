@@ -71,8 +71,8 @@ class TaskRun final : public DeviceClient {
   /// Wakes both threads to look at RunControl.
   void interrupt() noexcept;
 
-  Status execute() noexcept override;
-  void device_part_ended(Status outcome, Instant begin, Instant end, Duration executed) noexcept override;
+  Status execute(MemoryPolicy as) noexcept override;
+  void device_part_ended(const DevicePart& part) noexcept override;
 
   [[nodiscard]] const std::string& name() const noexcept { return task_.name; }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
@@ -111,7 +111,7 @@ class TaskRun final : public DeviceClient {
   void start_job(const Job& job, const Begin& begin, const channels::TaskIo::Read& read) noexcept;
   bool await_release(Instant when) noexcept;
   bool await_end() noexcept;
-  void part_ended(Part part, Instant begin, Duration took) noexcept;
+  void part_ended(Part part, Instant begin, Duration took, Duration wcet) noexcept;
   void withdraw() noexcept;
   void end_job() noexcept;
   void hand_on() noexcept;

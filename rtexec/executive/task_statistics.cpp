@@ -56,11 +56,10 @@ void TaskStatistics::after_ended(Duration executed) noexcept {
   add(all_after_, executed);
 }
 
-void TaskStatistics::exceeded(const Job& job, Part part, Instant begin, Duration took) noexcept {
+void TaskStatistics::exceeded(const Job& job, Part part, Instant begin, Duration took, Duration wcet) noexcept {
   increment(above_wcet_[static_cast<std::size_t>(part)]);
   static_cast<void>(unsettled_.push({.part = part, .begin = begin}));
-  if (!excesses_.push(
-          {.task = job.id.task, .job = job.id.number, .part = part, .took = took, .wcet = plan_.wcet.of(part)}))
+  if (!excesses_.push({.task = job.id.task, .job = job.id.number, .part = part, .took = took, .wcet = wcet}))
     increment(lost_excesses_);
   noticed_.raise();
 }
@@ -120,6 +119,7 @@ void TaskStatistics::keep_record(const Job& job, const JobEnd& how, bool missed)
       .requested = how.requested,
       .device_begin = how.device_begin,
       .device_end = how.device_end,
+      .accompanied = how.accompanied,
       .end = how.end,
       .executed = {.before = how.executed_before, .device = how.executed_on_device, .after = how.executed_after},
       .missed = missed,

@@ -31,6 +31,7 @@ struct Job {
 struct JobEnd {
   Status outcome;
   bool abandoned = false;
+  bool accompanied = false; // its device part
   Instant requested{}, device_begin{}, device_end{}, end{};
   Duration executed_before{0}, executed_on_device{0}, executed_after{0};
 };
@@ -68,7 +69,7 @@ class TaskStatistics {
   void ended(const Job& job, const JobEnd& how) noexcept;
 
   /// Whoever has the job: a part of it that began at `begin` took longer than its WCET.
-  void exceeded(const Job& job, Part part, Instant begin, Duration took) noexcept;
+  void exceeded(const Job& job, Part part, Instant begin, Duration took, Duration wcet) noexcept;
   /// One reader: of the parts that exceeded their WCETs since the last call, those count as stolen that had begun when
   /// time was last seen to be taken of their core. Absent: it never was.
   void settle_thefts(std::optional<Instant> last_on_core, std::optional<Instant> last_on_compute_core) noexcept;

@@ -67,6 +67,15 @@ Result<> KernelWorkload::bind(Device& device, const Memory&) {
     if (!array) return Unexpected(array.error());
     arrays_.push_back(std::move(*array));
   }
+  if (auto ready = use_arrays(device); !ready || options_.policy != MemoryPolicy::switching) return ready;
+  Options options = options_;
+  options.policy = MemoryPolicy::host;
+  in_place_.reset(new KernelWorkload(options, kind_));
+  for (const auto& array : arrays_) in_place_->arrays_.push_back(array.in_place());
+  return in_place_->use_arrays(device);
+}
+
+Result<> KernelWorkload::use_arrays(Device& device) {
   std::vector<std::byte*> on_device;
   for (const auto& array : arrays_) {
     host_.push_back(array.host());
@@ -166,6 +175,10 @@ Status KernelWorkload::execute() noexcept {
   for (const Step& step : steps_) run(step);
   for (const auto& array : arrays_) copy(array.copy_out());
   return {};
+}
+
+Status KernelWorkload::execute_as(MemoryPolicy policy) noexcept {
+  return in_place_ && policy == MemoryPolicy::host ? in_place_->execute() : execute();
 }
 
 bool KernelWorkload::prefetches() const noexcept {

@@ -33,7 +33,7 @@ class KernelWorkload final : public Workload {
   struct Options {
     WorkloadKind kind = WorkloadKind::vector_add; // one that is_micro_benchmark()
     unsigned size = 1;
-    MemoryPolicy policy = MemoryPolicy::device; // automatic means that too
+    MemoryPolicy policy = MemoryPolicy::device; // automatic means that too; D/H executes as either
     std::span<const cuda::KernelImage> images = cuda::kernel_images();
     bool prefetch = true; // under M; false: pages move by faults
   };
@@ -53,6 +53,7 @@ class KernelWorkload final : public Workload {
 
   [[nodiscard]] Status before(std::uint64_t job) noexcept override;
   [[nodiscard]] Status execute() noexcept override;
+  [[nodiscard]] Status execute_as(MemoryPolicy policy) noexcept override;
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;
 
   /// What bind() takes, known before.
@@ -70,6 +71,7 @@ class KernelWorkload final : public Workload {
 
  private:
   KernelWorkload(const Options& options, DeviceKind kind);
+  [[nodiscard]] Result<> use_arrays(Device& device);
   [[nodiscard]] Result<> capture();
   [[nodiscard]] Result<> put_copy(const std::optional<ArrayCopy>& copy);
   [[nodiscard]] bool prefetches() const noexcept;
@@ -85,6 +87,7 @@ class KernelWorkload final : public Workload {
   std::vector<benchmark::Step> steps_;
   InitialiserChoice first_contents_;
   std::uint64_t checksum_ = 0;
+  std::unique_ptr<KernelWorkload> in_place_; // under D/H: what executes under H, in arrays of this one
   // On a GPU
   hal::CudaDevice* gpu_ = nullptr;
   std::shared_ptr<cuda::Resources> resources_;

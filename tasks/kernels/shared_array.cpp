@@ -19,7 +19,7 @@ bool has_two(MemoryPolicy policy, benchmark::Direction direction) {
 } // namespace
 
 Result<SharedArray> SharedArray::make(Device& device, MemoryPolicy policy, const benchmark::ArrayDemand& demand) {
-  SharedArray made(device, demand.direction);
+  SharedArray made(&device, demand.direction);
   const auto take = [&](Buffer& to, BufferKind kind) -> Result<> {
     auto buffer = device.allocate(kind, demand.size);
     if (!buffer)
@@ -36,6 +36,12 @@ Result<SharedArray> SharedArray::make(Device& device, MemoryPolicy policy, const
 Footprint SharedArray::footprint(MemoryPolicy policy, const benchmark::ArrayDemand& demand) {
   if (kind_of(policy, demand.direction) == BufferKind::host) return {.host = demand.size, .device = {}};
   return {.host = has_two(policy, demand.direction) ? demand.size : Bytes{0}, .device = demand.size};
+}
+
+SharedArray SharedArray::in_place() const noexcept {
+  SharedArray same(nullptr, direction_);
+  same.on_device_ = on_host_.size == Bytes{0} ? on_device_ : on_host_;
+  return same;
 }
 
 SharedArray::~SharedArray() {

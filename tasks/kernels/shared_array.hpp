@@ -1,6 +1,7 @@
 // The memory of one array under a memory policy: D has it twice, in page-locked host memory and on the device, and
 // copies; M has it once, in managed memory, whose pages move to who touches them; H has it once, in host memory that
-// the device reads and writes in place. What nobody but kernels sees is on the device alone under each.
+// the device reads and writes in place. D/H has what D has, and is used in place as well. What nobody but kernels sees
+// is on the device alone under each.
 //
 // It owns its buffers and gives them back to the device, which outlives it. Made and ended during set-up.
 #pragma once
@@ -43,6 +44,9 @@ class SharedArray {
   SharedArray& operator=(SharedArray&&) = delete;
   ~SharedArray();
 
+  /// Of D/H: the array as kernels see it in place, under H. It has no memory of its own, and must not outlive this one.
+  [[nodiscard]] SharedArray in_place() const noexcept;
+
   /// Null where the host does not see it.
   [[nodiscard]] std::byte* host() const noexcept { return on_host_.size == Bytes{0} ? on_device_.host : on_host_.host; }
   [[nodiscard]] std::byte* device() const noexcept { return on_device_.device; }
@@ -57,11 +61,11 @@ class SharedArray {
   [[nodiscard]] std::optional<ArrayCopy> copy_out() const noexcept;
 
  private:
-  SharedArray(Device& device, benchmark::Direction direction) : device_(&device), direction_(direction) {}
+  SharedArray(Device* device, benchmark::Direction direction) : device_(device), direction_(direction) {}
 
-  Device* device_;
+  Device* device_; // null: the memory is another one's
   benchmark::Direction direction_;
-  Buffer on_host_, on_device_; // the first one only under D
+  Buffer on_host_, on_device_; // the first one only under D and D/H
 };
 
 } // namespace rtexec::tasks

@@ -1,10 +1,12 @@
 // What the scheduler thread makes of events that came together, and of events that find no room.
 #include "rtexec/executive/device_driver.hpp"
 #include "test/rtexec/device_doubles.hpp"
+#include "test/support/eventually.hpp"
 
 #include <gmock/gmock.h>
 #include <mutex>
 #include <thread>
+#include <unistd.h>
 
 namespace rtexec::test {
 namespace {
@@ -14,12 +16,24 @@ using executive::DeviceDriver;
 using executive::DeviceMemory;
 using policies::Event;
 
+struct Execution {
+  std::uint32_t task = 0;
+  MemoryPolicy as = MemoryPolicy::device;
+  int thread = 0;
+  int beside = 0; // others
+};
+
 struct Log {
   std::mutex mutex;
+  std::vector<Execution> executions{};
+  std::vector<std::pair<std::uint32_t, executive::DevicePart>> parts{}; // of tasks, in the order of their ends
+  int now_executing = 0;
   std::vector<std::uint32_t> started;          // tasks, in the order of their executions
   std::vector<std::optional<Errc>> outcomes{}; // in the order of their ends
   std::vector<Duration> passed{}, executed{};  // parallel to these
-  void clear() { started.clear(), outcomes.clear(), passed.clear(), executed.clear(); }
+  void clear() {
+    started.clear(), outcomes.clear(), passed.clear(), executed.clear(), executions.clear(), parts.clear();
+  }
   std::size_t ended() {
     const std::lock_guard lock(mutex);
     return outcomes.size();
@@ -29,17 +43,23 @@ struct Log {
 class Client final : public DeviceClient {
  public:
   Client(Log& log, std::uint32_t task) : log_(log), task_(task) {}
-  Status execute() noexcept override {
-    const std::lock_guard lock(log_.mutex);
-    log_.started.push_back(task_);
+  Status execute(MemoryPolicy as) noexcept override {
+    {
+      const std::lock_guard lock(log_.mutex);
+      log_.started.push_back(task_);
+      log_.executions.push_back({task_, as, ::gettid(), log_.now_executing++});
+    }
     hal::sleep_until(hal::now() + takes);
+    const std::lock_guard lock(log_.mutex);
+    --log_.now_executing;
     return fails ? Status(Unexpected(Errc::device_fault)) : Status();
   }
-  void device_part_ended(Status outcome, Instant begin, Instant end, Duration executed) noexcept override {
+  void device_part_ended(const executive::DevicePart& part) noexcept override {
     const std::lock_guard lock(log_.mutex);
-    log_.passed.push_back(end - begin);
-    log_.executed.push_back(executed);
-    log_.outcomes.push_back(outcome ? std::nullopt : std::optional(outcome.error()));
+    log_.passed.push_back(part.end - part.begin);
+    log_.executed.push_back(part.executed);
+    log_.outcomes.push_back(part.outcome ? std::nullopt : std::optional(part.outcome.error()));
+    log_.parts.push_back({task_, part});
   }
 
   Duration takes{0};
@@ -145,6 +165,208 @@ TEST_F(DriverTest, CountsAnEventWithoutRoomAndCancelsEveryJob) {
   run(2);
   EXPECT_TRUE(log_.started.empty());
   EXPECT_THAT(log_.outcomes, testing::ElementsAre(Errc::cancelled, Errc::cancelled));
+}
+
+// ---- jobs beside each other ----
+
+using std::chrono::milliseconds;
+
+/// Task 0 is under D, task 1 under D/H and waits for long, task 2 goes with nobody.
+class PairTest : public DriverTest {
+ protected:
+  void SetUp() override {
+    DriverTest::SetUp();
+    ASSERT_TRUE(device_->start_beside());
+    make_driver();
+    clients_[0].takes = milliseconds(5);
+    clients_[1].takes = milliseconds(20);
+  }
+  void make_driver() {
+    Plan plan;
+    plan.tasks.resize(clients_.size());
+    plan.tasks[0].co_run = CoRun{.wcet = milliseconds(10), .idle = {}};
+    plan.tasks[1].co_run = CoRun{.wcet = milliseconds(30), .idle = milliseconds(15)};
+    plan.tasks[1].memory_policy = MemoryPolicy::switching;
+    driver_ = std::make_unique<DeviceDriver>(
+        policies::DeviceScheduler(plan), *device_, *memory_,
+        std::vector<DeviceClient*>{&clients_[0], &clients_[1], &clients_[2]},
+        DeviceDriver::Options{.co_run = rehearsed_,
+                              .most_not_executed = Duration::max(),
+                              .failed = [](void* self) noexcept { ++*static_cast<std::atomic<int>*>(self); },
+                              .self = &failures_});
+  }
+  /// Task 2 has the device when the others request it.
+  void request_all() {
+    request(2, std::chrono::seconds(1));
+    request(1, std::chrono::seconds(2));
+    request(0, std::chrono::seconds(3));
+  }
+  void await_executions(std::size_t count) {
+    for (;; std::this_thread::sleep_for(milliseconds(1))) {
+      const std::lock_guard lock(log_.mutex);
+      if (log_.executions.size() >= count) return;
+    }
+  }
+  [[nodiscard]] const Execution& execution(std::uint32_t task) const {
+    return *std::ranges::find(log_.executions, task, &Execution::task);
+  }
+  [[nodiscard]] int thread_of(hal::EngineKind kind) { return device_->engine(kind).kernel_id(); }
+  [[nodiscard]] const executive::DevicePart& part(std::uint32_t task) const {
+    return std::ranges::find(log_.parts, task, &std::pair<std::uint32_t, executive::DevicePart>::first)->second;
+  }
+
+  std::vector<std::vector<MemoryPolicy>> rehearsed_{{}, {}, {}};
+};
+
+TEST_F(PairTest, TheSecondJobExecutesBesideTheFirstOnTheOtherEngine) {
+  request_all();
+  run(3);
+  EXPECT_EQ(part(2).company, hal::Company::alone);
+  const auto &waiting = execution(1), &computing = execution(0);
+  EXPECT_EQ(waiting.thread, thread_of(hal::EngineKind::compute)) << "of the head";
+  EXPECT_EQ(waiting.as, MemoryPolicy::host) << "another one executes beside it";
+  EXPECT_EQ(computing.thread, thread_of(hal::EngineKind::beside));
+  EXPECT_EQ(computing.as, MemoryPolicy::device);
+  EXPECT_EQ(waiting.beside + computing.beside, 1) << "at once";
+  EXPECT_EQ(log_.parts.back().first, 1u) << "it ends behind the other one";
+  for (const std::uint32_t task : {0u, 1u}) EXPECT_EQ(part(task).company, hal::Company::accompanied);
+  EXPECT_EQ(driver_->refused(), 0u);
+}
+
+TEST_F(PairTest, AloneItExecutesUnderD) {
+  request(1, std::chrono::seconds(1));
+  run(1);
+  EXPECT_EQ(execution(1).as, MemoryPolicy::device);
+  EXPECT_EQ(part(1).company, hal::Company::alone);
+}
+
+TEST_F(PairTest, OfAJobInAPairAllCountsFromWhenItWasStarted) {
+  device_->engine(hal::EngineKind::beside).call([&]() noexcept { return Status(); });
+  // Its engine's thread comes late: as where the other job has the core
+  const hal::Work late{
+      .run = [](void*) noexcept -> Status { return hal::sleep_until(hal::now() + milliseconds(40)), Status(); },
+      .done = [](void*, Status, Instant, Instant) noexcept {},
+      .context = this};
+  ASSERT_TRUE(device_->engine(hal::EngineKind::beside).submit(late));
+  request_all();
+  run(3);
+  EXPECT_GE(part(0).executed, milliseconds(25)) << "it waited for its engine, and took 5 ms then";
+  EXPECT_LT(part(0).begin - part(1).begin, milliseconds(5));
+}
+
+TEST_F(PairTest, NothingStartsBeforeBothHaveEnded) {
+  for (const Duration of_the_second : {milliseconds(5), milliseconds(40)}) { // which ends first, and last
+    make_driver();
+    log_.clear();
+    clients_[0].takes = of_the_second;
+    request_all();
+    std::thread scheduler([this] { driver_->run(); });
+    await_executions(3);
+    driver_->post({.kind = Event::Kind::job_requested, .job = {2, 1}, .now = {}, .deadline = Instant(milliseconds(1))});
+    while (log_.ended() < 4) std::this_thread::sleep_for(milliseconds(1));
+    driver_->stop();
+    scheduler.join();
+    for (const std::uint32_t task : {0u, 1u}) EXPECT_GE(log_.parts.back().second.begin, part(task).end);
+    EXPECT_EQ(log_.parts.back().first, 2u);
+  }
+}
+
+TEST_F(PairTest, AnErrorOfOneIsNotTheOthers) {
+  for (const std::uint32_t failing : {0u, 1u}) {
+    make_driver();
+    log_.clear();
+    clients_[0].fails = failing == 0;
+    clients_[1].fails = failing == 1;
+    request_all();
+    run(3);
+    EXPECT_FALSE(part(failing).outcome);
+    EXPECT_TRUE(part(1 - failing).outcome);
+  }
+}
+
+TEST_F(PairTest, OnesThatAreWithdrawnMeanwhileEnd) {
+  request_all();
+  std::thread scheduler([this] { driver_->run(); });
+  await_executions(3);
+  for (const std::uint32_t task : {0u, 1u})
+    driver_->post({.kind = Event::Kind::job_withdrawn, .job = {task, 0}, .now = {}, .deadline = {}});
+  while (log_.ended() < 3) std::this_thread::sleep_for(milliseconds(1));
+  driver_->stop();
+  scheduler.join();
+  EXPECT_EQ(failures_, 0);
+  EXPECT_EQ(driver_->refused(), 0u);
+}
+
+TEST_F(PairTest, OneThatIsWithdrawnBeforeLeavesTheOtherAlone) {
+  clients_[2].takes = milliseconds(20);
+  request_all();
+  std::thread scheduler([this] { driver_->run(); });
+  await_executions(1);
+  driver_->post({.kind = Event::Kind::job_withdrawn, .job = {0, 0}, .now = {}, .deadline = {}});
+  while (log_.ended() < 3) std::this_thread::sleep_for(milliseconds(1));
+  driver_->stop();
+  scheduler.join();
+  EXPECT_EQ(part(0).outcome, Status(Unexpected(Errc::cancelled)));
+  EXPECT_EQ(part(1).company, hal::Company::alone);
+  EXPECT_EQ(execution(1).as, MemoryPolicy::device);
+}
+
+TEST_F(PairTest, StoppingLetsBothEnd) {
+  request_all();
+  driver_->stop();
+  driver_->run();
+  EXPECT_TRUE(eventually([&] { return log_.ended() == 3; })) << "the engine's thread tells them";
+}
+
+TEST_F(PairTest, InTheWarmUpEachPolicyExecutesOnEachEngineAndItsTaskHearsOfTheLast) {
+  rehearsed_ = {{MemoryPolicy::device}, {MemoryPolicy::device, MemoryPolicy::host}, {}};
+  make_driver();
+  request_all();
+  run(3);
+  const auto has = [&](std::uint32_t task, MemoryPolicy as, hal::EngineKind kind) {
+    return std::ranges::any_of(log_.executions, [&](const Execution& each) {
+      return each.task == task && each.as == as && each.thread == thread_of(kind);
+    });
+  };
+  for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::beside}) {
+    EXPECT_TRUE(has(0, MemoryPolicy::device, kind));
+    EXPECT_TRUE(has(1, MemoryPolicy::device, kind) && has(1, MemoryPolicy::host, kind));
+  }
+  EXPECT_TRUE(has(2, MemoryPolicy::device, hal::EngineKind::compute));
+  EXPECT_EQ(log_.parts.size(), 3u);
+  log_.clear();
+  request(0, std::chrono::seconds(4));
+  run(1);
+  EXPECT_EQ(log_.executions.size(), 1u) << "once only";
+}
+
+TEST_F(PairTest, AnErrorOfARehearsalIsTheEndOfItsJob) {
+  rehearsed_ = {{MemoryPolicy::device}, {}, {}};
+  make_driver();
+  clients_[0].fails = true;
+  request(0, std::chrono::seconds(1));
+  run(1);
+  EXPECT_EQ(log_.executions.size(), 1u);
+  EXPECT_FALSE(part(0).outcome);
+}
+
+TEST_F(PairTest, ALostEventEndsWhatIsStillToBeRehearsed) {
+  rehearsed_ = {{MemoryPolicy::device}, {}, {}};
+  make_driver();
+  clients_[0].takes = milliseconds(50);
+  request(0, std::chrono::seconds(1));
+  std::thread scheduler([this] { driver_->run(); });
+  while (true) {
+    const std::lock_guard lock(log_.mutex);
+    if (!log_.executions.empty()) break;
+  }
+  for (int i = 0; i < 2000 && driver_->lost_events() == 0; ++i)
+    driver_->post({.kind = Event::Kind::job_withdrawn, .job = {1, 0}, .now = {}, .deadline = {}});
+  ASSERT_GT(driver_->lost_events(), 0u);
+  while (log_.ended() < 1) std::this_thread::sleep_for(milliseconds(1));
+  driver_->stop();
+  scheduler.join();
+  EXPECT_EQ(part(0).outcome, Status(Unexpected(Errc::cancelled)));
 }
 
 } // namespace

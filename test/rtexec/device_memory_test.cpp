@@ -83,6 +83,30 @@ class DeviceMemoryTest : public testing::Test {
   Probe probe_;
 };
 
+TEST(SharedScratch, OfTwoThatExecuteAtOnceHasTheFirstChunksAndTheLast) {
+  DeviceDouble device(std::make_shared<DeviceState>(), small_chunk * 8, small_chunk);
+  const auto tenant = [](std::uint32_t scratch, bool at_end) {
+    return executive::Tenant{.constants = {},
+                             .arena = {.constant = 0, .state = 0, .fixed = 0, .scratch = scratch},
+                             .swap_slots = {},
+                             .scratch_at_end = at_end};
+  };
+  const std::array tenants{tenant(2, false), tenant(1, true), tenant(3, false), tenant(2, true)};
+  const auto memory = DeviceMemory::lay_out(device, tenants, {.scratch_chunks = 4, .open_store = {}});
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(device.chunks_created(), 4u);
+  const auto word = [&](std::size_t task, std::size_t chunk) -> std::byte& {
+    return (*memory)->addresses()[task].scratch[chunk * small_chunk.count];
+  };
+  // By chunk: which places of which tasks are the same
+  const std::vector<std::vector<std::pair<std::size_t, std::size_t>>> same{
+      {{0, 0}, {2, 0}}, {{0, 1}, {2, 1}}, {{2, 2}, {3, 0}}, {{1, 0}, {3, 1}}};
+  for (std::size_t chunk = 0; chunk < same.size(); ++chunk)
+    for (const auto& [task, place] : same[chunk]) word(task, place) = std::byte(chunk + 1);
+  for (std::size_t chunk = 0; chunk < same.size(); ++chunk)
+    for (const auto& [task, place] : same[chunk]) EXPECT_EQ(std::to_integer<std::size_t>(word(task, place)), chunk + 1);
+}
+
 TEST_F(DeviceMemoryTest, MapsEachChunkBesideItsCopyWhileNothingIsCopiedOut) {
   EXPECT_EQ(mapped(0), all);
   EXPECT_EQ(mapped(1), none);

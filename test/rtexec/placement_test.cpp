@@ -115,6 +115,18 @@ TEST_F(PlacementOf, FifoPrioritiesFollowTheRanks) {
 }
 
 // Admission takes the copy engines to be less urgent than all CPU parts of their core.
+TEST_F(PlacementOf, TheSecondComputeEngineSharesTheFirstOnesCoreWhereJobsExecuteAtOnce) {
+  EXPECT_FALSE(placement(ThreadPolicy::fifo).beside);
+  plan.tasks[0].co_run = CoRun{.wcet = 1ms, .idle = {}};
+  const ResolvedSet resolved = resolve(set, board_of(), this_machine());
+  const Placement placed = place_threads(resolved, plan, machine);
+  ASSERT_TRUE(placed.beside);
+  EXPECT_EQ(placed.beside->name, "beside");
+  EXPECT_EQ(placed.beside->core, placed.compute.core);
+  EXPECT_EQ(placed.beside->fifo_priority, placed.compute.fifo_priority);
+  EXPECT_EQ(placed.beside->stack, placed.compute.stack);
+}
+
 TEST_F(PlacementOf, TheLeastUrgentTaskIsMoreUrgentThanTheCopyEngines) {
   constexpr std::size_t most = 89;
   const Task task = synthetic("task", 10s, {.before = 1us, .device = 1us, .after = {}});

@@ -26,7 +26,8 @@ Report expect_real_time(Executive& executive, Run run, const std::set<std::strin
   const std::vector<ThreadCounts> after = counts();
   Report report = executive.stop();
 
-  EXPECT_EQ(threads.size(), 4 + 2 * report.tasks.size()) << "three engines, the scheduler, two for each task";
+  const std::size_t engines = executive.plan().co_runs() ? 4 : 3;
+  EXPECT_EQ(threads.size(), engines + 1 + 2 * report.tasks.size()) << "engines, the scheduler, two for each task";
   for (std::size_t i = 0; i < threads.size(); ++i) {
     const ThreadReport& thread = report.threads.at(i);
     EXPECT_EQ(after[i].allocations, before[i].allocations) << thread.name;

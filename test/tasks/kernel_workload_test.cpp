@@ -339,6 +339,42 @@ TEST_P(EachBenchmark, GivesTheSameUnderEveryPolicy) {
   EXPECT_EQ(device->memory_use().value().own, Bytes{0}) << "all is given back";
 }
 
+/// D, H, D, H, ...: each job finds what the host made for it, and the host what it left.
+TEST_P(EachBenchmark, GivesTheSameAsItSwitchesFromJobToJob) {
+  const auto device = host_device();
+  const unsigned size = GetParam().sizes.back();
+  Placed switching({GetParam().kind, size, MemoryPolicy::switching}, *device);
+  Placed plain({GetParam().kind, size}, *device);
+  ASSERT_EQ(switching.bound(), "none");
+  EXPECT_EQ(switching->footprint(), plain->footprint()) << "H has no memory of its own";
+  for (std::uint64_t job = 0; job < 6; ++job) {
+    EXPECT_EQ(switching.make_inputs(job), plain.make_inputs(job));
+    const auto before = test::allocations();
+    EXPECT_TRUE(switching->execute_as(job % 2 == 0 ? MemoryPolicy::device : MemoryPolicy::host));
+    EXPECT_TRUE(switching->after(job));
+    EXPECT_EQ(test::allocations(), before);
+    EXPECT_EQ(Contents(*switching, benchmark::goes_out), plain.compute(job)) << job;
+    EXPECT_EQ(switching->checksum(), plain->checksum());
+  }
+}
+
+/// What a job under H reads is not what the one under D before it left on the device.
+TEST(KernelWorkload, UnderHItComputesInHostMemoryAndUnderDOnTheDevice) {
+  const auto device = host_device();
+  Placed placed({WorkloadKind::vector_add, 1000, MemoryPolicy::switching}, *device);
+  ASSERT_EQ(placed.bound(), "none");
+  (void)placed.make_inputs(1);
+  const auto& out = placed->arrays().back();
+  ASSERT_NE(out.host(), out.device());
+  std::memset(out.device(), 0x55, out.size().count);
+  EXPECT_TRUE(placed->execute_as(MemoryPolicy::host));
+  EXPECT_EQ(std::to_integer<int>(out.device()[0]), 0x55) << "the device's own memory is left alone";
+  const Contents in_place(*placed, benchmark::goes_out);
+  EXPECT_TRUE(placed->execute_as(MemoryPolicy::device));
+  EXPECT_NE(std::to_integer<int>(out.device()[0]), 0x55);
+  EXPECT_EQ(Contents(*placed, benchmark::goes_out), in_place);
+}
+
 TEST_P(EachBenchmark, HasTheKernelsOfItsSize) {
   const auto device = host_device();
   Placed placed({GetParam().kind, GetParam().sizes.back()}, *device);
@@ -392,6 +428,14 @@ TEST_P(EachBenchmark, EmulatedGpuGivesWhatTheHostGives) {
   for (const unsigned size : GetParam().sizes)
     for (const auto policy : policies)
       EXPECT_EQ(third_job(size, policy, gpu.device(), EmulatedGpu::launching().images), on_host(size)) << size;
+  for (const auto as : {MemoryPolicy::device, MemoryPolicy::host}) {
+    const unsigned size = GetParam().sizes.back();
+    Placed placed({GetParam().kind, size, MemoryPolicy::switching, EmulatedGpu::launching().images}, gpu.device());
+    ASSERT_EQ(placed.bound(), "none");
+    (void)placed.make_inputs(3);
+    EXPECT_TRUE(placed->execute_as(as) && placed->after(3));
+    EXPECT_EQ(Contents(*placed, benchmark::goes_out), on_host(size));
+  }
   EXPECT_EQ(gpu.driver().objects().buffers, before) << "all is given back";
 }
 

@@ -91,6 +91,50 @@ TEST(Analyzer, ADevicePartThatExecutedLongerThanItTookIsContradictory) {
   EXPECT_EQ(script.analyze().tasks[0].unknown, 1u);
 }
 
+/// Two executions from 10 to 60 and from 10 to 40, the first one's task under M.
+Script pair(bool co_run) {
+  Script script({task("waiting", 200us, 0), task("computing", 200us, 1)});
+  for (TaskSetup& each : script.setup.tasks) each.wcet = {.before = 10us, .device = 20us, .after = 5us};
+  if (co_run) {
+    script.setup.tasks[0].co_run = CoRun{.wcet = 45us, .idle = 40us};
+    script.setup.tasks[1].co_run = CoRun{.wcet = 40us, .idle = {}};
+  }
+  for (const std::uint32_t each : {0U, 1U}) script.release({each, 0}, 0, 0);
+  for (const std::uint32_t each : {0U, 1U}) script.ready({each, 0}, 5, 5);
+  script.add(RecordKind::scheduler_action, 10).action = {
+      .kind = policies::Action::Kind::start_execution, .job = {1, 0}, .transfer = {}, .beside = co_run};
+  for (const std::uint32_t each : {0U, 1U}) script.begin({each, 0}, 10);
+  script.end({1, 0}, 40);
+  script.end({0, 0}, 60);
+  script.finish({1, 0}, 61, 62, 1);
+  script.finish({0, 0}, 63, 64, 1);
+  script.add(RecordKind::run_end, 200);
+  return script;
+}
+
+TEST(Analyzer, TwoExecutionsAtOnceAreBothThere) {
+  const Script script = pair(true);
+  const auto analysis = script.analyze();
+  EXPECT_EQ(analysis.tasks[0].stages[1].times.max, 50us);
+  EXPECT_EQ(analysis.tasks[1].stages[1].times.max, 30us);
+  for (const TaskAnalysis& each : analysis.tasks) EXPECT_EQ(each.completed, 1u);
+  const auto busy = [&](const std::string& name) {
+    return std::ranges::find(analysis.resources, name, &ResourceAnalysis::name)->busy;
+  };
+  EXPECT_EQ(busy("device"), 50us);
+  EXPECT_EQ(busy("beside"), 30us) << "a lane of its own";
+  ASSERT_THAT(analysis.breaches, SizeIs(1)) << "30 are more than alone, and what a part may take beside another";
+  EXPECT_EQ(analysis.breaches[0].task, "waiting");
+  EXPECT_EQ(analysis.breaches[0].promised, 45us);
+}
+
+TEST(Analyzer, WhereNoTwoExecuteAtOnceTheBeginOfOneIsTheEndOfAnother) {
+  const auto analysis = pair(false).analyze();
+  EXPECT_EQ(analysis.tasks[0].unknown, 1u);
+  EXPECT_EQ(analysis.tasks[1].completed, 1u);
+  EXPECT_TRUE(std::ranges::none_of(analysis.resources, [](const auto& each) { return each.name == "beside"; }));
+}
+
 TEST(Analyzer, PercentilesAreWithinAClassOfTheExactOnes) {
   std::mt19937 random(3);
   std::lognormal_distribution<double> lengths(12, 1.5);

@@ -113,7 +113,9 @@ void Analyzer::take(const Record& record) {
   case RecordKind::swap_out_begin: return begin_transfer(record, Direction::out);
   case RecordKind::swap_out_end: return end_transfer(record, Direction::out);
   case RecordKind::scheduler_input: decision_ = record.input.now; return see_memory(decision_);
-  case RecordKind::scheduler_action: return expect_transfer(record.action);
+  case RecordKind::scheduler_action:
+    if (record.action.beside) beside_ = record.action.job;
+    return expect_transfer(record.action);
   case RecordKind::throttle_begin:
     if (lane_of(GanttLane::Kind::core, record.core) < lanes_.size())
       timeline_.cores[record.core].throttles.open({}, record.at);
@@ -199,8 +201,9 @@ void Analyzer::request(const Record& record) {
 void Analyzer::begin_execution(const Record& record) {
   if (statistics_of(record.job.task) == nullptr) return;
   if (progress(record)) take_step(tasks_[record.job.task], &JobProgress::device_begin, record.at);
-  timeline_.executions.forget_open(); // one at a time: the end of one before is not recorded
-  timeline_.executions.open({.of = urgency(record.job), .executed = {}}, record.at);
+  auto& executions = timeline_.executions;
+  executions.forget_open(setup_.co_runs() ? 1 : 0); // so many at once: the end of one before is not recorded
+  executions.open({.of = urgency(record.job), .executed = {}, .beside = beside_ == record.job}, record.at);
 }
 
 void Analyzer::note_executed(const Record& record) {
@@ -208,10 +211,10 @@ void Analyzer::note_executed(const Record& record) {
 }
 
 void Analyzer::end_execution(const Record& record) {
-  const std::size_t device = lane_of(GanttLane::Kind::device);
   const auto* execution = timeline_.executions.close(is_of(record.job), record.at);
   JobProgress* job = progress(record);
   if (execution == nullptr) return;
+  const std::size_t device = lane_of(GanttLane::Kind::device, execution->what.beside ? 1 : 0);
   const Duration passed = execution->end - execution->begin;
   if (job != nullptr) {
     TaskStatistics& task = tasks_[record.job.task];
@@ -326,7 +329,7 @@ void Analyzer::note_overruns(JobBreakdown& job, const JobProgress& progress) con
     timeline_.executions.overlapping(progress.nominal, Instant::max(), [&](const auto& execution) {
       if (execution.what.of.job != whose || execution.end == Instant::max()) return;
       const Duration took = execution.what.executed.value_or(execution.end - execution.begin);
-      share.overrun = std::max(Duration(0), took - tasks_[whose.task].setup().wcet.device);
+      share.overrun = std::max(Duration(0), took - tasks_[whose.task].setup().longest_on_device());
     });
   }
 }

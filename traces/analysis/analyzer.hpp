@@ -99,7 +99,8 @@ class Analyzer final : public RecordHandler {
   std::vector<std::optional<Communication>> chained_; // by task; absent: it stands in no chain
   std::optional<Surroundings> surroundings_;
   std::optional<Replay> replay_;
-  Instant decision_{}; // the last one's input
+  Instant decision_{};                    // the last one's input
+  std::optional<policies::JobId> beside_; // the job that was started last at once with another one
   std::array<std::deque<PendingTransfer>, 2> pending_;
   std::array<std::optional<Urgency>, 2> transfer_for_; // by Direction, the last job
   std::vector<Loss> losses_;

@@ -12,6 +12,7 @@ std::vector<GanttLane> lanes_of(const RunSetup& setup) {
     lanes.push_back({GanttLane::Kind::task, i, setup.tasks[i].name});
   for (const unsigned core : cores) lanes.push_back({GanttLane::Kind::core, core, "core " + std::to_string(core)});
   lanes.push_back({GanttLane::Kind::device, 0, "device"});
+  if (setup.co_runs()) lanes.push_back({GanttLane::Kind::device, 1, "beside"});
   if (!setup.swap) return lanes;
   lanes.push_back({GanttLane::Kind::copy_in, 0, "copy in"});
   lanes.push_back({GanttLane::Kind::copy_out, 0, "copy out"});

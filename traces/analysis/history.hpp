@@ -23,8 +23,10 @@ template <class What> class History {
 
   void open(const What& what, Instant begin) { open_.push_back({what, begin}); }
 
-  /// What goes on has ended, and nobody knows when.
-  void forget_open() { open_.clear(); }
+  /// What goes on has ended, but for so many, and nobody knows when.
+  void forget_open(std::size_t but_newest = 0) {
+    if (open_.size() > but_newest) open_.erase(open_.begin(), open_.end() - static_cast<std::ptrdiff_t>(but_newest));
+  }
 
   /// The oldest open one of which `is` holds; null where there is none. Valid until the next call.
   template <class Is> What* find_open(Is is) {

@@ -50,8 +50,8 @@ std::uint32_t beside(const PartExecution& execution, const Timeline& timeline) {
          (copied(Direction::out) ? copies_out : 0);
 }
 
-Duration wcet_of(const Wcet& wcet, Part part) {
-  return part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
+Duration wcet_of(const TaskSetup& task, Part part) {
+  return part == Part::before ? task.wcet.before : part == Part::device ? task.longest_on_device() : task.wcet.after;
 }
 
 } // namespace
@@ -72,7 +72,7 @@ Surroundings::PartAccount& Surroundings::account(std::uint32_t task, Part part) 
 
 void Surroundings::add(const PartExecution& execution, const Timeline& timeline) {
   const Keys keys = keys_of(execution, timeline);
-  const Duration wcet = wcet_of(setup_.tasks[execution.job.task].wcet, execution.part);
+  const Duration wcet = wcet_of(setup_.tasks[execution.job.task], execution.part);
   const bool above = wcet > Duration(0) && execution.took > wcet;
   for (std::size_t i = 0; i < factors; ++i)
     if (keys[i]) count(execution, static_cast<Factor>(i), *keys[i], above);

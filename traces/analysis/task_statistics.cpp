@@ -90,7 +90,7 @@ Duration TaskStatistics::usual(const Share& share) const {
     return total_in_time_[static_cast<std::size_t>(share.cause)][static_cast<std::size_t>(share.where)] /
            static_cast<Duration::rep>(in_time);
   if (share.cause != Cause::execution) return Duration(0);
-  return share.where == Share::Where::core ? setup_.wcet.before + setup_.wcet.after : setup_.wcet.device;
+  return share.where == Share::Where::core ? setup_.wcet.before + setup_.wcet.after : setup_.longest_on_device();
 }
 
 StageAnalysis TaskStatistics::stage(const char* name, const Stage& stage, std::optional<Duration> configured,
@@ -119,9 +119,10 @@ TaskAnalysis TaskStatistics::analysis(const PwcetOptions& options, Duration reco
   result.release_latency = latency_.distribution();
   result.inter_arrival = inter_arrival_.distribution();
   result.release_jitter = latency_.max() - latency_.min();
-  result.stages = {
-      stage("before", before, setup_.wcet.before, options), stage("device", device, setup_.wcet.device, options),
-      stage("after", after, setup_.wcet.after, options), stage("response", response_, setup_.response_bound, options)};
+  result.stages = {stage("before", before, setup_.wcet.before, options),
+                   stage("device", device, setup_.longest_on_device(), options),
+                   stage("after", after, setup_.wcet.after, options),
+                   stage("response", response_, setup_.response_bound, options)};
   for (std::size_t i = 0; i < layers.size(); ++i)
     result.layers.push_back({.name = i < setup_.layers.size() ? setup_.layers[i] : std::to_string(i),
                              .times = layers[i].times.distribution(),

@@ -33,6 +33,7 @@ struct CorePart {
 struct Execution {
   Urgency of;
   std::optional<Duration> executed; // where it is not all of the time from begin to end
+  bool beside = false;              // it was started at once with another one
 };
 
 struct ChunkTransfer {
@@ -51,7 +52,7 @@ class Timeline {
     History<policies::JobId> pending; // from the decision that a chunk is to move to its beginning
   };
 
-  History<Execution> executions;
+  History<Execution> executions;     // two at once where jobs execute beside each other
   std::array<CopyEngine, 2> engines; // by Direction
   std::map<unsigned, Core> cores;
 

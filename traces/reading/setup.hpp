@@ -1,6 +1,7 @@
 // What a recording says about the run that it is of, before the first job.
 #pragma once
 
+#include <algorithm>
 #include <rtexec/plan.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
@@ -32,6 +33,10 @@ struct TaskSetup {
   std::string workload;            // fingerprint of what ran,
   std::vector<std::string> tuning; // and the ways to compute that it was given (config/profile.hpp)
   std::vector<std::string> layers;
+  /// Alone, or beside another job.
+  [[nodiscard]] Duration longest_on_device() const {
+    return co_run ? std::max(wcet.device, co_run->wcet) : wcet.device;
+  }
 };
 
 /// A chain, and what it was promised.
@@ -87,6 +92,10 @@ struct RunSetup {
   std::vector<TestSetup> tests;
   std::vector<std::string> degraded;
   std::vector<ProbeSetup> probes;
+  /// Whether two jobs may execute at once.
+  [[nodiscard]] bool co_runs() const {
+    return std::ranges::any_of(tasks, [](const TaskSetup& task) { return task.co_run.has_value(); });
+  }
 };
 
 } // namespace rtexec::traces

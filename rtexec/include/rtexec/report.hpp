@@ -360,6 +360,8 @@ struct JobRecord {
   Instant requested{};
   /// When its execution on the device began and ended; equal where it did not execute.
   Instant device_begin{}, device_end{};
+  /// Whether another job was started with it, to execute beside it.
+  bool accompanied = false;
   Instant end{};
   /// What each part took: processor time of the CPU parts; of the time between begin and end on the device, what the
   /// device used by its own clock, where it has one. Not known of simulated jobs.

@@ -23,6 +23,8 @@
 
 namespace rtexec {
 
+enum class MemoryPolicy; // <rtexec/task_set.hpp>
+
 /// Addresses of a task's device memory, each valid on the device for the size that memory() asked for, and aligned to
 /// 256 bytes. On a GPU they are no addresses of the host. Chunks come and go beneath them: only execute(), and work
 /// that it launches and waits for, may touch them.
@@ -103,12 +105,16 @@ class RTEXEC_API Workload {
 
   // The parts of a job, in this order, never two at once. No allocation, no lock, no system call that can block, no
   // exception. In the warm-up before the first release job 0 runs once, so that code and buffers are in memory: it then
-  // runs twice. After an error of a part the job has failed and its later parts are left out; the next job begins with
-  // before().
+  // runs twice, and where jobs execute beside each other, its part on the device on each compute engine. After an error
+  // of a part the job has failed and its later parts are left out; the next job begins with before().
   /// On the task's core: prepares job `job`, whose inputs are filled.
   [[nodiscard]] virtual Status before(std::uint64_t job) noexcept = 0;
-  /// On the device's compute engine: returns when the work is done. Not called where uses_device() is false.
+  /// On a compute engine of the device: returns when the work is done. Not called where uses_device() is false. Where
+  /// jobs execute beside each other, one job's may be on another thread than that of the job before.
   [[nodiscard]] virtual Status execute() noexcept = 0;
+  /// The same for a job of a task under D/H, for which one of the two is chosen: D, or H where another job executes
+  /// beside it. What is under one policy does the same for each.
+  [[nodiscard]] virtual Status execute_as(MemoryPolicy) noexcept { return execute(); }
   /// On the task's core: finishes the outputs.
   [[nodiscard]] virtual Status after(std::uint64_t job) noexcept = 0;
 

@@ -1,0 +1,193 @@
+// Runs in which jobs execute beside each other, on the host device.
+#include "rtexec/executive/setup.hpp"
+#include "test/rtexec/real_time.hpp"
+#include "test/rtexec/sets.hpp"
+
+#include <array>
+#include <atomic>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <memory>
+#include <optional>
+
+namespace rtexec {
+namespace {
+
+using namespace test;
+
+constexpr Duration computes = 8ms, waits = 30ms;
+
+/// What the workloads of a run have seen.
+struct Seen {
+  std::atomic<int> executing{0}, at_once{0}, wrong{0};
+  std::array<std::atomic<int>, 5> as{}; // executions by policy
+};
+
+/// Under D it computes, otherwise it waits for pages first, which takes no core. Its data go through its "device".
+class Paged final : public Workload {
+ public:
+  explicit Paged(Seen& seen) : seen_(seen) {}
+  MemoryDemand memory() const override { return {.scratch = Bytes{4096}}; }
+  std::span<const std::byte> constants() const override { return {}; }
+  std::string fingerprint() const override { return "paged"; }
+  Result<> bind(Device&, const Memory& memory) override {
+    scratch_ = memory.scratch;
+    return {};
+  }
+  Status before(std::uint64_t job) noexcept override {
+    job_ = job;
+    input_ = job * 3 + 1;
+    return {};
+  }
+  Status execute() noexcept override { return execute_as(policy); }
+  Status execute_as(MemoryPolicy as) noexcept override {
+    ++seen_.as[static_cast<std::size_t>(as)];
+    if (seen_.executing.fetch_add(1) > 0) ++seen_.at_once;
+    auto* const word = reinterpret_cast<volatile std::uint64_t*>(scratch_);
+    *word = input_;
+    if (as != MemoryPolicy::device) hal::sleep_until(hal::now() + waits);
+    const Duration until = hal::execution_time() + (job_ == slow ? 4 * computes : computes);
+    while (hal::execution_time() < until) {}
+    output_ = *word * 2;
+    --seen_.executing;
+    return job_ == fails ? Status(Unexpected(Errc::io_error)) : Status();
+  }
+  Status after(std::uint64_t) noexcept override {
+    seen_.wrong += output_ != input_ * 2;
+    return {};
+  }
+
+  MemoryPolicy policy = MemoryPolicy::device;
+  std::optional<std::uint64_t> fails, slow;
+
+ private:
+  Seen& seen_;
+  std::byte* scratch_ = nullptr;
+  std::uint64_t job_ = 0, input_ = 0, output_ = 0;
+};
+
+Task paged(const std::string& name, MemoryPolicy policy, Duration deadline) {
+  Task task;
+  task.name = name;
+  task.workload = WorkloadKind::vector_add; // a kind that may have any policy
+  task.size = 1;
+  task.memory_policy = policy;
+  task.period = 200ms;
+  task.deadline = deadline;
+  const bool idles = policy != MemoryPolicy::device;
+  task.wcet =
+      Wcet{.before = 1ms, .device = (policy == MemoryPolicy::managed ? waits : 0ms) + computes + 4ms, .after = 1ms};
+  task.wcet_beside = idles ? 60ms : 25ms;
+  if (idles) task.mapping_idle = waits;
+  return task;
+}
+
+/// The one that waits is more urgent; both are released while a third one has the device.
+struct Pair {
+  explicit Pair(MemoryPolicy waiting, bool co_run, Duration duration = 2s)
+      : set(set_of({paged("waiting", waiting, 150ms), paged("computing", MemoryPolicy::device, 190ms),
+                    paged("third", MemoryPolicy::device, 100ms)},
+                   duration)) {
+    set.device.co_run = co_run;
+    for (Task& task : set.tasks) task.offset = 2ms;
+    set.tasks[2].offset = 0ms;
+    set.tasks[2].wcet_beside.reset();
+    for (const Task& task : set.tasks) {
+      auto workload = std::make_unique<Paged>(seen);
+      workload->policy = task.memory_policy;
+      if (task.name != "third") (task.name == "waiting" ? first : second) = workload.get();
+      setup.workloads[task.name] = std::move(workload);
+    }
+    setup.record_jobs = 100;
+  }
+  Executive made() {
+    auto executive = executive::create(set, std::move(setup));
+    if (!executive) throw std::runtime_error(executive.error().what);
+    return std::move(*executive);
+  }
+  Report run() {
+    Executive executive = made();
+    if (const auto started = executive.start(); !started) throw std::runtime_error(started.error().what);
+    executive.wait();
+    const Report report = executive.stop();
+    records = executive.job_records().jobs;
+    return report;
+  }
+
+  Seen seen;
+  TaskSet set;
+  executive::Setup setup;
+  Paged *first = nullptr, *second = nullptr;
+  std::vector<JobRecord> records{};
+};
+
+TEST(CoRun, AJobThatComputesWhileAnotherWaitsRespondsSooner) {
+  Pair apart(MemoryPolicy::managed, false), beside(MemoryPolicy::managed, true);
+  const Report one_after_the_other = apart.run(), at_once = beside.run();
+  EXPECT_EQ(apart.seen.at_once, 0);
+  EXPECT_GT(beside.seen.at_once, 5);
+  EXPECT_GE(one_after_the_other.tasks[1].response.p50, waits + 3 * computes - 2ms) << "behind the one that waits";
+  EXPECT_LT(at_once.tasks[1].response.p50, waits) << "while it waits";
+  EXPECT_LT(at_once.tasks[0].response.p50, one_after_the_other.tasks[0].response.p50 + computes);
+  for (const Pair* each : {&apart, &beside}) EXPECT_EQ(each->seen.wrong, 0);
+  EXPECT_TRUE(std::ranges::any_of(beside.records, &JobRecord::accompanied));
+  EXPECT_TRUE(std::ranges::none_of(apart.records, &JobRecord::accompanied));
+  for (const JobRecord& record : beside.records)
+    if (record.accompanied) { EXPECT_EQ(record.executed.device, record.device_end - record.device_begin); }
+}
+
+TEST(CoRun, ThreadsNeitherAllocateNorLockNorFault) {
+  Pair pair(MemoryPolicy::switching, true, 1s);
+  Executive executive = pair.made();
+  EXPECT_TRUE(executive.plan().proved);
+  ASSERT_TRUE(executive.start());
+  const Report report = expect_real_time(executive, [&] { executive.wait(); });
+  EXPECT_GT(report.tasks[1].completed, 2u);
+  EXPECT_EQ(report.threads[3].name, "beside");
+}
+
+TEST(CoRun, ATaskUnderBothSwitchesWithItsNeighbour) {
+  Pair pair(MemoryPolicy::switching, true);
+  pair.set.tasks[1].period = 400ms; // every other job has no neighbour
+  const Report report = pair.run();
+  const auto executed = [&](MemoryPolicy as) { return pair.seen.as[static_cast<std::size_t>(as)].load(); };
+  EXPECT_GT(executed(MemoryPolicy::host), 3);
+  EXPECT_GT(executed(MemoryPolicy::device), executed(MemoryPolicy::host)) << "and the neighbour";
+  EXPECT_EQ(pair.seen.wrong, 0);
+  EXPECT_GT(report.tasks[0].completed, 5u);
+}
+
+TEST(CoRun, AnErrorOfOneOfAPairLeavesTheOtherAndTheRunAlone) {
+  for (const bool first : {true, false}) {
+    Pair pair(MemoryPolicy::managed, true, 1s);
+    (first ? pair.first : pair.second)->fails = 2;
+    const Report report = pair.run();
+    EXPECT_EQ(report.tasks[first ? 0 : 1].failed, 1u);
+    EXPECT_EQ(report.tasks[first ? 1 : 0].failed, 0u);
+    for (const TaskReport& task : report.tasks) EXPECT_GE(task.completed, 3u) << task.name;
+  }
+}
+
+TEST(CoRun, PartsAboveTheWcetBesideAnotherAreCounted) {
+  Pair pair(MemoryPolicy::managed, true, 1s);
+  pair.second->slow = 2; // 4 * 8 ms are more than 25 ms
+  const Report report = pair.run();
+  EXPECT_GE(report.tasks[1].above_wcet.device, 1u);
+}
+
+TEST(CoRun, ARunThatIsStoppedInAPairEnds) {
+  for (int i = 0; i < 3; ++i) {
+    Pair pair(MemoryPolicy::managed, true, 10s);
+    Executive executive = pair.made();
+    ASSERT_TRUE(executive.start());
+    const int before = pair.seen.at_once;
+    while (pair.seen.at_once == before && !executive.wait(1ms)) {}
+    const Report report = executive.stop();
+    EXPECT_EQ(to_string(report.stopped_by), "request");
+    EXPECT_EQ(pair.seen.executing, 0);
+    EXPECT_EQ(pair.seen.wrong, 0);
+  }
+}
+
+} // namespace
+} // namespace rtexec
