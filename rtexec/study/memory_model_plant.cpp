@@ -27,11 +27,7 @@ constexpr MemoryCosts tx2_costs{.unified = true,
                                 .device_flush = 52us,
                                 .written_back = 0.1,
                                 .memory_access = 3,
-                                .cache_access = 1,
-                                .faulted = 0,
-                                .prefetch_start = {},
-                                .prefetched = 0,
-                                .linked = 0};
+                                .cache_access = 1};
 constexpr MemoryCosts xavier_costs{.unified = true,
                                    .copy_start = 10us,
                                    .copied_in = 0.025,
@@ -42,11 +38,7 @@ constexpr MemoryCosts xavier_costs{.unified = true,
                                    .device_flush = 21us,
                                    .written_back = 0.04,
                                    .memory_access = 1.2,
-                                   .cache_access = 0.4,
-                                   .faulted = 0,
-                                   .prefetch_start = {},
-                                   .prefetched = 0,
-                                   .linked = 0};
+                                   .cache_access = 0.4};
 /// Noise: Fig. 5 has the largest spread under M/M.
 constexpr MemoryBoardModel models[] = {{.name = "tx2",
                                         .title = "a Jetson TX2",
