@@ -74,6 +74,49 @@ std::vector<Key<MemoryFacts>> memory_keys() {
           key<M>("saturation", bandwidth(Bandwidth{0}), "not known", "that all cores reach together", &M::saturation)};
 }
 
+std::vector<Key<MemoryCosts>> memory_cost_keys() {
+  using M = MemoryCosts;
+  constexpr double most_nanos = 1e6, most_percent = 1e6;
+  const auto per_byte = [&](std::string_view name, std::string_view meaning, double M::*member) {
+    Type<double> type = real(0, most_nanos);
+    type.unit = "ns per byte";
+    return key<M>(name, type, meaning, member);
+  };
+  const auto per_access = [&](std::string_view name, std::string_view meaning, double M::*member) {
+    Type<double> type = real(0, most_nanos);
+    type.unit = "ns per access";
+    return key<M>(name, type, meaning, member);
+  };
+  const auto percent = [&](std::string_view name, std::string_view meaning, double M::*member) {
+    Type<double> type = real(0, most_percent);
+    type.unit = "%";
+    return key<M>(name, type, meaning, member);
+  };
+  const auto once = duration(0ns, longest_overhead);
+  return {
+      key<M>("copy_start", once, "D: of each copy", &M::copy_start),
+      per_byte("copied_in", "D: copies to the device", &M::copied_in),
+      per_byte("copied_out", "D: copies from the device", &M::copied_out),
+      per_byte("host_touched", "D: host memory that a copy is the first to touch", &M::host_touched),
+      per_byte("mapped", "M and H, one memory: pages that the device is to see", &M::mapped),
+      key<M>("host_flush", once, "M, one memory: of the CPU's caches, before a launch that touches what the CPU wrote",
+             &M::host_flush),
+      key<M>("device_flush", once, "M, one memory: of the device's cache, behind each launch, at most",
+             &M::device_flush),
+      per_byte("written_back", "M, one memory: what a launch wrote, behind it", &M::written_back),
+      per_access("memory_access", "H, one memory: an access that no cache answers", &M::memory_access),
+      per_access("cache_access", "H, one memory: the same, answered by the device's cache", &M::cache_access),
+      per_byte("faulted", "M, behind a link: pages that move because they are touched", &M::faulted),
+      key<M>("prefetch_start", once, "M, behind a link: of each prefetch", &M::prefetch_start),
+      per_byte("prefetched", "M, behind a link: pages that a prefetch moves to the device", &M::prefetched),
+      per_byte("returned", "M, behind a link: pages that a prefetch moves back to the host", &M::returned),
+      per_byte("linked", "H, behind a link: what launches touch", &M::linked),
+      percent("mean_error", "by how much estimates of tasks that were not fitted were wrong, on average",
+              &M::mean_error),
+      percent("worst_error", "the same, of the worst", &M::worst_error),
+  };
+}
+
 std::vector<Key<CounterFacts>> counter_keys() {
   using C = CounterFacts;
   return {key<C>("event", text(), required,
@@ -92,6 +135,7 @@ Section<Board> swap_cost_section() {
 const Schema<Board>& board_schema() {
   static const Schema<Board> instance =
       schema<Board>({table<Board>("", std::identity{}, keys()), table<Board>("memory", &Board::memory, memory_keys()),
+                     table<Board>("memory_costs", &Board::memory_costs, memory_cost_keys()),
                      list<Board>("counter", &Board::counters, unnamed, counter_keys(), as_read), swap_cost_section()});
   return instance;
 }
@@ -151,7 +195,9 @@ CounterFacts counter_of(unsigned core, const Board& board, std::string_view even
 }
 
 Result<Board> parse_board(std::string_view toml, const std::filesystem::path& file) {
-  return parse(board_schema(), toml, file, check_rules);
+  auto board = parse(board_schema(), toml, file, check_rules);
+  if (board) board->memory_costs.unified = board->unified_memory || board->device == DeviceKind::host;
+  return board;
 }
 
 Result<Board> config::read_board(std::string_view name_or_path, std::span<const BuiltinBoard> builtin) {

@@ -5,6 +5,7 @@
 #include "config/document.hpp"
 #include "config/file_kinds.hpp"
 #include "config/text.hpp"
+#include "config/types.hpp"
 
 #include <algorithm>
 #include <map>
@@ -51,11 +52,13 @@ std::size_t end_at(char stop, std::string_view text) {
 
 std::size_t end_of_statement(std::string_view text) { return end_at('\n', text); }
 
-/// `statement` is a key with a string, in whose place comes `value`.
+/// `statement` is a key with a string or a number, in whose place comes `value`.
 std::string with_value(std::string_view statement, const std::string& value) {
-  const std::size_t begin = statement.find_first_of("\"'", end_at('=', statement));
-  return std::string(statement.substr(0, begin)) + value +
-         std::string(statement.substr(end_of_string(statement, begin)));
+  const std::size_t begin = statement.find_first_not_of(" \t", end_at('=', statement));
+  const bool is_string = statement[begin] == '"' || statement[begin] == '\'';
+  const std::size_t end = is_string ? end_of_string(statement, begin)
+                                    : std::min(statement.find_first_of(" \t\r\n#", begin), statement.size());
+  return std::string(statement.substr(0, begin)) + value + std::string(statement.substr(end));
 }
 
 bool is_header(std::string_view statement) {
@@ -122,33 +125,33 @@ class Rewriter {
   std::optional<std::size_t> place_; // in kept_
 };
 
-/// As Rewriter, for the facts of [memory].
-class MemoryRewriter {
+struct Fact {
+  std::string key, value;
+};
+
+/// As Rewriter, for the facts of a table.
+class TableRewriter {
  public:
-  explicit MemoryRewriter(const MemoryFacts& facts) {
-    if (facts.core_bandwidth != Bandwidth{})
-      facts_.emplace_back("core_bandwidth", toml_string(to_string(facts.core_bandwidth)));
-    if (facts.saturation != Bandwidth{}) facts_.emplace_back("saturation", toml_string(to_string(facts.saturation)));
-  }
+  TableRewriter(std::string_view table, std::vector<Fact> facts) : table_(table), facts_(std::move(facts)) {}
 
   void put(std::string_view statement) {
     const std::string key = key_of(statement);
-    if (is_header(statement)) section_ = key == "memory" ? memory : other;
-    if (section_ == top && key == "memory") return; // {...}, or a dotted key
-    const auto fact = section_ == memory ? std::ranges::find(facts_, key, &Fact::first) : facts_.end();
+    if (is_header(statement)) section_ = key == table_ ? own : other;
+    if (section_ == top && key == table_) return; // {...}, or a dotted key
+    const auto fact = section_ == own ? std::ranges::find(facts_, key, &Fact::key) : facts_.end();
     if (fact != facts_.end()) {
-      text_ += with_value(statement, fact->second);
+      text_ += with_value(statement, fact->value);
       facts_.erase(fact);
     } else {
       text_ += statement;
     }
-    if (section_ == memory && !key.empty()) place_ = text_.size();
+    if (section_ == own && !key.empty()) place_ = text_.size();
   }
 
   [[nodiscard]] std::string finish(std::string_view line_end) {
     if (facts_.empty()) return text_;
     const std::string end(line_end);
-    std::string added = place_ ? "" : end + "[memory]" + end;
+    std::string added = place_ ? "" : end + "[" + table_ + "]" + end;
     for (const auto& [key, value] : facts_) added += key + " = " + value + end;
     const std::size_t place = place_.value_or(text_.size());
     if (place > 0 && text_[place - 1] != '\n') added.insert(0, end);
@@ -156,8 +159,8 @@ class MemoryRewriter {
   }
 
  private:
-  using Fact = std::pair<std::string, std::string>; // key, value
-  enum { top, memory, other } section_ = top;
+  enum { top, own, other } section_ = top;
+  std::string table_;
   std::vector<Fact> facts_; // not yet written
   std::string text_;
   std::optional<std::size_t> place_; // behind the table's last key
@@ -174,6 +177,44 @@ void put_all(std::string_view toml, auto& rewriter) {
 
 std::string_view line_end_of(std::string_view toml) {
   return toml.substr(0, toml.find('\n')).ends_with('\r') ? "\r\n" : "\n";
+}
+
+std::string with_table(std::string_view toml, std::string_view table, std::vector<Fact> facts) {
+  TableRewriter rewriter(table, std::move(facts));
+  put_all(toml, rewriter);
+  return rewriter.finish(line_end_of(toml));
+}
+
+/// What is known.
+std::vector<Fact> facts_of(const MemoryFacts& measured) {
+  std::vector<Fact> facts;
+  if (measured.core_bandwidth != Bandwidth{})
+    facts.emplace_back("core_bandwidth", toml_string(to_string(measured.core_bandwidth)));
+  if (measured.saturation != Bandwidth{}) facts.emplace_back("saturation", toml_string(to_string(measured.saturation)));
+  return facts;
+}
+
+/// All that its kind of platform has, what is 0 too.
+std::vector<Fact> facts_of(const MemoryCosts& measured) {
+  const auto time = [](std::string_view key, Duration value) {
+    return Fact{std::string(key), toml_string(to_string(value))};
+  };
+  const auto number = [](std::string_view key, double value) {
+    return Fact{std::string(key), real(0, 0).write(value)};
+  };
+  std::vector<Fact> facts{time("copy_start", measured.copy_start), number("copied_in", measured.copied_in),
+                          number("copied_out", measured.copied_out), number("host_touched", measured.host_touched)};
+  if (measured.unified)
+    facts.insert(facts.end(),
+                 {number("mapped", measured.mapped), time("host_flush", measured.host_flush),
+                  time("device_flush", measured.device_flush), number("written_back", measured.written_back),
+                  number("memory_access", measured.memory_access), number("cache_access", measured.cache_access)});
+  else
+    facts.insert(facts.end(), {number("faulted", measured.faulted), time("prefetch_start", measured.prefetch_start),
+                               number("prefetched", measured.prefetched), number("returned", measured.returned),
+                               number("linked", measured.linked)});
+  facts.insert(facts.end(), {number("mean_error", measured.mean_error), number("worst_error", measured.worst_error)});
+  return facts;
 }
 
 std::string with_line_ends(std::string_view text, std::string_view line_end) {
@@ -220,11 +261,11 @@ Result<std::string> with_swap_costs(std::string_view board_toml, std::optional<B
 }
 
 Result<std::string> with_memory(std::string_view board_toml, const MemoryFacts& measured) {
-  return rewritten(board_toml, [&] {
-    MemoryRewriter rewriter(measured);
-    put_all(board_toml, rewriter);
-    return rewriter.finish(line_end_of(board_toml));
-  });
+  return rewritten(board_toml, [&] { return with_table(board_toml, "memory", facts_of(measured)); });
+}
+
+Result<std::string> with_memory_costs(std::string_view board_toml, const MemoryCosts& measured) {
+  return rewritten(board_toml, [&] { return with_table(board_toml, "memory_costs", facts_of(measured)); });
 }
 
 Result<std::string> with_measured_costs(std::string_view board_toml, Bytes chosen, std::span<const SwapCost> measured) {

@@ -32,6 +32,10 @@ namespace rtexec {
 /// byte for byte. Set-up only. bad_input: the text is no right board.
 [[nodiscard]] Result<std::string> with_memory(std::string_view board_toml, const MemoryFacts& measured);
 
+/// The same for [memory_costs]: all values of its kind of platform (`unified` or not), those that are 0 too; the
+/// others' keys stay as they are.
+[[nodiscard]] Result<std::string> with_memory_costs(std::string_view board_toml, const MemoryCosts& measured);
+
 namespace config {
 /// with_swap_costs() of any right TOML text, whatever other tables stand in it.
 [[nodiscard]] std::string replace_swap_costs(std::string_view toml, std::optional<Bytes> chunk,

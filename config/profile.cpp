@@ -61,6 +61,49 @@ std::vector<Key<ProfileEntry>> basis_keys(const BasisNames& names, PartBasis Pro
   };
 }
 
+/// A member of the traffic, which one of its keys is enough to have.
+template <class T>
+Key<ProfileEntry> traffic_key(std::string_view name, const Type<T>& type, std::string_view meaning,
+                              T ProfiledTraffic::*member) {
+  return key<ProfileEntry>(
+      name, type, "not a micro-benchmark", meaning,
+      [=](const ProfileEntry& entry) {
+        return entry.traffic ? std::optional<T>((*entry.traffic).*member) : std::nullopt;
+      },
+      [=](ProfileEntry& entry, const T& value) {
+        if (!entry.traffic) entry.traffic.emplace();
+        (*entry.traffic).*member = value;
+      });
+}
+
+std::vector<Key<ProfileEntry>> traffic_keys() {
+  using T = ProfiledTraffic;
+  const auto count = integer<std::uint64_t>(0, std::numeric_limits<std::int64_t>::max());
+  return {traffic_key("bytes_in", bytes(), "that a job copies to the device under D", &T::in),
+          traffic_key("bytes_out", bytes(), "that it copies back", &T::out),
+          traffic_key("copies", count, "of a job under D", &T::copies),
+          traffic_key("launches", count, "of kernels by a job", &T::launches),
+          traffic_key("dirty_launches", count, "before which the CPU wrote what they touch", &T::dirty_launches),
+          traffic_key("mapped", bytes(), "what those touch under M", &T::mapped),
+          traffic_key("touched", bytes(), "by all launches, of memory that CPU and device exchange", &T::touched),
+          traffic_key("written", bytes(), "of it", &T::written),
+          traffic_key("cache_accesses", count, "of the device's cache, in lines", &T::cache_accesses),
+          traffic_key("hit_rate", real(0, 1), "of these under D", &T::hit_rate),
+          traffic_key("latency_hidden", boolean(), "by parallelism", &T::hidden),
+          traffic_key("exchanged", bytes(), "memory of CPU and device", &T::exchanged),
+          traffic_key("device_only", bytes(), "memory of the device alone", &T::device_only),
+          key<ProfileEntry>(
+              "estimated", list_of(text()), "none", "of these keys, those that nobody counted",
+              [](const ProfileEntry& entry) {
+                return entry.traffic && !entry.traffic->estimated.empty() ? std::optional(entry.traffic->estimated)
+                                                                          : std::nullopt;
+              },
+              [](ProfileEntry& entry, const std::vector<std::string>& names) {
+                if (!entry.traffic) entry.traffic.emplace();
+                entry.traffic->estimated = names;
+              })};
+}
+
 std::vector<Key<ProfileEntry>> entry_keys() {
   using P = ProfileEntry;
   const auto time = duration(0ns, longest_interval);
@@ -100,6 +143,7 @@ std::vector<Key<ProfileEntry>> entry_keys() {
     keys.push_back(std::move(key));
   for (auto& key : basis_keys({"method_after", "exceedance_after", "block_after", "longest_after"}, &P::after))
     keys.push_back(std::move(key));
+  for (auto& key : traffic_keys()) keys.push_back(std::move(key));
   return keys;
 }
 

@@ -24,6 +24,7 @@ enum Parameter : std::size_t {
   faulted,
   prefetch_start,
   prefetched,
+  returned,
   linked,
   parameters,
 };
@@ -58,6 +59,7 @@ Vector numbers(const MemoryCosts& costs) {
   values[faulted] = costs.faulted;
   values[prefetch_start] = number(costs.prefetch_start);
   values[prefetched] = costs.prefetched;
+  values[returned] = costs.returned;
   values[linked] = costs.linked;
   return values;
 }
@@ -80,6 +82,7 @@ MemoryCosts with_numbers(MemoryCosts costs, const Vector& values, double cached)
   costs.faulted = values[faulted];
   costs.prefetch_start = duration(std::round(values[prefetch_start]));
   costs.prefetched = values[prefetched];
+  costs.returned = values[returned];
   costs.linked = values[linked];
   return costs;
 }
@@ -133,7 +136,7 @@ Terms migrated(const MemoryTraffic& traffic) {
     terms.mapping[traffic.prefetch ? prefetched : faulted] += number(kernel.dirty) * number(kernel.touched);
     if (traffic.prefetch) terms.mapping[prefetch_start] += number(kernel.dirty);
   }
-  terms.copies[faulted] = number(traffic.out);
+  terms.copies[traffic.prefetch ? returned : faulted] = number(traffic.out);
   return terms;
 }
 

@@ -6,6 +6,7 @@
 // plain values without owners.
 #pragma once
 
+#include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
@@ -16,32 +17,7 @@
 
 namespace rtexec::policies {
 
-/// What a platform takes for each thing that a policy does (Table III). Real numbers are nanoseconds per byte, or per
-/// access where that is said; nothing is negative.
-struct MemoryCosts {
-  /// Whether CPU and GPU share one memory. It decides which terms of M and H are read.
-  bool unified = true;
-
-  // Copies (D), through memory or over a link:
-  Duration copy_start{0};  // Tr_ini, of each copy
-  double copied_in = 0;    // l_hd
-  double copied_out = 0;   // l_dh
-  double host_touched = 0; // l_ini: host memory that a copy is the first to touch
-
-  // One memory:
-  double mapped = 0;        // l_mapping
-  Duration host_flush{0};   // Ca_cpu: all that the CPU's caches hold
-  Duration device_flush{0}; // Ca_gpu: all that the device's cache holds; the most of what `written_back` charges
-  double written_back = 0;  // l_mem of Eq. (4)
-  double memory_access = 0; // l_mem of Eq. (7), per access of an instruction, as far as others do not hide it
-  double cache_access = 0;  // l_L2, likewise
-
-  // A memory of its own, behind a link:
-  double faulted = 0;         // pages that migrate because an access faults
-  Duration prefetch_start{0}; // of each prefetch,
-  double prefetched = 0;      // and of the pages that migrate by it
-  double linked = 0;          // accesses of the device to host memory
-};
+using rtexec::MemoryCosts; // Table III
 
 /// Launches that are alike. With none of them and one that is dirty: what one launch after the other maps, of what the
 /// CPU wrote once before them; then `touched` is all of that.
@@ -86,7 +62,8 @@ struct MemoryOverhead {
 
 /// Under D, M or H. Where there is one memory: D by Eq. (2), M by Eqs. (3) to (5), of Eq. (4) the lesser of sum and
 /// bound for each launch, H by Eqs. (6) to (8). Behind a link: D by Eq. (2), M with pages that migrate for dirty
-/// launches and return as far as they are `out`, H with all that launches touch over the link.
+/// launches, by faults or by a prefetch, and return likewise as far as they are `out`, H with all that launches touch
+/// over the link.
 [[nodiscard]] MemoryOverhead memory_overhead(MemoryPolicy policy, const MemoryCosts& costs,
                                              const MemoryTraffic& traffic);
 

@@ -33,10 +33,10 @@ thread_local Execution execution;
 
 } // namespace
 
-Result<std::unique_ptr<HostDevice>> HostDevice::open(Bytes capacity, Bytes chunk) {
+Result<std::unique_ptr<HostDevice>> HostDevice::open(Bytes capacity, Bytes chunk, const MemoryCosts& costs) {
   auto memory = HostMemory::open(capacity, chunk);
   if (!memory) return Unexpected(memory.error());
-  std::unique_ptr<HostDevice> device(new HostDevice(std::move(*memory)));
+  std::unique_ptr<HostDevice> device(new HostDevice(std::move(*memory), costs));
   for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out})
     if (auto started = device->start_engine(kind); !started) return Unexpected(started.error());
   auto capabilities = probe_host_memory(device->engine(EngineKind::compute));

@@ -2,6 +2,7 @@
 // embedded default and what every path is tested on without a GPU.
 #pragma once
 
+#include <rtexec/board.hpp>
 #include "hal/device.hpp"
 #include "hal/engine_thread.hpp"
 #include "hal/host/host_memory.hpp"
@@ -18,11 +19,15 @@ namespace rtexec::hal {
 class HostDevice final : public Device {
  public:
   ~HostDevice() override;
-  /// `chunk` in whole pages; `capacity` is rounded down to whole chunks. Probes its capabilities.
-  [[nodiscard]] static Result<std::unique_ptr<HostDevice>> open(Bytes capacity, Bytes chunk);
+  /// `chunk` in whole pages; `capacity` is rounded down to whole chunks; what computes on it emulates `costs` of memory
+  /// policies. Probes its capabilities.
+  [[nodiscard]] static Result<std::unique_ptr<HostDevice>> open(Bytes capacity, Bytes chunk,
+                                                                const MemoryCosts& costs = {});
 
   [[nodiscard]] std::string name() const override { return "host"; }
   [[nodiscard]] DeviceKind kind() const noexcept override { return DeviceKind::host; }
+  /// None: nothing is emulated.
+  [[nodiscard]] const MemoryCosts& memory_costs() const noexcept { return costs_; }
   [[nodiscard]] Bytes capacity() const override { return memory_.capacity(); }
   [[nodiscard]] Bytes chunk_size() const override { return memory_.chunk_size(); }
   [[nodiscard]] const DeviceCapabilities& capabilities() const override { return capabilities_; }
@@ -64,10 +69,11 @@ class HostDevice final : public Device {
   [[nodiscard]] std::optional<DeviceFault> fault() const override { return std::nullopt; }
 
  private:
-  explicit HostDevice(HostMemory memory) : memory_(std::move(memory)) {}
+  HostDevice(HostMemory memory, const MemoryCosts& costs) : memory_(std::move(memory)), costs_(costs) {}
   [[nodiscard]] Result<> start_engine(EngineKind kind);
 
   HostMemory memory_;
+  MemoryCosts costs_;
   std::vector<Mapping> buffers_;
   PinnedMemory pinned_;
   DeviceCapabilities capabilities_;

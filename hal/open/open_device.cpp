@@ -7,7 +7,8 @@
 namespace rtexec::hal {
 namespace {
 
-Result<std::unique_ptr<Device>> open_host(Bytes capacity, Bytes chunk, const Machine& machine) {
+Result<std::unique_ptr<Device>> open_host(Bytes capacity, Bytes chunk, const MemoryCosts& costs,
+                                          const Machine& machine) {
   const auto available = available_memory(machine);
   if (!available) return Unexpected(available.error());
   if (capacity > *available) {
@@ -16,7 +17,7 @@ Result<std::unique_ptr<Device>> open_host(Bytes capacity, Bytes chunk, const Mac
         "device.capacity: " + readable(capacity) + " was asked, " + readable(*available) +
             " are available on this machine (MemAvailable in /proc/meminfo).\nAsk for less, or end other programs.");
   }
-  auto device = HostDevice::open(capacity, chunk);
+  auto device = HostDevice::open(capacity, chunk, costs);
   if (!device) return Unexpected(device.error());
   return std::move(*device);
 }
@@ -42,7 +43,7 @@ Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, 
                                      ".\nAsk for less, or correct the board's file.");
   }
   if (board.device == DeviceKind::host)
-    return open_host(capacity.count == 0 ? board.capacity : capacity, chunk, machine);
+    return open_host(capacity.count == 0 ? board.capacity : capacity, chunk, board.memory_costs, machine);
   return open_cuda({.ordinal = static_cast<int>(board.ordinal),
                     .capacity = capacity,
                     .most = board.capacity,

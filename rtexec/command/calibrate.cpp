@@ -2,6 +2,7 @@
 #include <rtexec/board.hpp>
 #include "rtexec/command/board_target.hpp"
 #include "rtexec/command/calibrate_bandwidth.hpp"
+#include "rtexec/command/calibrate_memory.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/text.hpp"
@@ -83,9 +84,10 @@ void calibrate(const Options& options) {
 } // namespace
 
 void add_calibrate(const Command& program) {
-  const Command command = program.add("calibrate",
-                                      "Measure what swapping costs on a board, or (bandwidth) what its memory "
-                                      "gives, and write it into the board's file");
+  const Command command =
+      program.add("calibrate",
+                  "Measure what swapping costs on a board, or (bandwidth) what its memory "
+                  "gives, or (memory) what memory policies cost, and write it into the board's file");
   const auto options = std::make_shared<Options>();
   command.option("board", options->board, "BOARD", "A board by name or path").default_shown();
   command.option("-o,--output", options->output, "FILE.toml",
@@ -110,9 +112,11 @@ void add_calibrate(const Command& program) {
                "Keep the cores from going idle, as task sets with keep_awake = true do");
   command.json(options->json);
   const Command bandwidth = add_calibrate_bandwidth(command);
-  for (const Option& of_swapping : command.options()) bandwidth.excludes(of_swapping);
-  command.on_run([options, bandwidth] {
-    if (!bandwidth.given()) calibrate(*options);
+  const Command memory = add_calibrate_memory(command);
+  for (const Option& of_swapping : command.options())
+    for (const Command& other : {bandwidth, memory}) other.excludes(of_swapping);
+  command.on_run([options, bandwidth, memory] {
+    if (!bandwidth.given() && !memory.given()) calibrate(*options);
   });
 }
 

@@ -7,6 +7,7 @@
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/command/verdict.hpp"
+#include "rtexec/study/memory_traffic.hpp"
 #include "traces/wcet/part_wcet.hpp"
 
 #include <iostream>
@@ -132,7 +133,8 @@ void profile(const Options& options) {
             elapsed = done;
             return progress("measuring", in_seconds(done), in_seconds(wanted), "s", wanted - done);
           }};
-  const Profile measured = measure(set, measuring, observer, file);
+  Profile measured = measure(set, measuring, observer, file);
+  study::add_traffic(measured, set);
   const auto toml = must(profile_toml(with_others(measured, measuring.before.value_or(Profile{})), file));
   must(profile_file.write(toml));
   print(out, measured, measuring, elapsed, file);

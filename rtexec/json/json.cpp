@@ -294,6 +294,23 @@ json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison) {
             {"separate_bytes", plan.separate.count}}}};
 }
 
+json to_json(const ProfiledTraffic& traffic) {
+  return {{"in_bytes", traffic.in.count},
+          {"out_bytes", traffic.out.count},
+          {"copies", traffic.copies},
+          {"launches", traffic.launches},
+          {"dirty_launches", traffic.dirty_launches},
+          {"mapped_bytes", traffic.mapped.count},
+          {"touched_bytes", traffic.touched.count},
+          {"written_bytes", traffic.written.count},
+          {"cache_accesses", traffic.cache_accesses},
+          {"hit_rate", traffic.hit_rate},
+          {"latency_hidden", traffic.hidden},
+          {"exchanged_bytes", traffic.exchanged.count},
+          {"device_only_bytes", traffic.device_only.count},
+          {"estimated", traffic.estimated}};
+}
+
 json to_json(const ProfileEntry& entry) {
   json result = {{"task", entry.task},       {"samples", entry.samples},    {"margin", entry.margin},
                  {"tuning", entry.tuning},   {"wcet", to_json(entry.wcet)}, {"observed", to_json(entry.observed)},
@@ -305,6 +322,7 @@ json to_json(const ProfileEntry& entry) {
     result["method"][name] = spelling(entry.basis(part).method);
     result["exceedance"][name] = entry.basis(part).exceedance;
   }
+  if (entry.traffic) result["traffic"] = to_json(*entry.traffic);
   return result;
 }
 

@@ -43,15 +43,14 @@ MemoryTraffic traffic_of(const tasks::benchmark::Benchmark& benchmark, unsigned 
   count_arrays(benchmark.arrays(size), traffic);
   const std::vector<LaunchTraffic> launches = benchmark.traffic(size);
   traffic.kernels = grouped(launches, traffic.exchanged);
-  std::uint64_t hits = 0, threads = 0;
+  std::uint64_t hits = 0;
   for (const LaunchTraffic& launch : launches) {
     traffic.cache_accesses += launch.accesses;
     hits += launch.hits;
-    threads += launch.threads;
   }
   traffic.hit_rate =
       static_cast<double>(hits) / static_cast<double>(std::max<std::uint64_t>(traffic.cache_accesses, 1));
-  traffic.hidden = !benchmark.chained && threads / launches.size() >= tasks::benchmark::threads_at_once;
+  traffic.hidden = hides_latency(benchmark, launches);
   return traffic;
 }
 
@@ -65,6 +64,34 @@ MemoryTraffic traffic_of(const tasks::KernelWorkload& workload) {
   MemoryTraffic traffic = traffic_of(workload.kind(), workload.size());
   traffic.prefetch = workload.prefetch();
   return traffic;
+}
+
+ProfiledTraffic profiled(const MemoryTraffic& traffic) {
+  ProfiledTraffic sums{.in = traffic.in,
+                       .out = traffic.out,
+                       .copies = traffic.copies,
+                       .cache_accesses = traffic.cache_accesses,
+                       .hit_rate = traffic.hit_rate,
+                       .hidden = traffic.hidden,
+                       .exchanged = traffic.exchanged,
+                       .device_only = traffic.device_only,
+                       .estimated = {"touched", "written", "cache_accesses", "hit_rate", "latency_hidden"}};
+  for (const KernelTraffic& kernel : traffic.kernels) {
+    sums.launches += kernel.launches;
+    sums.dirty_launches += kernel.dirty;
+    sums.mapped += kernel.touched * kernel.dirty;
+    sums.touched += kernel.touched * kernel.launches;
+    sums.written += kernel.written * kernel.launches;
+  }
+  return sums;
+}
+
+void add_traffic(Profile& profile, const TaskSet& tasks) {
+  for (ProfileEntry& entry : profile.entries) {
+    const auto task = std::ranges::find(tasks.tasks, entry.task, &Task::name);
+    if (task != tasks.tasks.end() && is_micro_benchmark(task->workload))
+      entry.traffic = profiled(traffic_of(task->workload, task->size.value_or(0)));
+  }
 }
 
 } // namespace rtexec::study

@@ -4,6 +4,7 @@
 // GPU on average, are estimated (tasks/kernels/benchmark.hpp). Pure.
 #pragma once
 
+#include <rtexec/profile.hpp>
 #include <rtexec/task_set.hpp>
 #include "policies/memory_model.hpp"
 #include "tasks/kernels/kernel_workload.hpp"
@@ -15,5 +16,10 @@ namespace rtexec::study {
 [[nodiscard]] policies::MemoryTraffic traffic_of(const tasks::KernelWorkload& workload);
 /// With prefetches, of a kind that is_micro_benchmark() and a size that it can have.
 [[nodiscard]] policies::MemoryTraffic traffic_of(WorkloadKind kind, unsigned size);
+
+/// Its sums, for a profile.
+[[nodiscard]] ProfiledTraffic profiled(const policies::MemoryTraffic& traffic);
+/// Gives the entries of micro-benchmarks of `tasks` theirs.
+void add_traffic(Profile& profile, const TaskSet& tasks);
 
 } // namespace rtexec::study

@@ -72,6 +72,12 @@ void fill_integers(const Addresses& host, std::size_t array, std::size_t count, 
   fill_words(integers(job, array, least, range), host.get<void>(array), count);
 }
 
+bool hides_latency(const Benchmark& benchmark, std::span<const LaunchTraffic> launches) {
+  std::uint64_t threads = 0;
+  for (const LaunchTraffic& launch : launches) threads += launch.threads;
+  return !benchmark.chained && threads / launches.size() >= threads_at_once;
+}
+
 LaunchTraffic streaming(std::uint64_t count, std::uint64_t in) {
   return {.threads = count,
           .touched = words(count * (in + 1)),

@@ -117,6 +117,9 @@ struct Benchmark {
   bool chained = false; // the accesses of a thread wait for one another
 };
 
+/// Whether parallelism hides the latency of memory, of launches as `traffic` gives them.
+[[nodiscard]] bool hides_latency(const Benchmark& benchmark, std::span<const LaunchTraffic> launches);
+
 extern const Benchmark vector_add, matrix_add, matrix_multiply, needleman_wunsch, gaussian, hotspot, pathfinder, bfs,
     nearest_neighbour, random_access, euclidean_clustering;
 

@@ -1,5 +1,7 @@
 #include "tasks/kernels/kernel_workload.hpp"
 
+#include "hal/host/host_device.hpp"
+#include "hal/thread.hpp"
 #include "tasks/dnn/kernels/vectorised.hpp"
 #include "tasks/fingerprint.hpp"
 
@@ -18,11 +20,12 @@ RTEXEC_VECTORISED std::uint64_t sum_of(const std::uint32_t* words, std::size_t c
   return sum;
 }
 
-// The host device: every copy and every kernel of it goes through one of these.
-void copy(const std::optional<ArrayCopy>& copy) noexcept {
-  if (copy) std::memcpy(copy->to, copy->from, copy->size.count);
+Bytes exchanged(std::span<const benchmark::ArrayDemand> arrays) {
+  Bytes sum{0};
+  for (const auto& array : arrays)
+    if (array.direction != benchmark::Direction::device) sum += array.size;
+  return sum;
 }
-void run(const Step& step) noexcept { step.on_host(step.arguments.data()); }
 
 } // namespace
 
@@ -82,7 +85,11 @@ Result<> KernelWorkload::use_arrays(Device& device) {
     on_device.push_back(array.device());
   }
   steps_ = benchmark_.steps(options_.size, Addresses(on_device));
-  if (kind_ == DeviceKind::host) return {};
+  if (kind_ == DeviceKind::host) {
+    if (const auto* const host = dynamic_cast<const hal::HostDevice*>(&device))
+      costs_ = EmulatedCosts(host->memory_costs(), options_.policy, benchmark_, options_.size, exchanged(demands_));
+    return {};
+  }
   const auto found = hal::CudaDevice::of(device, "this micro-benchmark");
   if (!found) return Unexpected(found.error());
   gpu_ = *found;
@@ -136,23 +143,49 @@ Result<> KernelWorkload::capture() {
   auto resources = cuda::Resources::of(*gpu_, options_.images);
   if (!resources) return Unexpected(resources.error());
   resources_ = std::move(*resources);
-  std::vector<hal::cuda::Function> functions;
   for (const Step& step : steps_) {
     const auto function = resources_->function(step.launch);
     if (!function) return Unexpected(function.error());
-    functions.push_back(*function);
+    functions_.push_back(*function);
   }
-  auto graph = gpu_->capture([&]() -> Result<> {
-    for (const auto& array : arrays_)
-      if (auto put = put_copy(array.copy_in()); !put) return put;
-    for (std::size_t i = 0; i < steps_.size(); ++i)
-      if (auto put = resources_->put(functions[i], steps_[i].launch, steps_[i].arguments.data()); !put) return put;
-    for (const auto& array : arrays_)
-      if (auto put = put_copy(array.copy_out()); !put) return put;
+  return captured(graph_,
+                  {&KernelWorkload::put_copies_in, &KernelWorkload::put_kernels, &KernelWorkload::put_copies_out});
+}
+
+Result<> KernelWorkload::capture_parts() {
+  for (const auto& [graph, put] :
+       {std::pair(&copies_in_, &KernelWorkload::put_copies_in), std::pair(&kernels_, &KernelWorkload::put_kernels),
+        std::pair(&copies_out_, &KernelWorkload::put_copies_out)})
+    if (auto done = captured(*graph, {put}); !done) return done;
+  return {};
+}
+
+Result<> KernelWorkload::captured(GpuGraph& graph, std::initializer_list<Put> parts) {
+  auto made = gpu_->capture([&]() -> Result<> {
+    for (const Put put : parts)
+      if (auto done = (this->*put)(); !done) return done;
     return {};
   });
-  if (!graph) return Unexpected(graph.error());
-  graph_ = std::move(*graph);
+  if (!made) return Unexpected(made.error());
+  graph = std::move(*made);
+  return {};
+}
+
+Result<> KernelWorkload::put_copies_in() {
+  for (const auto& array : arrays_)
+    if (auto put = put_copy(array.copy_in()); !put) return put;
+  return {};
+}
+
+Result<> KernelWorkload::put_copies_out() {
+  for (const auto& array : arrays_)
+    if (auto put = put_copy(array.copy_out()); !put) return put;
+  return {};
+}
+
+Result<> KernelWorkload::put_kernels() {
+  for (std::size_t i = 0; i < steps_.size(); ++i)
+    if (auto put = resources_->put(functions_[i], steps_[i].launch, steps_[i].arguments.data()); !put) return put;
   return {};
 }
 
@@ -171,14 +204,60 @@ Status KernelWorkload::before(std::uint64_t job) noexcept {
 
 Status KernelWorkload::execute() noexcept {
   if (gpu_ != nullptr) return prefetches() ? execute_prefetched() : gpu_->run(graph_);
-  for (const auto& array : arrays_) copy(array.copy_in());
-  for (const Step& step : steps_) run(step);
-  for (const auto& array : arrays_) copy(array.copy_out());
+  copy_in_on_host();
+  run_on_host();
+  copy_out_on_host();
   return {};
 }
 
 Status KernelWorkload::execute_as(MemoryPolicy policy) noexcept {
   return in_place_ && policy == MemoryPolicy::host ? in_place_->execute() : execute();
+}
+
+void KernelWorkload::copy_in_on_host() noexcept {
+  for (const auto& array : arrays_)
+    if (const auto copy = array.copy_in()) copy_on_host(*copy, costs_.copy_in(copy->size));
+}
+
+void KernelWorkload::copy_out_on_host() noexcept {
+  for (const auto& array : arrays_)
+    if (const auto copy = array.copy_out()) copy_on_host(*copy, costs_.copy_out(copy->size));
+}
+
+void KernelWorkload::copy_on_host(const ArrayCopy& copy, Duration least) noexcept {
+  const Instant end = hal::now() + least;
+  std::memcpy(copy.to, copy.from, copy.size.count);
+  while (hal::now() < end) hal::pause_core();
+}
+
+void KernelWorkload::run_on_host() noexcept {
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    costs_.before(i);
+    steps_[i].on_host(steps_[i].arguments.data());
+    costs_.behind(i);
+  }
+}
+
+Result<Duration> KernelWorkload::time_kernels() {
+  Duration took{0};
+  if (gpu_ == nullptr) {
+    copy_in_on_host();
+    const Instant begin = hal::now();
+    run_on_host();
+    took = hal::now() - begin;
+    copy_out_on_host();
+    return took;
+  }
+  if (kernels_.handle() == nullptr)
+    if (auto parts = capture_parts(); !parts) return Unexpected(parts.error());
+  for (const GpuGraph* part : {&copies_in_, &kernels_, &copies_out_}) {
+    if (part->handle() == nullptr) continue;
+    const Instant begin = hal::now();
+    if (const Status done = gpu_->run(*part); !done)
+      return fail(done.error(), "a part of a micro-benchmark's job on the device");
+    if (part == &kernels_) took = hal::now() - begin;
+  }
+  return took;
 }
 
 bool KernelWorkload::prefetches() const noexcept {

@@ -6,7 +6,8 @@
 // a GPU copies and kernels are one graph in the compute stream; copies wait for the copy engines, which swapping keeps
 // busy. Under M, what the host sees is prefetched to the device before the graph and what goes out back to the host
 // behind it, in the same stream, where the device can prefetch: neither side then meets page faults. On the host device
-// memory is ordinary memory under M and H. Threading and errors: as Workload.
+// memory is ordinary memory under M and H, and the costs of policies are emulated (emulated_costs.hpp). Threading and
+// errors: as Workload.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -17,10 +18,12 @@
 #include "tasks/dnn/cuda/kernel_images.hpp"
 #include "tasks/dnn/cuda/resources.hpp"
 #include "tasks/kernels/benchmark.hpp"
+#include "tasks/kernels/emulated_costs.hpp"
 #include "tasks/kernels/initialiser.hpp"
 #include "tasks/kernels/shared_array.hpp"
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -56,6 +59,9 @@ class KernelWorkload final : public Workload {
   [[nodiscard]] Status execute_as(MemoryPolicy policy) noexcept override;
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;
 
+  /// Set-up: a job as execute() does it under D, of which it says how long the kernels took.
+  [[nodiscard]] Result<Duration> time_kernels();
+
   /// What bind() takes, known before.
   [[nodiscard]] Footprint footprint() const;
   [[nodiscard]] WorkloadKind kind() const { return options_.kind; }
@@ -71,9 +77,19 @@ class KernelWorkload final : public Workload {
 
  private:
   KernelWorkload(const Options& options, DeviceKind kind);
+  using Put = Result<> (KernelWorkload::*)();
   [[nodiscard]] Result<> use_arrays(Device& device);
   [[nodiscard]] Result<> capture();
+  [[nodiscard]] Result<> capture_parts();
+  [[nodiscard]] Result<> captured(GpuGraph& graph, std::initializer_list<Put> parts);
+  [[nodiscard]] Result<> put_copies_in();
+  [[nodiscard]] Result<> put_kernels();
+  [[nodiscard]] Result<> put_copies_out();
   [[nodiscard]] Result<> put_copy(const std::optional<ArrayCopy>& copy);
+  void copy_in_on_host() noexcept;
+  void run_on_host() noexcept;
+  void copy_out_on_host() noexcept;
+  static void copy_on_host(const ArrayCopy& copy, Duration least) noexcept;
   [[nodiscard]] bool prefetches() const noexcept;
   [[nodiscard]] Result<> initialise();
   [[nodiscard]] Status execute_prefetched() noexcept;
@@ -86,12 +102,15 @@ class KernelWorkload final : public Workload {
   std::vector<std::byte*> host_; // addresses of the arrays
   std::vector<benchmark::Step> steps_;
   InitialiserChoice first_contents_;
+  EmulatedCosts costs_; // on the host device
   std::uint64_t checksum_ = 0;
   std::unique_ptr<KernelWorkload> in_place_; // under D/H: what executes under H, in arrays of this one
   // On a GPU
   hal::CudaDevice* gpu_ = nullptr;
   std::shared_ptr<cuda::Resources> resources_;
+  std::vector<hal::cuda::Function> functions_; // of the steps
   GpuGraph graph_;
+  GpuGraph copies_in_, kernels_, copies_out_; // its parts, for time_kernels()
 };
 
 } // namespace rtexec::tasks

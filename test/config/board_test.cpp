@@ -40,6 +40,8 @@ TEST(BoardFile, OfTheHostIsReadByName) {
   EXPECT_EQ(board->release_latency, 100us);
   EXPECT_EQ(board->hold_up, 0us) << "its machine does not stop, where nothing is said of it";
   EXPECT_FALSE(board->unified_memory);
+  EXPECT_TRUE(board->memory_costs.known()) << "which it emulates";
+  EXPECT_TRUE(board->memory_costs.unified) << "a host device has one memory";
   EXPECT_THAT(chunks_of(*board),
               testing::ElementsAre(Bytes{2u << 20}, Bytes{4u << 20}, Bytes{8u << 20}, Bytes{16u << 20}));
   const SwapCost& cost = board->swap_costs.front();

@@ -431,5 +431,50 @@ TEST(MemoryFactsOfABoard, ChangeNothingElseInBuiltinBoards) {
   }
 }
 
+MemoryCosts unified_costs() {
+  MemoryCosts costs;
+  costs.copy_start = 12us;
+  costs.copied_in = 0.25;
+  costs.mapped = 0.0123;
+  costs.device_flush = 7us;
+  costs.memory_access = 12;
+  costs.mean_error = 4.5;
+  return costs;
+}
+
+TEST(BoardWriter, MemoryCostsGoIntoTheirTable) {
+  const std::string board = test::read_text(boards / "tx2.toml");
+  const auto text = with_memory_costs(board, unified_costs());
+  ASSERT_EQ(problem(text), "none");
+  EXPECT_TRUE(text->starts_with(board));
+  EXPECT_EQ(parse_board(*text, "b.toml")->memory_costs, unified_costs());
+
+  MemoryCosts again = unified_costs();
+  again.copied_in = 0; // is a finding too
+  again.mapped = 1;
+  const auto second = with_memory_costs(*text + "\n[memory.more]\n", again);
+  EXPECT_TRUE(test::fails(second, Errc::bad_input, "more"));
+  const auto rewritten = with_memory_costs(*text, again);
+  ASSERT_EQ(problem(rewritten), "none");
+  EXPECT_EQ(parse_board(*rewritten, "b.toml")->memory_costs, again);
+  EXPECT_EQ(std::ranges::count(*rewritten, '\n'), std::ranges::count(*text, '\n')) << "in place";
+}
+
+TEST(BoardWriter, MemoryCostsKeepWhatStandsBesideThem) {
+  const std::string board = test::read_text(boards / "h200.toml") +
+                            "\n[memory_costs]\n# by hand\nmapped = 3 # of another kind\nlinked= 1.5# per byte\n";
+  MemoryCosts costs;
+  costs.unified = false;
+  costs.linked = 0.02;
+  costs.prefetch_start = 8us;
+  const auto text = with_memory_costs(board, costs);
+  ASSERT_EQ(problem(text), "none");
+  EXPECT_THAT(*text, HasSubstr("# by hand\nmapped = 3 # of another kind\nlinked= 0.02# per byte\n"));
+  const MemoryCosts read = parse_board(*text, "b.toml")->memory_costs;
+  EXPECT_FALSE(read.unified);
+  EXPECT_EQ(read.prefetch_start, 8us);
+  EXPECT_EQ(read.linked, 0.02);
+}
+
 } // namespace
 } // namespace rtexec

@@ -82,5 +82,54 @@ TEST(MemoryTraffic, MapsOnceWhatIsExchangedAndHasTheMemoryThatItSays) {
     }
 }
 
+TEST(MemoryTraffic, GoesIntoTheProfile) {
+  TaskSet tasks;
+  tasks.tasks.resize(2);
+  tasks.tasks[0].name = "other";
+  tasks.tasks[1].name = "paths";
+  tasks.tasks[1].workload = WorkloadKind::pathfinder;
+  tasks.tasks[1].size = 1000;
+  Profile profile;
+  for (const char* name : {"paths", "other", "gone"}) profile.entries.emplace_back().task = name;
+  add_traffic(profile, tasks);
+  ASSERT_TRUE(profile.entries[0].traffic);
+  const ProfiledTraffic& traffic = *profile.entries[0].traffic;
+  EXPECT_EQ(traffic.launches, 512U);
+  EXPECT_EQ(traffic.dirty_launches, 1U);
+  EXPECT_EQ(traffic.mapped, Bytes{514 * 4000});
+  EXPECT_EQ(traffic.touched, Bytes{512 * 8000});
+  EXPECT_EQ(traffic.written, Bytes{256 * 4000});
+  EXPECT_FALSE(traffic.estimated.empty());
+  EXPECT_FALSE(profile.entries[1].traffic);
+  EXPECT_FALSE(profile.entries[2].traffic);
+}
+
+/// The host device emulates what the model says, launch by launch.
+TEST(MemoryTraffic, IsWhatTheHostDeviceEmulates) {
+  MemoryCosts costs;
+  costs.mapped = 0.25;
+  costs.host_flush = Duration(50'000);
+  costs.device_flush = Duration(20'000);
+  costs.written_back = 0.125;
+  costs.memory_access = 6;
+  costs.cache_access = 2;
+  for (const WorkloadKind kind : all)
+    for (const MemoryPolicy policy : {MemoryPolicy::managed, MemoryPolicy::host}) {
+      const MemoryTraffic traffic = traffic_of(kind, 500);
+      const auto& benchmark = tasks::benchmark::benchmark_of(kind);
+      const tasks::EmulatedCosts emulated(costs, policy, benchmark, 500, traffic.exchanged);
+      Duration mapping{0}, alone{0};
+      for (const tasks::LaunchCosts& launch : emulated.launches()) {
+        mapping += launch.mapping;
+        alone += launch.flush + launch.behind;
+      }
+      const auto model = policies::memory_overhead(policy, costs, traffic);
+      const double rounded = static_cast<double>(emulated.launches().size());
+      const std::string what = std::string(name(kind)) + " under " + std::string(name(policy));
+      EXPECT_NEAR(static_cast<double>(mapping.count()), static_cast<double>(model.mapping.count()), rounded) << what;
+      EXPECT_NEAR(static_cast<double>(alone.count()), static_cast<double>(model.alone().count()), rounded + 3) << what;
+    }
+}
+
 } // namespace
 } // namespace rtexec::study

@@ -23,6 +23,19 @@ import json
 tasks = json.load(open('report.json'))['tasks']
 print(len(tasks), all(t['completed'] > 0 for t in tasks))"
 
+expect 0 'wrote .memory_costs. to board.toml' "$rtexec" calibrate memory host -o board.toml --sizes 2 --jobs 3 --json memory.json
+expect 0 '^54 True$' python3 -c "
+import json
+found = json.load(open('memory.json'))
+print(len(found['tasks']), found['costs']['mapped_ns_per_byte'] > 0 and found['held_out']['mean_percent'] > 0)"
+expect 0 '^mean_error = ' grep -A 20 '^.memory_costs.' board.toml
+
+printf 'board="./board.toml"\n[executive]\nallow_degraded=true\n' >one.toml
+benchmark t pathfinder 500 M >>one.toml
+expect 0 'wrote|p.toml' "$rtexec" profile one.toml --jobs 3 -o p.toml
+expect 0 '^dirty_launches = 1$' grep launches p.toml
+expect 0 'estimated' cat p.toml
+
 benchmark t pathfinder 1000000 M >>refused.toml
 expect 2 "task 't': size = 1000000: a pathfinder task computes on 1 to 524288 columns" "$rtexec" run refused.toml
 printf '[[task]]\nname="t"\nworkload="synthetic"\nfootprint="1MiB"\nperiod="1s"\nwcet="1ms"\nmemory_policy="M"\n' >refused.toml

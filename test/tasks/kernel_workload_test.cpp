@@ -502,6 +502,24 @@ TEST(KernelWorkload, FingerprintFollowsWhatAMeasurementDependsOn) {
   EXPECT_NE(print(faulting, DeviceKind::cuda), prefetched);
 }
 
+TEST(KernelWorkload, TimesItsKernelsAlone) {
+  const auto device = host_device();
+  Placed whole({WorkloadKind::bfs, 1000}, *device), timed({WorkloadKind::bfs, 1000}, *device);
+  EmulatedGpu gpu;
+  Placed on_gpu({WorkloadKind::bfs, 1000, MemoryPolicy::device, EmulatedGpu::launching().images}, gpu.device());
+  for (const std::uint64_t job : {0U, 1U}) {
+    (void)whole.make_inputs(job);
+    const auto expected = whole.compute(job);
+    for (Placed* each : {&timed, &on_gpu}) {
+      (void)each->make_inputs(job);
+      const auto took = (*each)->time_kernels();
+      ASSERT_EQ(test::problem(took), "none");
+      EXPECT_GT(*took, Duration::zero());
+      EXPECT_EQ(Contents(**each, benchmark::goes_out), expected);
+    }
+  }
+}
+
 /// Else labels could differ between devices.
 TEST(KernelWorkload, ChainsOfPointsAreShorterThanTheRounds) {
   const auto device = host_device();

@@ -56,6 +56,46 @@ struct MemoryFacts {
   Bandwidth saturation{0};
 };
 
+/// What a platform takes for each thing that a memory policy does (Bateni et al., Co-Optimizing Performance and Memory
+/// Footprint, RTAS 2020, Table III). Real numbers are nanoseconds per byte, or per access where that is said; nothing
+/// is negative. Measured by `rtexec calibrate memory`; a host device that has them emulates them.
+struct MemoryCosts {
+  /// Whether CPU and GPU share one memory. It decides which terms of M and H are read. Of a board: as its
+  /// unified_memory says, and true for host devices.
+  bool unified = true;
+
+  // Copies (D), through memory or over a link:
+  Duration copy_start{0};  // Tr_ini, of each copy
+  double copied_in = 0;    // l_hd
+  double copied_out = 0;   // l_dh
+  double host_touched = 0; // l_ini: host memory that a copy is the first to touch
+
+  // One memory:
+  double mapped = 0;        // l_mapping
+  Duration host_flush{0};   // Ca_cpu: all that the CPU's caches hold
+  Duration device_flush{0}; // Ca_gpu: all that the device's cache holds; the most of what `written_back` charges
+  double written_back = 0;  // l_mem of Eq. (4)
+  double memory_access = 0; // l_mem of Eq. (7), per access of an instruction, as far as others do not hide it
+  double cache_access = 0;  // l_L2, likewise
+
+  // A memory of its own, behind a link:
+  double faulted = 0;         // pages that migrate because an access faults
+  Duration prefetch_start{0}; // of each prefetch,
+  double prefetched = 0;      // of the pages that it brings to the device,
+  double returned = 0;        // and of those that it brings back
+  double linked = 0;          // accesses of the device to host memory
+
+  /// What to expect of a task that is new: by how much estimates of tasks that were not fitted were wrong, in percent.
+  double mean_error = 0;
+  double worst_error = 0;
+
+  /// Whether a board has them.
+  [[nodiscard]] bool known() const {
+    return copied_in > 0 || copied_out > 0 || mapped > 0 || written_back > 0 || faulted > 0 || linked > 0;
+  }
+  friend bool operator==(const MemoryCosts&, const MemoryCosts&) = default;
+};
+
 struct Board {
   std::filesystem::path file;
   std::string name;
@@ -76,6 +116,7 @@ struct Board {
   /// The memory policies that a task may ask for.
   std::vector<MemoryPolicy> memory_policies;
   MemoryFacts memory;
+  MemoryCosts memory_costs;
   /// What counts memory traffic. Empty: the machine's generic event.
   std::vector<CounterFacts> counters;
   /// The core of the compute engine's thread. Absent: the last of the machine.

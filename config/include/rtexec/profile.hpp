@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,23 @@ struct MeasuredLayers {
   Duration sum{0};
 };
 
+/// What one job of a micro-benchmark does to memory: what the model of memory policies is about.
+struct ProfiledTraffic {
+  Bytes in{0}, out{0}; // copied under D
+  std::uint64_t copies = 0;
+  std::uint64_t launches = 0;
+  std::uint64_t dirty_launches = 0; // before which the CPU wrote what they touch
+  Bytes mapped{0};                  // for those
+  Bytes touched{0}, written{0};     // by all launches, of what is exchanged
+  std::uint64_t cache_accesses = 0; // of the device's cache
+  double hit_rate = 0;              // of them
+  bool hidden = false;              // parallelism hides the latency of memory
+  Bytes exchanged{0};
+  Bytes device_only{0};
+  std::vector<std::string> estimated; // keys whose values nobody counted
+  friend bool operator==(const ProfiledTraffic&, const ProfiledTraffic&) = default;
+};
+
 struct ProfileEntry {
   std::string task; // its name
   /// What was measured: a fingerprint of model, input, device kind and tuning; a mismatch makes the entry stale
@@ -56,6 +74,7 @@ struct ProfileEntry {
   std::vector<std::string> tuning; // of the workload on the profile's device, as Workload::tune() told it
   /// What the machine refused while it was measured, as in Report::degraded: a run that is given it may take longer
   std::vector<std::string> degraded{};
+  std::optional<ProfiledTraffic> traffic{}; // of a micro-benchmark
 };
 
 struct Profile {

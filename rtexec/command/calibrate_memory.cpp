@@ -1,0 +1,71 @@
+#include "rtexec/command/calibrate_memory.hpp"
+
+#include "config/board_writer.hpp"
+#include <rtexec/board.hpp>
+#include "hal/open/open_device.hpp"
+#include "rtexec/command/board_target.hpp"
+#include "rtexec/command/command.hpp"
+#include "rtexec/command/progress.hpp"
+#include "rtexec/command/text.hpp"
+#include "rtexec/study/memory_calibration_report.hpp"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+namespace rtexec::command {
+
+namespace {
+
+struct Options {
+  std::string board = "host";
+  std::string output, json;
+  study::MemoryCalibrationOptions calibration;
+};
+
+study::MemoryCalibration measure(const Board& board, const study::MemoryCalibrationOptions& options) {
+  const StopRequest stop;
+  Progress progress(&stop);
+  const auto device = must(hal::open_device(board, board.chunk, board.chunk));
+  auto tasks = must(study::measure_memory(
+      *device, study::calibrated_kinds(board.device), board.memory_policies, options,
+      [&](std::size_t done, std::size_t of) { return progress("measuring", done, of, "tasks"); }));
+  return must(study::fitted(device->name(), board.memory_costs, std::move(tasks)));
+}
+
+void calibrate(const Options& options) {
+  OutputFile json_file = must(OutputFile::open(options.json));
+  auto target = board_target(options.board, options.output);
+  const Board board = must(read_board(target.board));
+  std::ostream& out = text_output(options.json);
+  const auto measured = measure(board, options.calibration);
+  must(target.file.write(must(with_memory_costs(target.toml, measured.fit.costs))));
+  study::print(out, measured);
+  out << "wrote [memory_costs] to " << target.output.string() << ": name it in task sets as board = \"./"
+      << target.output.filename().string() << "\"\n";
+  must(write_json(json_file, study::to_json(measured, target.output.string())));
+}
+
+} // namespace
+
+Command add_calibrate_memory(const Command& calibrating) {
+  const Command command = calibrating.add(
+      "memory",
+      "Measure what the memory policies D, M and H cost, by micro-benchmarks of several kinds and sizes, say how "
+      "well the model fits, and write [memory_costs] into the board's file");
+  const auto options = std::make_shared<Options>();
+  command.option("board", options->board, "BOARD", "A board by name or path").default_shown();
+  command.option("-o,--output", options->output, "FILE.toml",
+                 "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a file "
+                 "that is there already is what is measured");
+  command.option("--sizes", options->calibration.sizes, "N", "Of each micro-benchmark").default_shown().within(2, 32);
+  command
+      .option("--jobs", options->calibration.jobs, "N", "Of each size under each policy, of which the shortest counts")
+      .default_shown()
+      .within(3, 10000);
+  command.json(options->json);
+  command.on_run([options] { calibrate(*options); });
+  return command;
+}
+
+} // namespace rtexec::command
