@@ -524,8 +524,32 @@ Result<Buffer> CudaDevice::allocate(BufferKind kind, Bytes size) {
   if (auto entered = enter(); !entered) return Unexpected(entered.error());
   if (size.count == 0) return fail(Errc::bad_input, "A buffer of no bytes was asked.");
   auto buffer = kind == BufferKind::host ? allocate_on_host(size) : allocate_on_device(kind, size);
+  if (!buffer) return buffer;
+  if (kind != BufferKind::host) {
+    if (auto cleared = clear(*buffer); !cleared) {
+      (void)give_back(*buffer);
+      return Unexpected(cleared.error());
+    }
+  }
+  buffers_.push_back(*buffer);
+  return buffer;
+}
+
+Result<Buffer> CudaDevice::allocate_untouched(Bytes size) {
+  if (auto entered = enter(); !entered) return Unexpected(entered.error());
+  auto buffer = allocate_on_device(BufferKind::managed, size);
   if (buffer) buffers_.push_back(*buffer);
   return buffer;
+}
+
+/// Managed memory gets its pages on the device at once, not by a fault for each.
+Result<> CudaDevice::clear(const Buffer& buffer) {
+  if (buffer.kind == BufferKind::managed && can_prefetch_) {
+    const Code code =
+        driver_->prefetch_async(pointer(buffer.device), buffer.size.count, ordinal_, streams_.back().stream);
+    if (auto begun = checked(code, "prefetching managed memory"); !begun) return begun;
+  }
+  return zero(buffer.device, buffer.size);
 }
 
 Result<Buffer> CudaDevice::allocate_on_device(BufferKind kind, Bytes size) {
@@ -545,12 +569,7 @@ Result<Buffer> CudaDevice::allocate_on_device(BufferKind kind, Bytes size) {
       !done) {
     return Unexpected(done.error());
   }
-  const Buffer buffer{kind, managed ? address(device) : nullptr, address(device), size};
-  if (auto cleared = zero(buffer.device, size); !cleared) {
-    (void)give_back(buffer);
-    return Unexpected(cleared.error());
-  }
-  return buffer;
+  return Buffer{kind, managed ? address(device) : nullptr, address(device), size};
 }
 
 Result<Buffer> CudaDevice::allocate_on_host(Bytes size) {

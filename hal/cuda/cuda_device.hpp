@@ -85,6 +85,8 @@ class CudaDevice final : public Device, public Gpu {
   }
   /// Managed memory: at most what the device has free, because more can hang a GPU for all its users.
   [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;
+  /// Managed memory of which nobody has touched a page, for who measures what that costs: it is not zeroed.
+  [[nodiscard]] Result<Buffer> allocate_untouched(Bytes size);
   [[nodiscard]] Result<> free(const Buffer& buffer) override;
   /// By the free memory before the context was made (NVML). Where that is not known, from all the memory of the device:
   /// then what other programs and the driver had taken by then counts in `context`, and in `own`.
@@ -160,6 +162,7 @@ class CudaDevice final : public Device, public Gpu {
   void destroy_last_chunk() noexcept;
   [[nodiscard]] Result<> zero(std::byte* begin, Bytes size);
   [[nodiscard]] Result<Buffer> allocate_on_device(BufferKind kind, Bytes size);
+  [[nodiscard]] Result<> clear(const Buffer& buffer);
   [[nodiscard]] Result<Buffer> allocate_on_host(Bytes size);
   [[nodiscard]] cuda::Code give_back(const Buffer& buffer) const noexcept;
   [[nodiscard]] cuda::AllocationProperties chunk_properties() const;

@@ -37,6 +37,14 @@ Buffer first_part(Buffer buffer, Bytes size) {
   return buffer;
 }
 
+/// Larger sizes need not be measured.
+bool surely_crossed(std::span<const InitialisationTimes> times) {
+  constexpr std::size_t in_a_row = 4;
+  return times.size() >= in_a_row && std::ranges::all_of(times.last(in_a_row), [](const InitialisationTimes& each) {
+           return each.gpu < each.host;
+         });
+}
+
 Result<> stopped() { return fail(Errc::cancelled, "measuring how memory is initialised was stopped"); }
 
 } // namespace
@@ -102,6 +110,7 @@ unsigned Initialiser::blocks(const Tiling& tiling) const {
 
 Result<> Initialiser::fill_on_gpu(const Buffer& buffer, const cuda::Fill& fill, const Tiling& tiling,
                                   TiledInitialiser::Times times) {
+  if (gpu_ == nullptr) return fill_on_host(buffer, fill), Result<>();
   const unsigned grid = blocks(tiling), threads = grid * cuda::benchmark_threads;
   const auto make_tile = [&](Bytes first, Bytes size) {
     cuda::FillArguments arguments{.to = buffer.device,
@@ -117,11 +126,15 @@ Result<> Initialiser::fill_on_gpu(const Buffer& buffer, const cuda::Fill& fill, 
   return tiled_->run(buffer, tiling, make_tile, times);
 }
 
-Result<> Initialiser::move_to_host(const Buffer& buffer) {
+std::span<const initialise::TileTimes> Initialiser::times() const {
+  return tiled_ ? std::span<const initialise::TileTimes>(tiled_->times()) : std::span<const initialise::TileTimes>();
+}
+
+Result<> Initialiser::move(const Buffer& buffer, hal::Side to) {
   if (gpu_ == nullptr || !gpu_->can_prefetch() || buffer.kind != BufferKind::managed) return {};
-  Status done = gpu_->prefetch(buffer.device, buffer.size, hal::Side::host, hal::EngineKind::copy_in);
+  Status done = gpu_->prefetch(buffer.device, buffer.size, to, hal::EngineKind::copy_in);
   if (done) done = gpu_->wait(hal::EngineKind::copy_in);
-  if (!done) return fail(done.error(), "moving managed memory to the host failed");
+  if (!done) return fail(done.error(), "moving managed memory failed");
   return {};
 }
 
@@ -129,7 +142,7 @@ Result<> Initialiser::move_to_host(const Buffer& buffer) {
 
 Result<Duration> Initialiser::median_on_gpu(const Buffer& buffer, const Tiling& tiling) {
   return median([&]() -> Result<Duration> {
-    if (auto moved = move_to_host(buffer); !moved) return Unexpected(moved.error());
+    if (auto moved = move(buffer, hal::Side::device); !moved) return Unexpected(moved.error());
     const Instant begin = hal::now();
     if (auto filled = fill_on_gpu(buffer, measured, tiling); !filled) return Unexpected(filled.error());
     return hal::now() - begin;
@@ -138,7 +151,7 @@ Result<Duration> Initialiser::median_on_gpu(const Buffer& buffer, const Tiling& 
 
 Result<Duration> Initialiser::median_on_host(const Buffer& buffer) {
   return median([&]() -> Result<Duration> {
-    if (auto moved = move_to_host(buffer); !moved) return Unexpected(moved.error());
+    if (auto moved = move(buffer, hal::Side::device); !moved) return Unexpected(moved.error());
     const Instant begin = hal::now();
     fill_on_host(buffer, measured);
     return hal::now() - begin;
@@ -181,6 +194,7 @@ Result<InitialiserChoice> Initialiser::tune(const Buffer& buffer, const std::fun
     const auto host = median_on_host(first_part(buffer, size)), gpu = median_on_gpu(first_part(buffer, size), *tiling);
     if (!host || !gpu) return Unexpected((host ? gpu : host).error());
     times.push_back({size, *host, *gpu});
+    if (surely_crossed(times)) break;
   }
   const auto threshold = crossover(times);
   choice_ = {*tiling, threshold.value_or(buffer.size + Bytes{1})};

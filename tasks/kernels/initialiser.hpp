@@ -49,17 +49,18 @@ class Initialiser {
   [[nodiscard]] Result<> fill(const Buffer& buffer, const cuda::Fill& fill);
   /// False on the host device.
   [[nodiscard]] bool has_gpu() const { return gpu_ != nullptr; }
+  /// On the host device the host fills all the same.
   [[nodiscard]] Result<> fill_on_gpu(const Buffer& buffer, const cuda::Fill& fill, const initialise::Tiling& tiling,
                                      initialise::TiledInitialiser::Times times = {});
   static void fill_on_host(const Buffer& buffer, const cuda::Fill& fill) noexcept;
-  /// Of the last fill_on_gpu() that took them.
-  [[nodiscard]] const std::vector<initialise::TileTimes>& times() const { return tiled_->times(); }
-  /// Moves managed memory to the host, where host and GPU can have it at once, and waits.
-  [[nodiscard]] Result<> move_to_host(const Buffer& buffer);
+  /// Of the last fill_on_gpu() that took them; none on the host device.
+  [[nodiscard]] std::span<const initialise::TileTimes> times() const;
+  /// Moves managed memory, where host and GPU can have it at once, and waits.
+  [[nodiscard]] Result<> move(const Buffer& buffer, hal::Side to);
 
   /// Measures on `buffer`, managed memory as large as what is to be made, which tiles and grid are fastest, and from
-  /// which size on the GPU is faster than the host, each from pages that lie on the host; uses that from then on.
-  /// cancelled: `going_on` returned false.
+  /// which size on the GPU is faster than the host, each from pages on the GPU, where allocating leaves them; uses that
+  /// from then on. cancelled: `going_on` returned false.
   [[nodiscard]] Result<InitialiserChoice> tune(const Buffer& buffer, const std::function<bool()>& going_on);
   static constexpr std::size_t most_measurements = 31; // on at most 1 GiB: how often `going_on` is asked
   [[nodiscard]] const InitialiserChoice& choice() const { return choice_; }

@@ -106,7 +106,7 @@ Result<> KernelWorkload::initialise() {
     if (goes_in(array.direction()) && benchmark_.contents != nullptr)
       if (auto filled = initialiser->fill(array.buffer(), benchmark_.contents(options_.size, 0, i)); !filled)
         return filled;
-    if (auto moved = initialiser->move_to_host(array.buffer()); !moved) return moved;
+    if (auto moved = initialiser->move(array.buffer(), hal::Side::host); !moved) return moved;
   }
   return {};
 }

@@ -205,6 +205,32 @@ TEST(CudaDevice, PrefetchesManagedMemoryBehindWhatIsInAStream) {
   EXPECT_EQ(work[1].at, reinterpret_cast<cuda::DevicePointer>(buffer.device + 4096));
 }
 
+TEST(CudaDevice, ManagedMemoryIsClearedWhereItsPagesAre) {
+  FakeCudaDriver driver;
+  const auto device = open_cuda();
+  driver.watch_work();
+  const Buffer cleared = device->allocate(BufferKind::managed, Bytes{4096}).value();
+  ASSERT_EQ(driver.work().size(), 1U);
+  EXPECT_EQ(driver.work()[0].what, "to device 0");
+  EXPECT_EQ(cleared.host[4095], std::byte{0});
+  const auto before = driver.objects();
+  driver.fail<&Driver::prefetch_async>(Code::invalid_value);
+  EXPECT_TRUE(fails(device->allocate(BufferKind::managed, Bytes{4096}), Errc::device_fault, "prefetching"));
+  EXPECT_EQ(driver.objects(), before);
+}
+
+TEST(CudaDevice, AllocatesManagedMemoryThatNobodyTouches) {
+  FakeCudaDriver driver({.memory = {64 << 20}, .context = {8 << 20}});
+  const auto device = open_cuda();
+  driver.watch_work();
+  const int cleared = driver.calls<&Driver::set_bytes_async>();
+  const Buffer buffer = device->allocate_untouched(Bytes{4096}).value();
+  EXPECT_TRUE(driver.work().empty());
+  EXPECT_EQ(driver.calls<&Driver::set_bytes_async>(), cleared);
+  EXPECT_TRUE(device->free(buffer));
+  EXPECT_TRUE(fails(device->allocate_untouched(Bytes{57 << 20}), Errc::out_of_memory, "57.0 MiB of managed memory"));
+}
+
 TEST(CudaDevice, PrefetchesNothingElse) {
   const FakeCudaDriver driver;
   const auto device = open_cuda();
