@@ -1,4 +1,5 @@
 #include "rtexec/command/command.hpp"
+#include "rtexec/command/experiment_init.hpp"
 #include "rtexec/command/experiment_memory.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/results.hpp"
@@ -126,6 +127,7 @@ void add_experiment(const Command& program) {
   command.needs_subcommand();
   add_isolation(command);
   add_experiment_memory(command);
+  add_experiment_init(command);
 }
 
 } // namespace rtexec::command

@@ -1,0 +1,149 @@
+#include "rtexec/command/experiment_init.hpp"
+
+#include <rtexec/board.hpp>
+#include "rtexec/command/command.hpp"
+#include "rtexec/command/progress.hpp"
+#include "rtexec/command/results.hpp"
+#include "rtexec/command/text.hpp"
+#include "rtexec/study/initialisation_machine.hpp"
+#include "rtexec/study/initialisation_report.hpp"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+
+namespace rtexec::command {
+
+namespace {
+
+using study::InitialisationPlant;
+using study::InitialisationSource;
+
+struct Options {
+  std::string simulate;
+  std::string board = "host";
+  std::vector<std::string> workloads, sizes;
+  std::optional<unsigned> tiles;
+  unsigned timeline_tiles = 8, repetitions = 5;
+  std::string folder;
+  std::string json;
+};
+
+/// What it runs on; `machine` is empty on a model.
+struct Setup {
+  study::InitialisationMachine machine;
+  std::unique_ptr<InitialisationPlant> model;
+  InitialisationSource source;
+  std::vector<std::string> sizes; // where none are asked for
+  [[nodiscard]] InitialisationPlant& plant() const { return model ? *model : *machine.plant; }
+};
+
+Setup setup_of(const Options& options) {
+  if (!options.simulate.empty())
+    return {.machine = {},
+            .model = study::modelled_initialisation(options.simulate),
+            .source = {true, "model of " + options.simulate,
+                       "A model of board " + options.simulate +
+                           " that meets the figures which the paper prints, not a measurement"},
+            .sizes = {"64KiB", "256KiB", "1MiB", "4MiB", "16MiB", "64MiB"}};
+  const Board board = must(read_board(options.board));
+  Setup setup{.machine = must(study::initialisation_machine(board)),
+              .model = {},
+              .source = {false, "measured", {}},
+              .sizes = {}};
+  setup.source.preface = setup.machine.description;
+  setup.sizes = board.device == DeviceKind::cuda
+                    ? std::vector<std::string>{"16MiB", "32MiB", "64MiB", "128MiB", "256MiB", "512MiB", "1GiB"}
+                    : std::vector<std::string>{"256KiB", "1MiB", "4MiB"};
+  return setup;
+}
+
+study::InitialisationStudy study_of(const Options& options, const Setup& setup) {
+  study::InitialisationStudy study{.workloads = options.workloads,
+                                   .sizes = {},
+                                   .tiles = options.tiles,
+                                   .timeline_tiles = options.timeline_tiles,
+                                   .repetitions = options.repetitions};
+  if (study.workloads.empty()) study.workloads = setup.plant().workloads();
+  for (const std::string& text : options.sizes.empty() ? setup.sizes : options.sizes) {
+    const Bytes size = value_of("--sizes", text, parse_bytes);
+    if (size < Bytes{4096}) give_up(Errc::bad_input, "--sizes " + text + ": at least 4KiB");
+    if (!study.sizes.empty() && size <= study.sizes.back())
+      give_up(Errc::bad_input, "--sizes " + text + ": does not ascend; list them in ascending order");
+    study.sizes.push_back(size);
+  }
+  return study;
+}
+
+study::InitialisationFound measure(const Setup& setup, const study::InitialisationStudy& study) {
+  const StopRequest stop;
+  Progress progress(&stop);
+  std::size_t begun = 0;
+  const std::size_t wanted = count_measurements(setup.plant(), study);
+  return must(
+      run_initialisation(setup.plant(), study, [&] { return progress("measuring", ++begun, wanted, "measurements"); }));
+}
+
+void save(const std::string& folder, const report::Files& files, std::ostream& out) {
+  if (folder.empty()) return;
+  write_files(folder, files);
+  out << "wrote " << files.size() << " files to " << folder << ':';
+  for (const auto& [name, contents] : files) out << (&name == &files.front().first ? " " : ", ") << name;
+  out << '\n';
+}
+
+void experiment(const Options& options) {
+  const Setup setup = setup_of(options);
+  const auto study = study_of(options, setup);
+  const ResultFolder folder(options.folder);
+  if (folder.error()) give_up(Errc::refused, options.folder + ": cannot make this folder: " + folder.error().message());
+  OutputFile json_file = must(OutputFile::open(options.json));
+  std::ostream& out = text_output(options.json);
+  const auto found = measure(setup, study);
+  print(out, setup.source, found);
+  save(options.folder, files_of(setup.source, found), out);
+  must(write_json(json_file, to_json(setup.source, found)));
+}
+
+} // namespace
+
+void add_experiment_init(const Command& experiments) {
+  const Command command =
+      experiments.add("init",
+                      "How long managed memory takes to get its first contents from the host, from a GPU that "
+                      "faults, and from a GPU in prefetched tiles; and the kernel behind it "
+                      "(Wang et al., GPU-side initialization with prefetching, figures 5 to 7)");
+  const auto options = std::make_shared<Options>();
+  const Option simulate =
+      command.option("--simulate", options->simulate, "BOARD", "On a model of the paper's board, not on this machine")
+          .one_of({"tx2", "xavier"});
+  command
+      .option("--board", options->board, "BOARD",
+              "That has the device: a name or a file; without a GPU every way is the host's own")
+      .default_shown()
+      .excludes(simulate);
+  command
+      .option("--workloads", options->workloads, "LIST",
+              "matrix-add, matrix-multiply, needleman-wunsch, random-access (default: all)")
+      .separated_by(',');
+  command
+      .option("--sizes", options->sizes, "LIST",
+              "Of the arrays that are initialised, together, ascending (default: on a GPU 16MiB to 1GiB, else less)")
+      .separated_by(',');
+  command
+      .option("--tiles", options->tiles, "N", "Of each array (default: 1, 2, 4, ... are tried, the fastest is taken)")
+      .within(1, 64);
+  command.option("--timeline-tiles", options->timeline_tiles, "N", "In the picture of both streams")
+      .default_shown()
+      .within(1, 64);
+  command.option("--repeat", options->repetitions, "N", "Of each measurement, of which the median is taken")
+      .default_shown()
+      .within(1, 1000);
+  command.option("-o,--output", options->folder, "FOLDER",
+                 "Write initialisation.csv, kernel.csv, crossover.csv and timeline.csv, and pictures of each, there");
+  command.json(options->json);
+  command.on_run([options] { command::experiment(*options); });
+}
+
+} // namespace rtexec::command

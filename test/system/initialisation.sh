@@ -1,0 +1,69 @@
+#!/bin/bash
+# rtexec experiment init: the shapes of the paper on its model, as tables, CSV, JSON and pictures; the same on the host device; what it refuses.
+set -u
+. test/support/expect.bash
+enter "$1"
+
+for board in tx2 xavier; do
+  expect 0 'wrote 8 files to' "$rtexec" experiment init --simulate $board -o $board --json $board.json
+done
+expect 0 'A model of board tx2 .*not a measurement' "$rtexec" experiment init --simulate tx2
+cat > shapes.py <<'EOP'
+import csv, json
+import xml.etree.ElementTree as xml
+printed = {"tx2": {"matrix-add": 76.2, "matrix-multiply": 99.4, "needleman-wunsch": 59.4},
+           "xavier": {"matrix-add": 93.4, "matrix-multiply": 97.3, "needleman-wunsch": 87.4}}
+svg = "{http://www.w3.org/2000/svg}"
+for board in printed:
+    result = json.load(open(board + ".json"))
+    assert result["simulated"] is True and result["source"] == "model of " + board
+    assert len(result["workloads"]) == 4
+    for workload in result["workloads"]:
+        last = workload["sizes"][-1]["initialisation"][0]
+        gained = 100 * (1 - last["enhanced_ns"] / last["host_ns"])
+        if workload["name"] in printed[board]: assert abs(gained - printed[board][workload["name"]]) < 2, (board, workload["name"], gained)
+        assert last["enhanced_ns"] == min(each["time_ns"] for each in last["tiles"])
+        small = workload["small"]
+        crossed = [each["bytes"] for each in small if each["one_tile_ns"] < each["host_ns"]]
+        assert workload["crossover_bytes"] == crossed[0], (board, workload["name"])
+    lanes = result["timeline"]["tiles"]
+    assert all(one["make_begin_ns"] >= one["prefetch_end_ns"] for one in lanes), "a tile is there before it is made"
+    assert any(one["make_begin_ns"] < after["prefetch_end_ns"] for one, after in zip(lanes, lanes[1:])), "overlap"
+    for name in "initialisation", "kernel", "crossover", "timeline":
+        lines = list(csv.DictReader(open(f"{board}/{name}.csv")))
+        assert lines and {line["source"] for line in lines} == {"model of " + board}
+    assert len(list(csv.DictReader(open(board + "/initialisation.csv")))) == 4 * 6 * (2 + 6)
+    for name in "initialisation-on-host", "kernel", "crossover", "timeline":
+        texts = {text.text for text in xml.parse(f"{board}/{name}.svg").getroot().iter(svg + "text")}
+        assert any("model of " + board in text for text in texts if text), name
+    assert len(xml.parse(board + "/initialisation-on-host.svg").getroot().findall(svg + "polyline")) == 4 * 3
+EOP
+python3 shapes.py || bad=1
+expect 0 '' "$rtexec" experiment init --simulate tx2 -o again
+diff -r tx2 again || bad=1
+
+# The host device: every way is the host's own, and there is nothing to cross over.
+small="--workloads matrix-add,random-access --sizes 16KiB,64KiB --tiles 2 --repeat 2"
+expect 0 'host device, on which every way is the host.s own' "$rtexec" experiment init $small -o here --json here.json
+python3 - <<'EOP' || bad=1
+import json, pathlib
+result = json.load(open("here.json"))
+assert result["simulated"] is False and result["timeline"] is None
+assert all(workload["crossover_bytes"] is None and workload["small"] == [] for workload in result["workloads"])
+assert all(size["kernel_behind_host_ns"] > 0 for workload in result["workloads"] for size in workload["sizes"])
+assert sorted(path.name for path in pathlib.Path("here").iterdir()) == ["initialisation-on-host.svg", "initialisation.csv", "kernel.csv", "kernel.svg"]
+EOP
+
+# What it refuses.
+expect 2 'does not ascend' "$rtexec" experiment init --simulate tx2 --sizes 2MiB,1MiB
+expect 2 'at least 4KiB' "$rtexec" experiment init --simulate tx2 --sizes 100B
+expect 2 "did you mean 'matrix-add'|use matrix-add" "$rtexec" experiment init --simulate tx2 --workloads matrix-ad
+expect 2 '' "$rtexec" experiment init --simulate nano
+expect 2 'excludes' "$rtexec" experiment init --simulate tx2 --board host
+expect 2 '' "$rtexec" experiment init --simulate tx2 --tiles 65
+expect 5 'cannot make this folder' "$rtexec" experiment init --simulate tx2 -o /dev/null/x
+expect 5 'No space left' "$rtexec" experiment init --simulate tx2 --json /dev/full
+"$rtexec" experiment init --repeat 1000 --sizes 64MiB >cancelled.log 2>&1 & pid=$!
+for ((i = 0; i < 300; i++)); do grep -qs measuring cancelled.log && break; sleep 0.1; done
+expect_cancelled INT $pid cancelled.log
+exit $bad
