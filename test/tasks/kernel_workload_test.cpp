@@ -580,7 +580,7 @@ std::vector<std::string> work_of_a_job(EmulatedGpu& gpu, KernelWorkload::Options
       return reinterpret_cast<hal::cuda::DevicePointer>(of.device());
     });
     const bool moved = array != placed->arrays().end();
-    if (moved) EXPECT_EQ(each.size, array->size().count);
+    EXPECT_EQ(each.size, moved ? array->size().count : 0);
     done.push_back(
         moved ? each.what + ": " +
                     std::string(placed->demands()[static_cast<std::size_t>(array - placed->arrays().begin())].name)
