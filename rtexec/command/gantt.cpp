@@ -40,6 +40,7 @@ void GanttRecorder::name_lanes() {
     seen_.lanes.push_back({GanttLane::Kind::core, core, "core " + std::to_string(core)});
   device_ = static_cast<std::uint32_t>(seen_.lanes.size());
   seen_.lanes.push_back({GanttLane::Kind::device, 0, "device"});
+  if (plan_.co_runs()) seen_.lanes.push_back({GanttLane::Kind::device, 1, "beside"});
   if (!plan_.swap) return;
   seen_.lanes.push_back({GanttLane::Kind::copy_in, 0, "copies in"});
   seen_.lanes.push_back({GanttLane::Kind::copy_out, 0, "copies out"});
@@ -77,7 +78,7 @@ void GanttRecorder::in_use(Instant at, bool more) {
 
 GanttRecorder::Bar GanttRecorder::bar_of(Bar::Kind kind, const Open& open, Instant end) const {
   const std::uint32_t lane = kind == Bar::Kind::response ? open.job.task
-                             : kind == Bar::Kind::device ? device_
+                             : kind == Bar::Kind::device ? device_ + (open.beside ? 1 : 0)
                                                          : device_ + (kind == Bar::Kind::swap_in ? 1 : 2);
   return {.kind = kind, .lane = lane, .job = open.job, .owner = open.owner, .begin = open.since, .end = end};
 }
@@ -100,14 +101,20 @@ void GanttRecorder::see(const Step& step) {
     mark(Mark::Kind::release, step.job, step.nominal);
     return mark(Mark::Kind::deadline, step.job, step.nominal + tasks_.tasks[task].deadline);
   case Step::Kind::skip: return mark(Mark::Kind::dropped, step.job, step.nominal);
-  case Step::Kind::execution_start: execution_ = Open{.job = step.job, .since = step.now, .owner = task}; return;
+  case Step::Kind::execution_start: {
+    const bool beside = executions_[0].has_value();
+    executions_[beside] = Open{.job = step.job, .since = step.now, .owner = task, .beside = beside};
+    return;
+  }
   case Step::Kind::hand_on:
     if (jobs_[task]) jobs_[task]->device_done = true;
     return;
-  case Step::Kind::execution_end:
-    add(bar_of(Bar::Kind::device, *execution_, step.now));
+  case Step::Kind::execution_end: {
+    auto& execution = executions_[executions_[0] && executions_[0]->job == step.job ? 0 : 1];
+    add(bar_of(Bar::Kind::device, *execution, step.now));
     if (jobs_[task]) jobs_[task]->device_done = true;
-    return execution_.reset();
+    return execution.reset();
+  }
   case Step::Kind::transfer_begin:
   case Step::Kind::transfer_end: return transfer(step);
   case Step::Kind::completion:
@@ -153,7 +160,7 @@ traces::Gantt GanttRecorder::gantt(Instant end) const {
     if (job && job->since + tasks_.tasks[task].deadline < result.to)
       result.marks.push_back({Mark::Kind::miss, job->job, result.to});
   }
-  open(Bar::Kind::device, execution_);
+  for (const auto& execution : executions_) open(Bar::Kind::device, execution);
   open(Bar::Kind::swap_in, copies_[1]);
   open(Bar::Kind::swap_out, copies_[0]);
   return result;

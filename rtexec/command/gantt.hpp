@@ -1,5 +1,6 @@
 // Collects a stretch of a simulated run for a picture: one lane for each task, for each core with CPU parts, for the
-// device and for each direction of copies. traces/report/gantt_svg.hpp draws it.
+// device (two where jobs execute beside each other) and for each direction of copies. traces/report/gantt_svg.hpp draws
+// it.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -35,6 +36,7 @@ class GanttRecorder {
     Instant since{};
     std::uint32_t owner = 0; // whose memory moves; whose job it is
     bool device_done = false;
+    bool beside = false; // another execution
   };
 
   void name_lanes();
@@ -50,11 +52,11 @@ class GanttRecorder {
   const TaskSet& tasks_;
   const Plan& plan_;
   traces::Gantt seen_;
-  std::uint32_t device_ = 0;              // its lane
-  std::uint64_t chunks_ = 0;              // that hold or get swapped memory
-  std::vector<std::optional<Open>> jobs_; // by task
-  std::optional<Open> execution_;
-  std::array<std::optional<Open>, 2> copies_; // out, in
+  std::uint32_t device_ = 0;                      // its lane
+  std::uint64_t chunks_ = 0;                      // that hold or get swapped memory
+  std::vector<std::optional<Open>> jobs_;         // by task
+  std::array<std::optional<Open>, 2> executions_; // the second one beside the first
+  std::array<std::optional<Open>, 2> copies_;     // out, in
 };
 
 } // namespace rtexec::command

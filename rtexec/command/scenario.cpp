@@ -41,7 +41,10 @@ Scenario as_asked(const ScenarioOptions& options, const PlannedSet& planned, Dur
   scenario.run.release = options.releases == "sporadic" ? simulator::sporadic_releases(scenario.tasks, seed)
                                                         : simulator::listed_releases(scenario.tasks);
   const auto execution = execution_of(options.execution);
-  if (execution.uniform) scenario.run.execution = simulator::uniform_executions(planned.plan, execution.least, seed);
+  if (execution.uniform) {
+    scenario.run.execution = simulator::uniform_executions(planned.plan, execution.least, seed);
+    scenario.run.execution_beside = simulator::uniform_executions_beside(planned.plan, execution.least, seed);
+  }
   if (execution.record.empty()) return scenario;
   auto recorded = simulator::read_executions(execution.record, scenario.tasks);
   if (!recorded) give_up(recorded.error().code, "--execution: " + recorded.error().what);

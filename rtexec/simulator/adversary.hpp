@@ -87,7 +87,8 @@ class Adversary {
   struct Limits {
     std::vector<Duration> periods;
     std::vector<Wcet> wcets;
-    std::vector<bool> on_grid; // its releases are not chosen
+    std::vector<Duration> beside; // device parts beside others; by task
+    std::vector<bool> on_grid;    // its releases are not chosen
     Duration release_latency{0};
     Duration hold_up{0}, between{0};
   };

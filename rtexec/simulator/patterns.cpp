@@ -39,6 +39,11 @@ Duration part_of(Duration whole, double of) {
   return Duration(static_cast<Duration::rep>(of * static_cast<double>(whole.count())));
 }
 
+Duration uniform(Duration most, double least, std::uint64_t number) {
+  const Duration least_time = part_of(most, least);
+  return least_time + part_of(most - least_time + Duration(1), share(number));
+}
+
 // ---- the record of a run ----
 
 std::vector<std::string_view> fields_of(std::string_view line) {
@@ -126,10 +131,17 @@ ExecutionTime uniform_executions(const Plan& plan, double least, std::uint64_t s
   std::vector<Wcet> wcets;
   for (const PlannedTask& task : plan.tasks) wcets.push_back(task.wcet);
   return [wcets = std::move(wcets), least, seed](JobId job, Part part) {
-    const double drawn = share(mixed(seed, job.task, job.number * 3 + static_cast<std::uint64_t>(part)));
-    const Duration most = of(wcets[job.task], part);
-    const Duration least_time = part_of(most, least);
-    return least_time + part_of(most - least_time + Duration(1), drawn);
+    return uniform(of(wcets[job.task], part), least,
+                   mixed(seed, job.task, job.number * 3 + static_cast<std::uint64_t>(part)));
+  };
+}
+
+ExecutionBeside uniform_executions_beside(const Plan& plan, double least, std::uint64_t seed) {
+  std::vector<Duration> longest;
+  for (const PlannedTask& task : plan.tasks) longest.push_back(task.co_run ? task.co_run->wcet : Duration(0));
+  return [longest = std::move(longest), least, seed](JobId job, JobId) {
+    return uniform(longest[job.task], least,
+                   mixed(seed, job.task, job.number * 3 + static_cast<std::uint64_t>(Part::device)));
   };
 }
 

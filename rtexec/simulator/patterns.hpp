@@ -16,6 +16,7 @@ namespace rtexec::simulator {
 
 using NextRelease = decltype(Options::release);
 using ExecutionTime = decltype(Options::execution);
+using ExecutionBeside = decltype(Options::execution_beside);
 
 /// At the instants that tasks list (Task::releases), and on the grid of those that list none. Empty where no task does.
 [[nodiscard]] NextRelease listed_releases(const TaskSet& tasks);
@@ -30,6 +31,7 @@ using ExecutionTime = decltype(Options::execution);
 
 /// Each part takes between `least` (0 to 1) of its WCET and all of it, evenly distributed.
 [[nodiscard]] ExecutionTime uniform_executions(const Plan& plan, double least, std::uint64_t seed);
+[[nodiscard]] ExecutionBeside uniform_executions_beside(const Plan& plan, double least, std::uint64_t seed);
 
 /// How long jobs of each task executed on the device, by task, in order. Not empty.
 using RecordedExecutions = std::vector<std::vector<Duration>>;

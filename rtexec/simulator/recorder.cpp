@@ -36,6 +36,15 @@ void Recorder::watch(Options& options) {
     if (took > of(wcet, part)) ++of(watched.above_wcet, part);
     return took;
   };
+  options.execution_beside = [this, execution = std::move(options.execution_beside)](policies::JobId job,
+                                                                                     policies::JobId other) {
+    const Duration wcet = plan_.tasks[job.task].co_run->wcet;
+    const Duration took = execution ? execution(job, other) : wcet;
+    Watched& watched = *watched_[job.task];
+    watched.longest.device = std::max(watched.longest.device, took);
+    if (took > wcet) ++watched.above_wcet.device;
+    return took;
+  };
 }
 
 void Recorder::see(const Step& step) {

@@ -3,6 +3,7 @@
 #include "policies/chains.hpp"
 #include "policies/sporadic_gate.hpp"
 
+#include <array>
 #include <cassert>
 #include <deque>
 #include <memory>
@@ -79,6 +80,11 @@ class Simulation {
     std::optional<JobId> taken_for;  // and out for
   };
 
+  struct OnDevice {
+    std::uint32_t task = 0;
+    Instant ends_at = never;
+  };
+
   struct CopyEngine {
     std::deque<Action> queue; // the first is under way
     Instant ends_at = never;
@@ -136,6 +142,13 @@ class Simulation {
     return takes;
   }
 
+  Duration begin_part_beside(std::uint32_t task, JobId other) {
+    const Duration wcet = plan_.tasks[task].co_run->wcet;
+    const Duration takes = options_.execution_beside ? options_.execution_beside(id(task), other) : wcet;
+    runs_[task].part_exceeds = takes > wcet;
+    return takes;
+  }
+
   void end_part(std::uint32_t task) {
     TaskRun& run = runs_[task];
     if (!run.part_exceeds) return;
@@ -153,7 +166,7 @@ class Simulation {
   Instant next_instant() {
     if (std::exchange(timers_changed_, false))
       next_timer_ = std::min(std::ranges::min(release_at_), std::ranges::min(ready_at_));
-    Instant next = std::min({device_ends_at_, next_timer_, stop_at_});
+    Instant next = std::min({device_ends_at(), next_timer_, stop_at_});
     for (const CopyEngine& engine : engines_) next = std::min(next, engine.ends_at);
     for (const Core& core : cores_) next = std::min(next, core.ends_at);
     return next;
@@ -161,7 +174,7 @@ class Simulation {
 
   /// Whether something is to come by then beside what goes on in cores without a part.
   bool goes_on(Instant horizon) const {
-    return std::min(device_ends_at_, next_timer_) <= horizon ||
+    return std::min(device_ends_at(), next_timer_) <= horizon ||
            std::ranges::any_of(engines_, [](const CopyEngine& engine) { return !engine.queue.empty(); }) ||
            std::ranges::any_of(cores_, [](const Core& core) { return !core.ready.empty(); });
   }
@@ -351,7 +364,8 @@ class Simulation {
   void begin_stop() {
     stop_at_ = never;
     stopped_until_ = now_ + stop_.length;
-    if (stop_.device && device_ends_at_ != never) device_ends_at_ += stop_.length;
+    for (OnDevice& part : on_device_)
+      if (stop_.device && part.ends_at != never) part.ends_at += stop_.length;
     for (CopyEngine& engine : engines_)
       if (stop_.transfers && engine.ends_at != never) engine.ends_at += stop_.length;
     for (std::uint32_t task = 0; task < runs_.size(); ++task)
@@ -423,10 +437,13 @@ class Simulation {
 
   // ---- device ----
 
+  Instant device_ends_at() const { return std::min(on_device_[0].ends_at, on_device_[1].ends_at); }
+
   bool end_device_part() {
-    if (device_ends_at_ > now_) return false;
-    const std::uint32_t task = on_device_;
-    device_ends_at_ = never;
+    if (device_ends_at() > now_) return false;
+    OnDevice& part = on_device_[on_device_[0].ends_at > now_ ? 1 : 0];
+    const std::uint32_t task = part.task;
+    part.ends_at = never;
     runs_[task].phase = Phase::queued;
     observe(Step::Kind::execution_end, task);
     end_part(task);
@@ -449,7 +466,7 @@ class Simulation {
     if (options_.observe_decision) options_.observe_decision({.event = event, .actions = actions});
     for (const Action& action : actions) {
       switch (action.kind) {
-      case Action::Kind::start_execution: start_device_part(action.job.task); break;
+      case Action::Kind::start_execution: start_device_part(action); break;
       case Action::Kind::copy_in:
       case Action::Kind::copy_out: queue_transfer(action); break;
       case Action::Kind::drop: end_job(action.job.task); break;
@@ -459,10 +476,13 @@ class Simulation {
     }
   }
 
-  void start_device_part(std::uint32_t task) {
-    on_device_ = task;
+  void start_device_part(const Action& action) {
+    const std::uint32_t task = action.job.task;
+    const auto& state = scheduler_.state();
+    const Duration takes = !state.beside ? begin_part(task, Part::device)
+                                         : begin_part_beside(task, action.beside ? *state.running : *state.beside);
+    on_device_[action.beside ? 1 : 0] = {task, now_ + takes + left_of_stop(stop_.device)};
     runs_[task].phase = Phase::device;
-    device_ends_at_ = now_ + begin_part(task, Part::device) + left_of_stop(stop_.device);
     observe(Step::Kind::execution_start, task);
   }
 
@@ -532,10 +552,9 @@ class Simulation {
   bool timers_changed_ = true;
   std::vector<Core> cores_;
   std::vector<CopyEngine> engines_;
-  std::uint32_t on_device_ = 0;
-  Instant device_ends_at_ = never;
-  MachineStop stop_;        // the one to come, or the last one
-  Instant stop_at_ = never; // it begins
+  std::array<OnDevice, 2> on_device_; // the second one executes beside the first
+  MachineStop stop_;                  // the one to come, or the last one
+  Instant stop_at_ = never;           // it begins
   Instant stopped_until_{};
   Instant now_{};
   bool over_ = false;

@@ -8,7 +8,8 @@
 //
 // Costs that a machine adds (switches, dispatch) are not simulated; give them as part of the execution times.
 // At one instant parts on cores end first, then transfers (in before out), then the part on the device, then jobs are
-// released, tasks in the order of the set. An abandoned job (on_overrun = "abort-job") leaves the device's queue at
+// released, tasks in the order of the set. Of two parts that execute beside each other the head's ends first. An
+// abandoned job (on_overrun = "abort-job") leaves the device's queue at
 // once; a part or a transfer that has begun is waited for.
 #pragma once
 
@@ -87,6 +88,8 @@ struct Options {
   Duration horizon{0}; // simulated time; the run starts at Instant{}
   bool stop_at_miss = false;
   std::function<Duration(policies::JobId, Part)> execution;
+  /// Of the device part of a job, while one of another task executes beside it
+  std::function<Duration(policies::JobId, policies::JobId other)> execution_beside{};
   /// The task's next release, not before `earliest`; not asked for a task that is released after another
   std::function<Instant(std::uint32_t task, Instant earliest)> release;
   /// From a release to its first part being ready

@@ -51,6 +51,7 @@ Analysis analyze(const RunSetup& setup, const std::vector<Record>& records, Jobs
 struct TrueJob {
   Instant nominal{}, deadline{}, device_deadline{};
   std::optional<Instant> released, start, ready, device_begin, device_end, after_begin, end;
+  bool beside = false;               // it executed beside another
   std::optional<JobOutcome> outcome; // absent: cut off by the end of the run
   Duration before{0}, after{0};      // had its core
 };
@@ -126,11 +127,14 @@ class Truth {
     case Step::Kind::hand_on: jobs.at(id).ready = jobs.at(id).device_begin = jobs.at(id).device_end = step.now; return;
     case Step::Kind::execution_start:
       jobs.at(id).device_begin = step.now;
+      jobs.at(id).beside = !executing_.empty();
+      executing_.insert(id);
       executions_.push_back({id, step.now, run_.outcome.end});
       return;
     case Step::Kind::execution_end:
       jobs.at(id).device_end = step.now;
-      executions_.back().end = step.now;
+      std::ranges::find(executions_.rbegin(), executions_.rend(), id, &Interval::job)->end = step.now;
+      executing_.erase(id);
       return;
     case Step::Kind::completion:
       return end(id, step.now, step.now > jobs.at(id).deadline ? JobOutcome::late : JobOutcome::in_time);
@@ -180,7 +184,10 @@ class Truth {
     for (const auto& stretch : run_.stretches)
       during(stretch.begin, stretch.end, [&](Moment& moment) { moment.cores[stretch.core] = stretch.job; });
     for (const auto& [job, begin, end] : executions_)
-      during(begin, end, [&](Moment& moment) { moment.executes = job; });
+      // Of two the head, as long as it goes on
+      during(begin, end, [&](Moment& moment) {
+        if (!moment.executes) moment.executes = job;
+      });
     for (const bool in : {false, true})
       for (const auto& [job, begin, end] : copies_[in])
         during(begin, end, [&](Moment& moment) { moment.copies.emplace_back(job, in); });
@@ -195,7 +202,7 @@ class Truth {
   }
 
   const SimulatedRun& run_;
-  std::set<JobId> abandoned_;
+  std::set<JobId> abandoned_, executing_;
   std::vector<Interval> executions_, orders_;
   std::array<std::vector<Interval>, 2> copies_; // out, in
 };
@@ -401,7 +408,7 @@ void expect_use(const Truth& truth, const Analysis& analysis) {
     tasks[id.task].first += on_core;
     tasks[id.task].second += on_device;
     resources["core " + std::to_string(truth.run().plan.tasks[id.task].core)] += on_core;
-    resources["device"] += on_device;
+    resources[job.beside ? "beside" : "device"] += on_device;
   }
   const auto recorded = static_cast<double>((analysis.to - analysis.from).count());
   for (std::uint32_t task = 0; task < analysis.tasks.size(); ++task) {

@@ -48,6 +48,18 @@ void add_task(Random& random, SimulatedRun& run, unsigned rank, std::int64_t lon
       planned.swap_slots.push_back({.slot = slot, .copied_out = chance(random, 50)});
 }
 
+/// Some may execute beside others.
+void let_co_run(Random& random, Plan& plan) {
+  for (PlannedTask& task : plan.tasks) {
+    if (!task.wcet.uses_device() || chance(random, 20)) continue;
+    constexpr MemoryPolicy policies[] = {MemoryPolicy::device, MemoryPolicy::device, MemoryPolicy::managed,
+                                         MemoryPolicy::switching};
+    task.memory_policy = policies[static_cast<std::size_t>(draw(random, 0, 3))];
+    task.co_run = CoRun{.wcet = task.wcet.device * draw(random, 100, 200) / 100, .idle = {}};
+    if (task.memory_policy != MemoryPolicy::device) task.co_run->idle = task.co_run->wcet * draw(random, 0, 100) / 100;
+  }
+}
+
 SwapPlan random_swap(Random& random, SwapPolicy policy) {
   SwapPlan swap{.policy = policy,
                 .frames = 0,
@@ -72,6 +84,7 @@ void add_tasks(Random& random, SimulatedRun& run, SwapPolicy policy) {
   std::iota(ranks.begin(), ranks.end(), 0U);
   std::ranges::shuffle(ranks, random);
   for (const unsigned rank : ranks) add_task(random, run, rank, longest);
+  if (!run.plan.swap && chance(random, 60)) let_co_run(random, run.plan);
   if (!run.plan.swap) return;
   std::int64_t largest = 1, sum = 1;
   for (const PlannedTask& task : run.plan.tasks) {
@@ -101,6 +114,10 @@ simulator::Options random_options(Random& random, const SimulatedRun& run) {
                                      : wcet.after) *
              draw(random, 0, 130) / 100;
     };
+  if (chance(random, 70))
+    options.execution_beside = [&](JobId job, JobId) {
+      return plan.tasks[job.task].co_run->wcet * draw(random, 0, 130) / 100;
+    };
   if (chance(random, 50))
     options.release = [&](std::uint32_t, Instant earliest) { return earliest + Duration(draw(random, 0, 20)); };
   if (chance(random, 50)) options.release_latency = [&](JobId) { return Duration(draw(random, 0, 4)); };
@@ -129,6 +146,8 @@ traces::RunSetup setup_of(const SimulatedRun& run) {
     task.core_rank = planned.core_rank;
     task.device_rank = planned.device_rank;
     task.wcet = planned.wcet;
+    task.memory_policy = planned.memory_policy;
+    task.co_run = planned.co_run;
     task.ready_by = planned.ready_by;
     task.device_done_by = planned.device_done_by;
     task.swap_slots = static_cast<std::uint32_t>(planned.swap_slots.size());

@@ -104,6 +104,9 @@ class Rounds {
     const Duration taken = portion(most, tasks_[job.task].early_percent);
     return part == Part::device ? taken + pause(taken) : taken;
   }
+  Duration execution_beside(policies::JobId job, policies::JobId other) {
+    return portion(claim_.longest_beside(job.task, other.task), tasks_[job.task].early_percent);
+  }
   /// As soon as one is allowed to come: at once, when tasks meet, or at random.
   std::optional<simulator::MachineStop> stop(Instant now) {
     if (now < next_stop_) return std::nullopt;
@@ -276,6 +279,9 @@ Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs,
   options.regulated = rounds.regulated();
   if (rounds.executions())
     options.execution = [&](policies::JobId job, Part part) { return rounds.execution(job, part); };
+  options.execution_beside = [&](policies::JobId job, policies::JobId other) {
+    return rounds.execution_beside(job, other);
+  };
   if (rounds.early()) {
     options.transfer = [&](const policies::Action&, Duration planned) { return rounds.transfer(planned); };
   }

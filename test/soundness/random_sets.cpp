@@ -327,6 +327,25 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
   return set;
 }
 
+WholeSet random_co_running(Random& random, Order order) {
+  WholeSet set = random_whole(random, SwapPolicy::none, order, false);
+  set.tasks.device.co_run = true;
+  set.board.memory_policies = {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
+  set.board.capacity += set.board.capacity; // scratch of two jobs
+  const auto waiting = static_cast<int>(draw(random, 20, 80));
+  const auto slower = draw(random, 0, 100);
+  for (Task& task : set.tasks.tasks) {
+    if (!task.wcet->uses_device() || chance(random, 10)) continue;
+    constexpr MemoryPolicy policies[] = {MemoryPolicy::managed, MemoryPolicy::host, MemoryPolicy::switching};
+    task.memory_policy =
+        chance(random, waiting) ? policies[static_cast<std::size_t>(draw(random, 0, 2))] : MemoryPolicy::device;
+    task.wcet_beside = task.wcet->device + task.wcet->device * draw(random, 0, slower) / 100;
+    if (task.memory_policy != MemoryPolicy::device)
+      task.mapping_idle = chance(random, 60) ? *task.wcet_beside : *task.wcet_beside * draw(random, 0, 100) / 100;
+  }
+  return set;
+}
+
 namespace {
 
 /// Without its part on the device, more often than not: less urgent tasks of its core are then shut out.

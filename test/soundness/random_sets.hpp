@@ -31,6 +31,9 @@ struct WholeSet {
 [[nodiscard]] WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps,
                                     Cores cores = Cores::by_priority);
 
+/// The same where nothing is swapped, and many jobs may execute beside each other.
+[[nodiscard]] WholeSet random_co_running(Random& random, Order order);
+
 /// The same where nothing is swapped, with chains: of tasks that follow others, that inputs release, and that timers
 /// release, some of them on one grid.
 [[nodiscard]] WholeSet random_chained(Random& random, Order order, Cores cores = Cores::by_priority);

@@ -2,6 +2,7 @@
 
 #include "policies/admission.hpp"
 #include "policies/charges.hpp"
+#include "policies/co_run.hpp"
 #include "policies/priorities.hpp"
 #include "policies/reservations.hpp"
 #include "policies/volume_search.hpp"
@@ -262,7 +263,13 @@ void add_machine(Claim& claim, const ResolvedSet& set) {
     // With wake-ups for nothing
     if (planned.before_reservation) wcet.before = planned.before_reservation->runtime;
     if (planned.after_reservation) wcet.after = planned.after_reservation->runtime;
-    if (wcet.uses_device()) wcet.device += 2 * board.dispatch + claim.decision;
+    const Duration dispatched = 2 * board.dispatch + claim.decision;
+    if (wcet.uses_device()) wcet.device += dispatched;
+    if (planned.co_run) {
+      planned.co_run->wcet += dispatched;
+      if (planned.co_run->idle) *planned.co_run->idle += dispatched; // the same pairs as without
+    }
+    claim.beside.push_back(planned.co_run);
     claim.tasks.tasks[i].wcet = wcet;
   }
   if (claim.plan.swap) {
@@ -346,12 +353,21 @@ WholeSet scaled(const WholeSet& original, std::int64_t scale) {
   return set;
 }
 
-std::optional<Claim> whole_claim(Random& random, const EndToEnd& kind) {
-  const WholeSet original = random_whole(random, kind.policy, kind.order, kind.swaps, kind.cores);
+std::optional<Claim> proved_claim(Random& random, const WholeSet& original) {
   return at_the_edge<Claim>(shortest, longest, [&](std::int64_t scale) {
     auto claim = planned(scaled(original, scale), random);
     return claim && claim->plan.proved ? std::move(claim) : std::nullopt;
   });
+}
+
+std::optional<Claim> whole_claim(Random& random, const EndToEnd& kind) {
+  return proved_claim(random, random_whole(random, kind.policy, kind.order, kind.swaps, kind.cores));
+}
+
+/// Where jobs execute beside each other.
+std::optional<Claim> co_running_claim(Random& random, Order order) {
+  auto claim = proved_claim(random, random_co_running(random, order));
+  return claim && claim->plan.co_runs() ? std::move(claim) : std::nullopt;
 }
 
 // ---- chains ----
@@ -359,11 +375,7 @@ std::optional<Claim> whole_claim(Random& random, const EndToEnd& kind) {
 /// `change`: of the bounds that the chains of a proved set have; false: it changes none.
 std::optional<Claim> chain_claim(Random& random, Order order, Cores cores,
                                  const std::function<bool(const Claim&, PlannedChain&)>& change = {}) {
-  const WholeSet original = random_chained(random, order, cores);
-  auto claim = at_the_edge<Claim>(shortest, longest, [&](std::int64_t scale) {
-    auto tried = planned(scaled(original, scale), random);
-    return tried && tried->plan.proved ? std::move(tried) : std::nullopt;
-  });
+  auto claim = proved_claim(random, random_chained(random, order, cores));
   const auto bounded = [&](PlannedChain& chain) {
     return (chain.reaction || chain.reduced_age) && (!change || change(*claim, chain));
   };
@@ -427,6 +439,7 @@ Duration waiting(const Claim& claim, const PlannedChain& chain) {
 struct Seen {
   policies::NamedSet named;
   const ResolvedSet& machine;
+  const Plan& plan;
 };
 using Error = std::function<void(Seen&)>;
 
@@ -467,15 +480,15 @@ bool promise_with(const Error& error, const WholeSet& set, Claim& claim) {
   const ResolvedSet machine = resolved(set);
   const std::vector<std::size_t> urgency = policies::by_urgency(machine.tasks);
   const Plan plan = policies::make_plan(machine, set.memory).value();
-  Seen seen{policies::charged_set(plan, machine, urgency, policies::Lateness::any), machine};
+  Seen seen{policies::charged_set(plan, machine, urgency, policies::Lateness::any), machine, plan};
   error(seen);
   return promise(claim, seen, urgency);
 }
 
 /// Charges that are left out.
-Subject uncharged(const std::string& name, Order order, Cores cores, const Error& error) {
-  return {name, 1, [order, cores, error](Random& random) -> std::optional<Claim> {
-            const WholeSet original = random_whole(random, SwapPolicy::none, order, false, cores);
+Subject uncharged(const std::string& name, const std::function<WholeSet(Random&)>& next, const Error& error) {
+  return {name, 1, [next, error](Random& random) -> std::optional<Claim> {
+            const WholeSet original = next(random);
             bool known = false; // to the analysis without the error
             auto found = at_the_edge<Claim>(shortest, longest, [&](std::int64_t scale) -> std::optional<Claim> {
               const WholeSet set = scaled(original, scale);
@@ -485,6 +498,35 @@ Subject uncharged(const std::string& name, Order order, Cores cores, const Error
               return promise_with(error, set, *claim) ? std::move(claim) : std::nullopt;
             });
             return known ? std::nullopt : std::move(found);
+          }};
+}
+
+Subject uncharged(const std::string& name, Order order, Cores cores, const Error& error) {
+  return uncharged(
+      name, [order, cores](Random& random) { return random_whole(random, SwapPolicy::none, order, false, cores); },
+      error);
+}
+
+/// What jobs take beside others is not charged to tasks of which `left_out` says so.
+Subject uncharged_beside(const std::string& name, Order order, const std::function<bool(const CoRun&)>& left_out) {
+  return uncharged(
+      name, [order](Random& random) { return random_co_running(random, order); },
+      [left_out](Seen& seen) {
+        for (std::size_t i = 0; i < seen.named.names.size(); ++i) {
+          const PlannedTask& task = *std::ranges::find(seen.plan.tasks, seen.named.names[i], &PlannedTask::name);
+          if (task.co_run && left_out(*task.co_run))
+            seen.named.set.tasks[i].device -= (task.co_run->wcet - task.wcet.device).count();
+        }
+      });
+}
+
+/// A scheduler that believes something else of what jobs take beside others.
+Subject deceived(const std::string& name, Order order, const std::function<void(CoRun&)>& change) {
+  return {name, 1, [order, change](Random& random) {
+            auto claim = co_running_claim(random, order);
+            for (std::size_t i = 0; claim && i < claim->plan.tasks.size(); ++i)
+              if (auto& co_run = claim->plan.tasks[i].co_run) change(*co_run);
+            return claim;
           }};
 }
 
@@ -573,6 +615,14 @@ Subject broken_stages(const std::string& name, Order order, const test::Faults& 
 
 } // namespace
 
+/// What does not fit into the waiting of the other is in its way.
+Duration Claim::longest_beside(std::size_t task, std::size_t other) const {
+  const CoRun &own = *beside[task], &theirs = *beside[other];
+  if (policies::may_pair(own, theirs)) return own.wcet;
+  if (own.idle.has_value() == theirs.idle.has_value()) return own.wcet + theirs.wcet;
+  return own.wcet + (own.idle ? theirs.wcet - *own.idle : own.wcet - *theirs.idle);
+}
+
 std::vector<Way> device_ways() {
   std::vector<Way> ways;
   for (const auto& [policy, name] :
@@ -610,6 +660,9 @@ std::vector<Subject> sound_tests() {
         subjects.push_back({std::string(on) + (order == Order::edf ? "edf " : "static ") + name, 2,
                             [kind](Random& random) { return whole_claim(random, kind); }});
       }
+  for (const Order order : {Order::edf, Order::static_priority})
+    subjects.push_back({std::string("co-run ") + (order == Order::edf ? "edf" : "static"), 2,
+                        [order](Random& random) { return co_running_claim(random, order); }});
   subjects.push_back(chains("chains edf", Order::edf, Cores::by_priority));
   subjects.push_back(chains("chains static", Order::static_priority, Cores::by_priority));
   subjects.push_back(chains("chains reserved", Order::edf, Cores::reserved));
@@ -715,6 +768,25 @@ std::vector<Subject> broken_tests() {
       uncharged("reserved static: each task has its core for itself", fixed, Cores::reserved, nobody_else),
       uncharged("reserved edf: the engine never pauses", edf, Cores::reserved,
                 [](Seen& seen) { seen.named.set.device_delay = 0; }),
+      uncharged_beside("co-run edf: beside others as alone", edf, [](const CoRun&) { return true; }),
+      uncharged_beside("co-run static: what executes is free", fixed, [](const CoRun& task) { return !task.idle; }),
+      uncharged_beside("co-run edf: what waits is free", edf, [](const CoRun& task) { return task.idle.has_value(); }),
+      deceived("co-run edf: partners that do not fit", edf,
+               [](CoRun& task) {
+                 if (task.idle) task.idle = Duration::max();
+               }),
+      deceived("co-run static: partners that do not fit", fixed,
+               [](CoRun& task) {
+                 if (task.idle) task.idle = Duration::max();
+               }),
+      deceived("co-run edf: partners longer than the head", edf,
+               [](CoRun& task) {
+                 if (task.idle) task.wcet = Duration(1);
+               }),
+      deceived("co-run static: partners longer than the head", fixed,
+               [](CoRun& task) {
+                 if (task.idle) task.wcet = Duration(1);
+               }),
       broken_chains("chains: the event waits for nothing",
                     [](const Claim&, const PlannedChain& chain) { return chain.terms.front().waits; }),
       broken_chains("chains: what is read was sampled at the release",

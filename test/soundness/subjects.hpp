@@ -25,6 +25,10 @@ struct Claim : simulator::Claim {
   };
   std::vector<Traffic> traffic; // by task
   std::vector<simulator::Neighbour> neighbours;
+  /// What jobs take beside others, by task; the plan says what the scheduler believes
+  std::vector<std::optional<CoRun>> beside;
+  /// The longest that the device part of `task` takes while one of `other` executes.
+  [[nodiscard]] Duration longest_beside(std::size_t task, std::size_t other) const;
   /// Of the compute engine: it stands still for so long once, and for a ninth of what it executes, `decision` aside.
   Duration pause{0};
   Duration decision{0};

@@ -67,6 +67,25 @@ expect 0 '^True 0$' ask traced.json "d['trace']['events'] > 150, d['trace']['los
 expect 0 'job_end: .*task = 8, job = 0, at = 174000000, response = 143999000' babeltrace2 trace
 expect 2 'trace' "$rtexec" simulate "$hole" --trace trace
 
+# A job under D executes while one under M waits for pages: named by check, seen in the picture, and replayed.
+{
+  printf '[executive]\nduration="300ms"\n[device]\nco_run=true\n'
+  added() { printf '[[task]]\nname="%s"\nworkload="vector-add"\nsize=1000\nmemory_policy="%s"\nperiod="%s"\nwcet="%s"\nwcet_beside="%s"\n' "$@"; }
+  added first D 50ms 5ms 16ms
+  added scan M 60ms 9ms 20ms; printf 'mapping_idle="15ms"\n'
+  added add D 70ms 5ms 6ms
+} > pairs.toml
+expect '0 5' 'add .D, 6.00 ms. beside scan .M, 20.0 ms, of which 15.0 ms waiting for pages' "$rtexec" check pairs.toml --explain --json pairs.json
+expect 0 "^\[{'executes': 'add', 'waits': 'scan'}\] None 15000000$" ask pairs.json "d['pairs'], d['tasks'][0]['co_run'], d['tasks'][1]['co_run']['idle_ns']"
+expect 0 'Every real-time deadline was kept' "$rtexec" simulate pairs.toml --gantt pairs.svg --trace pairs
+expect 0 '>beside<' cat pairs.svg
+expect 0 'scheduler_action: .*beside = 1, as = .*"D"' babeltrace2 pairs
+expect 0 'decisions' "$rtexec" analyze pairs --html pairs.html
+expect 0 'beside' cat pairs.html
+sed 's/co_run=true/co_run=true\ncapacity="4MiB"\nchunk="1MiB"/' pairs.toml > crowded.toml
+for name in large larger; do printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="1s"\nwcet="1ms"\nfootprint="3MiB"\n' $name; done >> crowded.toml
+expect 3 'leave out .device. co_run' "$rtexec" check crowded.toml
+
 # The same seed, the same run.
 n=0
 for seed in 1 1 2; do expect 0 '' "$rtexec" simulate good.toml --releases sporadic --execution uniform:0.2 --seed $seed --duration 10s --json "seed-$seed.$((++n)).json"; done

@@ -11,7 +11,16 @@ using Where = Share::Where;
 Where where_of(Direction direction) { return direction == Direction::in ? Where::swap_in : Where::swap_out; }
 
 /// Of what keeps a job from the device: the first of these that goes on.
-enum Rank : std::uint64_t { executes, own_in, own_out, engine_busy, engine_idle, others_in, others_out };
+enum Rank : std::uint64_t {
+  executes,
+  executes_beside,
+  own_in,
+  own_out,
+  engine_busy,
+  engine_idle,
+  others_in,
+  others_out
+};
 
 } // namespace
 
@@ -120,7 +129,8 @@ void Attribution::wait_for_device(const JobProgress& job, Instant until) {
     const Urgency& other = execution.what.of;
     if (other.job == job.urgency.job) return;
     const Cause cause = other < job.urgency ? Cause::queueing : Cause::blocking_execution;
-    cover_.add(execution.begin, execution.end, executes, {cause, Where::execution, other.job});
+    cover_.add(execution.begin, execution.end, execution.what.beside ? executes_beside : executes,
+               {cause, Where::execution, other.job});
   });
   for (const Direction direction : {Direction::in, Direction::out}) add_transfers(job, direction, until);
   const Duration nobody = cover_.divide([this](const Owner& owner, Duration time) { give(owner, time); });
