@@ -82,6 +82,10 @@ inline constexpr auto spellings_of<MemoryPolicy> =
                                            {"D/H", MemoryPolicy::switching}});
 
 template <>
+inline constexpr auto spellings_of<MemoryObjective> = std::to_array<Spelling<MemoryObjective>>(
+    {{"most-slack", MemoryObjective::most_slack}, {"least-memory", MemoryObjective::least_memory}});
+
+template <>
 inline constexpr auto spellings_of<SwapPolicy> =
     std::to_array<Spelling<SwapPolicy>>({{"pipelined", SwapPolicy::pipelined},
                                          {"serial", SwapPolicy::serial},

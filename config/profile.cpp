@@ -108,7 +108,9 @@ std::vector<Key<ProfileEntry>> entry_keys() {
   using P = ProfileEntry;
   const auto time = duration(0ns, longest_interval);
   std::vector<Key<P>> keys = {
-      key<P>("name", identifier(), required, "of the task; unique", &P::task),
+      key<P>("name", identifier(), required, "of the task; there once for each memory policy", &P::task),
+      key<P>("memory_policy", one_of(spellings<MemoryPolicy>().subspan(1)), "where its device memory lay",
+             &P::memory_policy),
       key<P>("workload", text(), required,
              "fingerprint of what was measured, tuning included; another one makes the entry stale", &P::workload),
       key<P>("wcet", time, required, "on the device: at least observed maximum times margin; 0ns: it is not used",
@@ -156,7 +158,13 @@ const Schema<Profile>& profile_schema() {
 }
 
 void check_rules(const Profile& profile, Report& report) {
-  check_unique<std::string>("task", "name", profile.entries, &ProfileEntry::task, toml_string, report);
+  using NameAndPolicy = std::pair<std::string, MemoryPolicy>;
+  check_unique<NameAndPolicy>(
+      "task", "name", profile.entries,
+      [](const ProfileEntry& entry) {
+        return NameAndPolicy{entry.task, entry.memory_policy};
+      },
+      [](const NameAndPolicy& entry) { return toml_string(entry.first); }, report);
   for (std::size_t i = 0; i < profile.entries.size(); ++i)
     for (const auto& [key, part] :
          {std::pair{"block", &ProfileEntry::device}, std::pair{"block_before", &ProfileEntry::before},
@@ -191,11 +199,20 @@ Result<> write_profile(const Profile& profile, const std::filesystem::path& file
   return text ? replace_file(file, *text) : Unexpected(text.error());
 }
 
-ProfileEntry begun_entry(const Profile& profile, const std::string& task, const std::string& workload) {
-  for (const ProfileEntry& entry : profile.entries)
-    if (entry.task == task && entry.workload == workload) return entry;
+const ProfileEntry* entry_of(const Profile& profile, const std::string& task, MemoryPolicy policy) {
+  const MemoryPolicy wanted = policy == MemoryPolicy::automatic ? MemoryPolicy::device : policy;
+  const auto found = std::ranges::find_if(
+      profile.entries, [&](const ProfileEntry& entry) { return entry.task == task && entry.memory_policy == wanted; });
+  return found == profile.entries.end() ? nullptr : &*found;
+}
+
+ProfileEntry begun_entry(const Profile& profile, const std::string& task, MemoryPolicy policy,
+                         const std::string& workload) {
+  if (const ProfileEntry* entry = entry_of(profile, task, policy); entry != nullptr && entry->workload == workload)
+    return *entry;
   ProfileEntry entry;
   entry.task = task;
+  entry.memory_policy = policy == MemoryPolicy::automatic ? MemoryPolicy::device : policy;
   entry.workload = workload;
   return entry;
 }
@@ -207,8 +224,7 @@ void add_degraded(ProfileEntry& entry, const std::vector<std::string>& lines) {
 
 Profile with_others(Profile profile, const Profile& before) {
   for (const ProfileEntry& entry : before.entries)
-    if (std::ranges::find(profile.entries, entry.task, &ProfileEntry::task) == profile.entries.end())
-      profile.entries.push_back(entry);
+    if (entry_of(profile, entry.task, entry.memory_policy) == nullptr) profile.entries.push_back(entry);
   return profile;
 }
 
@@ -228,9 +244,14 @@ Result<> apply_profile(TaskSet& tasks, const Profile& profile, const std::vector
   for (std::size_t i = 0; i < filled.tasks.size(); ++i) {
     Task& task = filled.tasks[i];
     if (task.wcet) continue;
-    const auto entry = std::ranges::find(profile.entries, task.name, &ProfileEntry::task);
+    const ProfileEntry* const entry = entry_of(profile, task.name, task.memory_policy);
     const std::string subject = profile.file.string() + ": error: task '" + task.name + "': ";
-    if (entry == profile.entries.end()) problems += subject + "it was not measured\n";
+    if (entry == nullptr)
+      problems += subject + "it was not measured" +
+                  (task.memory_policy == MemoryPolicy::managed || task.memory_policy == MemoryPolicy::host
+                       ? " under memory policy " + std::string(spelling(task.memory_policy))
+                       : "") +
+                  "\n";
     else if (entry->workload != fingerprints[i])
       problems += subject +
                   "its measurement is stale: its workload, or what feeds it and takes its results, is another (" +

@@ -19,17 +19,20 @@ namespace rtexec {
 /// What `file` is to hold: it reads as the same profile.
 [[nodiscard]] Result<std::string> profile_toml(const Profile& profile, const std::filesystem::path& file);
 
+/// Of `task` under `policy`; automatic means D. Null: there is none.
+[[nodiscard]] const ProfileEntry* entry_of(const Profile& profile, const std::string& task, MemoryPolicy policy);
 /// What was measured of `task` while its fingerprint was `workload`, for more to be added: nothing where it was not.
-[[nodiscard]] ProfileEntry begun_entry(const Profile& profile, const std::string& task, const std::string& workload);
+[[nodiscard]] ProfileEntry begun_entry(const Profile& profile, const std::string& task, MemoryPolicy policy,
+                                       const std::string& workload);
 /// `entry` was measured (also) in a run that was degraded by these.
 void add_degraded(ProfileEntry& entry, const std::vector<std::string>& lines);
-/// `profile`, and behind its own entries those of `before` for tasks of which it has none.
+/// `profile`, and behind its own entries those of `before` for tasks and memory policies of which it has none.
 [[nodiscard]] Profile with_others(Profile profile, const Profile& before);
 /// bad_input: measurements of `later` cannot be added to those of `before`, which are of another machine or device.
 [[nodiscard]] Result<> check_same_place(const Profile& before, const Profile& later);
 
-/// Fills in the wcet of every task that has none from its entry; an error names each task whose entry is absent or
-/// stale. `fingerprints` are parallel to `tasks.tasks`.
+/// Fills in the wcet of every task that has none from its entry under its memory policy; an error names each task whose
+/// entry is absent or stale. `fingerprints` are parallel to `tasks.tasks`.
 [[nodiscard]] Result<> apply_profile(TaskSet& tasks, const Profile& profile,
                                      const std::vector<std::string>& fingerprints);
 

@@ -61,6 +61,10 @@ std::vector<Key<DeviceOptions>> device_keys() {
              "a job under D executes beside one under M or H, while that one waits for pages; all memory must fit, and "
              "tasks say wcet_beside and mapping_idle",
              &D::co_run),
+      key<D>("memory_objective", one_of<MemoryObjective>(),
+             "what memory_policy = \"auto\" is chosen for, of all policies with which the set is proved: the most time "
+             "left before deadlines within the capacity, or the least memory",
+             &D::memory_objective),
   };
 }
 
@@ -335,11 +339,13 @@ std::vector<Key<Task>> task_keys() {
                 "always is; skip-next: "
                 "the task's next release is dropped, unless one was dropped since that of the job; stop: the run ends",
                 &Task::on_wcet_exceeded),
-      key<Task>("memory_policy", one_of<MemoryPolicy>(),
-                "where its device memory lives: device (D), managed (M), host (H); auto: D; D/H: H beside a job under "
-                "D, otherwise D. M and H only for dnn and winograd tasks and micro-benchmarks of memory policies, D/H "
-                "only for the latter (tasks/README.md)",
-                &Task::memory_policy),
+      key<Task>(
+          "memory_policy", one_of<MemoryPolicy>(),
+          "where its device memory lives: device (D), managed (M), host (H); auto: D, or of a micro-benchmark without "
+          "wcet what [device] memory_objective asks for, of the policies that were measured; D/H: H beside a job under "
+          "D, otherwise D. M and H only for dnn and winograd tasks and micro-benchmarks of memory policies, D/H only "
+          "for the latter (tasks/README.md)",
+          &Task::memory_policy),
       wcet_key(),
       wcet_part("wcet_before", "of the CPU part before; only beside a given wcet", &Wcet::before),
       wcet_part("wcet_after", "of the CPU part after; only beside a given wcet", &Wcet::after),

@@ -307,14 +307,19 @@ Plan with_priorities(const Plan& plan, const ResolvedSet& set, std::uint32_t ove
   return searched.proved ? std::move(searched) : std::move(first);
 }
 
-Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory) {
+Plan with_cores(const CoreAssignment& cores, const TaskSet& tasks) {
   Plan plan;
-  plan.order = set.tasks.executive.order;
+  plan.order = tasks.executive.order;
   plan.tasks.resize(cores.size());
   for (std::size_t i = 0; i < cores.size(); ++i) {
     plan.tasks[i].core = cores[i];
-    plan.tasks[i].core_chosen = !set.tasks.tasks[i].core;
+    plan.tasks[i].core_chosen = !tasks.tasks[i].core;
   }
+  return plan;
+}
+
+Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory) {
+  Plan plan = with_cores(cores, set.tasks);
   const auto overflow = plan_memory(plan, set, memory);
   if (!overflow) return Unexpected(overflow.error());
 
@@ -323,19 +328,71 @@ Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::s
   return made;
 }
 
+// ---- verdicts without plans ----
+
+Finding end_to_end(const NamedSet& named) {
+  if (const Refusal refusal = refused(named)) return *refusal;
+  if (named.services && named.order == Order::edf)
+    return end_to_end_finding(named, {}, reserved_edf_bounds(named.set, *named.services, Effort::verdict));
+  if (named.services)
+    return end_to_end_finding(named, {}, reserved_static_priority_bounds(named.set, *named.services, Effort::verdict));
+  if (named.order == Order::edf) return end_to_end_finding(named, {}, edf_bounds(named.set, Effort::verdict));
+  return end_to_end_finding(named, {}, static_priority_bounds(named.set));
+}
+
+/// As examined() and with_priorities() come to it.
+std::optional<Duration> proved_slack(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
+  const auto of = [&](std::span<const std::size_t> tried, Lateness lateness) -> std::optional<Duration> {
+    const Finding found = end_to_end(charged_set(plan, set, tried, lateness));
+    return found.proved ? std::optional(Duration(found.slack())) : std::nullopt;
+  };
+  const bool fixed = plan.order == Order::static_priority;
+  const auto with = [&](std::span<const std::size_t> tried) {
+    const auto in_time = of(tried, Lateness::none);
+    return in_time || !fixed || !reserved(set.tasks) ? in_time : of(tried, Lateness::any);
+  };
+  const auto first = with(urgency);
+  if (first || !fixed || set.tasks.executive.priorities != PriorityAssignment::audsley) return first;
+  const auto charged = [&](std::span<const std::size_t> tried) {
+    return charged_set(plan, set, tried, Lateness::none).set;
+  };
+  return with(audsley(set.tasks, {urgency.begin(), urgency.end()}, charged));
+}
+
 } // namespace
 
 Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory) {
   if (const auto valid = check(set, memory); !valid) return Unexpected(valid.error());
 
   std::optional<Result<Plan>> closest;
-  for (const CoreAssignment& cores : core_assignments(set)) {
+  core_assignments(set, [&](const CoreAssignment& cores) {
     Result<Plan> tried = plan_on(cores, set, memory);
-    if (tried && tried->proved) return tried;
-    const bool closer = !closest || (tried && (!*closest || tried->end_to_end.slack > (*closest)->end_to_end.slack));
-    if (closer) closest = std::move(tried);
-  }
+    const bool proved = tried && tried->proved;
+    if (proved || !closest || (tried && (!*closest || tried->end_to_end.slack > (*closest)->end_to_end.slack)))
+      closest = std::move(tried);
+    return proved;
+  });
   return std::move(*closest);
+}
+
+ResidentAdmission::ResidentAdmission(const ResolvedSet& set)
+    : set_(set),
+      urgency_(by_urgency(set.tasks)),
+      plan_(with_cores(CoreAssignment(set.tasks.tasks.size()), set.tasks)) {}
+
+std::optional<Duration> ResidentAdmission::slack(std::span<const Wcet> wcets) {
+  for (std::size_t i = 0; i < wcets.size(); ++i) set_.tasks.tasks[i].wcet = wcets[i];
+  const std::vector<MemoryDemand> none(wcets.size());
+  if (!check(set_, none)) return std::nullopt;
+  std::optional<Duration> slack;
+  core_assignments(set_, [&](const CoreAssignment& cores) {
+    for (std::size_t i = 0; i < cores.size(); ++i) plan_.tasks[i].core = cores[i];
+    slack = proved_slack(plan_, set_, urgency_);
+    return slack.has_value();
+  });
+  if (!slack || set_.tasks.chains.empty()) return slack;
+  const Result<Plan> plan = make_plan(set_, none); // whose chains keep their limits
+  return plan && plan->proved ? std::optional(plan->end_to_end.slack) : std::nullopt;
 }
 
 } // namespace rtexec::policies

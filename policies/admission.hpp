@@ -7,7 +7,9 @@
 #include <rtexec/result.hpp>
 #include <rtexec/resolved_set.hpp>
 
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace rtexec::policies {
 
@@ -30,5 +32,20 @@ namespace rtexec::policies {
 /// than the board has or none that is known, a memory policy that it lacks, no cost of swapping where not everything
 /// fits. not_proved where the memory does not fit, swapped or not: then there is no plan to force.
 [[nodiscard]] Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory);
+
+/// What make_plan proves of one set with other execution times, where all memory fits: the same verdict and the same
+/// slack, in a fraction of the time, since it makes neither plan nor words. Owns a copy of the set.
+class ResidentAdmission {
+ public:
+  explicit ResidentAdmission(const ResolvedSet& set);
+
+  /// The slack end to end. Absent: not proved, or make_plan refuses the set. `wcets` is parallel to its tasks.
+  [[nodiscard]] std::optional<Duration> slack(std::span<const Wcet> wcets);
+
+ private:
+  ResolvedSet set_;
+  std::vector<std::size_t> urgency_;
+  Plan plan_; // with no more than order and cores
+};
 
 } // namespace rtexec::policies

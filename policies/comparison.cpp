@@ -1,6 +1,7 @@
 #include "policies/comparison.hpp"
 
 #include "policies/device_tests.hpp"
+#include "policies/plan_memory.hpp"
 #include "policies/priorities.hpp"
 #include "policies/sentences.hpp"
 #include "policies/swap_volumes.hpp"
@@ -56,9 +57,7 @@ DeviceSet published(DeviceSet set, const Plan& plan, const TaskSet& tasks, std::
 
 std::vector<TestVerdict> compare_device_tests(const Plan& plan, const ResolvedSet& set) {
   const std::vector<std::size_t> urgency = on_device(set.tasks, by_urgency(set.tasks));
-  const auto overflow =
-      plan.swap ? static_cast<std::uint32_t>((plan.demand - plan.capacity).count / plan.chunk.count) : 0;
-  const DeviceSet device = device_set(plan, set, urgency, overflow);
+  const DeviceSet device = device_set(plan, set, urgency, overflow_of(plan));
   std::vector<TestVerdict> verdicts;
   for (const DeviceTest test : device_tests(plan.order))
     verdicts.push_back(

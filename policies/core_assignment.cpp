@@ -157,9 +157,23 @@ class Packer {
   std::map<unsigned, Packed> packed_;
 };
 
+/// Where there is nothing to choose.
+std::optional<CoreAssignment> named_cores(const TaskSet& tasks) {
+  CoreAssignment cores;
+  for (const Task& task : tasks.tasks) {
+    if (!task.core) return std::nullopt;
+    cores.push_back(*task.core);
+  }
+  return cores;
+}
+
 } // namespace
 
-std::vector<CoreAssignment> core_assignments(const ResolvedSet& set) {
+void core_assignments(const ResolvedSet& set, const std::function<bool(const CoreAssignment&)>& take) {
+  if (const auto named = named_cores(set.tasks)) {
+    take(*named);
+    return;
+  }
   const Cores cores = cores_of(set);
   const Cores alike{.all = cores.all, .preferred = cores.all.size()};
   Packer packer(set);
@@ -169,9 +183,10 @@ std::vector<CoreAssignment> core_assignments(const ResolvedSet& set) {
         std::tuple(&cores, Fit::fullest, Turn::heaviest), std::tuple(&alike, Fit::emptiest, Turn::heaviest),
         std::tuple(&alike, Fit::emptiest, Turn::most_urgent)}) {
     CoreAssignment assignment = packer.pack(*where, fit, turn);
-    if (std::ranges::find(found, assignment) == found.end()) found.push_back(std::move(assignment));
+    if (std::ranges::find(found, assignment) != found.end()) continue;
+    if (take(assignment)) return;
+    found.push_back(std::move(assignment));
   }
-  return found;
 }
 
 } // namespace rtexec::policies

@@ -4,6 +4,7 @@
 
 #include <rtexec/resolved_set.hpp>
 
+#include <functional>
 #include <vector>
 
 namespace rtexec::policies {
@@ -11,7 +12,8 @@ namespace rtexec::policies {
 /// A core for each task of the set.
 using CoreAssignment = std::vector<unsigned>;
 
-/// At least one, at most five, all different. A core that a task names is kept. Every task has a wcet.
-[[nodiscard]] std::vector<CoreAssignment> core_assignments(const ResolvedSet& set);
+/// Tells `take` one after the other until it returns true: at least one, at most five, all different. A core that a
+/// task names is kept. Every task has a wcet.
+void core_assignments(const ResolvedSet& set, const std::function<bool(const CoreAssignment&)>& take);
 
 } // namespace rtexec::policies

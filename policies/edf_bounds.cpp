@@ -41,9 +41,9 @@ class SplitSearch {
   }
 
   EdfBounds search(Effort effort) {
-    if (effort != Effort::full || !best_.demand.settled || best_.proved()) return std::move(best_);
+    if (effort == Effort::quick || !best_.demand.settled || best_.proved()) return std::move(best_);
     find_room();
-    if (set_.tasks.size() > many && hopeless()) return std::move(best_);
+    if ((effort == Effort::verdict || set_.tasks.size() > many) && hopeless()) return std::move(best_);
     while (!best_.proved() && improve()) {}
     return std::move(best_);
   }

@@ -126,8 +126,9 @@ struct EdfBounds {
 [[nodiscard]] DeviceResponse static_priority_device(const StagedSet& set, std::span<const Overlap> overlaps,
                                                     std::size_t i, std::span<const StageBounds> above, Nanos ready);
 
-/// How long to look for what proves a set: `quick` takes the first guess.
-enum class Effort { quick, full };
+/// How long to look for what proves a set: `quick` takes the first guess, `verdict` looks on only while the set may be
+/// proved, and `full` also for the numbers that come closest.
+enum class Effort { quick, verdict, full };
 
 /// EDF device: searches a split of each deadline under which cores and device keep it.
 [[nodiscard]] EdfBounds edf_bounds(const StagedSet& set, Effort effort = Effort::full);

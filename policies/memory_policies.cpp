@@ -38,35 +38,37 @@ Result<std::vector<Places>> allowed(const ResolvedSet& set, std::span<const std:
   return errors.empty() ? Result<std::vector<Places>>(std::move(all)) : fail(Errc::bad_input, errors);
 }
 
-MemoryOption option_of(const MeasuredPolicy& measured, const ResolvedSet& set) {
+/// Where jobs may execute beside others, as if this task had a partner for certain.
+MemoryOption option_of(const MeasuredPolicy& measured, const Task& task, const ResolvedSet& set) {
   const WholeChunks chunks = whole_chunks(measured.memory, set.chunk, set.tasks.swap.policy);
-  return {.policy = measured.policy,
-          .device = chunks.kept,
-          .shared = chunks.shared,
-          .host = measured.host,
-          .wcet = measured.wcet};
+  MemoryOption option{.policy = measured.policy,
+                      .device = chunks.kept + measured.memory.outside,
+                      .shared = chunks.shared,
+                      .host = measured.memory.host,
+                      .wcet = measured.wcet};
+  if (!set.tasks.device.co_run || !task.wcet_beside) return option;
+  if (option.wcet.uses_device()) option.wcet.device = std::max(option.wcet.device, *task.wcet_beside);
+  option.device += std::exchange(option.shared, Bytes{0});
+  return option;
 }
 
 /// Plans of one set with other options.
 class Planner {
  public:
-  explicit Planner(const ResolvedSet& set) : set_(set), memory_(set.tasks.tasks.size()) {}
+  explicit Planner(const ResolvedSet& set)
+      : set_(set), admission_(set), wcets_(set.tasks.tasks.size()), memory_(set.tasks.tasks.size()) {}
 
-  /// Without swapping all memory is alike.
   std::optional<Nanos> slack(std::span<const MemoryOption> combination) {
     Wide own = 0, shared = 0;
     for (std::size_t i = 0; i < combination.size(); ++i) {
       const MemoryOption& option = combination[i];
-      memory_[i] = {.fixed = option.device, .objects = {}};
-      set_.tasks.tasks[i].wcet = option.wcet;
-      set_.tasks.tasks[i].memory_policy = option.policy;
+      wcets_[i] = option.wcet;
       own += Wide{option.device.count} + (set_.board.unified_memory ? option.host.count : 0);
       shared = std::max<Wide>(shared, option.shared.count);
     }
     if (own + shared > Wide{capacity().count}) return std::nullopt;
-    const Result<Plan> plan = make_plan(set_, memory_);
-    if (!plan || !plan->proved) return std::nullopt;
-    return plan->end_to_end.slack.count();
+    const auto slack = admission_.slack(wcets_);
+    return slack ? std::optional(slack->count()) : std::nullopt;
   }
 
   Result<PolicyPlan> plan(std::span<const std::vector<MeasuredPolicy>> measured, Places chosen, bool exact) {
@@ -76,7 +78,6 @@ class Planner {
       memory_[i] = each.memory;
       set_.tasks.tasks[i].wcet = each.wcet;
       set_.tasks.tasks[i].memory_policy = each.policy;
-      made.host += each.host;
     }
     Result<Plan> plan = make_plan(set_, memory_);
     if (!plan) return Unexpected(plan.error());
@@ -84,10 +85,16 @@ class Planner {
     return made;
   }
 
-  [[nodiscard]] Bytes capacity() const { return set_.tasks.device.capacity.value_or(set_.board.capacity); }
+  /// In whole chunks, as plans have it.
+  [[nodiscard]] Bytes capacity() const {
+    const Bytes all = set_.tasks.device.capacity.value_or(set_.board.capacity);
+    return {all.count / set_.chunk.count * set_.chunk.count};
+  }
 
  private:
   ResolvedSet set_;
+  ResidentAdmission admission_;
+  std::vector<Wcet> wcets_;
   std::vector<MemoryDemand> memory_;
 };
 
@@ -112,7 +119,7 @@ Result<PolicyPlan> choose_memory_policies(const ResolvedSet& set, std::span<cons
   MemoryProblem problem{.options = {}, .unified = set.board.unified_memory};
   for (std::size_t i = 0; i < places->size(); ++i) {
     std::vector<MemoryOption>& options = problem.options.emplace_back();
-    for (const std::size_t k : (*places)[i]) options.push_back(option_of(measured[i][k], set));
+    for (const std::size_t k : (*places)[i]) options.push_back(option_of(measured[i][k], set.tasks.tasks[i], set));
   }
   const SlackOf slack = [&](std::span<const MemoryOption> combination) { return planner.slack(combination); };
   const Result<MemoryChoice> choice =

@@ -16,23 +16,13 @@ namespace rtexec::policies {
 /// One task under one policy, as it was measured.
 struct MeasuredPolicy {
   MemoryPolicy policy = MemoryPolicy::device;
-  /// Of the device. What its chunks do not hold, managed memory above all, is `fixed`.
   MemoryDemand memory;
-  /// Of the host beside it: the copy of what is exchanged (D), or all that is exchanged (H).
-  Bytes host{0};
   Wcet wcet;
-};
-
-/// What to do with what deadlines and memory leave open.
-enum class MemoryObjective {
-  least_memory, // that keeps the set proved: of device and host where they share one memory, otherwise of the device
-  most_slack,   // end to end, of all that fits
 };
 
 struct PolicyPlan {
   Plan plan;
   std::vector<std::size_t> chosen; // of each task, the place in what was measured of it
-  Bytes host{0};                   // of all tasks
   bool exact = true;               // as in MemoryChoice, where one was made
 };
 
@@ -41,8 +31,11 @@ struct PolicyPlan {
 ///
 /// A choice is made among what is proved without swapping and fits into the capacity, the host's memory included where
 /// device and host share one. Where there is nothing of that kind, tasks have D as far as it can be chosen, otherwise
-/// what comes first, and make_plan, which knows nothing of the host's memory, says the rest: it swaps, or the set is
-/// not proved. So a set in which only D can be chosen gets the plan that make_plan makes of it.
+/// what comes first, and make_plan says the rest: it swaps, or the set is not proved. So a set in which only D can be
+/// chosen gets the plan that make_plan makes of it.
+///
+/// Where jobs execute beside others ([device] co_run), tasks with wcet_beside count as if each had a partner: the
+/// choice is proved then, too, but may not be the best.
 ///
 /// bad_input as make_plan, and where the board has no measured policy that a task may get.
 [[nodiscard]] Result<PolicyPlan> choose_memory_policies(const ResolvedSet& set,

@@ -112,8 +112,14 @@ WideArena arena_of(const MemoryDemand& memory, Bytes chunk, bool own_chunks) {
   return arena;
 }
 
+/// What one task takes of the capacity beside its chunks.
+Wide outside_of(const MemoryDemand& memory, const Board& board) {
+  return Wide{memory.outside.count} + (board.unified_memory ? memory.host.count : 0);
+}
+
 /// A task that no other memory is left for is refused whatever the policy.
-Result<> plan_arenas(Plan& plan, const TaskSet& tasks, std::span<const MemoryDemand> memory) {
+Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory) {
+  const TaskSet& tasks = set.tasks;
   std::string errors;
   Wide all = 0;
   for (std::size_t i = 0; i < memory.size(); ++i) {
@@ -122,10 +128,11 @@ Result<> plan_arenas(Plan& plan, const TaskSet& tasks, std::span<const MemoryDem
     task.period = tasks.tasks[i].period;
     const WideArena arena = arena_of(memory[i], plan.chunk, tasks.swap.policy == SwapPolicy::mo_vmm);
     task.arena = arena.narrow();
-    all += arena.slots();
-    if (arena.slots() * plan.chunk.count <= plan.capacity.count) continue;
-    config::add_line(errors, "task '" + tasks.tasks[i].name + "' alone needs " +
-                                 to_string(saturated(arena.slots() * plan.chunk.count)) +
+    const Wide outside = outside_of(memory[i], set.board);
+    const Wide own = arena.slots() * plan.chunk.count + outside;
+    all += arena.slots() + chunks_of(outside, plan.chunk);
+    if (own <= plan.capacity.count) continue;
+    config::add_line(errors, "task '" + tasks.tasks[i].name + "' alone needs " + to_string(saturated(own)) +
                                  " of device memory, but the capacity is " + to_string(plan.capacity) +
                                  "; use a smaller model or a larger [device] capacity");
   }
@@ -163,7 +170,25 @@ Need need_of(const Plan& plan) {
 Bytes separate_of(const Plan& plan) {
   std::uint32_t chunks = 0;
   for (const PlannedTask& task : plan.tasks) chunks += task.arena.slots() - task.arena.padding;
-  return saturated(Wide{plan.chunk.count} * chunks);
+  return saturated(Wide{plan.chunk.count} * chunks + plan.outside.count);
+}
+
+void plan_buffers(Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory) {
+  Wide outside = 0, host = 0;
+  for (const MemoryDemand& each : memory) {
+    outside += outside_of(each, set.board);
+    host += each.host.count;
+  }
+  plan.outside = saturated(outside);
+  plan.host = saturated(host);
+}
+
+/// "constants, state and fixed 4 MiB, shared scratch 2 MiB, buffers 1 MiB"
+std::string parts_of(const Plan& plan, const Need& need) {
+  std::string text = "constants, state and fixed " + to_string(plan.chunk * need.kept) + ", shared scratch " +
+                     to_string(plan.chunk * need.scratch);
+  if (plan.outside > Bytes{0}) text += ", buffers of workloads " + to_string(plan.outside);
+  return text;
 }
 
 // ---- swapping ----
@@ -222,14 +247,16 @@ WholeChunks whole_chunks(const MemoryDemand& memory, Bytes chunk, SwapPolicy pol
 Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory) {
   if (const auto known = plan_device(plan, set); !known) return Unexpected(known.error());
   if (const auto given = plan_policies(plan, set); !given) return Unexpected(given.error());
-  if (const auto laid = plan_arenas(plan, set.tasks, memory); !laid) return Unexpected(laid.error());
+  if (const auto laid = plan_arenas(plan, set, memory); !laid) return Unexpected(laid.error());
 
   plan_co_running(plan, set.tasks);
   const Need need = need_of(plan);
+  plan_buffers(plan, set, memory);
   plan.scratch_chunks = plan.shared_scratch ? need.scratch : 0;
-  plan.demand = saturated(Wide{plan.chunk.count} * (need.kept + need.scratch));
+  plan.demand = saturated(Wide{plan.chunk.count} * (need.kept + need.scratch) + plan.outside.count);
   plan.separate = separate_of(plan);
-  if (plan.demand <= plan.capacity) return 0;
+  const std::uint32_t overflow = overflow_of(plan);
+  if (overflow == 0) return 0;
   if (plan.co_runs())
     return fail(Errc::not_proved, "the tasks need " + to_string(plan.demand) +
                                       " of device memory, with scratch for two jobs that execute at once " +
@@ -240,12 +267,10 @@ Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set, std::span<
   if (set.tasks.swap.policy == SwapPolicy::none)
     return fail(
         Errc::not_proved,
-        "the tasks need " + to_string(plan.demand) + " of device memory (constants, state and fixed " +
-            to_string(plan.chunk * need.kept) + ", shared scratch " + to_string(plan.chunk * need.scratch) +
+        "the tasks need " + to_string(plan.demand) + " of device memory (" + parts_of(plan, need) +
             "), but the capacity is " + to_string(plan.capacity) +
             "; set [swap] policy = \"pipelined\", or use smaller models, fewer tasks or a larger [device] capacity");
 
-  const auto overflow = static_cast<std::uint32_t>((plan.demand - plan.capacity).count / plan.chunk.count);
   plan.swap = SwapPlan{.policy = set.tasks.swap.policy,
                        .frames = 0,
                        .copy_engines = set.board.copy_engines,
@@ -256,6 +281,11 @@ Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set, std::span<
   plan.swap->cost = *cost;
   if (const auto possible = check_volumes(plan, set, overflow); !possible) return Unexpected(possible.error());
   return overflow;
+}
+
+std::uint32_t overflow_of(const Plan& plan) {
+  const Bytes missing = plan.demand - std::min(plan.demand, plan.capacity);
+  return static_cast<std::uint32_t>(chunks_of(missing.count, plan.chunk));
 }
 
 Result<> assign_residents(Plan& plan, const TaskSet& tasks) {

@@ -110,7 +110,7 @@ template <class Bounds> class WindowSearch {
   Reserved<Bounds> search(Effort effort) {
     best_ = evaluated(shortest_windows(false));
     if (!best_.fits) return evaluated(shortest_windows(true));
-    while (effort == Effort::full && least_slack(set_, best_.bounds) < 0 && improve()) {}
+    while (effort != Effort::quick && least_slack(set_, best_.bounds) < 0 && improve()) {}
     return std::move(best_);
   }
 

@@ -54,12 +54,15 @@ bool may_swap(const Plan& plan, const Arena& arena, std::uint32_t slot) {
 }
 
 /// The slots that may be swapped, those to be swapped first in front.
-std::vector<SwapSlot> candidates_of(const Plan& plan, const PlannedTask& task, SwapCandidates order) {
+/// What a task has on the device that never executes there stays.
+std::vector<SwapSlot> candidates_of(const Plan& plan, const TaskSet& tasks, std::size_t index) {
+  if (!tasks.tasks[index].wcet->uses_device()) return {};
+  const PlannedTask& task = plan.tasks[index];
   std::vector<SwapSlot> slots;
   for (std::uint32_t slot = 0; slot < task.arena.slots(); ++slot)
     if (may_swap(plan, task.arena, slot)) slots.push_back({slot, !plan.shared_scratch || slot >= task.arena.constant});
   const std::vector<std::uint64_t> ranks = ranks_of(task, plan.chunk);
-  const bool constants_first = order == SwapCandidates::constants_first;
+  const bool constants_first = tasks.swap.candidates == SwapCandidates::constants_first;
   std::ranges::sort(slots, {}, [&](const SwapSlot& each) {
     return std::tuple(constants_first && each.copied_out, std::numeric_limits<std::uint64_t>::max() - ranks[each.slot],
                       each.slot);
@@ -87,7 +90,7 @@ DeviceTask device_task(const Plan& plan, const ResolvedSet& set, std::size_t ind
                     .execution = (device_part(*task.wcet, plan.tasks[index].co_run) + 2 * set.board.dispatch).count(),
                     .real_time = task.real_time()};
   if (!plan.swap) return result;
-  const std::vector<SwapSlot> slots = candidates_of(plan, plan.tasks[index], set.tasks.swap.candidates);
+  const std::vector<SwapSlot> slots = candidates_of(plan, set.tasks, index);
   result.most = static_cast<std::uint32_t>(slots.size());
   result.constants = static_cast<std::uint32_t>(std::ranges::find(slots, true, &SwapSlot::copied_out) - slots.begin());
   if (plan.swap->policy == SwapPolicy::lru) result.least = result.most;
@@ -110,7 +113,7 @@ Result<> check_given(const Plan& plan, const TaskSet& tasks) {
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const auto& given = tasks.tasks[i].swap_volume;
     if (!given) continue;
-    const std::uint64_t most = candidates_of(plan, plan.tasks[i], tasks.swap.candidates).size();
+    const std::uint64_t most = candidates_of(plan, tasks, i).size();
     if (*given <= plan.chunk * most) continue;
     config::add_line(errors, "task '" + tasks.tasks[i].name + "': swap_volume is " + to_string(*given) +
                                  ", but at most " + size_of(plan, most) +
@@ -175,7 +178,7 @@ void assign_volumes(Plan& plan, const TaskSet& tasks, std::span<const std::uint3
   std::uint32_t total = 0;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     PlannedTask& task = plan.tasks[i];
-    task.swap_slots = candidates_of(plan, task, tasks.swap.candidates);
+    task.swap_slots = candidates_of(plan, tasks, i);
     task.swap_slots.resize(volumes[i]);
     task.swap_volume = plan.chunk * volumes[i];
     total += volumes[i];

@@ -272,6 +272,36 @@ std::vector<Finding> core_findings(const NamedSet& named) {
   return by_core(named, [&](unsigned core) { return core_finding(named, core, responses); });
 }
 
+std::vector<Finding> reserved_core_findings(const NamedSet& named) {
+  std::vector<Nanos> room;
+  for (const StagedTask& task : named.set.tasks)
+    room.push_back(std::max(task.deadline - named.set.release_jitter - 2 * task.backlog,
+                            runtime_of(task.before) + runtime_of(task.after)));
+  return by_core(named, [&](unsigned core) { return reservations_found(named, room, core, false); });
+}
+
+/// Where no windows fit.
+Finding misfit_finding(const NamedSet& named, const Refusal& refusal) {
+  if (auto finding = settled(AdmissionTest::end_to_end, named, refusal)) return std::move(*finding);
+  for (std::size_t i = 0; i < named.names.size(); ++i)
+    if (auto finding = impossible(named, i)) return std::move(*finding);
+  const std::vector<Nanos> room = room_beside_device(named.set);
+  std::optional<Finding> least;
+  for (const unsigned core : cores_of(named)) {
+    Finding finding = reservations_found(named, room, core, true);
+    if (!least || finding.slack() < least->slack()) least = std::move(finding);
+  }
+  least->proved = false;
+  return std::move(*least);
+}
+
+} // namespace
+
+Refusal refused(const NamedSet& named) {
+  if (named.names.empty()) return std::nullopt;
+  return named.obstacle ? named.obstacle : overload(named, device_costs(named), std::nullopt);
+}
+
 Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds) {
   if (auto finding = settled(AdmissionTest::end_to_end, named, refusal)) return std::move(*finding);
   if (bounds.proved()) return stages_found(named, true, bounds.tasks, least_slack(named, bounds.tasks), true);
@@ -298,39 +328,13 @@ Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, std::s
   return stages_found(named, proved, bounds, proved ? least_slack(named, bounds) : last, false);
 }
 
-std::vector<Finding> reserved_core_findings(const NamedSet& named) {
-  std::vector<Nanos> room;
-  for (const StagedTask& task : named.set.tasks)
-    room.push_back(std::max(task.deadline - named.set.release_jitter - 2 * task.backlog,
-                            runtime_of(task.before) + runtime_of(task.after)));
-  return by_core(named, [&](unsigned core) { return reservations_found(named, room, core, false); });
-}
-
-/// Where no windows fit.
-Finding misfit_finding(const NamedSet& named, const Refusal& refusal) {
-  if (auto finding = settled(AdmissionTest::end_to_end, named, refusal)) return std::move(*finding);
-  for (std::size_t i = 0; i < named.names.size(); ++i)
-    if (auto finding = impossible(named, i)) return std::move(*finding);
-  const std::vector<Nanos> room = room_beside_device(named.set);
-  std::optional<Finding> least;
-  for (const unsigned core : cores_of(named)) {
-    Finding finding = reservations_found(named, room, core, true);
-    if (!least || finding.slack() < least->slack()) least = std::move(finding);
-  }
-  least->proved = false;
-  return std::move(*least);
-}
-
-template <class Bounds>
-Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, const Reserved<Bounds>& reserved) {
+Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, const Reserved<EdfBounds>& reserved) {
   return reserved.fits ? end_to_end_finding(named, refusal, reserved.bounds) : misfit_finding(named, refusal);
 }
 
-} // namespace
-
-Refusal refused(const NamedSet& named) {
-  if (named.names.empty()) return std::nullopt;
-  return named.obstacle ? named.obstacle : overload(named, device_costs(named), std::nullopt);
+Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal,
+                           const Reserved<std::vector<StageBounds>>& reserved) {
+  return reserved.fits ? end_to_end_finding(named, refusal, reserved.bounds) : misfit_finding(named, refusal);
 }
 
 Findings findings(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds) {

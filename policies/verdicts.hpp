@@ -23,6 +23,11 @@ struct Findings {
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds);
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, std::span<const StageBounds> bounds);
 
+/// The last of these alone.
+[[nodiscard]] Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds);
+[[nodiscard]] Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal,
+                                         std::span<const StageBounds> bounds);
+
 // For reservations: `named` has services; where no windows fit, a deadline is too short for its parts or a core has too
 // little to give.
 /// `device`: what the test of the device alone looks at, also where no windows fit.
@@ -30,5 +35,9 @@ struct Findings {
                                 const EdfBounds& device);
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal,
                                 const Reserved<std::vector<StageBounds>>& reserved);
+[[nodiscard]] Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal,
+                                         const Reserved<EdfBounds>& reserved);
+[[nodiscard]] Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal,
+                                         const Reserved<std::vector<StageBounds>>& reserved);
 
 } // namespace rtexec::policies

@@ -33,8 +33,8 @@ void take_wcets(TaskSet& set, const std::filesystem::path& file) {
   set.executive.profile = file;
   for (Task& task : set.tasks) {
     if (!task.wcet) continue; // the profile's, if it is of the same workload
-    const auto entry = std::ranges::find(profile.entries, task.name, &ProfileEntry::task);
-    if (entry == profile.entries.end())
+    const ProfileEntry* const entry = entry_of(profile, task.name, task.memory_policy);
+    if (entry == nullptr)
       give_up(Errc::bad_input, file.string() + ": error: task '" + task.name + "': it was not measured");
     task.wcet = entry->wcet;
   }

@@ -47,7 +47,7 @@ std::vector<std::string> unsettled(const TaskSet& set, const Profile& profile, d
   std::vector<std::string> names;
   for (const ProfileEntry& entry : profile.entries)
     for (traces::MeasuredPart& part : traces::measured_parts(entry)) {
-      names.push_back(std::string(part_name(part.part)) + " part of '" + entry.task + "'");
+      names.push_back(std::string(part_name(part.part)) + " part of '" + measured_name(entry, profile.entries) + "'");
       parts.push_back(std::move(part));
     }
   const auto hold = first_halves_hold(parts, {.exceedance = set.executive.wcet_exceedance, .margin = margin});
@@ -96,6 +96,15 @@ void print_unfed(std::ostream& out, const Profile& profile) {
   out << Toned{Tone::warning, lines.view()};
 }
 
+/// Tasks may get them no more than before.
+void print_unmeasured(std::ostream& out, const Profile& profile) {
+  for (const std::string& line : profile.unmeasured) {
+    std::ostringstream lines;
+    print_wrapped(lines, "Not measured, and not chosen for a task: " + line);
+    out << Toned{Tone::warning, lines.view()};
+  }
+}
+
 /// One that was cancelled says what became of `file`.
 Profile measure(const TaskSet& set, const ProfileOptions& options, const ProfileObserver& observer,
                 const std::filesystem::path& file) {
@@ -140,6 +149,7 @@ void profile(const Options& options) {
   print(out, measured, measuring, elapsed, file);
   print_degraded(out, measured);
   print_unfed(out, measured);
+  print_unmeasured(out, measured);
   const auto open = unsettled(set, measured, measuring.margin);
   print_unsettled(out, open, options);
 
@@ -151,6 +161,7 @@ void profile(const Options& options) {
                                {"jobs_asked", measuring.jobs ? nlohmann::json(*measuring.jobs) : nlohmann::json()},
                                {"unsettled", open},
                                {"unfed", measured.unfed},
+                               {"unmeasured", measured.unmeasured},
                                {"tasks", entries}};
   must(write_json(json_file, json));
 }

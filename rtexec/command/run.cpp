@@ -170,7 +170,9 @@ int run(Options options) {
   if (stop.asked()) give_up(Errc::cancelled, "ended by a signal before its start: nothing was run");
   const Outcome ended = execute(executive, recording, viewer.get(), out);
   viewer.reset();
-  const auto written = write_json(json_file, to_json(ended.report));
+  nlohmann::json told = to_json(ended.report);
+  told["memory"] = memory_json(executive.plan());
+  const auto written = write_json(json_file, told);
   print_report(out, ended.report);
   int status = 0;
   if (!ended.trace) status = report(ended.trace.error());

@@ -49,7 +49,7 @@ void print_tuning(std::ostream& out, const Plan& plan) {
 void print_device(std::ostream& out, const DeviceReport& device) {
   out << "Device memory in use on " << device.name << ": " << readable(device.used) << " = context "
       << readable(device.context) << " + ours " << readable(device.used - std::min(device.used, device.context))
-      << "; constants + state + shared scratch " << readable(device.demand)
+      << "; constants + state + shared scratch + buffers " << readable(device.demand)
       << "; separate allocations would have taken " << readable(device.separate) << '\n';
 }
 

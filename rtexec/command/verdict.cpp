@@ -182,6 +182,19 @@ void print_device(std::ostream& out, const Plan& plan) {
                                     : ""));
 }
 
+/// Where workloads have memory of their own, or a choice of it.
+void print_memory(std::ostream& out, const Plan& plan) {
+  report::Table table({"memory", "policy", "device", "host", "why"});
+  bool any = false;
+  for (const PlannedTask& task : plan.tasks) {
+    const MemoryDemand& memory = task.memory;
+    table.add({task.name, std::string(spelling(task.memory_policy)), readable(memory.on_device()),
+               readable(memory.host), task.memory_policy_reason.empty() ? "-" : task.memory_policy_reason});
+    any = any || memory.outside + memory.host > Bytes{0};
+  }
+  if (any) table.print(out);
+}
+
 void print_limit(std::ostream& out, const Plan& plan) {
   const TestVerdict& deciding = plan.end_to_end;
   if (!deciding.proved) print_wrapped(out, "Why: " + deciding.explanation);
@@ -248,10 +261,16 @@ void print_way(std::ostream& out, const PlannedSet& planned) {
 
 } // namespace
 
+/// "front", "add (M)": the policy where a task was measured under several.
+std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEntry>& entries) {
+  const bool alone = std::ranges::count(entries, entry.task, &ProfileEntry::task) == 1;
+  return alone ? entry.task : entry.task + " (" + std::string(spelling(entry.memory_policy)) + ")";
+}
+
 void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries) {
   report::Table table({"measured", "jobs", "first part", "device", "last part", "claimed"});
   for (const ProfileEntry& entry : entries)
-    table.add({entry.task, std::to_string(entry.samples), measured_wcet(entry, Part::before),
+    table.add({measured_name(entry, entries), std::to_string(entry.samples), measured_wcet(entry, Part::before),
                measured_wcet(entry, Part::device), measured_wcet(entry, Part::after), claimed(entry)});
   table.print(out);
   print_wrapped(out,
@@ -269,6 +288,7 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
   print_tasks(out, set, plan);
   print_chains(out, set, plan);
   print_device(out, plan);
+  print_memory(out, plan);
   print_limit(out, plan);
   out << std::flush; // before what takes long
 }

@@ -22,6 +22,7 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
                    const std::vector<std::string>& degraded = {});
 
 /// How the WCETs of a profile were measured, a line for each task.
+[[nodiscard]] std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEntry>& entries);
 void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries);
 
 /// The verdict before any run, with the measured execution times that it rests on; of a set that is not proved also

@@ -2,6 +2,7 @@
 #include "tasks/make/make_workload.hpp"
 #include "rtexec/channels/connect.hpp"
 #include "rtexec/executive/loaded_set.hpp"
+#include "rtexec/executive/memory_choice.hpp"
 
 #include "config/names.hpp"
 #include "config/resolve.hpp"
@@ -27,8 +28,7 @@ std::string unmeasured(const TaskSet& tasks) {
 
 /// Of a workload without a part on the device; empty, or what to do.
 std::string problem_of_memory(const Workload& workload) {
-  const MemoryDemand memory = workload.memory();
-  const Bytes asked = memory.constant + memory.scratch + memory.state + memory.fixed;
+  const Bytes asked = workload.memory().on_device();
   if (workload.uses_device() || asked == Bytes{0}) return {};
   return "its workload has no part on the device, and asks for " + to_string(asked) +
          " of device memory; let it keep its data in memory of its own, or give it such a part";
@@ -56,6 +56,31 @@ Result<> check_parts(const LoadedSet& set) {
   return errors.empty() ? Result<>() : fail(Errc::bad_input, errors);
 }
 
+/// Where nobody else says how much memory the device has, the device itself is asked.
+Result<> settle_capacity(LoadedSet& set) {
+  if (set.board.capacity > Bytes{0} || set.tasks.device.capacity) return {};
+  set.whole_device = true;
+  if (!set.machine.here && set.machine.device_memory == Bytes{0})
+    return fail(Errc::bad_input, "how much memory board '" + set.board.name +
+                                     "' has is known only where its device is, and the file of that machine does not "
+                                     "say it\n  write it there with `rtexec probe --board " +
+                                     set.tasks.board + " --json FILE`, or give [device] capacity in the task set");
+  if (!set.machine.here) {
+    const std::uint64_t chunk = std::max<std::uint64_t>(set.chunk.count, 1);
+    set.board.capacity = Bytes{set.machine.device_memory.count / chunk * chunk};
+    return {};
+  }
+  const auto device = set.open_device({});
+  if (!device)
+    return fail(device.error().code,
+                "how much memory board '" + set.board.name +
+                    "' has is known only where its device is, which cannot be " +
+                    "opened here: " + device.error().what +
+                    "\n  to plan without it, give [device] capacity in the task set, or capacity in the board's file");
+  set.board.capacity = (*device)->capacity();
+  return {};
+}
+
 /// Makes the workload of each task, connects them, and gives them their tuning where it is known: all errors at once of
 /// each of these.
 class Loader {
@@ -70,10 +95,11 @@ class Loader {
       complain(
           "[device] co_run = true needs completion = \"block\": two jobs' threads share the compute core, which one "
           "that spins would keep");
-    for (const Task& task : set_.tasks.tasks) make(task);
+    for (std::size_t i = 0; i < set_.tasks.tasks.size(); ++i) make(i);
     for (const auto& [name, _] : setup_.workloads)
       complain("a workload was given for task '" + name + "', which the task set does not have");
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
+    if (const auto chosen = choose(); !chosen) return chosen;
     if (const auto connected = connect(); !connected) return connected;
     for (std::size_t i = 0; i < set_.workloads.size(); ++i) settle(i);
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
@@ -84,7 +110,8 @@ class Loader {
  private:
   void complain(const std::string& what) { config::add_line(errors_, what); }
 
-  void make(const Task& task) {
+  void make(std::size_t index) {
+    const Task& task = set_.tasks.tasks[index];
     const std::string who = "task '" + task.name + "': ";
     if (const std::string problem = problem_of_precision(task.precision, set_.board); !problem.empty())
       return complain(who + problem);
@@ -94,6 +121,15 @@ class Loader {
     if (!made) return complain(made.error().what);
     if (!*made) return complain(who + "no workload was given");
     set_.workloads.push_back(std::move(*made));
+    if (!own && open_policies(task, set_.board).size() > 1) choosing_.push_back(index);
+  }
+
+  /// Memory policies that tasks leave open, unless they are about to be measured.
+  Result<> choose() {
+    set_.policy_reasons.resize(set_.workloads.size());
+    if (choosing_.empty() || setup_.tunings) return {};
+    if (const auto settled = settle_capacity(set_); !settled) return settled;
+    return choose_memory(set_, choosing_);
   }
 
   Result<> connect() {
@@ -129,9 +165,8 @@ class Loader {
       return given->second;
     }
     if (!set_.profile) return {};
-    const auto entry = std::ranges::find(set_.profile->entries, task.name, &ProfileEntry::task);
-    if (entry == set_.profile->entries.end() || entry->tuning.empty() ||
-        entry->workload != with_tuning(fingerprint, entry->tuning))
+    const ProfileEntry* const entry = entry_of(*set_.profile, task.name, task.memory_policy);
+    if (entry == nullptr || entry->tuning.empty() || entry->workload != with_tuning(fingerprint, entry->tuning))
       return {};
     if (const auto used = workload.use(entry->tuning); !used)
       return fail(used.error().code, "the tuning in " + set_.profile->file.string() +
@@ -143,33 +178,9 @@ class Loader {
 
   LoadedSet& set_;
   Setup& setup_;
+  std::vector<std::size_t> choosing_; // tasks that leave their memory policy open
   std::string errors_;
 };
-
-/// Where nobody else says how much memory the device has, the device itself is asked.
-Result<> settle_capacity(LoadedSet& set) {
-  set.whole_device = set.board.capacity == Bytes{0} && !set.tasks.device.capacity;
-  if (!set.whole_device) return {};
-  if (!set.machine.here && set.machine.device_memory == Bytes{0})
-    return fail(Errc::bad_input, "how much memory board '" + set.board.name +
-                                     "' has is known only where its device is, and the file of that machine does not "
-                                     "say it\n  write it there with `rtexec probe --board " +
-                                     set.tasks.board + " --json FILE`, or give [device] capacity in the task set");
-  if (!set.machine.here) {
-    const std::uint64_t chunk = std::max<std::uint64_t>(set.chunk.count, 1);
-    set.board.capacity = Bytes{set.machine.device_memory.count / chunk * chunk};
-    return {};
-  }
-  const auto device = set.open_device({});
-  if (!device)
-    return fail(device.error().code,
-                "how much memory board '" + set.board.name +
-                    "' has is known only where its device is, which cannot be " +
-                    "opened here: " + device.error().what +
-                    "\n  to plan without it, give [device] capacity in the task set, or capacity in the board's file");
-  set.board.capacity = (*device)->capacity();
-  return {};
-}
 
 /// What the set leaves open the profile says.
 Result<> settle_wcets(LoadedSet& set) {
@@ -269,6 +280,7 @@ Result<Plan> plan(const LoadedSet& set) {
   for (std::size_t i = 0; i < plan->tasks.size(); ++i) {
     plan->tasks[i].workload = set.fingerprints[i];
     plan->tasks[i].tuning = set.tunings[i];
+    plan->tasks[i].memory_policy_reason = set.policy_reasons[i];
   }
   for (const channels::DeviceLink& link : set.links) plan->tasks[link.producer].links += link.latest->room();
   if (set.measured_on) plan->measured_on = *set.measured_on + ", " + set.profile->machine;

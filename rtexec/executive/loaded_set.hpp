@@ -28,10 +28,11 @@ struct LoadedSet : ResolvedSet {
   std::vector<std::string> fingerprints;             // sources of inputs and tuning included
   /// Ways to compute that were measured and that the workload was given
   std::vector<std::vector<std::string>> tunings;
-  std::optional<Profile> profile;         // the profile file, where there is one
-  std::optional<std::string> measured_on; // the device of what was taken from the profile, if anything was
-  bool whole_device = false;              // neither board nor task set says how much of the device may be used
-  OpenDevice open_own;                    // a device of the caller's own instead of the board's
+  std::vector<std::string> policy_reasons; // why a task has its memory policy, where it left that open
+  std::optional<Profile> profile;          // the profile file, where there is one
+  std::optional<std::string> measured_on;  // the device of what was taken from the profile, if anything was
+  bool whole_device = false;               // neither board nor task set says how much of the device may be used
+  OpenDevice open_own;                     // a device of the caller's own instead of the board's
 
   /// The board's device, or the caller's own, in chunks of `chunk`.
   [[nodiscard]] Result<std::unique_ptr<hal::Device>> open_device(Bytes capacity) const;
@@ -40,7 +41,8 @@ struct LoadedSet : ResolvedSet {
 /// Reads the board, resolves the set for `machine`, makes the workloads, save those that `setup` gives, and connects
 /// them; all errors at once of each. Takes from `setup` workloads, callbacks, tunings, the opener of a device and what
 /// is shown. A capacity that only the device knows is asked of it, or of a machine that is not this one taken from its
-/// facts. Missing WCETs come from the profile, save where `setup` gives tunings: then they are about to be measured.
+/// facts. Missing WCETs come from the profile, and with them the memory policies that tasks leave open, save where
+/// `setup` gives tunings: then they are about to be measured.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 
 /// The plan that policies make of the set, with what each task executes and where that was measured.

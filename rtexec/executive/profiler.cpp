@@ -1,11 +1,13 @@
 #include "rtexec/executive/profiler.hpp"
 
 #include "config/must.hpp"
+#include "config/names.hpp"
 #include "config/profile.hpp"
 #include "hal/machine.hpp"
 #include "rtexec/executive/layer_times.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 #include "rtexec/executive/measured_run.hpp"
+#include "rtexec/executive/memory_choice.hpp"
 #include "traces/wcet/part_wcet.hpp"
 
 #include <algorithm>
@@ -37,6 +39,7 @@ using Tunings = std::map<std::string, std::vector<std::string>>;
 struct Tuned {
   std::unique_ptr<hal::Device> device;
   Tunings tunings;
+  Board board{};
   // By task
   std::vector<bool> use_device;
   std::vector<std::size_t> layers; // on the device
@@ -79,21 +82,26 @@ TaskSet measured_at(TaskSet set, std::span<const Duration> periods, const Tuned&
   return set;
 }
 
+void tune(Tuned& tuned, LoadedSet& set, std::size_t task, const ProfileObserver& observer) {
+  const std::string& name = set.tasks.tasks[task].name;
+  auto lines = set.workloads[task]->tune(*tuned.device, [&](std::size_t done, std::size_t wanted) {
+    return !observer.tuning || observer.tuning(name, done, wanted);
+  });
+  if (!lines) give_up(lines.error().code, "task '" + name + "': " + lines.error().what);
+  tuned.tunings[name] = std::move(*lines);
+}
+
 Tuned tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetup& make_setup) {
   Setup setup = must(make_setup());
   setup.tunings.emplace(); // those of an old profile do not count
   LoadedSet set = must(load(tasks, setup));
   Tuned tuned{.device = must(set.open_device(set.tasks.device.capacity.value_or(set.board.capacity))),
               .tunings = {},
+              .board = set.board,
               .use_device = {},
               .layers = {}};
   for (std::size_t i = 0; i < set.workloads.size(); ++i) {
-    const std::string& name = set.tasks.tasks[i].name;
-    auto lines = set.workloads[i]->tune(*tuned.device, [&](std::size_t done, std::size_t wanted) {
-      return !observer.tuning || observer.tuning(name, done, wanted);
-    });
-    if (!lines) give_up(lines.error().code, "task '" + name + "': " + lines.error().what);
-    tuned.tunings[name] = std::move(*lines);
+    tune(tuned, set, i, observer);
     tuned.know(*set.workloads[i]);
     set.workloads[i].reset();
   }
@@ -101,19 +109,27 @@ Tuned tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetu
 }
 
 /// As an earlier profile has it.
+Tunings tunings_of(const TaskSet& tasks, const Profile& before) {
+  Tunings tunings;
+  for (const Task& task : tasks.tasks) {
+    const ProfileEntry* const entry = entry_of(before, task.name, task.memory_policy);
+    tunings[task.name] = entry != nullptr ? entry->tuning : std::vector<std::string>();
+  }
+  return tunings;
+}
+
 Tuned tuned_before(const TaskSet& tasks, const Profile& before, const MakeSetup& make_setup) {
   Tuned tuned;
-  for (const Task& task : tasks.tasks) {
-    const auto entry = std::ranges::find(before.entries, task.name, &ProfileEntry::task);
-    if (entry != before.entries.end()) tuned.tunings[task.name] = entry->tuning;
-  }
+  tuned.tunings = tunings_of(tasks, before);
   Setup setup = must(make_setup());
   setup.tunings = tuned.tunings;
   LoadedSet set = must(load(tasks, setup));
   tuned.device = must(set.open_device(set.tasks.device.capacity.value_or(set.board.capacity)));
+  tuned.board = set.board;
   for (std::size_t i = 0; i < set.workloads.size(); ++i) {
     const std::string& name = tasks.tasks[i].name;
-    if (begun_entry(before, name, set.fingerprints[i]).samples == 0)
+    const bool open = open_policies(tasks.tasks[i], tuned.board).size() > 1; // any of them may have been measured
+    if (!open && begun_entry(before, name, tasks.tasks[i].memory_policy, set.fingerprints[i]).samples == 0)
       give_up(Errc::bad_input,
               before.file.string() + ": error: task '" + name +
                   "' was not measured with this workload: nothing can be added; measure without --add");
@@ -318,26 +334,99 @@ std::vector<std::string> unfed(std::span<const MeasuredRun> runs) {
   return names;
 }
 
-Profile measured(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
-                 const MakeSetup& make_setup) {
-  const Profile before = options.before.value_or(Profile{});
-  const Tuned tuned = options.before ? tuned_before(tasks, before, make_setup) : tune(tasks, observer, make_setup);
-  Profile profile{.file = tasks.executive.profile,
-                  .machine = hal::machine_name(),
-                  .device = tuned.device->name(),
-                  .entries = {},
-                  .unfed = {}};
-  if (options.before) must(check_same_place(before, profile));
-  Runs runs(tasks, options, observer, make_setup, tuned);
-  runs.measure();
+/// One for each memory policy that some task leaves open, in which these tasks have it; the others have what they ask
+/// for, or the first of theirs.
+struct Round {
+  MemoryPolicy policy{};
+  TaskSet tasks;
+};
+
+std::vector<Round> rounds_of(const TaskSet& tasks, const Board& board) {
+  std::vector<Round> rounds;
+  for (const MemoryPolicy policy : {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host}) {
+    Round round{policy, tasks};
+    bool new_to_a_task = rounds.empty();
+    for (Task& task : round.tasks.tasks) {
+      const std::vector<MemoryPolicy> open = open_policies(task, board);
+      if (open.empty()) continue;
+      const bool has = std::ranges::find(open, policy) != open.end();
+      task.memory_policy = has ? policy : open.front();
+      new_to_a_task = new_to_a_task || (has && policy != open.front());
+    }
+    if (new_to_a_task) rounds.push_back(std::move(round));
+  }
+  return rounds;
+}
+
+/// To be added to: begun in this profile, by a round before, or in the one before it.
+ProfileEntry& entry_for(Profile& profile, const Profile& before, const Task& task, const std::string& fingerprint) {
+  const auto begun = std::ranges::find_if(profile.entries, [&](const ProfileEntry& entry) {
+    return entry.task == task.name && entry.workload == fingerprint;
+  });
+  if (begun != profile.entries.end()) return *begun;
+  return profile.entries.emplace_back(begun_entry(before, task.name, task.memory_policy, fingerprint));
+}
+
+/// All tasks of one round.
+void add(Profile& profile, const Profile& before, const TaskSet& tasks, const Runs& runs, const Tuned& tuned,
+         const ProfileOptions& options) {
   for (std::size_t i = 0; i < tasks.tasks.size(); ++i) {
-    ProfileEntry& entry =
-        profile.entries.emplace_back(begun_entry(before, tasks.tasks[i].name, runs.seen.front().fingerprints[i]));
+    ProfileEntry& entry = entry_for(profile, before, tasks.tasks[i], runs.seen.front().fingerprints[i]);
     entry.margin = options.margin;
     entry.tuning = tuned.tunings.at(entry.task);
     add(entry, runs, i, wcet_options(tasks, options));
   }
   profile.unfed = unfed(runs.seen);
+}
+
+/// Of a round behind the first: of the tasks that have another policy in it than before.
+void retune(Tuned& tuned, const TaskSet& first, const TaskSet& tasks, const ProfileObserver& observer,
+            const MakeSetup& make_setup) {
+  Setup setup = must(make_setup());
+  setup.tunings.emplace();
+  LoadedSet set = must(load(tasks, setup));
+  for (std::size_t i = 0; i < set.workloads.size(); ++i)
+    if (tasks.tasks[i].memory_policy != first.tasks[i].memory_policy) tune(tuned, set, i, observer);
+}
+
+/// The time is shared by the rounds alike.
+ProfileOptions of_one(ProfileOptions options, std::size_t rounds) {
+  if (options.time) *options.time /= static_cast<Duration::rep>(rounds);
+  return options;
+}
+
+/// Memory that is not there under one policy may be there under another one.
+bool lacks_memory(const Error& error) { return error.code == Errc::not_proved || error.code == Errc::out_of_memory; }
+
+Profile measured(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
+                 const MakeSetup& make_setup) {
+  const Profile before = options.before.value_or(Profile{});
+  Tuned tuned = options.before ? tuned_before(tasks, before, make_setup) : tune(tasks, observer, make_setup);
+  Profile profile{.file = tasks.executive.profile,
+                  .machine = hal::machine_name(),
+                  .device = tuned.device->name(),
+                  .entries = {},
+                  .unfed = {},
+                  .unmeasured = {}};
+  if (options.before) must(check_same_place(before, profile));
+  const std::vector<Round> rounds = rounds_of(tasks, tuned.board);
+  const ProfileOptions each = of_one(options, rounds.size());
+  std::optional<Error> failure;
+  for (const Round& round : rounds) {
+    const auto done = caught([&] {
+      if (options.before) tuned.tunings = tunings_of(round.tasks, before);
+      else if (&round != &rounds.front()) retune(tuned, rounds.front().tasks, round.tasks, observer, make_setup);
+      Runs runs(round.tasks, each, observer, make_setup, tuned);
+      runs.measure();
+      add(profile, before, round.tasks, runs, tuned, options);
+      return true;
+    });
+    if (done) continue;
+    if (rounds.size() == 1 || !lacks_memory(done.error())) throw Failed{done.error()};
+    profile.unmeasured.push_back(std::string(spelling(round.policy)) + ": " + done.error().what);
+    if (!failure) failure = done.error();
+  }
+  if (profile.entries.empty()) throw Failed{*failure};
   traces::allow_interruptions(profile.entries);
   return profile;
 }

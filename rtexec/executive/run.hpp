@@ -78,6 +78,7 @@ class Run {
   Result<> take_machine(Placement& placement);
   RegulatedRun regulated(const Placement& placement) const;
   Result<> regulate(const Placement& placement);
+  Bytes host_buffers() const;
   Need ask_for_host_memory() const;
   Result<> fit_out_device(const Placement& placement);
   Result<> prepare_engines();

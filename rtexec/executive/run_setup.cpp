@@ -172,10 +172,13 @@ std::optional<Need> Run::ask_for_store() const {
   return given(subject, plan_.swap->store.string() + " has room for " + readable(size));
 }
 
+/// Page-locked buffers of workloads, where the demand does not hold them.
+Bytes Run::host_buffers() const { return set_.board.unified_memory ? Bytes{0} : plan_.host; }
+
 /// Before any is taken: where a control group's limit is met, the kernel ends the process without a word.
 Need Run::ask_for_host_memory() const {
-  Bytes needed;
-  if (set_.board.device == DeviceKind::host && !setup_.open_device) needed = plan_.demand;
+  Bytes needed = host_buffers();
+  if (set_.board.device == DeviceKind::host && !setup_.open_device) needed += plan_.demand;
   if (plan_.swap && plan_.swap->store.empty() && !setup_.open_store) needed += policies::swap_volume(plan_);
   const auto available = hal::check_available_memory(needed, "the tasks' memory on this machine", hal::Machine());
   if (!available) return indispensable(refused("host memory", available.error()));
@@ -199,7 +202,7 @@ Need Run::ask_for_device() {
 /// Where locked memory is limited: for what is still to come, stacks and the copies of the tasks' memory.
 std::optional<Need> Run::ask_for_room() const {
   constexpr Bytes stacks_of_task{3 << 20}, stacks_of_services{16 << 20};
-  const Bytes ahead = plan_.separate + stacks_of_task * plan_.tasks.size() + stacks_of_services;
+  const Bytes ahead = plan_.separate + host_buffers() + stacks_of_task * plan_.tasks.size() + stacks_of_services;
   const auto room = hal::Mapping::anonymous(round_up(ahead, hal::page_size()), PROT_NONE, 0, "what the run will lock");
   if (room) return std::nullopt;
   Need need = refused("locked memory", room.error());

@@ -79,6 +79,7 @@ json to_json(const PlannedTask& task) {
           {"swap_volume_bytes", task.swap_volume.count},
           {"memory_policy", spelling(task.memory_policy)},
           {"co_run", task.co_run ? to_json(*task.co_run) : json(nullptr)},
+          {"memory_policy_reason", nullable(task.memory_policy_reason)},
           {"response_bound_ns", nullable(task.response_bound)},
           {"deadline_ns", task.done_by.count()},
           {"wcet", rtexec::to_json(task.wcet)},
@@ -88,6 +89,8 @@ json to_json(const PlannedTask& task) {
             {"scratch_bytes", task.memory.scratch.count},
             {"state_bytes", task.memory.state.count},
             {"fixed_bytes", task.memory.fixed.count},
+            {"outside_bytes", task.memory.outside.count},
+            {"host_bytes", task.memory.host.count},
             {"links_bytes", task.links.count}}}};
 }
 
@@ -291,7 +294,9 @@ json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison) {
            {{"demand_bytes", plan.demand.count},
             {"capacity_bytes", plan.capacity.count},
             {"chunk_bytes", plan.chunk.count},
-            {"separate_bytes", plan.separate.count}}}};
+            {"separate_bytes", plan.separate.count},
+            {"outside_bytes", plan.outside.count},
+            {"host_bytes", plan.host.count}}}};
 }
 
 json to_json(const ProfiledTraffic& traffic) {
@@ -312,9 +317,15 @@ json to_json(const ProfiledTraffic& traffic) {
 }
 
 json to_json(const ProfileEntry& entry) {
-  json result = {{"task", entry.task},       {"samples", entry.samples},    {"margin", entry.margin},
-                 {"tuning", entry.tuning},   {"wcet", to_json(entry.wcet)}, {"observed", to_json(entry.observed)},
-                 {"method", json::object()}, {"exceedance", json::object()}};
+  json result = {{"task", entry.task},
+                 {"memory_policy", spelling(entry.memory_policy)},
+                 {"samples", entry.samples},
+                 {"margin", entry.margin},
+                 {"tuning", entry.tuning},
+                 {"wcet", to_json(entry.wcet)},
+                 {"observed", to_json(entry.observed)},
+                 {"method", json::object()},
+                 {"exceedance", json::object()}};
   result["degraded"] = entry.degraded;
   result["layers"] = {{"pieces", entry.layers.pieces}, {"sum_ns", entry.layers.sum.count()}};
   for (const auto& [name, part] :
@@ -333,6 +344,17 @@ json to_json(const ResolvedSet& set, const Plan& plan, const std::vector<TestVer
   for (const auto& entry : executive::origins(set, plan).entries)
     if (entry) result["measured"].push_back(to_json(*entry));
   return result;
+}
+
+json memory_json(const Plan& plan) {
+  json tasks = json::array();
+  for (const PlannedTask& task : plan.tasks)
+    tasks.push_back({{"task", task.name},
+                     {"memory_policy", spelling(task.memory_policy)},
+                     {"reason", nullable(task.memory_policy_reason)},
+                     {"device_bytes", task.memory.on_device().count},
+                     {"host_bytes", task.memory.host.count}});
+  return tasks;
 }
 
 json to_json(const Report& report) {

@@ -20,5 +20,7 @@ namespace rtexec {
 [[nodiscard]] nlohmann::json to_json(const ResolvedSet& set, const Plan& plan,
                                      const std::vector<TestVerdict>& comparison = {});
 [[nodiscard]] nlohmann::json to_json(const Report& report);
+/// Each task's memory policy, what it takes on device and host, and why it is that one.
+[[nodiscard]] nlohmann::json memory_json(const Plan& plan);
 
 } // namespace rtexec

@@ -63,6 +63,11 @@ Footprint KernelWorkload::footprint() const {
   return all;
 }
 
+MemoryDemand KernelWorkload::memory() const {
+  const Footprint own = footprint();
+  return {.outside = own.device, .host = own.host, .objects = {}};
+}
+
 Result<> KernelWorkload::bind(Device& device, const Memory&) {
   arrays_.reserve(demands_.size());
   for (const auto& demand : demands_) {

@@ -43,7 +43,7 @@ class KernelWorkload final : public Workload {
   /// bad_input: a size that the benchmark cannot have.
   [[nodiscard]] static Result<std::unique_ptr<KernelWorkload>> make(const Options& options, DeviceKind kind);
 
-  [[nodiscard]] MemoryDemand memory() const override { return {}; }
+  [[nodiscard]] MemoryDemand memory() const override;
   [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
   /// Of benchmark, size, policy and kind of device.
   [[nodiscard]] std::string fingerprint() const override;

@@ -88,4 +88,9 @@ Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kin
   return fail(Errc::unsupported, "task '" + task.name + "' asks for a workload that is not known");
 }
 
+std::span<const MemoryPolicy> memory_policies(const Task& task) {
+  static constexpr MemoryPolicy all[] = {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
+  return std::span(all).first(is_micro_benchmark(task.workload) ? 3 : 1);
+}
+
 } // namespace rtexec::tasks

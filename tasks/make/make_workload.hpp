@@ -7,11 +7,15 @@
 #include <rtexec/workload.hpp>
 
 #include <memory>
+#include <span>
 
 namespace rtexec::tasks {
 
 /// Makes the workload that `task` asks for, to run on a device of `kind`, which need not be there. Errors name the
 /// file, and the node or value that cannot be used.
 [[nodiscard]] Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kind);
+
+/// What the memory of that workload can live under, whatever a board has; D first.
+[[nodiscard]] std::span<const MemoryPolicy> memory_policies(const Task& task);
 
 } // namespace rtexec::tasks

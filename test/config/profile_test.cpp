@@ -51,6 +51,7 @@ TEST(ProfileFile, IsReadBackAsWritten) {
       ProfileEntry e = entry("task" + std::to_string(i), "net " + std::to_string(random()));
       e.wcet = {time(), time(), time()};
       e.observed = {time(), time(), time()};
+      e.memory_policy = std::array{MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host}[random() % 3];
       e.samples = 1 + (random() >> 1);
       e.margin = 1 + static_cast<double>(random() % 1'000'000) / 7919;
       if (e.margin > 100) e.margin = 1;
@@ -76,6 +77,7 @@ TEST(ProfileFile, IsReadBackAsWritten) {
     for (std::size_t i = 0; i < written.entries.size(); ++i) {
       EXPECT_EQ(read->entries[i].task, written.entries[i].task);
       EXPECT_EQ(read->entries[i].workload, written.entries[i].workload);
+      EXPECT_EQ(read->entries[i].memory_policy, written.entries[i].memory_policy);
       EXPECT_EQ(read->entries[i].samples, written.entries[i].samples);
       EXPECT_EQ(read->entries[i].margin, written.entries[i].margin);
       EXPECT_EQ(read->entries[i].tuning, written.entries[i].tuning);
@@ -168,6 +170,27 @@ TEST(ProfileFile, KeepsWhatWasMeasuredOfOtherTasks) {
   std::vector<std::string> found;
   for (const ProfileEntry& each : both.entries) found.push_back(each.task + ": " + each.workload);
   EXPECT_THAT(found, testing::ElementsAre("c: net 9", "d: net 4", "a: net 1", "b: net 2"));
+}
+
+TEST(ProfileFile, HasATaskOnceForEachMemoryPolicy) {
+  Profile profile = profile_of({entry("a", "net D"), entry("a", "net M"), entry("b", "net 2")});
+  profile.entries[1].memory_policy = MemoryPolicy::managed;
+  const auto toml = profile_toml(profile, "p.toml");
+  ASSERT_TRUE(toml) << problem(toml);
+  EXPECT_EQ(entry_of(profile, "a", MemoryPolicy::automatic), &profile.entries[0]);
+  EXPECT_EQ(entry_of(profile, "a", MemoryPolicy::managed), &profile.entries[1]);
+  EXPECT_EQ(entry_of(profile, "a", MemoryPolicy::host), nullptr);
+  EXPECT_EQ(begun_entry(profile, "a", MemoryPolicy::managed, "net M").samples, 100u);
+  EXPECT_EQ(begun_entry(profile, "a", MemoryPolicy::managed, "net D").samples, 0u);
+  EXPECT_EQ(begun_entry(profile, "a", MemoryPolicy::automatic, "net 9").memory_policy, MemoryPolicy::device);
+  EXPECT_EQ(with_others(profile_of({profile.entries[1]}), profile).entries.size(), 3u);
+
+  TaskSet set = tasks({"a"});
+  set.tasks[0].memory_policy = MemoryPolicy::managed;
+  EXPECT_TRUE(apply_profile(set, profile, {"net M"}));
+  set.tasks[0].wcet.reset();
+  set.tasks[0].memory_policy = MemoryPolicy::host;
+  EXPECT_THAT(problem(apply_profile(set, profile, {"net H"})), HasSubstr("not measured under memory policy H"));
 }
 
 TEST(ApplyProfile, FillsOnlyWhatIsNotGiven) {

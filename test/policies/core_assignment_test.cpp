@@ -33,7 +33,12 @@ struct Machine {
 };
 
 std::vector<CoreAssignment> assignments(const TaskSet& set, const Machine& machine) {
-  return core_assignments(test::resolved(set, machine.board, machine.cores));
+  std::vector<CoreAssignment> all;
+  core_assignments(test::resolved(set, machine.board, machine.cores), [&](const CoreAssignment& cores) {
+    all.push_back(cores);
+    return false;
+  });
+  return all;
 }
 
 Task anywhere(std::string name, Duration period, Wcet wcet) {

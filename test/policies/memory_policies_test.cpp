@@ -28,7 +28,7 @@ constexpr Bytes chunk{4096};
 using Measured = std::vector<std::vector<MeasuredPolicy>>;
 
 MeasuredPolicy measured(MemoryPolicy policy, std::uint64_t device, std::uint64_t host, Duration time) {
-  return {policy, {.fixed = chunk * device, .objects = {}}, chunk * host, Wcet{.device = time}};
+  return {policy, {.outside = chunk * device, .host = chunk * host, .objects = {}}, Wcet{.device = time}};
 }
 
 /// D, M and H of a task that exchanges `exchanged` chunks and has as many more for itself.
@@ -60,7 +60,7 @@ class MemoryPolicies : public testing::Test {
 
 TEST_F(MemoryPolicies, LeastMemoryOfTheDeviceIsThatOfTheHost) {
   EXPECT_THAT(picked(), ElementsAre(2, 2));
-  EXPECT_EQ(chosen()->host, chunk * 14);
+  EXPECT_EQ(chosen()->plan.host, chunk * 14);
   EXPECT_EQ(chosen()->plan.demand, chunk * 14);
   EXPECT_TRUE(chosen()->plan.proved);
   EXPECT_EQ(chosen()->plan.tasks[0].memory_policy, H);
@@ -158,9 +158,8 @@ Board random_board() {
 }
 
 /// Near the edge of what is proved; now and then a task does without the device.
-TaskSet random_set(Random& random, Order order, ThreadPolicy threads) {
+TaskSet random_set(Random& random, Order order, ThreadPolicy threads, std::int64_t n) {
   std::vector<Task> tasks;
-  const std::int64_t n = random.draw(2, 6);
   const std::int64_t scale = threads == ThreadPolicy::deadline ? 100'000 : 100;
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t period = random.draw(300, 3000) * scale;
@@ -176,6 +175,10 @@ TaskSet random_set(Random& random, Order order, ThreadPolicy threads) {
   return set;
 }
 
+TaskSet random_set(Random& random, Order order, ThreadPolicy threads) {
+  return random_set(random, order, threads, random.draw(2, 6));
+}
+
 std::vector<MemoryDemand> random_memory(Random& random, const TaskSet& set, bool swapping) {
   std::vector<MemoryDemand> memory(set.tasks.size());
   for (std::size_t i = 0; i < memory.size(); ++i)
@@ -184,17 +187,22 @@ std::vector<MemoryDemand> random_memory(Random& random, const TaskSet& set, bool
   return memory;
 }
 
-TEST(MemoryPoliciesOfRandomSets, AreTheBestOfAllPlans) {
+class MemoryPoliciesOfRandomSets : public testing::TestWithParam<Order> {};
+INSTANTIATE_TEST_SUITE_P(BothOrders, MemoryPoliciesOfRandomSets, testing::Values(Order::edf, Order::static_priority));
+
+/// One to four tasks, and now and then up to eight.
+TEST_P(MemoryPoliciesOfRandomSets, AreTheBestOfAllPlans) {
   Random random(1);
   int proved = 0;
   for (int round = 0; round < 150; ++round) {
     SCOPED_TRACE(round);
-    TaskSet tasks = random_set(random, Order::static_priority, ThreadPolicy::fifo);
-    tasks.tasks.resize(std::min<std::size_t>(tasks.tasks.size(), 4));
+    const std::int64_t n = round % 30 == 29 ? random.draw(5, 8) : random.draw(1, 4);
+    TaskSet tasks = random_set(random, GetParam(), ThreadPolicy::fifo, n);
     tasks.swap.policy = SwapPolicy::none;
     Board board = random_board();
     board.memory_policies = {D, M, H};
     board.unified_memory = round % 2 == 0;
+    board.capacity = chunk * static_cast<std::uint64_t>(5 * n);
     Measured known;
     for (const Task& task : tasks.tasks) {
       const auto longer = [&](std::int64_t low, std::int64_t high) {
@@ -219,7 +227,7 @@ TEST(MemoryPoliciesOfRandomSets, AreTheBestOfAllPlans) {
         const MeasuredPolicy& each = known[i][static_cast<std::size_t>(digits % 3)];
         one.tasks.tasks[i].wcet = each.wcet;
         memory.push_back(each.memory);
-        all += each.memory.fixed + (board.unified_memory ? each.host : Bytes{0});
+        all += each.memory.outside + (board.unified_memory ? each.memory.host : Bytes{0});
       }
       const auto plan = make_plan(one, memory);
       if (!plan || !plan->proved || all > board.capacity) continue;
@@ -239,14 +247,14 @@ TEST(MemoryPoliciesOfRandomSets, AreTheBestOfAllPlans) {
     ASSERT_TRUE(small && small->plan.proved && fast->plan.proved);
     ++proved;
     EXPECT_TRUE(small->exact && fast->exact);
-    EXPECT_EQ(small->plan.demand + (board.unified_memory ? small->host : Bytes{0}), *least);
+    EXPECT_EQ(small->plan.demand, *least);
     EXPECT_EQ(fast->plan.end_to_end.slack, *most);
   }
   EXPECT_GT(proved, 40);
   EXPECT_LT(proved, 140);
 }
 
-TEST(MemoryPoliciesOfRandomSets, WithDAloneChangeNoPlan) {
+TEST(MemoryPoliciesWithDAlone, ChangeNoPlan) {
   Random random(2);
   int swapped = 0;
   for (int round = 0; round < 200; ++round) {
@@ -254,7 +262,7 @@ TEST(MemoryPoliciesOfRandomSets, WithDAloneChangeNoPlan) {
     const std::vector<MemoryDemand> memory = random_memory(random, tasks, round % 4 < 2);
     Measured known;
     for (std::size_t i = 0; i < memory.size(); ++i)
-      known.push_back({{D, memory[i], chunk, *tasks.tasks[i].wcet}, {M, {}, {}, Wcet{.device = 1ns}}});
+      known.push_back({{D, memory[i], *tasks.tasks[i].wcet}, {M, {}, Wcet{.device = 1ns}}});
     const ResolvedSet set = resolved(tasks, random_board(), {0, 1});
     const auto right = make_plan(set, memory);
     for (const MemoryObjective objective : {MemoryObjective::least_memory, MemoryObjective::most_slack}) {
@@ -274,6 +282,45 @@ TEST(MemoryPoliciesOfRandomSets, WithDAloneChangeNoPlan) {
     swapped += right && right->swap;
   }
   EXPECT_GT(swapped, 30);
+}
+
+/// Whatever decides: priorities that are searched, cores that are chosen, reservations, chains.
+TEST(ResidentAdmission, IsThatOfPlans) {
+  Random random(4);
+  int proved = 0, refused = 0;
+  for (int round = 0; round < 600; ++round) {
+    SCOPED_TRACE(round);
+    TaskSet tasks = random_set(random, round % 2 == 0 ? Order::edf : Order::static_priority,
+                               round % 4 < 2 ? ThreadPolicy::fifo : ThreadPolicy::deadline);
+    if (round % 8 >= 4) tasks.executive.priorities = PriorityAssignment::audsley;
+    if (round % 16 >= 8)
+      for (Task& task : tasks.tasks) task.core.reset();
+    if (round % 32 >= 16)
+      tasks.chains.push_back({.name = "chain",
+                              .tasks = {"t0", "t1"},
+                              .max_reaction = random.time(1, 6 * tasks.tasks[0].period.count()),
+                              .max_age = {}});
+    const ResolvedSet set = resolved(tasks, random_board(), {0, 1});
+    ResidentAdmission admission(set);
+    for (int cut = 0; cut < 4; ++cut) {
+      std::vector<Wcet> wcets;
+      for (const Task& task : tasks.tasks) {
+        wcets.push_back(*task.wcet);
+        wcets.back().device = wcets.back().device * random.draw(40, 130) / 100;
+      }
+      ResolvedSet one = set;
+      for (std::size_t i = 0; i < wcets.size(); ++i) one.tasks.tasks[i].wcet = wcets[i];
+      const auto plan = make_plan(one, std::vector<MemoryDemand>(wcets.size()));
+      const auto slack = admission.slack(wcets);
+      ASSERT_EQ(slack.has_value(), plan && plan->proved);
+      if (slack) { EXPECT_EQ(*slack, plan->end_to_end.slack); }
+      (slack ? proved : refused) += 1;
+    }
+  }
+  EXPECT_GT(proved, 300);
+  EXPECT_GT(refused, 300);
+  ResidentAdmission none(resolved(set_of({task_of("a", 1ms, {})}), random_board()));
+  EXPECT_FALSE(none.slack(std::vector<Wcet>{{.device = 0ns - 1ns}})) << "make_plan refuses it";
 }
 
 TEST(WholeChunks, AddUpToTheDemandOfAPlan) {

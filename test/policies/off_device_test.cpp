@@ -188,6 +188,32 @@ TEST_P(OffDeviceOrder, LongDevicePartsOfOthersDoNotMatter) {
   EXPECT_FALSE(make_plan(test::resolved(set, board_of()), std::vector<MemoryDemand>(2)).value().proved);
 }
 
+/// What it has on the device, where no job of it makes room or is made room for.
+TEST_P(OffDeviceOrder, ItsMemoryStays) {
+  TaskSet set = set_of({task_of("net", milliseconds(100), {{}, milliseconds(1), {}}),
+                        task_of("control", milliseconds(50), off_device(milliseconds(1), milliseconds(1)))},
+                       GetParam());
+  set.swap.policy = SwapPolicy::serial;
+  Board board = board_of();
+  board.capacity = board.chunk * 6;
+  board.swap_costs = {{.chunk = board.chunk, .in_per_chunk = microseconds(10), .out_per_chunk = microseconds(10)}};
+  std::vector<MemoryDemand> memory = {{.constant = board.chunk * 4}, {.state = board.chunk * 3}};
+  const auto refused = make_plan(test::resolved(set, board), memory);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::not_proved);
+  EXPECT_THAT(refused.error().what, HasSubstr("of 16KiB that may be swapped"));
+
+  set.tasks.push_back(task_of("other", milliseconds(200), {{}, milliseconds(1), {}}));
+  memory.push_back(memory[0]);
+  board.capacity = board.chunk * 9;
+  const Plan plan = make_plan(test::resolved(set, board), memory).value();
+  EXPECT_TRUE(plan.proved);
+  EXPECT_EQ(plan.tasks[1].swap_volume, Bytes{0});
+  EXPECT_EQ(plan.tasks[0].swap_volume + plan.tasks[2].swap_volume, board.chunk * (2 + plan.swap->frames));
+  set.tasks[1].swap_volume = board.chunk;
+  EXPECT_THAT(make_plan(test::resolved(set, board), memory).error().what, HasSubstr("at most 0B of its memory"));
+}
+
 TEST_P(OffDeviceOrder, OneThatIsLateOnItsCoreIsNamed) {
   TaskSet set = set_of({task_of("net", milliseconds(20), {milliseconds(3), milliseconds(2), milliseconds(3)}),
                         task_of("control", milliseconds(25), off_device(milliseconds(3), milliseconds(2)))},

@@ -43,7 +43,7 @@ struct Case {
                          .out_per_chunk = 20ns,
                          .drop_per_chunk = 3ns}};
   }
-  Task& add(const MemoryDemand& demand, Duration period = 10ms, Duration execution = 0ns) {
+  Task& add(const MemoryDemand& demand, Duration period = 10ms, Duration execution = 1ns) {
     memory.push_back(demand);
     set.tasks.push_back(
         task_of(std::string(1, static_cast<char>('a' + set.tasks.size())), period, {.device = execution}));
@@ -198,6 +198,54 @@ TEST(PlanMemory, MoreChunksThanCanBeCountedAreRefused) {
   const Error error = many.error();
   EXPECT_EQ(error.code, Errc::bad_input);
   EXPECT_THAT(error.what, HasSubstr("set a larger [device] chunk"));
+}
+
+// ---- buffers outside of chunks ----
+
+TEST(PlanMemory, BuffersTakeOfTheCapacityInWholeChunksOfAll) {
+  Case two;
+  for (int i = 0; i < 2; ++i) two.add({.constant = chunks(3), .outside = {chunk / 4}, .host = chunks(2)});
+  two.capacity(7);
+  EXPECT_EQ(two.make().value(), 0u);
+  EXPECT_EQ(two.plan.demand, (Bytes{6 * chunk + chunk / 2}));
+  EXPECT_EQ(two.plan.separate, two.plan.demand);
+  EXPECT_EQ(two.plan.outside, Bytes{chunk / 2});
+  EXPECT_EQ(two.plan.host, chunks(4)) << "memory of its own";
+  two.capacity(6);
+  EXPECT_EQ(two.make().value(), 1u);
+  two.set.swap.policy = SwapPolicy::none;
+  EXPECT_THAT(two.error().what, HasSubstr("shared scratch 0B, buffers of workloads 2KiB), but"));
+}
+
+TEST(PlanMemory, BuffersOfTheHostTakeOfMemoryThatIsShared) {
+  Case two;
+  two.board.unified_memory = true;
+  two.board.swap_costs.front().store = StoreKind::file;
+  for (int i = 0; i < 2; ++i) two.add({.constant = chunks(3), .outside = chunks(1), .host = chunks(2)});
+  two.capacity(12);
+  EXPECT_EQ(two.make().value(), 0u);
+  EXPECT_EQ(two.plan.demand, chunks(12));
+  EXPECT_EQ(two.plan.outside, chunks(6));
+  EXPECT_EQ(two.plan.host, chunks(4));
+  two.capacity(10);
+  EXPECT_EQ(two.make().value(), 2u);
+  two.capacity(5);
+  EXPECT_THAT(two.error().what, HasSubstr("task 'a' alone needs 24KiB"));
+}
+
+TEST(PlanMemory, BuffersAreNotSwapped) {
+  Case two;
+  two.add({.constant = chunks(3), .outside = chunks(3)});
+  two.add({.constant = chunks(3), .outside = chunks(3)});
+  two.capacity(9);
+  EXPECT_EQ(two.make().value(), 3u);
+  two.capacity(8);
+  EXPECT_THAT(two.error().what, HasSubstr("16KiB more than the capacity of 32KiB, and of 24KiB that may be swapped"));
+  two.memory[0].outside = {1'500'000'000'000};
+  two.set.device.capacity.reset();
+  two.board.capacity = {2'000'000'000'000};
+  two.board.chunk = {256};
+  EXPECT_THAT(two.error().what, HasSubstr("set a larger [device] chunk")) << "more than can be counted";
 }
 
 TEST(PlanMemory, WhatMayBeSwappedDecides) {
@@ -510,7 +558,7 @@ Case random_case(Random& random) {
   cost.drop_per_chunk = Duration(draw(random, 0, static_cast<int>(out.count())));
   result.board.dispatch = Duration(draw(random, 0, 2));
   for (int i = draw(random, 1, 4); i > 0; --i) {
-    Task& task = result.add(random_memory(random), Duration(draw(random, 100, 1000)), Duration(draw(random, 0, 30)));
+    Task& task = result.add(random_memory(random), Duration(draw(random, 100, 1000)), Duration(draw(random, 1, 30)));
     if (draw(random, 0, 5) == 0) task.criticality = Criticality::best_effort;
     if (draw(random, 0, 7) == 0) task.swap_volume = Bytes{static_cast<std::uint64_t>(draw(random, 0, 4 * chunk))};
   }

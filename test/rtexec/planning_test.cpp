@@ -3,6 +3,7 @@
 #include <rtexec/profile.hpp>
 
 #include "rtexec/json/machine.hpp"
+#include "tasks/make/make_workload.hpp"
 #include "test/rtexec/sets.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
@@ -83,6 +84,107 @@ TEST(PlanWithoutExecutive, OfThisMachineIsThatOfAnExecutive) {
   const auto planned = plan(two_tasks());
   ASSERT_TRUE(planned) << problem(planned);
   EXPECT_EQ(planned->machine.cores, here.cores);
+}
+
+// ---- memory policies that tasks leave open ----
+
+/// A vector-add task on three arrays of 4 MB each, of which times under each policy are known.
+class OpenMemoryPolicy : public testing::Test {
+ protected:
+  OpenMemoryPolicy() {
+    Task task;
+    task.name = "add";
+    task.workload = WorkloadKind::vector_add;
+    task.size = 1'000'000;
+    task.period = task.deadline = 100ms;
+    set_ = set_of({task}, 1s);
+    set_.executive.profile = folder_ / "p.toml";
+    profile_ = {.file = {}, .machine = "m", .device = "host", .entries = {}};
+    for (const auto& [policy, time] :
+         {std::pair{MemoryPolicy::device, 10ms}, {MemoryPolicy::managed, 12ms}, {MemoryPolicy::host, 20ms}})
+      measured(policy, time);
+  }
+  void measured(MemoryPolicy policy, Duration time) {
+    Task task = set_.tasks[0];
+    task.memory_policy = policy;
+    const Wcet wcet{.before = 1ms, .device = time, .after = 1ms};
+    profile_.entries.push_back({.task = "add",
+                                .memory_policy = policy,
+                                .workload = tasks::make_workload(task, DeviceKind::host).value()->fingerprint(),
+                                .wcet = wcet,
+                                .observed = wcet,
+                                .samples = 1,
+                                .margin = 1,
+                                .tuning = {}});
+  }
+  Result<PlannedSet> planned() {
+    EXPECT_TRUE(write_profile(profile_, set_.executive.profile));
+    return plan(set_, robot);
+  }
+  PlannedTask task() {
+    const auto made = planned();
+    EXPECT_TRUE(made) << problem(made);
+    return made->plan.tasks[0];
+  }
+
+  const ScratchFolder folder_;
+  TaskSet set_;
+  Profile profile_;
+};
+
+TEST_F(OpenMemoryPolicy, IsTheFastestThatWasMeasured) {
+  const PlannedTask found = task();
+  EXPECT_EQ(found.memory_policy, MemoryPolicy::device);
+  EXPECT_EQ(found.wcet.device, 10ms);
+  EXPECT_EQ(found.memory.outside, Bytes{12'000'000});
+  EXPECT_EQ(found.memory.host, Bytes{12'000'000});
+  EXPECT_THAT(found.memory_policy_reason,
+              AllOf(HasSubstr("and 12.0 ms a job"), HasSubstr("and 22.0 ms under H"), HasSubstr("slack")));
+  std::swap(profile_.entries[0].wcet, profile_.entries[1].wcet);
+  const PlannedTask managed = task();
+  EXPECT_EQ(managed.memory_policy, MemoryPolicy::managed);
+  EXPECT_EQ(managed.memory.host, Bytes{0}) << "of the workload that it runs";
+  EXPECT_EQ(planned()->plan.outside, Bytes{12'000'000});
+}
+
+TEST_F(OpenMemoryPolicy, IsThatOfTheLeastMemoryWhereThatIsAsked) {
+  set_.device.memory_objective = MemoryObjective::least_memory;
+  EXPECT_EQ(task().memory_policy, MemoryPolicy::host);
+  set_.tasks[0].deadline = 19ms;
+  EXPECT_EQ(task().memory_policy, MemoryPolicy::managed) << "which takes none of the host's";
+  set_.tasks[0].deadline = 14ms;
+  EXPECT_EQ(task().memory_policy, MemoryPolicy::device);
+}
+
+TEST_F(OpenMemoryPolicy, FitsIntoTheCapacity) {
+  set_.device.capacity = Bytes{8 << 20};
+  EXPECT_EQ(task().memory_policy, MemoryPolicy::host);
+  set_.tasks[0].deadline = 15ms;
+  EXPECT_TRUE(fails(planned(), Errc::not_proved, "task 'add' alone needs")) << "H is too slow";
+}
+
+TEST_F(OpenMemoryPolicy, IsAQuestionOfWhatWasMeasured) {
+  profile_.entries.erase(profile_.entries.begin() + 1);
+  profile_.entries[1].wcet.device = 1ms;
+  EXPECT_EQ(task().memory_policy, MemoryPolicy::host);
+  profile_.entries[1].workload += " of another size";
+  const PlannedTask device = task();
+  EXPECT_EQ(device.memory_policy, MemoryPolicy::device);
+  EXPECT_EQ(device.memory_policy_reason, "no other was measured");
+  profile_.entries.clear();
+  EXPECT_TRUE(fails(planned(), Errc::bad_input, "task 'add': it was not measured"));
+}
+
+TEST_F(OpenMemoryPolicy, IsNoneWhereTheTaskAsksForOneOrGivesItsTimes) {
+  set_.tasks[0].memory_policy = MemoryPolicy::managed;
+  EXPECT_EQ(task().wcet.device, 12ms);
+  EXPECT_EQ(task().memory_policy_reason, "");
+  profile_.entries.erase(profile_.entries.begin() + 1);
+  EXPECT_TRUE(fails(planned(), Errc::bad_input, "it was not measured under memory policy M"));
+  set_.tasks[0].memory_policy = MemoryPolicy::automatic;
+  set_.tasks[0].wcet = Wcet{.before = {}, .device = 50ms, .after = {}};
+  EXPECT_EQ(task().memory_policy, MemoryPolicy::device);
+  EXPECT_EQ(task().wcet.device, 50ms);
 }
 
 // ---- what a verdict supposes ----

@@ -36,6 +36,31 @@ expect 0 'wrote|p.toml' "$rtexec" profile one.toml --jobs 3 -o p.toml
 expect 0 '^dirty_launches = 1$' grep launches p.toml
 expect 0 'estimated' cat p.toml
 
+# A task that leaves its policy open is measured under each, and gets one.
+printf '[executive]\nduration="300ms"\nallow_degraded=true\n[[task]]\nname="add"\nworkload="vector-add"\nsize=1000000\nperiod="200ms"\n' >open.toml
+expect 0 'add \(M\) ' "$rtexec" profile open.toml --jobs 4
+expect 0 '^D M H$' python3 -c "
+import tomllib
+print(*(task['memory_policy'] for task in tomllib.load(open('open.profile.toml', 'rb'))['task']))"
+expect 0 'add +[DMH] +.* a job; ' "$rtexec" check open.toml --json check.json
+expect 0 '^True True$' python3 -c "
+import json
+task = json.load(open('check.json'))['tasks'][0]
+print(task['memory_policy'] in 'DMH', ' under ' in task['memory_policy_reason'])"
+sed 's/^\[\[task/[device]\nmemory_objective="least-memory"\n[[task/' open.toml >least.toml
+cp open.profile.toml least.profile.toml
+expect 0 'add +H +0 B +11.4 MiB' "$rtexec" check least.toml
+expect '0 4' 'add +H +0 B' "$rtexec" run least.toml --json least.json
+expect 0 '^H 0 12000000$' python3 -c "
+import json
+memory = json.load(open('least.json'))['memory'][0]
+print(memory['memory_policy'], memory['device_bytes'], memory['host_bytes'])"
+expect 0 'samples' "$rtexec" profile open.toml --jobs 4 --add --json added.json
+expect 0 '^\[.D., .M., .H.\] True$' python3 -c "
+import json
+tasks = json.load(open('added.json'))['tasks']
+print([task['memory_policy'] for task in tasks], all(task['samples'] >= 8 for task in tasks))"
+
 benchmark t pathfinder 1000000 M >>refused.toml
 expect 2 "task 't': size = 1000000: a pathfinder task computes on 1 to 524288 columns" "$rtexec" run refused.toml
 printf '[[task]]\nname="t"\nworkload="synthetic"\nfootprint="1MiB"\nperiod="1s"\nwcet="1ms"\nmemory_policy="M"\n' >refused.toml

@@ -415,6 +415,7 @@ TEST_P(EachBenchmark, FootprintIsWhatItTakes) {
     const auto device = host_device();
     Placed placed({GetParam().kind, GetParam().sizes.back(), policy}, *device);
     const auto said = placed->footprint().total();
+    EXPECT_EQ(placed->memory().outside + placed->memory().host, said) << "so that plans count them";
     const auto taken = device->memory_use().value().own;
     EXPECT_GE(taken, said);
     EXPECT_LT(taken, said + Bytes{4096} * (2 * placed->demands().size())) << "whole pages";

@@ -60,7 +60,9 @@ Result<Measured> measured_profile(const Analysis& analysis, const WcetOptions& o
     if (const std::string why = why_not(task); !why.empty())
       return fail(Errc::bad_input, analysis.folder + ": no execution times can be written: " + why);
     ProfileEntry& entry = measured.profile.entries.emplace_back(
-        with_executions(begun_entry(before.value_or(Profile{}), task.setup.name, task.setup.workload), task, options));
+        with_executions(begun_entry(before.value_or(Profile{}), task.setup.name,
+                                    task.setup.memory_policy.value_or(MemoryPolicy::device), task.setup.workload),
+                        task, options));
     add_degraded(entry, analysis.setup.degraded);
   }
   allow_interruptions(measured.profile.entries);

@@ -23,7 +23,7 @@ struct MemoryObject {
   Bytes size{0};
 };
 
-/// Device memory of one task, by class; known once its workload is loaded.
+/// Memory of one task, by class; known once its workload is loaded.
 struct MemoryDemand {
   /// Weights: the device never writes them.
   Bytes constant{0};
@@ -33,9 +33,17 @@ struct MemoryDemand {
   Bytes state{0};
   /// What may never leave the device, beside the above.
   Bytes fixed{0};
+  /// Buffers that the workload allocates on the device itself, managed memory among them: they lie in no chunk, and
+  /// take of its capacity.
+  Bytes outside{0};
+  /// Page-locked memory of the host that the workload allocates on the device's behalf: it takes of the capacity where
+  /// device and host share one memory.
+  Bytes host{0};
   /// What constant, scratch and state are made of, as far as it is known.
   std::vector<MemoryObject> objects{};
 
+  /// Of the device.
+  [[nodiscard]] Bytes on_device() const { return constant + scratch + state + fixed + outside; }
   /// One object of `size` behind what there is of its class; none where the size is 0.
   void add(MemoryClass kind, Bytes size) {
     if (size == Bytes{0}) return;

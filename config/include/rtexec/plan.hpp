@@ -162,6 +162,8 @@ struct PlannedTask {
   MemoryPolicy memory_policy = MemoryPolicy::device;
   /// Absent: its jobs execute beside no other.
   std::optional<CoRun> co_run;
+  /// Why it is that one, in words. Empty: the task has no choice.
+  std::string memory_policy_reason;
   MemoryDemand memory;
   /// Of its fixed memory, what holds outputs that stay on the device on their way to other tasks.
   Bytes links{0};
@@ -256,8 +258,13 @@ struct Plan {
   std::uint32_t scratch_chunks = 0;
   /// How chunks move. Absent: everything fits.
   std::optional<SwapPlan> swap;
-  /// The device memory that the tasks need, in whole chunks. What exceeds the capacity is swapped.
+  /// The device memory that the tasks need: whole chunks, and `outside`. What exceeds the capacity is swapped.
   Bytes demand{0};
+  /// Of the demand, what lies in no chunk: buffers of workloads, those of the host included where it has no memory of
+  /// its own.
+  Bytes outside{0};
+  /// Page-locked memory of the host that workloads allocate.
+  Bytes host{0};
   /// What separate allocations would have taken.
   Bytes separate{0};
   Bytes capacity{0};

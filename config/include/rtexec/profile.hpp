@@ -57,6 +57,8 @@ struct ProfiledTraffic {
 
 struct ProfileEntry {
   std::string task; // its name
+  /// Under which it was measured
+  MemoryPolicy memory_policy = MemoryPolicy::device;
   /// What was measured: a fingerprint of model, input, device kind and tuning; a mismatch makes the entry stale
   std::string workload;
   Wcet wcet;     // at least observed maximum times margin
@@ -80,11 +82,13 @@ struct ProfileEntry {
 struct Profile {
   std::filesystem::path file;
   std::string machine;
-  std::string device; // as the device names itself: "host", "NVIDIA H200"
-  std::vector<ProfileEntry> entries;
+  std::string device;                // as the device names itself: "host", "NVIDIA H200"
+  std::vector<ProfileEntry> entries; // of each task one for each memory policy
   /// Inputs that had nothing new for any job while it was measured: "task 'front': image from v4l2:/dev/video0". What
   /// jobs do with new values was not measured then. Not in the file.
   std::vector<std::string> unfed{};
+  /// Memory policies that tasks could have and that could not be measured, with the reason: "M: ...". Not in the file.
+  std::vector<std::string> unmeasured{};
 };
 
 /// bad_input, with every error of the file.

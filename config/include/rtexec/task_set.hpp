@@ -164,6 +164,12 @@ enum class MemoryPolicy {
   switching, // H where a job under D executes beside the job, D otherwise
 };
 
+/// What the policies of tasks that leave theirs open are chosen for, of all with which the set is proved and fits.
+enum class MemoryObjective {
+  most_slack,   // end to end
+  least_memory, // of device and host where they share one memory, otherwise of the device
+};
+
 /// Arithmetic of a network on a GPU. The host device computes in fp32.
 enum class Precision {
   fp32, // products and sums as accurate as in single precision
@@ -382,6 +388,8 @@ struct DeviceOptions {
   Completion completion = Completion::block;
   /// Whether a job under D executes beside one under M or H, while that one waits for pages. All memory must fit.
   bool co_run = false;
+  /// What tasks' memory policies are chosen for, where these are automatic.
+  MemoryObjective memory_objective = MemoryObjective::most_slack;
   SwapCostOptions swap_cost;
 };
 

@@ -148,8 +148,8 @@ class Device {
   /// Null on the host device: there execute() computes by itself, and device addresses are ordinary ones.
   [[nodiscard]] virtual Gpu* gpu() noexcept { return nullptr; }
 
-  /// Set-up: a buffer of `kind`, aligned to 256 bytes. It counts against no capacity, and is not swapped. bad_input: of
-  /// no bytes; out_of_memory; unsupported.
+  /// Set-up: a buffer of `kind`, aligned to 256 bytes. It is not swapped, and counts against the capacity of a
+  /// plan only as Workload::memory() tells. bad_input: of no bytes; out_of_memory; unsupported.
   [[nodiscard]] virtual Result<Buffer> allocate(BufferKind kind, Bytes size) = 0;
   /// Set-up: gives back what allocate() returned, never while work that uses it runs. bad_input: it was not allocated,
   /// or was freed before.

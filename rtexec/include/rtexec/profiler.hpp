@@ -51,7 +51,10 @@ struct ProfileObserver {
 /// Makes the setup with workloads of one's own anew for each of the runs.
 using MakeSetup = std::function<Result<ExecutiveSetup>()>;
 
-/// WCETs that the task set gives are measured as well. Entries are parallel to the tasks. Errors: as those of
+/// WCETs that the task set gives are measured as well. A task that leaves its memory policy open and gives no WCET is
+/// measured under each that it may have: the whole set once for each, in a share of the time; one for which memory is
+/// missing is left out and told. The first entries are parallel to the tasks, those of further policies stand behind
+/// them. Errors: as those of
 /// Executive, of Workload::tune() and of `make_setup`; cancelled; device_fault, when a job failed.
 [[nodiscard]] RTEXEC_API Result<Profile> profile(const TaskSet& tasks, const ProfileOptions& options = {},
                                                  const ProfileObserver& observer = {},
