@@ -184,15 +184,16 @@ void print_device(std::ostream& out, const Plan& plan) {
 
 /// Where workloads have memory of their own, or a choice of it.
 void print_memory(std::ostream& out, const Plan& plan) {
-  report::Table table({"memory", "policy", "device", "host", "why"});
-  bool any = false;
-  for (const PlannedTask& task : plan.tasks) {
-    const MemoryDemand& memory = task.memory;
-    table.add({task.name, std::string(spelling(task.memory_policy)), readable(memory.on_device()),
-               readable(memory.host), task.memory_policy_reason.empty() ? "-" : task.memory_policy_reason});
-    any = any || memory.outside + memory.host > Bytes{0};
-  }
-  if (any) table.print(out);
+  const auto has_buffers = [](const PlannedTask& task) { return task.memory.outside + task.memory.host > Bytes{0}; };
+  if (std::ranges::none_of(plan.tasks, has_buffers)) return;
+  report::Table table({"task", "memory policy", "on device", "of host"});
+  for (const PlannedTask& task : plan.tasks)
+    table.add({task.name, std::string(spelling(task.memory_policy)), readable(task.memory.on_device()),
+               readable(task.memory.host)});
+  table.print(out);
+  for (const PlannedTask& task : plan.tasks)
+    if (!task.memory_policy_reason.empty())
+      print_item(out, task.name + ": " + std::string(spelling(task.memory_policy)) + ": " + task.memory_policy_reason);
 }
 
 void print_limit(std::ostream& out, const Plan& plan) {

@@ -42,7 +42,7 @@ expect 0 'add \(M\) ' "$rtexec" profile open.toml --jobs 4
 expect 0 '^D M H$' python3 -c "
 import tomllib
 print(*(task['memory_policy'] for task in tomllib.load(open('open.profile.toml', 'rb'))['task']))"
-expect 0 'add +[DMH] +.* a job; ' "$rtexec" check open.toml --json check.json
+expect 0 'add: [DMH]: .* a job; ' "$rtexec" check open.toml --json check.json
 expect 0 '^True True$' python3 -c "
 import json
 task = json.load(open('check.json'))['tasks'][0]
@@ -55,7 +55,7 @@ expect 0 '^H 0 12000000$' python3 -c "
 import json
 memory = json.load(open('least.json'))['memory'][0]
 print(memory['memory_policy'], memory['device_bytes'], memory['host_bytes'])"
-expect 0 'samples' "$rtexec" profile open.toml --jobs 4 --add --json added.json
+expect 0 'and those of the profile before' "$rtexec" profile open.toml --jobs 4 --add --json added.json
 expect 0 '^\[.D., .M., .H.\] True$' python3 -c "
 import json
 tasks = json.load(open('added.json'))['tasks']
