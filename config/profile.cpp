@@ -140,6 +140,10 @@ std::vector<Key<ProfileEntry>> entry_keys() {
           "pieces_sum", time, "0ns", "of the longest execution of each of them",
           [](auto& entry) -> auto& { return entry.layers.sum; }),
   };
+  keys.push_back(key<P>("wcet_beside", time, "it was in no pair",
+                        "on the device, while a job of another task executed beside it", &P::wcet_beside));
+  keys.push_back(key<P>("mapping_idle", time, "not measured", "how long of that its device part at least only waited",
+                        &P::mapping_idle));
   for (auto& key : basis_keys({"method", "exceedance", "block", "longest"}, &P::device)) keys.push_back(std::move(key));
   for (auto& key : basis_keys({"method_before", "exceedance_before", "block_before", "longest_before"}, &P::before))
     keys.push_back(std::move(key));
@@ -172,6 +176,16 @@ void check_rules(const Profile& profile, Report& report) {
       if (const std::uint64_t block = (profile.entries[i].*part).block; !std::has_single_bit(block))
         report.error({.table = "task", .index = i, .key = key},
                      std::string(key) + " = " + std::to_string(block) + ": not a power of two");
+}
+
+/// What the task set gives itself stays.
+void fill(Task& task, const ProfileEntry& entry) {
+  task.wcet = entry.wcet;
+  if (task.wcet_beside || !entry.wcet_beside) return;
+  task.wcet_beside = std::max(*entry.wcet_beside, entry.wcet.device);
+  const bool waits = task.memory_policy != MemoryPolicy::device && task.memory_policy != MemoryPolicy::automatic;
+  if (waits && !task.mapping_idle && entry.mapping_idle)
+    task.mapping_idle = std::min(*entry.mapping_idle, *task.wcet_beside);
 }
 
 } // namespace
@@ -256,7 +270,7 @@ Result<> apply_profile(TaskSet& tasks, const Profile& profile, const std::vector
       problems += subject +
                   "its measurement is stale: its workload, or what feeds it and takes its results, is another (" +
                   toml_string(fingerprints[i]) + ", and not " + toml_string(entry->workload) + ")\n";
-    else task.wcet = entry->wcet;
+    else fill(task, *entry);
   }
   if (!problems.empty())
     return fail(Errc::bad_input, problems + "run `rtexec profile " + shell_word(tasks.file.string()) +

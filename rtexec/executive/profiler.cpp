@@ -8,6 +8,7 @@
 #include "rtexec/executive/loaded_set.hpp"
 #include "rtexec/executive/measured_run.hpp"
 #include "rtexec/executive/memory_choice.hpp"
+#include "rtexec/executive/pair_profiler.hpp"
 #include "traces/wcet/part_wcet.hpp"
 
 #include <algorithm>
@@ -64,10 +65,13 @@ TaskSet measured_at(TaskSet set, std::span<const Duration> periods, const Tuned&
   set.executive.order = Order::edf;
   set.executive.priorities = PriorityAssignment::rate_monotonic;
   set.executive.duration.reset();
+  set.device.co_run = false;
   set.chains.clear();
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     Task& task = set.tasks[i];
     if (!task.wcet) task.wcet = Wcet{.before = {}, .device = Duration(tuned.use_device[i] ? 1 : 0), .after = {}};
+    task.wcet_beside.reset();
+    task.mapping_idle.reset();
     task.period = task.deadline = std::max(periods[i], sum(*task.wcet));
     task.offset = Duration(0);
     task.releases.reset();
@@ -186,10 +190,11 @@ struct Asked {
   Enough shifted = nothing;
   Enough dense = nothing;  // at a load
   Enough layers = nothing; // at the same load, with each layer timed
+  Enough pairs = nothing;  // with two jobs at once, each of the runs
 };
 
 Asked asked_of(const TaskSet& tasks, const ProfileOptions& options, bool have_layers) {
-  constexpr Duration soon = 10s, shifted = 5s, first_look = 20s, layers_look = 3s;
+  constexpr Duration soon = 10s, shifted = 5s, first_look = 20s, layers_look = 3s, pairs_look = 5s;
   constexpr std::uint64_t few = 8;
   constexpr int share_of_layers = 10;
   if (options.jobs) {
@@ -199,7 +204,8 @@ Asked asked_of(const TaskSet& tasks, const ProfileOptions& options, bool have_la
     return {.own = {.jobs = own},
             .shifted = {.jobs = own / 2},
             .dense = {.jobs = jobs - own - own / 2},
-            .layers = {.jobs = have_layers ? std::max(jobs / share_of_layers, std::min(jobs, few)) : 0}};
+            .layers = {.jobs = have_layers ? std::max(jobs / share_of_layers, std::min(jobs, few)) : 0},
+            .pairs = {.jobs = own}};
   }
   if (options.time) {
     const Duration own = std::min(*options.time / 5, soon);
@@ -207,12 +213,14 @@ Asked asked_of(const TaskSet& tasks, const ProfileOptions& options, bool have_la
     return {.own = {.time = own},
             .shifted = {.time = own / 2},
             .dense = {.time = *options.time - own - own / 2 - layers.time},
-            .layers = layers};
+            .layers = layers,
+            .pairs = {.time = own / 2}};
   }
   return {.own = {.time = soon},
           .shifted = {.time = shifted},
           .dense = {.time = first_look, .settled = wcet_options(tasks, options)},
-          .layers = have_layers ? Enough{.jobs = few, .time = layers_look} : nothing};
+          .layers = have_layers ? Enough{.jobs = few, .time = layers_look} : nothing,
+          .pairs = {.jobs = few, .time = pairs_look}};
 }
 
 /// One run after the other, of which the observer is told as of one.
@@ -226,8 +234,11 @@ class Runs {
         make_setup_(make_setup),
         tuned_(tuned),
         asked_(asked_of(tasks, options, tuned.have_layers())),
-        ahead_{.jobs = asked_.own.jobs + asked_.shifted.jobs + asked_.dense.jobs + asked_.layers.jobs,
-               .time = asked_.own.time + asked_.shifted.time + asked_.dense.time + asked_.layers.time} {
+        pair_runs_(count_pair_runs()),
+        ahead_{.jobs = asked_.own.jobs + asked_.shifted.jobs + asked_.dense.jobs + asked_.layers.jobs +
+                       asked_.pairs.jobs * pair_runs_,
+               .time = asked_.own.time + asked_.shifted.time + asked_.dense.time + asked_.layers.time +
+                       asked_.pairs.time * static_cast<Duration::rep>(pair_runs_)} {
     for (const std::size_t count : tuned.layers)
       layers.emplace_back(
           count, tuned.device->kind() == DeviceKind::host ? LayerTimes::Clock::thread : LayerTimes::Clock::told);
@@ -241,10 +252,12 @@ class Runs {
     if (asked_.dense.jobs > 0) seen.push_back(run(dense, asked_.dense, {.neighbours = true}));
     if (asked_.layers.jobs > 0)
       static_cast<void>(run(dense, asked_.layers, {.neighbours = true, .layer_times = &layers}));
+    if (pair_runs_ > 0) measure_beside();
   }
 
   std::vector<MeasuredRun> seen;
-  std::vector<LayerTimes> layers; // by task
+  std::vector<LayerTimes> layers;     // by task
+  std::vector<MeasuredBeside> beside; // by task; empty: jobs execute beside no other
 
  private:
   /// As in Setup.
@@ -270,6 +283,30 @@ class Runs {
     return run;
   }
 
+  [[nodiscard]] std::size_t count_pair_runs() const {
+    if (!tasks_.device.co_run) return 0;
+    return runs_of_pairs(measured_at(tasks_, own_periods(tasks_), tuned_), tuned_.device->kind());
+  }
+
+  void measure_beside() {
+    std::vector<Wcet> observed(tasks_.tasks.size());
+    for (const MeasuredRun& run : seen)
+      for (std::size_t i = 0; i < observed.size(); ++i)
+        for (const auto part : {&Wcet::before, &Wcet::device, &Wcet::after})
+          observed[i].*part = std::max(observed[i].*part, run.report.tasks[i].observed.*part);
+    const auto make_setup = [&] {
+      Setup setup = must(make_setup_());
+      setup.tunings = tuned_.tunings;
+      ahead_ = {.jobs = ahead_.jobs - asked_.pairs.jobs, .time = ahead_.time - asked_.pairs.time};
+      return setup;
+    };
+    const auto watch = [&](std::uint64_t fewest, Duration elapsed, Duration wanted) {
+      tell(std::min(fewest, asked_.pairs.jobs), asked_.pairs.jobs, std::min(elapsed, wanted), wanted);
+    };
+    beside = measure_pairs(measured_at(tasks_, own_periods(tasks_), tuned_), observed, tuned_.device->kind(),
+                           make_setup, asked_.pairs, watch);
+  }
+
   void tell(std::uint64_t jobs, std::uint64_t wanted_jobs, Duration time, Duration wanted_time) const {
     const bool on =
         options_.jobs
@@ -285,6 +322,7 @@ class Runs {
   const MakeSetup& make_setup_;
   const Tuned& tuned_;
   const Asked asked_;
+  const std::size_t pair_runs_;
   Enough ended_ = nothing, ahead_; // runs
 };
 
@@ -320,6 +358,15 @@ void add(ProfileEntry& entry, const Runs& runs, std::size_t task, const traces::
     }
     traces::add_executions(entry, part, executions, longest, options);
   }
+}
+
+/// The WCET of the device parts beside others, made as that of those alone.
+void add_beside(ProfileEntry& entry, const MeasuredBeside& measured, const traces::WcetOptions& options) {
+  if (measured.longest == Duration(0)) return;
+  ProfileEntry beside;
+  traces::add_executions(beside, Part::device, measured.executions, measured.longest, options);
+  entry.wcet_beside = std::max({beside.wcet.device, entry.wcet_beside.value_or(Duration(0)), entry.wcet.device});
+  if (measured.idle) entry.mapping_idle = std::min(*measured.idle, entry.mapping_idle.value_or(*measured.idle));
 }
 
 /// Inputs for which no job of any run had anything new.
@@ -375,6 +422,7 @@ void add(Profile& profile, const Profile& before, const TaskSet& tasks, const Ru
     entry.margin = options.margin;
     entry.tuning = tuned.tunings.at(entry.task);
     add(entry, runs, i, wcet_options(tasks, options));
+    if (!runs.beside.empty()) add_beside(entry, runs.beside[i], wcet_options(tasks, options));
   }
   profile.unfed = unfed(runs.seen);
 }

@@ -244,6 +244,8 @@ Result<> Run::fit_out_device(const Placement& placement) {
     for (const auto& run : runs_) run->trace_layers();
   if (setup_.layer_times != nullptr)
     for (std::size_t i = 0; i < runs_.size(); ++i) runs_[i]->time_layers((*setup_.layer_times)[i]);
+  if (setup_.shortest_waits != nullptr)
+    for (std::size_t i = 0; i < runs_.size(); ++i) runs_[i]->time_waits((*setup_.shortest_waits)[i]);
   return fill_device();
 }
 

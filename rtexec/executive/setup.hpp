@@ -54,6 +54,9 @@ struct Setup : ExecutiveSetup {
   /// Where layers are to be timed, by task, in all jobs but those of the warm-up; outlives the run. Timing takes time
   /// itself: on a GPU some microseconds a layer.
   std::vector<LayerTimes>* layer_times = nullptr;
+  /// Where it is of interest, by task: the shortest time in which a device part had no core, though nothing executed
+  /// beside it: it waited. Written until the run is stopped, and only made less; outlives the run.
+  std::vector<Duration>* shortest_waits = nullptr;
   /// What Workload::tune() told, by task name, instead of what the profile file stores.
   std::optional<std::map<std::string, std::vector<std::string>>> tunings;
 };

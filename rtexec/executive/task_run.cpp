@@ -245,7 +245,12 @@ void TaskRun::interrupt() noexcept {
 Status TaskRun::execute(MemoryPolicy as) noexcept {
   enter(TaskState::on_device);
   if (layer_times_ != nullptr && observer_ != nullptr) layer_times_->execution_begins();
-  return workload_.execute_as(as);
+  if (shortest_wait_ == nullptr) return workload_.execute_as(as);
+  const Instant begin = hal::now();
+  const Duration before = hal::execution_time();
+  const Status outcome = workload_.execute_as(as);
+  waited_ = hal::now() - begin - (hal::execution_time() - before);
+  return outcome;
 }
 
 void TaskRun::device_part_ended(const DevicePart& part) noexcept {
@@ -259,6 +264,8 @@ void TaskRun::device_part_ended(const DevicePart& part) noexcept {
   if (observer_ == nullptr) warm_up_.device.store(executed.count());
   else if (outcome && uses_device_) observer_->device_ended(executed);
   if (layer_times_ != nullptr && observer_ != nullptr && outcome) layer_times_->execution_ends(executed);
+  if (shortest_wait_ != nullptr && observer_ != nullptr && outcome && !end_.accompanied)
+    *shortest_wait_ = std::min(*shortest_wait_, waited_);
   if (outcome && uses_device_)
     part_ended(Part::device, begin, executed, end_.accompanied ? plan_.co_run->wcet : plan_.wcet.device);
   enter(TaskState::on_core);

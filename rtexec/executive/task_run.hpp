@@ -51,6 +51,8 @@ class TaskRun final : public DeviceClient {
   void trace_layers();
   /// Layer events of this task go to `times`, and not to the trace.
   void time_layers(LayerTimes& times);
+  /// Tells the shortest wait in a device part.
+  void time_waits(Duration& shortest) { shortest_wait_ = &shortest; }
   /// Jobs execute whether their inputs have anything new or not.
   void take_whatever() { reads_for_ = channels::TaskIo::For::measurement; }
   /// Follows the data of the chains in which it stands.
@@ -132,6 +134,8 @@ class TaskRun final : public DeviceClient {
   BandwidthControl* bandwidth_ = nullptr;
   unsigned core_ = 0;
   LayerTimes* layer_times_ = nullptr;
+  Duration* shortest_wait_ = nullptr;
+  Duration waited_{0}; // in the execution that has ended; compute engine's thread
 
   JobHandshake handshake_;
   std::atomic<bool> releases_over_{false};

@@ -207,6 +207,8 @@ std::vector<Document> variants(FileKind kind) {
                {"memory_policy", "'M'"},
                {"pieces", "61"},
                {"pieces_sum", "'12ms'"},
+               {"wcet_beside", "'41ms'"},
+               {"mapping_idle", "'17ms'"},
                {"longest", "[1, 2]"},
                {"longest_before", "[3]"},
                {"longest_after", "[4]"},

@@ -62,6 +62,8 @@ TEST(ProfileFile, IsReadBackAsWritten) {
         for (int k = 0; k < 20 * i; ++k) basis->longest.push_back(time());
       }
       if (i > 1) e.layers = {.pieces = random() >> 2, .sum = time()};
+      if (i > 2) e.wcet_beside = time();
+      if (i > 3) e.mapping_idle = time();
       for (int line = 0; line < i; ++line)
         e.tuning.push_back("conv" + std::to_string(line % 2) + " \"own\" \\ tile=" + std::to_string(random()));
       for (int line = 2; line < i; ++line) e.degraded.push_back("SCHED_FIFO: \"no\" " + std::to_string(random()));
@@ -84,6 +86,8 @@ TEST(ProfileFile, IsReadBackAsWritten) {
       EXPECT_EQ(read->entries[i].degraded, written.entries[i].degraded);
       EXPECT_EQ(read->entries[i].layers.pieces, written.entries[i].layers.pieces);
       EXPECT_EQ(read->entries[i].layers.sum, written.entries[i].layers.sum);
+      EXPECT_EQ(read->entries[i].wcet_beside, written.entries[i].wcet_beside);
+      EXPECT_EQ(read->entries[i].mapping_idle, written.entries[i].mapping_idle);
       for (const Part part : {Part::before, Part::device, Part::after}) {
         const PartBasis &a = read->entries[i].basis(part), &b = written.entries[i].basis(part);
         EXPECT_EQ(a.method, b.method);
@@ -199,6 +203,24 @@ TEST(ApplyProfile, FillsOnlyWhatIsNotGiven) {
   ASSERT_TRUE(apply_profile(set, profile_of({entry("a", "net 1")}), {"net 1", "net 9"}));
   expect_same(*set.tasks[0].wcet, entry("", "").wcet);
   EXPECT_EQ(set.tasks[1].wcet->device, 7ms);
+}
+
+TEST(ApplyProfile, FillsInWhatWasMeasuredBesideAnother) {
+  TaskSet set = tasks({"a", "b", "c", "d"});
+  for (const std::size_t waiting : {1U, 2U}) set.tasks[waiting].memory_policy = MemoryPolicy::managed;
+  set.tasks[2].wcet_beside = 80ms;
+  Profile profile = profile_of({entry("a", "1"), entry("b", "2"), entry("c", "3"), entry("d", "4")});
+  for (std::size_t i = 0; i < 3; ++i) {
+    profile.entries[i].wcet_beside = 40ms;
+    profile.entries[i].mapping_idle = i == 1 ? 50ms : 30ms;
+  }
+  ASSERT_TRUE(apply_profile(set, profile, {"1", "2", "3", "4"}));
+  EXPECT_EQ(set.tasks[0].wcet_beside, 40ms);
+  EXPECT_EQ(set.tasks[0].mapping_idle, std::nullopt) << "under D no job waits";
+  EXPECT_EQ(set.tasks[1].mapping_idle, 40ms) << "no longer than the part";
+  EXPECT_EQ(set.tasks[2].wcet_beside, 80ms) << "given";
+  EXPECT_EQ(set.tasks[2].mapping_idle, std::nullopt) << "a measurement beside another one";
+  EXPECT_EQ(set.tasks[3].wcet_beside, std::nullopt);
 }
 
 TEST(ApplyProfile, NamesEveryTaskThatHasNoneAndChangesNothing) {

@@ -1,4 +1,5 @@
 // Runs in which jobs execute beside each other, on the host device.
+#include "rtexec/executive/pair_profiler.hpp"
 #include "rtexec/executive/setup.hpp"
 #include "test/rtexec/real_time.hpp"
 #include "test/rtexec/sets.hpp"
@@ -185,6 +186,43 @@ TEST(CoRun, ARunThatIsStoppedInAPairEnds) {
     const Report report = executive.stop();
     EXPECT_EQ(to_string(report.stopped_by), "request");
     EXPECT_EQ(pair.seen.executing, 0);
+    EXPECT_EQ(pair.seen.wrong, 0);
+  }
+}
+
+TEST(CoRun, ItsTimesAreMeasuredInPairs) {
+  for (const auto policy : {MemoryPolicy::managed, MemoryPolicy::switching}) {
+    Pair pair(policy, true);
+    pair.set.executive.duration.reset();
+    std::vector<Wcet> observed;
+    for (const Task& task : pair.set.tasks) observed.push_back(*task.wcet);
+    EXPECT_EQ(executive::runs_of_pairs(pair.set, DeviceKind::host), 3u) << "two under D with one, and alone";
+    pair.set.device.co_run = false;
+    for (Task& task : pair.set.tasks) {
+      task.wcet_beside.reset();
+      task.mapping_idle.reset();
+    }
+    const auto measured = executive::measure_pairs(
+        pair.set, observed, DeviceKind::host,
+        [&] {
+          executive::Setup setup;
+          for (const Task& task : pair.set.tasks) {
+            auto workload = std::make_unique<Paged>(pair.seen);
+            // Alone in the last run it is told nothing, and executes as its task does then
+            workload->policy = task.memory_policy;
+            setup.workloads[task.name] = std::move(workload);
+          }
+          return setup;
+        },
+        {.jobs = 4, .time = {}}, [](std::uint64_t, Duration, Duration) {});
+    ASSERT_EQ(measured.size(), 3u);
+    EXPECT_GE(measured[0].longest, waits + computes);
+    EXPECT_GE(measured[1].longest, computes);
+    EXPECT_LT(measured[1].longest, waits + computes) << "it executes while the other one waits";
+    EXPECT_GE(measured[0].executions.samples().size(), 8u) << "once with each of the others";
+    EXPECT_GE(measured[0].idle.value(), waits - 1ms);
+    EXPECT_LE(measured[0].idle.value(), waits + 5ms);
+    EXPECT_EQ(measured[1].idle, std::nullopt);
     EXPECT_EQ(pair.seen.wrong, 0);
   }
 }

@@ -73,6 +73,8 @@ struct ProfileEntry {
     return part == Part::before ? before : part == Part::device ? device : after;
   }
   MeasuredLayers layers{};
+  /// As in Task, where jobs executed beside others while it was measured.
+  std::optional<Duration> wcet_beside{}, mapping_idle{};
   std::vector<std::string> tuning; // of the workload on the profile's device, as Workload::tune() told it
   /// What the machine refused while it was measured, as in Report::degraded: a run that is given it may take longer
   std::vector<std::string> degraded{};

@@ -1,0 +1,105 @@
+#include "rtexec/executive/pair_profiler.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace rtexec::executive {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool waits(const Task& task) {
+  return task.memory_policy != MemoryPolicy::device && task.memory_policy != MemoryPolicy::automatic;
+}
+
+/// Places of tasks: one under D, and one that waits.
+std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const TaskSet& tasks) {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t computing = 0; computing < tasks.tasks.size(); ++computing)
+    for (std::size_t waiting = 0; waiting < tasks.tasks.size(); ++waiting)
+      if (const Task& a = tasks.tasks[computing], &b = tasks.tasks[waiting];
+          !waits(a) && waits(b) && a.wcet->uses_device() && b.wcet->uses_device())
+        pairs.emplace_back(computing, waiting);
+  return pairs;
+}
+
+/// Has the device until both of the pair have requested it, so that they are started together.
+Task holder(const TaskSet& tasks, Duration holds, Duration period) {
+  Task task;
+  task.name = "holder";
+  while (std::ranges::find(tasks.tasks, task.name, &Task::name) != tasks.tasks.end()) task.name += '_';
+  task.workload = WorkloadKind::synthetic;
+  task.period = period;
+  task.deadline = period / 2;
+  task.wcet = Wcet{.before = {}, .device = holds, .after = {}};
+  task.footprint = Bytes{4096};
+  task.on_overrun = OnOverrun::skip;
+  return task;
+}
+
+/// All tasks are released together, and of these two jobs are at once, whatever they take.
+TaskSet paired(TaskSet tasks, std::pair<std::size_t, std::size_t> pair, std::span<const Wcet> observed) {
+  constexpr Duration behind_the_holder = 500us;
+  const auto [computing, waiting] = pair;
+  Duration all{0};
+  for (const Wcet& each : observed) all += each.before + each.device + each.after;
+  const Duration holds = 1ms + 2 * std::max(observed[computing].before, observed[waiting].before);
+  Duration period = 2 * (all + holds) + 10ms;
+  for (const Task& task : tasks.tasks) period = std::max(period, task.period);
+  for (Task& task : tasks.tasks) {
+    task.period = task.deadline = period;
+    task.offset = behind_the_holder;
+    task.wcet_beside.reset();
+    task.mapping_idle.reset();
+  }
+  Task &d = tasks.tasks[computing], &w = tasks.tasks[waiting];
+  d.wcet_beside = w.wcet_beside = w.mapping_idle = std::max(d.wcet->device, w.wcet->device); // in any order
+  tasks.tasks.push_back(holder(tasks, holds, period));
+  tasks.device.co_run = true;
+  return tasks;
+}
+
+void add(MeasuredBeside& to, std::span<const JobRecord> jobs) {
+  for (const JobRecord& job : jobs) {
+    if (!job.accompanied || job.failure) continue;
+    to.executions.add(job.executed.device);
+    to.longest = std::max(to.longest, job.executed.device);
+  }
+}
+
+/// A job alone waits as it does beside another; one under D/H, as under H.
+std::vector<Duration> shortest_waits(TaskSet tasks, Setup setup, const Enough& enough, const Watch& watch) {
+  for (Task& task : tasks.tasks)
+    if (task.memory_policy == MemoryPolicy::switching) task.memory_policy = MemoryPolicy::host;
+  std::vector<Duration> shortest(tasks.tasks.size(), Duration::max());
+  setup.shortest_waits = &shortest;
+  static_cast<void>(measured_run(std::move(tasks), std::move(setup), enough, watch));
+  return shortest;
+}
+
+} // namespace
+
+std::size_t runs_of_pairs(const TaskSet& tasks, DeviceKind device) {
+  const std::size_t pairs = pairs_of(tasks).size();
+  return pairs + (pairs > 0 && device == DeviceKind::host ? 1 : 0);
+}
+
+std::vector<MeasuredBeside> measure_pairs(const TaskSet& tasks, std::span<const Wcet> observed, DeviceKind device,
+                                          const std::function<Setup()>& make_setup, const Enough& enough,
+                                          const Watch& watch) {
+  std::vector<MeasuredBeside> measured(tasks.tasks.size());
+  const auto pairs = pairs_of(tasks);
+  if (pairs.empty()) return measured;
+  for (const auto& pair : pairs) {
+    const MeasuredRun run = measured_run(paired(tasks, pair, observed), make_setup(), enough, watch);
+    for (const std::size_t task : {pair.first, pair.second}) add(measured[task], run.of_task(task));
+  }
+  if (device != DeviceKind::host) return measured;
+  const std::vector<Duration> shortest = shortest_waits(tasks, make_setup(), enough, watch);
+  for (std::size_t i = 0; i < measured.size(); ++i)
+    if (waits(tasks.tasks[i]) && shortest[i] != Duration::max()) measured[i].idle = std::max(shortest[i], Duration(0));
+  return measured;
+}
+
+} // namespace rtexec::executive

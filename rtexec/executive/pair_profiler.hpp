@@ -1,0 +1,35 @@
+// Measures device parts beside one another, as a run with [device] co_run executes them: each pair of a task under D
+// and one under M, H or D/H, in a run of its own; and how long parts of the latter only wait for pages.
+#pragma once
+
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
+#include "rtexec/executive/measured_run.hpp"
+#include "traces/wcet/sample_series.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rtexec::executive {
+
+/// Of one task; nothing where it is in no pair.
+struct MeasuredBeside {
+  traces::SampleSeries executions; // device parts while another job executed beside them
+  Duration longest{0};
+  /// The shortest time that a part only waited. Absent: under D, or of a GPU, which does not tell.
+  std::optional<Duration> idle;
+};
+
+/// How many runs measure_pairs() makes.
+[[nodiscard]] std::size_t runs_of_pairs(const TaskSet& tasks, DeviceKind device);
+
+/// By task. `tasks`: as they are measured alone, with their WCETs where they are known; `observed`: the longest part of
+/// each task alone; each run is `enough`. Errors are thrown, as by measured_run().
+[[nodiscard]] std::vector<MeasuredBeside> measure_pairs(const TaskSet& tasks, std::span<const Wcet> observed,
+                                                        DeviceKind device, const std::function<Setup()>& make_setup,
+                                                        const Enough& enough, const Watch& watch);
+
+} // namespace rtexec::executive
