@@ -349,11 +349,12 @@ std::vector<Key<Task>> task_keys() {
       wcet_key(),
       wcet_part("wcet_before", "of the CPU part before; only beside a given wcet", &Wcet::before),
       wcet_part("wcet_after", "of the CPU part after; only beside a given wcet", &Wcet::after),
-      key<Task>("wcet_beside", duration(1ns, longest_interval), "it executes beside no other",
+      key<Task>("wcet_beside", duration(1ns, longest_interval),
+                "that of the profile; without one it executes beside no other",
                 "worst-case execution time on the device while a job of another task executes beside it ([device] "
                 "co_run); of D/H that of H",
                 &Task::wcet_beside),
-      key<Task>("mapping_idle", duration(0ns, longest_interval), "0ns",
+      key<Task>("mapping_idle", duration(0ns, longest_interval), "that of the profile, or 0ns",
                 "how long of wcet_beside its device part only waits for pages, under M, H and D/H: a job under D whose "
                 "wcet_beside is no longer executes meanwhile",
                 &Task::mapping_idle),

@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 
 namespace rtexec::executive {
 
@@ -294,7 +295,10 @@ class Runs {
       for (std::size_t i = 0; i < observed.size(); ++i)
         for (const auto part : {&Wcet::before, &Wcet::device, &Wcet::after})
           observed[i].*part = std::max(observed[i].*part, run.report.tasks[i].observed.*part);
+    bool first = true;
     const auto make_setup = [&] {
+      if (!std::exchange(first, false))
+        ended_ = {.jobs = ended_.jobs + asked_.pairs.jobs, .time = ended_.time + asked_.pairs.time};
       Setup setup = must(make_setup_());
       setup.tunings = tuned_.tunings;
       ahead_ = {.jobs = ahead_.jobs - asked_.pairs.jobs, .time = ahead_.time - asked_.pairs.time};

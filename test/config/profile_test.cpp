@@ -213,6 +213,8 @@ TEST(ApplyProfile, FillsInWhatWasMeasuredBesideAnother) {
   for (std::size_t i = 0; i < 3; ++i) {
     profile.entries[i].wcet_beside = 40ms;
     profile.entries[i].mapping_idle = i == 1 ? 50ms : 30ms;
+    profile.entries[i].memory_policy =
+        set.tasks[i].memory_policy == MemoryPolicy::managed ? MemoryPolicy::managed : MemoryPolicy::device;
   }
   ASSERT_TRUE(apply_profile(set, profile, {"1", "2", "3", "4"}));
   EXPECT_EQ(set.tasks[0].wcet_beside, 40ms);
