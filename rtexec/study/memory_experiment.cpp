@@ -2,6 +2,7 @@
 
 #include "config/must.hpp"
 #include "policies/memory_assignment.hpp"
+#include "rtexec/study/joint_release.hpp"
 #include "rtexec/study/memory_traffic.hpp"
 #include "tasks/kernels/kernel_workload.hpp"
 
@@ -16,7 +17,6 @@ namespace {
 
 using policies::MemoryCosts;
 using policies::MemoryMeasurement;
-using policies::Nanos;
 
 template <class Range, class Value> bool contains(const Range& range, const Value& value) {
   return std::ranges::find(range, value) != std::ranges::end(range);
@@ -31,6 +31,13 @@ bool cannot_be_had(Errc code) { return code == Errc::out_of_memory || code == Er
 std::string in_words(const MemoryCase& wanted) {
   return std::string(name(wanted.kind)) + " of size " + std::to_string(wanted.size) + " under " +
          std::string(name(wanted.policy));
+}
+
+/// Of a task alone: without the way to the device and back.
+std::vector<Duration> times_of(std::span<const MemoryRound> rounds) {
+  std::vector<Duration> times;
+  for (const MemoryRound& round : rounds) times.push_back(round.times.front());
+  return times;
 }
 
 std::vector<Duration> lengths_of(std::span<const MemoryRound> rounds) {
@@ -60,8 +67,9 @@ std::size_t sizes_of(const MemoryStudy& study) {
 
 // ---- the estimates ----
 
-/// Sizes that fits of one turn do not see: every other one.
-bool is_held_out(std::size_t size, std::size_t turn) { return size % 2 == turn; }
+/// Sizes that fits of one turn do not see: every fourth.
+constexpr std::size_t turns = 4;
+bool is_held_out(std::size_t size, std::size_t turn) { return size % turns == turn; }
 
 using Measurements = std::vector<MemoryMeasurement>;
 
@@ -93,12 +101,28 @@ void estimate(std::span<MemoryResult> results, std::size_t turn, const MemoryCos
 }
 
 void estimate(std::span<MemoryResult> results, const MemoryCosts& costs) {
-  for (const std::size_t turn : {0U, 1U}) {
+  for (std::size_t turn = 0; turn < turns; ++turn) {
     estimate(results, turn, must(policies::fit(costs, seen_in(results, turn))).costs, &PolicyTime::by_platform);
     for (MemoryResult& result : results) {
       const std::span<MemoryResult> one(&result, 1);
       estimate(one, turn, must(policies::fit(costs, seen_in(one, turn))).costs, &PolicyTime::by_workload);
     }
+  }
+}
+
+// ---- the choice ----
+
+struct Promising {
+  Duration length{0};
+  MemoryChoice choice;
+};
+
+void for_each_combination(std::span<const std::vector<MemoryAlternative>> tasks,
+                          const std::function<void(const std::vector<std::size_t>&)>& visit) {
+  std::vector<std::size_t> combination(tasks.size());
+  for (std::size_t task = 0; task < tasks.size();) {
+    visit(combination);
+    for (task = 0; task < tasks.size() && ++combination[task] == tasks[task].size(); ++task) combination[task] = 0;
   }
 }
 
@@ -129,10 +153,9 @@ class Experiment {
   }
 
   /// Absent where it cannot be had.
-  std::optional<std::vector<MemoryRound>> rounds(std::span<const MemoryCase> set, unsigned count) {
-    auto ran = plant_.run(set, count);
-    measured();
-    if (ran) return std::move(*ran);
+  std::optional<std::vector<MemoryRound>> rounds(const MemorySet& set, const MemoryRounds& limits) {
+    auto ran = plant_.run({&set, 1}, limits);
+    if (ran) return std::move(ran->front());
     const auto& [code, what] = ran.error();
     const std::string which =
         set.size() == 1 ? in_words(set.front()) : std::to_string(set.size()) + " tasks, " + in_words(set.back());
@@ -143,18 +166,19 @@ class Experiment {
 
   MemoryPoint alone(WorkloadKind kind, unsigned size) {
     MemoryPoint point{.size = size,
-                      .execution = must(plant_.execution(kind, size)),
+                      .execution = must(plant_.execution(kind, size, study_.rounds)),
                       .traffic = plant_.traffic(kind, size),
                       .policies = {}};
     measured();
     for (const MemoryPolicy policy : study_.policies) {
       const MemoryCase wanted{kind, size, policy};
-      const auto ran = rounds({&wanted, 1}, study_.repeats);
+      const auto ran = rounds({wanted}, study_.rounds);
+      measured();
       if (!ran) continue;
       PolicyTime each;
       each.policy = policy;
       each.memory = memory_of(wanted);
-      each.times = lengths_of(*ran);
+      each.times = times_of(*ran);
       each.time = median_of(each.times);
       each.utilisation = percent(std::min(point.execution, each.time), each.time);
       point.policies.push_back(std::move(each));
@@ -203,8 +227,9 @@ class Experiment {
 
   void add_pair(WorkloadKind kind, const std::array<MemoryPolicy, 2>& policies) {
     const MemoryPoint& own = point(kind, sizes_of(study_) - 1);
-    const MemoryCase both[] = {{kind, own.size, policies[0]}, {kind, own.size, policies[1]}};
-    const auto ran = rounds(both, study_.spread);
+    const MemorySet both{co_running(own, kind, policies[0]), co_running(own, kind, policies[1])};
+    const auto ran = rounds(both, {.least = study_.spread, .most = study_.spread});
+    measured();
     if (!ran) return;
     MemoryPair pair{.kind = kind,
                     .size = own.size,
@@ -223,61 +248,98 @@ class Experiment {
     std::ranges::stable_sort(mix.kinds, {}, [&](WorkloadKind kind) { return point(kind, size).execution; });
     for (const WorkloadKind kind : mix.kinds) mix.sizes.push_back(point(kind, size).size);
     const std::size_t tasks = mix.kinds.size();
-    add_configuration(mix, size, "D", std::vector(tasks, MemoryPolicy::device));
-    add_configuration(mix, size, "MO", std::vector(tasks, small_policy(study_)));
-    if (const auto chosen = choice(mix, size)) add_configuration(mix, size, "CO", *chosen);
-    else measured();
-    keep_faster(mix);
+    std::vector<Wanted> wanted{{"D", set_of(mix, std::vector(tasks, MemoryPolicy::device))},
+                               {"MO", set_of(mix, std::vector(tasks, small_policy(study_)))}};
+    if (auto chosen = choice(mix, size, wanted[1].set)) wanted.push_back({"CO", std::move(*chosen)});
+    measured();
+    add_configurations(mix, size, wanted);
+    measured();
     found_.mixes.push_back(std::move(mix));
   }
 
-  /// What was chosen by the times of each task alone may be slower together than MO, which takes no more memory.
-  static void keep_faster(MemoryMix& mix) {
-    const auto* small = mix.of("MO");
-    const auto chosen = std::ranges::find(mix.configurations, "CO", &MemoryConfiguration::name);
-    if (small == nullptr || chosen == mix.configurations.end() || chosen->length <= small->length) return;
-    *chosen = *small;
-    chosen->name = "CO";
+  static MemorySet set_of(const MemoryMix& mix, const std::vector<MemoryPolicy>& policies) {
+    MemorySet set;
+    for (std::size_t i = 0; i < policies.size(); ++i) set.push_back({mix.kinds[i], mix.sizes[i], policies[i]});
+    return set;
   }
 
-  /// Absent: of a task nothing could be measured.
-  std::optional<std::vector<MemoryPolicy>> choice(MemoryMix& mix, std::size_t size) const {
-    Bytes all, least;
+  /// As measured alone; one that could not be had co-runs with none.
+  static MemoryCase co_running(const MemoryPoint& point, WorkloadKind kind, MemoryPolicy policy) {
+    MemoryCase made{kind, point.size, policy};
+    if (const PolicyTime* each = point.under(policy)) made.co_run = co_run_of(policy, each->time, point.execution);
+    return made;
+  }
+
+  /// The fastest of those that are worth running, MO among them. Absent: of a task nothing could be measured, or
+  /// nothing can be had.
+  std::optional<MemorySet> choice(MemoryMix& mix, std::size_t size, const MemorySet& small) {
     std::vector<std::vector<MemoryAlternative>> tasks;
+    std::vector<Duration> executions;
+    Bytes all, least;
     for (std::size_t i = 0; i < mix.kinds.size(); ++i) {
       const MemoryPoint& own = point(mix.kinds[i], size);
       if (own.policies.empty()) return std::nullopt;
       auto& alternatives = tasks.emplace_back();
       for (const PolicyTime& each : own.policies) alternatives.push_back({each.policy, each.memory, each.time});
+      executions.push_back(own.execution);
       all += memory_of({mix.kinds[i], mix.sizes[i], MemoryPolicy::device});
       least += std::ranges::min(alternatives, {}, &MemoryAlternative::memory).memory;
     }
     const Bytes limit{static_cast<std::uint64_t>(study_.most_memory * static_cast<double>(all.count))};
     mix.within = least <= limit;
-    const MemoryPolicy singles[] = {MemoryPolicy::device, small_policy(study_)};
-    const auto chosen = must(choose_policies(tasks, singles, std::max(limit, least)));
-    std::vector<MemoryPolicy> policies;
-    for (std::size_t i = 0; i < chosen.size(); ++i) policies.push_back(tasks[i][chosen[i]].policy);
-    return policies;
+    std::vector<MemorySet> sets{small};
+    for (const MemoryChoice& each : promising_choices(tasks, executions, std::max(limit, least))) {
+      auto& set = sets.emplace_back();
+      for (std::size_t i = 0; i < tasks.size(); ++i) {
+        set.push_back(co_running(point(mix.kinds[i], size), mix.kinds[i], tasks[i][each.alternatives[i]].policy));
+        if (!each.co_run) set.back().co_run.reset();
+      }
+    }
+    return fastest(sets);
   }
 
-  void add_configuration(MemoryMix& mix, std::size_t size, std::string name, std::vector<MemoryPolicy> policies) {
-    std::vector<MemoryCase> set;
-    MemoryConfiguration made{.name = std::move(name), .policies = std::move(policies), .memory = {}, .responses = {}};
-    Duration executions{0};
-    for (std::size_t i = 0; i < mix.kinds.size(); ++i) {
-      set.push_back({mix.kinds[i], mix.sizes[i], made.policies[i]});
-      made.memory += memory_of(set.back());
-      executions += point(mix.kinds[i], size).execution;
+  std::optional<MemorySet> fastest(const std::vector<MemorySet>& sets) {
+    constexpr MemoryRounds few{.least = 3, .most = 15, .enough = std::chrono::milliseconds(20)};
+    std::optional<std::pair<Duration, MemorySet>> best;
+    for (const MemorySet& set : sets) {
+      const auto ran = plant_.run({&set, 1}, few);
+      if (!ran && !cannot_be_had(ran.error().code)) give_up(ran.error().code, ran.error().what);
+      if (!ran) continue;
+      const Duration length = median_of(lengths_of(ran->front()));
+      if (!best || length < best->first) best = {length, set};
     }
-    const auto ran = rounds(set, study_.repeats);
-    if (!ran) return;
-    for (std::size_t i = 0; i < set.size(); ++i) {
+    return best ? std::optional(best->second) : std::nullopt;
+  }
+
+  struct Wanted {
+    std::string name;
+    MemorySet set;
+  };
+
+  /// In turn; those that do not fit all at once, one after the other.
+  void add_configurations(MemoryMix& mix, std::size_t size, const std::vector<Wanted>& wanted) {
+    std::vector<MemorySet> sets;
+    for (const Wanted& each : wanted) sets.push_back(each.set);
+    const auto ran = plant_.run(sets, study_.rounds);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (ran) add_configuration(mix, size, wanted[i], (*ran)[i]);
+      else if (const auto own = rounds(sets[i], study_.rounds)) add_configuration(mix, size, wanted[i], *own);
+    }
+  }
+
+  void add_configuration(MemoryMix& mix, std::size_t size, const Wanted& wanted, std::span<const MemoryRound> ran) {
+    MemoryConfiguration made{.name = wanted.name, .policies = {}, .memory = {}, .responses = {}};
+    Duration executions{0};
+    for (std::size_t i = 0; i < wanted.set.size(); ++i) {
+      made.policies.push_back(wanted.set[i].policy);
+      made.memory += memory_of(wanted.set[i]);
+      executions += point(mix.kinds[i], size).execution;
       std::vector<Duration> ends;
-      for (const MemoryRound& round : *ran) ends.push_back(round.ends[i]);
+      for (const MemoryRound& round : ran) ends.push_back(round.ends[i]);
       made.responses.push_back(median_of(ends));
     }
-    made.length = median_of(lengths_of(*ran));
+    made.length = median_of(lengths_of(ran));
+    made.pairs = ran.front().pairs;
     made.utilisation = percent(std::min(executions, made.length), made.length);
     mix.configurations.push_back(std::move(made));
   }
@@ -345,7 +407,7 @@ Bytes memory_of(const MemoryCase& wanted) {
 std::size_t count_measurements(const MemoryStudy& study) {
   const std::size_t alone = study.workloads.size() * sizes_of(study) * (1 + study.policies.size());
   const std::size_t pairs = studied(study, paired_workloads()).size() * pairs_of(study).size();
-  return alone + pairs + (studied(study, mixed_workloads()).empty() ? 0 : 3 * sizes_of(study));
+  return alone + pairs + (studied(study, mixed_workloads()).empty() ? 0 : 2 * sizes_of(study));
 }
 
 Result<MemoryExperiment> run_memory_experiment(MemoryPlant& plant, const MemoryStudy& study,
@@ -353,34 +415,52 @@ Result<MemoryExperiment> run_memory_experiment(MemoryPlant& plant, const MemoryS
   return caught([&] { return Experiment(plant, study, going_on).run(); });
 }
 
-Result<std::vector<std::size_t>> choose_policies(std::span<const std::vector<MemoryAlternative>> tasks,
-                                                 std::span<const MemoryPolicy> singles, Bytes most) {
-  constexpr double tolerated = 1.02, weight = 5;
-  policies::MemoryProblem problem;
-  std::vector<double> aims;
-  for (const auto& alternatives : tasks) {
-    auto& options = problem.options.emplace_back();
-    double& aim = aims.emplace_back(HUGE_VAL);
-    for (const MemoryAlternative& each : alternatives) {
-      options.push_back({.policy = each.policy,
-                         .device = each.memory,
-                         .shared = {},
-                         .host = {},
-                         .wcet = {.before = {}, .device = each.time, .after = {}}});
-      if (contains(singles, each.policy)) aim = std::min(aim, tolerated * number(each.time));
+CoRun co_run_of(MemoryPolicy policy, Duration time, Duration execution) {
+  if (policy == MemoryPolicy::device) return {.wcet = execution, .idle = {}};
+  return {.wcet = std::max(time, execution), .idle = std::max(time - execution, Duration(0))};
+}
+
+std::vector<MemoryChoice> promising_choices(std::span<const std::vector<MemoryAlternative>> tasks,
+                                            std::span<const Duration> executions, Bytes most) {
+  enum Saving : std::size_t { beside_both, beside_managed, none, savings };
+  std::array<std::vector<Promising>, savings> found;
+  for_each_combination(tasks, [&](const std::vector<std::size_t>& combination) {
+    Bytes memory;
+    MemorySet set;
+    std::vector<Duration> times;
+    Duration sum{0};
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      const MemoryAlternative& each = tasks[i][combination[i]];
+      memory += each.memory;
+      times.push_back(each.time);
+      sum += each.time;
+      set.push_back({.policy = each.policy, .co_run = co_run_of(each.policy, each.time, executions[i])});
     }
-  }
-  const auto slack = [&](std::span<const policies::MemoryOption> combination) -> std::optional<Nanos> {
-    double cost = 0;
-    for (std::size_t i = 0; i < combination.size(); ++i) {
-      const double time = number(combination[i].wcet.device);
-      cost += time + (weight - 1) * std::max(time - aims[i], 0.0);
-    }
-    return -static_cast<Nanos>(cost);
+    if (memory > most) return;
+    const auto length = [&](bool beside_host) {
+      return played(set, times,
+                    [&](std::size_t first, std::size_t second) {
+                      const std::size_t executes = set[first].policy == MemoryPolicy::device ? first : second;
+                      const MemoryPolicy waits = set[first + second - executes].policy;
+                      return beside_host || waits == MemoryPolicy::managed ? executions[executes] : Duration(0);
+                    })
+          .length();
+    };
+    found[beside_both].push_back({length(true), {combination, true}});
+    found[beside_managed].push_back({length(false), {combination, true}});
+    found[none].push_back({sum, {combination, false}});
+  });
+  std::vector<MemoryChoice> choices;
+  const auto take = [&](Saving saving, std::size_t count) {
+    auto& all = found[saving];
+    std::ranges::stable_sort(all, {}, &Promising::length);
+    for (std::size_t i = 0; i < std::min(count, all.size()); ++i)
+      if (!contains(choices, all[i].choice)) choices.push_back(all[i].choice);
   };
-  auto choice = policies::most_slack(problem, most, slack);
-  if (!choice) return Unexpected(choice.error());
-  return std::move(choice->options);
+  take(beside_both, 2);
+  take(beside_managed, 1);
+  take(none, 1);
+  return choices;
 }
 
 Duration median_of(std::vector<Duration> times) {

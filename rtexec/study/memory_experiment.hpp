@@ -5,6 +5,7 @@
 // Plain values; not for real-time threads; one thread.
 #pragma once
 
+#include <rtexec/plan.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
@@ -24,13 +25,28 @@ struct MemoryCase {
   WorkloadKind kind = WorkloadKind::vector_add;
   unsigned size = 1;
   MemoryPolicy policy = MemoryPolicy::device;
+  /// What the scheduler core knows of it where it may execute beside another one (policies/co_run.hpp).
+  std::optional<CoRun> co_run = {};
 };
+/// Tasks that are released together, the most urgent first.
+using MemorySet = std::vector<MemoryCase>;
 
 /// One job of each task of a set, all released at once: by task, how long its device part took, and when it had ended
 /// since the release.
 struct MemoryRound {
   std::vector<Duration> times, ends;
+  std::size_t pairs = 0; // that were started
   [[nodiscard]] Duration length() const;
+};
+
+/// How often something is measured: `least` times, and on while it took less than `enough` in all, `most` times at
+/// most.
+struct MemoryRounds {
+  unsigned least = 5, most = 41;
+  Duration enough = std::chrono::milliseconds(60);
+  [[nodiscard]] bool go_on(unsigned count, Duration spent) const {
+    return count < least || (count < most && spent < enough);
+  }
 };
 
 /// What the experiment runs on.
@@ -43,10 +59,12 @@ class MemoryPlant {
   [[nodiscard]] virtual policies::MemoryCosts costs() const = 0;
   [[nodiscard]] virtual policies::MemoryTraffic traffic(WorkloadKind kind, unsigned size) = 0;
   /// Kernels alone, with data where they compute.
-  [[nodiscard]] virtual Result<Duration> execution(WorkloadKind kind, unsigned size) = 0;
-  /// Rounds after a warm-up; device parts in the order of `set`. CPU parts are done before and after each round, so
-  /// that caches and pages are dirty as in a run. out_of_memory, unsupported: not under these policies.
-  [[nodiscard]] virtual Result<std::vector<MemoryRound>> run(std::span<const MemoryCase> set, unsigned rounds) = 0;
+  [[nodiscard]] virtual Result<Duration> execution(WorkloadKind kind, unsigned size, const MemoryRounds& rounds) = 0;
+  /// Rounds of each set after a warm-up, the sets in turn, so that what disturbs one disturbs the others; as many of
+  /// each. CPU parts are done before and after each round, so that caches and pages are dirty as in a run.
+  /// out_of_memory, unsupported: not under these policies, or not all at once.
+  [[nodiscard]] virtual Result<std::vector<std::vector<MemoryRound>>> run(std::span<const MemorySet> sets,
+                                                                          const MemoryRounds& rounds) = 0;
 };
 
 struct MemoryWorkload {
@@ -59,7 +77,7 @@ struct MemoryWorkload {
 struct MemoryStudy {
   std::vector<MemoryWorkload> workloads;
   std::vector<MemoryPolicy> policies; // of the plant, D first
-  unsigned repeats = 5;               // of a median
+  MemoryRounds rounds = {};           // of a median
   unsigned spread = 10;               // rounds of two tasks together (Fig. 5)
   double most_memory = 0.6;           // of what all take under D, for the choice
 };
@@ -113,6 +131,7 @@ struct MemoryConfiguration {
   Bytes memory;
   std::vector<Duration> responses; // medians, by task
   Duration length{0};              // of a round, median
+  std::size_t pairs = 0;           // that the scheduler core started in a round
   double utilisation = 0;          // percent
   [[nodiscard]] Duration mean_response() const;
 };
@@ -166,11 +185,20 @@ struct MemoryAlternative {
   Bytes memory;
   Duration time{0};
 };
-/// For each task an alternative, so that together they take `most` at most, and the sum of device times is least; what
-/// a task loses beyond 2 % against the faster of `singles`, where it has them, counts five times. not_proved: nothing
-/// fits.
-[[nodiscard]] Result<std::vector<std::size_t>> choose_policies(std::span<const std::vector<MemoryAlternative>> tasks,
-                                                               std::span<const MemoryPolicy> singles, Bytes most);
+struct MemoryChoice {
+  std::vector<std::size_t> alternatives; // by task
+  bool co_run = false;
+  friend bool operator==(const MemoryChoice&, const MemoryChoice&) = default;
+};
+/// Of all combinations within `most` memory those worth running, each once: what pairs save is known only then. The two
+/// that are the shortest if the kernels of a task under D execute while the other one of a pair, under M or H, waits;
+/// the shortest if they do so only beside M; and the shortest one job at a time. Tasks are in the order of urgency, and
+/// take `executions` of kernels. Empty: nothing fits.
+[[nodiscard]] std::vector<MemoryChoice> promising_choices(std::span<const std::vector<MemoryAlternative>> tasks,
+                                                          std::span<const Duration> executions, Bytes most);
+/// What the scheduler core gets to know of a task that takes `time`: of D the kernels, which are to fit into what the
+/// other one of a pair waits (section IV-B); of M and H how long that is, all but the kernels.
+[[nodiscard]] CoRun co_run_of(MemoryPolicy policy, Duration time, Duration execution);
 
 [[nodiscard]] Duration median_of(std::vector<Duration> times);
 /// Mean and worst of the errors of one workload's points under one policy, or under all where none is given.

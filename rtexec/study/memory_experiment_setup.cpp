@@ -27,11 +27,18 @@ std::vector<MemoryWorkload> chosen(std::vector<MemoryWorkload> known, const std:
   return known;
 }
 
+MemoryRounds rounds_of(unsigned least) {
+  MemoryRounds rounds;
+  rounds.least = least;
+  rounds.most = std::max(rounds.most, least);
+  return rounds;
+}
+
 MemoryStudy study_of(const MemoryExperimentOptions& options, std::vector<MemoryWorkload> workloads,
                      std::vector<MemoryPolicy> policies) {
   return {.workloads = chosen(std::move(workloads), options.workloads),
           .policies = std::move(policies),
-          .repeats = static_cast<unsigned>(options.repeats)};
+          .rounds = rounds_of(static_cast<unsigned>(options.repeats))};
 }
 
 MemoryExperimentSetup modelled(const MemoryExperimentOptions& options) {

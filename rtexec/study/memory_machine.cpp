@@ -5,12 +5,14 @@
 #include "hal/machine.hpp"
 #include "hal/open/open_device.hpp"
 #include "rtexec/executive/placement.hpp"
+#include "rtexec/study/joint_release.hpp"
 #include "rtexec/study/memory_traffic.hpp"
 #include "tasks/kernels/kernel_workload.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <utility>
 
 namespace rtexec::study {
@@ -75,6 +77,85 @@ class KernelsAlone {
   GpuGraph copies_, kernels_;
 };
 
+using Workloads = std::span<const std::unique_ptr<KernelWorkload>>;
+
+/// One job of each task, on both compute engines as the scheduler core starts them. An end is told to it on the thread
+/// of its engine, which goes on with what starts then.
+class JointRun {
+ public:
+  JointRun(hal::Device& device, std::span<const MemoryCase> set, Workloads workloads) : device_(device), release_(set) {
+    round_.times.resize(set.size());
+    round_.ends.resize(set.size());
+    for (const auto& workload : workloads)
+      jobs_.push_back({.run = this, .task = jobs_.size(), .workload = workload.get()});
+  }
+
+  /// Returns when all have ended.
+  MemoryRound operator()() {
+    {
+      const std::scoped_lock lock(mutex_);
+      released_ = hal::now();
+      start(release_.release());
+    }
+    while (ended_.value() == 0) ended_.wait(0);
+    return std::move(round_);
+  }
+  /// Of a job, if one failed.
+  [[nodiscard]] Status outcome() const { return outcome_; }
+
+ private:
+  struct Job {
+    JointRun* run = nullptr;
+    std::size_t task = 0;
+    KernelWorkload* workload = nullptr;
+    hal::Company company = hal::Company::alone;
+
+    Status execute() noexcept {
+      run->device_.begin_execution(company);
+      return workload->execute();
+    }
+  };
+
+  void start(std::span<const JointRelease::Start> starts) noexcept {
+    if (starts.size() > 1) ++round_.pairs;
+    for (const auto& [task, beside, paired] : starts) {
+      jobs_[task].company = paired ? hal::Company::accompanied : hal::Company::alone;
+      const hal::Work work{.run = [](void* job) noexcept { return static_cast<Job*>(job)->execute(); },
+                           .done =
+                               [](void* self, Status outcome, Instant begin, Instant end) noexcept {
+                                 const Job& job = *static_cast<Job*>(self);
+                                 job.run->end(job.task, outcome, begin, end);
+                               },
+                           .context = &jobs_[task]};
+      // An engine has one job at a time, so that its queue has room
+      (void)device_.engine(beside ? hal::EngineKind::beside : hal::EngineKind::compute).submit(work);
+    }
+  }
+
+  void end(std::size_t task, Status outcome, Instant begin, Instant end) noexcept {
+    const Duration executed = outcome ? device_.executed(end - begin) : end - begin;
+    bool all_ended = false;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!outcome && outcome_) outcome_ = outcome;
+      round_.times[task] = executed;
+      round_.ends[task] = end - released_;
+      start(release_.ended(task));
+      all_ended = release_.done();
+    }
+    if (all_ended) ended_.raise();
+  }
+
+  hal::Device& device_;
+  std::mutex mutex_; // of all below, while jobs execute
+  JointRelease release_;
+  std::vector<Job> jobs_;
+  Instant released_{};
+  MemoryRound round_;
+  Status outcome_;
+  hal::Signal ended_;
+};
+
 class MachineMemory final : public MemoryPlant {
  public:
   MachineMemory(const Board& board, std::unique_ptr<hal::Device> device, hal::CoreClaim claim)
@@ -94,38 +175,65 @@ class MachineMemory final : public MemoryPlant {
     return traffic;
   }
 
-  Result<Duration> execution(WorkloadKind kind, unsigned size) override {
+  Result<Duration> execution(WorkloadKind kind, unsigned size, const MemoryRounds& rounds) override {
     return caught([&] {
       const auto workload = bound({kind, size, MemoryPolicy::device});
       KernelsAlone alone(*device_, *workload);
       check(workload->before(0), *workload);
-      std::vector<Duration> times;
-      for (unsigned i = 0; i <= most_executions; ++i) {
+      const auto once = [&] {
         Duration time{0};
         call([&]() noexcept -> Status {
           if (const auto copied = alone.copy_in(); !copied) return copied;
           return timed(time, [&]() noexcept { return alone.run(); });
         });
-        if (i > 0) times.push_back(time); // the first one warms up
-      }
-      return median_of(times);
+        return time;
+      };
+      return median_of(measured<Duration>(rounds, once, [](Duration time) { return time; }));
     });
   }
 
-  Result<std::vector<MemoryRound>> run(std::span<const MemoryCase> set, unsigned rounds) override {
+  Result<std::vector<std::vector<MemoryRound>>> run(std::span<const MemorySet> sets,
+                                                    const MemoryRounds& rounds) override {
     return caught([&] {
-      std::vector<std::unique_ptr<KernelWorkload>> workloads;
-      for (const MemoryCase& each : set) workloads.push_back(bound(each));
-      std::vector<MemoryRound> ran;
-      for (unsigned job = 0; job <= rounds; ++job) ran.push_back(one_round(workloads, job));
-      ran.erase(ran.begin()); // the first one warms up
+      std::vector<Bound> bounds;
+      for (const MemorySet& set : sets) {
+        bounds.push_back({.set = set, .workloads = {}});
+        for (const MemoryCase& each : set) bounds.back().workloads.push_back(bound(each));
+      }
+      std::uint64_t job = 0;
+      const auto all_sets = [&] {
+        std::vector<MemoryRound> all;
+        for (const Bound& each : bounds) all.push_back(one_round(each, job));
+        ++job;
+        return all;
+      };
+      const auto longest = [](const std::vector<MemoryRound>& all) {
+        return std::ranges::max(all, {}, &MemoryRound::length).length();
+      };
+      std::vector<std::vector<MemoryRound>> ran(sets.size());
+      for (auto& all : measured<std::vector<MemoryRound>>(rounds, all_sets, longest))
+        for (std::size_t set = 0; set < sets.size(); ++set) ran[set].push_back(std::move(all[set]));
       return ran;
     });
   }
 
  private:
-  using Workloads = std::span<const std::unique_ptr<KernelWorkload>>;
-  static constexpr unsigned most_executions = 5;
+  struct Bound {
+    std::span<const MemoryCase> set;
+    std::vector<std::unique_ptr<KernelWorkload>> workloads;
+  };
+
+  /// After a warm-up, which is longer where a measurement is short.
+  template <class Measurement, class Once, class TimeOf>
+  static std::vector<Measurement> measured(const MemoryRounds& rounds, Once once, TimeOf time_of) {
+    constexpr MemoryRounds to_warm{.least = 1, .most = 5, .enough = std::chrono::milliseconds(20)};
+    unsigned count = 0;
+    for (Duration spent{0}; to_warm.go_on(count, spent); ++count) spent += time_of(once());
+    std::vector<Measurement> all;
+    for (Duration spent{0}; rounds.go_on(static_cast<unsigned>(all.size()), spent); spent += time_of(all.back()))
+      all.push_back(once());
+    return all;
+  }
 
   std::unique_ptr<KernelWorkload> bound(const MemoryCase& wanted) {
     const KernelWorkload::Options options{.kind = wanted.kind, .size = wanted.size, .policy = wanted.policy};
@@ -134,20 +242,12 @@ class MachineMemory final : public MemoryPlant {
     return workload;
   }
 
-  MemoryRound one_round(Workloads workloads, std::uint64_t job) {
-    for (const auto& each : workloads) check(each->before(job), *each);
-    MemoryRound round{.times = std::vector<Duration>(workloads.size()),
-                      .ends = std::vector<Duration>(workloads.size())};
-    call([&]() noexcept -> Status {
-      Duration since_release{0};
-      for (std::size_t i = 0; i < workloads.size(); ++i) {
-        if (const auto done = timed(round.times[i], [&]() noexcept { return workloads[i]->execute(); }); !done)
-          return done;
-        round.ends[i] = since_release += round.times[i];
-      }
-      return {};
-    });
-    for (const auto& each : workloads) check(each->after(job), *each);
+  MemoryRound one_round(const Bound& bound, std::uint64_t job) {
+    for (const auto& each : bound.workloads) check(each->before(job), *each);
+    JointRun run(*device_, bound.set, bound.workloads);
+    MemoryRound round = run();
+    if (!run.outcome()) fail_of_device(run.outcome().error());
+    for (const auto& each : bound.workloads) check(each->after(job), *each);
     return round;
   }
 
@@ -167,10 +267,13 @@ class MachineMemory final : public MemoryPlant {
   /// On the compute engine's thread.
   template <class Work> void call(Work work) {
     const auto called = device_->engine(hal::EngineKind::compute).call(work);
-    if (called.outcome) return;
+    if (!called.outcome) fail_of_device(called.outcome.error());
+  }
+
+  [[noreturn]] void fail_of_device(Errc code) const {
     const auto fault = device_->fault();
-    give_up(called.outcome.error(), "device '" + device_->name() + "': a device part failed: " +
-                                        (fault ? fault->what : std::string(rtexec::name(called.outcome.error()))));
+    give_up(code, "device '" + device_->name() +
+                      "': a device part failed: " + (fault ? fault->what : std::string(rtexec::name(code))));
   }
 
   bool unified_;
@@ -186,6 +289,21 @@ unsigned feeder_of(const Board& board) {
   return known ? *board.compute_core : online.back();
 }
 
+/// Both compute engines share the core, as in the executive. False: without real-time priority, since it was refused.
+/// A host device never has it, because it never rests, and the kernel would stop such a thread now and then.
+bool configure(hal::Device& device, unsigned core) {
+  bool real_time = device.kind() == DeviceKind::cuda;
+  for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::beside}) {
+    hal::ThreadSettings settings{
+        .name = "memory", .core = core, .fifo_priority = executive::engine_priority, .reservation = {}};
+    real_time = real_time && device.engine(kind).configure(settings);
+    if (real_time) continue;
+    settings.fifo_priority = 0;
+    must(device.engine(kind).configure(settings));
+  }
+  return real_time;
+}
+
 } // namespace
 
 Result<MemoryMachine> memory_machine(const Board& board) {
@@ -198,15 +316,8 @@ Result<MemoryMachine> memory_machine(const Board& board) {
     const std::string core = "core " + std::to_string(feeder);
     machine.where =
         (gpu ? device->name() + ", fed by " + core : core + ", which is the device") + " (" + hal::machine_name() + ")";
-    hal::ThreadSettings settings{
-        .name = "memory", .core = feeder, .fifo_priority = executive::engine_priority, .reservation = {}};
-    auto& engine = device->engine(hal::EngineKind::compute);
-    // A host device never rests: the kernel would stop a thread of real-time priority now and then
-    if (!gpu || !engine.configure(settings)) {
-      settings.fifo_priority = 0;
-      must(engine.configure(settings));
-      machine.notes.emplace_back("device parts run without real-time priority");
-    }
+    must(device->start_beside());
+    if (!configure(*device, feeder)) machine.notes.emplace_back("device parts run without real-time priority");
     machine.plant = std::make_unique<MachineMemory>(board, std::move(device), std::move(claim));
     return machine;
   });

@@ -1,5 +1,6 @@
 #include "rtexec/study/memory_model_plant.hpp"
 
+#include "rtexec/study/joint_release.hpp"
 #include "rtexec/study/memory_traffic.hpp"
 
 #include <algorithm>
@@ -77,20 +78,21 @@ class ModelledMemory final : public MemoryPlant {
   std::string name() const override { return "model-" + std::string(model_.name); }
   MemoryCosts costs() const override { return {.unified = true, .cache_access = model_.costs.cache_access}; }
   policies::MemoryTraffic traffic(WorkloadKind kind, unsigned size) override { return traffic_of(kind, size); }
-  Result<Duration> execution(WorkloadKind kind, unsigned size) override {
+  Result<Duration> execution(WorkloadKind kind, unsigned size, const MemoryRounds&) override {
     return execution_of(kind, size, traffic_of(kind, size));
   }
 
-  Result<std::vector<MemoryRound>> run(std::span<const MemoryCase> set, unsigned rounds) override {
-    std::vector<MemoryRound> ran;
-    for (unsigned i = 0; i < rounds; ++i) ran.push_back(one_round(set));
+  /// Rounds of a model take no time: as few as may be.
+  Result<std::vector<std::vector<MemoryRound>>> run(std::span<const MemorySet> sets,
+                                                    const MemoryRounds& rounds) override {
+    std::vector<std::vector<MemoryRound>> ran(sets.size());
+    for (unsigned i = 0; i < rounds.least; ++i)
+      for (std::size_t set = 0; set < sets.size(); ++set) ran[set].push_back(one_round(sets[set]));
     return ran;
   }
 
  private:
   struct Job {
-    bool is_managed = false, is_device = false;
-    // What is left of it
     Duration time{0};
     Duration kernels{0};
     Duration idle{0}; // in which kernels of another may execute
@@ -120,40 +122,22 @@ class ModelledMemory final : public MemoryPlant {
       const MemoryOverhead overhead = policies::memory_overhead(each.policy, model_.costs, traffic);
       const bool is_managed = each.policy == MemoryPolicy::managed;
       const double factor = longer(is_managed, managed > 1);
-      jobs.push_back({.is_managed = is_managed,
-                      .is_device = each.policy == MemoryPolicy::device,
-                      .time = rounded(factor * static_cast<double>((execution + overhead.all()).count())),
+      jobs.push_back({.time = rounded(factor * static_cast<double>((execution + overhead.all()).count())),
                       .kernels = execution,
                       .idle = overhead.mapping});
     }
     return jobs;
   }
 
-  /// Section IV-B: while the head of the queue executes, kernels of a D task do in the idle time of an M task, the head
-  /// and the first behind it that goes with it. What is left of that one waits for its turn.
-  static void overlap(std::span<Job> queue) {
-    const Job& head = queue.front();
-    for (Job& other : queue.subspan(1)) {
-      const bool goes_with = (head.is_device && other.is_managed) || (head.is_managed && other.is_device);
-      if (!goes_with) continue;
-      Duration& left = head.is_device ? other.idle : other.kernels;
-      const Duration beside = std::min(left, head.is_device ? head.kernels : head.idle);
-      left -= beside;
-      other.time -= beside;
-      return;
-    }
-  }
-
+  /// Of a pair, kernels of the one under D execute while the other one is idle (section IV-B).
   MemoryRound one_round(std::span<const MemoryCase> set) {
-    std::vector<Job> jobs = jobs_of(set);
-    MemoryRound round;
-    for (const Job& job : jobs) round.times.push_back(job.time);
-    Duration now{0};
-    for (std::size_t head = 0; head < jobs.size(); ++head) {
-      overlap(std::span(jobs).subspan(head));
-      round.ends.push_back(now += jobs[head].time);
-    }
-    return round;
+    const std::vector<Job> jobs = jobs_of(set);
+    std::vector<Duration> times;
+    for (const Job& job : jobs) times.push_back(job.time);
+    return played(set, times, [&](std::size_t first, std::size_t second) {
+      const bool device_first = set[first].policy == MemoryPolicy::device;
+      return std::min(jobs[device_first ? first : second].kernels, jobs[device_first ? second : first].idle);
+    });
   }
 
   const MemoryBoardModel& model_;
