@@ -212,7 +212,8 @@ std::vector<Fact> facts_of(const MemoryCosts& measured) {
   else
     facts.insert(facts.end(), {number("faulted", measured.faulted), time("prefetch_start", measured.prefetch_start),
                                number("prefetched", measured.prefetched), number("returned", measured.returned),
-                               number("linked", measured.linked)});
+                               time("linked_start", measured.linked_start), number("linked", measured.linked),
+                               number("linked_access", measured.linked_access)});
   facts.insert(facts.end(), {number("mean_error", measured.mean_error), number("worst_error", measured.worst_error)});
   return facts;
 }

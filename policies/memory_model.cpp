@@ -25,7 +25,9 @@ enum Parameter : std::size_t {
   prefetch_start,
   prefetched,
   returned,
+  linked_start,
   linked,
+  linked_access,
   parameters,
 };
 
@@ -60,7 +62,9 @@ Vector numbers(const MemoryCosts& costs) {
   values[prefetch_start] = number(costs.prefetch_start);
   values[prefetched] = costs.prefetched;
   values[returned] = costs.returned;
+  values[linked_start] = number(costs.linked_start);
   values[linked] = costs.linked;
+  values[linked_access] = costs.linked_access;
   return values;
 }
 
@@ -83,7 +87,9 @@ MemoryCosts with_numbers(MemoryCosts costs, const Vector& values, double cached)
   costs.prefetch_start = duration(std::round(values[prefetch_start]));
   costs.prefetched = values[prefetched];
   costs.returned = values[returned];
+  costs.linked_start = duration(std::round(values[linked_start]));
   costs.linked = values[linked];
+  costs.linked_access = values[linked_access];
   return costs;
 }
 
@@ -132,18 +138,20 @@ Terms host_pinned(const MemoryTraffic& traffic) {
 
 Terms migrated(const MemoryTraffic& traffic) {
   Terms terms;
-  for (const KernelTraffic& kernel : traffic.kernels) {
+  for (const KernelTraffic& kernel : traffic.kernels)
     terms.mapping[traffic.prefetch ? prefetched : faulted] += number(kernel.dirty) * number(kernel.touched);
-    if (traffic.prefetch) terms.mapping[prefetch_start] += number(kernel.dirty);
-  }
+  if (traffic.prefetch) terms.mapping[prefetch_start] = number(traffic.copies);
   terms.copies[traffic.prefetch ? returned : faulted] = number(traffic.out);
   return terms;
 }
 
 Terms over_link(const MemoryTraffic& traffic) {
   Terms terms;
-  for (const KernelTraffic& kernel : traffic.kernels)
+  terms.uncached[linked_access] = traffic.hit_rate * number(traffic.cache_accesses);
+  for (const KernelTraffic& kernel : traffic.kernels) {
+    terms.uncached[linked_start] += number(kernel.launches);
     terms.uncached[linked] += number(kernel.launches) * number(kernel.touched);
+  }
   return terms;
 }
 

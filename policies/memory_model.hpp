@@ -62,8 +62,8 @@ struct MemoryOverhead {
 
 /// Under D, M or H. Where there is one memory: D by Eq. (2), M by Eqs. (3) to (5), of Eq. (4) the lesser of sum and
 /// bound for each launch, H by Eqs. (6) to (8). Behind a link: D by Eq. (2), M with pages that migrate for dirty
-/// launches, by faults or by a prefetch, and return likewise as far as they are `out`, H with all that launches touch
-/// over the link.
+/// launches, by faults or by a prefetch for each copy of D, and return likewise as far as they are `out`, H with all
+/// that launches touch over the link, and again what a cache would answer.
 [[nodiscard]] MemoryOverhead memory_overhead(MemoryPolicy policy, const MemoryCosts& costs,
                                              const MemoryTraffic& traffic);
 

@@ -46,7 +46,9 @@ void print_costs(std::ostream& out, const MemoryCosts& costs) {
     table.add({"prefetch_start", "a prefetch", readable(costs.prefetch_start)});
     table.add({"prefetched", "a byte", nanos(costs.prefetched)});
     table.add({"returned", "a byte", nanos(costs.returned)});
+    table.add({"linked_start", "a launch", readable(costs.linked_start)});
     table.add({"linked", "a byte", nanos(costs.linked)});
+    table.add({"linked_access", "an access", nanos(costs.linked_access)});
   }
   table.print(out);
 }
@@ -71,7 +73,9 @@ nlohmann::json to_json(const MemoryCosts& costs) {
           {"prefetch_start_ns", costs.prefetch_start.count()},
           {"prefetched_ns_per_byte", costs.prefetched},
           {"returned_ns_per_byte", costs.returned},
-          {"linked_ns_per_byte", costs.linked}};
+          {"linked_start_ns", costs.linked_start.count()},
+          {"linked_ns_per_byte", costs.linked},
+          {"linked_access_ns", costs.linked_access}};
 }
 
 } // namespace

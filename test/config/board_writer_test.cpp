@@ -467,6 +467,8 @@ TEST(BoardWriter, MemoryCostsKeepWhatStandsBesideThem) {
   costs.unified = false;
   costs.linked = 0.02;
   costs.prefetch_start = 8us;
+  costs.linked_start = 2us;
+  costs.linked_access = 1.5;
   const auto text = with_memory_costs(board, costs);
   ASSERT_EQ(problem(text), "none");
   EXPECT_THAT(*text, HasSubstr("# by hand\nmapped = 3 # of another kind\nlinked= 0.02# per byte\n"));
@@ -474,6 +476,8 @@ TEST(BoardWriter, MemoryCostsKeepWhatStandsBesideThem) {
   EXPECT_FALSE(read.unified);
   EXPECT_EQ(read.prefetch_start, 8us);
   EXPECT_EQ(read.linked, 0.02);
+  EXPECT_EQ(read.linked_start, 2us);
+  EXPECT_EQ(read.linked_access, 1.5);
 }
 
 } // namespace

@@ -42,7 +42,9 @@ MemoryCosts linked() {
   costs.prefetch_start = 50ns;
   costs.prefetched = 1;
   costs.returned = 3;
+  costs.linked_start = 30ns;
   costs.linked = 2;
+  costs.linked_access = 4;
   return costs;
 }
 
@@ -88,10 +90,11 @@ TEST(MemoryModel, BehindALink) {
   EXPECT_EQ(memory_overhead(MemoryPolicy::device, linked(), task).all(), 900ns);
   EXPECT_EQ(memory_overhead(MemoryPolicy::managed, linked(), task),
             (MemoryOverhead{.copies = 1600ns, .mapping = 4000ns}));
-  EXPECT_EQ(memory_overhead(MemoryPolicy::host, linked(), task), (MemoryOverhead{.uncached = 2 * 2000ns + 5 * 1600ns}));
+  EXPECT_EQ(memory_overhead(MemoryPolicy::host, linked(), task),
+            (MemoryOverhead{.uncached = 2 * (30ns + 2000ns) + 5 * (30ns + 1600ns) + 3000ns}));
   task.prefetch = true;
   EXPECT_EQ(memory_overhead(MemoryPolicy::managed, linked(), task),
-            (MemoryOverhead{.copies = 1200ns, .mapping = 1000ns + 50ns}));
+            (MemoryOverhead{.copies = 1200ns, .mapping = 1000ns + 3 * 50ns}));
 }
 
 TEST(MemoryModel, RoundsUpAndStaysInRange) {
@@ -164,6 +167,7 @@ MemoryCosts slow_linked() {
   MemoryCosts costs = linked();
   costs.copy_start = 9us;
   costs.prefetch_start = 20us;
+  costs.linked_start = 3us;
   costs.host_touched = 0.75;
   return costs;
 }
@@ -186,7 +190,9 @@ void expect_near(const MemoryCosts& found, const MemoryCosts& right, double part
   near_time(found.prefetch_start, right.prefetch_start);
   near(found.prefetched, right.prefetched);
   near(found.returned, right.returned);
+  near_time(found.linked_start, right.linked_start);
   near(found.linked, right.linked);
+  near(found.linked_access, right.linked_access);
 }
 
 TEST(MemoryFit, FindsTheCostsThatMeasurementsWereMadeWith) {

@@ -83,7 +83,9 @@ struct MemoryCosts {
   Duration prefetch_start{0}; // of each prefetch,
   double prefetched = 0;      // of the pages that it brings to the device,
   double returned = 0;        // and of those that it brings back
-  double linked = 0;          // accesses of the device to host memory
+  Duration linked_start{0};   // H: of each launch,
+  double linked = 0;          // of what it touches in host memory,
+  double linked_access = 0;   // and of an access that under D the device's cache answers
 
   /// What to expect of a task that is new: by how much estimates of tasks that were not fitted were wrong, in percent.
   double mean_error = 0;
