@@ -370,6 +370,19 @@ ModelError held_out(const MemoryCosts& costs, std::span<const MemoryMeasurement>
   return summary(errors);
 }
 
+Result<> valid(std::span<const MemoryMeasurement> measurements) {
+  for (const MemoryMeasurement& each : measurements)
+    if (each.measured <= Duration::zero() || each.policy == MemoryPolicy::automatic)
+      return fail(Errc::bad_input, "a measurement of a memory policy must say which one, and be above 0 ns");
+  return {};
+}
+
+Fitted fitted_to_all(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements) {
+  std::vector<const MemoryMeasurement*> all;
+  for (const MemoryMeasurement& each : measurements) all.push_back(&each);
+  return fitted(costs, all);
+}
+
 } // namespace
 
 MemoryOverhead memory_overhead(MemoryPolicy policy, const MemoryCosts& costs, const MemoryTraffic& traffic) {
@@ -395,9 +408,7 @@ MemoryFootprint memory_footprint(MemoryPolicy policy, const MemoryTraffic& traff
 }
 
 Result<MemoryFit> fit(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements) {
-  for (const MemoryMeasurement& each : measurements)
-    if (each.measured <= Duration::zero() || each.policy == MemoryPolicy::automatic)
-      return fail(Errc::bad_input, "a measurement of a memory policy must say which one, and be above 0 ns");
+  if (auto usable = valid(measurements); !usable) return Unexpected(usable.error());
   const std::vector<std::size_t> groups = groups_of(measurements);
   const std::size_t traffics = groups.empty() ? 0 : std::ranges::max(groups) + 1;
   if (traffics < 2)
@@ -405,15 +416,20 @@ Result<MemoryFit> fit(const MemoryCosts& costs, std::span<const MemoryMeasuremen
                                      " kinds of traffic; it takes 2 or more to fit them and to hold some out");
 
   constexpr std::size_t most_turns = 5;
-  std::vector<const MemoryMeasurement*> all;
-  for (const MemoryMeasurement& each : measurements) all.push_back(&each);
-  const Fitted best = fitted(costs, all);
+  const Fitted best = fitted_to_all(costs, measurements);
   MemoryFit found{.costs = with_numbers(costs, best.values, best.cached), .error = {}, .held_out = {}};
   std::vector<double> errors;
   for (const MemoryMeasurement& each : measurements) errors.push_back(error_of(each, costs.unified, best));
   found.error = summary(errors);
   found.held_out = held_out(costs, measurements, groups, std::min(traffics, most_turns));
   return found;
+}
+
+Result<MemoryCosts> fit_costs(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements) {
+  if (auto usable = valid(measurements); !usable) return Unexpected(usable.error());
+  if (measurements.empty()) return costs;
+  const Fitted best = fitted_to_all(costs, measurements);
+  return with_numbers(costs, best.values, best.cached);
 }
 
 } // namespace rtexec::policies

@@ -107,5 +107,7 @@ struct MemoryFit {
 ///
 /// bad_input: a measurement of no time or of no policy; fewer than two traffics.
 [[nodiscard]] Result<MemoryFit> fit(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements);
+/// The costs alone, for who holds out others: of any measurements, none included.
+[[nodiscard]] Result<MemoryCosts> fit_costs(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements);
 
 } // namespace rtexec::policies

@@ -102,10 +102,10 @@ void estimate(std::span<MemoryResult> results, std::size_t turn, const MemoryCos
 
 void estimate(std::span<MemoryResult> results, const MemoryCosts& costs) {
   for (std::size_t turn = 0; turn < turns; ++turn) {
-    estimate(results, turn, must(policies::fit(costs, seen_in(results, turn))).costs, &PolicyTime::by_platform);
+    estimate(results, turn, must(policies::fit_costs(costs, seen_in(results, turn))), &PolicyTime::by_platform);
     for (MemoryResult& result : results) {
       const std::span<MemoryResult> one(&result, 1);
-      estimate(one, turn, must(policies::fit(costs, seen_in(one, turn))).costs, &PolicyTime::by_workload);
+      estimate(one, turn, must(policies::fit_costs(costs, seen_in(one, turn))), &PolicyTime::by_workload);
     }
   }
 }
@@ -139,7 +139,7 @@ class Experiment {
       for (const unsigned size : workload.sizes) result.points.push_back(alone(workload.kind, size));
     }
     estimate(found_.results, plant_.costs());
-    found_.costs = must(policies::fit(plant_.costs(), all_measured())).costs;
+    found_.costs = must(policies::fit_costs(plant_.costs(), all_measured()));
     add_guidelines();
     for (const WorkloadKind kind : studied(study_, paired_workloads()))
       for (const auto& policies : pairs_of(study_)) add_pair(kind, policies);

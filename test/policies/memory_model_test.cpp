@@ -209,6 +209,16 @@ TEST(MemoryFit, FindsTheCostsThatMeasurementsWereMadeWith) {
   }
 }
 
+TEST(MemoryFit, CostsAloneAreThoseOfTheFit) {
+  const auto list = measured(slow_linked(), 20, 0.1, 5);
+  const MemoryCosts known = nothing_known(slow_linked());
+  const auto alone = fit_costs(known, list);
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(*alone, fit(known, list)->costs);
+  EXPECT_EQ(*fit_costs(slow_linked(), {}), slow_linked());
+  EXPECT_FALSE(fit_costs(known, std::vector{MemoryMeasurement{.policy = MemoryPolicy::device, .traffic = {}}}));
+}
+
 TEST(MemoryFit, NoiseIsTheErrorThatItTells) {
   for (const MemoryCosts& right : {slow_unified(), slow_linked()})
     for (std::uint64_t seed = 2; seed < 12; ++seed) {

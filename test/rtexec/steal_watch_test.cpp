@@ -28,7 +28,7 @@ struct StealWatchTest : testing::Test {
     watch.watch({1, 2}, 2, root.path());
     watch.add(statistics, 1);
   }
-  void exceed(Part part, Instant begin) { statistics.exceeded(Job{}, part, begin, 2ms); }
+  void exceed(Part part, Instant begin) { statistics.exceeded(Job{}, part, begin, 2ms, 1ms); }
   PartCounts above_wcet_stolen() const { return statistics.report().above_wcet_stolen; }
 
   ScratchFolder root;
