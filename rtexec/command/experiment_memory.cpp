@@ -70,7 +70,9 @@ void add_experiment_memory(const Command& experiment) {
               "Of an array, on a machine; without it they reach 256MiB on a GPU, and 16MiB where the device is a core")
       .default_shown()
       .excludes(simulate);
-  command.option("--repeats", options->study.repeats, "N", "Jobs of which a time is the median")
+  command
+      .option("--repeats", options->study.repeats, "N",
+              "Jobs of which a time is the median, at least; short ones are measured up to 41 times")
       .default_shown()
       .within(1, 1000);
   command.option("--seed", options->study.seed, "N", "Of the noise in the model: the same seed gives the same times")

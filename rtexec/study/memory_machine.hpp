@@ -1,6 +1,7 @@
 // The memory experiment on a machine: micro-benchmarks on the device of a board, each with buffers of its own, their
-// device parts one after the other on its compute engine, their CPU parts on the calling thread. Times are the
-// executive's: without what others take of a core that is the device, or the way to a GPU and back.
+// device parts on its two compute engines as the scheduler core starts them, their CPU parts on the calling thread.
+// Times of device parts are the executive's: without what others take of a core that is the device, or the way to a GPU
+// and back. Ends count everything since the release.
 #pragma once
 
 #include <rtexec/board.hpp>
