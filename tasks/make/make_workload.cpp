@@ -90,7 +90,9 @@ Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kin
 
 std::span<const MemoryPolicy> memory_policies(const Task& task) {
   static constexpr MemoryPolicy all[] = {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
-  return std::span(all).first(is_micro_benchmark(task.workload) ? 3 : 1);
+  const bool network = task.workload == WorkloadKind::dnn || task.workload == WorkloadKind::winograd;
+  const bool swaps = task.footprint || task.swap_volume;
+  return std::span(all).first(is_micro_benchmark(task.workload) || (network && !swaps) ? 3 : 1);
 }
 
 } // namespace rtexec::tasks

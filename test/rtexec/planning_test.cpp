@@ -97,6 +97,7 @@ class OpenMemoryPolicy : public testing::Test {
     task.workload = WorkloadKind::vector_add;
     task.size = 1'000'000;
     task.period = task.deadline = 100ms;
+    task.memory_policy = MemoryPolicy::automatic;
     set_ = set_of({task}, 1s);
     set_.executive.profile = folder_ / "p.toml";
     profile_ = {.file = {}, .machine = "m", .device = "host", .entries = {}};

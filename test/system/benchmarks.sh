@@ -37,7 +37,7 @@ expect 0 '^dirty_launches = 1$' grep launches p.toml
 expect 0 'estimated' cat p.toml
 
 # A task that leaves its policy open is measured under each, and gets one.
-printf '[executive]\nduration="300ms"\nallow_degraded=true\n[[task]]\nname="add"\nworkload="vector-add"\nsize=1000000\nperiod="200ms"\n' >open.toml
+printf '[executive]\nduration="300ms"\nallow_degraded=true\n[[task]]\nname="add"\nworkload="vector-add"\nsize=1000000\nmemory_policy="auto"\nperiod="200ms"\n' >open.toml
 expect 0 'add \(M\) ' "$rtexec" profile open.toml --jobs 4
 expect 0 '^D M H$' python3 -c "
 import tomllib

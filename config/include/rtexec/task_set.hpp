@@ -313,7 +313,7 @@ struct Task {
   Criticality criticality = Criticality::real_time;
   OnOverrun on_overrun = OnOverrun::skip;
   OnWcetExceeded on_wcet_exceeded = OnWcetExceeded::tell;
-  MemoryPolicy memory_policy = MemoryPolicy::automatic;
+  MemoryPolicy memory_policy = MemoryPolicy::device;
   /// Worst-case execution times. Absent: they are taken from the profile file.
   std::optional<Wcet> wcet;
   /// The longest device part while another job executes beside it (DeviceOptions::co_run). Absent: none does.

@@ -2,6 +2,8 @@
 
 #include "tasks/initialise/tiled.hpp"
 
+#include <algorithm>
+
 namespace rtexec::tasks {
 
 Result<> Network::use(std::span<const std::string> tuning) {
@@ -18,9 +20,18 @@ Result<std::vector<std::string>> Network::tune(Device&, const TuningProgress&) {
 
 MemoryDemand Network::memory() const {
   MemoryDemand demand{.constant = {constants().size()}, .scratch = scratch(), .objects = objects()};
-  if (in_place())
-    std::erase_if(demand.objects, [](const MemoryObject& each) { return each.kind == MemoryClass::constant; });
+  if (!in_place()) return demand;
+  std::erase_if(demand.objects, [](const MemoryObject& each) { return each.kind == MemoryClass::constant; });
+  (kind_of(policy_) == BufferKind::managed ? demand.outside : demand.host) = own_memory();
   return demand;
+}
+
+Bytes Network::own_memory() const {
+  Bytes all = std::max(loaded_, Bytes{image().size()});
+  for (const auto ports : {inputs(), outputs()})
+    for (const auto& port : ports)
+      all += Bytes{static_cast<std::uint64_t>(element_count(port.shape)) * size_of(port.type)};
+  return all;
 }
 
 Result<> Network::bind(Device& device, const Memory& memory) {
@@ -38,6 +49,7 @@ Result<> Network::bind_own(Device& device, const Memory& memory) {
     if (!buffer) return Unexpected(buffer.error());
     if (auto loaded = initialise::load(device, *buffer, constants); !loaded) return loaded;
     own.constant = buffer->device;
+    loaded_ = buffer->size;
   }
   if (auto placed = place(device, own); !placed) return placed;
   release_image();

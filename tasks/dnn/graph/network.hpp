@@ -52,7 +52,7 @@ class Network {
   [[nodiscard]] virtual Bytes scratch() const = 0;
   /// Each constant as it lies in the image, and each buffer of scratch as it was planned.
   [[nodiscard]] virtual std::vector<MemoryObject> objects() const = 0;
-  /// What bind() is to be given: under M and H without constants.
+  /// What bind() is to be given: under M and H without constants, and what the network takes itself.
   [[nodiscard]] MemoryDemand memory() const;
 
   [[nodiscard]] virtual std::span<const Port> inputs() const = 0;
@@ -97,11 +97,13 @@ class Network {
 
  private:
   [[nodiscard]] Result<> bind_own(Device& device, const Memory& memory);
+  [[nodiscard]] Bytes own_memory() const;
   void give_back() noexcept;
 
   MemoryPolicy policy_;
   Device* bound_to_ = nullptr;
   std::vector<Buffer> taken_; // of that device
+  Bytes loaded_;              // of constants whose image is released
 };
 
 } // namespace rtexec::tasks
