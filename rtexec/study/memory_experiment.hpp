@@ -192,8 +192,8 @@ struct MemoryChoice {
 };
 /// Of all combinations within `most` memory those worth running, each once: what pairs save is known only then. The two
 /// that are the shortest if the kernels of a task under D execute while the other one of a pair, under M or H, waits;
-/// the shortest if they do so only beside M; and the shortest one job at a time. Tasks are in the order of urgency, and
-/// take `executions` of kernels. Empty: nothing fits.
+/// the shortest if they do so only beside M; and the two that are the shortest one job at a time. Tasks are in the
+/// order of urgency, and take `executions` of kernels. Empty: nothing fits.
 [[nodiscard]] std::vector<MemoryChoice> promising_choices(std::span<const std::vector<MemoryAlternative>> tasks,
                                                           std::span<const Duration> executions, Bytes most);
 /// What the scheduler core gets to know of a task that takes `time`: of D the kernels, which are to fit into what the
