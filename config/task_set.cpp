@@ -341,9 +341,10 @@ std::vector<Key<Task>> task_keys() {
                 &Task::on_wcet_exceeded),
       key<Task>(
           "memory_policy", one_of<MemoryPolicy>(),
-          "where its device memory lives: device (D), managed (M), host (H); auto: of a task without wcet what [device] "
-          "memory_objective asks for, of the policies that profile measured, otherwise D; D/H: H beside a job under D, "
-          "otherwise D. M and H only for dnn and winograd tasks and micro-benchmarks of memory policies, D/H only for "
+          "where its device memory lives: device (D), managed (M), host (H); auto: of a task without wcet what "
+          "[device] memory_objective asks for, of the policies that profile measured, otherwise D; D/H: H beside a job "
+          "under D, otherwise D. M and H only for dnn and winograd tasks and micro-benchmarks of memory policies, D/H "
+          "only for "
           "the latter (tasks/README.md)",
           &Task::memory_policy),
       wcet_key(),

@@ -76,7 +76,7 @@ using Measurements = std::vector<MemoryMeasurement>;
 void add_measurements(const MemoryPoint& point, Measurements& measurements) {
   for (const PolicyTime& each : point.policies)
     measurements.push_back(
-        {.policy = each.policy, .traffic = point.traffic, .execution = point.execution, .measured = each.time});
+        {.policy = each.policy, .traffic = point.traffic, .execution = point.execution, .measured = each.shortest()});
 }
 
 Measurements seen_in(std::span<const MemoryResult> results, std::size_t turn) {
@@ -95,7 +95,7 @@ void estimate(std::span<MemoryResult> results, std::size_t turn, const MemoryCos
       MemoryPoint& point = result.points[i];
       for (PolicyTime& each : point.policies) {
         const Duration time = point.execution + policies::memory_overhead(each.policy, costs, point.traffic).all();
-        each.*estimate = {.time = time, .error = std::abs(percent(time - each.time, each.time))};
+        each.*estimate = {.time = time, .error = std::abs(percent(time - each.shortest(), each.shortest()))};
       }
     }
 }
@@ -355,6 +355,8 @@ class Experiment {
 };
 
 } // namespace
+
+Duration PolicyTime::shortest() const { return *std::ranges::min_element(times); }
 
 Duration MemoryRound::length() const { return ends.empty() ? Duration{0} : std::ranges::max(ends); }
 

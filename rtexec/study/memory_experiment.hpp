@@ -82,7 +82,7 @@ struct MemoryStudy {
   double most_memory = 0.6;           // of what all take under D, for the choice
 };
 
-/// An estimate, and how far it is from what was measured, in percent of that.
+/// An estimate, and how far it is from the shortest time that was measured, in percent of that.
 struct MemoryEstimate {
   Duration time{0};
   double error = 0;
@@ -95,8 +95,11 @@ struct PolicyTime {
   std::vector<Duration> times;
   Duration time{0};       // their median
   double utilisation = 0; // of the device, by kernels: percent
-  /// By costs of the platform, and by costs of this workload: both fitted to sizes of which this is none.
+  /// By costs of the platform, and by costs of this workload: both fitted to the shortest times of sizes of which this
+  /// is none. What disturbs a job is no cost of a policy.
   MemoryEstimate by_platform, by_workload;
+
+  [[nodiscard]] Duration shortest() const;
 };
 
 struct MemoryPoint {
