@@ -345,6 +345,7 @@ PolicySet policy_set(std::int64_t n, Order order, bool free, std::uint64_t seed)
     task.period = options[0].wcet.before * 50;
     task.deadline = task.period * std::uniform_int_distribution<int>(60, 100)(random) / 100;
     if (!free) task.core = static_cast<unsigned>(i % 2);
+    task.memory_policy = MemoryPolicy::automatic;
     auto& list = made.measured.emplace_back();
     for (const policies::MemoryOption& option : options)
       list.push_back({option.policy, {.outside = option.device, .host = option.host, .objects = {}}, option.wcet});

@@ -72,8 +72,9 @@ std::vector<Document> variants(FileKind kind) {
                           {"pattern", "'copy'"},
                           {"buffer", "'16MiB'"}};
     const Keys winograd = {{"name", "'a'"}, {"workload", "'winograd'"}, {"period", "'100ms'"}, {"resolution", "256"}};
-    const Keys benchmark = {{"name", "'a'"},  {"workload", "'bfs'"},    {"period", "'100ms'"},
-                            {"size", "1000"}, {"wcet_beside", "'2ms'"}, {"mapping_idle", "'1ms'"}};
+    const Keys benchmark = {{"name", "'a'"},          {"workload", "'bfs'"},    {"period", "'100ms'"},
+                            {"size", "1000"},         {"memory_policy", "'M'"}, {"wcet_beside", "'2ms'"},
+                            {"mapping_idle", "'1ms'"}};
     const Keys custom = {
         {"name", "'a'"}, {"workload", "'lib:good/model.onnx'"}, {"period", "'100ms'"}, {"arguments", "'gain=0.5'"}};
     return {{{"[bandwidth]", {{"best_effort", "'100MB/s'"}, {"slowdown", "1.1"}}}, {"[[task]]", traffic}},

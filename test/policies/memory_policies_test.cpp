@@ -44,6 +44,7 @@ class MemoryPolicies : public testing::Test {
     board.capacity = chunk * 100;
     tasks = set_of({task_of("a", 10ms, {}), task_of("b", 20ms, {})}, Order::static_priority);
     tasks.swap.policy = SwapPolicy::none;
+    for (Task& task : tasks.tasks) task.memory_policy = MemoryPolicy::automatic;
     known = {three(10, 2ms, 3ms, 4ms), three(4, 2ms, 3ms, 4ms)};
   }
   [[nodiscard]] Result<PolicyPlan> chosen(MemoryObjective objective = MemoryObjective::least_memory) const {
@@ -168,6 +169,7 @@ TaskSet random_set(Random& random, Order order, ThreadPolicy threads, std::int64
                                             {random.time(0, period / 8), device, random.time(0, period / 8)},
                                             static_cast<unsigned>(i % 2)));
     task.deadline = random.time(period * 6 / 10, period);
+    task.memory_policy = MemoryPolicy::automatic;
   }
   TaskSet set = set_of(std::move(tasks), order);
   set.executive.threads = threads;
