@@ -269,7 +269,7 @@ TEST(MemoryExperiment, TheShortestChoicesOfAllAreAmongThePromisingOnes) {
     };
     auto best = std::pair(Duration::max(), Duration::max());
     std::vector<std::size_t> of(count);
-    for (std::size_t number = 0; number < std::pow(3, count); ++number) {
+    for (std::size_t number = 0; static_cast<double>(number) < std::pow(3, count); ++number) {
       std::size_t rest = number;
       for (auto& each : of) each = std::exchange(rest, rest / 3) % 3;
       const auto [sum, in_pairs] = lengths(of);

@@ -89,7 +89,7 @@ void expect_same_bits(Maker& maker, ElementType type, bool on_host) {
     ASSERT_TRUE(linked_writer->network().run());
     const auto& linked = linked_writer->network().outputs();
     EXPECT_EQ(bits(linked[0]), bits(writer->network().outputs()[0])) << "the other output";
-    if (on_host) EXPECT_EQ(bits(linked[1]), bits(output)) << "what is on the host";
+    if (on_host) { EXPECT_EQ(bits(linked[1]), bits(output)) << "what is on the host"; }
   }
   EXPECT_NE(expected[0], expected[1]);
   std::ranges::fill(linked_reader->network().inputs()[0].bytes, std::byte{0x33}); // which nobody reads

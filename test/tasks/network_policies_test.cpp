@@ -338,7 +338,7 @@ TEST(NetworkPolicies, NoMoreManagedMemoryIsAskedThanIsFree) {
   EXPECT_THAT(bind(MemoryPolicy::managed), HasSubstr("its constants: 1.00 MiB of managed memory were asked"));
   EXPECT_EQ(asked(), first);
   EXPECT_EQ(gpu.driver().objects(), before) << "all is given back";
-  if (test::emulation::unavailable() == nullptr) EXPECT_EQ(bind(MemoryPolicy::host), "none");
+  if (test::emulation::unavailable() == nullptr) { EXPECT_EQ(bind(MemoryPolicy::host), "none"); }
 }
 
 TEST(NetworkPolicies, EveryDriverCallThatFailsInBindIsTold) {
