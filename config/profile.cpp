@@ -2,6 +2,7 @@
 
 #include "config/file_kinds.hpp"
 #include "config/files.hpp"
+#include "config/memory_policy.hpp"
 #include "config/names.hpp"
 #include "config/schema.hpp"
 
@@ -183,8 +184,7 @@ void fill(Task& task, const ProfileEntry& entry) {
   task.wcet = entry.wcet;
   if (task.wcet_beside || !entry.wcet_beside) return;
   task.wcet_beside = std::max(*entry.wcet_beside, entry.wcet.device);
-  const bool waits = task.memory_policy != MemoryPolicy::device && task.memory_policy != MemoryPolicy::automatic;
-  if (waits && !task.mapping_idle && entry.mapping_idle)
+  if (waits_for_pages(task.memory_policy) && !task.mapping_idle && entry.mapping_idle)
     task.mapping_idle = std::min(*entry.mapping_idle, *task.wcet_beside);
 }
 
@@ -214,7 +214,7 @@ Result<> write_profile(const Profile& profile, const std::filesystem::path& file
 }
 
 const ProfileEntry* entry_of(const Profile& profile, const std::string& task, MemoryPolicy policy) {
-  const MemoryPolicy wanted = policy == MemoryPolicy::automatic ? MemoryPolicy::device : policy;
+  const MemoryPolicy wanted = in_force(policy);
   const auto found = std::ranges::find_if(
       profile.entries, [&](const ProfileEntry& entry) { return entry.task == task && entry.memory_policy == wanted; });
   return found == profile.entries.end() ? nullptr : &*found;
@@ -226,7 +226,7 @@ ProfileEntry begun_entry(const Profile& profile, const std::string& task, Memory
     return *entry;
   ProfileEntry entry;
   entry.task = task;
-  entry.memory_policy = policy == MemoryPolicy::automatic ? MemoryPolicy::device : policy;
+  entry.memory_policy = in_force(policy);
   entry.workload = workload;
   return entry;
 }

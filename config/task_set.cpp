@@ -2,6 +2,7 @@
 #include <rtexec/task_set.hpp>
 
 #include "config/file_kinds.hpp"
+#include "config/memory_policy.hpp"
 #include "config/schema.hpp"
 #include "config/task_channels.hpp"
 
@@ -502,7 +503,7 @@ void check_benchmark(const Task& task, const Rules& rules) {
 }
 
 void check_policy(const Task& task, const Rules& rules) {
-  if (task.memory_policy == MemoryPolicy::automatic || task.memory_policy == MemoryPolicy::device) return;
+  if (!waits_for_pages(task.memory_policy)) return;
   const bool switches = task.memory_policy == MemoryPolicy::switching;
   const bool network = task.workload == WorkloadKind::dnn || task.workload == WorkloadKind::winograd;
   if (!is_micro_benchmark(task.workload) && (switches || !network))

@@ -1,12 +1,14 @@
 #include "policies/co_run.hpp"
 
+#include "config/memory_policy.hpp"
+
 namespace rtexec::policies {
 namespace {
 
 std::optional<CoRun> asked(const Task& task, MemoryPolicy policy) {
   if (!task.wcet_beside || !task.wcet->uses_device()) return std::nullopt;
   CoRun co_run{.wcet = std::max(*task.wcet_beside, task.wcet->device), .idle = {}};
-  if (policy != MemoryPolicy::device) co_run.idle = task.mapping_idle.value_or(Duration(0));
+  if (config::waits_for_pages(policy)) co_run.idle = task.mapping_idle.value_or(Duration(0));
   return co_run;
 }
 

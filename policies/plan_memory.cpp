@@ -1,5 +1,6 @@
 #include "policies/plan_memory.hpp"
 
+#include "config/memory_policy.hpp"
 #include "config/names.hpp"
 #include "config/text.hpp"
 #include "policies/arithmetic.hpp"
@@ -60,8 +61,7 @@ Result<> plan_policies(Plan& plan, const ResolvedSet& set) {
   const std::vector<MemoryPolicy>& there = set.board.memory_policies;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const Task& task = set.tasks.tasks[i];
-    const MemoryPolicy asked = task.memory_policy;
-    const MemoryPolicy policy = asked == MemoryPolicy::automatic ? MemoryPolicy::device : asked;
+    const MemoryPolicy policy = config::in_force(task.memory_policy);
     plan.tasks[i].memory_policy = policy;
     const auto has = [&](MemoryPolicy each) { return std::ranges::find(there, each) != there.end(); };
     if (policy == MemoryPolicy::switching ? has(MemoryPolicy::device) && has(MemoryPolicy::host) : has(policy))

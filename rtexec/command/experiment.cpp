@@ -47,7 +47,6 @@ void isolation(const Options& options) {
   const StopRequest stop;
   const auto setup = must(study::isolation_setup(options.study, [&stop] { return !stop.asked(); }));
   const ResultFolder folder(options.folder);
-  if (folder.error()) give_up(Errc::refused, options.folder + ": cannot make this folder: " + folder.error().message());
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
   const auto isolations = measure(setup, stop);

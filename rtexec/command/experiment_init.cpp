@@ -97,7 +97,6 @@ void experiment(const Options& options) {
   const Setup setup = setup_of(options);
   const auto study = study_of(options, setup);
   const ResultFolder folder(options.folder);
-  if (folder.error()) give_up(Errc::refused, options.folder + ": cannot make this folder: " + folder.error().message());
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
   const auto found = measure(setup, study);

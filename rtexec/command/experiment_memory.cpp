@@ -40,7 +40,6 @@ void memory(const Options& options) {
   const StopRequest stop;
   const auto setup = must(study::memory_experiment_setup(options.study));
   const ResultFolder folder(options.folder);
-  if (folder.error()) give_up(Errc::refused, options.folder + ": cannot make this folder: " + folder.error().message());
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
   const auto found = measure(setup, stop);

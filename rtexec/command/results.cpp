@@ -3,6 +3,8 @@
 #include "config/files.hpp"
 #include "config/must.hpp"
 
+#include <system_error>
+
 namespace rtexec::command {
 
 namespace fs = std::filesystem;
@@ -11,10 +13,16 @@ ResultFolder::ResultFolder(const fs::path& folder) {
   std::error_code error;
   for (auto each = folder; !each.empty() && !fs::exists(each, error) && !error; each = each.parent_path())
     made_.push_back(each);
-  if (!folder.empty()) fs::create_directories(folder, error_);
+  error.clear();
+  if (!folder.empty()) fs::create_directories(folder, error);
+  if (!error) return;
+  remove_empty();
+  give_up(Errc::refused, folder.string() + ": cannot make this folder: " + error.message());
 }
 
-ResultFolder::~ResultFolder() {
+ResultFolder::~ResultFolder() { remove_empty(); }
+
+void ResultFolder::remove_empty() const noexcept {
   std::error_code not_empty;
   for (const auto& each : made_) fs::remove(each, not_empty);
 }

@@ -4,7 +4,6 @@
 #include "rtexec/report/files.hpp"
 
 #include <filesystem>
-#include <system_error>
 #include <vector>
 
 namespace rtexec::command {
@@ -12,16 +11,16 @@ namespace rtexec::command {
 /// Is made before anything long begins, and gone again where nothing came into it.
 class ResultFolder {
  public:
-  /// Empty: none is made.
+  /// Empty: none is made. Throws Failed.
   explicit ResultFolder(const std::filesystem::path& folder);
   ~ResultFolder();
   ResultFolder(const ResultFolder&) = delete;
   ResultFolder& operator=(const ResultFolder&) = delete;
-  [[nodiscard]] const std::error_code& error() const { return error_; }
 
  private:
+  void remove_empty() const noexcept;
+
   std::vector<std::filesystem::path> made_; // innermost first
-  std::error_code error_;
 };
 
 /// Each replaced in one step. Throws Failed.

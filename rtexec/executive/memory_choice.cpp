@@ -1,5 +1,6 @@
 #include "rtexec/executive/memory_choice.hpp"
 
+#include "config/memory_policy.hpp"
 #include "config/names.hpp"
 #include "policies/memory_policies.hpp"
 #include "rtexec/channels/connect.hpp"
@@ -48,7 +49,7 @@ Result<Candidates> candidates_of(const LoadedSet& set, std::size_t index) {
 /// Of a task without a choice.
 std::vector<MeasuredPolicy> as_it_is(const LoadedSet& set, std::size_t index) {
   const Task& task = set.tasks.tasks[index];
-  const MemoryPolicy policy = task.memory_policy == MemoryPolicy::automatic ? MemoryPolicy::device : task.memory_policy;
+  const MemoryPolicy policy = config::in_force(task.memory_policy);
   const ProfileEntry* const entry = entry_of(*set.profile, task.name, policy);
   if (!task.wcet && entry == nullptr) return {};
   return {{policy, set.workloads[index]->memory(), task.wcet ? *task.wcet : entry->wcet}};

@@ -1,5 +1,7 @@
 #include "rtexec/executive/pair_profiler.hpp"
 
+#include "config/memory_policy.hpp"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -9,9 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-bool waits(const Task& task) {
-  return task.memory_policy != MemoryPolicy::device && task.memory_policy != MemoryPolicy::automatic;
-}
+bool waits(const Task& task) { return config::waits_for_pages(task.memory_policy); }
 
 /// Places of tasks: one under D, and one that waits.
 std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const TaskSet& tasks) {

@@ -12,6 +12,8 @@ namespace rtexec {
 
 [[nodiscard]] nlohmann::json to_json(const Wcet& wcet);
 [[nodiscard]] nlohmann::json to_json(const PartCounts& counts);
+/// Real numbers are nanoseconds, as the names say.
+[[nodiscard]] nlohmann::json to_json(const MemoryCosts& costs);
 /// An `exceedance` of 0: nothing is claimed.
 [[nodiscard]] nlohmann::json to_json(const ProfileEntry& entry);
 /// `comparison`: other tests, told beside the plan's own where those have other names.

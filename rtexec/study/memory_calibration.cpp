@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -17,7 +16,7 @@ namespace {
 
 using tasks::KernelWorkload;
 
-constexpr CalibratedKind on_host[] = {
+constexpr SizeRange on_host[] = {
     {WorkloadKind::vector_add, 1 << 14, 1 << 20},
     {WorkloadKind::needleman_wunsch, 64, 1000},
     {WorkloadKind::gaussian, 32, 256},
@@ -28,19 +27,13 @@ constexpr CalibratedKind on_host[] = {
     {WorkloadKind::matrix_multiply, 32, 256},
     {WorkloadKind::euclidean_clustering, 100, 2000},
 };
-constexpr CalibratedKind on_gpu[] = {
+constexpr SizeRange on_gpu[] = {
     {WorkloadKind::vector_add, 1 << 16, 1 << 25}, {WorkloadKind::matrix_add, 256, 8192},
     {WorkloadKind::needleman_wunsch, 256, 8192},  {WorkloadKind::gaussian, 64, 2048},
     {WorkloadKind::hotspot, 256, 8192},           {WorkloadKind::pathfinder, 4096, 1 << 18},
     {WorkloadKind::bfs, 1 << 14, 1 << 23},        {WorkloadKind::nearest_neighbour, 1 << 16, 1 << 25},
     {WorkloadKind::matrix_multiply, 128, 4096},   {WorkloadKind::euclidean_clustering, 1024, 1 << 16},
 };
-
-unsigned size_of(const CalibratedKind& kind, unsigned step, unsigned sizes) {
-  if (sizes <= 1) return kind.most;
-  const double part = static_cast<double>(step) / static_cast<double>(sizes - 1);
-  return static_cast<unsigned>(std::lround(kind.least * std::pow(static_cast<double>(kind.most) / kind.least, part)));
-}
 
 /// How a task is measured under one policy.
 struct Way {
@@ -144,20 +137,20 @@ class Measurement {
 
 } // namespace
 
-std::span<const CalibratedKind> calibrated_kinds(DeviceKind kind) {
+std::span<const SizeRange> calibrated_kinds(DeviceKind kind) {
   if (kind == DeviceKind::host) return on_host;
   return on_gpu;
 }
 
 Result<std::vector<MeasuredTask>> measure_memory(
-    hal::Device& device, std::span<const CalibratedKind> kinds, std::span<const MemoryPolicy> policies,
+    hal::Device& device, std::span<const SizeRange> kinds, std::span<const MemoryPolicy> policies,
     const MemoryCalibrationOptions& options, const std::function<bool(std::size_t done, std::size_t of)>& going_on) {
   return caught([&] {
     Measurement measurement(device, policies, options);
     std::size_t done = 0;
-    for (const CalibratedKind& kind : kinds)
-      for (unsigned step = 0; step < options.sizes; ++step) {
-        measurement.measure(kind.kind, size_of(kind, step, options.sizes));
+    for (const SizeRange& kind : kinds)
+      for (const unsigned size : sizes_between(kind.least, kind.most, options.sizes)) {
+        measurement.measure(kind.kind, size);
         if (!going_on(++done, kinds.size() * options.sizes))
           give_up(Errc::cancelled, "the measurement was cancelled: nothing was written");
       }

@@ -10,6 +10,7 @@
 #include <rtexec/task_set.hpp>
 #include "hal/device.hpp"
 #include "policies/memory_model.hpp"
+#include "rtexec/study/size_range.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -19,13 +20,8 @@
 
 namespace rtexec::study {
 
-/// Sizes of one kind from `least` to `most`, by a factor.
-struct CalibratedKind {
-  WorkloadKind kind = WorkloadKind::vector_add;
-  unsigned least = 1, most = 1;
-};
 /// That show what a device of `kind` costs in a minute or two.
-[[nodiscard]] std::span<const CalibratedKind> calibrated_kinds(DeviceKind kind);
+[[nodiscard]] std::span<const SizeRange> calibrated_kinds(DeviceKind kind);
 
 struct MemoryCalibrationOptions {
   unsigned sizes = 5; // of each kind
@@ -47,7 +43,7 @@ struct MeasuredTask {
 /// `policies`: those of a board. A task that the device has no room for is left out. Errors: the device's and the
 /// kernels'; cancelled: `going_on` returned false.
 [[nodiscard]] Result<std::vector<MeasuredTask>> measure_memory(
-    hal::Device& device, std::span<const CalibratedKind> kinds, std::span<const MemoryPolicy> policies,
+    hal::Device& device, std::span<const SizeRange> kinds, std::span<const MemoryPolicy> policies,
     const MemoryCalibrationOptions& options, const std::function<bool(std::size_t done, std::size_t of)>& going_on);
 
 struct MemoryCalibration {

@@ -1,6 +1,7 @@
 #include "rtexec/study/memory_calibration_report.hpp"
 
 #include "config/text.hpp"
+#include "rtexec/json/json.hpp"
 #include "rtexec/report/table.hpp"
 
 #include <cmath>
@@ -55,27 +56,6 @@ void print_costs(std::ostream& out, const MemoryCosts& costs) {
 
 nlohmann::json to_json(const policies::ModelError& error) {
   return {{"mean_percent", error.mean}, {"worst_percent", error.worst}};
-}
-
-nlohmann::json to_json(const MemoryCosts& costs) {
-  return {{"unified", costs.unified},
-          {"copy_start_ns", costs.copy_start.count()},
-          {"copied_in_ns_per_byte", costs.copied_in},
-          {"copied_out_ns_per_byte", costs.copied_out},
-          {"host_touched_ns_per_byte", costs.host_touched},
-          {"mapped_ns_per_byte", costs.mapped},
-          {"host_flush_ns", costs.host_flush.count()},
-          {"device_flush_ns", costs.device_flush.count()},
-          {"written_back_ns_per_byte", costs.written_back},
-          {"memory_access_ns", costs.memory_access},
-          {"cache_access_ns", costs.cache_access},
-          {"faulted_ns_per_byte", costs.faulted},
-          {"prefetch_start_ns", costs.prefetch_start.count()},
-          {"prefetched_ns_per_byte", costs.prefetched},
-          {"returned_ns_per_byte", costs.returned},
-          {"linked_start_ns", costs.linked_start.count()},
-          {"linked_ns_per_byte", costs.linked},
-          {"linked_access_ns", costs.linked_access}};
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #include "rtexec/study/memory_experiment.hpp"
 
+#include "rtexec/study/size_range.hpp"
+
 #include "config/must.hpp"
 #include "policies/memory_assignment.hpp"
 #include "rtexec/study/joint_release.hpp"
@@ -377,13 +379,7 @@ const MemoryConfiguration* MemoryMix::of(std::string_view name) const {
 }
 
 std::vector<unsigned> sizes_between(unsigned least, unsigned most) {
-  constexpr double count = 8; // as in Figs. 8 and 9
-  std::vector<unsigned> sizes;
-  for (double i = 0; i < count; ++i) {
-    const double factor = std::pow(static_cast<double>(most) / least, i / (count - 1));
-    sizes.push_back(static_cast<unsigned>(std::lround(least * factor)));
-  }
-  return sizes;
+  return sizes_between(least, most, 8); // as in Figs. 8 and 9
 }
 
 std::span<const WorkloadKind> mixed_workloads() {

@@ -7,10 +7,10 @@
 #include "rtexec/executive/placement.hpp"
 #include "rtexec/study/joint_release.hpp"
 #include "rtexec/study/memory_traffic.hpp"
+#include "rtexec/study/size_range.hpp"
 #include "tasks/kernels/kernel_workload.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <mutex>
 #include <utility>
@@ -18,64 +18,7 @@
 namespace rtexec::study {
 namespace {
 
-using tasks::ArrayCopy;
 using tasks::KernelWorkload;
-
-/// Kernels of a workload under D by themselves, and copies of what goes in by themselves. On a GPU each is a graph.
-class KernelsAlone {
- public:
-  KernelsAlone(hal::Device& device, const KernelWorkload& workload) : workload_(workload) {
-    if (device.kind() == DeviceKind::host) return;
-    gpu_ = must(hal::CudaDevice::of(device, "this micro-benchmark"));
-    const auto resources = must(tasks::cuda::Resources::of(*gpu_, tasks::cuda::kernel_images()));
-    copies_ = must(gpu_->capture([&]() -> Result<> {
-      for (const auto& array : workload_.arrays())
-        if (auto put = put_copy(array.copy_in()); !put) return put;
-      return {};
-    }));
-    kernels_ = must(gpu_->capture([&]() -> Result<> {
-      for (const auto& step : workload_.steps())
-        if (auto put = put_kernel(step, *resources); !put) return put;
-      return {};
-    }));
-  }
-
-  Status copy_in() noexcept {
-    if (gpu_ != nullptr) return gpu_->run(copies_);
-    for (const auto& array : workload_.arrays())
-      if (const auto copy = array.copy_in()) std::memcpy(copy->to, copy->from, copy->size.count);
-    return {};
-  }
-  Status run() noexcept {
-    if (gpu_ != nullptr) return gpu_->run(kernels_);
-    for (const auto& step : workload_.steps()) step.on_host(step.arguments.data());
-    return {};
-  }
-
- private:
-  Result<> put_copy(const std::optional<ArrayCopy>& copy) {
-    if (!copy) return {};
-    const auto pointer = [](const std::byte* at) { return reinterpret_cast<hal::cuda::DevicePointer>(at); };
-    return gpu_->checked(gpu_->driver().copy_async(pointer(copy->to), pointer(copy->from), copy->size.count,
-                                                   gpu_->stream(hal::EngineKind::compute)),
-                         "copying an array of a micro-benchmark");
-  }
-
-  Result<> put_kernel(tasks::benchmark::Step step, tasks::cuda::Resources& resources) {
-    const auto& launch = step.launch;
-    const auto function = resources.function(launch);
-    if (!function) return Unexpected(function.error());
-    void* arguments[] = {step.arguments.data()};
-    return gpu_->checked(
-        gpu_->driver().launch(*function, launch.grid_x, launch.grid_y, launch.grid_z, launch.threads, 1, 1,
-                              launch.shared, gpu_->stream(hal::EngineKind::compute), arguments, nullptr),
-        std::string("launching kernel ") + launch.name);
-  }
-
-  const KernelWorkload& workload_;
-  hal::CudaDevice* gpu_ = nullptr;
-  GpuGraph copies_, kernels_;
-};
 
 using Workloads = std::span<const std::unique_ptr<KernelWorkload>>;
 
@@ -178,13 +121,16 @@ class MachineMemory final : public MemoryPlant {
   Result<Duration> execution(WorkloadKind kind, unsigned size, const MemoryRounds& rounds) override {
     return caught([&] {
       const auto workload = bound({kind, size, MemoryPolicy::device});
-      KernelsAlone alone(*device_, *workload);
+      const auto part = [&](KernelWorkload::JobPart each) noexcept -> Status {
+        const auto done = workload->run(each);
+        return done ? Status() : Unexpected(done.error().code);
+      };
       check(workload->before(0), *workload);
       const auto once = [&] {
         Duration time{0};
         call([&]() noexcept -> Status {
-          if (const auto copied = alone.copy_in(); !copied) return copied;
-          return timed(time, [&]() noexcept { return alone.run(); });
+          if (const auto copied = part(KernelWorkload::JobPart::copies_in); !copied) return copied;
+          return timed(time, [&]() noexcept { return part(KernelWorkload::JobPart::kernels); });
         });
         return time;
       };
@@ -325,33 +271,29 @@ Result<MemoryMachine> memory_machine(const Board& board) {
 
 std::vector<MemoryWorkload> measured_workloads(DeviceKind device, Bytes largest) {
   using enum WorkloadKind;
-  struct Range {
-    WorkloadKind kind;
-    unsigned least, most;
-  };
   // Arrays of 1 to 256 MB; less where kernels compute, are many, or access memory at random
-  constexpr Range on_gpu[] = {{vector_add, 1U << 18U, 1U << 26U},
-                              {matrix_add, 512, 8192},
-                              {matrix_multiply, 512, 4096},
-                              {needleman_wunsch, 512, 4096},
-                              {gaussian, 128, 1024},
-                              {hotspot, 512, 8192},
-                              {pathfinder, 512, 1U << 17U},
-                              {bfs, 1U << 15U, 1U << 21U},
-                              {nearest_neighbour, 1U << 18U, 1U << 26U},
-                              {random_access, 1U << 18U, 1U << 24U},
-                              {euclidean_clustering, 1U << 11U, 1U << 15U}};
-  constexpr Range on_core[] = {{vector_add, 1U << 15U, 1U << 22U},
-                               {matrix_add, 181, 2048},
-                               {matrix_multiply, 64, 384},
-                               {needleman_wunsch, 181, 2048},
-                               {gaussian, 64, 384},
-                               {hotspot, 181, 2048},
-                               {pathfinder, 64, 8192},
-                               {bfs, 1U << 12U, 1U << 18U},
-                               {nearest_neighbour, 1U << 15U, 1U << 22U},
-                               {random_access, 1U << 15U, 1U << 21U},
-                               {euclidean_clustering, 256, 2048}};
+  constexpr SizeRange on_gpu[] = {{vector_add, 1U << 18U, 1U << 26U},
+                                  {matrix_add, 512, 8192},
+                                  {matrix_multiply, 512, 4096},
+                                  {needleman_wunsch, 512, 4096},
+                                  {gaussian, 128, 1024},
+                                  {hotspot, 512, 8192},
+                                  {pathfinder, 512, 1U << 17U},
+                                  {bfs, 1U << 15U, 1U << 21U},
+                                  {nearest_neighbour, 1U << 18U, 1U << 26U},
+                                  {random_access, 1U << 18U, 1U << 24U},
+                                  {euclidean_clustering, 1U << 11U, 1U << 15U}};
+  constexpr SizeRange on_core[] = {{vector_add, 1U << 15U, 1U << 22U},
+                                   {matrix_add, 181, 2048},
+                                   {matrix_multiply, 64, 384},
+                                   {needleman_wunsch, 181, 2048},
+                                   {gaussian, 64, 384},
+                                   {hotspot, 181, 2048},
+                                   {pathfinder, 64, 8192},
+                                   {bfs, 1U << 12U, 1U << 18U},
+                                   {nearest_neighbour, 1U << 15U, 1U << 22U},
+                                   {random_access, 1U << 15U, 1U << 21U},
+                                   {euclidean_clustering, 256, 2048}};
   std::vector<MemoryWorkload> workloads;
   for (const auto& [kind, least, most] : device == DeviceKind::cuda ? std::span(on_gpu) : std::span(on_core)) {
     const auto fits = [&](unsigned size) {

@@ -2,6 +2,7 @@
 
 #include "rtexec/study/joint_release.hpp"
 #include "rtexec/study/memory_traffic.hpp"
+#include "rtexec/study/size_range.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -154,22 +155,18 @@ std::unique_ptr<MemoryPlant> modelled_memory(const MemoryBoardModel& model, std:
 
 std::vector<MemoryWorkload> modelled_workloads() {
   using enum WorkloadKind;
-  struct Range {
-    WorkloadKind kind;
-    unsigned least, most;
-  };
   // Those at the end have the kernels of Table IV: 512, 319 (the paper: 320), 1024
-  constexpr Range ranges[] = {{vector_add, 1U << 15U, 1U << 22U},
-                              {matrix_add, 181, 2048},
-                              {matrix_multiply, 64, 512},
-                              {needleman_wunsch, 320, 2560},
-                              {gaussian, 65, 513},
-                              {hotspot, 181, 2048},
-                              {pathfinder, 160, 20480},
-                              {bfs, 1U << 13U, 1U << 20U},
-                              {nearest_neighbour, 1U << 15U, 1U << 22U},
-                              {random_access, 1U << 15U, 1U << 22U},
-                              {euclidean_clustering, 512, 4096}};
+  constexpr SizeRange ranges[] = {{vector_add, 1U << 15U, 1U << 22U},
+                                  {matrix_add, 181, 2048},
+                                  {matrix_multiply, 64, 512},
+                                  {needleman_wunsch, 320, 2560},
+                                  {gaussian, 65, 513},
+                                  {hotspot, 181, 2048},
+                                  {pathfinder, 160, 20480},
+                                  {bfs, 1U << 13U, 1U << 20U},
+                                  {nearest_neighbour, 1U << 15U, 1U << 22U},
+                                  {random_access, 1U << 15U, 1U << 22U},
+                                  {euclidean_clustering, 512, 4096}};
   std::vector<MemoryWorkload> workloads;
   for (const auto& [kind, least, most] : ranges) workloads.push_back({kind, sizes_between(least, most)});
   return workloads;

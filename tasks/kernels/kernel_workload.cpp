@@ -1,5 +1,6 @@
 #include "tasks/kernels/kernel_workload.hpp"
 
+#include "config/memory_policy.hpp"
 #include "hal/host/host_device.hpp"
 #include "hal/thread.hpp"
 #include "tasks/dnn/kernels/vectorised.hpp"
@@ -45,7 +46,7 @@ KernelWorkload::KernelWorkload(const Options& options, DeviceKind kind)
       demands_(benchmark_.arrays(options.size)) {}
 
 std::string KernelWorkload::fingerprint() const {
-  const auto policy = options_.policy == MemoryPolicy::automatic ? MemoryPolicy::device : options_.policy;
+  const MemoryPolicy policy = config::in_force(options_.policy);
   const std::string prefix = std::string(name(options_.kind)) + (kind_ == DeviceKind::host ? "-" : "-cuda-");
   Fingerprint print;
   print.add(options_.size).add(static_cast<std::uint64_t>(policy));
@@ -158,10 +159,10 @@ Result<> KernelWorkload::capture() {
 }
 
 Result<> KernelWorkload::capture_parts() {
-  for (const auto& [graph, put] :
-       {std::pair(&copies_in_, &KernelWorkload::put_copies_in), std::pair(&kernels_, &KernelWorkload::put_kernels),
-        std::pair(&copies_out_, &KernelWorkload::put_copies_out)})
-    if (auto done = captured(*graph, {put}); !done) return done;
+  for (const auto& [part, put] : {std::pair(JobPart::copies_in, &KernelWorkload::put_copies_in),
+                                  std::pair(JobPart::kernels, &KernelWorkload::put_kernels),
+                                  std::pair(JobPart::copies_out, &KernelWorkload::put_copies_out)})
+    if (auto done = captured(graph_of(part), {put}); !done) return done;
   return {};
 }
 
@@ -243,25 +244,29 @@ void KernelWorkload::run_on_host() noexcept {
   }
 }
 
-Result<Duration> KernelWorkload::time_kernels() {
-  Duration took{0};
+Result<> KernelWorkload::run(JobPart part) {
   if (gpu_ == nullptr) {
-    copy_in_on_host();
-    const Instant begin = hal::now();
-    run_on_host();
-    took = hal::now() - begin;
-    copy_out_on_host();
-    return took;
+    switch (part) {
+    case JobPart::copies_in: copy_in_on_host(); break;
+    case JobPart::kernels: run_on_host(); break;
+    case JobPart::copies_out: copy_out_on_host(); break;
+    }
+    return {};
   }
-  if (kernels_.handle() == nullptr)
-    if (auto parts = capture_parts(); !parts) return Unexpected(parts.error());
-  for (const GpuGraph* part : {&copies_in_, &kernels_, &copies_out_}) {
-    if (part->handle() == nullptr) continue;
-    const Instant begin = hal::now();
-    if (const Status done = gpu_->run(*part); !done)
-      return fail(done.error(), "a part of a micro-benchmark's job on the device");
-    if (part == &kernels_) took = hal::now() - begin;
-  }
+  if (graph_of(JobPart::kernels).handle() == nullptr)
+    if (auto parts = capture_parts(); !parts) return parts;
+  if (graph_of(part).handle() == nullptr) return {};
+  if (const Status done = gpu_->run(graph_of(part)); !done)
+    return fail(done.error(), "a part of a micro-benchmark's job on the device");
+  return {};
+}
+
+Result<Duration> KernelWorkload::time_kernels() {
+  if (auto copied = run(JobPart::copies_in); !copied) return Unexpected(copied.error());
+  const Instant begin = hal::now();
+  if (auto computed = run(JobPart::kernels); !computed) return Unexpected(computed.error());
+  const Duration took = hal::now() - begin;
+  if (auto copied = run(JobPart::copies_out); !copied) return Unexpected(copied.error());
   return took;
 }
 

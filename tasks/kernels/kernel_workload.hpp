@@ -22,6 +22,7 @@
 #include "tasks/kernels/initialiser.hpp"
 #include "tasks/kernels/shared_array.hpp"
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -59,7 +60,11 @@ class KernelWorkload final : public Workload {
   [[nodiscard]] Status execute_as(MemoryPolicy policy) noexcept override;
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;
 
-  /// Set-up: a job as execute() does it under D, of which it says how long the kernels took.
+  /// In their order they are a job as execute() does it under D.
+  enum class JobPart { copies_in, kernels, copies_out };
+  /// Set-up, on the thread of a compute engine.
+  [[nodiscard]] Result<> run(JobPart part);
+  /// All of them, and how long the kernels took.
   [[nodiscard]] Result<Duration> time_kernels();
 
   /// What bind() takes, known before.
@@ -81,6 +86,7 @@ class KernelWorkload final : public Workload {
   [[nodiscard]] Result<> use_arrays(Device& device);
   [[nodiscard]] Result<> capture();
   [[nodiscard]] Result<> capture_parts();
+  [[nodiscard]] GpuGraph& graph_of(JobPart part) { return parts_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] Result<> captured(GpuGraph& graph, std::initializer_list<Put> parts);
   [[nodiscard]] Result<> put_copies_in();
   [[nodiscard]] Result<> put_kernels();
@@ -110,7 +116,7 @@ class KernelWorkload final : public Workload {
   std::shared_ptr<cuda::Resources> resources_;
   std::vector<hal::cuda::Function> functions_; // of the steps
   GpuGraph graph_;
-  GpuGraph copies_in_, kernels_, copies_out_; // its parts, for time_kernels()
+  std::array<GpuGraph, 3> parts_; // by JobPart, once one was run
 };
 
 } // namespace rtexec::tasks

@@ -38,9 +38,9 @@ void expect_near(double found, double right, double part, const char* what) {
 /// Others on the machine make jobs longer, and never shorter.
 TEST(MemoryCalibration, MeasuresWhatTheHostDeviceEmulates) {
   const auto device = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}, slow()));
-  constexpr CalibratedKind kinds[] = {{WorkloadKind::vector_add, 4000, 100'000},
-                                      {WorkloadKind::needleman_wunsch, 64, 200},
-                                      {WorkloadKind::gaussian, 16, 48}};
+  constexpr SizeRange kinds[] = {{WorkloadKind::vector_add, 4000, 100'000},
+                                 {WorkloadKind::needleman_wunsch, 64, 200},
+                                 {WorkloadKind::gaussian, 16, 48}};
   std::size_t calls = 0;
   auto tasks = measure_memory(*device, kinds, three, {.sizes = 3, .jobs = 3}, [&](std::size_t done, std::size_t of) {
     EXPECT_EQ(done, ++calls);
@@ -70,7 +70,7 @@ TEST(MemoryCalibration, MeasuresWhatTheHostDeviceEmulates) {
 
 TEST(MemoryCalibration, FindsWhatItWasMeasuredWith) {
   std::vector<MeasuredTask> tasks;
-  for (const CalibratedKind& kind : calibrated_kinds(DeviceKind::host))
+  for (const SizeRange& kind : calibrated_kinds(DeviceKind::host))
     for (const unsigned size : {kind.least, kind.most})
       for (const MemoryPolicy policy : three) {
         MeasuredTask task{.kind = kind.kind,
@@ -104,7 +104,7 @@ TEST(MemoryCalibration, FitsALink) {
   right.returned = 0.06;
   right.linked = 0.021;
   std::vector<MeasuredTask> tasks;
-  for (const CalibratedKind& kind : calibrated_kinds(DeviceKind::cuda))
+  for (const SizeRange& kind : calibrated_kinds(DeviceKind::cuda))
     for (const unsigned size : {kind.least, kind.most})
       for (const auto& [policy, prefetch] : {std::pair(MemoryPolicy::device, true),
                                              {MemoryPolicy::managed, true},
@@ -132,14 +132,14 @@ TEST(MemoryCalibration, FitsALink) {
 
 TEST(MemoryCalibration, CanBeCancelled) {
   const auto device = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}));
-  constexpr CalibratedKind kinds[] = {{WorkloadKind::vector_add, 10, 100}};
+  constexpr SizeRange kinds[] = {{WorkloadKind::vector_add, 10, 100}};
   EXPECT_TRUE(test::fails(measure_memory(*device, kinds, three, {}, [](std::size_t, std::size_t) { return false; }),
                           Errc::cancelled, "nothing was written"));
 }
 
 TEST(MemoryCalibration, TakesThePoliciesOfTheBoard) {
   const auto device = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}));
-  constexpr CalibratedKind kinds[] = {{WorkloadKind::vector_add, 10, 100}};
+  constexpr SizeRange kinds[] = {{WorkloadKind::vector_add, 10, 100}};
   constexpr MemoryPolicy two[] = {MemoryPolicy::device, MemoryPolicy::host};
   const auto tasks = measure_memory(*device, kinds, two, {.sizes = 2, .jobs = 3}, [](auto, auto) { return true; });
   ASSERT_EQ(test::problem(tasks), "none");

@@ -1,0 +1,18 @@
+// Sizes at which a micro-benchmark is measured.
+#pragma once
+
+#include <rtexec/task_set.hpp>
+
+#include <vector>
+
+namespace rtexec::study {
+
+struct SizeRange {
+  WorkloadKind kind = WorkloadKind::vector_add;
+  unsigned least = 1, most = 1;
+};
+
+/// So many sizes, each about the same factor above the one before; one: `most`.
+[[nodiscard]] std::vector<unsigned> sizes_between(unsigned least, unsigned most, unsigned count);
+
+} // namespace rtexec::study
