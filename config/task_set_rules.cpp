@@ -1,0 +1,310 @@
+// Rules between the values of a task set.
+#include "config/task_set_rules.hpp"
+
+#include "config/file_kinds.hpp"
+#include "config/memory_policy.hpp"
+#include "config/task_channels.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <system_error>
+
+namespace rtexec {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace config;
+
+void check_times(const Task& task, const Rules& rules) {
+  if (task.deadline > task.period)
+    broken(rules, {"deadline", "period"}, task.deadline, "longer than the period, " + to_string(task.period));
+  if (!task.wcet) return;
+  if (rules.is_bad("wcet") || rules.is_bad("wcet_before") || rules.is_bad("wcet_after"))
+    return; // the sum might overflow
+  if (!task.wcet->uses_device() && task.workload != WorkloadKind::custom)
+    broken(rules, {"wcet", "workload"}, task.wcet->device,
+           "a " + std::string(spelling(task.workload)) +
+               " task uses the device: write at least 1ns; only a workload of your own does without");
+  const Duration sum = task.wcet->before + task.wcet->device + task.wcet->after;
+  if (sum > task.deadline)
+    broken(
+        rules, {"wcet", "deadline", "period"}, task.wcet->device,
+        "the parts of a job take " + to_string(sum) + " in all, longer than the deadline, " + to_string(task.deadline));
+}
+
+void check_exists(const std::filesystem::path& file, std::string_view key, bool may_be_folder, const Rules& rules) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (std::filesystem::is_regular_file(status) || (may_be_folder && std::filesystem::is_directory(status))) return;
+  const std::string what = std::filesystem::exists(status) ? "not a file" : "no such file";
+  broken(rules, {key}, file, what + (may_be_folder ? " or folder" : ""));
+}
+
+void check_dnn(const Task& task, const Rules& rules) {
+  if (task.model.empty()) rules.broken({"model", "workload"}, "model: a dnn task needs one, an ONNX file");
+  else check_exists(task.model, "model", false, rules);
+  if (!task.input.empty()) check_exists(task.input, "input", true, rules);
+  if (task.memory_class != MemoryClass::state && !task.footprint)
+    broken(rules, {"class", "footprint", "workload"}, task.memory_class,
+           "of a dnn task it is what a footprint adds to its network: needs footprint beside it");
+}
+
+void check_no_dnn(const Task& task, const Rules& rules) {
+  for (const auto& [key, file] : {std::pair("model", task.model), std::pair("input", task.input)})
+    if (!file.empty()) broken(rules, {key, "workload"}, file, "only for dnn tasks");
+  if (task.precision != Precision::fp32)
+    broken(rules, {"precision", "workload"}, task.precision,
+           "only for dnn tasks; a " + std::string(spelling(task.workload)) + " one " +
+               (task.workload == WorkloadKind::winograd || is_micro_benchmark(task.workload) ? "computes in fp32"
+                : task.workload == WorkloadKind::custom                                      ? "computes as it likes"
+                                                                                             : "computes nothing"));
+}
+
+void check_traffic(const Task& task, const Rules& rules) {
+  if (task.workload == WorkloadKind::traffic && !task.traffic_before)
+    rules.broken({"traffic_before", "workload"},
+                 "traffic_before: a traffic task needs one: how much memory each of its jobs moves");
+  if (task.traffic_after && !task.traffic_before)
+    broken(rules, {"traffic_after", "traffic_before"}, *task.traffic_after,
+           "needs traffic_before beside it, 0B where there is none");
+  if (task.buffer && task.workload != WorkloadKind::traffic)
+    broken(rules, {"buffer", "workload"}, *task.buffer, "only for traffic tasks");
+}
+
+void check_synthetic(const Task& task, const Rules& rules) {
+  if (!task.wcet) rules.broken({"wcet", "workload"}, "wcet: a synthetic task needs one, as a duration");
+  if (!task.footprint || *task.footprint == Bytes{0})
+    rules.broken({"footprint", "workload"}, "footprint: a synthetic task needs one, at least 1B");
+}
+
+void check_benchmark(const Task& task, const Rules& rules) {
+  const std::string kind(spelling(task.workload));
+  if (is_micro_benchmark(task.workload)) {
+    if (!task.size) rules.broken({"size", "workload"}, "size: a " + kind + " task needs one: how much it computes");
+    return;
+  }
+  if (task.size) broken(rules, {"size", "workload"}, *task.size, "only for micro-benchmarks of memory policies");
+}
+
+void check_policy(const Task& task, const Rules& rules) {
+  if (!waits_for_pages(task.memory_policy)) return;
+  const bool switches = task.memory_policy == MemoryPolicy::switching;
+  const bool network = task.workload == WorkloadKind::dnn || task.workload == WorkloadKind::winograd;
+  if (!is_micro_benchmark(task.workload) && (switches || !network))
+    broken(rules, {"memory_policy", "workload"}, task.memory_policy,
+           switches ? "only for micro-benchmarks of memory policies"
+                    : "only for dnn and winograd tasks and micro-benchmarks of memory policies; device memory of a " +
+                          std::string(spelling(task.workload)) + " task lives under D");
+  const auto refuse = [&](std::string_view key, Bytes size) {
+    broken(rules, {key, "memory_policy"}, size, "only under memory_policy = \"D\": the others swap nothing");
+  };
+  if (task.footprint && task.workload == WorkloadKind::dnn) refuse("footprint", *task.footprint);
+  if (task.swap_volume) refuse("swap_volume", *task.swap_volume);
+}
+
+void check_memory(const Task& task, const Rules& rules) {
+  if (task.swappable && !task.footprint)
+    broken(rules, {"swappable", "footprint"}, *task.swappable, "needs footprint beside it, of which this is a part");
+  if (task.swappable && task.footprint && *task.swappable > *task.footprint)
+    broken(rules, {"swappable", "footprint"}, *task.swappable,
+           "more than the footprint, " + to_string(*task.footprint));
+  if (task.resident && task.swap_volume && *task.resident > *task.swap_volume)
+    broken(rules, {"resident", "swap_volume"}, *task.resident,
+           "more than the swap volume, " + to_string(*task.swap_volume));
+  if (!task.swap_volume) return;
+  if (task.swappable && *task.swap_volume > *task.swappable)
+    broken(rules, {"swap_volume", "swappable"}, *task.swap_volume,
+           "more than may be swapped, swappable = " + literal(*task.swappable));
+  else if (task.footprint && *task.swap_volume > *task.footprint)
+    broken(rules, {"swap_volume", "footprint"}, *task.swap_volume,
+           "more than the footprint, " + to_string(*task.footprint));
+}
+
+void check_co_running(const Task& task, const Rules& rules) {
+  if (task.mapping_idle && !task.wcet_beside)
+    broken(rules, {"mapping_idle", "wcet_beside"}, *task.mapping_idle, "needs wcet_beside beside it");
+  if (task.mapping_idle && task.wcet_beside && *task.mapping_idle > *task.wcet_beside)
+    broken(rules, {"mapping_idle", "wcet_beside"}, *task.mapping_idle,
+           "longer than the device part, wcet_beside = " + literal(*task.wcet_beside));
+  if (task.mapping_idle && task.memory_policy == MemoryPolicy::device)
+    broken(rules, {"mapping_idle", "memory_policy"}, *task.mapping_idle, "under D no job waits for pages");
+  if (task.wcet_beside && task.wcet && *task.wcet_beside < task.wcet->device)
+    broken(rules, {"wcet_beside", "wcet"}, *task.wcet_beside,
+           "shorter than alone, wcet = " + literal(task.wcet->device));
+}
+
+void check_releases(const Task& task, const Rules& rules) {
+  if (!task.releases) return;
+  const auto early = std::ranges::adjacent_find(
+      *task.releases, [&](Duration earlier, Duration later) { return later - earlier < task.period; });
+  if (early != task.releases->end())
+    rules.broken({"releases", "period"}, "releases: " + to_string(*std::next(early)) + " comes less than a period, " +
+                                             to_string(task.period) + ", after " + to_string(*early) +
+                                             ": write them in ascending order, at least a period apart");
+  if (task.offset != 0ns)
+    broken(rules, {"offset", "releases"}, task.offset, "the first of releases says when the first job comes");
+  if (task.on_overrun == OnOverrun::abort_job)
+    broken(rules, {"on_overrun", "releases"}, task.on_overrun,
+           "looks for the release to go on with on a grid; leave out releases");
+}
+
+void check_priority(const Task& task, const Rules& rules, PriorityAssignment priorities, Report& report) {
+  const Place assigned{.table = "executive", .index = 0, .key = "priorities"};
+  const bool is_explicit = priorities == PriorityAssignment::explicit_priorities;
+  if (is_explicit && !task.priority)
+    report.relation({rules.of("priority"), assigned}, "priority: priorities = \"explicit\" needs one");
+  if (!is_explicit && task.priority)
+    report.relation({rules.of("priority"), assigned}, "priority = " + std::to_string(*task.priority) +
+                                                          ": only with priorities = \"explicit\" in [executive]");
+}
+
+void check_device(const DeviceOptions& device, const Rules& rules) {
+  if (!device.capacity || !device.chunk) return;
+  if (rules.is_bad("chunk")) return; // it might be 0
+  if (const std::string problem = problem_of_multiple(*device.capacity, *device.chunk); !problem.empty())
+    broken(rules, {"capacity", "chunk"}, *device.capacity, problem);
+}
+
+void check_library(const Task& task, const Rules& rules) {
+  if (!task.library.empty()) check_exists(task.library, "workload", false, rules);
+  if (!task.arguments.empty() && task.library.empty())
+    rules.broken({"arguments", "workload"}, "arguments: only for workload = \"lib:FILE\", which is given them");
+}
+
+void check_workload(const Task& task, const Rules& rules) {
+  check_library(task, rules);
+  if (task.workload == WorkloadKind::dnn) return check_dnn(task, rules);
+  check_no_dnn(task, rules);
+  if (task.workload == WorkloadKind::synthetic) return check_synthetic(task, rules);
+  if (task.footprint) broken(rules, {"footprint", "workload"}, *task.footprint, "only for synthetic and dnn tasks");
+}
+
+void check_bandwidth(const TaskSet& set, Report& report) {
+  const BandwidthOptions& asked = set.bandwidth;
+  const Rules rules(report, "bandwidth");
+  if (asked.slowdown && !asked.best_effort)
+    rules.broken({"slowdown", "best_effort"}, "slowdown: needs best_effort beside it, where the closed loop begins");
+  if (asked.slowdown && asked.best_effort && asked.floor > *asked.best_effort)
+    broken(rules, {"floor", "best_effort"}, asked.floor, "more than best_effort, " + to_string(*asked.best_effort));
+  check_unique<unsigned>("bandwidth.core", "core", set.core_budgets, &CoreBudget::core, literal<unsigned>, report);
+}
+
+void check_trigger(const Task& task, const Rules& rules) {
+  if (task.trigger == Trigger::timer) return;
+  if (task.offset != 0ns) broken(rules, {"offset", "trigger"}, task.offset, "only for tasks that a timer releases");
+  if (task.on_overrun == OnOverrun::abort_job)
+    broken(rules, {"on_overrun", "trigger"}, task.on_overrun,
+           "looks for the release to go on with on a grid; only for tasks that a timer releases");
+  if (task.trigger == Trigger::after && task.input_delay)
+    broken(rules, {"input_delay", "trigger"}, *task.input_delay,
+           "the jobs of task '" + task.after +
+               "' release this one: chains count from the sampling of what that one reads");
+  if (task.trigger == Trigger::after && task.releases)
+    rules.broken({"releases", "trigger"}, "releases: the jobs of task '" + task.after + "' release this one");
+}
+
+/// The index of the task of this name; absent: there is none.
+std::optional<std::size_t> find_task(const TaskSet& set, std::string_view name) {
+  const auto found = std::ranges::find(set.tasks, name, &Task::name);
+  return found == set.tasks.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - set.tasks.begin()));
+}
+
+/// Whether task `i` is released, in the end, by itself.
+bool releases_itself(const TaskSet& set, std::size_t i) {
+  std::size_t at = i;
+  for (std::size_t steps = 0; steps < set.tasks.size(); ++steps) {
+    const auto before = set.tasks[at].trigger == Trigger::after ? find_task(set, set.tasks[at].after) : std::nullopt;
+    if (!before) return false;
+    if (*before == i) return true;
+    at = *before;
+  }
+  return false;
+}
+
+void check_after(const TaskSet& set, std::size_t i, Report& report) {
+  const Task& task = set.tasks[i];
+  if (task.trigger != Trigger::after) return;
+  const std::string shown = "trigger = " + toml_string("after:" + task.after) + ": ";
+  const auto before = find_task(set, task.after);
+  const Place here{.table = "task", .index = i, .key = "trigger"};
+  const auto of = [](std::size_t index, std::string_view key) {
+    return Place{.table = "task", .index = index, .key = key};
+  };
+  if (!before) return report.relation({here}, shown + "no task has this name");
+  if (releases_itself(set, i))
+    return report.relation({here, of(*before, "trigger")}, shown + "the task waits for itself");
+  const Task& first = set.tasks[*before];
+  if (task.period > first.period)
+    report.relation({here, of(i, "period"), of(*before, "period")},
+                    shown + "the period, " + to_string(task.period) + ", is longer than that of task '" + first.name +
+                        "', " + to_string(first.period) + ": every job of that one could not release one");
+  if (task.real_time() && !first.real_time())
+    report.relation({here, of(i, "criticality"), of(*before, "criticality")},
+                    shown + "a real-time task cannot wait for a best-effort one, to which nothing is promised");
+}
+
+/// Each task of a chain exists, and one that another releases follows it there.
+void check_chain(const TaskSet& set, std::size_t i, Report& report) {
+  const Chain& chain = set.chains[i];
+  const Place here{.table = "chain", .index = i, .key = "tasks"};
+  for (std::size_t at = 0; at < chain.tasks.size(); ++at) {
+    const std::string who = "tasks: " + toml_string(chain.tasks[at]);
+    const auto index = find_task(set, chain.tasks[at]);
+    if (!index) {
+      report.relation({here}, who + ": no task has this name");
+      continue;
+    }
+    const Task& task = set.tasks[*index];
+    if (task.trigger != Trigger::after || (at > 0 && chain.tasks[at - 1] == task.after)) continue;
+    report.relation({here, {.table = "task", .index = *index, .key = "trigger"}},
+                    who + " is released after task '" + task.after + "', and must stand right behind it");
+  }
+}
+
+/// A task reads and writes in one way.
+void check_communication(const TaskSet& set, Report& report) {
+  std::map<std::string_view, std::size_t> first;
+  for (std::size_t i = 0; i < set.chains.size(); ++i)
+    for (const std::string& task : set.chains[i].tasks) {
+      const std::size_t earlier = first.try_emplace(task, i).first->second;
+      if (set.chains[earlier].communicate == set.chains[i].communicate) continue;
+      const Rules rules(report, "chain", i);
+      report.relation({rules.of("communicate"), rules.of("tasks"), Rules(report, "chain", earlier).of("communicate")},
+                      "communicate = " + literal(set.chains[i].communicate) + ": task '" + task +
+                          "' communicates otherwise in chain '" + set.chains[earlier].name + "'");
+      break;
+    }
+}
+
+} // namespace
+
+void config::check_rules(const TaskSet& set, Report& report) {
+  if (set.tasks.empty())
+    report.relation({Place{}, {.table = "task", .index = 0, .key = {}}}, "no task: write at least one [[task]]");
+  check_device(set.device, Rules(report, "device"));
+  check_bandwidth(set, report);
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const Task& task = set.tasks[i];
+    const Rules rules(report, "task", i);
+    check_times(task, rules);
+    check_workload(task, rules);
+    check_traffic(task, rules);
+    check_memory(task, rules);
+    check_co_running(task, rules);
+    check_benchmark(task, rules);
+    check_policy(task, rules);
+    check_releases(task, rules);
+    check_channels(set, i, report);
+    check_trigger(task, rules);
+    check_after(set, i, report);
+    check_priority(task, rules, set.executive.priorities, report);
+  }
+  check_unique<std::string>("task", "name", set.tasks, &Task::name, toml_string, report);
+  check_unique<int>("task", "priority", set.tasks, &Task::priority, literal<int>, report);
+  for (std::size_t i = 0; i < set.chains.size(); ++i) check_chain(set, i, report);
+  check_communication(set, report);
+  check_unique<std::string>("chain", "name", set.chains, &Chain::name, toml_string, report);
+}
+
+} // namespace rtexec

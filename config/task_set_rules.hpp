@@ -1,0 +1,12 @@
+// Rules between the values of a task set; what limits one value alone stands at its key, in task_set.cpp.
+#pragma once
+
+#include "config/report.hpp"
+#include <rtexec/task_set.hpp>
+
+namespace rtexec::config {
+
+/// Reports what breaks a rule.
+void check_rules(const TaskSet& set, Report& report);
+
+} // namespace rtexec::config
