@@ -3,6 +3,7 @@
 #include "config/memory_policy.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -69,23 +70,53 @@ void add(MeasuredBeside& to, std::span<const JobRecord> jobs) {
 }
 
 /// A job alone waits as it does beside another; one under D/H, as under H.
-std::vector<Duration> shortest_waits(TaskSet tasks, Setup setup, const Enough& enough, const Watch& watch) {
+TaskSet alone(TaskSet tasks) {
   for (Task& task : tasks.tasks)
     if (task.memory_policy == MemoryPolicy::switching) task.memory_policy = MemoryPolicy::host;
+  return tasks;
+}
+
+std::optional<Duration> shortest_part(std::span<const JobRecord> jobs) {
+  std::optional<Duration> shortest;
+  for (const JobRecord& job : jobs)
+    if (!job.failure) shortest = std::min(job.executed.device, shortest.value_or(Duration::max()));
+  return shortest;
+}
+
+/// By task: the shortest time of a job.
+using Waits = std::vector<std::optional<Duration>>;
+
+/// Without a core, on the host device.
+Waits waits_without_core(const TaskSet& tasks, Setup setup, const Enough& enough, const Watch& watch) {
   std::vector<Duration> shortest(tasks.tasks.size(), Duration::max());
   setup.shortest_waits = &shortest;
-  static_cast<void>(measured_run(std::move(tasks), std::move(setup), enough, watch));
-  return shortest;
+  static_cast<void>(measured_run(alone(tasks), std::move(setup), enough, watch));
+  Waits waited(shortest.size());
+  for (std::size_t i = 0; i < shortest.size(); ++i)
+    if (shortest[i] != Duration::max()) waited[i] = shortest[i];
+  return waited;
+}
+
+/// Beyond what the part takes in the device's own memory.
+Waits waits_beyond(const ResidentTimes& resident, const TaskSet& tasks, Setup setup, const Enough& enough,
+                   const Watch& watch) {
+  const MeasuredRun run = measured_run(alone(tasks), std::move(setup), enough, watch);
+  Waits waited(tasks.tasks.size());
+  for (std::size_t i = 0; i < waited.size(); ++i)
+    if (const auto shortest = shortest_part(run.of_task(i)); shortest && resident[i])
+      waited[i] = *shortest - *resident[i];
+  return waited;
 }
 
 } // namespace
 
-std::size_t runs_of_pairs(const TaskSet& tasks, DeviceKind device) {
+std::size_t runs_of_pairs(const TaskSet& tasks) {
   const std::size_t pairs = pairs_of(tasks).size();
-  return pairs + (pairs > 0 && device == DeviceKind::host ? 1 : 0);
+  return pairs == 0 ? 0 : pairs + 1;
 }
 
-std::vector<MeasuredBeside> measure_pairs(const TaskSet& tasks, std::span<const Wcet> observed, DeviceKind device,
+std::vector<MeasuredBeside> measure_pairs(const TaskSet& tasks, std::span<const Wcet> observed,
+                                          const std::optional<ResidentTimes>& resident,
                                           const std::function<Setup()>& make_setup, const Enough& enough,
                                           const Watch& watch) {
   std::vector<MeasuredBeside> measured(tasks.tasks.size());
@@ -95,10 +126,10 @@ std::vector<MeasuredBeside> measure_pairs(const TaskSet& tasks, std::span<const 
     const MeasuredRun run = measured_run(paired(tasks, pair, observed), make_setup(), enough, watch);
     for (const std::size_t task : {pair.first, pair.second}) add(measured[task], run.of_task(task));
   }
-  if (device != DeviceKind::host) return measured;
-  const std::vector<Duration> shortest = shortest_waits(tasks, make_setup(), enough, watch);
+  const Waits waited = resident ? waits_beyond(*resident, tasks, make_setup(), enough, watch)
+                                : waits_without_core(tasks, make_setup(), enough, watch);
   for (std::size_t i = 0; i < measured.size(); ++i)
-    if (waits(tasks.tasks[i]) && shortest[i] != Duration::max()) measured[i].idle = std::max(shortest[i], Duration(0));
+    if (waits(tasks.tasks[i]) && waited[i]) measured[i].idle = std::max(*waited[i], Duration(0));
   return measured;
 }
 

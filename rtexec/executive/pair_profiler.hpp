@@ -1,5 +1,9 @@
 // Measures device parts beside one another, as a run with [device] co_run executes them: each pair of a task under D
 // and one under M, H or D/H, in a run of its own; and how long parts of the latter only wait for pages.
+//
+// Bounds rest on what was measured beside another one, whatever was said of the wait: that decides who is a pair. A
+// wait that is said too short costs pairs that would gain time, one that is said too long makes pairs that gain none.
+// So it is the least that was seen.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -19,17 +23,22 @@ namespace rtexec::executive {
 struct MeasuredBeside {
   traces::SampleSeries executions; // device parts while another job executed beside them
   Duration longest{0};
-  /// The shortest time that a part only waited. Absent: under D, or of a GPU, which does not tell.
+  /// The shortest time that a part only waited. Absent: under D, or not measured
   std::optional<Duration> idle;
 };
 
+/// Of each task the longest part in the device's own memory (resident_time.hpp). Absent: not measured
+using ResidentTimes = std::vector<std::optional<Duration>>;
+
 /// How many runs measure_pairs() makes.
-[[nodiscard]] std::size_t runs_of_pairs(const TaskSet& tasks, DeviceKind device);
+[[nodiscard]] std::size_t runs_of_pairs(const TaskSet& tasks);
 
 /// By task. `tasks`: as they are measured alone, with their WCETs where they are known; `observed`: the longest part of
-/// each task alone; each run is `enough`. Errors are thrown, as by measured_run().
+/// each task alone; `resident`: beyond it a part waits. Absent, on the host device: it waits while its thread has no
+/// core. Each run is `enough`. Errors are thrown, as by measured_run().
 [[nodiscard]] std::vector<MeasuredBeside> measure_pairs(const TaskSet& tasks, std::span<const Wcet> observed,
-                                                        DeviceKind device, const std::function<Setup()>& make_setup,
-                                                        const Enough& enough, const Watch& watch);
+                                                        const std::optional<ResidentTimes>& resident,
+                                                        const std::function<Setup()>& make_setup, const Enough& enough,
+                                                        const Watch& watch);
 
 } // namespace rtexec::executive

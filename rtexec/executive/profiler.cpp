@@ -1,5 +1,6 @@
 #include "rtexec/executive/profiler.hpp"
 
+#include "config/memory_policy.hpp"
 #include "config/must.hpp"
 #include "config/names.hpp"
 #include "config/profile.hpp"
@@ -9,6 +10,7 @@
 #include "rtexec/executive/measured_run.hpp"
 #include "rtexec/executive/memory_choice.hpp"
 #include "rtexec/executive/pair_profiler.hpp"
+#include "rtexec/executive/resident_time.hpp"
 #include "traces/wcet/part_wcet.hpp"
 
 #include <algorithm>
@@ -286,7 +288,7 @@ class Runs {
 
   [[nodiscard]] std::size_t count_pair_runs() const {
     if (!tasks_.device.co_run) return 0;
-    return runs_of_pairs(measured_at(tasks_, own_periods(tasks_), tuned_), tuned_.device->kind());
+    return runs_of_pairs(measured_at(tasks_, own_periods(tasks_), tuned_));
   }
 
   void measure_beside() {
@@ -307,8 +309,21 @@ class Runs {
     const auto watch = [&](std::uint64_t fewest, Duration elapsed, Duration wanted) {
       tell(std::min(fewest, asked_.pairs.jobs), asked_.pairs.jobs, std::min(elapsed, wanted), wanted);
     };
-    beside = measure_pairs(measured_at(tasks_, own_periods(tasks_), tuned_), observed, tuned_.device->kind(),
-                           make_setup, asked_.pairs, watch);
+    const TaskSet alone = measured_at(tasks_, own_periods(tasks_), tuned_);
+    beside = measure_pairs(alone, observed, resident_times(alone), make_setup, asked_.pairs, watch);
+  }
+
+  /// On the host device a part is seen to wait.
+  [[nodiscard]] std::optional<ResidentTimes> resident_times(const TaskSet& tasks) const {
+    if (tuned_.device->kind() == DeviceKind::host) return std::nullopt;
+    ResidentTimes times(tasks.tasks.size());
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (!config::waits_for_pages(tasks.tasks[i].memory_policy)) continue;
+      Setup setup = must(make_setup_());
+      setup.tunings = tuned_.tunings;
+      times[i] = longest_resident(tasks, i, std::move(setup));
+    }
+    return times;
   }
 
   void tell(std::uint64_t jobs, std::uint64_t wanted_jobs, Duration time, Duration wanted_time) const {

@@ -5,6 +5,7 @@
 #include "hal/machine.hpp"
 #include "hal/open/open_device.hpp"
 #include "rtexec/executive/placement.hpp"
+#include "rtexec/executive/resident_time.hpp"
 #include "rtexec/study/joint_release.hpp"
 #include "rtexec/study/memory_traffic.hpp"
 #include "rtexec/study/size_range.hpp"
@@ -121,17 +122,10 @@ class MachineMemory final : public MemoryPlant {
   Result<Duration> execution(WorkloadKind kind, unsigned size, const MemoryRounds& rounds) override {
     return caught([&] {
       const auto workload = bound({kind, size, MemoryPolicy::device});
-      const auto part = [&](KernelWorkload::JobPart each) noexcept -> Status {
-        const auto done = workload->run(each);
-        return done ? Status() : Unexpected(done.error().code);
-      };
       check(workload->before(0), *workload);
       const auto once = [&] {
         Duration time{0};
-        call([&]() noexcept -> Status {
-          if (const auto copied = part(KernelWorkload::JobPart::copies_in); !copied) return copied;
-          return timed(time, [&]() noexcept { return part(KernelWorkload::JobPart::kernels); });
-        });
+        call([&]() noexcept { return executive::execute_resident(*workload, *device_, time); });
         return time;
       };
       return median_of(measured<Duration>(rounds, once, [](Duration time) { return time; }));
@@ -199,15 +193,6 @@ class MachineMemory final : public MemoryPlant {
 
   static void check(const Status& status, const KernelWorkload& workload) {
     if (!status) give_up(status.error(), workload.fingerprint() + ": a CPU part failed");
-  }
-
-  /// On the compute engine's thread; the time as the executive counts it.
-  template <class Work> Status timed(Duration& took, Work work) noexcept {
-    device_->begin_execution(hal::Company::alone);
-    const Instant begin = hal::now();
-    const Status done = work();
-    took = device_->executed(hal::now() - begin);
-    return done;
   }
 
   /// On the compute engine's thread.

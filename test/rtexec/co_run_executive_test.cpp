@@ -190,32 +190,41 @@ TEST(CoRun, ARunThatIsStoppedInAPairEnds) {
   }
 }
 
-TEST(CoRun, ItsTimesAreMeasuredInPairs) {
-  for (const auto policy : {MemoryPolicy::managed, MemoryPolicy::switching}) {
-    Pair pair(policy, true);
+/// What profile() measures, without pairs before it.
+struct MeasuredPair {
+  explicit MeasuredPair(MemoryPolicy policy, const std::optional<executive::ResidentTimes>& resident)
+      : pair(policy, true) {
     pair.set.executive.duration.reset();
     std::vector<Wcet> observed;
     for (const Task& task : pair.set.tasks) observed.push_back(*task.wcet);
-    EXPECT_EQ(executive::runs_of_pairs(pair.set, DeviceKind::host), 3u) << "two under D with one, and alone";
+    EXPECT_EQ(executive::runs_of_pairs(pair.set), 3u) << "two under D with one, and alone";
     pair.set.device.co_run = false;
     for (Task& task : pair.set.tasks) {
       task.wcet_beside.reset();
       task.mapping_idle.reset();
     }
-    const auto measured = executive::measure_pairs(
-        pair.set, observed, DeviceKind::host,
-        [&] {
-          executive::Setup setup;
-          for (const Task& task : pair.set.tasks) {
-            auto workload = std::make_unique<Paged>(pair.seen);
-            // Alone in the last run it is told nothing, and executes as its task does then
-            workload->policy = task.memory_policy;
-            setup.workloads[task.name] = std::move(workload);
-          }
-          return setup;
-        },
-        {.jobs = 4, .time = {}}, [](std::uint64_t, Duration, Duration) {});
-    ASSERT_EQ(measured.size(), 3u);
+    const auto make_setup = [&] {
+      executive::Setup setup;
+      for (const Task& task : pair.set.tasks) {
+        auto workload = std::make_unique<Paged>(pair.seen);
+        // Alone in the last run it is told nothing, and executes as its task does then
+        workload->policy = task.memory_policy;
+        setup.workloads[task.name] = std::move(workload);
+      }
+      return setup;
+    };
+    tasks = executive::measure_pairs(pair.set, observed, resident, make_setup, {.jobs = 4, .time = {}},
+                                     [](std::uint64_t, Duration, Duration) {});
+    EXPECT_EQ(tasks.size(), 3u);
+    EXPECT_EQ(pair.seen.wrong, 0);
+  }
+  Pair pair;
+  std::vector<executive::MeasuredBeside> tasks;
+};
+
+TEST(CoRun, ItsTimesAreMeasuredInPairs) {
+  for (const auto policy : {MemoryPolicy::managed, MemoryPolicy::switching}) {
+    const auto measured = MeasuredPair(policy, std::nullopt).tasks;
     EXPECT_GE(measured[0].longest, waits + computes);
     EXPECT_GE(measured[1].longest, computes);
     EXPECT_LT(measured[1].longest, waits + computes) << "it executes while the other one waits";
@@ -223,8 +232,19 @@ TEST(CoRun, ItsTimesAreMeasuredInPairs) {
     EXPECT_GE(measured[0].idle.value(), waits - 1ms);
     EXPECT_LE(measured[0].idle.value(), waits + 5ms);
     EXPECT_EQ(measured[1].idle, std::nullopt);
-    EXPECT_EQ(pair.seen.wrong, 0);
   }
+}
+
+/// Whose device says nothing of waits.
+TEST(CoRun, AGpuWaitsForWhatAPartTakesBeyondItsKernels) {
+  using Times = executive::ResidentTimes;
+  const auto measured = MeasuredPair(MemoryPolicy::managed, Times{Duration(1ms), std::nullopt, std::nullopt}).tasks;
+  EXPECT_GE(measured[0].idle.value(), waits + computes - 1ms);
+  EXPECT_LE(measured[0].idle.value(), waits + computes + 5ms);
+  EXPECT_EQ(measured[1].idle, std::nullopt);
+  EXPECT_EQ(MeasuredPair(MemoryPolicy::managed, Times{Duration(1s), Duration(1s), Duration(1s)}).tasks[0].idle, 0ms)
+      << "it never waits";
+  EXPECT_EQ(MeasuredPair(MemoryPolicy::managed, Times(3)).tasks[0].idle, std::nullopt) << "not known";
 }
 
 } // namespace
