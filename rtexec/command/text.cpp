@@ -299,6 +299,14 @@ void print_chains(std::ostream& out, const Report& report) {
   table.print(out);
 }
 
+/// How many of the jobs that ended.
+void print_paired(std::ostream& out, const Report& report) {
+  std::string tasks;
+  for (const TaskReport& task : report.tasks)
+    if (task.paired) tasks += (tasks.empty() ? "" : ", ") + std::to_string(*task.paired) + " of " + task.name;
+  if (!tasks.empty()) out << "Jobs on the device beside one of another task: " << tasks << '\n';
+}
+
 void print_report(std::ostream& out, const Report& report) {
   out << "Report after " << readable(report.elapsed) << " (ended by " << to_string(report.stopped_by) << ")\n";
   Table table({"task", "released", "completed", "skipped", "response min", "mean", "p99", "max", "bound", "deadline",
@@ -314,6 +322,7 @@ void print_report(std::ostream& out, const Report& report) {
     if (task.unfinished > 0)
       out << "Cut off by the end of the run, and missed only if the deadline had passed: " << task.unfinished
           << (task.unfinished == 1 ? " job" : " jobs") << " of task '" << task.name << "'\n";
+  print_paired(out, report);
   print_input_delays(out, report);
   print_chains(out, report);
   for (const TaskReport& task : report.tasks)

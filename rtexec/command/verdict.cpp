@@ -269,14 +269,26 @@ std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEn
 }
 
 void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries) {
-  report::Table table({"measured", "jobs", "first part", "device", "last part", "claimed"});
-  for (const ProfileEntry& entry : entries)
-    table.add({measured_name(entry, entries), std::to_string(entry.samples), measured_wcet(entry, Part::before),
-               measured_wcet(entry, Part::device), measured_wcet(entry, Part::after), claimed(entry)});
+  const bool pairs =
+      std::ranges::any_of(entries, [](const ProfileEntry& each) { return each.wcet_beside.has_value(); });
+  std::vector<std::string> header{"measured", "jobs", "first part", "device", "last part", "claimed"};
+  if (pairs) header.insert(header.end(), {"beside", "waits"});
+  report::Table table(std::move(header));
+  const auto shown = [](const std::optional<Duration>& time) { return time ? readable(*time) : "-"; };
+  for (const ProfileEntry& entry : entries) {
+    std::vector<std::string> row{measured_name(entry, entries),      std::to_string(entry.samples),
+                                 measured_wcet(entry, Part::before), measured_wcet(entry, Part::device),
+                                 measured_wcet(entry, Part::after),  claimed(entry)};
+    if (pairs) row.insert(row.end(), {shown(entry.wcet_beside), shown(entry.mapping_idle)});
+    table.add(std::move(row));
+  }
   table.print(out);
   print_wrapped(out,
-                "WCETs, x times the longest seen; m: by models of the tail; (N pieces): sum of the longest of N pieces "
-                "of its layers; claimed: at most this share of jobs takes longer");
+                std::string("WCETs, x times the longest seen; m: by models of the tail; (N pieces): sum of the longest "
+                            "of N pieces of its layers; claimed: at most this share of jobs takes longer") +
+                    (pairs ? "; beside: WCET on the device beside a job of another task (wcet_beside); waits: how long "
+                             "of that at least for pages (mapping_idle)"
+                           : ""));
 }
 
 void print_wrapped(std::ostream& out, const std::string& text, std::string_view indent) {

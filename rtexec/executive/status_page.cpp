@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t magic = 0x7274657865637470; // "rtexectp"
-constexpr std::uint32_t version = 4;                // another one for each change of the structs in a page
+constexpr std::uint32_t version = 5;                // another one for each change of the structs in a page
 constexpr const char* file_prefix = "rtexec.";
 constexpr std::uint32_t most_tasks = 4096; // and chains, in a page that is read
 constexpr Duration retry_after = 5ms;

@@ -62,6 +62,7 @@ struct TaskStatus {
   std::uint32_t core = 0;
   TaskState state = TaskState::waiting_for_release;
   std::uint64_t released = 0, completed = 0, skipped = 0, aborted = 0, failed = 0;
+  std::uint64_t may_pair = 0, paired = 0; // with jobs of others on the device: whether, and how many did
   Duration last_response{0}, max_response{0}, p50_response{0}, p99_response{0}, max_release_latency{0};
   TaskActivity total, recent;
   PartCounts above_wcet;

@@ -353,6 +353,7 @@ TaskStatus TaskRun::first_status() const {
   status.deadline = task_.deadline;
   status.bound = plan_.response_bound.value_or(Duration(0));
   status.core = plan_.core;
+  status.may_pair = plan_.co_run ? 1 : 0;
   return status;
 }
 

@@ -73,6 +73,7 @@ void TaskStatistics::settle_thefts(std::optional<Instant> last_on_core,
 }
 
 void TaskStatistics::ended(const Job& job, const JobEnd& how) noexcept {
+  if (how.accompanied) increment(paired_);
   const bool missed = count_outcome(job, how);
   keep_record(job, how, missed);
   if (!missed) return;
@@ -161,6 +162,7 @@ TaskReport TaskStatistics::report() const {
           .failed = value(failed_),
           .failure = value(failed_) > 0 ? std::optional(failure_.load()) : std::nullopt,
           .unfinished = value(unfinished_) + value(unserved_),
+          .paired = plan_.co_run ? std::optional(value(paired_)) : std::nullopt,
           .response = response_.statistics(),
           .release_latency = latency_.statistics(),
           .input_delay = input_delay_.report(),
@@ -181,6 +183,7 @@ void TaskStatistics::show(TaskStatus& status) const {
   status.completed = value(completed_);
   status.aborted = value(aborted_);
   status.failed = value(failed_);
+  status.paired = value(paired_);
   status.total = {.missed = value(missed_) + value(unserved_late_),
                   .on_core = Duration(value(all_before_) + value(all_after_)),
                   .on_device = device_.total()};

@@ -103,7 +103,7 @@ class TaskStatistics {
   const PlannedTask& plan_;
   hal::Signal& noticed_;
   Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0}, dropped_triggers_{0}; // release thread
-  Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0};               // completion thread
+  Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0}, paired_{0};   // completion thread
   std::atomic<Errc> failure_{};                                                             // of the last failed job
   DurationHistogram response_, latency_, device_;
   BoundedTimes input_delay_; // release thread

@@ -176,6 +176,7 @@ json to_json(const TaskReport& task) {
           {"failed", task.failed},
           {"failure", task.failure ? json(name(*task.failure)) : json(nullptr)},
           {"unfinished", task.unfinished},
+          {"paired", task.paired ? json(*task.paired) : json(nullptr)},
           {"response_ns", to_json(task.response)},
           {"release_latency_ns", to_json(task.release_latency)},
           {"input_delay_ns", task.input_delay.count > 0 ? to_json(task.input_delay) : json(nullptr)},
@@ -345,6 +346,8 @@ json to_json(const ProfileEntry& entry) {
                  {"tuning", entry.tuning},
                  {"wcet", to_json(entry.wcet)},
                  {"observed", to_json(entry.observed)},
+                 {"wcet_beside_ns", nullable(entry.wcet_beside)},
+                 {"mapping_idle_ns", nullable(entry.mapping_idle)},
                  {"method", json::object()},
                  {"exceedance", json::object()}};
   result["degraded"] = entry.degraded;

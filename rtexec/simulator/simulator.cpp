@@ -143,6 +143,7 @@ class Simulation {
   }
 
   Duration begin_part_beside(std::uint32_t task, JobId other) {
+    ++outcome_.tasks[task].paired;
     const Duration wcet = plan_.tasks[task].co_run->wcet;
     const Duration takes = options_.execution_beside ? options_.execution_beside(id(task), other) : wcet;
     runs_[task].part_exceeds = takes > wcet;

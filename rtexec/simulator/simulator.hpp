@@ -116,6 +116,7 @@ struct TaskStatistics {
   std::uint64_t skipped = 0; // releases dropped
   std::uint64_t aborted = 0;
   std::uint64_t failed = 0;
+  std::uint64_t paired = 0;         // begun on the device beside jobs of others
   std::uint64_t chunks_in = 0;      // of its memory, copied in
   std::uint64_t chunks_out = 0;     // copied out
   std::uint64_t chunks_dropped = 0; // taken away without a copy

@@ -1,8 +1,10 @@
 // Runs in which jobs execute beside each other, on the host device.
 #include "rtexec/executive/pair_profiler.hpp"
 #include "rtexec/executive/setup.hpp"
+#include "rtexec/executive/status_page.hpp"
 #include "test/rtexec/real_time.hpp"
 #include "test/rtexec/sets.hpp"
+#include "test/support/files.hpp"
 
 #include <array>
 #include <atomic>
@@ -135,6 +137,32 @@ TEST(CoRun, AJobThatComputesWhileAnotherWaitsRespondsSooner) {
   EXPECT_TRUE(std::ranges::none_of(apart.records, &JobRecord::accompanied));
   for (const JobRecord& record : beside.records)
     if (record.accompanied) { EXPECT_EQ(record.executed.device, record.device_end - record.device_begin); }
+}
+
+TEST(CoRun, JobsInPairsAreCounted) {
+  Pair pair(MemoryPolicy::managed, true);
+  const ScratchFolder folder;
+  pair.setup.status_folder = folder.path();
+  pair.second->fails = 2; // it counts
+  Executive executive = pair.made();
+  ASSERT_TRUE(executive.start());
+  const auto page = executive::StatusPage::open(executive.progress().status_page->file);
+  ASSERT_TRUE(page.has_value());
+  executive.wait();
+  const Report report = executive.stop();
+  const auto records = executive.job_records().jobs;
+  const auto shown = page->read();
+  ASSERT_TRUE(shown.has_value());
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto paired =
+        std::ranges::count_if(records, [&](const JobRecord& record) { return record.task == i && record.accompanied; });
+    EXPECT_GT(paired, 3);
+    EXPECT_EQ(report.tasks[i].paired, static_cast<std::uint64_t>(paired));
+    EXPECT_EQ(shown->tasks[i].may_pair, 1u);
+    EXPECT_EQ(shown->tasks[i].paired, report.tasks[i].paired);
+  }
+  EXPECT_EQ(report.tasks[2].paired, std::nullopt);
+  EXPECT_EQ(shown->tasks[2].may_pair, 0u);
 }
 
 TEST(CoRun, ThreadsNeitherAllocateNorLockNorFault) {

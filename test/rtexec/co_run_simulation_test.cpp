@@ -116,6 +116,9 @@ TEST(CoRunSimulation, PartsAreHeldAgainstWhatTheyMayTakeThen) {
   EXPECT_EQ(report.tasks[0].above_wcet.device, 0U) << "30 is what it may take beside another";
   EXPECT_EQ(report.tasks[1].above_wcet.device, 1U);
   EXPECT_EQ(report.tasks[1].observed.device, Duration(13));
+  EXPECT_EQ(report.tasks[0].paired, 1U);
+  EXPECT_EQ(report.tasks[1].paired, 1U);
+  EXPECT_EQ(report.tasks[2].paired, std::nullopt);
 }
 
 } // namespace

@@ -61,6 +61,20 @@ import json
 tasks = json.load(open('added.json'))['tasks']
 print([task['memory_policy'] for task in tasks], all(task['samples'] >= 8 for task in tasks))"
 
+# Jobs in pairs: how long they take and wait is measured and shown, and then how many there are.
+printf 'board="./board.toml"\n[executive]\nallow_degraded=true\nduration="1s"\n[device]\nco_run=true\n' >pairs.toml
+for each in scan:M:1000000 add:D:1000; do
+  printf '[[task]]\nname="%s"\nworkload="vector-add"\nmemory_policy="%s"\nsize=%s\nperiod="100ms"\n' $(tr : ' ' <<<$each) >>pairs.toml
+done
+sed -i 's/^mapped = .*/mapped = 4.0/' board.toml
+expect 0 ' beside +waits$' "$rtexec" profile pairs.toml --jobs 10 --json pairs.json
+expect 0 '^True True$' python3 -c "
+import json
+scan, add = json.load(open('pairs.json'))['tasks']
+print(0 < add['wcet_beside_ns'] < scan['mapping_idle_ns'] < scan['wcet_beside_ns'], add['mapping_idle_ns'] is None)"
+expect '0 3' ' beside +waits$' "$rtexec" check pairs.toml
+expect '0 4' '^Jobs on the device beside one of another task: [0-9]+ of scan, [0-9]+ of add$' "$rtexec" run pairs.toml --force
+
 benchmark t pathfinder 1000000 M >>refused.toml
 expect 2 "task 't': size = 1000000: a pathfinder task computes on 1 to 524288 columns" "$rtexec" run refused.toml
 printf '[[task]]\nname="t"\nworkload="synthetic"\nfootprint="1MiB"\nperiod="1s"\nwcet="1ms"\nmemory_policy="M"\n' >refused.toml

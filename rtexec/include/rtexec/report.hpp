@@ -60,6 +60,9 @@ struct TaskReport {
   std::optional<Errc> failure;
   /// Jobs and due releases that the end of the run cut off.
   std::uint64_t unfinished = 0;
+  /// Jobs whose part on the device executed beside that of another task ([device] co_run). Absent: the task is in no
+  /// pair.
+  std::optional<std::uint64_t> paired;
   /// Times from the nominal release to the end of the job.
   DurationStatistics response;
   /// Times from the nominal release to the thread running.
