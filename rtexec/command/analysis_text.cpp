@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <ostream>
+#include <utility>
 
 namespace rtexec::command {
 namespace {
@@ -135,6 +136,28 @@ void print_breakdown(std::ostream& out, const Analysis& analysis) {
     table.add(row);
   }
   table.print(out);
+}
+
+std::string first_contents(const traces::ContentsAnalysis& contents) {
+  const std::string made = "first contents of " + std::to_string(contents.buffers) +
+                           (contents.buffers == 1 ? " buffer, " : " buffers, ") + readable(contents.size) + ", in " +
+                           readable(contents.took);
+  if (contents.tiles == 0) return made + ", by the host";
+  return made + ": " + std::to_string(contents.tiles) + " tiles on the device, prefetched for " +
+         readable(contents.prefetched) + ", made for " + readable(contents.made) + ", both at once for " +
+         readable(contents.overlapped);
+}
+
+void print_loading(std::ostream& out, const Analysis& analysis) {
+  bool titled = false;
+  for (const TaskAnalysis& task : analysis.tasks) {
+    if (!task.setup.loaded && task.contents.buffers == 0) continue;
+    if (!std::exchange(titled, true)) out << "\nLoading, before the first release\n";
+    out << "  " << task.setup.name;
+    if (task.setup.loaded) out << " in " << readable(task.setup.loaded->end - task.setup.loaded->begin);
+    if (task.contents.buffers > 0) out << "; " << first_contents(task.contents);
+    out << '\n';
+  }
 }
 
 void print_inputs(std::ostream& out, const Analysis& analysis) {
@@ -311,6 +334,7 @@ void print_analysis(std::ostream& out, const Analysis& analysis, std::size_t mos
   print_skips(out, analysis);
   print_stages(out, analysis);
   print_breakdown(out, analysis);
+  print_loading(out, analysis);
   print_inputs(out, analysis);
   print_chains(out, analysis);
   print_resources(out, analysis);

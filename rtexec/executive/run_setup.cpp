@@ -242,6 +242,8 @@ Result<> Run::fit_out_device(const Placement& placement) {
   if (const auto prepared = prepare_engines(); !prepared) return prepared;
   if (setup_.trace_layers)
     for (const auto& run : runs_) run->trace_layers();
+  if (traces::recording())
+    for (const auto& run : runs_) run->trace_contents();
   if (setup_.layer_times != nullptr)
     for (std::size_t i = 0; i < runs_.size(); ++i) runs_[i]->time_layers((*setup_.layer_times)[i]);
   if (setup_.shortest_waits != nullptr)
@@ -300,11 +302,14 @@ Result<> Run::fill_device() {
   memory_ = std::move(*memory);
   place_links();
   if (plan_.swap) traces::swap_plan(*plan_.swap, memory_->store()->description().c_str());
-  for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i)
+  for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) {
+    const Instant begin = hal::now();
     if (const auto bound =
             memory_->with_all_slots(i, [&] { return set_.workloads[i]->bind(*device_, memory_->addresses()[i]); });
         !bound)
       return fail(bound.error().code, "task '" + plan_.tasks[i].name + "': " + bound.error().what);
+    traces::task_load(i, begin, hal::now());
+  }
   return memory_->bring_in(scheduler_.state());
 }
 

@@ -1,5 +1,6 @@
 #include "rtexec/executive/task_run.hpp"
 
+#include "rtexec/executive/contents_trace.hpp"
 #include "traces/emit.hpp"
 
 namespace rtexec::executive {
@@ -19,6 +20,17 @@ void TaskRun::trace_layers() {
                            if (run.observer_ != nullptr) traces::layer_end(run.job_.id, layer, at);
                          },
                      .self = this});
+}
+
+void TaskRun::trace_contents() {
+  auto* const makes = dynamic_cast<tasks::initialise::Observable*>(&workload_);
+  if (makes == nullptr) return;
+  makes->observe_contents({.made =
+                               [](void* self, const tasks::initialise::FirstContents& made) noexcept {
+                                 auto& run = *static_cast<TaskRun*>(self);
+                                 trace_first_contents(run.index_, run.buffers_told_++, made);
+                               },
+                           .self = this});
 }
 
 void TaskRun::time_layers(LayerTimes& times) {

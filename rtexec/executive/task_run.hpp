@@ -49,6 +49,8 @@ class TaskRun final : public DeviceClient {
   }
   /// Layer events of this task go to the trace.
   void trace_layers();
+  /// What buffers hold first, and when they got it, goes to the trace; before the workload is bound.
+  void trace_contents();
   /// Layer events of this task go to `times`, and not to the trace.
   void time_layers(LayerTimes& times);
   /// Tells the shortest wait in a device part.
@@ -135,7 +137,8 @@ class TaskRun final : public DeviceClient {
   unsigned core_ = 0;
   LayerTimes* layer_times_ = nullptr;
   Duration* shortest_wait_ = nullptr;
-  Duration waited_{0}; // in the execution that has ended; compute engine's thread
+  std::uint32_t buffers_told_ = 0; // by trace_contents()
+  Duration waited_{0};             // in the execution that has ended; compute engine's thread
 
   JobHandshake handshake_;
   std::atomic<bool> releases_over_{false};

@@ -2,6 +2,7 @@
 
 #include "config/must.hpp"
 #include "config/text.hpp"
+#include "traces/overlap.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -130,15 +131,6 @@ struct Span {
   Duration begin, end;
 };
 
-/// How long some of `spans`, ascending and apart, and some of `others` last at once.
-Duration together(const std::vector<Span>& spans, const std::vector<Span>& others) {
-  Duration sum{0};
-  for (const Span& one : spans)
-    for (const Span& other : others)
-      sum += std::max(Duration(0), std::min(one.end, other.end) - std::max(one.begin, other.begin));
-  return sum;
-}
-
 } // namespace
 
 std::string_view name_of(PageStart start) { return start == PageStart::untouched ? "untouched" : "on-host"; }
@@ -173,12 +165,8 @@ double overlap(const std::vector<TileTimes>& tiles) {
     prefetched.push_back({each.prefetch_begin, each.prefetch_end});
     made.push_back({each.make_begin, each.make_end});
   }
-  const auto sum = [](const std::vector<Span>& spans) {
-    Duration all{0};
-    for (const Span& each : spans) all += each.end - each.begin;
-    return all;
-  };
-  const Duration shared = together(prefetched, made), any = sum(prefetched) + sum(made) - shared;
+  const Duration shared = traces::together(prefetched, made);
+  const Duration any = traces::length_of(prefetched) + traces::length_of(made) - shared;
   return any == Duration(0) ? 0 : static_cast<double>(shared.count()) / static_cast<double>(any.count());
 }
 

@@ -16,7 +16,7 @@ namespace {
 using tasks::Initialiser;
 using tasks::KernelWorkload;
 using tasks::benchmark::Benchmark;
-using tasks::initialise::TiledInitialiser;
+using tasks::initialise::FirstContents;
 using tasks::initialise::TileTimes;
 using tasks::initialise::Tiling;
 
@@ -95,9 +95,13 @@ class MachinePlant final : public InitialisationPlant {
       const auto largest = std::ranges::max_element(inputs(), {}, [&](std::size_t i) { return array(i).size; });
       const std::size_t index = inputs()[static_cast<std::size_t>(largest - inputs().begin())];
       must(initialiser_.move(workload.arrays()[index].buffer(), hal::Side::host));
+      std::vector<TileTimes> times;
+      const auto keep = [](void* self, const FirstContents& made) noexcept {
+        static_cast<std::vector<TileTimes>*>(self)->assign(made.tiles.begin(), made.tiles.end());
+      };
       must(initialiser_.fill_on_gpu(array(index), contents(index), tiling(array(index).size, wanted),
-                                    TiledInitialiser::Times::taken));
-      return {initialiser_.times().begin(), initialiser_.times().end()};
+                                    {.made = keep, .self = &times}));
+      return times;
     });
   }
 

@@ -17,7 +17,7 @@
 
 namespace rtexec::tasks {
 
-class DnnWorkload final : public Workload {
+class DnnWorkload final : public Workload, public initialise::Observable {
  public:
   /// Device memory in all.
   struct Footprint {
@@ -48,6 +48,7 @@ class DnnWorkload final : public Workload {
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe(const LayerObserver& observer) override { network_->observe(observer); }
+  void observe_contents(const initialise::Observer& observer) override { network_->observe_contents(observer); }
 
   [[nodiscard]] std::span<const rtexec::Tensor> inputs() const override { return inputs_; }
   [[nodiscard]] std::span<const rtexec::Tensor> outputs() const override { return network_->outputs(); }

@@ -1,5 +1,7 @@
 #include "tasks/initialise/tiled.hpp"
 
+#include "hal/thread.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -41,16 +43,26 @@ Result<> TiledInitialiser::mark(Event event, EngineKind in) const {
   return gpu_->checked(gpu_->driver().event_record(event, gpu_->stream(in)), "recording an event");
 }
 
-Result<> TiledInitialiser::run(const Buffer& buffer, const Tiling& tiling, const MakeTile& make, Times times) {
+Result<> TiledInitialiser::run(const Buffer& buffer, const Tiling& tiling, const MakeTile& make,
+                               const Observer& observer) {
+  const Instant begin = hal::now();
   if (auto entered = gpu_->enter(); !entered) return entered;
-  const Result<> begun = put(buffer, tiling, make, times);
+  const Result<> begun = put(buffer, tiling, make, observer.made != nullptr);
   const Result<> ended = wait();
-  return begun ? ended : begun;
+  if (!begun || !ended) return begun ? ended : begun;
+  if (observer.made != nullptr)
+    observer.made(observer.self, {.size = buffer.size,
+                                  .begin = begin,
+                                  .end = made_,
+                                  .tile = tile_size(tiling, buffer.size),
+                                  .tiles_begin = made_ - times_.back().make_end,
+                                  .tiles = times_});
+  return {};
 }
 
 /// A tile's kernel is put before the next tile's prefetch: so they overlap also where a driver prefetches before it
 /// returns.
-Result<> TiledInitialiser::put(const Buffer& buffer, const Tiling& tiling, const MakeTile& make, Times times) {
+Result<> TiledInitialiser::put(const Buffer& buffer, const Tiling& tiling, const MakeTile& make, bool timed) {
   const bool ahead = tiling.prefetch && buffer.kind == BufferKind::managed && gpu_->can_prefetch();
   const Bytes tile = tile_size(tiling, buffer.size);
   std::size_t tiles = 0;
@@ -60,20 +72,21 @@ Result<> TiledInitialiser::put(const Buffer& buffer, const Tiling& tiling, const
     const Marks& marks = marks_[tiles];
     const Bytes size = std::min(tile, buffer.size - first);
     if (ahead)
-      if (auto begun = prefetch(buffer, first, size, marks, times); !begun) return begun;
-    if (times == Times::taken)
+      if (auto begun = prefetch(buffer, first, size, marks, timed); !begun) return begun;
+    if (timed)
       if (auto marked = mark(marks.make_begin, making); !marked) return marked;
     if (auto made = make(first, size); !made) return made;
-    if (times == Times::taken)
+    if (timed)
       if (auto marked = mark(marks.make_end, making); !marked) return marked;
   }
-  if (times == Times::none) return {};
+  if (!timed) return {};
   if (auto ended = wait(); !ended) return ended;
+  made_ = hal::now();
   return read_times(tiles, ahead);
 }
 
-Result<> TiledInitialiser::prefetch(const Buffer& buffer, Bytes first, Bytes size, const Marks& marks, Times times) {
-  if (times == Times::taken)
+Result<> TiledInitialiser::prefetch(const Buffer& buffer, Bytes first, Bytes size, const Marks& marks, bool timed) {
+  if (timed)
     if (auto marked = mark(marks.prefetch_begin, prefetching); !marked) return marked;
   if (const Status begun = gpu_->prefetch(buffer.device + first.count, size, hal::Side::device, prefetching); !begun)
     return fail(begun.error(), "prefetching managed memory to " + gpu_->name() + " failed: " + name(begun.error()));
@@ -109,23 +122,33 @@ Result<> TiledInitialiser::read_times(std::size_t tiles, bool prefetched) {
   return {};
 }
 
-Result<> load(Device& device, const Buffer& buffer, std::span<const std::byte> bytes, const Tiling& tiling) {
+void make_on_host(Bytes size, const std::function<void()>& make, const Observer& observer) {
+  const Instant begin = hal::now();
+  make();
+  if (observer.made != nullptr) observer.made(observer.self, {.size = size, .begin = begin, .end = hal::now()});
+}
+
+Result<> load(Device& device, const Buffer& buffer, std::span<const std::byte> bytes, const Observer& observer,
+              const Tiling& tiling) {
   if (bytes.size() > buffer.size.count)
     return fail(Errc::bad_input,
                 to_string(Bytes{bytes.size()}) + " do not go into a buffer of " + to_string(buffer.size));
   if (bytes.empty()) return {};
   auto* const gpu = dynamic_cast<hal::CudaDevice*>(device.gpu());
   if (gpu == nullptr || buffer.kind == BufferKind::host) {
-    std::memcpy(buffer.host != nullptr ? buffer.host : buffer.device, bytes.data(), bytes.size());
+    std::byte* const to = buffer.host != nullptr ? buffer.host : buffer.device;
+    make_on_host(
+        Bytes{bytes.size()}, [&] { std::memcpy(to, bytes.data(), bytes.size()); }, observer);
     return {};
   }
   Buffer part = buffer;
   part.size = Bytes{bytes.size()};
-  return TiledInitialiser(*gpu).run(part, tiling, [&](Bytes first, Bytes size) {
+  const auto copy = [&](Bytes first, Bytes size) {
     return gpu->checked(gpu->driver().copy_async(pointer(part.device + first.count),
                                                  pointer(bytes.data() + first.count), size.count, gpu->stream(making)),
                         "loading constants");
-  });
+  };
+  return TiledInitialiser(*gpu).run(part, tiling, copy, observer);
 }
 
 } // namespace rtexec::tasks::initialise

@@ -9,6 +9,7 @@
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
 #include "hal/cuda/cuda_device.hpp"
+#include "tasks/initialise/observer.hpp"
 
 #include <array>
 #include <cstddef>
@@ -32,13 +33,6 @@ inline constexpr std::size_t most_tiles = 64;
 /// Of a buffer; whole pages of the GPU, 64 KiB, but for the last tile.
 [[nodiscard]] Bytes tile_size(const Tiling& tiling, Bytes buffer);
 
-/// Since the first prefetch was begun, by the GPU's clock. Without prefetching both of its times are those of the
-/// tile's begin.
-struct TileTimes {
-  Duration prefetch_begin{0}, prefetch_end{0}, make_begin{0}, make_end{0};
-  friend bool operator==(const TileTimes&, const TileTimes&) = default;
-};
-
 class TiledInitialiser {
  public:
   explicit TiledInitialiser(hal::CudaDevice& gpu) : gpu_(&gpu) {}
@@ -49,13 +43,10 @@ class TiledInitialiser {
 
   /// Puts what makes `size` bytes from `first` on into the compute stream.
   using MakeTile = std::function<Result<>(Bytes first, Bytes size)>;
-  enum class Times { none, taken };
   /// Returns when all of `buffer` is made, or, after an error, when nothing is under way any more. Only managed memory
   /// is prefetched, and only where the device can.
   [[nodiscard]] Result<> run(const Buffer& buffer, const Tiling& tiling, const MakeTile& make,
-                             Times times = Times::none);
-  /// Of the last run that took them, tile by tile.
-  [[nodiscard]] const std::vector<TileTimes>& times() const { return times_; }
+                             const Observer& observer = {});
 
  private:
   /// Of one tile, in the order of time.
@@ -67,19 +58,23 @@ class TiledInitialiser {
   };
   [[nodiscard]] Result<> add_marks();
   [[nodiscard]] Result<> mark(hal::cuda::Event event, hal::EngineKind in) const;
-  [[nodiscard]] Result<> put(const Buffer& buffer, const Tiling& tiling, const MakeTile& make, Times times);
-  [[nodiscard]] Result<> prefetch(const Buffer& buffer, Bytes first, Bytes size, const Marks& marks, Times times);
+  [[nodiscard]] Result<> put(const Buffer& buffer, const Tiling& tiling, const MakeTile& make, bool timed);
+  [[nodiscard]] Result<> prefetch(const Buffer& buffer, Bytes first, Bytes size, const Marks& marks, bool timed);
   [[nodiscard]] Result<> wait() const;
   [[nodiscard]] Result<> read_times(std::size_t tiles, bool prefetched);
 
   hal::CudaDevice* gpu_;
   std::vector<Marks> marks_;
-  std::vector<TileTimes> times_;
+  std::vector<TileTimes> times_; // of the last run that was timed,
+  Instant made_{};               // and when it had ended
 };
+
+/// By the host: `make` makes all of a buffer of `size`.
+void make_on_host(Bytes size, const std::function<void()>& make, const Observer& observer);
 
 /// Copies `bytes` to the begin of `buffer`, of whatever kind, on whatever device: on a GPU tile by tile, as fast as the
 /// link where they are page-locked. bad_input: they are more than it holds.
 [[nodiscard]] Result<> load(Device& device, const Buffer& buffer, std::span<const std::byte> bytes,
-                            const Tiling& tiling = {});
+                            const Observer& observer = {}, const Tiling& tiling = {});
 
 } // namespace rtexec::tasks::initialise

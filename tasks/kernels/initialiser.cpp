@@ -11,7 +11,6 @@
 namespace rtexec::tasks {
 namespace {
 
-using initialise::TiledInitialiser;
 using initialise::Tiling;
 
 constexpr unsigned blocks_of_multiprocessor = 4, most_blocks_of_multiprocessor = 16;
@@ -93,9 +92,10 @@ Result<Initialiser> Initialiser::make(Device& device, std::span<const cuda::Kern
   return made;
 }
 
-Result<> Initialiser::fill(const Buffer& buffer, const cuda::Fill& fill) {
-  if (has_gpu() && buffer.size >= choice_.threshold) return fill_on_gpu(buffer, fill, choice_.tiling);
-  fill_on_host(buffer, fill);
+Result<> Initialiser::fill(const Buffer& buffer, const cuda::Fill& fill, const initialise::Observer& observer) {
+  if (has_gpu() && buffer.size >= choice_.threshold) return fill_on_gpu(buffer, fill, choice_.tiling, observer);
+  initialise::make_on_host(
+      buffer.size, [&] { fill_on_host(buffer, fill); }, observer);
   return {};
 }
 
@@ -109,7 +109,7 @@ unsigned Initialiser::blocks(const Tiling& tiling) const {
 }
 
 Result<> Initialiser::fill_on_gpu(const Buffer& buffer, const cuda::Fill& fill, const Tiling& tiling,
-                                  TiledInitialiser::Times times) {
+                                  const initialise::Observer& observer) {
   if (gpu_ == nullptr) return fill_on_host(buffer, fill), Result<>();
   const unsigned grid = blocks(tiling), threads = grid * cuda::benchmark_threads;
   const auto make_tile = [&](Bytes first, Bytes size) {
@@ -123,11 +123,7 @@ Result<> Initialiser::fill_on_gpu(const Buffer& buffer, const cuda::Fill& fill, 
                                                gpu_->stream(hal::EngineKind::compute), pointers, nullptr),
                          "launching a kernel that fills memory");
   };
-  return tiled_->run(buffer, tiling, make_tile, times);
-}
-
-std::span<const initialise::TileTimes> Initialiser::times() const {
-  return tiled_ ? std::span<const initialise::TileTimes>(tiled_->times()) : std::span<const initialise::TileTimes>();
+  return tiled_->run(buffer, tiling, make_tile, observer);
 }
 
 Result<> Initialiser::move(const Buffer& buffer, hal::Side to) {

@@ -46,15 +46,13 @@ class Initialiser {
                                                 const InitialiserChoice& choice = {});
 
   /// All of a buffer that the host sees.
-  [[nodiscard]] Result<> fill(const Buffer& buffer, const cuda::Fill& fill);
+  [[nodiscard]] Result<> fill(const Buffer& buffer, const cuda::Fill& fill, const initialise::Observer& observer = {});
   /// False on the host device.
   [[nodiscard]] bool has_gpu() const { return gpu_ != nullptr; }
   /// On the host device the host fills all the same.
   [[nodiscard]] Result<> fill_on_gpu(const Buffer& buffer, const cuda::Fill& fill, const initialise::Tiling& tiling,
-                                     initialise::TiledInitialiser::Times times = {});
+                                     const initialise::Observer& observer = {});
   static void fill_on_host(const Buffer& buffer, const cuda::Fill& fill) noexcept;
-  /// Of the last fill_on_gpu() that took them; none on the host device.
-  [[nodiscard]] std::span<const initialise::TileTimes> times() const;
   /// Moves managed memory, where host and GPU can have it at once, and waits.
   [[nodiscard]] Result<> move(const Buffer& buffer, hal::Side to);
 

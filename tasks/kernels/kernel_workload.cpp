@@ -110,7 +110,8 @@ Result<> KernelWorkload::initialise() {
     const SharedArray& array = arrays_[i];
     if (array.direction() == benchmark::Direction::device) continue;
     if (goes_in(array.direction()) && benchmark_.contents != nullptr)
-      if (auto filled = initialiser->fill(array.buffer(), benchmark_.contents(options_.size, 0, i)); !filled)
+      if (auto filled = initialiser->fill(array.buffer(), benchmark_.contents(options_.size, 0, i), contents_observer_);
+          !filled)
         return filled;
     if (auto moved = initialiser->move(array.buffer(), hal::Side::host); !moved) return moved;
   }

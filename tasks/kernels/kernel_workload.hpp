@@ -32,7 +32,7 @@
 
 namespace rtexec::tasks {
 
-class KernelWorkload final : public Workload {
+class KernelWorkload final : public Workload, public initialise::Observable {
  public:
   struct Options {
     WorkloadKind kind = WorkloadKind::vector_add; // one that is_micro_benchmark()
@@ -54,6 +54,7 @@ class KernelWorkload final : public Workload {
   /// Managed arrays then hold what job 0 makes, where a GPU can make it, and lie on the host: neither side meets pages
   /// for the first time in a job.
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
+  void observe_contents(const initialise::Observer& observer) override { contents_observer_ = observer; }
 
   [[nodiscard]] Status before(std::uint64_t job) noexcept override;
   [[nodiscard]] Status execute() noexcept override;
@@ -108,6 +109,7 @@ class KernelWorkload final : public Workload {
   std::vector<std::byte*> host_; // addresses of the arrays
   std::vector<benchmark::Step> steps_;
   InitialiserChoice first_contents_;
+  initialise::Observer contents_observer_;
   EmulatedCosts costs_; // on the host device
   std::uint64_t checksum_ = 0;
   std::unique_ptr<KernelWorkload> in_place_; // under D/H: what executes under H, in arrays of this one

@@ -26,7 +26,7 @@
 
 namespace rtexec::tasks {
 
-class WinogradWorkload final : public Workload {
+class WinogradWorkload final : public Workload, public initialise::Observable {
  public:
   static constexpr std::int64_t channels = 32; // in, and out
   static constexpr unsigned least_resolution = 16;
@@ -51,6 +51,8 @@ class WinogradWorkload final : public Workload {
   /// Fills the input with seeded noise: every job convolves the same picture.
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe(const LayerObserver& observer) override;
+  /// After use().
+  void observe_contents(const initialise::Observer& observer) override { network_->observe_contents(observer); }
 
   [[nodiscard]] Status before(std::uint64_t) noexcept override { return {}; }
   [[nodiscard]] Status execute() noexcept override { return network_->run(); }

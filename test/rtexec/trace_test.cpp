@@ -3,10 +3,15 @@
 #include "rtexec/simulator/recorder.hpp"
 #include "rtexec/simulator/simulator.hpp"
 #include "rtexec/simulator/tracer.hpp"
+#include "tasks/kernels/kernel_workload.hpp"
+#include "test/hal/fake_cuda_driver.hpp"
+#include "test/rtexec/own_workload.hpp"
 #include "test/rtexec/real_time.hpp"
+#include "test/rtexec/sets.hpp"
 #include "test/rtexec/swap_sets.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
+#include "traces/analysis/analyzer.hpp"
 #include "traces/reading/reader.hpp"
 #include "traces/recording/flight_recorder.hpp"
 #include "traces/recording/session.hpp"
@@ -192,6 +197,97 @@ TEST(Trace, SimulatedRunIsInOrderOfVirtualTimeAndWhole) {
   EXPECT_EQ(executed, static_cast<std::int64_t>(outcome.tasks[0].completed + outcome.tasks[1].completed) *
                           executive.plan().tasks[0].wcet.after.count());
 }
+
+// ---- loading ----
+
+constexpr char image[] = "an image";
+const hal::cuda::KernelImage images[] = {{"kernels", 50, true, image, sizeof image}};
+
+/// When it is bound it fills what a micro-benchmark adds, under M on a GPU in software, in tiles of 128 KiB; it does
+/// nothing else.
+class FillingWorkload final : public Workload, public tasks::initialise::Observable {
+ public:
+  static constexpr unsigned elements = 200'000; // seven tiles
+  FillingWorkload() {
+    driver_.accept_unknown_kernels(true);
+    gpu_ = std::move(*hal::CudaDevice::open({.capacity = Bytes{1 << 20}, .chunk = Bytes{1 << 16}}));
+    sum_ = std::move(*tasks::KernelWorkload::make(
+        {.kind = WorkloadKind::vector_add, .size = elements, .policy = MemoryPolicy::managed, .images = images},
+        DeviceKind::cuda));
+    EXPECT_TRUE(sum_->use(std::vector<std::string>{"initialise tile 131072 blocks 2 threshold 0"}));
+  }
+  int timed() const { return driver_.calls<&hal::cuda::Driver::event_elapsed>(); }
+
+  bool uses_device() const override { return false; }
+  MemoryDemand memory() const override { return {}; }
+  std::span<const std::byte> constants() const override { return {}; }
+  std::string fingerprint() const override { return "filling"; }
+  void observe_contents(const tasks::initialise::Observer& observer) override { sum_->observe_contents(observer); }
+  Result<> bind(Device&, const Memory&) override { return sum_->bind(*gpu_, {}); }
+  Status before(std::uint64_t) noexcept override { return {}; }
+  Status execute() noexcept override { return {}; }
+  Status after(std::uint64_t) noexcept override { return {}; }
+
+ private:
+  hal::test::FakeCudaDriver driver_;
+  std::unique_ptr<hal::CudaDevice> gpu_;
+  std::unique_ptr<tasks::KernelWorkload> sum_;
+};
+
+/// A run of 100 ms; returns how often a tile's time was asked for.
+int run_filling() {
+  auto workload = std::make_unique<FillingWorkload>();
+  const FillingWorkload& filling = *workload;
+  executive::Setup setup;
+  setup.workloads["sum"] = std::move(workload);
+  Executive executive = made(set_of({own_task("sum", 20ms)}, 100ms), std::move(setup));
+  const int before = filling.timed();
+  begun(executive);
+  const int timed = filling.timed() - before;
+  executive.wait();
+  executive.stop();
+  return timed;
+}
+
+bool within(const traces::Stretch& inner, const traces::Stretch& outer) {
+  return outer.begin <= inner.begin && inner.end <= outer.end;
+}
+
+TEST(Trace, LoadingIsToldTileByTile) {
+  const ScratchFolder folder;
+  auto session = traces::Session::start(folder / "trace", {});
+  if (!session) GTEST_SKIP() << session.error().what;
+  run_filling();
+  const auto summary = session->stop();
+  ASSERT_TRUE(summary) << problem(summary);
+  traces::RunSetup setup;
+  traces::Analyzer analyzer(setup);
+  const auto read = traces::read_records(session->folder(), setup, analyzer);
+  ASSERT_TRUE(read) << problem(read);
+  const traces::Analysis analysis = analyzer.finish(*read);
+  ASSERT_EQ(analysis.tasks.size(), 1u);
+  const traces::TaskSetup& task = analysis.tasks[0].setup;
+  ASSERT_TRUE(task.loaded);
+  EXPECT_LT(task.loaded->end, setup.start);
+  ASSERT_EQ(task.contents.size(), 2u) << "both summands";
+  for (const traces::ContentsSetup& contents : task.contents) {
+    EXPECT_EQ(contents.size, Bytes{FillingWorkload::elements * 4});
+    EXPECT_FALSE(contents.on_host);
+    EXPECT_TRUE(within(contents.made, *task.loaded));
+    ASSERT_EQ(contents.tiles.size(), 7u);
+    Bytes size;
+    for (const traces::TileSetup& tile : contents.tiles) {
+      EXPECT_TRUE(within(tile.prefetched, contents.made) && within(tile.made, contents.made));
+      EXPECT_LE(tile.prefetched.end, tile.made.begin);
+      size += tile.size;
+    }
+    EXPECT_EQ(size, contents.size);
+  }
+  EXPECT_EQ(analysis.tasks[0].contents.tiles, 14u);
+  EXPECT_EQ(analysis.tasks[0].contents.overlapped, 0ns) << "this GPU does one after the other";
+}
+
+TEST(TraceOff, NoTileIsTimed) { EXPECT_EQ(run_filling(), 0); }
 
 TEST(Trace, MissLeavesASnapshotOfItsJob) {
   const ScratchFolder folder;

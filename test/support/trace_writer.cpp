@@ -234,6 +234,9 @@ enum SetupEvent : std::size_t {
   degraded,
   probe,
   device_memory,
+  task_load,
+  first_contents,
+  first_contents_tile,
   regulated_core
 };
 
@@ -284,6 +287,11 @@ CtfChannel setup_events() {
        {"rtexec:device_memory",
         Fields{{"name", Type::text}} +
             lengths({"used_bytes", "context_bytes", "demand_bytes", "separate_bytes"}, Type::u64)},
+       {"rtexec:task_load", task + lengths({"begin", "end"})},
+       {"rtexec:first_contents",
+        task + Fields{{"buffer", Type::u32}, {"bytes", Type::u64}, {"tiles", Type::u32}} + lengths({"begin", "end"})},
+       {"rtexec:first_contents_tile", task + Fields{{"buffer", Type::u32}, {"tile", Type::u32}, {"bytes", Type::u64}} +
+                                          lengths({"prefetch_begin", "prefetch_end", "make_begin", "make_end"})},
        {"rtexec:regulated_core", {{"core", Type::u32}, {"period", Type::i64}}}}};
 }
 
@@ -301,6 +309,19 @@ std::vector<CtfChannel> channels(std::string_view lacks) {
   return {setup_events(), events};
 }
 
+void write_contents(CtfWriter& ctf, std::int64_t time, std::int64_t task, std::int64_t buffer,
+                    const traces::ContentsSetup& c) {
+  const auto put = [&](SetupEvent event, const Values& values) {
+    ctf.write(TraceWriter::setup_channel, 0, event, time, values);
+  };
+  put(first_contents, {task, buffer, n(c.size.count), n(c.tiles.size()), ns(c.made.begin), ns(c.made.end)});
+  for (std::size_t tile = 0; tile < c.tiles.size(); ++tile) {
+    const traces::TileSetup& t = c.tiles[tile];
+    put(first_contents_tile, {task, buffer, n(tile), n(t.size.count), ns(t.prefetched.begin), ns(t.prefetched.end),
+                              ns(t.made.begin), ns(t.made.end)});
+  }
+}
+
 void write_task(CtfWriter& ctf, std::int64_t time, std::int64_t index, const traces::TaskSetup& t) {
   const auto put = [&](SetupEvent event, const Values& values) {
     ctf.write(TraceWriter::setup_channel, 0, event, time, values);
@@ -316,6 +337,8 @@ void write_task(CtfWriter& ctf, std::int64_t time, std::int64_t index, const tra
     put(task_co_run, {index, t.co_run->wcet.count(), t.co_run->idle ? t.co_run->idle->count() : std::int64_t{-1}});
   put(task_workload, {index, t.workload});
   for (const std::string& line : t.tuning) put(task_tuning, {index, line});
+  if (t.loaded) put(task_load, {index, ns(t.loaded->begin), ns(t.loaded->end)});
+  for (std::size_t i = 0; i < t.contents.size(); ++i) write_contents(ctf, time, index, n(i), t.contents[i]);
   for (std::size_t layer = 0; layer < t.layers.size(); ++layer) put(layer_info, {index, n(layer), t.layers[layer]});
 }
 

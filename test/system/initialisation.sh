@@ -1,5 +1,5 @@
 #!/bin/bash
-# rtexec experiment init: the shapes of the paper on its model, as tables, CSV, JSON and pictures; the same on the host device; what it refuses.
+# rtexec experiment init: the shapes of the paper on its model, as tables, CSV, JSON and pictures; the same on the host device; what a run's trace tells of it; what it refuses.
 set -u
 . test/support/expect.bash
 enter "$1"
@@ -52,6 +52,22 @@ assert result["simulated"] is False and result["timeline"] is None
 assert all(workload["crossover_bytes"] is None and workload["small"] == [] for workload in result["workloads"])
 assert all(size["kernel_behind_host_ns"] > 0 for workload in result["workloads"] for size in workload["sizes"])
 assert sorted(path.name for path in pathlib.Path("here").iterdir()) == ["initialisation-on-host.svg", "initialisation.csv", "kernel.csv", "kernel.svg"]
+EOP
+
+# A recorded run tells what loading took: here the host makes first contents.
+printf '[executive]\nduration="300ms"\nallow_degraded=true\n' > run.toml
+printf '[[task]]\nname="conv"\nworkload="winograd"\nresolution=64\nmemory_policy="M"\nperiod="100ms"\nwcet="20ms"\n' >> run.toml
+expect '0 4' 'conv' "$rtexec" run run.toml --force --trace run.trace
+expect '0 3 4' '^  conv in [0-9.]+ [um]s; first contents of 1 buffer, .* by the host$' "$rtexec" analyze run.trace --json run.json --perfetto run.perfetto
+python3 - <<'EOP' || bad=1
+import json
+run = json.load(open("run.json"))
+loading = run["tasks"][0]["loading"]
+made = loading["buffers"][0]["made"]
+assert loading["loaded"]["begin_ns"] <= made["begin_ns"] <= made["end_ns"] <= loading["loaded"]["end_ns"] < 0 == run["run"]["start_ns"], loading
+assert loading["bytes"] == loading["buffers"][0]["bytes"] >= 36 * 1024 and loading["buffers"][0]["by"] == "host", loading
+slices = open("run.perfetto", "rb").read()
+assert all(name in slices for name in (b"conv: loaded", b"conv, buffer 0: first contents", b"conv, job 0: on the device"))
 EOP
 
 # What it refuses.

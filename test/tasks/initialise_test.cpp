@@ -3,6 +3,7 @@
 #include "tasks/initialise/tiled.hpp"
 
 #include "hal/host/host_device.hpp"
+#include "hal/thread.hpp"
 #include "tasks/kernels/benchmark.hpp"
 #include "tasks/kernels/initialiser.hpp"
 #include "tasks/kernels/kernel_workload.hpp"
@@ -29,7 +30,8 @@ using hal::EngineKind;
 using hal::cuda::Code;
 using hal::cuda::Driver;
 using hal::test::FakeCudaWork;
-using initialise::TiledInitialiser;
+using initialise::FirstContents;
+using initialise::TileTimes;
 using initialise::Tiling;
 using testing::ElementsAre;
 
@@ -73,6 +75,22 @@ class OneBuffer {
  private:
   EmulatedGpu gpu_;
   Buffer buffer_;
+};
+
+/// Keeps what it is told.
+class Onlooker {
+ public:
+  [[nodiscard]] initialise::Observer observer() {
+    return {.made =
+                [](void* self, const FirstContents& made) noexcept {
+                  auto& onlooker = *static_cast<Onlooker*>(self);
+                  onlooker.all.push_back(made);
+                  onlooker.times.assign(made.tiles.begin(), made.tiles.end());
+                },
+            .self = this};
+  }
+  std::vector<FirstContents> all;
+  std::vector<TileTimes> times; // of the last one
 };
 
 std::vector<unsigned> words_of(const std::byte* at, std::size_t count) {
@@ -177,21 +195,52 @@ TEST(Initialise, NothingIsPrefetchedThatNeedsNoPrefetch) {
   EXPECT_THAT(one.done(), ElementsAre("compute: benchmark_fill"));
 }
 
-TEST(Initialise, TakesTheTimesOfEachTile) {
+TEST(Initialise, TellsTheTimesOfEachTileToWhoLooksOn) {
   OneBuffer one;
   auto initialiser = one.initialiser();
   const Tiling tiling{.tile = page, .blocks = 1};
   ASSERT_TRUE(initialiser.fill_on_gpu(one.buffer(), fills[0], tiling));
-  EXPECT_TRUE(initialiser.times().empty()) << "not asked for";
-  ASSERT_TRUE(initialiser.fill_on_gpu(one.buffer(), fills[0], tiling, TiledInitialiser::Times::taken));
-  ASSERT_EQ(initialiser.times().size(), 3U);
-  EXPECT_EQ(initialiser.times().front().prefetch_begin, Duration(0));
-  Duration last{0};
-  for (const auto& each : initialiser.times()) { // the fake driver does one after the other
-    for (const Duration time : {each.prefetch_begin, each.prefetch_end, each.make_begin, each.make_end}) {
-      EXPECT_GE(time, last);
-      last = time;
+  EXPECT_EQ(one.driver().calls<&Driver::event_elapsed>(), 0) << "nobody looks on";
+  Onlooker onlooker;
+  const Instant before = hal::now();
+  ASSERT_TRUE(initialiser.fill_on_gpu(one.buffer(), fills[0], tiling, onlooker.observer()));
+  const Instant behind = hal::now();
+  ASSERT_EQ(onlooker.all.size(), 1U);
+  const FirstContents& made = onlooker.all[0];
+  EXPECT_EQ(made.size, large);
+  EXPECT_EQ(made.tile, page);
+  ASSERT_EQ(onlooker.times.size(), 3U);
+  EXPECT_EQ(onlooker.times.front().prefetch_begin, Duration(0));
+  EXPECT_EQ(made.tiles_begin + onlooker.times.back().make_end, made.end);
+  Instant last = before;
+  for (const Instant at : {made.begin, made.tiles_begin, made.end, behind}) {
+    EXPECT_GE(at, last);
+    last = at;
+  }
+  Duration time{0};
+  for (const auto& each : onlooker.times) { // the fake driver does one after the other
+    for (const Duration next : {each.prefetch_begin, each.prefetch_end, each.make_begin, each.make_end}) {
+      EXPECT_GE(next, time);
+      time = next;
     }
+  }
+}
+
+TEST(Initialise, TellsWhatTheHostMade) {
+  OneBuffer one;
+  auto initialiser = one.initialiser({.tiling = {.tile = page}, .threshold = large + Bytes{1}});
+  Onlooker onlooker;
+  ASSERT_TRUE(initialiser.fill(one.buffer(), fills[0], onlooker.observer()));
+  const auto host = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}));
+  const Buffer buffer = host->allocate(BufferKind::managed, Bytes{1000}).value();
+  const std::vector<std::byte> constants(900);
+  ASSERT_TRUE(initialise::load(*host, buffer, constants, onlooker.observer()));
+  ASSERT_EQ(onlooker.all.size(), 2U);
+  EXPECT_EQ(onlooker.all[0].size, large);
+  EXPECT_EQ(onlooker.all[1].size, Bytes{900});
+  for (const FirstContents& made : onlooker.all) {
+    EXPECT_TRUE(made.tiles.empty());
+    EXPECT_LE(made.begin, made.end);
   }
 }
 
@@ -211,9 +260,9 @@ TEST(Initialise, GivesBackItsEvents) {
 TEST(Initialise, ErrorsAreGivenBackAndNothingIsUnderWay) {
   OneBuffer one;
   auto initialiser = one.initialiser();
+  Onlooker onlooker;
   const auto fill = [&] {
-    return test::problem(
-        initialiser.fill_on_gpu(one.buffer(), fills[0], {.tile = page}, TiledInitialiser::Times::taken));
+    return test::problem(initialiser.fill_on_gpu(one.buffer(), fills[0], {.tile = page}, onlooker.observer()));
   };
   const auto waits = [&] { return one.driver().calls<&Driver::event_synchronize>(); };
   int before = waits();
@@ -226,7 +275,9 @@ TEST(Initialise, ErrorsAreGivenBackAndNothingIsUnderWay) {
   EXPECT_THAT(fill(), testing::HasSubstr("launching a kernel that fills memory"));
   one.driver().fail<&Driver::event_elapsed>(Code::invalid_value);
   EXPECT_THAT(fill(), testing::HasSubstr("reading an event's time"));
+  EXPECT_TRUE(onlooker.all.empty());
   EXPECT_EQ(fill(), "none");
+  EXPECT_EQ(onlooker.all.size(), 1U);
   one.driver().break_device(Code::illegal_address);
   EXPECT_NE(fill(), "none");
 }
@@ -235,7 +286,7 @@ TEST(Initialise, LoadsConstantsTileByTile) {
   OneBuffer one;
   std::vector<std::byte> constants(large.count - 10);
   for (std::size_t i = 0; i < constants.size(); ++i) constants[i] = static_cast<std::byte>(i * 31);
-  ASSERT_EQ(test::problem(initialise::load(one.device(), one.buffer(), constants, {.tile = page})), "none");
+  ASSERT_EQ(test::problem(initialise::load(one.device(), one.buffer(), constants, {}, {.tile = page})), "none");
   EXPECT_THAT(one.done(), ElementsAre("copy-in: to device 0, tile 0", "compute: wait", "compute: copy, tile 0",
                                       "copy-in: to device 0, tile 1", "compute: wait", "compute: copy, tile 1",
                                       "copy-in: to device 0, tile 2", "compute: wait", "compute: copy, tile 2"));
@@ -362,6 +413,20 @@ TEST(Initialiser, ManagedArraysBeginWithWhatJobZeroMakes) {
   }
 }
 
+TEST(Initialiser, AWorkloadTellsOfEachArrayThatItFills) {
+  EmulatedGpu gpu;
+  accept_fills(gpu.driver());
+  const auto workload = KernelWorkload::make(managed_sum(), DeviceKind::cuda).value();
+  ASSERT_TRUE(workload->use(std::array<std::string, 1>{"initialise tile 131072 blocks 2 threshold 0"}));
+  Onlooker onlooker;
+  workload->observe_contents(onlooker.observer());
+  ASSERT_EQ(test::problem(workload->bind(gpu.device(), {})), "none");
+  ASSERT_EQ(onlooker.all.size(), 2U) << "a and b";
+  EXPECT_EQ(onlooker.all[1].size, Bytes{400'000});
+  EXPECT_EQ(onlooker.times.size(), 4U);
+  EXPECT_GE(onlooker.all[1].begin, onlooker.all[0].end);
+}
+
 TEST(Initialiser, ManagedArraysLieOnTheHostAtFirst) {
   EmulatedGpu gpu;
   accept_fills(gpu.driver());
@@ -402,14 +467,15 @@ TEST(InitialiseGpu, GivesTheBitsOfTheHostWhilePagesMove) {
   const Buffer buffer = device->allocate(BufferKind::managed, Bytes{64 << 20}).value();
   auto initialiser = Initialiser::make(*device, cuda::kernel_images()).value();
   const Tiling tiling{.tile = Bytes{8 << 20}};
+  Onlooker onlooker;
   for (const cuda::Fill& fill : fills) {
     ASSERT_EQ(test::problem(initialiser.move(buffer, hal::Side::host)), "none");
-    ASSERT_EQ(test::problem(initialiser.fill_on_gpu(buffer, fill, tiling, TiledInitialiser::Times::taken)), "none");
+    ASSERT_EQ(test::problem(initialiser.fill_on_gpu(buffer, fill, tiling, onlooker.observer())), "none");
     std::vector<unsigned> expected(buffer.size.count / sizeof(unsigned));
     benchmark::fill_words(fill, expected.data(), expected.size());
     EXPECT_EQ(std::memcmp(buffer.host, expected.data(), buffer.size.count), 0) << fill.kind;
   }
-  const auto& times = initialiser.times();
+  const auto& times = onlooker.times;
   ASSERT_EQ(times.size(), 8U);
   for (std::size_t i = 0; i < times.size(); ++i) EXPECT_GE(times[i].make_end, times[i].prefetch_end) << i;
   if (!device->can_prefetch()) return;

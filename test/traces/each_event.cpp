@@ -293,6 +293,9 @@ void emit_each_event() {
   degraded("core 1: SCHED_FIFO refused");
   probe("store", "page-locked host memory");
   device_memory("NVIDIA H200", {5'000'000'000}, {400'000'000}, {4'500'000'000}, {9'000'000'000});
+  task_load(3, at(60), at(80));
+  first_contents(3, 2, {6'000'000'000}, 2, at(61), at(79));
+  first_contents_tile(3, 2, 1, {3'000'000'000}, at(65), at(70), at(71), at(78));
   job_release(job, at(100), at(107), at(200));
   job_start(job, at(110));
   job_input(job, at(110), at(105), 70'000, 60'000, {});
@@ -391,6 +394,20 @@ std::vector<ExpectedEvent> each_event() {
         {"demand_bytes", 4'500'000'000},
         {"separate_bytes", 9'000'000'000}},
        {{"name", "NVIDIA H200"}}},
+      {"task_load", {{"task", 3}, {"begin", 60}, {"end", 80}}, {}},
+      {"first_contents",
+       {{"task", 3}, {"buffer", 2}, {"bytes", 6'000'000'000}, {"tiles", 2}, {"begin", 61}, {"end", 79}},
+       {}},
+      {"first_contents_tile",
+       {{"task", 3},
+        {"buffer", 2},
+        {"tile", 1},
+        {"bytes", 3'000'000'000},
+        {"prefetch_begin", 65},
+        {"prefetch_end", 70},
+        {"make_begin", 71},
+        {"make_end", 78}},
+       {}},
       {"job_release", of_job({{"nominal", 100}, {"actual", 107}, {"deadline", 200}}), {}},
       {"job_start", of_job({{"at", 110}}), {}},
       {"job_input", of_job({{"at", 110}, {"sampled", 105}, {"inputs", 70'000}, {"stale", 60'000}, {"outcome", 0}}), {}},

@@ -170,6 +170,12 @@ TaskSetup whole_task() {
   task.workload = "dnn-5f3a";
   task.tuning = {"conv = winograd", "relu = fused"};
   task.layers = {"conv", "relu"};
+  task.loaded = Stretch{ms(10), ms(40)};
+  task.contents = {{.size = {7'000'000'000},
+                    .made = {ms(11), ms(30)},
+                    .tiles = {{.size = {4'000'000'000}, .prefetched = {ms(12), ms(15)}, .made = {ms(15), ms(20)}},
+                              {.size = {3'000'000'000}, .prefetched = {ms(15), ms(21)}, .made = {ms(21), ms(29)}}}},
+                   {.size = {5}, .made = {ms(31), ms(32)}, .on_host = true}};
   return task;
 }
 
@@ -225,6 +231,8 @@ void expect_equal(const TaskSetup& a, const TaskSetup& b) {
   EXPECT_EQ(std::tie(a.constant, a.scratch, a.state, a.fixed, a.swap_volume),
             std::tie(b.constant, b.scratch, b.state, b.fixed, b.swap_volume));
   EXPECT_EQ(std::tie(a.workload, a.tuning, a.layers), std::tie(b.workload, b.tuning, b.layers));
+  EXPECT_EQ(a.loaded, b.loaded);
+  EXPECT_EQ(a.contents, b.contents);
 }
 
 TEST(ReadRecords, SetupIsReadBeforeTheFirstRecord) {

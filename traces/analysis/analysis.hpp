@@ -147,6 +147,15 @@ struct InputAnalysis {
   Distribution delay;       // and when the job was released, where it was sampled before
 };
 
+/// First contents of a task's buffers, made before the first release: sums over buffers and tiles.
+struct ContentsAnalysis {
+  std::uint64_t buffers = 0, tiles = 0; // of those that a GPU made
+  Bytes size;
+  Duration took{0};
+  Duration prefetched{0}, made{0}; // tiles, each in its stream,
+  Duration overlapped{0};          // and both at once
+};
+
 struct TaskAnalysis {
   TaskSetup setup;
   std::uint64_t released = 0, completed = 0, missed = 0, skipped = 0, aborted = 0, failed = 0, unfinished = 0;
@@ -162,7 +171,8 @@ struct TaskAnalysis {
   double utilisation_core = 0, utilisation_device = 0; // share of the recorded time
   std::optional<JobBreakdown> worst;                   // of the longest response
   std::optional<InputAnalysis> inputs;                 // where any were told
-  std::uint64_t dropped_results = 0;                   // that outputs did not take
+  ContentsAnalysis contents;
+  std::uint64_t dropped_results = 0; // that outputs did not take
 };
 
 // ---- chains (policies/chains.hpp) ----

@@ -1,6 +1,7 @@
 #include "traces/analysis/analyzer.hpp"
 
 #include "traces/analysis/blame.hpp"
+#include "traces/analysis/loading.hpp"
 #include "traces/analysis/promise.hpp"
 
 #include <algorithm>
@@ -66,7 +67,10 @@ void Analyzer::start() {
   }
   surroundings_.emplace(setup_);
   replay_.emplace(setup_);
-  for (AnalysisObserver* observer : observers_) observer->setup(setup_);
+  for (AnalysisObserver* observer : observers_) {
+    observer->setup(setup_);
+    show_loading(setup_, lanes_, *observer);
+  }
 }
 
 void Analyzer::record(const Record& record) {
@@ -402,6 +406,7 @@ Analysis Analyzer::finish(const ReadSummary& read) {
   for (std::uint32_t i = 0; i < tasks_.size(); ++i) {
     const TaskStatistics& task = tasks_[i];
     analysis.tasks.push_back(task.analysis(pwcet_, recorded));
+    analysis.tasks.back().contents = contents_of(task.setup());
     for (const Part part : {Part::before, Part::device, Part::after})
       analysis.tasks.back().stages[static_cast<std::size_t>(part)].factors = surroundings_->factors_of(i, part);
     analysis.tasks.back().invalid = why_invalid(analysis.tasks.back(), task.beside_loss, stream_missing_);

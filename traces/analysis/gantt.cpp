@@ -1,5 +1,6 @@
 #include "traces/analysis/gantt.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace rtexec::traces {
@@ -13,9 +14,9 @@ std::vector<GanttLane> lanes_of(const RunSetup& setup) {
   for (const unsigned core : cores) lanes.push_back({GanttLane::Kind::core, core, "core " + std::to_string(core)});
   lanes.push_back({GanttLane::Kind::device, 0, "device"});
   if (setup.co_runs()) lanes.push_back({GanttLane::Kind::device, 1, "beside"});
-  if (!setup.swap) return lanes;
-  lanes.push_back({GanttLane::Kind::copy_in, 0, "copy in"});
-  lanes.push_back({GanttLane::Kind::copy_out, 0, "copy out"});
+  if (setup.swap || std::ranges::any_of(setup.tasks, &TaskSetup::was_prefetched))
+    lanes.push_back({GanttLane::Kind::copy_in, 0, "copy in"});
+  if (setup.swap) lanes.push_back({GanttLane::Kind::copy_out, 0, "copy out"});
   return lanes;
 }
 

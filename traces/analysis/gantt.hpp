@@ -20,11 +20,24 @@ struct GanttLane {
 };
 
 struct GanttBar {
-  enum class Kind : std::uint8_t { response, before, device, after, swap_in, swap_out, throttled };
+  enum class Kind : std::uint8_t {
+    response,
+    before,
+    device,
+    after,
+    swap_in,
+    swap_out,
+    throttled,
+    // Before the first release; the number of the job is that of the tile
+    load,     // of a task
+    contents, // a buffer got its first ones
+    prefetch, // of a tile of them
+    make,     // of one
+  };
   Kind kind{};
   std::uint32_t lane = 0;  // index in Gantt::lanes
   policies::JobId job;     // that it is of, or for
-  std::uint32_t owner = 0; // task whose memory moves; else the job's task
+  std::uint32_t owner = 0; // task whose memory moves; the buffer of first contents; else the job's task
   Instant begin{}, end{};
 };
 
@@ -55,7 +68,7 @@ struct Gantt {
 };
 
 /// Tasks in the order of the set, cores in ascending order, the device, copy in, copy out (these two where chunks are
-/// swapped).
+/// swapped; the first also where first contents were prefetched).
 [[nodiscard]] std::vector<GanttLane> lanes_of(const RunSetup& setup);
 
 /// With lanes, names and capacity, and nothing on it.

@@ -14,6 +14,29 @@
 
 namespace rtexec::traces {
 
+/// From `begin` to `end`.
+struct Stretch {
+  Instant begin{}, end{};
+  friend bool operator==(const Stretch&, const Stretch&) = default;
+};
+
+/// A tile of a buffer: when it was brought to the GPU, and when it was made there.
+struct TileSetup {
+  Bytes size;
+  Stretch prefetched{}, made{};
+  [[nodiscard]] bool was_prefetched() const { return prefetched.begin < prefetched.end; }
+  friend bool operator==(const TileSetup&, const TileSetup&) = default;
+};
+
+/// When a buffer got its first contents, and in which tiles a GPU made them.
+struct ContentsSetup {
+  Bytes size;
+  Stretch made{};
+  bool on_host = false;
+  std::vector<TileSetup> tiles{}; // none on the host
+  friend bool operator==(const ContentsSetup&, const ContentsSetup&) = default;
+};
+
 struct TaskSetup {
   std::string name;
   Criticality criticality = Criticality::real_time;
@@ -33,9 +56,17 @@ struct TaskSetup {
   std::string workload;            // fingerprint of what ran,
   std::vector<std::string> tuning; // and the ways to compute that it was given (config/profile.hpp)
   std::vector<std::string> layers;
+  std::optional<Stretch> loaded;       // when it was given its memory, and readied for the device
+  std::vector<ContentsSetup> contents; // meanwhile
   /// Alone, or beside another job.
   [[nodiscard]] Duration longest_on_device() const {
     return co_run ? std::max(wcet.device, co_run->wcet) : wcet.device;
+  }
+  /// Whether any tile of its first contents was.
+  [[nodiscard]] bool was_prefetched() const {
+    return std::ranges::any_of(contents, [](const ContentsSetup& each) {
+      return std::ranges::any_of(each.tiles, &TileSetup::was_prefetched);
+    });
   }
 };
 

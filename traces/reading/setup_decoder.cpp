@@ -2,11 +2,26 @@
 
 #include "config/names.hpp"
 
+#include <chrono>
+
 namespace rtexec::traces {
 namespace {
 
 /// A damaged trace may name any.
-constexpr std::uint32_t most_tasks = 4096, most_chains = 4096, most_layers = 65'536;
+constexpr std::uint32_t most_tasks = 4096, most_chains = 4096, most_layers = 65'536, most_buffers = 256,
+                        most_tiles = 256;
+constexpr Instant latest = Instant(std::chrono::hours(24 * 365 * 50));
+constexpr Duration longest = std::chrono::hours(1);
+
+/// Or the recording is damaged: sums of others would not hold.
+bool sane(const Stretch& stretch) {
+  return Instant() <= stretch.begin && stretch.begin <= stretch.end && stretch.end <= latest &&
+         stretch.end - stretch.begin <= longest;
+}
+bool behind(const Stretch& one, const Stretch& other) { return one.begin >= other.end; }
+bool follows(const TileSetup& tile, const std::vector<TileSetup>& tiles) {
+  return tiles.empty() || (behind(tile.prefetched, tiles.back().prefetched) && behind(tile.made, tiles.back().made));
+}
 
 } // namespace
 
@@ -115,6 +130,36 @@ void SetupDecoder::take(const event::layer_info& event) {
   if (!task || event.layer >= most_layers) return;
   if (event.layer >= task->layers.size()) task->layers.resize(event.layer + 1);
   task->layers[event.layer] = event.name;
+}
+
+void SetupDecoder::take(const event::task_load& event) {
+  const Stretch stretch{event.begin, event.end};
+  if (TaskSetup* task = this->task(event.task); task && sane(stretch)) task->loaded = stretch;
+}
+
+ContentsSetup* SetupDecoder::contents(std::uint32_t task, std::uint32_t buffer) {
+  TaskSetup* of = this->task(task);
+  if (!of || buffer >= most_buffers) return nullptr;
+  if (buffer >= of->contents.size()) of->contents.resize(buffer + 1);
+  return &of->contents[buffer];
+}
+
+void SetupDecoder::take(const event::first_contents& event) {
+  const Stretch stretch{event.begin, event.end};
+  ContentsSetup* contents = sane(stretch) ? this->contents(event.task, event.buffer) : nullptr;
+  if (!contents) return;
+  contents->size = event.bytes;
+  contents->made = stretch;
+  contents->on_host = event.tiles == 0;
+}
+
+/// After its buffer, in the order of the tiles.
+void SetupDecoder::take(const event::first_contents_tile& event) {
+  const TileSetup tile{event.bytes, {event.prefetch_begin, event.prefetch_end}, {event.make_begin, event.make_end}};
+  ContentsSetup* contents =
+      sane(tile.prefetched) && sane(tile.made) ? this->contents(event.task, event.buffer) : nullptr;
+  if (contents && contents->tiles.size() < most_tiles && follows(tile, contents->tiles))
+    contents->tiles.push_back(tile);
 }
 
 void SetupDecoder::take(const event::degraded& event) { setup_.degraded.emplace_back(event.what); }

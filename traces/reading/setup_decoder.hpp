@@ -20,6 +20,7 @@ class SetupDecoder {
  private:
   /// Null where there are too many.
   [[nodiscard]] TaskSetup* task(std::uint32_t index);
+  [[nodiscard]] ContentsSetup* contents(std::uint32_t task, std::uint32_t buffer);
 
   RunSetup& setup_;
 };

@@ -190,6 +190,32 @@ json to_json(const InputAnalysis& inputs, Instant from) {
           {"delay", to_json(inputs.delay, from)}};
 }
 
+json to_json(const Stretch& stretch, Instant from) {
+  return {{"begin_ns", (stretch.begin - from).count()}, {"end_ns", (stretch.end - from).count()}};
+}
+
+json to_json(const ContentsSetup& contents, Instant from) {
+  const auto tile = [&](const TileSetup& each) {
+    return json{{"bytes", each.size.count},
+                {"prefetched", each.was_prefetched() ? to_json(each.prefetched, from) : json(nullptr)},
+                {"made", to_json(each.made, from)}};
+  };
+  return {{"bytes", contents.size.count},
+          {"made", to_json(contents.made, from)},
+          {"by", contents.on_host ? "host" : "device"},
+          {"tiles", list(contents.tiles, tile)}};
+}
+
+json to_json(const ContentsAnalysis& sum, const TaskSetup& task, Instant from) {
+  return {{"loaded", task.loaded ? to_json(*task.loaded, from) : json(nullptr)},
+          {"bytes", sum.size.count},
+          {"took_ns", sum.took.count()},
+          {"prefetched_ns", sum.prefetched.count()},
+          {"made_ns", sum.made.count()},
+          {"overlapped_ns", sum.overlapped.count()},
+          {"buffers", list(task.contents, [&](const ContentsSetup& each) { return to_json(each, from); })}};
+}
+
 json to_json(const TaskAnalysis& task, const Analysis& analysis) {
   const auto breakdown = [](const CauseAnalysis& c) {
     return json{{"cause", name(c.cause)},
@@ -219,7 +245,8 @@ json to_json(const TaskAnalysis& task, const Analysis& analysis) {
           {"utilisation_device", task.utilisation_device},
           {"worst", task.worst ? to_json(*task.worst, analysis) : json(nullptr)},
           {"inputs", task.inputs ? to_json(*task.inputs, analysis.from) : json(nullptr)},
-          {"dropped_results", task.dropped_results}};
+          {"dropped_results", task.dropped_results},
+          {"loading", to_json(task.contents, task.setup, analysis.from)}};
 }
 
 // ---- chains ----

@@ -16,6 +16,10 @@ std::string job_name(std::span<const std::string> tasks, policies::JobId job) {
   return task_name(tasks, job.task) + ", job " + std::to_string(job.number);
 }
 
+std::string buffer_name(std::span<const std::string> tasks, const GanttBar& bar) {
+  return task_name(tasks, bar.job.task) + ", buffer " + std::to_string(bar.owner);
+}
+
 } // namespace
 
 std::string_view name(JobOutcome outcome) {
@@ -29,8 +33,9 @@ std::string_view name(Share::Where where) {
 }
 
 std::string_view name(GanttBar::Kind kind) {
-  static constexpr std::array<std::string_view, 7> names{"response", "before",   "device",   "after",
-                                                         "swap-in",  "swap-out", "throttled"};
+  static constexpr std::array<std::string_view, 11> names{"response",       "before",   "device",    "after",
+                                                          "swap-in",        "swap-out", "throttled", "load",
+                                                          "first-contents", "prefetch", "make"};
   return of(names, kind);
 }
 
@@ -71,6 +76,11 @@ std::string label(std::span<const std::string> tasks, const GanttBar& bar) {
   case swap_in:
   case swap_out: return job + ": " + std::string(name(bar.kind)) + " of " + task_name(tasks, bar.owner) + "'s chunk";
   case throttled: return "memory bandwidth used up: throttled";
+  case load: return task_name(tasks, bar.job.task) + ": loaded";
+  case contents: return buffer_name(tasks, bar) + ": first contents";
+  case prefetch:
+  case make:
+    return buffer_name(tasks, bar) + ", tile " + std::to_string(bar.job.number) + ": " + std::string(name(bar.kind));
   }
   return job;
 }

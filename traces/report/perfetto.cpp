@@ -76,10 +76,18 @@ Message packet_of(Instant at, const Message& event) {
   return result;
 }
 
-void annotate(Message& event, std::span<const std::string> tasks, policies::JobId job) {
+/// What its number is, and of what.
+void annotate(Message& event, std::span<const std::string> tasks, const GanttBar& bar) {
+  using enum GanttBar::Kind;
+  const auto number = [&](std::string_view of, std::uint64_t value) {
+    event.message(event::annotation, Message().text(annotation::name, of).number(annotation::number, value));
+  };
+  if (bar.kind == throttled) return;
   event.message(event::annotation,
-                Message().text(annotation::name, "task").text(annotation::text, task_name(tasks, job.task)));
-  event.message(event::annotation, Message().text(annotation::name, "job").number(annotation::number, job.number));
+                Message().text(annotation::name, "task").text(annotation::text, task_name(tasks, bar.job.task)));
+  if (bar.kind < load) return number("job", bar.job.number);
+  if (bar.kind != load) number("buffer", bar.owner);
+  if (bar.kind == prefetch || bar.kind == make) number("tile", bar.job.number);
 }
 
 } // namespace
@@ -136,7 +144,7 @@ void PerfettoWriter::add(const GanttBar& bar) {
   const std::uint64_t uuid = track_of(bar);
   Message begin = event_of(slice_begin, uuid);
   begin.text(event::category, name(bar.kind)).text(event::name, label(tasks_, bar));
-  if (bar.kind != GanttBar::Kind::throttled) annotate(begin, tasks_, bar.job);
+  annotate(begin, tasks_, bar);
   write(packet_of(bar.begin, begin).bytes());
   write(packet_of(bar.end, event_of(slice_end, uuid)).bytes());
 }

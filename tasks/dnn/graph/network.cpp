@@ -47,7 +47,7 @@ Result<> Network::bind_own(Device& device, const Memory& memory) {
   if (const auto constants = image(); !constants.empty()) {
     const auto buffer = take("its constants", kind_of(policy_), Bytes{constants.size()});
     if (!buffer) return Unexpected(buffer.error());
-    if (auto loaded = initialise::load(device, *buffer, constants); !loaded) return loaded;
+    if (auto loaded = initialise::load(device, *buffer, constants, contents_observer_); !loaded) return loaded;
     own.constant = buffer->device;
     loaded_ = buffer->size;
   }

@@ -24,6 +24,7 @@
 #include <rtexec/units.hpp>
 #include "tasks/buffer_kind.hpp"
 #include "tasks/dnn/graph/graph.hpp"
+#include "tasks/initialise/observer.hpp"
 #include <rtexec/workload.hpp>
 
 #include <cstddef>
@@ -66,6 +67,7 @@ class Network {
   [[nodiscard]] virtual Result<> use(std::span<const std::string> tuning);
   [[nodiscard]] virtual Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress);
   virtual void observe(const LayerObserver& observer) = 0;
+  void observe_contents(const initialise::Observer& observer) { contents_observer_ = observer; }
   virtual void link_input(std::size_t input) = 0;
   virtual void link_output(std::size_t output, bool on_host) = 0;
   virtual void take_input(std::size_t input, const std::byte* from) noexcept = 0;
@@ -104,6 +106,7 @@ class Network {
   Device* bound_to_ = nullptr;
   std::vector<Buffer> taken_; // of that device
   Bytes loaded_;              // of constants whose image is released
+  initialise::Observer contents_observer_;
 };
 
 } // namespace rtexec::tasks
