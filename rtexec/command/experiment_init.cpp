@@ -1,12 +1,16 @@
 #include "rtexec/command/experiment_init.hpp"
 
 #include <rtexec/board.hpp>
+#include "hal/machine.hpp"
+#include "hal/thread.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/results.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/study/initialisation_machine.hpp"
 #include "rtexec/study/initialisation_report.hpp"
+#include "traces/emit.hpp"
+#include "traces/recording/session.hpp"
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -27,7 +31,27 @@ struct Options {
   std::optional<unsigned> tiles;
   unsigned timeline_tiles = 8, repetitions = 5;
   std::string folder;
+  std::string trace;
   std::string json;
+};
+
+/// The timeline as a trace: of a run that loads one task, and releases no job.
+class Recording {
+ public:
+  Recording(const std::string& folder, const std::string& workload)
+      : session_(must(traces::Session::start(folder, {}))) {
+    Task task;
+    task.name = workload;
+    traces::run_begin(RTEXEC_VERSION, hal::machine_name().c_str(), false, hal::now());
+    traces::task_info(0, task, {});
+  }
+  void end() {
+    traces::run_end(hal::now(), "the end of the experiment");
+    must(session_.stop());
+  }
+
+ private:
+  traces::Session session_;
 };
 
 /// What it runs on; `machine` is empty on a model.
@@ -99,7 +123,12 @@ void experiment(const Options& options) {
   const ResultFolder folder(options.folder);
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
+  if (!options.trace.empty() && !setup.plant().has_gpu())
+    give_up(Errc::bad_input, "--trace: board '" + options.board + "' has no GPU, and nothing is made in tiles there");
+  std::optional<Recording> recording;
+  if (!options.trace.empty()) recording.emplace(options.trace, study.workloads.front());
   const auto found = measure(setup, study);
+  if (recording) recording->end();
   print(out, setup.source, found);
   save(options.folder, files_of(setup.source, found), out);
   must(write_json(json_file, to_json(setup.source, found)));
@@ -141,6 +170,11 @@ void add_experiment_init(const Command& experiments) {
       .within(1, 1000);
   command.option("-o,--output", options->folder, "FOLDER",
                  "Write initialisation.csv, kernel.csv, crossover.csv and timeline.csv, and pictures of each, there");
+  command
+      .option("--trace", options->trace, "DIR",
+              "Record that timeline as an LTTng trace into DIR, which must be new or empty: analyze tells how far both "
+              "streams overlapped")
+      .excludes(simulate);
   command.json(options->json);
   command.on_run([options] { command::experiment(*options); });
 }

@@ -4,6 +4,7 @@
 #include "hal/machine.hpp"
 #include "hal/open/open_device.hpp"
 #include "hal/thread.hpp"
+#include "rtexec/executive/contents_trace.hpp"
 #include "tasks/kernels/kernel_workload.hpp"
 
 #include <algorithm>
@@ -98,6 +99,7 @@ class MachinePlant final : public InitialisationPlant {
       std::vector<TileTimes> times;
       const auto keep = [](void* self, const FirstContents& made) noexcept {
         static_cast<std::vector<TileTimes>*>(self)->assign(made.tiles.begin(), made.tiles.end());
+        executive::trace_first_contents(0, 0, made);
       };
       must(initialiser_.fill_on_gpu(array(index), contents(index), tiling(array(index).size, wanted),
                                     {.made = keep, .self = &times}));

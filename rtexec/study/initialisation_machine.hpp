@@ -21,7 +21,8 @@ struct InitialisationMachine {
 
 /// refused: the device is not on this machine.
 [[nodiscard]] Result<InitialisationMachine> initialisation_machine(const Board& board);
-/// `device` outlives the plant. Errors of measure(): out_of_memory: more than is free on the device.
+/// `device` outlives the plant. A timeline goes into a recording, too, as first contents of task 0. Errors of
+/// measure(): out_of_memory: more than is free on the device.
 [[nodiscard]] Result<std::unique_ptr<InitialisationPlant>> initialisation_plant(
     hal::Device& device, std::span<const tasks::cuda::KernelImage> images = tasks::cuda::kernel_images());
 

@@ -3,6 +3,7 @@
 #include "rtexec/simulator/recorder.hpp"
 #include "rtexec/simulator/simulator.hpp"
 #include "rtexec/simulator/tracer.hpp"
+#include "rtexec/study/initialisation_machine.hpp"
 #include "tasks/kernels/kernel_workload.hpp"
 #include "test/hal/fake_cuda_driver.hpp"
 #include "test/rtexec/own_workload.hpp"
@@ -253,22 +254,27 @@ bool within(const traces::Stretch& inner, const traces::Stretch& outer) {
   return outer.begin <= inner.begin && inner.end <= outer.end;
 }
 
+/// Ends it.
+traces::Analysis analysed(traces::Session& session) {
+  const auto summary = session.stop();
+  EXPECT_TRUE(summary) << problem(summary);
+  traces::RunSetup setup;
+  traces::Analyzer analyzer(setup);
+  const auto read = traces::read_records(session.folder(), setup, analyzer);
+  EXPECT_TRUE(read) << problem(read);
+  return analyzer.finish(read.value_or(traces::ReadSummary{}));
+}
+
 TEST(Trace, LoadingIsToldTileByTile) {
   const ScratchFolder folder;
   auto session = traces::Session::start(folder / "trace", {});
   if (!session) GTEST_SKIP() << session.error().what;
   run_filling();
-  const auto summary = session->stop();
-  ASSERT_TRUE(summary) << problem(summary);
-  traces::RunSetup setup;
-  traces::Analyzer analyzer(setup);
-  const auto read = traces::read_records(session->folder(), setup, analyzer);
-  ASSERT_TRUE(read) << problem(read);
-  const traces::Analysis analysis = analyzer.finish(*read);
+  const traces::Analysis analysis = analysed(*session);
   ASSERT_EQ(analysis.tasks.size(), 1u);
   const traces::TaskSetup& task = analysis.tasks[0].setup;
   ASSERT_TRUE(task.loaded);
-  EXPECT_LT(task.loaded->end, setup.start);
+  EXPECT_LT(task.loaded->end, analysis.setup.start);
   ASSERT_EQ(task.contents.size(), 2u) << "both summands";
   for (const traces::ContentsSetup& contents : task.contents) {
     EXPECT_EQ(contents.size, Bytes{FillingWorkload::elements * 4});
@@ -285,6 +291,28 @@ TEST(Trace, LoadingIsToldTileByTile) {
   }
   EXPECT_EQ(analysis.tasks[0].contents.tiles, 14u);
   EXPECT_EQ(analysis.tasks[0].contents.overlapped, 0ns) << "this GPU does one after the other";
+}
+
+TEST(Trace, LoadingIsToldOfAnExperimentToo) {
+  const ScratchFolder folder;
+  hal::test::FakeCudaDriver driver;
+  driver.accept_unknown_kernels(true);
+  const auto gpu = std::move(*hal::CudaDevice::open({.capacity = Bytes{1 << 20}, .chunk = Bytes{1 << 16}}));
+  const auto plant = study::initialisation_plant(*gpu, images).value();
+  auto session = traces::Session::start(folder / "trace", {});
+  if (!session) GTEST_SKIP() << session.error().what;
+  const auto shown = plant->timeline(
+      {.workload = "needleman-wunsch", .size = Bytes{1 << 20}, .way = study::InitialisationWay::tiles, .tiles = 4});
+  ASSERT_TRUE(shown) << problem(shown);
+  const traces::Analysis analysis = analysed(*session);
+  ASSERT_EQ(analysis.tasks.size(), 1u);
+  ASSERT_EQ(analysis.tasks[0].setup.contents.size(), 1u);
+  const auto& tiles = analysis.tasks[0].setup.contents[0].tiles;
+  ASSERT_EQ(tiles.size(), shown->size());
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    EXPECT_EQ(tiles[i].prefetched.end - tiles[0].prefetched.begin, shown->at(i).prefetch_end);
+    EXPECT_EQ(tiles[i].made.end - tiles[0].prefetched.begin, shown->at(i).make_end);
+  }
 }
 
 TEST(TraceOff, NoTileIsTimed) { EXPECT_EQ(run_filling(), 0); }

@@ -78,6 +78,9 @@ expect 2 '' "$rtexec" experiment init --simulate nano
 expect 2 'excludes' "$rtexec" experiment init --simulate tx2 --board host
 expect 2 '' "$rtexec" experiment init --simulate tx2 --tiles 65
 expect 5 'cannot make this folder' "$rtexec" experiment init --simulate tx2 -o /dev/null/x
+expect 2 "board 'host' has no GPU" "$rtexec" experiment init $small --trace init.trace
+expect 2 'excludes' "$rtexec" experiment init --simulate tx2 --trace init.trace
+expect 2 '' ls init.trace
 expect 5 'No space left' "$rtexec" experiment init --simulate tx2 --json /dev/full
 "$rtexec" experiment init --repeat 1000 --sizes 64MiB >cancelled.log 2>&1 & pid=$!
 for ((i = 0; i < 300; i++)); do grep -qs measuring cancelled.log && break; sleep 0.1; done
