@@ -1,5 +1,6 @@
 #include "test/traces/report_example.hpp"
 
+#include "traces/analysis/loading.hpp"
 #include "traces/log_linear.hpp"
 
 #include <algorithm>
@@ -306,6 +307,15 @@ class Run {
         {.name = "pipelined", .proved = true, .left = 61ms, .right = 95ms, .slack = 34ms, .limiting_task = "front"}};
     s.probes = {{"threads", "SCHED_FIFO"}, {"memory", "locked"}};
     for (const TaskRun& task : tasks_) a.tasks.push_back(analyse(task));
+    TaskSetup& loaded = a.tasks[0].setup;
+    loaded.loaded = Stretch{origin - 9ms, origin - 2ms};
+    loaded.contents = {
+        {.size = {3 << 20},
+         .made = {origin - 8ms, origin - 3ms},
+         .tiles = {
+             {.size = {2 << 20}, .prefetched = {origin - 8ms, origin - 7ms}, .made = {origin - 7ms, origin - 5ms}},
+             {.size = {1 << 20}, .prefetched = {origin - 7ms, origin - 6ms}, .made = {origin - 5ms, origin - 3ms}}}}};
+    a.tasks[0].contents = contents_of(loaded);
     a.tasks[0].skipped_by = {.overrun = 2, .wcet_exceeded = 1};
     a.tasks[1].skipped_by = {.overrun = 1, .wcet_exceeded = 0};
     a.tasks[0].skipped = 3, a.tasks[1].skipped = 1;

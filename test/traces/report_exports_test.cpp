@@ -2,6 +2,7 @@
 // test/system/report_perfetto.sh.
 #include "test/support/files.hpp"
 #include "test/traces/report_example.hpp"
+#include "traces/analysis/loading.hpp"
 #include "traces/report/csv.hpp"
 #include "traces/report/json.hpp"
 #include "traces/report/names.hpp"
@@ -78,6 +79,19 @@ TEST(ReportJson, DroppedReleasesByReason) {
   EXPECT_EQ(tasks[0]["skipped"], 3);
   EXPECT_EQ(tasks[0]["skipped_by"], json({{"overrun", 2}, {"wcet-exceeded", 1}, {"stale", 0}}));
   EXPECT_EQ(tasks[1]["skipped_by"], json({{"overrun", 1}, {"wcet-exceeded", 0}, {"stale", 0}}));
+}
+
+TEST(ReportJson, TellsWhatLoadingTookAndHowFarBothStreamsOverlapped) {
+  const json loading = to_json(example(100).analysis)["tasks"][0]["loading"];
+  EXPECT_EQ(loading["loaded"], json({{"begin_ns", -9'000'000}, {"end_ns", -2'000'000}}));
+  EXPECT_EQ(loading["prefetched_ns"], 2'000'000);
+  EXPECT_EQ(loading["made_ns"], 4'000'000);
+  EXPECT_EQ(loading["overlapped_ns"], 1'000'000);
+  const json& buffer = loading["buffers"][0];
+  EXPECT_EQ(buffer["by"], "device");
+  EXPECT_EQ(buffer["tiles"][1]["bytes"], 1 << 20);
+  EXPECT_EQ(buffer["tiles"][1]["prefetched"], json({{"begin_ns", -7'000'000}, {"end_ns", -6'000'000}}));
+  EXPECT_EQ(to_json(example(100).analysis)["tasks"][1]["loading"]["loaded"], nullptr);
 }
 
 TEST(ReportJson, PiecesOfAReactionSumToIt) {
@@ -267,13 +281,30 @@ TEST(ReportPerfetto, WritesAtOnceAndKeepsNothing) {
   EXPECT_EQ(out.tellp(), size);
 }
 
+/// Its bars are of tasks, of the device, and of copies in.
+Gantt example_with_loading() {
+  const Example e = example(200);
+  RunSetup setup = e.analysis.setup;
+  setup.tasks = {e.analysis.tasks[0].setup};
+  class Bars final : public AnalysisObserver {
+   public:
+    void bar(const GanttBar& bar) override { all.push_back(bar); }
+    std::vector<GanttBar> all;
+  } loading;
+  show_loading(setup, e.gantt.lanes, loading);
+  EXPECT_EQ(loading.all.size(), 6u);
+  Gantt gantt = e.gantt;
+  gantt.bars.insert(gantt.bars.begin(), loading.all.begin(), loading.all.end());
+  return gantt;
+}
+
 /// For the test with the official descriptors: RTEXEC_REPORT_FOLDER names the folder where it finds the trace, and what
 /// is in it.
 TEST(ReportPerfetto, TraceIsWrittenForItsReader) {
   const rtexec::test::ScratchFolder own;
   const char* given = std::getenv("RTEXEC_REPORT_FOLDER");
   const std::filesystem::path folder = given ? given : own.path();
-  const Gantt g = example(200).gantt;
+  const Gantt g = example_with_loading();
   std::ostringstream out;
   write_perfetto(g, out);
   json expected = {

@@ -1016,6 +1016,12 @@ function jumpToMiss(i) {
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
+function contentsOf(loading) {
+  const tiles = loading.buffers.reduce((sum, buffer) => sum + buffer.tiles.length, 0);
+  const made = loading.buffers.length ? [bytes(loading.bytes), time(loading.took_ns)] : ['–', '–'];
+  return [...made, ...(tiles ? [count(tiles), time(loading.prefetched_ns), time(loading.made_ns), time(loading.overlapped_ns)] : ['–', '–', '–', '–'])];
+}
+
 function showRun() {
   const parts = [];
   if (run.resources.length) parts.push(panel('resources', 'Resources', table(['', '>parts', '>busy', '>longest', '>throttled', '>utilisation'],
@@ -1026,6 +1032,10 @@ function showRun() {
     ['in', count(run.swap.in), bytes(run.swap.in_bytes), run.swap.in_times.count ? time(run.swap.in_times.p50_ns) : '–', run.swap.in_times.count ? time(run.swap.in_times.max_ns) : '–'],
     ['out', count(run.swap.out), bytes(run.swap.out_bytes), run.swap.out_times.count ? time(run.swap.out_times.p50_ns) : '–', run.swap.out_times.count ? time(run.swap.out_times.max_ns) : '–'],
     ['only unmapped', count(run.swap.dropped), '–', '–', '–'], ['failed', count(run.swap.failed), '–', '–', '–']])));
+  const loaded = run.tasks.filter((t) => t.loading.loaded);
+  if (loaded.length) parts.push(panel('loading', 'Loading', table(['task', '>took', '>first contents', '>took', '>tiles', '>prefetched', '>made', '>both at once'],
+    loaded.map((t) => [t.name, time(t.loading.loaded.end_ns - t.loading.loaded.begin_ns), ...contentsOf(t.loading)])),
+    'Before the first release. Tiles of first contents are made by the GPU in one stream while the next are prefetched in another.'));
   if (run.run.tests.length) parts.push(panel('promises', 'What the plan rests on', table(['test', '', '>slack', 'tightest task'],
     run.run.tests.map((t) => [t.name, t.proved ? 'proved' : t.baseline ? 'not proved (not sound)' : 'not proved', time(t.slack_ns), t.limiting_task || '–']))));
   if (run.run.probes.length) parts.push(panel('probes', 'What the machine gave', table(['service', 'found'], run.run.probes.map((p) => [p.service, p.found]))));
