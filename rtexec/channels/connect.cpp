@@ -288,6 +288,14 @@ class Connector {
 
 } // namespace
 
+void tell_links(Workload& workload, std::size_t index, std::span<const DeviceLink> links) {
+  for (const DeviceLink& link : links) {
+    if (link.producer == index) workload.link_output(link.output, link.on_host);
+    for (const auto& reader : link.readers)
+      if (reader.task == index) workload.link_input(reader.input);
+  }
+}
+
 std::string fingerprint(const TaskSet& set, std::size_t index, const Workload& workload,
                         std::span<const DeviceLink> links) {
   const Task& task = set.tasks[index];

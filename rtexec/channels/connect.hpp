@@ -41,6 +41,9 @@ struct Connected {
 [[nodiscard]] Result<Connected> connect(const TaskSet& tasks, Workloads workloads,
                                         std::map<std::string, TaskCallbacks> callbacks);
 
+/// Tells another workload of the task at `index` which of its tensors are linked.
+void tell_links(Workload& workload, std::size_t index, std::span<const DeviceLink> links);
+
 /// That of the task at `index` with this workload, of what feeds it, and of what stays on the device: a measured WCET
 /// depends on them.
 [[nodiscard]] std::string fingerprint(const TaskSet& set, std::size_t index, const Workload& workload,

@@ -100,7 +100,7 @@ class Loader {
       complain("a workload was given for task '" + name + "', which the task set does not have");
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
     if (const auto chosen = choose(); !chosen) return chosen;
-    if (const auto connected = connect(); !connected) return connected;
+    if (const auto connected = connect(std::move(setup_.callbacks)); !connected) return connected;
     for (std::size_t i = 0; i < set_.workloads.size(); ++i) settle(i);
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
     for (const channels::DeviceLink& link : set_.links) set_.memory[link.producer].fixed += link.latest->room();
@@ -129,11 +129,13 @@ class Loader {
     set_.policy_reasons.resize(set_.workloads.size());
     if (choosing_.empty() || setup_.tunings) return {};
     if (const auto settled = settle_capacity(set_); !settled) return settled;
+    if (const auto connected = connect(setup_.callbacks); !connected) return connected;
+    set_.io.clear(); // of workloads that may be replaced
     return choose_memory(set_, choosing_);
   }
 
-  Result<> connect() {
-    auto connected = channels::connect(set_.tasks, set_.workloads, std::move(setup_.callbacks));
+  Result<> connect(std::map<std::string, TaskCallbacks> callbacks) {
+    auto connected = channels::connect(set_.tasks, set_.workloads, std::move(callbacks));
     if (!connected) return Unexpected(connected.error());
     set_.io = std::move(connected->tasks);
     set_.links = std::move(connected->links);

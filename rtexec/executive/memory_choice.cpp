@@ -20,6 +20,23 @@ struct Candidates {
   std::vector<MeasuredPolicy> measured;
 };
 
+/// Whether `entry` is of this workload, as it is fed and linked: it is then given the tuning that was measured.
+Result<bool> measured_with(const LoadedSet& set, std::size_t index, Workload& workload, const ProfileEntry& entry) {
+  if (entry.workload != with_tuning(channels::fingerprint(set.tasks, index, workload, set.links), entry.tuning))
+    return false;
+  if (entry.tuning.empty()) return true;
+  if (const auto used = workload.use(entry.tuning); !used) return Unexpected(used.error());
+  return true;
+}
+
+/// What it takes with the room for its outputs that stay on the device.
+MemoryDemand memory_with_links(const LoadedSet& set, std::size_t index, const Workload& workload) {
+  MemoryDemand memory = workload.memory();
+  for (const channels::DeviceLink& link : set.links)
+    if (link.producer == index) memory.fixed += link.latest->room();
+  return memory;
+}
+
 /// What was measured of the task at `index` under `policy`, with the workload that was: a stale entry does not count.
 Result<> add_candidate(Candidates& found, const LoadedSet& set, std::size_t index, MemoryPolicy policy) {
   Task task = set.tasks.tasks[index];
@@ -28,11 +45,11 @@ Result<> add_candidate(Candidates& found, const LoadedSet& set, std::size_t inde
   if (entry == nullptr) return {};
   auto made = tasks::make_workload(task, set.board.device);
   if (!made) return Unexpected(made.error());
-  Workload& workload = **made;
-  if (entry->workload != with_tuning(channels::fingerprint(set.tasks, index, workload, {}), entry->tuning)) return {};
-  if (!entry->tuning.empty())
-    if (const auto used = workload.use(entry->tuning); !used) return Unexpected(used.error());
-  found.measured.push_back({policy, workload.memory(), entry->wcet});
+  channels::tell_links(**made, index, set.links);
+  const auto measured = measured_with(set, index, **made, *entry);
+  if (!measured) return Unexpected(measured.error());
+  if (!*measured) return {};
+  found.measured.push_back({policy, memory_with_links(set, index, **made), entry->wcet});
   found.workloads.push_back(std::move(*made));
   return {};
 }
@@ -46,13 +63,15 @@ Result<Candidates> candidates_of(const LoadedSet& set, std::size_t index) {
   return found;
 }
 
-/// Of a task without a choice.
+/// Of a task without a choice; nothing: what was measured of it cannot be used.
 std::vector<MeasuredPolicy> as_it_is(const LoadedSet& set, std::size_t index) {
   const Task& task = set.tasks.tasks[index];
+  Workload& workload = *set.workloads[index];
   const MemoryPolicy policy = config::in_force(task.memory_policy);
   const ProfileEntry* const entry = entry_of(*set.profile, task.name, policy);
-  if (!task.wcet && entry == nullptr) return {};
-  return {{policy, set.workloads[index]->memory(), task.wcet ? *task.wcet : entry->wcet}};
+  const bool measured = entry != nullptr && measured_with(set, index, workload, *entry).value_or(false);
+  if (!task.wcet && !measured) return {};
+  return {{policy, memory_with_links(set, index, workload), task.wcet ? *task.wcet : entry->wcet}};
 }
 
 // ---- why ----

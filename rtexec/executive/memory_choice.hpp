@@ -14,8 +14,9 @@ namespace rtexec::executive {
 [[nodiscard]] std::vector<MemoryPolicy> open_policies(const Task& task, const Board& board);
 
 /// Gives each task of `choosing` a policy that was measured, with its workload, and notes why. Workloads are made,
-/// under the first of the open policies, and not connected yet; the capacity is known. Where nothing can be proved, or
-/// nothing is known of a task, they stay as they are: who plans the set tells why.
+/// under the first of the open policies; the links between them and the capacity are known. The workloads that it gives
+/// are not connected yet. Where nothing can be proved, or nothing is known of a task, they stay as they are: who plans
+/// the set tells why.
 [[nodiscard]] Result<> choose_memory(LoadedSet& set, std::span<const std::size_t> choosing);
 
 } // namespace rtexec::executive

@@ -2,8 +2,11 @@
 #include <rtexec/planning.hpp>
 #include <rtexec/profile.hpp>
 
+#include "rtexec/channels/connect.hpp"
 #include "rtexec/json/machine.hpp"
 #include "tasks/make/make_workload.hpp"
+#include "test/rtexec/linked_networks.hpp"
+#include "test/rtexec/own_workload.hpp"
 #include "test/rtexec/sets.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
@@ -186,6 +189,50 @@ TEST_F(OpenMemoryPolicy, IsNoneWhereTheTaskAsksForOneOrGivesItsTimes) {
   set_.tasks[0].wcet = Wcet{.before = {}, .device = 50ms, .after = {}};
   EXPECT_EQ(task().memory_policy, MemoryPolicy::device);
   EXPECT_EQ(task().wcet.device, 50ms);
+}
+
+/// Two networks, of which the one hands its output on to the other on the device.
+TEST(OpenMemoryPolicyOfNetworks, IsChosenWhereTheirTensorsStayOnTheDevice) {
+  const LinkedModels models;
+  const ScratchFolder folder;
+  TaskSet set = set_of({own_task("writer", 100ms), own_task("reader", 100ms)}, 1s);
+  for (Task& task : set.tasks) {
+    task.workload = WorkloadKind::dnn;
+    task.wcet.reset();
+    task.memory_policy = MemoryPolicy::automatic;
+  }
+  set.tasks[0].model = models.writer;
+  set.tasks[1].model = models.reader;
+  set.tasks[1].inputs = {{.tensor = {}, .source = SourceKind::task, .from = "writer"}};
+  set.executive.profile = folder / "p.toml";
+  Profile profile{.file = {}, .machine = "m", .device = "host", .entries = {}};
+  for (const auto& [policy, time] :
+       {std::pair{MemoryPolicy::device, 10ms}, {MemoryPolicy::managed, 5ms}, {MemoryPolicy::host, 20ms}}) {
+    TaskSet under = set;
+    std::vector<std::unique_ptr<Workload>> workloads;
+    for (Task& task : under.tasks) {
+      task.memory_policy = policy;
+      workloads.push_back(tasks::make_workload(task, DeviceKind::host).value());
+    }
+    const auto connected = channels::connect(under, workloads, {}).value();
+    ASSERT_EQ(connected.links.size(), 1u);
+    for (std::size_t i = 0; i < workloads.size(); ++i) {
+      const Wcet wcet{.before = 1ms, .device = time, .after = 1ms};
+      profile.entries.push_back({.task = under.tasks[i].name,
+                                 .memory_policy = policy,
+                                 .workload = channels::fingerprint(under, i, *workloads[i], connected.links),
+                                 .wcet = wcet,
+                                 .observed = wcet,
+                                 .samples = 1,
+                                 .margin = 1,
+                                 .tuning = {}});
+    }
+  }
+  ASSERT_TRUE(write_profile(profile, set.executive.profile));
+  const auto planned = plan(set, robot);
+  ASSERT_TRUE(planned) << problem(planned);
+  for (const PlannedTask& task : planned->plan.tasks) EXPECT_EQ(task.memory_policy, MemoryPolicy::managed) << task.name;
+  EXPECT_GT(planned->plan.tasks[0].links, Bytes{0});
 }
 
 // ---- what a verdict supposes ----
