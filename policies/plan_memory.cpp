@@ -13,17 +13,6 @@
 namespace rtexec::policies {
 namespace {
 
-const char* text(MemoryPolicy policy) {
-  switch (policy) {
-  case MemoryPolicy::automatic: return "automatic";
-  case MemoryPolicy::device: return "device";
-  case MemoryPolicy::managed: return "managed";
-  case MemoryPolicy::host: return "host";
-  case MemoryPolicy::switching: return "D/H";
-  }
-  return "unknown";
-}
-
 Bytes saturated(Wide bytes) {
   return {static_cast<std::uint64_t>(std::min<Wide>(bytes, std::numeric_limits<std::uint64_t>::max()))};
 }
@@ -56,6 +45,13 @@ Result<> plan_device(Plan& plan, const ResolvedSet& set) {
   return {};
 }
 
+/// "D or M"
+std::string spelled(std::span<const MemoryPolicy> policies) {
+  std::vector<std::string_view> names;
+  for (const MemoryPolicy each : policies) names.push_back(spelling(each));
+  return config::alternatives(names);
+}
+
 Result<> plan_policies(Plan& plan, const ResolvedSet& set) {
   std::string errors;
   const std::vector<MemoryPolicy>& there = set.board.memory_policies;
@@ -66,8 +62,10 @@ Result<> plan_policies(Plan& plan, const ResolvedSet& set) {
     const auto has = [&](MemoryPolicy each) { return std::ranges::find(there, each) != there.end(); };
     if (policy == MemoryPolicy::switching ? has(MemoryPolicy::device) && has(MemoryPolicy::host) : has(policy))
       continue;
-    config::add_line(
-        errors, "task '" + task.name + "': board '" + set.board.name + "' has no memory policy '" + text(policy) + "'");
+    const std::string asked =
+        "task '" + task.name + "': memory_policy = \"" + std::string(spelling(task.memory_policy)) + '"';
+    config::add_line(errors, asked + (policy == task.memory_policy ? "" : " is D where nothing was chosen") +
+                                 ": board '" + set.board.name + "' does not have it; give " + spelled(there));
   }
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
 }
@@ -117,6 +115,14 @@ Wide outside_of(const MemoryDemand& memory, const Board& board) {
   return Wide{memory.outside.count} + (board.unified_memory ? memory.host.count : 0);
 }
 
+/// What else helps a task that is too large for the device.
+std::string less_of_it(const PlannedTask& task, const Board& board) {
+  const bool copied = task.memory_policy == MemoryPolicy::device && task.memory.outside > Bytes{0};
+  const bool helps =
+      copied && std::ranges::find(board.memory_policies, MemoryPolicy::host) != board.memory_policies.end();
+  return helps ? ", or memory_policy = \"H\", which takes less of it" : "";
+}
+
 /// A task that no other memory is left for is refused whatever the policy.
 Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory) {
   const TaskSet& tasks = set.tasks;
@@ -134,7 +140,8 @@ Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryD
     if (own <= plan.capacity.count) continue;
     config::add_line(errors, "task '" + tasks.tasks[i].name + "' alone needs " + to_string(saturated(own)) +
                                  " of device memory, but the capacity is " + to_string(plan.capacity) +
-                                 "; use a smaller model or a larger [device] capacity");
+                                 "; use a smaller model or size, or a larger [device] capacity" +
+                                 less_of_it(task, set.board));
   }
   if (!errors.empty()) return fail(Errc::not_proved, errors);
   if (all > std::numeric_limits<std::uint32_t>::max())

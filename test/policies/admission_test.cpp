@@ -438,8 +438,13 @@ TEST_F(Memory, WhatTheBoardLacksIsBadInput) {
   set.device.capacity.reset();
   set.tasks[1].memory_policy = MemoryPolicy::managed;
   EXPECT_THAT(why(make_plan(test::resolved(set, board), memory)),
-              HasSubstr("task 'b': board 'host' has no memory policy 'managed'"));
+              HasSubstr("task 'b': memory_policy = \"M\": board 'host' does not have it; give D"));
   set.tasks[1].memory_policy = MemoryPolicy::automatic;
+  board.memory_policies = {MemoryPolicy::managed, MemoryPolicy::host};
+  EXPECT_THAT(why(make_plan(test::resolved(set, board), memory)),
+              HasSubstr("task 'b': memory_policy = \"auto\" is D where nothing was chosen: board 'host' does not have "
+                        "it; give M or H"));
+  board.memory_policies = {MemoryPolicy::device};
   set.device.chunk = Bytes{0};
   EXPECT_EQ(make_plan(test::resolved(set, board), memory).error().code, Errc::bad_input);
 }

@@ -106,7 +106,7 @@ TEST(CoRunAdmission, ATaskThatSwitchesNeedsBothPolicies) {
   pair.board.memory_policies = {MemoryPolicy::device, MemoryPolicy::managed};
   const auto plan = make_plan(test::resolved(pair.set, pair.board), pair.memory);
   ASSERT_FALSE(plan);
-  EXPECT_THAT(plan.error().what, HasSubstr("board 'host' has no memory policy 'D/H'"));
+  EXPECT_THAT(plan.error().what, HasSubstr("memory_policy = \"D/H\": board 'host' does not have it; give D or M"));
 }
 
 TEST(CoRunAdmission, ABestEffortPairBlocksForAsLongAsItTakes) {

@@ -173,8 +173,8 @@ TEST(PlanMemory, ATaskThatDoesNotFitAloneIsNamed) {
     const Error error = two.error();
     EXPECT_EQ(error.code, Errc::not_proved);
     EXPECT_EQ(error.what,
-              "task 'b' alone needs 44KiB of device memory, but the capacity is 40KiB; use a smaller model or a larger "
-              "[device] capacity");
+              "task 'b' alone needs 44KiB of device memory, but the capacity is 40KiB; use a smaller model or size, or "
+              "a larger [device] capacity");
     two.memory[1].state = two.memory[1].constant = two.memory[1].scratch = Bytes{~std::uint64_t{0}};
     EXPECT_THAT(two.error().what, HasSubstr("task 'b' alone needs"));
   }
@@ -231,6 +231,9 @@ TEST(PlanMemory, BuffersOfTheHostTakeOfMemoryThatIsShared) {
   EXPECT_EQ(two.make().value(), 2u);
   two.capacity(5);
   EXPECT_THAT(two.error().what, HasSubstr("task 'a' alone needs 24KiB"));
+  EXPECT_THAT(two.error().what, Not(HasSubstr("memory_policy")));
+  two.board.memory_policies.push_back(MemoryPolicy::host);
+  EXPECT_THAT(two.error().what, HasSubstr(", or memory_policy = \"H\", which takes less of it"));
 }
 
 TEST(PlanMemory, BuffersAreNotSwapped) {
