@@ -1,10 +1,12 @@
 #include "rtexec/command/verdict.hpp"
 
+#include "config/memory_policy.hpp"
 #include "config/names.hpp"
 #include "config/resolve.hpp"
 #include "config/text.hpp"
 #include "policies/admission.hpp"
 #include "policies/charges.hpp"
+#include "policies/co_run.hpp"
 #include "policies/plan_memory.hpp"
 #include "rtexec/executive/needs.hpp"
 #include "rtexec/executive/origins.hpp"
@@ -14,8 +16,10 @@
 
 #include <algorithm>
 #include <iomanip>
+#include <optional>
 #include <ostream>
 #include <sstream>
+#include <string>
 #include <utility>
 
 namespace rtexec::command {
@@ -184,8 +188,10 @@ void print_device(std::ostream& out, const Plan& plan) {
 
 /// Where workloads have memory of their own, or a choice of it.
 void print_memory(std::ostream& out, const Plan& plan) {
-  const auto has_buffers = [](const PlannedTask& task) { return task.memory.outside + task.memory.host > Bytes{0}; };
-  if (std::ranges::none_of(plan.tasks, has_buffers)) return;
+  const auto is_told = [](const PlannedTask& task) {
+    return task.memory.outside + task.memory.host > Bytes{0} || !task.memory_policy_reason.empty();
+  };
+  if (std::ranges::none_of(plan.tasks, is_told)) return;
   report::Table table({"task", "memory policy", "on device", "of host"});
   for (const PlannedTask& task : plan.tasks)
     table.add({task.name, std::string(spelling(task.memory_policy)), readable(task.memory.on_device()),
@@ -194,6 +200,37 @@ void print_memory(std::ostream& out, const Plan& plan) {
   for (const PlannedTask& task : plan.tasks)
     if (!task.memory_policy_reason.empty())
       print_item(out, task.name + ": " + std::string(spelling(task.memory_policy)) + ": " + task.memory_policy_reason);
+}
+
+/// The task that comes nearest to being in a pair, and by which time.
+using Nearest = std::optional<std::pair<Duration, std::string>>;
+
+std::string nearest(const Nearest& found, const std::string& of, const std::string& unknown) {
+  return found ? of + readable(found->first) + " (" + found->second + ")" : unknown;
+}
+
+/// "the shortest wcet_beside under D is 5.00 ms (add), and the longest mapping_idle of others 2.00 ms (scan)"
+std::string why_no_pair(const ResolvedSet& set, const Plan& plan) {
+  Nearest executes, waits;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const Task& task = set.tasks.tasks[i];
+    if (!task.wcet_beside) continue;
+    if (!config::waits_for_pages(plan.tasks[i].memory_policy)) {
+      if (!executes || *task.wcet_beside < executes->first) executes = {*task.wcet_beside, task.name};
+    } else if (const Duration idle = task.mapping_idle.value_or(Duration(0)); !waits || idle > waits->first) {
+      waits = {idle, task.name};
+    }
+  }
+  return nearest(executes, "the shortest wcet_beside under D is ", "no task under D has a wcet_beside") + ", and " +
+         nearest(waits, "the longest mapping_idle of others ", "no other task has one");
+}
+
+void print_co_running(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
+  if (!set.tasks.device.co_run) return;
+  std::string pairs;
+  for (const policies::TaskPair& pair : policies::pairs(plan))
+    pairs += (pairs.empty() ? "" : ", ") + plan.tasks[pair.executes].name + " beside " + plan.tasks[pair.waits].name;
+  print_wrapped(out, "Co-running: " + (pairs.empty() ? "no pair: " + why_no_pair(set, plan) : pairs));
 }
 
 void print_limit(std::ostream& out, const Plan& plan) {
@@ -230,6 +267,7 @@ std::vector<Change> changes(const PlannedSet& planned) {
           [&](TaskSet& tasks) { tasks.swap.policy = policy; });
   if (planned.plan.order != Order::edf)
     add("[executive] order = \"edf\"", [](TaskSet& tasks) { tasks.executive.order = Order::edf; });
+  if (planned.plan.co_runs()) add("[device] co_run = false", [](TaskSet& tasks) { tasks.device.co_run = false; });
   if (policies::reserved(planned.tasks) && planned.machine.no_fifo.empty())
     add("[executive] threads = \"fifo\"", [](TaskSet& tasks) { tasks.executive.threads = ThreadPolicy::fifo; });
   if (std::ranges::any_of(planned.tasks.tasks, [](const Task& task) { return task.core.has_value(); }))
@@ -302,6 +340,7 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
   print_chains(out, set, plan);
   print_device(out, plan);
   print_memory(out, plan);
+  print_co_running(out, set, plan);
   print_limit(out, plan);
   out << std::flush; // before what takes long
 }
