@@ -1,5 +1,6 @@
 #include "policies/memory_model.hpp"
 
+#include "config/median.hpp"
 #include "policies/arithmetic.hpp"
 
 #include <algorithm>
@@ -265,10 +266,7 @@ void trust(std::span<Row> rows, const Vector& values) {
   constexpr double exact = 1e-9;
   std::vector<double> errors;
   for (const Row& row : rows) errors.push_back(std::abs(dot(row.weights, values) - row.aim));
-  std::vector<double> sorted = errors;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::ranges::nth_element(sorted, middle);
-  const double limit = std::max(usual * *middle, exact);
+  const double limit = std::max(usual * config::median_of(errors), exact);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].trust = std::min(1.0, limit / std::max(errors[i], exact));
 }
 

@@ -1,5 +1,6 @@
 #include "rtexec/study/initialisation.hpp"
 
+#include "config/median.hpp"
 #include "config/must.hpp"
 #include "config/text.hpp"
 #include "traces/overlap.hpp"
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <iterator>
 #include <tuple>
+#include <utility>
 
 namespace rtexec::study {
 namespace {
@@ -45,7 +47,7 @@ class Measuring {
       initialisations.push_back(measured.initialisation);
       kernels.push_back(measured.kernel);
     }
-    return {middle(initialisations), middle(kernels)};
+    return {config::median_of(std::move(initialisations)), config::median_of(std::move(kernels))};
   }
 
   InitialisationResult of(const std::string& workload) {
@@ -73,13 +75,7 @@ class Measuring {
 
  private:
   void go_on() const {
-    if (!going_on_()) give_up(Errc::cancelled, "the experiment was cancelled");
-  }
-
-  static Duration middle(std::vector<Duration>& lengths) {
-    const auto half = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-    std::ranges::nth_element(lengths, half);
-    return *half;
+    if (!going_on_()) give_up(Errc::cancelled, "the experiment was cancelled: nothing was written");
   }
 
   InitialisationSize of_size(const std::string& workload, Bytes size) {

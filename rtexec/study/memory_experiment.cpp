@@ -2,6 +2,7 @@
 
 #include "rtexec/study/size_range.hpp"
 
+#include "config/median.hpp"
 #include "config/must.hpp"
 #include "policies/memory_assignment.hpp"
 #include "rtexec/study/joint_release.hpp"
@@ -151,7 +152,7 @@ class Experiment {
 
  private:
   void measured() {
-    if (!going_on_()) give_up(Errc::cancelled, "the experiment was cancelled");
+    if (!going_on_()) give_up(Errc::cancelled, "the experiment was cancelled: nothing was written");
   }
 
   /// Absent where it cannot be had.
@@ -181,7 +182,7 @@ class Experiment {
       each.policy = policy;
       each.memory = memory_of(wanted);
       each.times = times_of(*ran);
-      each.time = median_of(each.times);
+      each.time = config::median_of(each.times);
       each.utilisation = percent(std::min(point.execution, each.time), each.time);
       point.policies.push_back(std::move(each));
     }
@@ -238,7 +239,7 @@ class Experiment {
                     .policies = policies,
                     .memory = memory_of(both[0]) + memory_of(both[1]),
                     .lengths = lengths_of(*ran)};
-    pair.length = median_of(pair.lengths);
+    pair.length = config::median_of(pair.lengths);
     pair.utilisation = percent(std::min(2 * own.execution, pair.length), pair.length);
     found_.pairs.push_back(std::move(pair));
   }
@@ -305,7 +306,7 @@ class Experiment {
     constexpr MemoryRounds few{.least = 4, .most = 21, .enough = std::chrono::milliseconds(60)};
     std::optional<std::pair<Duration, MemorySet>> best;
     const auto consider = [&](const MemorySet& set, std::span<const MemoryRound> ran) {
-      const Duration length = median_of(lengths_of(ran));
+      const Duration length = config::median_of(lengths_of(ran));
       if (!best || length < best->first) best = {length, set};
     };
     const auto ran = plant_.run(sets, few);
@@ -342,9 +343,9 @@ class Experiment {
       executions += point(mix.kinds[i], size).execution;
       std::vector<Duration> ends;
       for (const MemoryRound& round : ran) ends.push_back(round.ends[i]);
-      made.responses.push_back(median_of(ends));
+      made.responses.push_back(config::median_of(ends));
     }
-    made.length = median_of(lengths_of(ran));
+    made.length = config::median_of(lengths_of(ran));
     made.pairs = ran.front().pairs;
     made.utilisation = percent(std::min(executions, made.length), made.length);
     mix.configurations.push_back(std::move(made));
@@ -463,13 +464,6 @@ std::vector<MemoryChoice> promising_choices(std::span<const std::vector<MemoryAl
   take(beside_managed, 1);
   take(none, 2);
   return choices;
-}
-
-Duration median_of(std::vector<Duration> times) {
-  if (times.empty()) return Duration{0};
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
-  std::ranges::nth_element(times, middle);
-  return *middle;
 }
 
 policies::ModelError error_of(const MemoryResult& result, std::optional<MemoryPolicy> policy,

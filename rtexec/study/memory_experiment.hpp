@@ -203,7 +203,6 @@ struct MemoryChoice {
 /// other one of a pair waits (section IV-B); of M and H how long that is, all but the kernels.
 [[nodiscard]] CoRun co_run_of(MemoryPolicy policy, Duration time, Duration execution);
 
-[[nodiscard]] Duration median_of(std::vector<Duration> times);
 /// Mean and worst of the errors of one workload's points under one policy, or under all where none is given.
 [[nodiscard]] policies::ModelError error_of(const MemoryResult& result, std::optional<MemoryPolicy> policy,
                                             MemoryEstimate PolicyTime::*estimate);

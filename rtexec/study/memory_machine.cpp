@@ -1,5 +1,6 @@
 #include "rtexec/study/memory_machine.hpp"
 
+#include "config/median.hpp"
 #include "config/must.hpp"
 #include "hal/core_claim.hpp"
 #include "hal/machine.hpp"
@@ -128,7 +129,7 @@ class MachineMemory final : public MemoryPlant {
         call([&]() noexcept { return executive::execute_resident(*workload, *device_, time); });
         return time;
       };
-      return median_of(measured<Duration>(rounds, once, [](Duration time) { return time; }));
+      return config::median_of(measured<Duration>(rounds, once, [](Duration time) { return time; }));
     });
   }
 

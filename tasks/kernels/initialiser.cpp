@@ -1,5 +1,6 @@
 #include "tasks/kernels/initialiser.hpp"
 
+#include "config/median.hpp"
 #include "hal/thread.hpp"
 #include "tasks/kernels/benchmark.hpp"
 
@@ -7,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <utility>
+#include <vector>
 
 namespace rtexec::tasks {
 namespace {
@@ -21,14 +23,13 @@ constexpr cuda::Fill measured{.kind = cuda::Fill::fractions, .seed = 1};
 constexpr std::array<std::string_view, 3> names{"initialise tile ", " blocks ", " threshold "};
 
 template <class Body> Result<Duration> median(const Body& body) {
-  std::array<Duration, repetitions> lengths{};
-  for (Duration& each : lengths) {
+  std::vector<Duration> lengths;
+  for (std::size_t i = 0; i < repetitions; ++i) {
     const auto length = body();
     if (!length) return length;
-    each = *length;
+    lengths.push_back(*length);
   }
-  std::ranges::nth_element(lengths, lengths.begin() + repetitions / 2);
-  return lengths[repetitions / 2];
+  return config::median_of(std::move(lengths));
 }
 
 Buffer first_part(Buffer buffer, Bytes size) {

@@ -1,5 +1,6 @@
 #include "tasks/dnn/cuda/conv_tuner.hpp"
 
+#include "config/median.hpp"
 #include "tasks/dnn/graph/half.hpp"
 #include "tasks/dnn/kernels/evaluate.hpp"
 
@@ -71,12 +72,6 @@ std::size_t bytes_of(const ConvCall& call, Part part, Storage storage) {
 double flops_of(const ConvCall& call) {
   const auto& a = call.arguments;
   return 2.0 * a.batch * a.out_height * a.out_width * a.out_channels * a.groups * a.kernel_h * a.kernel_w * a.channels;
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
 }
 
 class Tuner {
@@ -297,7 +292,7 @@ class Tuner {
       times.push_back(*time / repetitions);
       if (times.back() > cutoff * least) break;
     }
-    return median(std::move(times));
+    return config::median_of(std::move(times));
   }
 
   Result<double> launch(const GpuGraph& graph) {
