@@ -35,14 +35,6 @@ std::vector<Isolation> measure(const IsolationSetup& setup, const StopRequest& s
   return isolations;
 }
 
-void save(const std::string& folder, std::span<const Isolation> isolations, std::ostream& out) {
-  if (folder.empty()) return;
-  const report::Files files = files_of(isolations);
-  write_files(folder, files);
-  out << "wrote " << files.size() << " files to " << folder << ": results.csv, limits.csv, speedup-*.svg, mean-*.svg"
-      << (isolations.front().runs ? ", runs.csv, runs-*.svg" : "") << '\n';
-}
-
 void isolation(const Options& options) {
   const StopRequest stop;
   const auto setup = must(study::isolation_setup(options.study, [&stop] { return !stop.asked(); }));
@@ -51,7 +43,7 @@ void isolation(const Options& options) {
   std::ostream& out = text_output(options.json);
   const auto isolations = measure(setup, stop);
   print(out, setup, isolations);
-  save(options.folder, isolations, out);
+  save(options.folder, files_of(isolations), out);
   must(write_json(json_file, to_json(setup, isolations)));
 }
 

@@ -12,6 +12,9 @@
 #include "traces/emit.hpp"
 #include "traces/recording/session.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -83,6 +86,16 @@ Setup setup_of(const Options& options) {
   return setup;
 }
 
+/// Of the arrays that any of these workloads initialises; those that are not known are told elsewhere.
+Bytes largest(const InitialisationPlant& plant, const std::vector<std::string>& workloads) {
+  constexpr Bytes no_limit{std::numeric_limits<std::uint64_t>::max()};
+  const auto known = plant.workloads();
+  Bytes most{0};
+  for (const std::string& each : workloads)
+    most = std::max(most, std::ranges::find(known, each) != known.end() ? plant.size_of(each, no_limit) : no_limit);
+  return most;
+}
+
 study::InitialisationStudy study_of(const Options& options, const Setup& setup) {
   study::InitialisationStudy study{.workloads = options.workloads,
                                    .sizes = {},
@@ -97,6 +110,9 @@ study::InitialisationStudy study_of(const Options& options, const Setup& setup) 
       give_up(Errc::bad_input, "--sizes " + text + ": does not ascend; list them in ascending order");
     study.sizes.push_back(size);
   }
+  if (const Bytes most = largest(setup.plant(), study.workloads); !options.sizes.empty() && study.sizes.back() > most)
+    give_up(Errc::bad_input,
+            "--sizes " + options.sizes.back() + ": its workloads have at most " + readable(most) + " of them");
   return study;
 }
 
@@ -107,14 +123,6 @@ study::InitialisationFound measure(const Setup& setup, const study::Initialisati
   const std::size_t wanted = count_measurements(setup.plant(), study);
   return must(
       run_initialisation(setup.plant(), study, [&] { return progress("measuring", ++begun, wanted, "measurements"); }));
-}
-
-void save(const std::string& folder, const report::Files& files, std::ostream& out) {
-  if (folder.empty()) return;
-  write_files(folder, files);
-  out << "wrote " << files.size() << " files to " << folder << ':';
-  for (const auto& [name, contents] : files) out << (&name == &files.front().first ? " " : ", ") << name;
-  out << '\n';
 }
 
 void experiment(const Options& options) {

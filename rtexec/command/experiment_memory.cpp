@@ -28,14 +28,6 @@ study::MemoryExperiment measure(const study::MemoryExperimentSetup& setup, const
       run_memory_experiment(*setup.plant, setup.study, [&] { return progress("measuring", ++done, wanted, "cases"); }));
 }
 
-void save(const std::string& folder, const report::Files& files, std::ostream& out) {
-  if (folder.empty()) return;
-  write_files(folder, files);
-  out << "wrote " << files.size() << " files to " << folder << ":";
-  for (const auto& [name, content] : files) out << ' ' << name;
-  out << '\n';
-}
-
 void memory(const Options& options) {
   const StopRequest stop;
   const auto setup = must(study::memory_experiment_setup(options.study));
@@ -58,7 +50,7 @@ void add_experiment_memory(const Command& experiment) {
   const auto options = std::make_shared<Options>();
   const Option simulate = command
                               .option("--simulate", options->study.simulate, "BOARD",
-                                      "On a model of the paper's board, not on this machine: tx2 or xavier")
+                                      "On a model of the paper's board, not on this machine")
                               .one_of({"tx2", "xavier"});
   command.option("--board", options->study.board, "BOARD", "That has the device: a name or a file")
       .default_shown()

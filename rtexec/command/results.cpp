@@ -3,7 +3,11 @@
 #include "config/files.hpp"
 #include "config/must.hpp"
 
+#include <cerrno>
+#include <ostream>
+#include <string>
 #include <system_error>
+#include <unistd.h>
 
 namespace rtexec::command {
 
@@ -14,10 +18,13 @@ ResultFolder::ResultFolder(const fs::path& folder) {
   for (auto each = folder; !each.empty() && !fs::exists(each, error) && !error; each = each.parent_path())
     made_.push_back(each);
   error.clear();
-  if (!folder.empty()) fs::create_directories(folder, error);
-  if (!error) return;
+  if (folder.empty()) return;
+  fs::create_directories(folder, error);
+  if (!error && ::access(folder.c_str(), W_OK | X_OK) == 0) return;
+  const std::string problem = error ? ": cannot make this folder: " + error.message()
+                                    : ": cannot write to this folder: " + std::generic_category().message(errno);
   remove_empty();
-  give_up(Errc::refused, folder.string() + ": cannot make this folder: " + error.message());
+  give_up(Errc::refused, folder.string() + problem);
 }
 
 ResultFolder::~ResultFolder() { remove_empty(); }
@@ -29,6 +36,14 @@ void ResultFolder::remove_empty() const noexcept {
 
 void write_files(const fs::path& folder, const report::Files& files) {
   for (const auto& [name, content] : files) must(config::replace_file(folder / name, content));
+}
+
+void save(const fs::path& folder, const report::Files& files, std::ostream& out) {
+  if (folder.empty()) return;
+  write_files(folder, files);
+  out << "wrote " << files.size() << " files to " << folder.string() << ':';
+  for (const auto& [name, content] : files) out << ' ' << name;
+  out << '\n';
 }
 
 } // namespace rtexec::command

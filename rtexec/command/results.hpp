@@ -4,11 +4,12 @@
 #include "rtexec/report/files.hpp"
 
 #include <filesystem>
+#include <iosfwd>
 #include <vector>
 
 namespace rtexec::command {
 
-/// Is made before anything long begins, and gone again where nothing came into it.
+/// Is made, or found to be writable, before anything long begins, and gone again where nothing came into it.
 class ResultFolder {
  public:
   /// Empty: none is made. Throws Failed.
@@ -25,5 +26,8 @@ class ResultFolder {
 
 /// Each replaced in one step. Throws Failed.
 void write_files(const std::filesystem::path& folder, const report::Files& files);
+
+/// Writes them where there is a folder, and says which.
+void save(const std::filesystem::path& folder, const report::Files& files, std::ostream& out);
 
 } // namespace rtexec::command

@@ -203,7 +203,7 @@ class ModelledPlant final : public IsolationPlant {
 // ---- the experiment ----
 
 void check(const std::function<bool()>& going_on) {
-  if (!going_on()) give_up(Errc::cancelled, "the experiment was cancelled");
+  if (!going_on()) give_up(Errc::cancelled, "the experiment was cancelled: nothing was written");
 }
 
 IsolationWorkload workload_named(const IsolationPlant& plant, const std::string& name) {

@@ -24,7 +24,7 @@ namespace {
 using regulation::RegulatedDomain;
 using regulation::Regulation;
 
-constexpr const char* cancelled = "the experiment was cancelled";
+constexpr const char* cancelled = "the experiment was cancelled: nothing was written";
 constexpr std::string_view winograd_prefix = "winograd-";
 constexpr unsigned winograd_sizes[] = {256, 512, 1024, 2048}; // 4.2 of the thesis
 

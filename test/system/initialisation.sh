@@ -72,6 +72,7 @@ EOP
 
 # What it refuses.
 expect 2 'does not ascend' "$rtexec" experiment init --simulate tx2 --sizes 2MiB,1MiB
+expect 2 'sizes 100TiB: its workloads have at most 2.00 GiB of them' "$rtexec" experiment init --sizes 1MiB,100TiB
 expect 2 'at least 4KiB' "$rtexec" experiment init --simulate tx2 --sizes 100B
 expect 2 "did you mean 'matrix-add'|use matrix-add" "$rtexec" experiment init --simulate tx2 --workloads matrix-ad
 expect 2 '' "$rtexec" experiment init --simulate nano
@@ -81,6 +82,10 @@ expect 5 'cannot make this folder' "$rtexec" experiment init --simulate tx2 -o /
 expect 2 "board 'host' has no GPU" "$rtexec" experiment init $small --trace init.trace
 expect 2 'excludes' "$rtexec" experiment init --simulate tx2 --trace init.trace
 expect 2 '' ls init.trace
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+  mkdir withheld; chmod 755 . withheld
+  expect 5 'withheld: cannot write to this folder: Permission denied' setpriv --reuid=65534 --regid=65534 --clear-groups "$rtexec" experiment init --simulate tx2 -o withheld
+fi
 expect 5 'No space left' "$rtexec" experiment init --simulate tx2 --json /dev/full
 "$rtexec" experiment init --repeat 1000 --sizes 64MiB >cancelled.log 2>&1 & pid=$!
 for ((i = 0; i < 300; i++)); do grep -qs measuring cancelled.log && break; sleep 0.1; done
