@@ -69,6 +69,22 @@ assert loading["bytes"] == loading["buffers"][0]["bytes"] >= 36 * 1024 and loadi
 slices = open("run.perfetto", "rb").read()
 assert all(name in slices for name in (b"conv: loaded", b"conv, buffer 0: first contents", b"conv, job 0: on the device"))
 EOP
+# The same of tiles that a GPU in software made, a prefetch and a making each.
+if [ -x "$folder/test/rtexec-tests" ]; then
+  expect 0 'PASSED' env RTEXEC_TRACE="$work/tiles" "$folder/test/rtexec-tests" --gtest_brief=1 --gtest_filter=Trace.LoadingIsToldTileByTile
+  expect '0 3 4' '^  sum in .* 2 buffers, 1.53 MiB, in .*: 14 tiles on the device, prefetched for .*, made for .*, both at once for 0 ns$' \
+    "$rtexec" analyze tiles --json tiles.json --perfetto tiles.perfetto
+  python3 - <<'EOP' || bad=1
+import json
+loading = json.load(open("tiles.json"))["tasks"][0]["loading"]
+slices = open("tiles.perfetto", "rb").read()
+for number, buffer in enumerate(loading["buffers"]):
+    assert len(buffer["tiles"]) == 7
+    for tile, each in enumerate(buffer["tiles"]):
+        assert each["prefetched"]["end_ns"] <= each["made"]["begin_ns"] < each["made"]["end_ns"] <= buffer["made"]["end_ns"], each
+        assert all(f"sum, buffer {number}, tile {tile}: {what}".encode() in slices for what in ("prefetch", "make"))
+EOP
+fi
 
 # What it refuses.
 expect 2 'does not ascend' "$rtexec" experiment init --simulate tx2 --sizes 2MiB,1MiB
