@@ -186,12 +186,14 @@ void print_device(std::ostream& out, const Plan& plan) {
                                     : ""));
 }
 
-/// Where workloads have memory of their own, or a choice of it.
-void print_memory(std::ostream& out, const Plan& plan) {
-  const auto is_told = [](const PlannedTask& task) {
-    return task.memory.outside + task.memory.host > Bytes{0} || !task.memory_policy_reason.empty();
+/// Where workloads have memory of their own that counts, or a choice of it.
+void print_memory(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
+  const auto counts = [&](const PlannedTask& task) {
+    const bool of_host = set.board.unified_memory || task.memory_policy != MemoryPolicy::device;
+    return task.memory.outside + (of_host ? task.memory.host : Bytes{0}) > Bytes{0} ||
+           !task.memory_policy_reason.empty();
   };
-  if (std::ranges::none_of(plan.tasks, is_told)) return;
+  if (std::ranges::none_of(plan.tasks, counts)) return;
   report::Table table({"task", "memory policy", "on device", "of host"});
   for (const PlannedTask& task : plan.tasks)
     table.add({task.name, std::string(spelling(task.memory_policy)), readable(task.memory.on_device()),
@@ -339,7 +341,7 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
   print_tasks(out, set, plan);
   print_chains(out, set, plan);
   print_device(out, plan);
-  print_memory(out, plan);
+  print_memory(out, set, plan);
   print_co_running(out, set, plan);
   print_limit(out, plan);
   out << std::flush; // before what takes long

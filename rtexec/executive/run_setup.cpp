@@ -172,8 +172,16 @@ std::optional<Need> Run::ask_for_store() const {
   return given(subject, plan_.swap->store.string() + " has room for " + readable(size));
 }
 
-/// Page-locked buffers of workloads, where the demand does not hold them.
-Bytes Run::host_buffers() const { return set_.board.unified_memory ? Bytes{0} : plan_.host; }
+/// Page-locked buffers of workloads, where the demand does not hold them. Images of constants are there already.
+Bytes Run::host_buffers() const {
+  Bytes all;
+  if (set_.board.unified_memory) return all;
+  for (std::size_t i = 0; i < plan_.tasks.size(); ++i) {
+    const Bytes host = plan_.tasks[i].memory.host;
+    all += host - std::min(host, Bytes{set_.workloads[i]->constants().size()});
+  }
+  return all;
+}
 
 /// Before any is taken: where a control group's limit is met, the kernel ends the process without a word.
 Need Run::ask_for_host_memory() const {

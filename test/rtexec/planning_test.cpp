@@ -235,6 +235,92 @@ TEST(OpenMemoryPolicyOfNetworks, IsChosenWhereTheirTensorsStayOnTheDevice) {
   EXPECT_GT(planned->plan.tasks[0].links, Bytes{0});
 }
 
+/// Two networks of which one feeds the other, measured under each policy: the slower, the less of it is on the device.
+struct LinkedOpenPolicies {
+  LinkedOpenPolicies() {
+    for (const auto& [name, model] : {std::pair("writer", models.writer), std::pair("reader", models.reader)}) {
+      Task task;
+      task.name = name;
+      task.workload = WorkloadKind::dnn;
+      task.model = model;
+      task.period = task.deadline = 100ms;
+      set.tasks.push_back(task);
+    }
+    set.tasks[1].inputs = {{.tensor = {}, .source = SourceKind::task, .from = "writer"}};
+    set.executive.profile = folder / "p.toml";
+    set.device.chunk = Bytes{64 << 10};
+    Profile profile{.file = {}, .machine = "m", .device = "host", .entries = {}};
+    for (const auto& [policy, time] :
+         {std::pair{MemoryPolicy::device, 5ms}, {MemoryPolicy::managed, 7ms}, {MemoryPolicy::host, 9ms}})
+      measure(profile, policy, time);
+    if (!write_profile(profile, set.executive.profile)) throw std::runtime_error("no profile");
+    for (Task& task : set.tasks) {
+      task.wcet.reset();
+      task.memory_policy = MemoryPolicy::automatic;
+    }
+  }
+  void measure(Profile& profile, MemoryPolicy policy, Duration time) {
+    const Wcet wcet{.before = 1ms, .device = time, .after = 1ms};
+    for (Task& task : set.tasks) {
+      task.memory_policy = policy;
+      task.wcet = wcet;
+    }
+    const auto made = plan(set, robot).value();
+    if (policy == MemoryPolicy::device) copied = made.plan;
+    for (const PlannedTask& task : made.plan.tasks)
+      profile.entries.push_back({.task = task.name,
+                                 .memory_policy = policy,
+                                 .workload = task.workload,
+                                 .wcet = wcet,
+                                 .observed = wcet,
+                                 .samples = 1,
+                                 .margin = 1,
+                                 .tuning = {}});
+  }
+
+  const LinkedModels models{64};
+  const ScratchFolder folder;
+  TaskSet set = set_of({}, 1s);
+  Plan copied; // both under D
+};
+
+TEST(OpenMemoryPolicies, OfLinkedNetworksLeaveRoomForWhatStaysOnTheDevice) {
+  LinkedOpenPolicies open;
+  ASSERT_GT(open.copied.tasks[0].links, Bytes{0});
+  open.set.device.capacity = open.copied.demand;
+  const auto all = plan(open.set, robot);
+  ASSERT_TRUE(all) << problem(all);
+  for (const PlannedTask& task : all->plan.tasks) {
+    EXPECT_EQ(task.memory_policy, MemoryPolicy::device);
+    EXPECT_THAT(task.memory_policy_reason, HasSubstr(" under M; "));
+  }
+  open.set.device.capacity = open.copied.demand - open.copied.chunk;
+  const auto less = plan(open.set, robot);
+  ASSERT_TRUE(less) << problem(less);
+  EXPECT_TRUE(less->plan.proved);
+  EXPECT_FALSE(less->plan.swap);
+  EXPECT_TRUE(std::ranges::any_of(less->plan.tasks,
+                                  [](const PlannedTask& task) { return task.memory_policy != MemoryPolicy::device; }));
+}
+
+/// There the host's copies of a network under D take of the device's memory.
+TEST(OpenMemoryPolicies, CopiesOfANetworkCountWhereThereIsOneMemory) {
+  LinkedOpenPolicies open;
+  open.set.board = "tx2";
+  for (const MemoryPolicy policy : {MemoryPolicy::device, MemoryPolicy::host}) {
+    for (Task& task : open.set.tasks) {
+      task.memory_policy = policy;
+      task.wcet = Wcet{.before = 1ms, .device = 5ms, .after = 1ms};
+    }
+    const auto planned = plan(open.set, robot);
+    ASSERT_TRUE(planned) << problem(planned);
+    Bytes host;
+    for (const PlannedTask& task : planned->plan.tasks) host += task.memory.host;
+    EXPECT_GT(host, Bytes{0});
+    EXPECT_EQ(planned->plan.outside, host);
+  }
+}
+
 // ---- what a verdict supposes ----
 
 Condition condition(const PlannedSet& planned, const std::string& supposed) {

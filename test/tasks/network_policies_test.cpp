@@ -300,10 +300,14 @@ TEST(NetworkPolicies, OnlyScratchIsAskedOfWhoOwnsTheDevice) {
   const auto x = g.conv(g.input({1, 4, 8, 8}), 16);
   g.output(g.conv(x, 4));
   const auto copied = on_host(g.graph, MemoryPolicy::device)->memory();
+  const Bytes ports{(4 + 4) * 8 * 8 * sizeof(float)};
+  EXPECT_EQ(copied.host, copied.constant + ports) << "the host's copies";
+  EXPECT_EQ(copied.outside, Bytes{0});
   for (const auto policy : shared) {
     const auto network = on_host(g.graph, policy);
     const auto demand = network->memory();
     EXPECT_EQ(demand.constant + demand.state + demand.fixed, Bytes{0});
+    EXPECT_EQ(demand.outside + demand.host, copied.host) << "in place";
     EXPECT_GT(demand.scratch, Bytes{0});
     EXPECT_LT(demand.scratch, copied.scratch);
     EXPECT_TRUE(

@@ -36,8 +36,8 @@ struct MemoryDemand {
   /// Buffers that the workload allocates on the device itself, managed memory among them: they lie in no chunk, and
   /// take of its capacity.
   Bytes outside{0};
-  /// Page-locked memory of the host that the workload allocates on the device's behalf: it takes of the capacity where
-  /// device and host share one memory.
+  /// Memory of the host that the workload takes on the device's behalf, page-locked buffers and what it keeps of its
+  /// constants: it takes of the capacity where device and host share one memory.
   Bytes host{0};
   /// What constant, scratch and state are made of, as far as it is known.
   std::vector<MemoryObject> objects{};

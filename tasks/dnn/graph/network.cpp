@@ -20,8 +20,8 @@ Result<std::vector<std::string>> Network::tune(Device&, const TuningProgress&) {
 
 MemoryDemand Network::memory() const {
   MemoryDemand demand{.constant = {constants().size()}, .scratch = scratch(), .objects = objects()};
-  if (!in_place()) return demand;
-  std::erase_if(demand.objects, [](const MemoryObject& each) { return each.kind == MemoryClass::constant; });
+  if (in_place())
+    std::erase_if(demand.objects, [](const MemoryObject& each) { return each.kind == MemoryClass::constant; });
   (kind_of(policy_) == BufferKind::managed ? demand.outside : demand.host) = own_memory();
   return demand;
 }

@@ -53,7 +53,8 @@ class Network {
   [[nodiscard]] virtual Bytes scratch() const = 0;
   /// Each constant as it lies in the image, and each buffer of scratch as it was planned.
   [[nodiscard]] virtual std::vector<MemoryObject> objects() const = 0;
-  /// What bind() is to be given: under M and H without constants, and what the network takes itself.
+  /// What bind() is to be given, under M and H without constants, and what the network takes itself: buffers, and under
+  /// D the image.
   [[nodiscard]] MemoryDemand memory() const;
 
   [[nodiscard]] virtual std::span<const Port> inputs() const = 0;
