@@ -2,11 +2,11 @@
 
 #include "config/board_writer.hpp"
 #include <rtexec/board.hpp>
-#include "hal/open/open_device.hpp"
 #include "rtexec/command/board_target.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/text.hpp"
+#include "rtexec/study/measured_device.hpp"
 #include "rtexec/study/memory_calibration_report.hpp"
 
 #include <memory>
@@ -23,14 +23,14 @@ struct Options {
   study::MemoryCalibrationOptions calibration;
 };
 
-study::MemoryCalibration measure(const Board& board, const study::MemoryCalibrationOptions& options) {
+study::MemoryCalibration measure(hal::Device& device, const Board& board,
+                                 const study::MemoryCalibrationOptions& options) {
   const StopRequest stop;
   Progress progress(&stop);
-  const auto device = must(hal::open_device(board, board.chunk, board.chunk));
   auto tasks = must(study::measure_memory(
-      *device, study::calibrated_kinds(board.device), board.memory_policies, options,
+      device, study::calibrated_kinds(board.device), board.memory_policies, options,
       [&](std::size_t done, std::size_t of) { return progress("measuring", done, of, "tasks"); }));
-  return must(study::fitted(device->name(), board.memory_costs, std::move(tasks)));
+  return must(study::fitted(device.name(), board.memory_costs, std::move(tasks)));
 }
 
 void calibrate(const Options& options) {
@@ -38,8 +38,11 @@ void calibrate(const Options& options) {
   auto target = board_target(options.board, options.output);
   const Board board = must(read_board(target.board));
   std::ostream& out = text_output(options.json);
-  const auto measured = measure(board, options.calibration);
+  const auto machine = must(study::measured_device(board, false));
+  const auto measured = measure(*machine.device, board, options.calibration);
   must(target.file.write(must(with_memory_costs(target.toml, measured.fit.costs))));
+  out << "Measured on " << machine.where << '\n';
+  for (const std::string& note : machine.notes) out << note << '\n';
   study::print(out, measured);
   out << "wrote [memory_costs] to " << target.output.string() << ": name it in task sets as board = \"./"
       << target.output.filename().string() << "\"\n";

@@ -3,11 +3,10 @@
 #include "config/median.hpp"
 #include "config/must.hpp"
 #include "hal/core_claim.hpp"
-#include "hal/machine.hpp"
-#include "hal/open/open_device.hpp"
-#include "rtexec/executive/placement.hpp"
+#include "hal/cuda/cuda_device.hpp"
 #include "rtexec/executive/resident_time.hpp"
 #include "rtexec/study/joint_release.hpp"
+#include "rtexec/study/measured_device.hpp"
 #include "rtexec/study/memory_traffic.hpp"
 #include "rtexec/study/size_range.hpp"
 #include "tasks/kernels/kernel_workload.hpp"
@@ -103,10 +102,10 @@ class JointRun {
 
 class MachineMemory final : public MemoryPlant {
  public:
-  MachineMemory(const Board& board, std::unique_ptr<hal::Device> device, hal::CoreClaim claim)
+  MachineMemory(const Board& board, MeasuredDevice measured)
       : unified_(board.unified_memory || board.device == DeviceKind::host),
-        claim_(std::move(claim)),
-        device_(std::move(device)) {
+        claim_(std::move(measured.claim)),
+        device_(std::move(measured.device)) {
     if (const auto gpu = hal::CudaDevice::of(*device_, "prefetching"))
       prefetches_ = !unified_ && (*gpu)->can_prefetch();
   }
@@ -214,45 +213,14 @@ class MachineMemory final : public MemoryPlant {
   std::unique_ptr<hal::Device> device_;
 };
 
-/// The core of the compute engine's thread, as the executive chooses it.
-unsigned feeder_of(const Board& board) {
-  const auto online = hal::Machine().online_cores();
-  const bool known = board.compute_core && std::ranges::find(online, *board.compute_core) != online.end();
-  return known ? *board.compute_core : online.back();
-}
-
-/// Both compute engines share the core, as in the executive. False: without real-time priority, since it was refused.
-/// A host device never has it, because it never rests, and the kernel would stop such a thread now and then.
-bool configure(hal::Device& device, unsigned core) {
-  bool real_time = device.kind() == DeviceKind::cuda;
-  for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::beside}) {
-    hal::ThreadSettings settings{
-        .name = "memory", .core = core, .fifo_priority = executive::engine_priority, .reservation = {}};
-    real_time = real_time && device.engine(kind).configure(settings);
-    if (real_time) continue;
-    settings.fifo_priority = 0;
-    must(device.engine(kind).configure(settings));
-  }
-  return real_time;
-}
-
 } // namespace
 
 Result<MemoryMachine> memory_machine(const Board& board) {
-  return caught([&] {
-    const unsigned feeder = feeder_of(board);
-    auto claim = must(hal::CoreClaim::take(std::span(&feeder, 1)));
-    const bool gpu = board.device == DeviceKind::cuda;
-    auto device = must(hal::open_device(board, gpu ? Bytes{0} : board.chunk, board.chunk));
-    MemoryMachine machine;
-    const std::string core = "core " + std::to_string(feeder);
-    machine.where =
-        (gpu ? device->name() + ", fed by " + core : core + ", which is the device") + " (" + hal::machine_name() + ")";
-    must(device->start_beside());
-    if (!configure(*device, feeder)) machine.notes.emplace_back("device parts run without real-time priority");
-    machine.plant = std::make_unique<MachineMemory>(board, std::move(device), std::move(claim));
-    return machine;
-  });
+  auto measured = measured_device(board, true);
+  if (!measured) return Unexpected(measured.error());
+  return MemoryMachine{.where = measured->where,
+                       .notes = measured->notes,
+                       .plant = std::make_unique<MachineMemory>(board, std::move(*measured))};
 }
 
 std::vector<MemoryWorkload> measured_workloads(DeviceKind device, Bytes largest) {

@@ -17,6 +17,8 @@ begin
 expect 5 "another run of rtexec, process $first of user $(id -u), uses core" "$rtexec" run set.toml --trace refused
 [ ! -e refused ] || { echo "a refused run left its trace"; bad=1; }
 expect 5 'another run of rtexec' "$rtexec" calibrate host --chunk 2MiB --jobs 3 -o host.toml
+expect 5 'another run of rtexec' "$rtexec" calibrate memory host --sizes 2 --jobs 3 -o host.toml
+[ ! -e host.toml ] || { echo "a refused calibration left a board"; bad=1; }
 kill -KILL "$first"; wait "$first" 2>/dev/null
 expect '0 4' 'Cut off by the end|Report after' "$rtexec" run set.toml --duration 1s
 # What is withdrawn because the run ends is said: b waits for the device while a has it.
