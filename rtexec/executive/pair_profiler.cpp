@@ -14,14 +14,15 @@ using namespace std::chrono_literals;
 
 bool waits(const Task& task) { return config::waits_for_pages(task.memory_policy); }
 
-/// Places of tasks: one under D, and one that waits.
-std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const TaskSet& tasks) {
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+bool waits_on_device(const Task& task) { return waits(task) && task.wcet->uses_device(); }
+
+std::vector<MeasuredPair> pairs_of(const TaskSet& tasks) {
+  std::vector<MeasuredPair> pairs;
   for (std::size_t computing = 0; computing < tasks.tasks.size(); ++computing)
     for (std::size_t waiting = 0; waiting < tasks.tasks.size(); ++waiting)
       if (const Task& a = tasks.tasks[computing], &b = tasks.tasks[waiting];
-          !waits(a) && waits(b) && a.wcet->uses_device() && b.wcet->uses_device())
-        pairs.emplace_back(computing, waiting);
+          !waits(a) && a.wcet->uses_device() && waits_on_device(b))
+        pairs.push_back({computing, waiting});
   return pairs;
 }
 
@@ -40,7 +41,7 @@ Task holder(const TaskSet& tasks, Duration holds, Duration period) {
 }
 
 /// All tasks are released together, and of these two jobs are at once, whatever they take.
-TaskSet paired(TaskSet tasks, std::pair<std::size_t, std::size_t> pair, std::span<const Wcet> observed) {
+TaskSet paired(TaskSet tasks, const MeasuredPair& pair, std::span<const Wcet> observed) {
   constexpr Duration behind_the_holder = 500us;
   const auto [computing, waiting] = pair;
   Duration all{0};
@@ -110,22 +111,25 @@ Waits waits_beyond(const ResidentTimes& resident, const TaskSet& tasks, Setup se
 
 } // namespace
 
-std::size_t runs_of_pairs(const TaskSet& tasks) {
+void measure_pair(std::vector<MeasuredBeside>& measured, const TaskSet& tasks, const MeasuredPair& pair,
+                  std::span<const Wcet> observed, Setup setup, const Enough& enough, const Watch& watch) {
+  const MeasuredRun run = measured_run(paired(tasks, pair, observed), std::move(setup), enough, watch);
+  for (const std::size_t task : {pair.computing, pair.waiting}) add(measured[task], run.of_task(task));
+}
+
+std::size_t runs_of_pairs(const TaskSet& tasks, bool across) {
   const std::size_t pairs = pairs_of(tasks).size();
-  return pairs == 0 ? 0 : pairs + 1;
+  return pairs + (pairs > 0 || (across && std::ranges::any_of(tasks.tasks, waits_on_device)) ? 1 : 0);
 }
 
 std::vector<MeasuredBeside> measure_pairs(const TaskSet& tasks, std::span<const Wcet> observed,
                                           const std::optional<ResidentTimes>& resident,
                                           const std::function<Setup()>& make_setup, const Enough& enough,
-                                          const Watch& watch) {
+                                          const Watch& watch, bool across) {
   std::vector<MeasuredBeside> measured(tasks.tasks.size());
-  const auto pairs = pairs_of(tasks);
-  if (pairs.empty()) return measured;
-  for (const auto& pair : pairs) {
-    const MeasuredRun run = measured_run(paired(tasks, pair, observed), make_setup(), enough, watch);
-    for (const std::size_t task : {pair.first, pair.second}) add(measured[task], run.of_task(task));
-  }
+  if (runs_of_pairs(tasks, across) == 0) return measured;
+  for (const MeasuredPair& pair : pairs_of(tasks))
+    measure_pair(measured, tasks, pair, observed, make_setup(), enough, watch);
   const Waits waited = resident ? waits_beyond(*resident, tasks, make_setup(), enough, watch)
                                 : waits_without_core(tasks, make_setup(), enough, watch);
   for (std::size_t i = 0; i < measured.size(); ++i)

@@ -30,15 +30,25 @@ struct MeasuredBeside {
 /// Of each task the longest part in the device's own memory (resident_time.hpp). Absent: not measured
 using ResidentTimes = std::vector<std::optional<Duration>>;
 
-/// How many runs measure_pairs() makes.
-[[nodiscard]] std::size_t runs_of_pairs(const TaskSet& tasks);
+/// Places of a task under D and of one that waits.
+struct MeasuredPair {
+  std::size_t computing = 0, waiting = 0;
+};
 
-/// By task. `tasks`: as they are measured alone, with their WCETs where they are known; `observed`: the longest part of
-/// each task alone; `resident`: beyond it a part waits. Absent, on the host device: it waits while its thread has no
-/// core. Each run is `enough`. Errors are thrown, as by measured_run().
+/// Executions of both beside one another, added to what was `measured` of each task, in a run that is `enough`.
+/// `tasks`: as they are measured alone, with their WCETs where they are known; `observed`: the longest part of each
+/// task alone. Errors are thrown, as by measured_run().
+void measure_pair(std::vector<MeasuredBeside>& measured, const TaskSet& tasks, const MeasuredPair& pair,
+                  std::span<const Wcet> observed, Setup setup, const Enough& enough, const Watch& watch);
+
+/// How many runs measure_pairs() makes. `across`: tasks that wait are in pairs under other policies, too.
+[[nodiscard]] std::size_t runs_of_pairs(const TaskSet& tasks, bool across = false);
+
+/// All pairs, by task, and how long tasks wait that are in one. `resident`: beyond it a part waits. Absent, on the host
+/// device: it waits while its thread has no core. All else as above.
 [[nodiscard]] std::vector<MeasuredBeside> measure_pairs(const TaskSet& tasks, std::span<const Wcet> observed,
                                                         const std::optional<ResidentTimes>& resident,
                                                         const std::function<Setup()>& make_setup, const Enough& enough,
-                                                        const Watch& watch);
+                                                        const Watch& watch, bool across = false);
 
 } // namespace rtexec::executive

@@ -226,12 +226,21 @@ Asked asked_of(const TaskSet& tasks, const ProfileOptions& options, bool have_la
           .pairs = {.jobs = few, .time = pairs_look}};
 }
 
+/// How far runs are: `jobs` of `of.jobs`, `time` of `of.time`, with what ended before.
+void tell(const ProfileOptions& options, const ProfileObserver& observer, const Enough& done, const Enough& of) {
+  const bool on = options.jobs ? !observer.measuring || observer.measuring(done.jobs, of.jobs)
+                               : !observer.measuring_for || observer.measuring_for(done.time, of.time);
+  if (!on) give_up(Errc::cancelled, "measuring was cancelled");
+}
+
 /// One run after the other, of which the observer is told as of one.
 class Runs {
  public:
+  /// `across`: tasks are in pairs under other policies than these, too.
   Runs(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
-       const MakeSetup& make_setup, const Tuned& tuned)
+       const MakeSetup& make_setup, const Tuned& tuned, bool across)
       : tasks_(tasks),
+        across_(across),
         options_(options),
         observer_(observer),
         make_setup_(make_setup),
@@ -288,7 +297,7 @@ class Runs {
 
   [[nodiscard]] std::size_t count_pair_runs() const {
     if (!tasks_.device.co_run) return 0;
-    return runs_of_pairs(measured_at(tasks_, own_periods(tasks_), tuned_));
+    return runs_of_pairs(measured_at(tasks_, own_periods(tasks_), tuned_), across_);
   }
 
   void measure_beside() {
@@ -310,7 +319,7 @@ class Runs {
       tell(std::min(fewest, asked_.pairs.jobs), asked_.pairs.jobs, std::min(elapsed, wanted), wanted);
     };
     const TaskSet alone = measured_at(tasks_, own_periods(tasks_), tuned_);
-    beside = measure_pairs(alone, observed, resident_times(alone), make_setup, asked_.pairs, watch);
+    beside = measure_pairs(alone, observed, resident_times(alone), make_setup, asked_.pairs, watch, across_);
   }
 
   /// On the host device a part is seen to wait.
@@ -327,15 +336,12 @@ class Runs {
   }
 
   void tell(std::uint64_t jobs, std::uint64_t wanted_jobs, Duration time, Duration wanted_time) const {
-    const bool on =
-        options_.jobs
-            ? !observer_.measuring || observer_.measuring(ended_.jobs + jobs, ended_.jobs + wanted_jobs + ahead_.jobs)
-            : !observer_.measuring_for ||
-                  observer_.measuring_for(ended_.time + time, ended_.time + wanted_time + ahead_.time);
-    if (!on) give_up(Errc::cancelled, "measuring was cancelled");
+    executive::tell(options_, observer_, {.jobs = ended_.jobs + jobs, .time = ended_.time + time},
+                    {.jobs = ended_.jobs + wanted_jobs + ahead_.jobs, .time = ended_.time + wanted_time + ahead_.time});
   }
 
   const TaskSet& tasks_;
+  const bool across_;
   const ProfileOptions& options_;
   const ProfileObserver& observer_;
   const MakeSetup& make_setup_;
@@ -381,10 +387,11 @@ void add(ProfileEntry& entry, const Runs& runs, std::size_t task, const traces::
 
 /// The WCET of the device parts beside others, made as that of those alone.
 void add_beside(ProfileEntry& entry, const MeasuredBeside& measured, const traces::WcetOptions& options) {
-  if (measured.longest == Duration(0)) return;
-  ProfileEntry beside;
-  traces::add_executions(beside, Part::device, measured.executions, measured.longest, options);
-  entry.wcet_beside = std::max({beside.wcet.device, entry.wcet_beside.value_or(Duration(0)), entry.wcet.device});
+  if (measured.longest > Duration(0)) {
+    ProfileEntry beside;
+    traces::add_executions(beside, Part::device, measured.executions, measured.longest, options);
+    entry.wcet_beside = std::max({beside.wcet.device, entry.wcet_beside.value_or(Duration(0)), entry.wcet.device});
+  }
   if (measured.idle) entry.mapping_idle = std::min(*measured.idle, entry.mapping_idle.value_or(*measured.idle));
 }
 
@@ -456,6 +463,39 @@ void retune(Tuned& tuned, const TaskSet& first, const TaskSet& tasks, const Prof
     if (tasks.tasks[i].memory_policy != first.tasks[i].memory_policy) tune(tuned, set, i, observer);
 }
 
+/// Two tasks that both leave their policies open: the one under D, the other one under another, which in no round they
+/// are.
+struct Crossing {
+  MeasuredPair pair;
+  TaskSet tasks;
+};
+
+/// Null: it was not measured under its policy.
+ProfileEntry* measured_entry(Profile& profile, const Task& task) {
+  const ProfileEntry* const found = entry_of(profile, task.name, task.memory_policy);
+  return found == nullptr ? nullptr : &profile.entries[static_cast<std::size_t>(found - profile.entries.data())];
+}
+
+/// Whether two tasks may be in such pairs.
+bool crosses(const TaskSet& tasks, const Board& board) {
+  const auto open = [&](const Task& task) { return open_policies(task, board).size() > 1; };
+  return tasks.device.co_run && std::ranges::count_if(tasks.tasks, open) > 1;
+}
+
+std::vector<Crossing> crossings_of(std::span<const Round> rounds, const TaskSet& asked, const Board& board) {
+  std::vector<Crossing> crossings;
+  const auto open = [&](std::size_t task) { return open_policies(asked.tasks[task], board).size() > 1; };
+  for (const Round& round : rounds)
+    for (std::size_t computing = 0; computing < asked.tasks.size(); ++computing)
+      for (std::size_t waiting = 0; waiting < asked.tasks.size(); ++waiting)
+        if (computing != waiting && open(computing) && open(waiting) &&
+            config::waits_for_pages(round.tasks.tasks[waiting].memory_policy)) {
+          Crossing& crossing = crossings.emplace_back(Crossing{{computing, waiting}, round.tasks});
+          crossing.tasks.tasks[computing].memory_policy = MemoryPolicy::device;
+        }
+  return crossings;
+}
+
 /// The time is shared by the rounds alike.
 ProfileOptions of_one(ProfileOptions options, std::size_t rounds) {
   if (options.time) *options.time /= static_cast<Duration::rep>(rounds);
@@ -464,6 +504,60 @@ ProfileOptions of_one(ProfileOptions options, std::size_t rounds) {
 
 /// Memory that is not there under one policy may be there under another one.
 bool lacks_memory(const Error& error) { return error.code == Errc::not_proved || error.code == Errc::out_of_memory; }
+
+/// How long both take beside one another, added to the profile. False: there is no memory for both, which it notes.
+bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& options, const Enough& enough,
+             const MakeSetup& make_setup, const Tuned& tuned, const Watch& watch) {
+  const TaskSet tasks = measured_at(crossing.tasks, own_periods(crossing.tasks), tuned);
+  std::vector<Wcet> observed;
+  for (const Task& task : tasks.tasks) {
+    const ProfileEntry* const entry = measured_entry(profile, task);
+    observed.push_back(entry != nullptr ? entry->observed : *task.wcet);
+  }
+  std::vector<MeasuredBeside> beside(observed.size());
+  const auto done = caught([&] {
+    Setup setup = must(make_setup());
+    setup.tunings = tunings_of(crossing.tasks, profile);
+    measure_pair(beside, tasks, crossing.pair, observed, std::move(setup), enough, watch);
+    return true;
+  });
+  const Task &d = tasks.tasks[crossing.pair.computing], &w = tasks.tasks[crossing.pair.waiting];
+  if (!done) {
+    if (!lacks_memory(done.error())) throw Failed{done.error()};
+    profile.unmeasured.push_back(d.name + " under D beside " + w.name + " under " +
+                                 std::string(spelling(w.memory_policy)) + ": " + done.error().what);
+    return false;
+  }
+  for (const std::size_t task : {crossing.pair.computing, crossing.pair.waiting})
+    add_beside(*measured_entry(profile, tasks.tasks[task]), beside[task], wcet_options(crossing.tasks, options));
+  return true;
+}
+
+/// Where one cannot be measured, its task under D executes beside no other.
+void measure(Profile& profile, std::vector<Crossing> crossings, const ProfileOptions& options,
+             const ProfileObserver& observer, const MakeSetup& make_setup, const Tuned& tuned) {
+  const auto entry = [&](const Crossing& of, std::size_t task) {
+    return measured_entry(profile, of.tasks.tasks[task]);
+  };
+  std::erase_if(crossings, [&](const Crossing& each) {
+    return entry(each, each.pair.computing) == nullptr || entry(each, each.pair.waiting) == nullptr;
+  });
+  std::vector<ProfileEntry*> alone;
+  Enough ended = nothing;
+  for (const Crossing& each : crossings) {
+    const Enough enough = asked_of(each.tasks, options, false).pairs;
+    const auto watch = [&](std::uint64_t fewest, Duration elapsed, Duration) {
+      tell(
+          options, observer,
+          {.jobs = ended.jobs + std::min(fewest, enough.jobs), .time = ended.time + std::min(elapsed, enough.time)},
+          {.jobs = enough.jobs * crossings.size(), .time = enough.time * static_cast<Duration::rep>(crossings.size())});
+    };
+    if (!measure(profile, each, options, enough, make_setup, tuned, watch))
+      alone.push_back(entry(each, each.pair.computing));
+    ended = {.jobs = ended.jobs + enough.jobs, .time = ended.time + enough.time};
+  }
+  for (ProfileEntry* const each : alone) each->wcet_beside.reset();
+}
 
 Profile measured(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
                  const MakeSetup& make_setup) {
@@ -478,12 +572,13 @@ Profile measured(const TaskSet& tasks, const ProfileOptions& options, const Prof
   if (options.before) must(check_same_place(before, profile));
   const std::vector<Round> rounds = rounds_of(tasks, tuned.board);
   const ProfileOptions each = of_one(options, rounds.size());
+  const bool across = crosses(tasks, tuned.board);
   std::optional<Error> failure;
   for (const Round& round : rounds) {
     const auto done = caught([&] {
       if (options.before) tuned.tunings = tunings_of(round.tasks, before);
       else if (&round != &rounds.front()) retune(tuned, rounds.front().tasks, round.tasks, observer, make_setup);
-      Runs runs(round.tasks, each, observer, make_setup, tuned);
+      Runs runs(round.tasks, each, observer, make_setup, tuned, across);
       runs.measure();
       add(profile, before, round.tasks, runs, tuned, options);
       return true;
@@ -494,6 +589,7 @@ Profile measured(const TaskSet& tasks, const ProfileOptions& options, const Prof
     if (!failure) failure = done.error();
   }
   if (profile.entries.empty()) throw Failed{*failure};
+  if (across) measure(profile, crossings_of(rounds, tasks, tuned.board), each, observer, make_setup, tuned);
   traces::allow_interruptions(profile.entries);
   return profile;
 }

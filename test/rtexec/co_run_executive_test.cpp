@@ -1,10 +1,13 @@
 // Runs in which jobs execute beside each other, on the host device.
+#include <rtexec/profiler.hpp>
+
 #include "rtexec/executive/pair_profiler.hpp"
 #include "rtexec/executive/setup.hpp"
 #include "rtexec/executive/status_page.hpp"
 #include "test/rtexec/real_time.hpp"
 #include "test/rtexec/sets.hpp"
 #include "test/support/files.hpp"
+#include "test/support/result.hpp"
 
 #include <array>
 #include <atomic>
@@ -260,6 +263,36 @@ TEST(CoRun, ItsTimesAreMeasuredInPairs) {
     EXPECT_GE(measured[0].idle.value(), waits - 1ms);
     EXPECT_LE(measured[0].idle.value(), waits + 5ms);
     EXPECT_EQ(measured[1].idle, std::nullopt);
+  }
+}
+
+/// In no run of one policy for all is there a pair.
+TEST(CoRun, TasksThatLeaveTheirPoliciesOpenAreMeasuredBesideEachOtherUnderEach) {
+  TaskSet set = set_of({}, 1s);
+  set.executive.duration.reset();
+  for (const char* const name : {"first", "second"}) {
+    Task& task = set.tasks.emplace_back();
+    task.name = name;
+    task.workload = WorkloadKind::vector_add;
+    task.size = 1000;
+    task.period = task.deadline = 20ms;
+    task.memory_policy = MemoryPolicy::automatic;
+  }
+  set.device.co_run = true;
+  std::uint64_t told = 0;
+  ProfileObserver observer;
+  observer.measuring = [&](std::uint64_t done, std::uint64_t of) {
+    EXPECT_LE(done, of);
+    told = of;
+    return true;
+  };
+  const auto profile = rtexec::profile(set, {.jobs = 10, .margin = 1}, observer);
+  ASSERT_EQ(problem(profile), "none");
+  EXPECT_EQ(told, 4u) << "runs of a pair, of a job each: either under D, the other one under M or H";
+  ASSERT_EQ(profile->entries.size(), 6u);
+  for (const ProfileEntry& entry : profile->entries) {
+    EXPECT_TRUE(entry.wcet_beside.has_value()) << entry.task << " under " << name(entry.memory_policy);
+    EXPECT_EQ(entry.mapping_idle.has_value(), entry.memory_policy != MemoryPolicy::device) << entry.task;
   }
 }
 
