@@ -226,34 +226,66 @@ Asked asked_of(const TaskSet& tasks, const ProfileOptions& options, bool have_la
           .pairs = {.jobs = few, .time = pairs_look}};
 }
 
-/// How far runs are: `jobs` of `of.jobs`, `time` of `of.time`, with what ended before.
-void tell(const ProfileOptions& options, const ProfileObserver& observer, const Enough& done, const Enough& of) {
-  const bool on = options.jobs ? !observer.measuring || observer.measuring(done.jobs, of.jobs)
-                               : !observer.measuring_for || observer.measuring_for(done.time, of.time);
-  if (!on) give_up(Errc::cancelled, "measuring was cancelled");
+void add(Enough& to, const Enough& more, std::size_t times = 1) {
+  to.jobs += more.jobs * times;
+  to.time += more.time * static_cast<Duration::rep>(times);
 }
 
-/// One run after the other, of which the observer is told as of one.
+/// Of all runs, one after the other, of which the observer is told as of one.
+class Progress {
+ public:
+  Progress(const ProfileOptions& options, const ProfileObserver& observer) : options_(options), observer_(observer) {}
+
+  /// From here on.
+  void expect(const Enough& runs) { ahead_ = runs; }
+  /// The next of the expected runs; that before has ended.
+  void begin(const Enough& run) {
+    add(ended_, under_way_);
+    under_way_ = {.jobs = run.jobs, .time = run.time};
+    ahead_ = {.jobs = ahead_.jobs - run.jobs, .time = ahead_.time - run.time};
+  }
+  /// As Watch.
+  void operator()(std::uint64_t fewest, Duration elapsed, Duration wanted) {
+    under_way_.time = wanted;
+    const Enough done{.jobs = ended_.jobs + std::min(fewest, under_way_.jobs),
+                      .time = ended_.time + std::min(elapsed, wanted)};
+    Enough all = ended_;
+    add(all, under_way_);
+    add(all, ahead_);
+    const bool on = options_.jobs ? !observer_.measuring || observer_.measuring(done.jobs, all.jobs)
+                                  : !observer_.measuring_for || observer_.measuring_for(done.time, all.time);
+    if (!on) give_up(Errc::cancelled, "measuring was cancelled");
+  }
+
+ private:
+  const ProfileOptions& options_;
+  const ProfileObserver& observer_;
+  Enough ended_ = nothing, under_way_ = nothing, ahead_ = nothing;
+};
+
+/// The runs of a set in which each task has one memory policy.
 class Runs {
  public:
   /// `across`: tasks are in pairs under other policies than these, too.
-  Runs(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
-       const MakeSetup& make_setup, const Tuned& tuned, bool across)
+  Runs(const TaskSet& tasks, const ProfileOptions& options, const MakeSetup& make_setup, const Tuned& tuned,
+       bool across, Progress& progress)
       : tasks_(tasks),
         across_(across),
-        options_(options),
-        observer_(observer),
         make_setup_(make_setup),
         tuned_(tuned),
         asked_(asked_of(tasks, options, tuned.have_layers())),
         pair_runs_(count_pair_runs()),
-        ahead_{.jobs = asked_.own.jobs + asked_.shifted.jobs + asked_.dense.jobs + asked_.layers.jobs +
-                       asked_.pairs.jobs * pair_runs_,
-               .time = asked_.own.time + asked_.shifted.time + asked_.dense.time + asked_.layers.time +
-                       asked_.pairs.time * static_cast<Duration::rep>(pair_runs_)} {
+        progress_(progress) {
     for (const std::size_t count : tuned.layers)
       layers.emplace_back(
           count, tuned.device->kind() == DeviceKind::host ? LayerTimes::Clock::thread : LayerTimes::Clock::told);
+  }
+
+  [[nodiscard]] Enough all() const {
+    Enough sum = nothing;
+    for (const Enough* each : {&asked_.own, &asked_.shifted, &asked_.dense, &asked_.layers}) add(sum, *each);
+    add(sum, asked_.pairs, pair_runs_);
+    return sum;
   }
 
   void measure() {
@@ -283,16 +315,8 @@ class Runs {
     setup.tunings = tuned_.tunings;
     setup.neighbours = circumstances.neighbours;
     setup.layer_times = circumstances.layer_times;
-    ahead_ = {.jobs = ahead_.jobs - enough.jobs, .time = ahead_.time - enough.time};
-    Duration stands = enough.time;
-    MeasuredRun run =
-        measured_run(measured_at(tasks_, periods, tuned_), std::move(setup), enough,
-                     [&](std::uint64_t fewest, Duration elapsed, Duration wanted) {
-                       stands = wanted;
-                       tell(std::min(fewest, enough.jobs), enough.jobs, std::min(elapsed, wanted), wanted);
-                     });
-    ended_ = {.jobs = ended_.jobs + enough.jobs, .time = ended_.time + stands};
-    return run;
+    progress_.begin(enough);
+    return measured_run(measured_at(tasks_, periods, tuned_), std::move(setup), enough, std::ref(progress_));
   }
 
   [[nodiscard]] std::size_t count_pair_runs() const {
@@ -306,20 +330,15 @@ class Runs {
       for (std::size_t i = 0; i < observed.size(); ++i)
         for (const auto part : {&Wcet::before, &Wcet::device, &Wcet::after})
           observed[i].*part = std::max(observed[i].*part, run.report.tasks[i].observed.*part);
-    bool first = true;
     const auto make_setup = [&] {
-      if (!std::exchange(first, false))
-        ended_ = {.jobs = ended_.jobs + asked_.pairs.jobs, .time = ended_.time + asked_.pairs.time};
       Setup setup = must(make_setup_());
       setup.tunings = tuned_.tunings;
-      ahead_ = {.jobs = ahead_.jobs - asked_.pairs.jobs, .time = ahead_.time - asked_.pairs.time};
+      progress_.begin(asked_.pairs);
       return setup;
     };
-    const auto watch = [&](std::uint64_t fewest, Duration elapsed, Duration wanted) {
-      tell(std::min(fewest, asked_.pairs.jobs), asked_.pairs.jobs, std::min(elapsed, wanted), wanted);
-    };
     const TaskSet alone = measured_at(tasks_, own_periods(tasks_), tuned_);
-    beside = measure_pairs(alone, observed, resident_times(alone), make_setup, asked_.pairs, watch, across_);
+    beside =
+        measure_pairs(alone, observed, resident_times(alone), make_setup, asked_.pairs, std::ref(progress_), across_);
   }
 
   /// On the host device a part is seen to wait.
@@ -335,20 +354,13 @@ class Runs {
     return times;
   }
 
-  void tell(std::uint64_t jobs, std::uint64_t wanted_jobs, Duration time, Duration wanted_time) const {
-    executive::tell(options_, observer_, {.jobs = ended_.jobs + jobs, .time = ended_.time + time},
-                    {.jobs = ended_.jobs + wanted_jobs + ahead_.jobs, .time = ended_.time + wanted_time + ahead_.time});
-  }
-
   const TaskSet& tasks_;
   const bool across_;
-  const ProfileOptions& options_;
-  const ProfileObserver& observer_;
   const MakeSetup& make_setup_;
   const Tuned& tuned_;
   const Asked asked_;
   const std::size_t pair_runs_;
-  Enough ended_ = nothing, ahead_; // runs
+  Progress& progress_;
 };
 
 /// What events between kernels add to an execution on a GPU; on the host device it is lost in what executions vary.
@@ -507,7 +519,7 @@ bool lacks_memory(const Error& error) { return error.code == Errc::not_proved ||
 
 /// How long both take beside one another, added to the profile. False: there is no memory for both, which it notes.
 bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& options, const Enough& enough,
-             const MakeSetup& make_setup, const Tuned& tuned, const Watch& watch) {
+             const MakeSetup& make_setup, const Tuned& tuned, Progress& progress) {
   const TaskSet tasks = measured_at(crossing.tasks, own_periods(crossing.tasks), tuned);
   std::vector<Wcet> observed;
   for (const Task& task : tasks.tasks) {
@@ -515,10 +527,11 @@ bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& o
     observed.push_back(entry != nullptr ? entry->observed : *task.wcet);
   }
   std::vector<MeasuredBeside> beside(observed.size());
+  progress.begin(enough);
   const auto done = caught([&] {
     Setup setup = must(make_setup());
     setup.tunings = tunings_of(crossing.tasks, profile);
-    measure_pair(beside, tasks, crossing.pair, observed, std::move(setup), enough, watch);
+    measure_pair(beside, tasks, crossing.pair, observed, std::move(setup), enough, std::ref(progress));
     return true;
   });
   const Task &d = tasks.tasks[crossing.pair.computing], &w = tasks.tasks[crossing.pair.waiting];
@@ -533,28 +546,14 @@ bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& o
   return true;
 }
 
-/// Where one cannot be measured, its task under D executes beside no other.
-void measure(Profile& profile, std::vector<Crossing> crossings, const ProfileOptions& options,
-             const ProfileObserver& observer, const MakeSetup& make_setup, const Tuned& tuned) {
-  const auto entry = [&](const Crossing& of, std::size_t task) {
-    return measured_entry(profile, of.tasks.tasks[task]);
-  };
-  std::erase_if(crossings, [&](const Crossing& each) {
-    return entry(each, each.pair.computing) == nullptr || entry(each, each.pair.waiting) == nullptr;
-  });
+/// Of policies that were measured. Where a pair cannot be, its task under D executes beside no other.
+void measure(Profile& profile, std::span<const Crossing> crossings, const ProfileOptions& options, const Enough& enough,
+             const MakeSetup& make_setup, const Tuned& tuned, Progress& progress) {
   std::vector<ProfileEntry*> alone;
-  Enough ended = nothing;
   for (const Crossing& each : crossings) {
-    const Enough enough = asked_of(each.tasks, options, false).pairs;
-    const auto watch = [&](std::uint64_t fewest, Duration elapsed, Duration) {
-      tell(
-          options, observer,
-          {.jobs = ended.jobs + std::min(fewest, enough.jobs), .time = ended.time + std::min(elapsed, enough.time)},
-          {.jobs = enough.jobs * crossings.size(), .time = enough.time * static_cast<Duration::rep>(crossings.size())});
-    };
-    if (!measure(profile, each, options, enough, make_setup, tuned, watch))
-      alone.push_back(entry(each, each.pair.computing));
-    ended = {.jobs = ended.jobs + enough.jobs, .time = ended.time + enough.time};
+    ProfileEntry* const computing = measured_entry(profile, each.tasks.tasks[each.pair.computing]);
+    if (computing == nullptr || measured_entry(profile, each.tasks.tasks[each.pair.waiting]) == nullptr) continue;
+    if (!measure(profile, each, options, enough, make_setup, tuned, progress)) alone.push_back(computing);
   }
   for (ProfileEntry* const each : alone) each->wcet_beside.reset();
 }
@@ -571,14 +570,24 @@ Profile measured(const TaskSet& tasks, const ProfileOptions& options, const Prof
                   .unmeasured = {}};
   if (options.before) must(check_same_place(before, profile));
   const std::vector<Round> rounds = rounds_of(tasks, tuned.board);
-  const ProfileOptions each = of_one(options, rounds.size());
   const bool across = crosses(tasks, tuned.board);
+  const std::vector<Crossing> crossings = across ? crossings_of(rounds, tasks, tuned.board) : std::vector<Crossing>();
+  const ProfileOptions each = of_one(options, rounds.size());
+  Progress progress(options, observer);
+  const auto runs_of = [&](const Round& round) { return Runs(round.tasks, each, make_setup, tuned, across, progress); };
+  const Enough of_crossing = asked_of(tasks, each, false).pairs;
+  Enough rest = nothing;
+  add(rest, of_crossing, crossings.size());
+  for (const Round& round : rounds) add(rest, runs_of(round).all());
   std::optional<Error> failure;
   for (const Round& round : rounds) {
+    progress.expect(rest);
+    const Enough of_round = runs_of(round).all();
+    rest = {.jobs = rest.jobs - of_round.jobs, .time = rest.time - of_round.time};
     const auto done = caught([&] {
       if (options.before) tuned.tunings = tunings_of(round.tasks, before);
       else if (&round != &rounds.front()) retune(tuned, rounds.front().tasks, round.tasks, observer, make_setup);
-      Runs runs(round.tasks, each, observer, make_setup, tuned, across);
+      Runs runs = runs_of(round);
       runs.measure();
       add(profile, before, round.tasks, runs, tuned, options);
       return true;
@@ -589,7 +598,8 @@ Profile measured(const TaskSet& tasks, const ProfileOptions& options, const Prof
     if (!failure) failure = done.error();
   }
   if (profile.entries.empty()) throw Failed{*failure};
-  if (across) measure(profile, crossings_of(rounds, tasks, tuned.board), each, observer, make_setup, tuned);
+  progress.expect(rest);
+  measure(profile, crossings, each, of_crossing, make_setup, tuned, progress);
   traces::allow_interruptions(profile.entries);
   return profile;
 }
