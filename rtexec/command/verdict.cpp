@@ -224,7 +224,7 @@ std::string why_no_pair(const ResolvedSet& set, const Plan& plan) {
     }
   }
   return nearest(executes, "the shortest wcet_beside under D is ", "no task under D has a wcet_beside") + ", and " +
-         nearest(waits, "the longest mapping_idle of others ", "no other task has one");
+         nearest(waits, "the longest mapping_idle of others ", "no task under M, H or D/H has a mapping_idle");
 }
 
 void print_co_running(std::ostream& out, const ResolvedSet& set, const Plan& plan) {

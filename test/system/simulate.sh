@@ -80,6 +80,8 @@ expect '0 5' '^Co-running: add beside scan$' "$rtexec" check pairs.toml
 sed 's/mapping_idle=.*/mapping_idle="1ms"/' pairs.toml > apart.toml
 expect '0 5' '^Co-running: no pair: the shortest wcet_beside under D is 6.00 ms .add., and the' "$rtexec" check apart.toml
 expect '0 5' 'mapping_idle of others 1.00 ms .scan.$' "$rtexec" check apart.toml
+sed 's/memory_policy=.*/memory_policy="D"/; /mapping_idle/d' pairs.toml > copied.toml
+expect '0 5' 'M, H or D/H has a mapping_idle' "$rtexec" check copied.toml
 expect 0 "^\[{'executes': 'add', 'waits': 'scan'}\] None 15000000$" ask pairs.json "d['pairs'], d['tasks'][0]['co_run'], d['tasks'][1]['co_run']['idle_ns']"
 expect 0 'Every real-time deadline was kept' "$rtexec" simulate pairs.toml --gantt pairs.svg --trace pairs
 expect 0 '>beside<' cat pairs.svg
