@@ -44,9 +44,12 @@ Task holder(const TaskSet& tasks, Duration holds, Duration period) {
 TaskSet paired(TaskSet tasks, const MeasuredPair& pair, std::span<const Wcet> observed) {
   constexpr Duration behind_the_holder = 500us;
   const auto [computing, waiting] = pair;
-  Duration all{0};
-  for (const Wcet& each : observed) all += each.before + each.device + each.after;
-  const Duration holds = 1ms + 2 * std::max(observed[computing].before, observed[waiting].before);
+  Duration all{0}, before{0};
+  for (const Wcet& each : observed) {
+    all += each.before + each.device + each.after;
+    before += each.before; // all may share a core
+  }
+  const Duration holds = 1ms + 2 * before;
   Duration period = 2 * (all + holds) + 10ms;
   for (const Task& task : tasks.tasks) period = std::max(period, task.period);
   for (Task& task : tasks.tasks) {

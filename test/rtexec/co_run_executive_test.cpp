@@ -41,6 +41,8 @@ class Paged final : public Workload {
     return {};
   }
   Status before(std::uint64_t job) noexcept override {
+    const Duration until = hal::execution_time() + first_part;
+    while (hal::execution_time() < until) {}
     job_ = job;
     input_ = job * 3 + 1;
     return {};
@@ -64,6 +66,7 @@ class Paged final : public Workload {
   }
 
   MemoryPolicy policy = MemoryPolicy::device;
+  Duration first_part{0};
   std::optional<std::uint64_t> fails, slow;
 
  private:
@@ -223,11 +226,13 @@ TEST(CoRun, ARunThatIsStoppedInAPairEnds) {
 
 /// What profile() measures, without pairs before it.
 struct MeasuredPair {
-  explicit MeasuredPair(MemoryPolicy policy, const std::optional<executive::ResidentTimes>& resident)
+  MeasuredPair(MemoryPolicy policy, const std::optional<executive::ResidentTimes>& resident,
+               Duration first_part_of_computing = 0ms)
       : pair(policy, true) {
     pair.set.executive.duration.reset();
     std::vector<Wcet> observed;
     for (const Task& task : pair.set.tasks) observed.push_back(*task.wcet);
+    observed[1].before += first_part_of_computing;
     EXPECT_EQ(executive::runs_of_pairs(pair.set), 3u) << "two under D with one, and alone";
     pair.set.device.co_run = false;
     for (Task& task : pair.set.tasks) {
@@ -240,6 +245,7 @@ struct MeasuredPair {
         auto workload = std::make_unique<Paged>(pair.seen);
         // Alone in the last run it is told nothing, and executes as its task does then
         workload->policy = task.memory_policy;
+        if (task.name == "computing") workload->first_part = first_part_of_computing;
         setup.workloads[task.name] = std::move(workload);
       }
       return setup;
@@ -264,6 +270,11 @@ TEST(CoRun, ItsTimesAreMeasuredInPairs) {
     EXPECT_LE(measured[0].idle.value(), waits + 5ms);
     EXPECT_EQ(measured[1].idle, std::nullopt);
   }
+}
+
+TEST(CoRun, ItsTimesAreMeasuredBehindTheLongFirstPartOfAnother) {
+  const auto measured = MeasuredPair(MemoryPolicy::managed, std::nullopt, 40ms).tasks;
+  EXPECT_GE(measured[2].executions.samples().size(), 4u) << "whose first part comes after that of the one between";
 }
 
 /// In no run of one policy for all is there a pair.
