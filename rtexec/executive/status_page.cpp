@@ -142,11 +142,13 @@ std::optional<uid_t> user_of(std::uint32_t process) {
 /// Why a page that `user` wrote is not the process's that it names; empty: it is, or that one has ended. Of a process
 /// in another namespace the user is not known: then only root's pages and one's own are believed.
 std::string foreign(const PageOwner& owner, uid_t user) {
-  const bool known = owner.identity().of_this_namespace();
-  const auto of_process = known ? user_of(owner.process) : std::nullopt;
-  if (known ? !of_process || *of_process == user : user == 0 || user == ::geteuid()) return {};
-  return "it was written by user " + std::to_string(user) + ", and process " + std::to_string(owner.process) +
-         (known ? " is user " + std::to_string(*of_process) + "'s" : " is of another container");
+  const std::string named =
+      "it was written by user " + std::to_string(user) + ", and process " + std::to_string(owner.process);
+  if (!owner.identity().of_this_namespace())
+    return user == 0 || user == ::geteuid() ? std::string() : named + " is of another container";
+  const auto of_process = user_of(owner.process);
+  if (!of_process || *of_process == user) return {};
+  return named + " is user " + std::to_string(*of_process) + "'s";
 }
 
 } // namespace
