@@ -265,7 +265,8 @@ TEST(CoRun, ItsTimesAreMeasuredInPairs) {
     EXPECT_GE(measured[0].longest, waits + computes);
     EXPECT_GE(measured[1].longest, computes);
     EXPECT_LT(measured[1].longest, waits + computes) << "it executes while the other one waits";
-    EXPECT_GE(measured[0].executions.samples().size(), 8u) << "once with each of the others";
+    // Of 8 or more; where others have the cores, some come too late for their partner
+    EXPECT_GE(measured[0].executions.samples().size(), 3u);
     EXPECT_GE(measured[0].idle.value(), waits - 1ms);
     EXPECT_LE(measured[0].idle.value(), waits + 5ms);
     EXPECT_EQ(measured[1].idle, std::nullopt);
