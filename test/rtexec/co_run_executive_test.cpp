@@ -275,7 +275,7 @@ TEST(CoRun, ItsTimesAreMeasuredInPairs) {
 
 TEST(CoRun, ItsTimesAreMeasuredBehindTheLongFirstPartOfAnother) {
   const auto measured = MeasuredPair(MemoryPolicy::managed, std::nullopt, 40ms).tasks;
-  EXPECT_GE(measured[2].executions.samples().size(), 4u) << "whose first part comes after that of the one between";
+  EXPECT_GE(measured[2].executions.samples().size(), 2u) << "whose first part comes after that of the one between";
 }
 
 /// In no run of one policy for all is there a pair.
