@@ -613,6 +613,11 @@ Status CudaDevice::prefetch(const std::byte* at, Bytes size, Side to, EngineKind
       driver_->prefetch_async(pointer(at), size.count, to == Side::device ? ordinal_ : cuda::cpu, stream(kind)));
 }
 
+Status CudaDevice::move(const std::byte* at, Bytes size, Side to) noexcept {
+  if (auto begun = prefetch(at, size, to, compute_engine()); !begun) return begun;
+  return wait();
+}
+
 // ---- the caller's memory ----
 
 Result<> CudaDevice::pin(std::byte* begin, Bytes size) {

@@ -113,15 +113,16 @@ class CudaDevice final : public Device, public Gpu {
                               void** arguments) noexcept override;
   /// Waits as CudaOptions::completion says.
   [[nodiscard]] Status run(const GpuGraph& graph) noexcept override;
-  /// The same without waiting.
-  [[nodiscard]] Status launch(const GpuGraph& graph) noexcept;
   [[nodiscard]] Status wait() noexcept override { return wait(compute_engine()); }
   /// Pages of managed memory can be moved ahead of who touches them. Elsewhere all that is managed moves as the driver
   /// likes, when a kernel is launched, and the host may not touch it meanwhile.
   [[nodiscard]] bool can_prefetch() const noexcept { return can_prefetch_; }
-  /// Real-time: moves part of a managed buffer to `to` behind what is in the stream of `kind`, and does not wait. It
-  /// cannot be captured. unsupported: can_prefetch() is false.
+  /// Set-up: moves part of a managed buffer to `to` behind what is in the stream of `kind`, and does not wait. Where
+  /// something is in it, the driver does it from a thread that it makes then. It cannot be captured. unsupported:
+  /// can_prefetch() is false.
   [[nodiscard]] Status prefetch(const std::byte* at, Bytes size, Side to, EngineKind kind) noexcept;
+  /// Real-time, on a compute engine's thread that has waited for its work: the same, by this thread, and waits.
+  [[nodiscard]] Status move(const std::byte* at, Bytes size, Side to) noexcept;
   /// Waits until the work in `kind`'s stream so far is done; on that engine's thread, or on any thread during set-up.
   [[nodiscard]] Status wait(EngineKind kind) noexcept { return finish(engine_stream(kind)); }
   /// A Status of a driver's answer: sticky ones end the device. Any thread.

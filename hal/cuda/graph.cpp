@@ -123,16 +123,13 @@ Status CudaDevice::launch(GpuKernel kernel, GpuExtent blocks, GpuExtent threads,
                                arguments, nullptr));
 }
 
-Status CudaDevice::launch(const GpuGraph& graph) noexcept {
-  if (auto possible = ready(); !possible) return possible;
-  if (graph.handle() == nullptr) return Unexpected(Errc::bad_input);
-  return check(driver_->graph_launch(static_cast<cuda::GraphExec>(graph.handle()), stream(compute_engine())));
-}
-
 Status CudaDevice::run(const GpuGraph& graph) noexcept {
   const Instant begin = now();
-  if (auto begun = launch(graph); !begun) return begun;
+  if (auto possible = ready(); !possible) return possible;
+  if (graph.handle() == nullptr) return Unexpected(Errc::bad_input);
   EngineStream& own = compute_stream();
+  if (auto begun = check(driver_->graph_launch(static_cast<cuda::GraphExec>(graph.handle()), own.stream)); !begun)
+    return begun;
   if (auto ended = finish(own); !ended) return ended;
   const Duration passed = now() - begin;
   own.on_the_way += passed - graph_took(graph, passed);

@@ -15,6 +15,9 @@ namespace rtexec::hal {
 namespace {
 
 constexpr std::uint32_t policy_deadline = 6; // SCHED_DEADLINE, which glibc 2.36 does not name
+/// SCHED_FLAG_RESET_ON_FORK: without it the kernel lets a SCHED_DEADLINE thread begin no other, as drivers do inside
+/// of calls.
+constexpr std::uint64_t begins_ordinary_threads = 1;
 
 std::string policy_name(std::uint32_t policy) {
   switch (policy) {
@@ -116,6 +119,7 @@ SchedulingAttributes wanted_class(const ThreadSettings& s) {
   if (s.when_idle) wanted.policy = SCHED_IDLE;
   if (s.reservation) {
     wanted.policy = policy_deadline;
+    wanted.flags = begins_ordinary_threads;
     wanted.runtime_ns = static_cast<std::uint64_t>(s.reservation->runtime.count());
     wanted.deadline_ns = static_cast<std::uint64_t>(s.reservation->deadline.count());
     wanted.period_ns = static_cast<std::uint64_t>(s.reservation->period.count());

@@ -277,17 +277,14 @@ bool KernelWorkload::prefetches() const noexcept {
 
 /// What goes out is prefetched before as well: the host has read it, so kernels that write it would fault.
 Status KernelWorkload::execute_prefetched() noexcept {
-  const auto prefetch = [&](const SharedArray& array, hal::Side to) {
-    return gpu_->prefetch(array.device(), array.size(), to, gpu_->compute_engine());
-  };
   for (const auto& array : arrays_)
     if (array.direction() != benchmark::Direction::device)
-      if (auto begun = prefetch(array, hal::Side::device); !begun) return begun;
-  if (auto launched = gpu_->launch(graph_); !launched) return launched;
+      if (auto moved = gpu_->move(array.device(), array.size(), hal::Side::device); !moved) return moved;
+  if (auto done = gpu_->run(graph_); !done) return done;
   for (const auto& array : arrays_)
     if (goes_out(array.direction()))
-      if (auto begun = prefetch(array, hal::Side::host); !begun) return begun;
-  return gpu_->wait();
+      if (auto moved = gpu_->move(array.device(), array.size(), hal::Side::host); !moved) return moved;
+  return {};
 }
 
 Status KernelWorkload::after(std::uint64_t) noexcept {

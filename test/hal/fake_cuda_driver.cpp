@@ -31,12 +31,15 @@ struct GraphExecRecord {
 };
 struct StreamRecord {
   int priority = 0;
+  std::atomic<int> begun = 0, waited = 0; // pieces of work
   std::unique_ptr<GraphRecord> capture;
 };
 struct EventRecord {
   unsigned flags = 0;
   std::atomic<bool> under_way = false; // until it was asked once
   std::atomic<std::int64_t> recorded_ns = 0;
+  std::atomic<StreamRecord*> stream = nullptr;
+  std::atomic<int> behind = 0; // pieces of work of the stream
 };
 
 } // namespace rtexec::hal::cuda
@@ -372,6 +375,7 @@ class FakeCudaDriver::State {
     if (watched) work.push_back(std::move(done));
   }
   template <class Body> Code enqueue(Stream stream, Body body) {
+    if (stream != nullptr && stream->capture == nullptr) ++stream->begun;
     if (stream == nullptr || stream->capture == nullptr) return body();
     stream->capture->nodes.push_back(body);
     return Code::success;
@@ -400,7 +404,13 @@ class FakeCudaDriver::State {
       });
       if (!there || !properties.concurrent_managed || to < cpu || to >= properties.devices) return Code::invalid_value;
     }
-    return note({to == cpu ? "to host" : "to device " + std::to_string(to), stream, at, size}), Code::success;
+    const bool behind = stream != nullptr && stream->begun++ > stream->waited;
+    note({.what = to == cpu ? "to host" : "to device " + std::to_string(to),
+          .stream = stream,
+          .at = at,
+          .size = size,
+          .behind = behind});
+    return Code::success;
   }
   /// A device that does not protect read-only mappings: through the chunk's file.
   void write_anyway(const Span& to, const char* from) {
@@ -422,6 +432,7 @@ class FakeCudaDriver::State {
   }
   Code stream_synchronize(Stream stream) {
     if (stream != nullptr && stream->capture != nullptr) return Code::capture_unsupported;
+    if (stream != nullptr) stream->waited = stream->begun.load();
     return breaks() ? broken_code() : Code::success;
   }
   Code stream_wait_event(Stream stream, Event event, unsigned flags) {
@@ -456,17 +467,25 @@ class FakeCudaDriver::State {
       note({.what = "record", .stream = stream, .event = event});
       event->under_way = true;
       event->recorded_ns = clock_ns();
+      event->stream = stream;
+      event->behind = stream == nullptr ? 0 : stream->begun.load();
       return Code::success;
     });
   }
   Code event_record_with_flags(Event event, Stream stream, unsigned) { return event_record(event, stream); }
+  static void has_come(const EventRecord& event) {
+    if (StreamRecord* const stream = event.stream)
+      stream->waited = std::max(stream->waited.load(), event.behind.load());
+  }
   Code event_query(Event event) {
     if (event->under_way.exchange(false)) return std::this_thread::sleep_for(wake_up_delay.load()), Code::not_ready;
+    has_come(*event);
     return breaks() ? broken_code() : Code::success;
   }
   Code event_synchronize(Event event) {
     waited_for = event;
     event->under_way = false;
+    has_come(*event);
     std::this_thread::sleep_for(wake_up_delay.load());
     return breaks() ? broken_code() : Code::success;
   }

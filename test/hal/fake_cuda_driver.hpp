@@ -52,6 +52,7 @@ struct FakeCudaWork {
   cuda::DevicePointer at = 0; // what is written, or moved
   std::size_t size = 0;
   cuda::Event event = nullptr;
+  bool behind = false; // a prefetch that other work of its stream was before: drivers make a thread for it
 };
 
 class FakeCudaDriver {

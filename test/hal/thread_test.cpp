@@ -117,6 +117,27 @@ TEST(Thread, GetsItsReservation) {
   EXPECT_EQ(found->policy, 6);
 }
 
+/// As drivers do, inside of calls.
+TEST(Thread, AReservationAllowsToMakeThreads) {
+  if (const auto why = why_no_deadline(); !why.empty()) GTEST_SKIP() << why;
+  auto settings = named("parent");
+  settings.reservation = Reservation{1ms, 50ms, 100ms};
+  int made = -1, policy = -1;
+  auto parent = Thread::start(settings, [&] {
+    const auto body = [](void* found) -> void* {
+      *static_cast<int*>(found) = ::sched_getscheduler(0);
+      return nullptr;
+    };
+    pthread_t child{};
+    made = ::pthread_create(&child, nullptr, body, &policy);
+    if (made == 0) ::pthread_join(child, nullptr);
+  });
+  ASSERT_TRUE(parent) << problem(parent);
+  parent->join();
+  EXPECT_EQ(made, 0);
+  EXPECT_EQ(policy, SCHED_OTHER);
+}
+
 TEST(Thread, DoesNotInheritARealTimeClass) {
   if (const auto why = why_no_fifo(); !why.empty()) GTEST_SKIP() << why;
   auto settings = named("parent");

@@ -577,6 +577,7 @@ std::vector<std::string> work_of_a_job(EmulatedGpu& gpu, KernelWorkload::Options
   for (const auto& each : gpu.driver().work()) {
     if (each.what == "record") continue;
     EXPECT_EQ(each.stream, gpu.device().stream(hal::EngineKind::compute));
+    EXPECT_FALSE(each.behind) << each.what;
     const auto array = std::ranges::find(placed->arrays(), each.at, [](const SharedArray& of) {
       return reinterpret_cast<hal::cuda::DevicePointer>(of.device());
     });

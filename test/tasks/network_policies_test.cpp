@@ -233,9 +233,11 @@ std::vector<std::string> moved(EmulatedGpu& gpu, MemoryPolicy policy) {
   gpu.driver().watch_work();
   (void)placed.run(1);
   std::vector<std::string> found;
-  for (const auto& each : gpu.driver().work())
+  for (const auto& each : gpu.driver().work()) {
+    EXPECT_FALSE(each.behind) << each.what;
     if (each.what == "copy" || each.what.starts_with("from_") || each.what.starts_with("to"))
       found.push_back(each.what);
+  }
   return found;
 }
 

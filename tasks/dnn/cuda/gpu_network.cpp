@@ -107,22 +107,19 @@ void GpuNetwork::unbind() noexcept {
 // ---- running
 
 Status GpuNetwork::run() noexcept {
-  if (auto begun = prefetch(0, hal::Side::device); !begun) return begun;
+  if (auto moved = move(0, hal::Side::device); !moved) return moved;
   if (auto done = device_->run(graph_); !done) return done;
   if (!events_.empty())
     if (auto told = tell_layers(hal::now()); !told) return told;
-  if (auto begun = prefetch(inputs_.size(), hal::Side::host); !begun) return begun;
-  return prefetches() ? device_->wait() : Status();
+  return move(inputs_.size(), hal::Side::host);
 }
 
 bool GpuNetwork::prefetches() const noexcept { return policy() == MemoryPolicy::managed && device_->can_prefetch(); }
 
-Status GpuNetwork::prefetch(std::size_t first, hal::Side to) noexcept {
+Status GpuNetwork::move(std::size_t first, hal::Side to) noexcept {
   for (std::size_t port = first; prefetches() && port < buffers_.size(); ++port) {
     if (!link_of(port).on_host) continue;
-    if (auto begun = device_->prefetch(buffers_[port].device, buffers_[port].size, to, device_->compute_engine());
-        !begun)
-      return begun;
+    if (auto moved = device_->move(buffers_[port].device, buffers_[port].size, to); !moved) return moved;
   }
   return {};
 }

@@ -81,7 +81,7 @@ class GpuNetwork : public Network {
   [[nodiscard]] Status tell_layers(Instant end) noexcept;
   [[nodiscard]] bool prefetches() const noexcept;
   /// Of inputs and outputs from `first` on, those that the host sees, where it prefetches().
-  [[nodiscard]] Status prefetch(std::size_t first, hal::Side to) noexcept;
+  [[nodiscard]] Status move(std::size_t first, hal::Side to) noexcept;
 
   LayerObserver observer_;
   std::vector<Link> links_; // none: nothing is linked
