@@ -61,38 +61,6 @@ void check_chains(const TaskSet& tasks, const auto& complain) {
   }
 }
 
-Result<> check(const ResolvedSet& set, std::span<const MemoryDemand> memory) {
-  const TaskSet& tasks = set.tasks;
-  const Board& board = set.board;
-  std::string errors;
-  const auto complain = [&](const std::string& what) { config::add_line(errors, what); };
-  if (memory.size() != tasks.tasks.size())
-    complain("the memory of " + std::to_string(memory.size()) + " tasks was given for a set of " +
-             std::to_string(tasks.tasks.size()));
-  if (tasks.tasks.size() > most_tasks)
-    complain(std::to_string(tasks.tasks.size()) + " tasks; at most " + std::to_string(most_tasks) + " can be planned");
-  for (const Duration charge : {board.context_switch, board.dispatch, board.release_latency, board.hold_up})
-    if (!in_range(charge))
-      complain("board '" + board.name + "': a charge of " + std::to_string(charge.count()) + " ns is out of range");
-  if (reserved(tasks) && set.compute_core == set.service_core)
-    complain("board '" + board.name + "': core " + std::to_string(set.compute_core) +
-             " is to run the scheduler beside the compute engine, whose reservation takes all of it; give the "
-             "scheduler another service_core");
-  for (const Task& task : tasks.tasks) {
-    const std::string who = "task '" + task.name + "': ";
-    if (!task.wcet) complain(who + "it has no wcet; give one, or measure it with 'rtexec profile'");
-    else if (!in_range(task.wcet->before) || !in_range(task.wcet->device) || !in_range(task.wcet->after))
-      complain(who + "its wcet must be between 0 and " + readable(Duration(longest_time)));
-    if (task.deadline <= Duration::zero() || task.deadline > task.period || !in_range(task.period))
-      complain(who + "0 < deadline <= period <= " + readable(Duration(longest_time)) + " must hold");
-    if (tasks.executive.priorities == PriorityAssignment::explicit_priorities && task.real_time() && !task.priority)
-      complain(who + "it has no priority, and [executive] priorities is \"explicit\"");
-  }
-  check_regulation(set, complain);
-  check_chains(tasks, complain);
-  return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
-}
-
 void promise(PlannedTask& planned, const StageBounds& bounds) {
   planned.promised = true;
   planned.response_bound = Duration(bounds.done);
@@ -328,41 +296,42 @@ Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::s
   return made;
 }
 
-// ---- verdicts without plans ----
-
-Finding end_to_end(const NamedSet& named) {
-  if (const Refusal refusal = refused(named)) return *refusal;
-  if (named.services && named.order == Order::edf)
-    return end_to_end_finding(named, {}, reserved_edf_bounds(named.set, *named.services, Effort::verdict));
-  if (named.services)
-    return end_to_end_finding(named, {}, reserved_static_priority_bounds(named.set, *named.services, Effort::verdict));
-  if (named.order == Order::edf) return end_to_end_finding(named, {}, edf_bounds(named.set, Effort::verdict));
-  return end_to_end_finding(named, {}, static_priority_bounds(named.set));
-}
-
-/// As examined() and with_priorities() come to it.
-std::optional<Duration> proved_slack(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
-  const auto of = [&](std::span<const std::size_t> tried, Lateness lateness) -> std::optional<Duration> {
-    const Finding found = end_to_end(charged_set(plan, set, tried, lateness));
-    return found.proved ? std::optional(Duration(found.slack())) : std::nullopt;
-  };
-  const bool fixed = plan.order == Order::static_priority;
-  const auto with = [&](std::span<const std::size_t> tried) {
-    const auto in_time = of(tried, Lateness::none);
-    return in_time || !fixed || !reserved(set.tasks) ? in_time : of(tried, Lateness::any);
-  };
-  const auto first = with(urgency);
-  if (first || !fixed || set.tasks.executive.priorities != PriorityAssignment::audsley) return first;
-  const auto charged = [&](std::span<const std::size_t> tried) {
-    return charged_set(plan, set, tried, Lateness::none).set;
-  };
-  return with(audsley(set.tasks, {urgency.begin(), urgency.end()}, charged));
-}
-
 } // namespace
 
+Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> memory) {
+  const TaskSet& tasks = set.tasks;
+  const Board& board = set.board;
+  std::string errors;
+  const auto complain = [&](const std::string& what) { config::add_line(errors, what); };
+  if (memory.size() != tasks.tasks.size())
+    complain("the memory of " + std::to_string(memory.size()) + " tasks was given for a set of " +
+             std::to_string(tasks.tasks.size()));
+  if (tasks.tasks.size() > most_tasks)
+    complain(std::to_string(tasks.tasks.size()) + " tasks; at most " + std::to_string(most_tasks) + " can be planned");
+  for (const Duration charge : {board.context_switch, board.dispatch, board.release_latency, board.hold_up})
+    if (!in_range(charge))
+      complain("board '" + board.name + "': a charge of " + std::to_string(charge.count()) + " ns is out of range");
+  if (reserved(tasks) && set.compute_core == set.service_core)
+    complain("board '" + board.name + "': core " + std::to_string(set.compute_core) +
+             " is to run the scheduler beside the compute engine, whose reservation takes all of it; give the "
+             "scheduler another service_core");
+  for (const Task& task : tasks.tasks) {
+    const std::string who = "task '" + task.name + "': ";
+    if (!task.wcet) complain(who + "it has no wcet; give one, or measure it with 'rtexec profile'");
+    else if (!in_range(task.wcet->before) || !in_range(task.wcet->device) || !in_range(task.wcet->after))
+      complain(who + "its wcet must be between 0 and " + readable(Duration(longest_time)));
+    if (task.deadline <= Duration::zero() || task.deadline > task.period || !in_range(task.period))
+      complain(who + "0 < deadline <= period <= " + readable(Duration(longest_time)) + " must hold");
+    if (tasks.executive.priorities == PriorityAssignment::explicit_priorities && task.real_time() && !task.priority)
+      complain(who + "it has no priority, and [executive] priorities is \"explicit\"");
+  }
+  check_regulation(set, complain);
+  check_chains(tasks, complain);
+  return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
+}
+
 Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory) {
-  if (const auto valid = check(set, memory); !valid) return Unexpected(valid.error());
+  if (const auto valid = can_be_planned(set, memory); !valid) return Unexpected(valid.error());
 
   std::optional<Result<Plan>> closest;
   core_assignments(set, [&](const CoreAssignment& cores) {
@@ -373,26 +342,6 @@ Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> mem
     return proved;
   });
   return std::move(*closest);
-}
-
-ResidentAdmission::ResidentAdmission(const ResolvedSet& set)
-    : set_(set),
-      urgency_(by_urgency(set.tasks)),
-      plan_(with_cores(CoreAssignment(set.tasks.tasks.size()), set.tasks)) {}
-
-std::optional<Duration> ResidentAdmission::slack(std::span<const Wcet> wcets) {
-  for (std::size_t i = 0; i < wcets.size(); ++i) set_.tasks.tasks[i].wcet = wcets[i];
-  const std::vector<MemoryDemand> none(wcets.size());
-  if (!check(set_, none)) return std::nullopt;
-  std::optional<Duration> slack;
-  core_assignments(set_, [&](const CoreAssignment& cores) {
-    for (std::size_t i = 0; i < cores.size(); ++i) plan_.tasks[i].core = cores[i];
-    slack = proved_slack(plan_, set_, urgency_);
-    return slack.has_value();
-  });
-  if (!slack || set_.tasks.chains.empty()) return slack;
-  const Result<Plan> plan = make_plan(set_, none); // whose chains keep their limits
-  return plan && plan->proved ? std::optional(plan->end_to_end.slack) : std::nullopt;
 }
 
 } // namespace rtexec::policies

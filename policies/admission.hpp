@@ -7,9 +7,7 @@
 #include <rtexec/result.hpp>
 #include <rtexec/resolved_set.hpp>
 
-#include <optional>
 #include <span>
-#include <vector>
 
 namespace rtexec::policies {
 
@@ -33,19 +31,7 @@ namespace rtexec::policies {
 /// fits. not_proved where the memory does not fit, swapped or not: then there is no plan to force.
 [[nodiscard]] Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory);
 
-/// What make_plan proves of one set with other execution times, where all memory fits: the same verdict and the same
-/// slack, in a fraction of the time, since it makes neither plan nor words. Owns a copy of the set.
-class ResidentAdmission {
- public:
-  explicit ResidentAdmission(const ResolvedSet& set);
-
-  /// The slack end to end. Absent: not proved, or make_plan refuses the set. `wcets` is parallel to its tasks.
-  [[nodiscard]] std::optional<Duration> slack(std::span<const Wcet> wcets);
-
- private:
-  ResolvedSet set_;
-  std::vector<std::size_t> urgency_;
-  Plan plan_; // with no more than order and cores
-};
+/// Whether make_plan can plan the set, as far as that does not take a plan: otherwise bad_input, as there.
+[[nodiscard]] Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> memory);
 
 } // namespace rtexec::policies

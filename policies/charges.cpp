@@ -65,7 +65,7 @@ constexpr Wide decisions_on_chunk = 2;
 
 /// What the compute engine is charged for a job, whatever executes beside it.
 Nanos dispatched(const Task& task, const std::optional<CoRun>& co_run, const Board& board) {
-  return (device_part(*task.wcet, co_run) + 2 * board.dispatch).count();
+  return on_device(device_part(*task.wcet, co_run), board);
 }
 
 /// What arrives for a service thread while no job is late: `cost(task)` for each job that uses the device. Absent:
@@ -354,6 +354,10 @@ Load looks_of(const Task& task, const Board& board) {
 
 Nanos on_core(Duration part, const Board& board) {
   return std::max(Nanos{1}, (part + 2 * board.context_switch).count());
+}
+
+Nanos on_device(Duration part, const Board& board) {
+  return part > Duration(0) ? (part + 2 * board.dispatch).count() : 0;
 }
 
 std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set) {

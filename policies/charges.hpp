@@ -30,6 +30,9 @@ inline constexpr Duration message_looks = std::chrono::microseconds(500);
 /// A CPU part. One of no length still needs its core once, to hand the job on: at least 1 ns.
 [[nodiscard]] Nanos on_core(Duration part, const Board& board);
 
+/// A device part, begun and ended by the scheduler; 0 where there is none.
+[[nodiscard]] Nanos on_device(Duration part, const Board& board);
+
 /// How long the device part of each task may take, with all that is charged to it whoever is late; by task.
 [[nodiscard]] std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set);
 

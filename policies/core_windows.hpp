@@ -92,4 +92,25 @@ inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device
   return {.ready = ready, .device_done = ready, .last_window = done - ready, .done = done, .settled = whole.settled};
 }
 
+/// The windows of all parts, where the last part of a task on the device becomes ready by `last_ready(task, bounds)`,
+/// which it gives as `device_done`. A window that is not settled is no longer than it would be.
+[[nodiscard]] std::vector<StageBounds> windows_with(const StagedSet& set, const auto& last_ready) {
+  std::vector<StageBounds> bounds(set.tasks.size());
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const StagedTask& task = set.tasks[i];
+    const std::vector<Load> loads = loads_above(set, i, bounds);
+    if (!task.uses_device()) {
+      bounds[i] = bounds_off_device(set, task, loads);
+      continue;
+    }
+    const FixedPoint first = core_window(set, task, {task.before, task.lines_before}, loads);
+    const FixedPoint last = core_window(set, task, {task.after, task.lines_after}, loads);
+    bounds[i].ready = set.release_jitter + first.value;
+    bounds[i].last_window = last.value;
+    bounds[i].settled = first.settled && last.settled;
+    bounds[i].device_done = last_ready(task, bounds[i]);
+  }
+  return bounds;
+}
+
 } // namespace rtexec::policies

@@ -9,9 +9,11 @@
 #include "policies/arithmetic.hpp"
 #include "policies/memory_model.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -54,6 +56,8 @@ struct MemoryOption {
 struct MemoryProblem {
   std::vector<std::vector<MemoryOption>> options; // of each task
   bool unified = false;
+  Bytes capacity{unlimited}; // of the device, or of all where it is unified
+  static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 };
 
 struct MemoryChoice {
@@ -66,28 +70,52 @@ struct MemoryChoice {
 };
 
 /// Enough for every combination of eight tasks with three options each, and of all that they begin with.
-inline constexpr std::size_t most_questions = 1 << 14;
+inline constexpr std::size_t most_questions = 1 << 16;
 
-/// Whether a combination, one option for each task, is admitted. It must be monotone: what is admitted stays so when
-/// options take less memory and shorter WCETs. It is also asked of combinations that do not exist, in which a task has
-/// the least of everything that its options offer; `policy` means nothing there. Which tests of admission are monotone:
-/// proofs/memory-policies.md. With one that is not, a choice is admitted still, but another may take less memory.
-using Admitted = std::function<bool(std::span<const MemoryOption>)>;
+/// The slack with these execution times, one for each task; absent: they are not admitted.
+using SlackOf = std::function<std::optional<Nanos>(std::span<const Wcet>)>;
 
-/// The slack of a combination; absent: it is not admitted. Monotone likewise: with less of everything it is no less.
-using SlackOf = std::function<std::optional<Nanos>(std::span<const MemoryOption>)>;
+/// The shorter one of each part, and the longer one.
+[[nodiscard]] inline Wcet shorter(const Wcet& a, const Wcet& b) {
+  return {std::min(a.before, b.before), std::min(a.device, b.device), std::min(a.after, b.after)};
+}
+[[nodiscard]] inline Wcet longer(const Wcet& a, const Wcet& b) {
+  return {std::max(a.before, b.before), std::max(a.device, b.device), std::max(a.after, b.after)};
+}
 
-/// The least memory of all combinations that are admitted, by branch and bound.
+/// The times between these, of each task, of which something is asked.
+struct TimesBetween {
+  std::span<const Wcet> shortest, longest;
+};
+
+/// What is asked of combinations, of whose options memory is nothing to it, and of times that no combination has.
 ///
-/// An option is not considered where another of its task takes no more of anything; of equal ones the first is. Of
-/// combinations that take the same memory, the task whose options differ most in memory chooses first (of equal ones
-/// the first of the set), and takes the option of the least memory (of equal ones the first).
-///
-/// bad_input: a task without options. not_proved: no combination is admitted.
-[[nodiscard]] Result<MemoryChoice> least_memory(const MemoryProblem& problem, const Admitted& admitted);
+/// There may be several ways to admit one, of which the first that does decides its slack. `bound(way, times, needed)`
+/// is no less than what this way comes to with any of these times, or is less than `needed` where that is; absent: it
+/// admits none of them. `glance`: the same, perhaps larger, in less time. `surely(way, longest)`: this way is known to
+/// admit these times and any that are no longer. Without bounds there is one way, and `slack` is its own bound: then it
+/// must be monotone, no less with shorter times. Which bounds tests of admission have: proofs/memory-policies.md.
+struct Admission {
+  using BoundOf = std::function<std::optional<Nanos>(std::size_t way, const TimesBetween& times, Nanos needed)>;
+  SlackOf slack;
+  std::size_t ways = 1; // at most `most_ways`
+  BoundOf bound{}, glance{};
+  std::function<bool(std::size_t way, std::span<const Wcet> longest)> surely{};
+};
 
-/// The most slack of all combinations that are admitted and take `capacity` at most: of the device, or in all where the
-/// memory is unified. Of equal ones that of the least memory, as above. not_proved: none is admitted and fits.
-[[nodiscard]] Result<MemoryChoice> most_slack(const MemoryProblem& problem, Bytes capacity, const SlackOf& slack);
+inline constexpr std::size_t most_ways = 32;
+
+/// The least memory of all combinations that fit and are admitted, by branch and bound.
+///
+/// An option is not considered where another of its task takes no more memory and just the same times, or, where
+/// `slack` is monotone, no more of anything; of equal ones the first is. Of combinations that take the same memory, the
+/// task whose options differ most in memory chooses first (of equal ones the first of the set), and takes the option of
+/// the least memory (of equal ones the first), but last those for which another takes no more of anything.
+///
+/// bad_input: a task without options. not_proved: no combination fits and is admitted.
+[[nodiscard]] Result<MemoryChoice> least_memory(const MemoryProblem& problem, const Admission& admission);
+
+/// The most slack of all combinations that fit and are admitted. Of equal ones that of the least memory, as above.
+[[nodiscard]] Result<MemoryChoice> most_slack(const MemoryProblem& problem, const Admission& admission);
 
 } // namespace rtexec::policies

@@ -4,6 +4,7 @@
 #include "policies/admission.hpp"
 #include "policies/memory_assignment.hpp"
 #include "policies/plan_memory.hpp"
+#include "policies/resident_admission.hpp"
 
 #include <algorithm>
 #include <string>
@@ -52,51 +53,66 @@ MemoryOption option_of(const MeasuredPolicy& measured, const Task& task, const R
   return option;
 }
 
-/// Plans of one set with other options.
-class Planner {
- public:
-  explicit Planner(const ResolvedSet& set)
-      : set_(set), admission_(set), wcets_(set.tasks.tasks.size()), memory_(set.tasks.tasks.size()) {}
+/// In whole chunks, as plans have it.
+Bytes capacity_of(const ResolvedSet& set) {
+  const Bytes all = set.tasks.device.capacity.value_or(set.board.capacity);
+  return {all.count / set.chunk.count * set.chunk.count};
+}
 
-  std::optional<Nanos> slack(std::span<const MemoryOption> combination) {
-    Wide own = 0, shared = 0;
-    for (std::size_t i = 0; i < combination.size(); ++i) {
-      const MemoryOption& option = combination[i];
-      wcets_[i] = option.wcet;
-      own += Wide{option.device.count} + (set_.board.unified_memory ? option.host.count : 0);
-      shared = std::max<Wide>(shared, option.shared.count);
+MemoryProblem problem_of(const ResolvedSet& set, std::span<const std::vector<MeasuredPolicy>> measured,
+                         std::span<const Places> places) {
+  MemoryProblem problem{.options = {}, .unified = set.board.unified_memory, .capacity = capacity_of(set)};
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    std::vector<MemoryOption>& options = problem.options.emplace_back();
+    for (const std::size_t k : places[i]) options.push_back(option_of(measured[i][k], set.tasks.tasks[i], set));
+  }
+  return problem;
+}
+
+/// The shortest and the longest times of each task.
+std::pair<std::vector<Wcet>, std::vector<Wcet>> times_of(const MemoryProblem& problem) {
+  std::pair<std::vector<Wcet>, std::vector<Wcet>> times;
+  for (const std::vector<MemoryOption>& options : problem.options) {
+    Wcet& shortest = times.first.emplace_back(options.front().wcet);
+    Wcet& longest = times.second.emplace_back(options.front().wcet);
+    for (const MemoryOption& each : options) {
+      shortest = shorter(shortest, each.wcet);
+      longest = longer(longest, each.wcet);
     }
-    if (own + shared > Wide{capacity().count}) return std::nullopt;
-    const auto slack = admission_.slack(wcets_);
-    return slack ? std::optional(slack->count()) : std::nullopt;
   }
+  return times;
+}
 
-  Result<PolicyPlan> plan(std::span<const std::vector<MeasuredPolicy>> measured, Places chosen, bool exact) {
-    PolicyPlan made{.plan = {}, .chosen = std::move(chosen), .exact = exact};
-    for (std::size_t i = 0; i < measured.size(); ++i) {
-      const MeasuredPolicy& each = measured[i][made.chosen[i]];
-      memory_[i] = each.memory;
-      set_.tasks.tasks[i].wcet = each.wcet;
-      set_.tasks.tasks[i].memory_policy = each.policy;
-    }
-    Result<Plan> plan = make_plan(set_, memory_);
-    if (!plan) return Unexpected(plan.error());
-    made.plan = std::move(*plan);
-    return made;
+Admission admission_of(ResidentAdmission& admission) {
+  Admission asked{.slack = [&](auto wcets) { return admission.slack(wcets); }};
+  if (admission.monotone()) return asked;
+  asked.ways = admission.ways();
+  asked.bound = [&](auto way, auto& times, Nanos needed) { return admission.bound(way, times, needed); };
+  asked.glance = [&](auto way, auto& times, Nanos needed) { return admission.glance(way, times, needed); };
+  asked.surely = [&](auto way, auto longest) { return admission.surely_proves(way, longest); };
+  return asked;
+}
+
+Result<MemoryChoice> choice_for(const ResolvedSet& set, const MemoryProblem& problem, MemoryObjective objective) {
+  const auto [shortest, longest] = times_of(problem);
+  ResidentAdmission admission(set, {shortest, longest});
+  const Admission asked = admission_of(admission);
+  return objective == MemoryObjective::most_slack ? most_slack(problem, asked) : least_memory(problem, asked);
+}
+
+Result<PolicyPlan> plan_with(ResolvedSet set, std::span<const std::vector<MeasuredPolicy>> measured, Places chosen,
+                             bool exact) {
+  std::vector<MemoryDemand> memory;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const MeasuredPolicy& each = measured[i][chosen[i]];
+    memory.push_back(each.memory);
+    set.tasks.tasks[i].wcet = each.wcet;
+    set.tasks.tasks[i].memory_policy = each.policy;
   }
-
-  /// In whole chunks, as plans have it.
-  [[nodiscard]] Bytes capacity() const {
-    const Bytes all = set_.tasks.device.capacity.value_or(set_.board.capacity);
-    return {all.count / set_.chunk.count * set_.chunk.count};
-  }
-
- private:
-  ResolvedSet set_;
-  ResidentAdmission admission_;
-  std::vector<Wcet> wcets_;
-  std::vector<MemoryDemand> memory_;
-};
+  Result<Plan> plan = make_plan(set, memory);
+  if (!plan) return Unexpected(plan.error());
+  return PolicyPlan{.plan = std::move(*plan), .chosen = std::move(chosen), .exact = exact};
+}
 
 /// D, or what comes first.
 std::size_t plain(std::span<const MeasuredPolicy> measured, const Places& places) {
@@ -113,22 +129,12 @@ Result<PolicyPlan> choose_memory_policies(const ResolvedSet& set, std::span<cons
   if (!places) return Unexpected(places.error());
   Places chosen;
   for (std::size_t i = 0; i < places->size(); ++i) chosen.push_back(plain(measured[i], (*places)[i]));
-  Planner planner(set);
-  if (set.chunk == Bytes{0}) return planner.plan(measured, std::move(chosen), true);
+  if (set.chunk == Bytes{0}) return plan_with(set, measured, std::move(chosen), true);
 
-  MemoryProblem problem{.options = {}, .unified = set.board.unified_memory};
-  for (std::size_t i = 0; i < places->size(); ++i) {
-    std::vector<MemoryOption>& options = problem.options.emplace_back();
-    for (const std::size_t k : (*places)[i]) options.push_back(option_of(measured[i][k], set.tasks.tasks[i], set));
-  }
-  const SlackOf slack = [&](std::span<const MemoryOption> combination) { return planner.slack(combination); };
-  const Result<MemoryChoice> choice =
-      objective == MemoryObjective::most_slack
-          ? most_slack(problem, planner.capacity(), slack)
-          : least_memory(problem, [&](std::span<const MemoryOption> each) { return slack(each).has_value(); });
+  const Result<MemoryChoice> choice = choice_for(set, problem_of(set, measured, *places), objective);
   if (choice)
     for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = (*places)[i][choice->options[i]];
-  return planner.plan(measured, std::move(chosen), !choice || choice->exact);
+  return plan_with(set, measured, std::move(chosen), !choice || choice->exact);
 }
 
 } // namespace rtexec::policies

@@ -243,11 +243,11 @@ struct PolicyChoice {
   policies::MemoryProblem problem;
   policies::StagedSet set;
 
-  [[nodiscard]] std::optional<policies::Nanos> slack(std::span<const policies::MemoryOption> combination) {
-    for (std::size_t i = 0; i < combination.size(); ++i) {
-      set.tasks[i].before = combination[i].wcet.before.count();
-      set.tasks[i].device = combination[i].wcet.device.count();
-      set.tasks[i].after = combination[i].wcet.after.count();
+  [[nodiscard]] std::optional<policies::Nanos> slack(std::span<const Wcet> times) {
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      set.tasks[i].before = times[i].before.count();
+      set.tasks[i].device = times[i].device.count();
+      set.tasks[i].after = times[i].after.count();
     }
     const std::vector<policies::StageBounds> bounds = policies::static_priority_bounds(set);
     policies::Nanos least = policies::unbounded;
@@ -296,18 +296,19 @@ void memory_policies(benchmark::State& state) {
   for (auto _ : state) {
     next = (next + 1) % choices.size();
     PolicyChoice& choice = choices[next];
-    const policies::SlackOf slack = [&](auto combination) {
+    const policies::Admission admission{.slack = [&](std::span<const Wcet> times) {
       ++questions;
-      return choice.slack(combination);
-    };
+      return choice.slack(times);
+    }};
     std::uint64_t all = 0;
     for (const auto& options : choice.problem.options)
       all += options[0].device.count + (choice.problem.unified ? options[0].host.count : 0);
+    const bool most = state.range(2) != 0;
+    choice.problem.capacity = Bytes{most ? all / 10 * 9 : policies::MemoryProblem::unlimited};
     const auto begin = std::chrono::steady_clock::now();
     found +=
-        state.range(2) != 0
-            ? policies::most_slack(choice.problem, Bytes{all / 10 * 9}, slack).has_value()
-            : policies::least_memory(choice.problem, [&](auto each) { return slack(each).has_value(); }).has_value();
+        (most ? policies::most_slack(choice.problem, admission) : policies::least_memory(choice.problem, admission))
+            .has_value();
     const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - begin;
     shortest[next] = std::min(shortest[next], taken.count());
     ++searches;

@@ -1,7 +1,9 @@
 // Plans with memory policies that were chosen: against plans of every combination, and against make_plan alone. And
 // whether admission is monotone in execution times, on which the search rests.
 #include "policies/memory_policies.hpp"
+#include "policies/admission.hpp"
 #include "policies/plan_memory.hpp"
+#include "policies/resident_admission.hpp"
 #include "test/policies/sets.hpp"
 
 #include <gmock/gmock.h>
@@ -189,8 +191,72 @@ std::vector<MemoryDemand> random_memory(Random& random, const TaskSet& set, bool
   return memory;
 }
 
-class MemoryPoliciesOfRandomSets : public testing::TestWithParam<Order> {};
-INSTANTIATE_TEST_SUITE_P(BothOrders, MemoryPoliciesOfRandomSets, testing::Values(Order::edf, Order::static_priority));
+// ---- against the plans of all combinations ----
+
+struct Kind {
+  Order order = Order::edf;
+  bool free_cores = false;
+  bool other_parts = false; // the options of a task differ in their CPU parts, too
+};
+
+std::string name_of(const testing::TestParamInfo<Kind>& info) {
+  return std::string(info.param.order == Order::edf ? "Edf" : "StaticPriority") +
+         (info.param.free_cores ? "FreeCores" : "NamedCores") + (info.param.other_parts ? "OtherParts" : "SameParts");
+}
+
+class MemoryPoliciesOfRandomSets : public testing::TestWithParam<Kind> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, MemoryPoliciesOfRandomSets,
+                         testing::Values(Kind{Order::edf}, Kind{Order::static_priority}, Kind{Order::edf, true},
+                                         Kind{Order::static_priority, true}, Kind{Order::edf, false, true},
+                                         Kind{Order::static_priority, false, true}, Kind{Order::edf, true, true},
+                                         Kind{Order::static_priority, true, true}),
+                         name_of);
+
+/// D, M and H of each task, near what it takes.
+Measured random_policies(Random& random, const TaskSet& tasks, bool other_parts) {
+  Measured known;
+  for (const Task& task : tasks.tasks) {
+    const auto longer = [&](Duration part, std::int64_t low, std::int64_t high) {
+      return part * random.draw(low, high) / 100;
+    };
+    const Wcet& wcet = *task.wcet;
+    const Duration m = longer(wcet.device, 80, 200), h = longer(wcet.device, 90, 300);
+    known.push_back(three(static_cast<std::uint64_t>(random.draw(1, 4)), wcet.device, m, h));
+    for (MeasuredPolicy& each : known.back()) {
+      each.wcet.before = other_parts ? longer(wcet.before, 70, 130) : wcet.before;
+      each.wcet.after = other_parts ? longer(wcet.after, 70, 130) : wcet.after;
+    }
+  }
+  return known;
+}
+
+struct Best {
+  std::optional<Bytes> least;
+  std::optional<Duration> most;
+};
+
+/// Of what fits and is proved.
+Best best_of_all_plans(const ResolvedSet& set, const Measured& known) {
+  Best best;
+  for (int code = 0; code < std::pow(3, known.size()); ++code) {
+    ResolvedSet one = set;
+    std::vector<MemoryDemand> memory;
+    Bytes all{0};
+    int digits = code;
+    for (std::size_t i = 0; i < known.size(); ++i, digits /= 3) {
+      const MeasuredPolicy& each = known[i][static_cast<std::size_t>(digits % 3)];
+      one.tasks.tasks[i].wcet = each.wcet;
+      memory.push_back(each.memory);
+      all += each.memory.outside + (set.board.unified_memory ? each.memory.host : Bytes{0});
+    }
+    if (all > set.board.capacity) continue;
+    const auto plan = make_plan(one, memory);
+    if (!plan || !plan->proved) continue;
+    best.least = std::min(best.least.value_or(all), all);
+    best.most = std::max(best.most.value_or(0ns), plan->end_to_end.slack);
+  }
+  return best;
+}
 
 /// One to four tasks, and now and then up to eight.
 TEST_P(MemoryPoliciesOfRandomSets, AreTheBestOfAllPlans) {
@@ -199,47 +265,22 @@ TEST_P(MemoryPoliciesOfRandomSets, AreTheBestOfAllPlans) {
   for (int round = 0; round < 150; ++round) {
     SCOPED_TRACE(round);
     const std::int64_t n = round % 30 == 29 ? random.draw(5, 8) : random.draw(1, 4);
-    TaskSet tasks = random_set(random, GetParam(), ThreadPolicy::fifo, n);
+    TaskSet tasks = random_set(random, GetParam().order, ThreadPolicy::fifo, n);
     tasks.swap.policy = SwapPolicy::none;
+    if (GetParam().free_cores)
+      for (Task& task : tasks.tasks)
+        if (round % 3 != 0 || random.draw(0, 1) == 0) task.core.reset();
     Board board = random_board();
     board.memory_policies = {D, M, H};
     board.unified_memory = round % 2 == 0;
     board.capacity = chunk * static_cast<std::uint64_t>(5 * n);
-    Measured known;
-    for (const Task& task : tasks.tasks) {
-      const auto longer = [&](std::int64_t low, std::int64_t high) {
-        return task.wcet->device * random.draw(low, high) / 100;
-      };
-      known.push_back(
-          three(static_cast<std::uint64_t>(random.draw(1, 4)), task.wcet->device, longer(80, 200), longer(90, 300)));
-      for (MeasuredPolicy& each : known.back()) {
-        each.wcet.before = task.wcet->before;
-        each.wcet.after = task.wcet->after;
-      }
-    }
+    const Measured known = random_policies(random, tasks, GetParam().other_parts);
     const ResolvedSet set = resolved(tasks, board, {0, 1});
-    std::optional<Bytes> least;
-    std::optional<Duration> most;
-    for (int code = 0; code < std::pow(3, tasks.tasks.size()); ++code) {
-      ResolvedSet one = set;
-      std::vector<MemoryDemand> memory;
-      Bytes all{0};
-      int digits = code;
-      for (std::size_t i = 0; i < known.size(); ++i, digits /= 3) {
-        const MeasuredPolicy& each = known[i][static_cast<std::size_t>(digits % 3)];
-        one.tasks.tasks[i].wcet = each.wcet;
-        memory.push_back(each.memory);
-        all += each.memory.outside + (board.unified_memory ? each.memory.host : Bytes{0});
-      }
-      const auto plan = make_plan(one, memory);
-      if (!plan || !plan->proved || all > board.capacity) continue;
-      least = std::min(least.value_or(all), all);
-      most = std::max(most.value_or(0ns), plan->end_to_end.slack);
-    }
+    const Best best = best_of_all_plans(set, known);
     const auto small = choose_memory_policies(set, known, MemoryObjective::least_memory);
     const auto fast = choose_memory_policies(set, known, MemoryObjective::most_slack);
     ASSERT_TRUE(small.has_value() == fast.has_value());
-    if (!least) {
+    if (!best.least) {
       if (small) {
         EXPECT_THAT(small->chosen, testing::Each(0)) << "D, which may still fit without the host's copies";
         EXPECT_TRUE(board.unified_memory || !small->plan.proved);
@@ -249,8 +290,8 @@ TEST_P(MemoryPoliciesOfRandomSets, AreTheBestOfAllPlans) {
     ASSERT_TRUE(small && small->plan.proved && fast->plan.proved);
     ++proved;
     EXPECT_TRUE(small->exact && fast->exact);
-    EXPECT_EQ(small->plan.demand, *least);
-    EXPECT_EQ(fast->plan.end_to_end.slack, *most);
+    EXPECT_EQ(small->plan.demand, *best.least);
+    EXPECT_EQ(fast->plan.end_to_end.slack, *best.most);
   }
   EXPECT_GT(proved, 40);
   EXPECT_LT(proved, 140);
@@ -303,7 +344,12 @@ TEST(ResidentAdmission, IsThatOfPlans) {
                               .max_reaction = random.time(1, 6 * tasks.tasks[0].period.count()),
                               .max_age = {}});
     const ResolvedSet set = resolved(tasks, random_board(), {0, 1});
-    ResidentAdmission admission(set);
+    std::vector<Wcet> shortest, longest;
+    for (const Task& task : tasks.tasks) {
+      shortest.push_back({.before = task.wcet->before, .after = task.wcet->after});
+      longest.push_back({task.wcet->before, 2 * task.wcet->device, task.wcet->after});
+    }
+    ResidentAdmission admission(set, {shortest, longest});
     for (int cut = 0; cut < 4; ++cut) {
       std::vector<Wcet> wcets;
       for (const Task& task : tasks.tasks) {
@@ -315,14 +361,82 @@ TEST(ResidentAdmission, IsThatOfPlans) {
       const auto plan = make_plan(one, std::vector<MemoryDemand>(wcets.size()));
       const auto slack = admission.slack(wcets);
       ASSERT_EQ(slack.has_value(), plan && plan->proved);
-      if (slack) { EXPECT_EQ(*slack, plan->end_to_end.slack); }
+      if (slack) { EXPECT_EQ(Duration(*slack), plan->end_to_end.slack); }
       (slack ? proved : refused) += 1;
     }
   }
   EXPECT_GT(proved, 300);
   EXPECT_GT(refused, 300);
-  ResidentAdmission none(resolved(set_of({task_of("a", 1ms, {})}), random_board()));
-  EXPECT_FALSE(none.slack(std::vector<Wcet>{{.device = 0ns - 1ns}})) << "make_plan refuses it";
+  const std::vector<Wcet> never{{.device = 0ns - 1ns}};
+  ResidentAdmission none(resolved(set_of({task_of("a", 1ms, {})}), random_board()), {never, never});
+  EXPECT_FALSE(none.slack(never)) << "make_plan refuses it";
+}
+
+/// Of any times between two: no bound of what decides is less than the slack, and what is sure is proved. In half of
+/// the sets the CPU parts are the same in all questions.
+TEST(ResidentAdmission, BoundsWhatPlansComeTo) {
+  Random random(5);
+  int proved = 0, tight = 0, sure = 0, unsure = 0;
+  for (int round = 0; round < 1200; ++round) {
+    SCOPED_TRACE(round);
+    TaskSet tasks = random_set(random, round % 2 == 0 ? Order::edf : Order::static_priority,
+                               round % 12 < 10 ? ThreadPolicy::fifo : ThreadPolicy::deadline);
+    if (round % 8 >= 6) tasks.executive.priorities = PriorityAssignment::audsley;
+    if (round % 3 != 0)
+      for (Task& task : tasks.tasks)
+        if (random.draw(0, 3) != 0) task.core.reset();
+    if (round % 7 == 0) tasks.tasks[0].criticality = Criticality::best_effort;
+    const bool same_parts = round % 4 < 2;
+    const ResolvedSet set = resolved(tasks, random_board(), {0, 1});
+    std::vector<Wcet> least, most_of_all;
+    for (const Task& task : tasks.tasks) {
+      const Wcet& wcet = *task.wcet;
+      least.push_back({wcet.before, wcet.device * 30 / 100, wcet.after});
+      const int longer = same_parts ? 1 : 3;
+      most_of_all.push_back({longer * wcet.before, 3 * wcet.device, longer * wcet.after});
+    }
+    ResidentAdmission admission(set, {least, most_of_all});
+    for (int question = 0; question < 4; ++question) {
+      std::vector<Wcet> shortest;
+      for (const Task& task : tasks.tasks)
+        shortest.push_back({task.wcet->before, task.wcet->device * random.draw(30, 110) / 100, task.wcet->after});
+      std::vector<Wcet> between = shortest;
+      const auto stretch = [&](Wcet& wcet) {
+        const auto by = [&](Duration part) {
+          return part * random.draw(100, random.draw(0, 1) == 0 ? 101 : 150) / 100;
+        };
+        wcet = {same_parts ? wcet.before : by(wcet.before), by(wcet.device), same_parts ? wcet.after : by(wcet.after)};
+      };
+      std::ranges::for_each(between, stretch);
+      std::vector<Wcet> longest = between;
+      std::ranges::for_each(longest, stretch);
+      const TimesBetween times{shortest, longest};
+      const auto slack = admission.slack(between);
+      const Nanos needed = slack.value_or(0);
+      std::optional<Nanos> glanced, most, glanced_again;
+      bool surely = false;
+      for (std::size_t way = 0; way < admission.ways(); ++way) {
+        glanced = std::max(glanced, admission.glance(way, times, needed));
+        most = std::max(most, admission.bound(way, times, needed));
+        glanced_again = std::max(glanced_again, admission.glance(way, times, needed));
+        surely = surely || admission.surely_proves(way, longest);
+        if (surely) break; // none behind it decides
+      }
+      if (slack) {
+        ASSERT_GE(most, slack);
+        ASSERT_GE(glanced, slack);
+        ASSERT_GE(glanced_again, slack);
+        tight += *most == *slack;
+      }
+      if (surely) { ASSERT_TRUE(slack && admission.slack(longest)); }
+      proved += slack.has_value();
+      (surely ? sure : unsure) += 1;
+    }
+  }
+  EXPECT_GT(proved, 1000);
+  EXPECT_GT(tight, 200);
+  EXPECT_GT(sure, 200);
+  EXPECT_GT(unsure, 500);
 }
 
 TEST(WholeChunks, AddUpToTheDemandOfAPlan) {
