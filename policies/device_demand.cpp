@@ -208,18 +208,21 @@ Nanos busy_period(std::span<const DemandTask> tasks, Nanos background, Nanos bac
   return DeviceDemand(tasks, background, background_load).busy_period();
 }
 
-DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos background, Nanos background_load) {
-  DemandAnalysis analysis{.settled = tasks.empty(), .tightest = {}, .slack = {}};
+DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos background, Nanos background_load,
+                              Nanos enough) {
+  DemandAnalysis analysis{.settled = tasks.empty(), .tightest = {}, .busy_known = false, .slack = {}};
   if (tasks.empty()) return analysis;
   const auto by_deadline = [](const DemandTask& a, const DemandTask& b) { return a.deadline < b.deadline; };
   const auto [first, last] = std::ranges::minmax(tasks, by_deadline);
   const DeviceDemand device(tasks, background, background_load);
   const Nanos found = device.busy_period();
-  const Wide busy = found < unbounded ? Wide{found} : any_demand; // not known, it says nothing of later instants
+  analysis.busy_known = found < unbounded;
+  const Wide busy = analysis.busy_known ? Wide{found} : any_demand; // not known, it says nothing of later instants
   const auto at = [&](Nanos instant) { return within(device.at(instant), busy); };
   analysis.tightest = at(last.deadline);
   analysis.slack.assign(tasks.size(), analysis.tightest.slack());
-  const auto top = device.horizon(analysis.tightest.slack());
+  const auto least_slack = [&] { return std::min(analysis.tightest.slack(), enough); };
+  const auto top = device.horizon(least_slack());
   if (!top) return analysis;
   if (const auto late = impossible(tasks)) {
     analysis.settled = true;
@@ -227,7 +230,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos backgroun
     analysis.slack.assign(tasks.size(), late->slack());
     return analysis;
   }
-  const Wide highest = std::min(std::max<Wide>(*top, last.deadline), busy + analysis.tightest.slack());
+  const Wide highest = std::min(std::max<Wide>(*top, last.deadline), busy + least_slack());
   if (highest >= unbounded) return analysis;
 
   // With s the smallest slack found so far, and h' the most that h reaches up to t, t - h(t) >= s holds from h' + s up
@@ -249,7 +252,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos backgroun
     const Wide highest_before = std::min<Wide>(here.demand + std::max(here.blocking, rise), busy);
     if (step % patience == patience - 1) ahead = at(deadline_before(tasks, instant + 1)).slack();
     // What is as tight as that is not passed over.
-    const Nanos least = std::min(analysis.tightest.slack(), ahead + 1);
+    const Nanos least = std::min(least_slack(), ahead + 1);
     below = static_cast<Nanos>(std::min<Wide>(instant, highest_before + least));
     previous = instant;
   }

@@ -36,7 +36,8 @@ struct Demand {
 struct DemandAnalysis {
   /// False: overloaded, or the utilisation is too close to 1 to examine every instant
   bool settled = false;
-  Demand tightest; // where t - h(t) is smallest
+  Demand tightest;         // where t - h(t) is smallest
+  bool busy_known = false; // the longest busy period was found, and bounds h(t)
   /// By task: the smallest t - h(t) over t >= d; its jobs end that much before their deadline
   std::vector<Nanos> slack;
   [[nodiscard]] bool proved() const { return settled && tightest.slack() >= 0; }
@@ -55,8 +56,9 @@ struct DemandAnalysis {
 
 /// Examines every t, walking down as in QPA (Zhang, Burns: Schedulability analysis for real-time systems with EDF
 /// scheduling, 2009), but for the smallest slack instead of its sign; h(t) is at most the longest busy period.
-/// `background`: the longest device part of best-effort tasks, `background_load` their longest load.
+/// `background`: the longest device part of best-effort tasks, `background_load` their longest load. Where no slack is
+/// less than `enough`, those that are told may be larger than the smallest.
 [[nodiscard]] DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos background,
-                                            Nanos background_load = 0);
+                                            Nanos background_load = 0, Nanos enough = unbounded);
 
 } // namespace rtexec::policies

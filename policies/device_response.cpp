@@ -12,6 +12,15 @@ FixedPoint busy_period(const Load& own, std::span<const Load> higher, Nanos bloc
   });
 }
 
+/// When a job begins after others have taken `once` and what `higher` brings meanwhile; no sooner than `from`.
+FixedPoint start_after(Wide once, std::span<const Load> higher, Nanos from, Nanos limit) {
+  return least_fixed_point(from, limit, [&](Nanos window) {
+    Wide work = once;
+    for (const Load& load : higher) work += jobs_in_closed(load, window) * load.cost;
+    return work;
+  });
+}
+
 /// One job of each: the least that they bring to any window in which `own` waits.
 Nanos first_jobs_of(std::span<const Load> higher) {
   Wide sum = 0;
@@ -28,6 +37,11 @@ bool overloaded(const Load& own, std::span<const Load> higher) {
 
 } // namespace
 
+FixedPoint first_start(Nanos lead, std::span<const Load> higher, Nanos blocking, Nanos limit) {
+  const Nanos once = blocking + lead;
+  return start_after(once, higher, std::min(once + first_jobs_of(higher), unbounded), limit);
+}
+
 DeviceResponse device_response(const Load& own, Course course, std::span<const Load> higher, Nanos blocking,
                                Nanos limit) {
   const Nanos once = blocking + course.lead;
@@ -41,11 +55,7 @@ DeviceResponse device_response(const Load& own, Course course, std::span<const L
   // Of what is left of job `job`, after the busy period began
   Nanos start = std::min(once + first_jobs, unbounded);
   for (Wide job = 0; job < jobs; ++job) {
-    const FixedPoint found = least_fixed_point(start, unbounded, [&](Nanos window) {
-      Wide work = once + job * own.cost;
-      for (const Load& load : higher) work += jobs_in_closed(load, window) * load.cost;
-      return work;
-    });
+    const FixedPoint found = start_after(once + job * own.cost, higher, start, unbounded);
     // Job 0 is requested inside the busy period; job k may be requested up to `jitter` before k periods of it have
     // passed.
     const auto offset = static_cast<Nanos>(job * own.period);

@@ -31,6 +31,10 @@ struct Course {
 [[nodiscard]] DeviceResponse device_response(const Load& own, Course course, std::span<const Load> higher,
                                              Nanos blocking, Nanos limit);
 
+/// Of the first job of a busy period, which others may exceed; `value` is when its rest begins, after the request.
+/// Stops beyond `limit`.
+[[nodiscard]] FixedPoint first_start(Nanos lead, std::span<const Load> higher, Nanos blocking, Nanos limit);
+
 /// Of jobs that are not overtaken once they begin.
 [[nodiscard]] inline DeviceResponse device_response(const Load& own, std::span<const Load> higher, Nanos blocking,
                                                     Nanos limit) {

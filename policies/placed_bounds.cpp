@@ -56,7 +56,7 @@ bool PlacedBounds::moved() const {
 std::optional<Nanos> PlacedBounds::most() {
   if (refused_ || off_device_ < 0) return std::nullopt;
   if (by_ == By::any_order) return most_of_any_order();
-  return by_ == By::priorities ? most_by_priorities() : most_by_split();
+  return by_ == By::priorities ? most_by_priorities() : most_by_split(unbounded);
 }
 
 std::optional<Nanos> PlacedBounds::glance(Nanos needed) {
@@ -74,48 +74,61 @@ std::optional<Nanos> PlacedBounds::glance(Nanos needed) {
 
 bool PlacedBounds::surely_proved() {
   if (by_ == By::any_split || by_ == By::any_order) return false;
-  return glance(0) && most();
+  if (!glance(0)) return false;
+  return by_ == By::priorities ? most().has_value() : most_by_split(0).has_value();
 }
 
 // ---- by a split ----
 
-std::optional<Nanos> PlacedBounds::most_by_split() {
-  std::vector<StageBounds> split = moved() ? windows_of(named_.set, by_) : windows_;
-  Nanos off_device = unbounded;
-  for (std::size_t i = 0; i < split.size(); ++i) {
-    const StagedTask& task = named_.set.tasks[i];
-    if (task.uses_device()) split[i].device_done = task.deadline - split[i].last_window;
-    else off_device = std::min(off_device, task.deadline - split[i].done);
+std::optional<Nanos> PlacedBounds::most_by_split(Nanos enough) {
+  const std::vector<StageBounds> windows = moved() ? windows_of(named_.set, by_) : windows_;
+  Nanos most = unbounded;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    if (!windows[i].settled) return std::nullopt;
+    if (const StagedTask& task = named_.set.tasks[i]; !task.uses_device())
+      most = std::min(most, task.deadline - windows[i].done);
   }
-  const EdfBounds bounds = edf_device(named_.set, std::move(split));
-  if (!bounds.device.empty() && bounds.demand.settled) learn_instant(bounds);
-  if (off_device < 0 || !std::ranges::all_of(bounds.tasks, &StageBounds::settled)) return std::nullopt;
-  if (bounds.device.empty()) return off_device;
-  return unless_late(std::min(off_device, bounds.demand.tightest.slack()));
+  if (const std::vector<DemandTask> parts = device_parts(windows); !parts.empty()) {
+    const DemandAnalysis demand = analyse_demand(parts, named_.set.background, 0, enough);
+    if (demand.settled) learn_instant(parts, demand.tightest.instant);
+    if (!demand.settled) return std::nullopt;
+    // A bound on h that is not found here may be found with longer parts.
+    if (by_ != By::any_split && !demand.proved()) return std::nullopt;
+    if (demand.busy_known) most = std::min(most, demand.tightest.slack());
+  }
+  return unless_late(most);
+}
+
+/// With the longest deadlines that the windows leave.
+std::vector<DemandTask> PlacedBounds::device_parts(std::span<const StageBounds> windows) const {
+  std::vector<DemandTask> parts;
+  parts.reserve(windows.size());
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const StagedTask& task = named_.set.tasks[i];
+    const Nanos requested = windows[i].ready + named_.set.device_delay;
+    if (task.uses_device())
+      parts.push_back({.period = task.period,
+                       .deadline = task.deadline - windows[i].last_window - requested,
+                       .cost = task.device,
+                       .jitter = requested});
+  }
+  return parts;
 }
 
 Nanos PlacedBounds::left_at(const Instant& instant) const {
   const StagedSet& set = named_.set;
-  Wide demand = 0, first_jobs = set.background;
-  Nanos blocking = set.background;
+  Wide first_jobs = set.background;
+  Demand demand{.instant = instant.at, .demand = 0, .blocking = set.background, .blocker = {}};
   for (std::size_t i = 0; i < instant.jobs.size(); ++i) {
     const Nanos part = set.tasks[i].device;
     first_jobs += part;
-    demand += Wide{instant.jobs[i]} * part;
-    if (instant.jobs[i] == 0) blocking = std::max(blocking, part);
+    demand.demand += Wide{instant.jobs[i]} * part;
+    if (instant.jobs[i] == 0) demand.blocking = std::max(demand.blocking, part);
   }
-  // No busy period is shorter than the first jobs.
-  const Wide needed = demand + blocking;
-  return bounded(instant.at - (needed <= first_jobs ? needed : std::min<Wide>(needed, busy_period())));
-}
-
-Nanos PlacedBounds::busy_period() const {
-  std::vector<DemandTask> device;
-  for (std::size_t i = 0; i < windows_.size(); ++i)
-    if (const StagedTask& task = named_.set.tasks[i]; task.uses_device())
-      device.push_back(
-          {.period = task.period, .cost = task.device, .jitter = windows_[i].ready + named_.set.device_delay});
-  return policies::busy_period(device, named_.set.background, 0);
+  // No busy period is shorter than the first jobs; where it is not found here, it may be with longer parts.
+  if (demand.demand + demand.blocking <= first_jobs) return demand.slack();
+  const Nanos busy = busy_period(device_parts(windows_), set.background, 0);
+  return busy < unbounded ? std::max(demand.slack(), instant.at - busy) : unbounded;
 }
 
 /// When the last of so many jobs is due on the device, with the parts of the beginning.
@@ -127,18 +140,21 @@ Nanos PlacedBounds::due(std::size_t task, Nanos jobs) const {
 }
 
 /// The same jobs are due later, where parts were longer than those of the beginning.
-void PlacedBounds::learn_instant(const EdfBounds& bounds) {
+void PlacedBounds::learn_instant(std::span<const DemandTask> parts, Nanos at) {
   const auto jobs_by = [](Nanos instant, Nanos first, Nanos period) {
     return first <= instant ? (instant - first) / period + 1 : 0;
   };
   Instant learnt{.at = 0, .jobs = std::vector<Nanos>(begun_.tasks.size())};
-  for (std::size_t k = 0; k < bounds.device.size(); ++k) {
-    const DemandTask& task = bounds.device[k];
-    const Nanos jobs = jobs_by(bounds.demand.tightest.instant, task.deadline, task.period);
-    if (jobs > 0) learnt.at = std::max(learnt.at, due(bounds.on_device[k], jobs));
+  auto part = parts.begin();
+  for (std::size_t i = 0; i < begun_.tasks.size(); ++i) {
+    if (!begun_.tasks[i].uses_device()) continue;
+    if (const Nanos jobs = jobs_by(at, part->deadline, part->period); jobs > 0)
+      learnt.at = std::max(learnt.at, due(i, jobs));
+    ++part;
   }
   if (contains(instants_, learnt.at, &Instant::at)) return;
-  for (const std::size_t i : bounds.on_device) learnt.jobs[i] = jobs_by(learnt.at, due(i, 1), begun_.tasks[i].period);
+  for (std::size_t i = 0; i < begun_.tasks.size(); ++i)
+    if (begun_.tasks[i].uses_device()) learnt.jobs[i] = jobs_by(learnt.at, due(i, 1), begun_.tasks[i].period);
   instants_.push_back(std::move(learnt));
 }
 
@@ -158,8 +174,8 @@ std::optional<Nanos> PlacedBounds::most_by_priorities() {
   return proved ? unless_late(slack(tightest)) : std::nullopt;
 }
 
-/// As static_priority_bounds() has it, with the shortest windows; where one of its bounds leaves enough, no more is
-/// known.
+/// As static_priority_bounds() has it, with the shortest windows and for one job; where one of its bounds leaves
+/// enough, no more is known.
 Nanos PlacedBounds::left_by(Response& response, Nanos needed) const {
   const StagedSet& set = named_.set;
   const StagedTask& task = set.tasks[response.task];
@@ -167,12 +183,11 @@ Nanos PlacedBounds::left_by(Response& response, Nanos needed) const {
   for (std::size_t j = 0; j < response.task; ++j) response.device[j].cost = set.tasks[j].device;
   Nanos blocking = set.background;
   for (std::size_t j = response.task + 1; j < set.tasks.size(); ++j) blocking = std::max(blocking, set.tasks[j].device);
-  const DeviceResponse found = device_response({task.period, task.device, windows.ready}, response.device,
-                                               blocking + set.device_delay, task.deadline);
-  const Nanos separate = task.deadline - found.from_release - windows.last_window;
+  const Nanos start = first_start(0, response.device, blocking + set.device_delay, task.deadline).value;
+  const Nanos separate = task.deadline - windows.ready - start - task.device - windows.last_window;
   if (separate >= needed) return unbounded;
   CorePart joined = both_parts(task);
-  joined.work += found.from_request;
+  joined.work += start + task.device;
   joined.windows = 2;
   const FixedPoint joint = core_window(set, task, joined, response.core);
   return std::max(separate, task.deadline - set.release_jitter - joint.value);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace rtexec::policies {
@@ -51,15 +52,15 @@ class PlacedBounds {
     std::vector<Load> core, device;
   };
 
-  [[nodiscard]] std::optional<Nanos> most_by_split();
+  [[nodiscard]] std::optional<Nanos> most_by_split(Nanos enough);
   [[nodiscard]] std::optional<Nanos> most_by_priorities();
   [[nodiscard]] std::optional<Nanos> most_of_any_order() const;
   [[nodiscard]] bool moved() const;
   [[nodiscard]] Nanos left_at(const Instant& instant) const;
-  [[nodiscard]] Nanos busy_period() const;
+  [[nodiscard]] std::vector<DemandTask> device_parts(std::span<const StageBounds> windows) const;
   [[nodiscard]] Nanos left_by(Response& response, Nanos needed) const;
   [[nodiscard]] Nanos due(std::size_t task, Nanos jobs) const;
-  void learn_instant(const EdfBounds& bounds);
+  void learn_instant(std::span<const DemandTask> parts, Nanos at);
   void learn_response(std::size_t task);
 
   NamedSet named_;

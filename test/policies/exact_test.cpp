@@ -156,6 +156,10 @@ TEST(Exact, SlackIsTheSmallestOverAllInstants) {
         std::ranges::any_of(tasks, [](const DemandTask& task) { return task.cost > task.deadline; }))
       continue;
     ++settled;
+    const Nanos enough = draw(random, -20, 20);
+    const DemandAnalysis rough = analyse_demand(tasks, background, 0, enough);
+    ASSERT_EQ(rough.settled, analysis.settled);
+    ASSERT_EQ(std::min(rough.tightest.slack(), enough), std::min(analysis.tightest.slack(), enough));
     const Nanos busy = busy_period(tasks, background);
     std::vector<Nanos> slack(tasks.size(), unbounded);
     Nanos least = unbounded;
