@@ -377,7 +377,7 @@ TEST(ResidentAdmission, IsThatOfPlans) {
 TEST(ResidentAdmission, BoundsWhatPlansComeTo) {
   Random random(5);
   int proved = 0, tight = 0, sure = 0, unsure = 0;
-  for (int round = 0; round < 1200; ++round) {
+  for (int round = 0; round < 6000; ++round) {
     SCOPED_TRACE(round);
     TaskSet tasks = random_set(random, round % 2 == 0 ? Order::edf : Order::static_priority,
                                round % 12 < 10 ? ThreadPolicy::fifo : ThreadPolicy::deadline);
@@ -391,15 +391,18 @@ TEST(ResidentAdmission, BoundsWhatPlansComeTo) {
     std::vector<Wcet> least, most_of_all;
     for (const Task& task : tasks.tasks) {
       const Wcet& wcet = *task.wcet;
-      least.push_back({wcet.before, wcet.device * 30 / 100, wcet.after});
-      const int longer = same_parts ? 1 : 3;
+      const int shorter = same_parts ? 1 : 2, longer = same_parts ? 1 : 3;
+      least.push_back({wcet.before / shorter, wcet.device * 30 / 100, wcet.after / shorter});
       most_of_all.push_back({longer * wcet.before, 3 * wcet.device, longer * wcet.after});
     }
     ResidentAdmission admission(set, {least, most_of_all});
     for (int question = 0; question < 4; ++question) {
       std::vector<Wcet> shortest;
-      for (const Task& task : tasks.tasks)
-        shortest.push_back({task.wcet->before, task.wcet->device * random.draw(30, 110) / 100, task.wcet->after});
+      for (const Task& task : tasks.tasks) {
+        const auto shorter = [&](Duration part) { return same_parts ? part : part * random.draw(50, 110) / 100; };
+        shortest.push_back(
+            {shorter(task.wcet->before), task.wcet->device * random.draw(30, 110) / 100, shorter(task.wcet->after)});
+      }
       std::vector<Wcet> between = shortest;
       const auto stretch = [&](Wcet& wcet) {
         const auto by = [&](Duration part) {
