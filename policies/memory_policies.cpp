@@ -85,7 +85,7 @@ std::pair<std::vector<Wcet>, std::vector<Wcet>> times_of(const MemoryProblem& pr
 
 Admission admission_of(ResidentAdmission& admission) {
   Admission asked{.slack = [&](auto wcets) { return admission.slack(wcets); }};
-  if (admission.monotone()) return asked;
+  if (!admission.has_bounds()) return asked;
   asked.ways = admission.ways();
   asked.bound = [&](auto way, auto& times, Nanos needed) { return admission.bound(way, times, needed); };
   asked.glance = [&](auto way, auto& times, Nanos needed) { return admission.glance(way, times, needed); };

@@ -32,7 +32,8 @@ struct PolicyPlan {
 /// A choice is made among what is proved without swapping and fits into the capacity, the host's memory included where
 /// device and host share one. Where there is nothing of that kind, tasks have D as far as it can be chosen, otherwise
 /// what comes first, and make_plan says the rest: it swaps, or the set is not proved. So a set in which only D can be
-/// chosen gets the plan that make_plan makes of it.
+/// chosen gets the plan that make_plan makes of it. Under SCHED_FIFO, with priorities that are not searched, no other
+/// choice is better; elsewhere that is so nearly always.
 ///
 /// Where jobs execute beside others ([device] co_run), tasks with wcet_beside count as if each had a partner: the
 /// choice is proved then, too, but may not be the best.

@@ -55,13 +55,11 @@ bool PlacedBounds::moved() const {
 
 std::optional<Nanos> PlacedBounds::most() {
   if (refused_ || off_device_ < 0) return std::nullopt;
-  if (by_ == By::any_order) return most_of_any_order();
   return by_ == By::priorities ? most_by_priorities() : most_by_split(unbounded);
 }
 
 std::optional<Nanos> PlacedBounds::glance(Nanos needed) {
   if (refused_) return std::nullopt;
-  if (by_ == By::any_order) return most_of_any_order();
   Nanos most = off_device_;
   for (const Instant& each : instants_)
     if (most >= needed) most = std::min(most, left_at(each));
@@ -73,7 +71,7 @@ std::optional<Nanos> PlacedBounds::glance(Nanos needed) {
 }
 
 bool PlacedBounds::surely_proved() {
-  if (by_ == By::any_split || by_ == By::any_order) return false;
+  if (by_ == By::any_split) return false;
   if (!glance(0)) return false;
   return by_ == By::priorities ? most().has_value() : most_by_split(0).has_value();
 }
@@ -198,21 +196,6 @@ void PlacedBounds::learn_response(std::size_t task) {
   Response& response =
       responses_.emplace_back(Response{.task = task, .core = loads_above(begun_, task, windows_), .device = {}});
   for (std::size_t j = 0; j < task; ++j) response.device.push_back({named_.set.tasks[j].period, 0, windows_[j].ready});
-}
-
-/// Of any two tasks one goes before the other, or is blocked by it.
-std::optional<Nanos> PlacedBounds::most_of_any_order() const {
-  const StagedSet& set = named_.set;
-  Nanos least = off_device_;
-  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-    const StagedTask& task = set.tasks[i];
-    if (!task.uses_device()) continue;
-    Nanos other = set.background;
-    for (std::size_t j = 0; j < set.tasks.size(); ++j)
-      if (j != i) other = std::max(other, set.tasks[j].device);
-    least = std::min(least, task.deadline - set.release_jitter - task.before - task.device - task.after - other);
-  }
-  return unless_late(least);
 }
 
 } // namespace rtexec::policies

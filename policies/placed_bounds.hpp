@@ -20,7 +20,6 @@ class PlacedBounds {
     last_split,  // with windows as long as those of any split, and all shorter parts
     any_split,
     priorities, // those of the set: what static_priority_bounds() proves
-    any_order,  // of the device
   };
 
   PlacedBounds(NamedSet named, By by);
@@ -54,7 +53,6 @@ class PlacedBounds {
 
   [[nodiscard]] std::optional<Nanos> most_by_split(Nanos enough);
   [[nodiscard]] std::optional<Nanos> most_by_priorities();
-  [[nodiscard]] std::optional<Nanos> most_of_any_order() const;
   [[nodiscard]] bool moved() const;
   [[nodiscard]] Nanos left_at(const Instant& instant) const;
   [[nodiscard]] std::vector<DemandTask> device_parts(std::span<const StageBounds> windows) const;

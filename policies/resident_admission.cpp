@@ -78,18 +78,16 @@ ResidentAdmission::ResidentAdmission(const ResolvedSet& set, const TimesBetween&
 }
 
 void ResidentAdmission::add_ways(const TimesBetween& times) {
+  if (reserved(set_.tasks) || searches_priorities(set_.tasks)) return;
   const bool same = same_parts(times);
-  const bool known = !reserved(set_.tasks) && !searches_priorities(set_.tasks);
-  all_ways_ = known && (same || names_cores(set_.tasks));
+  all_ways_ = same || names_cores(set_.tasks);
   if (all_ways_) {
     for (CoreAssignment& cores : assignments(times.shortest)) add_way(std::move(cores), same);
     return;
   }
-  if (known) {
-    CoreAssignment first = assignments(times.shortest).front();
-    if (first == assignments(times.longest).front() && one_core_holds_all(first, times.longest))
-      add_way(std::move(first), same);
-  }
+  CoreAssignment first = assignments(times.shortest).front();
+  if (first == assignments(times.longest).front() && one_core_holds_all(first, times.longest))
+    add_way(std::move(first), same);
   add_way({}, same);
 }
 
@@ -97,7 +95,7 @@ void ResidentAdmission::add_way(std::optional<CoreAssignment> cores, bool same_p
   using By = PlacedBounds::By;
   Way way{.cores = std::move(cores)};
   const bool edf = plan_.order == Order::edf;
-  way.most.by = edf ? By::any_split : searches_priorities(set_.tasks) ? By::any_order : By::priorities;
+  way.most.by = edf ? By::any_split : By::priorities;
   if (edf && way.cores && same_parts) way.first_split = Bounds{.by = By::first_split};
   if (edf && way.cores && !same_parts) way.sure = Bounds{.by = By::last_split};
   ways_.push_back(std::move(way));
@@ -150,8 +148,10 @@ std::optional<Nanos> ResidentAdmission::slack(std::span<const Wcet> wcets) {
   return plan && plan->proved ? std::optional(plan->end_to_end.slack.count()) : std::nullopt;
 }
 
-bool ResidentAdmission::monotone() const {
-  return all_ways_ && ways_.size() == 1 && plan_.order == Order::static_priority && set_.tasks.chains.empty();
+bool ResidentAdmission::has_bounds() const {
+  const bool monotone =
+      all_ways_ && ways_.size() == 1 && plan_.order == Order::static_priority && set_.tasks.chains.empty();
+  return !ways_.empty() && !monotone;
 }
 
 /// Where the first split proves all of these times, no other counts.
@@ -205,12 +205,10 @@ PlacedBounds* ResidentAdmission::charged(const Way& way, Bounds& of, std::span<c
   return &*of.bounds;
 }
 
-/// On any cores each task has one of its own, and no reservations, all of which take more time.
+/// On any cores each task has one of its own, where it takes no more time.
 NamedSet ResidentAdmission::charged_set_of(const std::optional<CoreAssignment>& cores) {
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i) plan_.tasks[i].core = cores ? (*cores)[i] : 0;
-  const ThreadPolicy threads = std::exchange(set_.tasks.executive.threads, ThreadPolicy::fifo);
   NamedSet named = charged_set(plan_, set_, urgency_, Lateness::none);
-  set_.tasks.executive.threads = threads;
   if (cores) return named;
   named.obstacle.reset();
   named.set.service.clear();

@@ -21,7 +21,6 @@ namespace rtexec::policies {
 /// There are a few ways to prove a set, of which the first that does decides: the assignments of cores to tasks that
 /// name none. They follow from the CPU parts. Where these are not the same in all questions the ways are one, whatever
 /// the cores are, as if each task had one of its own; and before it the first assignment, if it is the same for all.
-/// Under SCHED_DEADLINE, and where priorities are searched, there is the one way alone.
 class ResidentAdmission {
  public:
   /// `times`: of all questions.
@@ -30,8 +29,10 @@ class ResidentAdmission {
   /// The slack end to end. Absent: not proved, or make_plan refuses the set. `wcets` is parallel to its tasks.
   [[nodiscard]] std::optional<Nanos> slack(std::span<const Wcet> wcets);
 
-  /// Whether slack() is no less with shorter times.
-  [[nodiscard]] bool monotone() const;
+  /// Whether there are bounds and ways beside slack(). There are none where slack() is no less with shorter times, so
+  /// that it is its own bound, and none where that only holds nearly always: under SCHED_DEADLINE, and where priorities
+  /// are searched.
+  [[nodiscard]] bool has_bounds() const;
 
   [[nodiscard]] std::size_t ways() const { return ways_.size(); }
 
