@@ -94,6 +94,14 @@ std::string reason(std::span<const MeasuredPolicy> measured, std::size_t chosen,
   return text + (plan.proved ? "; slack " + readable(plan.end_to_end.slack) : "; nothing is proved");
 }
 
+/// `of_device`: what stands against D for all of them.
+Unexpected<Error> none_fits(const LoadedSet& set, std::span<const std::size_t> choosing, const Error& of_device) {
+  std::string names;
+  for (const std::size_t index : choosing) names += (names.empty() ? "'" : ", '") + set.tasks.tasks[index].name + "'";
+  return fail(of_device.code, of_device.what + "\n  that is under D; no choice of memory policies for " + names +
+                                  " that was measured fits and is proved");
+}
+
 } // namespace
 
 std::vector<MemoryPolicy> open_policies(const Task& task, const Board& board) {
@@ -119,7 +127,7 @@ Result<> choose_memory(LoadedSet& set, std::span<const std::size_t> choosing) {
     if (measured[i].empty()) return {};
   }
   const auto plan = policies::choose_memory_policies(set, measured, set.tasks.device.memory_objective);
-  if (!plan) return {};
+  if (!plan) return plan.error().code == Errc::not_proved ? none_fits(set, choosing, plan.error()) : Result<>();
   for (const std::size_t index : choosing) {
     const std::size_t chosen = plan->chosen[index];
     set.tasks.tasks[index].memory_policy = measured[index][chosen].policy;

@@ -16,7 +16,7 @@ namespace rtexec::executive {
 /// Gives each task of `choosing` a policy that was measured, with its workload, and notes why. Workloads are made,
 /// under the first of the open policies; the links between them and the capacity are known. The workloads that it gives
 /// are not connected yet. Where nothing can be proved, or nothing is known of a task, they stay as they are: who plans
-/// the set tells why.
+/// the set tells why. not_proved: no choice fits, and without swapping nor do they as they are.
 [[nodiscard]] Result<> choose_memory(LoadedSet& set, std::span<const std::size_t> choosing);
 
 } // namespace rtexec::executive

@@ -165,6 +165,7 @@ TEST_F(OpenMemoryPolicy, FitsIntoTheCapacity) {
   EXPECT_EQ(task().memory_policy, MemoryPolicy::host);
   set_.tasks[0].deadline = 15ms;
   EXPECT_TRUE(fails(planned(), Errc::not_proved, "task 'add' alone needs")) << "H is too slow";
+  EXPECT_TRUE(fails(planned(), Errc::not_proved, "no choice of memory policies for 'add' that was measured fits"));
 }
 
 TEST_F(OpenMemoryPolicy, IsAQuestionOfWhatWasMeasured) {
