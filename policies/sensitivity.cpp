@@ -33,9 +33,11 @@ Duration down(Duration time, Factor factor) {
 
 // ---- what is changed ----
 
+/// With what it waits, so that tasks that are all stretched stay the pairs that they are.
 void stretch_device_part(Task& task, Factor factor) {
   task.wcet->device = up(task.wcet->device, factor);
-  if (task.wcet_beside) task.wcet_beside = up(*task.wcet_beside, factor);
+  for (std::optional<Duration>* part : {&task.wcet_beside, &task.mapping_idle})
+    if (*part) *part = up(**part, factor);
 }
 
 void stretch(Task& task, Factor factor) {

@@ -1,5 +1,6 @@
 // What admission charges where jobs execute beside each other, what it refuses, and how much memory it plans.
 #include "policies/co_run.hpp"
+#include "policies/sensitivity.hpp"
 #include "test/policies/sets.hpp"
 
 #include <gmock/gmock.h>
@@ -47,6 +48,13 @@ TEST(CoRunAdmission, PartsAreChargedAsBesideOthers) {
   EXPECT_EQ(plan.tasks[0].wcet.device, 20ms) << "what it takes alone stays what it is";
   EXPECT_THAT(plan.end_to_end.inequality + plan.device_test.inequality,
               HasSubstr("the longer of wcet and wcet_beside"));
+}
+
+TEST(CoRunAdmission, PairsThatAreStretchedStayPairs) {
+  const Pair pair;
+  const Sensitivity room = sensitivity(test::resolved(pair.set, pair.board), pair.plan());
+  ASSERT_TRUE(room.wcet && room.wcet->proved);
+  EXPECT_NEAR(room.wcet->proved->value(), 2.5, 0.01) << "40 ms of 100 ms, and not the 25 ms without pairs";
 }
 
 TEST(CoRunAdmission, WithoutAPartnerNothingIsCharged) {
