@@ -179,15 +179,6 @@ void check_rules(const Profile& profile, Report& report) {
                      std::string(key) + " = " + std::to_string(block) + ": not a power of two");
 }
 
-/// What the task set gives itself stays.
-void fill(Task& task, const ProfileEntry& entry) {
-  task.wcet = entry.wcet;
-  if (task.wcet_beside || !entry.wcet_beside) return;
-  task.wcet_beside = std::max(*entry.wcet_beside, entry.wcet.device);
-  if (waits_for_pages(task.memory_policy) && !task.mapping_idle && entry.mapping_idle)
-    task.mapping_idle = std::min(*entry.mapping_idle, *task.wcet_beside);
-}
-
 } // namespace
 
 Duration with_margin(Duration observed, double margin) {
@@ -218,6 +209,14 @@ const ProfileEntry* entry_of(const Profile& profile, const std::string& task, Me
   const auto found = std::ranges::find_if(
       profile.entries, [&](const ProfileEntry& entry) { return entry.task == task && entry.memory_policy == wanted; });
   return found == profile.entries.end() ? nullptr : &*found;
+}
+
+void fill(Task& task, const ProfileEntry& entry) {
+  task.wcet = entry.wcet;
+  if (task.wcet_beside || !entry.wcet_beside) return;
+  task.wcet_beside = std::max(*entry.wcet_beside, entry.wcet.device);
+  if (waits_for_pages(task.memory_policy) && !task.mapping_idle && entry.mapping_idle)
+    task.mapping_idle = std::min(*entry.mapping_idle, *task.wcet_beside);
 }
 
 ProfileEntry begun_entry(const Profile& profile, const std::string& task, MemoryPolicy policy,

@@ -21,6 +21,8 @@ namespace rtexec {
 
 /// Of `task` under `policy`; automatic means D. Null: there is none.
 [[nodiscard]] const ProfileEntry* entry_of(const Profile& profile, const std::string& task, MemoryPolicy policy);
+/// Gives the task the times of `entry` that it does not say itself.
+void fill(Task& task, const ProfileEntry& entry);
 /// What was measured of `task` while its fingerprint was `workload`, for more to be added: nothing where it was not.
 [[nodiscard]] ProfileEntry begun_entry(const Profile& profile, const std::string& task, MemoryPolicy policy,
                                        const std::string& workload);

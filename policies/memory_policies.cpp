@@ -47,8 +47,9 @@ MemoryOption option_of(const MeasuredPolicy& measured, const Task& task, const R
                       .shared = chunks.shared,
                       .host = measured.memory.host,
                       .wcet = measured.wcet};
-  if (!set.tasks.device.co_run || !task.wcet_beside) return option;
-  if (option.wcet.uses_device()) option.wcet.device = std::max(option.wcet.device, *task.wcet_beside);
+  const std::optional<Duration> beside = measured.wcet_beside ? measured.wcet_beside : task.wcet_beside;
+  if (!set.tasks.device.co_run || !beside) return option;
+  if (option.wcet.uses_device()) option.wcet.device = std::max(option.wcet.device, *beside);
   option.device += std::exchange(option.shared, Bytes{0});
   return option;
 }
@@ -108,6 +109,8 @@ Result<PolicyPlan> plan_with(ResolvedSet set, std::span<const std::vector<Measur
     memory.push_back(each.memory);
     set.tasks.tasks[i].wcet = each.wcet;
     set.tasks.tasks[i].memory_policy = each.policy;
+    if (each.wcet_beside) set.tasks.tasks[i].wcet_beside = each.wcet_beside;
+    if (each.mapping_idle) set.tasks.tasks[i].mapping_idle = each.mapping_idle;
   }
   Result<Plan> plan = make_plan(set, memory);
   if (!plan) return Unexpected(plan.error());
@@ -121,10 +124,8 @@ std::size_t plain(std::span<const MeasuredPolicy> measured, const Places& places
   return device != places.end() ? *device : places.front();
 }
 
-} // namespace
-
-Result<PolicyPlan> choose_memory_policies(const ResolvedSet& set, std::span<const std::vector<MeasuredPolicy>> measured,
-                                          MemoryObjective objective) {
+Result<PolicyPlan> choose(const ResolvedSet& set, std::span<const std::vector<MeasuredPolicy>> measured,
+                          MemoryObjective objective) {
   const Result<std::vector<Places>> places = allowed(set, measured);
   if (!places) return Unexpected(places.error());
   Places chosen;
@@ -135,6 +136,27 @@ Result<PolicyPlan> choose_memory_policies(const ResolvedSet& set, std::span<cons
   if (choice)
     for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = (*places)[i][choice->options[i]];
   return plan_with(set, measured, std::move(chosen), !choice || choice->exact);
+}
+
+/// Of plans that are proved.
+bool better(const Plan& a, const Plan& b, MemoryObjective objective) {
+  if (objective == MemoryObjective::most_slack) return a.end_to_end.slack > b.end_to_end.slack;
+  return std::pair(a.demand, a.host) < std::pair(b.demand, b.host);
+}
+
+} // namespace
+
+Result<PolicyPlan> choose_memory_policies(const ResolvedSet& set, std::span<const std::vector<MeasuredPolicy>> measured,
+                                          MemoryObjective objective) {
+  Result<PolicyPlan> paired = choose(set, measured, objective);
+  if (!paired || !set.tasks.device.co_run || set.chunk == Bytes{0}) return paired;
+  ResolvedSet apart = set;
+  apart.tasks.device.co_run = false;
+  const Result<PolicyPlan> alone = choose(apart, measured, objective);
+  if (!alone || !alone->plan.proved) return paired;
+  Result<PolicyPlan> beside = plan_with(set, measured, alone->chosen, alone->exact);
+  const bool proved = beside && beside->plan.proved;
+  return proved && (!paired->plan.proved || better(beside->plan, paired->plan, objective)) ? beside : paired;
 }
 
 } // namespace rtexec::policies

@@ -8,6 +8,7 @@
 #include <rtexec/result.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct MeasuredPolicy {
   MemoryPolicy policy = MemoryPolicy::device;
   MemoryDemand memory;
   Wcet wcet;
+  std::optional<Duration> wcet_beside{}, mapping_idle{}; // absent: as the task says
 };
 
 struct PolicyPlan {
@@ -35,8 +37,9 @@ struct PolicyPlan {
 /// chosen gets the plan that make_plan makes of it. Under SCHED_FIFO, with priorities that are not searched, no other
 /// choice is better; elsewhere that is so nearly always.
 ///
-/// Where jobs execute beside others ([device] co_run), tasks with wcet_beside count as if each had a partner: the
-/// choice is proved then, too, but may not be the best.
+/// Where jobs execute beside others ([device] co_run), it is the better of two choices: of one in which tasks with
+/// wcet_beside count as if each had a partner, so that it is proved then, too, and of one in which none has, where that
+/// is proved with the pairs that there are. Another may be better still.
 ///
 /// bad_input as make_plan, and where the board has no measured policy that a task may get.
 [[nodiscard]] Result<PolicyPlan> choose_memory_policies(const ResolvedSet& set,

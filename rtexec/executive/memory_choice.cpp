@@ -37,6 +37,12 @@ MemoryDemand memory_with_links(const LoadedSet& set, std::size_t index, const Wo
   return memory;
 }
 
+MeasuredPolicy measured_of(Task task, MemoryPolicy policy, const MemoryDemand& memory, const ProfileEntry* entry) {
+  task.memory_policy = policy;
+  if (!task.wcet) fill(task, *entry);
+  return {policy, memory, *task.wcet, task.wcet_beside, task.mapping_idle};
+}
+
 /// What was measured of the task at `index` under `policy`, with the workload that was: a stale entry does not count.
 Result<> add_candidate(Candidates& found, const LoadedSet& set, std::size_t index, MemoryPolicy policy) {
   Task task = set.tasks.tasks[index];
@@ -49,7 +55,7 @@ Result<> add_candidate(Candidates& found, const LoadedSet& set, std::size_t inde
   const auto measured = measured_with(set, index, **made, *entry);
   if (!measured) return Unexpected(measured.error());
   if (!*measured) return {};
-  found.measured.push_back({policy, memory_with_links(set, index, **made), entry->wcet});
+  found.measured.push_back(measured_of(task, policy, memory_with_links(set, index, **made), entry));
   found.workloads.push_back(std::move(*made));
   return {};
 }
@@ -71,7 +77,7 @@ std::vector<MeasuredPolicy> as_it_is(const LoadedSet& set, std::size_t index) {
   const ProfileEntry* const entry = entry_of(*set.profile, task.name, policy);
   const bool measured = entry != nullptr && measured_with(set, index, workload, *entry).value_or(false);
   if (!task.wcet && !measured) return {};
-  return {{policy, memory_with_links(set, index, workload), task.wcet ? *task.wcet : entry->wcet}};
+  return {measured_of(task, policy, memory_with_links(set, index, workload), entry)};
 }
 
 // ---- why ----

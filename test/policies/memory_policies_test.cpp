@@ -72,6 +72,32 @@ TEST_F(MemoryPolicies, LeastMemoryOfTheDeviceIsThatOfTheHost) {
 
 TEST_F(MemoryPolicies, MostSlackIsD) { EXPECT_THAT(picked(MemoryObjective::most_slack), ElementsAre(0, 0)); }
 
+TEST_F(MemoryPolicies, ATaskIsAsSlowAsBesideAnother) {
+  tasks.device.co_run = true;
+  tasks.tasks[0].deadline = 7ms + 1us;
+  MeasuredPolicy& waits = known[0][2];
+  waits.wcet_beside = 4ms;
+  waits.mapping_idle = 3ms;
+  known[1].resize(1);
+  known[1][0].wcet_beside = 3ms;
+  EXPECT_THAT(picked(), ElementsAre(2, 0)) << "with what the second takes beside it";
+  EXPECT_TRUE(chosen()->plan.co_runs());
+  waits.wcet_beside = 5ms;
+  EXPECT_THAT(picked(), ElementsAre(1, 0)) << "M is in no pair";
+  EXPECT_TRUE(chosen()->plan.proved);
+}
+
+TEST_F(MemoryPolicies, OneThatIsInNoPairIsNotSlow) {
+  tasks.device.co_run = true;
+  for (auto& task : known)
+    for (MeasuredPolicy& each : task) each.wcet_beside = each.policy == H ? 4ms : 9ms;
+  EXPECT_THAT(picked(MemoryObjective::most_slack), ElementsAre(0, 0)) << "nobody waits so long";
+  EXPECT_FALSE(chosen(MemoryObjective::most_slack)->plan.co_runs());
+  for (auto& task : known) task[1].mapping_idle = 9ms;
+  EXPECT_TRUE(chosen(MemoryObjective::most_slack)->plan.proved);
+  EXPECT_THAT(picked(), ElementsAre(2, 2));
+}
+
 TEST_F(MemoryPolicies, DeadlinesDecideWhoMayBeSlow) {
   // Its own time and that of one job of the other, and a little for its parts on the core
   tasks.tasks[0].deadline = 7ms + 1us;
