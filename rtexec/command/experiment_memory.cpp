@@ -68,7 +68,8 @@ void add_experiment_memory(const Command& experiment) {
       .within(1, 1000);
   command.option("--seed", options->study.seed, "N", "Of the noise in the model: the same seed gives the same times")
       .default_shown();
-  command.option("-o,--output", options->folder, "FOLDER", "Write tables as CSV and pictures there");
+  command.option("-o,--output", options->folder, "FOLDER",
+                 "Write tables as CSV and pictures there, in place of files of the same names");
   command.json(options->json);
   command.on_run([options] { memory(*options); });
 }

@@ -244,6 +244,12 @@ class Progress {
     under_way_ = {.jobs = run.jobs, .time = run.time};
     ahead_ = {.jobs = ahead_.jobs - run.jobs, .time = ahead_.time - run.time};
   }
+  /// Of all; what could not be measured was expected.
+  void end() {
+    begin(nothing);
+    expect(nothing);
+    (*this)(0, Duration(0), Duration(0));
+  }
   /// As Watch.
   void operator()(std::uint64_t fewest, Duration elapsed, Duration wanted) {
     under_way_.time = wanted;
@@ -547,14 +553,21 @@ bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& o
 }
 
 /// Of policies that were measured. Where a pair cannot be, its task under D executes beside no other.
-void measure(Profile& profile, std::span<const Crossing> crossings, const ProfileOptions& options, const Enough& enough,
+void measure(Profile& profile, std::vector<Crossing> crossings, const ProfileOptions& options, const Enough& enough,
              const MakeSetup& make_setup, const Tuned& tuned, Progress& progress) {
+  const auto entry = [&](const Crossing& of, std::size_t task) {
+    return measured_entry(profile, of.tasks.tasks[task]);
+  };
+  std::erase_if(crossings, [&](const Crossing& each) {
+    return entry(each, each.pair.computing) == nullptr || entry(each, each.pair.waiting) == nullptr;
+  });
+  Enough ahead = nothing;
+  add(ahead, enough, crossings.size());
+  progress.expect(ahead);
   std::vector<ProfileEntry*> alone;
-  for (const Crossing& each : crossings) {
-    ProfileEntry* const computing = measured_entry(profile, each.tasks.tasks[each.pair.computing]);
-    if (computing == nullptr || measured_entry(profile, each.tasks.tasks[each.pair.waiting]) == nullptr) continue;
-    if (!measure(profile, each, options, enough, make_setup, tuned, progress)) alone.push_back(computing);
-  }
+  for (const Crossing& each : crossings)
+    if (!measure(profile, each, options, enough, make_setup, tuned, progress))
+      alone.push_back(entry(each, each.pair.computing));
   for (ProfileEntry* const each : alone) each->wcet_beside.reset();
 }
 
@@ -598,8 +611,8 @@ Profile measured(const TaskSet& tasks, const ProfileOptions& options, const Prof
     if (!failure) failure = done.error();
   }
   if (profile.entries.empty()) throw Failed{*failure};
-  progress.expect(rest);
   measure(profile, crossings, each, of_crossing, make_setup, tuned, progress);
+  progress.end();
   traces::allow_interruptions(profile.entries);
   return profile;
 }

@@ -216,7 +216,8 @@ void print_choice(std::ostream& out, const MemoryExperiment& found) {
 /// Fig. 9, Table V.
 void print_mixes(std::ostream& out, const MemoryExperimentSetup& setup, const MemoryExperiment& found) {
   if (found.mixes.empty()) return;
-  out << found.mixes.front().kinds.size() << " tasks released together (Fig. 9, Table V): all under D, all under "
+  const std::size_t tasks = found.mixes.front().kinds.size();
+  out << tasks << (tasks == 1 ? " task" : " tasks") << " released together (Fig. 9, Table V): all under D, all under "
       << text(small_policy(setup.study)) << " (MO), and co-optimised (CO) within "
       << fixed(100 * setup.study.most_memory, 0) << " % of D's memory: of the most promising choices the one that "
       << (setup.simulated ? "the model runs" : "ran") << " fastest, in which the scheduler core starts some in pairs\n";
