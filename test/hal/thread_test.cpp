@@ -114,7 +114,7 @@ TEST(Thread, GetsItsReservation) {
   settings.reservation = Reservation{200us, 50ms, 100ms};
   const auto found = start_and_observe(settings);
   ASSERT_TRUE(found) << problem(found);
-  EXPECT_EQ(found->policy, 6);
+  EXPECT_EQ(found->policy & ~SCHED_RESET_ON_FORK, 6);
 }
 
 /// As drivers do, inside of calls.
