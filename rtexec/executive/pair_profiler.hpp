@@ -35,13 +35,16 @@ struct MeasuredPair {
   std::size_t computing = 0, waiting = 0;
 };
 
-/// Executions of both beside one another, added to what was `measured` of each task, in a run that is `enough`.
+/// Executions of both beside one another, added to what was `measured` of each task, in a run that is `enough`: again,
+/// up to three times, where fewer than half of their jobs were in pairs, since first parts took longer than they use
+/// their cores.
 /// `tasks`: as they are measured alone, with their WCETs where they are known; `observed`: the longest part of each
 /// task alone. Errors are thrown, as by measured_run().
 void measure_pair(std::vector<MeasuredBeside>& measured, const TaskSet& tasks, const MeasuredPair& pair,
-                  std::span<const Wcet> observed, Setup setup, const Enough& enough, const Watch& watch);
+                  std::span<const Wcet> observed, const std::function<Setup()>& make_setup, const Enough& enough,
+                  const Watch& watch);
 
-/// How many runs measure_pairs() makes. `across`: tasks that wait are in pairs under other policies, too.
+/// How many runs measure_pairs() makes, at least. `across`: tasks that wait are in pairs under other policies, too.
 [[nodiscard]] std::size_t runs_of_pairs(const TaskSet& tasks, bool across = false);
 
 /// All pairs, by task, and how long tasks wait that are in one. `resident`: beyond it a part waits. Absent, on the host

@@ -238,11 +238,12 @@ class Progress {
 
   /// From here on.
   void expect(const Enough& runs) { ahead_ = runs; }
-  /// The next of the expected runs; that before has ended.
+  /// The next run; that before has ended. There may be more than were expected.
   void begin(const Enough& run) {
     add(ended_, under_way_);
     under_way_ = {.jobs = run.jobs, .time = run.time};
-    ahead_ = {.jobs = ahead_.jobs - run.jobs, .time = ahead_.time - run.time};
+    ahead_ = {.jobs = ahead_.jobs - std::min(ahead_.jobs, run.jobs),
+              .time = ahead_.time - std::min(ahead_.time, run.time)};
   }
   /// Of all; what could not be measured was expected.
   void end() {
@@ -533,11 +534,14 @@ bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& o
     observed.push_back(entry != nullptr ? entry->observed : *task.wcet);
   }
   std::vector<MeasuredBeside> beside(observed.size());
-  progress.begin(enough);
-  const auto done = caught([&] {
+  const auto tuned_setup = [&] {
     Setup setup = must(make_setup());
     setup.tunings = tunings_of(crossing.tasks, profile);
-    measure_pair(beside, tasks, crossing.pair, observed, std::move(setup), enough, std::ref(progress));
+    progress.begin(enough);
+    return setup;
+  };
+  const auto done = caught([&] {
+    measure_pair(beside, tasks, crossing.pair, observed, tuned_setup, enough, std::ref(progress));
     return true;
   });
   const Task &d = tasks.tasks[crossing.pair.computing], &w = tasks.tasks[crossing.pair.waiting];

@@ -43,6 +43,7 @@ class Paged final : public Workload {
   Status before(std::uint64_t job) noexcept override {
     const Duration until = hal::execution_time() + first_part;
     while (hal::execution_time() < until) {}
+    if (sleeps > 0ms) hal::sleep_until(hal::now() + sleeps);
     job_ = job;
     input_ = job * 3 + 1;
     return {};
@@ -66,7 +67,7 @@ class Paged final : public Workload {
   }
 
   MemoryPolicy policy = MemoryPolicy::device;
-  Duration first_part{0};
+  Duration first_part{0}, sleeps{0}; // in before()
   std::optional<std::uint64_t> fails, slow;
 
  private:
@@ -227,7 +228,7 @@ TEST(CoRun, ARunThatIsStoppedInAPairEnds) {
 /// What profile() measures, without pairs before it.
 struct MeasuredPair {
   MeasuredPair(MemoryPolicy policy, const std::optional<executive::ResidentTimes>& resident,
-               Duration first_part_of_computing = 0ms)
+               Duration first_part_of_computing = 0ms, Duration computing_sleeps = 0ms)
       : pair(policy, true) {
     pair.set.executive.duration.reset();
     std::vector<Wcet> observed;
@@ -246,6 +247,7 @@ struct MeasuredPair {
         // Alone in the last run it is told nothing, and executes as its task does then
         workload->policy = task.memory_policy;
         if (task.name == "computing") workload->first_part = first_part_of_computing;
+        if (task.name == "computing") workload->sleeps = computing_sleeps;
         setup.workloads[task.name] = std::move(workload);
       }
       return setup;
@@ -276,6 +278,11 @@ TEST(CoRun, ItsTimesAreMeasuredInPairs) {
 TEST(CoRun, ItsTimesAreMeasuredBehindTheLongFirstPartOfAnother) {
   const auto measured = MeasuredPair(MemoryPolicy::managed, std::nullopt, 40ms).tasks;
   EXPECT_GE(measured[2].executions.samples().size(), 2u) << "whose first part comes after that of the one between";
+}
+
+TEST(CoRun, ItsTimesAreMeasuredWhereAFirstPartTakesLongerThanItsCoreIsUsed) {
+  const auto measured = MeasuredPair(MemoryPolicy::managed, std::nullopt, 0ms, 60ms).tasks;
+  EXPECT_GE(measured[1].executions.samples().size(), 2u);
 }
 
 /// In no run of one policy for all is there a pair.
