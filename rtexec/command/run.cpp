@@ -145,6 +145,7 @@ int run(Options options) {
   setup.trace_layers = options.trace_layers;
   setup.record_jobs = options.jobs.empty() ? 0 : most_records;
   setup.record = [&recording] { return recording.start(); };
+  setup.service_manager = must(executive::ServiceManager::of_environment());
   if (!options.show.empty()) setup.tap = std::make_shared<channels::Tap>(options.show);
   const auto tap = setup.tap;
   if (recording.on_misses())

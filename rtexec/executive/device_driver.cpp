@@ -73,6 +73,7 @@ struct DeviceDriver::TaskLink {
   [[nodiscard]] bool accompanied() const noexcept { return company == hal::Company::accompanied; }
 
   void end_execution(Status outcome, Instant begin, Instant end) noexcept {
+    on->work.ended();
     if (accompanied()) begin = started;
     executed = outcome ? driver->executed(end - begin) : end - begin;
     if (driver->recording()) {
@@ -128,6 +129,7 @@ struct DeviceDriver::TransferWork {
   }
 
   void end_transfer(Status outcome, Instant begin, Instant end) noexcept {
+    direction->work.ended();
     work.end();
     if (action && driver->recording()) traces::swap_end(*action, end, outcome, copied);
     if (const auto& observer = driver->options_.observer; action && observer.ended)
@@ -151,7 +153,7 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
       device_(device),
       memory_(memory),
       options_(options),
-      compute_{device.engine(hal::EngineKind::compute)},
+      compute_{.engine = device.engine(hal::EngineKind::compute)},
       beside_(options.co_run.empty() ? nullptr : new Compute{device.engine(hal::EngineKind::beside)}),
       in_{.engine = device.engine(hal::EngineKind::copy_in), .works = {}},
       out_{.engine = device.engine(hal::EngineKind::copy_out), .works = {}} {
@@ -176,6 +178,17 @@ DeviceDriver::~DeviceDriver() = default;
 
 bool DeviceDriver::moves_for(std::uint32_t task) const noexcept {
   return links_[task]->moves.load(std::memory_order_relaxed) > 0;
+}
+
+void DeviceDriver::watch(ProgressWatch& watch) const {
+  watch.add("the scheduler thread", [this](Instant now) { return pulse_.progress(now); });
+  const auto add = [&](const char* name, const WorkCount& work) {
+    watch.add(name, [&work](Instant) { return work.progress(); });
+  };
+  add("the compute engine", compute_.work);
+  if (beside_) add("the second compute engine", beside_->work);
+  add("the copy-in engine", in_.work);
+  add("the copy-out engine", out_.work);
 }
 
 void DeviceDriver::post(const Event& event) noexcept {
@@ -206,7 +219,7 @@ void DeviceDriver::run() noexcept {
     if (step()) continue;
     const bool still = scheduler_.idle() && in_.begun == in_.ended && out_.begun == out_.ended;
     if (stopping_.load(std::memory_order_acquire) && still) return;
-    wake_.wait(seen);
+    pulse_.wait(wake_, seen);
   }
 }
 
@@ -223,7 +236,7 @@ void DeviceDriver::cancel_all() noexcept {
         if (event.kind == Event::Kind::job_requested) not_executed(*link, Errc::cancelled);
     }
     if (stopping) break;
-    wake_.wait(seen);
+    pulse_.wait(wake_, seen);
   }
   for (hal::Engine* engine : {&compute_.engine, &in_.engine, &out_.engine})
     engine->call([]() noexcept { return Status(); });
@@ -366,6 +379,7 @@ void DeviceDriver::submit(TaskLink& link) noexcept {
       .done = [](void* self, Status outcome, Instant begin,
                  Instant end) noexcept { static_cast<TaskLink*>(self)->end_execution(outcome, begin, end); },
       .context = &link};
+  link.on->work.given();
   const auto submitted = link.on->engine.submit(work);
   // An engine has one job at a time, and in the warm-up two, so its queue has room; were it refused, the engine is idle
   // and the job has failed.
@@ -383,6 +397,7 @@ void DeviceDriver::move(Direction& direction, const std::optional<Action>& actio
       .done = [](void* self, Status outcome, Instant begin,
                  Instant end) noexcept { static_cast<TransferWork*>(self)->end_transfer(outcome, begin, end); },
       .context = &work_item};
+  direction.work.given();
   if (const auto submitted = direction.engine.submit(work); !submitted)
     work_item.end_transfer(submitted, hal::now(), hal::now());
 }

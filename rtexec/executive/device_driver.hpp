@@ -13,6 +13,7 @@
 #include "policies/device_scheduler.hpp"
 #include "rtexec/executive/bandwidth_control.hpp"
 #include "rtexec/executive/device_memory.hpp"
+#include "rtexec/executive/progress_watch.hpp"
 #include "rtexec/executive/ring.hpp"
 
 #include <atomic>
@@ -87,6 +88,8 @@ class DeviceDriver {
 
   /// Chunks come or go for a job of `task` now. Any thread.
   [[nodiscard]] bool moves_for(std::uint32_t task) const noexcept;
+  /// Lets the scheduler thread and the engines be watched.
+  void watch(ProgressWatch& watch) const;
 
  private:
   class Working;
@@ -95,6 +98,7 @@ class DeviceDriver {
   struct Compute {
     hal::Engine& engine;
     Ring<policies::Event, 4> ended{}; // from the engine's thread
+    WorkCount work{};
   };
   struct TransferWork;
   struct EndedTransfer {
@@ -107,6 +111,7 @@ class DeviceDriver {
     std::vector<std::unique_ptr<TransferWork>> works; // used in turn
     std::uint64_t begun = 0, ended = 0;               // on the scheduler thread
     Ring<EndedTransfer, 8> finished{};                // from the engine's thread
+    WorkCount work{};
   };
 
   [[nodiscard]] Duration executed(Duration passed) noexcept;
@@ -141,6 +146,7 @@ class DeviceDriver {
   std::uint64_t decisions_ = 0; // of the scheduler core
   Errc last_transfer_error_ = Errc::io_error;
   hal::Signal wake_;
+  Pulse pulse_;
   std::atomic<bool> recording_{false}, stopping_{false};
   std::atomic<std::uint64_t> refused_{0}, lost_events_{0};
 };

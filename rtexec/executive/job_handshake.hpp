@@ -4,6 +4,7 @@
 
 #include <rtexec/units.hpp>
 #include "hal/thread.hpp"
+#include "rtexec/executive/pulse.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -36,6 +37,12 @@ class JobHandshake {
     last_end_.store(at.time_since_epoch().count(), std::memory_order_relaxed);
     ended_.fetch_add(1, std::memory_order_release);
     ended.raise();
+  }
+
+  // Any thread.
+  [[nodiscard]] Progress progress() const noexcept {
+    const std::uint64_t jobs = ended_.load();
+    return {.steps = jobs, .due = begun_.load() != jobs};
   }
 
   hal::Signal ended; // for the release thread: a job ended, or the run stops

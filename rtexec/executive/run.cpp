@@ -68,6 +68,7 @@ bool Run::trigger(std::string_view task) noexcept {
 /// Workloads go before the device that they are bound to, and not before the compute engine has handed the last job
 /// back: the task's threads may have seen that before it returns.
 Run::~Run() {
+  beat_.reset();
   end_threads();
   if (device_)
     for (const auto kind : compute_engines())
@@ -116,6 +117,21 @@ Result<> Run::start() {
     control_.end.store((*started_ + *set_.tasks.executive.duration).time_since_epoch().count());
   control_.start.store(started_->time_since_epoch().count(), std::memory_order_release);
   control_.started.raise();
+  return begin_beat();
+}
+
+/// A thread has for a step what the longest deadline leaves it, and a quarter of what the manager waits.
+Result<> Run::begin_beat() {
+  if (!setup_.service_manager) return {};
+  Duration patience = setup_.service_manager->patience().value_or(Duration(0)) / 4;
+  patience += std::ranges::max(set_.tasks.tasks, {}, &Task::deadline).deadline;
+  ProgressWatch watch(patience);
+  driver_->watch(watch);
+  for (std::size_t i = 0; i < runs_.size(); ++i)
+    if (set_.tasks.tasks[i].real_time()) runs_[i]->watch(watch, plan_.proved);
+  auto beat = Beat::start(*setup_.service_manager, std::move(watch), "Runs " + set_.tasks.file.string());
+  if (!beat) return Unexpected(beat.error());
+  beat_ = std::move(*beat);
   return {};
 }
 
@@ -246,6 +262,7 @@ Report Run::stop() {
   if (started_) look(std::max(Duration(0), hal::now() - *started_));
   Report alive = report();
   if (alive.stopped_by.cause == StopCause::none) alive.stopped_by.cause = StopCause::request;
+  if (beat_) beat_->end(to_string(alive.stopped_by));
   end_threads();
   for (const auto& io : set_.io) io->close();
   if (started_) steal_.look(); // the last jobs have ended

@@ -8,6 +8,7 @@
 #include "hal/machine.hpp"
 #include "rtexec/executive/bandwidth_control.hpp"
 #include "rtexec/executive/basis_watch.hpp"
+#include "rtexec/executive/beat.hpp"
 #include "rtexec/executive/clock_watch.hpp"
 #include "rtexec/executive/device_driver.hpp"
 #include "rtexec/executive/device_memory.hpp"
@@ -97,6 +98,7 @@ class Run {
   void watch_cores(const Placement& placement);
   void look(Duration at);
   void publish();
+  Result<> begin_beat();
   Snapshot first_snapshot() const;
   void show(Snapshot& snapshot);
   std::optional<Notice> take_notice() noexcept;
@@ -128,6 +130,7 @@ class Run {
   std::optional<Report> final_report_;
   std::optional<StatusPageReport> status_page_;
   std::unique_ptr<StatusPublisher> publisher_;
+  std::unique_ptr<Beat> beat_; // where a service manager listens
 };
 
 } // namespace rtexec::executive

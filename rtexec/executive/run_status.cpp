@@ -5,6 +5,7 @@
 #include "traces/emit.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace rtexec::executive {
 
@@ -134,6 +135,7 @@ Report Run::report() const {
   report.degraded = degraded_;
   const auto changes = basis_.changes();
   report.degraded.insert(report.degraded.end(), changes.begin(), changes.end());
+  if (beat_) std::ranges::move(beat_->gaps(), std::back_inserter(report.degraded));
   report.device = device_report_;
   report.clocks = clocks_.seen();
   report.stolen = steal_.seen();

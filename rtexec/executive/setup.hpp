@@ -7,6 +7,7 @@
 #include <rtexec/executive.hpp>
 #include "rtexec/channels/tap.hpp"
 #include "rtexec/executive/layer_times.hpp"
+#include "rtexec/executive/service_manager.hpp"
 
 #include <functional>
 #include <map>
@@ -33,6 +34,8 @@ struct TransferObserver {
 struct Setup : ExecutiveSetup {
   /// Begins a recording: called by start() once the machine has given all that is needed, before anything is emitted.
   std::function<Result<>()> record;
+  /// Who is told that the run is ready, that it goes on, and that it stops.
+  std::optional<ServiceManager> service_manager;
   /// A device of one's own; where empty, the board's is opened.
   OpenDevice open_device;
   /// A backing store of one's own; where empty, the one that the task set names.

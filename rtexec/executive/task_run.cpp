@@ -53,12 +53,12 @@ void TaskRun::release_loop() noexcept {
   }
   while (!control_.stopping.load()) {
     const std::uint32_t seen = handshake_.ended.value();
-    if (!control_.stopping.load()) handshake_.ended.wait(seen);
+    if (!control_.stopping.load()) releasing_.wait(handshake_.ended, seen);
   }
   if (handshake_.outstanding()) withdraw();
   while (handshake_.outstanding()) {
     const std::uint32_t seen = handshake_.ended.value();
-    if (handshake_.outstanding()) handshake_.ended.wait(seen);
+    if (handshake_.outstanding()) releasing_.wait(handshake_.ended, seen);
   }
   leave_regulation();
   no_releases();
@@ -97,8 +97,8 @@ std::optional<Instant> TaskRun::await_start() noexcept {
     if (control_.stopping.load()) return std::nullopt;
     if (const auto start = control_.start.load(std::memory_order_acquire)) return Instant(Duration(start));
     const bool again = io_.keep_up();
-    if (again) static_cast<void>(control_.started.wait_until(seen, hal::now() + std::max(task_.period, shortest)));
-    else control_.started.wait(seen);
+    if (again) releasing_.wait_until(control_.started, seen, hal::now() + std::max(task_.period, shortest));
+    else releasing_.wait(control_.started, seen);
   }
 }
 
@@ -212,11 +212,12 @@ bool TaskRun::await_trigger(policies::OverrunHandler& overruns) noexcept {
     if (const auto next = gate_->next()) {
       const Instant release = std::max(*next, overruns.next());
       if (hal::now() >= release) return overruns.postpone(release), true;
-      handshake_.ended.wait_until(seen, release);
+      releasing_.wait_until(handshake_.ended, seen, release);
     } else if (task_.trigger == Trigger::input) {
-      if (const auto fresh = io_.await(); !fresh || *fresh) gate_->trigger(hal::now());
+      if (const auto fresh = releasing_.wait_elsewhere([this] { return io_.await(); }); !fresh || *fresh)
+        gate_->trigger(hal::now());
     } else {
-      handshake_.ended.wait(seen);
+      releasing_.wait(handshake_.ended, seen);
     }
   }
 }
@@ -232,7 +233,7 @@ bool TaskRun::await_release(Instant when) noexcept {
     const std::uint32_t seen = handshake_.ended.value();
     if (control_.stopping.load()) return false;
     if (hal::now() >= when) return true;
-    handshake_.ended.wait_until(seen, when);
+    releasing_.wait_until(handshake_.ended, seen, when);
   }
 }
 
@@ -241,7 +242,7 @@ bool TaskRun::await_end() noexcept {
   while (handshake_.outstanding()) {
     const std::uint32_t seen = handshake_.ended.value();
     if (control_.stopping.load()) return false;
-    if (handshake_.outstanding()) handshake_.ended.wait(seen);
+    if (handshake_.outstanding()) releasing_.wait(handshake_.ended, seen);
   }
   return true;
 }
@@ -305,7 +306,7 @@ void TaskRun::completion_loop() noexcept {
     const std::uint32_t seen = handshake_.ready.value();
     if (handshake_.is_back()) end_job();
     else if (releases_over_.load(std::memory_order_acquire)) return leave_regulation();
-    else handshake_.ready.wait(seen);
+    else completing_.wait(handshake_.ready, seen);
   }
 }
 
@@ -349,6 +350,14 @@ Status TaskRun::execute_after() noexcept {
 }
 
 // ---- status ----
+
+void TaskRun::watch(ProgressWatch& watch, bool proved) const {
+  watch.add("the release thread of task '" + task_.name + "'",
+            [this](Instant now) { return releasing_.progress(now); });
+  watch.add("the completion thread of task '" + task_.name + "'",
+            [this](Instant now) { return completing_.progress(now); });
+  if (proved) watch.add("a job of task '" + task_.name + "'", [this](Instant) { return handshake_.progress(); });
+}
 
 TaskReport TaskRun::report() const {
   TaskReport report = statistics_.report();

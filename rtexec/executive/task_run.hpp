@@ -13,6 +13,7 @@
 #include "rtexec/executive/device_driver.hpp"
 #include "rtexec/executive/job_handshake.hpp"
 #include "rtexec/executive/layer_times.hpp"
+#include "rtexec/executive/progress_watch.hpp"
 #include "rtexec/executive/run_control.hpp"
 #include "rtexec/executive/status_page.hpp"
 #include "rtexec/executive/task_statistics.hpp"
@@ -86,6 +87,8 @@ class TaskRun final : public DeviceClient {
   [[nodiscard]] Status warm_up() const noexcept { return warm_up_.outcome; }
   [[nodiscard]] TaskStatistics& statistics() noexcept { return statistics_; }
   [[nodiscard]] TaskReport report() const;
+  /// Lets its threads be watched, and where jobs end by their deadlines these, too.
+  void watch(ProgressWatch& watch, bool proved) const;
   /// What stays as it is in it,
   [[nodiscard]] TaskStatus first_status() const;
   /// and what changes, but for what is recent. Any thread; allocates nothing.
@@ -141,6 +144,7 @@ class TaskRun final : public DeviceClient {
   Duration waited_{0};             // in the execution that has ended; compute engine's thread
 
   JobHandshake handshake_;
+  Pulse releasing_, completing_;
   std::atomic<bool> releases_over_{false};
   std::atomic<bool> abandoned_{false};
   std::atomic<std::uint64_t> suspect_job_{0};
