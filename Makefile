@@ -72,7 +72,8 @@ ROOMS := config policies hal tasks traces rtexec
 sources = $(shell find $(1) -name '*.cpp' -not -path 'rtexec/examples/*' 2>/dev/null | sort)
 $(foreach room,$(ROOMS),$(eval SRC_$(room) := $(call sources,$(room))))
 SRC_program := $(filter rtexec/command/%,$(SRC_rtexec))
-SRC_rtexec := $(filter-out rtexec/command/%,$(SRC_rtexec))
+SRC_supervisor := $(filter rtexec/supervisor/%,$(SRC_rtexec))
+SRC_rtexec := $(filter-out rtexec/command/% rtexec/supervisor/%,$(SRC_rtexec))
 object = $(patsubst %.cpp,$(B)/%.o,$(1))
 # The files of boards/ travel inside the library.
 BUILTIN_BOARDS := $(B)/config/builtin_boards
@@ -202,11 +203,13 @@ TEST_PROGRAMS := $(TEST_ROOMS:%=$(B)/test/%-tests)
 SOUNDNESS := $(B)/test/soundness-tests
 
 PROGRAM := $(B)/bin/rtexec
+SUPERVISOR := $(B)/bin/rtexec-supervisor
+SUPERVISOR_OBJECTS := $(call object,$(SRC_supervisor))
 STATIC := $(B)/lib/librtexec.a
 SHARED := $(B)/lib/librtexec.so.$(VERSION)
 
 .PHONY: all
-all: $(PROGRAM) $(STATIC) $(SHARED) ## build the program and the libraries
+all: $(PROGRAM) $(SUPERVISOR) $(STATIC) $(SHARED) ## build the program and the libraries
 
 # Headers that are compiled once and put before every file, with the same flags but for the level of optimization: not under sanitizers, where each file has to name what it
 # uses, nor with ccache, which would find none of its files again. Of strings in them g++ 12 says that they overflow, which it does not otherwise.
@@ -283,7 +286,7 @@ $(EMULATED): $(B)/test/emulated/%.o: %.cu | $(BUILD)/.packages-BUILD
 $(call object,$(call sources,tasks/kernels)) $(filter $(B)/test/emulated/tasks/kernels/%,$(EMULATED)): private CXXFLAGS += -ffp-contract=off -fno-math-errno
 
 define room_tests
-$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(if $(filter tasks,$(1)),$(EMULATED)) $(if $(filter tasks rtexec,$(1)),$(B)/test/hal/fake_cuda_driver.o) $(call link_of,$(1))
+$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(if $(filter tasks,$(1)),$(EMULATED)) $(if $(filter tasks rtexec,$(1)),$(B)/test/hal/fake_cuda_driver.o) $(if $(filter rtexec,$(1)),$(filter-out %/main.o,$(SUPERVISOR_OBJECTS))) $(call link_of,$(1))
 	$$(call say,LINK,$$@)
 	$$(Q)$(CXX) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $(call link_of,$(1)) -lgmock -lgtest -lgtest_main $(call libs_of,$(1))
 endef
@@ -294,6 +297,13 @@ $(PROGRAM): $(call object,$(SRC_program)) $(ARCHIVES)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS_all)
+
+# Small, and able to start where nothing else is: it needs no library, and not what most sources are given.
+$(SUPERVISOR_OBJECTS): private BEFORE :=
+$(SUPERVISOR): $(SUPERVISOR_OBJECTS)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(LDFLAGS) $(if $(filter release debug,$(MODE)),-static) -o $@ $^
 
 $(STATIC): $(LIBRARY_OBJECTS)
 	$(call say,AR,$@)
@@ -436,7 +446,7 @@ DOCUMENTS := README.md CHANGELOG.md LICENSE $(wildcard $(ROOMS:%=%/*.md) $(ROOMS
 # A page for the program and one for each command, made of what --help prints; what help2man knows no section for gets one.
 COMMANDS := analyze calibrate calibrate-bandwidth calibrate-memory check completion config experiment experiment-init experiment-isolation experiment-memory help infer model probe profile \
   run simulate sweep top
-MAN := $(B)/man/rtexec.1 $(COMMANDS:%=$(B)/man/rtexec-%.1)
+MAN := $(B)/man/rtexec.1 $(B)/man/rtexec-supervisor.1 $(COMMANDS:%=$(B)/man/rtexec-%.1)
 help_page = help2man --no-info --section 1 --version-string='rtexec $(VERSION)' --include=$(B)/man/see-also --name
 $(B)/man/see-also: Makefile
 	@mkdir -p $(@D)
@@ -446,6 +456,9 @@ $(B)/man/rtexec.1: $(PROGRAM) $(B)/man/see-also
 	$(call say,MAN,$@)
 	$(Q)$(help_page) 'run periodic DNN tasks with promised deadlines' $< -o $@.new
 	$(Q)sed $(man_sections) $@.new > $@ && rm $@.new
+$(B)/man/rtexec-supervisor.1: $(SUPERVISOR) $(B)/man/see-also
+	$(call say,MAN,$@)
+	$(Q)$(subst rtexec $(VERSION),rtexec-supervisor $(VERSION),$(help_page)) 'run a task set, and run it again where it ends or is stuck' $< -o $@
 $(B)/man/rtexec-%.1: $(PROGRAM) $(B)/man/see-also
 	$(call say,MAN,$@)
 	$(Q)command='$(subst -, ,$*)'; $(help_page) "$$($< $$command --help | sed -n 1p)" "$< $$command" -o $@.new
@@ -461,7 +474,7 @@ $(COMPLETIONS): $(PROGRAM)
 all: $(COMPLETIONS)
 
 # What tells other builds where the library is: templates, where @NAME@ stands for what is known here.
-PACKAGE_FILES := $(addprefix $(B)/package/,rtexec.pc rtexec-c.pc rtexecConfig.cmake rtexecConfigVersion.cmake)
+PACKAGE_FILES := $(addprefix $(B)/package/,rtexec.pc rtexec-c.pc rtexecConfig.cmake rtexecConfigVersion.cmake rtexec@.service)
 LIBS_private := -pthread $(LIBS_all)
 $(PACKAGE_FILES): $(B)/package/%: rtexec/package/%.in Makefile config/include/rtexec/version.hpp ALWAYS
 	@mkdir -p $(@D)
@@ -472,11 +485,12 @@ DOC := $(ROOT)/share/doc/rtexec
 .PHONY: install
 install: all $(MAN) $(COMPLETIONS) $(PACKAGE_FILES) ## install program, libraries, headers, examples, boards, documents, completion (DESTDIR=, PREFIX=/usr/local)
 	$(call say,INSTALL,$(ROOT))
-	$(Q)install -D -t $(ROOT)/bin $(PROGRAM)
+	$(Q)install -D -t $(ROOT)/bin $(PROGRAM) $(SUPERVISOR)
 	$(Q)install -D -m 644 -t $(ROOT)/lib $(STATIC) $(SHARED)
 	$(Q)cp -P $(B)/lib/librtexec.so $(B)/lib/librtexec.so.$(SOVERSION) $(ROOT)/lib
 	$(Q)install -D -m 644 -t $(ROOT)/include/rtexec-$(SOVERSION)/rtexec $(PUBLIC_HEADERS)
 	$(Q)install -D -m 644 -t $(ROOT)/lib/pkgconfig $(filter %.pc,$(PACKAGE_FILES))
+	$(Q)install -D -m 644 -t $(ROOT)/lib/systemd/system $(filter %.service,$(PACKAGE_FILES))
 	$(Q)install -D -m 644 -t $(ROOT)/lib/cmake/rtexec $(filter %.cmake,$(PACKAGE_FILES))
 	$(Q)install -D -m 644 -t $(ROOT)/share/rtexec/boards boards/*.toml
 	$(Q)install -D -m 644 -t $(ROOT)/share/man/man1 $(MAN)

@@ -250,7 +250,7 @@ class HeldUp final : public Workload {
 
 struct BeatTest : testing::Test {
   std::optional<Executive> made(std::vector<Task> tasks) {
-    Setup setup;
+    executive::Setup setup;
     setup.force = true;
     setup.workloads["task"] = std::make_unique<HeldUp>(where);
     auto found = ServiceManager::of_environment();
@@ -312,7 +312,7 @@ TEST_F(BeatTest, GoesOnWhileNothingIsReleased) {
 
 TEST_F(BeatTest, StopsWhileAThreadIsStuckAndGoesOnAfterwards) {
   manager.watch(400ms);
-  auto executive = made({task(10ms), synthetic("other", 20ms, {.before = 100us, .device = {}, .after = 100us})});
+  auto executive = made({task(10ms), synthetic("other", 20ms, {.before = 100us, .device = 100us, .after = 100us})});
   ASSERT_TRUE(executive && executive->start());
   const std::pair<Where, const char*> cases[] = {
       {Where::before, "STATUS=the release thread of task 'task' is stuck"},
@@ -336,7 +336,7 @@ TEST_F(BeatTest, DoesNotWaitForTasksThatPromiseNothing) {
   manager.watch(100ms);
   Task best_effort = task(10ms);
   best_effort.criticality = Criticality::best_effort;
-  auto executive = made({best_effort, synthetic("other", 20ms, {.before = 100us, .device = {}, .after = 100us})});
+  auto executive = made({best_effort, synthetic("other", 20ms, {.before = 100us, .device = 100us, .after = 100us})});
   ASSERT_TRUE(executive && executive->start());
   where.store(Where::before);
   std::this_thread::sleep_for(300ms);

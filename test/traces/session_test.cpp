@@ -4,6 +4,7 @@
 #include "test/support/result.hpp"
 #include "test/support/sanitized.hpp"
 #include "test/traces/programs.hpp"
+#include "traces/reading/reader.hpp"
 #include "traces/recording/session.hpp"
 #include "traces/recording/wait.hpp"
 
@@ -479,6 +480,24 @@ TEST_F(SessionTest, SessionOfAKilledProcessIsEndedByTheNextOne) {
   ::kill(other.pid(), SIGKILL);
   EXPECT_EQ(other.wait(), 128 + SIGKILL);
   for (const std::string& left : left_over_sessions()) lttng_destroy_session(left.c_str());
+}
+
+TEST_F(SessionTest, WhatAKilledFlightRecorderKeptIsWrittenByTheNextOne) {
+  const SharedDaemon daemon;
+  ASSERT_TRUE(daemon.started());
+  Program killed({"fly-signal", folder_ / "killed"});
+  EXPECT_EQ(killed.read_line(), "flying");
+  ::kill(killed.pid(), SIGKILL);
+  EXPECT_EQ(killed.wait(), 128 + SIGKILL);
+  EXPECT_TRUE(fs::is_empty(folder_ / "killed"));
+  Program next({"record", folder_ / "next", "5", "0"});
+  EXPECT_EQ(next.read_line(), "recording");
+  ASSERT_FALSE(fs::is_empty(folder_ / "killed"));
+  std::uint64_t jobs = 0;
+  EXPECT_TRUE(read_trace(fs::directory_iterator(folder_ / "killed")->path(),
+                         [&](const RecordedEvent& event) { jobs += event.name() == "rtexec:job_start"; }));
+  EXPECT_EQ(jobs, 50U);
+  EXPECT_EQ(next.read_line(), "5 0");
 }
 
 TEST_F(SessionWithRights, DaemonsInheritNeitherFifoNorPinningNorLimits) {

@@ -261,6 +261,12 @@ Result<> end_recording(const std::string& name, const fs::path& folder) {
   return {};
 }
 
+/// What a killed flight recorder kept goes into its folder; other sessions, which write as they go, refuse.
+void end_left_over(const std::string& session) {
+  static_cast<void>(lttng_snapshot_record(session.c_str(), nullptr, 0));
+  static_cast<void>(lttng_destroy_session_no_wait(session.c_str()));
+}
+
 } // namespace
 
 std::vector<std::string> left_over_sessions() {
@@ -283,7 +289,7 @@ Result<LttngSession> LttngSession::start(const fs::path& folder, const Options& 
 
   auto daemon = Daemon::acquire();
   if (!daemon) return Unexpected(daemon.error());
-  for (const std::string& left : left_over_sessions()) static_cast<void>(lttng_destroy_session_no_wait(left.c_str()));
+  for (const std::string& left : left_over_sessions()) end_left_over(left);
   LttngSession session(std::move(*daemon), claimed.path());
   if (auto ok = session.daemon_->within(most, [&] { return session.create(options); }); !ok)
     return Unexpected(ok.error());

@@ -59,7 +59,8 @@ class LttngSession {
   std::uint64_t events_at_once_ = 0;
 };
 
-/// Names of sessions that processes of rtexec left with a shared daemon when they were killed; start() ends them.
+/// Names of sessions that processes of rtexec left with a shared daemon when they were killed; start() ends them, and
+/// writes what flight recorders had in memory.
 [[nodiscard]] std::vector<std::string> left_over_sessions();
 
 } // namespace rtexec::traces

@@ -1,0 +1,23 @@
+// The system calls behind the supervisor's files and its watchdog, as a table, so that a test can make each of them
+// fail. Functions return as the system calls do: -1 and errno.
+#pragma once
+
+#include <cstddef>
+#include <sys/types.h>
+
+namespace rtexec::supervisor {
+
+struct Kernel {
+  int (*open)(const char* path, int flags, mode_t mode);
+  ssize_t (*read)(int file, void* to, std::size_t size);
+  ssize_t (*write)(int file, const void* from, std::size_t size);
+  int (*sync)(int file);
+  int (*close)(int file);
+  int (*rename)(const char* from, const char* to);
+  int (*control)(int file, unsigned long request, void* argument); // ioctl
+  bool (*is_plain)(int file);                                      // a regular file
+};
+
+[[nodiscard]] const Kernel& linux_kernel() noexcept;
+
+} // namespace rtexec::supervisor

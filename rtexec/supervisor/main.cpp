@@ -1,0 +1,294 @@
+// rtexec-supervisor: starts the executive and watches over it, where there is no systemd that does. It feeds the
+// hardware's watchdog while the executive beats, starts it again where it does not, and counts.
+#include "rtexec/supervisor/counts.hpp"
+#include "rtexec/supervisor/executive.hpp"
+#include "rtexec/supervisor/recordings.hpp"
+#include "rtexec/supervisor/supervision.hpp"
+#include "rtexec/supervisor/watchdog.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <poll.h>
+#include <string_view>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rtexec::supervisor {
+namespace {
+
+constexpr const char* help =
+    R"(Run a task set, and run it again where it ends or is stuck
+
+rtexec-supervisor [OPTIONS] SET SAFE_SET [-- OPTIONS OF rtexec run]
+  SET is run by `rtexec run SET --flight-recorder DATA/recordings/N`, with no duration. After three failures in a row,
+  where it is refused, and after three boots in a row in which it did not run for PROOF seconds, SAFE_SET is run
+  instead ("" : there is none). DATA/supervisor.counts counts; without it, SET is tried anew.
+
+  --data DIR            where counts and recordings stay (/var/lib/rtexec)
+  --watchdog DEVICE     the hardware's watchdog, which resets the machine where nothing goes on (none)
+  --rtexec PROGRAM      (rtexec)
+  --timeout SECONDS     of the hardware's watchdog (30)
+  --silence SECONDS     without a beat, after which the executive is killed (10)
+  --set-up SECONDS      from its start to its first release, at most (120)
+  --stop SECONDS        in which it may end by itself once it is asked to, at most (30)
+  --proof SECONDS       after which a run counts as a success (60)
+
+Exit codes: that of the executive where it ended as it should, 1 where SET and SAFE_SET have failed, 2 bad input.
+)";
+
+struct Options {
+  std::string data = "/var/lib/rtexec", watchdog, rtexec = "rtexec", set, safe_set;
+  std::vector<std::string> more;
+  int timeout = 30;
+  Rules rules;
+};
+
+__attribute__((format(printf, 1, 2))) void say(const char* format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  std::fputs("rtexec-supervisor: ", stderr);
+  std::vfprintf(stderr, format, arguments);
+  std::fputc('\n', stderr);
+  va_end(arguments);
+}
+
+Instant now() { return std::chrono::steady_clock::now(); }
+
+// ---- options ----
+
+bool take_seconds(const char* text, int& seconds) {
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (*text == '\0' || *end != '\0' || value < 1 || value > 100'000) return false;
+  seconds = static_cast<int>(value);
+  return true;
+}
+
+bool take_duration(const char* text, Duration& duration) {
+  int seconds = 0;
+  if (!take_seconds(text, seconds)) return false;
+  duration = std::chrono::seconds(seconds);
+  return true;
+}
+
+bool take_option(std::string_view name, const char* value, Options& options) {
+  if (name == "--data") return options.data = value, true;
+  if (name == "--watchdog") return options.watchdog = value, true;
+  if (name == "--rtexec") return options.rtexec = value, true;
+  if (name == "--timeout") return take_seconds(value, options.timeout);
+  if (name == "--silence") return take_duration(value, options.rules.silence);
+  if (name == "--set-up") return take_duration(value, options.rules.to_set_up);
+  if (name == "--stop") return take_duration(value, options.rules.to_stop);
+  if (name == "--proof") return take_duration(value, options.rules.proof);
+  return false;
+}
+
+/// False where they are wrong.
+bool take_arguments(int count, char** arguments, Options& options) {
+  int i = 1, sets = 0;
+  for (; i < count && std::string_view(arguments[i]) != "--"; ++i) {
+    if (!std::string_view(arguments[i]).starts_with("--")) {
+      if (sets == 2) return false;
+      (sets++ == 0 ? options.set : options.safe_set) = arguments[i];
+    } else if (i + 1 == count || !take_option(arguments[i], arguments[i + 1], options)) {
+      say("%s: no such option, or its value is wrong", arguments[i]);
+      return false;
+    } else {
+      ++i;
+    }
+  }
+  for (++i; i < count; ++i) options.more.emplace_back(arguments[i]);
+  return sets == 2 && !options.set.empty();
+}
+
+// ---- supervisor ----
+
+class Supervisor {
+ public:
+  explicit Supervisor(Options options)
+      : options_(std::move(options)),
+        file_(options_.data + "/supervisor.counts"),
+        counts_(read_counts(file_)),
+        failed_before_(counts_.failed_boots),
+        supervision_(options_.rules, !options_.safe_set.empty(), counts_.failed_boots, now()) {}
+
+  int run();
+
+ private:
+  bool set_up();
+  void count();
+  void carry_out(Supervision::Action action);
+  void start(bool safe);
+  void start_recorder();
+  [[nodiscard]] int when_orphaned() const;
+  void await_events();
+  void take_signals();
+  void reap();
+  void child_ended(int status);
+  void feed();
+
+  const Options options_;
+  const std::string file_;
+  Counts counts_;
+  const unsigned failed_before_; // boots
+  Supervision supervision_;
+  Watchdog watchdog_;
+  Ear ear_;
+  int signals_ = -1;
+  pid_t executive_ = 0, recorder_ = 0;
+  bool records_ = true;
+  bool told_unfed_ = false;
+  int code_ = 1;
+};
+
+int Supervisor::run() {
+  if (!set_up()) return 1;
+  while (!supervision_.over() && supervision_.feeds()) {
+    feed();
+    carry_out(supervision_.next(now()));
+    if (supervision_.over() || !supervision_.feeds()) break;
+    await_events();
+    if (supervision_.proved() && counts_.failed_boots != 0) {
+      counts_.failed_boots = 0;
+      count();
+    }
+  }
+  if (!supervision_.feeds()) {
+    say("given up%s", watchdog_.armed() ? ": the watchdog will reset the machine" : "");
+    return 1;
+  }
+  if (!supervision_.proved()) counts_.failed_boots = failed_before_; // it had no time to
+  count();
+  if (const std::string problem = watchdog_.disarm(); !problem.empty()) say("%s", problem.c_str());
+  return code_;
+}
+
+bool Supervisor::set_up() {
+  sigset_t mine;
+  ::sigemptyset(&mine);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&mine, signal);
+  ::sigprocmask(SIG_BLOCK, &mine, nullptr);
+  signals_ = ::signalfd(-1, &mine, SFD_CLOEXEC | SFD_NONBLOCK);
+  std::string problem = signals_ < 0 ? std::string("no signalfd: ") + std::strerror(errno) : ear_.open();
+  if (!problem.empty()) return say("%s", problem.c_str()), false;
+  ++counts_.boots;
+  ++counts_.failed_boots;
+  count();
+  if (!options_.watchdog.empty()) problem = watchdog_.arm(options_.watchdog, options_.timeout);
+  if (!problem.empty()) say("nobody resets this machine: %s", problem.c_str());
+  return true;
+}
+
+void Supervisor::count() {
+  if (const std::string problem = write_counts(file_, counts_); !problem.empty())
+    say("not counted: %s", problem.c_str());
+}
+
+void Supervisor::feed() {
+  const std::string problem = watchdog_.feed();
+  if (!problem.empty() && !std::exchange(told_unfed_, true)) say("%s", problem.c_str());
+}
+
+void Supervisor::carry_out(Supervision::Action action) {
+  switch (action) {
+  case Supervision::Action::nothing: return;
+  case Supervision::Action::start: return start(false);
+  case Supervision::Action::start_safe: return start(true);
+  case Supervision::Action::stop: ::kill(executive_, SIGTERM); return;
+  case Supervision::Action::kill:
+    say("process %d says nothing: killed", executive_);
+    ::kill(executive_, SIGKILL);
+    return;
+  }
+}
+
+/// A session daemon of its own, with which the executive's ring buffers outlive it: its next start writes them out.
+/// Where one runs already, the second ends.
+void Supervisor::start_recorder() {
+  recorder_ = launch({.command = {"lttng-sessiond", "--no-kernel", "--daemonize"}, .ear = {}});
+  const Instant until = now() + std::chrono::seconds(10);
+  int status = 0;
+  pid_t ended = 0;
+  for (; (ended = ::waitpid(recorder_, &status, WNOHANG)) == 0 && now() < until; feed()) ::usleep(20'000);
+  if (ended == recorder_) records_ = !WIFEXITED(status) || WEXITSTATUS(status) != 127;
+}
+
+/// Where the hardware resets the machine soon, the jobs go on until then, and what led to it is written out.
+int Supervisor::when_orphaned() const {
+  if (!watchdog_.armed()) return SIGTERM;
+  return records_ ? SIGUSR1 : 0;
+}
+
+void Supervisor::start(bool safe) {
+  ++counts_.starts;
+  if (safe) ++counts_.safe_starts;
+  count();
+  const std::string& set = safe ? options_.safe_set : options_.set;
+  if (records_) start_recorder();
+  Launch wanted{.command = {options_.rtexec, "run", set},
+                .ear = ear_.name(),
+                .microseconds = options_.rules.silence / std::chrono::microseconds(1),
+                .when_orphaned = when_orphaned()};
+  if (records_)
+    wanted.command.insert(wanted.command.end(), {"--flight-recorder", recording(options_.data, counts_.starts)});
+  wanted.command.insert(wanted.command.end(), options_.more.begin(), options_.more.end());
+  executive_ = launch(wanted);
+  if (executive_ < 0) child_ended(127 << 8);
+  else say("start %u%s: %s, process %d", counts_.starts, safe ? ", safe" : "", set.c_str(), executive_);
+}
+
+void Supervisor::await_events() {
+  const Duration pause = std::chrono::milliseconds(watchdog_.armed() ? watchdog_.seconds() * 250 : 1'000'000);
+  const Duration until = std::clamp<Duration>(supervision_.wakes() - now(), Duration(0), pause);
+  pollfd files[] = {{.fd = signals_, .events = POLLIN, .revents = 0},
+                    {.fd = ear_.file(), .events = POLLIN, .revents = 0}};
+  static_cast<void>(::poll(files, 2, static_cast<int>(until / std::chrono::milliseconds(1)) + 1));
+  while (const auto lines = ear_.hear(executive_)) supervision_.hear(*lines, now());
+  take_signals();
+}
+
+void Supervisor::take_signals() {
+  signalfd_siginfo signal{};
+  while (::read(signals_, &signal, sizeof signal) == sizeof signal)
+    if (signal.ssi_signo != SIGCHLD) supervision_.ask_to_stop(now());
+  reap();
+}
+
+/// As the first process of an image, it inherits all orphans.
+void Supervisor::reap() {
+  int status = 0;
+  for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;)
+    if (ended == executive_) child_ended(status);
+}
+
+void Supervisor::child_ended(int status) {
+  executive_ = 0;
+  const End end{.code = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), .by_signal = WIFSIGNALED(status)};
+  say("ended %s %d", end.by_signal ? "by signal" : "with exit code", end.code);
+  const bool as_asked = end.by_signal && end.code == SIGTERM && supervision_.asked_to_stop();
+  code_ = as_asked ? 0 : end.by_signal ? 1 : end.code;
+  switch (supervision_.ended(end, now())) {
+  case Supervision::Failure::none: return;
+  case Supervision::Failure::refusal: ++counts_.refusals; break;
+  case Supervision::Failure::death: ++counts_.deaths; break;
+  case Supervision::Failure::silence: ++counts_.silences; break;
+  }
+  count();
+}
+
+} // namespace
+} // namespace rtexec::supervisor
+
+int main(int count, char** arguments) {
+  using namespace rtexec::supervisor;
+  if (count == 2 && std::string_view(arguments[1]) == "--help") return std::fputs(help, stdout), 0;
+  Options options;
+  if (!take_arguments(count, arguments, options)) return std::fputs(help, stderr), 2;
+  return Supervisor(std::move(options)).run();
+}

@@ -1,0 +1,58 @@
+#include "rtexec/supervisor/watchdog.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <linux/watchdog.h>
+#include <utility>
+
+namespace rtexec::supervisor {
+
+Watchdog::~Watchdog() { close(); }
+
+void Watchdog::close() {
+  if (file_ >= 0) kernel_.close(std::exchange(file_, -1));
+}
+
+std::string Watchdog::arm(const std::string& device, int seconds) {
+  device_ = device;
+  file_ = kernel_.open(device.c_str(), O_WRONLY | O_CLOEXEC | O_APPEND, 0);
+  if (file_ < 0) return device + ": " + std::strerror(errno);
+  std::string problem = set_up(seconds);
+  if (problem.empty()) problem = feed();
+  if (!problem.empty()) static_cast<void>(disarm());
+  return problem;
+}
+
+/// A device that can be given no timeout has one of its own; without any that is known it would reset a machine that is
+/// well.
+std::string Watchdog::set_up(int seconds) {
+  seconds_ = seconds;
+  if (kernel_.is_plain(file_)) return {};
+  watchdog_info info{};
+  if (kernel_.control(file_, WDIOC_GETSUPPORT, &info) != 0) return device_ + " is no watchdog: " + std::strerror(errno);
+  can_end_ = (info.options & WDIOF_MAGICCLOSE) != 0;
+  if ((info.options & WDIOF_SETTIMEOUT) != 0 && kernel_.control(file_, WDIOC_SETTIMEOUT, &seconds) != 0)
+    return device_ + " takes no timeout of " + std::to_string(seconds_) + " s: " + std::strerror(errno);
+  if (kernel_.control(file_, WDIOC_GETTIMEOUT, &seconds_) == 0 && seconds_ > 0) return {};
+  return device_ + " does not tell its timeout";
+}
+
+std::string Watchdog::feed() { return put('\0'); }
+
+std::string Watchdog::disarm() {
+  if (file_ < 0) return {};
+  std::string problem = put('V');
+  close();
+  if (problem.empty() && !can_end_) problem = device_ + " cannot be ended, and will reset the machine";
+  return problem;
+}
+
+std::string Watchdog::put(char byte) {
+  if (file_ < 0) return {};
+  while (kernel_.write(file_, &byte, 1) != 1)
+    if (errno != EINTR) return device_ + " is not fed: " + std::strerror(errno);
+  return {};
+}
+
+} // namespace rtexec::supervisor
