@@ -17,9 +17,9 @@ is() { [ "$(count "$1")" = "$2" ]; }
 fed() { stat -c %s watchdog; }
 is_fed() { local before; before=$(fed); sleep 0.5; [ "$(fed)" -gt "$before" ]; }
 ends_in_v() { [ "$(tail -c 1 watchdog | tr -d '\0')" = V ]; }
-begin() { # ARGUMENT...: of the supervisor, which has one second for what else takes many
+begin() { # ARGUMENT...: of the supervisor, which has a second or two for what else takes many
   : > watchdog
-  timeout 300 "$supervisor" --data data --watchdog watchdog --timeout 1 --silence 1 --stop 10 --proof 1 "$@" > log 2>&1 & pid=$!
+  timeout 300 "$supervisor" --data data --watchdog watchdog --timeout 1 --silence 2 --stop 10 --proof 1 "$@" > log 2>&1 & pid=$!
   sleep 0.2
   supervisor_pid=$(pgrep -P "$pid" -x rtexec-supervis)
 }
