@@ -48,7 +48,8 @@ Result<std::optional<ServiceManager>> ServiceManager::of_environment() {
   manager.patience_ = patience_asked();
   manager.socket_ = config::Descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (manager.socket_.get() < 0) return refused(std::string("no socket: ") + std::strerror(errno));
-  if (const auto told = manager.tell("STATUS=Setting up"); !told) return Unexpected(told.error());
+  if (const auto told = manager.tell("STATUS=Setting up"); !told)
+    return fail(Errc::refused, told.error().what + "\nWhere none watches over this program: unset NOTIFY_SOCKET.");
   return std::optional(std::move(manager));
 }
 

@@ -131,6 +131,7 @@ class Supervisor {
   void take_signals();
   void reap();
   void child_ended(int status);
+  void stop_recording(const End& end);
   void feed();
 
   const Options options_;
@@ -275,11 +276,22 @@ void Supervisor::child_ended(int status) {
   code_ = as_asked ? 0 : end.by_signal ? 1 : end.code;
   switch (supervision_.ended(end, now())) {
   case Supervision::Failure::none: return;
-  case Supervision::Failure::refusal: ++counts_.refusals; break;
+  case Supervision::Failure::refusal:
+    ++counts_.refusals;
+    stop_recording(end);
+    break;
   case Supervision::Failure::death: ++counts_.deaths; break;
   case Supervision::Failure::silence: ++counts_.silences; break;
   }
   count();
+}
+
+/// What the machine refused may have been to record: better a run without than none.
+void Supervisor::stop_recording(const End& end) {
+  constexpr int machine_refused = 5;
+  if (!records_ || end.by_signal || end.code != machine_refused) return;
+  say("the next starts are not recorded");
+  records_ = false;
 }
 
 } // namespace

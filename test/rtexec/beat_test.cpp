@@ -4,7 +4,7 @@
 #include "rtexec/executive/setup.hpp"
 #include "test/rtexec/own_workload.hpp"
 #include "test/rtexec/real_time.hpp"
-#include "test/rtexec/sets.hpp"
+#include "test/rtexec/swap_sets.hpp"
 #include "test/support/eventually.hpp"
 #include "test/support/files.hpp"
 
@@ -187,7 +187,7 @@ TEST(ServiceManager, IsRefusedWhereNobodyListens) {
     const auto manager = ServiceManager::of_environment();
     ASSERT_FALSE(manager) << name;
     EXPECT_EQ(manager.error().code, Errc::refused);
-    EXPECT_THAT(manager.error().what, HasSubstr("NOTIFY_SOCKET"));
+    EXPECT_THAT(manager.error().what, HasSubstr("NOTIFY_SOCKET: "));
   }
   ::setenv("NOTIFY_SOCKET", ("/" + std::string(200, 'x')).c_str(), 1);
   EXPECT_FALSE(ServiceManager::of_environment());
@@ -330,6 +330,24 @@ TEST_F(BeatTest, StopsWhileAThreadIsStuckAndGoesOnAfterwards) {
   }
   EXPECT_THAT(executive->stop().degraded,
               Contains("the release thread of task 'task' was stuck: the beat for the service manager was withheld"));
+}
+
+TEST_F(BeatTest, StopsWhileACopyEngineIsStuck) {
+  manager.watch(400ms);
+  const HashingTasks hashing = two_tasks();
+  const auto orders = std::make_shared<StoreOrders>();
+  executive::Setup setup = hashing.setup();
+  setup.open_store = store_opener(orders);
+  setup.service_manager = connected();
+  auto executive =
+      test::made(swapping_set(hashing.tasks, endless, SwapPolicy::pipelined, small_chunk * 6), std::move(setup));
+  begun(executive);
+  ASSERT_TRUE(eventually([&] { return hears("WATCHDOG=1"); }));
+  orders->each.store(Duration(700ms).count());
+  EXPECT_TRUE(eventually([&] { return hears("engine is stuck"); }));
+  orders->each.store(0);
+  EXPECT_TRUE(eventually([&] { return hears("STATUS=Goes on"); }));
+  static_cast<void>(executive.stop());
 }
 
 TEST_F(BeatTest, DoesNotWaitForTasksThatPromiseNothing) {
