@@ -1,12 +1,14 @@
 // The keys of a board file, and where board files are found.
 #include <rtexec/board.hpp>
 
+#include "config/board_paths.hpp"
 #include "config/builtin_boards.hpp"
 #include "config/file_kinds.hpp"
 #include "config/schema.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 namespace rtexec {
 namespace {
@@ -51,6 +53,70 @@ std::vector<Key<Board>> keys() {
              "charged by admission to each bound: the machine stops beyond these, by a hypervisor or firmware",
              &B::hold_up),
   };
+}
+
+std::vector<Key<BoardIdentity>> identity_keys() {
+  using I = BoardIdentity;
+  return {key<I>("compatible", set_of(text()), "nothing tells it",
+                 "as the device tree's compatible has it: one of these is the board", &I::compatible)};
+}
+
+std::vector<Key<BuildFacts>> build_keys() {
+  using B = BuildFacts;
+  constexpr std::string_view here = "the machine that compiles";
+  return {optional_text<B>("machine", here, "that programs are compiled for, as uname names it", &B::machine),
+          optional_text<B>("cpu", here, "that compilers are to compile for (-mcpu)", &B::cpu),
+          optional_text<B>("gpu_architecture", here, "that device kernels are compiled for, without its point",
+                           &B::gpu_architecture)};
+}
+
+std::vector<Key<CoreKind>> core_kind_keys() {
+  using C = CoreKind;
+  const auto identification = integer<std::uint32_t>(0, UINT16_MAX);
+  return {key<C>("name", text(), required, "of the cores, as people call them", &C::name),
+          key<C>("implementer", identification, required, "as in /proc/cpuinfo (\"CPU implementer\")", &C::implementer),
+          key<C>("part", identification, required, "as in /proc/cpuinfo (\"CPU part\")", &C::part),
+          key<C>("cores", set_of(integer<unsigned>(0, last_core)), required, "that are of this kind, in one cluster",
+                 &C::cores),
+          key<C>("cluster", integer<unsigned>(0, last_core), required, "that they are in", &C::cluster)};
+}
+
+/// Alternatives of a file.
+template <class S>
+Key<S> paths(std::string_view name, std::string_view fallback, std::string_view meaning, BoardPaths S::*member) {
+  Type<BoardPaths> type = set_of(board_path());
+  type.write = list_of(board_path()).write;
+  return key<S>(
+      name, type, fallback, std::string(meaning) + "; the first file that is there is meant",
+      [=](const S& source) { return (source.*member).empty() ? std::nullopt : std::optional(source.*member); },
+      [=](S& target, const BoardPaths& value) { target.*member = value; });
+}
+
+std::vector<Key<ClockFacts>> clock_keys() {
+  using C = ClockFacts;
+  constexpr std::string_view none = "it has none";
+  return {key<C>("name", text(), required, "unique; with # in it, one clock for each number that # in its files can be",
+                 &C::name),
+          key<C>("kind", one_of<ClockKind>(), required, "what it drives", &C::kind),
+          paths<C>("rate", required, "at which it runs now, in Hz", &C::rate),
+          paths<C>("lowest", none, "at which it may run; locking raises it to the highest", &C::lowest),
+          paths<C>("highest", none, "at which it may run", &C::highest),
+          paths<C>("set", none, "of a clock that is locked by a rate and a lock: takes the rate", &C::set),
+          paths<C>("lock", none, "of the same: takes 1, and the rate stays", &C::lock),
+          paths<C>("possible", none, "rates that the hardware has, of which the greatest counts", &C::possible),
+          paths<C>("cap", none, "at most what set is given; 0 is no cap", &C::cap)};
+}
+
+std::vector<Key<SensorFacts>> sensor_keys() {
+  using S = SensorFacts;
+  return {key<S>("name", text(), required,
+                 "unique; with # in it, one sensor for each number that # in its files can be", &S::name),
+          key<S>("kind", one_of<SensorKind>(), required,
+                 "what it tells: temperature (thousandths of a degree Celsius), power (microwatts), load of the GPU "
+                 "(per mille), memory activity (as the kernel counts it), over-current (events)",
+                 &S::kind),
+          paths<S>("value", required, "what it tells now", &S::value),
+          paths<S>("limit", "not known", "where the machine throttles itself", &S::limit)};
 }
 
 std::vector<Key<SwapCost>> cost_keys() {
@@ -123,12 +189,17 @@ std::vector<Key<MemoryCosts>> memory_cost_keys() {
 std::vector<Key<CounterFacts>> counter_keys() {
   using C = CounterFacts;
   return {key<C>("event", text(), required,
-                 "of reads: page-faults, cycles, cache-misses, r17 (raw, hexadecimal), or pmu_name/0x2a4", &C::event),
+                 "of reads: page-faults, cycles, cache-misses, r17 (raw, hexadecimal), pmu_name/0x2a4, or "
+                 "pmu_name/event=0x17,unit=1",
+                 &C::event),
           optional_text<C>("write_event", "writes are not counted apart", "of writes", &C::write_event),
           key<C>("line", bytes(), "that each event moves", &C::line),
           key<C>("cores", set_of(integer<unsigned>(0, last_core)), "all that no other counter names", "that it counts",
                  &C::cores),
-          key<C>("cluster", boolean(), "one counter for all of its cores, which then share one budget", &C::cluster)};
+          key<C>("cluster", boolean(), "one counter for all of its cores, which then share one budget", &C::cluster),
+          key<C>("opened_on", integer<unsigned>(0, last_core), "as the driver says, or the core that is counted",
+                 "the core on which the driver wants to be asked: events opened elsewhere would count nothing",
+                 &C::opened_on)};
 }
 
 Section<Board> swap_cost_section() {
@@ -136,14 +207,46 @@ Section<Board> swap_cost_section() {
 }
 
 const Schema<Board>& board_schema() {
-  static const Schema<Board> instance =
-      schema<Board>({table<Board>("", std::identity{}, keys()), table<Board>("memory", &Board::memory, memory_keys()),
-                     table<Board>("memory_costs", &Board::memory_costs, memory_cost_keys()),
-                     list<Board>("counter", &Board::counters, unnamed, counter_keys(), as_read), swap_cost_section()});
+  static const Schema<Board> instance = schema<Board>(
+      {table<Board>("", std::identity{}, keys()), table<Board>("identity", &Board::identity, identity_keys()),
+       table<Board>("build", &Board::build, build_keys()),
+       list<Board>("core_kind", &Board::core_kinds, unnamed, core_kind_keys(), as_read),
+       list<Board>("clock", &Board::clocks, &ClockFacts::name, clock_keys(), as_read),
+       list<Board>("sensor", &Board::sensors, &SensorFacts::name, sensor_keys(), as_read),
+       table<Board>("memory", &Board::memory, memory_keys()),
+       table<Board>("memory_costs", &Board::memory_costs, memory_cost_keys()),
+       list<Board>("counter", &Board::counters, unnamed, counter_keys(), as_read), swap_cost_section()});
   return instance;
 }
 
+/// A clock is locked in one of two ways, each of which needs two files.
+void check_clock(const ClockFacts& clock, const Rules& rules) {
+  if (clock.lowest.empty() != clock.highest.empty())
+    rules.broken({"lowest", "highest"}, "lowest and highest: one without the other");
+  if (clock.set.empty() != clock.lock.empty()) rules.broken({"set", "lock"}, "set and lock: one without the other");
+  if (!clock.set.empty() && !clock.lowest.empty())
+    rules.broken({"set", "lowest"}, "set beside lowest: a clock is locked in one way");
+  if (!clock.set.empty() && clock.possible.empty())
+    rules.broken({"set", "possible"}, "set: needs possible beside it, the rates that it may be given");
+  if (!clock.cap.empty() && clock.set.empty()) rules.broken({"cap", "set"}, "cap: of a clock with set only");
+}
+
+void check_hardware(const Board& board, Report& report) {
+  const auto quoted_text = [](const std::string& text) { return toml_string(text); };
+  check_unique<std::string>("clock", "name", board.clocks, &ClockFacts::name, quoted_text, report);
+  check_unique<std::string>("sensor", "name", board.sensors, &SensorFacts::name, quoted_text, report);
+  for (std::size_t i = 0; i < board.clocks.size(); ++i) check_clock(board.clocks[i], Rules(report, "clock", i));
+  std::map<unsigned, std::size_t> kind_of;
+  for (std::size_t i = 0; i < board.core_kinds.size(); ++i)
+    for (const unsigned core : board.core_kinds[i].cores)
+      if (!kind_of.try_emplace(core, i).second)
+        Rules(report, "core_kind", i)
+            .broken({"cores"}, "cores: " + std::to_string(core) + " is of core_kind " +
+                                   std::to_string(kind_of[core] + 1) + " already");
+}
+
 void check_rules(const Board& board, Report& report) {
+  check_hardware(board, report);
   const Rules rules(report);
   if (board.device == DeviceKind::host && board.capacity == Bytes{0})
     rules.broken({"device", "capacity"},
@@ -192,7 +295,12 @@ CounterFacts counter_of(unsigned core, const Board& board, std::string_view even
     if (counter.cores.empty()) facts = counter;
   for (const CounterFacts& counter : board.counters)
     if (std::ranges::find(counter.cores, core) != counter.cores.end()) facts = counter;
-  if (!event.empty()) facts = {.event = std::string(event), .write_event = {}, .line = facts.line, .cores = {}};
+  if (!event.empty())
+    facts = {.event = std::string(event),
+             .write_event = {},
+             .line = facts.line,
+             .cores = {},
+             .opened_on = event.contains('/') ? facts.opened_on : std::nullopt};
   if (facts.event == "page-faults") facts.line = page_of_memory;
   return facts;
 }
@@ -212,6 +320,13 @@ Result<Board> config::read_board(std::string_view name_or_path, std::span<const 
 
 Result<Board> read_board(std::string_view name_or_path) {
   return config::read_board(name_or_path, config::builtin_boards());
+}
+
+std::vector<std::string> board_names() {
+  std::vector<std::string> names;
+  for (const config::BuiltinBoard& board : config::builtin_boards()) names.emplace_back(board.name);
+  std::ranges::sort(names);
+  return names;
 }
 
 std::string config::swap_cost_tables(std::span<const SwapCost> costs) {

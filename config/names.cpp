@@ -31,5 +31,6 @@ std::string_view name(SwapCandidates value) noexcept { return spelling(value); }
 std::string_view name(ThreadPolicy value) noexcept { return spelling(value); }
 std::string_view name(StoreKind value) noexcept { return spelling(value); }
 std::string_view name(DeviceKind value) noexcept { return spelling(value); }
+std::string_view name(SensorKind value) noexcept { return spelling(value); }
 
 } // namespace rtexec

@@ -114,6 +114,19 @@ inline constexpr auto spellings_of<ThreadPolicy> = std::to_array<Spelling<Thread
     {{"auto", ThreadPolicy::automatic}, {"fifo", ThreadPolicy::fifo}, {"deadline", ThreadPolicy::deadline}});
 
 template <>
+inline constexpr auto spellings_of<ClockKind> = std::to_array<Spelling<ClockKind>>({{"cpu", ClockKind::cpu},
+                                                                                    {"gpu", ClockKind::gpu},
+                                                                                    {"memory", ClockKind::memory}});
+
+template <>
+inline constexpr auto spellings_of<SensorKind> =
+    std::to_array<Spelling<SensorKind>>({{"temperature", SensorKind::temperature},
+                                         {"power", SensorKind::power},
+                                         {"load", SensorKind::load},
+                                         {"memory-activity", SensorKind::memory_activity},
+                                         {"over-current", SensorKind::over_current}});
+
+template <>
 inline constexpr auto spellings_of<DeviceKind> = std::to_array<Spelling<DeviceKind>>({{"host", DeviceKind::host},
                                                                                       {"cuda", DeviceKind::cuda}});
 

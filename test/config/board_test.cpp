@@ -62,7 +62,7 @@ TEST(BoardFile, OfAnNvidiaGpuLeavesTheCapacityToTheDevice) {
   EXPECT_EQ(board->chunk, Bytes{2u << 20});
   EXPECT_EQ(board->copy_engines, 2u);
   EXPECT_TRUE(board->swap_costs.empty()) << "of what machine?";
-  const auto second = parse_board(test::read_text(boards / "rtx.toml") + "ordinal = 1\n", "b.toml");
+  const auto second = parse_board("ordinal = 1\n" + test::read_text(boards / "rtx.toml"), "b.toml");
   ASSERT_TRUE(second) << second.error().what;
   EXPECT_EQ(second->ordinal, 1u);
 }
@@ -75,6 +75,101 @@ TEST(BoardFile, OfTheH200GivesItsCapacity) {
   ASSERT_EQ(board->swap_costs.size(), 9u);
   for (const SwapCost& cost : board->swap_costs)
     EXPECT_GT(cost.in_per_chunk.count(), static_cast<double>(cost.chunk.count) / 50.8) << "ns at GB/s";
+}
+
+class EveryBoard : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Of, EveryBoard, testing::Values("h200", "host", "orin", "rtx", "thor", "tx2", "xavier"),
+                         [](const auto& board) { return std::string(board.param); });
+
+TEST_P(EveryBoard, IsInTheLibrary) {
+  const auto board = read_board(GetParam());
+  ASSERT_TRUE(board) << board.error().what;
+  EXPECT_EQ(board->name, GetParam());
+  EXPECT_THAT(board_names(), testing::Contains(GetParam()));
+  EXPECT_FALSE(board->clocks.empty());
+}
+
+TEST(BoardFile, OfTx2HasTwoKindsOfCores) {
+  const auto board = read_board("tx2");
+  ASSERT_TRUE(board) << board.error().what;
+  EXPECT_THAT(board->identity.compatible, testing::ElementsAre("nvidia,p2771-0000", "nvidia,quill"));
+  EXPECT_EQ(board->build.machine, "aarch64");
+  EXPECT_EQ(board->build.cpu, "cortex-a57");
+  EXPECT_EQ(board->build.gpu_architecture, "62");
+  ASSERT_EQ(board->core_kinds.size(), 2u);
+  EXPECT_EQ(board->core_kinds[1].implementer, 0x4eu);
+  EXPECT_EQ(board->core_kinds[1].part, 3u);
+  EXPECT_THAT(board->core_kinds[1].cores, testing::ElementsAre(1, 2));
+  EXPECT_EQ(counter_of(2, *board, "").event, "denver15_uncore_pmu/0xd17");
+  EXPECT_EQ(counter_of(2, *board, "").opened_on, 1u) << "a Denver core";
+  EXPECT_EQ(counter_of(2, *board, "page-faults").opened_on, std::nullopt);
+  EXPECT_EQ(counter_of(3, *board, "").opened_on, std::nullopt);
+}
+
+TEST(BoardFile, OfXavierHasAUnitForEachCluster) {
+  const auto board = read_board("xavier");
+  ASSERT_TRUE(board) << board.error().what;
+  for (unsigned core = 0; core < 8; ++core) {
+    const CounterFacts counter = counter_of(core, *board, "");
+    EXPECT_EQ(counter.event, "carmel_pmu/event=0x17,unit=" + std::to_string(core / 2));
+    EXPECT_EQ(counter.opened_on, 0u);
+    EXPECT_EQ(board->core_kinds[core / 2].cluster, core / 2);
+    EXPECT_THAT(board->core_kinds[core / 2].cores, testing::Contains(core));
+  }
+}
+
+TEST(BoardFile, SaysWhichFileIsMeant) {
+  const auto board =
+      parse_board(test::read_text(boards / "rtx.toml") +
+                      "[[sensor]]\nname = 'GPU'\nkind = 'power'\nvalue = ['/sys/a*/in#_input times curr#_input in mW "
+                      "where in#_label = VDD GPU where name = ina3221', '/sys/b']\n",
+                  "b.toml");
+  ASSERT_TRUE(board) << board.error().what;
+  const SensorFacts& sensor = board->sensors.back();
+  EXPECT_EQ(sensor.kind, SensorKind::power);
+  EXPECT_THAT(sensor.value, testing::ElementsAre(BoardPath{.file = "/sys/a*/in#_input",
+                                                           .times = "curr#_input",
+                                                           .unit = "mW",
+                                                           .where = {{"in#_label", "VDD GPU"}, {"name", "ina3221"}}},
+                                                 BoardPath{.file = "/sys/b", .times = {}, .unit = {}, .where = {}}));
+  EXPECT_TRUE(sensor.limit.empty());
+}
+
+TEST(BoardFile, RefusesWhatNamesNoFile) {
+  for (const char* path : {"sys/a", "/sys/a b", "/sys/a in Hz", "/sys/a where", "/sys/a where b",
+                           "/sys/a where b =", "/sys/a times", "/sys/a times /b", "/sys/a times b times c",
+                           "/sys/a where b = c in kHz x", "/sys/../a", "/sys/a/", "/sys/a*", "/", ""}) {
+    const bool text_of_condition = std::string_view(path).contains("= c in");
+    const auto board = parse_board(
+        test::read_text(boards / "rtx.toml") + "[[sensor]]\nname = 's'\nkind = 'load'\nvalue = ['" + path + "']\n",
+        "b.toml");
+    EXPECT_EQ(board.has_value(), text_of_condition) << path;
+  }
+}
+
+TEST(BoardFile, LocksAClockInOneWay) {
+  const auto problem_of = [](const std::string& keys) {
+    return problem(parse_board(
+        test::read_text(boards / "rtx.toml") + "[[clock]]\nname = 'c'\nkind = 'gpu'\nrate = ['/r']\n" + keys,
+        "b.toml"));
+  };
+  EXPECT_EQ(problem_of(""), "none") << "it is only read";
+  EXPECT_EQ(problem_of("lowest = ['/l']\nhighest = ['/h']\n"), "none");
+  EXPECT_EQ(problem_of("set = ['/s']\nlock = ['/l']\npossible = ['/p']\ncap = ['/c']\n"), "none");
+  EXPECT_THAT(problem_of("lowest = ['/l']\n"), HasSubstr("one without the other"));
+  EXPECT_THAT(problem_of("set = ['/s']\npossible = ['/p']\n"), HasSubstr("one without the other"));
+  EXPECT_THAT(problem_of("set = ['/s']\nlock = ['/l']\n"), HasSubstr("needs possible"));
+  EXPECT_THAT(problem_of("cap = ['/c']\n"), HasSubstr("of a clock with set only"));
+  EXPECT_THAT(problem_of("lowest = ['/l']\nhighest = ['/h']\nset = ['/s']\nlock = ['/l']\npossible = ['/p']\n"),
+              HasSubstr("locked in one way"));
+}
+
+TEST(BoardFile, HasEachCoreInOneKind) {
+  const std::string kind = "[[core_kind]]\nname = 'k'\nimplementer = 1\npart = 2\ncluster = 0\ncores = ";
+  const std::string rtx = test::read_text(boards / "rtx.toml");
+  EXPECT_EQ(problem(parse_board(rtx + kind + "[0, 1]\n" + kind + "[2]\n", "b.toml")), "none");
+  EXPECT_THAT(problem(parse_board(rtx + kind + "[0, 1]\n" + kind + "[1]\n", "b.toml")),
+              HasSubstr("1 is of core_kind 1 already"));
 }
 
 TEST(BoardFile, IsReadByPath) { EXPECT_TRUE(read_board((boards / "host.toml").string())); }

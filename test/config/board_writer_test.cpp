@@ -100,7 +100,8 @@ TEST_P(BuiltinBoardText, ReadsAsItWasWhenItsOwnCostsAreWritten) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, BuiltinBoardText,
-                         testing::Values("host.toml", "h200.toml", "rtx.toml", "tx2.toml", "xavier.toml"),
+                         testing::Values("host.toml", "h200.toml", "rtx.toml", "tx2.toml", "xavier.toml", "orin.toml",
+                                         "thor.toml"),
                          [](const auto& board) {
                            return std::string(board.param, std::string_view(board.param).find('.'));
                          });

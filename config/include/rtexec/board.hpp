@@ -6,7 +6,9 @@
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +35,83 @@ struct SwapCost {
   Duration residual{0};
 };
 
+/// A file under /sys, /proc or /dev, as a board file says it: FILE [times NAME] [in UNIT] [where NAME = TEXT]...
+/// "*" in FILE is any text, "#" a number; the first file is meant for which all that is said holds. NAMEs are files of
+/// the same folder, in which "#" is FILE's last number.
+struct BoardPath {
+  struct Condition {
+    std::string name, text;
+    friend bool operator==(const Condition&, const Condition&) = default;
+  };
+  std::string file;
+  /// The value is the product of this file's and FILE's. Empty: it is FILE's.
+  std::string times;
+  /// "kHz" or "mW", which are a thousand of what values are in otherwise. Empty: those.
+  std::string unit;
+  std::vector<Condition> where;
+  friend bool operator==(const BoardPath&, const BoardPath&) = default;
+};
+/// Alternatives: releases of a board's software differ. The first that is there is meant; empty: there is none.
+using BoardPaths = std::vector<BoardPath>;
+
+/// What tells a board from others.
+struct BoardIdentity {
+  /// One of them stands in the device tree's `compatible`. Empty: nothing tells this board.
+  std::vector<std::string> compatible;
+};
+
+/// What the board's programs are compiled for. Empty: for the machine that compiles them.
+struct BuildFacts {
+  std::string machine;          // "aarch64"
+  std::string cpu;              // as compilers name it: "cortex-a57"
+  std::string gpu_architecture; // "62"
+};
+
+/// Cores of one kind in one cluster.
+struct CoreKind {
+  std::string name;
+  // As in /proc/cpuinfo
+  std::uint32_t implementer = 0;
+  std::uint32_t part = 0;
+  std::vector<unsigned> cores;
+  unsigned cluster = 0;
+};
+
+enum class ClockKind { cpu, gpu, memory };
+
+/// A clock of the board: where it is read and set. Values are in Hz. With "#" in its name it is one clock for each
+/// number that "#" in its paths can be.
+struct ClockFacts {
+  std::string name;
+  ClockKind kind = ClockKind::cpu;
+  BoardPaths rate; // now
+  // Between which it moves: it is locked by raising the lowest to the highest
+  BoardPaths lowest, highest;
+  // Of a clock that takes a rate and then a lock (1)
+  BoardPaths set, lock;
+  /// The rates that the hardware has, of which the greatest counts.
+  BoardPaths possible;
+  /// At most what it is locked at; 0: no cap.
+  BoardPaths cap;
+};
+
+enum class SensorKind {
+  temperature,     // thousandths of a degree Celsius
+  power,           // microwatts
+  load,            // of the GPU, per mille
+  memory_activity, // as the kernel counts it
+  over_current,    // events since the start
+};
+
+/// With "#" in its name it is one sensor for each number that "#" in its paths can be.
+struct SensorFacts {
+  std::string name;
+  SensorKind kind = SensorKind::temperature;
+  BoardPaths value;
+  /// Where throttling begins.
+  BoardPaths limit;
+};
+
 /// What counts the memory traffic of some cores. What it really counts is proved by trying (hal/bandwidth_counter.hpp).
 struct CounterFacts {
   /// The event that counts reads: "page-faults", "cycles", "cache-misses", "r17" (raw, of the cores' PMU),
@@ -46,6 +125,8 @@ struct CounterFacts {
   std::vector<unsigned> cores;
   /// Whether one counter, and so one budget, serves all of `cores`.
   bool cluster = false;
+  /// The core on which its driver wants to be asked. Absent: as the driver says (its cpumask), or the counted core.
+  std::optional<unsigned> opened_on{};
 };
 
 /// The memory that cores and device share (0: not known).
@@ -102,6 +183,11 @@ struct Board {
   std::filesystem::path file;
   std::string name;
   std::string description;
+  BoardIdentity identity;
+  BuildFacts build;
+  std::vector<CoreKind> core_kinds;
+  std::vector<ClockFacts> clocks;
+  std::vector<SensorFacts> sensors;
   DeviceKind device = DeviceKind::host;
   /// Device memory. 0: what the device has, which is known only where the device is.
   Bytes capacity{0};
@@ -147,7 +233,11 @@ struct Board {
 /// From text; `file` names it in messages.
 [[nodiscard]] RTEXEC_API Result<Board> parse_board(std::string_view toml, const std::filesystem::path& file);
 
+/// The names of those that the library carries in itself, ascending.
+[[nodiscard]] RTEXEC_API std::vector<std::string> board_names();
+
 /// As board files spell it.
 [[nodiscard]] RTEXEC_API std::string_view name(DeviceKind value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(SensorKind value) noexcept;
 
 } // namespace rtexec
