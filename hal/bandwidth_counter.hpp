@@ -33,14 +33,16 @@ struct CounterEvent {
   std::string name; // as it was asked for
   std::uint32_t type = 0;
   std::uint64_t config = 0;
-  /// Of a PMU outside of the cores: the one core on which it may be opened (its cpumask)
+  /// Of a PMU outside of the cores: the one core on which it counts when it is opened there
   std::optional<unsigned> counted_on{};
 };
 
 /// "page-faults", "context-switches", "cpu-clock", "cycles", "instructions", "cache-misses", "bus-cycles", "r17" (raw,
-/// of the cores' PMU), or "pmu_name/0x2a4" with a PMU of /sys/bus/event_source/devices. bad_input names what there is;
-/// unsupported: no such PMU here.
-[[nodiscard]] Result<CounterEvent> find_event(std::string_view name, const Machine& machine = Machine());
+/// of the cores' PMU), or "pmu_name/0x2a4" or "pmu_name/event=0x17,unit=1" (by the fields of its driver) with a PMU of
+/// /sys/bus/event_source/devices. `opened_on`: the core of a PMU that publishes none (cpumask), as NVIDIA's. bad_input
+/// names what there is; unsupported: no such PMU here, or its driver has no such field.
+[[nodiscard]] Result<CounterEvent> find_event(std::string_view name, const Machine& machine = Machine(),
+                                              std::optional<unsigned> opened_on = {});
 
 /// Events since the counter was opened.
 struct TrafficCount {
@@ -109,7 +111,7 @@ struct CounterProbe {
 };
 /// Counts known sweeps on `core`: of all that runs there (`whole_core`), or of the sweeping thread alone. Pages touched
 /// for the first time, voluntary context switches, or one word of each line of a buffer larger than the caches. Takes
-/// some 10 ms. Errors are those of open_counter().
+/// some 10 ms. A PMU that refuses to tell of overflows counts without. Errors are those of open_counter().
 [[nodiscard]] Result<CounterProbe> probe_counter(const CounterEvent& event, Bytes line, unsigned core, bool whole_core);
 
 /// The counter of a domain, as chosen.

@@ -19,13 +19,13 @@ class Chooser {
 
   Result<CounterChoice> choose(unsigned core, const CounterFacts& facts) {
     CounterChoice choice;
-    auto reads = find_event(facts.event, machine_);
+    auto reads = find_event(facts.event, machine_, facts.opened_on);
     if (!reads) return Unexpected(reads.error());
     choice.line = facts.line;
     choice.settings.core = core;
     choice.settings.reads = std::move(*reads);
     if (!facts.write_event.empty()) {
-      auto writes = find_event(facts.write_event, machine_);
+      auto writes = find_event(facts.write_event, machine_, facts.opened_on);
       if (!writes) return Unexpected(writes.error());
       choice.settings.writes = std::move(*writes);
     }

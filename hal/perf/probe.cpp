@@ -106,7 +106,7 @@ Expected<Counted, Errc> count_over(const PerfEvent& event, Sweep& sweep, unsigne
   return least;
 }
 
-CounterProbe judge(const PerfEvent& event, Sweep& sweep) {
+CounterProbe judge(const PerfEvent& event, Sweep& sweep, bool tells) {
   CounterProbe probe;
   static_cast<void>(sweep.run(1)); // first touches
   const auto once = count_over(event, sweep, 1);
@@ -120,6 +120,7 @@ CounterProbe judge(const PerfEvent& event, Sweep& sweep) {
                                                     : growth >= Sweep::longest / 2.0 && growth <= Sweep::longest * 2.0);
   if (!probe.counts)
     return probe.what += once->events == 0 ? ": it opens, but does not count" : ": not in proportion", probe;
+  if (!tells) return probe.what += ", and it refuses to tell of overflows", probe;
   if (!event.arm(std::max<std::uint64_t>(1, longer->events / 2))) return probe;
   event.clear();
   static_cast<void>(sweep.run(Sweep::longest));
@@ -134,10 +135,13 @@ Result<CounterProbe> probe_counter(const CounterEvent& event, Bytes line, unsign
   Result<CounterProbe> outcome;
   const auto body = [&] {
     Sweep sweep(event, line);
-    const auto opened = PerfEvent::open(event, whole_core ? std::optional(core) : std::nullopt, PerfEvent::Tells::poll);
+    const auto counted = whole_core ? std::optional(core) : std::nullopt;
+    auto opened = PerfEvent::open(event, counted, PerfEvent::Tells::poll);
+    const bool tells = opened || !whole_core || opened.error().code != Errc::unsupported;
+    if (!tells) opened = PerfEvent::open(event, counted, PerfEvent::Tells::nothing);
     if (!opened) outcome = Unexpected(opened.error());
     else if (const auto prepared = sweep.prepare(); !prepared) outcome = Unexpected(prepared.error());
-    else outcome = judge(*opened, sweep);
+    else outcome = judge(*opened, sweep, tells);
   };
   auto thread = Thread::start({.name = "probe", .core = core, .reservation = {}}, body);
   if (!thread) return Unexpected(thread.error());

@@ -1,5 +1,6 @@
 #include "config/text.hpp"
 #include "hal/bandwidth_counter.hpp"
+#include "hal/board/board.hpp"
 #include "hal/machine.hpp"
 #include "hal/open/open_device.hpp"
 #include "rtexec/command/command.hpp"
@@ -26,7 +27,7 @@ using hal::Finding;
 struct Options {
   std::string tasks;
   std::string root = "/";
-  std::string board; // empty: any GPU
+  std::string board; // empty: the one that the device tree tells
   std::string json;
 };
 
@@ -104,7 +105,7 @@ Finding probe_counter(const CounterFacts& facts, const std::string& event, unsig
   Finding finding{
       .subject = std::string(counter_subject), .grade = Finding::Grade::note, .state = {}, .advice = other_events};
   finding.state = "core " + std::to_string(core) + ", " + event + ": ";
-  const auto found = hal::find_event(event);
+  const auto found = hal::find_event(event, hal::Machine(), facts.opened_on);
   if (!found) return finding.state += found.error().what, finding;
   auto probed = hal::probe_counter(*found, facts.line, core, true);
   if (!probed) probed = hal::probe_counter(*found, facts.line, core, false);
@@ -137,13 +138,18 @@ std::vector<Finding> probe_counters(const Board& board) {
   return findings;
 }
 
-std::vector<Finding> probe_board(const std::string& name, Bytes& memory) {
-  const auto board = must(read_board(name.empty() ? "rtx" : name));
-  auto findings = probe_counters(board);
-  const auto device =
-      name.empty() ? probe_device(board, "GPU", Finding::Grade::note, memory)
-                   : probe_device(board, "device of board '" + board.name + "'", Finding::Grade::missing, memory);
-  findings.insert(findings.end(), device.begin(), device.end());
+/// The board that was named, or the one that the device tree tells; its device, or any GPU where nothing tells it.
+std::vector<Finding> probe_board(const Options& options, Bytes& memory) {
+  const hal::Machine machine(options.root);
+  const hal::KnownBoard known = hal::identify_board(machine);
+  const auto board = must(read_board(options.board.empty() ? known.name : options.board));
+  auto findings = hal::probe_board(board, machine);
+  std::ranges::move(probe_counters(board), std::back_inserter(findings));
+  const std::string subject = "device of board '" + board.name + "'";
+  std::ranges::move(!options.board.empty() ? probe_device(board, subject, Finding::Grade::missing, memory)
+                    : known.told           ? probe_device(board, subject, Finding::Grade::note, memory)
+                                           : probe_device(must(read_board("rtx")), "GPU", Finding::Grade::note, memory),
+                    std::back_inserter(findings));
   return findings;
 }
 
@@ -213,8 +219,7 @@ int probe_machine(const Options& options) {
     findings.push_back(
         {"LTTng session", Finding::Grade::note, session + ": its run was killed", "The next traced run ends it."});
   MachineFacts machine = this_machine();
-  const auto board = probe_board(options.board, machine.device_memory);
-  findings.insert(findings.end(), board.begin(), board.end());
+  std::ranges::move(probe_board(options, machine.device_memory), std::back_inserter(findings));
   print(text_output(options.json), findings);
   must(write_json(json_file, to_json(findings, machine)));
   return 0;
@@ -235,9 +240,8 @@ void add_probe(const Command& program, int& exit_code) {
       .excludes(tasks);
   command
       .option("--board", options->board, "BOARD",
-              "Open the device of this board, a name or a file, and try its counters of memory traffic; without "
-              "it, any NVIDIA GPU, and "
-              "cache misses")
+              "The board, a name or a file, whose clocks and sensors are read, counters of memory traffic tried and "
+              "device opened; without it, the one that the device tree tells, or any NVIDIA GPU and cache misses")
       .excludes(tasks);
   command.json(options->json);
   command.on_run(

@@ -69,6 +69,7 @@ class Run {
   void connect_followers();
   Need ask_for_cores(const Placement& placement);
   Need ask_for_frequency(const Placement& placement);
+  std::optional<Need> ask_for_board() const;
   Need ask_for_idle_states();
   std::optional<Need> ask_for_awake_cores(const Placement& placement);
   std::optional<Need> ask_for_neighbours(const Placement& placement);

@@ -1,5 +1,6 @@
 #include "rtexec/executive/run.hpp"
 
+#include "hal/board/board.hpp"
 #include "hal/open/available_memory.hpp"
 #include "hal/resources.hpp"
 #include "policies/plan_memory.hpp"
@@ -65,8 +66,8 @@ std::vector<Need> Run::ask(Placement& placement) {
   partition_ = std::move(placement.partition);
   needs.push_back(ask_for_cores(placement));
   needs.push_back(ask_for_frequency(placement));
-  for (auto& need :
-       {ask_for_awake_cores(placement), ask_for_neighbours(placement), ask_for_budgets(placement), ask_for_store()})
+  for (auto& need : {ask_for_board(), ask_for_awake_cores(placement), ask_for_neighbours(placement),
+                     ask_for_budgets(placement), ask_for_store()})
     if (need) needs.push_back(*need);
   needs.push_back(ask_for_host_memory());
   needs.push_back(ask_for_device());
@@ -90,6 +91,15 @@ Result<> Run::take_machine(Placement& placement) {
   if (const auto refusal = refusal_of(needs, allow_degraded); !refusal) return refusal;
   degraded_ = degradations(needs);
   return {};
+}
+
+/// What a board's file says holds on that board only.
+std::optional<Need> Run::ask_for_board() const {
+  if (set_.board.identity.compatible.empty()) return std::nullopt;
+  const std::string why = hal::why_not_board(set_.board, hal::Machine());
+  if (why.empty()) return given("board", set_.board.name);
+  return refused("board",
+                 {Errc::refused, why + "\n`rtexec probe` says which board this is: name that one in the set."});
 }
 
 Need Run::ask_for_idle_states() {

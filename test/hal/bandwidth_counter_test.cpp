@@ -73,21 +73,65 @@ TEST(CounterEvents, AreFoundByName) {
   EXPECT_EQ(find_event("r17")->config, 0x17u);
 }
 
+/// A PMU under a root of its own, as a driver publishes it.
+class Pmu {
+ public:
+  Pmu(const std::string& name, const std::string& type) : folder_("sys/bus/event_source/devices/" + name) {
+    set("type", type);
+  }
+  void set(const std::string& file, const std::string& content) const {
+    rtexec::test::write_text(root_ / (folder_ + "/" + file), content + "\n");
+  }
+  [[nodiscard]] Machine machine() const { return Machine(root_.path()); }
+
+ private:
+  rtexec::test::ScratchFolder root_;
+  std::string folder_;
+};
+
 TEST(CounterEvents, OfOtherPmusAreFoundUnderTheRoot) {
-  rtexec::test::ScratchFolder root;
-  std::filesystem::create_directories(root.path() / "sys/bus/event_source/devices/carmel_pmu");
-  std::ofstream(root.path() / "sys/bus/event_source/devices/carmel_pmu/type") << "11\n";
-  const auto found = find_event("carmel_pmu/0x2a4", Machine(root.path()));
+  const Pmu pmu("carmel_pmu", "11");
+  const auto found = find_event("carmel_pmu/0x2a4", pmu.machine());
   ASSERT_TRUE(found) << found.error().what;
   EXPECT_EQ(found->type, 11u);
   EXPECT_EQ(found->config, 0x2a4u);
   EXPECT_EQ(found->counted_on, std::nullopt);
-  std::ofstream(root.path() / "sys/bus/event_source/devices/carmel_pmu/cpumask") << "0\n";
-  EXPECT_EQ(find_event("carmel_pmu/0x2a4", Machine(root.path()))->counted_on, 0u) << "a PMU outside of the cores";
-  const auto absent = find_event("other_pmu/0x2a4", Machine(root.path()));
+  const auto absent = find_event("other_pmu/0x2a4", pmu.machine());
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().code, Errc::unsupported);
   EXPECT_THAT(absent.error().what, HasSubstr("no PMU \"other_pmu\""));
+}
+
+/// NVIDIA's PMUs outside of the cores publish no cpumask: the board says where they count.
+TEST(CounterEvents, AreOpenedOnTheCoreOfTheirDriverElseOfTheBoard) {
+  const Pmu pmu("l3_pmu", "12");
+  EXPECT_EQ(find_event("l3_pmu/0x1", pmu.machine(), 0)->counted_on, 0u);
+  pmu.set("cpumask", "3");
+  EXPECT_EQ(find_event("l3_pmu/0x1", pmu.machine(), 0)->counted_on, 3u);
+  EXPECT_EQ(find_event("page-faults", pmu.machine(), 0)->counted_on, std::nullopt) << "of the cores";
+}
+
+TEST(CounterEvents, AreMadeOfTheFieldsOfTheirDriver) {
+  const Pmu pmu("carmel_pmu", "11");
+  pmu.set("format/event", "config:4-15");
+  pmu.set("format/unit", "config:0-3");
+  EXPECT_EQ(find_event("carmel_pmu/event=0x17,unit=2", pmu.machine())->config, 0x172u);
+  EXPECT_EQ(find_event("carmel_pmu/unit=4,event=17", pmu.machine())->config, 0x174u);
+  const auto wide = find_event("carmel_pmu/event=0x17,unit=0x10", pmu.machine());
+  EXPECT_THAT(rtexec::test::problem(wide), HasSubstr("has only bits config:0-3 for \"unit\""));
+  for (const char* name : {"carmel_pmu/event", "carmel_pmu/event=", "carmel_pmu/event=x", "carmel_pmu/event=0x17,unit"})
+    EXPECT_EQ(find_event(name, pmu.machine()).error().code, Errc::bad_input) << name;
+}
+
+/// Those of early drivers for Xavier, which count its first cluster only.
+TEST(CounterEvents, OfAUnitThatTheDriverDoesNotHaveAreRefused) {
+  const Pmu pmu("carmel_pmu", "11");
+  pmu.set("format/event", "config:0-11");
+  EXPECT_EQ(find_event("carmel_pmu/event=0x17,unit=0", pmu.machine())->config, 0x17u);
+  const auto other = find_event("carmel_pmu/event=0x17,unit=1", pmu.machine());
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Errc::unsupported);
+  EXPECT_THAT(other.error().what, HasSubstr("has no field \"unit\""));
 }
 
 TEST(CounterEvents, OfUnknownNameNameThoseThatAreKnown) {
@@ -125,6 +169,23 @@ TEST(CounterProbe, DoesNotBelieveAnEventThatOpensOnly) {
   if (!probe) GTEST_SKIP() << probe.error().what;
   EXPECT_FALSE(probe->counts);
   EXPECT_THAT(probe->what, HasSubstr("it opens, but does not count"));
+}
+
+/// As Orin's scf_pmu.
+TEST(CounterProbe, CountsWhereThePmuRefusesToTellOfOverflows) {
+  static System silent;
+  silent = linux_system();
+  silent.perf_event_open = [](perf_event_attr* attributes, pid_t thread, int core, unsigned long flags) {
+    if (attributes->sample_period != 0) return errno = EINVAL, -1;
+    return linux_system().perf_event_open(attributes, thread, core, flags);
+  };
+  const SystemOverride override_(silent);
+  const auto probe = probe_counter(page_faults(), Bytes{4096}, a_core(), true);
+  if (!probe && probe.error().code == Errc::refused) GTEST_SKIP() << probe.error().what;
+  ASSERT_TRUE(probe) << probe.error().what;
+  EXPECT_TRUE(probe->counts) << probe->what;
+  EXPECT_FALSE(probe->overflows);
+  EXPECT_THAT(probe->what, HasSubstr("refuses to tell of overflows"));
 }
 
 TEST(CounterProbe, SaysWhatToChangeWhereTheKernelRefuses) {
@@ -431,6 +492,79 @@ TEST(CounterChoice, OfAClusterIsOneDomain) {
   if (!choices) GTEST_SKIP() << choices.error().what;
   ASSERT_EQ(choices->size(), 1u);
   EXPECT_EQ(choices->front().cores, cores);
+}
+
+TEST(CounterChoice, PollsAPmuThatRefusesToTellOfOverflows) {
+  static System silent;
+  silent = linux_system();
+  silent.perf_event_open = [](perf_event_attr* attributes, pid_t thread, int core, unsigned long flags) {
+    if (attributes->sample_period != 0) return errno = EINVAL, -1;
+    return linux_system().perf_event_open(attributes, thread, core, flags);
+  };
+  const SystemOverride override_(silent);
+  const std::vector cores{a_core()};
+  const auto choices =
+      choose_counters(board_of({{.event = "page-faults", .write_event = {}, .cores = {}}}), {}, cores, true);
+  if (!choices) GTEST_SKIP() << choices.error().what;
+  EXPECT_EQ(choices->front().settings.back_end, CounterBackEnd::polling);
+  EXPECT_TRUE(open_counter(choices->front().settings));
+}
+
+/// PMUs outside of the cores as NVIDIA's: without a cpumask, asked on one core only, a unit for each cluster. What they
+/// count is emulated by the time of the unit's core, which grows with a sweep; elsewhere they open, and count nothing.
+struct UncoreMachine {
+  UncoreMachine() {
+    pmu.set("format/event", "config:4-15");
+    pmu.set("format/unit", "config:0-3");
+    table = linux_system();
+    table.perf_event_open = [](perf_event_attr* attributes, pid_t thread, int core, unsigned long flags) {
+      if (attributes->type != 11) return linux_system().perf_event_open(attributes, thread, core, flags);
+      if (core < 0) return errno = ENOENT, -1;
+      const auto unit = attributes->config & 0xf;
+      if (unit == sleeping) return errno = ENODEV, -1;
+      attributes->type = PERF_TYPE_SOFTWARE;
+      attributes->config = unsigned(core) == clusters.front() ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY;
+      return linux_system().perf_event_open(attributes, thread, static_cast<int>(clusters.at(unit)), flags);
+    };
+  }
+  static inline System table;
+  static inline std::vector<unsigned> clusters; // one core in each
+  static inline std::uint64_t sleeping = 99;
+  Pmu pmu{"carmel_pmu", "11"};
+};
+
+TEST(CounterChoice, OfUnitsOpensEachOnTheCoreThatTheBoardSaysAndSweepsEachCluster) {
+  const auto online = Machine().online_cores();
+  if (online.size() < 2) GTEST_SKIP() << "one core";
+  UncoreMachine::clusters = {online[0], online[1]};
+  const UncoreMachine machine;
+  const auto units = [&](std::optional<unsigned> opened_on) {
+    std::vector<CounterFacts> counters;
+    for (unsigned unit = 0; unit < 2; ++unit)
+      counters.push_back({.event = "carmel_pmu/event=0x17,unit=" + std::to_string(unit),
+                          .write_event = {},
+                          .line = Bytes{4096},
+                          .cores = {online[unit]},
+                          .cluster = true,
+                          .opened_on = opened_on});
+    return board_of(std::move(counters));
+  };
+  const SystemOverride override_(UncoreMachine::table);
+  const std::vector cores{online[0], online[1]};
+  const auto choices = choose_counters(units(online[0]), {}, cores, true, machine.pmu.machine());
+  if (!choices && choices.error().code == Errc::refused) GTEST_SKIP() << choices.error().what;
+  if (!choices && choices.error().what.contains("not in proportion")) GTEST_SKIP() << "others have the cores";
+  ASSERT_TRUE(choices) << choices.error().what;
+  EXPECT_EQ(choices->size(), 2u);
+  for (const CounterChoice& choice : *choices) EXPECT_EQ(choice.settings.reads.counted_on, online[0]);
+  const auto elsewhere = choose_counters(units(online[1]), {}, cores, true, machine.pmu.machine());
+  ASSERT_FALSE(elsewhere) << "they open there, and count nothing";
+  EXPECT_THAT(elsewhere.error().what, HasSubstr("it opens, but does not count"));
+  UncoreMachine::sleeping = 1;
+  const auto asleep = choose_counters(units(online[0]), {}, cores, true, machine.pmu.machine());
+  UncoreMachine::sleeping = 99;
+  ASSERT_FALSE(asleep);
+  EXPECT_THAT(asleep.error().what, HasSubstr("core " + std::to_string(online[1])));
 }
 
 TEST(CounterChoice, SaysWhatWasTriedWhereNothingCounts) {

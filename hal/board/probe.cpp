@@ -1,0 +1,140 @@
+#include "config/text.hpp"
+#include "hal/board/board.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+
+namespace rtexec::hal {
+namespace {
+
+struct Part {
+  std::uint32_t implementer = 0, number = 0;
+  friend bool operator==(const Part&, const Part&) = default;
+};
+
+/// Of each core, as /proc/cpuinfo of an ARM kernel says it.
+std::map<unsigned, Part> parts_of(const Machine& machine) {
+  std::map<unsigned, Part> parts;
+  unsigned core = 0;
+  const std::string text = machine.read("/proc/cpuinfo").value_or("");
+  const auto hexadecimal = [](std::string_view value) {
+    return config::number<std::uint32_t>(value.starts_with("0x") ? value.substr(2) : value, 16).value_or(0);
+  };
+  for (const auto line : config::parts(text, '\n')) {
+    const auto colon = line.find(": ");
+    if (colon == line.npos) continue;
+    const std::string_view value = line.substr(colon + 2);
+    if (line.starts_with("processor")) core = config::number<unsigned>(value).value_or(0);
+    else if (line.starts_with("CPU implementer")) parts[core].implementer = hexadecimal(value);
+    else if (line.starts_with("CPU part")) parts[core].number = hexadecimal(value);
+  }
+  return parts;
+}
+
+std::string hexadecimal(std::uint32_t number) {
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "0x%03x", number);
+  return text.data();
+}
+
+Finding finding(std::string subject, Finding::Grade grade, std::string state, std::string advice = {}) {
+  return {.subject = std::move(subject), .grade = grade, .state = std::move(state), .advice = std::move(advice)};
+}
+
+Finding identity(const Board& board, const Machine& machine) {
+  const KnownBoard known = identify_board(machine);
+  if (const std::string why = why_not_board(board, machine); !why.empty())
+    return finding("board", Finding::Grade::note, why,
+                   "Files, counters and costs of board '" + board.name + "' do not hold here" +
+                       (known.told ? ": board = \"" + known.name + "\" is this one." : "."));
+  if (known.told && known.name == board.name)
+    return finding("board", Finding::Grade::ok, known.name + ": " + known.what);
+  return finding("board", Finding::Grade::ok, known.what + (known.told ? "" : ": taken as board '" + board.name + "'"));
+}
+
+Finding cores_of(const CoreKind& kind, const std::map<unsigned, Part>& parts) {
+  std::string others;
+  std::vector<unsigned> found, offline;
+  for (const unsigned core : kind.cores) {
+    const auto part = parts.find(core);
+    if (part == parts.end()) offline.push_back(core);
+    else if (part->second == Part{kind.implementer, kind.part}) found.push_back(core);
+    else
+      others += "; core " + std::to_string(core) + " is " + hexadecimal(part->second.implementer) + "/" +
+                hexadecimal(part->second.number);
+  }
+  const std::string state = kind.name + ", cluster " + std::to_string(kind.cluster) + ": " +
+                            (found.empty() ? "no core" : "cores " + core_list(found)) +
+                            (offline.empty() ? "" : "; offline: " + core_list(offline)) + others;
+  if (!others.empty())
+    return finding("core kind", Finding::Grade::note, state, "The board's file does not describe this machine.");
+  return finding("core kind", offline.empty() ? Finding::Grade::ok : Finding::Grade::note, state,
+                 offline.empty() ? "" : "As root: echo 1 > /sys/devices/system/cpu/cpuN/online");
+}
+
+std::string frequency(const std::optional<BoardFile>& file, const Machine& machine) {
+  const auto value = file ? read_value(*file, machine) : Result<std::int64_t>(fail(Errc::unsupported, ""));
+  return value && *value >= 0 ? readable(Frequency{static_cast<std::uint64_t>(*value)}) : "unknown";
+}
+
+Finding clock(const FoundClock& clock, const Machine& machine) {
+  std::string state = frequency(clock.rate, machine);
+  if (clock.lowest) state += ", from " + frequency(clock.lowest, machine) + " to " + frequency(clock.highest, machine);
+  if (clock.set) state += ", at most " + frequency(clock.possible, machine);
+  if (clock.cap) {
+    const auto cap = read_value(*clock.cap, machine);
+    state += cap && *cap == 0 ? ", no cap" : ", cap " + frequency(clock.cap, machine);
+  }
+  return finding("clock " + clock.name, Finding::Grade::ok, state + " (" + clock.rate.file.string() + ")");
+}
+
+Finding sensor(const FoundSensor& sensor, const Machine& machine) {
+  const auto value = read_value(sensor.value, machine);
+  const std::string file = " (" + sensor.value.file.string() + ")";
+  if (!value)
+    return finding("sensor " + sensor.name, Finding::Grade::unknown,
+                   value.error().what.substr(0, value.error().what.find('\n')));
+  std::string state = sensor_text(sensor.kind, *value);
+  const auto limit = sensor.limit ? read_value(*sensor.limit, machine) : Result<std::int64_t>(0);
+  if (sensor.limit && limit) state += ", throttled from " + sensor_text(sensor.kind, *limit);
+  const bool hot = sensor.limit && limit && *value >= *limit;
+  return finding("sensor " + sensor.name, hot ? Finding::Grade::note : Finding::Grade::ok, state + file,
+                 hot ? "It is throttled now: cool it, or choose a lower power mode." : "");
+}
+
+} // namespace
+
+std::string sensor_text(SensorKind kind, std::int64_t value) {
+  std::array<char, 48> text{};
+  switch (kind) {
+  case SensorKind::temperature:
+    std::snprintf(text.data(), text.size(), "%.1f C", static_cast<double>(value) / 1e3);
+    return text.data();
+  case SensorKind::power:
+    std::snprintf(text.data(), text.size(), "%.2f W", static_cast<double>(value) / 1e6);
+    return text.data();
+  case SensorKind::load: return std::to_string(value) + " of 1000";
+  case SensorKind::memory_activity: return std::to_string(value);
+  case SensorKind::over_current: return std::to_string(value) + (value == 1 ? " event" : " events");
+  }
+  return {};
+}
+
+std::vector<Finding> probe_board(const Board& board, const Machine& machine) {
+  std::vector<Finding> findings{identity(board, machine)};
+  const auto parts = parts_of(machine);
+  for (const CoreKind& kind : board.core_kinds) findings.push_back(cores_of(kind, parts));
+  const FoundHardware hardware = find_hardware(board, machine);
+  for (const FoundClock& each : hardware.clocks) findings.push_back(clock(each, machine));
+  for (const FoundSensor& each : hardware.sensors) findings.push_back(sensor(each, machine));
+  if (!hardware.absent.empty()) {
+    std::string names;
+    for (const std::string& name : hardware.absent) names += (names.empty() ? "" : ", ") + name;
+    findings.push_back(finding("clocks and sensors", Finding::Grade::ok, "not here: " + names));
+  }
+  return findings;
+}
+
+} // namespace rtexec::hal
