@@ -37,6 +37,10 @@ std::vector<Key<ExecutiveOptions>> executive_keys() {
       key<E>("keep_awake", boolean(),
              "keep the run's cores from going idle: shorter wake-ups, most of all in a virtual machine, for more power",
              &E::keep_awake),
+      key<E>("lock_clocks", boolean(),
+             "lock the clocks of cores, GPU and memory that the board's file names, at the highest that the power mode "
+             "allows; they are given back at the end, or by `rtexec restore`",
+             &E::lock_clocks),
       key<E>("profile", path(), "the file's name with .profile.toml", "measured WCETs, as `rtexec profile` writes them",
              &E::profile),
       key<E>(

@@ -28,6 +28,8 @@ class CoreClock {
 struct DeviceClocks {
   // What keeps the clock below what it could be, as bits of `limits`
   static constexpr std::uint32_t power = 1, temperature = 2, hardware = 4; // hardware: its brake, for either reason
+  // What a board tells of all of it: too much current, a locked clock that moved, a part that is throttled for its heat
+  static constexpr std::uint32_t over_current = 8, moved = 16, hot = 32;
   Frequency cores, memory;
   Frequency most; // of the cores
   std::uint32_t limits = 0;

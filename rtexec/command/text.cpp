@@ -374,8 +374,16 @@ bool kept(const Report& report) {
   return report.deadlines_kept() && report.bounds_kept() && report.stopped_by.cause != StopCause::wcet_exceeded;
 }
 
+/// What a board tells of all of it.
+void print_invalid(std::ostream& out, const std::vector<std::string>& limits) {
+  out << Toned{Tone::bad, "INVALID"} << ": execution times of this run are no WCETs: there was ";
+  for (std::size_t i = 0; i < limits.size(); ++i) out << (i == 0 ? "" : ", ") << limits[i];
+  out << '\n';
+}
+
 void print_clock(std::ostream& out, const ClockReport& clock) {
   if (clock.steady()) return;
+  if (clock.highest == Frequency{}) return print_invalid(out, clock.limits);
   out << "Clock: " << clock.of << " ran at " << readable(clock.lowest);
   if (clock.highest > clock.lowest) out << " to " << readable(clock.highest);
   for (std::size_t i = 0; i < clock.limits.size(); ++i) out << (i == 0 ? ", limited by " : ", ") << clock.limits[i];

@@ -22,12 +22,23 @@ void ClockWatch::watch(const std::set<unsigned>& cores, unsigned compute_core, c
   device_ = &device;
 }
 
+void ClockWatch::watch_board(const hal::FoundHardware& hardware, const std::vector<hal::LockedClock>& locked,
+                             const hal::Machine& machine) {
+  const std::lock_guard lock(mutex_);
+  board_.watch(hardware, locked, machine);
+}
+
 void ClockWatch::look() noexcept {
   const std::lock_guard lock(mutex_);
   if (device_ == nullptr) return;
   const Instant at = hal::now();
-  const auto of_device = device_->clocks();
-  if (of_device) take(*of_device, at);
+  const BoardWatch::Seen board = board_.look();
+  of_board_ |= board.limits;
+  auto of_device = device_->clocks();
+  if (!of_device && device_->kind() != DeviceKind::host && board.gpu > Frequency{})
+    of_device = hal::DeviceClocks{.cores = board.gpu, .memory = board.memory, .most = {}, .limits = 0};
+  if (of_device) take(*of_device, board, at);
+  else if (board.limits != 0) traces::device_clock(at, Frequency{}, Frequency{}, board.limits);
   for (Core& core : cores_) {
     const auto now = core.clock.read();
     if (!now) continue;
@@ -38,11 +49,11 @@ void ClockWatch::look() noexcept {
   }
 }
 
-void ClockWatch::take(const hal::DeviceClocks& now, Instant at) noexcept {
+void ClockWatch::take(const hal::DeviceClocks& now, const BoardWatch::Seen& board, Instant at) noexcept {
   of_device_.add(now.cores);
   of_memory_.add(now.memory);
   limits_ |= now.limits;
-  traces::device_clock(at, now.cores, now.memory, now.limits);
+  traces::device_clock(at, now.cores, now.memory, now.limits | board.limits);
 }
 
 std::vector<ClockReport> ClockWatch::seen() const {
@@ -54,7 +65,15 @@ std::vector<ClockReport> ClockWatch::seen() const {
   for (const Core& core : cores_) add("core " + std::to_string(core.clock.core()), core.range, {});
   add("device", of_device_, traces::names_of_limits(limits_));
   add("device memory", of_memory_, {});
+  if (of_board_ != 0) all.push_back({"board", {}, {}, traces::names_of_limits(of_board_)});
   return all;
+}
+
+std::string ClockWatch::invalid() const {
+  const std::lock_guard lock(mutex_);
+  std::string what;
+  for (const std::string& limit : traces::names_of_limits(of_board_)) what += (what.empty() ? "" : ", ") + limit;
+  return what.empty() ? what : "execution times of this run are no WCETs: there was " + what;
 }
 
 } // namespace rtexec::executive

@@ -4,6 +4,7 @@
 #include <rtexec/report.hpp>
 #include "hal/clocks.hpp"
 #include "hal/device.hpp"
+#include "rtexec/executive/board_watch.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -21,10 +22,15 @@ class ClockWatch {
   /// `compute_core`. `device` outlives it; `root` is "/" or a recorded tree.
   void watch(const std::set<unsigned>& cores, unsigned compute_core, const hal::Device& device,
              const std::filesystem::path& root = "/");
+  /// Set-up, of the same lock's: what the board tells beside these.
+  void watch_board(const hal::FoundHardware& hardware, const std::vector<hal::LockedClock>& locked,
+                   const hal::Machine& machine);
   /// Reads them all, and records what is known. Allocates nothing.
   void look() noexcept;
   /// Of each clock that is known.
   [[nodiscard]] std::vector<ClockReport> seen() const;
+  /// Why execution times of the run are no WCETs, in a line; empty: nothing is known to speak against them.
+  [[nodiscard]] std::string invalid() const;
 
  private:
   struct Range {
@@ -35,14 +41,15 @@ class ClockWatch {
     hal::CoreClock clock;
     Range range;
   };
-  void take(const hal::DeviceClocks& now, Instant at) noexcept;
+  void take(const hal::DeviceClocks& now, const BoardWatch::Seen& board, Instant at) noexcept;
 
   mutable std::mutex mutex_;
   std::vector<Core> cores_;
   unsigned compute_core_ = 0;
   const hal::Device* device_ = nullptr;
   Range of_device_, of_memory_;
-  std::uint32_t limits_ = 0;
+  BoardWatch board_;
+  std::uint32_t limits_ = 0, of_board_ = 0;
 };
 
 } // namespace rtexec::executive

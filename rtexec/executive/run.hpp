@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rtexec/report.hpp>
+#include "hal/board/clock_lock.hpp"
 #include "hal/core_claim.hpp"
 #include "hal/idle_states.hpp"
 #include "hal/machine.hpp"
@@ -70,6 +71,7 @@ class Run {
   Need ask_for_cores(const Placement& placement);
   Need ask_for_frequency(const Placement& placement);
   std::optional<Need> ask_for_board() const;
+  std::optional<Need> ask_for_clocks();
   Need ask_for_idle_states();
   std::optional<Need> ask_for_awake_cores(const Placement& placement);
   std::optional<Need> ask_for_neighbours(const Placement& placement);
@@ -108,6 +110,7 @@ class Run {
   Setup setup_;
   hal::CoreClaim claim_;
   hal::FrequencyLock frequency_;
+  hal::ClockLock clock_lock_;
   hal::ShallowIdle shallow_idle_;
   std::unique_ptr<hal::CpusetPartition> partition_;
   hal::KeepAwake awake_;

@@ -58,6 +58,7 @@ Need indispensable(Need need) {
 std::vector<Need> Run::ask(Placement& placement) {
   std::vector<Need> needs;
   static_cast<void>(hal::Machine().clear_left_over_partition()); // what cannot be removed is told by `rtexec probe`
+  static_cast<void>(hal::restore_clocks(hal::Machine()));        // and what cannot be restored, by `rtexec restore`
   const auto locked = hal::lock_memory();
   needs.push_back(locked ? given("locked memory", "allowed") : refused("locked memory", locked.error()));
   needs.push_back(ask_for_idle_states());
@@ -66,7 +67,7 @@ std::vector<Need> Run::ask(Placement& placement) {
   partition_ = std::move(placement.partition);
   needs.push_back(ask_for_cores(placement));
   needs.push_back(ask_for_frequency(placement));
-  for (auto& need : {ask_for_board(), ask_for_awake_cores(placement), ask_for_neighbours(placement),
+  for (auto& need : {ask_for_board(), ask_for_clocks(), ask_for_awake_cores(placement), ask_for_neighbours(placement),
                      ask_for_budgets(placement), ask_for_store()})
     if (need) needs.push_back(*need);
   needs.push_back(ask_for_host_memory());
@@ -129,6 +130,20 @@ Need Run::ask_for_frequency(const Placement& placement) {
   if (!frequency) return refused("frequency", frequency.error());
   frequency_ = std::move(*frequency);
   return given("frequency", "locked, where the kernel decides it");
+}
+
+/// Where the set asks for it.
+std::optional<Need> Run::ask_for_clocks() {
+  if (!set_.tasks.executive.lock_clocks) return std::nullopt;
+  const hal::Machine machine;
+  auto lock = hal::ClockLock::take(hal::find_hardware(set_.board, machine), machine);
+  if (!lock) return refused("lock_clocks", lock.error());
+  clock_lock_ = std::move(*lock);
+  std::string state;
+  for (const hal::LockedClock& clock : clock_lock_.clocks())
+    state += (state.empty() ? "" : ", ") + clock.name + " at " +
+             readable(Frequency{static_cast<std::uint64_t>(clock.hertz)});
+  return given("lock_clocks", state.empty() ? "this machine shows no clock that can be locked" : state);
 }
 
 /// Where the set asks for it.
@@ -273,6 +288,8 @@ Result<> Run::fit_out_device(const Placement& placement) {
 void Run::watch_cores(const Placement& placement) {
   const unsigned compute_core = placement.compute.core.value_or(set_.compute_core);
   clocks_.watch(cores_of_jobs(placement), compute_core, *device_);
+  const hal::Machine machine;
+  clocks_.watch_board(hal::find_hardware(set_.board, machine), clock_lock_.clocks(), machine);
   clocks_.look();
   steal_.watch(cores_of_threads(placement), compute_core);
   for (std::size_t i = 0; i < runs_.size(); ++i)

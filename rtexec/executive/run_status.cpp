@@ -136,6 +136,7 @@ Report Run::report() const {
   const auto changes = basis_.changes();
   report.degraded.insert(report.degraded.end(), changes.begin(), changes.end());
   if (beat_) std::ranges::move(beat_->gaps(), std::back_inserter(report.degraded));
+  if (std::string invalid = clocks_.invalid(); !invalid.empty()) report.degraded.push_back(std::move(invalid));
   report.device = device_report_;
   report.clocks = clocks_.seen();
   report.stolen = steal_.seen();

@@ -104,6 +104,7 @@ std::vector<Document> variants(FileKind kind) {
                {"duration", "'1s'"},
                {"allow_degraded", "true"},
                {"keep_awake", "true"},
+               {"lock_clocks", "true"},
                {"threads", "'fifo'"},
                {"profile", "'p.toml'"},
                {"wcet_exceedance", "0.001"}}},

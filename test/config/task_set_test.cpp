@@ -49,6 +49,7 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(set.executive.duration, Duration{90s});
   EXPECT_TRUE(set.executive.allow_degraded);
   EXPECT_TRUE(set.executive.keep_awake);
+  EXPECT_TRUE(set.executive.lock_clocks);
   EXPECT_EQ(set.executive.threads, ThreadPolicy::deadline);
   EXPECT_EQ(set.executive.profile, good / "measured/wcet.toml");
   EXPECT_EQ(set.device.capacity, Bytes{64u << 20});

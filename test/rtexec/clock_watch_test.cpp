@@ -64,6 +64,81 @@ TEST_F(ClockWatchTest, NothingIsKnownOfAMachineThatTellsNothing) {
   EXPECT_THAT(watch.seen(), IsEmpty());
 }
 
+/// A board whose GPU, memory, zone and over-current alarm are files.
+struct BoardWatchTest : ClockWatchTest {
+  BoardWatchTest() {
+    is("/gpu", "1300500000");
+    is("/memory", "1866000000");
+    is("/zone", "60000");
+    is("/limit", "95500");
+    is("/events", "7");
+    core_runs_at(1, "2035200");
+    const hal::BoardFile core{
+        .file = "/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", .times = {}, .factor = 1000};
+    const hal::BoardFile gpu{.file = "/gpu", .times = {}};
+    hardware.clocks = {clock("core 1", ClockKind::cpu, core), clock("GPU", ClockKind::gpu, gpu),
+                       clock("memory", ClockKind::memory, {.file = "/memory", .times = {}})};
+    hardware.sensors = {{.name = "zone",
+                         .kind = SensorKind::temperature,
+                         .value = {.file = "/zone", .times = {}},
+                         .limit = hal::BoardFile{.file = "/limit", .times = {}}},
+                        {.name = "over-current 1",
+                         .kind = SensorKind::over_current,
+                         .value = {.file = "/events", .times = {}},
+                         .limit = {}}};
+    locked = {{"core 1", core, 2'035'200'000}, {"GPU", gpu, 1'300'500'000}};
+    watch.watch({1}, 1, device, root.path());
+    watch.watch_board(hardware, locked, hal::Machine(root.path()));
+  }
+  static hal::FoundClock clock(std::string name, ClockKind kind, hal::BoardFile rate) {
+    return {.name = std::move(name),
+            .kind = kind,
+            .rate = std::move(rate),
+            .lowest = {},
+            .highest = {},
+            .set = {},
+            .lock = {},
+            .possible = {},
+            .cap = {}};
+  }
+  void is(const std::string& file, const std::string& text) const { write_text(root / file, text + "\n"); }
+  [[nodiscard]] std::vector<std::string> limits_of_board() const {
+    for (const ClockReport& each : watch.seen())
+      if (each.of == "board") return each.limits;
+    return {};
+  }
+  hal::FoundHardware hardware;
+  std::vector<hal::LockedClock> locked;
+};
+
+TEST_F(BoardWatchTest, NothingSpeaksAgainstAQuietRun) {
+  watch.look();
+  is("/zone", "95499");
+  core_runs_at(1, "2000000"); // as far as the kernel can measure it
+  watch.look();
+  EXPECT_THAT(limits_of_board(), IsEmpty());
+  EXPECT_EQ(watch.invalid(), "");
+}
+
+TEST_F(BoardWatchTest, TellsALockedClockThatMoved) {
+  watch.look();
+  core_runs_at(1, "1200000");
+  watch.look();
+  core_runs_at(1, "2035200");
+  watch.look();
+  EXPECT_THAT(limits_of_board(), ElementsAre("a locked clock that moved"));
+  EXPECT_EQ(watch.invalid(), "execution times of this run are no WCETs: there was a locked clock that moved");
+}
+
+TEST_F(BoardWatchTest, TellsAHotPartAndAnOverCurrentEvent) {
+  is("/zone", "95500");
+  watch.look();
+  is("/zone", ""); // it sleeps
+  is("/events", "8");
+  watch.look();
+  EXPECT_THAT(limits_of_board(), ElementsAre("an over-current event", "a part so hot that it is throttled"));
+}
+
 TEST(ClockReport, IsSteadyWithinTwoPercentUnlessHeldBack) {
   EXPECT_TRUE((ClockReport{"core 0", megahertz(2393), megahertz(2401), {}}.steady()));
   EXPECT_FALSE((ClockReport{"core 0", megahertz(2300), megahertz(2401), {}}.steady()));

@@ -46,6 +46,7 @@ expect 0 '"key": "ordinal"' "$rtexec" config board --json -
 expect 0 '"key": "precision"' "$rtexec" config --json -
 expect 0 '"key": "tuning"' "$rtexec" config profile --json -
 expect 0 'SCHED_FIFO' "$rtexec" probe
+expect 0 'Nothing to restore' "$rtexec" restore
 expect 0 'GPU: ' "$rtexec" probe
 expect 0 "device of board 'host': host" "$rtexec" probe --board host
 expect 2 "did you mean 'host'" "$rtexec" probe --board hots
@@ -109,7 +110,7 @@ if ! "$rtexec" infer tiny.onnx --board rtx >/dev/null 2>&1; then
   expect 0 '^\[missing\] device of board .rtx.: .*libcuda[^.]*\.so' "$rtexec" probe --board rtx
 fi
 
-for command in check run top simulate profile model infer config probe calibrate; do expect 0 "$command" "$rtexec" $command --help; done
+for command in check run top simulate profile model infer config probe calibrate restore; do expect 0 "$command" "$rtexec" $command --help; done
 expect 0 'rtexec [0-9]' "$rtexec" --version
 
 # Every command, and commands of commands, has a man page with every option of theirs, and an example at the end of its help.

@@ -32,7 +32,7 @@ echo "-- ABI of the release"
 "$source/test/check-abi" "$prefix/lib/librtexec.so" "$headers"
 
 echo "-- man page and documents"
-for word in check run simulate analyze top profile calibrate model infer config probe experiment; do
+for word in check run simulate analyze top profile calibrate model infer config probe restore experiment; do
   grep -q "$word" "$prefix/share/man/man1/rtexec.1" || { echo "man page lacks $word"; exit 1; }
 done
 cd "$prefix/share/doc/rtexec"

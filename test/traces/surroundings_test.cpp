@@ -134,17 +134,19 @@ TEST(Surroundings, ByTheClockThatWasSeenLast) {
   script.run({0, 1}, 1000, 5, 10, 1);
   clock(RecordKind::device_clock, 1500, 345);
   script.records.back().memory_frequency = {2'619'000'000};
-  script.records.back().limits = 5;
+  script.records.back().limits = 5 | 16;
   script.run({0, 2}, 2000, 5, 60, 1);
   const auto analysis = script.analyze();
   EXPECT_EQ(counts(of(analysis, 0, before, Factor::clock)), (Counts{{"2.40 GHz", 2}}));
   EXPECT_EQ(counts(of(analysis, 0, device, Factor::clock)), (Counts{{"2.00 GHz", 1}, {"300 MHz, memory 2.60 GHz", 1}}));
-  ASSERT_THAT(analysis.clocks, SizeIs(3));
+  ASSERT_THAT(analysis.clocks, SizeIs(4));
   EXPECT_EQ(analysis.clocks[0].of, "core 3");
   EXPECT_EQ(analysis.clocks[1].lowest, Frequency{345'000'000});
   EXPECT_EQ(analysis.clocks[1].highest, Frequency{1'980'000'000});
   EXPECT_THAT(analysis.clocks[1].limits, ElementsAre("power", "the hardware's brake"));
   EXPECT_EQ(analysis.clocks[2].of, "device memory");
+  EXPECT_EQ(analysis.clocks[3].of, "board");
+  EXPECT_THAT(analysis.clocks[3].limits, ElementsAre("a locked clock that moved"));
 }
 
 TEST(Surroundings, EachExecutionAboveItsWcetIsCountedAndTheFirstAreExplained) {

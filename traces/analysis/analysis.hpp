@@ -254,7 +254,7 @@ struct SwapAnalysis {
 };
 
 struct ClockAnalysis {
-  std::string of; // "core 3", "device", "device memory"
+  std::string of; // "core 3", "device", "device memory"; "board": no clock, and what made execution times worthless
   Frequency lowest, highest;
   std::vector<std::string> limits; // what held it back at times: "power", "temperature", "the hardware's brake"
 };

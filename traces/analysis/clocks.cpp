@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::uint64_t step = 100'000'000; // Hz
 constexpr unsigned most_cores = 8192;       // a damaged recording may name any
+constexpr std::uint32_t of_board = 8 | 16 | 32;
 
 constexpr std::uint32_t class_of(Frequency frequency) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>((frequency.hertz + step / 2) / step, UINT16_MAX));
@@ -17,7 +18,12 @@ std::string class_name(std::uint32_t steps) { return readable(Frequency{steps * 
 
 std::vector<std::string> names_of_limits(std::uint32_t limits) {
   std::vector<std::string> names;
-  for (const auto& [bit, name] : {std::pair(1U, "power"), {2U, "temperature"}, {4U, "the hardware's brake"}})
+  for (const auto& [bit, name] : {std::pair(1U, "power"),
+                                  {2U, "temperature"},
+                                  {4U, "the hardware's brake"},
+                                  {8U, "an over-current event"},
+                                  {16U, "a locked clock that moved"},
+                                  {32U, "a part so hot that it is throttled"}})
     if (limits & bit) names.emplace_back(name);
   return names;
 }
@@ -35,7 +41,8 @@ void Clocks::see(const Record& record) {
     return;
   }
   device_.see(record.frequency);
-  device_.limits |= record.limits;
+  device_.limits |= record.limits & ~of_board;
+  board_limits_ |= record.limits & of_board;
   memory_.see(record.memory_frequency);
 }
 
@@ -63,6 +70,7 @@ std::vector<ClockAnalysis> Clocks::analysis() const {
   for (const auto& [core, clock] : cores_) add(all, "core " + std::to_string(core), clock);
   add(all, "device", device_);
   add(all, "device memory", memory_);
+  if (board_limits_ != 0) all.push_back({"board", {}, {}, names_of_limits(board_limits_)});
   return all;
 }
 

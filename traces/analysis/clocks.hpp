@@ -23,7 +23,7 @@ class Clocks {
   [[nodiscard]] std::optional<Class> of_core(unsigned core) const;
   [[nodiscard]] std::optional<Class> of_device() const;
 
-  /// Cores, the device, its memory.
+  /// Cores, the device, its memory; the board, without a clock, where it told that execution times are no WCETs.
   [[nodiscard]] std::vector<ClockAnalysis> analysis() const;
 
  private:
@@ -36,6 +36,7 @@ class Clocks {
 
   std::map<unsigned, Clock> cores_;
   Clock device_, memory_;
+  std::uint32_t board_limits_ = 0; // what the board tells of all of it
 };
 
 } // namespace rtexec::traces

@@ -368,6 +368,9 @@ struct ExecutiveOptions {
   ThreadPolicy threads = ThreadPolicy::automatic;
   /// Whether the cores of the run never go idle, which shortens wake-ups and takes power.
   bool keep_awake = false;
+  /// Whether the board's clocks (CPU, GPU, memory) stand still during the run, at the highest that its power mode
+  /// allows; given back afterwards.
+  bool lock_clocks = false;
   /// The file of measured WCETs. By default it has the TOML file's name, with ".profile.toml".
   std::filesystem::path profile;
   /// How often a job may exceed a WCET that is measured: measurements are carried on to there where they allow it.

@@ -1,0 +1,199 @@
+#include "hal/board/clock_lock.hpp"
+
+#include "config/text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <sys/stat.h>
+
+namespace rtexec::hal {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view first_line = "rtexec clocks 1";
+constexpr std::int64_t tolerance = 50; // a rate that is nearer than a 50th is the one that was asked for
+
+fs::path state_of(const fs::path& folder) { return folder / "clocks"; }
+fs::path lock_of(const fs::path& folder) { return folder / "clocks.lock"; }
+
+// ---- the state file ----
+
+std::string state_text(const std::vector<ClockChange>& changes) {
+  std::string text = std::string(first_line) + '\n';
+  for (const ClockChange& change : changes)
+    text += change.file.string() + '\t' + change.before + '\t' + change.after + '\n';
+  return text + "end " + std::to_string(changes.size()) + '\n';
+}
+
+/// None: it is not whole, so nothing was changed after it.
+std::optional<std::vector<ClockChange>> parse_state(std::string_view text) {
+  const auto lines = config::parts(text, '\n');
+  if (lines.size() < 2 || lines.front() != first_line || lines.back() != "end " + std::to_string(lines.size() - 2))
+    return std::nullopt;
+  std::vector<ClockChange> changes;
+  for (const auto line : std::span(lines).subspan(1, lines.size() - 2)) {
+    const auto columns = config::parts(line, '\t');
+    if (columns.size() != 3) return std::nullopt;
+    changes.push_back({fs::path(columns[0]), std::string(columns[1]), std::string(columns[2])});
+  }
+  return changes;
+}
+
+/// It is on the disk when this returns.
+Result<> write_state(const fs::path& file, const std::vector<ClockChange>& changes) {
+  const std::string text = state_text(changes);
+  const FileDescriptor state(
+      sys().create(file.c_str(), O_WRONLY | O_EXCL | O_NOFOLLOW | O_SYNC | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (state.number() < 0) return call_failed("making " + file.string(), errno);
+  const ssize_t written = sys().write(state.number(), text.data(), text.size());
+  if (written == static_cast<ssize_t>(text.size())) return {};
+  const int error = written < 0 ? errno : ENOSPC;
+  sys().unlink(file.c_str());
+  return call_failed("writing " + file.string(), error);
+}
+
+// ---- what is to change ----
+
+Result<std::string> number_text(const BoardFile& file, const Machine& machine) {
+  auto text = machine.read(file.file);
+  if (text && !config::number<std::uint64_t>(*text))
+    return fail(Errc::refused,
+                machine.under_root(file.file).string() + " reads " + config::quoted(*text) + ", no number");
+  return text;
+}
+
+struct Plan {
+  std::vector<ClockChange> changes;
+  std::vector<LockedClock> clocks;
+};
+
+Result<> change(const BoardFile& file, const std::string& after, const Machine& machine, Plan& plan) {
+  auto before = number_text(file, machine);
+  if (!before) return Unexpected(before.error());
+  if (*before != after) plan.changes.push_back({file.file, std::move(*before), after});
+  return {};
+}
+
+/// The lowest becomes the highest, which stays: at no instant is the one above the other.
+Result<> raise_lowest(const FoundClock& clock, const Machine& machine, Plan& plan) {
+  const auto highest = number_text(*clock.highest, machine);
+  if (!highest) return Unexpected(highest.error());
+  const auto hertz = read_value(*clock.highest, machine);
+  if (!hertz) return Unexpected(hertz.error());
+  plan.clocks.push_back({clock.name, clock.rate, *hertz});
+  return change(*clock.lowest, *highest, machine, plan);
+}
+
+/// The rate before the lock, which holds whatever rate there is.
+Result<> set_and_lock(const FoundClock& clock, const Machine& machine, Plan& plan) {
+  auto hertz = read_value(*clock.possible, machine);
+  if (!hertz) return Unexpected(hertz.error());
+  if (clock.cap) {
+    const auto cap = read_value(*clock.cap, machine);
+    if (!cap) return Unexpected(cap.error());
+    if (*cap != 0) hertz = std::min(*hertz, *cap);
+  }
+  plan.clocks.push_back({clock.name, clock.rate, *hertz});
+  if (auto set = change(*clock.set, std::to_string(*hertz / clock.set->factor), machine, plan); !set) return set;
+  return change(*clock.lock, "1", machine, plan);
+}
+
+Result<Plan> plan_for(const FoundHardware& hardware, const Machine& machine) {
+  Plan plan;
+  for (const ClockKind kind : {ClockKind::memory, ClockKind::cpu, ClockKind::gpu})
+    for (const FoundClock& clock : hardware.clocks) {
+      if (clock.kind != kind) continue;
+      Result<> planned;
+      if (clock.lowest && clock.highest) planned = raise_lowest(clock, machine, plan);
+      else if (clock.set && clock.lock && clock.possible) planned = set_and_lock(clock, machine, plan);
+      if (!planned) return Unexpected(planned.error());
+    }
+  return plan;
+}
+
+bool near(std::int64_t value, std::int64_t wanted) { return std::abs(value - wanted) <= wanted / tolerance; }
+
+/// Reads back what was written: hardware rounds rates.
+Result<> give(const fs::path& file, const std::string& value, const Machine& machine) {
+  if (auto sent = machine.send(file, value); !sent) return sent;
+  const auto found = number_text({.file = file, .times = {}}, machine);
+  if (!found) return Unexpected(found.error());
+  const auto number = [](const std::string& text) { return config::number<std::int64_t>(text).value_or(0); };
+  if (*found == value || (number(value) > 1 && near(number(*found), number(value)))) return {};
+  return fail(Errc::refused, "writing \"" + value + "\" to " + machine.under_root(file).string() +
+                                 " was accepted, but it then reads \"" + *found + "\".");
+}
+
+/// In reverse, the others too where one fails: what was changed last depends on what was changed before it.
+Result<> give_back(const std::vector<ClockChange>& changes, const Machine& machine) {
+  Result<> outcome;
+  for (const ClockChange& change : std::views::reverse(changes)) {
+    const auto now = machine.read(change.file);
+    if (now && *now == change.before) continue;
+    if (const auto given = give(change.file, change.before, machine); !given && outcome) outcome = given;
+  }
+  return outcome;
+}
+
+/// The lock is held.
+Result<std::size_t> restore_state(const Machine& machine, const fs::path& state) {
+  const auto text = Machine("/").read(state);
+  if (!text && text.error().code == Errc::unsupported) return std::size_t{0};
+  if (!text) return Unexpected(text.error());
+  const auto changes = parse_state(*text);
+  if (changes)
+    if (const auto given = give_back(*changes, machine); !given) return Unexpected(given.error());
+  if (sys().unlink(state.c_str()) != 0) return call_failed("removing " + state.string(), errno);
+  return changes ? changes->size() : 0;
+}
+
+} // namespace
+
+Result<ClockLock> ClockLock::take(const FoundHardware& hardware, const Machine& machine, const fs::path& folder) {
+  if (auto made = make_lock_folder(folder); !made) return Unexpected(made.error());
+  auto held = lock_file(lock_of(folder));
+  if (!held) return Unexpected(held.error());
+  if (!*held) return fail(Errc::refused, "another run has locked the clocks of this machine");
+  ClockLock lock(machine);
+  lock.state_ = state_of(folder);
+  lock.lock_ = std::move(**held);
+  if (const auto left_over = restore_state(machine, lock.state_); !left_over) return Unexpected(left_over.error());
+  auto plan = plan_for(hardware, machine);
+  if (!plan) return Unexpected(plan.error());
+  lock.clocks_ = std::move(plan->clocks);
+  if (plan->changes.empty()) return lock;
+  if (auto written = write_state(lock.state_, plan->changes); !written) return Unexpected(written.error());
+  lock.changes_ = std::move(plan->changes);
+  for (const ClockChange& change : lock.changes_)
+    if (const auto given = give(change.file, change.after, machine); !given) return Unexpected(given.error());
+  return lock;
+}
+
+ClockLock::~ClockLock() { static_cast<void>(restore()); }
+
+Result<> ClockLock::restore() {
+  if (changes_.empty()) return {};
+  if (auto given = give_back(changes_, machine_); !given) return given;
+  changes_.clear();
+  clocks_.clear();
+  if (sys().unlink(state_.c_str()) != 0) return call_failed("removing " + state_.string(), errno);
+  return {};
+}
+
+Result<std::size_t> restore_clocks(const Machine& machine, const fs::path& folder) {
+  const fs::path state = state_of(folder);
+  if (const auto text = Machine("/").read(state); !text && text.error().code == Errc::unsupported)
+    return std::size_t{0};
+  const auto held = lock_file(lock_of(folder));
+  if (!held) return Unexpected(held.error());
+  if (!*held) return std::size_t{0};
+  return restore_state(machine, state);
+}
+
+} // namespace rtexec::hal

@@ -1,0 +1,54 @@
+#!/bin/bash
+# Which board a machine is, from trees that were assembled for four boards; clocks that a killed run left locked.
+set -u
+. test/support/expect.bash
+assemble=$PWD/test/hal/assemble-root
+enter "$1"
+
+expect 1 'tx2-r32' "$assemble"
+for tree in tx2-r32:tx2 xavier-r32:xavier xavier-r35:xavier orin-r36:orin; do
+  name=${tree%:*} board=${tree#*:}
+  "$assemble" "$name" "$name"
+  expect 0 "^\[ok\] board: $board: the device tree says nvidia,p" "$rtexec" probe --root "$name"
+  expect 0 '^\[ok\] clock memory: .*/sys/kernel/debug/bpmp/debug/clk/emc/rate' "$rtexec" probe --root "$name"
+  expect 0 "^\[[a-z]*\] device of board '$board'" "$rtexec" probe --root "$name"
+done
+expect 0 '^\[ok\] core kind: Denver 2, cluster 1: cores 1-2' "$rtexec" probe --root tx2-r32
+expect 0 "^\[note\] board: this machine is not board 'xavier': its device tree says nvidia,p2771-0000" \
+  "$rtexec" probe --root tx2-r32 --board xavier
+expect 0 '"subject": "clock GPU"' bash -c "'$rtexec' probe --root xavier-r35 --json probe.json >/dev/null; cat probe.json"
+printf 'acme,board\0' > tx2-r32/proc/device-tree/compatible
+expect 0 'no board is known that the device tree calls acme,board: taken as board .host.' "$rtexec" probe --root tx2-r32
+
+# A run that was killed left its state file. The machine's own is left alone.
+if [ "$(id -u)" = 0 ] && [ ! -e /run/rtexec/clocks ]; then
+  mkdir -p -m 755 /run/rtexec
+  printf 2035200 > min_freq
+  printf 'rtexec clocks 1\n%s\t345600\t2035200\nend 1\n' "$PWD/min_freq" > /run/rtexec/clocks
+  expect 0 '^Clocks: 1 file is as before' "$rtexec" restore
+  expect 0 '^345600$' cat min_freq
+  expect 0 '"clock_files": 0' "$rtexec" restore --json -
+  printf 2035200 > min_freq
+  printf 'rtexec clocks 1\n%s\t345600\t2035200\n' "$PWD/min_freq" > /run/rtexec/clocks
+  expect 0 '^Nothing to restore' "$rtexec" restore
+  expect 0 '^2035200$' cat min_freq
+fi
+
+# What cannot be locked is said, and changes nothing.
+cat > locked.toml <<'END'
+[executive]
+lock_clocks = true
+allow_degraded = true
+duration = "200ms"
+[[task]]
+name = "a"
+workload = "synthetic"
+period = "50ms"
+wcet = "1ms"
+footprint = "1MiB"
+END
+expect '0 5' 'lock_clocks' "$rtexec" probe locked.toml
+expect '0 4' 'Report after' "$rtexec" run locked.toml
+expect 2 'No such file' ls /run/rtexec/clocks
+
+exit $bad
