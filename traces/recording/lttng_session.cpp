@@ -1,11 +1,13 @@
 #include "traces/recording/lttng_session.hpp"
 
+#include "config/descriptor.hpp"
 #include "config/process.hpp"
 #include "traces/emit.hpp"
 #include "traces/recording/wait.hpp"
 
 #include <lttng/lttng.h>
 
+#include <fcntl.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -261,6 +263,13 @@ Result<> end_recording(const std::string& name, const fs::path& folder) {
   return {};
 }
 
+/// What led to a snapshot may soon reset the machine.
+void sync_files(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, ignored))
+    ::fsync(config::Descriptor(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC)).get());
+}
+
 /// What a killed flight recorder kept goes into its folder; other sessions, which write as they go, refuse.
 void end_left_over(const std::string& session) {
   static_cast<void>(lttng_snapshot_record(session.c_str(), nullptr, 0));
@@ -354,7 +363,7 @@ Result<fs::path> LttngSession::snapshot(const std::string& name) {
   if (!recorded) return Unexpected(recorded.error());
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder_, error)) // LTTng appends the time
-    if (entry.path().filename().string().starts_with(name + "-")) return entry.path();
+    if (entry.path().filename().string().starts_with(name + "-")) return sync_files(entry.path()), entry.path();
   return refused("LTTng has written no snapshot " + name + " into " + folder_.string());
 }
 

@@ -42,7 +42,8 @@ class LttngSession {
   [[nodiscard]] std::uint64_t events_at_once() const noexcept { return events_at_once_; }
   /// Returns once all that was recorded is in files. What is emitted meanwhile is not recorded.
   [[nodiscard]] Result<> drain();
-  /// Writes what is in memory into a new folder below folder(), whose name begins with `name`; returns that folder.
+  /// Writes what is in memory into a new folder below folder(), whose name begins with `name`, and on the disk; returns
+  /// that folder.
   [[nodiscard]] Result<std::filesystem::path> snapshot(const std::string& name);
   /// Everything recorded is in files afterwards, and the daemon has ended if start() started it. To be called once.
   [[nodiscard]] Result<> end();
