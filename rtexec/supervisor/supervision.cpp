@@ -5,8 +5,8 @@
 namespace rtexec::supervisor {
 namespace {
 
-/// As the exit codes of rtexec are: what it ran is over, whether all deadlines were kept or not.
-bool as_it_should(const End& end) { return !end.by_signal && (end.code == 0 || end.code == 4); }
+/// As the exit codes of rtexec are: it has ended by itself, whether all deadlines were kept or not.
+bool in_order(const End& end) { return !end.by_signal && (end.code == 0 || end.code == 4); }
 /// The set, or its models, are to blame: to start it again would give the same.
 bool is_no_use(const End& end) { return !end.by_signal && (end.code == 2 || end.code == 3); }
 
@@ -70,8 +70,7 @@ Supervision::Action Supervision::time_is_up(Instant now) {
 }
 
 Supervision::Action Supervision::start(Instant now) {
-  was_ready_ = false;
-  silent_ = false;
+  was_ready_ = silent_ = is_wanted_ = false;
   enter(State::setting_up, now);
   return safe_ ? Action::start_safe : Action::start;
 }
@@ -86,12 +85,13 @@ void Supervision::hear(std::string_view lines, Instant now) {
   if (says(lines, "WATCHDOG=1")) since_ = now;
   if (now - ready_ >= rules_.proof) failures_ = 0;
   if (now - ready_ >= rules_.proof && !safe_) proved_ = true;
-  if (says(lines, "STOPPING=1")) enter(State::stopping, now);
+  if (!says(lines, "STOPPING=1")) return;
+  enter(State::stopping, now);
+  is_wanted_ = says(lines, "STATUS=Stopped by duration") || says(lines, "STATUS=Stopped by request");
 }
 
 Supervision::Failure Supervision::ended(const End& end, Instant now) {
-  const bool in_order = state_ == State::stopping || (state_ != State::killed && as_it_should(end));
-  if (asked_ || (in_order && as_it_should(end))) {
+  if (asked_ || (is_wanted_ && state_ == State::stopping && in_order(end))) {
     enter(State::over, now);
     return Failure::none;
   }

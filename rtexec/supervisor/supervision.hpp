@@ -73,7 +73,8 @@ class Supervision {
   Instant ready_{}; // when it was
   bool safe_;       // the set of this start, or of the next one
   bool was_ready_ = false;
-  bool silent_ = false; // it was killed for that
+  bool silent_ = false;    // it was killed for that
+  bool is_wanted_ = false; // its end, for which it was asked or its duration is over; no task and no fault ended it
   bool asked_ = false, told_to_stop_ = false;
   bool proved_ = false;
   unsigned failures_ = 0; // in a row, of this set

@@ -157,12 +157,26 @@ TEST_F(SupervisionTest, IsOverWhereTheRunIs) {
     begin(0);
     start();
     hear("READY=1");
-    hear("STOPPING=1");
+    hear(code == 0 ? "STOPPING=1\nSTATUS=Stopped by duration" : "STOPPING=1\nSTATUS=Stopped by request");
     EXPECT_EQ(at(rules.silence * 2), Action::nothing) << "it beats no more";
     EXPECT_EQ(end({.code = code}), Failure::none);
     EXPECT_TRUE(supervision->over());
     EXPECT_EQ(at(1h), Action::nothing);
   }
+}
+
+TEST_F(SupervisionTest, ARunThatATaskOrAFaultHasEndedIsStartedAgain) {
+  for (const char* told : {"STOPPING=1\nSTATUS=Stopped by overrun of task 'a'", "STOPPING=1", ""}) {
+    begin(0);
+    start();
+    hear("READY=1");
+    hear(told);
+    EXPECT_EQ(end({.code = 4}), Failure::death) << told;
+    EXPECT_EQ(start(), Action::start) << told;
+  }
+  begin(0);
+  start();
+  EXPECT_EQ(end({.code = 0}), Failure::refusal) << "nothing ran";
 }
 
 TEST_F(SupervisionTest, ARunThatDoesNotStopIsKilledAndFailed) {
@@ -231,15 +245,16 @@ TEST_F(SupervisionTest, AnyHistoryKeepsItsRules) {
 
 Kernel failing;
 int calls, fails_at;
-/// The call fails that is the `fails_at`th of all.
+bool for_good;
+/// The call fails that is the `fails_at`th of all, and where it is for good, as when the power is cut, all after it.
 template <auto Member, class Return, class... Arguments> void make_fail(Return (*Kernel::*)(Arguments...)) {
   failing.*Member = [](Arguments... arguments) -> Return {
-    if (++calls != fails_at) return (linux_kernel().*Member)(arguments...);
+    if (++calls < fails_at || (calls > fails_at && !for_good)) return (linux_kernel().*Member)(arguments...);
     errno = EIO;
     return Return(-1);
   };
 }
-const Kernel& failing_at(int nth) {
+const Kernel& failing_at(int nth, bool after_that_too = false) {
   failing = linux_kernel();
   make_fail<&Kernel::open>(&Kernel::open);
   make_fail<&Kernel::write>(&Kernel::write);
@@ -249,6 +264,7 @@ const Kernel& failing_at(int nth) {
   make_fail<&Kernel::control>(&Kernel::control);
   calls = 0;
   fails_at = nth;
+  for_good = after_that_too;
   return failing;
 }
 
@@ -288,20 +304,21 @@ TEST(Counts, AreTheOldOrTheNewOnesAfterAnyFailure) {
   const std::string file = folder / "counts";
   Counts newer = some;
   newer.boots = 8;
-  int failures = 0;
-  for (int nth = 1;; ++nth, ++failures) {
-    ASSERT_THAT(write_counts(file, some), IsEmpty());
-    const std::string problem = write_counts(file, newer, failing_at(nth));
-    const Counts left = read_counts(file);
-    EXPECT_TRUE(left == some || left == newer) << nth;
-    if (calls < nth) {
-      EXPECT_THAT(problem, IsEmpty());
-      break;
+  int nth = 1;
+  for (const bool after_that_too : {false, true})
+    for (nth = 1;; ++nth) {
+      ASSERT_THAT(write_counts(file, some), IsEmpty());
+      const std::string problem = write_counts(file, newer, failing_at(nth, after_that_too));
+      const Counts left = read_counts(file);
+      EXPECT_TRUE(left == some || left == newer) << nth;
+      if (calls < nth) {
+        EXPECT_THAT(problem, IsEmpty());
+        break;
+      }
+      // To close the folder is of no consequence
+      if (nth < calls) { EXPECT_THAT(problem, HasSubstr(file)) << nth; }
     }
-    // To close the folder is of no consequence
-    if (nth < calls) { EXPECT_THAT(problem, HasSubstr(file)) << nth; }
-  }
-  EXPECT_GE(failures, 7) << "open, write, sync, close, rename, and the folder's open and sync";
+  EXPECT_GE(nth, 8) << "open, write, sync, close, rename, and the folder's open and sync";
 }
 
 // ---- watchdog ----

@@ -31,6 +31,10 @@ expect '0 4' 'swap' old "$rtexec" analyze swap.trace
 expect 0 '' old "$rtexec" infer tiny.onnx -o out
 "$rtexec" infer tiny.onnx -o out-here > /dev/null
 diff -r out out-here || { echo "a network computes something else"; bad=1; }
+sed 's/^period.*/&\ndeadline="10us"/; s/^duration.*/&\nprofile="net.profile.toml"/' net.toml > late.toml
+expect 4 'snapshot-1' old "$rtexec" run late.toml --force --flight-recorder late --json late.json
+expect '0 4' 'net' old "$rtexec" analyze late/snapshot-1-*
+expect 0 'Nothing to restore' old "$rtexec" restore
 # Budgets of memory bandwidth, by a stand-in for its counter.
 expect '0 5' 'A stand-in, not memory traffic|nothing counts|cores' old "$rtexec" experiment isolation --event page-faults --corunners 1 --seconds 0.05 \
   --workloads winograd-256p --limits 20MB/s --runs 3

@@ -44,7 +44,9 @@ print('runs', *sys.argv[1:3], flush=True)
 if name == 'refused': sys.exit(2)
 tell('READY=1')
 if name == 'dies': sys.exit(1)
-if name == 'ends': sys.exit(4)
+if name == 'ends':
+    tell('STOPPING=1\nSTATUS=Stopped by duration')
+    sys.exit(4)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 while True:
     if name != 'silent': tell('WATCHDOG=1')
@@ -137,4 +139,8 @@ if [ -n "${recorder-}" ]; then
   holds "an orphan writes its last events" compgen -G "data/recordings/4/snapshot-*" > /dev/null
 fi
 kill -KILL "$executive" 2>/dev/null
+
+begin --rtexec "$rtexec" --silence 4 set.toml "" -- --force --duration 1s
+wait "$pid"; status=$?
+[[ $status = [04] ]] && ends_in_v || complain "a run whose duration is over: exit $status"
 exit $bad
