@@ -415,9 +415,12 @@ class Running final : public Regulation {
 
   Result<> start_threads() {
     std::vector<unsigned> held;
-    for (const auto& domain : domains_)
-      if (domain->planned().counter.back_end != CounterBackEnd::thread)
-        held.insert(held.end(), domain->planned().cores.begin(), domain->planned().cores.end());
+    for (const auto& domain : domains_) {
+      const hal::CounterSettings& counter = domain->planned().counter;
+      if (counter.back_end == CounterBackEnd::thread) continue;
+      held.insert(held.end(), domain->planned().cores.begin(), domain->planned().cores.end());
+      if (counter.reads.counted_on) held.push_back(*counter.reads.counted_on); // whose overflows are told there
+    }
     auto raised = hal::OverflowPriority::raise(held, shared_.settings.priority);
     if (!raised) return Unexpected(raised.error());
     overflows_ = std::move(*raised);

@@ -245,6 +245,32 @@ TEST(ClockLock, KeepsTheMemoryBelowItsCap) {
   EXPECT_EQ(root.read("/sys/kernel/debug/bpmp/debug/clk/emc/rate"), "1331200000");
 }
 
+/// As the two cores of a cluster of Xavier: what one is given, the other one has.
+TEST(ClockLock, GivesBackWhatCoresShare) {
+  Kernel kernel;
+  const AssembledRoot root("xavier-r35");
+  const rtexec::test::ScratchFolder folder;
+  const std::filesystem::path cpus = root.path() / "sys/devices/system/cpu";
+  for (int core = 1; core < 8; core += 2) {
+    std::filesystem::remove_all(cpus / ("cpu" + std::to_string(core)) / "cpufreq");
+    std::filesystem::create_symlink(cpus / ("cpu" + std::to_string(core - 1)) / "cpufreq",
+                                    cpus / ("cpu" + std::to_string(core)) / "cpufreq");
+  }
+  const auto lowest = [&](int core) {
+    return root.read("/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cpufreq/scaling_min_freq");
+  };
+  const Machine machine = root.machine();
+  {
+    const auto lock = ClockLock::take(find_hardware(*read_board("xavier"), machine), machine, folder.path());
+    ASSERT_TRUE(lock) << lock.error().what;
+    for (int core = 0; core < 8; ++core) EXPECT_EQ(lowest(core), "2265600") << core;
+    kernel.die_at(0);
+  }
+  kernel.die_at(Kernel::never);
+  ASSERT_TRUE(restore_clocks(machine, folder.path()));
+  for (int core = 0; core < 8; ++core) EXPECT_EQ(lowest(core), "115200") << core;
+}
+
 TEST(ClockLock, LeavesAMachineAsItIsThatHasNoClocks) {
   const Kernel kernel;
   const rtexec::test::ScratchFolder root, folder;

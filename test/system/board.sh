@@ -51,4 +51,51 @@ expect '0 5' 'lock_clocks' "$rtexec" probe locked.toml
 expect '0 4' 'Report after' "$rtexec" run locked.toml
 expect 2 'No such file' ls /run/rtexec/clocks
 
+# Clocks that are files here: locked while a run lasts, given back at its end, after a kill by the next run or by hand.
+clocks=$work/clocks
+mkdir "$clocks"
+as_before() { printf 345600 > "$clocks/min"; printf 2035200 > "$clocks/max"; printf 2035200 > "$clocks/now"; }
+{
+  sed '/^\[\[clock\]\]/,$d' "$OLDPWD/boards/host.toml"
+  printf '[[clock]]\nname = "cores"\nkind = "cpu"\nrate = ["%s in kHz"]\nlowest = ["%s in kHz"]\nhighest = ["%s in kHz"]\n' \
+    "$clocks/now" "$clocks/min" "$clocks/max"
+} > own.toml
+lasts() { sed "s/200ms/$1/" locked.toml > "$2"; sed -i '1i board = "./own.toml"' "$2"; }
+lasts 300ms short.toml
+lasts 20s long.toml
+if [ "$(id -u)" = 0 ] && [ ! -e /run/rtexec/clocks ]; then
+  as_before
+  expect '0 5' 'lock_clocks: cores at 2.04 GHz' "$rtexec" probe short.toml
+  expect '0 4' 'Report after' "$rtexec" run short.toml
+  expect 0 '^345600$' cat "$clocks/min"
+
+  start_long() {
+    timeout 60 "$rtexec" run long.toml "$@" > long.txt 2>&1 & run=$!
+    for ((i = 0; i < 100; i++)); do [ "$(cat "$clocks/min")" = 2035200 ] && break; sleep 0.1; done
+    expect 0 '^2035200$' cat "$clocks/min"
+  }
+  killed() { pkill -KILL -P "$run"; wait "$run" 2>/dev/null; expect 0 '^2035200$' cat "$clocks/min"; }
+  start_long
+  expect 5 'another run has locked the clocks' bash -c "sed /allow_degraded/d short.toml > strict.toml; '$rtexec' run strict.toml"
+  expect 0 'Nothing to restore' "$rtexec" restore
+  killed
+  expect 0 '1 file is as before' "$rtexec" restore
+  expect 0 '^345600$' cat "$clocks/min"
+  start_long
+  killed
+  expect '0 4' 'Report after' "$rtexec" run short.toml
+  expect 0 '^345600$' cat "$clocks/min"
+
+  # A locked clock that moves: what was measured is no WCET, says the report, and says the recording.
+  lasts 3s moved.toml
+  timeout 60 "$rtexec" run moved.toml --trace moved.trace > moved.txt 2>&1 & run=$!
+  for ((i = 0; i < 100; i++)); do [ "$(cat "$clocks/min")" = 2035200 ] && break; sleep 0.1; done
+  sleep 0.5; printf 1200000 > "$clocks/now"
+  wait "$run"
+  expect 0 'no WCETs: there was a locked clock that moved' cat moved.txt
+  if [ -d moved.trace ]; then
+    expect '0 4' 'INVALID.*a locked clock that moved' "$rtexec" analyze moved.trace
+  fi
+fi
+
 exit $bad
