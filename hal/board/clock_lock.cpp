@@ -104,14 +104,18 @@ Result<> set_and_lock(const FoundClock& clock, const Machine& machine, Plan& pla
   return change(*clock.lock, "1", machine, plan);
 }
 
+bool is_raised(const FoundClock& clock) { return clock.lowest && clock.highest; }
+bool is_set(const FoundClock& clock) { return clock.set && clock.lock && clock.possible; }
+bool can_be_locked(const FoundClock& clock) { return is_raised(clock) || is_set(clock); }
+
 Result<Plan> plan_for(const FoundHardware& hardware, const Machine& machine) {
   Plan plan;
   for (const ClockKind kind : {ClockKind::memory, ClockKind::cpu, ClockKind::gpu})
     for (const FoundClock& clock : hardware.clocks) {
       if (clock.kind != kind) continue;
       Result<> planned;
-      if (clock.lowest && clock.highest) planned = raise_lowest(clock, machine, plan);
-      else if (clock.set && clock.lock && clock.possible) planned = set_and_lock(clock, machine, plan);
+      if (is_raised(clock)) planned = raise_lowest(clock, machine, plan);
+      else if (is_set(clock)) planned = set_and_lock(clock, machine, plan);
       if (!planned) return Unexpected(planned.error());
     }
   return plan;
@@ -156,6 +160,7 @@ Result<std::size_t> restore_state(const Machine& machine, const fs::path& state)
 } // namespace
 
 Result<ClockLock> ClockLock::take(const FoundHardware& hardware, const Machine& machine, const fs::path& folder) {
+  if (std::ranges::none_of(hardware.clocks, can_be_locked)) return ClockLock(machine);
   if (auto made = make_lock_folder(folder); !made) return Unexpected(made.error());
   auto held = lock_file(lock_of(folder));
   if (!held) return Unexpected(held.error());

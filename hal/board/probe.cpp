@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <map>
 
 namespace rtexec::hal {
@@ -79,15 +80,63 @@ std::string frequency(const std::optional<BoardFile>& file, const Machine& machi
   return value && *value >= 0 ? readable(Frequency{static_cast<std::uint64_t>(*value)}) : "unknown";
 }
 
-Finding clock(const FoundClock& clock, const Machine& machine) {
-  std::string state = frequency(clock.rate, machine);
+/// Clocks of one kind of core, which are many, in one line.
+struct SameClocks {
+  std::string name; // "core"
+  std::vector<unsigned> numbers;
+  std::int64_t slowest = 0, fastest = 0;
+  std::string bounds, file;
+};
+
+std::string bounds(const FoundClock& clock, const Machine& machine) {
+  std::string state;
   if (clock.lowest) state += ", from " + frequency(clock.lowest, machine) + " to " + frequency(clock.highest, machine);
   if (clock.set) state += ", at most " + frequency(clock.possible, machine);
   if (clock.cap) {
     const auto cap = read_value(*clock.cap, machine);
     state += cap && *cap == 0 ? ", no cap" : ", cap " + frequency(clock.cap, machine);
   }
-  return finding("clock " + clock.name, Finding::Grade::ok, state + " (" + clock.rate.file.string() + ")");
+  return state;
+}
+
+/// "core 3" joins the "core"s with the same bounds.
+bool join(std::vector<SameClocks>& groups, const FoundClock& clock, const Machine& machine) {
+  const auto space = clock.name.rfind(' ');
+  const auto number = config::number<unsigned>(std::string_view(clock.name).substr(space + 1));
+  const auto rate = read_value(clock.rate, machine);
+  if (space == std::string::npos || !number || !rate) return false;
+  const std::string name = clock.name.substr(0, space), within = bounds(clock, machine);
+  const auto same = [&](const SameClocks& group) { return group.name == name && group.bounds == within; };
+  const auto group = std::ranges::find_if(groups, same);
+  if (group == groups.end()) {
+    groups.push_back({name, {*number}, *rate, *rate, within, clock.rate.file.string()});
+  } else {
+    group->numbers.push_back(*number);
+    group->slowest = std::min(group->slowest, *rate);
+    group->fastest = std::max(group->fastest, *rate);
+  }
+  return true;
+}
+
+std::vector<Finding> clocks(const std::vector<FoundClock>& all, const Machine& machine) {
+  std::vector<Finding> findings;
+  std::vector<SameClocks> groups;
+  const auto hertz = [](std::int64_t rate) {
+    return readable(Frequency{static_cast<std::uint64_t>(std::max<std::int64_t>(rate, 0))});
+  };
+  for (const FoundClock& clock : all)
+    if (!join(groups, clock, machine))
+      findings.push_back(
+          finding("clock " + clock.name, Finding::Grade::ok,
+                  frequency(clock.rate, machine) + bounds(clock, machine) + " (" + clock.rate.file.string() + ")"));
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+    std::string rate = hertz(group->slowest);
+    if (group->fastest > group->slowest) rate += " to " + hertz(group->fastest);
+    findings.insert(findings.begin(),
+                    finding("clock " + group->name + " " + core_list(group->numbers), Finding::Grade::ok,
+                            rate + group->bounds + " (" + group->file + (group->numbers.size() > 1 ? ", ...)" : ")")));
+  }
+  return findings;
 }
 
 Finding sensor(const FoundSensor& sensor, const Machine& machine) {
@@ -96,7 +145,7 @@ Finding sensor(const FoundSensor& sensor, const Machine& machine) {
   if (!value)
     return finding("sensor " + sensor.name, Finding::Grade::unknown,
                    value.error().what.substr(0, value.error().what.find('\n')));
-  std::string state = sensor_text(sensor.kind, *value);
+  std::string state = std::string(name(sensor.kind)) + " " + sensor_text(sensor.kind, *value);
   const auto limit = sensor.limit ? read_value(*sensor.limit, machine) : Result<std::int64_t>(0);
   if (sensor.limit && limit) state += ", throttled from " + sensor_text(sensor.kind, *limit);
   const bool hot = sensor.limit && limit && *value >= *limit;
@@ -125,9 +174,12 @@ std::string sensor_text(SensorKind kind, std::int64_t value) {
 std::vector<Finding> probe_board(const Board& board, const Machine& machine) {
   std::vector<Finding> findings{identity(board, machine)};
   const auto parts = parts_of(machine);
-  for (const CoreKind& kind : board.core_kinds) findings.push_back(cores_of(kind, parts));
+  if (parts.empty() && !board.core_kinds.empty())
+    findings.push_back(finding("core kinds", Finding::Grade::unknown, "/proc/cpuinfo tells no kind of any core"));
+  else
+    for (const CoreKind& kind : board.core_kinds) findings.push_back(cores_of(kind, parts));
   const FoundHardware hardware = find_hardware(board, machine);
-  for (const FoundClock& each : hardware.clocks) findings.push_back(clock(each, machine));
+  std::ranges::move(clocks(hardware.clocks, machine), std::back_inserter(findings));
   for (const FoundSensor& each : hardware.sensors) findings.push_back(sensor(each, machine));
   if (!hardware.absent.empty()) {
     std::string names;

@@ -141,6 +141,23 @@ TEST(BoardProbe, TellsCoresOfAnotherKindAndThoseThatAreOff) {
   EXPECT_THAT(text, HasSubstr("Denver 2, cluster 1: cores 2; core 1 is 0x04e/0xd07"));
 }
 
+TEST(BoardProbe, TellsClocksOfCoresTogether) {
+  const AssembledRoot root("tx2-r32");
+  root.write("/sys/devices/system/cpu/cpu4/cpufreq/scaling_cur_freq", "1200000");
+  root.write("/sys/devices/system/cpu/cpu5/cpufreq/scaling_max_freq", "1200000");
+  const std::string text = text_of(probe_board(*read_board("tx2"), root.machine()));
+  EXPECT_THAT(text, HasSubstr("clock core 0-4: 960 MHz to 1.20 GHz, from 346 MHz to 2.04 GHz ("));
+  EXPECT_THAT(text, HasSubstr("clock core 5: 960 MHz, from 346 MHz to 1.20 GHz ("));
+  EXPECT_THAT(text, HasSubstr("clock GPU: 115 MHz, from 115 MHz to 1.30 GHz ("));
+}
+
+TEST(BoardProbe, TellsNoKindsOfCoresWhereTheKernelTellsNone) {
+  const AssembledRoot root("tx2-r32");
+  root.write("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel");
+  EXPECT_THAT(text_of(probe_board(*read_board("tx2"), root.machine())),
+              HasSubstr("core kinds: /proc/cpuinfo tells no"));
+}
+
 TEST(BoardProbe, TellsAHotPart) {
   const AssembledRoot root("xavier-r35");
   root.write("/sys/class/thermal/thermal_zone1/temp", "96000");
