@@ -94,10 +94,13 @@ TEST_P(BoardTree, HasAllSensorsOfItsBoard) {
   EXPECT_THAT(found.absent, IsEmpty());
   for (const FoundSensor& sensor : found.sensors) {
     const auto value = read_value(sensor.value, machine);
-    if (!value) EXPECT_EQ(sensor.name, "gpu-thermal") << "it sleeps";
-    else if (sensor.kind == SensorKind::temperature)
+    if (!value) {
+      EXPECT_EQ(sensor.name, "gpu-thermal") << "it sleeps";
+    } else if (sensor.kind == SensorKind::temperature) {
       EXPECT_THAT(*value, AllOf(testing::Gt(20'000), testing::Lt(60'000)));
-    else if (sensor.kind == SensorKind::power) EXPECT_THAT(*value, AllOf(testing::Gt(10'000), testing::Lt(9'000'000)));
+    } else if (sensor.kind == SensorKind::power) {
+      EXPECT_THAT(*value, AllOf(testing::Gt(10'000), testing::Lt(9'000'000)));
+    }
   }
 }
 
