@@ -258,7 +258,7 @@ TEST(RealPartition, LetsADeadlineThreadBePinned) {
     });
     EXPECT_TRUE(thread) << problem(thread);
     if (thread) {
-      EXPECT_EQ(::sched_getscheduler(thread->kernel_id()), 6);
+      EXPECT_EQ(::sched_getscheduler(thread->kernel_id()) & ~SCHED_RESET_ON_FORK, 6);
       const auto status = machine.read("/proc/self/task/" + std::to_string(thread->kernel_id()) + "/status");
       EXPECT_EQ(field(status.value_or(""), "Cpus_allowed_list:"), std::to_string(cores.back()));
       end.raise();
