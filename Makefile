@@ -16,6 +16,19 @@ endif
 Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '  %-7s %s\n' '$(1)' '$(2)')
 
+# What the board's file says of building for it; of a board that says nothing this machine is meant.
+HERE := $(shell uname -m)
+ifeq ($(wildcard boards/$(BOARD).toml),)
+$(error BOARD=$(BOARD): no boards/$(BOARD).toml; there are $(sort $(patsubst boards/%.toml,%,$(wildcard boards/*.toml))))
+endif
+board_says = $(shell sed -n '/^\[build\]/,/^$$/s/^$(1) = "\(.*\)"/\1/p' boards/$(BOARD).toml)
+MACHINE := $(or $(call board_says,machine),$(HERE))
+TRIPLET := $(MACHINE)-linux-gnu
+# Another machine's programs: by Debian's cross compiler, against libraries unpacked into a folder.
+CROSS := $(if $(filter-out $(HERE),$(MACHINE)),$(TRIPLET)-)
+SYSROOT := $(if $(CROSS),$(abspath $(BUILD))/sysroot-$(MACHINE))
+CPU := $(call board_says,cpu)
+
 VERSION := $(shell sed -n 's/^#define RTEXEC_VERSION_[A-Z]* //p' config/include/rtexec/version.hpp | paste -sd.)
 SOVERSION := 0
 B := $(BUILD)/$(BOARD)-$(MODE)
@@ -29,6 +42,7 @@ PACKAGES_CHECK := clang-format python3 python3-venv chromium chromium-driver cla
 PACKAGES_BENCH := libbenchmark-dev rt-tests iceoryx libiceoryx-binding-c2
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
 PACKAGES_DIST := patchelf xz-utils
+PACKAGES_CROSS := g++-$(subst _,-,$(MACHINE))-linux-gnu mmdebstrap qemu-user-static
 
 # installed(NAMES): a stamp that is older than nothing once every package is there; missing ones are installed (as root).
 define package_stamp
@@ -37,7 +51,12 @@ $(BUILD)/.packages-$(1): test/install-packages Makefile
 	@test/install-packages $$(PACKAGES_$(1))
 	@touch $$@
 endef
-$(foreach set,BUILD CHECK BENCH FUZZ DIST,$(eval $(call package_stamp,$(set))))
+$(foreach set,BUILD CHECK BENCH FUZZ DIST CROSS,$(eval $(call package_stamp,$(set))))
+
+# What every object needs: the packages, and of another machine its libraries.
+LIBRARIES := $(BUILD)/.packages-BUILD $(if $(CROSS),$(SYSROOT)/.made)
+$(SYSROOT)/.made: boards/image/make-sysroot Makefile | $(BUILD)/.packages-CROSS
+	@$< $(MACHINE) $(@D) $(filter %-dev,$(PACKAGES_BUILD) $(PACKAGES_CHECK) $(PACKAGES_BENCH)) lttng-tools babeltrace2
 
 # ---- flags ----------------------------------------------------------------------------------------------------------
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual -Werror
@@ -53,17 +72,17 @@ ifeq ($(MODE),fuzz)
 CXX := clang++-19
 WARNINGS := -Wall -Wextra
 else
-CXX := g++
+CXX := $(CROSS)g++ $(if $(CROSS),--sysroot=$(SYSROOT))
 # Its own garbage collection, which it would begin at 128 MiB, takes a twentieth of its time.
 COMPILER_MEMORY := --param ggc-min-heapsize=400000
 endif
 # What users of the library see of each room lies in ROOM/include/rtexec, and is included as <rtexec/...> everywhere.
 PUBLIC_INCLUDES := $(patsubst %/rtexec,-I%,$(wildcard */include/rtexec))
-CXXFLAGS += -std=c++23 -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(COMPILER_MEMORY) $(MODEFLAGS_$(MODE)) -I. $(PUBLIC_INCLUDES) -isystem /usr/include/openblas-serial
+CXXFLAGS += -std=c++23 -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(COMPILER_MEMORY) $(MODEFLAGS_$(MODE)) $(CPU:%=-mcpu=%) -I. $(PUBLIC_INCLUDES) -isystem $(SYSROOT)/usr/include/$(TRIPLET)/openblas-serial
 CPPFLAGS += -MMD -MP -DRTEXEC_VERSION='"$(VERSION)"' -DONNX_ML=1 -DONNX_NAMESPACE=onnx
 LDFLAGS += -pthread $(MODEFLAGS_$(MODE))
 LIBS_hal := -luring
-LIBS_tasks := -lonnx -lonnx_proto -lprotobuf -L/usr/lib/$(shell uname -m)-linux-gnu/openblas-serial -lopenblas -ljpeg -lm
+LIBS_tasks := -lonnx -lonnx_proto -lprotobuf -L$(SYSROOT)/usr/lib/$(TRIPLET)/openblas-serial -lopenblas -ljpeg -lm
 LIBS_traces := -llttng-ust -llttng-ctl -lbabeltrace2 -ldl
 LIBS_all := $(LIBS_tasks) $(LIBS_hal) $(LIBS_traces)
 
@@ -93,7 +112,7 @@ $(PAGE_FILES).cpp: $(foreach type,html css js,traces/report/page.$(type))
 	   echo 'rtexec::traces::PageFiles rtexec::traces::page_files() { return {'; \
 	   for file in $^; do printf 'R"page('; cat $$file; echo ')page",'; done; \
 	   echo '}; }'; } > $@
-$(BUILTIN_BOARDS).o $(PAGE_FILES).o: %.o: %.cpp | $(BUILD)/.packages-BUILD
+$(BUILTIN_BOARDS).o $(PAGE_FILES).o: %.o: %.cpp | $(LIBRARIES)
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
 
@@ -111,11 +130,9 @@ KERNEL_ROOMS := hal tasks
 KERNELS_IN_hal := hal/cuda/kernels
 KERNELS_IN_tasks := tasks/dnn/cuda/kernels tasks/kernels/cuda
 kernels_of = $(sort $(wildcard $(KERNELS_IN_$(1):%=%/*.cu)))
-# Those of the board, or of this machine's GPUs; a folder for other machines gets them for all boards.
+# Those of the board, or of this machine's GPUs; a folder for other machines like this one gets them for all boards.
 GPUS_HERE = $(sort $(subst .,,$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null)))
-KERNELS_OF_tx2 := 62
-KERNELS_OF_xavier := 72
-KERNEL_ARCHITECTURES := $(if $(filter dist,$(MAKECMDGOALS)),62 72 75 80 90,$(or $(KERNELS_OF_$(BOARD)),$(GPUS_HERE)))
+KERNEL_ARCHITECTURES := $(or $(call board_says,gpu_architecture),$(if $(filter dist,$(MAKECMDGOALS)),62 72 75 80 90,$(GPUS_HERE)))
 NVCC_TARGETS := $(if $(NVCC),$(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code 2>/dev/null)))
 CLANG_TARGETS := $(if $(KERNEL_CLANG),$(patsubst sm_%,%,$(filter sm_%,$(shell $(KERNEL_CLANG) --target=nvptx64 --print-supported-cpus 2>&1 </dev/null))))
 CLANG_PTX_VERSION := $(if $(KERNEL_CLANG),$(if $(shell $(KERNEL_CLANG) --help-hidden 2>/dev/null | grep -- --cuda-feature),--cuda-feature=+ptx63,-Xclang -target-feature -Xclang +ptx63))
@@ -151,17 +168,17 @@ $(CLANG_PTX):
 	  -S $(kernel_source) -o $@
 
 # A table of images for each room, declared beside its kernels; the assembler takes in the files.
-KERNEL_TABLES := $(KERNEL_ROOMS:%=$(K)/%/kernel_table.cpp)
+KERNEL_TABLES := $(KERNEL_ROOMS:%=$(B)/%/kernel_images.cpp)
 room_images = $(filter $(K)/$(1)/%,$(KERNEL_IMAGES))
 KERNELS_LEFT_OUT := $(if $(KERNEL_ARCHITECTURES),\
   $(if $(BY_NONE),no compiler for device kernels of $(BY_NONE:%=sm_%): built without those; apt-get install clang-19 adds PTX for all),\
   no GPU here: built without device kernels; make dist has those of all boards)
-$(K)/images: ALWAYS
+$(B)/kernel_images: ALWAYS
 	@mkdir -p $(@D)
 	@echo '$(KERNEL_IMAGES)' | cmp -s - $@ || { echo '$(KERNEL_IMAGES)' > $@; \
 	  $(if $(KERNELS_LEFT_OUT),echo '  $(strip $(KERNELS_LEFT_OUT))',:); }
-$(foreach room,$(KERNEL_ROOMS),$(eval $(K)/$(room)/kernel_table.cpp: $(call room_images,$(room))))
-$(KERNEL_TABLES): $(K)/%/kernel_table.cpp: $(K)/images
+$(foreach room,$(KERNEL_ROOMS),$(eval $(B)/$(room)/kernel_images.cpp: $(call room_images,$(room))))
+$(KERNEL_TABLES): $(B)/%/kernel_images.cpp: $(B)/kernel_images
 	@mkdir -p $(@D)
 	$(Q){ set -e; echo '#include "$(dir $(firstword $(KERNELS_IN_$*)))kernel_images.hpp"'; \
 	   for file in $(call room_images,$*); do name=$${file##*/}; symbol=kernel_image_$*_$${name//./_}; \
@@ -176,8 +193,8 @@ $(KERNEL_TABLES): $(K)/%/kernel_table.cpp: $(K)/images
 	   echo '    {}};'; \
 	   echo '  return std::span(images).first($(words $(call room_images,$*)));'; \
 	   echo '} }'; } > $@
-KERNEL_OBJECTS := $(KERNEL_ROOMS:%=$(B)/%/kernel_table.o)
-$(KERNEL_OBJECTS): $(B)/%/kernel_table.o: $(K)/%/kernel_table.cpp | $(BUILD)/.packages-BUILD
+KERNEL_OBJECTS := $(KERNEL_ROOMS:%=$(B)/%/kernel_images.o)
+$(KERNEL_OBJECTS): $(B)/%/kernel_images.o: $(B)/%/kernel_images.cpp | $(LIBRARIES)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
@@ -208,6 +225,14 @@ SUPERVISOR_OBJECTS := $(call object,$(SRC_supervisor))
 STATIC := $(B)/lib/librtexec.a
 SHARED := $(B)/lib/librtexec.so.$(VERSION)
 
+# What runs while building: this program, or that of this machine.
+RUNNABLE := $(if $(CROSS),$(BUILD)/host-release/bin/rtexec,$(PROGRAM))
+ifneq ($(CROSS),)
+RUN_HERE := $(RUNNABLE) $(dir $(RUNNABLE))rtexec-supervisor
+$(RUN_HERE) &: ALWAYS
+	@$(MAKE) BOARD=host MODE=release $(RUN_HERE)
+endif
+
 .PHONY: all
 all: $(PROGRAM) $(SUPERVISOR) $(STATIC) $(SHARED) ## build the program and the libraries
 
@@ -218,21 +243,21 @@ precompiled = $(patsubst %,$(B)/%/precompiled.hpp.gch,$(filter $(1),$(PRECOMPILE
 before_all = $(patsubst %,-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict -include $(B)/%/precompiled.hpp,$(filter $(1),$(PRECOMPILED)))
 BEFORE = $(call before_all,config)
 define precompiled_header
-$(call precompiled,$(1)): $(1)/precompiled.hpp | $(BUILD)/.packages-BUILD
+$(call precompiled,$(1)): $(1)/precompiled.hpp | $(LIBRARIES)
 	@mkdir -p $$(@D)
 	$$(call say,CXX,$$<)
 	$$(Q)cp $$< $$(@:.gch=) && $$(CXX) $$(CPPFLAGS) $$(CXXFLAGS) -w -x c++-header $$< -o $$@
 endef
 $(foreach folder,$(PRECOMPILED),$(eval $(call precompiled_header,$(folder))))
 
-$(B)/%.o: %.cpp $(call precompiled,config) | $(BUILD)/.packages-BUILD
+$(B)/%.o: %.cpp $(call precompiled,config) | $(LIBRARIES)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) -c $< -o $@
 
 # Tests hold our declarations of CUDA and of iceoryx against their headers, where those are.
 FOREIGN_HEADERS := $(addprefix -isystem ,$(patsubst %/cuda.h,%,$(wildcard $(CUDA_HOME)/include/cuda.h)) $(wildcard /usr/include/iceoryx/v2.*))
-$(B)/test/%.o: test/%.cpp $(call precompiled,config) | $(BUILD)/.packages-BUILD
+$(B)/test/%.o: test/%.cpp $(call precompiled,config) | $(LIBRARIES)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) $(FOREIGN_HEADERS) -c $< -o $@
@@ -253,11 +278,11 @@ QUICK_TESTS := $(filter-out $(B)/test/tasks/cuda% %/adversary.o %/benchmark_traf
 QUICK_HEADER := $(B)/test/support/precompiled.hpp.pch
 $(QUICK_TESTS): $(QUICK_HEADER)
 $(QUICK_TESTS): private BEFORE := -include-pch $(QUICK_HEADER)
-$(QUICK_TESTS) $(QUICK_HEADER): private CXX := clang++-19
+$(QUICK_TESTS) $(QUICK_HEADER): private CXX := clang++-19 $(if $(CROSS),--target=$(TRIPLET) --sysroot=$(SYSROOT))
 $(QUICK_TESTS) $(QUICK_HEADER): private COMPILER_MEMORY :=
 $(QUICK_TESTS) $(QUICK_HEADER): private WARNINGS := -Wall -Wextra -Werror -Wno-deprecated-declarations
 $(QUICK_TESTS) $(QUICK_HEADER): private MODEFLAGS_release := -O0 -DNDEBUG
-$(QUICK_HEADER): test/support/precompiled.hpp | $(BUILD)/.packages-BUILD $(BUILD)/.packages-CHECK
+$(QUICK_HEADER): test/support/precompiled.hpp | $(LIBRARIES) $(BUILD)/.packages-CHECK
 	@mkdir -p $(@D)
 	$(call say,CLANG,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -fpch-instantiate-templates -x c++-header $< -o $@
@@ -269,14 +294,14 @@ $(B)/traces/provider/%.o: MODEFLAGS_tsan := -O1 -g1
 define room_archive
 $(call archive,$(1)): $(call OBJECTS,$(1))
 	$$(call say,AR,$$@)
-	$$(Q)rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
+	$$(Q)rm -f $$@ && $(CROSS)ar rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach room,$(ROOMS),$(eval $(call room_archive,$(room))))
 
 # The device kernels as C++ over an emulation of the device, for the tests of tasks/ on a machine without a GPU. They enter themselves in a
 # registry by static initialisation, so they are linked as objects.
 EMULATED := $(foreach room,$(KERNEL_ROOMS),$(patsubst %.cu,$(B)/test/emulated/%.o,$(call kernels_of,$(room))))
-$(EMULATED): $(B)/test/emulated/%.o: %.cu | $(BUILD)/.packages-BUILD
+$(EMULATED): $(B)/test/emulated/%.o: %.cu | $(LIBRARIES)
 	@mkdir -p $(@D)
 	$(call say,CXX,$< (emulated))
 	$(Q)$(CXX) -x c++ $(CPPFLAGS) $(CXXFLAGS) -Wno-unknown-pragmas -Wno-sign-conversion -DRTEXEC_EMULATION \
@@ -308,7 +333,7 @@ $(SUPERVISOR): $(SUPERVISOR_OBJECTS)
 $(STATIC): $(LIBRARY_OBJECTS)
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(CROSS)ar rcs $@ $^
 
 # Instances of the standard library's templates are visible in spite of -fvisibility=hidden: this list hides them.
 EXPORTS := rtexec/package/exports.map
@@ -366,6 +391,14 @@ check-sanitizers: ## the unit tests under the address, undefined-behaviour and t
 	@$(MAKE) check-tsan
 check-asan check-tsan: check-%:
 	@$(MAKE) MODE=$* sanitized
+# Another machine's programs, in an emulator of its processor: what asks nothing of kernel and machine.
+CROSS_TESTS := config policies
+EMULATOR := $(if $(CROSS),qemu-$(MACHINE)-static -L $(SYSROOT) -E LD_LIBRARY_PATH=/usr/lib/$(TRIPLET)/openblas-serial)
+.PHONY: check-cross
+check-cross: $(PROGRAM) $(CROSS_TESTS:%=$(B)/test/%-tests) ## BOARD=tx2 and the like: its programs in an emulator of its processor
+	@$(EMULATOR) $(PROGRAM) --version
+	@set -e; for room in $(CROSS_TESTS); do $(EMULATOR) $(B)/test/$$room-tests --gtest_brief=1; done
+
 .PHONY: sanitized
 sanitized: $(TEST_PROGRAMS) | $(BUILD)/.packages-CHECK
 	@test/run-tests $(B) $(TEST_PROGRAMS)
@@ -452,14 +485,14 @@ $(B)/man/see-also: Makefile
 	@mkdir -p $(@D)
 	@{ echo '[see also]'; printf '.BR %s (1),\n' rtexec $(COMMANDS:%=rtexec\\-%) | sed '$$s/,$$//'; } > $@
 man_sections = -e 's/^\.SS "Exit codes:"/.SH "EXIT STATUS"/; s/^\.SS "\(Arguments\|Subcommands\):"/.SH "\U\1"/'
-$(B)/man/rtexec.1: $(PROGRAM) $(B)/man/see-also
+$(B)/man/rtexec.1: $(RUNNABLE) $(B)/man/see-also
 	$(call say,MAN,$@)
 	$(Q)$(help_page) 'run periodic DNN tasks with promised deadlines' $< -o $@.new
 	$(Q)sed $(man_sections) $@.new > $@ && rm $@.new
-$(B)/man/rtexec-supervisor.1: $(SUPERVISOR) $(B)/man/see-also
+$(B)/man/rtexec-supervisor.1: $(dir $(RUNNABLE))rtexec-supervisor $(B)/man/see-also
 	$(call say,MAN,$@)
 	$(Q)$(subst rtexec $(VERSION),rtexec-supervisor $(VERSION),$(help_page)) 'run a task set, and run it again where it ends or is stuck' $< -o $@
-$(B)/man/rtexec-%.1: $(PROGRAM) $(B)/man/see-also
+$(B)/man/rtexec-%.1: $(RUNNABLE) $(B)/man/see-also
 	$(call say,MAN,$@)
 	$(Q)command='$(subst -, ,$*)'; $(help_page) "$$($< $$command --help | sed -n 1p)" "$< $$command" -o $@.new
 	$(Q)sed $(man_sections) -e 's/^\.TH RTEXEC /.TH RTEXEC-'$$(tr a-z A-Z <<< '$*')' /; s/^rtexec \\- /rtexec-$* \\- /' $@.new > $@ && rm $@.new
@@ -468,19 +501,24 @@ man: $(MAN)
 all: man
 
 COMPLETIONS := $(addprefix $(B)/completion/,bash zsh fish)
-$(COMPLETIONS): $(PROGRAM)
+$(COMPLETIONS): $(RUNNABLE)
 	@mkdir -p $(@D)
 	$(Q)$< completion $(@F) > $@
 all: $(COMPLETIONS)
 
 # What tells other builds where the library is: templates, where @NAME@ stands for what is known here.
 PACKAGE_FILES := $(addprefix $(B)/package/,rtexec.pc rtexec-c.pc rtexecConfig.cmake rtexecConfigVersion.cmake rtexec@.service)
-LIBS_private := -pthread $(LIBS_all)
+LIBS_private := -pthread $(subst $(SYSROOT)/,/,$(LIBS_all))
 $(PACKAGE_FILES): $(B)/package/%: rtexec/package/%.in Makefile config/include/rtexec/version.hpp ALWAYS
 	@mkdir -p $(@D)
 	@sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@SOVERSION@|$(SOVERSION)|; s|@LIBS@|$(LIBS_private)|' $< > $@
 
 ROOT := $(DESTDIR)$(PREFIX)
+ifneq ($(and $(CROSS),$(filter install,$(MAKECMDGOALS))),)
+ifeq ($(DESTDIR),)
+$(error BOARD=$(BOARD) is another machine ($(MACHINE)): install into a copy of its files, with DESTDIR=FOLDER)
+endif
+endif
 DOC := $(ROOT)/share/doc/rtexec
 .PHONY: install
 install: all $(MAN) $(COMPLETIONS) $(PACKAGE_FILES) ## install program, libraries, headers, examples, boards, documents, completion (DESTDIR=, PREFIX=/usr/local)
@@ -507,16 +545,16 @@ abi: $(SHARED) | $(BUILD)/.packages-CHECK ## record names and types of the libra
 	@test/check-abi $(SHARED) $(B)/abi --record
 
 # ---- a folder for another machine -----------------------------------------------------------------------------------
-DIST ?= $(BUILD)/rtexec-$(VERSION)-$(shell uname -m)
+DIST ?= $(BUILD)/rtexec-$(VERSION)-$(if $(CROSS),$(BOARD),$(MACHINE))
 DIST_BENCHES ?= $(BENCHES)
 # NAME:SIZE:CLASSES each.
 DIST_MODELS ?= efficientnet_b0:224:10
 DIST_ARCHIVE ?= $(DIST).tar.xz
 DIST_PROGRAMS := $(GPU_TESTS) $(DIST_BENCHES)
 .PHONY: dist
-dist: $(PROGRAM) $(DIST_PROGRAMS) | $(BUILD)/.packages-DIST ## make a folder, and an archive of it, that runs on another Linux machine (DIST=FOLDER)
+dist: $(PROGRAM) $(RUNNABLE) $(DIST_PROGRAMS) | $(BUILD)/.packages-DIST ## make a folder, and an archive of it, that runs on another Linux machine (DIST=FOLDER)
 	$(call say,DIST,$(DIST))
-	$(Q)test/make-dist $(B) '$(DIST)' $(DIST_PROGRAMS) $(DIST_MODELS)
+	$(Q)SYSROOT=$(SYSROOT) TRIPLET=$(TRIPLET) RTEXEC=$(RUNNABLE) test/make-dist $(B) '$(DIST)' $(DIST_PROGRAMS) $(DIST_MODELS)
 	$(Q)[ -z '$(DIST_ARCHIVE)' ] || { tar -C '$(dir $(DIST))' --owner=0 --group=0 --sort=name -c '$(notdir $(DIST))' | xz -9 > '$(DIST_ARCHIVE)' && \
 	  du -sh --apparent-size '$(DIST)' '$(DIST_ARCHIVE)'; }
 
