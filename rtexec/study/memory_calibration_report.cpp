@@ -69,6 +69,9 @@ void print(std::ostream& out, const MemoryCalibration& calibration) {
       << percent(calibration.fit.error.worst)
       << " at worst; to expect of a new task: " << percent(calibration.fit.held_out.mean) << " in the mean, "
       << percent(calibration.fit.held_out.worst) << " at worst (tasks that were not fitted)\n";
+  constexpr double tells_nothing = 50;
+  if (calibration.fit.held_out.mean > tells_nothing)
+    out << "Estimates as wrong as that tell no policy from another: measure more (--sizes, --jobs)\n";
 }
 
 nlohmann::json to_json(const MemoryCalibration& calibration, const std::string& file) {

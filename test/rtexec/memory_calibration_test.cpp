@@ -130,6 +130,18 @@ TEST(MemoryCalibration, FitsALink) {
   expect_near(found->fit.costs.linked, 0.021, 0.02, "linked");
 }
 
+TEST(MemoryCalibration, EstimatesThatTellNothingAreCalledSo) {
+  const auto printed = [](double mean) {
+    MemoryCalibration calibration;
+    calibration.fit.held_out = {.mean = mean, .worst = 300};
+    std::ostringstream text;
+    print(text, calibration);
+    return text.str();
+  };
+  EXPECT_THAT(printed(60), testing::HasSubstr("measure more (--sizes, --jobs)"));
+  EXPECT_THAT(printed(20), testing::Not(testing::HasSubstr("measure more")));
+}
+
 TEST(MemoryCalibration, CanBeCancelled) {
   const auto device = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}));
   constexpr SizeRange kinds[] = {{WorkloadKind::vector_add, 10, 100}};
