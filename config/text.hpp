@@ -55,6 +55,12 @@ template <class Number, class... Base> [[nodiscard]] std::optional<Number> numbe
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
+/// "0x2a4" or "2a4".
+template <class Number> [[nodiscard]] std::optional<Number> hexadecimal(std::string_view text) {
+  if (text.starts_with("0x")) text.remove_prefix(2);
+  return number<Number>(text, 16);
+}
+
 /// The parts of `text` between separators, without those that are empty.
 [[nodiscard]] std::vector<std::string_view> parts(std::string_view text, char separator);
 

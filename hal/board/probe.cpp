@@ -20,16 +20,14 @@ std::map<unsigned, Part> parts_of(const Machine& machine) {
   std::map<unsigned, Part> parts;
   unsigned core = 0;
   const std::string text = machine.read("/proc/cpuinfo").value_or("");
-  const auto hexadecimal = [](std::string_view value) {
-    return config::number<std::uint32_t>(value.starts_with("0x") ? value.substr(2) : value, 16).value_or(0);
-  };
   for (const auto line : config::parts(text, '\n')) {
     const auto colon = line.find(": ");
     if (colon == line.npos) continue;
     const std::string_view value = line.substr(colon + 2);
     if (line.starts_with("processor")) core = config::number<unsigned>(value).value_or(0);
-    else if (line.starts_with("CPU implementer")) parts[core].implementer = hexadecimal(value);
-    else if (line.starts_with("CPU part")) parts[core].number = hexadecimal(value);
+    else if (line.starts_with("CPU implementer"))
+      parts[core].implementer = config::hexadecimal<std::uint32_t>(value).value_or(0);
+    else if (line.starts_with("CPU part")) parts[core].number = config::hexadecimal<std::uint32_t>(value).value_or(0);
   }
   return parts;
 }

@@ -34,11 +34,6 @@ Unexpected<Error> unknown(std::string_view name) {
           "/sys/bus/event_source/devices");
 }
 
-std::optional<std::uint64_t> hexadecimal(std::string_view digits) {
-  if (digits.starts_with("0x")) digits.remove_prefix(2);
-  return config::number<std::uint64_t>(digits, 16);
-}
-
 /// Where a field of a PMU's events stands in their configuration: "config:4-15".
 struct Bits {
   unsigned first = 0, last = 0;
@@ -60,7 +55,7 @@ Result<std::uint64_t> of_fields(std::string_view name, const std::filesystem::pa
   std::uint64_t config = 0;
   for (const auto part : config::parts(name.substr(name.find('/') + 1), ',')) {
     const auto equals = part.find('=');
-    const auto value = equals == part.npos ? std::nullopt : hexadecimal(part.substr(equals + 1));
+    const auto value = equals == part.npos ? std::nullopt : config::hexadecimal<std::uint64_t>(part.substr(equals + 1));
     if (!value) return unknown(name);
     const std::string field(part.substr(0, equals));
     const auto format = machine.read(pmu / "format" / field);
@@ -77,7 +72,7 @@ Result<std::uint64_t> of_fields(std::string_view name, const std::filesystem::pa
 
 Result<std::uint64_t> config_of(std::string_view name, const std::filesystem::path& pmu, const Machine& machine) {
   if (name.contains('=')) return of_fields(name, pmu, machine);
-  const auto value = hexadecimal(name.substr(name.find('/') + 1));
+  const auto value = config::hexadecimal<std::uint64_t>(name.substr(name.find('/') + 1));
   if (!value) return unknown(name);
   return *value;
 }

@@ -4,6 +4,7 @@
 #include "hal/machine.hpp"
 #include "policies/co_run.hpp"
 #include "policies/plan_memory.hpp"
+#include "traces/analysis/analysis.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -376,9 +377,7 @@ bool kept(const Report& report) {
 
 /// What a board tells of all of it.
 void print_invalid(std::ostream& out, const std::vector<std::string>& limits) {
-  out << Toned{Tone::bad, "INVALID"} << ": execution times of this run are no WCETs: there was ";
-  for (std::size_t i = 0; i < limits.size(); ++i) out << (i == 0 ? "" : ", ") << limits[i];
-  out << '\n';
+  out << Toned{Tone::bad, "INVALID"} << ": " << traces::no_wcets(limits) << '\n';
 }
 
 void print_clock(std::ostream& out, const ClockReport& clock) {

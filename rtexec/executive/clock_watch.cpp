@@ -71,9 +71,7 @@ std::vector<ClockReport> ClockWatch::seen() const {
 
 std::string ClockWatch::invalid() const {
   const std::lock_guard lock(mutex_);
-  std::string what;
-  for (const std::string& limit : traces::names_of_limits(of_board_)) what += (what.empty() ? "" : ", ") + limit;
-  return what.empty() ? what : "execution times of this run are no WCETs: there was " + what;
+  return of_board_ == 0 ? std::string() : traces::no_wcets(traces::names_of_limits(of_board_));
 }
 
 } // namespace rtexec::executive

@@ -1,7 +1,8 @@
 #include "rtexec/executive/service_manager.hpp"
 
+#include "config/text.hpp"
+
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -18,20 +19,14 @@ std::string_view variable(const char* name) {
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 Unexpected<Error> refused(const std::string& what) { return fail(Errc::refused, "NOTIFY_SOCKET: " + what); }
 
 /// Of this process: a child of it inherits the environment, and is not meant.
 std::optional<Duration> patience_asked() {
-  const auto microseconds = number(variable("WATCHDOG_USEC"));
+  const auto microseconds = config::number<std::int64_t>(variable("WATCHDOG_USEC"));
   const std::string_view process = variable("WATCHDOG_PID");
-  if (!microseconds || *microseconds <= 0 || (!process.empty() && number(process) != ::getpid())) return std::nullopt;
+  if (!microseconds || *microseconds <= 0 || (!process.empty() && config::number<pid_t>(process) != ::getpid()))
+    return std::nullopt;
   return std::chrono::microseconds(*microseconds);
 }
 

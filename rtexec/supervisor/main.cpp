@@ -257,7 +257,7 @@ void Supervisor::await_events() {
 void Supervisor::take_signals() {
   signalfd_siginfo signal{};
   while (::read(signals_, &signal, sizeof signal) == sizeof signal)
-    if (signal.ssi_signo != SIGCHLD) supervision_.ask_to_stop(now());
+    if (signal.ssi_signo != SIGCHLD) supervision_.ask_to_stop();
   reap();
 }
 

@@ -108,6 +108,4 @@ void Supervision::fail(bool for_good) {
   failures_ = 0;
 }
 
-void Supervision::ask_to_stop(Instant) { asked_ = true; }
-
 } // namespace rtexec::supervisor

@@ -49,7 +49,7 @@ class Supervision {
   void hear(std::string_view lines, Instant now);
   /// Returns as what it is counted.
   Failure ended(const End& end, Instant now);
-  void ask_to_stop(Instant now);
+  void ask_to_stop() { asked_ = true; }
 
   /// It has ended as it should: nothing is left to be done.
   [[nodiscard]] bool over() const { return state_ == State::over; }

@@ -171,15 +171,19 @@ TEST(CounterProbe, DoesNotBelieveAnEventThatOpensOnly) {
   EXPECT_THAT(probe->what, HasSubstr("it opens, but does not count"));
 }
 
-/// As Orin's scf_pmu.
-TEST(CounterProbe, CountsWhereThePmuRefusesToTellOfOverflows) {
+/// As Orin's scf_pmu does.
+const System& refuses_to_sample() {
   static System silent;
   silent = linux_system();
   silent.perf_event_open = [](perf_event_attr* attributes, pid_t thread, int core, unsigned long flags) {
     if (attributes->sample_period != 0) return errno = EINVAL, -1;
     return linux_system().perf_event_open(attributes, thread, core, flags);
   };
-  const SystemOverride override_(silent);
+  return silent;
+}
+
+TEST(CounterProbe, CountsWhereThePmuRefusesToTellOfOverflows) {
+  const SystemOverride override_(refuses_to_sample());
   const auto probe = probe_counter(page_faults(), Bytes{4096}, a_core(), true);
   if (!probe && probe.error().code == Errc::refused) GTEST_SKIP() << probe.error().what;
   ASSERT_TRUE(probe) << probe.error().what;
@@ -495,13 +499,7 @@ TEST(CounterChoice, OfAClusterIsOneDomain) {
 }
 
 TEST(CounterChoice, PollsAPmuThatRefusesToTellOfOverflows) {
-  static System silent;
-  silent = linux_system();
-  silent.perf_event_open = [](perf_event_attr* attributes, pid_t thread, int core, unsigned long flags) {
-    if (attributes->sample_period != 0) return errno = EINVAL, -1;
-    return linux_system().perf_event_open(attributes, thread, core, flags);
-  };
-  const SystemOverride override_(silent);
+  const SystemOverride override_(refuses_to_sample());
   const std::vector cores{a_core()};
   const auto choices =
       choose_counters(board_of({{.event = "page-faults", .write_event = {}, .cores = {}}}), {}, cores, true);

@@ -193,7 +193,7 @@ TEST_F(SupervisionTest, StopsWhenItIsAskedTo) {
     begin(0);
     start();
     if (ready) hear("READY=1");
-    supervision->ask_to_stop(now);
+    supervision->ask_to_stop();
     EXPECT_EQ(at(0s), Action::stop);
     EXPECT_EQ(at(1s), Action::nothing) << "once";
     EXPECT_EQ(end({.code = 5}), Failure::none);
@@ -201,13 +201,13 @@ TEST_F(SupervisionTest, StopsWhenItIsAskedTo) {
   }
   begin(0);
   start();
-  supervision->ask_to_stop(now);
+  supervision->ask_to_stop();
   EXPECT_EQ(at(0s), Action::stop);
   EXPECT_EQ(at(rules.to_stop), Action::kill);
   EXPECT_EQ(end(killed), Failure::none);
   EXPECT_TRUE(supervision->over());
   begin(0);
-  supervision->ask_to_stop(now);
+  supervision->ask_to_stop();
   EXPECT_EQ(at(0s), Action::nothing) << "before anything runs";
   EXPECT_TRUE(supervision->over());
 }
@@ -230,7 +230,7 @@ TEST_F(SupervisionTest, AnyHistoryKeepsItsRules) {
       }
       if (!supervision->over() && supervision->feeds()) { ASSERT_GT(supervision->wakes(), now); }
       if (runs) hear(lines[random() % std::size(lines)]);
-      if (random() % 50 == 0) supervision->ask_to_stop(now), asked = true;
+      if (random() % 50 == 0) supervision->ask_to_stop(), asked = true;
       if (runs && random() % 5 == 0) {
         const int codes[] = {0, 1, 2, 3, 4, 5};
         end(random() % 2 ? killed : End{.code = codes[random() % 6]});

@@ -265,6 +265,8 @@ struct StolenAnalysis {
 };
 /// Of the bits that a device_clock has.
 [[nodiscard]] std::vector<std::string> names_of_limits(std::uint32_t limits);
+/// What a board's limits, one or more, mean for a run.
+[[nodiscard]] std::string no_wcets(const std::vector<std::string>& limits);
 
 /// What was promised and did not hold.
 struct Breach {

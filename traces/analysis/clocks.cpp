@@ -16,6 +16,12 @@ std::string class_name(std::uint32_t steps) { return readable(Frequency{steps * 
 
 } // namespace
 
+std::string no_wcets(const std::vector<std::string>& limits) {
+  std::string names;
+  for (const std::string& limit : limits) names += (names.empty() ? "" : ", ") + limit;
+  return "execution times of this run are no WCETs: there was " + names;
+}
+
 std::vector<std::string> names_of_limits(std::uint32_t limits) {
   std::vector<std::string> names;
   for (const auto& [bit, name] : {std::pair(1U, "power"),
