@@ -36,7 +36,7 @@ B := $(BUILD)/$(BOARD)-$(MODE)
 # ---- packages -------------------------------------------------------------------------------------------------------
 PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libopenblas-serial-dev libstb-dev \
   libcli11-dev nlohmann-json3-dev help2man lttng-tools liblttng-ust-dev liblttng-ctl-dev babeltrace2 libbabeltrace2-dev liburing-dev \
-  libboost-dev libboost-math-dev libgtest-dev libgmock-dev libjpeg-dev
+  libboost-dev libboost-math-dev libgtest-dev libgmock-dev libjpeg-dev zlib1g-dev
 PACKAGES_CHECK := clang-format python3 python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel \
   iceoryx libiceoryx-binding-c-dev
 PACKAGES_BENCH := libbenchmark-dev rt-tests iceoryx libiceoryx-binding-c2
@@ -81,7 +81,7 @@ PUBLIC_INCLUDES := $(patsubst %/rtexec,-I%,$(wildcard */include/rtexec))
 CXXFLAGS += -std=c++23 -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(COMPILER_MEMORY) $(MODEFLAGS_$(MODE)) $(CPU:%=-mcpu=%) -I. $(PUBLIC_INCLUDES) -isystem $(SYSROOT)/usr/include/$(TRIPLET)/openblas-serial
 CPPFLAGS += -MMD -MP -DRTEXEC_VERSION='"$(VERSION)"' -DONNX_ML=1 -DONNX_NAMESPACE=onnx
 LDFLAGS += -pthread $(MODEFLAGS_$(MODE))
-LIBS_hal := -luring
+LIBS_hal := -luring -lz
 LIBS_tasks := -lonnx -lonnx_proto -lprotobuf -L$(SYSROOT)/usr/lib/$(TRIPLET)/openblas-serial -lopenblas -ljpeg -lm
 LIBS_traces := -llttng-ust -llttng-ctl -lbabeltrace2 -ldl
 LIBS_all := $(LIBS_tasks) $(LIBS_hal) $(LIBS_traces)

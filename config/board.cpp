@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 
 namespace rtexec {
 namespace {
@@ -68,6 +69,16 @@ std::vector<Key<BuildFacts>> build_keys() {
           optional_text<B>("cpu", here, "that compilers are to compile for (-mcpu)", &B::cpu),
           optional_text<B>("gpu_architecture", here, "that device kernels are compiled for, without its point",
                            &B::gpu_architecture)};
+}
+
+std::vector<Key<BootFacts>> boot_keys() {
+  using B = BootFacts;
+  return {
+      key<B>("isolated_cores", set_of(integer<unsigned>(0, last_core)), "the kernel isolates none",
+             "kept free of all but what is pinned to them: isolcpus, nohz_full, rcu_nocbs and irqaffinity of the "
+             "kernel's command line follow from them",
+             &B::isolated_cores),
+      optional_text<B>("command_line", "no more words", "more words of the kernel's command line", &B::command_line)};
 }
 
 std::vector<Key<CoreKind>> core_kind_keys() {
@@ -209,7 +220,7 @@ Section<Board> swap_cost_section() {
 const Schema<Board>& board_schema() {
   static const Schema<Board> instance = schema<Board>(
       {table<Board>("", std::identity{}, keys()), table<Board>("identity", &Board::identity, identity_keys()),
-       table<Board>("build", &Board::build, build_keys()),
+       table<Board>("build", &Board::build, build_keys()), table<Board>("boot", &Board::boot, boot_keys()),
        list<Board>("core_kind", &Board::core_kinds, unnamed, core_kind_keys(), as_read),
        list<Board>("clock", &Board::clocks, &ClockFacts::name, clock_keys(), as_read),
        list<Board>("sensor", &Board::sensors, &SensorFacts::name, sensor_keys(), as_read),
@@ -245,8 +256,21 @@ void check_hardware(const Board& board, Report& report) {
                                    std::to_string(kind_of[core] + 1) + " already");
 }
 
+/// Interrupts and the system need cores that are left.
+void check_boot(const Board& board, Report& report) {
+  const Rules rules(report, "boot");
+  std::set<unsigned> left;
+  for (const CoreKind& kind : board.core_kinds) left.insert(kind.cores.begin(), kind.cores.end());
+  for (const unsigned core : board.boot.isolated_cores)
+    if (left.erase(core) == 0)
+      return rules.broken({"isolated_cores"}, "isolated_cores: " + std::to_string(core) + " is of no core_kind");
+  if (left.empty() && !board.boot.isolated_cores.empty())
+    rules.broken({"isolated_cores"}, "isolated_cores: all cores of the board: leave one for the system");
+}
+
 void check_rules(const Board& board, Report& report) {
   check_hardware(board, report);
+  check_boot(board, report);
   const Rules rules(report);
   if (board.device == DeviceKind::host && board.capacity == Bytes{0})
     rules.broken({"device", "capacity"},

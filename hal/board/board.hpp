@@ -13,6 +13,9 @@
 
 namespace rtexec::hal {
 
+/// `compatible` of the device tree, the most special name first. Empty: there is no device tree.
+[[nodiscard]] std::vector<std::string> device_tree_names(const Machine& machine);
+
 /// Which of the library's boards a machine is.
 struct KnownBoard {
   std::string name;  // "host" where nothing tells it
@@ -23,6 +26,13 @@ struct KnownBoard {
 
 /// Empty: the machine may be `board`. Otherwise in a line what else its device tree says that it is.
 [[nodiscard]] std::string why_not_board(const Board& board, const Machine& machine);
+
+/// What tells that an emulator computes this machine (a virtual machine whose instructions the processor executes is
+/// none); empty: nothing does.
+[[nodiscard]] std::string emulator_of(const Machine& machine);
+
+/// What the board's file asks of the kernel's command line, words between spaces; empty: nothing.
+[[nodiscard]] std::string kernel_command_line(const Board& board);
 
 /// A clock of which at least its rate is there.
 struct FoundClock {

@@ -4,10 +4,8 @@
 #include <algorithm>
 
 namespace rtexec::hal {
-namespace {
 
-/// The device tree's, the most special one first. Empty: there is no device tree.
-std::vector<std::string> compatible_of(const Machine& machine) {
+std::vector<std::string> device_tree_names(const Machine& machine) {
   std::vector<std::string> names;
   for (const char* file : {"/proc/device-tree/compatible", "/sys/firmware/devicetree/base/compatible"}) {
     const auto text = machine.read(file);
@@ -17,6 +15,8 @@ std::vector<std::string> compatible_of(const Machine& machine) {
   }
   return names;
 }
+
+namespace {
 
 bool is_one_of(const std::string& name, const Board& board) {
   return std::ranges::find(board.identity.compatible, name) != board.identity.compatible.end();
@@ -31,7 +31,7 @@ std::string listed(const std::vector<std::string>& names) {
 } // namespace
 
 KnownBoard identify_board(const Machine& machine) {
-  const auto compatible = compatible_of(machine);
+  const auto compatible = device_tree_names(machine);
   std::vector<Board> boards;
   for (const std::string& name : board_names())
     if (auto board = read_board(name)) boards.push_back(std::move(*board));
@@ -43,10 +43,21 @@ KnownBoard identify_board(const Machine& machine) {
 }
 
 std::string why_not_board(const Board& board, const Machine& machine) {
-  const auto compatible = compatible_of(machine);
+  const auto compatible = device_tree_names(machine);
   if (compatible.empty() || board.identity.compatible.empty()) return {};
   if (std::ranges::any_of(compatible, [&](const std::string& name) { return is_one_of(name, board); })) return {};
   return "this machine is not board '" + board.name + "': its device tree says " + listed(compatible);
+}
+
+std::string emulator_of(const Machine& machine) {
+  const std::string qemu_board = "linux,dummy-virt";
+  const auto names = device_tree_names(machine);
+  if (std::ranges::find(names, qemu_board) != names.end()) return "its device tree says " + qemu_board;
+  const std::string vendor = machine.read("/sys/class/dmi/id/sys_vendor").value_or("");
+  const std::string clocks =
+      machine.read("/sys/devices/system/clocksource/clocksource0/available_clocksource").value_or("");
+  if (vendor == "QEMU" && !clocks.contains("kvm-clock")) return "it is of QEMU, and has no clock of KVM";
+  return {};
 }
 
 } // namespace rtexec::hal

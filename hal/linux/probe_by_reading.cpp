@@ -1,6 +1,7 @@
 #include "hal/linux/partition.hpp"
 #include "hal/linux/probe.hpp"
 
+#include "hal/kernel.hpp"
 #include "hal/resources.hpp"
 #include "hal/stolen_time.hpp"
 #include "hal/system.hpp"
@@ -9,7 +10,6 @@
 #include <array>
 #include <fcntl.h>
 #include <span>
-#include <sstream>
 
 namespace rtexec::hal {
 namespace {
@@ -29,20 +29,16 @@ Finding rt_throttling(const Machine& machine) {
   const auto period = machine.read("/proc/sys/kernel/sched_rt_period_us");
   if (!runtime || !period) return ok("RT throttling", "this kernel has none");
   if (*runtime == "-1" || *runtime == *period) return ok("RT throttling", "off");
+  const auto config = KernelConfig::of(machine);
+  if (has_fair_server(machine) && config && !config->has("RT_GROUP_SCHED"))
+    return ok("RT throttling", "this kernel has none but its fair server; SCHED_DEADLINE is admitted within " +
+                                   *runtime + " us of every " + *period + " us");
   return note("RT throttling",
               *runtime + " us of every " + *period +
                   " us for real-time threads; SCHED_DEADLINE is admitted within the same share",
               "sysctl -w kernel.sched_rt_runtime_us=-1 lifts it; a real-time thread that never sleeps then keeps its "
               "core for good.",
               "real-time throttling");
-}
-
-bool kernel_has_fair_server(const Machine& machine) {
-  int major = 0;
-  int minor = 0;
-  char dot = 0;
-  std::istringstream(machine.read("/proc/sys/kernel/osrelease").value_or("")) >> major >> dot >> minor;
-  return major > 6 || (major == 6 && minor >= 12);
 }
 
 Finding fair_server_of(std::span<const unsigned> cores, const Machine& machine) {
@@ -62,43 +58,27 @@ Finding fair_server_of(std::span<const unsigned> cores, const Machine& machine) 
     return note(subject, "ordinary threads may take from SCHED_FIFO, each period: " + taxed,
                 "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for the cores of real-time tasks.", brief);
   }
-  if (!kernel_has_fair_server(machine)) return ok(subject, "not in this kernel (since 6.12)");
+  if (!has_fair_server(machine)) return ok(subject, "not in this kernel (since 6.12)");
   return unknown(subject, "cannot be read; by default it takes 50 ms of every second from SCHED_FIFO on a busy core",
                  std::string("As root: ") + mount_debugfs + ", and probe again.", brief);
 }
 
 Finding fair_server(const Machine& machine) { return fair_server_of(machine.online_cores(), machine); }
 
-/// "none voluntary (full)": the one in brackets is in force.
-std::string chosen(const std::string& text) {
-  const auto open = text.find_first_of("([");
-  const auto close = text.find_first_of(")]");
-  return open == text.npos || close == text.npos || close < open ? text : text.substr(open + 1, close - open - 1);
-}
-
 Finding preemption(const Machine& machine) {
   const char* subject = "preemption";
-  if (machine.read("/sys/kernel/realtime").value_or("0") == "1") return ok(subject, "PREEMPT_RT");
+  const Preemption found = preemption_of(machine);
+  if (found.model == "PREEMPT_RT") return ok(subject, found.model);
   const char* advice = "A PREEMPT_RT kernel bounds latencies (Debian: linux-image-rt-amd64 or -arm64).";
   const char* brief = "a kernel without PREEMPT_RT";
-  const auto model = machine.read("/sys/kernel/debug/sched/preempt");
-  if (model) {
-    const std::string in_force = chosen(*model);
-    return note(subject, in_force,
-                in_force == "full"
-                    ? advice
-                    : std::string(advice) +
-                          " Until then: echo full > /sys/kernel/debug/sched/preempt, or boot with preempt=full.",
-                brief);
-  }
-  const std::string version = machine.read("/proc/version").value_or("");
-  const auto flavour = version.find("PREEMPT");
-  const std::string state =
-      flavour == version.npos ? "not preemptible" : version.substr(flavour, version.find(' ', flavour) - flavour);
-  return note(
-      subject,
-      state == "PREEMPT_DYNAMIC" ? state + " (the model in force cannot be read: " + mount_debugfs + ")" : state,
-      std::string(advice) + " Until then: boot with preempt=full.", brief);
+  if (found.model == "full") return note(subject, found.model, advice, brief);
+  return note(subject,
+              found.model.empty() ? std::string("the model in force cannot be read: ") + mount_debugfs
+                                  : found.model + " (" + found.told + ")",
+              std::string(advice) +
+                  " Until then: echo full > /sys/kernel/debug/sched/preempt, or boot with preempt=full, where the "
+                  "kernel has PREEMPT_DYNAMIC.",
+              brief);
 }
 
 Finding isolated_cores(const Machine& machine) {
@@ -114,7 +94,7 @@ Finding isolated_cores(const Machine& machine) {
   cores.erase(cores.begin());
   const std::string list = core_list(cores);
   return note("isolated cores", state,
-              "Boot with isolcpus=managed_irq,domain," + list + " nohz_full=" + list + " rcu_nocbs=" + list +
+              "Boot with isolcpus=" + list + " nohz_full=" + list + " rcu_nocbs=" + list +
                   " to keep other work off the cores of real-time tasks.",
               brief);
 }
@@ -163,7 +143,7 @@ Finding swap(const Machine& machine) {
 
 Finding transparent_hugepages(const Machine& machine) {
   const auto text = machine.read("/sys/kernel/mm/transparent_hugepage/enabled");
-  const std::string mode = text ? chosen(*text) : "not in this kernel";
+  const std::string mode = text ? in_force(*text) : "not in this kernel";
   if (mode != "always") return ok("transparent huge pages", mode);
   return note(
       "transparent huge pages", mode,

@@ -1,4 +1,5 @@
 #include "config/keys.hpp"
+#include "hal/board/board.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/text.hpp"
 
@@ -18,6 +19,7 @@ const std::map<std::string, FileKind> kinds = {
 
 struct Options {
   std::string kind = "task-set";
+  std::string board; // whose kernel command line is printed instead
   std::string json;
 };
 
@@ -48,6 +50,13 @@ void config(const Options& options) {
   must(write_json(json_file, keys));
 }
 
+void print_command_line(const Options& options) {
+  OutputFile json_file = must(OutputFile::open(options.json));
+  const std::string line = hal::kernel_command_line(must(read_board(options.board)));
+  text_output(options.json) << line << '\n';
+  must(write_json(json_file, {{"command_line", line}}));
+}
+
 } // namespace
 
 void add_config(const Command& program) {
@@ -55,9 +64,15 @@ void add_config(const Command& program) {
       program.add("config", "Document every key of the TOML files: type, unit, default and meaning");
   const auto options = std::make_shared<Options>();
   const auto names = std::views::keys(kinds);
-  command.option("kind", options->kind, "KIND", "Which file").default_shown().one_of({names.begin(), names.end()});
+  const Option kind =
+      command.option("kind", options->kind, "KIND", "Which file").default_shown().one_of({names.begin(), names.end()});
+  command
+      .option("--command-line", options->board, "BOARD",
+              "Print instead what the file of this board asks of the kernel's command line")
+      .not_empty()
+      .excludes(kind);
   command.json(options->json);
-  command.on_run([options] { config(*options); });
+  command.on_run([options] { options->board.empty() ? config(*options) : print_command_line(*options); });
 }
 
 } // namespace rtexec::command

@@ -96,6 +96,7 @@ TEST(BoardFile, OfTx2HasTwoKindsOfCores) {
   EXPECT_EQ(board->build.machine, "aarch64");
   EXPECT_EQ(board->build.cpu, "cortex-a57");
   EXPECT_EQ(board->build.gpu_architecture, "62");
+  EXPECT_THAT(board->boot.isolated_cores, testing::ElementsAre(1, 2, 3, 4, 5));
   ASSERT_EQ(board->core_kinds.size(), 2u);
   EXPECT_EQ(board->core_kinds[1].implementer, 0x4eu);
   EXPECT_EQ(board->core_kinds[1].part, 3u);

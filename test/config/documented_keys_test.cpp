@@ -179,6 +179,7 @@ std::vector<Document> variants(FileKind kind) {
            {"hold_up", "'1us'"}}},
          {"[identity]", {{"compatible", "['nvidia,a', 'nvidia,b']"}}},
          {"[build]", {{"machine", "'aarch64'"}, {"cpu", "'cortex-a57'"}, {"gpu_architecture", "'62'"}}},
+         {"[boot]", {{"isolated_cores", "[2]"}, {"command_line", "'quiet'"}}},
          {"[[core_kind]]",
           {{"name", "'Denver 2'"}, {"implementer", "0x4e"}, {"part", "0x003"}, {"cores", "[1, 2]"}, {"cluster", "0"}}},
          {"[[clock]]",

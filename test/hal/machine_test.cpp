@@ -195,8 +195,7 @@ TEST(Probe, AServerAsItComesHasMuchToChange) {
   expect("RT throttling", Grade::note, "950000 us of every 1000000 us", "sched_rt_runtime_us=-1");
   expect("fair server", Grade::note, "core 0: 50000000 ns, core 1: 50000000 ns", "fair_server/cpuN/runtime");
   expect("preemption", Grade::note, "voluntary", "echo full");
-  expect("isolated cores", Grade::note, "isolated: none; tickless: none",
-         "isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3");
+  expect("isolated cores", Grade::note, "isolated: none; tickless: none", "isolcpus=1-3 nohz_full=1-3 rcu_nocbs=1-3");
   expect("frequency", Grade::note, "core 0: powersave, core 1: powersave", "cpupower frequency-set -g performance");
   expect("cpusets", Grade::ok, "cgroup v2 at /sys/fs/cgroup", "");
   expect("swap", Grade::note, "on", "swapoff -a");

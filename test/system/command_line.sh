@@ -45,6 +45,8 @@ expect 0 '"key": "capacity"' "$rtexec" config board --json -
 expect 0 '"key": "ordinal"' "$rtexec" config board --json -
 expect 0 '"key": "precision"' "$rtexec" config --json -
 expect 0 '"key": "tuning"' "$rtexec" config profile --json -
+expect 0 '^isolcpus=1-5 nohz_full=1-5 rcu_nocbs=1-5 irqaffinity=0 console=' "$rtexec" config --command-line tx2
+expect 2 'excludes' "$rtexec" config board --command-line tx2
 expect 0 'SCHED_FIFO' "$rtexec" probe
 expect 0 'Nothing to restore' "$rtexec" restore
 expect 0 'GPU: ' "$rtexec" probe

@@ -67,6 +67,14 @@ struct BuildFacts {
   std::string gpu_architecture; // "62"
 };
 
+/// What the board's kernel is to be booted with.
+struct BootFacts {
+  /// Cores that are kept free of all but what is pinned to them. Empty: the kernel is asked for no isolation.
+  std::vector<unsigned> isolated_cores;
+  /// More words of the kernel's command line.
+  std::string command_line;
+};
+
 /// Cores of one kind in one cluster.
 struct CoreKind {
   std::string name;
@@ -185,6 +193,7 @@ struct Board {
   std::string description;
   BoardIdentity identity;
   BuildFacts build;
+  BootFacts boot;
   std::vector<CoreKind> core_kinds;
   std::vector<ClockFacts> clocks;
   std::vector<SensorFacts> sensors;
