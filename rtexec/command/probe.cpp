@@ -1,5 +1,4 @@
 #include "config/text.hpp"
-#include "hal/bandwidth_counter.hpp"
 #include "hal/board/board.hpp"
 #include "hal/machine.hpp"
 #include "hal/open/open_device.hpp"
@@ -7,6 +6,7 @@
 #include "rtexec/command/text.hpp"
 #include "rtexec/executive/needs.hpp"
 #include "rtexec/json/machine.hpp"
+#include "rtexec/study/traffic_counters.hpp"
 #include <rtexec/planning.hpp>
 #include "traces/analysis/analysis.hpp"
 #include "traces/recording/lttng_session.hpp"
@@ -100,20 +100,14 @@ constexpr const char* other_events =
     "[bandwidth] event. "
     "page-faults counts everywhere and shows how regulation works, but is no memory traffic.";
 
-/// One event on one core: of the whole core, which regulation prefers, or of single threads.
 Finding probe_counter(const CounterFacts& facts, const std::string& event, unsigned core) {
-  Finding finding{
-      .subject = std::string(counter_subject), .grade = Finding::Grade::note, .state = {}, .advice = other_events};
-  finding.state = "core " + std::to_string(core) + ", " + event + ": ";
-  const auto found = hal::find_event(event, hal::Machine(), facts.opened_on);
-  if (!found) return finding.state += found.error().what, finding;
-  auto probed = hal::probe_counter(*found, facts.line, core, true);
-  if (!probed) probed = hal::probe_counter(*found, facts.line, core, false);
-  if (!probed) return finding.state += first_line(probed.error()), finding;
-  finding.state += probed->what;
-  if (!probed->counts) return finding;
-  if (probed->overflows) finding.grade = Finding::Grade::ok;
-  finding.advice = probed->overflows ? "" : "Regulation must poll it: [bandwidth] counter = \"polling\".";
+  const study::CounterTrial trial = study::try_counter(facts, event, core);
+  Finding finding{.subject = std::string(counter_subject),
+                  .grade = trial.overflows ? Finding::Grade::ok : Finding::Grade::note,
+                  .state = "core " + std::to_string(core) + ", " + event + ": " + trial.what,
+                  .advice = {}};
+  if (!trial.counts) finding.advice = other_events;
+  else if (!trial.overflows) finding.advice = "Regulation must poll it: [bandwidth] counter = \"polling\".";
   return finding;
 }
 

@@ -57,4 +57,20 @@ Result<TrafficCounters> find_counters(const Board& board, const std::string& eve
   return fail(Errc::refused, "nothing counts the memory traffic of this machine's cores; tried:" + tried);
 }
 
+CounterTrial try_counter(const CounterFacts& facts, const std::string& event, unsigned core) {
+  const auto first_line = [](const Error& error) { return error.what.substr(0, error.what.find('\n')); };
+  CounterTrial trial{.core = core, .event = event, .what = {}};
+  const auto found = hal::find_event(event, hal::Machine(), facts.opened_on);
+  if (!found) return trial.what = found.error().what, trial;
+  auto probed = hal::probe_counter(*found, facts.line, core, true);
+  if (!probed) probed = hal::probe_counter(*found, facts.line, core, false);
+  if (!probed) {
+    trial.refused = probed.error().code == Errc::refused;
+    return trial.what = first_line(probed.error()), trial;
+  }
+  trial.counts = probed->counts;
+  trial.overflows = probed->counts && probed->overflows;
+  return trial.what = probed->what, trial;
+}
+
 } // namespace rtexec::study

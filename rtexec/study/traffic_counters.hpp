@@ -27,4 +27,17 @@ struct TrafficCounters {
                                                     std::span<const unsigned> cores,
                                                     const regulation::RegulatedMachine& machine);
 
+/// An event that was tried on a core by sweeps of known length (hal::probe_counter): of the whole core, which
+/// regulation prefers, or else of single threads.
+struct CounterTrial {
+  unsigned core = 0;
+  std::string event;
+  bool counts = false;
+  bool overflows = false; // and tells of them
+  bool refused = false;   // it is there, and may not be opened
+  std::string what;       // what was tried, and what came of it
+};
+/// `event`: one of those of `facts`, or another one.
+[[nodiscard]] CounterTrial try_counter(const CounterFacts& facts, const std::string& event, unsigned core);
+
 } // namespace rtexec::study

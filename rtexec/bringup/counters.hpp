@@ -1,0 +1,22 @@
+// Whether the board's counters of memory traffic count, each on each cluster, proved by sweeps of known length.
+#pragma once
+
+#include "rtexec/bringup/item.hpp"
+#include "rtexec/study/traffic_counters.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rtexec::bringup {
+
+/// The machine as far as counters go; functions, so that tests need none.
+struct CounterMachine {
+  std::vector<unsigned> online;
+  bool is_virtual = false;
+  std::function<study::CounterTrial(const CounterFacts& facts, const std::string& event, unsigned core)> try_counter;
+};
+
+[[nodiscard]] Answer prove_counters(const Subject& subject, const CounterMachine& machine);
+
+} // namespace rtexec::bringup

@@ -1,0 +1,19 @@
+// The items of a bring-up that are measured: each takes about Subject::length, a few of them several times that. They
+// load cores, open the board's device and write into Subject::folder; all of it is given back when they return. An
+// answer on an emulator is never `passed`.
+#pragma once
+
+#include "rtexec/bringup/item.hpp"
+
+namespace rtexec::bringup {
+
+/// latency/release: how late threads run that a timer releases, under load, beside cyclictest where that is installed.
+[[nodiscard]] Answer release_latency(const Subject& subject);
+/// counter/clusters: whether each of the board's counters of memory traffic counts, on each cluster.
+[[nodiscard]] Answer traffic_counters(const Subject& subject);
+/// memory/bandwidth: what each core and all of them reach, against [memory] of the board's file.
+[[nodiscard]] Answer memory_bandwidth(const Subject& subject);
+/// memory/regulation: whether a budget of memory bandwidth is kept.
+[[nodiscard]] Answer memory_regulation(const Subject& subject);
+
+} // namespace rtexec::bringup

@@ -1,0 +1,364 @@
+#include "rtexec/bringup/release_latency.hpp"
+
+#include "config/text.hpp"
+#include "hal/core_claim.hpp"
+#include "hal/stolen_time.hpp"
+#include "hal/thread.hpp"
+#include "rtexec/bringup/answers.hpp"
+#include "rtexec/bringup/load.hpp"
+#include "rtexec/bringup/measured.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <set>
+
+namespace rtexec::bringup {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration period = 1ms;
+constexpr int priority = 90;           // of the most urgent task of a core
+constexpr std::size_t releases = 500;  // of each core, in a turn
+constexpr std::size_t most_turns = 10; // of each of the two
+constexpr Duration head_start = 20ms;
+
+// ---- where ----
+
+/// Isolated ones where the machine has such, else all but the first.
+std::vector<unsigned> real_time_cores(const hal::Machine& machine, bool& isolated) {
+  const auto online = machine.online_cores();
+  const auto listed = hal::parse_core_list(machine.read("/sys/devices/system/cpu/isolated").value_or(""));
+  std::vector<unsigned> cores;
+  if (listed)
+    std::ranges::copy_if(*listed, std::back_inserter(cores),
+                         [&](unsigned core) { return std::ranges::find(online, core) != online.end(); });
+  isolated = !cores.empty();
+  if (isolated) return cores;
+  if (online.size() < 2) return online;
+  return {online.begin() + 1, online.end()};
+}
+
+// ---- who ----
+
+/// Threads of one turn: one on each core, each released at the same instants.
+class Turn {
+ public:
+  Turn(const std::vector<CoreLateness>& cores, hal::ThreadSettings settings) : settings_(std::move(settings)) {
+    late_.resize(cores.size(), std::vector<Duration>(releases));
+    for (const CoreLateness& each : cores) cores_.push_back(each.core);
+  }
+
+  Result<> run() {
+    const Instant first = hal::now() + head_start;
+    std::vector<hal::Thread> threads;
+    for (std::size_t i = 0; i < cores_.size(); ++i) {
+      hal::ThreadSettings settings = settings_;
+      settings.name = "release-" + std::to_string(cores_[i]);
+      settings.core = cores_[i];
+      auto thread = hal::Thread::start(settings, [this, i, first] { wait_for_releases(late_[i], first); });
+      if (!thread) return Unexpected(thread.error());
+      threads.push_back(std::move(*thread));
+    }
+    return {};
+  }
+
+  [[nodiscard]] const std::vector<Duration>& of(std::size_t index) const { return late_[index]; }
+
+ private:
+  /// As TaskRun::await_release does.
+  static void wait_for_releases(std::vector<Duration>& late, Instant next) noexcept {
+    const hal::Signal signal;
+    for (Duration& each : late) {
+      while (hal::now() < next) static_cast<void>(signal.wait_until(0, next));
+      each = hal::now() - next;
+      next += period;
+    }
+  }
+
+  hal::ThreadSettings settings_;
+  std::vector<unsigned> cores_;
+  std::vector<std::vector<Duration>> late_; // by core
+};
+
+/// FIFO, or SCHED_DEADLINE in a partition where that is refused.
+struct Scheduling {
+  hal::ThreadSettings settings;
+  std::string name;
+  std::unique_ptr<hal::CpusetPartition> partition;
+};
+
+Result<Scheduling> choose_scheduling(const hal::Machine& machine, const std::vector<unsigned>& cores) {
+  Scheduling fifo{.settings = {.name = "release", .core = {}, .fifo_priority = priority, .reservation = {}},
+                  .name = "FIFO " + std::to_string(priority),
+                  .partition = {}};
+  const auto tried = hal::Thread::start(fifo.settings, [] {});
+  if (tried) return fifo;
+  auto partition = machine.partition(cores);
+  if (!partition) return Unexpected(tried.error());
+  Scheduling deadline{
+      .settings = {.name = "release",
+                   .core = {},
+                   .reservation = hal::Reservation{.runtime = 200us, .deadline = period, .period = period}},
+      .name = "DEADLINE 200us/1ms",
+      .partition = std::move(*partition)};
+  deadline.settings.partition = deadline.partition.get();
+  hal::ThreadSettings there = deadline.settings;
+  there.core = cores.front();
+  if (!hal::Thread::start(there, [] {})) return Unexpected(tried.error());
+  return deadline;
+}
+
+// ---- cyclictest ----
+
+bool is_installed(std::string_view program) {
+  const char* path = std::getenv("PATH");
+  for (const auto folder : config::parts(path != nullptr ? path : "", ':')) {
+    std::error_code ignored;
+    if (std::filesystem::exists(std::filesystem::path(folder) / program, ignored)) return true;
+  }
+  return false;
+}
+
+/// What a command printed.
+std::string output_of(const std::string& command) {
+  std::string text;
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "re"), ::pclose);
+  std::array<char, 4096> part{};
+  while (pipe != nullptr)
+    if (const std::size_t size = std::fread(part.data(), 1, part.size(), pipe.get()); size > 0)
+      text.append(part.data(), size);
+    else break;
+  return text;
+}
+
+/// The same threads for as many wake-ups; --laptop: it leaves idle states as they are for others, too.
+std::string cyclictest_of(const std::vector<CoreLateness>& cores) {
+  std::vector<unsigned> numbers;
+  for (const CoreLateness& each : cores) numbers.push_back(each.core);
+  return "cyclictest --laptop -m -q -h20000 -d0 -p" + std::to_string(priority) + " -i" + std::to_string(period / 1us) +
+         " -l" + std::to_string(releases) + " -t" + std::to_string(numbers.size()) + " -a" + hal::core_list(numbers) +
+         " 2>&1";
+}
+
+/// Why it goes on without.
+std::string run_cyclictest(std::vector<CoreLateness>& cores) {
+  const std::string text = output_of(cyclictest_of(cores));
+  auto parsed = parse_cyclictest(text, cores.size());
+  if (!parsed) return parsed.error().what;
+  for (std::size_t i = 0; i < cores.size(); ++i)
+    cores[i].peer.insert(cores[i].peer.end(), (*parsed)[i].begin(), (*parsed)[i].end());
+  return {};
+}
+
+std::vector<std::uint64_t> numbers_in(std::string_view line) {
+  std::string words(line);
+  std::ranges::replace(words, '\t', ' ');
+  std::vector<std::uint64_t> found;
+  for (const auto word : config::parts(words, ' '))
+    if (const auto value = config::number<std::uint64_t>(word)) found.push_back(*value);
+  return found;
+}
+
+// ---- both in turns ----
+
+Result<> run_turn(std::vector<CoreLateness>& cores, const hal::ThreadSettings& settings, hal::StolenTime& stolen) {
+  Turn turn(cores, settings);
+  std::vector<Duration> before;
+  for (const auto& each : stolen.read()) before.push_back(each.time);
+  if (const auto ran = turn.run(); !ran) return ran;
+  const auto after = stolen.read();
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    cores[i].here.insert(cores[i].here.end(), turn.of(i).begin(), turn.of(i).end());
+    cores[i].stolen += after[i].time - before[i];
+  }
+  return {};
+}
+
+// ---- what it means ----
+
+struct Summary {
+  Duration p50{0}, p99{0}, longest{0};
+};
+
+Summary summary_of(std::vector<Duration> late) {
+  std::ranges::sort(late);
+  const auto at = [&](std::size_t percent) { return late[(late.size() - 1) * percent / 100]; };
+  return {.p50 = at(50), .p99 = at(99), .longest = late.back()};
+}
+
+double microseconds(Duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
+
+std::string text_of(const Summary& summary) {
+  return "median " + readable(summary.p50) + ", p99 " + readable(summary.p99) + ", longest " +
+         readable(summary.longest);
+}
+
+std::vector<Duration> all_of(const std::vector<CoreLateness>& cores, std::vector<Duration> CoreLateness::*which) {
+  std::vector<Duration> all;
+  for (const CoreLateness& each : cores) all.insert(all.end(), (each.*which).begin(), (each.*which).end());
+  return all;
+}
+
+std::vector<Duration> rounded_up(std::vector<Duration> late) {
+  for (Duration& each : late) each = std::chrono::floor<std::chrono::microseconds>(each) + 1us;
+  return late;
+}
+
+std::vector<Figure> figures_of(const std::vector<CoreLateness>& cores) {
+  std::vector<Figure> figures;
+  const auto add = [&](const std::string& name, const Summary& summary) {
+    figures.push_back({"median of " + name, microseconds(summary.p50), "us"});
+    figures.push_back({"p99 of " + name, microseconds(summary.p99), "us"});
+    figures.push_back({"longest of " + name, microseconds(summary.longest), "us"});
+  };
+  for (const CoreLateness& each : cores) {
+    const std::string core = "core " + std::to_string(each.core);
+    add(core, summary_of(each.here));
+    if (!each.peer.empty()) add(core + " by cyclictest", summary_of(each.peer));
+  }
+  return figures;
+}
+
+std::string two_digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", value);
+  return text;
+}
+
+/// Both rounded as cyclictest rounds.
+std::string beside_cyclictest(const MeasuredLateness& measured, std::vector<Figure>& figures) {
+  const auto peer = all_of(measured.cores, &CoreLateness::peer);
+  if (peer.empty()) return "; no cyclictest beside it: " + measured.no_peer;
+  const Summary theirs = summary_of(peer);
+  const Summary ours = summary_of(rounded_up(all_of(measured.cores, &CoreLateness::here)));
+  const double median = microseconds(ours.p50) / microseconds(theirs.p50);
+  const double p99 = microseconds(ours.p99) / microseconds(theirs.p99);
+  figures.push_back({"median to cyclictest's", median, ""});
+  figures.push_back({"p99 to cyclictest's", p99, ""});
+  return "; cyclictest in turns with it: " + text_of(theirs) + ", so the ratio of medians is " + two_digits(median) +
+         ", of p99 " + two_digits(p99);
+}
+
+/// A fifth more than was seen, in whole 10 us.
+Duration with_room(Duration seen) {
+  constexpr Duration step = 10us;
+  return (seen * 6 / 5 + step - Duration(1)) / step * step;
+}
+
+std::string what_shortens(const Subject& subject, bool isolated) {
+  std::string text;
+  if (subject.machine.read("/sys/kernel/realtime").value_or("0") != "1")
+    text += "\nA kernel with PREEMPT_RT shortens it";
+  if (!isolated) text += "\nCores that are isolated (isolcpus=, nohz_full=, rcu_nocbs= on the command line) shorten it";
+  std::error_code ignored;
+  if (std::filesystem::exists(subject.machine.under_root("/sys/devices/system/cpu/cpu0/cpuidle/state1"), ignored))
+    text += "\nIdle states lengthen it: keep_awake = true in [executive] keeps the cores of a run from using them";
+  return text;
+}
+
+std::string advice_for(const CoreLateness& worst, Duration longest, const Subject& subject) {
+  bool isolated = false;
+  static_cast<void>(real_time_cores(subject.machine, isolated));
+  const std::string file = file_of(subject.board);
+  std::string advice;
+  if (worst.stolen > Duration(0)) {
+    advice = "A hypervisor took " + readable(worst.stolen) + " of core " + std::to_string(worst.core) +
+             " meanwhile: give its virtual cores physical ones of their own, or say how long it stops the machine: "
+             "hold_up = \"" +
+             to_string(with_room(longest - subject.board.release_latency)) + "\" in " + file;
+  } else {
+    advice =
+        "To promise with what was measured: release_latency = \"" + to_string(with_room(longest)) + "\" in " + file;
+    if (is_virtual(subject.machine))
+      advice += "\nThis is a virtual machine: its host may stop it without telling; measure on the board itself";
+  }
+  return advice + what_shortens(subject, isolated);
+}
+
+const CoreLateness& worst_of(const std::vector<CoreLateness>& cores) {
+  return *std::ranges::max_element(cores, {}, [](const CoreLateness& each) { return std::ranges::max(each.here); });
+}
+
+} // namespace
+
+Result<std::vector<std::vector<Duration>>> parse_cyclictest(std::string_view text, std::size_t threads) {
+  std::vector<std::vector<Duration>> wake_ups(threads);
+  std::vector<std::uint64_t> beyond, longest;
+  for (const auto line : config::parts(text, '\n')) {
+    if (line.starts_with("# Max Latencies:")) longest = numbers_in(line);
+    if (line.starts_with("# Histogram Overflows:")) beyond = numbers_in(line);
+    const auto row = numbers_in(line);
+    if (line.front() < '0' || line.front() > '9' || row.size() < threads + 1) continue;
+    for (std::size_t i = 0; i < threads; ++i)
+      wake_ups[i].insert(wake_ups[i].end(), row[i + 1], std::chrono::microseconds(row[0] + 1));
+  }
+  for (std::size_t i = 0; i < std::min({threads, beyond.size(), longest.size()}); ++i)
+    wake_ups[i].insert(wake_ups[i].end(), beyond[i], std::chrono::microseconds(longest[i] + 1));
+  if (std::ranges::any_of(wake_ups, &std::vector<Duration>::empty))
+    return fail(Errc::bad_input, "cyclictest printed no histogram, but: " + config::printable(text));
+  return wake_ups;
+}
+
+Result<MeasuredLateness> measure_lateness(const Subject& subject) {
+  const hal::Machine machine;
+  const auto online = machine.online_cores();
+  bool isolated = false;
+  const auto chosen = real_time_cores(machine, isolated);
+  const auto claim = hal::CoreClaim::take(online);
+  if (!claim) return Unexpected(claim.error());
+  const auto scheduling = choose_scheduling(machine, chosen);
+  if (!scheduling) return Unexpected(scheduling.error());
+  const auto load = Load::start(online, subject.folder);
+  if (!load) return Unexpected(load.error());
+
+  MeasuredLateness measured{.cores = {}, .scheduling = scheduling->name, .no_peer = {}};
+  for (const unsigned core : chosen) measured.cores.push_back({.core = core, .here = {}, .peer = {}});
+  if (!is_installed("cyclictest")) measured.no_peer = "it is not installed (package rt-tests)";
+  if (scheduling->partition != nullptr) measured.no_peer = "threads may not be SCHED_FIFO";
+  hal::StolenTime stolen(std::set(chosen.begin(), chosen.end()));
+  const auto turns = std::clamp<std::size_t>(
+      static_cast<std::size_t>(subject.length / (period * static_cast<int>(releases))), 1, most_turns);
+  hal::sleep_until(hal::now() + 100ms); // the load settles
+  for (std::size_t i = 0; i < turns; ++i) {
+    if (!subject.going_on()) return fail(Errc::cancelled, "cancelled");
+    if (const auto ran = run_turn(measured.cores, scheduling->settings, stolen); !ran) return Unexpected(ran.error());
+    if (measured.no_peer.empty()) measured.no_peer = run_cyclictest(measured.cores);
+  }
+  return measured;
+}
+
+Answer judge(MeasuredLateness measured, const Subject& subject) {
+  std::vector<Figure> figures = figures_of(measured.cores);
+  const auto all = all_of(measured.cores, &CoreLateness::here);
+  std::vector<unsigned> numbers;
+  for (const CoreLateness& each : measured.cores) numbers.push_back(each.core);
+  const CoreLateness& worst = worst_of(measured.cores);
+  const Duration longest = std::ranges::max(worst.here);
+  const Board& board = subject.board;
+  std::string state = std::to_string(all.size()) + " releases under load, " + measured.scheduling + ", core" +
+                      (numbers.size() > 1 ? "s " : " ") + hal::core_list(numbers) + ": " + text_of(summary_of(all)) +
+                      " (core " + std::to_string(worst.core) + "); admission charges " +
+                      readable(board.release_latency);
+  const bool held_up =
+      longest > board.release_latency && worst.stolen > Duration(0) && longest <= board.release_latency + board.hold_up;
+  if (held_up)
+    state += ", and hold_up of " + readable(board.hold_up) + " for a hypervisor, which took " + readable(worst.stolen) +
+             " of that core meanwhile";
+  state += beside_cyclictest(measured, figures);
+  if (longest <= board.release_latency || held_up)
+    return unless_emulated(subject, passed(std::move(state), std::move(figures)));
+  return unless_emulated(subject, failed(std::move(state), advice_for(worst, longest, subject), std::move(figures)));
+}
+
+Answer release_latency(const Subject& subject) {
+  auto measured = measure_lateness(subject);
+  if (measured) return judge(std::move(*measured), subject);
+  if (measured.error().code == Errc::cancelled) return skipped("cancelled");
+  return failed(measured.error(), "");
+}
+
+} // namespace rtexec::bringup
