@@ -15,5 +15,17 @@ namespace rtexec::bringup {
 [[nodiscard]] Answer memory_bandwidth(const Subject& subject);
 /// memory/regulation: whether a budget of memory bandwidth is kept.
 [[nodiscard]] Answer memory_regulation(const Subject& subject);
+/// device/rules: whether the device keeps the rules that promises rest on.
+[[nodiscard]] Answer device_rules(const Subject& subject);
+/// device/vmm: what mapping chunks costs, and whether contents stay right.
+[[nodiscard]] Answer device_mapping(const Subject& subject);
+/// device/copies: how fast copies are each way and both at once, against the board's swap costs.
+[[nodiscard]] Answer device_copies(const Subject& subject);
+/// store/swap: the swap store in a file beside plain reads and writes with O_DIRECT.
+[[nodiscard]] Answer swap_store(const Subject& subject);
+/// trace/cost: what an event costs, with a recording and without.
+[[nodiscard]] Answer trace_cost(const Subject& subject);
+/// deadlines/task-set: whether a short task set that admission promises keeps its deadlines.
+[[nodiscard]] Answer task_set(const Subject& subject);
 
 } // namespace rtexec::bringup

@@ -30,7 +30,7 @@ struct MeasuredLateness {
 [[nodiscard]] Result<MeasuredLateness> measure_lateness(const Subject& subject);
 
 /// `subject`: its board says what admission charges, its machine what may be changed.
-[[nodiscard]] Answer judge(MeasuredLateness measured, const Subject& subject);
+[[nodiscard]] Answer judge(const MeasuredLateness& measured, const Subject& subject);
 
 /// The histogram (-h) that cyclictest printed, by thread, each wake-up rounded up to 1 us, and one beyond the histogram
 /// as the longest. bad_input: there is none.

@@ -253,7 +253,7 @@ Result<std::unique_ptr<hal::Device>> LoadedSet::open_device(Bytes capacity) cons
 
 Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
   if (const auto valid = validate(tasks); !valid) return Unexpected(valid.error());
-  auto board = read_board(tasks.board);
+  auto board = setup.board ? Result<Board>(*setup.board) : read_board(tasks.board);
   if (!board) return Unexpected(board.error());
   if (machine.cores.empty()) return fail(Errc::bad_input, "machine '" + machine.name + "' has no core to run on");
   LoadedSet set;

@@ -39,10 +39,10 @@ struct LoadedSet : ResolvedSet {
 };
 
 /// Reads the board, resolves the set for `machine`, makes the workloads, save those that `setup` gives, and connects
-/// them; all errors at once of each. Takes from `setup` workloads, callbacks, tunings, the opener of a device and what
-/// is shown. A capacity that only the device knows is asked of it, or of a machine that is not this one taken from its
-/// facts. Missing WCETs come from the profile, and with them the memory policies that tasks leave open, save where
-/// `setup` gives tunings: then they are about to be measured.
+/// them; all errors at once of each. Takes from `setup` its board, workloads, callbacks, tunings, the opener of a
+/// device and what is shown. A capacity that only the device knows is asked of it, or of a machine that is not this one
+/// taken from its facts. Missing WCETs come from the profile, and with them the memory policies that tasks leave open,
+/// save where `setup` gives tunings: then they are about to be measured.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 
 /// The plan that policies make of the set, with what each task executes and where that was measured.

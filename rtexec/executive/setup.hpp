@@ -1,6 +1,7 @@
 // What calibration, profiling and tests ask of an executive beside what users may.
 #pragma once
 
+#include <rtexec/board.hpp>
 #include "hal/backing_store.hpp"
 #include "hal/device.hpp"
 #include "policies/device_scheduler.hpp"
@@ -32,6 +33,8 @@ struct TransferObserver {
 };
 
 struct Setup : ExecutiveSetup {
+  /// Instead of the board that the task set names.
+  std::optional<Board> board = {};
   /// Begins a recording: called by start() once the machine has given all that is needed, before anything is emitted.
   std::function<Result<>()> record;
   /// Who is told that the run is ready, that it goes on, and that it stops.

@@ -1,15 +1,25 @@
 // Items of a bring-up that are measured: what each makes of what was seen, and that each can be asked of this machine.
 #include "rtexec/bringup/bandwidth.hpp"
+#include "rtexec/bringup/child.hpp"
 #include "rtexec/bringup/counters.hpp"
+#include "rtexec/bringup/device_memory.hpp"
+#include "rtexec/bringup/device_rules.hpp"
 #include "rtexec/bringup/measured.hpp"
 #include "rtexec/bringup/regulation.hpp"
 #include "rtexec/bringup/release_latency.hpp"
+#include "rtexec/bringup/swap_store.hpp"
+#include "rtexec/bringup/task_set.hpp"
+#include "rtexec/bringup/trace_cost.hpp"
+#include "test/rtexec/device_doubles.hpp"
 #include "test/rtexec/study_doubles.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
 
+#include <csignal>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdexcept>
+#include <unistd.h>
 
 namespace rtexec::bringup {
 namespace {
@@ -18,6 +28,7 @@ using namespace std::chrono_literals;
 using test::fails;
 using test::ScratchFolder;
 using testing::AllOf;
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -97,13 +108,16 @@ TEST(BringupLatency, TellsWhatAHypervisorTook) {
   const Answer failed = judge(measured, subject);
   EXPECT_EQ(failed.outcome, Outcome::failed);
   EXPECT_THAT(failed.advice, AllOf(HasSubstr("hypervisor took 10.0 ms of core 1"), HasSubstr("hold_up = \"3.48ms\"")));
+  MeasuredLateness own = measured;
+  own.cores.front().stolen = 0ms;
+  EXPECT_THAT(judge(own, subject).advice,
+              AllOf(HasSubstr("release_latency = \"3.6ms\""), Not(HasSubstr("hypervisor"))));
   subject.board.hold_up = 4ms;
   const Answer passed = judge(measured, subject);
   EXPECT_EQ(passed.outcome, Outcome::passed) << "the board's file allows for it";
-  EXPECT_THAT(passed.state, HasSubstr("hold_up of 4.00 ms"));
-  MeasuredLateness own = measured;
-  own.cores.front().stolen = 0ms;
-  EXPECT_EQ(judge(own, subject).outcome, Outcome::failed) << "nothing was taken: it is the machine's own";
+  EXPECT_THAT(passed.state, AllOf(HasSubstr("4.00 ms for stops"), HasSubstr("hypervisor took 10.0 ms")));
+  own.cores.front().here.assign(100, 3ms);
+  EXPECT_EQ(judge(own, subject).outcome, Outcome::failed) << "no stops are so frequent";
 }
 
 TEST(BringupLatency, OfAnEmulatorIsSkippedWithTheNumber) {
@@ -323,6 +337,305 @@ TEST(BringupRegulation, IsTriedHere) {
   Subject subject = subject_in(folder);
   subject.machine = hal::Machine();
   for (const auto ask : {traffic_counters, memory_bandwidth, memory_regulation}) expect_sound(ask(subject));
+}
+
+// ---- children ----
+
+TEST(BringupChild, HandsItsAnswerBack) {
+  const Answer given{.outcome = Outcome::failed,
+                     .state = "a \"state\"\nof two lines",
+                     .advice = "do",
+                     .figures = {{"x", 1.5, "us", true}, {"y", -2, "", false}}};
+  const ChildEnd end = ask_in_child([&] { return given; }, 10s);
+  ASSERT_TRUE(end.answer);
+  EXPECT_EQ(end.answer->outcome, given.outcome);
+  EXPECT_EQ(end.answer->state, given.state);
+  EXPECT_EQ(end.answer->advice, given.advice);
+  EXPECT_EQ(value_of(*end.answer, "x"), 1.5);
+  EXPECT_TRUE(end.answer->figures[0].more_is_better);
+  EXPECT_FALSE(end.hung);
+}
+
+TEST(BringupChild, ThatHangsOrFaultsEndsAlone) {
+  const ChildEnd hung = ask_in_child(
+      []() -> Answer {
+        for (;;) ::pause();
+      },
+      50ms);
+  EXPECT_TRUE(hung.hung);
+  EXPECT_FALSE(hung.answer);
+  EXPECT_EQ(hung.signal, SIGKILL);
+  const ChildEnd faulted = ask_in_child(
+      []() -> Answer {
+        std::signal(SIGSEGV, SIG_DFL);
+        ::raise(SIGSEGV);
+        return {};
+      },
+      10s);
+  EXPECT_FALSE(faulted.answer);
+  EXPECT_EQ(faulted.signal, SIGSEGV);
+  const ChildEnd threw = ask_in_child([]() -> Answer { throw std::runtime_error("no more"); }, 10s);
+  ASSERT_TRUE(threw.answer);
+  EXPECT_THAT(threw.answer->state, HasSubstr("no more"));
+}
+
+// ---- the device ----
+
+TEST(BringupDevice, OfThisComputerKeepsItsRules) {
+  const ScratchFolder folder;
+  const Subject subject = subject_in(folder);
+  const Answer answer = device_rules(subject);
+  EXPECT_EQ(answer.outcome, Outcome::passed) << answer.state;
+  EXPECT_THAT(answer.state, AllOf(HasSubstr("all 5 rules kept"), HasSubstr("Segmentation fault")));
+  expect_sound(answer);
+}
+
+/// Answers `digest` wrongly, or maps nothing.
+executive::OpenDevice broken(int maps, bool lost) {
+  return [=](Bytes capacity, Bytes chunk) -> Result<std::unique_ptr<hal::Device>> {
+    auto state = std::make_shared<test::DeviceState>();
+    state->failing_maps = maps;
+    if (lost) state->lose("a fault of the test");
+    return std::make_unique<test::DeviceDouble>(state, capacity, chunk);
+  };
+}
+
+TEST(BringupDevice, ThatBreaksARuleFails) {
+  const ScratchFolder folder;
+  const Answer answer = check_rules(subject_in(folder), broken(1, false));
+  EXPECT_EQ(answer.outcome, Outcome::failed);
+  EXPECT_THAT(answer.state, HasSubstr("NOT KEPT: contents follow the chunk"));
+  expect_sound(answer);
+}
+
+TEST(BringupDevice, ThatHangsIsKilled) {
+  const ScratchFolder folder;
+  Subject subject = subject_in(folder);
+  subject.length = -3900ms; // so that it is given 500 ms
+  const Answer answer = check_rules(subject, [](Bytes, Bytes) -> Result<std::unique_ptr<hal::Device>> {
+    for (;;) ::pause();
+  });
+  EXPECT_EQ(answer.outcome, Outcome::failed);
+  EXPECT_THAT(answer.state, HasSubstr("did not answer for 500ms"));
+  EXPECT_THAT(answer.advice, HasSubstr("driver"));
+}
+
+TEST(BringupDevice, ThatIsNotThereFailsOrOnAnEmulatorIsSkipped) {
+  const ScratchFolder folder;
+  Subject subject = subject_in(folder);
+  subject.board = read_board("rtx").value();
+  const auto open = [](Bytes, Bytes) -> Result<std::unique_ptr<hal::Device>> {
+    return fail(Errc::refused, "There is no NVIDIA driver\nInstall it");
+  };
+  for (const auto ask : {check_rules, measure_mapping, measure_copies}) {
+    subject.emulated = false;
+    const Answer answer = ask(subject, open);
+    EXPECT_EQ(answer.outcome, Outcome::failed);
+    EXPECT_EQ(answer.advice, "Install it");
+    subject.emulated = true;
+    EXPECT_EQ(ask(subject, open).outcome, Outcome::skipped);
+  }
+}
+
+TEST(BringupDevice, MappingIsSkippedWhereThereIsNoGpu) {
+  const ScratchFolder folder;
+  const Answer answer = device_mapping(subject_in(folder));
+  EXPECT_EQ(answer.outcome, Outcome::skipped);
+  EXPECT_THAT(answer.state, HasSubstr("host device"));
+}
+
+TEST(BringupDevice, MappingOfAGpuIsMeasured) {
+  const ScratchFolder folder;
+  Subject subject = subject_in(folder);
+  subject.board.device = DeviceKind::cuda;
+  const auto open = [](Bytes, Bytes chunk) -> Result<std::unique_ptr<hal::Device>> {
+    return std::make_unique<test::DeviceDouble>(std::make_shared<test::DeviceState>(), chunk * 8, chunk);
+  };
+  const Answer answer = measure_mapping(subject, open);
+  EXPECT_EQ(answer.outcome, Outcome::passed) << answer.state;
+  EXPECT_GT(value_of(answer, "map, longest"), 0);
+  const Answer refused = measure_mapping(subject, [&](Bytes, Bytes chunk) -> Result<std::unique_ptr<hal::Device>> {
+    auto state = std::make_shared<test::DeviceState>();
+    state->failing_unmaps = 1;
+    return std::make_unique<test::DeviceDouble>(state, chunk * 8, chunk);
+  });
+  EXPECT_EQ(refused.outcome, Outcome::failed);
+  expect_sound(refused);
+}
+
+TEST(BringupDevice, CopiesAreHeldAgainstTheSwapCosts) {
+  const ScratchFolder folder;
+  Subject subject = subject_in(folder);
+  subject.board.swap_costs.clear();
+  const Answer unsaid = device_copies(subject);
+  EXPECT_EQ(unsaid.outcome, Outcome::passed);
+  EXPECT_THAT(unsaid.state, HasSubstr("no [[swap_cost]]"));
+  for (const auto* name : {"in", "out", "in, beside out", "out, beside in"}) EXPECT_GT(value_of(unsaid, name), 0);
+  subject.board.swap_costs = {{.chunk = subject.board.chunk, .in_per_chunk = 1h, .out_per_chunk = 1h}};
+  EXPECT_EQ(device_copies(subject).outcome, Outcome::passed);
+  subject.board.swap_costs.front().out_per_chunk = 1ns;
+  const Answer slow = device_copies(subject);
+  EXPECT_EQ(slow.outcome, Outcome::failed);
+  EXPECT_THAT(slow.state,
+              AllOf(HasSubstr(" out, and the board's swap costs say at most 1 ns"), Not(HasSubstr(" in, and the"))));
+  EXPECT_THAT(slow.advice, HasSubstr("rtexec calibrate host"));
+  subject.emulated = true;
+  EXPECT_EQ(device_copies(subject).outcome, Outcome::skipped);
+}
+
+// ---- the swap store ----
+
+StoreRates rates_of(double out, double in, std::string fallback = {}) {
+  return {.saved = out * 1e9,
+          .loaded = in * 1e9,
+          .written = 1e9,
+          .read = 1e9,
+          .out_ratio = out,
+          .in_ratio = in,
+          .store = "/swap, unlinked, by io_uring with O_DIRECT",
+          .fallback = std::move(fallback),
+          .direct = true,
+          .chunk = Bytes{2 << 20}};
+}
+
+TEST(BringupStore, PassesWhereItIsAboutAsFastAsPlainTransfers) {
+  const ScratchFolder folder;
+  const Answer answer = judge(rates_of(0.85, 1.2), subject_in(folder));
+  EXPECT_EQ(answer.outcome, Outcome::passed);
+  EXPECT_THAT(answer.state, AllOf(HasSubstr("by io_uring"), HasSubstr("0.85 and 1.20 times plain")));
+  EXPECT_EQ(value_of(answer, "in to plain reads"), 1.2);
+  expect_sound(answer);
+}
+
+TEST(BringupStore, FailsWhereItIsSlowerAndSaysWhatItDoesWithout) {
+  const ScratchFolder folder;
+  for (const auto& rates : {rates_of(0.5, 1), rates_of(1, 0.5)}) {
+    const Answer answer = judge(rates, subject_in(folder));
+    EXPECT_EQ(answer.outcome, Outcome::failed);
+    expect_sound(answer);
+  }
+  const Answer without = judge(rates_of(0.5, 1, "the kernel has no io_uring (ENOSYS)"), subject_in(folder));
+  EXPECT_THAT(without.advice, HasSubstr("the kernel has no io_uring"));
+  Subject subject = subject_in(folder);
+  subject.emulated = true;
+  EXPECT_EQ(judge(rates_of(0.5, 1), subject).outcome, Outcome::skipped);
+}
+
+TEST(BringupStore, IsMeasuredHereAndLeavesNothing) {
+  const ScratchFolder folder;
+  const Subject subject = subject_in(folder);
+  const Answer answer = swap_store(subject);
+  EXPECT_THAT(answer.state, HasSubstr("times plain"));
+  expect_sound(answer);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(BringupStore, IsSkippedWithoutRoom) {
+  const ScratchFolder folder;
+  Subject subject = subject_in(folder);
+  subject.board.chunk = Bytes{std::uint64_t{1} << 50};
+  const Answer answer = swap_store(subject);
+  EXPECT_EQ(answer.outcome, Outcome::skipped);
+  EXPECT_THAT(answer.state, HasSubstr("are needed"));
+}
+
+// ---- tracing ----
+
+TEST(BringupTrace, FailsWhereEventsAreLost) {
+  const ScratchFolder folder;
+  TraceCost cost{.off_ns = 1, .on_ns = 200, .emitted = 1000, .recorded = 1000, .lost = 0};
+  const Answer good = judge(cost, subject_in(folder));
+  EXPECT_EQ(good.outcome, Outcome::passed);
+  EXPECT_THAT(good.state, HasSubstr("200 ns"));
+  cost.recorded = 990;
+  cost.lost = 10;
+  const Answer lost = judge(cost, subject_in(folder));
+  EXPECT_EQ(lost.outcome, Outcome::failed);
+  expect_sound(good);
+  expect_sound(lost);
+  Subject subject = subject_in(folder);
+  subject.emulated = true;
+  cost = {.off_ns = 1, .on_ns = 200, .emitted = 1, .recorded = 1};
+  EXPECT_EQ(judge(cost, subject).outcome, Outcome::skipped);
+}
+
+TEST(BringupTrace, IsMeasuredHere) {
+  const ScratchFolder folder;
+  const Answer answer = trace_cost(subject_in(folder));
+  expect_sound(answer);
+  if (answer.outcome == Outcome::skipped) GTEST_SKIP() << answer.state;
+  EXPECT_THAT(answer.state, HasSubstr("40000 of 40000"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// ---- the task set ----
+
+ShortRun short_run(std::uint64_t missed) {
+  ShortRun run;
+  run.plan.proved = true;
+  TaskReport task;
+  task.name = "control";
+  task.released = task.completed = 200;
+  task.missed = missed;
+  task.response.max = 12ms;
+  task.release_latency.max = 90us;
+  task.deadline = 10ms;
+  run.report.tasks = {task};
+  run.report.elapsed = 2s;
+  return run;
+}
+
+TEST(BringupTaskSet, PassesWhereDeadlinesWerePromisedAndKept) {
+  const ScratchFolder folder;
+  const Answer answer = judge(short_run(0), subject_in(folder));
+  EXPECT_EQ(answer.outcome, Outcome::passed);
+  EXPECT_THAT(answer.state, HasSubstr("every deadline was kept"));
+  Subject subject = subject_in(folder);
+  subject.emulated = true;
+  EXPECT_EQ(judge(short_run(0), subject).outcome, Outcome::skipped);
+  expect_sound(answer);
+}
+
+TEST(BringupTaskSet, FailsWithTheMissesAndWhatTheyComeFrom) {
+  const ScratchFolder folder;
+  const Subject subject = subject_in(folder);
+  const Answer plain = judge(short_run(3), subject);
+  EXPECT_EQ(plain.outcome, Outcome::failed);
+  EXPECT_THAT(plain.state, HasSubstr("3 of 200 jobs of control missed their deadlines"));
+  expect_sound(plain);
+  ShortRun run = short_run(3);
+  run.report.tasks.front().above_wcet.before = 2;
+  run.report.tasks.front().above_wcet_stolen.before = 1;
+  run.report.tasks.front().release_latency.max = 1ms;
+  run.report.stolen = {{.core = 1, .time = 20ms}};
+  const Answer told = judge(run, subject);
+  EXPECT_THAT(told.state, AllOf(HasSubstr("2 parts took longer"), HasSubstr("(1 of them when a hypervisor"),
+                                HasSubstr("took 20.0 ms of core 1")));
+  EXPECT_THAT(told.advice, AllOf(HasSubstr("hold_up"), HasSubstr("latency/release"), HasSubstr("lock the clocks")));
+}
+
+TEST(BringupTaskSet, FailsWhereNothingIsPromisedOrTheRunWasDegraded) {
+  const ScratchFolder folder;
+  const Subject subject = subject_in(folder);
+  ShortRun unproved = short_run(0);
+  unproved.plan.proved = false;
+  unproved.plan.end_to_end.explanation = "3 ms <= 2 ms";
+  const Answer answer = judge(unproved, subject);
+  EXPECT_EQ(answer.outcome, Outcome::failed);
+  EXPECT_THAT(answer.state, HasSubstr("3 ms <= 2 ms"));
+  expect_sound(answer);
+  ShortRun degraded = short_run(0);
+  degraded.report.degraded = {"SCHED_FIFO: refused"};
+  const Answer without = judge(degraded, subject);
+  EXPECT_EQ(without.outcome, Outcome::failed);
+  EXPECT_THAT(without.advice, HasSubstr("SCHED_FIFO: refused"));
+}
+
+TEST(BringupTaskSet, RunsHere) {
+  const ScratchFolder folder;
+  const Answer answer = task_set(subject_in(folder));
+  expect_sound(answer);
+  EXPECT_THAT(answer.state, AnyOf(HasSubstr("control: "), HasSubstr("another run"))) << answer.advice;
 }
 
 } // namespace

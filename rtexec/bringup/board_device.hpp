@@ -1,0 +1,31 @@
+// The board's device as items ask it: in a process of its own, so that a driver that hangs or a fault ends no bring-up.
+#pragma once
+
+#include "hal/device.hpp"
+#include "rtexec/bringup/child.hpp"
+#include "rtexec/bringup/item.hpp"
+#include "rtexec/executive/setup.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+namespace rtexec::bringup {
+
+/// As hal::open_device of the board; tests have devices of their own.
+[[nodiscard]] executive::OpenDevice device_of(const Board& board);
+
+using AskDevice = std::function<Answer(hal::Device& device)>;
+/// `ask`s a device with `chunks` chunks at least. A device that is not there is skipped on an emulator, and else
+/// failed; so is one that faults, or does not answer in time.
+[[nodiscard]] Answer ask_device(const Subject& subject, const executive::OpenDevice& open, std::size_t chunks,
+                                const AskDevice& ask);
+
+/// Contents that differ from seed to seed, for whole chunks.
+[[nodiscard]] std::vector<std::byte> pattern(Bytes size, unsigned seed);
+
+// On the engines that are there for it.
+[[nodiscard]] Status copy_in(hal::Device& device, std::byte* to, const std::vector<std::byte>& from);
+[[nodiscard]] Status copy_out(hal::Device& device, std::vector<std::byte>& to, const std::byte* from);
+
+} // namespace rtexec::bringup

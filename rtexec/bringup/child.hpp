@@ -1,0 +1,24 @@
+// Asks in a process of its own what may fault, or hang in a driver: its parent goes on whatever becomes of it.
+#pragma once
+
+#include <rtexec/units.hpp>
+#include "rtexec/bringup/item.hpp"
+
+#include <functional>
+#include <optional>
+
+namespace rtexec::bringup {
+
+/// What became of a child.
+struct ChildEnd {
+  std::optional<Answer> answer; // absent: it ended before it had one
+  bool hung = false;            // it was killed when its time had passed
+  int signal = 0;               // that ended it; 0: none
+};
+
+/// The child is this process, with the calling thread alone: `ask` may start threads, and must not rely on others. It
+/// ends with its parent. One that does not even end when it is killed (it hangs in the kernel) is left behind. Set-up
+/// only.
+[[nodiscard]] ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration patience);
+
+} // namespace rtexec::bringup
