@@ -16,7 +16,6 @@ constexpr const char* hung_advice =
     "The device's driver does not work under this kernel: use the kernel that its vendor builds it for, or a newer "
     "driver (a module that was built for another preemption model than the kernel's hangs so). `dmesg` says more";
 
-/// A cause that the machine's own words tell.
 Answer absent(const Subject& subject, const Error& error) {
   if (subject.emulated && subject.board.device == DeviceKind::cuda)
     return skipped("an emulator has no GPU: " + first_line(error));
@@ -24,9 +23,7 @@ Answer absent(const Subject& subject, const Error& error) {
 }
 
 Answer ask_here(const Subject& subject, const executive::OpenDevice& open, std::size_t chunks, const AskDevice& ask) {
-  const Bytes chunk = std::max(subject.board.chunk, Bytes{std::uint64_t{2} << 20});
-  // How much a GPU has is told when nothing is asked for.
-  const auto device = open(subject.board.device == DeviceKind::cuda ? Bytes{0} : chunk * chunks, chunk);
+  const auto device = open_with(subject.board, open, chunks);
   if (!device) return absent(subject, device.error());
   return ask(**device);
 }
@@ -35,6 +32,14 @@ Answer ask_here(const Subject& subject, const executive::OpenDevice& open, std::
 
 executive::OpenDevice device_of(const Board& board) {
   return [board](Bytes capacity, Bytes chunk) { return hal::open_device(board, capacity, chunk); };
+}
+
+Bytes chunk_of(const Board& board) { return std::max(board.chunk, Bytes{std::uint64_t{2} << 20}); }
+
+Result<std::unique_ptr<hal::Device>> open_with(const Board& board, const executive::OpenDevice& open,
+                                               std::size_t chunks) {
+  const Bytes chunk = chunk_of(board);
+  return open(board.device == DeviceKind::cuda ? Bytes{0} : chunk * chunks, chunk);
 }
 
 Answer ask_device(const Subject& subject, const executive::OpenDevice& open, std::size_t chunks, const AskDevice& ask) {

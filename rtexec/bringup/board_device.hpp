@@ -8,12 +8,19 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace rtexec::bringup {
 
 /// As hal::open_device of the board; tests have devices of their own.
 [[nodiscard]] executive::OpenDevice device_of(const Board& board);
+
+/// The unit that it is asked in: the board's, but 2 MiB at least.
+[[nodiscard]] Bytes chunk_of(const Board& board);
+/// Opened with `chunks` of them at least; of a GPU all that is free, which is known only when nothing is asked for.
+[[nodiscard]] Result<std::unique_ptr<hal::Device>> open_with(const Board& board, const executive::OpenDevice& open,
+                                                             std::size_t chunks);
 
 using AskDevice = std::function<Answer(hal::Device& device)>;
 /// `ask`s a device with `chunks` chunks at least. A device that is not there is skipped on an emulator, and else

@@ -83,7 +83,11 @@ Answer map_and_unmap(hal::Device& device, Duration length) {
 
 // ---- copies ----
 
-constexpr std::size_t copied_chunks = 4; // each way
+/// Each way, in turn: more than caches hold, and no more than a small board can spare.
+std::size_t copied_chunks(Bytes chunk) {
+  constexpr std::uint64_t least = 2, wanted = std::uint64_t{32} << 20;
+  return std::max(least, wanted / chunk.count);
+}
 
 /// Page-locked for as long as it lives.
 class HostMemory {
@@ -108,16 +112,16 @@ class Copies {
   explicit Copies(hal::Device& device)
       : device_(device),
         size_(device.chunk_size()),
-        chunks_(must(device.create_chunks(2 * copied_chunks))),
-        from_(device, size_ * copied_chunks),
-        to_(device, size_ * copied_chunks) {}
+        count_(copied_chunks(size_)),
+        chunks_(must(device.create_chunks(2 * count_))),
+        from_(device, size_ * count_),
+        to_(device, size_ * count_) {}
 
   /// Bytes a second of the direction, chunk by chunk, until `end`.
   double rate(EngineKind direction, Instant end) {
     const Instant begin = hal::now();
     std::uint64_t copies = 0;
-    for (; hal::now() < end || copies < copied_chunks; ++copies)
-      check(copy(direction, copies % copied_chunks), "a copy");
+    for (; hal::now() < end || copies < count_; ++copies) check(copy(direction, copies % count_), "a copy");
     const double seconds = std::chrono::duration<double>(hal::now() - begin).count();
     return static_cast<double>(copies * size_.count) / seconds;
   }
@@ -139,7 +143,7 @@ class Copies {
 
   /// That what goes in comes out.
   bool whole() {
-    for (std::size_t i = 0; i < copied_chunks; ++i) {
+    for (std::size_t i = 0; i < count_; ++i) {
       const auto contents = pattern(size_, static_cast<unsigned>(i));
       std::memcpy(from_.at(i), contents.data(), contents.size());
       check(copy(EngineKind::copy_in, i), "a copy to the device");
@@ -154,7 +158,7 @@ class Copies {
   Status copy(EngineKind direction, std::size_t i) {
     const bool in = direction == EngineKind::copy_in;
     // Others than those that come in
-    std::byte* const window = device_.window(chunks_[in ? i : copied_chunks + i]);
+    std::byte* const window = device_.window(chunks_[in ? i : count_ + i]);
     const auto work = [&]() noexcept {
       return in ? device_.copy(window, from_.at(i), size_) : device_.copy(to_.at(i), window, size_);
     };
@@ -163,6 +167,7 @@ class Copies {
 
   hal::Device& device_;
   Bytes size_;
+  std::size_t count_;
   std::vector<hal::Chunk> chunks_;
   HostMemory from_, to_;
 };
@@ -231,7 +236,7 @@ Answer measure_mapping(const Subject& subject, const executive::OpenDevice& open
 }
 
 Answer measure_copies(const Subject& subject, const executive::OpenDevice& open) {
-  return ask_device(subject, open, 2 * copied_chunks, [&](hal::Device& device) {
+  return ask_device(subject, open, 2 * copied_chunks(chunk_of(subject.board)), [&](hal::Device& device) {
     return answer_of(caught([&] { return copy_each_way(device, subject); }));
   });
 }

@@ -146,10 +146,9 @@ Answer check_rules(const Subject& subject, const executive::OpenDevice& open) {
   const std::size_t chunks = chunks_used + 1;
   Answer answer = ask_device(subject, open, chunks, rules);
   if (answer.outcome != Outcome::passed) return answer;
-  const Bytes chunk = std::max(subject.board.chunk, Bytes{std::uint64_t{2} << 20});
   const ChildEnd end = ask_in_child(
       [&] {
-        auto device = open(subject.board.device == DeviceKind::cuda ? Bytes{0} : chunk * chunks, chunk);
+        auto device = open_with(subject.board, open, chunks);
         return device ? fault(**device) : failed(device.error(), "");
       },
       std::chrono::seconds(20));

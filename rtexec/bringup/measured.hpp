@@ -1,6 +1,6 @@
 // The items of a bring-up that are measured: each takes about Subject::length, a few of them several times that. They
-// load cores, open the board's device and write into Subject::folder; all of it is given back when they return. An
-// answer on an emulator is never `passed`.
+// load cores, open the board's device and write into Subject::folder; all of it is given back when they return. What
+// rests on an emulator's times or counts never passes.
 #pragma once
 
 #include "rtexec/bringup/item.hpp"

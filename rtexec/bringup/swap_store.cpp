@@ -175,7 +175,7 @@ Answer judge(const StoreRates& rates, const Subject& subject) {
 }
 
 Answer measure_store(const Subject& subject, const executive::OpenDevice& open) {
-  const Bytes chunk = std::max(subject.board.chunk, Bytes{std::uint64_t{2} << 20});
+  const Bytes chunk = chunk_of(subject.board);
   const Bytes needed = chunk * chunks_of(chunk) * 2 + wanted;
   std::error_code error;
   const auto room = std::filesystem::space(subject.folder, error);

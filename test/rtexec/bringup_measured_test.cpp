@@ -7,9 +7,12 @@
 #include "rtexec/bringup/measured.hpp"
 #include "rtexec/bringup/regulation.hpp"
 #include "rtexec/bringup/release_latency.hpp"
+#include "hal/cuda/cuda_device.hpp"
 #include "rtexec/bringup/swap_store.hpp"
 #include "rtexec/bringup/task_set.hpp"
 #include "rtexec/bringup/trace_cost.hpp"
+#include "test/hal/digest_kernel.hpp"
+#include "test/hal/fake_cuda_driver.hpp"
 #include "test/rtexec/device_doubles.hpp"
 #include "test/rtexec/study_doubles.hpp"
 #include "test/support/files.hpp"
@@ -481,6 +484,64 @@ TEST(BringupDevice, CopiesAreHeldAgainstTheSwapCosts) {
   EXPECT_THAT(slow.advice, HasSubstr("rtexec calibrate host"));
   subject.emulated = true;
   EXPECT_EQ(device_copies(subject).outcome, Outcome::skipped);
+}
+
+/// The driver in software, whose device breaks in the `breaking`-th process that opens it; 0: in none.
+executive::OpenDevice fake_gpu(hal::test::FakeCudaDriver& driver, const ScratchFolder& folder, int breaking) {
+  return [&driver, &folder, breaking](Bytes, Bytes chunk) -> Result<std::unique_ptr<hal::Device>> {
+    int opened = 1;
+    while (std::filesystem::exists(folder / std::to_string(opened))) ++opened;
+    test::write_text(folder / std::to_string(opened), "");
+    auto device = hal::CudaDevice::open({.capacity = chunk * 8, .chunk = chunk, .kernels = hal::test::digest_images});
+    if (!device) return Unexpected(device.error());
+    if (opened == breaking) driver.break_device(hal::cuda::Code::illegal_address);
+    return std::move(*device);
+  };
+}
+
+class BringupGpuDouble : public testing::Test {
+ protected:
+  BringupGpuDouble() { subject.board.device = DeviceKind::cuda; }
+  ScratchFolder folder;
+  Subject subject = subject_in(folder);
+};
+
+TEST_F(BringupGpuDouble, KeepsItsRulesAndSurvivesAFault) {
+  hal::test::FakeCudaDriver driver;
+  hal::test::add_digest_kernel(driver);
+  const Answer answer = check_rules(subject, fake_gpu(driver, folder, 2));
+  EXPECT_EQ(answer.outcome, Outcome::passed) << answer.state;
+  EXPECT_THAT(answer.state,
+              AllOf(HasSubstr("Fake GPU"), HasSubstr("all 5 rules kept"), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS")));
+}
+
+TEST_F(BringupGpuDouble, FailsWhereAFaultSpoilsItForTheNextProcess) {
+  hal::test::FakeCudaDriver driver;
+  hal::test::add_digest_kernel(driver);
+  const Answer answer = check_rules(subject, fake_gpu(driver, folder, 3));
+  EXPECT_EQ(answer.outcome, Outcome::failed);
+  EXPECT_THAT(answer.state, HasSubstr("after another process's fault"));
+  expect_sound(answer);
+}
+
+TEST_F(BringupGpuDouble, FailsWhereItsKernelsAreWrongOrMissing) {
+  hal::test::FakeCudaDriver driver;
+  hal::test::add_digest_kernel(driver, 1);
+  const Answer answer = check_rules(subject, fake_gpu(driver, folder, 0));
+  EXPECT_EQ(answer.outcome, Outcome::failed);
+  EXPECT_THAT(answer.state, HasSubstr("NOT KEPT: no kernel of this program runs"))
+      << "the device found that out itself";
+}
+
+TEST_F(BringupGpuDouble, MapsAndCopies) {
+  hal::test::FakeCudaDriver driver;
+  const Answer mapped = measure_mapping(subject, fake_gpu(driver, folder, 0));
+  EXPECT_EQ(mapped.outcome, Outcome::passed) << mapped.state;
+  subject.board.chunk = Bytes{16 << 20};
+  subject.board.swap_costs.clear();
+  const Answer copied = measure_copies(subject, fake_gpu(driver, folder, 0));
+  EXPECT_EQ(copied.outcome, Outcome::passed) << copied.state;
+  EXPECT_GT(value_of(copied, "in, beside out"), 0);
 }
 
 // ---- the swap store ----
