@@ -60,7 +60,7 @@ std::vector<Match> entries(const Match& folder, std::string_view pattern, const 
   return found;
 }
 
-std::vector<Match> files_like(const fs::path& pattern, const Machine& machine) {
+std::vector<Match> matches_of(const fs::path& pattern, const Machine& machine) {
   std::vector<Match> found{{.file = "/", .number = std::nullopt}};
   for (const fs::path& part : pattern.relative_path()) {
     std::vector<Match> next;
@@ -86,7 +86,7 @@ bool holds(const BoardPath& path, const Match& match, const Machine& machine) {
 }
 
 std::vector<Match> all_of(const BoardPath& path, const Machine& machine) {
-  std::vector<Match> found = files_like(path.file, machine);
+  std::vector<Match> found = matches_of(path.file, machine);
   std::erase_if(found,
                 [&](const Match& match) { return !is_there(match.file, machine) || !holds(path, match, machine); });
   return found;
@@ -151,6 +151,23 @@ std::vector<unsigned> numbers_in(const BoardPaths& paths, const Machine& machine
   const auto twice = std::ranges::unique(numbers);
   numbers.erase(twice.begin(), twice.end());
   return numbers;
+}
+
+std::vector<fs::path> files_of(const BoardPaths& paths, const Machine& machine) {
+  std::vector<fs::path> files;
+  for (const BoardPath& path : paths)
+    for (const Match& match : matches_of(path.file, machine)) {
+      files.push_back(match.file);
+      if (!path.times.empty()) files.push_back(beside(match, path.times));
+      for (const BoardPath::Condition& condition : path.where) files.push_back(beside(match, condition.name));
+    }
+  return files;
+}
+
+std::vector<fs::path> files_like(const fs::path& pattern, const Machine& machine) {
+  std::vector<fs::path> files;
+  for (const Match& match : matches_of(pattern, machine)) files.push_back(match.file);
+  return files;
 }
 
 Result<std::int64_t> read_value(const BoardFile& file, const Machine& machine) {

@@ -25,6 +25,11 @@ struct BoardFile {
 [[nodiscard]] std::optional<BoardFile> find_file(const BoardPaths& paths, const Machine& machine);
 /// What "#" can be in the first of `paths` for which there are files, ascending.
 [[nodiscard]] std::vector<unsigned> numbers_in(const BoardPaths& paths, const Machine& machine);
+/// All files that `paths` may mean, whatever their conditions say, and those that tell which one is meant.
+[[nodiscard]] std::vector<std::filesystem::path> files_of(const BoardPaths& paths, const Machine& machine);
+/// All of this name, in which "*" is any text and "#" a number; folders too.
+[[nodiscard]] std::vector<std::filesystem::path> files_like(const std::filesystem::path& pattern,
+                                                            const Machine& machine);
 /// `number` for each "#".
 [[nodiscard]] std::string with_number(std::string text, unsigned number);
 [[nodiscard]] BoardPaths with_number(BoardPaths paths, unsigned number);

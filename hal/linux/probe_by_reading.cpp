@@ -45,9 +45,10 @@ Finding fair_server_of(std::span<const unsigned> cores, const Machine& machine) 
   const char* subject = "fair server";
   const char* brief = "the kernel's fair server";
   std::string taxed;
-  bool found = false;
+  bool found = false, refused = false;
   for (const unsigned core : cores) {
     const auto runtime = machine.read("/sys/kernel/debug/sched/fair_server/cpu" + std::to_string(core) + "/runtime");
+    refused |= !runtime && runtime.error().code == Errc::refused;
     if (!runtime) continue;
     found = true;
     if (*runtime != "0")
@@ -60,7 +61,9 @@ Finding fair_server_of(std::span<const unsigned> cores, const Machine& machine) 
   }
   if (!has_fair_server(machine)) return ok(subject, "not in this kernel (since 6.12)");
   return unknown(subject, "cannot be read; by default it takes 50 ms of every second from SCHED_FIFO on a busy core",
-                 std::string("As root: ") + mount_debugfs + ", and probe again.", brief);
+                 refused ? "Probe as root, on a kernel that was booted without lockdown."
+                         : std::string("As root: ") + mount_debugfs + ", and probe again.",
+                 brief);
 }
 
 Finding fair_server(const Machine& machine) { return fair_server_of(machine.online_cores(), machine); }

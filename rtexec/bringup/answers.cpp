@@ -14,6 +14,13 @@ Answer failed(const Error& error, std::string advice) {
   return failed(state, std::move(advice));
 }
 
+Answer answer_of(const hal::Finding& finding) {
+  using Grade = hal::Finding::Grade;
+  if (finding.grade == Grade::ok) return passed(finding.state);
+  if (finding.grade == Grade::unknown) return skipped(finding.state + ". " + finding.advice);
+  return failed(finding.state, finding.advice);
+}
+
 Answer unless_emulated(const Subject& subject, Answer answer) {
   if (!subject.emulated) return answer;
   answer.outcome = Outcome::skipped;

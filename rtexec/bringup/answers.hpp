@@ -1,4 +1,4 @@
-// How items that measure answer: in one form, and so that nothing counts as passed that the machine cannot show.
+// How items answer: in one form, and so that nothing counts as passed that the machine cannot show.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -26,6 +26,12 @@ namespace rtexec::bringup {
 /// An error's first line is what is, the others are what to do; `advice` where it has none.
 [[nodiscard]] Answer failed(const Error& error, std::string advice);
 [[nodiscard]] std::string first_line(const Error& error);
+
+/// Of what an emulator has none of.
+[[nodiscard]] inline Answer skipped_in_emulator() { return skipped("an emulator computes this machine"); }
+
+/// What cannot be read is skipped, and what costs latency fails.
+[[nodiscard]] Answer answer_of(const hal::Finding& finding);
 
 /// Of an item whose times or counts are the emulator's: skipped with what was seen.
 [[nodiscard]] Answer unless_emulated(const Subject& subject, Answer answer);

@@ -38,6 +38,8 @@ struct Subject {
   hal::Machine machine;
   /// Another machine computes what this one seems to be: times and counters tell nothing of the board.
   bool emulated = false;
+  /// The software device stands in for the board's: what is asked of its device tells nothing of it.
+  bool device_stands_in = false;
   /// An empty folder of this bring-up, on the disk that swap stores and recordings would lie on
   std::filesystem::path folder;
   /// Of a measurement, where an item does not know better
@@ -50,7 +52,8 @@ struct Item {
   const char* name;  // a path that never changes, for scripts: "kernel/preemption"
   const char* title; // "kernel and its preemption"
   Answer (*ask)(const Subject& subject);
-  Duration takes; // about
+  Duration takes;         // about
+  bool of_device = false; // of the board's own
 };
 
 /// In the order in which they are asked: what is read comes before what is measured.

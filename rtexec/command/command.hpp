@@ -22,6 +22,7 @@ void add_model(const Command& program);
 void add_infer(const Command& program);
 void add_config(const Command& program);
 void add_probe(const Command& program, int& exit_code);
+void add_bringup(const Command& program, int& exit_code);
 void add_restore(const Command& program);
 void add_analyze(const Command& program, int& exit_code);
 void add_top(const Command& program);

@@ -56,6 +56,7 @@ const Example examples[] = {
     {{"infer"}, "rtexec infer yolov3-tiny.onnx street.jpg -o boxes.png"},
     {{"config"}, "rtexec config board"},
     {{"probe"}, "rtexec probe robot.toml"},
+    {{"bringup"}, "rtexec bringup --json bringup.json --html bringup.html"},
     {{"restore"}, "rtexec restore"},
     {{"completion"}, "rtexec completion bash > ~/.local/share/bash-completion/completions/rtexec"},
     {{"help"}, "rtexec help calibrate bandwidth"},
@@ -92,6 +93,7 @@ int run(int argc, char** argv) {
   add_infer(commands);
   add_config(commands);
   add_probe(commands, exit_code);
+  add_bringup(commands, exit_code);
   add_restore(commands);
   add_completion(commands);
   add_help(commands);

@@ -43,6 +43,10 @@ bool Progress::operator()(const std::string& what, std::uint64_t done, std::uint
   return stop_ == nullptr || !stop_->asked();
 }
 
+void Progress::erase() {
+  if (std::exchange(drawn_, false)) std::cerr << "\r\033[K" << std::flush;
+}
+
 void Progress::draw() const {
   if (const auto terminal = terminal_of(std::cerr))
     std::cerr << '\r' << report::cut(bar_, terminal->columns - std::min(terminal->columns, beside)) << "\033[K"

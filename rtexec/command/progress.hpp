@@ -24,6 +24,8 @@ class Progress {
   /// its pace. False when the user wants it to stop.
   bool operator()(const std::string& what, std::uint64_t done, std::uint64_t wanted, const std::string& unit,
                   std::optional<Duration> left = {});
+  /// Takes the bar off its line, on which something else is about to be written.
+  void erase();
 
  private:
   void draw() const;

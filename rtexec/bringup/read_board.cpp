@@ -1,0 +1,221 @@
+#include "config/text.hpp"
+#include "hal/board/board.hpp"
+#include "rtexec/bringup/answers.hpp"
+#include "rtexec/bringup/read.hpp"
+
+#include <algorithm>
+
+namespace rtexec::bringup {
+
+namespace {
+
+void add(std::string& list, const std::string& item, const char* separator = ", ") {
+  list += (list.empty() ? "" : separator) + item;
+}
+
+std::string taken_as(const Board& board) { return ": taken as board '" + board.name + "'"; }
+
+/// A GPU of NVIDIA in a machine that nothing tells.
+std::string gpu_hint(const Subject& subject) {
+  if (subject.board.device == DeviceKind::cuda || !subject.machine.read("/proc/driver/nvidia/version")) return {};
+  return "; it has an NVIDIA GPU: name --board rtx, h200 or a file";
+}
+
+std::string hertz(std::int64_t value) {
+  return readable(Frequency{static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0))});
+}
+
+enum class Standing { locked, moves, unknown };
+
+struct ClockState {
+  Standing standing = Standing::unknown;
+  std::string text;
+};
+
+/// A core's governor that keeps the clock at its highest.
+bool performs(const hal::FoundClock& clock, const hal::Machine& machine) {
+  return clock.kind == ClockKind::cpu &&
+         machine.read(clock.rate.file.parent_path() / "scaling_governor").value_or("") == "performance";
+}
+
+ClockState state_of(const hal::FoundClock& clock, const hal::Machine& machine) {
+  if (clock.lock) {
+    const auto lock = hal::read_value(*clock.lock, machine);
+    if (!lock) return {};
+    return {*lock == 1 ? Standing::locked : Standing::moves, *lock == 1 ? "locked" : "not locked"};
+  }
+  if (!clock.lowest || !clock.highest) return {};
+  const auto lowest = hal::read_value(*clock.lowest, machine), highest = hal::read_value(*clock.highest, machine);
+  if (!lowest || !highest) return {};
+  if (*lowest == *highest) return {Standing::locked, "at " + hertz(*highest)};
+  if (performs(clock, machine)) return {Standing::locked, "at " + hertz(*highest) + " by its governor"};
+  return {Standing::moves, hertz(*lowest) + " to " + hertz(*highest)};
+}
+
+/// Names of clocks in the same state, "core 0-5": in the order in which they come.
+struct SameState {
+  std::string text;
+  std::vector<std::string> names;
+};
+
+std::string names_of(const std::vector<std::string>& names) {
+  std::vector<unsigned> numbers;
+  std::string others, kind;
+  for (const std::string& name : names) {
+    const auto space = name.rfind(' ');
+    const auto number = config::number<unsigned>(std::string_view(name).substr(space + 1)); // npos + 1 is 0
+    if (space == name.npos || !number || (!kind.empty() && kind != name.substr(0, space))) {
+      add(others, name);
+      continue;
+    }
+    kind = name.substr(0, space);
+    numbers.push_back(*number);
+  }
+  std::string text = kind.empty() ? "" : kind + " " + hal::core_list(numbers);
+  if (!others.empty()) add(text, others);
+  return text;
+}
+
+std::string text_of(const std::vector<SameState>& states) {
+  std::string text;
+  for (const SameState& state : states) add(text, names_of(state.names) + ": " + state.text, "; ");
+  return text;
+}
+
+void put(std::vector<SameState>& states, const std::string& text, const std::string& name) {
+  const auto same = std::ranges::find(states, text, &SameState::text);
+  (same == states.end() ? states.emplace_back(SameState{text, {}}) : *same).names.push_back(name);
+}
+
+constexpr std::int64_t least_headroom = 10'000; // thousandths of a degree
+
+/// The file beside a power sensor's that tells the rail's voltage, in millivolts; empty: none does.
+std::filesystem::path voltage_of(const hal::FoundSensor& sensor) {
+  if (!sensor.value.times.empty()) return sensor.value.file;
+  std::string name = sensor.value.file.filename();
+  const std::string_view power = "in_power";
+  if (!name.starts_with(power)) return {};
+  return sensor.value.file.parent_path() / name.replace(0, power.size(), "in_voltage");
+}
+
+/// What is wrong with the voltage of a rail; empty: nothing.
+std::string voltage_problem(const std::string& rail, std::int64_t millivolts) {
+  constexpr std::int64_t least = 4750, most = 5250; // of 5 V, by a twentieth
+  const std::string text = rail + " has " + std::to_string(millivolts) + " mV";
+  if (millivolts <= 0) return text;
+  const bool of_five = rail.contains("5V");
+  return of_five && (millivolts < least || millivolts > most) ? text + " instead of 5000" : std::string();
+}
+
+} // namespace
+
+Answer board_identity(const Subject& subject) {
+  const hal::Machine& machine = subject.machine;
+  const Board& board = subject.board;
+  if (const std::string emulator = hal::emulator_of(machine); !emulator.empty())
+    return skipped("an emulator computes this machine (" + emulator + ")" + taken_as(board));
+  const hal::KnownBoard known = hal::identify_board(machine);
+  if (const std::string why = hal::why_not_board(board, machine); !why.empty())
+    return failed(why, known.told ? "Leave out --board: this is board '" + known.name + "'."
+                                  : "Name its file with --board: files, counters and costs of board '" + board.name +
+                                        "' do not hold here. boards/README.md says how one is written.");
+  if (known.told && known.name == board.name) return passed(known.name + ": " + known.what);
+  const auto names = hal::device_tree_names(machine);
+  if (std::ranges::find_first_of(names, board.identity.compatible) != names.end())
+    return passed(board.name + ": the device tree says one of the names of its file");
+  if (!names.empty() && !known.told)
+    return failed(known.what + taken_as(board),
+                  "Write a file of it with its [identity], as boards/README.md says, and "
+                  "name it with --board.");
+  return skipped(known.what + taken_as(board) + gpu_hint(subject));
+}
+
+Answer core_kinds(const Subject& subject) {
+  if (subject.board.core_kinds.empty())
+    return skipped("the file of board '" + subject.board.name +
+                   "' names no kinds of cores; online: " + hal::core_list(subject.machine.online_cores()));
+  if (subject.emulated) return skipped_in_emulator();
+  std::string state, advice;
+  bool right = true;
+  for (const hal::Finding& finding : hal::probe_board(subject.board, subject.machine)) {
+    if (!finding.subject.starts_with("core kind")) continue;
+    add(state, finding.state, "; ");
+    if (finding.grade == hal::Finding::Grade::ok) continue;
+    if (finding.grade == hal::Finding::Grade::unknown) return skipped(finding.state);
+    right = false;
+    if (!advice.contains(finding.advice)) config::add_line(advice, finding.advice);
+  }
+  return right ? passed(state) : failed(state, advice);
+}
+
+Answer locked_clocks(const Subject& subject) {
+  if (subject.emulated) return skipped_in_emulator();
+  std::vector<SameState> locked, moving;
+  for (const hal::FoundClock& clock : hal::find_hardware(subject.board, subject.machine).clocks) {
+    const ClockState state = state_of(clock, subject.machine);
+    if (state.standing == Standing::locked) put(locked, state.text, clock.name);
+    if (state.standing == Standing::moves) put(moving, state.text, clock.name);
+  }
+  if (locked.empty() && moving.empty())
+    return skipped("no clock of board '" + subject.board.name + "' can be read here: firmware or a hypervisor decides");
+  if (moving.empty()) return passed(text_of(locked));
+  return failed("move: " + text_of(moving) + (locked.empty() ? "" : "; locked: " + text_of(locked)),
+                "[executive] lock_clocks = true locks them while a run lasts; execution times that were measured "
+                "while they move promise little.");
+}
+
+Answer thermal_headroom(const Subject& subject) {
+  if (subject.emulated) return skipped_in_emulator();
+  std::string state, hot;
+  std::vector<Figure> figures;
+  for (const hal::FoundSensor& sensor : hal::find_hardware(subject.board, subject.machine).sensors) {
+    if (sensor.kind != SensorKind::temperature || !sensor.limit) continue;
+    const auto value = hal::read_value(sensor.value, subject.machine),
+               limit = hal::read_value(*sensor.limit, subject.machine);
+    if (!value || !limit) continue; // of a part that sleeps
+    const std::string text =
+        sensor.name + " " + hal::sensor_text(sensor.kind, *value) + " of " + hal::sensor_text(sensor.kind, *limit);
+    add(state, text);
+    if (*limit - *value < least_headroom) add(hot, text);
+    figures.push_back({.name = "headroom of " + sensor.name,
+                       .value = static_cast<double>(*limit - *value) / 1e3,
+                       .unit = "C",
+                       .more_is_better = true});
+  }
+  if (figures.empty()) return skipped("no sensor here tells both its temperature and where throttling begins");
+  if (hot.empty()) return passed(state, std::move(figures));
+  return failed("less than 10 C below throttling: " + hot,
+                "Cool it (is the fan on, its heat sink seated?), or choose a lower power mode: nvpmodel -q shows them.",
+                std::move(figures));
+}
+
+Answer power_supply(const Subject& subject) {
+  if (subject.emulated) return skipped_in_emulator();
+  std::string state, problems;
+  std::vector<Figure> figures;
+  for (const hal::FoundSensor& sensor : hal::find_hardware(subject.board, subject.machine).sensors) {
+    if (sensor.kind == SensorKind::over_current) {
+      const auto events = hal::read_value(sensor.value, subject.machine);
+      if (!events) continue;
+      add(state, sensor.name + ": " + hal::sensor_text(sensor.kind, *events));
+      if (*events > 0) add(problems, sensor.name + ": " + hal::sensor_text(sensor.kind, *events) + " since the start");
+      figures.push_back({.name = sensor.name, .value = static_cast<double>(*events), .unit = "events"});
+    }
+    if (sensor.kind == SensorKind::power) {
+      const auto file = voltage_of(sensor);
+      const auto volts = hal::read_value({.file = file, .times = {}, .factor = 1}, subject.machine);
+      if (file.empty() || !volts) continue;
+      add(state, sensor.name + " " + std::to_string(*volts) + " mV");
+      if (const std::string problem = voltage_problem(sensor.name, *volts); !problem.empty()) add(problems, problem);
+    }
+  }
+  if (state.empty())
+    return skipped("board '" + subject.board.name + "' tells neither over-current events nor voltages here");
+  if (problems.empty()) return passed(state, std::move(figures));
+  return failed(problems,
+                "The supply is too weak, or its cable too thin: use the one that came with the board, or choose "
+                "a lower power mode (nvpmodel -q shows them).",
+                std::move(figures));
+}
+
+} // namespace rtexec::bringup
