@@ -58,7 +58,7 @@ class Machine {
   /// `root` is "/" or a recorded tree.
   explicit Machine(std::filesystem::path root = "/");
 
-  /// Cores that are online and that this process may use, ascending. Never empty.
+  /// Cores that are online and that this process may use, isolated ones too, ascending. Never empty.
   [[nodiscard]] std::vector<unsigned> online_cores() const;
   /// Cores that are online and that taskset, a cpuset or a container keeps from this process, ascending.
   [[nodiscard]] std::vector<unsigned> withheld_cores() const;

@@ -59,8 +59,16 @@ std::vector<unsigned> all_cores(const Machine& machine) {
   return cores_in(machine.read("/sys/devices/system/cpu/online").value_or("0"));
 }
 
+/// A process begins on all cores that are not isolated, and may move to those that are: where it has all of the former,
+/// nothing else keeps the latter from it.
 std::vector<unsigned> allowed_cores(const Machine& machine) {
-  return cores_in(field(machine.read("/proc/self/status").value_or(""), "Cpus_allowed_list:").value_or(""));
+  const auto allowed =
+      cores_in(field(machine.read("/proc/self/status").value_or(""), "Cpus_allowed_list:").value_or(""));
+  const auto online = all_cores(machine);
+  const auto isolated = cores_in(machine.read("/sys/devices/system/cpu/isolated").value_or(""));
+  std::vector<unsigned> others;
+  std::ranges::set_difference(online, isolated, std::back_inserter(others));
+  return !others.empty() && std::ranges::includes(allowed, others) ? online : allowed;
 }
 
 } // namespace

@@ -61,8 +61,8 @@ Finding fair_server_of(std::span<const unsigned> cores, const Machine& machine) 
   }
   if (!has_fair_server(machine)) return ok(subject, "not in this kernel (since 6.12)");
   return unknown(subject, "cannot be read; by default it takes 50 ms of every second from SCHED_FIFO on a busy core",
-                 refused ? "Probe as root, on a kernel that was booted without lockdown."
-                         : std::string("As root: ") + mount_debugfs + ", and probe again.",
+                 refused ? "Ask as root, on a kernel that was booted without lockdown."
+                         : std::string("As root: ") + mount_debugfs + ", and ask again.",
                  brief);
 }
 

@@ -5,8 +5,9 @@
 #include "rtexec/bringup/read.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
+#include <iterator>
+#include <optional>
+#include <sys/prctl.h>
 #include <time.h>
 
 namespace rtexec::bringup {
@@ -66,8 +67,21 @@ std::optional<bool> ticking(const Subject& subject) {
 
 constexpr Duration shortest_sleep = std::chrono::microseconds(50);
 
+/// Of this thread: otherwise the kernel lets it sleep for 50 us more, to wake several at once.
+class NoSlack {
+ public:
+  NoSlack() : before_(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0)) { ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); }
+  ~NoSlack() { ::prctl(PR_SET_TIMERSLACK, before_, 0, 0, 0); }
+  NoSlack(const NoSlack&) = delete;
+  NoSlack& operator=(const NoSlack&) = delete;
+
+ private:
+  int before_;
+};
+
 /// By how much the shortest of some sleeps was too long.
 Duration least_oversleep() {
+  const NoSlack no_slack;
   constexpr int sleeps = 40;
   const auto now = [] {
     timespec time{};

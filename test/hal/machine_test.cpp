@@ -138,6 +138,24 @@ TEST(Machine, CoresThatAreKeptFromThisProcessAreToldApart) {
   EXPECT_THAT(Machine(root.path()).withheld_cores(), ElementsAre(0, 2));
 }
 
+/// With isolcpus a process begins on the other cores, and may be pinned to the isolated ones all the same.
+TEST(Machine, IsolatedCoresMayBeUsedUnlessSomethingElseKeepsThem) {
+  const ScratchFolder root;
+  const Machine machine(root.path());
+  write_text(root / "/sys/devices/system/cpu/online", "0-5\n");
+  write_text(root / "/sys/devices/system/cpu/isolated", "2-5\n");
+  write_text(root / "/proc/self/status", "Cpus_allowed_list:\t0-1\n");
+  EXPECT_THAT(machine.online_cores(), ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(machine.withheld_cores(), testing::IsEmpty());
+  write_text(root / "/proc/self/status", "Cpus_allowed_list:\t0\n");
+  EXPECT_THAT(machine.online_cores(), ElementsAre(0)) << "taskset or a cpuset";
+  write_text(root / "/proc/self/status", "Cpus_allowed_list:\t0,3\n");
+  EXPECT_THAT(machine.online_cores(), ElementsAre(0, 3));
+  write_text(root / "/proc/self/status", "Cpus_allowed_list:\t0-1\n");
+  write_text(root / "/sys/devices/system/cpu/isolated", "0-5\n");
+  EXPECT_THAT(machine.online_cores(), ElementsAre(0, 1));
+}
+
 TEST(Machine, OnlineCoresAgreeWithTheKernel) {
   cpu_set_t allowed;
   ASSERT_EQ(::sched_getaffinity(::getpid(), sizeof allowed, &allowed), 0);
