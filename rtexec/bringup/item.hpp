@@ -52,7 +52,8 @@ struct Item {
   const char* name;  // a path that never changes, for scripts: "kernel/preemption"
   const char* title; // "kernel and its preemption"
   Answer (*ask)(const Subject& subject);
-  Duration takes;         // about
+  /// About; 0: it is read, and disturbs nobody.
+  Duration takes;
   bool of_device = false; // of the board's own
 };
 

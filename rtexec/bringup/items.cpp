@@ -15,7 +15,7 @@ std::span<const Item> items() {
       Item{"kernel/preemption", "preemption of the kernel", preemption, 0s},
       Item{"kernel/command-line", "the kernel's command line", command_line, 0s},
       Item{"kernel/isolation", "isolated cores", isolation, 0s},
-      Item{"kernel/timers", "resolution of timers", timers, 100ms},
+      Item{"kernel/timers", "resolution of timers", timers, 0s},
       Item{"real-time/rights", "SCHED_FIFO and locked memory", real_time_rights, 0s},
       Item{"real-time/group", "real-time share of the group", real_time_group, 0s},
       Item{"real-time/throttling", "real-time throttling", throttling, 0s},

@@ -62,10 +62,11 @@ std::string changes_of(const Entry& entry, const Comparison& comparison) {
 
 void write_row(const Entry& entry, const Comparison* comparison, std::ostream& out) {
   const Answer& answer = entry.answer;
-  out << "<tr><td class=\"name\" title=\"" << text_in_html(entry.name) << "\">" << text_in_html(entry.title)
-      << "</td><td class=\"" << tone_of(answer.outcome) << "\">" << name(answer.outcome) << "</td><td>"
-      << lines_in_html(answer.state) << list_of(answer.figures) << "</td><td>" << lines_in_html(answer.advice)
-      << "</td>" << (comparison == nullptr ? "" : changes_of(entry, *comparison)) << "</tr>\n";
+  out << "<tr><td class=\"name\">" << text_in_html(entry.title) << "<br><span class=\"soft\">"
+      << text_in_html(entry.name) << "</span></td><td class=\"" << tone_of(answer.outcome) << "\">"
+      << name(answer.outcome) << "</td><td>" << lines_in_html(answer.state) << list_of(answer.figures) << "</td><td>"
+      << lines_in_html(answer.advice) << "</td>" << (comparison == nullptr ? "" : changes_of(entry, *comparison))
+      << "</tr>\n";
 }
 
 void write_head(const Report& report, const Comparison* comparison, std::ostream& out) {

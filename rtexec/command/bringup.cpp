@@ -1,5 +1,6 @@
 #include "config/text.hpp"
 #include "hal/board/board.hpp"
+#include "hal/core_claim.hpp"
 #include "hal/thread.hpp"
 #include "rtexec/bringup/comparison.hpp"
 #include "rtexec/bringup/page.hpp"
@@ -18,8 +19,8 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -59,17 +60,23 @@ class WorkFolder {
   std::string path_;
 };
 
+bool is_read(const Item& item) { return item.takes == Duration(0); }
+
 bool is_asked(const Item& item, const std::string& wanted) {
   const std::string name = item.name;
   return name == wanted || name.starts_with(wanted + "/");
 }
 
+std::string_view group_of(const Item& item) {
+  const std::string_view name = item.name;
+  return name.substr(0, name.find('/'));
+}
+
 std::vector<std::string_view> names_and_groups() {
   std::vector<std::string_view> names;
   for (const Item& item : bringup::items()) {
-    const std::string_view name = item.name, group = name.substr(0, name.find('/'));
-    if (std::ranges::find(names, group) == names.end()) names.push_back(group);
-    names.push_back(name);
+    if (std::ranges::find(names, group_of(item)) == names.end()) names.push_back(group_of(item));
+    names.emplace_back(item.name);
   }
   return names;
 }
@@ -131,7 +138,7 @@ class ItemProgress {
   /// False when the user wants no more.
   bool going_on() {
     const Instant now = hal::now();
-    if (item_->takes > Duration(0) && (!shown_ || now - *shown_ > redraw)) {
+    if (!is_read(*item_) && (!shown_ || now - *shown_ > redraw)) {
       shown_ = now;
       show(done_ + std::min(now - begun_, item_->takes));
     }
@@ -217,6 +224,17 @@ Results ask(const bringup::Subject& subject, const std::vector<Item>& asked, Ite
   return results;
 }
 
+/// What is measured would break the promise of a run, and be wrong beside it.
+void check_nobody_runs(const std::vector<Item>& asked, const hal::Machine& machine) {
+  if (std::ranges::all_of(asked, is_read)) return;
+  const auto claim = hal::CoreClaim::take(machine.online_cores());
+  if (claim) return;
+  std::string groups;
+  for (const Item& item : bringup::items() | std::views::filter(is_read))
+    if (const std::string group(group_of(item)); !groups.contains(" " + group)) groups += " " + group;
+  give_up(Errc::refused, claim.error().what + "\nWhat is read can be asked beside it: rtexec bringup" + groups);
+}
+
 int bring_up_board(const Options& options) {
   const auto asked = asked_items(options.items);
   OutputFile json_file = must(OutputFile::open(options.json)), page_file = must(OutputFile::open(options.html));
@@ -225,6 +243,7 @@ int bring_up_board(const Options& options) {
   const StopRequest stop;
   ItemProgress progress(asked, stop);
   const hal::Machine machine;
+  check_nobody_runs(asked, machine);
   const Board board = board_of(options, machine);
   const WorkFolder folder(options.folder);
   const bool stands_in = options.device == "host" && board.device != DeviceKind::host;

@@ -89,6 +89,15 @@ for signal in INT TERM; do
 done
 expect 0 '' cmp all.json stopped.json
 
+# Nothing is measured beside a run, and what is read may be asked all the same.
+{ printf '[executive]\nduration="20s"\nallow_degraded=true\n'; task a 200ms 2ms; } > beside.toml
+"$rtexec" run beside.toml --force > beside.log 2>&1 & pid=$!
+for ((i = 0; i < 100; i++)); do grep -qs ' of 20.0 s' beside.log && break; sleep 0.1; done
+expect 5 'another run of rtexec, process [0-9]*' "$rtexec" bringup latency identity
+expect 5 'can be asked beside it: rtexec bringup identity kernel real-time clocks thermal power' "$rtexec" bringup
+expect 0 '^ok 1 - identity/board' "$rtexec" bringup identity
+kill -INT $pid; wait $pid
+
 # What cannot be is told before anything is asked.
 expect 2 "'kernel/preemtion': there is no such item; did you mean 'kernel/preemption'" "$rtexec" bringup kernel/preemtion
 expect 2 'known: identity, identity/board' "$rtexec" bringup xyzzy
