@@ -133,8 +133,9 @@ class ItemProgress {
   }
   void end() {
     done_ += item_->takes;
-    progress_.erase();
+    clear();
   }
+  void clear() { progress_.erase(); }
   /// False when the user wants no more.
   bool going_on() {
     const Instant now = hal::now();
@@ -215,6 +216,7 @@ Results ask(const bringup::Subject& subject, const std::vector<Item>& asked, Ite
                                    tap.result(entry);
                                  }});
   if (!results.report.complete) {
+    progress.clear();
     tap.bail_out("interrupted");
     give_up(Errc::cancelled, "the bring-up was cancelled, and wrote no report");
   }
@@ -235,6 +237,18 @@ void check_nobody_runs(const std::vector<Item>& asked, const hal::Machine& machi
   give_up(Errc::refused, claim.error().what + "\nWhat is read can be asked beside it: rtexec bringup" + groups);
 }
 
+bringup::Subject subject_of(const Options& options, const hal::Machine& machine, const WorkFolder& folder,
+                            ItemProgress& progress) {
+  const Board board = board_of(options, machine);
+  const bool stands_in = options.device == "host" && board.device != DeviceKind::host;
+  return {.board = stands_in ? on_host_device(board) : board,
+          .machine = machine,
+          .emulated = !hal::emulator_of(machine).empty(),
+          .device_stands_in = stands_in,
+          .folder = folder.path(),
+          .going_on = [&progress] { return progress.going_on(); }};
+}
+
 int bring_up_board(const Options& options) {
   const auto asked = asked_items(options.items);
   OutputFile json_file = must(OutputFile::open(options.json)), page_file = must(OutputFile::open(options.html));
@@ -244,15 +258,8 @@ int bring_up_board(const Options& options) {
   ItemProgress progress(asked, stop);
   const hal::Machine machine;
   check_nobody_runs(asked, machine);
-  const Board board = board_of(options, machine);
   const WorkFolder folder(options.folder);
-  const bool stands_in = options.device == "host" && board.device != DeviceKind::host;
-  const bringup::Subject subject{.board = stands_in ? on_host_device(board) : board,
-                                 .machine = machine,
-                                 .emulated = !hal::emulator_of(machine).empty(),
-                                 .device_stands_in = stands_in,
-                                 .folder = folder.path(),
-                                 .going_on = [&] { return progress.going_on(); }};
+  const auto subject = subject_of(options, machine, folder, progress);
   const std::string recorded = record(options, subject.board, machine);
   bringup::TapWriter tap(text_output(options.json), asked.size());
   if (!recorded.empty()) tap.diagnostic(recorded);
