@@ -16,9 +16,9 @@ struct ChildEnd {
   int signal = 0;               // that ended it; 0: none
 };
 
-/// The child is this process, with the calling thread alone: `ask` may start threads, and must not rely on others. It
-/// ends with its parent. One that does not even end when it is killed (it hangs in the kernel) is left behind. Set-up
-/// only.
+/// The child is this process, with the calling thread alone: `ask` may start threads, and must not rely on others;
+/// where it uses a GPU, the parent must not have used one. It ends with its parent. One that does not even end when it
+/// is killed (it hangs in the kernel) is left behind. Set-up only.
 [[nodiscard]] ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration patience);
 
 } // namespace rtexec::bringup

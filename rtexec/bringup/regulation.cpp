@@ -164,13 +164,11 @@ std::vector<Figure> figures_of(const RegulationTrials& trials) {
   std::vector<Figure> figures;
   for (const RegulationTrial& trial : trials.trials) {
     const std::string of = " of " + cores_text(trial);
-    const auto microseconds = [&](std::uint64_t lines) {
-      return std::chrono::duration<double, std::micro>(reaction_of(trial, lines)).count();
-    };
+    const auto bytes = [&](std::uint64_t lines) { return static_cast<double>(lines * trial.domain.line.count); };
     figures.push_back({"without a budget" + of, megabytes(trial.freely), "MB/s", true});
     figures.push_back({"moved of what was allowed" + of, trial.within / allowed_of(trial), ""});
-    figures.push_back({"standstill after overflow, p99" + of, microseconds(trial.domain.overshoot.p99), "us"});
-    figures.push_back({"standstill after overflow, longest" + of, microseconds(trial.domain.overshoot.max), "us"});
+    figures.push_back({"beyond the budget of a period, p99" + of, bytes(trial.domain.overshoot.p99), "B"});
+    figures.push_back({"beyond the budget of a period, most" + of, bytes(trial.domain.overshoot.max), "B"});
   }
   return figures;
 }

@@ -38,11 +38,9 @@ class PlainFile {
       : chunks_(chunks),
         chunk_(chunk),
         buffer_(must(hal::Mapping::anonymous(chunk, PROT_READ | PROT_WRITE, MAP_POPULATE, "a buffer to write from"))) {
-    constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
-    file_ = hal::FileDescriptor(::open(name.c_str(), flags | O_DIRECT, 0600));
-    direct_ = file_.number() >= 0;
-    if (!direct_) file_ = hal::FileDescriptor(::open(name.c_str(), flags, 0600));
+    file_ = hal::FileDescriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file_.number() < 0) give_up(Errc::refused, name.string() + " cannot be made: " + hal::errno_text(errno));
+    direct_ = ::fcntl(file_.number(), F_SETFL, O_DIRECT) == 0;
     ::unlink(name.c_str());
   }
   [[nodiscard]] bool direct() const { return direct_; }

@@ -41,7 +41,7 @@ class Control final : public Workload {
   Status after(std::uint64_t) noexcept override { return {}; }
 
  private:
-  static constexpr std::size_t size = 48;
+  static constexpr std::size_t size = 24;
   std::array<float, size> state_{};
 };
 
@@ -143,6 +143,14 @@ executive::Setup setup_for(const Subject& subject) {
   return setup;
 }
 
+void lengthen_periods(TaskSet& set) {
+  constexpr Duration::rep share = 8; // of a period, the most that a job may take
+  Duration::rep longer = 1;
+  for (const Task& task : set.tasks)
+    longer = std::max(longer, share * (task.wcet->before + task.wcet->device + task.wcet->after) / task.period + 1);
+  for (Task& task : set.tasks) task.deadline = task.period *= longer;
+}
+
 Result<ShortRun> run_short_set(const Subject& subject) {
   return caught([&] {
     TaskSet set = short_task_set(subject);
@@ -151,6 +159,7 @@ Result<ShortRun> run_short_set(const Subject& subject) {
                                                     {.tuning = {}, .measuring = going_on, .measuring_for = {}},
                                                     [&] { return Result<executive::Setup>(setup_for(subject)); }));
     for (std::size_t i = 0; i < set.tasks.size(); ++i) fill(set.tasks[i], profile.entries[i]);
+    if (subject.emulated) lengthen_periods(set);
     executive::Setup setup = setup_for(subject);
     setup.status_folder = subject.folder;
     setup.tunings.emplace();
@@ -202,7 +211,7 @@ Answer task_set(const Subject& subject) {
     if (run.error().code == Errc::cancelled) return skipped("cancelled");
     if (subject.emulated && subject.board.device == DeviceKind::cuda)
       return skipped("an emulator has no GPU: " + first_line(run.error()));
-    return failed(run.error(), "`rtexec probe` says what this machine lacks");
+    return unless_emulated(subject, failed(run.error(), "`rtexec probe` says what this machine lacks"));
   };
   const Duration patience = 60s + 5 * subject.length;
   const ChildEnd end = ask_in_child(ask, patience);

@@ -16,6 +16,9 @@ namespace rtexec::bringup {
 /// On the subject's board, with the workload of the task that stays on its core.
 [[nodiscard]] executive::Setup setup_for(const Subject& subject);
 
+/// So far that each job has time on an emulator; `set` has execution times.
+void lengthen_periods(TaskSet& set);
+
 struct ShortRun {
   Plan plan;
   Report report; // of a plan that is proved

@@ -13,7 +13,9 @@
 #include "rtexec/bringup/trace_cost.hpp"
 #include "test/hal/digest_kernel.hpp"
 #include "test/hal/fake_cuda_driver.hpp"
+#include "test/hal/gpu.hpp"
 #include "test/rtexec/device_doubles.hpp"
+#include "test/rtexec/isolated.hpp"
 #include "test/rtexec/study_doubles.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
@@ -21,6 +23,7 @@
 #include <csignal>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iostream>
 #include <stdexcept>
 #include <unistd.h>
 
@@ -344,7 +347,22 @@ TEST(BringupRegulation, IsTriedHere) {
 
 // ---- children ----
 
-TEST(BringupChild, HandsItsAnswerBack) {
+/// ThreadSanitizer lets no child start threads that a process with threads has forked (LTTng's are in each).
+class Forking : public testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "a child may not start threads under this sanitizer";
+#endif
+  }
+};
+class BringupChild : public Forking {};
+class BringupDevice : public Forking {};
+class BringupStore : public Forking {};
+class BringupTaskSet : public Forking {};
+class GpuBringup : public Forking {};
+
+TEST_F(BringupChild, HandsItsAnswerBack) {
   const Answer given{.outcome = Outcome::failed,
                      .state = "a \"state\"\nof two lines",
                      .advice = "do",
@@ -359,7 +377,7 @@ TEST(BringupChild, HandsItsAnswerBack) {
   EXPECT_FALSE(end.hung);
 }
 
-TEST(BringupChild, ThatHangsOrFaultsEndsAlone) {
+TEST_F(BringupChild, ThatHangsOrFaultsEndsAlone) {
   const ChildEnd hung = ask_in_child(
       []() -> Answer {
         for (;;) ::pause();
@@ -384,7 +402,7 @@ TEST(BringupChild, ThatHangsOrFaultsEndsAlone) {
 
 // ---- the device ----
 
-TEST(BringupDevice, OfThisComputerKeepsItsRules) {
+TEST_F(BringupDevice, OfThisComputerKeepsItsRules) {
   const ScratchFolder folder;
   const Subject subject = subject_in(folder);
   const Answer answer = device_rules(subject);
@@ -403,7 +421,7 @@ executive::OpenDevice broken(int maps, bool lost) {
   };
 }
 
-TEST(BringupDevice, ThatBreaksARuleFails) {
+TEST_F(BringupDevice, ThatBreaksARuleFails) {
   const ScratchFolder folder;
   const Answer answer = check_rules(subject_in(folder), broken(1, false));
   EXPECT_EQ(answer.outcome, Outcome::failed);
@@ -411,7 +429,7 @@ TEST(BringupDevice, ThatBreaksARuleFails) {
   expect_sound(answer);
 }
 
-TEST(BringupDevice, ThatHangsIsKilled) {
+TEST_F(BringupDevice, ThatHangsIsKilled) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   subject.length = -3900ms; // so that it is given 500 ms
@@ -423,7 +441,7 @@ TEST(BringupDevice, ThatHangsIsKilled) {
   EXPECT_THAT(answer.advice, HasSubstr("driver"));
 }
 
-TEST(BringupDevice, ThatIsNotThereFailsOrOnAnEmulatorIsSkipped) {
+TEST_F(BringupDevice, ThatIsNotThereFailsOrOnAnEmulatorIsSkipped) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   subject.board = read_board("rtx").value();
@@ -440,14 +458,14 @@ TEST(BringupDevice, ThatIsNotThereFailsOrOnAnEmulatorIsSkipped) {
   }
 }
 
-TEST(BringupDevice, MappingIsSkippedWhereThereIsNoGpu) {
+TEST_F(BringupDevice, MappingIsSkippedWhereThereIsNoGpu) {
   const ScratchFolder folder;
   const Answer answer = device_mapping(subject_in(folder));
   EXPECT_EQ(answer.outcome, Outcome::skipped);
   EXPECT_THAT(answer.state, HasSubstr("host device"));
 }
 
-TEST(BringupDevice, MappingOfAGpuIsMeasured) {
+TEST_F(BringupDevice, MappingOfAGpuIsMeasured) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   subject.board.device = DeviceKind::cuda;
@@ -466,7 +484,7 @@ TEST(BringupDevice, MappingOfAGpuIsMeasured) {
   expect_sound(refused);
 }
 
-TEST(BringupDevice, CopiesAreHeldAgainstTheSwapCosts) {
+TEST_F(BringupDevice, CopiesAreHeldAgainstTheSwapCosts) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   subject.board.swap_costs.clear();
@@ -499,14 +517,14 @@ executive::OpenDevice fake_gpu(hal::test::FakeCudaDriver& driver, const ScratchF
   };
 }
 
-class BringupGpuDouble : public testing::Test {
+class BringupDeviceDouble : public Forking {
  protected:
-  BringupGpuDouble() { subject.board.device = DeviceKind::cuda; }
+  BringupDeviceDouble() { subject.board.device = DeviceKind::cuda; }
   ScratchFolder folder;
   Subject subject = subject_in(folder);
 };
 
-TEST_F(BringupGpuDouble, KeepsItsRulesAndSurvivesAFault) {
+TEST_F(BringupDeviceDouble, KeepsItsRulesAndSurvivesAFault) {
   hal::test::FakeCudaDriver driver;
   hal::test::add_digest_kernel(driver);
   const Answer answer = check_rules(subject, fake_gpu(driver, folder, 2));
@@ -515,7 +533,7 @@ TEST_F(BringupGpuDouble, KeepsItsRulesAndSurvivesAFault) {
               AllOf(HasSubstr("Fake GPU"), HasSubstr("all 5 rules kept"), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS")));
 }
 
-TEST_F(BringupGpuDouble, FailsWhereAFaultSpoilsItForTheNextProcess) {
+TEST_F(BringupDeviceDouble, FailsWhereAFaultSpoilsItForTheNextProcess) {
   hal::test::FakeCudaDriver driver;
   hal::test::add_digest_kernel(driver);
   const Answer answer = check_rules(subject, fake_gpu(driver, folder, 3));
@@ -524,7 +542,7 @@ TEST_F(BringupGpuDouble, FailsWhereAFaultSpoilsItForTheNextProcess) {
   expect_sound(answer);
 }
 
-TEST_F(BringupGpuDouble, FailsWhereItsKernelsAreWrongOrMissing) {
+TEST_F(BringupDeviceDouble, FailsWhereItsKernelsAreWrongOrMissing) {
   hal::test::FakeCudaDriver driver;
   hal::test::add_digest_kernel(driver, 1);
   const Answer answer = check_rules(subject, fake_gpu(driver, folder, 0));
@@ -533,7 +551,7 @@ TEST_F(BringupGpuDouble, FailsWhereItsKernelsAreWrongOrMissing) {
       << "the device found that out itself";
 }
 
-TEST_F(BringupGpuDouble, MapsAndCopies) {
+TEST_F(BringupDeviceDouble, MapsAndCopies) {
   hal::test::FakeCudaDriver driver;
   const Answer mapped = measure_mapping(subject, fake_gpu(driver, folder, 0));
   EXPECT_EQ(mapped.outcome, Outcome::passed) << mapped.state;
@@ -542,6 +560,28 @@ TEST_F(BringupGpuDouble, MapsAndCopies) {
   const Answer copied = measure_copies(subject, fake_gpu(driver, folder, 0));
   EXPECT_EQ(copied.outcome, Outcome::passed) << copied.state;
   EXPECT_GT(value_of(copied, "in, beside out"), 0);
+}
+
+/// In a process of its own: one that has used the GPU can fork none that does.
+TEST_F(GpuBringup, AnswersOfARealDeviceAreSound) {
+  if (test::peer_argument() == nullptr) {
+    if (const std::string why = hal::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
+    EXPECT_EQ(test::OtherProcess("GpuBringup.AnswersOfARealDeviceAreSound", "bringup").wait(), 0);
+    return;
+  }
+  const ScratchFolder folder;
+  Subject subject = subject_in(folder);
+  subject.machine = hal::Machine();
+  subject.board = read_board("rtx").value();
+  const Answer rules = device_rules(subject);
+  EXPECT_EQ(rules.outcome, Outcome::passed) << rules.state;
+  for (const auto ask : {device_mapping, device_copies, swap_store, task_set}) {
+    const Answer answer = ask(subject);
+    std::cout << answer.state << '\n';
+    expect_sound(answer);
+    EXPECT_NE(answer.outcome, Outcome::skipped) << answer.state;
+    EXPECT_FALSE(answer.figures.empty()) << answer.state;
+  }
 }
 
 // ---- the swap store ----
@@ -559,7 +599,7 @@ StoreRates rates_of(double out, double in, std::string fallback = {}) {
           .chunk = Bytes{2 << 20}};
 }
 
-TEST(BringupStore, PassesWhereItIsAboutAsFastAsPlainTransfers) {
+TEST_F(BringupStore, PassesWhereItIsAboutAsFastAsPlainTransfers) {
   const ScratchFolder folder;
   const Answer answer = judge(rates_of(0.85, 1.2), subject_in(folder));
   EXPECT_EQ(answer.outcome, Outcome::passed);
@@ -568,7 +608,7 @@ TEST(BringupStore, PassesWhereItIsAboutAsFastAsPlainTransfers) {
   expect_sound(answer);
 }
 
-TEST(BringupStore, FailsWhereItIsSlowerAndSaysWhatItDoesWithout) {
+TEST_F(BringupStore, FailsWhereItIsSlowerAndSaysWhatItDoesWithout) {
   const ScratchFolder folder;
   for (const auto& rates : {rates_of(0.5, 1), rates_of(1, 0.5)}) {
     const Answer answer = judge(rates, subject_in(folder));
@@ -582,7 +622,7 @@ TEST(BringupStore, FailsWhereItIsSlowerAndSaysWhatItDoesWithout) {
   EXPECT_EQ(judge(rates_of(0.5, 1), subject).outcome, Outcome::skipped);
 }
 
-TEST(BringupStore, IsMeasuredHereAndLeavesNothing) {
+TEST_F(BringupStore, IsMeasuredHereAndLeavesNothing) {
   const ScratchFolder folder;
   const Subject subject = subject_in(folder);
   const Answer answer = swap_store(subject);
@@ -591,7 +631,7 @@ TEST(BringupStore, IsMeasuredHereAndLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-TEST(BringupStore, IsSkippedWithoutRoom) {
+TEST_F(BringupStore, IsSkippedWithoutRoom) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
   subject.board.chunk = Bytes{std::uint64_t{1} << 50};
@@ -646,7 +686,7 @@ ShortRun short_run(std::uint64_t missed) {
   return run;
 }
 
-TEST(BringupTaskSet, PassesWhereDeadlinesWerePromisedAndKept) {
+TEST_F(BringupTaskSet, PassesWhereDeadlinesWerePromisedAndKept) {
   const ScratchFolder folder;
   const Answer answer = judge(short_run(0), subject_in(folder));
   EXPECT_EQ(answer.outcome, Outcome::passed);
@@ -657,7 +697,7 @@ TEST(BringupTaskSet, PassesWhereDeadlinesWerePromisedAndKept) {
   expect_sound(answer);
 }
 
-TEST(BringupTaskSet, FailsWithTheMissesAndWhatTheyComeFrom) {
+TEST_F(BringupTaskSet, FailsWithTheMissesAndWhatTheyComeFrom) {
   const ScratchFolder folder;
   const Subject subject = subject_in(folder);
   const Answer plain = judge(short_run(3), subject);
@@ -675,7 +715,7 @@ TEST(BringupTaskSet, FailsWithTheMissesAndWhatTheyComeFrom) {
   EXPECT_THAT(told.advice, AllOf(HasSubstr("hold_up"), HasSubstr("latency/release"), HasSubstr("lock the clocks")));
 }
 
-TEST(BringupTaskSet, FailsWhereNothingIsPromisedOrTheRunWasDegraded) {
+TEST_F(BringupTaskSet, FailsWhereNothingIsPromisedOrTheRunWasDegraded) {
   const ScratchFolder folder;
   const Subject subject = subject_in(folder);
   ShortRun unproved = short_run(0);
@@ -692,7 +732,19 @@ TEST(BringupTaskSet, FailsWhereNothingIsPromisedOrTheRunWasDegraded) {
   EXPECT_THAT(without.advice, HasSubstr("SCHED_FIFO: refused"));
 }
 
-TEST(BringupTaskSet, RunsHere) {
+TEST_F(BringupTaskSet, HasTimeOnAnEmulator) {
+  const ScratchFolder folder;
+  TaskSet set = short_task_set(subject_in(folder));
+  for (Task& task : set.tasks) task.wcet = Wcet{.before = 10us, .device = 20us, .after = 10us};
+  lengthen_periods(set);
+  EXPECT_EQ(set.tasks.front().period, 10ms) << "no longer than it needs";
+  set.tasks.front().wcet->before = 9ms;
+  lengthen_periods(set);
+  EXPECT_GE(set.tasks.front().period, 72ms);
+  for (const Task& task : set.tasks) EXPECT_EQ(task.period, task.deadline);
+}
+
+TEST_F(BringupTaskSet, RunsHere) {
   const ScratchFolder folder;
   const Answer answer = task_set(subject_in(folder));
   expect_sound(answer);
