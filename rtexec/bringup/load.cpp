@@ -45,15 +45,17 @@ void be_active(const std::stop_token& stop, const std::filesystem::path& file) {
 
 } // namespace
 
-Result<Load> Load::start(std::span<const unsigned> cores, const std::filesystem::path& folder) {
+Result<Load> Load::start(std::span<const unsigned> cores, const std::filesystem::path& folder,
+                         std::span<const unsigned> has, hal::CpusetPartition* partition) {
   const tasks::CacheFacts caches = tasks::cache_facts();
   const Bytes buffer = std::min(tasks::sweep_size(caches), Bytes{32 << 20});
   Load load;
   for (const unsigned core : cores) {
     auto generator = tasks::LineGenerator::make(TrafficPattern::write, buffer, caches.line);
     if (!generator) return Unexpected(generator.error());
-    auto thread = tasks::GeneratorThread::start(
-        std::move(*generator), {.name = "load-" + std::to_string(core), .core = core, .reservation = {}});
+    hal::ThreadSettings settings{.name = "load-" + std::to_string(core), .core = core, .reservation = {}};
+    if (std::ranges::find(has, core) != has.end()) settings.partition = partition;
+    auto thread = tasks::GeneratorThread::start(std::move(*generator), settings);
     if (!thread) return Unexpected(thread.error());
     load.sweeps_.push_back(std::move(*thread));
   }

@@ -15,8 +15,9 @@ namespace rtexec::bringup {
 
 class Load {
  public:
-  /// `folder`: where it writes.
-  [[nodiscard]] static Result<Load> start(std::span<const unsigned> cores, const std::filesystem::path& folder);
+  /// `folder`: where it writes. `partition`: of those among `cores` that `has` one; it outlives this.
+  [[nodiscard]] static Result<Load> start(std::span<const unsigned> cores, const std::filesystem::path& folder,
+                                          std::span<const unsigned> has, hal::CpusetPartition* partition);
 
  private:
   std::vector<tasks::GeneratorThread> sweeps_;

@@ -324,7 +324,7 @@ Result<MeasuredLateness> measure_lateness(const Subject& subject) {
   if (!claim) return Unexpected(claim.error());
   const auto scheduling = choose_scheduling(machine, chosen);
   if (!scheduling) return Unexpected(scheduling.error());
-  const auto load = Load::start(online, subject.folder);
+  const auto load = Load::start(online, subject.folder, chosen, scheduling->partition.get());
   if (!load) return Unexpected(load.error());
 
   MeasuredLateness measured{.cores = {}, .scheduling = scheduling->name, .no_peer = {}};
