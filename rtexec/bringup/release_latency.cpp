@@ -2,6 +2,7 @@
 
 #include "config/text.hpp"
 #include "hal/core_claim.hpp"
+#include "hal/idle_states.hpp"
 #include "hal/stolen_time.hpp"
 #include "hal/thread.hpp"
 #include "rtexec/bringup/answers.hpp"
@@ -120,6 +121,23 @@ Result<Scheduling> choose_scheduling(const hal::Machine& machine, const std::vec
   if (!hal::Thread::start(there, [] {})) return Unexpected(tried.error());
   return deadline;
 }
+
+/// What a run holds of its cores; what is refused is told.
+class Hold {
+ public:
+  Hold(const hal::Machine& machine, const std::vector<unsigned>& cores, std::string& refused) {
+    auto idle = hal::ShallowIdle::hold();
+    if (idle) idle_ = std::move(*idle);
+    else if (idle.error().code != Errc::unsupported) refused = "deep idle states: " + first_line(idle.error());
+    auto frequency = machine.lock_frequency(cores);
+    if (frequency) frequency_ = std::move(*frequency);
+    else refused += (refused.empty() ? "" : "; ") + std::string("frequency: ") + first_line(frequency.error());
+  }
+
+ private:
+  hal::ShallowIdle idle_;
+  hal::FrequencyLock frequency_;
+};
 
 // ---- cyclictest ----
 
@@ -258,14 +276,18 @@ Duration with_room(Duration seen) {
   return (seen * 6 / 5 + step - Duration(1)) / step * step;
 }
 
-std::string what_shortens(const Subject& subject, bool isolated) {
+std::string what_shortens(const Subject& subject, const MeasuredLateness& measured) {
+  bool isolated = false;
+  static_cast<void>(real_time_cores(subject.machine, isolated));
   std::string text;
   if (subject.machine.read("/sys/kernel/realtime").value_or("0") != "1")
     text += "\nA kernel with PREEMPT_RT shortens it";
   if (!isolated) text += "\nCores that are isolated (isolcpus=, nohz_full=, rcu_nocbs= on the command line) shorten it";
-  std::error_code ignored;
-  if (std::filesystem::exists(subject.machine.under_root("/sys/devices/system/cpu/cpu0/cpuidle/state1"), ignored))
-    text += "\nIdle states lengthen it: keep_awake = true in [executive] keeps the cores of a run from using them";
+  if (!measured.without.empty()) text += "\nGive a run what it lacks here: " + measured.without;
+  if (is_virtual(subject.machine))
+    text +=
+        "\nA virtual core that idles has to be woken by its host: keep_awake = true in [executive] keeps those of a "
+        "run awake";
   return text;
 }
 
@@ -275,20 +297,17 @@ bool are_stops(const Summary& of_worst, const CoreLateness& worst, const Subject
 }
 
 std::string advice_for(const Summary& of_worst, const CoreLateness& worst, const Subject& subject) {
-  bool isolated = false;
-  static_cast<void>(real_time_cores(subject.machine, isolated));
   const std::string file = file_of(subject.board);
   if (!are_stops(of_worst, worst, subject))
     return "To promise with what was measured: release_latency = \"" + to_string(with_room(of_worst.longest)) +
-           "\" in " + file + what_shortens(subject, isolated);
+           "\" in " + file;
   const std::string who = worst.stolen > Duration(0) ? "A hypervisor took " + readable(worst.stolen) + " of core " +
                                                            std::to_string(worst.core) + " meanwhile"
                                                      : std::string(
                                                            "This is a virtual machine, which its host may stop "
                                                            "without telling");
   return who + ": give its cores physical ones of their own, or say for how long it stops: hold_up = \"" +
-         to_string(with_room(of_worst.longest - subject.board.release_latency)) + "\" in " + file +
-         what_shortens(subject, isolated);
+         to_string(with_room(of_worst.longest - subject.board.release_latency)) + "\" in " + file;
 }
 
 const CoreLateness& worst_of(const std::vector<CoreLateness>& cores) {
@@ -324,10 +343,10 @@ Result<MeasuredLateness> measure_lateness(const Subject& subject) {
   if (!claim) return Unexpected(claim.error());
   const auto scheduling = choose_scheduling(machine, chosen);
   if (!scheduling) return Unexpected(scheduling.error());
+  MeasuredLateness measured{.cores = {}, .scheduling = scheduling->name, .no_peer = {}};
+  const Hold hold(machine, chosen, measured.without);
   const auto load = Load::start(online, subject.folder, chosen, scheduling->partition.get());
   if (!load) return Unexpected(load.error());
-
-  MeasuredLateness measured{.cores = {}, .scheduling = scheduling->name, .no_peer = {}};
   for (const unsigned core : chosen) measured.cores.push_back({.core = core, .here = {}, .peer = {}});
   if (!is_installed("cyclictest")) measured.no_peer = "it is not installed (package rt-tests)";
   if (scheduling->partition != nullptr) measured.no_peer = "threads may not be SCHED_FIFO";
@@ -358,14 +377,17 @@ Answer judge(const MeasuredLateness& measured, const Subject& subject) {
                       readable(board.release_latency);
   if (board.hold_up > Duration(0)) state += ", and " + readable(board.hold_up) + " for stops of the machine";
   if (worst.stolen > Duration(0)) state += "; a hypervisor took " + readable(worst.stolen) + " of that core meanwhile";
+  if (!measured.without.empty()) state += "; unlike in a run that has all it asks for: " + measured.without;
   state += beside_cyclictest(measured, figures);
   // Stops are charged to each bound once, so they must be rare.
   const bool covered =
       of_worst.longest <= board.release_latency ||
       (of_worst.p99 <= board.release_latency && of_worst.longest <= board.release_latency + board.hold_up);
-  return unless_emulated(subject,
-                         covered ? passed(std::move(state), std::move(figures))
-                                 : failed(std::move(state), advice_for(of_worst, worst, subject), std::move(figures)));
+  return unless_emulated(
+      subject, covered
+                   ? passed(std::move(state), std::move(figures))
+                   : failed(std::move(state), advice_for(of_worst, worst, subject) + what_shortens(subject, measured),
+                            std::move(figures)));
 }
 
 Answer release_latency(const Subject& subject) {

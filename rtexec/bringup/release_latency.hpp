@@ -1,5 +1,5 @@
 // How late a real-time thread runs that a timer releases, while every core is loaded: as the executive's release
-// threads wait, and as cyclictest does, in turns.
+// threads wait, and as cyclictest does, in turns. As in a run, deep idle states are held off and frequencies locked.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -24,6 +24,7 @@ struct MeasuredLateness {
   std::vector<CoreLateness> cores; // at least one, each with releases
   std::string scheduling;          // "FIFO 90"
   std::string no_peer;             // why cyclictest did not run; empty: it did
+  std::string without = {};        // what a run has, and this machine refused: "deep idle states: ..."
 };
 
 /// Errors: cancelled; refused: another run has the cores, or no thread may have real-time priority, with what to do.

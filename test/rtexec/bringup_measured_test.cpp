@@ -91,7 +91,7 @@ TEST(BringupLatency, FailsAboveAndSaysWhatToWriteIntoTheBoardsFile) {
   EXPECT_EQ(answer.outcome, Outcome::failed);
   EXPECT_THAT(answer.state, HasSubstr("no cyclictest beside it: it is not installed"));
   EXPECT_THAT(answer.advice, AllOf(HasSubstr("release_latency = \"250us\""), HasSubstr("PREEMPT_RT"),
-                                   HasSubstr("isolcpus"), Not(HasSubstr("idle states")), Not(HasSubstr("hypervisor"))));
+                                   HasSubstr("isolcpus"), Not(HasSubstr("keep_awake")), Not(HasSubstr("hypervisor"))));
   expect_sound(answer);
 }
 
@@ -103,6 +103,19 @@ TEST(BringupLatency, AdvisesNothingThatTheMachineHas) {
   const Answer answer = judge(
       {.cores = {{.core = 1, .here = many(20us, 201us)}}, .scheduling = "FIFO 90", .no_peer = "x"}, subject_in(folder));
   EXPECT_THAT(answer.advice, AllOf(Not(HasSubstr("PREEMPT_RT")), Not(HasSubstr("isolcpus"))));
+}
+
+TEST(BringupLatency, TellsWhatARunWouldLackToo) {
+  const ScratchFolder folder;
+  test::write_text(folder / "/proc/cpuinfo", "flags\t\t: fpu hypervisor sse\n");
+  const MeasuredLateness measured{.cores = {{.core = 1, .here = many(20us, 201us)}},
+                                  .scheduling = "FIFO 90",
+                                  .no_peer = "x",
+                                  .without = "deep idle states: opening /dev/cpu_dma_latency failed"};
+  const Answer answer = judge(measured, subject_in(folder));
+  EXPECT_THAT(answer.state, HasSubstr("unlike in a run that has all it asks for: deep idle states"));
+  EXPECT_THAT(answer.advice, AllOf(HasSubstr("lacks here: deep idle states"), HasSubstr("keep_awake = true"),
+                                   HasSubstr("hold_up = \"130us\"")));
 }
 
 TEST(BringupLatency, TellsWhatAHypervisorTook) {
