@@ -11,14 +11,6 @@
 namespace rtexec::bringup {
 namespace {
 
-/// "A57 cores, cluster 1"; empty: the board's file knows no kinds.
-std::string cluster_of(unsigned core, const Board& board) {
-  const auto kind = std::ranges::find_if(
-      board.core_kinds, [&](const CoreKind& each) { return std::ranges::find(each.cores, core) != each.cores.end(); });
-  if (kind == board.core_kinds.end()) return {};
-  return kind->name + " cores, cluster " + std::to_string(kind->cluster);
-}
-
 struct Place {
   unsigned core = 0;
   std::string where; // "A57 cores, cluster 1: core 3"
@@ -80,6 +72,13 @@ std::string advice_for(const std::vector<Proof>& proofs, bool no_pmu, const Boar
 }
 
 } // namespace
+
+std::string cluster_of(unsigned core, const Board& board) {
+  const auto kind = std::ranges::find_if(
+      board.core_kinds, [&](const CoreKind& each) { return std::ranges::find(each.cores, core) != each.cores.end(); });
+  if (kind == board.core_kinds.end()) return {};
+  return kind->name + " cores, cluster " + std::to_string(kind->cluster);
+}
 
 Answer prove_counters(const Subject& subject, const CounterMachine& machine) {
   const auto proofs = prove(subject.board, machine);

@@ -17,6 +17,9 @@ struct CounterMachine {
   std::function<study::CounterTrial(const CounterFacts& facts, const std::string& event, unsigned core)> try_counter;
 };
 
+/// "A57 cores, cluster 1"; empty: the board's file knows no kinds.
+[[nodiscard]] std::string cluster_of(unsigned core, const Board& board);
+
 [[nodiscard]] Answer prove_counters(const Subject& subject, const CounterMachine& machine);
 
 } // namespace rtexec::bringup

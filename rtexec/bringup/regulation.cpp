@@ -4,6 +4,7 @@
 #include "hal/core_claim.hpp"
 #include "policies/bandwidth.hpp"
 #include "rtexec/bringup/answers.hpp"
+#include "rtexec/bringup/counters.hpp"
 #include "rtexec/bringup/measured.hpp"
 #include "rtexec/regulation/regulation.hpp"
 #include "rtexec/study/rest.hpp"
@@ -109,13 +110,16 @@ class Trier {
   BandwidthLocks locks_;
 };
 
-/// The last of each kind: the first core is the one that others use most.
-std::vector<hal::CounterChoice> one_of_each(const std::vector<hal::CounterChoice>& choices) {
+/// The last of each cluster and kind: the first core is the one that others use most.
+std::vector<hal::CounterChoice> one_of_each(const std::vector<hal::CounterChoice>& choices, const Board& board) {
   std::vector<hal::CounterChoice> chosen;
-  std::set<std::tuple<std::string, CounterBackEnd, bool>> seen;
-  for (auto choice = choices.rbegin(); choice != choices.rend(); ++choice)
-    if (seen.emplace(choice->settings.reads.name, choice->settings.back_end, choice->cores.size() > 1).second)
+  std::set<std::tuple<std::string, CounterBackEnd, std::string, std::vector<unsigned>>> seen;
+  for (auto choice = choices.rbegin(); choice != choices.rend(); ++choice) {
+    const auto cluster = choice->cores.size() > 1 ? choice->cores : std::vector<unsigned>();
+    const hal::CounterSettings& settings = choice->settings;
+    if (seen.emplace(settings.reads.name, settings.back_end, cluster_of(settings.core, board), cluster).second)
       chosen.push_back(*choice);
+  }
   return chosen;
 }
 
@@ -204,7 +208,8 @@ Result<RegulationTrials> try_regulation(const Subject& subject) {
     trials.stand_in = found.stand_in;
     trials.event = found.event;
     Trier trier(subject, found, machine);
-    for (const hal::CounterChoice& choice : one_of_each(found.choices)) trials.trials.push_back(trier.trial(choice));
+    for (const hal::CounterChoice& choice : one_of_each(found.choices, subject.board))
+      trials.trials.push_back(trier.trial(choice));
     return trials;
   });
 }

@@ -28,7 +28,7 @@ struct RegulationTrials {
   std::vector<RegulationTrial> trials;
 };
 
-/// One trial for each kind of counter. Errors: cancelled; refused, unsupported: what the machine lacks.
+/// One trial for each cluster and kind of counter. Errors: cancelled; refused, unsupported: what the machine lacks.
 [[nodiscard]] Result<RegulationTrials> try_regulation(const Subject& subject);
 
 [[nodiscard]] Answer judge(const RegulationTrials& trials, const Subject& subject);
