@@ -7,7 +7,7 @@ python=${folder%/*}/venv/bin/python
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 models=()
 for model in yolov3-tiny:320 yolov3:160 yolov2:96 detectnet:160 resnet18:224 resnet50:224 resnet152:160 resnext50:224 \
-             resnext101-32x8d:64 resnext152-32x4d:64 densenet201:160 googlenet:224 mobilenet_v3:224 efficientnet_b0:224; do
+             resnext101-32x8d:64 resnext152-32x4d:64 densenet201:160 googlenet:224 mobilenet_v3:224 efficientnet_b0:224 lenet5:32; do
   file=$work/${model/:/-}.onnx
   "$folder/bin/rtexec" model "${model%:*}" --size "${model#*:}" -o "$file"
   models+=("$file")

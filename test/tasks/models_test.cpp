@@ -113,6 +113,13 @@ TEST_F(Models, TorchvisionNetworksHaveTheirParametersAndCost) {
   expect("efficientnet_b0", 5'288'548, 386);
 }
 
+// 6 (3 * 25 + 1) + 16 (6 * 25 + 1) + 120 (400 + 1) + 84 (120 + 1) + 10 (84 + 1), and 652 thousand multiply-adds.
+TEST_F(Models, LeNetHasTheParametersOfItsLayersAndTheirCost) {
+  const auto model = build("lenet5");
+  EXPECT_EQ(count(model).parameters, 62'006);
+  EXPECT_NEAR(gflop(model) * 1e6 / 2, 651.72, 1e-6);
+}
+
 // darknet's weight files hold the running statistics as well, after a header of 20 bytes; of 16 in those of YOLOv2's
 // time.
 TEST_F(Models, DarknetNetworksHaveTheFloatsOfTheirWeightFilesAndTheirCost) {

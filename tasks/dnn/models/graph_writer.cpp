@@ -110,7 +110,8 @@ Value GraphWriter::conv(const Value& x, const ConvShape& shape, std::span<const 
   assert(x.channels % shape.groups == 0 && shape.channels % shape.groups == 0);
   auto& conv = node("Conv", "conv", {{x.name}});
   const std::string name = conv.name();
-  const std::int64_t kernel = shape.kernel, pad = kernel / 2, fan_in = x.channels / shape.groups * kernel * kernel;
+  const std::int64_t kernel = shape.kernel, fan_in = x.channels / shape.groups * kernel * kernel;
+  const std::int64_t pad = shape.padded ? kernel / 2 : 0;
   conv.add_input(name + ".weight");
   uniform(name + ".weight",
           std::initializer_list<std::int64_t>{shape.channels, x.channels / shape.groups, kernel, kernel},
@@ -127,7 +128,8 @@ Value GraphWriter::conv(const Value& x, const ConvShape& shape, std::span<const 
   attribute(conv, "strides", {shape.stride, shape.stride});
   attribute(conv, "pads", {pad, pad, pad, pad});
   attribute(conv, "group", std::int64_t{shape.groups});
-  return {name, shape.channels, (x.height - 1) / shape.stride + 1, (x.width - 1) / shape.stride + 1};
+  const auto out = [&](int size) { return (size - (shape.padded ? 1 : shape.kernel)) / shape.stride + 1; };
+  return {name, shape.channels, out(x.height), out(x.width)};
 }
 
 Value GraphWriter::batch_norm(const Value& x, float gain) {

@@ -32,7 +32,7 @@ struct Value {
   int width = 0;
 };
 
-/// Padding is always half the kernel, so that stride 1 keeps height and width.
+/// Padding is half the kernel, so that stride 1 keeps height and width; without it both shrink by a kernel less one.
 struct ConvShape {
   int channels = 0; // of the output
   int kernel = 1;
@@ -40,6 +40,7 @@ struct ConvShape {
   int groups = 1;
   float gain = 1; // multiplies the weights
   float bias = 0; // seeded biases reach this far from zero; none where it is 0
+  bool padded = true;
 };
 
 struct PoolShape {

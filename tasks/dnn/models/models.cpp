@@ -45,6 +45,7 @@ constexpr std::array kEntries{
     Entry{{"efficientnet_b0", 224, 1000,
            "classifier with depthwise convolutions, 5.3 million weights (21 MB), 0.8 GFLOP"},
           efficientnet_b0},
+    Entry{{"lenet5", 32, 10, "classifier of two convolutions, 62 thousand weights (0.2 MB), 0.001 GFLOP"}, lenet5},
 };
 
 constexpr auto kModels = [] {

@@ -50,6 +50,10 @@ void mobilenet_v3(GraphWriter& graph, NetworkSize size);
 // Tan, Le: EfficientNet: Rethinking Model Scaling for Convolutional Neural Networks, 2019; layer shapes of torchvision.
 void efficientnet_b0(GraphWriter& graph, NetworkSize size);
 
+// LeCun et al.: Gradient-Based Learning Applied to Document Recognition, 1998: as it is taught today, on three colours,
+// with rectifiers and maxima.
+void lenet5(GraphWriter& graph, NetworkSize size);
+
 /// A fully connected layer on the mean of each channel.
 void classify(GraphWriter& graph, const Value& features, int classes);
 
