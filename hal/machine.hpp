@@ -62,6 +62,8 @@ class Machine {
   [[nodiscard]] std::vector<unsigned> online_cores() const;
   /// Cores that are online and that taskset, a cpuset or a container keeps from this process, ascending.
   [[nodiscard]] std::vector<unsigned> withheld_cores() const;
+  /// Cores of online_cores() that the kernel leaves to who asks for them (isolcpus), ascending.
+  [[nodiscard]] std::vector<unsigned> isolated_cores() const;
   /// "/sys/..." under the root, last newline cut. `unsupported` where there is no such file, `refused` otherwise.
   [[nodiscard]] Result<std::string> read(const std::filesystem::path& path) const;
   /// In one write, and read back: `refused` when the file then reads differently.

@@ -21,8 +21,8 @@ enum class Fit { first, emptiest, fullest };
 /// Real-time tasks go before others; of them those with the largest share of a core, or the most urgent ones.
 enum class Turn { heaviest, most_urgent };
 
-/// The preferred cores, then the service core, then those with a memory bandwidth budget; the compute core only where
-/// there is no other.
+/// The preferred cores (isolated ones where there are some), then all others that serve nothing, then the service core,
+/// then those with a memory bandwidth budget; the compute core only where there is no other.
 struct Cores {
   std::vector<unsigned> all;
   std::size_t preferred = 0; // the first so many
@@ -35,9 +35,13 @@ Cores cores_of(const ResolvedSet& set) {
   const auto regulated = [&](unsigned core) {
     return std::ranges::find(set.tasks.core_budgets, core, &CoreBudget::core) != set.tasks.core_budgets.end();
   };
+  const auto isolated = [&](unsigned core) {
+    return std::ranges::find(set.machine.isolated, core) != set.machine.isolated.end();
+  };
   for (const unsigned core : there)
     if (!serves(core) && !regulated(core)) cores.all.push_back(core);
-  cores.preferred = cores.all.size();
+  const auto others = std::ranges::stable_partition(cores.all, isolated);
+  cores.preferred = cores.all.size() - (others.size() == cores.all.size() ? 0 : others.size());
   if (set.service_core != set.compute_core && std::ranges::find(there, set.service_core) != there.end())
     cores.all.push_back(set.service_core);
   for (const unsigned core : there)

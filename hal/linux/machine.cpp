@@ -134,6 +134,13 @@ std::vector<unsigned> Machine::withheld_cores() const {
   return withheld;
 }
 
+std::vector<unsigned> Machine::isolated_cores() const {
+  const auto all = cores_in(read("/sys/devices/system/cpu/isolated").value_or("")), usable = online_cores();
+  std::vector<unsigned> isolated;
+  std::ranges::set_intersection(all, usable, std::back_inserter(isolated));
+  return isolated;
+}
+
 Result<std::string> Machine::read(const std::filesystem::path& path) const {
   const std::string name = under_root(path).string();
   const FileDescriptor file(sys().open(name.c_str(), O_RDONLY | O_CLOEXEC));

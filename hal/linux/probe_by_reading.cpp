@@ -84,7 +84,7 @@ Finding preemption(const Machine& machine) {
               brief);
 }
 
-Finding isolated_cores(const Machine& machine) {
+Finding isolation(const Machine& machine) {
   const auto isolated = machine.read("/sys/devices/system/cpu/isolated").value_or("");
   const auto tickless = machine.read("/sys/devices/system/cpu/nohz_full").value_or("");
   const bool is_tickless = !tickless.empty() && tickless.find("null") == tickless.npos;
@@ -220,7 +220,7 @@ Finding system_management(const Machine& machine) {
 
 std::vector<Finding> findings_by_reading(const Machine& machine) {
   std::vector<Finding> findings;
-  for (const auto look : {cores, rt_throttling, fair_server, preemption, isolated_cores, frequency, cpusets, swap,
+  for (const auto look : {cores, rt_throttling, fair_server, preemption, isolation, frequency, cpusets, swap,
                           transparent_hugepages, smt, clock_source, hypervisor, system_management}) {
     findings.push_back(look(machine));
   }
@@ -232,7 +232,7 @@ Finding Machine::memory_lock() const { return hal::memory_lock(); }
 std::vector<Finding> Machine::disturbances() const {
   std::vector<Finding> findings;
   for (const auto look :
-       {hypervisor, system_management, rt_throttling, fair_server, preemption, isolated_cores, frequency, smt})
+       {hypervisor, system_management, rt_throttling, fair_server, preemption, isolation, frequency, smt})
     if (Finding found = look(*this); found.grade == Finding::Grade::ok || !found.brief.empty())
       findings.push_back(std::move(found));
   return findings;

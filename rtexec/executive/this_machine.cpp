@@ -43,6 +43,7 @@ MachineFacts this_machine() {
   return {.name = hal::machine_name(),
           .cores = machine.online_cores(),
           .withheld = machine.withheld_cores(),
+          .isolated = machine.isolated_cores(),
           .no_fifo = refusal({.name = "try", .core = {}, .fifo_priority = highest_priority, .reservation = {}}),
           .no_deadline = refusal({.name = "try", .core = {}, .reservation = trial}),
           .no_memory_lock = refusal(machine.memory_lock()),

@@ -136,6 +136,9 @@ TEST(Machine, CoresThatAreKeptFromThisProcessAreToldApart) {
   write_text(root / "/proc/self/status", "Name:\tx\nCpus_allowed_list:\t1,3\n");
   EXPECT_THAT(Machine(root.path()).online_cores(), ElementsAre(1, 3));
   EXPECT_THAT(Machine(root.path()).withheld_cores(), ElementsAre(0, 2));
+  EXPECT_TRUE(Machine(root.path()).isolated_cores().empty());
+  write_text(root / "/sys/devices/system/cpu/isolated", "2-3\n");
+  EXPECT_THAT(Machine(root.path()).isolated_cores(), ElementsAre(3));
 }
 
 /// With isolcpus a process begins on the other cores, and may be pinned to the isolated ones all the same.

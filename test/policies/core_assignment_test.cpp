@@ -21,10 +21,11 @@ using test::task_of;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::Not;
+using testing::UnorderedElementsAre;
 
 struct Machine {
   Board board = board_of();
-  std::vector<unsigned> cores;
+  std::vector<unsigned> cores, isolated = {};
   Machine(std::vector<unsigned> all, std::optional<unsigned> compute = {}, std::optional<unsigned> service = {})
       : cores(std::move(all)) {
     board.compute_core = compute;
@@ -48,8 +49,9 @@ Task anywhere(std::string name, Duration period, Wcet wcet) {
 }
 
 Plan plan_of(const TaskSet& set, const Machine& machine) {
-  return make_plan(test::resolved(set, machine.board, machine.cores), std::vector<MemoryDemand>(set.tasks.size()))
-      .value();
+  ResolvedSet resolved = test::resolved(set, machine.board, machine.cores);
+  resolved.machine.isolated = machine.isolated;
+  return make_plan(resolved, std::vector<MemoryDemand>(set.tasks.size())).value();
 }
 
 std::vector<unsigned> cores_of(const Plan& plan) {
@@ -116,6 +118,21 @@ TEST(CoreAssignment, TakesTheServiceCoreLast) {
   EXPECT_THAT(cores_of(plan_of(set_of(heavy(2)), machine)), ElementsAre(1, 2));
   EXPECT_THAT(cores_of(plan_of(set_of(heavy(3)), machine)), ElementsAre(1, 2, 0));
   EXPECT_TRUE(plan_of(set_of(heavy(3)), machine).proved);
+}
+
+TEST(CoreAssignment, TakesIsolatedCoresBeforeOthers) {
+  Machine machine({0, 1, 2, 3, 4, 5}, 5, 4);
+  machine.isolated = {2, 3, 4, 5};
+  EXPECT_THAT(cores_of(plan_of(set_of(light(3)), machine)), ElementsAre(2, 2, 2));
+  EXPECT_THAT(cores_of(plan_of(set_of(heavy(2)), machine)), ElementsAre(2, 3));
+  const Plan more = plan_of(set_of(heavy(5)), machine); // than there are of them
+  EXPECT_TRUE(more.proved);
+  EXPECT_THAT(cores_of(more), UnorderedElementsAre(0, 1, 2, 3, 4));
+  TaskSet set = set_of(light(2));
+  set.tasks[0].criticality = Criticality::best_effort;
+  EXPECT_THAT(cores_of(plan_of(set, machine)), ElementsAre(3, 2));
+  machine.isolated = {4, 5}; // which serve
+  EXPECT_THAT(cores_of(plan_of(set_of(light(3)), machine)), ElementsAre(0, 0, 0));
 }
 
 TEST(CoreAssignment, TakesTheServiceCoreOfASmallMachine) {

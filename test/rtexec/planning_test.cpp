@@ -30,6 +30,7 @@ TaskSet two_tasks() {
 const MachineFacts robot{.name = "robot",
                          .cores = {2, 3, 4, 5, 7},
                          .withheld = {},
+                         .isolated = {},
                          .no_fifo = {},
                          .no_deadline = "not there",
                          .no_memory_lock = {},
@@ -438,11 +439,13 @@ TEST(Conditions, WhatDisturbsIsListedApartFromWhatIsNotKnown) {
 TEST(MachineFile, IsReadAsItWasWritten) {
   MachineFacts disturbed = robot;
   disturbed.withheld = {9};
+  disturbed.isolated = {1};
   disturbed.no_memory_lock = "limited";
   disturbed.disturbances = {{"SMIs", Condition::Standing::unknown, "SMIs of the firmware"}};
   const auto known = read_back(to_json(disturbed));
   ASSERT_TRUE(known) << problem(known);
   EXPECT_EQ(known->withheld, disturbed.withheld);
+  EXPECT_EQ(known->isolated, disturbed.isolated);
   EXPECT_EQ(known->no_memory_lock, "limited");
   ASSERT_EQ(known->disturbances.size(), 1u);
   EXPECT_EQ(known->disturbances[0].standing, Condition::Standing::unknown);

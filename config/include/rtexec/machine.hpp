@@ -30,6 +30,8 @@ struct MachineFacts {
   std::vector<unsigned> cores;
   /// The cores that are online, and that taskset, a cpuset or a container keeps from this process, ascending.
   std::vector<unsigned> withheld;
+  /// Those of `cores` that the kernel leaves to who asks for them (isolcpus), ascending.
+  std::vector<unsigned> isolated;
   /// Why threads may not be SCHED_FIFO. Empty: they may.
   std::string no_fifo;
   /// Why threads may not be SCHED_DEADLINE. Empty: they may.
