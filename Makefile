@@ -43,6 +43,8 @@ PACKAGES_BENCH := libbenchmark-dev rt-tests iceoryx libiceoryx-binding-c2
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
 PACKAGES_DIST := patchelf xz-utils
 PACKAGES_CROSS := g++-$(subst _,-,$(MACHINE))-linux-gnu mmdebstrap qemu-user-static
+PACKAGES_IMAGE := libarchive-tools kmod zstd
+PACKAGES_EMULATE := $(if $(filter aarch64,$(MACHINE)),qemu-system-arm device-tree-compiler,qemu-system-x86) e2fsprogs
 
 # installed(NAMES): a stamp that is older than nothing once every package is there; missing ones are installed (as root).
 define package_stamp
@@ -51,11 +53,12 @@ $(BUILD)/.packages-$(1): test/install-packages Makefile
 	@test/install-packages $$(PACKAGES_$(1))
 	@touch $$@
 endef
-$(foreach set,BUILD CHECK BENCH FUZZ DIST CROSS,$(eval $(call package_stamp,$(set))))
+$(foreach set,BUILD CHECK BENCH FUZZ DIST CROSS IMAGE EMULATE,$(eval $(call package_stamp,$(set))))
 
 # What every object needs: the packages, and of another machine its libraries.
 LIBRARIES := $(BUILD)/.packages-BUILD $(if $(CROSS),$(SYSROOT)/.made)
-$(SYSROOT)/.made: boards/image/make-sysroot Makefile | $(BUILD)/.packages-CROSS
+UNPACKED := $(abspath $(BUILD))/sysroot-$(MACHINE)
+$(UNPACKED)/.made: boards/image/unpack-packages Makefile | $(BUILD)/.packages-CROSS
 	@$< $(MACHINE) $(@D) $(filter %-dev,$(PACKAGES_BUILD) $(PACKAGES_CHECK) $(PACKAGES_BENCH)) lttng-tools babeltrace2
 
 # ---- flags ----------------------------------------------------------------------------------------------------------
@@ -559,6 +562,49 @@ dist: $(PROGRAM) $(RUNNABLE) $(DIST_PROGRAMS) | $(BUILD)/.packages-DIST ## make 
 	$(Q)SYSROOT=$(SYSROOT) TRIPLET=$(TRIPLET) RTEXEC=$(RUNNABLE) test/make-dist $(B) '$(DIST)' $(DIST_PROGRAMS) $(DIST_MODELS)
 	$(Q)[ -z '$(DIST_ARCHIVE)' ] || { tar -C '$(dir $(DIST))' --owner=0 --group=0 --sort=name -c '$(notdir $(DIST))' | xz -9 > '$(DIST_ARCHIVE)' && \
 	  du -sh --apparent-size '$(DIST)' '$(DIST_ARCHIVE)'; }
+
+# ---- what a board boots ---------------------------------------------------------------------------------------------
+IMAGE ?= $(BUILD)/image-$(BOARD)
+# Task sets: a folder with tasks.toml, safe.toml and all that they name.
+SET ?= $(B)/image-set
+# A board's own kernel in place of Debian's, and a folder of files that come over all others: its modules and driver.
+KERNEL ?=
+OVERLAY ?=
+IMAGE_BASE := $(BUILD)/image-base-$(MACHINE)
+$(IMAGE_BASE)/.made: boards/image/unpack-packages Makefile | $(BUILD)/.packages-CROSS
+	@$< $(MACHINE) $(@D) busybox-static libc6 rt-tests linux-image-rt-$(if $(filter aarch64,$(MACHINE)),arm64,amd64)
+IMAGE_SET := $(B)/image-set
+$(IMAGE_SET)/.made: $(wildcard boards/image/set/*) $(RUNNABLE)
+	@mkdir -p $(@D) && cp boards/image/set/*.toml $(@D)
+	$(Q)set -e; for size in 32 48; do $(RUNNABLE) model lenet5 --size $$size -o $(@D)/lenet5-$$size.onnx; done
+	@touch $@
+
+# The program and all that it needs, without models and tests.
+IMAGE_DIST := $(B)/image-dist
+$(IMAGE_DIST)/.made: $(PROGRAM) $(SUPERVISOR) $(RUNNABLE) $(UNPACKED)/.made test/make-dist | $(BUILD)/.packages-DIST
+	$(Q)SYSROOT=$(UNPACKED) TRIPLET=$(TRIPLET) RTEXEC=$(RUNNABLE) test/make-dist $(B) $(@D)
+	@touch $@
+
+.PHONY: image emulate deploy
+image: $(IMAGE_DIST)/.made $(IMAGE_BASE)/.made $(if $(filter $(IMAGE_SET),$(SET)),$(IMAGE_SET)/.made) | $(BUILD)/.packages-IMAGE ## make what a board boots: kernel, one initramfs, its command line (SET=FOLDER of task sets, KERNEL=, OVERLAY=)
+	$(call say,IMAGE,$(IMAGE))
+	$(Q)RTEXEC=$(RUNNABLE) boards/image/make-image $(BOARD) $(IMAGE_DIST) $(IMAGE_BASE) $(UNPACKED) '$(SET)' '$(IMAGE)' '$(KERNEL)' '$(OVERLAY)'
+.PHONY: image-check image-faults
+IMAGE_BOARDS := tx2 xavier
+image-check image-faults: $(BUILD)/host-release/bin/rtexec | $(BUILD)/.packages-EMULATE
+image-check: ## images of tx2 and xavier in an emulator: bring-up, a task set, its recording
+	@set -e; for board in $(IMAGE_BOARDS); do $(MAKE) BOARD=$$board image; done
+	@test/image/check $(BUILD) $(IMAGE_BOARDS)
+image-faults: ## the image of tx2 in an emulator, whose executive and supervisor are killed, whose boots fail, whose files change
+	@$(MAKE) BOARD=tx2 image
+	@test/image/check-faults $(BUILD) tx2
+emulate: image | $(BUILD)/.packages-EMULATE ## boot the image of a board in an emulator, on this terminal
+	@boards/image/emulate '$(IMAGE)'
+
+HOST ?=
+deploy: $(IMAGE_DIST)/.made ## copy the program to a board and bring it up there: BOARD=tx2 HOST=user@board (SET=FOLDER: task sets, too)
+	@[ -n '$(HOST)' ] || { echo 'deploy: HOST=user@board says where the board is' >&2; exit 2; }
+	@boards/image/deploy $(BOARD) $(IMAGE_DIST) '$(filter-out $(IMAGE_SET),$(SET))' '$(HOST)'
 
 .PHONY: clean help
 clean: ## remove all that was built
