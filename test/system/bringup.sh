@@ -81,6 +81,7 @@ expect 5 'cannot make this folder' "$rtexec" bringup identity --record /proc/tre
 # Ctrl-C ends it within seconds, with TAP that says so; an earlier report stays, and no folder.
 cp all.json stopped.json
 for signal in INT TERM; do
+  rm -f stopped.err
   "$rtexec" bringup real-time/throttling latency deadlines --json stopped.json > stopped.tap 2> stopped.err & pid=$!
   for ((i = 0; i < 300; i++)); do grep -qs 'release latency' stopped.err && break; sleep 0.1; done
   expect_cancelled "$signal" $pid stopped.err
