@@ -127,6 +127,8 @@ TaskSet short_task_set(const Subject& subject) {
   set.board = subject.board.name;
   set.executive.duration = std::max<Duration>(subject.length, 1s);
   set.executive.allow_degraded = true; // what is lacking is told
+  const Bytes enough{32 * subject.board.chunk.count};
+  set.device.capacity = subject.board.capacity == Bytes{0} ? enough : std::min(enough, subject.board.capacity);
   Task control = task_of(on_core, WorkloadKind::custom, 10ms);
   Task adding = task_of("add", WorkloadKind::vector_add, 20ms);
   adding.size = 4096;
