@@ -71,12 +71,13 @@ Answer measure_bandwidth(const Subject& subject, study::CalibratedCores cores) {
   cores.settling = std::min<Duration>(cores.length, cores.settling);
   cores.going_on = subject.going_on;
   const auto measured = study::calibrate_bandwidth(cores, subject.going_on);
-  if (measured) return unless_emulated(subject, judge(*measured, subject.board));
+  if (measured) return judge(*measured, subject.board);
   if (measured.error().code == Errc::cancelled) return skipped("cancelled");
   return failed(measured.error(), "End other programs, and try again");
 }
 
 Answer memory_bandwidth(const Subject& subject) {
+  if (subject.emulated) return skipped_in_emulator();
   study::CalibratedCores cores = study::cores_of_this_machine(study::CorunnerKind::lines, tasks::cache_facts().line);
   cores.cores = hal::Machine().online_cores();
   const auto claim = hal::CoreClaim::take(cores.cores);
