@@ -24,7 +24,7 @@ class BackingStore {
   BackingStore& operator=(const BackingStore&) = delete;
 
   /// For people: "page-locked host memory", "/data/swap, unlinked, by io_uring with O_DIRECT", "/data/swap, unlinked,
-  /// by pread and pwrite".
+  /// by polled io_uring with O_DIRECT", "/data/swap, unlinked, by pread and pwrite".
   [[nodiscard]] virtual std::string description() const = 0;
   /// What it fell back to, and why, in lines; empty where it got what it wanted.
   [[nodiscard]] virtual std::string fallback() const { return {}; }
@@ -59,9 +59,10 @@ enum class HostMemoryKind { page_locked, pageable };
 /// The same in `file`, which is made and at once unlinked: however the program ends, nothing is left of it. All of it
 /// is written once, so that its room is there and a first save takes no longer than others. By io_uring with O_DIRECT
 /// and registered buffers, those chunks registered that the device has by now; where the kernel or the file system
-/// lacks one of these, without it, as fallback() says. Where the host does not see the pool window, page-locked buffers
-/// of the store (at most 32 MiB) stand in between. refused: no room, no permission; a file that is there already is
-/// never overwritten. io_error.
+/// lacks one of these, without it, as fallback() says. Where the disk has poll queues they are polled: who loads or
+/// saves then spins for it, or naps under a reservation. Where the host does not see the pool window, page-locked
+/// buffers of the store (at most 32 MiB) stand in between. refused: no room, no permission; a file that is there
+/// already is never overwritten. io_error.
 [[nodiscard]] Result<std::unique_ptr<BackingStore>> open_file_store(Device& device, std::size_t chunks,
                                                                     const std::filesystem::path& file);
 /// Whether the file can be made, and room of `size` set aside for it; it is gone again. Errors as above.

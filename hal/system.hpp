@@ -15,6 +15,7 @@ struct io_uring_cqe;
 struct iovec;
 struct perf_event_attr;
 struct pollfd;
+struct stat;
 
 namespace rtexec::hal {
 
@@ -60,18 +61,20 @@ struct System {
   ssize_t (*pread)(int file, void* to, std::size_t size, off_t offset);
   ssize_t (*pwrite)(int file, const void* from, std::size_t size, off_t offset);
   int (*set_status_flags)(int file, int flags); // fcntl(F_SETFL)
+  int (*fstat)(int file, struct stat* status);
   int (*flock)(int file, int operation);
   int (*unlink)(const char* path);
   int (*close)(int file);
   int (*mkdir)(const char* path, mode_t mode);
   int (*rmdir)(const char* path);
   // io_uring, by liburing
-  int (*ring_open)(unsigned entries, io_uring* ring);
+  int (*ring_open)(unsigned entries, io_uring* ring, unsigned flags);
   void (*ring_close)(io_uring* ring);
   int (*ring_register_file)(io_uring* ring, int file);
   int (*ring_register_buffers)(io_uring* ring, const iovec* buffers, unsigned count);
   int (*ring_submit)(io_uring* ring); // how many were submitted
   int (*ring_wait)(io_uring* ring, io_uring_cqe** completion);
+  int (*ring_poll)(io_uring* ring, io_uring_cqe** completion); // once; EAGAIN: none is there
   // counters
   int (*perf_event_open)(perf_event_attr* attributes, pid_t thread, int core, unsigned long flags);
   int (*perf_event_control)(int counter, unsigned long request, const std::uint64_t* argument); // ioctl

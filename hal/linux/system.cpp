@@ -68,12 +68,14 @@ constexpr System real{
     .pwrite = [](int file, const void* from, std::size_t size,
                  off_t offset) { return ::pwrite(file, from, size, offset); },
     .set_status_flags = [](int file, int flags) { return ::fcntl(file, F_SETFL, flags); },
+    .fstat = [](int file, struct stat* status) { return ::fstat(file, status); },
     .flock = [](int file, int operation) { return ::flock(file, operation); },
     .unlink = [](const char* path) { return ::unlink(path); },
     .close = [](int file) { return ::close(file); },
     .mkdir = [](const char* path, mode_t mode) { return ::mkdir(path, mode); },
     .rmdir = [](const char* path) { return ::rmdir(path); },
-    .ring_open = [](unsigned entries, io_uring* ring) { return as_result(::io_uring_queue_init(entries, ring, 0)); },
+    .ring_open = [](unsigned entries, io_uring* ring,
+                    unsigned flags) { return as_result(::io_uring_queue_init(entries, ring, flags)); },
     .ring_close = [](io_uring* ring) { ::io_uring_queue_exit(ring); },
     .ring_register_file = [](io_uring* ring, int file) { return as_result(::io_uring_register_files(ring, &file, 1)); },
     .ring_register_buffers =
@@ -83,6 +85,8 @@ constexpr System real{
     .ring_submit = [](io_uring* ring) { return as_result(::io_uring_submit(ring)); },
     .ring_wait = [](io_uring* ring,
                     io_uring_cqe** completion) { return as_result(::io_uring_wait_cqe(ring, completion)); },
+    .ring_poll = [](io_uring* ring,
+                    io_uring_cqe** completion) { return as_result(::io_uring_peek_cqe(ring, completion)); },
     .perf_event_open =
         [](perf_event_attr* attributes, pid_t thread, int core, unsigned long flags) {
           return static_cast<int>(::syscall(SYS_perf_event_open, attributes, thread, core, -1, flags));

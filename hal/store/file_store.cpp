@@ -1,6 +1,7 @@
 #include "config/text.hpp"
 #include "hal/store/common.hpp"
 #include "hal/store/file_transfers.hpp"
+#include "hal/store/poll_queue.hpp"
 #include "hal/system.hpp"
 
 #include <algorithm>
@@ -89,8 +90,8 @@ class FileStore final : public BackingStore {
   [[nodiscard]] Result<> prepare();
 
   [[nodiscard]] std::string description() const override {
-    return name_.string() + (rings_ ? ", unlinked, by io_uring" : ", unlinked, by pread and pwrite") +
-           (direct_ ? " with O_DIRECT" : "");
+    const char* how = polled_ ? "polled io_uring" : rings_ ? "io_uring" : "pread and pwrite";
+    return name_.string() + ", unlinked, by " + how + (direct_ ? " with O_DIRECT" : "");
   }
   [[nodiscard]] std::string fallback() const override { return fallback_; }
   [[nodiscard]] std::string failure() const override;
@@ -112,7 +113,12 @@ class FileStore final : public BackingStore {
   void note(const std::string& line) {
     if (fallback_.find(line) == fallback_.npos) config::add_line(fallback_, line);
   }
-  void open_rings();
+  using Rings = std::array<std::unique_ptr<IoRing>, 2>; // for reading, for writing
+  [[nodiscard]] Expected<Rings, int> rings(Completions completions) const;
+  [[nodiscard]] int try_reading(IoRing& ring) const;
+  [[nodiscard]] Expected<Rings, int> polled_rings();
+  [[nodiscard]] Rings open_rings();
+  void use(Rings rings);
   [[nodiscard]] Result<> fill_part(const FilePart& part, std::span<const std::byte> contents);
   [[nodiscard]] FilePart part(std::size_t chunk, std::size_t number, std::byte* window) const noexcept;
   [[nodiscard]] std::byte* buffer(const Side& side, std::size_t number) const noexcept;
@@ -126,7 +132,7 @@ class FileStore final : public BackingStore {
   std::filesystem::path name_;
   FileDescriptor file_;
   bool direct_ = false;
-  bool rings_ = false;
+  bool rings_ = false, polled_ = false;
   std::string fallback_;
   StoreMemory filling_; // a part
   Side reading_{{file_.number(), Direction::read}, {}};
@@ -144,6 +150,7 @@ Result<> FileStore::prepare() {
   if (!direct_)
     note(name_.string() + ": its file system refuses O_DIRECT (" + errno_text(refusal) +
          "): it goes by the page cache, which takes memory");
+  Rings opened = open_rings();
   if (!device_.capabilities().host_sees_window) {
     for (Side* side : {&reading_, &writing_}) {
       auto buffers = StoreMemory::open(device_, part_ * FileTransfers::depth, HostMemoryKind::page_locked,
@@ -152,7 +159,7 @@ Result<> FileStore::prepare() {
       side->buffers = std::move(*buffers);
     }
   }
-  open_rings();
+  if (opened.front()) use(std::move(opened));
   // A first write of room set aside takes longer than later ones
   for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
     if (auto zeroed = fill(chunk, {}); !zeroed) return zeroed;
@@ -167,13 +174,55 @@ std::string why_no_ring(int error) {
   return "io_uring could not be opened (" + errno_text(error) + ")";
 }
 
-void FileStore::open_rings() {
-  std::array<std::unique_ptr<IoRing>, 2> rings;
-  for (auto& ring : rings) {
-    auto opened = IoRing::open(file_.number(), FileTransfers::depth);
-    if (!opened) return note(why_no_ring(opened.error()) + ": pread and pwrite instead");
-    ring = std::move(*opened);
+/// The error is the kernel's number.
+Expected<FileStore::Rings, int> FileStore::rings(Completions completions) const {
+  Rings opened;
+  for (auto& ring : opened) {
+    auto each = IoRing::open(file_.number(), FileTransfers::depth, completions);
+    if (!each) return Unexpected(each.error());
+    ring = std::move(*each);
   }
+  return opened;
+}
+
+/// A page that was written before, since what was not is read without the disk. 0, or the kernel's error number.
+int FileStore::try_reading(IoRing& ring) const {
+  const FilePart page{filling_.base(), page_size(), Bytes{}};
+  if (sys().pwrite(file_.number(), page.at, page.size.count, 0) < 0) return errno;
+  if (const int error = ring.begin(false, page, 0); error != 0) return error;
+  const auto read = ring.wait();
+  if (!read) return read.error();
+  return read->result < 0 ? -read->result : 0;
+}
+
+/// Rings that work. The error is the kernel's number, or 0 where the disk has no poll queues.
+Expected<FileStore::Rings, int> FileStore::polled_rings() {
+  const auto longest = direct_ ? longest_polled_transfer(file_.number()) : std::nullopt;
+  if (!longest) return Unexpected(0);
+  auto opened = rings(Completions::polled);
+  if (!opened) return opened;
+  if (const int error = try_reading(*opened->front()); error != 0) return Unexpected(error);
+  polled_ = true;
+  part_ = std::min(part_, *longest);
+  return opened;
+}
+
+/// None where there is no io_uring.
+FileStore::Rings FileStore::open_rings() {
+  auto polled = polled_rings();
+  if (polled) return std::move(*polled);
+  auto opened = rings(Completions::interrupts);
+  if (!opened) {
+    note(why_no_ring(opened.error()) + ": pread and pwrite instead");
+    return {};
+  }
+  if (polled.error() != 0)
+    note(name_.string() + ": its disk has poll queues, but io_uring cannot poll them (" + errno_text(polled.error()) +
+         "): it waits for interrupts");
+  return std::move(*opened);
+}
+
+void FileStore::use(Rings rings) {
   for (std::size_t i = 0; Side * side : {&reading_, &writing_}) {
     auto regions = window_regions(device_);
     if (side->buffers.base() != nullptr) regions = {{side->buffers.base(), side->buffers.size().count}};

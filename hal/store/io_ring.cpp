@@ -1,9 +1,11 @@
 #include "hal/store/io_ring.hpp"
 
 #include "hal/system.hpp"
+#include "hal/thread.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <sched.h>
 #include <sys/uio.h>
 
 namespace rtexec::hal {
@@ -15,11 +17,33 @@ bool contains(std::span<const std::byte> region, const FilePart& part) {
   return region.data() <= part.at && part.at + part.size.count <= region.data() + region.size();
 }
 
+bool runs_under_reservation() {
+  SchedulingAttributes attributes;
+  return sys().sched_getattr(0, &attributes, sizeof attributes, 0) == 0 && attributes.policy == SCHED_DEADLINE;
+}
+
+/// Between two looks at the disk. The engines of both directions may have one core and one priority: each leaves it to
+/// the other. Sleeps where spinning would use up a reservation, or has gone on for so long that what is waited for may
+/// need a less urgent thread on this core.
+class Pause {
+ public:
+  void operator()() noexcept {
+    using namespace std::chrono_literals;
+    constexpr Duration most_spun = 10ms, nap = 50us;
+    if (const Instant time = now(); reserved_ || time > begin_ + most_spun) sleep_until(time + nap);
+    else ::sched_yield();
+  }
+
+ private:
+  const bool reserved_ = runs_under_reservation();
+  const Instant begin_ = now();
+};
+
 } // namespace
 
-Expected<std::unique_ptr<IoRing>, int> IoRing::open(int file, unsigned depth) {
-  std::unique_ptr<IoRing> ring(new IoRing);
-  if (sys().ring_open(depth, &ring->ring_) != 0) {
+Expected<std::unique_ptr<IoRing>, int> IoRing::open(int file, unsigned depth, Completions completions) {
+  std::unique_ptr<IoRing> ring(new IoRing(completions));
+  if (sys().ring_open(depth, &ring->ring_, completions == Completions::polled ? IORING_SETUP_IOPOLL : 0) != 0) {
     const int error = errno;
     ring->ring_.ring_fd = -1;
     return Unexpected(error);
@@ -75,11 +99,24 @@ int IoRing::submit() noexcept {
   return error;
 }
 
+int IoRing::sleep(io_uring_cqe*& completion) noexcept {
+  while (sys().ring_wait(&ring_, &completion) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+int IoRing::poll(io_uring_cqe*& completion) noexcept {
+  for (Pause pause; sys().ring_poll(&ring_, &completion) != 0; pause()) {
+    if (errno != EAGAIN && errno != EINTR) return errno;
+  }
+  return 0;
+}
+
 Expected<IoRing::Completion, int> IoRing::wait() noexcept {
   io_uring_cqe* completion = nullptr;
-  while (sys().ring_wait(&ring_, &completion) != 0) {
-    if (errno != EINTR) return Unexpected(error_ = errno);
-  }
+  if (const int error = completions_ == Completions::polled ? poll(completion) : sleep(completion); error != 0)
+    return Unexpected(error_ = error);
   const Completion found{static_cast<unsigned>(::io_uring_cqe_get_data64(completion)), completion->res};
   ::io_uring_cqe_seen(&ring_, completion);
   return found;

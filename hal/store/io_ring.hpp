@@ -14,6 +14,12 @@
 
 namespace rtexec::hal {
 
+/// How a ring learns that the disk is done.
+enum class Completions {
+  interrupts,
+  polled, // whoever waits asks the disk's poll queue: of a file with O_DIRECT, on a disk that has one
+};
+
 /// A part of a file, and the memory that it is read to or written from.
 struct FilePart {
   std::byte* at = nullptr;
@@ -29,7 +35,7 @@ class IoRing {
   };
 
   /// For `depth` parts at once. The error is the kernel's number.
-  [[nodiscard]] static Expected<std::unique_ptr<IoRing>, int> open(int file, unsigned depth);
+  [[nodiscard]] static Expected<std::unique_ptr<IoRing>, int> open(int file, unsigned depth, Completions completions);
   ~IoRing();
   IoRing(const IoRing&) = delete;
   IoRing& operator=(const IoRing&) = delete;
@@ -44,10 +50,14 @@ class IoRing {
   [[nodiscard]] Expected<Completion, int> wait() noexcept;
 
  private:
-  IoRing() = default;
+  explicit IoRing(Completions completions) : completions_(completions) {}
   void prepare(io_uring_sqe& entry, bool write, const FilePart& part) const noexcept;
   [[nodiscard]] int submit() noexcept;
+  // Until there is a completion; 0, or the kernel's error number.
+  [[nodiscard]] int sleep(io_uring_cqe*& completion) noexcept;
+  [[nodiscard]] int poll(io_uring_cqe*& completion) noexcept;
 
+  Completions completions_;
   io_uring ring_{};
   std::vector<std::span<std::byte>> regions_; // registered, by number
   int error_ = 0;

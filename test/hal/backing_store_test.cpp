@@ -93,7 +93,7 @@ class WatchedDevice final : public Device {
   DeviceCapabilities capabilities_;
 };
 
-/// A system in which what `change` says never works.
+/// A system that is always as `change` makes it.
 class Without {
  public:
   explicit Without(void (*change)(System&))
@@ -109,10 +109,10 @@ int refuse(int error) {
   return -1;
 }
 void no_io_uring(System& system) {
-  system.ring_open = [](unsigned, io_uring*) { return refuse(ENOSYS); };
+  system.ring_open = [](unsigned, io_uring*, unsigned) { return refuse(ENOSYS); };
 }
 void io_uring_not_allowed(System& system) {
-  system.ring_open = [](unsigned, io_uring*) { return refuse(EPERM); };
+  system.ring_open = [](unsigned, io_uring*, unsigned) { return refuse(EPERM); };
 }
 void no_registered_file(System& system) {
   system.ring_register_file = [](io_uring*, int) { return refuse(EMFILE); };
@@ -134,6 +134,42 @@ void neither(System& system) {
   no_io_uring(system);
   no_direct(system);
 }
+
+// ---- disks with poll queues ----
+
+/// A file of the kernel's with one number.
+int tells(const char* number) {
+  const int file = ::memfd_create("says", MFD_CLOEXEC);
+  if (::pwrite(file, number, std::strlen(number), 0) < 0) return -1;
+  return file;
+}
+const char* poll_queues = "1\n"; // what io_poll says
+bool on_partition = false;
+std::atomic<int> polled_rings, open_rings;
+
+/// Rings on this disk that are polled work as others do.
+void poll_queue(System& system) {
+  system.open = [](const char* path, int flags) {
+    const std::string_view name(path);
+    if (!name.starts_with("/sys/dev/block/")) return linux_system().open(path, flags);
+    if (on_partition && name.find("/../queue/") == name.npos) return refuse(ENOENT);
+    return tells(name.ends_with("/io_poll")          ? poll_queues
+                 : name.ends_with("/max_sectors_kb") ? "512\n"
+                 : name.ends_with("/max_segments")   ? "127\n"
+                                                     : "no number\n");
+  };
+  system.ring_open = [](unsigned entries, io_uring* ring, unsigned flags) {
+    polled_rings += (flags & IORING_SETUP_IOPOLL) != 0;
+    const int opened = linux_system().ring_open(entries, ring, flags & ~unsigned(IORING_SETUP_IOPOLL));
+    open_rings += opened == 0;
+    return opened;
+  };
+  system.ring_close = [](io_uring* ring) {
+    --open_rings;
+    linux_system().ring_close(ring);
+  };
+}
+constexpr Bytes longest_polled{127 * 4096}; // as this disk says
 
 /// Different for each seed, in every word.
 Contents contents_of(unsigned seed, Bytes size) {
@@ -465,6 +501,9 @@ const Kind kinds[] = {
      .chunk = large,
      .host_sees_window = false,
      .without = no_registered_buffers},
+    {.name = "FilePolled", .chunk = page, .without = poll_queue},
+    {.name = "FilePolledLarge", .chunk = large, .without = poll_queue},
+    {.name = "FilePolledHiddenLarge", .chunk = large, .host_sees_window = false, .without = poll_queue},
     {.name = "FileCached", .chunk = page, .without = no_direct},
     {.name = "FileCachedHiddenLarge", .chunk = large, .host_sees_window = false, .without = no_direct},
     {.name = "FileWithNeither", .chunk = large, .without = neither},
@@ -687,6 +726,161 @@ TEST(FileStoreFallback, EachIsSaidOnceWithItsReason) {
   }
 }
 
+// ---- polled ----
+
+class FileStorePolled : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!why_less().empty()) GTEST_SKIP() << why_less();
+    poll_queues = "1\n";
+    on_partition = false;
+    polled_rings = 0;
+    ASSERT_EQ(open_rings, 0);
+  }
+  void TearDown() override {
+    poll_queues = "1\n";
+    on_partition = false;
+  }
+};
+
+TEST_F(FileStorePolled, WhereTheDiskHasPollQueues) {
+  for (const bool partition : {false, true}) {
+    on_partition = partition;
+    for (const bool seen : {true, false}) {
+      polled_rings = 0;
+      const std::string text = fallback_without(poll_queue, seen);
+      EXPECT_TRUE(text.starts_with(" | ") && text.ends_with(", unlinked, by polled io_uring with O_DIRECT")) << text;
+      EXPECT_EQ(polled_rings, 2);
+      EXPECT_EQ(open_rings, 0) << "after its end";
+    }
+  }
+}
+
+TEST_F(FileStorePolled, NobodyAsksADiskWithoutThem) {
+  for (const char* none : {"0\n", "", "perhaps\n"}) {
+    poll_queues = none;
+    const std::string text = fallback_without(poll_queue);
+    EXPECT_TRUE(text.starts_with(" | ") && text.ends_with(", unlinked, by io_uring with O_DIRECT")) << text;
+  }
+  poll_queues = "1\n";
+  EXPECT_TRUE(fallback_without([](System& system) {
+                poll_queue(system);
+                no_direct(system);
+              }).ends_with("by io_uring"));
+  EXPECT_TRUE(fallback_without([](System& system) {
+                poll_queue(system);
+                system.fstat = [](int, struct stat*) { return refuse(EIO); };
+              }).ends_with("by io_uring with O_DIRECT"));
+  EXPECT_EQ(polled_rings, 0);
+}
+
+/// What a store says, and holds, on a machine that refuses to poll as `change` says.
+void expect_interrupts(void (*change)(System&), std::string_view reason) {
+  {
+    const Without without(change);
+    Bench bench(large);
+    bench.open_file(2);
+    const std::string text = bench.store->fallback() + " | " + bench.store->description();
+    EXPECT_TRUE(has(text, "its disk has poll queues, but io_uring cannot poll them (" + std::string(reason) + ")"))
+        << text;
+    EXPECT_FALSE(has(text, "\n")) << text;
+    EXPECT_TRUE(text.ends_with("by io_uring with O_DIRECT")) << text;
+    EXPECT_EQ(open_rings, 2);
+    EXPECT_TRUE(bench.load(0, 0));
+    EXPECT_TRUE(bench.holds(0, Contents(large.count))) << "a page of it was tried";
+    bench.write(0, 1);
+    EXPECT_TRUE(bench.save(1, 0));
+    EXPECT_TRUE(bench.stores(1, 1));
+  }
+  EXPECT_EQ(open_rings, 0);
+}
+
+TEST_F(FileStorePolled, FallsBackWhereItIsRefusedAndSaysWhy) {
+  expect_interrupts(
+      [](System& system) { // no kernel but a recent one answers so, to the first read
+        poll_queue(system);
+        system.ring_poll = [](io_uring* ring, io_uring_cqe** completion) {
+          const int outcome = linux_system().ring_poll(ring, completion);
+          if (outcome == 0) (*completion)->res = -EOPNOTSUPP;
+          return outcome;
+        };
+      },
+      "Operation not supported");
+  expect_interrupts(
+      [](System& system) {
+        poll_queue(system);
+        system.ring_open = [](unsigned entries, io_uring* ring, unsigned flags) {
+          if ((flags & IORING_SETUP_IOPOLL) != 0) return refuse(EINVAL);
+          const int opened = linux_system().ring_open(entries, ring, flags);
+          open_rings += opened == 0;
+          return opened;
+        };
+      },
+      "Invalid argument");
+  expect_interrupts(
+      [](System& system) {
+        poll_queue(system);
+        system.ring_poll = [](io_uring*, io_uring_cqe**) { return refuse(EIO); };
+      },
+      "Input/output error");
+}
+
+TEST_F(FileStorePolled, WithoutAnyRingNothingIsSaidOfPolling) {
+  const std::string text = fallback_without([](System& system) {
+    poll_queue(system);
+    no_io_uring(system);
+  });
+  EXPECT_TRUE(text.starts_with("the kernel has no io_uring (ENOSYS): pread and pwrite instead | ")) << text;
+}
+
+std::atomic<std::uint32_t> longest_submitted;
+
+TEST_F(FileStorePolled, PartsAreAsLongAsTheDiskTakesInOnePiece) {
+  const Without without([](System& system) {
+    poll_queue(system);
+    system.ring_submit = [](io_uring* ring) {
+      const std::uint32_t length = ring->sq.sqes[(ring->sq.sqe_tail - 1) & *ring->sq.kring_mask].len;
+      longest_submitted = std::max<std::uint32_t>(longest_submitted, length);
+      return linux_system().ring_submit(ring);
+    };
+  });
+  for (const bool seen : {true, false}) {
+    Bench bench(large, seen);
+    bench.open_file(2);
+    longest_submitted = 0;
+    EXPECT_TRUE(bench.save(0, 0));
+    EXPECT_EQ(longest_submitted, longest_polled.count);
+  }
+}
+
+std::atomic<int> naps, empty_looks;
+
+TEST_F(FileStorePolled, AReservationIsNotSpunAway) {
+  Bench bench(page);
+  const auto never_at_once = [](System& system) {
+    poll_queue(system);
+    system.ring_poll = [](io_uring* ring, io_uring_cqe** completion) {
+      return ++empty_looks % 3 != 0 ? refuse(EAGAIN) : linux_system().ring_poll(ring, completion);
+    };
+    system.sched_getattr = [](pid_t, SchedulingAttributes* attributes, unsigned, unsigned) {
+      attributes->policy = SCHED_DEADLINE;
+      return 0;
+    };
+    system.clock_nanosleep = [](clockid_t clock, int flags, const timespec* request, timespec* remaining) {
+      ++naps;
+      return linux_system().clock_nanosleep(clock, flags, request, remaining);
+    };
+  };
+  const Without without(never_at_once);
+  bench.open_file(2);
+  bench.write(0, 1);
+  naps = empty_looks = 0;
+  EXPECT_TRUE(bench.save(0, 0));
+  EXPECT_GE(naps, 2);
+  EXPECT_EQ(naps, empty_looks - 1) << "between two looks, each time";
+  EXPECT_TRUE(bench.stores(0, 1));
+}
+
 TEST(FileStoreFallback, OneRingAloneIsNotUsed) {
   if (!why_less().empty()) GTEST_SKIP() << why_less();
   Bench bench(page);
@@ -721,17 +915,24 @@ class Disturbed {
  public:
   /// Of a transfer that moved `moved` bytes; from 1. A negative error number, or fewer bytes.
   using Answer = long (*)(int number, long moved);
-  explicit Disturbed(Answer answer, bool ring) : override_((prepare(answer, ring), table_)) {}
+  explicit Disturbed(Answer answer, bool ring, bool polled = false)
+      : override_((prepare(answer, ring, polled), table_)) {}
   [[nodiscard]] static int transfers() { return transfers_; }
 
  private:
-  static void prepare(Answer answer, bool ring) {
+  static void prepare(Answer answer, bool ring, bool polled) {
     answer_ = answer;
     transfers_ = 0;
     table_ = linux_system();
-    if (!ring) table_.ring_open = [](unsigned, io_uring*) { return refuse(ENOSYS); };
+    if (polled) poll_queue(table_);
+    if (!ring) table_.ring_open = [](unsigned, io_uring*, unsigned) { return refuse(ENOSYS); };
     table_.ring_wait = [](io_uring* waited, io_uring_cqe** completion) {
       const int outcome = linux_system().ring_wait(waited, completion);
+      if (outcome == 0) (*completion)->res = static_cast<int>(answer_.load()(++transfers_, (*completion)->res));
+      return outcome;
+    };
+    table_.ring_poll = [](io_uring* polled_ring, io_uring_cqe** completion) {
+      const int outcome = linux_system().ring_poll(polled_ring, completion);
       if (outcome == 0) (*completion)->res = static_cast<int>(answer_.load()(++transfers_, (*completion)->res));
       return outcome;
     };
@@ -754,19 +955,22 @@ class Disturbed {
 
 struct Path {
   const char* name;
-  bool ring, host_sees_window;
+  bool ring, host_sees_window, polled = false;
   friend std::ostream& operator<<(std::ostream& out, const Path& path) { return out << path.name; }
 };
 class FileStoreErrors : public testing::TestWithParam<Path> {
  protected:
   void SetUp() override {
-    const Disturbed fallback([](int, long moved) { return moved; }, GetParam().ring);
+    const Disturbed fallback([](int, long moved) { return moved; }, GetParam().ring, GetParam().polled);
     bench.open_file(3);
     ASSERT_TRUE(bench.store);
     if (GetParam().ring && !has(bench.store->description(), "io_uring")) GTEST_SKIP() << bench.store->fallback();
+    ASSERT_EQ(has(bench.store->description(), "polled"), GetParam().polled);
     for (unsigned i = 0; i < 3; ++i) ASSERT_TRUE(bench.store->fill(i, contents_of(i + 1, bench.chunk)));
   }
-  [[nodiscard]] Disturbed disturbed(Disturbed::Answer answer) const { return Disturbed(answer, GetParam().ring); }
+  [[nodiscard]] Disturbed disturbed(Disturbed::Answer answer) const {
+    return Disturbed(answer, GetParam().ring, GetParam().polled);
+  }
 
   Bench bench{large, GetParam().host_sees_window};
 };
@@ -864,8 +1068,8 @@ TEST_P(FileStoreThroughBuffers, AFailedDeviceCopyIsTheDevicesErrorAndEndsTheTran
   EXPECT_TRUE(bench.stores(1, 9));
 }
 
-constexpr Path straight[] = {{"Ring", true, true}, {"Plain", false, true}};
-constexpr Path through_buffers[] = {{"Ring", true, false}, {"Plain", false, false}};
+constexpr Path straight[] = {{"Ring", true, true}, {"Polled", true, true, true}, {"Plain", false, true}};
+constexpr Path through_buffers[] = {{"Ring", true, false}, {"Polled", true, false, true}, {"Plain", false, false}};
 constexpr auto name_of = [](const auto& test) { return test.param.name; };
 INSTANTIATE_TEST_SUITE_P(Straight, FileStoreErrors, testing::ValuesIn(straight), name_of);
 INSTANTIATE_TEST_SUITE_P(ThroughBuffers, FileStoreErrors, testing::ValuesIn(through_buffers), name_of);

@@ -1,0 +1,36 @@
+#include "hal/store/poll_queue.hpp"
+
+#include "config/text.hpp"
+#include "hal/machine.hpp"
+#include "hal/resources.hpp"
+#include "hal/system.hpp"
+
+#include <algorithm>
+#include <string>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+namespace rtexec::hal {
+namespace {
+
+/// Of the disk, or of the one that a partition is on.
+std::optional<std::uint64_t> queue_says(const struct stat& file, const std::string& what) {
+  const std::string device =
+      "/sys/dev/block/" + std::to_string(major(file.st_dev)) + ":" + std::to_string(minor(file.st_dev));
+  for (const char* queue : {"/queue/", "/../queue/"})
+    if (const auto text = Machine().read(device + queue + what)) return config::number<std::uint64_t>(*text);
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<Bytes> longest_polled_transfer(int file) {
+  struct stat status {};
+  if (sys().fstat(file, &status) != 0 || queue_says(status, "io_poll").value_or(0) == 0) return std::nullopt;
+  const std::uint64_t page = page_size().count;
+  const std::uint64_t of_length = queue_says(status, "max_sectors_kb").value_or(128) * 1024;
+  const std::uint64_t of_pages = queue_says(status, "max_segments").value_or(32) * page; // each may lie by itself
+  return Bytes{std::max(std::min(of_length, of_pages) / page * page, page)};
+}
+
+} // namespace rtexec::hal
