@@ -44,7 +44,7 @@ PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
 PACKAGES_DIST := patchelf xz-utils
 PACKAGES_CROSS := g++-$(subst _,-,$(MACHINE))-linux-gnu mmdebstrap qemu-user-static
 PACKAGES_IMAGE := libarchive-tools kmod zstd
-PACKAGES_EMULATE := $(if $(filter aarch64,$(MACHINE)),qemu-system-arm device-tree-compiler,qemu-system-x86) e2fsprogs
+PACKAGES_EMULATE := qemu-system-arm qemu-system-x86 device-tree-compiler e2fsprogs
 
 # installed(NAMES): a stamp that is older than nothing once every package is there; missing ones are installed (as root).
 define package_stamp
@@ -381,11 +381,10 @@ run: $(PROGRAM) $(DEMO).toml ## run six networks for 30 s that need twice the de
 .PHONY: check borders format check-sanitizers check-asan check-tsan check-gpu check-fuzz bench
 borders: | $(BUILD)/.packages-CHECK
 	@test/check-borders
-	@$(MAKE) -n -f test/qemu/Makefile >/dev/null # no source that check-qemu needs has moved
 format: | $(BUILD)/.packages-CHECK
 	@test/check-format
 
-check: all borders format $(TEST_PROGRAMS) $(SOUNDNESS) $(B)/test/bandwidth-bench $(BUILD)/venv/.made ## build and run all tests
+check: all borders format $(TEST_PROGRAMS) $(SOUNDNESS) $(B)/test/bandwidth-bench $(B)/test/regulation-trials $(BUILD)/venv/.made ## build and run all tests
 	@test/run-tests $(B) $(TEST_PROGRAMS)
 
 # One after the other: real-time tests go wrong beside a compiler.
@@ -446,6 +445,9 @@ $(B)/test/%-bench: $(B)/test/bench/%_bench.o $(ARCHIVES) | $(BUILD)/.packages-BE
 $(B)/test/bandwidth-bench: $(B)/test/bench/bandwidth_bench.o $(ARCHIVES)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS_all)
+$(B)/test/regulation-trials: $(B)/test/image/regulation_trials.o $(ARCHIVES)
+	$(call say,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS_all)
 $(patsubst $(B)/test/%-bench,$(B)/test/bench/%_bench.o,$(filter-out %/bandwidth-bench,$(BENCHES))): | $(BUILD)/.packages-BENCH
 bench: $(PROGRAM) $(BENCHES) $(BUILD)/models/resnet50-224.onnx ## measure the figures of test/bench/README.md, as ratios within one run
 	@test/run-benches $(B) $(filter-out %/swap-bench %/analyze-bench %/bandwidth-bench %/winograd-bench,$(BENCHES))
@@ -456,10 +458,6 @@ $(B)/test/execution-bench $(B)/test/feed-bench: $(call object,test/support/files
 HOURS ?= 2
 soak: $(PROGRAM) ## run a task set for HOURS=2 with a fault every minute: does anything grow, or get lost? (SOAK_OPTIONS=)
 	@python3 test/soak/soak.py --rtexec $(PROGRAM) --hours $(HOURS) --folder $(BUILD)/soak --json $(BUILD)/soak.json $(SOAK_OPTIONS)
-
-.PHONY: check-qemu
-check-qemu: ## regulation of memory bandwidth on a PREEMPT_RT kernel for arm64, emulated (downloads a kernel once)
-	+@test/qemu/check $(BUILD)
 
 .PHONY: bench-bandwidth
 bench-bandwidth: $(B)/test/bandwidth-bench ## what regulating memory bandwidth costs, beside a bare thread on perf_event, by a stand-in event
@@ -589,15 +587,18 @@ $(IMAGE_DIST)/.made: $(PROGRAM) $(SUPERVISOR) $(RUNNABLE) $(UNPACKED)/.made test
 image: $(IMAGE_DIST)/.made $(IMAGE_BASE)/.made $(if $(filter $(IMAGE_SET),$(SET)),$(IMAGE_SET)/.made) | $(BUILD)/.packages-IMAGE ## make what a board boots: kernel, one initramfs, its command line (SET=FOLDER of task sets, KERNEL=, OVERLAY=)
 	$(call say,IMAGE,$(IMAGE))
 	$(Q)RTEXEC=$(RUNNABLE) boards/image/make-image $(BOARD) $(IMAGE_DIST) $(IMAGE_BASE) $(UNPACKED) '$(SET)' '$(IMAGE)' '$(KERNEL)' '$(OVERLAY)'
-.PHONY: image-check image-faults
+.PHONY: image-check image-faults image-regulation
 IMAGE_BOARDS := tx2 xavier
-image-check image-faults: $(BUILD)/host-release/bin/rtexec | $(BUILD)/.packages-EMULATE
+image-check image-faults image-regulation: $(BUILD)/host-release/bin/rtexec | $(BUILD)/.packages-EMULATE
 image-check: ## images of tx2 and xavier in an emulator: bring-up, a task set, its recording
 	@set -e; for board in $(IMAGE_BOARDS); do $(MAKE) BOARD=$$board image; done
 	@test/image/check $(BUILD) $(IMAGE_BOARDS)
 image-faults: ## the image of tx2 in an emulator, whose executive and supervisor are killed, whose boots fail, whose files change
 	@$(MAKE) BOARD=tx2 image
 	@test/image/check-faults $(BUILD) tx2
+image-regulation: ## the image of xavier in an emulator: memory bandwidth budgets of cores and clusters, a swap store on poll queues
+	@$(MAKE) BOARD=xavier image $(BUILD)/xavier-release/test/bandwidth-bench $(BUILD)/xavier-release/test/regulation-trials
+	@test/image/check-regulation $(BUILD)
 emulate: image | $(BUILD)/.packages-EMULATE ## boot the image of a board in an emulator, on this terminal
 	@boards/image/emulate '$(IMAGE)'
 

@@ -1,8 +1,10 @@
 // What regulation of memory bandwidth keeps, and what it costs, with a stand-in event that every Linux machine counts.
 //
 //   bandwidth-bench rates    a greedy thread under budgets across two decades: its rate against its budget, and a
-//   neighbour on another core bandwidth-bench costs    from overflow to stop, beside a bare thread on perf_event;
-//   overshoot; what an unused budget costs; lost overflows
+//                            neighbour on another core
+//   bandwidth-bench costs    from overflow to stop, beside a bare thread on perf_event; overshoot; what an unused
+//   budget
+//                            costs; lost overflows
 //
 // --event cycles counts what a spinning thread takes, for machines whose PMU counts nothing else (an emulator).
 #include "hal/machine.hpp"
@@ -270,8 +272,8 @@ bool keeps_rate(const Options& options, CounterBackEnd back_end, double rate, in
                         std::chrono::duration<double>(own.period).count();
   const auto regulation = regulate(domain, own, locks);
   GreedyThread greedy(own, fifo, false, regulation.get(), own.core);
-  // What its first steps overshoot is paid
-  sleep(std::max(0.2, 4 * std::chrono::duration<double>(own.period).count()));
+  // What its first steps overshoot is paid. Counts are of whole periods, and read in the middle of one
+  sleep(std::max(0.2, 4.5 * std::chrono::duration<double>(own.period).count()));
   Neighbour neighbour(own.other_core);
   const auto before = regulation->report().front();
   const double stolen_before = stolen(own.other_core);
