@@ -6,6 +6,7 @@
 #include "hal/system.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -30,7 +31,7 @@ std::optional<Bytes> longest_polled_transfer(int file) {
   const std::uint64_t page = page_size().count;
   const std::uint64_t of_length = queue_says(status, "max_sectors_kb").value_or(128) * 1024;
   const std::uint64_t of_pages = queue_says(status, "max_segments").value_or(32) * page; // each may lie by itself
-  return Bytes{std::max(std::min(of_length, of_pages) / page * page, page)};
+  return Bytes{std::max(std::bit_floor(std::min(of_length, of_pages)), page)};
 }
 
 } // namespace rtexec::hal

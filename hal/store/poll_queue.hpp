@@ -9,7 +9,7 @@
 
 namespace rtexec::hal {
 
-/// The longest transfer that the disk of `file` takes in one piece, in whole pages: those that it has to cut are not
+/// The longest transfer of a power of two that the disk of `file` takes in one piece: those that it has to cut are not
 /// polled. None where it has no poll queues, or nothing tells of it (a file system on several disks, or on none).
 [[nodiscard]] std::optional<Bytes> longest_polled_transfer(int file);
 

@@ -169,7 +169,7 @@ void poll_queue(System& system) {
     linux_system().ring_close(ring);
   };
 }
-constexpr Bytes longest_polled{127 * 4096}; // as this disk says
+constexpr Bytes longest_polled{64 * 4096}; // the power of two within what this disk says
 
 /// Different for each seed, in every word.
 Contents contents_of(unsigned seed, Bytes size) {
