@@ -7,6 +7,12 @@ namespace rtexec::bringup {
 
 std::string first_line(const Error& error) { return error.what.substr(0, error.what.find('\n')); }
 
+std::string in_a_line(std::string text) {
+  text.resize(text.find_last_not_of('\n') + 1);
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
 Answer failed(const Error& error, std::string advice) {
   const std::string state = first_line(error);
   std::string rest = error.what.substr(std::min(state.size() + 1, error.what.size()));

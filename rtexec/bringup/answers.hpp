@@ -26,6 +26,8 @@ namespace rtexec::bringup {
 /// An error's first line is what is, the others are what to do; `advice` where it has none.
 [[nodiscard]] Answer failed(const Error& error, std::string advice);
 [[nodiscard]] std::string first_line(const Error& error);
+/// All of it, where no advice can follow.
+[[nodiscard]] std::string in_a_line(std::string text);
 
 /// Of what an emulator has none of.
 [[nodiscard]] inline Answer skipped_in_emulator() { return skipped("an emulator computes this machine"); }

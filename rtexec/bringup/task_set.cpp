@@ -55,15 +55,26 @@ Task task_of(const char* name, WorkloadKind workload, Duration period) {
 
 // ---- what it means ----
 
+void add(std::string& text, const std::string& more, const char* separator) {
+  text += (text.empty() ? "" : separator) + more;
+}
+
 std::string counts_of(const TaskReport& task) {
   return task.name + ": " + std::to_string(task.completed) + " jobs, longest response " + readable(task.response.max) +
          " of " + readable(task.deadline);
 }
 
-/// Of a task that missed deadlines, as far as the run tells.
+bool above_bound(const TaskReport& task) { return task.bound && task.response.max > *task.bound; }
+
+/// Of a task that missed deadlines or was above its bound, as far as the run tells.
 std::string causes_of(const TaskReport& task) {
-  std::string text = std::to_string(task.missed) + " of " + std::to_string(task.released) + " jobs of " + task.name +
-                     " missed their deadlines";
+  std::string text;
+  if (task.missed > 0)
+    text = std::to_string(task.missed) + " of " + std::to_string(task.released) + " jobs of " + task.name +
+           " missed their deadlines";
+  if (above_bound(task))
+    add(text, task.name + " took " + readable(task.response.max) + " where " + readable(*task.bound) + " were promised",
+        ", ");
   if (const auto above = task.above_wcet.all(); above > 0)
     text += ", " + std::to_string(above) + " parts took longer than their WCETs";
   if (const auto stolen = task.above_wcet_stolen.all(); stolen > 0)
@@ -72,10 +83,6 @@ std::string causes_of(const TaskReport& task) {
     text +=
         ", " + std::to_string(task.failed) + " failed" + (task.failure ? std::string(": ") + name(*task.failure) : "");
   return text + ", longest release latency " + readable(task.release_latency.max);
-}
-
-void add(std::string& text, const std::string& more, const char* separator) {
-  text += (text.empty() ? "" : separator) + more;
 }
 
 std::string list(const std::vector<std::string>& lines) {
@@ -100,6 +107,12 @@ std::string advice_for(const Report& report, const Board& board) {
     add(advice,
         "Execution times vary more than a short profile shows: lock the clocks, isolate the cores, and measure "
         "for longer (`rtexec profile`)",
+        "\n");
+  if (std::ranges::any_of(report.tasks, above_bound))
+    add(advice,
+        "A promised response that is exceeded is no promise: execution times need a longer measurement (`rtexec "
+        "profile`), or release_latency or hold_up of " +
+            file_of(board) + " is too small (latency/release measures it)",
         "\n");
   if (!report.degraded.empty()) add(advice, "Give the run what it lacked: " + list(report.degraded), "\n");
   if (advice.empty()) advice = "`rtexec run --trace DIR` of a task set, and `rtexec analyze DIR --causes`, say more";
@@ -190,7 +203,7 @@ Answer judge(const ShortRun& run, const Subject& subject) {
   std::string jobs, causes;
   for (const TaskReport& task : report.tasks) add(jobs, counts_of(task), "; ");
   for (const TaskReport& task : report.tasks)
-    if (task.missed > 0) add(causes, causes_of(task), "; ");
+    if (task.missed > 0 || above_bound(task)) add(causes, causes_of(task), "; ");
   for (const StolenReport& each : report.stolen)
     add(causes, "a hypervisor took " + readable(each.time) + " of core " + std::to_string(each.core), "; ");
   if (report.device_fault)
@@ -200,9 +213,9 @@ Answer judge(const ShortRun& run, const Subject& subject) {
       "promised with the execution times of a short profile, and run for " + readable(report.elapsed) + ": " + jobs;
   if (!causes.empty()) state += "; " + causes;
   if (!report.degraded.empty()) state += "; degraded: " + list(report.degraded);
-  if (!report.bounds_kept()) state += "; a response was longer than its promised bound";
-  if (report.deadlines_kept() && report.degraded.empty() && !report.device_fault)
-    return unless_emulated(subject, passed(state + "; every deadline was kept", figures_of(report)));
+  if (report.deadlines_kept() && report.bounds_kept() && report.degraded.empty() && !report.device_fault)
+    return unless_emulated(subject,
+                           passed(state + "; every deadline and every promised response was kept", figures_of(report)));
   return unless_emulated(subject, failed(std::move(state), advice_for(report, subject.board), figures_of(report)));
 }
 

@@ -61,7 +61,9 @@ std::string text_of(double nanoseconds) {
 
 } // namespace
 
-Answer judge(const TraceCost& cost, const Subject& subject) {
+Answer judge(const Result<TraceCost>& measured, const Subject& subject) {
+  if (!measured) return skipped("nothing can be recorded here: " + in_a_line(measured.error().what));
+  const TraceCost& cost = *measured;
   std::vector<Figure> figures{{"an event that is recorded", cost.on_ns, "ns"},
                               {"an event, nothing recorded", cost.off_ns, "ns"},
                               {"lost events", static_cast<double>(cost.lost), ""}};
@@ -77,9 +79,7 @@ Answer judge(const TraceCost& cost, const Subject& subject) {
 }
 
 Answer trace_cost(const Subject& subject) {
-  const auto cost = caught([&] { return measure(subject); });
-  if (cost) return judge(*cost, subject);
-  return skipped("nothing can be recorded here: " + first_line(cost.error()));
+  return judge(caught([&] { return measure(subject); }), subject);
 }
 
 } // namespace rtexec::bringup

@@ -1,6 +1,7 @@
 // What an event of a recording costs the thread that emits it, with a recording and without.
 #pragma once
 
+#include <rtexec/result.hpp>
 #include "rtexec/bringup/item.hpp"
 
 #include <cstdint>
@@ -15,6 +16,7 @@ struct TraceCost {
   std::uint64_t lost = 0;
 };
 
-[[nodiscard]] Answer judge(const TraceCost& cost, const Subject& subject);
+/// An error is why nothing could be recorded.
+[[nodiscard]] Answer judge(const Result<TraceCost>& cost, const Subject& subject);
 
 } // namespace rtexec::bringup

@@ -669,6 +669,15 @@ TEST(BringupTrace, FailsWhereEventsAreLost) {
   EXPECT_EQ(judge(cost, subject).outcome, Outcome::skipped);
 }
 
+TEST(BringupTrace, ThatCannotBeRecordedIsSkippedWithTheWholeReason) {
+  const ScratchFolder folder;
+  const Error error{Errc::refused, "lttng-sessiond ended, having printed:\nError: no permission\nError: bye\n"};
+  const Answer answer = judge(Unexpected(error), subject_in(folder));
+  EXPECT_EQ(answer.outcome, Outcome::skipped);
+  EXPECT_THAT(answer.state, testing::EndsWith("having printed: Error: no permission Error: bye"));
+  expect_sound(answer);
+}
+
 TEST(BringupTrace, IsMeasuredHere) {
   const ScratchFolder folder;
   const Answer answer = trace_cost(subject_in(folder));
@@ -690,6 +699,7 @@ ShortRun short_run(std::uint64_t missed) {
   task.response.max = 12ms;
   task.release_latency.max = 90us;
   task.deadline = 10ms;
+  task.bound = 15ms;
   run.report.tasks = {task};
   run.report.elapsed = 2s;
   return run;
@@ -699,7 +709,7 @@ TEST_F(BringupTaskSet, PassesWhereDeadlinesWerePromisedAndKept) {
   const ScratchFolder folder;
   const Answer answer = judge(short_run(0), subject_in(folder));
   EXPECT_EQ(answer.outcome, Outcome::passed);
-  EXPECT_THAT(answer.state, HasSubstr("every deadline was kept"));
+  EXPECT_THAT(answer.state, HasSubstr("every deadline and every promised response was kept"));
   Subject subject = subject_in(folder);
   subject.emulated = true;
   EXPECT_EQ(judge(short_run(0), subject).outcome, Outcome::skipped);
@@ -739,6 +749,23 @@ TEST_F(BringupTaskSet, FailsWhereNothingIsPromisedOrTheRunWasDegraded) {
   const Answer without = judge(degraded, subject);
   EXPECT_EQ(without.outcome, Outcome::failed);
   EXPECT_THAT(without.advice, HasSubstr("SCHED_FIFO: refused"));
+}
+
+TEST_F(BringupTaskSet, FailsWhereAPromisedResponseIsExceeded) {
+  const ScratchFolder folder;
+  Subject subject = subject_in(folder);
+  ShortRun run = short_run(0);
+  run.report.tasks.front().bound = 9ms;
+  const Answer answer = judge(run, subject);
+  EXPECT_EQ(answer.outcome, Outcome::failed);
+  EXPECT_THAT(answer.state, HasSubstr("control took 12.0 ms where 9.00 ms were promised"));
+  EXPECT_THAT(answer.advice, AllOf(HasSubstr("rtexec profile"), HasSubstr("release_latency or hold_up")));
+  expect_sound(answer);
+  run.report.tasks.front().bound = 12ms;
+  EXPECT_EQ(judge(run, subject).outcome, Outcome::passed) << "it is kept to the last";
+  run.report.tasks.front().bound = 9ms;
+  subject.emulated = true;
+  EXPECT_EQ(judge(run, subject).outcome, Outcome::skipped);
 }
 
 TEST_F(BringupTaskSet, HasTimeOnAnEmulator) {
