@@ -103,15 +103,8 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaOptions& options)
   auto capabilities = probe_cuda_memory(*device, device->chunk_properties(), piece);
   if (!capabilities) return Unexpected(capabilities.error());
   device->capabilities_ = std::move(*capabilities);
-  device->managed_ = device->find_clocks();
+  device->managed_ = cuda::ManagedGpu::find(**driver, device->ordinal_);
   return device;
-}
-
-std::unique_ptr<cuda::ManagedGpu> CudaDevice::find_clocks() const {
-  char bus[32] = {};
-  if (driver_->bus_id == nullptr || driver_->bus_id(bus, sizeof bus, ordinal_) != Code::success) return nullptr;
-  const auto* library = cuda::open_management();
-  return library == nullptr ? nullptr : cuda::ManagedGpu::open(*library, bus);
 }
 
 Result<> CudaDevice::find_device() {

@@ -146,7 +146,6 @@ class CudaDevice final : public Device, public Gpu {
   CudaDevice(const cuda::Driver& driver, const CudaOptions& options) : driver_(&driver), options_(options) {}
   // The steps of open(), in order.
   [[nodiscard]] Result<> find_device();
-  [[nodiscard]] std::unique_ptr<cuda::ManagedGpu> find_clocks() const;
   [[nodiscard]] Result<> make_context();
   [[nodiscard]] Result<> size_memory();
   [[nodiscard]] Result<> make_streams();

@@ -76,6 +76,17 @@ Answer measure_bandwidth(const Subject& subject, study::CalibratedCores cores) {
   return failed(measured.error(), "End other programs, and try again");
 }
 
+Duration bandwidth_takes(std::size_t cores, Bytes sweep, Duration length) {
+  constexpr double touched = 1.6e9;                           // bytes a second, by the kernel's faults
+  const std::size_t sweeps = cores + cores * (cores + 1) / 2; // each alone; then one core, two, ... all
+  const double seconds = static_cast<double>(sweep.count * sweeps) / touched;
+  return 2 * length + Duration(static_cast<Duration::rep>(seconds * 1e9));
+}
+
+Duration bandwidth_takes(const Subject& subject) {
+  return bandwidth_takes(hal::Machine().online_cores().size(), tasks::sweep_size(tasks::cache_facts()), subject.length);
+}
+
 Answer memory_bandwidth(const Subject& subject) {
   if (subject.emulated) return skipped_in_emulator();
   study::CalibratedCores cores = study::cores_of_this_machine(study::CorunnerKind::lines, tasks::cache_facts().line);

@@ -46,7 +46,10 @@ Answer ask_device(const Subject& subject, const executive::OpenDevice& open, std
   const Duration patience = 20s + 5 * subject.length;
   const ChildEnd end = ask_in_child([&] { return ask_here(subject, open, chunks, ask); }, patience);
   if (end.answer) return *end.answer;
-  const std::string device = subject.board.device == DeviceKind::cuda ? "the GPU" : "the host device";
+  return driver_failure(end, subject.board.device == DeviceKind::cuda ? "the GPU" : "the host device", patience);
+}
+
+Answer driver_failure(const ChildEnd& end, const std::string& device, Duration patience) {
   if (end.hung) return failed(device + " did not answer for " + to_string(patience), hung_advice);
   return failed(device + "'s process was ended by a signal (" +
                     (end.signal != 0 ? std::string(::strsignal(end.signal)) : "none") + ")",

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace rtexec::bringup {
@@ -27,6 +28,9 @@ using AskDevice = std::function<Answer(hal::Device& device)>;
 /// failed; so is one that faults, or does not answer in time.
 [[nodiscard]] Answer ask_device(const Subject& subject, const executive::OpenDevice& open, std::size_t chunks,
                                 const AskDevice& ask);
+
+/// Of a child that ended without an answer.
+[[nodiscard]] Answer driver_failure(const ChildEnd& end, const std::string& device, Duration patience);
 
 /// Contents that differ from seed to seed, for whole chunks.
 [[nodiscard]] std::vector<std::byte> pattern(Bytes size, unsigned seed);

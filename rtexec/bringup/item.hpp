@@ -6,6 +6,7 @@
 #include <rtexec/board.hpp>
 #include <rtexec/units.hpp>
 #include "hal/machine.hpp"
+#include "hal/open/gpu_state.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -44,6 +45,8 @@ struct Subject {
   std::filesystem::path folder;
   /// Of a measurement, where an item does not know better
   Duration length{std::chrono::seconds(2)};
+  /// What the board's GPU tells of itself, asked in a process of its own; empty: it is not to be asked
+  std::function<hal::GpuState()> gpu = {};
   /// False: the user wants no more; asked while it measures
   std::function<bool()> going_on = [] { return true; };
 };
@@ -52,8 +55,8 @@ struct Item {
   const char* name;  // a path that never changes, for scripts: "kernel/preemption"
   const char* title; // "kernel and its preemption"
   Answer (*ask)(const Subject& subject);
-  /// About; 0: it is read, and disturbs nobody.
-  Duration takes;
+  /// About; null: it is read, and disturbs nobody.
+  Duration (*takes)(const Subject& subject);
   bool of_device = false; // of the board's own
 };
 

@@ -27,6 +27,9 @@ namespace rtexec::bringup {
 
 [[nodiscard]] Answer locked_clocks(const Subject& subject);
 [[nodiscard]] Answer thermal_headroom(const Subject& subject);
+/// The same, beside what a GPU tells.
+[[nodiscard]] Answer judge_clocks(const Subject& subject, const hal::GpuState& gpu);
+[[nodiscard]] Answer judge_heat(const Subject& subject, const hal::GpuState& gpu);
 [[nodiscard]] Answer power_supply(const Subject& subject);
 
 } // namespace rtexec::bringup

@@ -1,6 +1,8 @@
 #include "config/text.hpp"
 #include "hal/board/board.hpp"
 #include "rtexec/bringup/answers.hpp"
+#include "rtexec/bringup/board_device.hpp"
+#include "rtexec/bringup/gpu_clocks.hpp"
 #include "rtexec/bringup/read.hpp"
 
 #include <algorithm>
@@ -87,6 +89,33 @@ void put(std::vector<SameState>& states, const std::string& text, const std::str
   (same == states.end() ? states.emplace_back(SameState{text, {}}) : *same).names.push_back(name);
 }
 
+/// What is told of the clock of a GPU; empty: nothing.
+struct GpuClock {
+  std::string state, advice;
+  bool moves = false;
+};
+
+GpuClock clock_of(const hal::GpuState& gpu) {
+  if (!gpu.clocks) return {};
+  const hal::DeviceClocks& clocks = *gpu.clocks;
+  GpuClock clock{.state = "GPU: " + clocks_text(clocks), .advice = how_to_lock(clocks), .moves = clocks.limits != 0};
+  if (gpu.computes_freely && clocks.cores < clocks.most) {
+    clock.moves = true;
+    clock.state += ", though it computes and nothing is known to limit it";
+  }
+  if (!clock.moves) clock.state += "; nobody tells whether it is locked";
+  return clock;
+}
+
+/// In a process of its own where there is a GPU to ask: its children could not use the GPU any more.
+Answer ask_beside_gpu(const Subject& subject, Answer (*judge)(const Subject&, const hal::GpuState&)) {
+  if (subject.emulated) return skipped_in_emulator();
+  if (!subject.gpu || subject.board.device != DeviceKind::cuda) return judge(subject, {});
+  constexpr Duration patience = std::chrono::seconds(20);
+  const ChildEnd end = ask_in_child([&] { return judge(subject, subject.gpu()); }, patience);
+  return end.answer ? *end.answer : driver_failure(end, "the GPU", patience);
+}
+
 constexpr std::int64_t least_headroom = 10'000; // thousandths of a degree
 
 /// The file beside a power sensor's that tells the rail's voltage, in millivolts; empty: none does.
@@ -148,46 +177,62 @@ Answer core_kinds(const Subject& subject) {
   return right ? passed(state) : failed(state, advice);
 }
 
-Answer locked_clocks(const Subject& subject) {
-  if (subject.emulated) return skipped_in_emulator();
+Answer judge_clocks(const Subject& subject, const hal::GpuState& gpu) {
   std::vector<SameState> locked, moving;
   for (const hal::FoundClock& clock : hal::find_hardware(subject.board, subject.machine).clocks) {
     const ClockState state = state_of(clock, subject.machine);
     if (state.standing == Standing::locked) put(locked, state.text, clock.name);
     if (state.standing == Standing::moves) put(moving, state.text, clock.name);
   }
-  if (locked.empty() && moving.empty())
+  const GpuClock of_gpu = clock_of(gpu);
+  std::string state = moving.empty() ? "" : "move: " + text_of(moving);
+  if (!locked.empty()) add(state, (moving.empty() ? "" : "locked: ") + text_of(locked), "; ");
+  if (!of_gpu.state.empty()) add(state, of_gpu.state, "; ");
+  if (state.empty())
     return skipped("no clock of board '" + subject.board.name + "' can be read here: firmware or a hypervisor decides");
-  if (moving.empty()) return passed(text_of(locked));
-  return failed("move: " + text_of(moving) + (locked.empty() ? "" : "; locked: " + text_of(locked)),
-                "[executive] lock_clocks = true locks them while a run lasts; execution times that were measured "
-                "while they move promise little.");
+  if (moving.empty() && of_gpu.state.empty()) return passed(state);
+  if (moving.empty() && !of_gpu.moves) return skipped(in_a_line(state + ". " + of_gpu.advice));
+  std::string advice;
+  if (!moving.empty())
+    advice =
+        "[executive] lock_clocks = true locks them while a run lasts; execution times that were measured "
+        "while they move promise little.";
+  if (!of_gpu.advice.empty()) config::add_line(advice, of_gpu.advice);
+  return failed(state, advice);
 }
 
-Answer thermal_headroom(const Subject& subject) {
-  if (subject.emulated) return skipped_in_emulator();
-  std::string state, hot;
+Answer judge_heat(const Subject& subject, const hal::GpuState& gpu) {
+  std::string state, hot, advice = "Cool it (is the fan on, its heat sink seated?), or ";
   std::vector<Figure> figures;
+  const auto see = [&](const std::string& name, std::int64_t value, std::int64_t limit) {
+    const auto celsius = [](std::int64_t thousandths) {
+      return hal::sensor_text(SensorKind::temperature, thousandths);
+    };
+    const std::string text = name + " " + celsius(value) + " of " + celsius(limit);
+    add(state, text);
+    if (limit - value < least_headroom) add(hot, text);
+    figures.push_back({.name = "headroom of " + name,
+                       .value = static_cast<double>(limit - value) / 1e3,
+                       .unit = "C",
+                       .more_is_better = true});
+  };
   for (const hal::FoundSensor& sensor : hal::find_hardware(subject.board, subject.machine).sensors) {
     if (sensor.kind != SensorKind::temperature || !sensor.limit) continue;
     const auto value = hal::read_value(sensor.value, subject.machine),
                limit = hal::read_value(*sensor.limit, subject.machine);
-    if (!value || !limit) continue; // of a part that sleeps
-    const std::string text =
-        sensor.name + " " + hal::sensor_text(sensor.kind, *value) + " of " + hal::sensor_text(sensor.kind, *limit);
-    add(state, text);
-    if (*limit - *value < least_headroom) add(hot, text);
-    figures.push_back({.name = "headroom of " + sensor.name,
-                       .value = static_cast<double>(*limit - *value) / 1e3,
-                       .unit = "C",
-                       .more_is_better = true});
+    if (value && limit) see(sensor.name, *value, *limit); // else of a part that sleeps
   }
+  if (gpu.heat) see("GPU", 1000 * std::int64_t{gpu.heat->now}, 1000 * std::int64_t{gpu.heat->limit});
   if (figures.empty()) return skipped("no sensor here tells both its temperature and where throttling begins");
   if (hot.empty()) return passed(state, std::move(figures));
-  return failed("less than 10 C below throttling: " + hot,
-                "Cool it (is the fan on, its heat sink seated?), or choose a lower power mode: nvpmodel -q shows them.",
-                std::move(figures));
+  advice +=
+      gpu.heat ? "let it take less power: nvidia-smi -pl WATTS." : "choose a lower power mode: nvpmodel -q shows them.";
+  return failed("less than 10 C below throttling: " + hot, advice, std::move(figures));
 }
+
+Answer locked_clocks(const Subject& subject) { return ask_beside_gpu(subject, judge_clocks); }
+
+Answer thermal_headroom(const Subject& subject) { return ask_beside_gpu(subject, judge_heat); }
 
 Answer power_supply(const Subject& subject) {
   if (subject.emulated) return skipped_in_emulator();

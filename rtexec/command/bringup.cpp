@@ -60,7 +60,7 @@ class WorkFolder {
   std::string path_;
 };
 
-bool is_read(const Item& item) { return item.takes == Duration(0); }
+bool is_read(const Item& item) { return item.takes == nullptr; }
 
 bool is_asked(const Item& item, const std::string& wanted) {
   const std::string name = item.name;
@@ -121,8 +121,12 @@ Board board_of(const Options& options, const hal::Machine& machine) {
 /// The bar on the terminal goes on while an item measures, and is away when a line of TAP is written.
 class ItemProgress {
  public:
-  ItemProgress(const std::vector<Item>& asked, const StopRequest& stop) : stop_(stop) {
-    for (const Item& item : asked) all_ += item.takes;
+  explicit ItemProgress(const StopRequest& stop) : stop_(stop) {}
+
+  /// Once, before the first. `subject` outlives the last.
+  void expect(const std::vector<Item>& asked, const bringup::Subject& subject) {
+    subject_ = &subject;
+    for (const Item& item : asked) all_ += takes(item);
   }
 
   void begin(const Item& item) {
@@ -132,7 +136,7 @@ class ItemProgress {
     (void)going_on();
   }
   void end() {
-    done_ += item_->takes;
+    done_ += takes(*item_);
     clear();
   }
   void clear() { progress_.erase(); }
@@ -141,13 +145,14 @@ class ItemProgress {
     const Instant now = hal::now();
     if (!is_read(*item_) && (!shown_ || now - *shown_ > redraw)) {
       shown_ = now;
-      show(done_ + std::min(now - begun_, item_->takes));
+      show(done_ + std::min(now - begun_, takes(*item_)));
     }
     return !stop_.asked();
   }
 
  private:
   static constexpr Duration redraw = std::chrono::milliseconds(250);
+  [[nodiscard]] Duration takes(const Item& item) const { return is_read(item) ? Duration(0) : item.takes(*subject_); }
   void show(Duration done) {
     const auto seconds = [](Duration time) {
       return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(time).count());
@@ -157,6 +162,7 @@ class ItemProgress {
 
   const StopRequest& stop_;
   Progress progress_;
+  const bringup::Subject* subject_ = nullptr;
   const Item* item_ = nullptr;
   Duration all_{0}, done_{0};
   Instant begun_{};
@@ -241,11 +247,13 @@ bringup::Subject subject_of(const Options& options, const hal::Machine& machine,
                             ItemProgress& progress) {
   const Board board = board_of(options, machine);
   const bool stands_in = options.device == "host" && board.device != DeviceKind::host;
-  return {.board = stands_in ? on_host_device(board) : board,
+  const Board asked = stands_in ? on_host_device(board) : board;
+  return {.board = asked,
           .machine = machine,
           .emulated = !hal::emulator_of(machine).empty(),
           .device_stands_in = stands_in,
           .folder = folder.path(),
+          .gpu = [asked] { return hal::read_gpu(asked); },
           .going_on = [&progress] { return progress.going_on(); }};
 }
 
@@ -255,11 +263,12 @@ int bring_up_board(const Options& options) {
   std::optional<bringup::Report> earlier;
   if (!options.against.empty()) earlier = must(bringup::read_report(options.against));
   const StopRequest stop;
-  ItemProgress progress(asked, stop);
+  ItemProgress progress(stop);
   const hal::Machine machine;
   check_nobody_runs(asked, machine);
   const WorkFolder folder(options.folder);
   const auto subject = subject_of(options, machine, folder, progress);
+  progress.expect(asked, subject);
   const std::string recorded = record(options, subject.board, machine);
   bringup::TapWriter tap(text_output(options.json), asked.size());
   if (!recorded.empty()) tap.diagnostic(recorded);

@@ -2,13 +2,13 @@
 #include "hal/board/board.hpp"
 #include "hal/machine.hpp"
 #include "hal/open/open_device.hpp"
+#include "rtexec/bringup/gpu_clocks.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/executive/needs.hpp"
 #include "rtexec/json/machine.hpp"
 #include "rtexec/study/traffic_counters.hpp"
 #include <rtexec/planning.hpp>
-#include "traces/analysis/analysis.hpp"
 #include "traces/recording/lttng_session.hpp"
 
 #include <algorithm>
@@ -55,19 +55,11 @@ Finding absence(const Error& error, const Board& board, const std::string& subje
   return {.subject = subject, .grade = grade, .state = state, .advice = advice};
 }
 
-/// Nobody tells whether they are locked: the driver moves them with load, power and temperature unless they are.
 Finding clocks_of(const hal::DeviceClocks& clocks, const std::string& subject) {
-  const std::string most = std::to_string(clocks.most.hertz / 1'000'000);
-  Finding finding{.subject = subject, .grade = Finding::Grade::note, .state = {}, .advice = {}};
-  finding.state = "clocks: cores at " + readable(clocks.cores) + " now, " + readable(clocks.most) +
-                  " at most; memory at " + readable(clocks.memory);
-  for (const std::string& limit : traces::names_of_limits(clocks.limits)) finding.state += ", limited by " + limit;
-  finding.advice =
-      "Execution times vary with them unless they are locked. As root: nvidia-smi -pm 1 && nvidia-smi -lgc " + most +
-      "," + most +
-      "\nTake less where power or temperature limit that clock: `rtexec analyze --causes` tells from a trace. "
-      "nvidia-smi -rgc gives them back.";
-  return finding;
+  return {.subject = subject,
+          .grade = Finding::Grade::note,
+          .state = "clocks: " + bringup::clocks_text(clocks),
+          .advice = bringup::how_to_lock(clocks)};
 }
 
 /// Opens the device of `board` and says what trying it found. `memory`: free on a GPU.

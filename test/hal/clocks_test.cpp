@@ -1,6 +1,7 @@
 // Clocks of cores from an assembled tree, those of a GPU from a library that is played.
 #include "hal/clocks.hpp"
 #include "hal/cuda/management.hpp"
+#include "hal/open/gpu_state.hpp"
 #include "test/hal/fake_cuda_driver.hpp"
 #include "test/support/files.hpp"
 
@@ -44,6 +45,8 @@ struct Played {
   int users = 0;
   int clock_error = 0, most_error = 0, limits_error = 0;
   unsigned long long reasons = 0;
+  int temperature_error = 0;
+  unsigned slowdown = 89, most = 87; // thresholds; 0: refused
 } played;
 
 ManagementLibrary library() {
@@ -55,7 +58,14 @@ ManagementLibrary library() {
       .clock = [](void*, int which,
                   unsigned* megahertz) { return *megahertz = which == 1 ? 1500 : 2600, played.clock_error; },
       .most = [](void*, int, unsigned* megahertz) { return *megahertz = 1980, played.most_error; },
-      .limits = [](void*, unsigned long long* reasons) { return *reasons = played.reasons, played.limits_error; }};
+      .limits = [](void*, unsigned long long* reasons) { return *reasons = played.reasons, played.limits_error; },
+      .temperature = [](void*, int sensor,
+                        unsigned* celsius) { return *celsius = 37, sensor == 0 ? played.temperature_error : 2; },
+      .threshold =
+          [](void*, int which, unsigned* celsius) {
+            *celsius = which == 1 ? played.slowdown : which == 3 ? played.most : 0;
+            return *celsius == 0 ? 3 : 0;
+          }};
 }
 
 TEST(ManagedGpu, TellsItsClocksAndWhatLimitsThem) {
@@ -92,6 +102,68 @@ TEST(ManagedGpu, AnOlderLibraryTellsNoLimits) {
   ManagementLibrary of = library();
   of.limits = nullptr;
   EXPECT_EQ(ManagedGpu::open(of, "01")->clocks()->limits, 0u);
+}
+
+TEST(ManagedGpu, ComputesFreelyWhereNothingHoldsItsClock) {
+  ManagementLibrary of = library();
+  const auto freely = [&] { return ManagedGpu::open(of, "01")->computes_freely(); };
+  EXPECT_TRUE(freely());
+  for (const unsigned long long reason : {0x1, 0x2, 0x4, 0x100}) { // idle, a setting, power, the display's clock
+    played.reasons = reason;
+    EXPECT_FALSE(freely()) << reason;
+  }
+  played.reasons = 0;
+  played.limits_error = 3;
+  EXPECT_FALSE(freely());
+  of.limits = nullptr;
+  EXPECT_FALSE(freely());
+}
+
+TEST(ManagedGpu, TellsItsHeatAndWhereItIsSlowedDown) {
+  ManagementLibrary of = library();
+  const auto limit = [&] {
+    const auto heat = ManagedGpu::open(of, "01")->heat();
+    EXPECT_TRUE(!heat || heat->now == 37);
+    return heat ? heat->limit : 0;
+  };
+  EXPECT_EQ(limit(), 87u) << "the lower one";
+  played.most = 0;
+  EXPECT_EQ(limit(), 89u);
+  played.slowdown = 0;
+  EXPECT_EQ(limit(), 0u);
+  played = {};
+  played.temperature_error = 3;
+  EXPECT_EQ(limit(), 0u);
+  of.threshold = nullptr;
+  EXPECT_EQ(limit(), 0u);
+}
+
+TEST(ReadGpu, TellsWhatTheLibraryKnowsOfTheBoardsGpuWithoutAContext) {
+  const ManagementLibrary of = library();
+  const cuda::ManagementOverride override(of);
+  Board board;
+  board.device = DeviceKind::cuda;
+  {
+    const FakeCudaDriver driver({.bus = "01"});
+    const GpuState state = read_gpu(board);
+    ASSERT_TRUE(state.clocks && state.heat);
+    EXPECT_EQ(state.clocks->cores, Frequency{1500 * mega});
+    EXPECT_TRUE(state.computes_freely);
+    EXPECT_EQ(state.heat->limit, 87u);
+    EXPECT_EQ(driver.objects(), FakeCudaObjects{});
+    EXPECT_EQ(driver.calls<&cuda::Driver::context_retain>(), 0);
+    board.device = DeviceKind::host;
+    EXPECT_FALSE(read_gpu(board).heat);
+    board.device = DeviceKind::cuda;
+  }
+  for (const char* bus : {"02", ""}) {
+    const FakeCudaDriver driver({.bus = bus});
+    EXPECT_FALSE(read_gpu(board).clocks) << bus;
+  }
+  FakeCudaDriver driver({.bus = "01"});
+  driver.fail<&cuda::Driver::init>(cuda::Code::no_device);
+  EXPECT_FALSE(read_gpu(board).clocks);
+  EXPECT_EQ(played.users, 0);
 }
 
 TEST(CudaDevice, ClocksAreNotKnownWhereTheDriverDoesNotNameItsPlace) {

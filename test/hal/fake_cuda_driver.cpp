@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -178,6 +179,9 @@ class FakeCudaDriver::State {
   Code free_without_context(std::size_t* bytes, Ordinal) {
     const std::scoped_lock lock(mutex);
     return *bytes = free_bytes(), Code::success;
+  }
+  Code bus_id(char* text, int size, Ordinal) {
+    return std::snprintf(text, static_cast<std::size_t>(size), "%s", properties.bus.c_str()), Code::success;
   }
   Code context_retain(Context* made, Ordinal) {
     const std::scoped_lock lock(mutex);
@@ -693,6 +697,7 @@ void fill(FakeCudaDriver::State& state) {
   ENTER(works, function_set_attribute);
   ENTER(works, launch);
   if (state.properties.management) ENTER(harmless, free_without_context);
+  if (!state.properties.bus.empty()) ENTER(harmless, bus_id);
   if (state.properties.old) return;
   ENTER(works, event_record_with_flags);
   ENTER(works, graph_upload);

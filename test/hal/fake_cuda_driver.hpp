@@ -33,6 +33,7 @@ struct FakeCudaProperties {
   Bytes others{0};                // what other programs take
   Bytes granularity{4096};        // of chunks; whole pages
   bool management = true;         // free memory is known without a context
+  std::string bus = {};           // where it is; empty: the driver does not tell
   bool enforces_read_only = true; // of copies into read-only mappings
   bool old = false;               // without the functions that are marked "newer"
 };

@@ -5,6 +5,7 @@
 #include "rtexec/bringup/device_memory.hpp"
 #include "rtexec/bringup/device_rules.hpp"
 #include "rtexec/bringup/measured.hpp"
+#include "rtexec/bringup/read.hpp"
 #include "rtexec/bringup/regulation.hpp"
 #include "rtexec/bringup/release_latency.hpp"
 #include "hal/cuda/cuda_device.hpp"
@@ -21,6 +22,7 @@
 #include "test/support/result.hpp"
 
 #include <csignal>
+#include <cstdlib>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <iostream>
@@ -286,6 +288,14 @@ TEST(BringupBandwidth, IsHeldAgainstTheBoardsFile) {
   for (const Answer& each : {unsaid, less}) expect_sound(each);
 }
 
+TEST(BringupBandwidth, TakesAsLongAsWhatIsSweptAndTheCoresAre) {
+  const Bytes megabytes_600{600 << 20};
+  EXPECT_NEAR(std::chrono::duration<double>(bandwidth_takes(16, megabytes_600, 2s)).count(), 59.6, 6)
+      << "as it took on such a machine";
+  EXPECT_LT(bandwidth_takes(2, Bytes{64 << 20}, 2s), 5s);
+  EXPECT_GE(bandwidth_takes(1, Bytes{}, 2s), 4s);
+}
+
 TEST(BringupBandwidth, OfACoreThatMovesNothingFails) {
   const ScratchFolder folder;
   test::SharedMemory memory;
@@ -370,6 +380,29 @@ class BringupDevice : public Forking {};
 class BringupStore : public Forking {};
 class BringupTaskSet : public Forking {};
 class GpuBringup : public Forking {};
+
+TEST_F(BringupChild, AsksTheGpuOfItsClocksAndHeat) {
+  const ScratchFolder folder;
+  Subject subject = subject_in(folder);
+  const pid_t here = ::getpid();
+  subject.gpu = [here] {
+    const unsigned now = ::getpid() == here ? 100 : 37;
+    return hal::GpuState{.clocks = hal::DeviceClocks{}, .heat = hal::cuda::DeviceHeat{.now = now, .limit = 87}};
+  };
+  EXPECT_EQ(thermal_headroom(subject).outcome, Outcome::skipped) << "the board has none";
+  subject.board.device = DeviceKind::cuda;
+  const Answer heat = thermal_headroom(subject);
+  EXPECT_EQ(heat.outcome, Outcome::passed) << "asked in a process of its own";
+  EXPECT_THAT(heat.state, HasSubstr("GPU 37.0 C"));
+  EXPECT_THAT(locked_clocks(subject).state, HasSubstr("GPU: cores at"));
+  subject.gpu = []() -> hal::GpuState { std::abort(); };
+  const Answer broken = locked_clocks(subject);
+  EXPECT_EQ(broken.outcome, Outcome::failed);
+  EXPECT_THAT(broken.state, HasSubstr("ended by a signal"));
+  expect_sound(broken);
+  subject.emulated = true;
+  EXPECT_EQ(thermal_headroom(subject).outcome, Outcome::skipped);
+}
 
 TEST_F(BringupChild, HandsItsAnswerBack) {
   const Answer given{.outcome = Outcome::failed,

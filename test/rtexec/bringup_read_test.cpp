@@ -270,6 +270,59 @@ TEST_F(BringupRead, HeatIsFarFromThrottling) {
   skips(thermal_headroom, "no sensor");
 }
 
+/// An H200 as NVML tells of it.
+hal::GpuState gpu_at(unsigned megahertz, std::uint32_t limits, bool computes_freely) {
+  const auto mega = [](std::uint64_t count) { return Frequency{count * 1'000'000}; };
+  return {
+      .clocks = hal::DeviceClocks{.cores = mega(megahertz), .memory = mega(3201), .most = mega(1980), .limits = limits},
+      .computes_freely = computes_freely,
+      .heat = hal::cuda::DeviceHeat{.now = 37, .limit = 87}};
+}
+
+TEST_F(BringupRead, ClocksOfAGpuNeverPassAndFailWhereTheyAreSeenToBeSlowedDown) {
+  const auto judged = [&](const hal::GpuState& gpu) { return judge_clocks(subject(), gpu); };
+  for (const bool freely : {false, true}) {
+    const Answer steady = judged(gpu_at(1980, 0, freely));
+    EXPECT_EQ(steady.outcome, Outcome::skipped);
+    EXPECT_THAT(steady.state, AllOf(HasSubstr("core 0-5: at 2.04 GHz"), HasSubstr("GPU: cores at 1.98 GHz now"),
+                                    HasSubstr("nobody tells whether it is locked"),
+                                    HasSubstr("nvidia-smi -pm 1 && nvidia-smi -lgc 1980,1980"), Not(HasSubstr("\n"))));
+    EXPECT_THAT(steady.advice, IsEmpty());
+  }
+  EXPECT_EQ(judged(gpu_at(345, 0, false)).outcome, Outcome::skipped) << "it idles";
+  const Answer limited = judged(gpu_at(1700, hal::DeviceClocks::power | hal::DeviceClocks::temperature, false));
+  EXPECT_EQ(limited.outcome, Outcome::failed);
+  EXPECT_THAT(limited.state, HasSubstr("limited by power, limited by temperature"));
+  EXPECT_THAT(limited.advice, AllOf(HasSubstr("nvidia-smi -lgc"), Not(HasSubstr("lock_clocks"))));
+  const Answer lower = judged(gpu_at(1700, 0, true));
+  EXPECT_EQ(lower.outcome, Outcome::failed);
+  EXPECT_THAT(lower.state, HasSubstr("though it computes"));
+  root.write(emc + "mrq_rate_locked", "0");
+  const Answer both = judged(gpu_at(1980, 0, false));
+  EXPECT_EQ(both.outcome, Outcome::failed);
+  EXPECT_THAT(both.state, AllOf(HasSubstr("move: memory: not locked"), HasSubstr("GPU: cores")));
+  EXPECT_THAT(both.advice, AllOf(HasSubstr("lock_clocks = true"), HasSubstr("nvidia-smi -lgc")));
+  root.remove("/sys");
+  EXPECT_THAT(judged(gpu_at(1980, 0, false)).state, testing::StartsWith("GPU: cores"));
+}
+
+TEST_F(BringupRead, HeatOfAGpuIsOneMore) {
+  const auto judged = [&](unsigned now) {
+    hal::GpuState gpu = gpu_at(1980, 0, false);
+    gpu.heat->now = now;
+    return judge_heat(subject(), gpu);
+  };
+  EXPECT_EQ(judged(77).outcome, Outcome::passed);
+  EXPECT_THAT(judged(77).state, AllOf(HasSubstr("BCPU-therm"), HasSubstr("GPU 77.0 C of 87.0 C")));
+  EXPECT_EQ(judged(77).figures.back().name, "headroom of GPU");
+  EXPECT_DOUBLE_EQ(judged(77).figures.back().value, 10);
+  EXPECT_EQ(judged(78).outcome, Outcome::failed);
+  EXPECT_THAT(judged(78).advice, HasSubstr("nvidia-smi -pl"));
+  EXPECT_EQ(judged(90).outcome, Outcome::failed) << "above it";
+  root.remove("/sys/class/thermal");
+  EXPECT_EQ(judged(37).state, "GPU 37.0 C of 87.0 C") << "without another sensor";
+}
+
 TEST_F(BringupRead, SupplyOfATx2HasVoltagesBesideItsRails) {
   skips(power_supply, "neither over-current events nor voltages");
   const std::string rails = "/sys/bus/i2c/drivers/ina3221x/0-0041/iio:device1/";

@@ -1,0 +1,16 @@
+// The clocks of a GPU for people. Nobody tells whether they are locked: the driver moves them with load, power and
+// temperature unless they are.
+#pragma once
+
+#include "hal/clocks.hpp"
+
+#include <string>
+
+namespace rtexec::bringup {
+
+/// "cores at 345 MHz now, 1.98 GHz at most; memory at 3.20 GHz, limited by power"
+[[nodiscard]] std::string clocks_text(const hal::DeviceClocks& clocks);
+/// In lines.
+[[nodiscard]] std::string how_to_lock(const hal::DeviceClocks& clocks);
+
+} // namespace rtexec::bringup
