@@ -587,7 +587,7 @@ $(IMAGE_DIST)/.made: $(PROGRAM) $(SUPERVISOR) $(RUNNABLE) $(UNPACKED)/.made test
 image: $(IMAGE_DIST)/.made $(IMAGE_BASE)/.made $(if $(filter $(IMAGE_SET),$(SET)),$(IMAGE_SET)/.made) | $(BUILD)/.packages-IMAGE ## make what a board boots: kernel, one initramfs, its command line (SET=FOLDER of task sets, KERNEL=, OVERLAY=)
 	$(call say,IMAGE,$(IMAGE))
 	$(Q)RTEXEC=$(RUNNABLE) boards/image/make-image $(BOARD) $(IMAGE_DIST) $(IMAGE_BASE) $(UNPACKED) '$(SET)' '$(IMAGE)' '$(KERNEL)' '$(OVERLAY)'
-.PHONY: image-check image-faults image-regulation
+.PHONY: image-check image-faults image-regulation image-latency
 IMAGE_BOARDS := tx2 xavier
 image-check image-faults image-regulation: $(BUILD)/host-release/bin/rtexec | $(BUILD)/.packages-EMULATE
 image-check: ## images of tx2 and xavier in an emulator: bring-up, a task set, its recording
@@ -599,6 +599,8 @@ image-faults: ## the image of tx2 in an emulator, whose executive and supervisor
 image-regulation: ## the image of xavier in an emulator: memory bandwidth budgets of cores and clusters, a swap store on poll queues
 	@$(MAKE) BOARD=xavier image $(BUILD)/xavier-release/test/bandwidth-bench $(BUILD)/xavier-release/test/regulation-trials
 	@test/image/check-regulation $(BUILD)
+image-latency: $(B)/test/bandwidth-bench image | $(BUILD)/.packages-EMULATE ## BOARD=host where KVM boots it: release latency beside cyclictest, what regulation costs
+	@test/image/check-latency $(BUILD)
 emulate: image | $(BUILD)/.packages-EMULATE ## boot the image of a board in an emulator, on this terminal
 	@boards/image/emulate '$(IMAGE)'
 
