@@ -107,7 +107,8 @@ class FileStore final : public BackingStore {
  private:
   struct Side {
     FileTransfers transfers;
-    StoreMemory buffers; // one for each slot of the transfers; none where files go straight to the window
+    StoreMemory buffers;    // one for each slot of the transfers; none where files go straight to the window
+    std::size_t copies = 0; // to the device, begun and not ended
   };
 
   void note(const std::string& line) {
@@ -124,7 +125,8 @@ class FileStore final : public BackingStore {
   [[nodiscard]] std::byte* buffer(const Side& side, std::size_t number) const noexcept;
   [[nodiscard]] Status transfer(Side& side, std::size_t chunk, std::byte* window, Beside beside) noexcept;
   [[nodiscard]] Status begin(Side& side, std::size_t number, const FilePart& part) noexcept;
-  [[nodiscard]] Status finish(Side& side, std::size_t number, const FilePart& part) noexcept;
+  [[nodiscard]] Status finish(Side& side, std::size_t number, const FilePart& part, bool last) noexcept;
+  [[nodiscard]] Status end_copies(Side& side) noexcept;
 
   Device& device_;
   std::size_t chunks_;
@@ -280,10 +282,12 @@ Status FileStore::transfer(Side& side, std::size_t chunk, std::byte* window, Bes
   while (outcome && next < std::min<std::size_t>(parts, FileTransfers::depth)) begin_next();
   const Status meanwhile = beside();
   for (std::size_t number = 0; outcome && number < parts; ++number) {
-    outcome = finish(side, number, part(chunk, number, window));
+    outcome = finish(side, number, part(chunk, number, window), next == parts);
     if (outcome && next < parts) begin_next();
   }
   side.transfers.end();
+  const Status copied = end_copies(side);
+  if (outcome) outcome = copied;
   return outcome ? meanwhile : outcome;
 }
 
@@ -299,11 +303,24 @@ Status FileStore::begin(Side& side, std::size_t number, const FilePart& part) no
   return {};
 }
 
-Status FileStore::finish(Side& side, std::size_t number, const FilePart& part) noexcept {
+/// Parts whose slot is free for good (`last`) may come all at once: their copies follow each other without a gap.
+Status FileStore::finish(Side& side, std::size_t number, const FilePart& part, bool last) noexcept {
+  static_assert(FileTransfers::depth <= Device::copies_at_once);
   if (auto moved = side.transfers.finish(number % FileTransfers::depth); !moved) return moved;
   std::byte* const between = buffer(side, number);
   if (between == nullptr || side.transfers.direction() == Direction::write) return {};
-  return device_.copy(part.at, between, part.size);
+  if (!last || !device_.begin_copy(part.at, between, part.size)) return device_.copy(part.at, between, part.size);
+  ++side.copies;
+  return {};
+}
+
+Status FileStore::end_copies(Side& side) noexcept {
+  Status outcome;
+  for (; side.copies > 0; --side.copies) {
+    const Status copied = device_.end_copy();
+    if (outcome) outcome = copied;
+  }
+  return outcome;
 }
 
 std::string FileStore::failure() const {

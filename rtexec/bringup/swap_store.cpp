@@ -164,11 +164,12 @@ Answer judge(const StoreRates& rates, const Subject& subject) {
   if (!without.empty()) state += "; it does without: " + without;
   if (out >= least_ratio && in >= least_ratio)
     return unless_emulated(subject, passed(std::move(state), std::move(figures)));
-  const std::string advice = without.empty()
-                                 ? "Other programs use the disk, or the store's parts are too small for it: end them, "
-                                   "and try again with a larger chunk in " +
-                                       file_of(subject.board)
-                                 : "Give the store what it does without: " + without;
+  const std::string advice =
+      without.empty() ? "Other programs use the disk: end them. Or the chunk is small: a GPU's last parts "
+                        "are copied to it when all have been read, which plain reads do not wait for; a larger "
+                        "chunk in " +
+                            file_of(subject.board) + " makes that small"
+                      : "Give the store what it does without: " + without;
   return unless_emulated(subject, failed(std::move(state), advice, std::move(figures)));
 }
 

@@ -55,6 +55,7 @@ class WatchedDevice final : public Device {
   }
   Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override {
     if (++begins == failing_begin) return Unexpected(Errc::device_fault);
+    if (on_copy != nullptr) on_copy();
     return host_->begin_copy(to, from, size);
   }
   Status end_copy() noexcept override {
@@ -1052,11 +1053,21 @@ class FileStoreThroughBuffers : public FileStoreErrors {};
 
 TEST_P(FileStoreThroughBuffers, AFailedDeviceCopyIsTheDevicesErrorAndEndsTheTransfer) {
   Counted counted;
-  for (const int failing : {1, depth, depth + 1, parts}) {
+  for (const int failing : {1, parts - depth}) {
     bench.device.copies = 0;
     bench.device.failing_copy = failing;
     EXPECT_TRUE(fails(bench.load(0, 0, counted.beside()), Errc::device_fault)) << failing;
+  }
+  bench.device.failing_copy = 0;
+  for (const int failing : {1, depth}) {
+    bench.device.ends = 0;
+    bench.device.failing_end = failing;
+    EXPECT_TRUE(fails(bench.load(0, 0, counted.beside()), Errc::device_fault)) << failing;
+    EXPECT_EQ(bench.device.ends, depth) << "each copy that was begun";
+  }
+  for (const int failing : {1, depth, depth + 1, parts}) {
     bench.device.copies = 0;
+    bench.device.failing_copy = failing;
     EXPECT_TRUE(fails(bench.save(1, 0, counted.beside()), Errc::device_fault)) << failing;
   }
   EXPECT_EQ(counted.times, 8);
@@ -1066,6 +1077,38 @@ TEST_P(FileStoreThroughBuffers, AFailedDeviceCopyIsTheDevicesErrorAndEndsTheTran
   bench.write(0, 9);
   EXPECT_TRUE(bench.save(1, 0));
   EXPECT_TRUE(bench.stores(1, 9));
+}
+
+TEST_P(FileStoreThroughBuffers, TheLastPartsOfALoadAreCopiedToTheDeviceWithoutAGap) {
+  bench.device.copies = bench.device.begins = bench.device.ends = 0;
+  EXPECT_TRUE(bench.load(1, 0));
+  EXPECT_EQ(bench.device.begins, depth);
+  EXPECT_EQ(bench.device.ends, depth);
+  EXPECT_GE(bench.device.copies, parts - depth) << "those whose buffers are needed again";
+  EXPECT_TRUE(bench.holds(0, 2));
+}
+
+TEST_P(FileStoreThroughBuffers, ACopyThatCannotBeBegunIsMadeWhole) {
+  for (const int failing : {1, depth}) {
+    bench.device.begins = bench.device.ends = 0;
+    bench.device.failing_begin = failing;
+    EXPECT_TRUE(bench.load(2, 0)) << failing;
+    EXPECT_EQ(bench.device.begins, depth);
+    EXPECT_EQ(bench.device.ends, depth - 1);
+    EXPECT_TRUE(bench.holds(0, 3)) << failing;
+    bench.write(0, 9);
+  }
+}
+
+TEST_P(FileStoreThroughBuffers, AFailedReadEndsTheCopiesThatWereBegun) {
+  {
+    const auto failing = disturbed([](int number, long moved) { return number == parts ? -EIO : moved; });
+    bench.device.begins = bench.device.ends = 0;
+    EXPECT_TRUE(fails(bench.load(1, 0), Errc::io_error));
+    EXPECT_EQ(bench.device.begins, bench.device.ends);
+  }
+  EXPECT_TRUE(bench.load(1, 0));
+  EXPECT_TRUE(bench.holds(0, 2));
 }
 
 constexpr Path straight[] = {{"Ring", true, true}, {"Polled", true, true, true}, {"Plain", false, true}};
