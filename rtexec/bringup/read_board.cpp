@@ -179,12 +179,14 @@ Answer core_kinds(const Subject& subject) {
 
 Answer judge_clocks(const Subject& subject, const hal::GpuState& gpu) {
   std::vector<SameState> locked, moving;
+  bool gpu_told = false; // by the kernel, which knows more of it
   for (const hal::FoundClock& clock : hal::find_hardware(subject.board, subject.machine).clocks) {
     const ClockState state = state_of(clock, subject.machine);
+    gpu_told |= clock.kind == ClockKind::gpu && state.standing != Standing::unknown;
     if (state.standing == Standing::locked) put(locked, state.text, clock.name);
     if (state.standing == Standing::moves) put(moving, state.text, clock.name);
   }
-  const GpuClock of_gpu = clock_of(gpu);
+  const GpuClock of_gpu = gpu_told ? GpuClock() : clock_of(gpu);
   std::string state = moving.empty() ? "" : "move: " + text_of(moving);
   if (!locked.empty()) add(state, (moving.empty() ? "" : "locked: ") + text_of(locked), "; ");
   if (!of_gpu.state.empty()) add(state, of_gpu.state, "; ");

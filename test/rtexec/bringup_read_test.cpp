@@ -281,6 +281,8 @@ hal::GpuState gpu_at(unsigned megahertz, std::uint32_t limits, bool computes_fre
 
 TEST_F(BringupRead, ClocksOfAGpuNeverPassAndFailWhereTheyAreSeenToBeSlowedDown) {
   const auto judged = [&](const hal::GpuState& gpu) { return judge_clocks(subject(), gpu); };
+  EXPECT_EQ(judged(gpu_at(345, 0, false)).outcome, Outcome::passed) << "the kernel tells that it is locked";
+  board = *read_board("rtx");
   for (const bool freely : {false, true}) {
     const Answer steady = judged(gpu_at(1980, 0, freely));
     EXPECT_EQ(steady.outcome, Outcome::skipped);
@@ -297,10 +299,10 @@ TEST_F(BringupRead, ClocksOfAGpuNeverPassAndFailWhereTheyAreSeenToBeSlowedDown) 
   const Answer lower = judged(gpu_at(1700, 0, true));
   EXPECT_EQ(lower.outcome, Outcome::failed);
   EXPECT_THAT(lower.state, HasSubstr("though it computes"));
-  root.write(emc + "mrq_rate_locked", "0");
+  root.write(cpu + "cpu4/cpufreq/scaling_min_freq", "345600");
   const Answer both = judged(gpu_at(1980, 0, false));
   EXPECT_EQ(both.outcome, Outcome::failed);
-  EXPECT_THAT(both.state, AllOf(HasSubstr("move: memory: not locked"), HasSubstr("GPU: cores")));
+  EXPECT_THAT(both.state, AllOf(HasSubstr("move: core 4: 346 MHz"), HasSubstr("GPU: cores")));
   EXPECT_THAT(both.advice, AllOf(HasSubstr("lock_clocks = true"), HasSubstr("nvidia-smi -lgc")));
   root.remove("/sys");
   EXPECT_THAT(judged(gpu_at(1980, 0, false)).state, testing::StartsWith("GPU: cores"));
