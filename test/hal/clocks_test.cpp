@@ -108,7 +108,8 @@ TEST(ManagedGpu, ComputesFreelyWhereNothingHoldsItsClock) {
   ManagementLibrary of = library();
   const auto freely = [&] { return ManagedGpu::open(of, "01")->computes_freely(); };
   EXPECT_TRUE(freely());
-  for (const unsigned long long reason : {0x1, 0x2, 0x4, 0x100}) { // idle, a setting, power, the display's clock
+  for (const unsigned long long reason :
+       {0x1ULL, 0x2ULL, 0x4ULL, 0x100ULL}) { // idle, a setting, power, the display's clock
     played.reasons = reason;
     EXPECT_FALSE(freely()) << reason;
   }

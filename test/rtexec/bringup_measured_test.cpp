@@ -615,7 +615,10 @@ TEST_F(GpuBringup, AnswersOfARealDeviceAreSound) {
   Subject subject = subject_in(folder);
   subject.machine = hal::Machine();
   subject.board = read_board("rtx").value();
-  const Answer rules = device_rules(subject);
+  subject.gpu = [board = subject.board] { return hal::read_gpu(board); };
+  EXPECT_THAT(locked_clocks(subject).state, HasSubstr("GPU: cores at"));
+  EXPECT_GT(value_of(thermal_headroom(subject), "headroom of GPU"), 0);
+  const Answer rules = device_rules(subject); // the GPU can be used all the same
   EXPECT_EQ(rules.outcome, Outcome::passed) << rules.state;
   for (const auto ask : {device_mapping, device_copies, swap_store, task_set}) {
     const Answer answer = ask(subject);
