@@ -42,7 +42,8 @@ PACKAGES_CHECK := clang-format python3 python3-venv chromium chromium-driver cla
 PACKAGES_BENCH := libbenchmark-dev rt-tests iceoryx libiceoryx-binding-c2
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
 PACKAGES_DIST := patchelf xz-utils
-PACKAGES_CROSS := g++-$(subst _,-,$(MACHINE))-linux-gnu mmdebstrap qemu-user-static
+PACKAGES_CROSS := g++-$(subst _,-,$(MACHINE))-linux-gnu qemu-user-static
+PACKAGES_UNPACK := mmdebstrap
 PACKAGES_IMAGE := libarchive-tools kmod zstd
 PACKAGES_EMULATE := qemu-system-arm qemu-system-x86 device-tree-compiler e2fsprogs
 
@@ -53,12 +54,12 @@ $(BUILD)/.packages-$(1): test/install-packages Makefile
 	@test/install-packages $$(PACKAGES_$(1))
 	@touch $$@
 endef
-$(foreach set,BUILD CHECK BENCH FUZZ DIST CROSS IMAGE EMULATE,$(eval $(call package_stamp,$(set))))
+$(foreach set,BUILD CHECK BENCH FUZZ DIST CROSS UNPACK IMAGE EMULATE,$(eval $(call package_stamp,$(set))))
 
 # What every object needs: the packages, and of another machine its libraries.
 LIBRARIES := $(BUILD)/.packages-BUILD $(if $(CROSS),$(SYSROOT)/.made)
 UNPACKED := $(abspath $(BUILD))/sysroot-$(MACHINE)
-$(UNPACKED)/.made: boards/image/unpack-packages Makefile | $(BUILD)/.packages-CROSS
+$(UNPACKED)/.made: boards/image/unpack-packages Makefile | $(BUILD)/.packages-UNPACK $(if $(CROSS),$(BUILD)/.packages-CROSS)
 	@$< $(MACHINE) $(@D) $(filter %-dev,$(PACKAGES_BUILD) $(PACKAGES_CHECK) $(PACKAGES_BENCH)) lttng-tools babeltrace2
 
 # ---- flags ----------------------------------------------------------------------------------------------------------
@@ -569,7 +570,7 @@ SET ?= $(B)/image-set
 KERNEL ?=
 OVERLAY ?=
 IMAGE_BASE := $(BUILD)/image-base-$(MACHINE)
-$(IMAGE_BASE)/.made: boards/image/unpack-packages Makefile | $(BUILD)/.packages-CROSS
+$(IMAGE_BASE)/.made: boards/image/unpack-packages Makefile | $(BUILD)/.packages-UNPACK
 	@$< $(MACHINE) $(@D) busybox-static libc6 rt-tests linux-image-rt-$(if $(filter aarch64,$(MACHINE)),arm64,amd64)
 IMAGE_SET := $(B)/image-set
 $(IMAGE_SET)/.made: $(wildcard boards/image/set/*) $(RUNNABLE)
