@@ -83,7 +83,8 @@ endif
 # What users of the library see of each room lies in ROOM/include/rtexec, and is included as <rtexec/...> everywhere.
 PUBLIC_INCLUDES := $(patsubst %/rtexec,-I%,$(wildcard */include/rtexec))
 CXXFLAGS += -std=c++23 -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(COMPILER_MEMORY) $(MODEFLAGS_$(MODE)) $(CPU:%=-mcpu=%) -I. $(PUBLIC_INCLUDES) -isystem $(SYSROOT)/usr/include/$(TRIPLET)/openblas-serial
-CPPFLAGS += -MMD -MP -DRTEXEC_VERSION='"$(VERSION)"' -DONNX_ML=1 -DONNX_NAMESPACE=onnx
+# Names of files in programs, as a header of the sysroot has them, do not tell where the sysroot lay.
+CPPFLAGS += $(if $(SYSROOT),-ffile-prefix-map=$(SYSROOT)=) -MMD -MP -DRTEXEC_VERSION='"$(VERSION)"' -DONNX_ML=1 -DONNX_NAMESPACE=onnx
 LDFLAGS += -pthread $(MODEFLAGS_$(MODE))
 LIBS_hal := -luring -lz
 LIBS_tasks := -lonnx -lonnx_proto -lprotobuf -L$(SYSROOT)/usr/lib/$(TRIPLET)/openblas-serial -lopenblas -ljpeg -lm
