@@ -26,7 +26,8 @@ MACHINE := $(or $(call board_says,machine),$(HERE))
 TRIPLET := $(MACHINE)-linux-gnu
 # Another machine's programs: by Debian's cross compiler, against libraries unpacked into a folder.
 CROSS := $(if $(filter-out $(HERE),$(MACHINE)),$(TRIPLET)-)
-SYSROOT := $(if $(CROSS),$(abspath $(BUILD))/sysroot-$(MACHINE))
+UNPACKED := $(abspath $(BUILD))/sysroot-$(MACHINE)
+SYSROOT := $(if $(CROSS),$(UNPACKED))
 CPU := $(call board_says,cpu)
 
 VERSION := $(shell sed -n 's/^#define RTEXEC_VERSION_[A-Z]* //p' config/include/rtexec/version.hpp | paste -sd.)
@@ -58,7 +59,6 @@ $(foreach set,BUILD CHECK BENCH FUZZ DIST CROSS UNPACK IMAGE EMULATE,$(eval $(ca
 
 # What every object needs: the packages, and of another machine its libraries.
 LIBRARIES := $(BUILD)/.packages-BUILD $(if $(CROSS),$(SYSROOT)/.made)
-UNPACKED := $(abspath $(BUILD))/sysroot-$(MACHINE)
 $(UNPACKED)/.made: boards/image/unpack-packages Makefile | $(BUILD)/.packages-UNPACK $(if $(CROSS),$(BUILD)/.packages-CROSS)
 	@$< $(MACHINE) $(@D) $(filter %-dev,$(PACKAGES_BUILD) $(PACKAGES_CHECK) $(PACKAGES_BENCH)) lttng-tools babeltrace2
 
@@ -566,14 +566,14 @@ dist: $(PROGRAM) $(RUNNABLE) $(DIST_PROGRAMS) | $(BUILD)/.packages-DIST ## make 
 # ---- what a board boots ---------------------------------------------------------------------------------------------
 IMAGE ?= $(BUILD)/image-$(BOARD)
 # Task sets: a folder with tasks.toml, safe.toml and all that they name.
-SET ?= $(B)/image-set
+IMAGE_SET := $(B)/image-set
+SET ?= $(IMAGE_SET)
 # A board's own kernel in place of Debian's, and a folder of files that come over all others: its modules and driver.
 KERNEL ?=
 OVERLAY ?=
 IMAGE_BASE := $(BUILD)/image-base-$(MACHINE)
 $(IMAGE_BASE)/.made: boards/image/unpack-packages Makefile | $(BUILD)/.packages-UNPACK
 	@$< $(MACHINE) $(@D) busybox-static libc6 rt-tests linux-image-rt-$(if $(filter aarch64,$(MACHINE)),arm64,amd64)
-IMAGE_SET := $(B)/image-set
 $(IMAGE_SET)/.made: $(wildcard boards/image/set/*) $(RUNNABLE)
 	@mkdir -p $(@D) && cp boards/image/set/*.toml $(@D)
 	$(Q)set -e; for size in 32 48; do $(RUNNABLE) model lenet5 --size $$size -o $(@D)/lenet5-$$size.onnx; done
@@ -588,7 +588,7 @@ $(IMAGE_DIST)/.made: $(PROGRAM) $(SUPERVISOR) $(RUNNABLE) $(UNPACKED)/.made test
 .PHONY: image emulate deploy
 image: $(IMAGE_DIST)/.made $(IMAGE_BASE)/.made $(if $(filter $(IMAGE_SET),$(SET)),$(IMAGE_SET)/.made) | $(BUILD)/.packages-IMAGE ## make what a board boots: kernel, one initramfs, its command line (SET=FOLDER of task sets, KERNEL=, OVERLAY=)
 	$(call say,IMAGE,$(IMAGE))
-	$(Q)RTEXEC=$(RUNNABLE) boards/image/make-image $(BOARD) $(IMAGE_DIST) $(IMAGE_BASE) $(UNPACKED) '$(SET)' '$(IMAGE)' '$(KERNEL)' '$(OVERLAY)'
+	$(Q)TRIPLET=$(TRIPLET) RTEXEC=$(RUNNABLE) boards/image/make-image $(BOARD) $(IMAGE_DIST) $(IMAGE_BASE) $(UNPACKED) '$(SET)' '$(IMAGE)' '$(KERNEL)' '$(OVERLAY)'
 .PHONY: image-check image-faults image-regulation image-latency
 IMAGE_BOARDS := tx2 xavier
 image-check image-faults image-regulation: $(BUILD)/host-release/bin/rtexec | $(BUILD)/.packages-EMULATE
