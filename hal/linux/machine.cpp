@@ -59,13 +59,18 @@ std::vector<unsigned> all_cores(const Machine& machine) {
   return cores_in(machine.read("/sys/devices/system/cpu/online").value_or("0"));
 }
 
+/// Online or not.
+std::vector<unsigned> listed_as_isolated(const Machine& machine) {
+  return cores_in(machine.read("/sys/devices/system/cpu/isolated").value_or(""));
+}
+
 /// A process begins on all cores that are not isolated, and may move to those that are: where it has all of the former,
 /// nothing else keeps the latter from it.
 std::vector<unsigned> allowed_cores(const Machine& machine) {
   const auto allowed =
       cores_in(field(machine.read("/proc/self/status").value_or(""), "Cpus_allowed_list:").value_or(""));
   const auto online = all_cores(machine);
-  const auto isolated = cores_in(machine.read("/sys/devices/system/cpu/isolated").value_or(""));
+  const auto isolated = listed_as_isolated(machine);
   std::vector<unsigned> others;
   std::ranges::set_difference(online, isolated, std::back_inserter(others));
   return !others.empty() && std::ranges::includes(allowed, others) ? online : allowed;
@@ -135,7 +140,7 @@ std::vector<unsigned> Machine::withheld_cores() const {
 }
 
 std::vector<unsigned> Machine::isolated_cores() const {
-  const auto all = cores_in(read("/sys/devices/system/cpu/isolated").value_or("")), usable = online_cores();
+  const auto all = listed_as_isolated(*this), usable = online_cores();
   std::vector<unsigned> isolated;
   std::ranges::set_intersection(all, usable, std::back_inserter(isolated));
   return isolated;

@@ -30,15 +30,9 @@ constexpr Duration head_start = 20ms;
 // ---- where ----
 
 /// Isolated ones where the machine has such, else all but the first.
-std::vector<unsigned> real_time_cores(const hal::Machine& machine, bool& isolated) {
+std::vector<unsigned> real_time_cores(const hal::Machine& machine) {
+  if (auto isolated = machine.isolated_cores(); !isolated.empty()) return isolated;
   const auto online = machine.online_cores();
-  const auto listed = hal::parse_core_list(machine.read("/sys/devices/system/cpu/isolated").value_or(""));
-  std::vector<unsigned> cores;
-  if (listed)
-    std::ranges::copy_if(*listed, std::back_inserter(cores),
-                         [&](unsigned core) { return std::ranges::find(online, core) != online.end(); });
-  isolated = !cores.empty();
-  if (isolated) return cores;
   if (online.size() < 2) return online;
   return {online.begin() + 1, online.end()};
 }
@@ -277,12 +271,11 @@ Duration with_room(Duration seen) {
 }
 
 std::string what_shortens(const Subject& subject, const MeasuredLateness& measured) {
-  bool isolated = false;
-  static_cast<void>(real_time_cores(subject.machine, isolated));
   std::string text;
   if (subject.machine.read("/sys/kernel/realtime").value_or("0") != "1")
     text += "\nA kernel with PREEMPT_RT shortens it";
-  if (!isolated) text += "\nCores that are isolated (isolcpus=, nohz_full=, rcu_nocbs= on the command line) shorten it";
+  if (subject.machine.isolated_cores().empty())
+    text += "\nCores that are isolated (isolcpus=, nohz_full=, rcu_nocbs= on the command line) shorten it";
   if (!measured.without.empty()) text += "\nGive a run what it lacks here: " + measured.without;
   if (is_virtual(subject.machine))
     text +=
@@ -337,8 +330,7 @@ Result<std::vector<std::vector<Duration>>> parse_cyclictest(std::string_view tex
 Result<MeasuredLateness> measure_lateness(const Subject& subject) {
   const hal::Machine machine;
   const auto online = machine.online_cores();
-  bool isolated = false;
-  const auto chosen = real_time_cores(machine, isolated);
+  const auto chosen = real_time_cores(machine);
   const auto claim = hal::CoreClaim::take(online);
   if (!claim) return Unexpected(claim.error());
   const auto scheduling = choose_scheduling(machine, chosen);
