@@ -217,7 +217,7 @@ TEST_F(SupervisionTest, AnyHistoryKeepsItsRules) {
   std::mt19937 random(11);
   const char* lines[] = {"READY=1", "WATCHDOG=1", "STOPPING=1", "STATUS=x", "READY=1\nWATCHDOG=1", ""};
   for (int round = 0; round < 2000; ++round) {
-    begin(random() % 5, random() % 2 == 0);
+    begin(static_cast<unsigned>(random() % 5), random() % 2 == 0);
     bool runs = false, asked = false;
     for (int step = 0; step < 60 && !supervision->over() && supervision->feeds(); ++step) {
       const Action action = at(1ms * (random() % 40'000));
