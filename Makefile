@@ -592,7 +592,7 @@ image: $(IMAGE_DIST)/.made $(IMAGE_BASE)/.made $(if $(filter $(IMAGE_SET),$(SET)
 .PHONY: image-check image-faults image-regulation image-latency
 IMAGE_BOARDS := tx2 xavier
 image-check image-faults image-regulation: $(BUILD)/host-release/bin/rtexec | $(BUILD)/.packages-EMULATE
-image-check: ## images of tx2 and xavier in an emulator: bring-up, a task set, its recording
+image-check: ## images of tx2 and xavier in an emulator: bring-up, two task sets, recorded
 	@set -e; for board in $(IMAGE_BOARDS); do $(MAKE) BOARD=$$board image; done
 	@test/image/check $(BUILD) $(IMAGE_BOARDS)
 image-faults: ## the image of tx2 in an emulator, whose executive and supervisor are killed, whose boots fail, whose files change
