@@ -123,7 +123,7 @@ TEST(CounterEvents, AreMadeOfTheFieldsOfTheirDriver) {
     EXPECT_EQ(find_event(name, pmu.machine()).error().code, Errc::bad_input) << name;
 }
 
-/// Those of early drivers for Xavier, which count its first cluster only.
+/// A field that is not there is that of a driver which knows one unit only.
 TEST(CounterEvents, OfAUnitThatTheDriverDoesNotHaveAreRefused) {
   const Pmu pmu("carmel_pmu", "11");
   pmu.set("format/event", "config:0-11");
