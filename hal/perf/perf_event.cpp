@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -62,6 +63,28 @@ FileDescriptor open_file(perf_event_attr attributes, std::optional<unsigned> cor
   return attempt();
 }
 
+/// The calling thread on `core`, where it may go there: drivers of some PMUs (Denver's) refuse to open an event for a
+/// core to who does not run on it.
+class Visit {
+ public:
+  explicit Visit(std::optional<unsigned> core) noexcept {
+    if (!core || sys().sched_getaffinity(0, sizeof home_, &home_) != 0) return;
+    cpu_set_t there;
+    CPU_ZERO(&there);
+    CPU_SET(*core, &there);
+    away_ = sys().sched_setaffinity(0, sizeof there, &there) == 0;
+  }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+  ~Visit() {
+    if (away_) static_cast<void>(sys().sched_setaffinity(0, sizeof home_, &home_)); // where it was a moment ago
+  }
+
+ private:
+  cpu_set_t home_;
+  bool away_ = false;
+};
+
 } // namespace
 
 int PerfEvent::old_signal() noexcept { return SIGRTMIN + 5; }
@@ -69,6 +92,7 @@ int PerfEvent::old_signal() noexcept { return SIGRTMIN + 5; }
 Result<PerfEvent> PerfEvent::open(const CounterEvent& event, std::optional<unsigned> core, Tells tells) {
   PerfEvent opened;
   if (core && event.counted_on) core = event.counted_on;
+  const Visit visit(core ? event.counted_on : std::nullopt);
   const bool trap = tells == Tells::signal;
   opened.file_ = open_file(attributes_of(event, tells != Tells::nothing, trap), core);
   const bool old_kernel = trap && opened.file() < 0 && (errno == EINVAL || errno == E2BIG);

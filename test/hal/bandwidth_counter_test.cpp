@@ -1,5 +1,6 @@
 // Counters by stand-in events that every machine has, and what happens where the kernel refuses them.
 #include "hal/bandwidth_counter.hpp"
+#include "hal/perf/perf_event.hpp"
 #include "hal/thread.hpp"
 #include "test/hal/failing_system.hpp"
 #include "test/support/files.hpp"
@@ -518,6 +519,7 @@ struct UncoreMachine {
     table.perf_event_open = [](perf_event_attr* attributes, pid_t thread, int core, unsigned long flags) {
       if (attributes->type != 11) return linux_system().perf_event_open(attributes, thread, core, flags);
       if (core < 0) return errno = ENOENT, -1;
+      if (visited && sched_getcpu() != core) return errno = ENOENT, -1;
       const auto unit = attributes->config & 0xf;
       if (unit == sleeping) return errno = ENODEV, -1;
       attributes->type = PERF_TYPE_SOFTWARE;
@@ -528,6 +530,7 @@ struct UncoreMachine {
   static inline System table;
   static inline std::vector<unsigned> clusters; // one core in each
   static inline std::uint64_t sleeping = 99;
+  static inline bool visited = false; // opens only for who runs on the core
   Pmu pmu{"carmel_pmu", "11"};
 };
 
@@ -563,6 +566,28 @@ TEST(CounterChoice, OfUnitsOpensEachOnTheCoreThatTheBoardSaysAndSweepsEachCluste
   UncoreMachine::sleeping = 99;
   ASSERT_FALSE(asleep);
   EXPECT_THAT(asleep.error().what, HasSubstr("core " + std::to_string(online[1])));
+}
+
+TEST(PerfEvent, IsOpenedWhereItsDriverWantsTheCallerToRun) {
+  const auto online = Machine().online_cores();
+  if (online.size() < 2) GTEST_SKIP() << "one core";
+  UncoreMachine::clusters = {online[0], online[1]};
+  const UncoreMachine machine;
+  const auto event = find_event("carmel_pmu/event=0x17,unit=0", machine.pmu.machine(), online[1]);
+  ASSERT_TRUE(event) << event.error().what;
+  const SystemOverride override_(UncoreMachine::table);
+  UncoreMachine::visited = true;
+  std::thread([&] {
+    cpu_set_t home, after;
+    CPU_ZERO(&home);
+    CPU_SET(online[0], &home);
+    ASSERT_EQ(pthread_setaffinity_np(pthread_self(), sizeof home, &home), 0);
+    const auto opened = PerfEvent::open(*event, online[0], PerfEvent::Tells::nothing);
+    EXPECT_TRUE(opened) << opened.error().what;
+    ASSERT_EQ(pthread_getaffinity_np(pthread_self(), sizeof after, &after), 0);
+    EXPECT_TRUE(CPU_EQUAL(&home, &after)) << "it went back";
+  }).join();
+  UncoreMachine::visited = false;
 }
 
 TEST(CounterChoice, SaysWhatWasTriedWhereNothingCounts) {
