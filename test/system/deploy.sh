@@ -22,12 +22,21 @@ echo 'board="host"' > set/tasks.toml
 deploy() { (cd "$top" && boards/image/deploy "$1" "$work/dist" "$2" "$3"); }
 
 expect 0 'TAP version 13' deploy host "" user@board
-expect 0 '^bringup --json' cat board/calls
+expect 0 '^bringup --json .* --board host$' cat board/calls # of some boards no device tree tells
 [ -s dist.bringup.json ] && [ -s dist.bringup.html ] || { echo "the report does not come back"; bad=1; }
 expect 0 '' deploy host "$work/set" user@board
 [ -e board/rtexec/set/tasks.toml ] && [ -e board/rtexec.before/bin/rtexec ] || { echo "sets, or what was there before: $(ls board board/*)"; bad=1; }
 echo 4 > board/status
 expect 4 'report: ' deploy host "" user@board
+cat > bin/mv <<'END'
+#!/bin/sh
+[ "$1" != rtexec ] && exec /bin/mv "$@"
+echo "mv: no room"; exit 1
+END
+chmod +x bin/mv
+expect 1 'no room' deploy host "" user@board
+rm bin/mv
+[ ! -e board/rtexec/rtexec.new ] || { echo "one program lies in the other"; bad=1; }
 rm -r board/rtexec* board/status
 expect 5 'cannot be reached' deploy host "" user@elsewhere
 expect 5 'machine of another kind: ' deploy "$([ "$(uname -m)" = aarch64 ] && echo rtx || echo tx2)" "" user@board
