@@ -120,6 +120,18 @@ TEST(BringupLatency, TellsWhatARunWouldLackToo) {
                                    HasSubstr("hold_up = \"130us\"")));
 }
 
+TEST(BringupLatency, FailsByACoreWhoseOrdinaryLatenciesAreLongBesideOneThatIsRarelyStopped) {
+  const ScratchFolder folder;
+  Subject subject = subject_in(folder);
+  subject.board.hold_up = 4ms;
+  const MeasuredLateness measured{.cores = {{.core = 1, .here = many(20us, 3ms)}, {.core = 2, .here = many(1ms, 2ms)}},
+                                  .scheduling = "FIFO 90",
+                                  .no_peer = "x"};
+  const Answer answer = judge(measured, subject);
+  EXPECT_EQ(answer.outcome, Outcome::failed);
+  EXPECT_THAT(answer.advice, HasSubstr("release_latency = \"2.4ms\""));
+}
+
 TEST(BringupLatency, TellsWhatAHypervisorTook) {
   const ScratchFolder folder;
   Subject subject = subject_in(folder);
