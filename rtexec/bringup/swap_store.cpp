@@ -104,26 +104,38 @@ StoreRates measure(hal::Device& device, const Subject& subject) {
   const hal::Chunk window = must(device.create_chunks(1)).front();
   const auto store = must(hal::open_file_store(device, count, subject.folder / "swap"));
   PlainFile plain(subject.folder / "plain", count, chunk);
-  const auto contents = pattern(chunk, 1);
-  if (!copy_in(device, device.window(window), contents)) give_up(Errc::device_fault, "a copy to the device failed");
-  const auto move_all = [&](EngineKind engine, auto move) {
-    for (std::size_t i = 0; i < count; ++i)
-      if (!device.engine(engine).call([&]() noexcept { return move(i); }).outcome)
-        give_up(Errc::io_error, "the swap store failed: " + store->failure());
-  };
   std::byte* const at = device.window(window);
+  const auto save = [&](std::size_t i) noexcept { return store->save(i, at, {}); };
+  const auto load = [&](std::size_t i) noexcept { return store->load(i, at, {}); };
+  const auto put = [&](const std::vector<std::byte>& contents) {
+    if (!copy_in(device, at, contents)) give_up(Errc::device_fault, "a copy to the device failed");
+  };
+  const auto move_one = [&](EngineKind engine, auto move, std::size_t i) {
+    if (!device.engine(engine).call([&]() noexcept { return move(i); }).outcome)
+      give_up(Errc::io_error, "the swap store failed: " + store->failure());
+  };
+  const auto move_all = [&](EngineKind engine, auto move) {
+    for (std::size_t i = 0; i < count; ++i) move_one(engine, move, i);
+  };
+  // Each with contents of its own, over others.
+  for (std::size_t i = 0; i < count; ++i) {
+    put(pattern(chunk, static_cast<unsigned>(i)));
+    move_one(EngineKind::copy_out, save, i);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    put(std::vector<std::byte>(chunk.count));
+    move_one(EngineKind::copy_in, load, i);
+    std::vector<std::byte> back(chunk.count);
+    if (!copy_out(device, back, at) || back != pattern(chunk, static_cast<unsigned>(i)))
+      give_up(Errc::corrupted, "what was swapped out came back with other contents");
+  }
   Pair out, in;
   const Instant end = hal::now() + 2 * subject.length;
   for (std::size_t round = 0; round < least_rounds || (hal::now() < end && round < most_rounds); ++round) {
     if (!subject.going_on()) give_up(Errc::cancelled, "cancelled");
-    const auto save = [&](std::size_t i) noexcept { return store->save(i, at, {}); };
-    const auto load = [&](std::size_t i) noexcept { return store->load(i, at, {}); };
     out.add([&] { move_all(EngineKind::copy_out, save); }, [&] { plain.write(); });
     in.add([&] { move_all(EngineKind::copy_in, load); }, [&] { plain.read(); });
   }
-  std::vector<std::byte> back(chunk.count);
-  if (!copy_out(device, back, device.window(window)) || back != contents)
-    give_up(Errc::corrupted, "what was swapped out came back with other contents");
   const Bytes moved = chunk * count;
   return {.saved = out.ours(moved),
           .loaded = in.ours(moved),
