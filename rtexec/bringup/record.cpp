@@ -135,6 +135,14 @@ Expected<std::string, std::string> content_of(const fs::path& file, std::size_t 
   return content;
 }
 
+/// Boot loaders of boards hand it to the kernel: androidboot.serialno=...
+std::string without_serial_number(std::string words) {
+  const std::string_view key = "serialno=";
+  for (std::size_t at = words.find(key); at != words.npos; at = words.find(key, at + key.size()))
+    words.erase(at + key.size(), words.find_first_of(" \n", at) - at - key.size());
+  return words;
+}
+
 bool is_regular(const fs::path& file, const hal::Machine& machine) {
   std::error_code error;
   return fs::is_regular_file(machine.under_root(file), error);
@@ -144,6 +152,7 @@ Expected<std::string, std::string> recordable(const fs::path& file, const hal::M
   if (!stays_inside(file, machine)) return Unexpected(std::string("leads out of /sys and /proc"));
   auto content = content_of(file, is_config(file) ? max_config_bytes : max_bytes, machine);
   if (content && !is_config(file) && !is_text(*content)) return Unexpected(std::string("is no text"));
+  if (content && file == "/proc/cmdline") return without_serial_number(std::move(*content));
   return content;
 }
 

@@ -107,6 +107,15 @@ TEST_F(Record, FollowsNoLinkOutOfTheKernelsFiles) {
   }
 }
 
+TEST_F(Record, TakesNoSerialNumber) {
+  file("/proc/cmdline", "root=/dev/x androidboot.serialno=0423318 quiet\n");
+  recorded();
+  EXPECT_EQ(read_text(folder / "/proc/cmdline"), "root=/dev/x androidboot.serialno= quiet\n");
+  file("/proc/cmdline", "quiet androidboot.serialno=0423318");
+  recorded();
+  EXPECT_EQ(read_text(folder / "/proc/cmdline"), "quiet androidboot.serialno=");
+}
+
 TEST_F(Record, WaitsForNobody) {
   fs::create_directories(root / "/proc");
   ASSERT_EQ(::mkfifo((root / "/proc/cpuinfo").c_str(), 0600), 0);
