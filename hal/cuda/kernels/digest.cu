@@ -5,18 +5,18 @@
 #include "hal/digest.hpp"
 
 namespace rtexec::hal::cuda {
+struct DigestParts {
+  DigestWord low[digest_threads], high[digest_threads];
+};
+
 namespace {
 
 struct alignas(16) Pair {
   DigestWord first, second;
 };
 
-struct Parts {
-  DigestWord low[digest_threads], high[digest_threads];
-};
-
 /// Of all threads' parts, in those of the first one.
-DEVICE void sum(Parts& parts) {
+DEVICE void sum(DigestParts& parts) {
   const int thread = thread_index();
   for (int half = digest_threads / 2; half > 0; half /= 2) {
     barrier();
@@ -40,7 +40,7 @@ KERNEL(digest, digest_threads, DigestArguments) {
     low += digest_low(pair.first, 2 * i) + digest_low(pair.second, 2 * i + 1);
     high += digest_high(pair.first, 2 * i) + digest_high(pair.second, 2 * i + 1);
   }
-  auto& parts = shared_memory<Parts>();
+  auto& parts = shared_memory<DigestParts>();
   parts.low[thread] = low;
   parts.high[thread] = high;
   sum(parts);

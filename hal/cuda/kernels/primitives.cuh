@@ -19,8 +19,9 @@
 #endif
 
 #define DEVICE __device__ __forceinline__
-/// A function that is called, not inlined.
-#define DEVICE_CALL static __device__ __attribute__((noinline))
+/// A function that is called, not inlined. (What has internal linkage gets a name from nvcc that depends on the folder
+/// of its source; so has shared memory of a type in an unnamed namespace.)
+#define DEVICE_CALL inline __device__ __attribute__((noinline))
 /// A kernel of at most `threads` threads a block, with one parameter named `arguments`.
 #define KERNEL(name, threads, Arguments) \
   extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ Arguments arguments)

@@ -3,17 +3,14 @@
 #include "tasks/kernels/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {
-namespace {
 
-struct Tiles {
+struct FactorTiles {
   float a[tile_side][tile_side], b[tile_side][tile_side];
 };
 
-} // namespace
-
 KERNEL(benchmark_multiply, tile_side* tile_side, MatrixMultiplyArguments) {
   wait_for_previous();
-  auto& tiles = shared_memory<Tiles>();
+  auto& tiles = shared_memory<FactorTiles>();
   const unsigned n = arguments.side, in_row = static_cast<unsigned>(thread_index() / tile_side),
                  in_column = static_cast<unsigned>(thread_index() % tile_side);
   const unsigned row = static_cast<unsigned>(block_y()) * tile_side + in_row,

@@ -2,11 +2,12 @@
 #include "tasks/kernels/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {
-namespace {
 
-struct Scores {
+struct AlignmentScores {
   int at[alignment_block + 1][alignment_block + 1];
 };
+
+namespace {
 
 DEVICE int larger(int a, int b) { return a > b ? a : b; }
 
@@ -14,7 +15,7 @@ DEVICE int larger(int a, int b) { return a > b ? a : b; }
 
 KERNEL(benchmark_align, alignment_block, NeedlemanWunschArguments) {
   wait_for_previous();
-  auto& scores = shared_memory<Scores>().at;
+  auto& scores = shared_memory<AlignmentScores>().at;
   const unsigned n = arguments.side, block_row = arguments.first_row + static_cast<unsigned>(block_x());
   const int own = thread_index();
   const unsigned row = block_row * alignment_block + static_cast<unsigned>(own),

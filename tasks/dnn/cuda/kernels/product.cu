@@ -3,17 +3,19 @@
 #include "tasks/dnn/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
+
+constexpr int product_tile = 32; // rows, columns and terms of the sum that are in shared memory at once
+struct ProductTile {
+  float a[product_tile][product_tile + 1], b[product_tile][product_tile + 1]; // [row][term], [column][term]
+};
+
 namespace {
 
-constexpr int tile = 32; // rows, columns and terms of the sum that are in shared memory at once
+constexpr int tile = product_tile;
 constexpr int tile_threads = 128;
 constexpr int own_rows = 2, own_columns = 4; // of each thread, interleaved with those of the others
 constexpr int threads_across = tile / own_columns, threads_down = tile / own_rows;
 static_assert(threads_across * threads_down == tile_threads);
-
-struct Tile {
-  float a[tile][tile + 1], b[tile][tile + 1]; // [row][term], [column][term]
-};
 
 /// Operands have load(row, term), zero outside; `along_terms` says which of the two neighbouring threads should differ
 /// in.
@@ -35,7 +37,7 @@ template <class Operand> DEVICE void fetch(float (&to)[tile][tile + 1], Operand&
 
 /// store(row, column, sum) for each element of the tile.
 template <class A, class B, class Store> DEVICE void multiply_tile(A& a, B& b, int terms, Store store) {
-  auto& shared = shared_memory<Tile>();
+  auto& shared = shared_memory<ProductTile>();
   const int row = thread_index() / threads_across, column = thread_index() % threads_across;
   float sums[own_rows][own_columns] = {};
   for (int first = 0; first < terms; first += tile) {
