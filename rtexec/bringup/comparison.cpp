@@ -41,9 +41,12 @@ const char* now_it(Outcome outcome) {
 bool Comparison::lost() const { return std::ranges::any_of(changes, &Change::lost); }
 
 Comparison compare(const Report& earlier, const Report& report) {
-  Comparison comparison{.earlier = "of board '" + earlier.board + "', " + earlier.time,
-                        .other_board = earlier.board != report.board,
-                        .changes = {}};
+  const bool same_version = earlier.version == report.version;
+  Comparison comparison{
+      .earlier = "of board '" + earlier.board + "', " + earlier.time +
+                 (same_version ? "" : ", by rtexec " + earlier.version + " (now " + report.version + ")"),
+      .other_board = earlier.board != report.board,
+      .changes = {}};
   for (const Entry& entry : report.entries) {
     const auto before = std::ranges::find(earlier.entries, entry.name, &Entry::name);
     if (before == earlier.entries.end()) continue;

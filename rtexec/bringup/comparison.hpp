@@ -24,7 +24,7 @@ struct Change {
 };
 
 struct Comparison {
-  std::string earlier; // "of board 'tx2', 2026-11-26T05:06:09Z"
+  std::string earlier; // "of board 'tx2', 2026-11-26T05:06:09Z"; by which version, where that is another
   bool other_board = false;
   std::vector<Change> changes; // of items that are in both and changed; in the order of the new report
 

@@ -197,6 +197,16 @@ TEST(BringupComparison, IsOfItemsThatBothAsked) {
   EXPECT_THAT(comparison.earlier, HasSubstr("xavier"));
 }
 
+TEST(BringupComparison, SaysWhereTheVersionsDiffer) {
+  Report earlier = report_of({});
+  EXPECT_THAT(compare(earlier, report_of({})).earlier, Not(HasSubstr("rtexec")));
+  earlier.version = "0.0.7";
+  const Report now = report_of({});
+  const Comparison comparison = compare(earlier, now);
+  EXPECT_THAT(comparison.earlier, testing::EndsWith(", by rtexec 0.0.7 (now " + now.version + ")"));
+  EXPECT_THAT(to_json(comparison).at("earlier").get<std::string>(), HasSubstr("0.0.7"));
+}
+
 TEST(BringupComparison, IsToldInALine) {
   const Change change{.item = "a/b",
                       .before = Outcome::passed,
