@@ -44,7 +44,7 @@ Result<std::unique_ptr<hal::Device>> open_with(const Board& board, const executi
 
 Answer ask_device(const Subject& subject, const executive::OpenDevice& open, std::size_t chunks, const AskDevice& ask) {
   const Duration patience = 20s + 5 * subject.length;
-  const ChildEnd end = ask_in_child([&] { return ask_here(subject, open, chunks, ask); }, patience);
+  const ChildEnd end = ask_in_child([&] { return ask_here(subject, open, chunks, ask); }, patience, subject.going_on);
   if (end.answer) return *end.answer;
   return driver_failure(end, subject.board.device == DeviceKind::cuda ? "the GPU" : "the host device", patience);
 }

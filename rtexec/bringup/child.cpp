@@ -4,6 +4,7 @@
 #include "hal/thread.hpp"
 #include "rtexec/bringup/answers.hpp"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -46,6 +47,7 @@ std::optional<Answer> answer_of(const std::string& text) {
 
 [[noreturn]] void be_child(const std::function<Answer()>& ask, int to_parent) {
   static_cast<void>(::prctl(PR_SET_PDEATHSIG, SIGKILL));
+  static_cast<void>(::setpgid(0, 0));
   const rlimit none{};
   static_cast<void>(::setrlimit(RLIMIT_CORE, &none));
   for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) ::signal(number, SIG_DFL);
@@ -63,16 +65,20 @@ std::optional<Answer> answer_of(const std::string& text) {
   ::_exit(0);
 }
 
-/// All that comes until the other end is closed. False: `end` came before.
-bool read_until(int file, Instant end, std::string& text) {
+enum class Ended { closed, hung, cancelled };
+
+/// All that comes until the other end is closed, `end` comes, or nobody wants more.
+Ended read_until(int file, Instant end, const std::function<bool()>& going_on, std::string& text) {
+  constexpr Duration look = 50ms;
   std::array<char, 4096> part{};
   for (;;) {
+    if (!going_on()) return Ended::cancelled;
     const Duration left = end - hal::now();
-    if (left <= Duration(0)) return false;
+    if (left <= Duration(0)) return Ended::hung;
     pollfd waited{.fd = file, .events = POLLIN, .revents = 0};
-    if (::poll(&waited, 1, static_cast<int>(left / 1ms) + 1) <= 0) continue;
+    if (::poll(&waited, 1, static_cast<int>(std::min(left, look) / 1ms) + 1) <= 0) continue;
     const auto size = ::read(file, part.data(), part.size());
-    if (size <= 0) return true;
+    if (size <= 0) return Ended::closed;
     text.append(part.data(), static_cast<std::size_t>(size));
   }
 }
@@ -90,7 +96,7 @@ std::optional<int> await_end(pid_t child, Duration at_most) {
 
 } // namespace
 
-ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration patience) {
+ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration patience, const std::function<bool()>& going_on) {
   std::fflush(nullptr); // or it would be written twice
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return {.answer = failed("no pipe is left", "Close files"), .hung = false};
@@ -103,14 +109,17 @@ ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration patience) {
             .hung = false};
   to_parent = hal::FileDescriptor();
   std::string text;
-  ChildEnd end{.answer = {}, .hung = !read_until(from_child.number(), hal::now() + patience, text)};
+  const Ended ended = read_until(from_child.number(), hal::now() + patience, going_on, text);
+  ChildEnd end{.answer = {}, .hung = ended == Ended::hung};
+  if (ended == Ended::cancelled) ::kill(child, SIGTERM);
   // One that has answered may still hang in its driver's end.
   auto status = end.hung ? std::nullopt : await_end(child, 5s);
   if (!status) {
     ::kill(child, SIGKILL);
     status = await_end(child, 2s);
   }
-  if (!end.hung) end.answer = answer_of(text);
+  if (ended == Ended::closed) end.answer = answer_of(text);
+  if (ended == Ended::cancelled) end.answer = skipped("cancelled");
   if (status && WIFSIGNALED(*status)) end.signal = WTERMSIG(*status);
   return end;
 }

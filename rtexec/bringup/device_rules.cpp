@@ -151,7 +151,7 @@ Answer check_rules(const Subject& subject, const executive::OpenDevice& open) {
         auto device = open_with(subject.board, open, chunks);
         return device ? fault(**device) : failed(device.error(), "");
       },
-      std::chrono::seconds(20));
+      std::chrono::seconds(20), subject.going_on);
   std::string told;
   const std::string problem = problem_of_fault(end, ask_device(subject, open, chunks, rules), told);
   if (!problem.empty())

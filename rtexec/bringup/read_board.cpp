@@ -112,7 +112,7 @@ Answer ask_beside_gpu(const Subject& subject, Answer (*judge)(const Subject&, co
   if (subject.emulated) return skipped_in_emulator();
   if (!subject.gpu || subject.board.device != DeviceKind::cuda) return judge(subject, {});
   constexpr Duration patience = std::chrono::seconds(20);
-  const ChildEnd end = ask_in_child([&] { return judge(subject, subject.gpu()); }, patience);
+  const ChildEnd end = ask_in_child([&] { return judge(subject, subject.gpu()); }, patience, subject.going_on);
   return end.answer ? *end.answer : driver_failure(end, "the GPU", patience);
 }
 

@@ -229,7 +229,7 @@ Answer task_set(const Subject& subject) {
     return unless_emulated(subject, failed(run.error(), "`rtexec probe` says what this machine lacks"));
   };
   const Duration patience = 60s + 5 * subject.length;
-  const ChildEnd end = ask_in_child(ask, patience);
+  const ChildEnd end = ask_in_child(ask, patience, subject.going_on);
   if (end.answer) return *end.answer;
   return failed(end.hung ? "the run did not end within " + to_string(patience) : "the run's process ended early",
                 "The device's driver may hang under this kernel: see device/rules, and `dmesg`");

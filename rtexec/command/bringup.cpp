@@ -23,6 +23,7 @@
 #include <ranges>
 #include <string>
 #include <system_error>
+#include <unistd.h>
 #include <vector>
 
 namespace rtexec::command {
@@ -143,7 +144,7 @@ class ItemProgress {
   /// False when the user wants no more.
   bool going_on() {
     const Instant now = hal::now();
-    if (!is_read(*item_) && (!shown_ || now - *shown_ > redraw)) {
+    if (drawn_by_ == ::getpid() && !is_read(*item_) && (!shown_ || now - *shown_ > redraw)) {
       shown_ = now;
       show(done_ + std::min(now - begun_, takes(*item_)));
     }
@@ -161,6 +162,7 @@ class ItemProgress {
   }
 
   const StopRequest& stop_;
+  const pid_t drawn_by_ = ::getpid(); // processes that it starts for items ask too
   Progress progress_;
   const bringup::Subject* subject_ = nullptr;
   const Item* item_ = nullptr;

@@ -416,12 +416,14 @@ TEST_F(BringupChild, AsksTheGpuOfItsClocksAndHeat) {
   EXPECT_EQ(thermal_headroom(subject).outcome, Outcome::skipped);
 }
 
+const auto for_good = [] { return true; };
+
 TEST_F(BringupChild, HandsItsAnswerBack) {
   const Answer given{.outcome = Outcome::failed,
                      .state = "a \"state\"\nof two lines",
                      .advice = "do",
                      .figures = {{"x", 1.5, "us", true}, {"y", -2, "", false}}};
-  const ChildEnd end = ask_in_child([&] { return given; }, 10s);
+  const ChildEnd end = ask_in_child([&] { return given; }, 10s, for_good);
   ASSERT_TRUE(end.answer);
   EXPECT_EQ(end.answer->outcome, given.outcome);
   EXPECT_EQ(end.answer->state, given.state);
@@ -436,7 +438,7 @@ TEST_F(BringupChild, ThatHangsOrFaultsEndsAlone) {
       []() -> Answer {
         for (;;) ::pause();
       },
-      50ms);
+      50ms, for_good);
   EXPECT_TRUE(hung.hung);
   EXPECT_FALSE(hung.answer);
   EXPECT_EQ(hung.signal, SIGKILL);
@@ -446,12 +448,41 @@ TEST_F(BringupChild, ThatHangsOrFaultsEndsAlone) {
         ::raise(SIGSEGV);
         return {};
       },
-      10s);
+      10s, for_good);
   EXPECT_FALSE(faulted.answer);
   EXPECT_EQ(faulted.signal, SIGSEGV);
-  const ChildEnd threw = ask_in_child([]() -> Answer { throw std::runtime_error("no more"); }, 10s);
+  const ChildEnd threw = ask_in_child([]() -> Answer { throw std::runtime_error("no more"); }, 10s, for_good);
   ASSERT_TRUE(threw.answer);
   EXPECT_THAT(threw.answer->state, HasSubstr("no more"));
+}
+
+/// As a user's SIGINT to its parent alone: nobody but the parent asks `going_on`.
+TEST_F(BringupChild, EndsWhenTheUserWantsNoMore) {
+  const ScratchFolder folder;
+  const std::filesystem::path cleaned = folder / "cleaned";
+  const auto ends = [](const std::function<Answer()>& ask) {
+    const pid_t here = ::getpid();
+    const Instant begin = hal::now();
+    const ChildEnd end = ask_in_child(ask, 60s, [&] { return ::getpid() != here || hal::now() - begin < 300ms; });
+    EXPECT_LT(hal::now() - begin, 30s);
+    EXPECT_FALSE(end.hung);
+    ASSERT_TRUE(end.answer);
+    EXPECT_EQ(end.answer->outcome, Outcome::skipped);
+    EXPECT_EQ(end.answer->state, "cancelled");
+  };
+  static volatile std::sig_atomic_t asked;
+  asked = 0;
+  ends([&]() -> Answer {
+    std::signal(SIGTERM, [](int) { asked = 1; });
+    while (asked == 0) hal::sleep_until(hal::now() + 1ms);
+    test::write_text(cleaned, "as it was");
+    return {};
+  });
+  EXPECT_TRUE(std::filesystem::exists(cleaned)) << "it is asked, and gives back what it has changed";
+  ends([]() -> Answer {
+    std::signal(SIGTERM, SIG_IGN);
+    for (;;) ::pause();
+  });
 }
 
 // ---- the device ----
