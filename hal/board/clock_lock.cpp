@@ -31,18 +31,49 @@ std::string state_text(const std::vector<ClockChange>& changes) {
   return text + "end " + std::to_string(changes.size()) + '\n';
 }
 
-/// None: it is not whole, so nothing was changed after it.
-std::optional<std::vector<ClockChange>> parse_state(std::string_view text) {
-  const auto lines = config::parts(text, '\n');
-  if (lines.size() < 2 || lines.front() != first_line || lines.back() != "end " + std::to_string(lines.size() - 2))
-    return std::nullopt;
+struct State {
   std::vector<ClockChange> changes;
+  bool whole = false; // otherwise its run ended before it changed anything
+};
+
+/// None: no run wrote it.
+std::optional<State> parse_state(std::string_view text) {
+  const auto lines = config::parts(text, '\n');
+  if (lines.empty()) return State();
+  if (lines.size() == 1 && first_line.starts_with(lines.front())) return State();
+  if (lines.size() == 1 || lines.front() != first_line) return std::nullopt;
+  State state;
   for (const auto line : std::span(lines).subspan(1, lines.size() - 2)) {
     const auto columns = config::parts(line, '\t');
-    if (columns.size() != 3) return std::nullopt;
-    changes.push_back({fs::path(columns[0]), std::string(columns[1]), std::string(columns[2])});
+    if (columns.size() != 3 || !columns[0].starts_with('/')) return std::nullopt;
+    state.changes.push_back({fs::path(columns[0]), std::string(columns[1]), std::string(columns[2])});
   }
-  return changes;
+  const std::string end = "end " + std::to_string(state.changes.size());
+  state.whole = lines.back() == end;
+  if (state.whole || end.starts_with(lines.back()) || lines.back().starts_with('/')) return state;
+  return std::nullopt;
+}
+
+Error foreign_state(const fs::path& file, const std::string& why) {
+  return {Errc::refused,
+          file.string() + " is no state file of locked clocks: " + why +
+              ". It stays as it is, and nothing was restored.\nLook whose it is, and move it away. Clocks "
+              "that a killed run left locked are as before once the machine is booted."};
+}
+
+/// None: there is no such file.
+Result<std::optional<State>> read_state(const fs::path& file) {
+  std::error_code error;
+  const auto type = fs::symlink_status(file, error).type();
+  if (type == fs::file_type::not_found) return std::nullopt;
+  if (!error && type != fs::file_type::regular) return Unexpected(foreign_state(file, "it is no plain file"));
+  const auto text = Machine("/").read(file);
+  if (!text) return Unexpected(text.error());
+  auto state = parse_state(*text);
+  if (!state)
+    return Unexpected(
+        foreign_state(file, "it begins with " + config::quoted(*text, 40) + ", and no run of rtexec wrote it"));
+  return state;
 }
 
 /// It is on the disk when this returns.
@@ -146,15 +177,15 @@ Result<> give_back(const std::vector<ClockChange>& changes, const Machine& machi
 }
 
 /// The lock is held.
-Result<std::size_t> restore_state(const Machine& machine, const fs::path& state) {
-  const auto text = Machine("/").read(state);
-  if (!text && text.error().code == Errc::unsupported) return std::size_t{0};
-  if (!text) return Unexpected(text.error());
-  const auto changes = parse_state(*text);
-  if (changes)
-    if (const auto given = give_back(*changes, machine); !given) return Unexpected(given.error());
-  if (sys().unlink(state.c_str()) != 0) return call_failed("removing " + state.string(), errno);
-  return changes ? changes->size() : 0;
+Result<std::size_t> restore_state(const Machine& machine, const fs::path& file) {
+  const auto state = read_state(file);
+  if (!state) return Unexpected(state.error());
+  if (!*state) return std::size_t{0};
+  const auto& [changes, whole] = **state;
+  if (whole)
+    if (const auto given = give_back(changes, machine); !given) return Unexpected(given.error());
+  if (sys().unlink(file.c_str()) != 0) return call_failed("removing " + file.string(), errno);
+  return whole ? changes.size() : 0;
 }
 
 } // namespace
@@ -193,8 +224,7 @@ Result<> ClockLock::restore() {
 
 Result<std::size_t> restore_clocks(const Machine& machine, const fs::path& folder) {
   const fs::path state = state_of(folder);
-  if (const auto text = Machine("/").read(state); !text && text.error().code == Errc::unsupported)
-    return std::size_t{0};
+  if (std::error_code error; fs::symlink_status(state, error).type() == fs::file_type::not_found) return std::size_t{0};
   const auto held = lock_file(lock_of(folder));
   if (!held) return Unexpected(held.error());
   if (!*held) return std::size_t{0};

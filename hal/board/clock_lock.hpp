@@ -70,7 +70,8 @@ class ClockLock {
 };
 
 /// What a killed run left in the state file of `folder`: how many files were given back; 0 where there is none, or its
-/// run goes on. refused: some file could not be, and stays in the state file.
+/// run goes on. refused: some file could not be, and stays in the state file; or what is in the state file's place was
+/// written by no run, and stays as it is.
 [[nodiscard]] Result<std::size_t> restore_clocks(const Machine& machine,
                                                  const std::filesystem::path& folder = lock_folder);
 

@@ -8,7 +8,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 namespace rtexec::hal {
@@ -281,23 +284,90 @@ TEST(ClockLock, LeavesAMachineAsItIsThatHasNoClocks) {
   EXPECT_FALSE(std::filesystem::exists(folder / "clocks"));
 }
 
+const std::string changed_file = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_min_freq";
+const std::string state_of_one = "rtexec clocks 1\n" + changed_file + "\t1\t2\nend 1\n";
+
 TEST(ClockLock, ForgetsAStateFileThatIsNotWhole) {
   const AssembledRoot root("tx2-r32");
   const auto before = root.contents();
   const rtexec::test::ScratchFolder folder;
-  const std::string line = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_min_freq\t1\t2\n";
-  for (const std::string& text :
-       {std::string(), std::string("rtexec clocks 1\n"), "rtexec clocks 1\n" + line,
-        "rtexec clocks 1\n" + line + "end 2\n", "rtexec clocks 1\n" + line.substr(0, 20) + "\nend 1\n",
-        "something else\n" + line + "end 1\n"}) {
+  // The end's line break is nothing that it lacks.
+  for (std::size_t size = 0; size + 1 < state_of_one.size(); ++size) {
+    const std::string text = state_of_one.substr(0, size);
     rtexec::test::write_text(folder / "clocks", text);
     EXPECT_EQ(restore_clocks(root.machine(), folder.path()).value_or(99), 0u) << text;
-    EXPECT_FALSE(std::filesystem::exists(folder / "clocks"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "clocks")) << text;
     EXPECT_EQ(root.contents(), before);
   }
-  rtexec::test::write_text(folder / "clocks", "rtexec clocks 1\n" + line + "end 1\n");
-  EXPECT_EQ(restore_clocks(root.machine(), folder.path()).value_or(99), 1u);
-  EXPECT_EQ(root.read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_min_freq"), "1");
+  for (const auto& whole : {state_of_one.substr(0, state_of_one.size() - 1), state_of_one}) {
+    rtexec::test::write_text(folder / "clocks", whole);
+    EXPECT_EQ(restore_clocks(root.machine(), folder.path()).value_or(99), 1u);
+    EXPECT_EQ(root.read(changed_file), "1");
+    EXPECT_FALSE(std::filesystem::exists(folder / "clocks"));
+  }
+}
+
+TEST(ClockLock, LeavesAStateFileAsItIsThatNoRunWrote) {
+  const AssembledRoot root("tx2-r32");
+  const auto before = root.contents();
+  const rtexec::test::ScratchFolder folder;
+  const std::string line = changed_file + "\t1\t2\n";
+  for (const std::string& text :
+       {"something else\n" + line + "end 1\n", std::string("x"), "rtexec clocks 2\n" + line + "end 1\n",
+        "rtexec clocks 1\n" + line + "end 2\n", "rtexec clocks 1\n" + line + "end 1\nmore\n",
+        "rtexec clocks 1\n" + line.substr(0, 20) + "\nend 1\n", std::string("rtexec clocks 1\nsys/x\t1\t2\nend 1\n"),
+        std::string(40, '\0')}) {
+    rtexec::test::write_text(folder / "clocks", text);
+    const auto restored = restore_clocks(root.machine(), folder.path());
+    EXPECT_TRUE(rtexec::test::fails(restored, Errc::refused, "no run of rtexec wrote it")) << text;
+    const auto lock = ClockLock::take(find_hardware(*read_board("tx2"), root.machine()), root.machine(), folder.path());
+    EXPECT_TRUE(rtexec::test::fails(lock, Errc::refused, "move it away")) << text;
+    EXPECT_EQ(rtexec::test::read_text(folder / "clocks"), text);
+    EXPECT_EQ(root.contents(), before);
+  }
+}
+
+TEST(ClockLock, FollowsNoLinkAndWaitsForNobodyInPlaceOfItsStateFile) {
+  const AssembledRoot root("tx2-r32");
+  const auto before = root.contents();
+  const rtexec::test::ScratchFolder folder;
+  const std::filesystem::path state = folder / "clocks", other = folder / "other";
+  rtexec::test::write_text(other, state_of_one);
+  const auto is_refused = [&] {
+    EXPECT_TRUE(rtexec::test::fails(restore_clocks(root.machine(), folder.path()), Errc::refused, "no plain file"));
+    EXPECT_FALSE(ClockLock::take(find_hardware(*read_board("tx2"), root.machine()), root.machine(), folder.path()));
+    EXPECT_EQ(root.contents(), before);
+    EXPECT_NE(std::filesystem::symlink_status(state).type(), std::filesystem::file_type::not_found) << "it stays";
+    EXPECT_TRUE(std::filesystem::remove(state));
+  };
+  std::filesystem::create_symlink(other, state);
+  is_refused();
+  EXPECT_EQ(rtexec::test::read_text(other), state_of_one);
+  std::filesystem::create_symlink(folder / "nowhere", state);
+  is_refused();
+  EXPECT_FALSE(std::filesystem::exists(folder / "nowhere"));
+  std::filesystem::create_directory(state);
+  is_refused();
+  ASSERT_EQ(::mkfifo(state.c_str(), 0600), 0);
+  is_refused();
+}
+
+TEST(ClockLock, IsRestoredOnceByTwoAtOnce) {
+  const AssembledRoot root("tx2-r32");
+  const rtexec::test::ScratchFolder folder;
+  for (int round = 0; round < 50; ++round) {
+    root.write(changed_file, "2");
+    rtexec::test::write_text(folder / "clocks", state_of_one);
+    std::array<std::size_t, 2> restored{99, 99};
+    {
+      std::array<std::jthread, 2> both;
+      for (std::size_t i = 0; i < both.size(); ++i)
+        both[i] = std::jthread([&, i] { restored[i] = restore_clocks(root.machine(), folder.path()).value_or(99); });
+    }
+    EXPECT_EQ(restored[0] + restored[1], 1u);
+    EXPECT_EQ(root.read(changed_file), "1");
+    EXPECT_FALSE(std::filesystem::exists(folder / "clocks"));
+  }
 }
 
 } // namespace
