@@ -7,6 +7,7 @@
 #include "hal/board/board_files.hpp"
 #include "hal/machine.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,11 @@ struct FoundClock {
   BoardFile rate;
   std::optional<BoardFile> lowest, highest, set, lock, possible, cap;
 };
+/// The most that may be written to its `set`: what is possible, or its cap. refused: nobody tells.
+[[nodiscard]] Result<std::int64_t> highest_settable(const FoundClock& clock, const Machine& machine);
+/// Hardware rounds rates.
+[[nodiscard]] bool is_rate(std::int64_t hertz, std::int64_t wanted);
+
 struct FoundSensor {
   std::string name;
   SensorKind kind = SensorKind::temperature;
@@ -50,7 +56,8 @@ struct FoundSensor {
 struct FoundHardware {
   std::vector<FoundClock> clocks;
   std::vector<FoundSensor> sensors;
-  std::vector<std::string> absent; // names of the clocks and sensors of which no file is there
+  std::vector<std::string> absent;       // names of the clocks and sensors of which no file is there
+  std::vector<ClockFacts> absent_clocks; // of them
 };
 [[nodiscard]] FoundHardware find_hardware(const Board& board, const Machine& machine);
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <fcntl.h>
 #include <optional>
 #include <ranges>
@@ -17,7 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view first_line = "rtexec clocks 1";
-constexpr std::int64_t tolerance = 50; // a rate that is nearer than a 50th is the one that was asked for
 
 fs::path state_of(const fs::path& folder) { return folder / "clocks"; }
 fs::path lock_of(const fs::path& folder) { return folder / "clocks.lock"; }
@@ -123,13 +121,8 @@ Result<> raise_lowest(const FoundClock& clock, const Machine& machine, Plan& pla
 
 /// The rate before the lock, which holds whatever rate there is.
 Result<> set_and_lock(const FoundClock& clock, const Machine& machine, Plan& plan) {
-  auto hertz = read_value(*clock.possible, machine);
+  const auto hertz = highest_settable(clock, machine);
   if (!hertz) return Unexpected(hertz.error());
-  if (clock.cap) {
-    const auto cap = read_value(*clock.cap, machine);
-    if (!cap) return Unexpected(cap.error());
-    if (*cap != 0) hertz = std::min(*hertz, *cap);
-  }
   plan.clocks.push_back({clock.name, clock.rate, *hertz});
   if (auto set = change(*clock.set, std::to_string(*hertz / clock.set->factor), machine, plan); !set) return set;
   return change(*clock.lock, "1", machine, plan);
@@ -152,15 +145,13 @@ Result<Plan> plan_for(const FoundHardware& hardware, const Machine& machine) {
   return plan;
 }
 
-bool near(std::int64_t value, std::int64_t wanted) { return std::abs(value - wanted) <= wanted / tolerance; }
-
-/// Reads back what was written: hardware rounds rates.
+/// Reads back what was written.
 Result<> give(const fs::path& file, const std::string& value, const Machine& machine) {
   if (auto sent = machine.send(file, value); !sent) return sent;
   const auto found = number_text({.file = file, .times = {}}, machine);
   if (!found) return Unexpected(found.error());
   const auto number = [](const std::string& text) { return config::number<std::int64_t>(text).value_or(0); };
-  if (*found == value || (number(value) > 1 && near(number(*found), number(value)))) return {};
+  if (*found == value || (number(value) > 1 && is_rate(number(*found), number(value)))) return {};
   return fail(Errc::refused, "writing \"" + value + "\" to " + machine.under_root(file).string() +
                                  " was accepted, but it then reads \"" + *found + "\".");
 }

@@ -1,5 +1,7 @@
 #include "hal/board/board.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace rtexec::hal {
@@ -49,7 +51,7 @@ std::optional<FoundSensor> find(const SensorFacts& facts, const Machine& machine
 }
 
 template <class Facts, class Found>
-void find_all(const Facts& facts, const BoardPaths& paths, const Machine& machine, std::vector<Found>& found,
+bool find_all(const Facts& facts, const BoardPaths& paths, const Machine& machine, std::vector<Found>& found,
               std::vector<std::string>& absent) {
   bool any = false;
   for (const Facts& each : each_of(facts, paths, machine))
@@ -58,13 +60,30 @@ void find_all(const Facts& facts, const BoardPaths& paths, const Machine& machin
       any = true;
     }
   if (!any) absent.push_back(facts.name);
+  return any;
 }
 
 } // namespace
 
+Result<std::int64_t> highest_settable(const FoundClock& clock, const Machine& machine) {
+  if (!clock.possible) return fail(Errc::refused, "no file tells how high the clock '" + clock.name + "' can be");
+  const auto possible = read_value(*clock.possible, machine);
+  if (!possible || !clock.cap) return possible;
+  const auto cap = read_value(*clock.cap, machine);
+  if (!cap) return cap;
+  return *cap == 0 ? *possible : std::min(*possible, *cap);
+}
+
+bool is_rate(std::int64_t hertz, std::int64_t wanted) {
+  constexpr std::int64_t tolerance = 50; // a rate that is nearer than a 50th is the one that was asked for
+  return std::abs(hertz - wanted) <= wanted / tolerance;
+}
+
 FoundHardware find_hardware(const Board& board, const Machine& machine) {
   FoundHardware hardware;
-  for (const ClockFacts& clock : board.clocks) find_all(clock, clock.rate, machine, hardware.clocks, hardware.absent);
+  for (const ClockFacts& clock : board.clocks)
+    if (!find_all(clock, clock.rate, machine, hardware.clocks, hardware.absent))
+      hardware.absent_clocks.push_back(clock);
   for (const SensorFacts& sensor : board.sensors)
     find_all(sensor, sensor.value, machine, hardware.sensors, hardware.absent);
   return hardware;

@@ -27,11 +27,12 @@ std::string hertz(std::int64_t value) {
   return readable(Frequency{static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0))});
 }
 
-enum class Standing { locked, moves, unknown };
+enum class Standing { locked, low, moves, unknown };
 
 struct ClockState {
   Standing standing = Standing::unknown;
   std::string text;
+  std::string advice = {}; // of a low one
 };
 
 /// A core's governor that keeps the clock at its highest.
@@ -40,15 +41,36 @@ bool performs(const hal::FoundClock& clock, const hal::Machine& machine) {
          machine.read(clock.rate.file.parent_path() / "scaling_governor").value_or("") == "performance";
 }
 
+ClockState unknown(const Error& error) { return {Standing::unknown, first_line(error)}; }
+
+/// At whatever rate it had.
+ClockState state_of_locked(const hal::FoundClock& clock, const hal::Machine& machine) {
+  const auto rate = hal::read_value(clock.rate, machine), highest = hal::highest_settable(clock, machine);
+  if (!rate || !highest) return unknown(rate ? highest.error() : rate.error());
+  const std::string text = "locked at " + hertz(*rate);
+  if (*rate < *highest && !hal::is_rate(*rate, *highest)) {
+    const std::string by_hand = clock.set ? "; by hand, as root: echo " + std::to_string(*highest / clock.set->factor) +
+                                                " > " + clock.set->file.string()
+                                          : "";
+    return {Standing::low, text + " of " + hertz(*highest),
+            "What is locked below its highest is slow for good. [executive] lock_clocks = true raises it while a run "
+            "lasts" +
+                by_hand + "."};
+  }
+  const auto possible = hal::read_value(*clock.possible, machine);
+  const bool is_capped = possible && *possible > *highest && !hal::is_rate(*highest, *possible);
+  return {Standing::locked, text + (is_capped ? ", its cap; " + hertz(*possible) + " is possible" : "")};
+}
+
 ClockState state_of(const hal::FoundClock& clock, const hal::Machine& machine) {
   if (clock.lock) {
     const auto lock = hal::read_value(*clock.lock, machine);
-    if (!lock) return {};
-    return {*lock == 1 ? Standing::locked : Standing::moves, *lock == 1 ? "locked" : "not locked"};
+    if (!lock) return unknown(lock.error());
+    return *lock == 1 ? state_of_locked(clock, machine) : ClockState{Standing::moves, "not locked"};
   }
-  if (!clock.lowest || !clock.highest) return {};
+  if (!clock.lowest || !clock.highest) return {Standing::unknown, "no file tells whether it moves"};
   const auto lowest = hal::read_value(*clock.lowest, machine), highest = hal::read_value(*clock.highest, machine);
-  if (!lowest || !highest) return {};
+  if (!lowest || !highest) return unknown(lowest ? highest.error() : lowest.error());
   if (*lowest == *highest) return {Standing::locked, "at " + hertz(*highest)};
   if (performs(clock, machine)) return {Standing::locked, "at " + hertz(*highest) + " by its governor"};
   return {Standing::moves, hertz(*lowest) + " to " + hertz(*highest)};
@@ -87,6 +109,53 @@ std::string text_of(const std::vector<SameState>& states) {
 void put(std::vector<SameState>& states, const std::string& text, const std::string& name) {
   const auto same = std::ranges::find(states, text, &SameState::text);
   (same == states.end() ? states.emplace_back(SameState{text, {}}) : *same).names.push_back(name);
+}
+
+/// Why nothing of a clock is there.
+std::string why_absent(const ClockFacts& clock) {
+  if (clock.rate.empty()) return "its file is not known";
+  const std::string& file = clock.rate.front().file;
+  return file + (file.starts_with("/sys/kernel/debug/") ? ": as root, where debugfs is mounted" : ": no such file");
+}
+
+/// The clocks of a board by what is known of them.
+struct Clocks {
+  std::vector<SameState> locked, low, moving;
+  std::vector<std::string> unknown;
+  std::string why_unknown; // the first
+  std::string advice;
+  bool gpu_told = false; // by the kernel, which knows more of it
+
+  void add_unknown(std::string name, const std::string& why) {
+    if (unknown.empty()) why_unknown = why;
+    unknown.push_back(std::move(name));
+  }
+  [[nodiscard]] std::string text_of_unknown() const {
+    return names_of(unknown) + " (" + why_unknown + (unknown.size() > 1 ? "; ..." : "") + ")";
+  }
+};
+
+Clocks clocks_of(const Subject& subject) {
+  Clocks clocks;
+  const hal::FoundHardware hardware = hal::find_hardware(subject.board, subject.machine);
+  for (const hal::FoundClock& clock : hardware.clocks) {
+    const ClockState state = state_of(clock, subject.machine);
+    clocks.gpu_told |= clock.kind == ClockKind::gpu && state.standing != Standing::unknown;
+    switch (state.standing) {
+    case Standing::locked: put(clocks.locked, state.text, clock.name); break;
+    case Standing::low: put(clocks.low, state.text, clock.name); break;
+    case Standing::moves: put(clocks.moving, state.text, clock.name); break;
+    case Standing::unknown: clocks.add_unknown(clock.name, state.text); break;
+    }
+    if (!state.advice.empty()) config::add_line(clocks.advice, state.advice);
+  }
+  for (const ClockFacts& clock : hardware.absent_clocks)
+    clocks.add_unknown(clock.name.substr(0, clock.name.find(" #")), why_absent(clock));
+  if (!clocks.moving.empty())
+    config::add_line(clocks.advice,
+                     "[executive] lock_clocks = true locks them while a run lasts; execution times that "
+                     "were measured while they move promise little.");
+  return clocks;
 }
 
 /// What is told of the clock of a GPU; empty: nothing.
@@ -178,29 +247,23 @@ Answer core_kinds(const Subject& subject) {
 }
 
 Answer judge_clocks(const Subject& subject, const hal::GpuState& gpu) {
-  std::vector<SameState> locked, moving;
-  bool gpu_told = false; // by the kernel, which knows more of it
-  for (const hal::FoundClock& clock : hal::find_hardware(subject.board, subject.machine).clocks) {
-    const ClockState state = state_of(clock, subject.machine);
-    gpu_told |= clock.kind == ClockKind::gpu && state.standing != Standing::unknown;
-    if (state.standing == Standing::locked) put(locked, state.text, clock.name);
-    if (state.standing == Standing::moves) put(moving, state.text, clock.name);
-  }
-  const GpuClock of_gpu = gpu_told ? GpuClock() : clock_of(gpu);
-  std::string state = moving.empty() ? "" : "move: " + text_of(moving);
-  if (!locked.empty()) add(state, (moving.empty() ? "" : "locked: ") + text_of(locked), "; ");
+  Clocks clocks = clocks_of(subject);
+  const GpuClock of_gpu = clocks.gpu_told ? GpuClock() : clock_of(gpu);
+  const bool wrong = !clocks.moving.empty() || !clocks.low.empty();
+  std::string state = clocks.moving.empty() ? "" : "move: " + text_of(clocks.moving);
+  if (!clocks.low.empty()) add(state, "below their highest: " + text_of(clocks.low), "; ");
+  if (!clocks.locked.empty()) add(state, (wrong ? "locked: " : "") + text_of(clocks.locked), "; ");
   if (!of_gpu.state.empty()) add(state, of_gpu.state, "; ");
   if (state.empty())
-    return skipped("no clock of board '" + subject.board.name + "' can be read here: firmware or a hypervisor decides");
-  if (moving.empty() && of_gpu.state.empty()) return passed(state);
-  if (moving.empty() && !of_gpu.moves) return skipped(in_a_line(state + ". " + of_gpu.advice));
-  std::string advice;
-  if (!moving.empty())
-    advice =
-        "[executive] lock_clocks = true locks them while a run lasts; execution times that were measured "
-        "while they move promise little.";
-  if (!of_gpu.advice.empty()) config::add_line(advice, of_gpu.advice);
-  return failed(state, advice);
+    return skipped("no clock of board '" + subject.board.name + "' can be read here: firmware or a hypervisor decides" +
+                   (clocks.unknown.empty() ? "" : ". Asked for were " + clocks.text_of_unknown()));
+  if (!clocks.unknown.empty()) add(state, "cannot be read: " + clocks.text_of_unknown(), "; ");
+  if (wrong || of_gpu.moves) {
+    if (!of_gpu.advice.empty()) config::add_line(clocks.advice, of_gpu.advice);
+    return failed(state, clocks.advice);
+  }
+  if (!of_gpu.state.empty()) return skipped(in_a_line(state + ". " + of_gpu.advice));
+  return clocks.unknown.empty() ? passed(state) : skipped(state);
 }
 
 Answer judge_heat(const Subject& subject, const hal::GpuState& gpu) {

@@ -41,6 +41,7 @@ class BringupRead : public testing::Test {
     for (int core = 0; core < 6; ++core)
       root.write(cpu + "cpu" + std::to_string(core) + "/cpufreq/scaling_min_freq", "2035200");
     root.write("/sys/devices/17000000.gp10b/devfreq/17000000.gp10b/min_freq", "1300500000");
+    root.write(emc + "rate", "1866000000");
     root.write(emc + "mrq_rate_locked", "1");
   }
 
@@ -237,7 +238,7 @@ TEST_F(BringupRead, NothingTakesCoresFromRealTimeThreads) {
 }
 
 TEST_F(BringupRead, ClocksStandStill) {
-  passes(locked_clocks, "core 0-5: at 2.04 GHz; GPU: at 1.30 GHz; memory: locked");
+  passes(locked_clocks, "core 0-5: at 2.04 GHz; GPU: at 1.30 GHz; memory: locked at 1.87 GHz");
   root.write(cpu + "cpu4/cpufreq/scaling_min_freq", "345600");
   root.write(emc + "mrq_rate_locked", "0");
   fails(locked_clocks, "move: core 4: 346 MHz to 2.04 GHz; memory: not locked; locked: core 0-3,5",
@@ -250,6 +251,43 @@ TEST_F(BringupRead, ClocksStandStill) {
   emulated = false;
   root.remove("/sys");
   skips(locked_clocks, "no clock of board 'tx2'");
+}
+
+TEST_F(BringupRead, AClockThatIsLockedBelowItsHighestFails) {
+  root.write(emc + "rate", "408000000");
+  fails(locked_clocks, "below their highest: memory: locked at 408 MHz of 1.87 GHz; locked: core 0-5",
+        "echo 1866000000 > /sys/kernel/debug/bpmp/debug/clk/emc/rate");
+  root.write("/sys/kernel/nvpmodel_emc_cap/emc_iso_cap", "1331200000");
+  fails(locked_clocks, "memory: locked at 408 MHz of 1.33 GHz", "echo 1331200000");
+  root.write(emc + "rate", "1331000000");
+  passes(locked_clocks, "memory: locked at 1.33 GHz, its cap; 1.87 GHz is possible");
+  root.write("/sys/kernel/nvpmodel_emc_cap/emc_iso_cap", "0");
+  root.write(emc + "rate", "1860000000");
+  passes(locked_clocks, "memory: locked at 1.86 GHz");
+}
+
+TEST_F(BringupRead, AClockOfWhichNobodyTellsIsNamedAndNeverPasses) {
+  for (const char* const file : {"mrq_rate_locked", "rate", "max_rate"}) {
+    const std::string was = root.read(emc + file);
+    root.write(emc + file, "none");
+    skips(locked_clocks, std::string("cannot be read: memory (") + (root.path() / (emc + file).substr(1)).string());
+    root.remove(emc + file);
+    skips(locked_clocks, "cannot be read: memory (");
+    root.write(emc + file, was);
+  }
+  passes(locked_clocks, "memory: locked");
+  root.remove("/sys/kernel/debug");
+  skips(locked_clocks,
+        "core 0-5: at 2.04 GHz; GPU: at 1.30 GHz; cannot be read: memory (/sys/kernel/debug/bpmp/debug/clk/"
+        "emc/rate: as root, where debugfs is mounted)");
+  root.write(cpu + "cpu4/cpufreq/scaling_min_freq", "345600");
+  fails(locked_clocks,
+        "move: core 4: 346 MHz to 2.04 GHz; locked: core 0-3,5: at 2.04 GHz; GPU: at 1.30 GHz; cannot be "
+        "read: memory",
+        "lock_clocks = true");
+  root.write(cpu + "cpu4/cpufreq/scaling_max_freq", "none");
+  root.write(cpu + "cpu5/cpufreq/scaling_max_freq", "none");
+  skips(locked_clocks, "cannot be read: core 4-5, memory (");
 }
 
 TEST_F(BringupRead, HeatIsFarFromThrottling) {
