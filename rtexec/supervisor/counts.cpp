@@ -16,6 +16,8 @@ constexpr std::pair<std::string_view, unsigned Counts::*> names[] = {
     {"silences", &Counts::silences},
 };
 
+constexpr std::size_t file_size = 512;
+
 /// Closed at its end.
 class File {
  public:
@@ -45,6 +47,7 @@ bool write_all(const Kernel& kernel, int file, std::string_view text) {
 std::string text_of(const Counts& counts) {
   std::string text;
   for (const auto& [name, member] : names) text += std::string(name) + " = " + std::to_string(counts.*member) + '\n';
+  text.resize(file_size, '\n');
   return text;
 }
 
@@ -54,15 +57,26 @@ void take_line(std::string_view line, Counts& counts) {
       counts.*member = static_cast<unsigned>(std::strtoul(line.data() + name.size() + 3, nullptr, 10));
 }
 
-std::string failed(const std::string& file) { return file + ": " + std::strerror(errno); }
+bool put(const Kernel& kernel, const std::string& file, int flags, std::string_view text) {
+  File opened(kernel, file, O_WRONLY | flags);
+  return opened.number() >= 0 && write_all(kernel, opened.number(), text) && kernel.sync(opened.number()) == 0 &&
+         opened.close();
+}
+
+bool replace(const Kernel& kernel, const std::string& file, std::string_view text) {
+  const std::string fresh = file + ".new";
+  if (!put(kernel, fresh, O_CREAT | O_TRUNC, text) || kernel.rename(fresh.c_str(), file.c_str()) != 0) return false;
+  const File folder(kernel, file.substr(0, file.find_last_of('/') + 1) + ".", O_RDONLY | O_DIRECTORY);
+  return folder.number() >= 0 && kernel.sync(folder.number()) == 0;
+}
 
 } // namespace
 
 Counts read_counts(const std::string& file, const Kernel& kernel) {
   Counts counts;
   const File opened(kernel, file, O_RDONLY);
-  std::string text(1024, '\0'); // more than all of them take: a zero ends the last line
-  const ssize_t got = opened.number() < 0 ? 0 : kernel.read(opened.number(), text.data(), text.size() - 1);
+  std::string text(file_size, '\0');
+  const ssize_t got = opened.number() < 0 ? 0 : kernel.read(opened.number(), text.data(), text.size());
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   for (std::string_view rest = text; !rest.empty();) {
     const auto end = rest.find('\n');
@@ -73,13 +87,10 @@ Counts read_counts(const std::string& file, const Kernel& kernel) {
 }
 
 std::string write_counts(const std::string& file, const Counts& counts, const Kernel& kernel) {
-  const std::string fresh = file + ".new";
-  File written(kernel, fresh, O_WRONLY | O_CREAT | O_TRUNC);
-  if (written.number() < 0 || !write_all(kernel, written.number(), text_of(counts)) ||
-      kernel.sync(written.number()) != 0 || !written.close() || kernel.rename(fresh.c_str(), file.c_str()) != 0)
-    return failed(file);
-  const File folder(kernel, file.substr(0, file.find_last_of('/') + 1) + ".", O_RDONLY | O_DIRECTORY);
-  return folder.number() < 0 || kernel.sync(folder.number()) != 0 ? failed(file) : std::string();
+  const std::string text = text_of(counts);
+  if (replace(kernel, file, text)) return {};
+  const std::string problem = file + ": " + std::strerror(errno);
+  return put(kernel, file, 0, text) ? std::string() : problem;
 }
 
 } // namespace rtexec::supervisor

@@ -1,5 +1,6 @@
 // What the supervisor remembers from boot to boot: a small file on the data partition. It is written whole, synced and
-// renamed into its place, so that a power cut leaves the old one or the new one.
+// renamed into its place, so that a power cut leaves the old one or the new one. On a partition that is full it is
+// written over, for which it needs no room: it has one size, a disk's sector.
 #pragma once
 
 #include "rtexec/supervisor/kernel.hpp"

@@ -28,7 +28,8 @@ constexpr const char* help =
 rtexec-supervisor [OPTIONS] SET SAFE_SET [-- OPTIONS OF rtexec run]
   SET is run by `rtexec run SET --flight-recorder DATA/recordings/N`, with no duration. After three failures in a row,
   where it is refused, and after three boots in a row in which it did not run for PROOF seconds, SAFE_SET is run
-  instead ("" : there is none). DATA/supervisor.counts counts; without it, SET is tried anew.
+  instead ("" : there is none). DATA/supervisor.counts counts; without it, SET is tried anew. Where it cannot be
+  written, SAFE_SET is run: nobody would know how many boots have failed.
 
   --data DIR            where counts and recordings stay (/var/lib/rtexec)
   --watchdog DEVICE     the hardware's watchdog, which resets the machine where nothing goes on (none)
@@ -122,7 +123,7 @@ class Supervisor {
 
  private:
   bool set_up();
-  void count();
+  bool count();
   void carry_out(Supervision::Action action);
   void start(bool safe);
   void start_recorder();
@@ -180,15 +181,16 @@ bool Supervisor::set_up() {
   if (!problem.empty()) return say("%s", problem.c_str()), false;
   ++counts_.boots;
   ++counts_.failed_boots;
-  count();
+  if (!count()) supervision_.distrust();
   if (!options_.watchdog.empty()) problem = watchdog_.arm(options_.watchdog, options_.timeout);
   if (!problem.empty()) say("nobody resets this machine: %s", problem.c_str());
   return true;
 }
 
-void Supervisor::count() {
-  if (const std::string problem = write_counts(file_, counts_); !problem.empty())
-    say("not counted: %s", problem.c_str());
+bool Supervisor::count() {
+  const std::string problem = write_counts(file_, counts_);
+  if (!problem.empty()) say("not counted: %s", problem.c_str());
+  return problem.empty();
 }
 
 void Supervisor::feed() {

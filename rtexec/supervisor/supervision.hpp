@@ -5,8 +5,8 @@
 // then, and where it ends unasked, it is started again.
 //
 // After three failures in a row the safe set takes the place of the task set; it does so at once where the task set is
-// refused, or where three boots in a row failed. After three failures of the safe set, too, it is given up: nobody
-// feeds the watchdog, which resets the machine.
+// refused, or where three boots in a row failed or nobody can count them. After three failures of the safe set, too, it
+// is given up: nobody feeds the watchdog, which resets the machine.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -43,6 +43,9 @@ class Supervision {
   [[nodiscard]] Action next(Instant now);
   /// What next() waits for, where nothing happens before.
   [[nodiscard]] Instant wakes() const;
+
+  /// Before the first start: failed boots are not counted, and would never lead to the safe set.
+  void distrust() { safe_ = has_safe_set_; }
 
   // Events.
   /// Lines from the executive, "NAME=VALUE".

@@ -23,13 +23,14 @@ begin() { # ARGUMENT...: of the supervisor, which has a second or two for what e
   sleep 0.2
   supervisor_pid=$(pgrep -P "$pid" -x rtexec-supervis)
 }
+kill_standin() { kill -KILL "$(sed -n 's/.*, process \([0-9]*\)$/\1/p' log | tail -n 1)" 2>/dev/null; } # the last one, which its supervisor left
 end() { # CODES: one of them
   local status
   kill -TERM "$supervisor_pid"; wait "$pid"; status=$?
   grep -qw "$status" <<<"$1" || complain "expected exit $1, got $status"
   ends_in_v || complain "the watchdog goes on after an orderly stop"
 }
-trap 'kill -KILL ${supervisor_pid-} ${executive-} 2>/dev/null; [ -z "${recorder-}" ] || kill "$(cat "$recorder")"; rm -rf "$work"' EXIT
+trap 'kill -KILL ${supervisor_pid-} ${executive-} 2>/dev/null; [ -z "${recorder-}" ] || kill "$(cat "$recorder")"; umount data 2>/dev/null; rm -rf "$work"' EXIT
 
 # ---- with a stand-in that does what the name of its set says, and no recorder ----
 mkdir bin data
@@ -68,14 +69,14 @@ sleep 2; is failed_boots 1 || complain "the safe set is no proof of the other"
 kill -KILL "$supervisor_pid"; wait "$pid" 2>/dev/null
 ends_in_v && complain "who is killed does not end the watchdog"
 grep -q 'runs run safe' log || complain "the safe set did not run"
-pkill -KILL -f "$work/bin/standin run safe"
+kill_standin
 
 rm -r data/*
 for boot in 1 2 3; do
   begin --rtexec standin silent ""
   holds "boot $boot: it is killed" is silences $boot
   kill -KILL "$supervisor_pid"; wait "$pid" 2>/dev/null
-  pkill -KILL -f "$work/bin/standin run silent"
+  kill_standin
   is failed_boots $boot || complain "boot $boot: $(cat data/supervisor.counts)"
 done
 begin --rtexec standin good safe
@@ -90,6 +91,33 @@ begin --rtexec standin good safe
 holds "and anew where nothing was counted" is failed_boots 0
 end 0
 is safe_starts 0 || complain "the safe set ran all the same"
+
+# Boots are counted on a partition that is full too, where it has the file; where it never had room for one, the safe set runs.
+rm -r data/*
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=64k none data 2> /dev/null; then
+  fill() { dd if=/dev/zero of=data/fill bs=4k status=none 2> /dev/null; [ -s data/fill ] || complain "it is not full"; }
+  begin --rtexec standin good safe
+  holds "it has the file" is failed_boots 0
+  end 0
+  fill
+  for boot in 1 2 3; do
+    begin --rtexec standin silent ""
+    holds "full, boot $boot: it is killed" is silences $boot
+    kill -KILL "$supervisor_pid"; wait "$pid" 2>/dev/null; kill_standin
+    is failed_boots $boot || complain "full, boot $boot: $(cat data/supervisor.counts)"
+  done
+  begin --rtexec standin good safe
+  holds "after three failed boots on a full partition the safe set runs" grep -q 'runs run safe' log
+  end 0
+  rm -r data/*; fill
+  begin --rtexec standin good safe
+  holds "where nothing can be counted the safe set runs" grep -q 'runs run safe' log
+  grep -q 'not counted: data/supervisor.counts: No space left' log || complain "it does not say why"
+  end 0
+  umount data
+else
+  echo "no partition could be made here, and filled"
+fi
 
 begin --rtexec standin ends ""
 wait "$pid"; [ $? = 4 ] && ends_in_v || complain "the exit code of a run that ended is the supervisor's"
