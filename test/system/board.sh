@@ -32,6 +32,14 @@ if [ "$(id -u)" = 0 ] && [ ! -e /run/rtexec/clocks ]; then
   printf 'rtexec clocks 1\n%s\t345600\t2035200\n' "$PWD/min_freq" > /run/rtexec/clocks
   expect 0 '^Nothing to restore' "$rtexec" restore
   expect 0 '^2035200$' cat min_freq
+  # What no run wrote is somebody's: it stays, and so does what a link leads to.
+  printf 'mine\n' > /run/rtexec/clocks
+  expect 5 "/run/rtexec/clocks is no state file of locked clocks: it begins with 'mine'" "$rtexec" restore
+  expect 0 '^mine$' cat /run/rtexec/clocks
+  mv /run/rtexec/clocks mine; ln -s "$PWD/mine" /run/rtexec/clocks
+  expect 5 'it is no plain file' "$rtexec" restore
+  expect 0 '^mine$' cat mine
+  rm /run/rtexec/clocks
 fi
 
 # What cannot be locked is said, and changes nothing.

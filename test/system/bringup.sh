@@ -90,6 +90,18 @@ for signal in INT TERM; do
 done
 expect 0 '' cmp all.json stopped.json
 
+# So does one that comes to it alone while a process of its own measures, which leaves this machine as it was.
+settings() { cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_{governor,min_freq,max_freq} /sys/devices/system/cpu/cpu*/cpuidle/state*/disable \
+  /proc/sys/kernel/sched_rt_{runtime,period}_us 2>/dev/null; ls -d /sys/fs/cgroup/*rtexec* /sys/fs/cgroup/*/*rtexec* 2>/dev/null; }
+before=$(settings)
+rm -f stopped.err
+"$rtexec" bringup deadlines --json stopped.json > stopped.tap 2> stopped.err & pid=$!
+for ((i = 0; i < 300; i++)); do child=$(pgrep -P "$pid" -x rtexec) && break; sleep 0.1; done
+sleep 1
+expect_cancelled INT $pid stopped.err
+[ -n "$child" ] && [ ! -e "/proc/$child" ] || { echo "the process of the item goes on: '$child'"; bad=1; }
+[ "$(settings)" = "$before" ] || { echo "settings of this machine are left changed"; diff <(echo "$before") <(settings); bad=1; }
+
 # Nothing is measured beside a run, and what is read may be asked all the same.
 { printf '[executive]\nduration="20s"\nallow_degraded=true\n'; task a 200ms 2ms; } > beside.toml
 "$rtexec" run beside.toml --force > beside.log 2>&1 & pid=$!
