@@ -53,6 +53,15 @@ holds "an image" usr/lib/$triplet/libcuda.so.1
 expect 2 'OVERLAY=nowhere is no folder' image "my set" "an image" "$work/Image" nowhere
 
 # A disk that is full, and a second call on one that is not.
+# Ctrl-C ends it, whatever the command that it meets makes of that, and leaves no half of an image: the next call makes it.
+printf '#!/bin/bash\ntrap "exit 5" INT\n: > "%s"\nsleep 30 & wait\n' "$work/checks" > slow; chmod +x slow
+export -f image; export top triplet work
+rtexec=$work/slow setsid env --default-signal=INT bash -c 'image "my set" stopped' & group=$!
+for ((i = 0; i < 300; i++)); do [ -e checks ] && break; sleep 0.1; done
+kill -INT -- -$group; wait $group; status=$?
+[ $status = 130 ] && ! compgen -G 'stopped*' || { echo "exit $status of one that was interrupted"; bad=1; }
+expect 0 'stopped: kernel ' image "my set" stopped
+
 if mkdir full && mount -t tmpfs -o size=64k none full 2>/dev/null; then
   expect "1 2" 'No space left' image "my set" full/image
   [ -z "$(ls full)" ] || { echo "left: $(ls full)"; bad=1; }
