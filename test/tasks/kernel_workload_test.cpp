@@ -504,6 +504,7 @@ TEST(KernelWorkload, FingerprintFollowsWhatAMeasurementDependsOn) {
 }
 
 TEST(KernelWorkload, TimesItsKernelsAlone) {
+  if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
   const auto device = host_device();
   Placed whole({WorkloadKind::bfs, 1000}, *device), timed({WorkloadKind::bfs, 1000}, *device);
   EmulatedGpu gpu;
