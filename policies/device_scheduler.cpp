@@ -30,7 +30,7 @@ std::uint32_t after(std::uint32_t slot, const std::vector<Slot>& slots) noexcept
 
 } // namespace
 
-DeviceScheduler::DeviceScheduler(const Plan& plan) {
+DeviceScheduler::DeviceScheduler(const Plan& plan, std::uint32_t slots_each) {
   state_.waiting.reserve(plan.tasks.size());
   actions_.reserve(actions_per_event);
   if (plan.swap) {
@@ -40,10 +40,12 @@ DeviceScheduler::DeviceScheduler(const Plan& plan) {
   }
   co_runs_ = plan.co_runs();
   auto unclaimed = static_cast<std::uint32_t>(state_.free.size());
+  room_ = std::min(slots_each, unclaimed);
   for (const PlannedTask& task : plan.tasks) unclaimed -= task.resident_slots.value_or(0);
   for (const PlannedTask& task : plan.tasks) {
     const auto size = static_cast<std::uint32_t>(task.swap_slots.size());
     auto& slots = state_.slots.emplace_back(size);
+    slots.reserve(room_);
     TaskState& kept = tasks_.emplace_back(TaskState{.rank = task.device_rank,
                                                     .device_done_by = task.device_done_by,
                                                     .period = task.period,
@@ -92,11 +94,8 @@ bool DeviceScheduler::precedes(const Event& a, const Event& b) const noexcept {
 
 bool DeviceScheduler::request(const Event& event) noexcept {
   const std::uint32_t number = event.job.task;
-  if (number >= tasks_.size()) return false;
+  if (number >= tasks_.size() || outstanding(number)) return false;
   TaskState& task = tasks_[number];
-  if (task.waits || (state_.running && state_.running->task == number) ||
-      (state_.beside && state_.beside->task == number) || (state_.staged && state_.staged->job.task == number))
-    return false;
   task.next_release = event.deadline - task.device_done_by + task.period;
   task.waits = true;
   const Waiting entry{event.job, event.deadline, task.rank};
@@ -162,6 +161,56 @@ void DeviceScheduler::fail_job_of(const Event& event) noexcept {
   state_.waiting.erase(entry);
   tasks_[operation_.job.task].waits = false;
   actions_.push_back({Action::Kind::fail, operation_.job});
+}
+
+bool DeviceScheduler::outstanding(std::uint32_t task) const noexcept {
+  return tasks_[task].waits || (state_.running && state_.running->task == task) ||
+         (state_.beside && state_.beside->task == task) || (state_.staged && state_.staged->job.task == task);
+}
+
+// ---- exchanges ----
+
+std::span<const Action> DeviceScheduler::exchange(std::uint32_t number, const PlannedTask& with) noexcept {
+  actions_.clear();
+  const std::size_t size = with.swap_slots.size();
+  if (number >= tasks_.size() || !exchangeable(number) || with.co_run ||
+      size > std::max<std::size_t>(room_, state_.slots[number].size())) {
+    actions_.push_back({Action::Kind::refuse, {number, 0}, {}});
+    return actions_;
+  }
+  TaskState& task = tasks_[number];
+  task.rank = with.device_rank;
+  task.device_done_by = with.device_done_by;
+  task.period = with.period;
+  task.policy = with.memory_policy;
+  if (size == 0) {
+    task.next_release = {};
+    task.last_execution = 0;
+  }
+  resize(number, static_cast<std::uint32_t>(size));
+  settle();
+  assert(actions_.size() <= actions_per_event);
+  return actions_;
+}
+
+bool DeviceScheduler::exchangeable(std::uint32_t task) const noexcept {
+  const auto& slots = state_.slots[task];
+  return !co_runs_ && !outstanding(task) && tasks_[task].resident + tasks_[task].missing == slots.size();
+}
+
+/// Of a task none of whose chunks moves.
+void DeviceScheduler::resize(std::uint32_t number, std::uint32_t size) noexcept {
+  TaskState& task = tasks_[number];
+  auto& slots = state_.slots[number];
+  for (auto slot = size; slot < slots.size(); ++slot) {
+    if (slots[slot].residence != Residence::resident) continue;
+    state_.free.push_back(slots[slot].frame);
+    --task.resident;
+  }
+  slots.resize(size);
+  task.missing = size - task.resident;
+  if (task.next_in >= size) task.next_in = 0;
+  if (task.next_out >= size) task.next_out = 0;
 }
 
 // ---- executions ----

@@ -28,6 +28,9 @@
 // Where tasks co-run (co_run.hpp), nothing is swapped, and a second job may be started together with the head of the
 // queue: the first one behind it that goes with it. Nothing else is started until both have ended.
 //
+// A task can be exchanged for another one while the others go on (exchange()): the daemon's places, whose clients come,
+// grow and go.
+//
 // Allocates in the constructor only. Not thread-safe: one thread feeds it.
 #pragma once
 
@@ -62,7 +65,7 @@ struct Event {
     job_requested,  // the job's CPU part is done and it wants the device; `deadline` orders it
     job_withdrawn,  // the job is abandoned: taken from the queue, or its completion will be of no use
     execution_done, // the device finished (or failed) the job
-    copied_in,      // `transfer` has ended; each direction's transfers end in the order of their actions
+    copied_in,      // `transfer` has ended; transfers may end in any order
     copied_out,
   };
   Kind kind{};
@@ -129,9 +132,17 @@ class DeviceScheduler {
   /// `plan` gives the tasks' ranks, periods and swap slots. At most one outstanding job per task, a withdrawn one that
   /// still executes included. At first the frames hold the chunks that `resident_slots` says, and of tasks without it
   /// those of the first ones, as many as there is room for.
-  explicit DeviceScheduler(const Plan& plan);
+  /// Each task has room for `slots` swap slots, so that it can be exchanged for one that has more than it has now.
+  explicit DeviceScheduler(const Plan& plan, std::uint32_t slots = 0);
   /// What is to be done because of `event`, in this order; valid until the next call. Never blocks, never allocates.
   [[nodiscard]] std::span<const Action> on(const Event& event) noexcept;
+  /// `task` is the one that `with` describes from now on. Slots that both have keep their frames; the frames of the
+  /// others are free. Returns what is to be done because of that, as on() does. Refused, with the task's number, while
+  /// a job of it is outstanding or one of its chunks moves, where it would have more slots than there is room for or
+  /// frames, and where tasks co-run. A task without slots in between leaves nothing of the one before: victims are
+  /// chosen as if that had never been. The numbers of the task's jobs go on: none comes a second time. What moves for
+  /// another's job ends as ordered, though free frames may have made it needless: its task's next job waits for it.
+  [[nodiscard]] std::span<const Action> exchange(std::uint32_t task, const PlannedTask& with) noexcept;
   /// Whether request `a` is to be told before `b`, where both have come: an idle device starts what it is told first.
   [[nodiscard]] bool precedes(const Event& a, const Event& b) const noexcept;
   [[nodiscard]] const State& state() const noexcept { return state_; }
@@ -171,6 +182,9 @@ class DeviceScheduler {
   [[nodiscard]] bool finish(JobId job) noexcept;
   [[nodiscard]] bool copied(const Event& event) noexcept;
   void fail_job_of(const Event& event) noexcept;
+  [[nodiscard]] bool exchangeable(std::uint32_t task) const noexcept;
+  [[nodiscard]] bool outstanding(std::uint32_t task) const noexcept;
+  void resize(std::uint32_t task, std::uint32_t size) noexcept;
 
   // What is to be done then.
   void settle() noexcept;
@@ -218,6 +232,7 @@ class DeviceScheduler {
 
   SwapRule rule_ = SwapRule::pipelined;
   bool co_runs_ = false;
+  std::uint32_t room_ = 0;                            // slots that a task may have after an exchange
   std::uint32_t in_flight_ = transfers_per_direction; // of pipelined, in each direction; 1: in both together
   std::vector<TaskState> tasks_;
   std::uint64_t executions_ = 0;

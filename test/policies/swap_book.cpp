@@ -11,7 +11,7 @@ constexpr std::size_t most_in_flight = DeviceScheduler::transfers_per_direction;
 
 } // namespace
 
-Book::Book(const Plan& plan)
+Book::Book(const Plan& plan, bool filled)
     : plan_(plan), jobs_(plan.tasks.size()), next_release_(plan.tasks.size()), last_execution_(plan.tasks.size(), 0) {
   if (plan.swap) {
     policy_ = plan.swap->policy;
@@ -20,7 +20,7 @@ Book::Book(const Plan& plan)
   std::uint32_t frame = 0;
   for (std::uint32_t task = 0; task < plan.tasks.size(); ++task) {
     auto& slots = residences_.emplace_back(plan.tasks[task].swap_slots.size(), Residence::missing);
-    for (std::uint32_t slot = 0; slot < slots.size() && frame < frames_.size(); ++slot) {
+    for (std::uint32_t slot = 0; filled && slot < slots.size() && frame < frames_.size(); ++slot) {
       slots[slot] = Residence::resident;
       frames_[frame++] = {task, slot};
     }
@@ -34,8 +34,8 @@ bool Book::possible(const Event& event) const {
   case Event::Kind::job_withdrawn:
     return task < jobs_.size() && jobs_[task] && jobs_[task]->id == event.job && !jobs_[task]->withdrawn;
   case Event::Kind::execution_done: return running_ == event.job;
-  case Event::Kind::copied_in: return !ins_.empty() && ins_.front().transfer == event.transfer;
-  case Event::Kind::copied_out: return !outs_.empty() && outs_.front().transfer == event.transfer;
+  case Event::Kind::copied_in: return std::ranges::count(ins_, event.transfer, &Flight::transfer) > 0;
+  case Event::Kind::copied_out: return std::ranges::count(outs_, event.transfer, &Flight::transfer) > 0;
   }
   return false;
 }
@@ -46,6 +46,31 @@ bool Book::idle() const {
 
 void Book::enter(const Event& event, std::span<const Action> actions, const State& claimed) {
   happened(event);
+  follow(actions, claimed);
+}
+
+bool Book::exchangeable(std::uint32_t task) const {
+  const auto moves = [&](const Flight& flight) { return flight.transfer.task == task; };
+  return !jobs_[task] && std::ranges::none_of(ins_, moves) && std::ranges::none_of(outs_, moves);
+}
+
+void Book::exchanged(std::uint32_t task, std::span<const Action> actions, const State& claimed) {
+  auto& slots = residences_[task];
+  const std::size_t size = plan_.tasks[task].swap_slots.size();
+  require(size <= frames_.size(), "exchanged for a task that can never execute");
+  for (auto& owner : frames_)
+    if (owner && owner->task == task && owner->slot >= size) owner.reset();
+  slots.resize(size, Residence::missing);
+  for (Flight& flight : outs_) flight.needless = true;
+  if (size == 0) {
+    next_release_[task] = {};
+    last_execution_[task] = 0;
+  }
+  follow(actions, claimed);
+}
+
+/// What was done because of something that has happened.
+void Book::follow(std::span<const Action> actions, const State& claimed) {
   staged_before_ = staged_;
   staged_ = claimed.staged ? std::optional(claimed.staged->job) : std::nullopt;
   for (const Action& action : actions) done(action);
@@ -74,15 +99,18 @@ void Book::happened(const Event& event) {
     running_.reset();
     last_execution_[task] = ++executions_;
     return;
-  case Event::Kind::copied_in: return ended(ins_, true, event.failed);
-  case Event::Kind::copied_out: return ended(outs_, false, event.failed);
+  case Event::Kind::copied_in: return ended(ins_, event);
+  case Event::Kind::copied_out: return ended(outs_, event);
   }
 }
 
-void Book::ended(std::deque<Flight>& flights, bool in, bool failed) {
-  const auto [transfer, id] = flights.front();
-  flights.pop_front();
-  const bool there = in != failed;
+void Book::ended(std::deque<Flight>& flights, const Event& event) {
+  const auto flight = std::ranges::find(flights, event.transfer, &Flight::transfer);
+  const Transfer transfer = flight->transfer;
+  const JobId id = flight->job;
+  flights.erase(flight);
+  const bool failed = event.failed;
+  const bool there = (event.kind == Event::Kind::copied_in) != failed;
   residences_[transfer.task][transfer.slot] = there ? Residence::resident : Residence::missing;
   if (!there) frames_[transfer.frame].reset();
   if (!failed) return;
@@ -250,11 +278,11 @@ void Book::check_flights() {
   const bool one = !pipelined() || !plan_.swap || plan_.swap->copy_engines == 1;
   require(one ? ins_.size() + outs_.size() <= 1 : std::max(ins_.size(), outs_.size()) <= most_in_flight,
           "too many transfers in flight");
-  for (const auto& [transfer, job] : outs_) {
+  for (const auto& [transfer, job, needless] : outs_) {
     require(!running_ || running_->task != transfer.task, "the victim executes");
-    require(!staged_ || staged_->task != transfer.task, "the victim is staged");
+    require(!staged_ || staged_->task != transfer.task || needless, "the victim is staged");
   }
-  for (const auto& [transfer, job] : ins_) require(staged_ == job, "a chunk arrives for a job that is not staged");
+  for (const Flight& flight : ins_) require(staged_ == flight.job, "a chunk arrives for a job that is not staged");
 }
 
 void Book::check_nothing_left_undone() {

@@ -24,7 +24,8 @@ class Book {
   };
   struct Flight {
     Transfer transfer;
-    JobId job; // that it is for
+    JobId job;             // that it is for
+    bool needless = false; // perhaps: an exchange since then may have freed what it was to free
   };
   /// How often something happened.
   struct Counts {
@@ -32,13 +33,18 @@ class Book {
     std::uint64_t ins = 0, outs = 0, both_ways = 0, outs_for_others = 0, waiting_victims = 0, held_back = 0;
   };
 
-  /// The plan must outlive the book.
-  explicit Book(const Plan& plan);
+  /// The plan must outlive the book, and may change only as exchanged() is told.
+  /// At first the frames hold the first tasks' chunks, or none where they are not `filled`.
+  explicit Book(const Plan& plan, bool filled = true);
 
   /// Whether the device can report `event` now.
   [[nodiscard]] bool possible(const Event& event) const;
   /// Enters a possible event, what was done because of it, and the state that the scheduler claims to be in then.
   void enter(const Event& event, std::span<const Action> actions, const DeviceScheduler::State& claimed);
+  /// Whether `task` can be exchanged now: it has no job, and none of its chunks moves.
+  [[nodiscard]] bool exchangeable(std::uint32_t task) const;
+  /// The plan's `task` has become another one: what was done because of that, and the state that is claimed then.
+  void exchanged(std::uint32_t task, std::span<const Action> actions, const DeviceScheduler::State& claimed);
   /// The first thing that was wrong; null: nothing.
   [[nodiscard]] const char* wrong() const { return wrong_; }
 
@@ -65,8 +71,9 @@ class Book {
     if (!holds && !wrong_) wrong_ = what;
   }
 
+  void follow(std::span<const Action> actions, const State& claimed);
   void happened(const Event& event);
-  void ended(std::deque<Flight>& flights, bool in, bool failed);
+  void ended(std::deque<Flight>& flights, const Event& event);
 
   void done(const Action& action);
   void started(JobId id);

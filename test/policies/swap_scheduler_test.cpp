@@ -1,14 +1,12 @@
 #include "config/names.hpp"
 #include "policies/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
-#include "test/policies/swap_book.hpp"
+#include "test/policies/swap_history.hpp"
 #include "test/support/sanitized.hpp"
-#include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <random>
 
@@ -18,161 +16,7 @@ namespace {
 using namespace policies::test;
 using Kind = Event::Kind;
 
-struct SwappingTask {
-  std::uint32_t volume = 0; // chunks
-  unsigned rank = 0;
-};
-
-/// Periods and device deadlines are 1000 ns.
-Plan plan_of(SwapPolicy policy, std::uint32_t frames, const std::vector<SwappingTask>& tasks,
-             unsigned copy_engines = 2) {
-  Plan plan;
-  plan.swap = SwapPlan{.policy = policy, .frames = frames, .copy_engines = copy_engines, .cost = {}, .store = {}};
-  for (const auto& [volume, rank] : tasks) {
-    PlannedTask& task = plan.tasks.emplace_back();
-    task.device_rank = rank;
-    task.period = task.device_done_by = Duration(1000);
-    for (std::uint32_t slot = 0; slot < volume; ++slot) task.swap_slots.push_back({.slot = slot});
-  }
-  return plan;
-}
-
 // ---- any history ----
-
-using Random = std::mt19937_64;
-
-Plan random_plan(SwapPolicy policy, Random& random) {
-  const std::uint64_t count = random() % 4 == 0 ? 1 + random() % 14 : 1 + random() % 5;
-  const std::uint64_t most = random() % 2 == 0 ? 20 : 3;
-  const bool edf = random() % 2 == 0;
-  std::vector<SwappingTask> tasks;
-  std::uint64_t largest = 0, sum = 0;
-  for (unsigned i = 0; i < count; ++i) {
-    const std::uint64_t volume = random() % 4 == 0 ? 0 : random() % (most + 1);
-    largest = std::max(largest, volume);
-    sum += volume;
-    tasks.push_back({static_cast<std::uint32_t>(volume), edf ? i % 5 == 4 : static_cast<unsigned>(count) - i});
-  }
-  const std::uint64_t frames = largest + (random() % 4 == 0 ? 0 : random() % (sum - largest + 1));
-  Plan plan = plan_of(policy, static_cast<std::uint32_t>(frames), tasks, 1 + random() % 2);
-  for (PlannedTask& task : plan.tasks) {
-    task.period = Duration(1 + random() % 300);
-    task.device_done_by = Duration(1 + random() % 100);
-  }
-  return plan;
-}
-
-/// What may happen to a device: requests, withdrawals, ends in every order that is possible, failures, and reports that
-/// make no sense.
-class Environment {
- public:
-  Environment(const Plan& plan, const Book& book, Random& random)
-      : tasks_(plan.tasks.size()), book_(book), random_(random) {
-    for (unsigned& weight : weights_) weight = 1 + static_cast<unsigned>(random() % 16);
-    weights_[withdraw] = random() % 3 == 0 ? 4 : random() % 2;
-    fails_in_a_hundred_ = random() % 2 == 0 ? 0 : 1 + random() % 10;
-    spread_ = 1 + random() % 400;
-  }
-
-  /// Some event, mostly a possible one.
-  Event any() {
-    now_ += random_() % 4;
-    for (;;) {
-      if (random_() % 16 == 0) {
-        if (const auto event = senseless()) return *event;
-      } else {
-        std::discrete_distribution<int> choice(weights_.begin(), weights_.end());
-        if (const auto event = possible(static_cast<Choice>(choice(random_)))) return *event;
-      }
-    }
-  }
-
-  /// An end, without failure; none where nothing goes on.
-  std::optional<Event> end() {
-    fails_in_a_hundred_ = 0;
-    std::array choices{finish, in, out};
-    std::ranges::shuffle(choices, random_);
-    for (const Choice choice : choices)
-      if (const auto event = possible(choice)) return event;
-    return std::nullopt;
-  }
-
- private:
-  enum Choice { ask, withdraw, finish, in, out };
-
-  std::optional<Event> possible(Choice choice) {
-    const auto task = static_cast<std::uint32_t>(random_() % tasks_);
-    const auto& job = book_.job(task);
-    const bool failed = random_() % 100 < fails_in_a_hundred_;
-    switch (choice) {
-    case ask:
-      return job ? std::nullopt
-                 : std::optional(request(task, ++number_, static_cast<std::int64_t>(now_ + random_() % spread_)));
-    case withdraw: return job && !job->withdrawn ? std::optional(withdrawal(task, job->id.number)) : std::nullopt;
-    case finish:
-      return book_.running() ? std::optional(completion(book_.running()->task, book_.running()->number)) : std::nullopt;
-    case in:
-      return book_.loading().empty() ? std::nullopt
-                                     : std::optional(copied_in(book_.loading().front().transfer, failed));
-    case out:
-      return book_.saving().empty() ? std::nullopt : std::optional(copied_out(book_.saving().front().transfer, failed));
-    }
-    return std::nullopt;
-  }
-
-  /// Close to what is possible, but not it. (That transfers end out of order is not looked for by the scheduler.)
-  std::optional<Event> senseless() {
-    const auto little = [&](std::uint64_t most) { return static_cast<std::uint32_t>(random_() % (most + 1)); };
-    const JobId job{little(tasks_), number_ - little(3)};
-    Event event{static_cast<Kind>(little(5)),           job,           at(0), at(little(1000)),
-                {little(tasks_), little(4), little(4)}, little(1) == 0};
-    const auto& flights = random_() % 2 == 0 ? book_.loading() : book_.saving();
-    if (!flights.empty() && random_() % 2 == 0) event.transfer = flights.front().transfer;
-    if (random_() % 4 == 0) ++event.transfer.frame;
-    const auto& same_way = event.kind == Kind::copied_in ? book_.loading() : book_.saving();
-    const bool flies = std::ranges::count(same_way, event.transfer, &Book::Flight::transfer) > 0;
-    if (book_.possible(event) || flies) return std::nullopt;
-    return event;
-  }
-
-  std::size_t tasks_;
-  const Book& book_;
-  Random& random_;
-  std::array<unsigned, 5> weights_{};
-  std::uint64_t fails_in_a_hundred_ = 0;
-  std::uint64_t spread_ = 0;
-  std::uint64_t now_ = 0;
-  std::uint64_t number_ = 3;
-};
-
-/// One scheduler, its book, and a twin that hears of possible events only: that it does the same shows that equal
-/// histories give equal actions, and that a refused event leaves no trace.
-class Watched {
- public:
-  explicit Watched(const Plan& plan) : book(plan), scheduler_(plan), twin_(plan) {}
-
-  void feed(const Event& event) {
-    const std::uint64_t before = rtexec::test::allocations();
-    const auto out = scheduler_.on(event);
-    ASSERT_EQ(rtexec::test::allocations(), before) << "allocated";
-    ASSERT_LE(out.size(), DeviceScheduler::actions_per_event);
-    if (!book.possible(event)) {
-      ++refused;
-      ASSERT_TRUE(std::ranges::equal(out, List{{Action::Kind::refuse, event.job, event.transfer}}));
-      return;
-    }
-    book.enter(event, out, scheduler_.state());
-    ASSERT_EQ(book.wrong(), nullptr) << book.wrong();
-    ASSERT_EQ(scheduler_.idle(), book.idle());
-    ASSERT_TRUE(std::ranges::equal(out, twin_.on(event))) << "the twin does otherwise";
-  }
-
-  Book book;
-  std::uint64_t refused = 0;
-
- private:
-  DeviceScheduler scheduler_, twin_;
-};
 
 class EveryPolicy : public testing::TestWithParam<SwapPolicy> {
  protected:

@@ -1,0 +1,211 @@
+// Places of the device scheduler whose tasks are exchanged while the others go on.
+#include "config/names.hpp"
+#include "policies/device_scheduler.hpp"
+#include "test/policies/scheduler_events.hpp"
+#include "test/policies/swap_history.hpp"
+#include "test/support/sanitized.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace rtexec::policies {
+namespace {
+
+using namespace policies::test;
+using Kind = Event::Kind;
+using Residence = DeviceScheduler::Residence;
+
+PlannedTask task_of(std::uint32_t volume, unsigned rank = 0) {
+  return plan_of(SwapPolicy::pipelined, 0, {{volume, rank}}).tasks.front();
+}
+
+PlannedTask random_task(std::uint64_t most, Random& random) {
+  PlannedTask task = task_of(static_cast<std::uint32_t>(random() % (most + 1)), static_cast<unsigned>(random() % 3));
+  task.period = Duration(1 + random() % 300);
+  task.device_done_by = Duration(1 + random() % 100);
+  return task;
+}
+
+/// Nothing is on the device at first, and no place has a client.
+Plan empty_plan(SwapPolicy policy, std::uint32_t frames, std::size_t places, unsigned copy_engines = 2) {
+  return plan_of(policy, frames, std::vector<SwappingTask>(places), copy_engines);
+}
+
+class ExchangeUnder : public testing::TestWithParam<SwapPolicy> {
+ protected:
+  void live_through(std::uint64_t seed, int events) {
+    Random random(seed);
+    const auto frames = static_cast<std::uint32_t>(1 + random() % (random() % 2 == 0 ? 20 : 4));
+    Plan plan = empty_plan(GetParam(), frames, 1 + random() % 8, 1 + random() % 2);
+    Watched device(plan, frames);
+    Environment environment(plan, device.book, random);
+    const std::uint64_t one_in = 4 + random() % 30;
+    const bool deadly = random() % 2 == 0;
+    for (int i = 0; i < events; ++i) {
+      const auto place = static_cast<std::uint32_t>(random() % (plan.tasks.size() + (random() % 16 == 0)));
+      if (random() % one_in == 0) {
+        ASSERT_NO_FATAL_FAILURE(device.exchange(plan, place, random_task(frames + 1, random), frames)) << "event " << i;
+        ++exchanges_;
+      } else if (deadly && random() % one_in == 0 && place < plan.tasks.size()) {
+        ASSERT_NO_FATAL_FAILURE(die(device, plan, place)) << "event " << i;
+      } else {
+        ASSERT_NO_FATAL_FAILURE(device.feed(environment.any())) << "event " << i;
+      }
+    }
+    std::size_t most = plan.tasks.size() + 2 * frames * (1 + plan.tasks.size());
+    while (const auto event = environment.end()) {
+      ASSERT_NO_FATAL_FAILURE(device.feed(*event)) << "at the end";
+      ASSERT_GT(most--, 0u) << "it never ends";
+    }
+    EXPECT_TRUE(device.book.idle());
+    refused_ += device.refused;
+  }
+
+  /// The client of `place` is no more: what it was doing has ended, its memory is nobody's, and so is the place.
+  void die(Watched& device, Plan& plan, std::uint32_t place) {
+    const auto flight_of = [&](const auto& flights) {
+      const auto flight = std::ranges::find_if(flights, [&](const auto& each) { return each.transfer.task == place; });
+      return flight == flights.end() ? std::nullopt : std::optional(flight->transfer);
+    };
+    if (const auto job = device.book.job(place); job && !job->withdrawn) {
+      count_death(device, place);
+      ASSERT_NO_FATAL_FAILURE(device.feed(withdrawal(place, job->id.number)));
+    }
+    while (!device.book.exchangeable(place)) {
+      const auto running = device.book.running();
+      if (const auto load = flight_of(device.book.loading())) {
+        ASSERT_NO_FATAL_FAILURE(device.feed(copied_in(*load, true)));
+      } else if (const auto save = flight_of(device.book.saving())) { // for others, who do not suffer by it
+        ++mid_save_;
+        ASSERT_NO_FATAL_FAILURE(device.feed(copied_out(*save)));
+      } else if (running && running->task == place) {
+        ASSERT_NO_FATAL_FAILURE(device.feed(completion(place, running->number)));
+      } else { // its staged job stays until what others save for it has ended
+        ASSERT_FALSE(device.book.saving().empty()) << "a job of a dead client stays";
+        ASSERT_NO_FATAL_FAILURE(device.feed(copied_out(device.book.saving().front().transfer)));
+      }
+    }
+    ASSERT_TRUE(device.book.exchangeable(place));
+    ASSERT_NO_FATAL_FAILURE(device.exchange(plan, place, PlannedTask{}, 0));
+    ASSERT_TRUE(device.state().slots[place].empty());
+    ++deaths_;
+  }
+
+  void count_death(const Watched& device, std::uint32_t place) {
+    const auto& state = device.state();
+    const auto moves = [&](const auto& each) { return each.transfer.task == place; };
+    mid_load_ += std::ranges::any_of(device.book.loading(), moves);
+    running_ += state.running && state.running->task == place;
+    staged_ += state.staged && state.staged->job.task == place;
+    waiting_ += std::ranges::any_of(state.waiting, [&](const auto& each) { return each.job.task == place; });
+  }
+
+  std::uint64_t exchanges_ = 0, refused_ = 0;
+  std::uint64_t deaths_ = 0, mid_load_ = 0, mid_save_ = 0, running_ = 0, staged_ = 0, waiting_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(Exchange, ExchangeUnder,
+                         testing::Values(SwapPolicy::pipelined, SwapPolicy::serial, SwapPolicy::rt_swap,
+                                         SwapPolicy::lru),
+                         [](const auto& each) {
+                           std::string name(spelling(each.param));
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+TEST_P(ExchangeUnder, RandomEventsExchangesAndDeathsKeepTheRules) {
+  int left = rtexec::test::sanitized ? 50'000 : 500'000;
+  for (std::uint64_t seed = static_cast<std::uint64_t>(GetParam()); left > 0; seed += 8) {
+    const int events = 100 << seed % 6;
+    ASSERT_NO_FATAL_FAILURE(live_through(seed, events)) << "seed " << seed;
+    left -= events;
+  }
+  EXPECT_GE(std::min({exchanges_, refused_, deaths_}), 1000u);
+  EXPECT_GE(std::min({mid_load_, mid_save_, running_, staged_}), 100u);
+  EXPECT_GE(waiting_, 100u);
+}
+
+/// One that was built with its tasks, and one whose places came by exchanges, in some order, after other clients had
+/// been there; of the latter idle places are exchanged for what they are all the time.
+TEST_P(ExchangeUnder, ComingToASetByExchangesDecidesAsBeingBuiltWithIt) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed);
+    Plan plan = random_plan(GetParam(), random);
+    for (PlannedTask& task : plan.tasks) task.resident_slots = 0;
+    DeviceScheduler built(plan);
+    Plan places = plan;
+    for (PlannedTask& task : places.tasks) task = {};
+    DeviceScheduler grown(places, plan.swap->frames);
+    for (std::uint32_t place = 0; place < plan.tasks.size(); ++place) {
+      EXPECT_TRUE(grown.exchange(place, random_task(plan.swap->frames, random)).empty());
+      EXPECT_TRUE(grown.exchange(place, {}).empty());
+      EXPECT_TRUE(grown.exchange(place, plan.tasks[place]).empty());
+    }
+    Book book(plan, false);
+    Environment environment(plan, book, random);
+    for (int i = 0; i < 2000; ++i) {
+      const Event event = environment.any();
+      const auto place = static_cast<std::uint32_t>(random() % plan.tasks.size());
+      ASSERT_TRUE(!book.exchangeable(place) || grown.exchange(place, plan.tasks[place]).empty()) << "event " << i;
+      const bool possible = book.possible(event);
+      const List actions = feed(built, event);
+      ASSERT_EQ(actions, feed(grown, event)) << "seed " << seed << ", event " << i;
+      if (possible) book.enter(event, actions, built.state());
+      ASSERT_EQ(book.wrong(), nullptr) << book.wrong();
+    }
+  }
+}
+
+TEST(Exchange, FreedFramesLetOthersGoOnAtOnce) {
+  DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 4, 3), 4);
+  EXPECT_TRUE(scheduler.exchange(0, task_of(4)).empty());
+  EXPECT_TRUE(scheduler.exchange(1, task_of(2)).empty());
+  EXPECT_EQ(feed(scheduler, request(0, 1, 100)).size(), 3u);
+  for (std::uint32_t slot = 0; slot < 4; ++slot) feed(scheduler, copied_in({0, slot, slot}));
+  EXPECT_EQ(feed(scheduler, completion(0, 1)), List{});
+  // Another's job is saved for; the client that has everything gives two slots back instead
+  EXPECT_EQ(feed(scheduler, request(1, 1, 200)), (List{copy_out({1, 1}, {0, 0, 0}), copy_out({1, 1}, {0, 1, 1})}));
+  EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0}, true)), List{});
+  EXPECT_EQ(feed(scheduler, copied_out({0, 1, 1})), List{fail(1, 1)});
+  EXPECT_EQ(feed(scheduler, request(1, 2, 200)), (List{copy_in({1, 2}, {1, 0, 1}), copy_out({1, 2}, {0, 2, 2})}));
+  const auto refused = scheduler.exchange(0, task_of(1));
+  EXPECT_EQ(List(refused.begin(), refused.end()), List{refuse(0, 0)}) << "a chunk of it moves";
+  EXPECT_EQ(feed(scheduler, copied_out({0, 2, 2}, true)), List{});
+  EXPECT_EQ(feed(scheduler, copied_in({1, 0, 1})), List{fail(1, 2)});
+}
+
+TEST(Exchange, ANewClientGetsTheFramesOfOneThatLeft) {
+  DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 2, 3), 2);
+  EXPECT_TRUE(scheduler.exchange(0, task_of(2)).empty());
+  EXPECT_TRUE(scheduler.exchange(1, task_of(1)).empty());
+  EXPECT_EQ(feed(scheduler, request(0, 1, 100)), (List{copy_in({0, 1}, {0, 0, 0}), copy_in({0, 1}, {0, 1, 1})}));
+  EXPECT_EQ(feed(scheduler, request(1, 1, 200)), List{});
+  EXPECT_EQ(feed(scheduler, withdrawal(0, 1)), List{});
+  EXPECT_EQ(feed(scheduler, copied_in({0, 0, 0}, true)), List{});
+  EXPECT_EQ(feed(scheduler, copied_in({0, 1, 1}, true)), (List{drop(0, 1), copy_in({1, 1}, {1, 0, 1})}));
+  EXPECT_TRUE(scheduler.exchange(0, {}).empty());
+  EXPECT_TRUE(scheduler.exchange(0, task_of(2)).empty());
+  EXPECT_EQ(scheduler.state().free, std::vector<std::uint32_t>{0});
+}
+
+TEST(Exchange, RefusesWhatHasNoRoom) {
+  DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 4, 2), 3);
+  EXPECT_TRUE(scheduler.exchange(0, task_of(3)).empty());
+  EXPECT_EQ(scheduler.exchange(0, task_of(4)).size(), 1u);
+  EXPECT_EQ(scheduler.exchange(2, task_of(1)).size(), 1u);
+  EXPECT_EQ(scheduler.state().slots[0].size(), 3u);
+  DeviceScheduler more_room_than_frames(empty_plan(SwapPolicy::pipelined, 4, 2), 100);
+  EXPECT_EQ(more_room_than_frames.exchange(0, task_of(5)).size(), 1u);
+}
+
+TEST(Exchange, RefusesWhereTasksCoRun) {
+  Plan plan = plan_of(SwapPolicy::pipelined, 0, {{0}, {0}});
+  plan.tasks[0].co_run = CoRun{Duration(5), {}};
+  DeviceScheduler scheduler(plan);
+  EXPECT_EQ(scheduler.exchange(1, task_of(0)).size(), 1u);
+}
+
+} // namespace
+} // namespace rtexec::policies
