@@ -411,7 +411,7 @@ sanitized: $(TEST_PROGRAMS) | $(BUILD)/.packages-CHECK
 
 GPU_TESTS := $(filter %/hal-tests %/tasks-tests %/rtexec-tests,$(TEST_PROGRAMS))
 FUZZ_SECONDS ?= 60
-FUZZERS := toml onnx
+FUZZERS := toml onnx protocol
 check-gpu: $(PROGRAM) $(GPU_TESTS) ## on a machine with an NVIDIA GPU: device rules, kernels, operators and networks on it
 	@test/check-gpu $(B)
 
@@ -424,7 +424,7 @@ $(SOUNDNESS): $(SOUNDNESS_OBJECTS) $(ARCHIVES)
 check-soundness: $(SOUNDNESS) ## attack the admission tests: a million accepted sets, a billion jobs (SOUNDNESS_SETS=, SOUNDNESS_JOBS=, SOUNDNESS_TINY=, SOUNDNESS_SEED=, SOUNDNESS_TESTS=, SOUNDNESS_SHARD=K/N)
 	@$(SOUNDNESS) $(BUILD)/soundness$(if $(SOUNDNESS_SHARD),-$(subst /,-of-,$(SOUNDNESS_SHARD))).json
 
-check-fuzz: ## feed broken TOML and ONNX files to the readers, a minute each (FUZZ_SECONDS=60)
+check-fuzz: ## feed broken TOML files, ONNX files and messages to their readers, a minute each (FUZZ_SECONDS=60)
 	@$(MAKE) MODE=fuzz fuzz
 .PHONY: fuzz
 fuzz: $(FUZZERS:%=$(B)/test/%-fuzz)

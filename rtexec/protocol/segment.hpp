@@ -12,6 +12,7 @@
 #include "rtexec/protocol/doorbell.hpp"
 #include "rtexec/protocol/ring.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -52,8 +53,9 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::size_t segment_page = 65536; // the largest page that any board has
 struct Segment {
-  alignas(segment_page) State state;
-  alignas(segment_page) Doorbell to_daemon_bell;
+  State state;
+  std::array<std::byte, segment_page - sizeof(State)> rest_of_its_pages{};
+  alignas(64) Doorbell to_daemon_bell;
   alignas(64) Doorbell to_client_bell;
   alignas(64) Ring to_daemon;
   alignas(64) Ring to_client;

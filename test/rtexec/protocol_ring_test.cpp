@@ -1,0 +1,209 @@
+// Rings, doorbells and the segment with an honest other side, and with one that writes what it likes.
+#include "rtexec/protocol/segment.hpp"
+#include "test/support/thread_counts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <random>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace rtexec::protocol {
+namespace {
+
+Entry entry(std::uint64_t job) {
+  return {.kind = static_cast<std::uint16_t>(EntryKind::request), .slot = 3, .frame = 5, .job = job, .time_ns = -1};
+}
+
+TEST(ProtocolRing, GivesBackWhatWasGivenInOrder) {
+  auto ring = std::make_unique<Ring>();
+  Producer producer(*ring);
+  Consumer consumer(*ring);
+  std::uint64_t given = 0, taken = 0;
+  std::mt19937_64 random(1);
+  const auto before = test::allocations();
+  while (taken < 100'000) {
+    for (auto count = random() % (ring_capacity + 9); count > 0; --count) {
+      const Turn turn = producer.push(entry(given));
+      ASSERT_EQ(turn, given - taken == ring_capacity ? Turn::not_now : Turn::done);
+      given += turn == Turn::done;
+    }
+    for (auto count = random() % (ring_capacity + 9); count > 0; --count) {
+      Entry out;
+      const Turn turn = consumer.pop(out);
+      ASSERT_EQ(turn, given == taken ? Turn::not_now : Turn::done);
+      if (turn != Turn::done) continue;
+      ASSERT_EQ(out, entry(taken++));
+    }
+  }
+  EXPECT_EQ(test::allocations(), before);
+}
+
+/// The ring's words as the other side of the mapping can write them.
+struct Words {
+  explicit Words(Ring& ring) : at(reinterpret_cast<unsigned char*>(&ring)) {}
+  void set(std::size_t offset, std::uint32_t value) { std::memcpy(at + offset, &value, sizeof value); }
+  unsigned char* at;
+};
+constexpr std::size_t head = 0, tail = 64;
+
+TEST(ProtocolRing, AnImpossibleIndexOfTheOtherSideIsBroken) {
+  for (const std::uint32_t given : {ring_capacity + 1, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
+    auto ring = std::make_unique<Ring>();
+    Consumer consumer(*ring);
+    Words(*ring).set(tail, given);
+    Entry out = entry(9);
+    EXPECT_EQ(consumer.pop(out), Turn::broken) << given;
+    EXPECT_EQ(out, entry(9));
+  }
+  for (const std::uint32_t taken : {1u, 2u, 0x7fffffffu, 0x80000000u, 0u - ring_capacity - 1}) {
+    auto ring = std::make_unique<Ring>();
+    Producer producer(*ring);
+    Words(*ring).set(head, taken);
+    EXPECT_EQ(producer.push(entry(1)), Turn::broken) << taken;
+  }
+}
+
+TEST(ProtocolRing, OnesOwnIndexIsNotReadBack) {
+  auto ring = std::make_unique<Ring>();
+  Producer producer(*ring);
+  Consumer consumer(*ring);
+  Entry out;
+  for (std::uint64_t job = 0; job < 3 * ring_capacity; ++job) {
+    Words(*ring).set(tail, 12345); // the producer's own
+    ASSERT_EQ(producer.push(entry(job)), Turn::done);
+    Words(*ring).set(head, 54321); // the consumer's own
+    ASSERT_EQ(consumer.pop(out), Turn::done);
+    ASSERT_EQ(out, entry(job));
+  }
+}
+
+/// The memory around the ring stays as it was, and each call ends, whatever the other side writes meanwhile.
+TEST(ProtocolRing, ASecondOfRubbish) {
+  struct Guarded {
+    std::array<unsigned char, 4096> before;
+    Ring ring;
+    std::array<unsigned char, 4096> after;
+  };
+  auto guarded = std::make_unique<Guarded>();
+  guarded->before.fill(0xa5);
+  guarded->after.fill(0xa5);
+  std::mt19937_64 random(2);
+  std::uint64_t turns[3] = {};
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (std::chrono::steady_clock::now() < until) {
+    Producer producer(guarded->ring);
+    Consumer consumer(guarded->ring);
+    for (int i = 0; i < 300; ++i) {
+      Words words(guarded->ring);
+      const auto value = static_cast<std::uint32_t>(random() % 3 == 0 ? random() : random() % (2 * ring_capacity));
+      words.set(random() % 2 == 0 ? head : tail, value);
+      words.set(random() % (sizeof(Ring) / 4) * 4, static_cast<std::uint32_t>(random()));
+      Entry out;
+      ++turns[static_cast<int>(random() % 2 == 0 ? producer.push(entry(1)) : consumer.pop(out))];
+    }
+  }
+  for (const unsigned char each : guarded->before) ASSERT_EQ(each, 0xa5);
+  for (const unsigned char each : guarded->after) ASSERT_EQ(each, 0xa5);
+  for (const std::uint64_t count : turns) EXPECT_GT(count, 100u);
+}
+
+TEST(ProtocolRing, BetweenTwoThreadsNothingIsLostOrTorn) {
+  auto shared = SharedSegment::create();
+  ASSERT_TRUE(shared) << shared.error().what;
+  Segment& segment = **shared;
+  constexpr std::uint64_t count = 200'000;
+  std::jthread client([&] {
+    Producer producer(segment.to_daemon);
+    for (std::uint64_t job = 0; job < count;) {
+      Entry each = entry(job);
+      each.time_ns = static_cast<std::int64_t>(job);
+      if (producer.push(each) == Turn::done) {
+        ++job;
+        segment.to_daemon_bell.ring();
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  });
+  Consumer consumer(segment.to_daemon);
+  for (std::uint64_t job = 0; job < count;) {
+    const std::uint32_t seen = segment.to_daemon_bell.value();
+    Entry out;
+    if (consumer.pop(out) != Turn::done) {
+      segment.to_daemon_bell.wait(seen);
+      continue;
+    }
+    ASSERT_EQ(out.job, job);
+    ASSERT_EQ(out.time_ns, static_cast<std::int64_t>(job));
+    ++job;
+  }
+}
+
+config::Descriptor copy_of(const SharedSegment& segment) {
+  return config::Descriptor(::fcntl(segment.descriptor(), F_DUPFD_CLOEXEC, 0));
+}
+
+TEST(ProtocolSegment, IsSharedAndItsStateIsReadOnlyForTheClient) {
+  auto daemon = SharedSegment::create();
+  ASSERT_TRUE(daemon) << daemon.error().what;
+  auto client = SharedSegment::open(copy_of(*daemon));
+  ASSERT_TRUE(client) << client.error().what;
+  EXPECT_EQ((*client)->state.job(), (JobVerdict{0, Verdict::waiting}));
+  (*daemon)->state.set_job({most_jobs - 1, Verdict::failed});
+  EXPECT_EQ((*client)->state.job(), (JobVerdict{most_jobs - 1, Verdict::failed}));
+  (*client)->to_daemon_bell.ring();
+  EXPECT_EQ((*daemon)->to_daemon_bell.value(), 1u);
+
+  const pid_t child = ::fork();
+  if (child == 0) {
+    (*client)->state.set_job({1, Verdict::granted});
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_FALSE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "it could write";
+  EXPECT_EQ((*daemon)->state.job().job, most_jobs - 1);
+}
+
+TEST(ProtocolSegment, WaitsOnABellInReadOnlyMemory) {
+  auto daemon = SharedSegment::create();
+  auto client = SharedSegment::open(copy_of(*daemon));
+  ASSERT_TRUE(client);
+  const auto now = std::chrono::steady_clock::now();
+  EXPECT_FALSE((*client)->state.bell.wait_until(0, now + std::chrono::milliseconds(5)));
+  std::jthread rings([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    (*daemon)->state.bell.ring();
+  });
+  while ((*client)->state.bell.value() == 0)
+    ASSERT_TRUE((*client)->state.bell.wait_until(0, now + std::chrono::seconds(10)));
+  EXPECT_TRUE((*client)->state.bell.wait_until(0, now + std::chrono::seconds(10))); // at once
+}
+
+TEST(ProtocolSegment, CannotBeMadeSmaller) {
+  auto daemon = SharedSegment::create();
+  ASSERT_TRUE(daemon);
+  EXPECT_NE(::ftruncate(daemon->descriptor(), 0), 0);
+  EXPECT_NE(::ftruncate(daemon->descriptor(), sizeof(Segment) * 2), 0);
+}
+
+TEST(ProtocolSegment, RefusesMemoryThatIsNone) {
+  config::Descriptor small(::memfd_create("small", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  EXPECT_FALSE(SharedSegment::open(std::move(small)));
+  config::Descriptor unsealed(::memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(unsealed.get(), sizeof(Segment)), 0);
+  const auto refused = SharedSegment::open(std::move(unsealed));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("not sealed"), std::string::npos);
+  EXPECT_FALSE(SharedSegment::open(config::Descriptor(-1)));
+}
+
+} // namespace
+} // namespace rtexec::protocol
