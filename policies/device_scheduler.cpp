@@ -170,24 +170,24 @@ bool DeviceScheduler::outstanding(std::uint32_t task) const noexcept {
 
 // ---- exchanges ----
 
-std::span<const Action> DeviceScheduler::exchange(std::uint32_t number, const PlannedTask& with) noexcept {
+std::span<const Action> DeviceScheduler::exchange(std::uint32_t number, const Tenant& with) noexcept {
   actions_.clear();
-  const std::size_t size = with.swap_slots.size();
-  if (number >= tasks_.size() || !exchangeable(number) || with.co_run ||
-      size > std::max<std::size_t>(room_, state_.slots[number].size())) {
+  if (number >= tasks_.size() || !exchangeable(number) ||
+      with.slots > std::max<std::size_t>(room_, state_.slots[number].size())) {
     actions_.push_back({Action::Kind::refuse, {number, 0}, {}});
     return actions_;
   }
   TaskState& task = tasks_[number];
-  task.rank = with.device_rank;
+  task.rank = with.rank;
   task.device_done_by = with.device_done_by;
   task.period = with.period;
-  task.policy = with.memory_policy;
-  if (size == 0) {
+  task.policy = MemoryPolicy::device;
+  task.stays = with.stays;
+  if (with.slots == 0) {
     task.next_release = {};
     task.last_execution = 0;
   }
-  resize(number, static_cast<std::uint32_t>(size));
+  resize(number, with.slots);
   settle();
   assert(actions_.size() <= actions_per_event);
   return actions_;
@@ -258,7 +258,7 @@ std::optional<std::size_t> DeviceScheduler::partner_of_head() const noexcept {
 
 void DeviceScheduler::execute_pipelined() noexcept {
   for (;;) {
-    const bool bypass = state_.staged && !state_.waiting.empty() && never_swaps(state_.waiting.front().job.task) &&
+    const bool bypass = state_.staged && !state_.waiting.empty() && bypasses(state_.waiting.front().job.task) &&
                         more_urgent(state_.waiting.front(), *state_.staged);
     if (!state_.running && bypass) {
       start(take_head().job);

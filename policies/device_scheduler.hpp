@@ -132,6 +132,17 @@ class DeviceScheduler {
   /// `plan` gives the tasks' ranks, periods and swap slots. At most one outstanding job per task, a withdrawn one that
   /// still executes included. At first the frames hold the chunks that `resident_slots` says, and of tasks without it
   /// those of the first ones, as many as there is room for.
+  /// What a place of the daemon is to the scheduler: its client's task, all of whose memory is swap slots.
+  struct Tenant {
+    std::uint32_t rank = 0;
+    Duration device_done_by{0}; // from the nominal release
+    Duration period{0};
+    std::uint32_t slots = 0;
+    /// Everybody's slots fit: no chunk leaves again. A job whose chunks are all there bypasses a less urgent staged one
+    /// then, as one of a task without slots does.
+    bool stays = false;
+    friend bool operator==(const Tenant&, const Tenant&) = default;
+  };
   /// Each task has room for `slots` swap slots, so that it can be exchanged for one that has more than it has now.
   explicit DeviceScheduler(const Plan& plan, std::uint32_t slots = 0);
   /// What is to be done because of `event`, in this order; valid until the next call. Never blocks, never allocates.
@@ -142,7 +153,7 @@ class DeviceScheduler {
   /// frames, and where tasks co-run. A task without slots in between leaves nothing of the one before: victims are
   /// chosen as if that had never been. The numbers of the task's jobs go on: none comes a second time. What moves for
   /// another's job ends as ordered, though free frames may have made it needless: its task's next job waits for it.
-  [[nodiscard]] std::span<const Action> exchange(std::uint32_t task, const PlannedTask& with) noexcept;
+  [[nodiscard]] std::span<const Action> exchange(std::uint32_t task, const Tenant& with) noexcept;
   /// Whether request `a` is to be told before `b`, where both have come: an idle device starts what it is told first.
   [[nodiscard]] bool precedes(const Event& a, const Event& b) const noexcept;
   [[nodiscard]] const State& state() const noexcept { return state_; }
@@ -164,6 +175,7 @@ class DeviceScheduler {
     Instant next_release{};           // of the job after the one requested last
     std::uint64_t last_execution = 0; // in the order of all executions
     bool waits = false;
+    bool stays = false;                      // Tenant::stays
     std::uint32_t resident = 0, missing = 0; // slots; the others are on their way
     /// Slots where the search for a chunk to move begins: they move in turn
     std::uint32_t next_out = 0, next_in = 0;
@@ -215,7 +227,9 @@ class DeviceScheduler {
   [[nodiscard]] bool complete(std::uint32_t task) const noexcept {
     return tasks_[task].resident == state_.slots[task].size();
   }
-  [[nodiscard]] bool never_swaps(std::uint32_t task) const noexcept { return state_.slots[task].empty(); }
+  [[nodiscard]] bool bypasses(std::uint32_t task) const noexcept {
+    return (state_.slots[task].empty() || tasks_[task].stays) && complete(task);
+  }
   /// Whether what is in flight is for the staged job.
   [[nodiscard]] bool moves_for_staged() const noexcept {
     return !in_operations(rule_) || operation_.job == state_.staged->job;

@@ -17,12 +17,9 @@ using namespace policies::test;
 using Kind = Event::Kind;
 using Residence = DeviceScheduler::Residence;
 
-PlannedTask task_of(std::uint32_t volume, unsigned rank = 0) {
-  return plan_of(SwapPolicy::pipelined, 0, {{volume, rank}}).tasks.front();
-}
-
 PlannedTask random_task(std::uint64_t most, Random& random) {
-  PlannedTask task = task_of(static_cast<std::uint32_t>(random() % (most + 1)), static_cast<unsigned>(random() % 3));
+  const SwappingTask some{static_cast<std::uint32_t>(random() % (most + 1)), static_cast<unsigned>(random() % 3)};
+  PlannedTask task = plan_of(SwapPolicy::pipelined, 0, {some}).tasks.front();
   task.period = Duration(1 + random() % 300);
   task.device_done_by = Duration(1 + random() % 100);
   return task;
@@ -46,7 +43,9 @@ class ExchangeUnder : public testing::TestWithParam<SwapPolicy> {
     for (int i = 0; i < events; ++i) {
       const auto place = static_cast<std::uint32_t>(random() % (plan.tasks.size() + (random() % 16 == 0)));
       if (random() % one_in == 0) {
-        ASSERT_NO_FATAL_FAILURE(device.exchange(plan, place, random_task(frames + 1, random), frames)) << "event " << i;
+        ASSERT_NO_FATAL_FAILURE(
+            device.exchange(plan, place, random_task(frames + 1, random), random() % 2 == 0, frames))
+            << "event " << i;
         ++exchanges_;
       } else if (deadly && random() % one_in == 0 && place < plan.tasks.size()) {
         ASSERT_NO_FATAL_FAILURE(die(device, plan, place)) << "event " << i;
@@ -88,7 +87,7 @@ class ExchangeUnder : public testing::TestWithParam<SwapPolicy> {
       }
     }
     ASSERT_TRUE(device.book.exchangeable(place));
-    ASSERT_NO_FATAL_FAILURE(device.exchange(plan, place, PlannedTask{}, 0));
+    ASSERT_NO_FATAL_FAILURE(device.exchange(plan, place, PlannedTask{}, false, 0));
     ASSERT_TRUE(device.state().slots[place].empty());
     ++deaths_;
   }
@@ -139,16 +138,17 @@ TEST_P(ExchangeUnder, ComingToASetByExchangesDecidesAsBeingBuiltWithIt) {
     for (PlannedTask& task : places.tasks) task = {};
     DeviceScheduler grown(places, plan.swap->frames);
     for (std::uint32_t place = 0; place < plan.tasks.size(); ++place) {
-      EXPECT_TRUE(grown.exchange(place, random_task(plan.swap->frames, random)).empty());
+      EXPECT_TRUE(grown.exchange(place, tenant_of(random_task(plan.swap->frames, random))).empty());
       EXPECT_TRUE(grown.exchange(place, {}).empty());
-      EXPECT_TRUE(grown.exchange(place, plan.tasks[place]).empty());
+      EXPECT_TRUE(grown.exchange(place, tenant_of(plan.tasks[place])).empty());
     }
     Book book(plan, false);
     Environment environment(plan, book, random);
     for (int i = 0; i < 2000; ++i) {
       const Event event = environment.any();
       const auto place = static_cast<std::uint32_t>(random() % plan.tasks.size());
-      ASSERT_TRUE(!book.exchangeable(place) || grown.exchange(place, plan.tasks[place]).empty()) << "event " << i;
+      ASSERT_TRUE(!book.exchangeable(place) || grown.exchange(place, tenant_of(plan.tasks[place])).empty())
+          << "event " << i;
       const bool possible = book.possible(event);
       const List actions = feed(built, event);
       ASSERT_EQ(actions, feed(grown, event)) << "seed " << seed << ", event " << i;
@@ -160,8 +160,8 @@ TEST_P(ExchangeUnder, ComingToASetByExchangesDecidesAsBeingBuiltWithIt) {
 
 TEST(Exchange, FreedFramesLetOthersGoOnAtOnce) {
   DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 4, 3), 4);
-  EXPECT_TRUE(scheduler.exchange(0, task_of(4)).empty());
-  EXPECT_TRUE(scheduler.exchange(1, task_of(2)).empty());
+  EXPECT_TRUE(scheduler.exchange(0, {.slots = 4}).empty());
+  EXPECT_TRUE(scheduler.exchange(1, {.slots = 2}).empty());
   EXPECT_EQ(feed(scheduler, request(0, 1, 100)).size(), 3u);
   for (std::uint32_t slot = 0; slot < 4; ++slot) feed(scheduler, copied_in({0, slot, slot}));
   EXPECT_EQ(feed(scheduler, completion(0, 1)), List{});
@@ -170,7 +170,7 @@ TEST(Exchange, FreedFramesLetOthersGoOnAtOnce) {
   EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0}, true)), List{});
   EXPECT_EQ(feed(scheduler, copied_out({0, 1, 1})), List{fail(1, 1)});
   EXPECT_EQ(feed(scheduler, request(1, 2, 200)), (List{copy_in({1, 2}, {1, 0, 1}), copy_out({1, 2}, {0, 2, 2})}));
-  const auto refused = scheduler.exchange(0, task_of(1));
+  const auto refused = scheduler.exchange(0, {.slots = 1});
   EXPECT_EQ(List(refused.begin(), refused.end()), List{refuse(0, 0)}) << "a chunk of it moves";
   EXPECT_EQ(feed(scheduler, copied_out({0, 2, 2}, true)), List{});
   EXPECT_EQ(feed(scheduler, copied_in({1, 0, 1})), List{fail(1, 2)});
@@ -178,33 +178,51 @@ TEST(Exchange, FreedFramesLetOthersGoOnAtOnce) {
 
 TEST(Exchange, ANewClientGetsTheFramesOfOneThatLeft) {
   DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 2, 3), 2);
-  EXPECT_TRUE(scheduler.exchange(0, task_of(2)).empty());
-  EXPECT_TRUE(scheduler.exchange(1, task_of(1)).empty());
+  EXPECT_TRUE(scheduler.exchange(0, {.slots = 2}).empty());
+  EXPECT_TRUE(scheduler.exchange(1, {.slots = 1}).empty());
   EXPECT_EQ(feed(scheduler, request(0, 1, 100)), (List{copy_in({0, 1}, {0, 0, 0}), copy_in({0, 1}, {0, 1, 1})}));
   EXPECT_EQ(feed(scheduler, request(1, 1, 200)), List{});
   EXPECT_EQ(feed(scheduler, withdrawal(0, 1)), List{});
   EXPECT_EQ(feed(scheduler, copied_in({0, 0, 0}, true)), List{});
   EXPECT_EQ(feed(scheduler, copied_in({0, 1, 1}, true)), (List{drop(0, 1), copy_in({1, 1}, {1, 0, 1})}));
   EXPECT_TRUE(scheduler.exchange(0, {}).empty());
-  EXPECT_TRUE(scheduler.exchange(0, task_of(2)).empty());
+  EXPECT_TRUE(scheduler.exchange(0, {.slots = 2}).empty());
   EXPECT_EQ(scheduler.state().free, std::vector<std::uint32_t>{0});
+}
+
+/// Where everything fits, the most urgent job goes first whichever was staged.
+TEST(Exchange, WhatStaysIsNotOvertakenBecauseItIsNotStaged) {
+  for (const bool stays : {false, true}) {
+    DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 3, 3), 3);
+    for (std::uint32_t place = 0; place < 3; ++place) {
+      EXPECT_TRUE(scheduler.exchange(place, {.slots = 1, .stays = stays}).empty());
+      EXPECT_EQ(feed(scheduler, request(place, 1, 100)), List{copy_in({place, 1}, {place, 0, place})});
+      EXPECT_EQ(feed(scheduler, copied_in({place, 0, place})), List{start(place, 1)});
+      EXPECT_EQ(feed(scheduler, completion(place, 1)), List{});
+    }
+    EXPECT_EQ(feed(scheduler, request(0, 2, 300)), List{start(0, 2)});
+    EXPECT_EQ(feed(scheduler, request(1, 2, 900)), List{}); // staged
+    EXPECT_EQ(feed(scheduler, request(2, 2, 500)), List{});
+    EXPECT_EQ(feed(scheduler, completion(0, 2)), List{stays ? start(2, 2) : start(1, 2)});
+    EXPECT_EQ(feed(scheduler, completion(stays ? 2 : 1, 2)), List{stays ? start(1, 2) : start(2, 2)});
+  }
 }
 
 TEST(Exchange, RefusesWhatHasNoRoom) {
   DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 4, 2), 3);
-  EXPECT_TRUE(scheduler.exchange(0, task_of(3)).empty());
-  EXPECT_EQ(scheduler.exchange(0, task_of(4)).size(), 1u);
-  EXPECT_EQ(scheduler.exchange(2, task_of(1)).size(), 1u);
+  EXPECT_TRUE(scheduler.exchange(0, {.slots = 3}).empty());
+  EXPECT_EQ(scheduler.exchange(0, {.slots = 4}).size(), 1u);
+  EXPECT_EQ(scheduler.exchange(2, {.slots = 1}).size(), 1u);
   EXPECT_EQ(scheduler.state().slots[0].size(), 3u);
   DeviceScheduler more_room_than_frames(empty_plan(SwapPolicy::pipelined, 4, 2), 100);
-  EXPECT_EQ(more_room_than_frames.exchange(0, task_of(5)).size(), 1u);
+  EXPECT_EQ(more_room_than_frames.exchange(0, {.slots = 5}).size(), 1u);
 }
 
 TEST(Exchange, RefusesWhereTasksCoRun) {
   Plan plan = plan_of(SwapPolicy::pipelined, 0, {{0}, {0}});
   plan.tasks[0].co_run = CoRun{Duration(5), {}};
   DeviceScheduler scheduler(plan);
-  EXPECT_EQ(scheduler.exchange(1, task_of(0)).size(), 1u);
+  EXPECT_EQ(scheduler.exchange(1, {.slots = 0}).size(), 1u);
 }
 
 } // namespace

@@ -12,7 +12,11 @@ constexpr std::size_t most_in_flight = DeviceScheduler::transfers_per_direction;
 } // namespace
 
 Book::Book(const Plan& plan, bool filled)
-    : plan_(plan), jobs_(plan.tasks.size()), next_release_(plan.tasks.size()), last_execution_(plan.tasks.size(), 0) {
+    : plan_(plan),
+      jobs_(plan.tasks.size()),
+      stays_(plan.tasks.size()),
+      next_release_(plan.tasks.size()),
+      last_execution_(plan.tasks.size(), 0) {
   if (plan.swap) {
     policy_ = plan.swap->policy;
     frames_.resize(plan.swap->frames);
@@ -54,7 +58,8 @@ bool Book::exchangeable(std::uint32_t task) const {
   return !jobs_[task] && std::ranges::none_of(ins_, moves) && std::ranges::none_of(outs_, moves);
 }
 
-void Book::exchanged(std::uint32_t task, std::span<const Action> actions, const State& claimed) {
+void Book::exchanged(std::uint32_t task, bool stays, std::span<const Action> actions, const State& claimed) {
+  stays_[task] = stays;
   auto& slots = residences_[task];
   const std::size_t size = plan_.tasks[task].swap_slots.size();
   require(size <= frames_.size(), "exchanged for a task that can never execute");
@@ -107,7 +112,8 @@ void Book::happened(const Event& event) {
 void Book::ended(std::deque<Flight>& flights, const Event& event) {
   const auto flight = std::ranges::find(flights, event.transfer, &Flight::transfer);
   const Transfer transfer = flight->transfer;
-  const JobId id = flight->job;
+  // Where it may be needless, it is the job that is staged by now that does without
+  const JobId id = flight->needless && staged_ && !rt_swap() ? *staged_ : flight->job;
   flights.erase(flight);
   const bool failed = event.failed;
   const bool there = (event.kind == Event::Kind::copied_in) != failed;
@@ -139,12 +145,12 @@ void Book::started(JobId id) {
   require(complete(id.task), "a job executes with a missing chunk");
   const auto other = most_urgent_but(id);
   if (staged_before_ == id) {
-    const bool passed = pipelined() && other && never_swaps(other->task) && more_urgent(*other, id);
+    const bool passed = pipelined() && other && bypasses(other->task) && more_urgent(*other, id);
     require(!passed, "a more urgent job that never swaps did not bypass");
   } else {
     require(!other || more_urgent(id, *other), "the executing job is not the most urgent");
     const bool bypass = staged_before_ && is_outstanding(*staged_before_);
-    require(!bypass || (pipelined() && never_swaps(id.task)), "a staged job was overtaken");
+    require(!bypass || (pipelined() && bypasses(id.task)), "a staged job was overtaken");
     counts_.bypasses += bypass;
   }
   running_ = id;
@@ -271,7 +277,8 @@ void Book::check_staged(const std::optional<DeviceScheduler::Staged>& claimed, c
                            : job->failed  ? End::failure
                                           : End::execution),
           "the staged job's end is wrong");
-  require(claimed->end == End::execution || has_flight(claimed->job), "a staged job stays for nothing");
+  const bool needless = std::ranges::any_of(outs_, &Flight::needless);
+  require(claimed->end == End::execution || has_flight(claimed->job) || needless, "a staged job stays for nothing");
 }
 
 void Book::check_flights() {
@@ -292,7 +299,7 @@ void Book::check_nothing_left_undone() {
     require(!ready, "the device idles while the staged job is ready");
     require(!head || staged_ || rt_swap(), "the device idles while a job waits");
     require(!rt_swap() || staged_ || !head || !complete(head->task), "the device idles while the head is complete");
-    require(!pipelined() || !staged_ || !head || !never_swaps(head->task) || more_urgent(*staged_, *head), "no bypass");
+    require(!pipelined() || !staged_ || !head || !bypasses(head->task) || more_urgent(*staged_, *head), "no bypass");
     require(!ins_.empty() || !outs_.empty() || (!staged_ && !head), "dead: nothing happens, and jobs wait");
   }
   require(!pipelined() || staged_ || !head, "none is staged");

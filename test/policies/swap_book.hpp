@@ -44,7 +44,8 @@ class Book {
   /// Whether `task` can be exchanged now: it has no job, and none of its chunks moves.
   [[nodiscard]] bool exchangeable(std::uint32_t task) const;
   /// The plan's `task` has become another one: what was done because of that, and the state that is claimed then.
-  void exchanged(std::uint32_t task, std::span<const Action> actions, const DeviceScheduler::State& claimed);
+  void exchanged(std::uint32_t task, bool stays, std::span<const Action> actions,
+                 const DeviceScheduler::State& claimed);
   /// The first thing that was wrong; null: nothing.
   [[nodiscard]] const char* wrong() const { return wrong_; }
 
@@ -108,7 +109,9 @@ class Book {
   [[nodiscard]] bool complete(std::uint32_t task) const {
     return count(task, Residence::resident) == residences_[task].size();
   }
-  [[nodiscard]] bool never_swaps(std::uint32_t task) const { return residences_[task].empty(); }
+  [[nodiscard]] bool bypasses(std::uint32_t task) const {
+    return residences_[task].empty() || (stays_[task] && complete(task));
+  }
   [[nodiscard]] bool staged_will_execute();
   [[nodiscard]] std::size_t free_frames() const;
   [[nodiscard]] bool has_flight(JobId id) const;
@@ -128,6 +131,7 @@ class Book {
   std::vector<std::optional<Owner>> frames_;
   std::deque<Flight> ins_, outs_;
   Operation operation_;
+  std::vector<bool> stays_;
   std::vector<Instant> next_release_;
   std::vector<std::uint64_t> last_execution_;
   std::uint64_t executions_ = 0;

@@ -27,6 +27,8 @@ Plan plan_of(SwapPolicy policy, std::uint32_t frames, const std::vector<Swapping
 
 Plan random_plan(SwapPolicy policy, Random& random);
 
+DeviceScheduler::Tenant tenant_of(const PlannedTask& task, bool stays = false);
+
 /// What may happen to a device: requests, withdrawals, ends in every order that is possible, failures, and reports that
 /// make no sense.
 class Environment {
@@ -61,7 +63,7 @@ class Watched {
 
   void feed(const Event& event);
   /// `plan`, which is the book's, has `with` in place of `task` where that is possible. At most `most` slots are.
-  void exchange(Plan& plan, std::uint32_t task, const PlannedTask& with, std::size_t most);
+  void exchange(Plan& plan, std::uint32_t task, const PlannedTask& with, bool stays, std::size_t most);
   [[nodiscard]] const DeviceScheduler::State& state() const { return scheduler_.state(); }
 
   Book book;
