@@ -1,0 +1,375 @@
+#include "rtexec/daemon/dispatcher.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace rtexec::daemon {
+namespace {
+
+using policies::DeviceScheduler;
+using policies::Event;
+using policies::Transfer;
+using protocol::Entry;
+using protocol::EntryKind;
+using protocol::Verdict;
+
+/// Both directions.
+constexpr std::size_t most_flights = 2 * DeviceScheduler::transfers_per_direction;
+
+Plan empty_plan(const DispatcherOptions& options) {
+  Plan plan;
+  plan.tasks.resize(options.places);
+  plan.swap = SwapPlan{.policy = options.policy,
+                       .frames = options.frames,
+                       .copy_engines = options.copy_engines,
+                       .cost = {},
+                       .store = {}};
+  return plan;
+}
+
+Entry entry_of(EntryKind kind) { return {.kind = static_cast<std::uint16_t>(kind)}; }
+
+Event ended(const Transfer& transfer, bool in, bool failed, Instant now) {
+  return {in ? Event::Kind::copied_in : Event::Kind::copied_out, {}, now, {}, transfer, failed};
+}
+
+bool is(const Entry& entry, EntryKind kind) { return entry.kind == static_cast<std::uint16_t>(kind); }
+
+} // namespace
+
+Dispatcher::Dispatcher(const DispatcherOptions& options, Outlet& outlet)
+    : options_(options),
+      outlet_(outlet),
+      core_(empty_plan(options), options.frames),
+      places_(options.places),
+      created_(options.frames, false) {
+  flights_.reserve(most_flights);
+  // At most one for each action of the event before, which is taken out first, and those of one death
+  events_.reserve(options.places + 4 * DeviceScheduler::actions_per_event);
+}
+
+// ---- who is there ----
+
+bool Dispatcher::attach(std::uint32_t place, const Tenancy& tenancy, Instant now) noexcept {
+  if (place >= places_.size() || places_[place].presence != Presence::nobody) return false;
+  now_ = now;
+  if (!exchange(place, tenancy.tenant)) return false;
+  const std::uint64_t number = places_[place].number;
+  places_[place] = Place{};
+  places_[place].presence = Presence::here;
+  places_[place].tenancy = tenancy;
+  places_[place].number = number;
+  return true;
+}
+
+bool Dispatcher::change(std::uint32_t place, const Tenancy& tenancy, bool interrupt_it, Instant now) noexcept {
+  if (place >= places_.size() || places_[place].presence != Presence::here) return false;
+  now_ = now;
+  places_[place].next = tenancy;
+  if (interrupt_it || places_[place].stage == Stage::requested) interrupt(place);
+  follow_up();
+  return true;
+}
+
+/// Takes the job out of the core, to be requested again when the change has come about.
+void Dispatcher::interrupt(std::uint32_t place) noexcept {
+  Place& at = places_[place];
+  if (at.stage == Stage::requested) {
+    at.stage = Stage::leaving;
+    feed({Event::Kind::job_withdrawn, id(place), now_});
+  } else if (at.stage == Stage::granted) {
+    at.stage = Stage::leaving;
+    at.executed += now_ - at.granted;
+    tell(place, Verdict::waiting);
+    feed({Event::Kind::execution_done, id(place), now_});
+  }
+}
+
+void Dispatcher::died(std::uint32_t place, Instant now) noexcept {
+  if (place >= places_.size() || places_[place].presence == Presence::nobody ||
+      places_[place].presence == Presence::gone)
+    return;
+  now_ = now;
+  Place& at = places_[place];
+  at.presence = Presence::gone;
+  at.next.reset();
+  const Stage stage = std::exchange(at.stage, Stage::none);
+  if (stage == Stage::requested) feed({Event::Kind::job_withdrawn, id(place), now_});
+  if (stage == Stage::granted) feed({Event::Kind::execution_done, id(place), now_});
+  bury(place);
+  follow_up();
+}
+
+/// What was ordered of a client that is no more has ended: others get its frames, and do not fail.
+void Dispatcher::bury(std::uint32_t place) noexcept {
+  for (std::size_t i = flights_.size(); i-- > 0;) {
+    if (i >= flights_.size() || flights_[i].transfer.task != place) continue;
+    const Flight flight = flights_[i];
+    flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(i));
+    feed(ended(flight.transfer, flight.in, flight.in, now_));
+  }
+}
+
+void Dispatcher::expel(std::uint32_t place, Expelled why) noexcept {
+  Place& at = places_[place];
+  if (at.presence != Presence::here) return;
+  at.presence = Presence::expelled;
+  at.next.reset();
+  if (at.stage != Stage::granted && std::exchange(at.stage, Stage::none) == Stage::requested)
+    feed({Event::Kind::job_withdrawn, id(place), now_});
+  outlet_.expel(place, why);
+}
+
+// ---- what they say ----
+
+bool Dispatcher::frame_came(std::uint32_t place, std::uint32_t frame) noexcept {
+  const bool asked = std::ranges::any_of(flights_, [&](const Flight& each) {
+    return each.created && each.transfer.task == place && each.transfer.frame == frame;
+  });
+  if (!asked || options_.mode != protocol::Mode::shared_chunks) return false;
+  created_[frame] = true;
+  return true;
+}
+
+void Dispatcher::take(std::uint32_t place, const Entry& entry, Instant now) noexcept {
+  if (place >= places_.size() || places_[place].presence != Presence::here) return;
+  now_ = now;
+  if (is(entry, EntryKind::request)) ask(place, entry);
+  else if (is(entry, EntryKind::done)) end(place, entry);
+  else if (is(entry, EntryKind::loaded) || is(entry, EntryKind::saved)) answered(place, entry);
+  else violated(place);
+  follow_up();
+}
+
+void Dispatcher::violated(std::uint32_t place) noexcept {
+  if (++places_[place].counts.violations > options_.most_violations) expel(place, Expelled::violations);
+}
+
+void Dispatcher::ask(std::uint32_t place, const Entry& entry) noexcept {
+  Place& at = places_[place];
+  if (at.stage != Stage::none || entry.job <= at.job || entry.job >= protocol::most_jobs) return violated(place);
+  at.job = entry.job;
+  at.executed = Duration(0);
+  at.release = at.tenancy.contract.real_time ? std::max(now_, at.earliest) : now_;
+  at.stage = Stage::early;
+  tell(place, Verdict::waiting);
+  if (at.release <= now_) release(place);
+}
+
+/// The most urgent first: an idle device starts what it is told first.
+void Dispatcher::release_due() noexcept {
+  const auto urgency = [](const Place& at) {
+    return std::pair(at.tenancy.tenant.rank, at.release + at.tenancy.contract.order_by);
+  };
+  for (;;) {
+    Place* first = nullptr;
+    for (Place& at : places_)
+      if (at.stage == Stage::early && at.release <= now_ && (first == nullptr || urgency(at) < urgency(*first)))
+        first = &at;
+    if (first == nullptr) return;
+    release(static_cast<std::uint32_t>(first - places_.data()));
+  }
+}
+
+void Dispatcher::release(std::uint32_t place) noexcept {
+  Place& at = places_[place];
+  const Contract& contract = at.tenancy.contract;
+  at.deadline = at.release + contract.order_by;
+  at.earliest = at.release + contract.period;
+  // A change stands in the way, and lets it go on
+  if (at.next) at.stage = Stage::leaving;
+  else request(place);
+}
+
+void Dispatcher::request(std::uint32_t place) noexcept {
+  Place& at = places_[place];
+  at.stage = Stage::requested;
+  ++at.number;
+  feed({Event::Kind::job_requested, id(place), now_, at.deadline});
+}
+
+void Dispatcher::grant(std::uint32_t place) noexcept {
+  Place& at = places_[place];
+  at.stage = Stage::granted;
+  at.granted = now_;
+  at.hurried = false;
+  tell(place, Verdict::granted);
+}
+
+void Dispatcher::end(std::uint32_t place, const Entry& entry) noexcept {
+  Place& at = places_[place];
+  if (at.stage != Stage::granted || entry.job != at.job) return violated(place);
+  at.stage = Stage::none;
+  at.executed += now_ - at.granted;
+  account(at);
+  if (at.executed > at.tenancy.contract.wcet) {
+    ++at.counts.overruns;
+    if (at.tenancy.contract.on_overrun == OnWcetExceeded::skip_next) at.earliest += at.tenancy.contract.period;
+  }
+  feed({Event::Kind::execution_done, id(place), now_});
+}
+
+void Dispatcher::account(Place& at) noexcept {
+  ++at.counts.jobs;
+  const Duration response = now_ - at.release;
+  at.counts.longest_execution = std::max(at.counts.longest_execution, at.executed);
+  at.counts.longest_response = std::max(at.counts.longest_response, response);
+  if (at.tenancy.contract.real_time && response > at.tenancy.contract.deadline) ++at.counts.missed;
+}
+
+void Dispatcher::tell(std::uint32_t place, Verdict verdict) noexcept {
+  outlet_.verdict(place, {places_[place].job, verdict});
+}
+
+void Dispatcher::answered(std::uint32_t place, const Entry& entry) noexcept {
+  const bool in = is(entry, EntryKind::loaded);
+  const auto flight = std::ranges::find_if(flights_, [&](const Flight& each) {
+    return each.in == in && each.transfer == Transfer{place, entry.slot, entry.frame};
+  });
+  if (flight == flights_.end() || entry.status > static_cast<std::uint16_t>(protocol::Outcome::failed))
+    return violated(place);
+  const bool failed = entry.status == static_cast<std::uint16_t>(protocol::Outcome::failed);
+  // The frame stays the client's until its process has ended
+  if (failed && !in) return expel(place, Expelled::not_saved);
+  const Flight done = *flight;
+  flights_.erase(flight);
+  if (!failed) ++(in ? places_[place].counts.loaded : places_[place].counts.saved);
+  feed(ended(done.transfer, in, failed, now_));
+}
+
+// ---- the core ----
+
+/// An event that an action of another one causes waits until all actions of that one are carried out.
+void Dispatcher::feed(const Event& event) noexcept {
+  assert(events_.size() < events_.capacity());
+  events_.push_back(event);
+  if (feeding_) return;
+  feeding_ = true;
+  while (!events_.empty()) {
+    const Event next = events_.front();
+    events_.erase(events_.begin());
+    for (const Action& action : core_.on(next)) obey(action);
+  }
+  feeding_ = false;
+}
+
+bool Dispatcher::exchange(std::uint32_t place, const DeviceScheduler::Tenant& with) noexcept {
+  const auto actions = core_.exchange(place, with);
+  if (!actions.empty() && actions.front().kind == Action::Kind::refuse) return false;
+  feeding_ = true; // what these cause comes after them
+  for (const Action& action : actions) obey(action);
+  feeding_ = false;
+  if (!events_.empty()) {
+    const Event first = events_.front();
+    events_.erase(events_.begin());
+    feed(first);
+  }
+  return true;
+}
+
+void Dispatcher::obey(const Action& action) noexcept {
+  const std::uint32_t place = action.job.task;
+  Place& at = places_[place];
+  switch (action.kind) {
+  case Action::Kind::start_execution:
+    assert(at.stage == Stage::requested && at.presence == Presence::here);
+    return grant(place);
+  case Action::Kind::copy_in: return order(action, true);
+  case Action::Kind::copy_out: return order(action, false);
+  case Action::Kind::drop: return; // for a change, or with its client: follow_up() goes on
+  case Action::Kind::fail:
+    if (at.stage != Stage::requested) return;
+    at.stage = Stage::none;
+    ++at.counts.failed;
+    return tell(place, Verdict::failed);
+  case Action::Kind::refuse: assert(!"the core was told what is not possible"); return;
+  }
+}
+
+void Dispatcher::order(const Action& action, bool in) noexcept {
+  const auto& [place, slot, frame] = action.transfer;
+  if (places_[place].presence == Presence::gone) return feed(ended(action.transfer, in, in, now_));
+  const bool create = in && (options_.mode == protocol::Mode::private_chunks || !created_[frame]);
+  assert(flights_.size() < most_flights);
+  flights_.push_back({action.transfer, in, create, now_});
+  Entry entry = entry_of(in ? EntryKind::load : EntryKind::save);
+  entry.slot = slot;
+  entry.frame = frame;
+  entry.time_ns = now_.time_since_epoch().count();
+  if (create) entry.status = static_cast<std::uint16_t>(protocol::LoadHow::create);
+  outlet_.command(place, entry);
+}
+
+/// What had to wait for the core: changes of tenancy, places of the dead, and who holds the device while others wait.
+void Dispatcher::follow_up() noexcept {
+  for (bool again = true; again;) {
+    again = false;
+    for (std::uint32_t place = 0; place < places_.size(); ++place) {
+      Place& at = places_[place];
+      if (at.presence == Presence::gone && exchange(place, {})) {
+        at.presence = Presence::nobody;
+        outlet_.vacant(place);
+        again = true;
+      } else if (at.next && exchange(place, at.next->tenant)) {
+        at.tenancy = *at.next;
+        at.next.reset();
+        outlet_.changed(place);
+        if (at.stage == Stage::leaving) request(place);
+        again = true;
+      }
+    }
+  }
+  hurry_holder();
+}
+
+void Dispatcher::hurry_holder() noexcept {
+  const auto& state = core_.state();
+  if (!state.running || (!state.staged && state.waiting.empty())) return;
+  const std::uint32_t place = state.running->task;
+  Place& at = places_[place];
+  if (at.stage != Stage::granted || at.presence != Presence::here || std::exchange(at.hurried, true)) return;
+  Entry entry = entry_of(EntryKind::hurry);
+  entry.job = at.job;
+  entry.time_ns = now_.time_since_epoch().count();
+  outlet_.command(place, entry);
+}
+
+// ---- time ----
+
+/// When a job that has the device has had it for too long.
+Instant Dispatcher::held_until(const Place& at) const noexcept {
+  const Contract& contract = at.tenancy.contract;
+  const Duration beyond = contract.on_overrun == OnWcetExceeded::stop ? Duration(0) : options_.stuck_after;
+  return at.granted - at.executed + contract.wcet + beyond;
+}
+
+std::optional<Instant> Dispatcher::next_tick() const noexcept {
+  std::optional<Instant> next;
+  const auto at_latest = [&](Instant when) { next = next ? std::min(*next, when) : when; };
+  for (const Place& at : places_) {
+    if (at.presence != Presence::here) continue;
+    if (at.stage == Stage::early) at_latest(at.release);
+    if (at.stage == Stage::granted) at_latest(held_until(at) + Duration(1));
+  }
+  for (const Flight& flight : flights_)
+    if (places_[flight.transfer.task].presence == Presence::here)
+      at_latest(flight.since + options_.patience + Duration(1));
+  return next;
+}
+
+void Dispatcher::tick(Instant now) noexcept {
+  now_ = now;
+  release_due();
+  for (std::uint32_t place = 0; place < places_.size(); ++place) {
+    const Place& at = places_[place];
+    if (at.presence != Presence::here) continue;
+    if (at.stage == Stage::granted && held_until(at) < now)
+      expel(place, at.tenancy.contract.on_overrun == OnWcetExceeded::stop ? Expelled::overrun : Expelled::stuck);
+  }
+  for (const Flight& flight : flights_)
+    if (flight.since + options_.patience < now) expel(flight.transfer.task, Expelled::silent);
+  follow_up();
+}
+
+} // namespace rtexec::daemon

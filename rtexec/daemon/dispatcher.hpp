@@ -1,0 +1,212 @@
+// Drives the scheduler core for clients in other processes: takes the entries of their rings, gives them commands and
+// grants, and tells who must go. Knows no socket, no memory and no clock: it is told the time, and an Outlet carries
+// out what it says, so that it runs on a virtual clock as well.
+//
+// A place is a client's task number in the core. Nothing that a client says is believed: an entry is checked against
+// what the client was granted and ordered to do, and one that is not possible is a violation, counted, and too many
+// are the end. A client that is ordered to save a chunk and fails to, that answers too late, or that holds the device
+// for too long, is expelled: the outlet ends its process, and says died() when it is no more. Only then its frames are
+// others'. So one client delays others by `patience` or `stuck_after` at most, and once.
+//
+// A client that died is no reason for others to fail: what it was ordered to save counts as saved, what it was loading
+// has failed, and its job is withdrawn.
+//
+// One thread at a time: the caller's lock. Allocates in the constructor only; noexcept afterwards, and bounded.
+#pragma once
+
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
+#include "policies/device_scheduler.hpp"
+#include "rtexec/protocol/messages.hpp"
+#include "rtexec/protocol/ring.hpp"
+#include "rtexec/protocol/segment.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace rtexec::daemon {
+
+/// What a client's jobs are held to.
+struct Contract {
+  /// Declared: releases are at least a period apart. Otherwise the job runs when no declared one wants to.
+  bool real_time = false;
+  Duration period{0};
+  Duration deadline{0}; // from the release
+  Duration order_by{0}; // likewise: what orders it among others
+  Duration wcet{0};
+  OnWcetExceeded on_overrun = OnWcetExceeded::tell;
+  friend bool operator==(const Contract&, const Contract&) = default;
+};
+
+struct Tenancy {
+  policies::DeviceScheduler::Tenant tenant;
+  Contract contract;
+  friend bool operator==(const Tenancy&, const Tenancy&) = default;
+};
+
+/// Why a client is expelled.
+enum class Expelled : std::uint8_t {
+  violations, // it said what was not possible, too often
+  silent,     // it did not carry out a command in time
+  not_saved,  // it could not save a chunk
+  stuck,      // it held the device for longer than its WCET and `stuck_after`
+  overrun,    // it exceeded its WCET, and on_overrun is stop
+};
+
+/// What the dispatcher asks for. Called under the caller's lock, from within its functions; must not call back.
+class Outlet {
+ public:
+  virtual ~Outlet() = default;
+  /// Into the client's ring.
+  virtual void command(std::uint32_t place, const protocol::Entry& entry) noexcept = 0;
+  /// Into the client's state, whose bell is rung.
+  virtual void verdict(std::uint32_t place, protocol::JobVerdict verdict) noexcept = 0;
+  /// What change() asked for has come about.
+  virtual void changed(std::uint32_t place) noexcept = 0;
+  /// The client's process is to end; died() follows.
+  virtual void expel(std::uint32_t place, Expelled why) noexcept = 0;
+  /// After died(): nothing is left of the client, and the place is free.
+  virtual void vacant(std::uint32_t place) noexcept = 0;
+};
+
+struct DispatcherOptions {
+  std::uint32_t places = 32;
+  std::uint32_t frames = 0;
+  unsigned copy_engines = 1;
+  SwapPolicy policy = SwapPolicy::pipelined;
+  protocol::Mode mode = protocol::Mode::private_chunks;
+  Duration patience = std::chrono::milliseconds(500); // for one command
+  Duration stuck_after = std::chrono::seconds(1);     // beyond a job's WCET
+  std::uint32_t most_violations = 100;                // of one client
+};
+
+class Dispatcher {
+ public:
+  /// Of one client, since it came.
+  struct Counts {
+    std::uint64_t jobs = 0, missed = 0, overruns = 0, failed = 0, violations = 0;
+    std::uint64_t loaded = 0, saved = 0; // chunks
+    Duration longest_execution{0}, longest_response{0};
+  };
+
+  /// `outlet` must outlive it.
+  Dispatcher(const DispatcherOptions& options, Outlet& outlet);
+
+  // ---- who is there ----
+
+  /// A client comes to `place`, which is vacant. False: it is not.
+  [[nodiscard]] bool attach(std::uint32_t place, const Tenancy& tenancy, Instant now) noexcept;
+  /// The client of `place` has another tenancy as soon as that is possible: Outlet::changed(). Where its job waits, it
+  /// goes on to, with its release and deadline. Where its job has the device: with `interrupt` it has synchronised, and
+  /// gets the device again when all its chunks stand; without, the change comes when the job ends. False: nobody is
+  /// there. A change that has not come about yet is replaced.
+  [[nodiscard]] bool change(std::uint32_t place, const Tenancy& tenancy, bool interrupt, Instant now) noexcept;
+  /// The client's process has ended, and the device's memory of it is free.
+  void died(std::uint32_t place, Instant now) noexcept;
+
+  // ---- what they say ----
+
+  /// The chunk of `frame` can be imported from now on, where chunks are shared: what a load with LoadHow::create brings
+  /// before it is answered. False: nobody asked for it.
+  [[nodiscard]] bool frame_came(std::uint32_t place, std::uint32_t frame) noexcept;
+  void take(std::uint32_t place, const protocol::Entry& entry, Instant now) noexcept;
+  /// A ring was broken, a message was none...: as an impossible entry.
+  void violated(std::uint32_t place) noexcept;
+
+  // ---- time ----
+
+  /// When tick() is needed next, if nothing happens before; absent: not at all.
+  [[nodiscard]] std::optional<Instant> next_tick() const noexcept;
+  void tick(Instant now) noexcept;
+
+  // ---- what is so ----
+
+  [[nodiscard]] const Counts& counts(std::uint32_t place) const noexcept { return places_[place].counts; }
+  [[nodiscard]] bool occupied(std::uint32_t place) const noexcept {
+    return places_[place].presence != Presence::nobody;
+  }
+  [[nodiscard]] const policies::DeviceScheduler::State& state() const noexcept { return core_.state(); }
+
+ private:
+  using Event = policies::Event;
+  using Action = policies::Action;
+
+  enum class Presence : std::uint8_t {
+    nobody,
+    here,
+    expelled, // its process is to end: nothing that it says counts
+    gone,     // its process has ended; what it was doing in the core ends
+  };
+  enum class Stage : std::uint8_t {
+    none,
+    early,     // it was asked for before its release
+    requested, // in the core
+    granted,
+    leaving, // withdrawn from the core, or ended there, because a change is to come: it goes on after it
+  };
+  struct Place {
+    Presence presence = Presence::nobody;
+    Tenancy tenancy;
+    std::optional<Tenancy> next; // what change() asked for
+    // The job that is outstanding
+    Stage stage = Stage::none;
+    std::uint64_t job = 0;    // as the client counts it: the last one
+    std::uint64_t number = 0; // as the core does: goes on from client to client
+    Instant release{}, deadline{}, granted{};
+    Duration executed{0}; // before it was interrupted
+    bool hurried = false;
+    Instant earliest = Instant::min(); // the next release
+    Counts counts;
+  };
+  /// A command that has not been answered.
+  struct Flight {
+    policies::Transfer transfer;
+    bool in = false;
+    bool created = false; // the client creates the frame's chunk
+    Instant since{};
+  };
+
+  // The core, one event after the other
+  void feed(const Event& event) noexcept;
+  void obey(const Action& action) noexcept;
+  void follow_up() noexcept;
+  [[nodiscard]] bool exchange(std::uint32_t place, const policies::DeviceScheduler::Tenant& with) noexcept;
+
+  // Jobs
+  void ask(std::uint32_t place, const protocol::Entry& entry) noexcept;
+  void release_due() noexcept;
+  void release(std::uint32_t place) noexcept;
+  void request(std::uint32_t place) noexcept;
+  void grant(std::uint32_t place) noexcept;
+  void end(std::uint32_t place, const protocol::Entry& entry) noexcept;
+  void account(Place& at) noexcept;
+  void hurry_holder() noexcept;
+  void tell(std::uint32_t place, protocol::Verdict verdict) noexcept;
+
+  // Chunks
+  void order(const Action& action, bool in) noexcept;
+  void answered(std::uint32_t place, const protocol::Entry& entry) noexcept;
+
+  // Clients
+  void interrupt(std::uint32_t place) noexcept;
+  void bury(std::uint32_t place) noexcept;
+  void expel(std::uint32_t place, Expelled why) noexcept;
+  [[nodiscard]] policies::JobId id(std::uint32_t place) const noexcept { return {place, places_[place].number}; }
+  [[nodiscard]] Instant held_until(const Place& at) const noexcept;
+
+  DispatcherOptions options_;
+  Outlet& outlet_;
+  policies::DeviceScheduler core_;
+  std::vector<Place> places_;
+  std::vector<bool> created_;   // by frame, where chunks are shared
+  std::vector<Flight> flights_; // capacity reserved
+  std::vector<Event> events_;   // to be fed, the oldest first; capacity reserved
+  bool feeding_ = false;
+  Instant now_{};
+};
+
+} // namespace rtexec::daemon

@@ -1,0 +1,146 @@
+// Admission of clients: what is promised, and refused with its numbers.
+#include "rtexec/daemon/clients.hpp"
+#include "test/rtexec/daemon_device.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rtexec::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+using test::terms_of;
+using testing::HasSubstr;
+
+config::ClientDeclaration declaration(Duration period, Duration wcet) {
+  return {.period = period, .deadline = period, .wcet = wcet, .priority = {}};
+}
+
+TEST(DaemonClients, APlaceForEach) {
+  Clients clients(terms_of(16, 2));
+  EXPECT_EQ(clients.frames(), 16u);
+  EXPECT_EQ(clients.connect({"a", {}}, 0), 0u);
+  EXPECT_EQ(clients.connect({"b", {}}, 4), 1u);
+  const auto full = clients.connect({"c", {}}, 0);
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, protocol::Refusal::full);
+  clients.leave(0);
+  EXPECT_EQ(clients.at(0), nullptr);
+  EXPECT_EQ(clients.connect({"c", {}}, 0), 0u);
+  EXPECT_EQ(clients.at(0)->identity.name, "c");
+}
+
+TEST(DaemonClients, TheFirstRuleThatFitsHolds) {
+  Terms terms = terms_of(16, 8);
+  const Bytes chunk = terms.device.chunk;
+  terms.rules = {{.name = "camera", .executable = "/usr/bin/python3", .memory = chunk * 3, .declaration = {}},
+                 {.name = "camera", .executable = {}, .memory = chunk * 2, .declaration = declaration(100ms, 10ms)},
+                 {.name = {}, .executable = "/bin/x", .memory = chunk, .declaration = {}}};
+  Clients clients(terms);
+  const auto limit = [&](const Identity& who) {
+    const auto place = clients.connect(who, 0);
+    EXPECT_TRUE(place) << place.error().text;
+    return place ? clients.at(*place)->limit : 0;
+  };
+  EXPECT_EQ(limit({"camera", "/usr/bin/python3"}), 3u);
+  EXPECT_EQ(limit({"camera", "/bin/x"}), 2u);
+  EXPECT_EQ(limit({"radar", "/bin/x"}), 1u);
+  EXPECT_EQ(limit({"radar", "/bin/y"}), 16u);
+  EXPECT_EQ(clients.at(0)->declaration, std::nullopt);
+  EXPECT_TRUE(clients.at(1)->declared_by_rule);
+  EXPECT_TRUE(clients.at(1)->response_bound);
+  EXPECT_EQ(clients.declare(1, declaration(100ms, 10ms)).error().code, protocol::Refusal::order);
+}
+
+TEST(DaemonClients, NobodyGrowsBeyondItsLimit) {
+  Clients clients(terms_of(16, 8));
+  EXPECT_TRUE(clients.connect({"a", {}}, 0));
+  EXPECT_TRUE(clients.grow(0, 16));
+  const auto more = clients.grow(0, 17);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, protocol::Refusal::limit);
+  EXPECT_THAT(more.error().text, HasSubstr("more than its limit of"));
+  EXPECT_EQ(clients.at(0)->slots, 16u);
+  EXPECT_EQ(clients.grow(3, 1).error().code, protocol::Refusal::order);
+}
+
+TEST(DaemonClients, WhereAllSlotsFitDeadlinesArePromisedWithoutSwapping) {
+  Terms terms = terms_of(16, 8);
+  terms.device.board.swap_costs.clear(); // not even known
+  Clients clients(terms);
+  for (const char* name : {"a", "b"}) {
+    const auto place = clients.connect({name, {}}, 8);
+    ASSERT_TRUE(place) << place.error().text;
+    const auto declared = clients.declare(*place, declaration(100ms, 30ms));
+    ASSERT_TRUE(declared) << declared.error().text;
+  }
+  EXPECT_GE(*clients.at(0)->response_bound, 60ms);
+  EXPECT_LE(*clients.at(0)->response_bound, 100ms);
+  // A third one would need swapping, of which nothing is known
+  EXPECT_TRUE(clients.connect({"c", {}}, 0));
+  const auto third = clients.grow(2, 1);
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().code, protocol::Refusal::not_proved);
+}
+
+TEST(DaemonClients, TheSecondThatIsTooMuchIsRefusedWithTheNumbersAndChangesNothing) {
+  Clients clients(terms_of(16, 8));
+  ASSERT_TRUE(clients.connect({"a", {}}, 4));
+  ASSERT_TRUE(clients.connect({"b", {}}, 4));
+  ASSERT_TRUE(clients.declare(0, declaration(100ms, 40ms)));
+  const auto bound = clients.at(0)->response_bound;
+  static_cast<void>(clients.take_changes());
+  const auto refused = clients.declare(1, declaration(100ms, 70ms));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, protocol::Refusal::not_proved);
+  EXPECT_THAT(refused.error().text, HasSubstr("ms"));
+  EXPECT_EQ(clients.at(1)->declaration, std::nullopt);
+  EXPECT_EQ(clients.at(0)->response_bound, bound);
+  EXPECT_TRUE(clients.take_changes().empty());
+  const auto less = clients.declare(1, declaration(200ms, 30ms));
+  EXPECT_TRUE(less) << less.error().text;
+}
+
+TEST(DaemonClients, AClientWithoutADeclarationMayNotBreakAPromise) {
+  Terms terms = terms_of(16, 8);
+  terms.best_effort_wcet = 30ms;
+  Clients clients(terms);
+  ASSERT_TRUE(clients.connect({"a", {}}, 4));
+  const auto alone = clients.declare(0, declaration(100ms, 75ms));
+  ASSERT_TRUE(alone) << alone.error().text;
+  const auto refused = clients.connect({"b", {}}, 0);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, protocol::Refusal::not_proved);
+}
+
+TEST(DaemonClients, GrowingBeyondTheDeviceCostsSwappingWhichIsPromisedOrRefused) {
+  Clients clients(terms_of(16, 8));
+  for (const char* name : {"a", "b", "c"}) {
+    const auto place = clients.connect({name, {}}, 5);
+    ASSERT_TRUE(clients.declare(*place, declaration(100ms, 500us)));
+  }
+  const auto resident = *clients.at(0)->response_bound;
+  ASSERT_TRUE(clients.grow(0, 8)) << "18 of 16 frames, with time to spare";
+  EXPECT_GT(*clients.at(0)->response_bound, resident);
+  EXPECT_EQ(clients.take_changes(), (std::vector<std::uint32_t>{0, 1, 2}));
+  EXPECT_TRUE(clients.take_changes().empty());
+}
+
+TEST(DaemonClients, StaticPrioritiesGoByWhatIsDeclared) {
+  Terms terms = terms_of(16, 8);
+  terms.device.tasks.executive.order = Order::static_priority;
+  terms.device.tasks.executive.priorities = PriorityAssignment::rate_monotonic;
+  Clients clients(terms);
+  for (const Duration period : {300ms, 100ms, 200ms}) {
+    const auto place = clients.connect({"a", {}}, 2);
+    ASSERT_TRUE(clients.declare(*place, declaration(period, 10ms)));
+  }
+  ASSERT_TRUE(clients.connect({"best effort", {}}, 2));
+  const auto rank = [&](std::uint32_t place) { return clients.at(place)->tenancy.tenant.rank; };
+  EXPECT_LT(rank(1), rank(2));
+  EXPECT_LT(rank(2), rank(0));
+  EXPECT_LT(rank(0), rank(3));
+}
+
+} // namespace
+} // namespace rtexec::daemon
