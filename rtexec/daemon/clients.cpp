@@ -91,6 +91,8 @@ Admitted<> Clients::declare(std::uint32_t place, const config::ClientDeclaration
 
 Admitted<> Clients::grow(std::uint32_t place, std::uint32_t slots) {
   if (at(place) == nullptr) return refused(protocol::Refusal::order, "nobody is there");
+  if (slots < at(place)->slots)
+    return refused(protocol::Refusal::unsupported, "an arena does not shrink while its client is connected");
   Everyone all = clients_;
   all[place]->slots = slots;
   return admit(std::move(all));

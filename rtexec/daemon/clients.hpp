@@ -67,6 +67,7 @@ class Clients {
   [[nodiscard]] Admitted<std::uint32_t> connect(const Identity& who, std::uint32_t slots);
   /// Once for each client.
   [[nodiscard]] Admitted<> declare(std::uint32_t place, const config::ClientDeclaration& declaration);
+  /// To as many slots as it has, or more: others may have the frames of those that it lost before it let go of them.
   [[nodiscard]] Admitted<> grow(std::uint32_t place, std::uint32_t slots);
   /// Nobody is at `place` any more. What others are promised stays as it is.
   void leave(std::uint32_t place);

@@ -64,7 +64,9 @@ bool Dispatcher::attach(std::uint32_t place, const Tenancy& tenancy, Instant now
 }
 
 bool Dispatcher::change(std::uint32_t place, const Tenancy& tenancy, bool interrupt_it, Instant now) noexcept {
-  if (place >= places_.size() || places_[place].presence != Presence::here) return false;
+  if (place >= places_.size() || places_[place].presence != Presence::here ||
+      tenancy.tenant.slots < core_.state().slots[place].size())
+    return false;
   now_ = now;
   places_[place].next = tenancy;
   if (interrupt_it || places_[place].stage == Stage::requested) interrupt(place);

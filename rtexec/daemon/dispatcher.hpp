@@ -103,7 +103,7 @@ class Dispatcher {
   /// The client of `place` has another tenancy as soon as that is possible: Outlet::changed(). Where its job waits, it
   /// goes on to, with its release and deadline. Where its job has the device: with `interrupt` it has synchronised, and
   /// gets the device again when all its chunks stand; without, the change comes when the job ends. False: nobody is
-  /// there. A change that has not come about yet is replaced.
+  /// there, or it would lose slots. A change that has not come about yet is replaced.
   [[nodiscard]] bool change(std::uint32_t place, const Tenancy& tenancy, bool interrupt, Instant now) noexcept;
   /// The client's process has ended, and the device's memory of it is free.
   void died(std::uint32_t place, Instant now) noexcept;

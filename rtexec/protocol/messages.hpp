@@ -142,7 +142,7 @@ struct Declared {
   std::int64_t response_bound_ns = 0; // from the release to the end of the job
 };
 
-/// The arena has `slots` slots from now on: more, or fewer. The last ones go first, with their contents.
+/// The arena has `slots` slots from now on, more than before: it does not shrink while the client is connected.
 /// Where the client holds the device, it has synchronised: its job is interrupted (State: waiting) and granted again
 /// when all its slots stand, after Grown. Where it waits for a grant, it goes on to wait.
 struct Grow {

@@ -61,6 +61,7 @@ TEST(DaemonClients, NobodyGrowsBeyondItsLimit) {
   EXPECT_EQ(more.error().code, protocol::Refusal::limit);
   EXPECT_THAT(more.error().text, HasSubstr("more than its limit of"));
   EXPECT_EQ(clients.at(0)->slots, 16u);
+  EXPECT_EQ(clients.grow(0, 15).error().code, protocol::Refusal::unsupported);
   EXPECT_EQ(clients.grow(3, 1).error().code, protocol::Refusal::order);
 }
 

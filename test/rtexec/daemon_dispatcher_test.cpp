@@ -1,0 +1,353 @@
+// The dispatcher with clients in software on a virtual clock: deadlines that were admitted, contents, crashes at any
+// moment, and clients that lie.
+#include "rtexec/daemon/dispatcher.hpp"
+#include "test/rtexec/daemon_device.hpp"
+#include "test/support/sanitized.hpp"
+#include "test/support/thread_counts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <random>
+
+namespace rtexec::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace daemon::test;
+using protocol::Entry;
+using protocol::EntryKind;
+
+constexpr Duration chunk = 100us; // as terms_of() says it takes
+
+DispatcherOptions options_of(const Terms& terms, std::uint32_t frames) {
+  return {.places = terms.places, .frames = frames, .copy_engines = 2};
+}
+
+Program program_of(const config::ClientDeclaration& declaration) {
+  return {.least = declaration.period,
+          .longest = declaration.period * 5 / 4,
+          .quickest = declaration.wcet / 2,
+          .slowest = declaration.wcet};
+}
+
+/// A set of clients as the daemon would hold it: admitted, attached, and sometimes exchanged for others.
+class Everyone {
+ public:
+  Everyone(const Terms& terms, std::uint32_t frames, std::uint64_t seed)
+      : clients(terms), device(options_of(terms, frames), chunk, seed) {
+    device.on_vacant = [this](std::uint32_t place) { clients.leave(place); };
+  }
+
+  /// False: refused.
+  bool add(const std::string& name, std::uint32_t slots, const std::optional<config::ClientDeclaration>& declaration,
+           const Program& program) {
+    const auto place = clients.connect({name, {}}, slots);
+    if (!place) return false;
+    if (declaration && !clients.declare(*place, *declaration)) {
+      clients.leave(*place);
+      return false;
+    }
+    for (const std::uint32_t changed : clients.take_changes()) {
+      const Tenancy& tenancy = clients.at(changed)->tenancy;
+      if (changed == *place) device.attach(changed, tenancy, program);
+      else device.change(changed, tenancy, false);
+    }
+    return true;
+  }
+  bool grow(std::uint32_t place, std::uint32_t slots) {
+    if (!clients.grow(place, slots)) return false;
+    for (const std::uint32_t changed : clients.take_changes())
+      device.change(changed, clients.at(changed)->tenancy, changed == place);
+    return true;
+  }
+  [[nodiscard]] std::uint64_t missed() {
+    std::uint64_t all = 0;
+    for (std::uint32_t place = 0; place < clients.places(); ++place) all += device.dispatcher().counts(place).missed;
+    return all;
+  }
+
+  Clients clients;
+  SimulatedDevice device;
+};
+
+/// Eight clients of a quarter of the device each, with random periods, that are admitted.
+void add_eight(Everyone& all, std::uint32_t slots, std::mt19937_64& random) {
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    for (int tries = 0;; ++tries) {
+      ASSERT_LT(tries, 1000);
+      const Duration period = 1ms * (40 + random() % 200);
+      const config::ClientDeclaration declaration{
+          .period = period, .deadline = period, .wcet = 10us * (50 + random() % 900), .priority = {}};
+      if (all.add("client", slots, declaration, program_of(declaration))) break;
+    }
+  }
+}
+
+TEST(DaemonDispatcher, EightClientsOverTwiceTheMemoryMissNoDeadlineAndFindWhatTheyWrote) {
+  const std::uint64_t sets = rtexec::test::sanitized ? 3 : 30;
+  for (std::uint64_t seed = 0; seed < sets; ++seed) {
+    std::mt19937_64 random(seed);
+    Everyone all(terms_of(32, 10), 32, seed);
+    ASSERT_NO_FATAL_FAILURE(add_eight(all, 8, random));
+    const Program greedy{.least = 0ms, .longest = 1ms, .quickest = 1ms, .slowest = 5ms};
+    const bool with_greedy = all.add("greedy", 8, {}, greedy);
+    // What they begin with is created once, which is no part of the promise
+    all.device.run_until(all.device.now() + 2s);
+    const std::uint64_t before = all.missed();
+    ASSERT_NO_FATAL_FAILURE(all.device.run_until(all.device.now() + 20s)) << "seed " << seed;
+    EXPECT_EQ(all.missed(), before) << "seed " << seed;
+    EXPECT_GT(all.device.seen.executions, 500u);
+    EXPECT_GT(all.device.seen.saves, 1000u);
+    EXPECT_TRUE(all.device.seen.expelled.empty());
+    for (std::uint32_t place = 0; place < 8; ++place) {
+      const auto& counts = all.device.dispatcher().counts(place);
+      EXPECT_GT(counts.jobs, 40u);
+      EXPECT_EQ(counts.overruns + counts.failed + counts.violations, 0u);
+      EXPECT_LE(counts.longest_response, *all.clients.at(place)->response_bound) << "seed " << seed;
+    }
+    EXPECT_TRUE(!with_greedy || all.device.dispatcher().counts(8).jobs > 100);
+  }
+}
+
+enum class Doing { loading, saving, executing, staged, waiting };
+constexpr std::array doings{Doing::loading, Doing::saving, Doing::executing, Doing::staged, Doing::waiting};
+
+bool does(const policies::DeviceScheduler::State& state, std::uint32_t place, Doing what) {
+  using Residence = policies::DeviceScheduler::Residence;
+  const auto any = [&](Residence residence) {
+    return std::ranges::any_of(state.slots[place], [&](const auto& slot) { return slot.residence == residence; });
+  };
+  switch (what) {
+  case Doing::loading: return any(Residence::loading);
+  case Doing::saving: return any(Residence::saving);
+  case Doing::executing: return state.running && state.running->task == place;
+  case Doing::staged: return state.staged && state.staged->job.task == place;
+  case Doing::waiting:
+    return std::ranges::any_of(state.waiting, [&](const auto& each) { return each.job.task == place; });
+  }
+  return false;
+}
+
+/// Goes on until some client does that; for half a second at most.
+std::optional<std::uint32_t> find_one_that_is(SimulatedDevice& device, Doing what) {
+  for (const Instant until = device.now() + 500ms; device.now() < until;) {
+    device.run_until(device.now() + 20us);
+    for (std::uint32_t place = 0; place < 8; ++place)
+      if (does(device.dispatcher().state(), place, what)) return place;
+  }
+  return std::nullopt;
+}
+
+/// Whatever it was doing: the others miss nothing, and another one comes.
+TEST(DaemonDispatcher, AClientThatIsKilledAtAnyMomentHurtsNobody) {
+  const std::uint64_t sets = rtexec::test::sanitized ? 2 : 10;
+  std::array<std::uint64_t, doings.size()> killed{};
+  for (std::uint64_t seed = 100; seed < 100 + sets; ++seed) {
+    std::mt19937_64 random(seed);
+    Everyone all(terms_of(32, 10), 32, seed);
+    ASSERT_NO_FATAL_FAILURE(add_eight(all, 8, random));
+    all.device.run_until(all.device.now() + 2s);
+    for (int death = 0; death < 50; ++death) {
+      all.device.run_until(all.device.now() + Duration(random() % 60'000'000));
+      const std::size_t what = random() % doings.size();
+      const auto place = find_one_that_is(all.device, doings[what]);
+      if (testing::Test::HasFatalFailure()) FAIL() << "seed " << seed;
+      if (!place) continue;
+      ++killed[what];
+      const Clients::Client was = *all.clients.at(*place);
+      const auto harmed = [&](std::uint32_t other) {
+        const auto& counts = all.device.dispatcher().counts(other);
+        return counts.missed + counts.failed;
+      };
+      std::vector<std::uint64_t> before;
+      for (std::uint32_t other = 0; other < 8; ++other) before.push_back(harmed(other));
+      all.device.kill(*place);
+      all.device.run_until(all.device.now() + 5ms);
+      ASSERT_FALSE(all.device.dispatcher().occupied(*place)) << "seed " << seed << ", death " << death;
+      ASSERT_EQ(all.clients.at(*place), nullptr);
+      all.device.run_until(all.device.now() + 300ms);
+      for (std::uint32_t other = 0; other < 8; ++other) {
+        if (other == *place) continue;
+        ASSERT_EQ(harmed(other), before[other]) << "seed " << seed << ", death " << death;
+      }
+      ASSERT_TRUE(all.add("again", 8, was.declaration, program_of(*was.declaration))) << "seed " << seed;
+      all.device.run_until(all.device.now() + 1s);
+    }
+  }
+  for (const std::uint64_t each : killed) EXPECT_GT(each, rtexec::test::sanitized ? 0u : 20u);
+}
+
+TEST(DaemonDispatcher, AClientGrowsWhileItHoldsTheDevice) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    std::mt19937_64 random(seed);
+    Everyone all(terms_of(32, 4), 32, seed);
+    const config::ClientDeclaration declaration{.period = 50ms, .deadline = 50ms, .wcet = 2ms, .priority = {}};
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(all.add("grows", 2, declaration, program_of(declaration)));
+    for (int i = 0; i < 60; ++i) {
+      all.device.run_until(all.device.now() + Duration(random() % 30'000'000));
+      ASSERT_FALSE(testing::Test::HasFatalFailure()) << "seed " << seed;
+      const auto place = static_cast<std::uint32_t>(random() % 3);
+      static_cast<void>(all.grow(place, all.clients.at(place)->slots + static_cast<std::uint32_t>(random() % 2)));
+    }
+    const auto executed = all.device.seen.executions;
+    all.device.run_until(all.device.now() + 1s);
+    EXPECT_GT(all.device.seen.executions, executed + 30) << "seed " << seed;
+    EXPECT_GT(all.device.seen.changed, 20u);
+    EXPECT_TRUE(all.device.seen.expelled.empty());
+  }
+}
+
+/// Client 0 behaves as `program` says; returns why it was expelled.
+std::vector<std::pair<std::uint32_t, Expelled>> expelled_for(Program program, OnWcetExceeded on_overrun,
+                                                             std::uint64_t& others_jobs) {
+  Everyone all(terms_of(16, 4), 16, 1);
+  const config::ClientDeclaration declaration{
+      .period = 50ms, .deadline = 50ms, .wcet = 2ms, .priority = {}, .on_overrun = on_overrun};
+  EXPECT_TRUE(all.add("bad", 8, declaration, program));
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(all.add("good", 8, declaration, program_of(declaration)));
+  all.device.run_until(all.device.now() + 5s);
+  const auto before = all.device.seen.executions;
+  all.device.run_until(all.device.now() + 5s);
+  others_jobs = all.device.seen.executions - before;
+  return all.device.seen.expelled;
+}
+
+TEST(DaemonDispatcher, WhoHoldsUpOthersIsExpelledAndTheyGoOn) {
+  const Program good{.least = 50ms, .longest = 60ms, .quickest = 1ms, .slowest = 2ms};
+  const std::pair<std::uint32_t, Expelled> saves{0, Expelled::not_saved}, silent{0, Expelled::silent},
+      stuck{0, Expelled::stuck}, overrun{0, Expelled::overrun};
+  std::uint64_t others = 0;
+  Program bad = good;
+  bad.reports_failed_saves = true;
+  EXPECT_EQ(expelled_for(bad, OnWcetExceeded::tell, others), std::vector{saves});
+  EXPECT_GT(others, 150u);
+  bad = good;
+  bad.ignores_commands = true;
+  EXPECT_EQ(expelled_for(bad, OnWcetExceeded::tell, others), std::vector{silent});
+  EXPECT_GT(others, 150u);
+  bad = good;
+  bad.never_ends = true;
+  EXPECT_EQ(expelled_for(bad, OnWcetExceeded::tell, others), std::vector{stuck});
+  EXPECT_GT(others, 150u);
+  EXPECT_EQ(expelled_for(bad, OnWcetExceeded::stop, others), std::vector{overrun});
+  EXPECT_GT(others, 150u);
+}
+
+TEST(DaemonDispatcher, WhoExceedsItsWcetPaysWithItsNextRelease) {
+  for (const auto on_overrun : {OnWcetExceeded::tell, OnWcetExceeded::skip_next}) {
+    Everyone all(terms_of(16, 4), 16, 1);
+    const config::ClientDeclaration declaration{
+        .period = 50ms, .deadline = 50ms, .wcet = 2ms, .priority = {}, .on_overrun = on_overrun};
+    const Program slow{.least = 50ms, .longest = 50ms, .quickest = 3ms, .slowest = 3ms};
+    ASSERT_TRUE(all.add("slow", 8, declaration, slow));
+    all.device.run_until(all.device.now() + 10s);
+    const auto& counts = all.device.dispatcher().counts(0);
+    EXPECT_EQ(counts.overruns, counts.jobs);
+    EXPECT_NEAR(static_cast<double>(counts.jobs), on_overrun == OnWcetExceeded::tell ? 200 : 100, 5);
+  }
+}
+
+/// It asks without a pause: its releases are a period apart all the same.
+TEST(DaemonDispatcher, WhoAsksTooEarlyWaits) {
+  Everyone all(terms_of(16, 4), 16, 1);
+  const config::ClientDeclaration declaration{.period = 50ms, .deadline = 50ms, .wcet = 2ms, .priority = {}};
+  const Program eager{.least = 0ms, .longest = 0ms, .quickest = 1ms, .slowest = 1ms};
+  ASSERT_TRUE(all.add("eager", 8, declaration, eager));
+  all.device.run_until(all.device.now() + 10s);
+  EXPECT_NEAR(static_cast<double>(all.device.dispatcher().counts(0).jobs), 200, 2);
+}
+
+/// A hostile client: its memory is its own affair, and others' is not to be had.
+class Quiet final : public Outlet {
+ public:
+  void command(std::uint32_t place, const Entry& entry) noexcept override { last[place] = entry; }
+  void verdict(std::uint32_t, protocol::JobVerdict) noexcept override {}
+  void changed(std::uint32_t) noexcept override {}
+  void expel(std::uint32_t place, Expelled) noexcept override { expelled[place] = true; }
+  void vacant(std::uint32_t) noexcept override {}
+  std::array<Entry, 4> last{};
+  std::array<bool, 4> expelled{};
+};
+
+TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 200; ++round) {
+    Quiet outlet;
+    Dispatcher dispatcher({.places = 4, .frames = 8, .most_violations = 1'000'000}, outlet);
+    Instant now{1s};
+    const Tenancy tenancy{.tenant = {.slots = 6}, .contract = {.real_time = true, .period = 1ms, .wcet = 1ms}};
+    for (std::uint32_t place = 0; place < 2; ++place) ASSERT_TRUE(dispatcher.attach(place, tenancy, now));
+    const std::uint64_t before = rtexec::test::allocations();
+    for (int i = 0; i < 1000; ++i) {
+      now += Duration(random() % 1'000'000);
+      // Place 1 is hostile, and knows what it was ordered
+      const auto little = [&](std::uint32_t most) { return static_cast<std::uint32_t>(random() % (most + 1)); };
+      Entry entry{.kind = static_cast<std::uint16_t>(little(random() % 2 == 0 ? 5 : 0xffff)),
+                  .status = static_cast<std::uint16_t>(random() % 8 == 0 ? random() : 0),
+                  .slot = little(7),
+                  .frame = little(9),
+                  .reserved = 0,
+                  .job = random() % 3 == 0 ? random() >> 3 : little(40),
+                  .time_ns = static_cast<std::int64_t>(random())};
+      if (random() % 3 == 0) {
+        entry.slot = outlet.last[1].slot;
+        entry.frame = outlet.last[1].frame;
+      }
+      dispatcher.take(random() % 16 == 0 ? 2 + little(9) : 1, entry, now);
+      if (dispatcher.next_tick().value_or(Instant::max()) <= now) dispatcher.tick(now);
+      for (const auto& slot : dispatcher.state().slots[0])
+        ASSERT_EQ(slot.residence, policies::DeviceScheduler::Residence::missing) << "of place 0, which said nothing";
+      ASSERT_TRUE(!dispatcher.state().running || dispatcher.state().running->task == 1);
+    }
+    ASSERT_EQ(rtexec::test::allocations(), before);
+    EXPECT_GT(dispatcher.counts(1).violations, 10u);
+    EXPECT_FALSE(outlet.expelled[0]);
+    dispatcher.died(1, now);
+    ASSERT_FALSE(dispatcher.occupied(1));
+    EXPECT_EQ(dispatcher.state().free.size(), 8u);
+    EXPECT_EQ(rtexec::test::allocations(), before);
+  }
+}
+
+TEST(DaemonDispatcher, TooManyViolationsAreTheEnd) {
+  Quiet outlet;
+  Dispatcher dispatcher({.places = 4, .frames = 8, .most_violations = 3}, outlet);
+  ASSERT_TRUE(dispatcher.attach(2, {.tenant = {.slots = 1}, .contract = {}}, Instant{}));
+  for (int i = 0; i < 3; ++i) dispatcher.take(2, {}, Instant{});
+  EXPECT_FALSE(outlet.expelled[2]);
+  dispatcher.violated(2);
+  EXPECT_TRUE(outlet.expelled[2]);
+  EXPECT_TRUE(dispatcher.occupied(2));
+  dispatcher.died(2, Instant{});
+  EXPECT_FALSE(dispatcher.occupied(2));
+}
+
+TEST(DaemonDispatcher, ChunksThatAreSharedAreCreatedOnce) {
+  Quiet outlet;
+  Dispatcher dispatcher({.places = 4, .frames = 1, .mode = protocol::Mode::shared_chunks}, outlet);
+  const auto create = static_cast<std::uint16_t>(protocol::LoadHow::create);
+  const auto import = static_cast<std::uint16_t>(protocol::LoadHow::import);
+  const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job) {
+    dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, Instant{});
+  };
+  for (std::uint32_t place = 0; place < 2; ++place)
+    ASSERT_TRUE(dispatcher.attach(place, {.tenant = {.slots = 1}, .contract = {.wcet = 1ms}}, Instant{}));
+  EXPECT_FALSE(dispatcher.frame_came(0, 0)) << "nobody asked";
+  say(0, EntryKind::request, 1);
+  EXPECT_EQ(outlet.last[0].status, create);
+  EXPECT_FALSE(dispatcher.frame_came(1, 0)) << "another was asked";
+  EXPECT_TRUE(dispatcher.frame_came(0, 0));
+  say(0, EntryKind::loaded, 0);
+  say(0, EntryKind::done, 1);
+  say(1, EntryKind::request, 1);
+  EXPECT_EQ(outlet.last[0].kind, static_cast<std::uint16_t>(EntryKind::save));
+  say(0, EntryKind::saved, 0);
+  EXPECT_EQ(outlet.last[1].kind, static_cast<std::uint16_t>(EntryKind::load));
+  EXPECT_EQ(outlet.last[1].status, import);
+}
+
+} // namespace
+} // namespace rtexec::daemon
