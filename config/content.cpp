@@ -20,6 +20,7 @@ Description described(Content content) {
     return {"a task set", "`rtexec check FILE`, or `rtexec profile FILE`, which writes a profile"};
   case Content::board: return {"a board", "board = \"FILE\" in a task set"};
   case Content::profile: return {"a profile", "`rtexec check SET.toml --wcet FILE`"};
+  case Content::daemon: return {"a file for the daemon", "`rtexecd FILE`"};
   case Content::onnx: return {"an ONNX model", "`rtexec infer FILE`, or model = \"FILE\" in a task set"};
   case Content::picture: return {"a picture", "`rtexec infer MODEL.onnx FILE`, or input = \"FILE\" in a task set"};
   case Content::tensor: return {"a NumPy tensor", "`rtexec infer MODEL.onnx FILE`, or input = \"FILE\" in a task set"};
@@ -46,6 +47,7 @@ std::optional<Content> content_of_toml(std::string_view text) {
   if (!top) return {};
   const auto has = [&](std::string_view key) { return find(*top, key) != nullptr; };
   if (has("machine") && has("device") && has("task")) return Content::profile;
+  if (has("daemon")) return Content::daemon;
   if (has("chunk") && has("memory_policies")) return Content::board;
   const Entry* tasks = find(*top, "task");
   const auto* list = tasks == nullptr ? nullptr : std::get_if<Array>(&tasks->value.content);

@@ -10,7 +10,7 @@
 
 namespace rtexec::config {
 
-enum class Content { task_set, board, profile, onnx, picture, tensor, json, execution_times };
+enum class Content { task_set, board, profile, daemon, onnx, picture, tensor, json, execution_times };
 
 /// Of all of a file, or of its beginning; none where that does not show, as with execution times.
 [[nodiscard]] std::optional<Content> content_of(std::string_view bytes);

@@ -1,16 +1,35 @@
-// What is asked of the daemon that schedules other programs: who may have how much of the device, and which
-// declarations it makes for programs that make none. Plain values.
+// What is asked of the daemon that schedules other programs (rtexecd FILE.toml): which device it shares out, who may
+// have how much of it, and which declarations it makes for programs that make none. Plain values.
 #pragma once
 
+#include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rtexec::config {
+
+/// How physical chunks come from one client to the next.
+enum class ChunkSharing {
+  automatic, // shared where the driver can export them
+  shared,    // made once and handed on: each client can see what others left in them
+  separate,  // each client makes its own when it loads them, and gives them back when it has saved them
+};
+
+struct DaemonOptions {
+  std::filesystem::path directory = "/run/rtexec/daemon";
+  std::string group; // that may connect; empty: who runs the daemon
+  unsigned places = 32;
+  Order order = Order::edf;
+  ChunkSharing chunks = ChunkSharing::automatic;
+  /// The longest job of a client without a deadline, which every other waits for.
+  Duration best_effort_wcet{std::chrono::milliseconds(50)};
+};
 
 /// What a client promises to keep, and its deadline is promised for.
 struct ClientDeclaration {
@@ -37,5 +56,18 @@ struct ClientRule {
   /// Made for the client, which then may make none itself.
   std::optional<ClientDeclaration> declaration;
 };
+
+struct DaemonSettings {
+  std::filesystem::path file;
+  std::string board = "host";
+  DaemonOptions daemon;
+  DeviceOptions device; // capacity, chunk, swap_cost
+  SwapPolicy swap = SwapPolicy::pipelined;
+  std::vector<ClientRule> clients;
+};
+
+/// bad_input, with every mistake and its line.
+[[nodiscard]] Result<DaemonSettings> parse_daemon_settings(std::string_view toml, const std::filesystem::path& file);
+[[nodiscard]] Result<DaemonSettings> read_daemon_settings(const std::filesystem::path& file);
 
 } // namespace rtexec::config

@@ -1,4 +1,4 @@
-// What the readers of the three kinds of file share with each other, and nobody else needs.
+// What the readers of the kinds of file share with each other, and nobody else needs.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -23,6 +23,7 @@ namespace rtexec::config {
 [[nodiscard]] std::span<const KeyDoc> task_set_keys();
 [[nodiscard]] std::span<const KeyDoc> board_keys();
 [[nodiscard]] std::span<const KeyDoc> profile_keys();
+[[nodiscard]] std::span<const KeyDoc> daemon_keys();
 
 [[nodiscard]] bool is_board_path(std::string_view name_or_path);
 

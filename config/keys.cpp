@@ -11,6 +11,7 @@ std::span<const KeyDoc> documented_keys(FileKind kind) {
   case FileKind::task_set: return config::task_set_keys();
   case FileKind::board: return config::board_keys();
   case FileKind::profile: return config::profile_keys();
+  case FileKind::daemon: return config::daemon_keys();
   }
   std::unreachable();
 }

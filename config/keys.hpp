@@ -15,7 +15,7 @@ struct KeyDoc {
   std::string fallback; // the default, or "required"
   std::string meaning;
 };
-enum class FileKind { task_set, board, profile };
+enum class FileKind { task_set, board, profile, daemon };
 [[nodiscard]] std::span<const KeyDoc> documented_keys(FileKind kind);
 
 } // namespace rtexec

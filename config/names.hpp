@@ -5,6 +5,7 @@
 #include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
+#include "config/daemon_settings.hpp"
 
 #include <array>
 #include <span>
@@ -30,6 +31,12 @@ inline constexpr auto spellings_of<PriorityAssignment> =
                                                  {"deadline-monotonic", PriorityAssignment::deadline_monotonic},
                                                  {"explicit", PriorityAssignment::explicit_priorities},
                                                  {"audsley", PriorityAssignment::audsley}});
+
+template <>
+inline constexpr auto spellings_of<config::ChunkSharing> =
+    std::to_array<Spelling<config::ChunkSharing>>({{"auto", config::ChunkSharing::automatic},
+                                                   {"shared", config::ChunkSharing::shared},
+                                                   {"separate", config::ChunkSharing::separate}});
 
 template <>
 inline constexpr auto spellings_of<Criticality> = std::to_array<Spelling<Criticality>>(

@@ -14,8 +14,10 @@ namespace rtexec::command {
 
 namespace {
 
-const std::map<std::string, FileKind> kinds = {
-    {"task-set", FileKind::task_set}, {"board", FileKind::board}, {"profile", FileKind::profile}};
+const std::map<std::string, FileKind> kinds = {{"task-set", FileKind::task_set},
+                                               {"board", FileKind::board},
+                                               {"profile", FileKind::profile},
+                                               {"daemon", FileKind::daemon}};
 
 struct Options {
   std::string kind = "task-set";

@@ -1,4 +1,5 @@
 // The documented keys are exactly the accepted ones: each takes a right value and refuses one of a wrong type.
+#include "config/daemon_settings.hpp"
 #include "config/profile.hpp"
 #include "config/keys.hpp"
 #include <rtexec/board.hpp>
@@ -223,6 +224,27 @@ std::vector<Document> variants(FileKind kind) {
            {"opened_on", "0"}}},
          {"[[swap_cost]]", measured}}};
   }
+  case FileKind::daemon:
+    return {{{"", {{"board", "'h200'"}}},
+             {"[daemon]",
+              {{"directory", "'/run/d'"},
+               {"group", "'video'"},
+               {"places", "4"},
+               {"order", "'edf'"},
+               {"chunks", "'shared'"},
+               {"best_effort_wcet", "'5ms'"}}},
+             {"[device]", {{"capacity", "'64MiB'"}, {"chunk", "'2MiB'"}}},
+             {"[device.swap_cost]", swap_cost},
+             {"[swap]", {{"policy", "'serial'"}}},
+             {"[[client]]",
+              {{"name", "'a'"},
+               {"executable", "'/bin/a'"},
+               {"memory", "'32MiB'"},
+               {"period", "'10ms'"},
+               {"deadline", "'9ms'"},
+               {"wcet", "'1ms'"},
+               {"priority", "3"},
+               {"on_overrun", "'skip-next'"}}}}};
   case FileKind::profile:
     return {{{"", {{"machine", "'m'"}, {"device", "'host'"}}},
              {"[[task]]",
@@ -286,6 +308,7 @@ std::string problem(FileKind kind, const Document& document) {
   case FileKind::task_set: return test::problem(parse_task_set(text_of(document), file));
   case FileKind::board: return test::problem(parse_board(text_of(document), file));
   case FileKind::profile: return test::problem(parse_profile(text_of(document), file));
+  case FileKind::daemon: return test::problem(config::parse_daemon_settings(text_of(document), file));
   }
   return "unknown kind";
 }
@@ -342,7 +365,8 @@ TEST_P(DocumentedKeys, TakeTheirDefaults) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, DocumentedKeys, testing::Values(FileKind::task_set, FileKind::board, FileKind::profile));
+INSTANTIATE_TEST_SUITE_P(Of, DocumentedKeys,
+                         testing::Values(FileKind::task_set, FileKind::board, FileKind::profile, FileKind::daemon));
 
 } // namespace
 } // namespace rtexec

@@ -1,0 +1,163 @@
+// The keys of the daemon's file.
+#include "config/daemon_settings.hpp"
+
+#include "config/file_kinds.hpp"
+#include "config/schema.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+
+namespace rtexec::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr unsigned most_places = 256;
+constexpr Duration shortest_period = 100us;
+constexpr int lowest_priority = 1;
+constexpr int highest_priority = 99;
+
+std::vector<Key<DaemonSettings>> top_keys() {
+  return {
+      key<DaemonSettings>("board", text(), "the board: a file of boards/, by name or path", &DaemonSettings::board)};
+}
+
+std::vector<Key<DaemonOptions>> option_keys() {
+  using D = DaemonOptions;
+  return {
+      key<D>("directory", path(), "where the daemon's socket is; made with mode 0700, or 0750 with a group",
+             &D::directory),
+      optional_text<D>("group", "only the user who runs the daemon", "whose members may connect too", &D::group),
+      key<D>("places", integer<unsigned>(1, most_places), "how many clients can be connected at once", &D::places),
+      key<D>("order", one_of<Order>(),
+             "order of jobs: earliest deadline first, or by the clients' priorities; those without a deadline last",
+             &D::order),
+      key<D>(
+          "chunks", one_of<ChunkSharing>(),
+          "how physical memory comes from one client to the next: shared: it is made once and handed on as it is, "
+          "for clients that may see each other's data; separate: each makes its own, and gives it back; auto: shared "
+          "where the driver can",
+          &D::chunks),
+      key<D>("best_effort_wcet", duration(1us, longest_interval),
+             "the longest job of a client without a deadline, for which all others wait; a longer one is counted, and "
+             "breaks promises",
+             &D::best_effort_wcet),
+  };
+}
+
+std::vector<Key<DeviceOptions>> device_keys() {
+  using D = DeviceOptions;
+  return {key<D>("capacity", pages(), "all that the board has",
+                 "device memory of all clients together, in whole chunks", &D::capacity),
+          key<D>("chunk", word_or("auto", pages()), "unit of physical device memory; auto: the board's", &D::chunk)};
+}
+
+constexpr auto policies = std::to_array<Spelling<SwapPolicy>>({{spelling(SwapPolicy::pipelined), SwapPolicy::pipelined},
+                                                               {spelling(SwapPolicy::serial), SwapPolicy::serial},
+                                                               {spelling(SwapPolicy::rt_swap), SwapPolicy::rt_swap},
+                                                               {spelling(SwapPolicy::none), SwapPolicy::none}});
+
+std::vector<Key<DaemonSettings>> swap_keys() {
+  return {key<DaemonSettings>("policy", one_of<SwapPolicy>(policies),
+                              "how clients share device memory that is too small for all of them",
+                              &DaemonSettings::swap)};
+}
+
+/// A key of what the daemon declares for a client.
+template <class T, class Member>
+Key<ClientRule> declared(std::string_view name, const Type<T>& type, std::string_view fallback,
+                         std::string_view meaning, Member member) {
+  return key<ClientRule>(
+      name, type, fallback, meaning,
+      [=](const ClientRule& rule) -> std::optional<T> {
+        if (!rule.declaration) return std::nullopt;
+        return std::invoke(member, *rule.declaration);
+      },
+      [=](ClientRule& rule, const T& value) {
+        if (!rule.declaration) rule.declaration.emplace();
+        std::invoke(member, *rule.declaration) = value;
+      });
+}
+
+std::vector<Key<ClientRule>> client_keys() {
+  using C = ClientRule;
+  using D = ClientDeclaration;
+  return {
+      optional_text<C>("name", "any", "of the processes that this is for, as their RTEXEC_CLIENT says", &C::name),
+      key<C>("executable", path(), "any", "the program that this is for, as /proc/PID/exe says", &C::executable),
+      key<C>(
+          "memory", bytes(), "all of the device", "device memory that one such process may have",
+          [](const C& rule) { return rule.memory; }, [](C& rule, Bytes value) { rule.memory = value; }),
+      declared("period", period(shortest_period, longest_interval),
+               "as the process declares; best-effort where it does not", "the least distance of two jobs", &D::period),
+      declared("deadline", duration(1ns, longest_interval), "the period", "of a job, from when it is asked for",
+               &D::deadline),
+      declared("wcet", duration(1ns, longest_interval), "as the process declares; required beside a period",
+               "worst-case execution time of a job on the device, alone, with its memory there", &D::wcet),
+      declared("priority", integer<int>(lowest_priority, highest_priority), "by period",
+               "with order = \"static-priority\"; larger is more urgent", &D::priority),
+      declared("on_overrun", one_of<OnWcetExceeded>(), toml_string(spelling(OnWcetExceeded::tell)),
+               "what answers a job that takes longer than its wcet: it is counted, and with skip-next the next one is "
+               "released a period later; stop: the process is ended",
+               &D::on_overrun),
+  };
+}
+
+void complete_client(const Table& given, const Place& place, ClientRule& client, Report& report) {
+  const auto at = [&](std::string_view key) { return Place{.table = place.table, .index = place.index, .key = key}; };
+  const bool periodic = find(given, "period") != nullptr;
+  for (const std::string_view key : {"deadline", "wcet", "priority", "on_overrun"})
+    if (find(given, key) != nullptr && !periodic)
+      report.relation({at(key), at("period")}, std::string(key) + ": needs a period beside it");
+  if (periodic && find(given, "wcet") == nullptr)
+    report.relation({at("period"), at("wcet")}, "period: needs wcet beside it, or nothing can be promised");
+  if (periodic && client.declaration && find(given, "deadline") == nullptr)
+    client.declaration->deadline = client.declaration->period;
+}
+
+void check_client(const ClientRule& client, const Rules& rules) {
+  if (!client.executable.empty() && !client.executable.is_absolute())
+    broken(rules, {"executable"}, client.executable, "write its whole path, which begins with /");
+  if (!client.declaration) return;
+  const auto& [period, deadline, wcet, priority, on_overrun] = *client.declaration;
+  if (deadline > period)
+    broken(rules, {"deadline", "period"}, deadline, "longer than the period, " + to_string(period));
+  if (wcet > deadline)
+    broken(rules, {"wcet", "deadline", "period"}, wcet, "longer than the deadline, " + to_string(deadline));
+}
+
+const Schema<DaemonSettings>& daemon_schema() {
+  static const Schema<DaemonSettings> instance = schema<DaemonSettings>({
+      table<DaemonSettings>("", std::identity{}, top_keys()),
+      table<DaemonSettings>("daemon", &DaemonSettings::daemon, option_keys()),
+      table<DaemonSettings>("device", &DaemonSettings::device, device_keys()),
+      table<DaemonSettings>(
+          "device.swap_cost", [](auto& settings) -> auto& { return settings.device.swap_cost; },
+          swap_cost_keys<SwapCostOptions>("the board's")),
+      table<DaemonSettings>("swap", std::identity{}, swap_keys()),
+      list<DaemonSettings>("client", &DaemonSettings::clients, &ClientRule::name, client_keys(), complete_client),
+  });
+  return instance;
+}
+
+} // namespace
+
+Result<DaemonSettings> parse_daemon_settings(std::string_view toml, const std::filesystem::path& file) {
+  return parse(daemon_schema(), toml, file, [](DaemonSettings& settings, Report& report) {
+    const std::filesystem::path folder = settings.file.parent_path();
+    if (is_board_path(settings.board)) settings.board = (folder / settings.board).lexically_normal().string();
+    settings.daemon.directory = (folder / settings.daemon.directory).lexically_normal();
+    for (std::size_t i = 0; i < settings.clients.size(); ++i)
+      check_client(settings.clients[i], Rules(report, "client", i));
+  });
+}
+
+Result<DaemonSettings> read_daemon_settings(const std::filesystem::path& file) {
+  return read_toml(file, Content::daemon, parse_daemon_settings);
+}
+
+std::span<const KeyDoc> daemon_keys() { return daemon_schema().docs; }
+
+} // namespace rtexec::config

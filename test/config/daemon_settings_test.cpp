@@ -1,0 +1,60 @@
+// The daemon's file: what it says, which rule is for whom, and what is refused.
+#include "config/daemon_settings.hpp"
+#include "test/support/result.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace rtexec::config {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+Result<DaemonSettings> parsed(const std::string& text) {
+  return parse_daemon_settings(text, "/etc/rtexec/daemon.toml");
+}
+
+TEST(DaemonSettings, SayWhatIsSharedOutToWhom) {
+  const auto settings = parsed(R"(
+board = "h200"
+[daemon]
+directory = "run"
+chunks = "separate"
+[device]
+capacity = "3GiB"
+[[client]]
+name = "detector"
+executable = "/usr/bin/python3"
+memory = "2GiB"
+period = "50ms"
+wcet = "12ms"
+[[client]]
+executable = "/usr/bin/python3"
+memory = "1GiB"
+)");
+  ASSERT_TRUE(settings) << settings.error().what;
+  EXPECT_EQ(settings->daemon.directory, "/etc/rtexec/run");
+  EXPECT_EQ(settings->daemon.chunks, ChunkSharing::separate);
+  EXPECT_EQ(settings->device.capacity, Bytes(3UL << 30));
+  ASSERT_EQ(settings->clients.size(), 2u);
+  ASSERT_TRUE(settings->clients[0].declaration);
+  EXPECT_EQ(settings->clients[0].declaration->deadline, 50ms) << "the period";
+  EXPECT_EQ(settings->clients[0].declaration->wcet, 12ms);
+  EXPECT_FALSE(settings->clients[1].declaration);
+}
+
+TEST(DaemonSettings, RefusesWhatCannotBePromised) {
+  const auto problem = [](const std::string& client) { return test::problem(parsed("[[client]]\n" + client)); };
+  EXPECT_THAT(problem("period = '10ms'"), HasSubstr("period: needs wcet beside it"));
+  EXPECT_THAT(problem("wcet = '1ms'"), HasSubstr("wcet: needs a period beside it"));
+  EXPECT_THAT(problem("period = '10ms'\nwcet = '1ms'\ndeadline = '20ms'"), HasSubstr("longer than the period, 10ms"));
+  EXPECT_THAT(problem("period = '10ms'\nwcet = '11ms'"), HasSubstr("longer than the deadline, 10ms"));
+  EXPECT_THAT(problem("executable = 'python3'"), HasSubstr("write its whole path"));
+  EXPECT_THAT(test::problem(parsed("[swap]\npolicy = 'lru'")), HasSubstr("policy"));
+}
+
+} // namespace
+} // namespace rtexec::config
