@@ -127,6 +127,7 @@ const char* fill(void* library, Driver& driver) {
 #undef NEED
   if (!find_instantiate(library, driver)) return "cuGraphInstantiate";
   (void)find(library, "cuEventRecordWithFlags", driver.event_record_with_flags);
+  (void)find(library, "cuMemExportToShareableHandle", driver.export_handle);
   (void)find(library, "cuGraphUpload", driver.graph_upload);
   (void)find(library, "cuDeviceGetPCIBusId", driver.bus_id);
   (void)find(library, "cuLaunchKernelEx", driver.launch_with);

@@ -144,7 +144,8 @@ inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned host_alloc_portable_and_mapped = 1 | 2;
 inline constexpr unsigned host_register_portable = 1;
 inline constexpr unsigned managed_attach_global = 1;
-inline constexpr Ordinal cpu = -1; // where managed memory may be prefetched to, besides a device
+inline constexpr Ordinal cpu = -1;               // where managed memory may be prefetched to, besides a device
+inline constexpr int file_descriptor_handle = 1; // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 inline constexpr int capture_thread_local = 1;
 inline constexpr int function_max_dynamic_shared = 8; // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 inline constexpr unsigned schedule_blocking_sync = 4;
@@ -190,6 +191,8 @@ struct Driver {
   Code (*create)(AllocationHandle* handle, std::size_t size, const AllocationProperties* properties,
                  unsigned long long flags);
   Code (*release)(AllocationHandle handle);
+  /// Newer, and not of every board: `handle` is where an int goes, of a file_descriptor_handle
+  Code (*export_handle)(void* handle, AllocationHandle chunk, int type, unsigned long long flags);
   Code (*address_reserve)(DevicePointer* pointer, std::size_t size, std::size_t alignment, DevicePointer wanted,
                           unsigned long long flags);
   Code (*address_free)(DevicePointer pointer, std::size_t size);

@@ -62,6 +62,7 @@ SAME(copy_async, cuMemcpyAsync);
 SAME(set_bytes_async, cuMemsetD8Async);
 SAME(granularity, cuMemGetAllocationGranularity);
 SAME(create, cuMemCreate);
+SAME(export_handle, cuMemExportToShareableHandle);
 SAME(release, cuMemRelease);
 SAME(address_reserve, cuMemAddressReserve);
 SAME(address_free, cuMemAddressFree);

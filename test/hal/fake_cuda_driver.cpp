@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <map>
 #include <mutex>
 #include <ostream>
@@ -295,6 +296,15 @@ class FakeCudaDriver::State {
     if (found == chunks.end() || found->second.released) return Code::invalid_value;
     found->second.released = true;
     return drop_chunk_if_unused(handle), Code::success;
+  }
+  Code export_handle(void* out, AllocationHandle handle, int type, unsigned long long) {
+    const std::scoped_lock lock(mutex);
+    const auto found = chunks.find(handle);
+    if (found == chunks.end() || found->second.released || type != cuda::file_descriptor_handle)
+      return Code::invalid_value;
+    const int file = ::fcntl(found->second.file, F_DUPFD_CLOEXEC, 0);
+    if (file < 0) return Code::out_of_memory;
+    return std::memcpy(out, &file, sizeof file), Code::success;
   }
   Code address_reserve(DevicePointer* made, std::size_t size, std::size_t, DevicePointer, unsigned long long) {
     const std::scoped_lock lock(mutex);
@@ -699,6 +709,7 @@ void fill(FakeCudaDriver::State& state) {
   if (state.properties.management) ENTER(harmless, free_without_context);
   if (!state.properties.bus.empty()) ENTER(harmless, bus_id);
   if (state.properties.old) return;
+  ENTER(works, export_handle);
   ENTER(works, event_record_with_flags);
   ENTER(works, graph_upload);
   ENTER(works, launch_with);

@@ -1,0 +1,10 @@
+// Chunks of NVIDIA's driver that processes hand to each other (hal/shared_chunks.hpp).
+#pragma once
+
+#include "hal/shared_chunks.hpp"
+
+namespace rtexec::hal {
+
+[[nodiscard]] Result<SharedChunks> share_cuda_chunks(int ordinal, std::size_t count, Bytes chunk);
+
+} // namespace rtexec::hal

@@ -1,0 +1,29 @@
+// A mutex whose holder is lent the priority of the most urgent thread that waits for it (PTHREAD_PRIO_INHERIT): for
+// threads of different priorities that hold it for a bounded time. For std::scoped_lock.
+#pragma once
+
+#include <pthread.h>
+
+namespace rtexec::hal {
+
+class InheritingMutex {
+ public:
+  InheritingMutex() noexcept {
+    pthread_mutexattr_t attributes;
+    ::pthread_mutexattr_init(&attributes); // none of these fails for a protocol that the C library has
+    ::pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+    ::pthread_mutex_init(&mutex_, &attributes);
+    ::pthread_mutexattr_destroy(&attributes);
+  }
+  ~InheritingMutex() { ::pthread_mutex_destroy(&mutex_); }
+  InheritingMutex(const InheritingMutex&) = delete;
+  InheritingMutex& operator=(const InheritingMutex&) = delete;
+
+  void lock() noexcept { ::pthread_mutex_lock(&mutex_); }
+  void unlock() noexcept { ::pthread_mutex_unlock(&mutex_); }
+
+ private:
+  pthread_mutex_t mutex_;
+};
+
+} // namespace rtexec::hal
