@@ -1,0 +1,474 @@
+#include "rtexec/daemon/server.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <grp.h>
+#include <poll.h>
+#include <string>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace rtexec::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+using protocol::Delivery;
+using protocol::Kind;
+using protocol::Letter;
+
+constexpr Duration to_leave = 1s; // for a process whose socket is closed
+constexpr int most_waiting = 16;
+constexpr std::size_t most_peers = 1024; // lookers-on too
+
+Unexpected<Error> refused(const std::string& what, const std::string& advice = {}) {
+  return fail(Errc::refused, what + ": " + std::strerror(errno) + "." + (advice.empty() ? "" : "\n" + advice));
+}
+
+std::string_view why(Expelled reason) {
+  switch (reason) {
+  case Expelled::violations: return "it said what was not possible, too often";
+  case Expelled::silent: return "it did not carry out a command in time";
+  case Expelled::not_saved: return "it could not save a chunk";
+  case Expelled::stuck: return "it held the device for too long";
+  case Expelled::overrun: return "a job exceeded its WCET, and its on_overrun is stop";
+  }
+  std::unreachable();
+}
+
+std::filesystem::path executable_of(pid_t process) {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe", error);
+}
+
+Result<gid_t> number_of_group(const std::string& name) {
+  std::array<char, 4096> text{};
+  group found{};
+  group* entry = nullptr;
+  if (::getgrnam_r(name.c_str(), &found, text.data(), text.size(), &entry) != 0 || entry == nullptr)
+    return fail(Errc::bad_input, "[daemon] group = \"" + name + "\": there is no such group.");
+  return found.gr_gid;
+}
+
+/// 0700, or 0750 with a group; of ours alone.
+Result<> prepare(const std::filesystem::path& directory, const std::string& group) {
+  std::error_code error;
+  std::filesystem::create_directories(directory.parent_path(), error);
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return refused("making " + directory.string());
+  struct stat found {};
+  if (::lstat(directory.c_str(), &found) != 0) return refused(directory.string());
+  if (!S_ISDIR(found.st_mode) || found.st_uid != ::geteuid())
+    return fail(Errc::refused, directory.string() + ": it is another user's, or no folder.\nName another one: [daemon] "
+                                                    "directory.");
+  if (!group.empty()) {
+    const auto number = number_of_group(group);
+    if (!number) return Unexpected(number.error());
+    if (::chown(directory.c_str(), static_cast<uid_t>(-1), *number) != 0)
+      return refused("giving " + directory.string() + " to group " + group);
+  }
+  if (::chmod(directory.c_str(), group.empty() ? 0700 : 0750) != 0) return refused("mode of " + directory.string());
+  return {};
+}
+
+} // namespace
+
+Server::Server(ServerOptions options)
+    : options_(std::move(options)),
+      clients_(options_.terms),
+      told_(options_.dispatcher.places),
+      dispatcher_(options_.dispatcher, *this) {}
+
+Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
+  std::unique_ptr<Server> server(new Server(std::move(options)));
+  if (auto shared = server->share(); !shared) return Unexpected(shared.error());
+  if (auto listening = server->listen(); !listening) return Unexpected(listening.error());
+  if (auto started = server->start_clock(); !started) return Unexpected(started.error());
+  return server;
+}
+
+Server::~Server() {
+  stop();
+  time_.raise();
+  clock_.join();
+  for (const auto& peer : peers_) peer->session.reset();
+  std::error_code error;
+  if (listener_.get() >= 0) std::filesystem::remove(options_.settings.daemon.directory / "socket", error);
+}
+
+Result<> Server::share() {
+  if (options_.dispatcher.mode != protocol::Mode::shared_chunks) return {};
+  auto chunks =
+      hal::share_chunks(options_.board, options_.dispatcher.frames, options_.terms.device.chunk);
+  if (!chunks) return Unexpected(chunks.error());
+  chunks_ = std::move(*chunks);
+  return {};
+}
+
+Result<> Server::listen() {
+  const auto& [directory, group] = std::tie(options_.settings.daemon.directory, options_.settings.daemon.group);
+  if (auto ready = prepare(directory, group); !ready) return ready;
+  const std::filesystem::path path = directory / "socket";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.native().size() >= sizeof address.sun_path)
+    return fail(Errc::bad_input, path.string() + ": too long for a socket's path.");
+  std::ranges::copy(path.native(), address.sun_path);
+  if (const auto other = protocol::Channel::connect(path))
+    return fail(Errc::refused, path.string() + ": another daemon listens there.");
+  ::unlink(path.c_str());
+  listener_ = config::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (listener_.get() < 0) return refused("a socket");
+  if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return refused("listening at " + path.string());
+  if (::chmod(path.c_str(), group.empty() ? 0600 : 0660) != 0) return refused("mode of " + path.string());
+  if (!group.empty())
+    if (const auto number = number_of_group(group); !number || ::chown(path.c_str(), static_cast<uid_t>(-1), *number) != 0)
+      return refused("giving " + path.string() + " to group " + group);
+  if (::listen(listener_.get(), most_waiting) != 0) return refused("listening at " + path.string());
+  wakeup_ = config::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  return wakeup_.get() < 0 ? refused("eventfd") : Result<>();
+}
+
+Result<> Server::start_clock() {
+  auto clock = hal::Thread::start(
+      {.name = "rtexecd-time", .core = {}, .fifo_priority = options_.priority, .reservation = {}},
+      [this] { keep_time(); });
+  if (!clock) return Unexpected(clock.error());
+  clock_ = std::move(*clock);
+  return {};
+}
+
+void Server::stop() noexcept {
+  stopping_.store(true, std::memory_order_release);
+  wake();
+}
+
+// ---- the caller's thread ----
+
+Result<> Server::run() {
+  std::vector<pollfd> watched;
+  while (!stopping_.load(std::memory_order_acquire)) {
+    watched.assign({{.fd = listener_.get(), .events = POLLIN, .revents = 0},
+                    {.fd = wakeup_.get(), .events = POLLIN, .revents = 0}});
+    for (const auto& peer : peers_) {
+      watched.push_back({.fd = peer->gone ? -1 : peer->channel.descriptor(), .events = POLLIN, .revents = 0});
+      watched.push_back({.fd = peer->process.get(), .events = POLLIN, .revents = 0});
+    }
+    if (::poll(watched.data(), watched.size(), 100) < 0 && errno != EINTR) return refused("waiting for clients");
+    if (watched[1].revents != 0) {
+      std::uint64_t count = 0;
+      static_cast<void>(!::read(wakeup_.get(), &count, sizeof count));
+    }
+    const std::size_t peers = (watched.size() - 2) / 2;
+    for (std::size_t i = 0; i < peers; ++i) {
+      Peer& peer = *peers_[i];
+      if (watched[2 + 2 * i].revents != 0) hear(peer);
+      if (watched[3 + 2 * i].revents != 0) ended(peer);
+    }
+    look_after();
+    if (watched[0].revents != 0) accept();
+  }
+  return {};
+}
+
+void Server::accept() {
+  config::Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket.get() < 0 || peers_.size() >= most_peers) return;
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return;
+  config::Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0)));
+  if (process.get() < 0) return; // it has ended, or the kernel is older than 5.3
+  peers_.push_back(std::make_unique<Peer>(Peer{.channel = protocol::Channel(std::move(socket)),
+                                               .process = std::move(process),
+                                               .number = who.pid,
+                                               .executable = executable_of(who.pid)}));
+}
+
+void Server::hear(Peer& peer) {
+  Letter letter;
+  switch (peer.channel.receive(letter)) {
+  case Delivery::done: return answer(peer, letter);
+  case Delivery::nothing: return;
+  case Delivery::refused: refuse(peer, protocol::Refusal::order, "The message is none of this version."); [[fallthrough]];
+  case Delivery::closed: return closed(peer);
+  }
+}
+
+void Server::answer(Peer& peer, const Letter& letter) {
+  const auto said = [&]<protocol::Message M>(auto function) {
+    const auto message = protocol::read<M>(letter.bytes());
+    if (message) (this->*function)(peer, *message);
+    return message.has_value();
+  };
+  const auto header = protocol::header_of(letter.bytes());
+  if (header && header->version != protocol::version)
+    return refuse(peer, protocol::Refusal::other_version,
+                  "rtexecd speaks version " + std::to_string(protocol::version) + " of the protocol, the library " +
+                      std::to_string(header->version) + ": take both from one release.");
+  if (protocol::read<protocol::Status>(letter.bytes())) return status(peer);
+  if (said.operator()<protocol::Hello>(&Server::hello) || said.operator()<protocol::Declare>(&Server::declare) ||
+      said.operator()<protocol::Grow>(&Server::grow) || said.operator()<protocol::NeedFrame>(&Server::need_frame))
+    return;
+  refuse(peer, protocol::Refusal::order, "The message is none that a client sends.");
+}
+
+void Server::refuse(Peer& peer, protocol::Refusal code, const std::string& why) {
+  static_cast<void>(peer.channel.send(
+      protocol::Refused{.header = {}, .code = code, .reserved = 0, .text = protocol::text<400>(why)}));
+}
+
+void Server::hello(Peer& peer, const protocol::Hello& said) {
+  if (peer.place) return refuse(peer, protocol::Refusal::order, "This connection is a client already.");
+  const std::uint64_t chunk = options_.terms.device.chunk.count;
+  const bool shared = options_.dispatcher.mode == protocol::Mode::shared_chunks;
+  if (chunk % said.granularity != 0)
+    return refuse(peer, protocol::Refusal::unsupported,
+                  "chunk = \"" + to_string(Bytes{chunk}) + "\" is no multiple of " + to_string(Bytes{said.granularity}) +
+                      ", which the client's driver has.");
+  if (shared && said.can_export == 0)
+    return refuse(peer, protocol::Refusal::unsupported,
+                  "The client's driver takes no chunks of others: chunks = \"separate\" in [daemon] does without.");
+  peer.name = protocol::view(said.name);
+  const auto place = clients_.connect({peer.name, peer.executable}, said.slots);
+  if (!place) {
+    tell(peer.name + " (" + std::to_string(peer.number) + ") is refused: " + place.error().text);
+    return refuse(peer, place.error().code, place.error().text);
+  }
+  const auto give_up = [&](const std::string& what) {
+    clients_.leave(*place);
+    static_cast<void>(clients_.take_changes());
+    refuse(peer, protocol::Refusal::not_allowed, what);
+  };
+  auto segment = protocol::SharedSegment::create();
+  if (!segment) return give_up(segment.error().what);
+  auto session = Session::start(*place, std::move(*segment),
+                                {.name = "rtexecd-" + std::to_string(*place),
+                                 .core = {},
+                                 .fifo_priority = options_.priority,
+                                 .reservation = {}},
+                                *this);
+  if (!session) return give_up(session.error().what);
+  peer.session = std::move(*session);
+  peer.place = *place;
+  told_[*place].process.store(peer.process.get());
+  told_[*place].session.store(peer.session.get());
+  apply_changes({});
+  const Clients::Client& client = *clients_.at(*place);
+  const auto sent = peer.channel.send(protocol::Welcome{.header = {},
+                                                        .chunk_bytes = chunk,
+                                                        .place = *place,
+                                                        .frames = options_.dispatcher.frames,
+                                                        .limit_slots = client.limit,
+                                                        .mode = options_.dispatcher.mode,
+                                                        .declared = client.declared_by_rule ? 1U : 0U,
+                                                        .agent_priority = static_cast<std::uint32_t>(options_.priority)},
+                                      peer.session->segment_descriptor());
+  tell(peer.name + " (" + std::to_string(peer.number) + ") is client " + std::to_string(*place));
+  if (sent != Delivery::done) closed(peer);
+}
+
+void Server::declare(Peer& peer, const protocol::Declare& said) {
+  if (!peer.place) return refuse(peer, protocol::Refusal::order, "Hello comes first.");
+  const auto declared = clients_.declare(*peer.place, declaration_of(said));
+  if (!declared) {
+    tell(peer.name + " is refused: " + declared.error().text);
+    return refuse(peer, declared.error().code, declared.error().text);
+  }
+  apply_changes({});
+  const auto bound = clients_.at(*peer.place)->response_bound;
+  static_cast<void>(peer.channel.send(
+      protocol::Declared{.header = {}, .response_bound_ns = bound.value_or(Duration(said.deadline_ns)).count()}));
+}
+
+void Server::grow(Peer& peer, const protocol::Grow& said) {
+  if (!peer.place || peer.growing) return refuse(peer, protocol::Refusal::order, "Not now.");
+  const auto grown = clients_.grow(*peer.place, said.slots);
+  if (!grown) return refuse(peer, grown.error().code, grown.error().text);
+  peer.growing = said.slots;
+  apply_changes(peer.place);
+}
+
+void Server::need_frame(Peer& peer, const protocol::NeedFrame& said) {
+  if (!peer.place || !chunks_ || said.frame >= chunks_->count())
+    return refuse(peer, protocol::Refusal::order, "There is no such frame.");
+  static_cast<void>(peer.channel.send(protocol::Frame{.header = {}, .frame = said.frame, .reserved = 0},
+                                      chunks_->descriptor(said.frame)));
+}
+
+void Server::status(Peer& peer) {
+  for (const auto& other : peers_) {
+    if (!other->place) continue;
+    const Clients::Client& client = *clients_.at(*other->place);
+    const auto& declared = client.declaration;
+    const std::scoped_lock lock(lock_);
+    const Dispatcher::Counts& counts = dispatcher_.counts(*other->place);
+    const auto& slots = dispatcher_.state().slots[*other->place];
+    const auto resident = std::ranges::count_if(slots, [](const auto& slot) {
+      return slot.residence == policies::DeviceScheduler::Residence::resident;
+    });
+    static_cast<void>(peer.channel.send(
+        protocol::StatusPart{.header = {},
+                             .name = protocol::text<64>(other->name),
+                             .more = 1,
+                             .place = *other->place,
+                             .process = other->number,
+                             .declared = declared ? 1U : 0U,
+                             .slots = client.slots,
+                             .resident = static_cast<std::uint32_t>(resident),
+                             .limit_slots = client.limit,
+                             .violations = static_cast<std::uint32_t>(counts.violations),
+                             .period_ns = declared ? declared->period.count() : 0,
+                             .deadline_ns = declared ? declared->deadline.count() : 0,
+                             .wcet_ns = declared ? declared->wcet.count() : 0,
+                             .response_bound_ns = client.response_bound.value_or(Duration(0)).count(),
+                             .jobs = counts.jobs,
+                             .missed = counts.missed,
+                             .overruns = counts.overruns,
+                             .failed = counts.failed,
+                             .longest_execution_ns = counts.longest_execution.count(),
+                             .longest_response_ns = counts.longest_response.count(),
+                             .loaded = counts.loaded,
+                             .saved = counts.saved}));
+  }
+  static_cast<void>(peer.channel.send(protocol::StatusPart{}));
+}
+
+/// What of the clients' terms has changed goes to the dispatcher; `interrupted` has synchronised.
+void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
+  const Instant now = hal::now();
+  const auto changes = clients_.take_changes();
+  drive([&] {
+    for (const std::uint32_t place : changes) {
+      const Tenancy& tenancy = clients_.at(place)->tenancy;
+      if (!dispatcher_.occupied(place)) static_cast<void>(dispatcher_.attach(place, tenancy, now));
+      else static_cast<void>(dispatcher_.change(place, tenancy, place == interrupted, now));
+    }
+  });
+}
+
+/// A process that ends closes its socket first. One that lives on without is no client any more.
+void Server::closed(Peer& peer) {
+  peer.gone = true;
+  peer.leave_by = hal::now() + (peer.place ? to_leave : Duration(0));
+}
+
+void Server::ended(Peer& peer) {
+  peer.gone = true;
+  peer.process = {};
+  peer.leave_by.reset();
+  if (!peer.place) return;
+  tell(peer.name + " (" + std::to_string(peer.number) + ") has ended");
+  drive([&] { dispatcher_.died(*peer.place, hal::now()); });
+}
+
+/// What the dispatcher has told since, and who is to leave.
+void Server::look_after() {
+  for (const auto& each : peers_) {
+    Peer& peer = *each;
+    if (peer.leave_by && hal::now() >= *peer.leave_by && peer.place) {
+      tell(peer.name + " has closed its connection and lives on: it is ended");
+      ::syscall(SYS_pidfd_send_signal, peer.process.get(), SIGKILL, nullptr, 0);
+      peer.leave_by.reset();
+    }
+    if (!peer.place) continue;
+    Told& told = told_[*peer.place];
+    if (const int reason = told.expelled.exchange(-1); reason >= 0)
+      tell(peer.name + " is ended: " + std::string(why(static_cast<Expelled>(reason))));
+    if (told.changed.exchange(false) && peer.growing) {
+      static_cast<void>(
+          peer.channel.send(protocol::Grown{.header = {}, .slots = *std::exchange(peer.growing, {}), .reserved = 0}));
+    }
+    if (!told.vacant.exchange(false)) continue;
+    {
+      const std::scoped_lock lock(lock_); // nobody in the dispatcher speaks of it any more
+      told.session.store(nullptr);
+      told.process.store(-1);
+    }
+    peer.session.reset();
+    clients_.leave(*peer.place);
+    peer.place.reset();
+  }
+  std::erase_if(peers_, [](const auto& peer) { return peer->gone && !peer->place; });
+}
+
+// ---- outlet: under the lock, on any thread ----
+
+void Server::command(std::uint32_t place, const protocol::Entry& entry) noexcept {
+  // One that takes no commands answers none, and is expelled for its silence.
+  if (Session* session = told_[place].session.load()) static_cast<void>(session->command(entry));
+}
+
+void Server::verdict(std::uint32_t place, protocol::JobVerdict verdict) noexcept {
+  if (Session* session = told_[place].session.load()) session->verdict(verdict);
+}
+
+void Server::changed(std::uint32_t place) noexcept {
+  told_[place].changed.store(true);
+  to_tell_ = true;
+}
+
+void Server::expel(std::uint32_t place, Expelled why) noexcept {
+  told_[place].expelled.store(static_cast<int>(why));
+  to_tell_ = true;
+  if (const int process = told_[place].process.load(); process >= 0)
+    ::syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0);
+}
+
+void Server::vacant(std::uint32_t place) noexcept {
+  told_[place].vacant.store(true);
+  to_tell_ = true;
+}
+
+// ---- sessions and time ----
+
+void Server::said(std::uint32_t place, const protocol::Entry& entry) noexcept {
+  drive([&] { dispatcher_.take(place, entry, hal::now()); });
+}
+
+void Server::broken(std::uint32_t place) noexcept {
+  drive([&] {
+    for (std::uint32_t i = 0; i <= options_.dispatcher.most_violations; ++i) dispatcher_.violated(place);
+  });
+}
+
+/// A function of the dispatcher; then whoever has to know of it is woken.
+template <class Function> void Server::drive(Function function) noexcept {
+  bool sooner = false, tell = false;
+  {
+    const std::scoped_lock lock(lock_);
+    function();
+    const auto next = dispatcher_.next_tick();
+    sooner = next && next->time_since_epoch().count() < due_;
+    tell = std::exchange(to_tell_, false);
+  }
+  if (sooner) time_.raise();
+  if (tell) wake();
+}
+
+void Server::keep_time() noexcept {
+  while (!stopping_.load(std::memory_order_acquire)) {
+    const std::uint32_t seen = time_.value();
+    drive([&] {
+      dispatcher_.tick(hal::now());
+      const auto next = dispatcher_.next_tick();
+      due_ = next ? next->time_since_epoch().count() : INT64_MAX;
+    });
+    if (due_ == INT64_MAX) time_.wait(seen); // only this thread writes it
+    else time_.wait_until(seen, Instant(Duration(due_)));
+  }
+}
+
+void Server::wake() noexcept {
+  const std::uint64_t one = 1;
+  static_cast<void>(!::write(wakeup_.get(), &one, sizeof one));
+}
+
+} // namespace rtexec::daemon
