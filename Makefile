@@ -97,7 +97,8 @@ sources = $(shell find $(1) -name '*.cpp' -not -path 'rtexec/examples/*' 2>/dev/
 $(foreach room,$(ROOMS),$(eval SRC_$(room) := $(call sources,$(room))))
 SRC_program := $(filter rtexec/command/%,$(SRC_rtexec))
 SRC_supervisor := $(filter rtexec/supervisor/%,$(SRC_rtexec))
-SRC_rtexec := $(filter-out rtexec/command/% rtexec/supervisor/%,$(SRC_rtexec))
+SRC_daemon := rtexec/daemon/main.cpp
+SRC_rtexec := $(filter-out rtexec/command/% rtexec/supervisor/% $(SRC_daemon),$(SRC_rtexec))
 object = $(patsubst %.cpp,$(B)/%.o,$(1))
 # The files of boards/ travel inside the library.
 BUILTIN_BOARDS := $(B)/config/builtin_boards
@@ -226,6 +227,7 @@ SOUNDNESS := $(B)/test/soundness-tests
 
 PROGRAM := $(B)/bin/rtexec
 SUPERVISOR := $(B)/bin/rtexec-supervisor
+DAEMON := $(B)/bin/rtexecd
 SUPERVISOR_OBJECTS := $(call object,$(SRC_supervisor))
 STATIC := $(B)/lib/librtexec.a
 SHARED := $(B)/lib/librtexec.so.$(VERSION)
@@ -239,7 +241,7 @@ $(RUN_HERE) &: ALWAYS
 endif
 
 .PHONY: all
-all: $(PROGRAM) $(SUPERVISOR) $(STATIC) $(SHARED) ## build the program and the libraries
+all: $(PROGRAM) $(SUPERVISOR) $(DAEMON) $(STATIC) $(SHARED) ## build the program and the libraries
 
 # Headers that are compiled once and put before every file, with the same flags but for the level of optimization: not under sanitizers, where each file has to name what it
 # uses, nor with ccache, which would find none of its files again. Of strings in them g++ 12 says that they overflow, which it does not otherwise.
@@ -324,6 +326,8 @@ $(foreach room,$(TEST_ROOMS),$(eval $(call room_tests,$(room))))
 
 ARCHIVES := $(call link_of,rtexec)
 $(PROGRAM): $(call object,$(SRC_program)) $(ARCHIVES)
+$(DAEMON): $(call object,$(SRC_daemon)) $(ARCHIVES)
+$(PROGRAM) $(DAEMON):
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS_all)

@@ -39,11 +39,7 @@ bool is(const Entry& entry, EntryKind kind) { return entry.kind == static_cast<s
 } // namespace
 
 Dispatcher::Dispatcher(const DispatcherOptions& options, Outlet& outlet)
-    : options_(options),
-      outlet_(outlet),
-      core_(empty_plan(options), options.frames),
-      places_(options.places),
-      created_(options.frames, false) {
+    : options_(options), outlet_(outlet), core_(empty_plan(options), options.frames), places_(options.places) {
   flights_.reserve(most_flights);
   // At most one for each action of the event before, which is taken out first, and those of one death
   events_.reserve(options.places + 4 * DeviceScheduler::actions_per_event);
@@ -124,15 +120,6 @@ void Dispatcher::expel(std::uint32_t place, Expelled why) noexcept {
 }
 
 // ---- what they say ----
-
-bool Dispatcher::frame_came(std::uint32_t place, std::uint32_t frame) noexcept {
-  const bool asked = std::ranges::any_of(flights_, [&](const Flight& each) {
-    return each.created && each.transfer.task == place && each.transfer.frame == frame;
-  });
-  if (!asked || options_.mode != protocol::Mode::shared_chunks) return false;
-  created_[frame] = true;
-  return true;
-}
 
 void Dispatcher::take(std::uint32_t place, const Entry& entry, Instant now) noexcept {
   if (place >= places_.size() || places_[place].presence != Presence::here) return;
@@ -292,14 +279,12 @@ void Dispatcher::obey(const Action& action) noexcept {
 void Dispatcher::order(const Action& action, bool in) noexcept {
   const auto& [place, slot, frame] = action.transfer;
   if (places_[place].presence == Presence::gone) return feed(ended(action.transfer, in, in, now_));
-  const bool create = in && (options_.mode == protocol::Mode::private_chunks || !created_[frame]);
   assert(flights_.size() < most_flights);
-  flights_.push_back({action.transfer, in, create, now_});
+  flights_.push_back({action.transfer, in, now_});
   Entry entry = entry_of(in ? EntryKind::load : EntryKind::save);
   entry.slot = slot;
   entry.frame = frame;
   entry.time_ns = now_.time_since_epoch().count();
-  if (create) entry.status = static_cast<std::uint16_t>(protocol::LoadHow::create);
   outlet_.command(place, entry);
 }
 

@@ -78,7 +78,6 @@ struct DispatcherOptions {
   std::uint32_t frames = 0;
   unsigned copy_engines = 1;
   SwapPolicy policy = SwapPolicy::pipelined;
-  protocol::Mode mode = protocol::Mode::private_chunks;
   Duration patience = std::chrono::milliseconds(500); // for one command
   Duration stuck_after = std::chrono::seconds(1);     // beyond a job's WCET
   std::uint32_t most_violations = 100;                // of one client
@@ -110,9 +109,6 @@ class Dispatcher {
 
   // ---- what they say ----
 
-  /// The chunk of `frame` can be imported from now on, where chunks are shared: what a load with LoadHow::create brings
-  /// before it is answered. False: nobody asked for it.
-  [[nodiscard]] bool frame_came(std::uint32_t place, std::uint32_t frame) noexcept;
   void take(std::uint32_t place, const protocol::Entry& entry, Instant now) noexcept;
   /// A ring was broken, a message was none...: as an impossible entry.
   void violated(std::uint32_t place) noexcept;
@@ -166,7 +162,6 @@ class Dispatcher {
   struct Flight {
     policies::Transfer transfer;
     bool in = false;
-    bool created = false; // the client creates the frame's chunk
     Instant since{};
   };
 
@@ -202,7 +197,6 @@ class Dispatcher {
   Outlet& outlet_;
   policies::DeviceScheduler core_;
   std::vector<Place> places_;
-  std::vector<bool> created_;   // by frame, where chunks are shared
   std::vector<Flight> flights_; // capacity reserved
   std::vector<Event> events_;   // to be fed, the oldest first; capacity reserved
   bool feeding_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <grp.h>
 #include <poll.h>
@@ -65,8 +66,9 @@ Result<> prepare(const std::filesystem::path& directory, const std::string& grou
   struct stat found {};
   if (::lstat(directory.c_str(), &found) != 0) return refused(directory.string());
   if (!S_ISDIR(found.st_mode) || found.st_uid != ::geteuid())
-    return fail(Errc::refused, directory.string() + ": it is another user's, or no folder.\nName another one: [daemon] "
-                                                    "directory.");
+    return fail(Errc::refused, directory.string() +
+                                   ": it is another user's, or no folder.\nName another one: [daemon] "
+                                   "directory.");
   if (!group.empty()) {
     const auto number = number_of_group(group);
     if (!number) return Unexpected(number.error());
@@ -103,9 +105,8 @@ Server::~Server() {
 }
 
 Result<> Server::share() {
-  if (options_.dispatcher.mode != protocol::Mode::shared_chunks) return {};
-  auto chunks =
-      hal::share_chunks(options_.board, options_.dispatcher.frames, options_.terms.device.chunk);
+  if (options_.mode != protocol::Mode::shared_chunks) return {};
+  auto chunks = hal::share_chunks(options_.board, options_.dispatcher.frames, options_.terms.device.chunk);
   if (!chunks) return Unexpected(chunks.error());
   chunks_ = std::move(*chunks);
   return {};
@@ -129,7 +130,8 @@ Result<> Server::listen() {
     return refused("listening at " + path.string());
   if (::chmod(path.c_str(), group.empty() ? 0600 : 0660) != 0) return refused("mode of " + path.string());
   if (!group.empty())
-    if (const auto number = number_of_group(group); !number || ::chown(path.c_str(), static_cast<uid_t>(-1), *number) != 0)
+    if (const auto number = number_of_group(group);
+        !number || ::chown(path.c_str(), static_cast<uid_t>(-1), *number) != 0)
       return refused("giving " + path.string() + " to group " + group);
   if (::listen(listener_.get(), most_waiting) != 0) return refused("listening at " + path.string());
   wakeup_ = config::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -137,9 +139,9 @@ Result<> Server::listen() {
 }
 
 Result<> Server::start_clock() {
-  auto clock = hal::Thread::start(
-      {.name = "rtexecd-time", .core = {}, .fifo_priority = options_.priority, .reservation = {}},
-      [this] { keep_time(); });
+  auto clock =
+      hal::Thread::start({.name = "rtexecd-time", .core = {}, .fifo_priority = options_.priority, .reservation = {}},
+                         [this] { keep_time(); });
   if (!clock) return Unexpected(clock.error());
   clock_ = std::move(*clock);
   return {};
@@ -197,7 +199,9 @@ void Server::hear(Peer& peer) {
   switch (peer.channel.receive(letter)) {
   case Delivery::done: return answer(peer, letter);
   case Delivery::nothing: return;
-  case Delivery::refused: refuse(peer, protocol::Refusal::order, "The message is none of this version."); [[fallthrough]];
+  case Delivery::refused:
+    refuse(peer, protocol::Refusal::order, "The message is none of this version.");
+    [[fallthrough]];
   case Delivery::closed: return closed(peer);
   }
 }
@@ -228,11 +232,11 @@ void Server::refuse(Peer& peer, protocol::Refusal code, const std::string& why) 
 void Server::hello(Peer& peer, const protocol::Hello& said) {
   if (peer.place) return refuse(peer, protocol::Refusal::order, "This connection is a client already.");
   const std::uint64_t chunk = options_.terms.device.chunk.count;
-  const bool shared = options_.dispatcher.mode == protocol::Mode::shared_chunks;
+  const bool shared = options_.mode == protocol::Mode::shared_chunks;
   if (chunk % said.granularity != 0)
     return refuse(peer, protocol::Refusal::unsupported,
-                  "chunk = \"" + to_string(Bytes{chunk}) + "\" is no multiple of " + to_string(Bytes{said.granularity}) +
-                      ", which the client's driver has.");
+                  "chunk = \"" + to_string(Bytes{chunk}) + "\" is no multiple of " +
+                      to_string(Bytes{said.granularity}) + ", which the client's driver has.");
   if (shared && said.can_export == 0)
     return refuse(peer, protocol::Refusal::unsupported,
                   "The client's driver takes no chunks of others: chunks = \"separate\" in [daemon] does without.");
@@ -249,12 +253,10 @@ void Server::hello(Peer& peer, const protocol::Hello& said) {
   };
   auto segment = protocol::SharedSegment::create();
   if (!segment) return give_up(segment.error().what);
-  auto session = Session::start(*place, std::move(*segment),
-                                {.name = "rtexecd-" + std::to_string(*place),
-                                 .core = {},
-                                 .fifo_priority = options_.priority,
-                                 .reservation = {}},
-                                *this);
+  auto session = Session::start(
+      *place, std::move(*segment),
+      {.name = "rtexecd-" + std::to_string(*place), .core = {}, .fifo_priority = options_.priority, .reservation = {}},
+      *this);
   if (!session) return give_up(session.error().what);
   peer.session = std::move(*session);
   peer.place = *place;
@@ -262,15 +264,16 @@ void Server::hello(Peer& peer, const protocol::Hello& said) {
   told_[*place].session.store(peer.session.get());
   apply_changes({});
   const Clients::Client& client = *clients_.at(*place);
-  const auto sent = peer.channel.send(protocol::Welcome{.header = {},
-                                                        .chunk_bytes = chunk,
-                                                        .place = *place,
-                                                        .frames = options_.dispatcher.frames,
-                                                        .limit_slots = client.limit,
-                                                        .mode = options_.dispatcher.mode,
-                                                        .declared = client.declared_by_rule ? 1U : 0U,
-                                                        .agent_priority = static_cast<std::uint32_t>(options_.priority)},
-                                      peer.session->segment_descriptor());
+  const auto sent =
+      peer.channel.send(protocol::Welcome{.header = {},
+                                          .chunk_bytes = chunk,
+                                          .place = *place,
+                                          .frames = options_.dispatcher.frames,
+                                          .limit_slots = client.limit,
+                                          .mode = options_.mode,
+                                          .declared = client.declared_by_rule ? 1U : 0U,
+                                          .agent_priority = static_cast<std::uint32_t>(options_.priority)},
+                        peer.session->segment_descriptor());
   tell(peer.name + " (" + std::to_string(peer.number) + ") is client " + std::to_string(*place));
   if (sent != Delivery::done) closed(peer);
 }
@@ -311,32 +314,31 @@ void Server::status(Peer& peer) {
     const std::scoped_lock lock(lock_);
     const Dispatcher::Counts& counts = dispatcher_.counts(*other->place);
     const auto& slots = dispatcher_.state().slots[*other->place];
-    const auto resident = std::ranges::count_if(slots, [](const auto& slot) {
-      return slot.residence == policies::DeviceScheduler::Residence::resident;
-    });
-    static_cast<void>(peer.channel.send(
-        protocol::StatusPart{.header = {},
-                             .name = protocol::text<64>(other->name),
-                             .more = 1,
-                             .place = *other->place,
-                             .process = other->number,
-                             .declared = declared ? 1U : 0U,
-                             .slots = client.slots,
-                             .resident = static_cast<std::uint32_t>(resident),
-                             .limit_slots = client.limit,
-                             .violations = static_cast<std::uint32_t>(counts.violations),
-                             .period_ns = declared ? declared->period.count() : 0,
-                             .deadline_ns = declared ? declared->deadline.count() : 0,
-                             .wcet_ns = declared ? declared->wcet.count() : 0,
-                             .response_bound_ns = client.response_bound.value_or(Duration(0)).count(),
-                             .jobs = counts.jobs,
-                             .missed = counts.missed,
-                             .overruns = counts.overruns,
-                             .failed = counts.failed,
-                             .longest_execution_ns = counts.longest_execution.count(),
-                             .longest_response_ns = counts.longest_response.count(),
-                             .loaded = counts.loaded,
-                             .saved = counts.saved}));
+    const auto resident = std::ranges::count_if(
+        slots, [](const auto& slot) { return slot.residence == policies::DeviceScheduler::Residence::resident; });
+    static_cast<void>(
+        peer.channel.send(protocol::StatusPart{.header = {},
+                                               .name = protocol::text<64>(other->name),
+                                               .more = 1,
+                                               .place = *other->place,
+                                               .process = other->number,
+                                               .declared = declared ? 1U : 0U,
+                                               .slots = client.slots,
+                                               .resident = static_cast<std::uint32_t>(resident),
+                                               .limit_slots = client.limit,
+                                               .violations = static_cast<std::uint32_t>(counts.violations),
+                                               .period_ns = declared ? declared->period.count() : 0,
+                                               .deadline_ns = declared ? declared->deadline.count() : 0,
+                                               .wcet_ns = declared ? declared->wcet.count() : 0,
+                                               .response_bound_ns = client.response_bound.value_or(Duration(0)).count(),
+                                               .jobs = counts.jobs,
+                                               .missed = counts.missed,
+                                               .overruns = counts.overruns,
+                                               .failed = counts.failed,
+                                               .longest_execution_ns = counts.longest_execution.count(),
+                                               .longest_response_ns = counts.longest_response.count(),
+                                               .loaded = counts.loaded,
+                                               .saved = counts.saved}));
   }
   static_cast<void>(peer.channel.send(protocol::StatusPart{}));
 }

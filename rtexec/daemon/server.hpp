@@ -33,7 +33,8 @@ struct ServerOptions {
   Board board;
   Terms terms;                  // of the settings, settled for the board
   DispatcherOptions dispatcher; // likewise
-  int priority = 0;             // SCHED_FIFO of its real-time threads; 0: none is asked for
+  protocol::Mode mode = protocol::Mode::shared_chunks;
+  int priority = 0; // SCHED_FIFO of its real-time threads; 0: none is asked for
   /// A line for each client that comes, goes, is refused or expelled; may be empty.
   std::function<void(const std::string&)> notice;
 };
@@ -60,7 +61,7 @@ class Server final : public Outlet, private Session::Listener {
     std::optional<std::uint32_t> place{};
     std::string name{};
     std::unique_ptr<Session> session{};
-    bool gone = false;               // its socket is closed
+    bool gone = false;                 // its socket is closed
     std::optional<Instant> leave_by{}; // where its process lives on
     std::optional<std::uint32_t> growing{};
   };
@@ -116,8 +117,8 @@ class Server final : public Outlet, private Session::Listener {
   Clients clients_;
   std::vector<Told> told_; // by place
   hal::InheritingMutex lock_;
-  Dispatcher dispatcher_;   // under lock_
-  bool to_tell_ = false;    // likewise: told_ has news
+  Dispatcher dispatcher_;        // under lock_
+  bool to_tell_ = false;         // likewise: told_ has news
   std::int64_t due_ = INT64_MAX; // when the clock's thread wakes; it alone writes it, under lock_
   config::Descriptor listener_, wakeup_;
   std::vector<std::unique_ptr<Peer>> peers_;

@@ -41,7 +41,10 @@ class Session {
 
  private:
   Session(std::uint32_t place, protocol::SharedSegment segment, Listener& listener)
-      : place_(place), segment_(std::move(segment)), listener_(listener), entries_(segment_->to_daemon),
+      : place_(place),
+        segment_(std::move(segment)),
+        listener_(listener),
+        entries_(segment_->to_daemon),
         commands_(segment_->to_client) {}
   void serve() noexcept;
 

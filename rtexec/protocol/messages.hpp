@@ -6,7 +6,6 @@
 //   Hello                             Welcome with the segment's file descriptor (segment.hpp), or Refused
 //   Declare, after Hello              Declared, or Refused with the numbers of the verdict
 //   Grow                              Grown, or Refused
-//   Frame with a file descriptor      nothing: it is of a frame that Command::load told to create
 //   NeedFrame                         Frame with its file descriptor, or Refused
 //   Status, first message or later    StatusPart for each client, `more` set in all but the last, which has no name
 //
@@ -74,7 +73,7 @@ template <std::size_t Size> [[nodiscard]] std::string_view view(const Text<Size>
 enum class Mode : std::uint32_t {
   /// A client creates a chunk when it loads a slot and releases it when it has saved it; `frame` only counts.
   private_chunks,
-  /// A frame is one chunk of the device, created once, that every client imports: for clients that trust each other.
+  /// A frame is one chunk of the device, made by the daemon, that every client imports: for clients that trust each other.
   shared_chunks,
 };
 

@@ -21,20 +21,17 @@ enum class EntryKind : std::uint16_t {
   loaded,      // `slot` holds `frame` and its contents, or as it was before where `status` is failed
   saved,       // `slot` is on the host and unmapped, or as it was before where `status` is failed
   // daemon to client
-  load = 16, // map `frame` into `slot`, and fill it with what it had when it was saved, if it was; `status` says how
+  load = 16, // map `frame` into `slot`, and fill it with what it had when it was saved, if it was
   save,      // copy `slot` to the host and unmap it: `frame` is another's from then on
   hurry,     // others wait for the device that `job` holds: end it as soon as the device is idle
 };
 
 /// Of loaded and saved.
 enum class Outcome : std::uint16_t { done, failed };
-/// Of load: whether there is a chunk for `frame` (NeedFrame asks for it), or the client is to create one, and to
-/// announce it by Frame where chunks are shared.
-enum class LoadHow : std::uint16_t { import, create };
 
 struct Entry {
   std::uint16_t kind = 0;
-  std::uint16_t status = 0; // Outcome or LoadHow
+  std::uint16_t status = 0; // Outcome
   std::uint32_t slot = 0;
   std::uint32_t frame = 0;
   std::uint32_t reserved = 0;

@@ -325,29 +325,5 @@ TEST(DaemonDispatcher, TooManyViolationsAreTheEnd) {
   EXPECT_FALSE(dispatcher.occupied(2));
 }
 
-TEST(DaemonDispatcher, ChunksThatAreSharedAreCreatedOnce) {
-  Quiet outlet;
-  Dispatcher dispatcher({.places = 4, .frames = 1, .mode = protocol::Mode::shared_chunks}, outlet);
-  const auto create = static_cast<std::uint16_t>(protocol::LoadHow::create);
-  const auto import = static_cast<std::uint16_t>(protocol::LoadHow::import);
-  const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job) {
-    dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, Instant{});
-  };
-  for (std::uint32_t place = 0; place < 2; ++place)
-    ASSERT_TRUE(dispatcher.attach(place, {.tenant = {.slots = 1}, .contract = {.wcet = 1ms}}, Instant{}));
-  EXPECT_FALSE(dispatcher.frame_came(0, 0)) << "nobody asked";
-  say(0, EntryKind::request, 1);
-  EXPECT_EQ(outlet.last[0].status, create);
-  EXPECT_FALSE(dispatcher.frame_came(1, 0)) << "another was asked";
-  EXPECT_TRUE(dispatcher.frame_came(0, 0));
-  say(0, EntryKind::loaded, 0);
-  say(0, EntryKind::done, 1);
-  say(1, EntryKind::request, 1);
-  EXPECT_EQ(outlet.last[0].kind, static_cast<std::uint16_t>(EntryKind::save));
-  say(0, EntryKind::saved, 0);
-  EXPECT_EQ(outlet.last[1].kind, static_cast<std::uint16_t>(EntryKind::load));
-  EXPECT_EQ(outlet.last[1].status, import);
-}
-
 } // namespace
 } // namespace rtexec::daemon

@@ -1,0 +1,55 @@
+#include "rtexec/daemon/set_up.hpp"
+
+#include "config/resolve.hpp"
+
+#include <utility>
+
+namespace rtexec::daemon {
+namespace {
+
+constexpr int fifo_priority = 80; // of sessions and agents
+
+TaskSet set_of(const config::DaemonSettings& settings) {
+  TaskSet tasks;
+  tasks.file = settings.file;
+  tasks.board = settings.board;
+  tasks.device = settings.device;
+  tasks.swap.policy = settings.swap;
+  tasks.executive.order = settings.daemon.order;
+  tasks.executive.priorities = PriorityAssignment::deadline_monotonic;
+  return tasks;
+}
+
+} // namespace
+
+Result<ServerOptions> set_up(config::DaemonSettings settings, Board board, MachineFacts machine) {
+  const bool fifo = machine.no_fifo.empty();
+  ResolvedSet device = resolve(set_of(settings), std::move(board), std::move(machine));
+  const Bytes capacity = settings.device.capacity.value_or(device.board.capacity);
+  if (capacity > device.board.capacity && device.board.capacity.count != 0)
+    return fail(Errc::bad_input, settings.file.string() + ": error: capacity = \"" + to_string(capacity) +
+                                     "\": board \"" + device.board.name + "\" has " + to_string(device.board.capacity) +
+                                     ".");
+  if (capacity < device.chunk)
+    return fail(Errc::bad_input, settings.file.string() +
+                                     ": error: [device] capacity: write how much memory clients "
+                                     "share, at least one chunk of " +
+                                     to_string(device.chunk) + ".");
+  ServerOptions options;
+  options.board = device.board;
+  options.dispatcher = {.places = settings.daemon.places,
+                        .frames = static_cast<std::uint32_t>(capacity.count / device.chunk.count),
+                        .copy_engines = device.board.copy_engines,
+                        .policy = settings.swap};
+  options.mode = settings.daemon.chunks == config::ChunkSharing::separate ? protocol::Mode::private_chunks
+                                                                          : protocol::Mode::shared_chunks;
+  options.priority = fifo ? fifo_priority : 0;
+  options.terms = {.device = std::move(device),
+                   .rules = settings.clients,
+                   .places = settings.daemon.places,
+                   .best_effort_wcet = settings.daemon.best_effort_wcet};
+  options.settings = std::move(settings);
+  return options;
+}
+
+} // namespace rtexec::daemon

@@ -1,0 +1,144 @@
+// rtexecd's server with clients in other processes: sockets, segments, chunks handed on, ends of processes.
+#include "rtexec/client/client.hpp"
+#include "rtexec/daemon/server.hpp"
+#include "test/rtexec/daemon_device.hpp"
+#include "test/rtexec/host_client_memory.hpp"
+#include "test/support/eventually.hpp"
+#include "test/support/files.hpp"
+#include "test/support/result.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace rtexec::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+using client::Client;
+using client::test::HostClientMemory;
+using testing::HasSubstr;
+
+/// A server in this process, on a thread.
+class RunningServer {
+ public:
+  RunningServer(std::filesystem::path directory, std::uint32_t frames, std::uint32_t places = 8) {
+    ServerOptions options;
+    options.terms = test::terms_of(frames, places);
+    options.board.name = "host";
+    options.board.device = DeviceKind::host;
+    options.settings.daemon.directory = std::move(directory);
+    options.dispatcher = {.places = places, .frames = frames};
+    auto opened = Server::open(std::move(options));
+    if (!opened) throw std::runtime_error(opened.error().what);
+    server_ = std::move(*opened);
+    thread_ = std::thread([this] { EXPECT_TRUE(server_->run()); });
+  }
+  ~RunningServer() {
+    server_->stop();
+    thread_.join();
+  }
+  RunningServer(const RunningServer&) = delete;
+  RunningServer& operator=(const RunningServer&) = delete;
+
+ private:
+  std::unique_ptr<Server> server_;
+  std::thread thread_;
+};
+
+/// A client process: what `body` returns is its exit code.
+pid_t start(const std::function<int()>& body) {
+  const pid_t process = ::fork();
+  if (process == 0) ::_exit(body());
+  return process;
+}
+
+int exit_code(pid_t process) {
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+constexpr std::uint32_t slots = 6;
+
+/// Writes each slot's own contents in each job, and finds those of the job before.
+int compute(const std::filesystem::path& directory, const std::string& name, int jobs, bool stays = false) {
+  HostClientMemory memory(slots, 2 << 20);
+  auto connected = Client::connect({.directory = directory,
+                                    .name = name,
+                                    .granularity = Bytes{4096},
+                                    .takes_chunks = true,
+                                    .hurry = {},
+                                    .notice = {}},
+                                   memory);
+  if (!connected) return 10;
+  Client& client = **connected;
+  if (!client.grow(slots)) return 11;
+  for (int job = 0; job < jobs; ++job) {
+    if (!client.begin()) return 12;
+    for (std::uint32_t slot = 0; slot < slots; ++slot) {
+      std::uint64_t found = 0;
+      const std::uint64_t mine = static_cast<std::uint64_t>(::getpid()) << 32 | slot << 16;
+      std::byte* const last = memory.slot(slot) + memory.chunk() - sizeof found;
+      std::memcpy(&found, last, sizeof found);
+      if (found != (job == 0 ? 0 : mine + static_cast<unsigned>(job - 1))) return 13;
+      found = mine + static_cast<unsigned>(job);
+      std::memcpy(last, &found, sizeof found);
+    }
+    if (stays) ::pause();
+    client.end();
+  }
+  return 0;
+}
+
+TEST(DaemonServer, EightProcessesShareHalfOfTheMemoryThatTheyTake) {
+  const rtexec::test::ScratchFolder folder;
+  const RunningServer server(folder.path() / "d", slots * 4);
+  std::vector<pid_t> processes;
+  for (int i = 0; i < 8; ++i)
+    processes.push_back(start([&] { return compute(folder.path() / "d", "c" + std::to_string(i), 20); }));
+  for (const pid_t process : processes) EXPECT_EQ(exit_code(process), 0);
+}
+
+TEST(DaemonServer, AProcessThatIsKilledWhileItHasTheDeviceStopsNobody) {
+  const rtexec::test::ScratchFolder folder;
+  const RunningServer server(folder.path() / "d", slots * 2);
+  for (int round = 0; round < 3; ++round) {
+    const pid_t killed = start([&] { return compute(folder.path() / "d", "killed", 1, true); });
+    std::this_thread::sleep_for(150ms);
+    ::kill(killed, SIGKILL);
+    EXPECT_EQ(exit_code(killed), 128 + SIGKILL);
+    std::vector<pid_t> processes;
+    for (int i = 0; i < 3; ++i) processes.push_back(start([&] { return compute(folder.path() / "d", "c", 5); }));
+    for (const pid_t process : processes) EXPECT_EQ(exit_code(process), 0);
+  }
+}
+
+TEST(DaemonServer, ClientsGoOnWithTheNextDaemon) {
+  const rtexec::test::ScratchFolder folder;
+  auto first = std::make_unique<RunningServer>(folder.path() / "d", slots * 2);
+  std::vector<pid_t> processes;
+  for (int i = 0; i < 4; ++i) processes.push_back(start([&] { return compute(folder.path() / "d", "c", 60); }));
+  std::this_thread::sleep_for(200ms);
+  first.reset();
+  std::this_thread::sleep_for(50ms);
+  const RunningServer second(folder.path() / "d", slots * 2);
+  for (const pid_t process : processes) EXPECT_EQ(exit_code(process), 0);
+}
+
+TEST(DaemonServer, IsOneForEachDirectory) {
+  const rtexec::test::ScratchFolder folder;
+  const RunningServer server(folder.path() / "d", 4);
+  EXPECT_THROW(RunningServer(folder.path() / "d", 4), std::runtime_error);
+  EXPECT_EQ(std::filesystem::status(folder.path() / "d").permissions(), std::filesystem::perms::owner_all);
+}
+
+} // namespace
+} // namespace rtexec::daemon
