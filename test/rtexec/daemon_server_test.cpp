@@ -26,6 +26,13 @@ using client::Client;
 using client::test::HostClientMemory;
 using testing::HasSubstr;
 
+// The thread sanitizer allows no threads in a process that was forked from one with threads.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool forks = false;
+#else
+constexpr bool forks = true;
+#endif
+
 /// A server in this process, on a thread.
 class RunningServer {
  public:
@@ -99,6 +106,7 @@ int compute(const std::filesystem::path& directory, const std::string& name, int
 }
 
 TEST(DaemonServer, EightProcessesShareHalfOfTheMemoryThatTheyTake) {
+  if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", slots * 4);
   std::vector<pid_t> processes;
@@ -108,6 +116,7 @@ TEST(DaemonServer, EightProcessesShareHalfOfTheMemoryThatTheyTake) {
 }
 
 TEST(DaemonServer, AProcessThatIsKilledWhileItHasTheDeviceStopsNobody) {
+  if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", slots * 2);
   for (int round = 0; round < 3; ++round) {
@@ -122,6 +131,7 @@ TEST(DaemonServer, AProcessThatIsKilledWhileItHasTheDeviceStopsNobody) {
 }
 
 TEST(DaemonServer, ClientsGoOnWithTheNextDaemon) {
+  if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   auto first = std::make_unique<RunningServer>(folder.path() / "d", slots * 2);
   std::vector<pid_t> processes;
@@ -131,6 +141,36 @@ TEST(DaemonServer, ClientsGoOnWithTheNextDaemon) {
   std::this_thread::sleep_for(50ms);
   const RunningServer second(folder.path() / "d", slots * 2);
   for (const pid_t process : processes) EXPECT_EQ(exit_code(process), 0);
+}
+
+std::unique_ptr<Client> connected(const std::filesystem::path& directory, const std::string& name,
+                                  HostClientMemory& memory) {
+  auto client = Client::connect({.directory = directory,
+                                 .name = name,
+                                 .granularity = Bytes{4096},
+                                 .takes_chunks = true,
+                                 .hurry = {},
+                                 .notice = {}},
+                                memory);
+  EXPECT_TRUE(client) << client.error().what;
+  return client ? std::move(*client) : nullptr;
+}
+
+TEST(DaemonServer, RefusesWhoBreaksAPromiseWithItsNumbers) {
+  const rtexec::test::ScratchFolder folder;
+  const RunningServer server(folder.path() / "d", slots * 2);
+  HostClientMemory one_memory(slots, 2 << 20), other_memory(slots, 2 << 20);
+  const auto one = connected(folder.path() / "d", "one", one_memory),
+             other = connected(folder.path() / "d", "other", other_memory);
+  ASSERT_TRUE(one && other);
+  const auto promised = one->declare({.period_ns = 100'000'000, .deadline_ns = 100'000'000, .wcet_ns = 45'000'000});
+  EXPECT_TRUE(promised) << promised.error().what;
+  const auto refused = other->declare({.period_ns = 100'000'000, .deadline_ns = 60'000'000, .wcet_ns = 40'000'000});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::not_proved);
+  EXPECT_THAT(refused.error().what, testing::AllOf(HasSubstr("40ms"), HasSubstr("blocks for 45ms")));
+  const auto smaller = other->declare({.period_ns = 100'000'000, .deadline_ns = 100'000'000, .wcet_ns = 4'000'000});
+  EXPECT_TRUE(smaller) << smaller.error().what;
 }
 
 TEST(DaemonServer, IsOneForEachDirectory) {
