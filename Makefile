@@ -98,7 +98,8 @@ $(foreach room,$(ROOMS),$(eval SRC_$(room) := $(call sources,$(room))))
 SRC_program := $(filter rtexec/command/%,$(SRC_rtexec))
 SRC_supervisor := $(filter rtexec/supervisor/%,$(SRC_rtexec))
 SRC_daemon := rtexec/daemon/main.cpp
-SRC_rtexec := $(filter-out rtexec/command/% rtexec/supervisor/% $(SRC_daemon),$(SRC_rtexec))
+SRC_preload := $(filter rtexec/preload/%,$(SRC_rtexec))
+SRC_rtexec := $(filter-out rtexec/command/% rtexec/supervisor/% rtexec/preload/% $(SRC_daemon),$(SRC_rtexec))
 object = $(patsubst %.cpp,$(B)/%.o,$(1))
 # The files of boards/ travel inside the library.
 BUILTIN_BOARDS := $(B)/config/builtin_boards
@@ -229,6 +230,8 @@ PROGRAM := $(B)/bin/rtexec
 SUPERVISOR := $(B)/bin/rtexec-supervisor
 DAEMON := $(B)/bin/rtexecd
 SUPERVISOR_OBJECTS := $(call object,$(SRC_supervisor))
+PRELOAD := $(B)/lib/librtexec-preload.so
+PRELOAD_OBJECTS := $(call object,$(SRC_preload))
 STATIC := $(B)/lib/librtexec.a
 SHARED := $(B)/lib/librtexec.so.$(VERSION)
 
@@ -241,7 +244,7 @@ $(RUN_HERE) &: ALWAYS
 endif
 
 .PHONY: all
-all: $(PROGRAM) $(SUPERVISOR) $(DAEMON) $(STATIC) $(SHARED) ## build the program and the libraries
+all: $(PROGRAM) $(SUPERVISOR) $(DAEMON) $(PRELOAD) $(STATIC) $(SHARED) ## build the program and the libraries
 
 # Headers that are compiled once and put before every file, with the same flags but for the level of optimization: not under sanitizers, where each file has to name what it
 # uses, nor with ccache, which would find none of its files again. Of strings in them g++ 12 says that they overflow, which it does not otherwise.
@@ -318,7 +321,7 @@ $(EMULATED): $(B)/test/emulated/%.o: %.cu | $(LIBRARIES)
 $(call object,$(call sources,tasks/kernels)) $(filter $(B)/test/emulated/tasks/kernels/%,$(EMULATED)): private CXXFLAGS += -ffp-contract=off -fno-math-errno
 
 define room_tests
-$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(if $(filter tasks,$(1)),$(EMULATED)) $(if $(filter tasks rtexec,$(1)),$(B)/test/hal/fake_cuda_driver.o) $(if $(filter rtexec,$(1)),$(B)/test/hal/assembled_root.o) $(if $(filter rtexec,$(1)),$(filter-out %/main.o,$(SUPERVISOR_OBJECTS))) $(call link_of,$(1))
+$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(if $(filter tasks,$(1)),$(EMULATED)) $(if $(filter tasks rtexec,$(1)),$(B)/test/hal/fake_cuda_driver.o) $(if $(filter rtexec,$(1)),$(B)/test/hal/assembled_root.o) $(if $(filter rtexec,$(1)),$(filter-out %/main.o,$(SUPERVISOR_OBJECTS)) $(B)/rtexec/preload/functions.o) $(call link_of,$(1))
 	$$(call say,LINK,$$@)
 	$$(Q)$(CXX) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $(call link_of,$(1)) -lgmock -lgtest -lgtest_main $(call libs_of,$(1))
 endef
@@ -351,6 +354,15 @@ $(SHARED): $(LIBRARY_OBJECTS) $(EXPORTS)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,-soname,librtexec.so.$(SOVERSION) -Wl,--version-script,$(EXPORTS) -o $@ $(LIBRARY_OBJECTS) $(LIBS_all)
 	$(Q)ln -sf librtexec.so.$(VERSION) $(@D)/librtexec.so.$(SOVERSION) && ln -sf librtexec.so.$(SOVERSION) $(@D)/librtexec.so
+
+# It comes into programs of all kinds, which may have another C++ library: it has its own, and nobody sees it.
+PRELOAD_EXPORTS := rtexec/preload/exports.map
+ALL_DEFINED := -Wl,-z,defs
+$(PRELOAD): $(PRELOAD_OBJECTS) $(PRELOAD_EXPORTS)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(LDFLAGS) -shared -static-libstdc++ -static-libgcc -Wl,-soname,$(@F) -Wl,--version-script,$(PRELOAD_EXPORTS) \
+	  $(if $(filter release debug,$(MODE)),$(ALL_DEFINED)) -o $@ $(PRELOAD_OBJECTS)
 
 # ---- demo -----------------------------------------------------------------------------------------------------------
 ORDER ?=
@@ -390,7 +402,28 @@ borders: | $(BUILD)/.packages-CHECK
 format: | $(BUILD)/.packages-CHECK
 	@test/check-format
 
-check: all borders format $(TEST_PROGRAMS) $(SOUNDNESS) $(B)/test/bandwidth-bench $(B)/test/regulation-trials $(BUILD)/venv/.made ## build and run all tests
+# A driver and a runtime of CUDA in software, and programs that use them.
+P := $(B)/test/preload
+STAND_INS := $(P)/libcuda.so.1 $(P)/libcudart.so.13 $(P)/libearly.so
+PRELOAD_TESTS := $(P)/calls $(P)/calls-linked $(P)/questions
+$(P)/libcuda.so.1: $(P)/stand_in_driver.o
+$(P)/libcudart.so.13: $(P)/stand_in_runtime.o
+$(P)/libearly.so: $(P)/early_allocator.o
+$(STAND_INS):
+	$(call say,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^)
+$(P)/calls: $(P)/calls.o
+$(P)/questions: $(P)/questions.o
+$(P)/calls-linked: $(P)/calls-linked.o $(P)/libcuda.so.1
+$(P)/calls-linked.o: test/preload/calls.cpp $(call precompiled,config) | $(LIBRARIES)
+	@mkdir -p $(@D)
+	$(call say,CXX,$< (linked with the driver))
+	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) -DLINKED -c $< -o $@
+$(PRELOAD_TESTS):
+	$(call say,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS) -rdynamic -o $@ $^
+
+check: all borders format $(TEST_PROGRAMS) $(STAND_INS) $(PRELOAD_TESTS) $(SOUNDNESS) $(B)/test/bandwidth-bench $(B)/test/regulation-trials $(BUILD)/venv/.made ## build and run all tests
 	@test/run-tests $(B) $(TEST_PROGRAMS)
 
 # One after the other: real-time tests go wrong beside a compiler.
@@ -533,7 +566,7 @@ DOC := $(ROOT)/share/doc/rtexec
 install: all $(MAN) $(COMPLETIONS) $(PACKAGE_FILES) ## install program, libraries, headers, examples, boards, documents, completion (DESTDIR=, PREFIX=/usr/local)
 	$(call say,INSTALL,$(ROOT))
 	$(Q)install -D -t $(ROOT)/bin $(PROGRAM) $(SUPERVISOR)
-	$(Q)install -D -m 644 -t $(ROOT)/lib $(STATIC) $(SHARED)
+	$(Q)install -D -m 644 -t $(ROOT)/lib $(STATIC) $(SHARED) $(PRELOAD)
 	$(Q)cp -P $(B)/lib/librtexec.so $(B)/lib/librtexec.so.$(SOVERSION) $(ROOT)/lib
 	$(Q)install -D -m 644 -t $(ROOT)/include/rtexec-$(SOVERSION)/rtexec $(PUBLIC_HEADERS)
 	$(Q)install -D -m 644 -t $(ROOT)/lib/pkgconfig $(filter %.pc,$(PACKAGE_FILES))

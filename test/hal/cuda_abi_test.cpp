@@ -2,33 +2,16 @@
 #if __has_include(<cuda.h>)
 
 #include "hal/cuda/driver.hpp"
+#include "test/hal/same_function.hpp"
 
 #include <cstddef>
 #include <cuda.h>
-#include <type_traits>
 
 namespace rtexec::hal::cuda {
 namespace {
 
-/// Passed in the same way: both pointers (to data or to functions), or both numbers of one size.
-template <class Ours, class Theirs>
-constexpr bool same_argument = sizeof(Ours) == sizeof(Theirs) &&
-                               std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>&& std::is_floating_point_v<Ours> ==
-                                   std::is_floating_point_v<Theirs>;
-/// What a pointer leads to has the same size, where both sides know it.
-template <class Type> constexpr std::size_t size_or_zero = 0;
-template <class Type>
-requires requires { sizeof(Type); } &&(!std::is_void_v<Type>)constexpr std::size_t size_or_zero<Type> = sizeof(Type);
-template <class Ours, class Theirs>
-constexpr bool same_target =
-    size_or_zero<std::remove_pointer_t<Ours>> == 0 || size_or_zero<std::remove_pointer_t<Theirs>> == 0 ||
-    size_or_zero<std::remove_pointer_t<Ours>> == size_or_zero<std::remove_pointer_t<Theirs>>;
+using test::same_function;
 
-template <class Ours, class Theirs> constexpr bool same_function = false;
-template <class... Ours, class... Theirs>
-requires(sizeof...(Ours) ==
-         sizeof...(Theirs)) constexpr bool same_function<Code (*)(Ours...), CUresult (*)(Theirs...)> =
-    ((same_argument<Ours, Theirs> && same_target<Ours, Theirs>)&&...);
 static_assert(sizeof(Code) == sizeof(CUresult));
 static_assert(!same_function<Code (*)(int), CUresult (*)(int, int)> &&
               !same_function<Code (*)(int), CUresult (*)(int*)> &&

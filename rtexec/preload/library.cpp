@@ -1,0 +1,77 @@
+#include "rtexec/preload/library.hpp"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+#include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace rtexec::preload {
+namespace {
+
+enum class Part : std::uint8_t { unknown, taken, none };
+constinit std::atomic<Part> part{Part::unknown};
+constinit std::atomic<unsigned> said{0};
+
+const char* in_environment(const char* name) noexcept {
+  const char* value = secure_getenv(name);
+  return value != nullptr && value[0] != '\0' ? value : nullptr;
+}
+
+Part find_out() noexcept {
+  if (in_environment("RTEXEC_CLIENT") == nullptr) {
+    say_once(Occasion::standing, "RTEXEC_CLIENT is not set: CUDA's functions are passed on unchanged");
+    return Part::none;
+  }
+  const char* path = socket_path();
+  if (::access(path, R_OK | W_OK) == 0) return Part::taken;
+  std::array<char, 256> text{};
+  std::snprintf(text.data(), text.size(), "no daemon at %s (%s): CUDA's functions are passed on unchanged", path,
+                std::strerror(errno));
+  say_once(Occasion::standing, text.data());
+  return Part::none;
+}
+
+} // namespace
+
+const char* client_name() noexcept {
+  const char* name = in_environment("RTEXEC_CLIENT");
+  return name != nullptr ? name : "";
+}
+
+const char* socket_path() noexcept {
+  const char* path = in_environment("RTEXEC_DAEMON");
+  return path != nullptr ? path : "/run/rtexec/daemon/socket";
+}
+
+bool takes_part() noexcept {
+  Part now = part.load(std::memory_order_acquire);
+  if (now == Part::unknown) [[unlikely]] {
+    const Part found = find_out();
+    if (part.compare_exchange_strong(now, found)) now = found;
+  }
+  return now == Part::taken;
+}
+
+void step_back(std::string_view reason) noexcept {
+  part.store(Part::none, std::memory_order_release);
+  say_once(Occasion::standing, reason);
+}
+
+void say_once(Occasion occasion, std::string_view text) noexcept {
+  const unsigned bit = 1U << static_cast<unsigned>(occasion);
+  if ((said.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
+  std::array<char, 512> line{};
+  const int length = std::snprintf(line.data(), line.size(), "rtexec: process %d: %.*s\n", static_cast<int>(::getpid()),
+                                   static_cast<int>(text.size()), text.data());
+  if (length <= 0) return;
+  const auto size = std::min(static_cast<std::size_t>(length), line.size() - 1);
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), size);
+}
+
+} // namespace rtexec::preload

@@ -1,0 +1,32 @@
+// The types by which functions.inc names arguments: those of the driver's ABI, and `const void*` or `void*` for what is
+// only handed on.
+#pragma once
+
+#include "hal/cuda/driver.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace rtexec::preload::abi {
+
+using hal::cuda::AllocationHandle;
+using hal::cuda::AllocationProperties;
+using hal::cuda::Code;
+using hal::cuda::Context;
+using hal::cuda::DevicePointer;
+using hal::cuda::Event;
+using hal::cuda::Function;
+using hal::cuda::GraphExec;
+using hal::cuda::GraphHandle;
+using hal::cuda::LaunchConfig;
+using hal::cuda::Location;
+using hal::cuda::Ordinal;
+using hal::cuda::Stream;
+
+/// CUipcMemHandle.
+struct IpcHandle {
+  std::array<char, 64> bytes;
+};
+
+} // namespace rtexec::preload::abi

@@ -1,0 +1,14 @@
+// What test programs and the stand-in driver (libcuda.so.1) agree on beyond CUDA's own interface: a module's image is
+// any text, and a kernel of it is an object of this type, which the program exports under the kernel's name.
+//
+// The stand-in is set by the environment: STAND_IN_MEMORY (bytes of each device), STAND_IN_DEVICES, STAND_IN_SHARED (a
+// file by which processes share one device's memory: what they take together is held against its size), and
+// STAND_IN_VERSION (of the driver).
+#pragma once
+
+#include <cstddef>
+
+struct StandInKernel {
+  void (*run)(void** arguments); // on the stream's thread; `arguments` has the address of each, as cuLaunchKernel has
+  std::size_t sizes[8];          // of the arguments; ends with 0
+};

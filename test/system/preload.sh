@@ -1,0 +1,70 @@
+#!/bin/bash
+# The library that is preloaded into programs that are not ours, over a driver and a runtime of CUDA in software: it is found on every way to a
+# function, and without a daemon nobody notices it.
+set -eu
+. test/support/expect.bash
+table=$(realpath rtexec/preload/functions.inc)
+enter "$1"
+library=$folder/lib/librtexec-preload.so tests=$folder/test/preload
+export LD_LIBRARY_PATH=$tests
+complain() { echo "$*"; bad=1; }
+preloaded() { LD_PRELOAD=$library timeout 20 "$@"; }
+taking_part() { RTEXEC_CLIENT=test RTEXEC_DAEMON=$work/socket preloaded "$@"; }
+# Something that is there, and says nothing.
+touch socket
+
+echo "-- exported names"
+{ echo dlsym; sed -n 's/^FUNCTION(\([^,]*\),.*/\1/p' "$table"; } | LC_ALL=C sort > named
+nm -D --defined-only "$library" | sed 's/.* //' | LC_ALL=C sort > exported
+diff named exported || complain "the library exports other names than the table has"
+readelf -d "$library" | grep NEEDED | grep -vE 'libc\.so|ld-linux' && complain "the library needs other libraries"
+
+echo "-- passed on unchanged, said once"
+ways="default handle address address2 entry version own runtime"
+for way in linked $ways; do
+  program=$tests/calls; [ $way != linked ] || program=$tests/calls-linked
+  timeout 20 "$program" $way > alone
+  for client in "" unheard-of; do
+    RTEXEC_CLIENT=$client RTEXEC_DAEMON=$work/none preloaded "$program" $way > out 2> errors || complain "$way ended with $?"
+    cmp alone out || complain "$way gives other results"
+    [ "$(grep -c '^rtexec: ' errors)" = 1 ] && [ "$(wc -l < errors)" = 1 ] || { complain "$way, client '$client':"; cat errors; }
+  done
+  RTEXEC_CLIENT= preloaded "$program" $way tell 2> errors | grep preload | grep -v '^cu.* in librtexec-preload.so$' && complain "$way"
+done
+RTEXEC_CLIENT= preloaded true 2> errors; [ ! -s errors ] || complain "a program without CUDA hears of the library"
+
+echo "-- found on every way"
+for way in linked $ways; do
+  [ $way != runtime ] || continue
+  program=$tests/calls; [ $way != linked ] || program=$tests/calls-linked
+  taking_part "$program" $way tell > out
+  for name in cuMemAlloc cuMemFree cuMemcpyHtoD cuMemcpyDtoHAsync cuLaunchKernel cuStreamSynchronize cuCtxSynchronize; do
+    grep -q "^$name in librtexec-preload.so$" out || complain "$way: $(grep "^$name " out)"
+  done
+  for name in cuInit cuCtxSetCurrent cuModuleLoadData; do grep -q "^$name in libcuda.so.1$" out || complain "$way: $(grep "^$name " out)"; done
+  grep -qx "$(grep ^digest alone)" out || complain "$way gives other results"
+done
+LD_PRELOAD=$library RTEXEC_CLIENT= timeout 20 "$tests/calls" handle tell 2> /dev/null | grep preload && complain "functions of ours without a daemon"
+
+echo "-- questions that dlsym is asked"
+timeout 20 "$tests/questions" > alone
+preloaded "$tests/questions" > out 2> errors; diff alone out || complain "other answers without a daemon"
+taking_part "$tests/questions" > out 2> errors
+sed -E 's/^(cuMemAlloc of (3020|12000|13000)|cuCtxSynchronize of (2000|3020|12000|13000|14000)): 0 .*/\1: 0 librtexec-preload.so/' alone | diff - out ||
+  complain "other answers"
+grep -q 'cuMemAlloc of CUDA 14.0 is not known' errors || complain "an unknown version is not told of: $(cat errors)"
+(export LD_LIBRARY_PATH=; timeout 20 "$tests/questions" > alone; taking_part "$tests/questions" > out; diff alone out) || complain "other answers without a driver"
+
+echo "-- an allocator that asks dlsym"
+for both in "$library:$tests/libearly.so" "$tests/libearly.so:$library"; do
+  LD_PRELOAD=$both timeout 20 "$tests/calls" handle 2> /dev/null | grep -q '^digest' || complain "LD_PRELOAD=$both"
+done
+
+echo "-- what a call costs without a daemon"
+least() { for ((i = 0; i < 5; i++)); do "$@" 2> /dev/null; done | sort -n | head -1; }
+for ((try = 0; try < 3; try++)); do
+  alone=$(least "$tests/calls-linked" cost) with=$(least preloaded "$tests/calls-linked" cost)
+  awk -v a="$alone" -v w="$with" 'BEGIN { printf "%s ns alone, %s ns with the library\n", a, w; exit !(w < a * 1.1) }' && break
+done
+[ $try -lt 3 ] || complain "it costs more than a tenth of a short call"
+exit $bad
