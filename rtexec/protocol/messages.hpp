@@ -73,7 +73,8 @@ template <std::size_t Size> [[nodiscard]] std::string_view view(const Text<Size>
 enum class Mode : std::uint32_t {
   /// A client creates a chunk when it loads a slot and releases it when it has saved it; `frame` only counts.
   private_chunks,
-  /// A frame is one chunk of the device, made by the daemon, that every client imports: for clients that trust each other.
+  /// A frame is one chunk of the device, made by the daemon, that every client imports: for clients that trust each
+  /// other.
   shared_chunks,
 };
 

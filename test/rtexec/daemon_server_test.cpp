@@ -163,13 +163,16 @@ TEST(DaemonServer, RefusesWhoBreaksAPromiseWithItsNumbers) {
   const auto one = connected(folder.path() / "d", "one", one_memory),
              other = connected(folder.path() / "d", "other", other_memory);
   ASSERT_TRUE(one && other);
-  const auto promised = one->declare({.period_ns = 100'000'000, .deadline_ns = 100'000'000, .wcet_ns = 45'000'000});
+  const auto promised =
+      one->declare({.header = {}, .period_ns = 100'000'000, .deadline_ns = 100'000'000, .wcet_ns = 45'000'000});
   EXPECT_TRUE(promised) << promised.error().what;
-  const auto refused = other->declare({.period_ns = 100'000'000, .deadline_ns = 60'000'000, .wcet_ns = 40'000'000});
+  const auto refused =
+      other->declare({.header = {}, .period_ns = 100'000'000, .deadline_ns = 60'000'000, .wcet_ns = 40'000'000});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::not_proved);
   EXPECT_THAT(refused.error().what, testing::AllOf(HasSubstr("40ms"), HasSubstr("blocks for 45ms")));
-  const auto smaller = other->declare({.period_ns = 100'000'000, .deadline_ns = 100'000'000, .wcet_ns = 4'000'000});
+  const auto smaller =
+      other->declare({.header = {}, .period_ns = 100'000'000, .deadline_ns = 100'000'000, .wcet_ns = 4'000'000});
   EXPECT_TRUE(smaller) << smaller.error().what;
 }
 
