@@ -84,25 +84,43 @@ void Dispatcher::interrupt(std::uint32_t place) noexcept {
   }
 }
 
-void Dispatcher::died(std::uint32_t place, Instant now) noexcept {
-  if (place >= places_.size() || places_[place].presence == Presence::nobody ||
-      places_[place].presence == Presence::gone)
-    return;
+void Dispatcher::ending(std::uint32_t place, Instant now) noexcept {
+  if (place >= places_.size() || !occupied(place) || places_[place].presence == Presence::gone) return;
   now_ = now;
-  Place& at = places_[place];
-  at.presence = Presence::gone;
-  at.next.reset();
-  const Stage stage = std::exchange(at.stage, Stage::none);
-  if (stage == Stage::requested) feed({Event::Kind::job_withdrawn, id(place), now_});
-  if (stage == Stage::granted) feed({Event::Kind::execution_done, id(place), now_});
-  bury(place);
+  withdraw(place);
+  places_[place].presence = Presence::ending;
+  // A load that is under way writes to its frame until the driver has ended it; what is saved is only read
+  if (options_.frames_outlive_clients && places_[place].stage != Stage::granted) {
+    places_[place].freed = true;
+    bury(place, false);
+  }
   follow_up();
 }
 
+void Dispatcher::died(std::uint32_t place, Instant now) noexcept {
+  if (place >= places_.size() || !occupied(place) || places_[place].presence == Presence::gone) return;
+  now_ = now;
+  withdraw(place);
+  places_[place].presence = Presence::gone;
+  places_[place].freed = true;
+  if (std::exchange(places_[place].stage, Stage::none) == Stage::granted)
+    feed({Event::Kind::execution_done, id(place), now_});
+  bury(place, true);
+  follow_up();
+}
+
+/// No job of the client is in the core any more, or will be, but for one that has the device.
+void Dispatcher::withdraw(std::uint32_t place) noexcept {
+  Place& at = places_[place];
+  at.next.reset();
+  if (at.stage != Stage::granted && std::exchange(at.stage, Stage::none) == Stage::requested)
+    feed({Event::Kind::job_withdrawn, id(place), now_});
+}
+
 /// What was ordered of a client that is no more has ended: others get its frames, and do not fail.
-void Dispatcher::bury(std::uint32_t place) noexcept {
+void Dispatcher::bury(std::uint32_t place, bool loads) noexcept {
   for (std::size_t i = flights_.size(); i-- > 0;) {
-    if (i >= flights_.size() || flights_[i].transfer.task != place) continue;
+    if (i >= flights_.size() || flights_[i].transfer.task != place || (flights_[i].in && !loads)) continue;
     const Flight flight = flights_[i];
     flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(i));
     feed(ended(flight.transfer, flight.in, flight.in, now_));
@@ -110,12 +128,9 @@ void Dispatcher::bury(std::uint32_t place) noexcept {
 }
 
 void Dispatcher::expel(std::uint32_t place, Expelled why) noexcept {
-  Place& at = places_[place];
-  if (at.presence != Presence::here) return;
-  at.presence = Presence::expelled;
-  at.next.reset();
-  if (at.stage != Stage::granted && std::exchange(at.stage, Stage::none) == Stage::requested)
-    feed({Event::Kind::job_withdrawn, id(place), now_});
+  if (places_[place].presence != Presence::here) return;
+  places_[place].presence = Presence::ending;
+  withdraw(place);
   outlet_.expel(place, why);
 }
 
@@ -278,7 +293,7 @@ void Dispatcher::obey(const Action& action) noexcept {
 
 void Dispatcher::order(const Action& action, bool in) noexcept {
   const auto& [place, slot, frame] = action.transfer;
-  if (places_[place].presence == Presence::gone) return feed(ended(action.transfer, in, in, now_));
+  if (places_[place].freed) return feed(ended(action.transfer, in, in, now_));
   assert(flights_.size() < most_flights);
   flights_.push_back({action.transfer, in, now_});
   Entry entry = entry_of(in ? EntryKind::load : EntryKind::save);

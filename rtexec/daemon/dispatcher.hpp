@@ -81,6 +81,8 @@ struct DispatcherOptions {
   Duration patience = std::chrono::milliseconds(500); // for one command
   Duration stuck_after = std::chrono::seconds(1);     // beyond a job's WCET
   std::uint32_t most_violations = 100;                // of one client
+  /// Whether frames are chunks of the daemon's, which outlive the client that they were mapped in.
+  bool frames_outlive_clients = false;
 };
 
 class Dispatcher {
@@ -104,6 +106,9 @@ class Dispatcher {
   /// gets the device again when all its chunks stand; without, the change comes when the job ends. False: nobody is
   /// there, or it would lose slots. A change that has not come about yet is replaced.
   [[nodiscard]] bool change(std::uint32_t place, const Tenancy& tenancy, bool interrupt, Instant now) noexcept;
+  /// The client's process is ending: nothing that it says counts, and its job leaves unless it has the device. Where
+  /// frames outlive it, and it does not have the device, others get them at once, but for those that it was loading.
+  void ending(std::uint32_t place, Instant now) noexcept;
   /// The client's process has ended, and the device's memory of it is free.
   void died(std::uint32_t place, Instant now) noexcept;
 
@@ -134,8 +139,8 @@ class Dispatcher {
   enum class Presence : std::uint8_t {
     nobody,
     here,
-    expelled, // its process is to end: nothing that it says counts
-    gone,     // its process has ended; what it was doing in the core ends
+    ending, // its process is to end, or does: nothing that it says counts
+    gone,   // its process has ended; what it was doing in the core ends
   };
   enum class Stage : std::uint8_t {
     none,
@@ -146,6 +151,7 @@ class Dispatcher {
   };
   struct Place {
     Presence presence = Presence::nobody;
+    bool freed = false; // others may have its frames
     Tenancy tenancy;
     std::optional<Tenancy> next; // what change() asked for
     // The job that is outstanding
@@ -188,8 +194,9 @@ class Dispatcher {
 
   // Clients
   void interrupt(std::uint32_t place) noexcept;
-  void bury(std::uint32_t place) noexcept;
+  void bury(std::uint32_t place, bool loads) noexcept;
   void expel(std::uint32_t place, Expelled why) noexcept;
+  void withdraw(std::uint32_t place) noexcept;
   [[nodiscard]] policies::JobId id(std::uint32_t place) const noexcept { return {place, places_[place].number}; }
   [[nodiscard]] Instant held_until(const Place& at) const noexcept;
 

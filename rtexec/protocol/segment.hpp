@@ -10,6 +10,7 @@
 #include <rtexec/result.hpp>
 #include "config/descriptor.hpp"
 #include "rtexec/protocol/doorbell.hpp"
+#include "rtexec/protocol/lifeline.hpp"
 #include "rtexec/protocol/ring.hpp"
 
 #include <array>
@@ -57,6 +58,7 @@ struct Segment {
   std::array<std::byte, segment_page - sizeof(State)> rest_of_its_pages{};
   alignas(64) Doorbell to_daemon_bell;
   alignas(64) Doorbell to_client_bell;
+  alignas(64) Lifeline lifeline; // of the client's agent
   alignas(64) Ring to_daemon;
   alignas(64) Ring to_client;
 };

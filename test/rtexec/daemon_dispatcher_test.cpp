@@ -325,5 +325,56 @@ TEST(DaemonDispatcher, TooManyViolationsAreTheEnd) {
   EXPECT_FALSE(dispatcher.occupied(2));
 }
 
+void say(Dispatcher& dispatcher, std::uint32_t place, EntryKind kind, std::uint64_t job) {
+  dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, Instant{});
+}
+
+/// Place 0 has the only frame, and place 1 asks for it.
+void ask_for_the_only_frame(Dispatcher& dispatcher) {
+  for (std::uint32_t place = 0; place < 2; ++place)
+    ASSERT_TRUE(dispatcher.attach(place, {.tenant = {.slots = 1}, .contract = {.wcet = 1ms}}, Instant{}));
+  say(dispatcher, 0, EntryKind::request, 1);
+  say(dispatcher, 0, EntryKind::loaded, 0);
+  say(dispatcher, 0, EntryKind::done, 1);
+  say(dispatcher, 1, EntryKind::request, 1);
+}
+
+bool is(const Entry& entry, EntryKind kind) { return entry.kind == static_cast<std::uint16_t>(kind); }
+
+/// The driver takes its time to end a process; where its frames outlive it nobody waits for that.
+TEST(DaemonDispatcher, OthersGetFramesThatOutliveTheirClientAsSoonAsItIsEnding) {
+  for (const bool outlive : {false, true}) {
+    Quiet outlet;
+    Dispatcher dispatcher({.places = 4, .frames = 1, .frames_outlive_clients = outlive}, outlet);
+    ask_for_the_only_frame(dispatcher);
+    EXPECT_TRUE(is(outlet.last[0], EntryKind::save));
+    dispatcher.ending(0, Instant{});
+    EXPECT_EQ(is(outlet.last[1], EntryKind::load) && dispatcher.state().loading == 1, outlive);
+    EXPECT_TRUE(dispatcher.occupied(0));
+    say(dispatcher, 0, EntryKind::saved, 0);
+    EXPECT_EQ(dispatcher.counts(0).violations, 0u) << "what it says counts no more";
+    dispatcher.died(0, Instant{});
+    EXPECT_EQ(dispatcher.state().loading, 1u);
+    EXPECT_FALSE(dispatcher.occupied(0));
+  }
+}
+
+TEST(DaemonDispatcher, AClientThatEndsWithTheDeviceOrInALoadKeepsItUntilItHasEnded) {
+  for (const bool executes : {false, true}) {
+    Quiet outlet;
+    Dispatcher dispatcher({.places = 4, .frames = 1, .frames_outlive_clients = true}, outlet);
+    ask_for_the_only_frame(dispatcher);
+    say(dispatcher, 0, EntryKind::saved, 0);
+    if (executes) say(dispatcher, 1, EntryKind::loaded, 0);
+    say(dispatcher, 0, EntryKind::request, 2);
+    dispatcher.ending(1, Instant{});
+    EXPECT_EQ(dispatcher.state().running.has_value(), executes);
+    EXPECT_EQ(dispatcher.state().slots[0][0].residence, policies::DeviceScheduler::Residence::missing);
+    dispatcher.died(1, Instant{});
+    EXPECT_EQ(dispatcher.state().slots[0][0].residence, policies::DeviceScheduler::Residence::loading);
+    EXPECT_FALSE(dispatcher.occupied(1));
+  }
+}
+
 } // namespace
 } // namespace rtexec::daemon

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
@@ -185,6 +186,44 @@ TEST(ProtocolSegment, WaitsOnABellInReadOnlyMemory) {
   while ((*client)->state.bell.value() == 0)
     ASSERT_TRUE((*client)->state.bell.wait_until(0, now + std::chrono::seconds(10)));
   EXPECT_TRUE((*client)->state.bell.wait_until(0, now + std::chrono::seconds(10))); // at once
+}
+
+/// Killed, ended by itself, its agent's thread alone ended, become another program: told at once.
+TEST(ProtocolSegment, TellsThatTheClientsAgentIsNoMore) {
+  enum class End { killed, exits, agent_exits, executes_another };
+  for (const End end : {End::killed, End::exits, End::agent_exits, End::executes_another}) {
+    auto daemon = SharedSegment::create();
+    ASSERT_TRUE(daemon);
+    EXPECT_FALSE((*daemon)->lifeline.broken());
+    int ready[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      auto client = SharedSegment::open(copy_of(*daemon));
+      std::thread agent([&] {
+        const char held = client && (*client)->lifeline.hold() ? 1 : 0;
+        static_cast<void>(!::write(ready[1], &held, 1));
+        if (end == End::agent_exits) ::usleep(20'000);
+        else ::pause();
+      });
+      if (end == End::killed || end == End::agent_exits) ::pause();
+      ::usleep(20'000);
+      if (end == End::executes_another) ::execl("/bin/sleep", "sleep", "10", static_cast<char*>(nullptr));
+      ::_exit(0);
+    }
+    char held = 0;
+    ASSERT_EQ(::read(ready[0], &held, 1), 1);
+    ASSERT_EQ(held, 1);
+    EXPECT_FALSE((*daemon)->lifeline.broken());
+    if (end == End::killed) ::kill(child, SIGKILL);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (!(*daemon)->lifeline.broken() && std::chrono::steady_clock::now() < until) ::usleep(200);
+    EXPECT_TRUE((*daemon)->lifeline.broken()) << static_cast<int>(end);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
 }
 
 TEST(ProtocolSegment, CannotBeMadeSmaller) {
