@@ -25,6 +25,7 @@ Agent::~Agent() {
 
 /// What is there is begun before the oldest is waited for.
 void Agent::serve() noexcept {
+  static_cast<void>(segment_.lifeline.hold()); // without it the daemon learns of the end later, by the pidfd
   for (;;) {
     const std::uint32_t seen = segment_.to_client_bell.value();
     while (take()) {}

@@ -25,7 +25,8 @@ using protocol::Delivery;
 using protocol::Kind;
 using protocol::Letter;
 
-constexpr Duration to_leave = 1s; // for a process whose socket is closed
+constexpr Duration to_leave = 1s;       // for a process whose socket is closed
+constexpr Duration between_looks = 5ms; // at whether clients are ending
 constexpr int most_waiting = 16;
 constexpr std::size_t most_peers = 1024; // lookers-on too
 
@@ -88,6 +89,7 @@ Server::Server(ServerOptions options)
       dispatcher_(options_.dispatcher, *this) {}
 
 Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
+  options.dispatcher.frames_outlive_clients = options.mode == protocol::Mode::shared_chunks;
   std::unique_ptr<Server> server(new Server(std::move(options)));
   if (auto shared = server->share(); !shared) return Unexpected(shared.error());
   if (auto listening = server->listen(); !listening) return Unexpected(listening.error());
@@ -262,6 +264,7 @@ void Server::hello(Peer& peer, const protocol::Hello& said) {
   peer.place = *place;
   told_[*place].process.store(peer.process.get());
   told_[*place].session.store(peer.session.get());
+  time_.raise(); // its lifeline is looked at from now on
   apply_changes({});
   const Clients::Client& client = *clients_.at(*place);
   const auto sent =
@@ -384,6 +387,7 @@ void Server::look_after() {
     Told& told = told_[*peer.place];
     if (const int reason = told.expelled.exchange(-1); reason >= 0)
       tell(peer.name + " is ended: " + std::string(why(static_cast<Expelled>(reason))));
+    if (told.ending.load() && !peer.gone) closed(peer);
     if (told.changed.exchange(false) && peer.growing) {
       static_cast<void>(
           peer.channel.send(protocol::Grown{.header = {}, .slots = *std::exchange(peer.growing, {}), .reserved = 0}));
@@ -392,6 +396,7 @@ void Server::look_after() {
     {
       const std::scoped_lock lock(lock_); // nobody in the dispatcher speaks of it any more
       told.session.store(nullptr);
+      told.ending.store(false);
       told.process.store(-1);
     }
     peer.session.reset();
@@ -460,12 +465,28 @@ void Server::keep_time() noexcept {
     const std::uint32_t seen = time_.value();
     drive([&] {
       dispatcher_.tick(hal::now());
-      const auto next = dispatcher_.next_tick();
-      due_ = next ? next->time_since_epoch().count() : INT64_MAX;
+      const bool anybody = look_at_lifelines();
+      const Instant look = anybody ? hal::now() + between_looks : Instant::max();
+      due_ = std::min(dispatcher_.next_tick().value_or(look), look).time_since_epoch().count();
     });
     if (due_ == INT64_MAX) time_.wait(seen); // only this thread writes it
     else time_.wait_until(seen, Instant(Duration(due_)));
   }
+}
+
+/// Whether anybody is there who may end. Under the lock.
+bool Server::look_at_lifelines() noexcept {
+  bool anybody = false;
+  for (std::uint32_t place = 0; place < told_.size(); ++place) {
+    const Session* const session = told_[place].session.load();
+    if (session == nullptr || told_[place].ending.load()) continue;
+    anybody = true;
+    if (!session->ending()) continue;
+    told_[place].ending.store(true);
+    to_tell_ = true;
+    dispatcher_.ending(place, hal::now());
+  }
+  return anybody;
 }
 
 void Server::wake() noexcept {

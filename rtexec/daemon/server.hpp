@@ -101,6 +101,7 @@ class Server final : public Outlet, private Session::Listener {
   void broken(std::uint32_t place) noexcept override;
 
   void keep_time() noexcept;
+  [[nodiscard]] bool look_at_lifelines() noexcept;
   template <class Function> void drive(Function function) noexcept;
   void wake() noexcept; // the caller of run()
 
@@ -108,7 +109,7 @@ class Server final : public Outlet, private Session::Listener {
   struct Told {
     std::atomic<Session*> session{nullptr};
     std::atomic<int> process{-1};
-    std::atomic<bool> changed{false}, vacant{false};
+    std::atomic<bool> changed{false}, ending{false}, vacant{false};
     std::atomic<int> expelled{-1};
   };
 

@@ -38,6 +38,8 @@ class Session {
   /// Under the dispatcher's lock: never blocks. False: the client does not take its commands.
   [[nodiscard]] bool command(const protocol::Entry& entry) noexcept;
   void verdict(protocol::JobVerdict verdict) noexcept;
+  /// The client's agent is no more: its process is ending, or has closed its connection.
+  [[nodiscard]] bool ending() const noexcept { return segment_->lifeline.broken(); }
 
  private:
   Session(std::uint32_t place, protocol::SharedSegment segment, Listener& listener)
