@@ -321,7 +321,7 @@ $(EMULATED): $(B)/test/emulated/%.o: %.cu | $(LIBRARIES)
 $(call object,$(call sources,tasks/kernels)) $(filter $(B)/test/emulated/tasks/kernels/%,$(EMULATED)): private CXXFLAGS += -ffp-contract=off -fno-math-errno
 
 define room_tests
-$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(if $(filter tasks,$(1)),$(EMULATED)) $(if $(filter tasks rtexec,$(1)),$(B)/test/hal/fake_cuda_driver.o) $(if $(filter rtexec,$(1)),$(B)/test/hal/assembled_root.o) $(if $(filter rtexec,$(1)),$(filter-out %/main.o,$(SUPERVISOR_OBJECTS)) $(B)/rtexec/preload/functions.o) $(call link_of,$(1))
+$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(if $(filter tasks,$(1)),$(EMULATED)) $(if $(filter tasks rtexec,$(1)),$(B)/test/hal/fake_cuda_driver.o) $(if $(filter rtexec,$(1)),$(B)/test/hal/assembled_root.o) $(if $(filter rtexec,$(1)),$(filter-out %/main.o,$(SUPERVISOR_OBJECTS)) $(B)/rtexec/preload/functions.o $(B)/rtexec/preload/job_gate.o) $(call link_of,$(1))
 	$$(call say,LINK,$$@)
 	$$(Q)$(CXX) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $(call link_of,$(1)) -lgmock -lgtest -lgtest_main $(call libs_of,$(1))
 endef
@@ -358,11 +358,11 @@ $(SHARED): $(LIBRARY_OBJECTS) $(EXPORTS)
 # It comes into programs of all kinds, which may have another C++ library: it has its own, and nobody sees it.
 PRELOAD_EXPORTS := rtexec/preload/exports.map
 ALL_DEFINED := -Wl,-z,defs
-$(PRELOAD): $(PRELOAD_OBJECTS) $(PRELOAD_EXPORTS)
+$(PRELOAD): $(PRELOAD_OBJECTS) $(ARCHIVES) $(PRELOAD_EXPORTS)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(LDFLAGS) -shared -static-libstdc++ -static-libgcc -Wl,-soname,$(@F) -Wl,--version-script,$(PRELOAD_EXPORTS) \
-	  $(if $(filter release debug,$(MODE)),$(ALL_DEFINED)) -o $@ $(PRELOAD_OBJECTS)
+	  $(if $(filter release debug,$(MODE)),$(ALL_DEFINED)) -o $@ $(PRELOAD_OBJECTS) $(ARCHIVES) -l:liburing.a
 
 # ---- demo -----------------------------------------------------------------------------------------------------------
 ORDER ?=
@@ -405,7 +405,7 @@ format: | $(BUILD)/.packages-CHECK
 # A driver and a runtime of CUDA in software, and programs that use them.
 P := $(B)/test/preload
 STAND_INS := $(P)/libcuda.so.1 $(P)/libcudart.so.13 $(P)/libearly.so
-PRELOAD_TESTS := $(P)/calls $(P)/calls-linked $(P)/questions
+PRELOAD_TESTS := $(P)/calls $(P)/calls-linked $(P)/questions $(P)/tenant
 $(P)/libcuda.so.1: $(P)/stand_in_driver.o
 $(P)/libcudart.so.13: $(P)/stand_in_runtime.o
 $(P)/libearly.so: $(P)/early_allocator.o
@@ -414,6 +414,7 @@ $(STAND_INS):
 	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^)
 $(P)/calls: $(P)/calls.o
 $(P)/questions: $(P)/questions.o
+$(P)/tenant: $(P)/tenant.o $(P)/libcuda.so.1
 $(P)/calls-linked: $(P)/calls-linked.o $(P)/libcuda.so.1
 $(P)/calls-linked.o: test/preload/calls.cpp $(call precompiled,config) | $(LIBRARIES)
 	@mkdir -p $(@D)

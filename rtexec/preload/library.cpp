@@ -1,14 +1,12 @@
 #include "rtexec/preload/library.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <pthread.h>
-#include <string>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace rtexec::preload {
@@ -28,11 +26,11 @@ Part find_out() noexcept {
     say_once(Occasion::standing, "RTEXEC_CLIENT is not set: CUDA's functions are passed on unchanged");
     return Part::none;
   }
-  const char* path = socket_path();
-  if (::access(path, R_OK | W_OK) == 0) return Part::taken;
-  std::array<char, 256> text{};
-  std::snprintf(text.data(), text.size(), "no daemon at %s (%s): CUDA's functions are passed on unchanged", path,
-                std::strerror(errno));
+  std::array<char, 512> path{}, text{};
+  std::snprintf(path.data(), path.size(), "%s/socket", daemon_directory());
+  if (::access(path.data(), R_OK | W_OK) == 0) return Part::taken;
+  std::snprintf(text.data(), text.size(), "no daemon at %.300s (%s): CUDA's functions are passed on unchanged",
+                path.data(), std::strerror(errno));
   say_once(Occasion::standing, text.data());
   return Part::none;
 }
@@ -44,9 +42,9 @@ const char* client_name() noexcept {
   return name != nullptr ? name : "";
 }
 
-const char* socket_path() noexcept {
+const char* daemon_directory() noexcept {
   const char* path = in_environment("RTEXEC_DAEMON");
-  return path != nullptr ? path : "/run/rtexec/daemon/socket";
+  return path != nullptr ? path : "/run/rtexec/daemon";
 }
 
 bool takes_part() noexcept {
@@ -60,18 +58,22 @@ bool takes_part() noexcept {
 
 void step_back(std::string_view reason) noexcept {
   part.store(Part::none, std::memory_order_release);
-  say_once(Occasion::standing, reason);
+  if (!reason.empty()) say(reason);
 }
 
-void say_once(Occasion occasion, std::string_view text) noexcept {
-  const unsigned bit = 1U << static_cast<unsigned>(occasion);
-  if ((said.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
+void say(std::string_view text) noexcept {
   std::array<char, 512> line{};
   const int length = std::snprintf(line.data(), line.size(), "rtexec: process %d: %.*s\n", static_cast<int>(::getpid()),
                                    static_cast<int>(text.size()), text.data());
   if (length <= 0) return;
   const auto size = std::min(static_cast<std::size_t>(length), line.size() - 1);
+  line[size - 1] = '\n';
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), size);
+}
+
+void say_once(Occasion occasion, std::string_view text) noexcept {
+  const unsigned bit = 1U << static_cast<unsigned>(occasion);
+  if ((said.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) say(text);
 }
 
 } // namespace rtexec::preload

@@ -11,17 +11,19 @@ namespace rtexec::preload {
 
 /// RTEXEC_CLIENT, or an empty text.
 [[nodiscard]] const char* client_name() noexcept;
-/// RTEXEC_DAEMON, or where the daemon's socket is as a rule.
-[[nodiscard]] const char* socket_path() noexcept;
+/// RTEXEC_DAEMON, or where the daemon is as a rule: the folder of its socket.
+[[nodiscard]] const char* daemon_directory() noexcept;
 
 /// Whether this process takes part: settled by the first call.
 [[nodiscard]] bool takes_part() noexcept;
-/// Does so no longer, and says why.
+/// Does so no longer, and says why, unless that is empty.
 void step_back(std::string_view reason) noexcept;
 
+/// One line on standard error.
+void say(std::string_view text) noexcept;
 /// Occasions for one sentence to the user in a process's life.
-enum class Occasion { standing, unknown_version, other_device, apart, ipc, refused };
-/// One line on standard error, the first time for each occasion.
+enum class Occasion { standing, unknown_version, other_device, apart, captured, ipc, refused };
+/// The first time for each occasion.
 void say_once(Occasion occasion, std::string_view text) noexcept;
 
 } // namespace rtexec::preload

@@ -1,6 +1,7 @@
 // What the library exports: for each row of the table a stub, which jumps where the row's target says. That is at first
 // the row's wrapper; in a process that takes no part the driver's own function, as soon as the wrapper has found it.
 #include "rtexec/preload/library.hpp"
+#include "rtexec/preload/process.hpp"
 #include "rtexec/preload/proc_address.hpp"
 #include "rtexec/preload/signatures.hpp"
 #include "rtexec/preload/symbols.hpp"
@@ -8,6 +9,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
 
 namespace rtexec::preload {
 namespace {
@@ -41,12 +45,167 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     return treatments[static_cast<std::size_t>(which)];
   }
 
+  static constexpr bool has_own_streams() noexcept {
+    constexpr Streams streams_of[] = {
+#define FUNCTION(symbol, asked, since, streams, treatment, arguments) Streams::streams,
+#include "rtexec/preload/functions.inc"
+#undef FUNCTION
+    };
+    return streams_of[static_cast<std::size_t>(id)] == Streams::own;
+  }
+
   static Code treat(Real real, Arguments... arguments) noexcept {
-    if constexpr (treatment_of(id) == Treatment::lookup) {
-      return look_up(real, arguments...);
-    } else {
+    constexpr Treatment treatment = treatment_of(id);
+    if constexpr (treatment == Treatment::lookup) return look_up(real, arguments...);
+    else if constexpr (treatment == Treatment::run) return run(real, arguments...);
+    else if constexpr (treatment == Treatment::capture) return capture(real, arguments...);
+    else if constexpr (treatment == Treatment::run_and_wait) return noticed(run(real, arguments...));
+    else if constexpr (treatment == Treatment::wait) return noticed(real(arguments...));
+    else if constexpr (treatment == Treatment::allocate) return or_pass_on(real, allocated(arguments...), arguments...);
+    else if constexpr (treatment == Treatment::free) return or_pass_on(real, freed(arguments...), arguments...);
+    else if constexpr (treatment == Treatment::tell) return or_pass_on(real, told(arguments...), arguments...);
+    else if constexpr (treatment == Treatment::end) return ended(real, arguments...);
+    else {
+      static_assert(treatment == Treatment::allocate_apart);
+      say_once(Occasion::apart,
+               "memory of cuMemCreate, of arrays, graphs, other processes, or managed memory is not "
+               "taken over: it is never swapped, and not counted");
       return real(arguments...);
     }
+  }
+
+  static Code or_pass_on(Real real, std::optional<Code> answer, Arguments... arguments) noexcept {
+    return answer ? *answer : real(arguments...);
+  }
+
+  // ---- work ----
+
+  static Code run(Real real, Arguments... arguments) noexcept {
+    Process* process = Process::enter();
+    if (process == nullptr) return real(arguments...);
+    Stream stream = nullptr;
+    (find_stream(stream, arguments), ...);
+    switch (process->submit(stream, has_own_streams())) {
+    case Process::Pass::refused: return Code::out_of_memory;
+    case Process::Pass::recorded: return real(arguments...);
+    case Process::Pass::entered: break;
+    }
+    const Code code = real(arguments...);
+    process->submitted();
+    return code;
+  }
+  template <class Argument> static void find_stream(Stream& stream, Argument argument) noexcept {
+    if constexpr (std::is_same_v<Argument, Stream>) stream = argument;
+    else if constexpr (std::is_same_v<Argument, const LaunchConfig*>)
+      stream = argument != nullptr ? argument->stream : nullptr;
+  }
+
+  static Code noticed(Code code) noexcept {
+    Process* process = Process::existing();
+    if (process != nullptr && code == Code::success) process->synchronised();
+    return code;
+  }
+
+  static Code capture(Real real, Arguments... arguments) noexcept {
+    constexpr bool ends = std::string_view(row_name()).starts_with("cuStreamEndCapture");
+    if constexpr (!ends) Process::capture_begins();
+    const Code code = real(arguments...);
+    if (ends || code != Code::success) Process::capture_ends();
+    return code;
+  }
+  static constexpr const char* row_name() noexcept {
+    constexpr const char* names[] = {
+#define FUNCTION(symbol, asked, since, streams, treatment, arguments) #asked,
+#include "rtexec/preload/functions.inc"
+#undef FUNCTION
+    };
+    return names[static_cast<std::size_t>(id)];
+  }
+
+  static Code ended(Real real, Arguments... arguments) noexcept {
+    Process* process = Process::existing();
+    if (process != nullptr) (ends(*process, arguments), ...);
+    return real(arguments...);
+  }
+  static void ends(Process& process, Stream stream) noexcept { process.stream_ends(stream); }
+  static void ends(Process& process, Context context) noexcept {
+    if (context == process.context())
+      process.leave("its context is destroyed: CUDA's functions are passed on from now on");
+  }
+  static void ends(Process& process, Ordinal device) noexcept {
+    if (device == process.device()) process.leave("its device is reset: CUDA's functions are passed on from now on");
+  }
+
+  // ---- memory ----
+
+  static std::optional<Code> allocated(DevicePointer* pointer, std::size_t size) noexcept {
+    Process* process = Process::enter();
+    return process != nullptr ? process->allocate(pointer, size) : std::nullopt;
+  }
+  static std::optional<Code> allocated(DevicePointer* pointer, std::size_t size, Stream stream) noexcept {
+    if (!Process::captures(stream)) return allocated(pointer, size);
+    say_once(Occasion::captured,
+             "memory that a graph allocates is not taken over: it is never swapped, and not counted");
+    return std::nullopt;
+  }
+  static std::optional<Code> allocated(DevicePointer* pointer, std::size_t size, void*, Stream stream) noexcept {
+    return allocated(pointer, size, stream);
+  }
+  static std::optional<Code> allocated(DevicePointer* pointer, std::size_t* pitch, std::size_t width,
+                                       std::size_t height, unsigned) noexcept {
+    constexpr std::size_t unit = client::Arena::granule.count;
+    if (pitch == nullptr || width == 0 || height == 0 || width > SIZE_MAX / 2 / height) return std::nullopt;
+    const std::size_t rounded = (width + unit - 1) / unit * unit;
+    const auto code = allocated(pointer, rounded * height);
+    if (code == Code::success) *pitch = rounded;
+    return code;
+  }
+  static std::optional<Code> freed(DevicePointer pointer) noexcept {
+    Process* process = Process::existing();
+    return process != nullptr ? process->free(pointer) : std::nullopt;
+  }
+  static std::optional<Code> freed(DevicePointer pointer, Stream stream) noexcept {
+    Process* process = Process::existing();
+    if (process == nullptr) return std::nullopt;
+    return process->free_behind(pointer, stream == nullptr && has_own_streams() ? own_stream() : stream);
+  }
+  static Stream own_stream() noexcept { return reinterpret_cast<Stream>(2); } // CU_STREAM_PER_THREAD
+
+  // ---- what is told of it ----
+
+  static std::optional<Code> told(std::size_t* free, std::size_t* total) noexcept {
+    Process* process = Process::enter();
+    return process != nullptr ? process->memory_info(free, total) : std::nullopt;
+  }
+  static std::optional<Code> told(DevicePointer* base, std::size_t* size, DevicePointer pointer) noexcept {
+    Process* process = Process::existing();
+    return process != nullptr ? process->address_range(base, size, pointer) : std::nullopt;
+  }
+  static std::optional<Code> told(void* data, int attribute, DevicePointer pointer) noexcept {
+    Process* process = Process::existing();
+    return process != nullptr ? process->attribute(data, attribute, pointer) : std::nullopt;
+  }
+  static std::optional<Code> told(unsigned count, int* attributes, void** data, DevicePointer pointer) noexcept {
+    Process* process = Process::existing();
+    if (process == nullptr || !process->owns(pointer) || attributes == nullptr || data == nullptr) return std::nullopt;
+    for (unsigned i = 0; i < count; ++i) (void)process->attribute(data[i], attributes[i], pointer);
+    return Code::success;
+  }
+  /// Handles for other processes.
+  static std::optional<Code> told(void*, DevicePointer pointer) noexcept { return handle(pointer); }
+  static std::optional<Code> told(void*, DevicePointer pointer, std::size_t, int, unsigned long long) noexcept {
+    return handle(pointer);
+  }
+  static std::optional<Code> told(AllocationHandle*, void* pointer) noexcept {
+    return handle(reinterpret_cast<DevicePointer>(pointer));
+  }
+  static std::optional<Code> handle(DevicePointer pointer) noexcept {
+    Process* process = Process::existing();
+    if (process == nullptr || !process->owns(pointer)) return std::nullopt;
+    say_once(Occasion::ipc,
+             "memory that may be swapped has no handle for other processes: asked for one, this process "
+             "is told that it is not supported");
+    return Code::not_supported;
   }
 
   template <class... Rest>

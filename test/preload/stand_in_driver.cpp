@@ -364,6 +364,8 @@ API cuMemFreeHost(void* pointer) {
   const std::lock_guard lock(mutex);
   return release(reinterpret_cast<DevicePointer>(pointer));
 }
+API cuMemHostRegister_v2(void*, std::size_t, unsigned) { return Code::success; }
+API cuMemHostUnregister(void*) { return Code::success; }
 API cuMemAllocAsync(DevicePointer* pointer, std::size_t size, Stream) { return allocate(pointer, size); }
 API cuMemAllocFromPoolAsync(DevicePointer* pointer, std::size_t size, void*, Stream) { return allocate(pointer, size); }
 API cuMemFreeAsync(DevicePointer pointer, Stream stream) {

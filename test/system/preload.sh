@@ -9,12 +9,12 @@ library=$folder/lib/librtexec-preload.so tests=$folder/test/preload
 export LD_LIBRARY_PATH=$tests
 complain() { echo "$*"; bad=1; }
 preloaded() { LD_PRELOAD=$library timeout 20 "$@"; }
-taking_part() { RTEXEC_CLIENT=test RTEXEC_DAEMON=$work/socket preloaded "$@"; }
+taking_part() { RTEXEC_CLIENT=test RTEXEC_DAEMON=$work preloaded "$@"; }
 # Something that is there, and says nothing.
 touch socket
 
 echo "-- exported names"
-{ echo dlsym; sed -n 's/^FUNCTION(\([^,]*\),.*/\1/p' "$table"; } | LC_ALL=C sort > named
+{ echo dlsym; printf 'rtexec_client_%s\n' job_begin job_declare job_end last_error; sed -n 's/^FUNCTION(\([^,]*\),.*/\1/p' "$table"; } | LC_ALL=C sort > named
 nm -D --defined-only "$library" | sed 's/.* //' | LC_ALL=C sort > exported
 diff named exported || complain "the library exports other names than the table has"
 readelf -d "$library" | grep NEEDED | grep -vE 'libc\.so|ld-linux' && complain "the library needs other libraries"
@@ -33,11 +33,14 @@ for way in linked $ways; do
 done
 RTEXEC_CLIENT= preloaded true 2> errors; [ ! -s errors ] || complain "a program without CUDA hears of the library"
 
+timeout 20 "$tests/tenant" 16 20 > much
+preloaded "$tests/tenant" 16 20 > out 2> errors; cmp much out || complain "a program with much memory gives other results"
+
 echo "-- found on every way"
 for way in linked $ways; do
   [ $way != runtime ] || continue
   program=$tests/calls; [ $way != linked ] || program=$tests/calls-linked
-  taking_part "$program" $way tell > out
+  taking_part "$program" $way tell > out 2> errors
   for name in cuMemAlloc cuMemFree cuMemcpyHtoD cuMemcpyDtoHAsync cuLaunchKernel cuStreamSynchronize cuCtxSynchronize; do
     grep -q "^$name in librtexec-preload.so$" out || complain "$way: $(grep "^$name " out)"
   done
@@ -53,7 +56,7 @@ taking_part "$tests/questions" > out 2> errors
 sed -E 's/^(cuMemAlloc of (3020|12000|13000)|cuCtxSynchronize of (2000|3020|12000|13000|14000)): 0 .*/\1: 0 librtexec-preload.so/' alone | diff - out ||
   complain "other answers"
 grep -q 'cuMemAlloc of CUDA 14.0 is not known' errors || complain "an unknown version is not told of: $(cat errors)"
-(export LD_LIBRARY_PATH=; timeout 20 "$tests/questions" > alone; taking_part "$tests/questions" > out; diff alone out) || complain "other answers without a driver"
+(export LD_LIBRARY_PATH=; timeout 20 "$tests/questions" > alone; taking_part "$tests/questions" > out 2> errors; diff alone out) || complain "other answers without a driver"
 
 echo "-- an allocator that asks dlsym"
 for both in "$library:$tests/libearly.so" "$tests/libearly.so:$library"; do

@@ -1,0 +1,304 @@
+#include "rtexec/preload/process.hpp"
+
+#include "rtexec/preload/library.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <pthread.h>
+#include <string>
+
+namespace rtexec::preload {
+namespace {
+
+using hal::cuda::Code;
+using hal::cuda::DevicePointer;
+using hal::cuda::Stream;
+
+constinit std::atomic<Process*> instance{nullptr};
+constinit std::atomic<int> capturing{0};
+constinit std::mutex making;
+/// A thread of ours is no program's: its calls are the driver's.
+thread_local bool makes = false;
+
+/// The context of the device, for as long as it lives.
+class Entered {
+ public:
+  Entered(const RealDriver& driver, hal::cuda::Context context) noexcept : driver_(driver) {
+    if (driver_.context_current(&before_) != Code::success || before_ == context) return;
+    changed_ = driver_.context_set_current(context) == Code::success;
+  }
+  ~Entered() {
+    if (changed_) (void)driver_.context_set_current(before_);
+  }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  const RealDriver& driver_;
+  hal::cuda::Context before_ = nullptr;
+  bool changed_ = false;
+};
+
+} // namespace
+
+Process* Process::existing() noexcept { return instance.load(std::memory_order_acquire); }
+
+Process* Process::enter() noexcept {
+  Process* process = existing();
+  return process != nullptr || makes || !takes_part() ? process : make();
+}
+
+Process* Process::make() noexcept {
+  const std::scoped_lock lock(making);
+  if (Process* made = existing(); made != nullptr || !takes_part()) return made;
+  const RealDriver* driver = real_driver();
+  if (driver == nullptr) {
+    step_back("this CUDA driver has no virtual memory: its functions are passed on unchanged");
+    return nullptr;
+  }
+  hal::cuda::Context context = nullptr;
+  hal::cuda::Ordinal device = 0;
+  if (driver->context_current(&context) != Code::success || context == nullptr ||
+      driver->context_device(&device) != Code::success)
+    return nullptr;
+  makes = true;
+  try {
+    std::unique_ptr<Process> process(new Process(*driver, context, device));
+    if (const auto connected = process->connect(); connected) {
+      // A child has neither the threads nor the device: its calls are passed on.
+      ::pthread_atfork(nullptr, nullptr, [] {
+        instance.store(nullptr, std::memory_order_release);
+        step_back({});
+      });
+      instance.store(process.release(), std::memory_order_release);
+    } else {
+      step_back(connected.error().what + "\nrtexec: CUDA's functions are passed on unchanged");
+    }
+  } catch (const std::exception& error) {
+    step_back(std::string("no memory for a client (") + error.what() + "): CUDA's functions are passed on unchanged");
+  }
+  makes = false;
+  return existing();
+}
+
+Process::Process(const RealDriver& driver, hal::cuda::Context context, hal::cuda::Ordinal device)
+    : driver_(driver), context_(context), device_(device), memory_(driver, context, device), gate_(*this) {}
+
+Result<> Process::connect() {
+  const auto granularity = memory_.granularity();
+  if (!granularity) return Unexpected(granularity.error());
+  // So the primary context, where it is that one, is not destroyed when the program lets go of it.
+  hal::cuda::Context primary = nullptr;
+  (void)driver_.context_retain(&primary, device_);
+  auto client = client::Client::connect({.directory = daemon_directory(),
+                                         .name = client_name(),
+                                         .granularity = *granularity,
+                                         .takes_chunks = driver_.import_handle != nullptr,
+                                         .hurry = {},
+                                         .notice = [](const std::string& text) { say(text); }},
+                                        memory_);
+  if (!client) return Unexpected(client.error());
+  client_ = std::move(*client);
+  const std::uint32_t slots = client_->limit_slots();
+  if (auto reserved = memory_.reserve(slots, client_->chunk_size()); !reserved) return reserved;
+  memory_size_ = slots * client_->chunk_size().count;
+  arena_.emplace(slots, client_->chunk_size());
+  return {};
+}
+
+bool Process::on_device() const noexcept {
+  hal::cuda::Ordinal device = -1;
+  if (driver_.context_device(&device) != Code::success || device == device_) return device == device_;
+  say_once(Occasion::other_device, "memory of other devices than the first one is not taken over");
+  return false;
+}
+
+// ---- memory ----
+
+std::optional<Code> Process::allocate(DevicePointer* pointer, std::size_t size) noexcept {
+  if (pointer == nullptr || size == 0 || !on_device()) return {};
+  try {
+    const std::scoped_lock lock(mutex_);
+    reclaim();
+    const auto block = arena_->allocate({size});
+    if (!block) return Code::out_of_memory;
+    if (const auto spanned = static_cast<std::uint32_t>(arena_->slots_spanned()); spanned > granted_) {
+      if (const auto grown = grow(spanned); !grown) {
+        arena_->free(block->offset);
+        say_once(Occasion::refused, grown.error().what);
+        return Code::out_of_memory;
+      }
+    }
+    *pointer = memory_.base() + block->offset.count;
+    return Code::success;
+  } catch (const std::exception&) { return Code::out_of_memory; }
+}
+
+Result<> Process::grow(std::uint32_t slots) {
+  const Entered entered(driver_, context_);
+  if (auto prepared = memory_.prepare(slots); !prepared) return prepared;
+  return gate_.apart([&]() -> Result<> {
+    if (auto grown = client_->grow(slots); !grown) return grown;
+    granted_ = slots;
+    return {};
+  });
+}
+
+std::optional<client::Arena::Block> Process::block_of(DevicePointer pointer) const noexcept {
+  return owns(pointer) ? arena_->find({pointer - memory_.base()}) : std::nullopt;
+}
+
+std::optional<Code> Process::free(DevicePointer pointer) noexcept {
+  if (!owns(pointer)) return {};
+  // As the driver does: what is under way may use it.
+  if (capturing.load(std::memory_order_relaxed) == 0 && client_->holds()) {
+    const Entered entered(driver_, context_);
+    if (const Code code = driver_.context_synchronize(); code != Code::success) return code;
+  }
+  const std::scoped_lock lock(mutex_);
+  if (!arena_->free({pointer - memory_.base()})) return Code::invalid_value;
+  reclaim();
+  return Code::success;
+}
+
+std::optional<Code> Process::free_behind(DevicePointer pointer, Stream stream) noexcept {
+  if (!owns(pointer)) return {};
+  if (captures(stream)) {
+    say_once(Occasion::captured, "memory that a graph frees and did not allocate stays allocated");
+    return Code::success;
+  }
+  hal::cuda::Event when = nullptr;
+  if (driver_.event_create(&when, hal::cuda::event_disable_timing) != Code::success) return free(pointer);
+  if (const Code code = driver_.event_record(when, stream); code != Code::success) {
+    (void)driver_.event_destroy(when);
+    return code;
+  }
+  const std::scoped_lock lock(mutex_);
+  const auto block = block_of(pointer);
+  const bool begins = block && memory_.base() + block->offset.count == pointer;
+  try {
+    if (begins) freed_.push_back({pointer, when});
+  } catch (const std::bad_alloc&) {
+    (void)driver_.event_synchronize(when);
+    (void)driver_.event_destroy(when);
+    arena_->free(block->offset);
+    return Code::success;
+  }
+  if (!begins) (void)driver_.event_destroy(when);
+  return begins ? Code::success : Code::invalid_value;
+}
+
+/// Of what was freed in the order of streams, that whose time has come.
+void Process::reclaim() noexcept {
+  std::erase_if(freed_, [&](const Freed& freed) {
+    if (driver_.event_query(freed.when) == Code::not_ready) return false;
+    (void)driver_.event_destroy(freed.when);
+    arena_->free({freed.pointer - memory_.base()});
+    return true;
+  });
+}
+
+std::optional<Code> Process::memory_info(std::size_t* free, std::size_t* total) noexcept {
+  if (!on_device()) return {};
+  const std::scoped_lock lock(mutex_);
+  reclaim();
+  if (free != nullptr) *free = memory_size_ - arena_->used().count;
+  if (total != nullptr) *total = memory_size_;
+  return Code::success;
+}
+
+std::optional<Code> Process::address_range(DevicePointer* base, std::size_t* size, DevicePointer pointer) noexcept {
+  if (!owns(pointer)) return {};
+  const std::scoped_lock lock(mutex_);
+  const auto block = block_of(pointer);
+  if (!block) return Code::not_found;
+  if (base != nullptr) *base = memory_.base() + block->offset.count;
+  if (size != nullptr) *size = block->size.count;
+  return Code::success;
+}
+
+/// The driver knows nothing of a slot that is swapped out, and of others what holds for a chunk.
+std::optional<Code> Process::attribute(void* data, int attribute, DevicePointer pointer) noexcept {
+  if (!owns(pointer)) return {};
+  const std::scoped_lock lock(mutex_);
+  const auto block = block_of(pointer);
+  if (!block || data == nullptr) return Code::invalid_value;
+  const DevicePointer begin = memory_.base() + block->offset.count;
+  const auto answer = [data](auto value) {
+    std::memcpy(data, &value, sizeof value);
+    return Code::success;
+  };
+  switch (attribute) { // CUpointer_attribute
+  case 1: return answer(context_);
+  case 2: return answer(2U); // CU_MEMORYTYPE_DEVICE
+  case 3: return answer(pointer);
+  case 6: return answer(0U);                                     // synchronous copies
+  case 7: return answer(static_cast<unsigned long long>(begin)); // an identity
+  case 8: return answer(0U);                                     // managed
+  case 9: return answer(device_);
+  case 10: return answer(0U); // for legacy handles between processes
+  case 11: return answer(begin);
+  case 12: return answer(static_cast<std::size_t>(block->size.count));
+  case 13: return answer(1U);                                 // mapped
+  case 14: return answer(static_cast<unsigned long long>(0)); // types of handles
+  case 15: return answer(0U);                                 // for other devices
+  case 16: return answer(hal::cuda::AccessFlags::read_write);
+  case 17: return answer(static_cast<void*>(nullptr)); // pool
+  case 18: return answer(static_cast<std::size_t>(block->size.count));
+  case 19: return answer(begin);
+  case 20: return answer(static_cast<unsigned long long>(begin));
+  default: return Code::invalid_value; // of host memory, or of a version to come
+  }
+}
+
+// ---- jobs ----
+
+void Process::leave(std::string_view reason) noexcept {
+  gate_.apart([&] {
+    instance.store(nullptr, std::memory_order_release);
+    step_back(reason);
+    client_->end();
+  });
+  client_.reset();
+}
+
+void Process::capture_begins() noexcept { capturing.fetch_add(1, std::memory_order_relaxed); }
+void Process::capture_ends() noexcept {
+  int now = capturing.load(std::memory_order_relaxed);
+  while (now > 0 && !capturing.compare_exchange_weak(now, now - 1, std::memory_order_relaxed)) {}
+}
+bool Process::captures(Stream stream) noexcept {
+  if (capturing.load(std::memory_order_relaxed) == 0) return false;
+  int state = 0;
+  const RealDriver* driver = real_driver();
+  return driver != nullptr && driver->stream_is_capturing(stream, &state) == Code::success && state != 0;
+}
+
+Process::Pass Process::submit(Stream stream, bool own) noexcept {
+  if (captures(stream)) return Pass::recorded;
+  if (!gate_.enter()) return Pass::refused;
+  busy_.mark(stream, own);
+  return Pass::entered;
+}
+
+/// The driver lets a stream's work go on when it is destroyed, and then nobody can ask whether it has ended.
+void Process::stream_ends(Stream stream) noexcept {
+  if (busy_.forget(stream)) (void)driver_.stream_synchronize(stream);
+}
+
+bool Process::begin() noexcept { return client_->begin(); }
+void Process::end() noexcept { client_->end(); }
+bool Process::holds() noexcept { return client_->holds(); }
+bool Process::idle() noexcept {
+  const Entered entered(driver_, context_);
+  return capturing.load(std::memory_order_relaxed) == 0 && busy_.idle(driver_);
+}
+void Process::wait_until_idle() noexcept {
+  const Entered entered(driver_, context_);
+  if (capturing.load(std::memory_order_relaxed) != 0) busy_.await(driver_);
+  else if (driver_.context_synchronize() == Code::success) busy_.all_ended();
+}
+
+} // namespace rtexec::preload

@@ -1,0 +1,98 @@
+// This process as a client of the daemon: its arena on the first device that it allocates memory of, and its jobs. Made
+// at the first call that needs it, with a context current; never destroyed, since threads use it to the very end.
+//
+// Any thread. Answers are the driver's codes; what cannot be known to be ours is not answered, and passed on.
+#pragma once
+
+#include "rtexec/client/arena.hpp"
+#include "rtexec/client/client.hpp"
+#include "rtexec/preload/busy_streams.hpp"
+#include "rtexec/preload/device_memory.hpp"
+#include "rtexec/preload/job_gate.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace rtexec::preload {
+
+class Process final : private GatedDevice {
+ public:
+  /// Null where the process takes no part, or no context is current yet.
+  [[nodiscard]] static Process* enter() noexcept;
+  /// Null where it has not been made.
+  [[nodiscard]] static Process* existing() noexcept;
+
+  // ---- memory; nothing: it is not the arena's affair ----
+  [[nodiscard]] std::optional<hal::cuda::Code> allocate(hal::cuda::DevicePointer* pointer, std::size_t size) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> free(hal::cuda::DevicePointer pointer) noexcept;
+  /// Its space is used again when the work has ended that `stream` has now.
+  [[nodiscard]] std::optional<hal::cuda::Code> free_behind(hal::cuda::DevicePointer pointer,
+                                                           hal::cuda::Stream stream) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> memory_info(std::size_t* free, std::size_t* total) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> address_range(hal::cuda::DevicePointer* base, std::size_t* size,
+                                                             hal::cuda::DevicePointer pointer) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> attribute(void* data, int attribute,
+                                                         hal::cuda::DevicePointer pointer) noexcept;
+  [[nodiscard]] bool owns(hal::cuda::DevicePointer pointer) const noexcept {
+    return pointer - memory_.base() < memory_size_;
+  }
+
+  // ---- jobs ----
+  enum class Pass : std::uint8_t { entered, recorded, refused };
+  /// Before work goes to `stream`. entered: left() follows; recorded: it is captured.
+  [[nodiscard]] Pass submit(hal::cuda::Stream stream, bool own) noexcept;
+  void submitted() noexcept { gate_.leave(); }
+  void synchronised() noexcept { gate_.synchronised(); }
+  void stream_ends(hal::cuda::Stream stream) noexcept;
+  /// The context is about to go, with all memory of it.
+  void leave(std::string_view reason) noexcept;
+  [[nodiscard]] hal::cuda::Context context() const noexcept { return context_; }
+  [[nodiscard]] hal::cuda::Ordinal device() const noexcept { return device_; }
+  [[nodiscard]] JobGate& gate() noexcept { return gate_; }
+  [[nodiscard]] client::Client& client() noexcept { return *client_; }
+
+  /// Streams of any thread whose work is recorded, by what was begun and ended.
+  static void capture_begins() noexcept;
+  static void capture_ends() noexcept;
+  [[nodiscard]] static bool captures(hal::cuda::Stream stream) noexcept;
+
+ private:
+  struct Freed {
+    hal::cuda::DevicePointer pointer;
+    hal::cuda::Event when;
+  };
+  Process(const RealDriver& driver, hal::cuda::Context context, hal::cuda::Ordinal device);
+  [[nodiscard]] static Process* make() noexcept;
+  [[nodiscard]] Result<> connect();
+  [[nodiscard]] bool on_device() const noexcept;
+  [[nodiscard]] Result<> grow(std::uint32_t slots);
+  void reclaim() noexcept;
+  [[nodiscard]] std::optional<client::Arena::Block> block_of(hal::cuda::DevicePointer pointer) const noexcept;
+
+  // of the gate
+  bool begin() noexcept override;
+  void end() noexcept override;
+  bool holds() noexcept override;
+  bool idle() noexcept override;
+  void wait_until_idle() noexcept override;
+
+  const RealDriver& driver_;
+  hal::cuda::Context context_;
+  hal::cuda::Ordinal device_;
+  DeviceMemory memory_;
+  std::unique_ptr<client::Client> client_;
+  std::size_t memory_size_ = 0; // of the range
+  BusyStreams busy_;
+  JobGate gate_;
+  std::mutex mutex_; // guards what follows; taken before the gate's
+  std::optional<client::Arena> arena_;
+  std::uint32_t granted_ = 0; // slots
+  std::vector<Freed> freed_;
+};
+
+} // namespace rtexec::preload
