@@ -2,10 +2,11 @@
 // looked at after each synchronisation, the job is closed. Where the program says itself when its jobs begin and end,
 // it is closed then and not before.
 //
-// Any thread. enter() and leave() are two atomic operations each while a job is open.
+// Any thread. enter() and leave() are three atomic operations while a job is open.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 
 namespace rtexec::preload {
@@ -39,7 +40,10 @@ class JobGate {
   [[nodiscard]] bool enter() noexcept {
     for (;;) {
       submitting_.fetch_add(1, std::memory_order_seq_cst);
-      if (open_.load(std::memory_order_seq_cst)) return true;
+      if (open_.load(std::memory_order_seq_cst)) {
+        submissions_.fetch_add(1, std::memory_order_relaxed);
+        return true;
+      }
       submitting_.fetch_sub(1, std::memory_order_seq_cst);
       if (!open()) return false;
     }
@@ -48,6 +52,10 @@ class JobGate {
 
   /// After a synchronisation: closes the job if the device is idle, unless the program closes it itself.
   void synchronised() noexcept;
+
+  [[nodiscard]] bool is_open() const noexcept { return open_.load(std::memory_order_relaxed); }
+  /// So far.
+  [[nodiscard]] std::uint64_t submissions() const noexcept { return submissions_.load(std::memory_order_relaxed); }
 
   /// The program's own job: opened here, or the one that is open becomes it. False: not granted. They nest.
   [[nodiscard]] bool begin() noexcept;
@@ -81,6 +89,7 @@ class JobGate {
   GatedDevice& device_;
   std::atomic<bool> open_{false}; // written under the lock
   std::atomic<int> submitting_{0};
+  std::atomic<std::uint64_t> submissions_{0};
   std::mutex mutex_;
   int own_jobs_ = 0; // under the lock
 };

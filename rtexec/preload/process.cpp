@@ -19,6 +19,9 @@ using hal::cuda::Stream;
 constinit std::atomic<Process*> instance{nullptr};
 constinit std::atomic<int> capturing{0};
 constinit std::mutex making;
+/// How often it is looked whether a job is idle, and after how many looks without work it is one.
+constexpr Duration between_looks = std::chrono::milliseconds(2);
+constexpr int quiet_looks = 5;
 /// A thread of ours is no program's: its calls are the driver's.
 thread_local bool makes = false;
 
@@ -96,7 +99,7 @@ Result<> Process::connect() {
                                          .name = client_name(),
                                          .granularity = *granularity,
                                          .takes_chunks = driver_.import_handle != nullptr,
-                                         .hurry = {},
+                                         .hurry = [this](std::uint64_t) { hurried_.store(true); },
                                          .notice = [](const std::string& text) { say(text); }},
                                         memory_);
   if (!client) return Unexpected(client.error());
@@ -105,6 +108,9 @@ Result<> Process::connect() {
   if (auto reserved = memory_.reserve(slots, client_->chunk_size()); !reserved) return reserved;
   memory_size_ = slots * client_->chunk_size().count;
   arena_.emplace(slots, client_->chunk_size());
+  auto watch = hal::Thread::start({.name = "rtexec-watch", .core = {}, .reservation = {}}, [this] { this->watch(); });
+  if (!watch) return Unexpected(watch.error());
+  watch_ = std::move(*watch);
   return {};
 }
 
@@ -261,6 +267,9 @@ void Process::leave(std::string_view reason) noexcept {
     step_back(reason);
     client_->end();
   });
+  leaving_.store(true, std::memory_order_release);
+  opened_.raise();
+  watch_.join();
   client_.reset();
 }
 
@@ -283,12 +292,32 @@ Process::Pass Process::submit(Stream stream, bool own) noexcept {
   return Pass::entered;
 }
 
+void Process::watch() noexcept {
+  int quiet = 0;
+  while (!leaving_.load(std::memory_order_acquire)) {
+    const std::uint32_t seen = opened_.value();
+    if (!gate_.is_open()) {
+      opened_.wait(seen);
+      continue;
+    }
+    const std::uint64_t before = gate_.submissions();
+    hal::sleep_until(hal::now() + between_looks);
+    quiet = gate_.submissions() == before ? quiet + 1 : 0;
+    if (quiet >= (hurried_.load() ? 1 : quiet_looks)) gate_.synchronised();
+  }
+}
+
 /// The driver lets a stream's work go on when it is destroyed, and then nobody can ask whether it has ended.
 void Process::stream_ends(Stream stream) noexcept {
   if (busy_.forget(stream)) (void)driver_.stream_synchronize(stream);
 }
 
-bool Process::begin() noexcept { return client_->begin(); }
+bool Process::begin() noexcept {
+  hurried_.store(false);
+  if (!client_->begin()) return false;
+  opened_.raise();
+  return true;
+}
 void Process::end() noexcept { client_->end(); }
 bool Process::holds() noexcept { return client_->holds(); }
 bool Process::idle() noexcept {

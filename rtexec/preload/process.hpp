@@ -1,6 +1,9 @@
 // This process as a client of the daemon: its arena on the first device that it allocates memory of, and its jobs. Made
 // at the first call that needs it, with a context current; never destroyed, since threads use it to the very end.
 //
+// A job that no synchronisation follows is closed by a thread of its own, once the device is idle and nothing was
+// submitted for a while.
+//
 // Any thread. Answers are the driver's codes; what cannot be known to be ours is not answered, and passed on.
 #pragma once
 
@@ -72,6 +75,7 @@ class Process final : private GatedDevice {
   [[nodiscard]] bool on_device() const noexcept;
   [[nodiscard]] Result<> grow(std::uint32_t slots);
   void reclaim() noexcept;
+  void watch() noexcept;
   [[nodiscard]] std::optional<client::Arena::Block> block_of(hal::cuda::DevicePointer pointer) const noexcept;
 
   // of the gate
@@ -89,7 +93,11 @@ class Process final : private GatedDevice {
   std::size_t memory_size_ = 0; // of the range
   BusyStreams busy_;
   JobGate gate_;
-  std::mutex mutex_; // guards what follows; taken before the gate's
+  std::atomic<bool> hurried_{false}; // others wait for the job that is open
+  std::atomic<bool> leaving_{false};
+  hal::Signal opened_;
+  hal::Thread watch_; // closes what no synchronisation closes
+  std::mutex mutex_;  // guards what follows; taken before the gate's
   std::optional<client::Arena> arena_;
   std::uint32_t granted_ = 0; // slots
   std::vector<Freed> freed_;

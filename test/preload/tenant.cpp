@@ -212,16 +212,16 @@ int run(std::size_t mebibytes, int jobs, std::chrono::milliseconds period) {
     return 3;
   }
   Clock::duration longest{0};
-  auto release = Clock::now();
+  auto release = Clock::now() + period;
   for (int job = 0; job < jobs; ++job) {
     if (ns > 0) std::this_thread::sleep_until(release);
     if (ns > 0) (void)rtexec_job_begin();
     tenant.job(job);
-    if (ns > 0) (void)rtexec_job_end();
-    longest = std::max(longest, Clock::now() - release);
-    release += period;
     if (job % 7 == 3) tenant.exchange_some();
     if (job % 10 == 9 || job + 1 == jobs) tenant.verify();
+    if (ns > 0) (void)rtexec_job_end();
+    longest = std::max(longest, Clock::now() - release);
+    release = std::max(release + period, Clock::now());
   }
   std::printf("digest %016llx\n", static_cast<unsigned long long>(tenant.digest()));
   if (ns > 0) std::printf("longest %.3f ms\n", std::chrono::duration<double, std::milli>(longest).count());
