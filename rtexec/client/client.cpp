@@ -118,7 +118,7 @@ Result<Duration> Client::declare(const protocol::Declare& declaration) {
 
 Result<> Client::grow(std::uint32_t slots) {
   const std::scoped_lock lock(asking_);
-  const auto grown = ask<protocol::Grown>(protocol::Grow{.header = {}, .slots = slots});
+  const auto grown = ask<protocol::Grown>(protocol::Grow{.header = {}, .slots = slots, .holds = holds() ? 1U : 0U});
   if (!grown) return Unexpected(grown.error());
   slots_ = grown->slots;
   if (!holds() || session()->jobs.resume() == Grant::granted) return {};

@@ -299,7 +299,8 @@ void Server::grow(Peer& peer, const protocol::Grow& said) {
   const auto grown = clients_.grow(*peer.place, said.slots);
   if (!grown) return refuse(peer, grown.error().code, grown.error().text);
   peer.growing = said.slots;
-  apply_changes(peer.place);
+  // Not what the dispatcher knows: the end of the client's job may still be on its way here
+  apply_changes(said.holds == 1 ? peer.place : std::nullopt);
 }
 
 void Server::need_frame(Peer& peer, const protocol::NeedFrame& said) {

@@ -149,7 +149,7 @@ struct Grow {
   static constexpr Kind kind = Kind::grow;
   Header header;
   std::uint32_t slots = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t holds = 0; // 1: the client holds the device; what it ended before counts as not
 };
 
 struct Grown {
@@ -234,7 +234,7 @@ constexpr bool power_of_two(std::uint64_t value) noexcept { return value != 0 &&
          m.on_overrun <= OnOverrun::stop && m.reserved == std::array<std::uint8_t, 3>{};
 }
 [[nodiscard]] constexpr bool valid(const Declared& m) noexcept { return detail::time(m.response_bound_ns); }
-[[nodiscard]] constexpr bool valid(const Grow& m) noexcept { return m.slots <= most_slots && m.reserved == 0; }
+[[nodiscard]] constexpr bool valid(const Grow& m) noexcept { return m.slots <= most_slots && detail::flag(m.holds); }
 [[nodiscard]] constexpr bool valid(const Grown& m) noexcept { return m.slots <= most_slots && m.reserved == 0; }
 [[nodiscard]] constexpr bool valid(const Frame& m) noexcept { return m.frame < most_slots && m.reserved == 0; }
 [[nodiscard]] constexpr bool valid(const NeedFrame& m) noexcept { return m.frame < most_slots && m.reserved == 0; }
