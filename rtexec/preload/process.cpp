@@ -1,6 +1,7 @@
 #include "rtexec/preload/process.hpp"
 
 #include "rtexec/preload/library.hpp"
+#include "rtexec/preload/symbols.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -56,6 +57,7 @@ Process* Process::enter() noexcept {
 Process* Process::make() noexcept {
   const std::scoped_lock lock(making);
   if (Process* made = existing(); made != nullptr || !takes_part()) return made;
+  if (driver_library() == nullptr) return nullptr; // not yet
   const RealDriver* driver = real_driver();
   if (driver == nullptr) {
     step_back("this CUDA driver has no virtual memory: its functions are passed on unchanged");

@@ -12,7 +12,6 @@ template <class Function> bool find(const char* name, Function*& function) noexc
 
 const RealDriver* load() noexcept {
   static RealDriver driver{};
-  if (driver_library() == nullptr) return nullptr;
   (void)find("cuMemImportFromShareableHandle", driver.import_handle);
   const bool all =
       find("cuDevicePrimaryCtxRetain", driver.context_retain) && find("cuCtxGetCurrent", driver.context_current) &&

@@ -44,7 +44,7 @@ struct RealDriver {
   hal::cuda::Code (*event_synchronize)(hal::cuda::Event event);
 };
 
-/// Null where there is no driver, or an older one without virtual memory. Any thread.
+/// Once driver_library() is there. Null where it is an older one, without virtual memory. Any thread.
 [[nodiscard]] const RealDriver* real_driver() noexcept;
 
 } // namespace rtexec::preload
