@@ -296,8 +296,11 @@ void Server::declare(Peer& peer, const protocol::Declare& said) {
 
 void Server::grow(Peer& peer, const protocol::Grow& said) {
   if (!peer.place || peer.growing) return refuse(peer, protocol::Refusal::order, "Not now.");
+  const bool more = said.slots != clients_.at(*peer.place)->slots;
   const auto grown = clients_.grow(*peer.place, said.slots);
   if (!grown) return refuse(peer, grown.error().code, grown.error().text);
+  if (!more)
+    return static_cast<void>(peer.channel.send(protocol::Grown{.header = {}, .slots = said.slots, .reserved = 0}));
   peer.growing = said.slots;
   // Not what the dispatcher knows: the end of the client's job may still be on its way here
   apply_changes(said.holds == 1 ? peer.place : std::nullopt);
@@ -355,7 +358,10 @@ void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
     for (const std::uint32_t place : changes) {
       const Tenancy& tenancy = clients_.at(place)->tenancy;
       if (!dispatcher_.occupied(place)) static_cast<void>(dispatcher_.attach(place, tenancy, now));
-      else static_cast<void>(dispatcher_.change(place, tenancy, place == interrupted, now));
+      else {
+        told_[place].changed.store(false); // of a change before this one
+        static_cast<void>(dispatcher_.change(place, tenancy, place == interrupted, now));
+      }
     }
   });
 }

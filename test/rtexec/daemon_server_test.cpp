@@ -1,8 +1,7 @@
 // rtexecd's server with clients in other processes: sockets, segments, chunks handed on, ends of processes.
 #include "rtexec/client/client.hpp"
-#include "rtexec/daemon/server.hpp"
-#include "test/rtexec/daemon_device.hpp"
 #include "test/rtexec/host_client_memory.hpp"
+#include "test/rtexec/running_server.hpp"
 #include "test/support/eventually.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
@@ -13,8 +12,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
-#include <functional>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -24,6 +21,9 @@ namespace {
 using namespace std::chrono_literals;
 using client::Client;
 using client::test::HostClientMemory;
+using test::exit_code;
+using test::RunningServer;
+using test::start;
 using testing::HasSubstr;
 
 // The thread sanitizer allows no threads in a process that was forked from one with threads.
@@ -32,46 +32,6 @@ constexpr bool forks = false;
 #else
 constexpr bool forks = true;
 #endif
-
-/// A server in this process, on a thread.
-class RunningServer {
- public:
-  RunningServer(std::filesystem::path directory, std::uint32_t frames, std::uint32_t places = 8) {
-    ServerOptions options;
-    options.terms = test::terms_of(frames, places);
-    options.board.name = "host";
-    options.board.device = DeviceKind::host;
-    options.settings.daemon.directory = std::move(directory);
-    options.dispatcher = {.places = places, .frames = frames};
-    auto opened = Server::open(std::move(options));
-    if (!opened) throw std::runtime_error(opened.error().what);
-    server_ = std::move(*opened);
-    thread_ = std::thread([this] { EXPECT_TRUE(server_->run()); });
-  }
-  ~RunningServer() {
-    server_->stop();
-    thread_.join();
-  }
-  RunningServer(const RunningServer&) = delete;
-  RunningServer& operator=(const RunningServer&) = delete;
-
- private:
-  std::unique_ptr<Server> server_;
-  std::thread thread_;
-};
-
-/// A client process: what `body` returns is its exit code.
-pid_t start(const std::function<int()>& body) {
-  const pid_t process = ::fork();
-  if (process == 0) ::_exit(body());
-  return process;
-}
-
-int exit_code(pid_t process) {
-  int status = 0;
-  ::waitpid(process, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
 
 constexpr std::uint32_t slots = 6;
 

@@ -1,0 +1,61 @@
+// rtexecd's server within a test program, and clients in processes of their own.
+#pragma once
+
+#include "rtexec/daemon/server.hpp"
+#include "test/rtexec/daemon_device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace rtexec::daemon::test {
+
+/// A server in this process, on a thread.
+class RunningServer {
+ public:
+  RunningServer(std::filesystem::path directory, std::uint32_t frames, std::uint32_t places = 8) {
+    ServerOptions options;
+    options.terms = terms_of(frames, places);
+    options.board.name = "host";
+    options.board.device = DeviceKind::host;
+    options.settings.daemon.directory = std::move(directory);
+    options.dispatcher = {.places = places, .frames = frames};
+    auto opened = Server::open(std::move(options));
+    if (!opened) throw std::runtime_error(opened.error().what);
+    server_ = std::move(*opened);
+    thread_ = std::thread([this] { EXPECT_TRUE(server_->run()); });
+  }
+  ~RunningServer() {
+    server_->stop();
+    thread_.join();
+  }
+  RunningServer(const RunningServer&) = delete;
+  RunningServer& operator=(const RunningServer&) = delete;
+
+ private:
+  std::unique_ptr<Server> server_;
+  std::thread thread_;
+};
+
+/// A client process: what `body` returns is its exit code.
+inline pid_t start(const std::function<int()>& body) {
+  const pid_t process = ::fork();
+  if (process == 0) ::_exit(body());
+  return process;
+}
+
+inline int exit_code(pid_t process) {
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+} // namespace rtexec::daemon::test
