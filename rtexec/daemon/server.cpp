@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -59,6 +58,18 @@ Result<gid_t> number_of_group(const std::string& name) {
   return found.gr_gid;
 }
 
+/// For us alone, or with a group.
+Result<> give(const std::filesystem::path& path, mode_t alone, const std::string& group, mode_t with_group) {
+  if (!group.empty()) {
+    const auto number = number_of_group(group);
+    if (!number) return Unexpected(number.error());
+    if (::chown(path.c_str(), static_cast<uid_t>(-1), *number) != 0)
+      return refused("giving " + path.string() + " to group " + group);
+  }
+  if (::chmod(path.c_str(), group.empty() ? alone : with_group) != 0) return refused("mode of " + path.string());
+  return {};
+}
+
 /// 0700, or 0750 with a group; of ours alone.
 Result<> prepare(const std::filesystem::path& directory, const std::string& group) {
   std::error_code error;
@@ -70,14 +81,7 @@ Result<> prepare(const std::filesystem::path& directory, const std::string& grou
     return fail(Errc::refused, directory.string() +
                                    ": it is another user's, or no folder.\nName another one: [daemon] "
                                    "directory.");
-  if (!group.empty()) {
-    const auto number = number_of_group(group);
-    if (!number) return Unexpected(number.error());
-    if (::chown(directory.c_str(), static_cast<uid_t>(-1), *number) != 0)
-      return refused("giving " + directory.string() + " to group " + group);
-  }
-  if (::chmod(directory.c_str(), group.empty() ? 0700 : 0750) != 0) return refused("mode of " + directory.string());
-  return {};
+  return give(directory, 0700, group, 0750);
 }
 
 } // namespace
@@ -118,23 +122,16 @@ Result<> Server::listen() {
   const auto& [directory, group] = std::tie(options_.settings.daemon.directory, options_.settings.daemon.group);
   if (auto ready = prepare(directory, group); !ready) return ready;
   const std::filesystem::path path = directory / "socket";
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.native().size() >= sizeof address.sun_path)
-    return fail(Errc::bad_input, path.string() + ": too long for a socket's path.");
-  std::ranges::copy(path.native(), address.sun_path);
+  const auto address = protocol::socket_address(path);
+  if (!address) return Unexpected(address.error());
   if (const auto other = protocol::Channel::connect(path))
     return fail(Errc::refused, path.string() + ": another daemon listens there.");
   ::unlink(path.c_str());
   listener_ = config::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener_.get() < 0) return refused("a socket");
-  if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+  if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0)
     return refused("listening at " + path.string());
-  if (::chmod(path.c_str(), group.empty() ? 0600 : 0660) != 0) return refused("mode of " + path.string());
-  if (!group.empty())
-    if (const auto number = number_of_group(group);
-        !number || ::chown(path.c_str(), static_cast<uid_t>(-1), *number) != 0)
-      return refused("giving " + path.string() + " to group " + group);
+  if (auto given = give(path, 0600, group, 0660); !given) return given;
   if (::listen(listener_.get(), most_waiting) != 0) return refused("listening at " + path.string());
   wakeup_ = config::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   return wakeup_.get() < 0 ? refused("eventfd") : Result<>();

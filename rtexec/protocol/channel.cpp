@@ -5,7 +5,6 @@
 #include <cstring>
 #include <string>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 namespace rtexec::protocol {
 namespace {
@@ -34,19 +33,25 @@ config::Descriptor take_descriptors(msghdr& message, bool& surplus) noexcept {
 
 } // namespace
 
-Result<Channel> Channel::connect(const std::filesystem::path& path) {
+Result<sockaddr_un> socket_address(const std::filesystem::path& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string& name = path.native();
   if (name.size() >= sizeof address.sun_path) return fail(Errc::bad_input, name + ": too long for a socket's path");
   std::ranges::copy(name, address.sun_path);
+  return address;
+}
+
+Result<Channel> Channel::connect(const std::filesystem::path& path) {
+  const auto address = socket_address(path);
+  if (!address) return Unexpected(address.error());
   config::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   const auto failed = [&] {
     const bool nobody = errno == ENOENT || errno == ECONNREFUSED;
-    return fail(nobody ? Errc::cancelled : Errc::refused, name + ": " + std::strerror(errno));
+    return fail(nobody ? Errc::cancelled : Errc::refused, path.native() + ": " + std::strerror(errno));
   };
   if (socket.get() < 0) return failed();
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return failed();
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) return failed();
   return Channel(std::move(socket));
 }
 

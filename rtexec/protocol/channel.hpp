@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <sys/un.h>
 #include <utility>
 
 namespace rtexec::protocol {
@@ -31,6 +32,9 @@ enum class Delivery : std::uint8_t {
   refused, // what came is not a message of ours
   closed,  // the other side has gone, or the socket has failed
 };
+
+/// Of a socket at `path`. bad_input: it is too long for one.
+[[nodiscard]] Result<sockaddr_un> socket_address(const std::filesystem::path& path);
 
 class Channel {
  public:

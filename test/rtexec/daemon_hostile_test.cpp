@@ -75,13 +75,7 @@ struct Bare {
 };
 
 std::unique_ptr<Client> honest(const std::filesystem::path& directory, HostClientMemory& memory) {
-  auto connected = Client::connect({.directory = directory,
-                                    .name = "honest",
-                                    .granularity = Bytes{4096},
-                                    .takes_chunks = true,
-                                    .hurry = {},
-                                    .notice = {}},
-                                   memory);
+  auto connected = test::connect(directory, "honest", memory);
   return connected && (*connected)->grow(slots) ? std::move(*connected) : nullptr;
 }
 

@@ -21,6 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using client::Client;
 using client::test::HostClientMemory;
+using test::connect;
 using test::exit_code;
 using test::RunningServer;
 using test::start;
@@ -38,13 +39,7 @@ constexpr std::uint32_t slots = 6;
 /// Writes each slot's own contents in each job, and finds those of the job before.
 int compute(const std::filesystem::path& directory, const std::string& name, int jobs, bool stays = false) {
   HostClientMemory memory(slots, 2 << 20);
-  auto connected = Client::connect({.directory = directory,
-                                    .name = name,
-                                    .granularity = Bytes{4096},
-                                    .takes_chunks = true,
-                                    .hurry = {},
-                                    .notice = {}},
-                                   memory);
+  const auto connected = connect(directory, name, memory);
   if (!connected) return 10;
   Client& client = **connected;
   if (!client.grow(slots)) return 11;
@@ -105,13 +100,7 @@ TEST(DaemonServer, ClientsGoOnWithTheNextDaemon) {
 
 std::unique_ptr<Client> connected(const std::filesystem::path& directory, const std::string& name,
                                   HostClientMemory& memory) {
-  auto client = Client::connect({.directory = directory,
-                                 .name = name,
-                                 .granularity = Bytes{4096},
-                                 .takes_chunks = true,
-                                 .hurry = {},
-                                 .notice = {}},
-                                memory);
+  auto client = connect(directory, name, memory);
   EXPECT_TRUE(client) << client.error().what;
   return client ? std::move(*client) : nullptr;
 }

@@ -1,8 +1,10 @@
 // rtexecd's server within a test program, and clients in processes of their own.
 #pragma once
 
+#include "rtexec/client/client.hpp"
 #include "rtexec/daemon/server.hpp"
 #include "test/rtexec/daemon_device.hpp"
+#include "test/rtexec/host_client_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -56,6 +59,18 @@ inline int exit_code(pid_t process) {
   int status = 0;
   ::waitpid(process, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// A client in this process that takes chunks of others.
+inline Result<std::unique_ptr<client::Client>> connect(const std::filesystem::path& directory, const std::string& name,
+                                                       client::test::HostClientMemory& memory) {
+  return client::Client::connect({.directory = directory,
+                                  .name = name,
+                                  .granularity = Bytes{4096},
+                                  .takes_chunks = true,
+                                  .hurry = {},
+                                  .notice = {}},
+                                 memory);
 }
 
 } // namespace rtexec::daemon::test
