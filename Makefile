@@ -238,7 +238,7 @@ SHARED := $(B)/lib/librtexec.so.$(VERSION)
 # What runs while building: this program, or that of this machine.
 RUNNABLE := $(if $(CROSS),$(BUILD)/host-release/bin/rtexec,$(PROGRAM))
 ifneq ($(CROSS),)
-RUN_HERE := $(RUNNABLE) $(dir $(RUNNABLE))rtexec-supervisor
+RUN_HERE := $(addprefix $(dir $(RUNNABLE)),rtexec rtexec-supervisor rtexecd)
 $(RUN_HERE) &: ALWAYS
 	@$(MAKE) BOARD=host MODE=release $(RUN_HERE)
 endif
@@ -522,11 +522,11 @@ DOCUMENTS := README.md CHANGELOG.md LICENSE $(wildcard $(ROOMS:%=%/*.md) $(ROOMS
 # A page for the program and one for each command, made of what --help prints; what help2man knows no section for gets one.
 COMMANDS := analyze bringup calibrate calibrate-bandwidth calibrate-memory check completion config experiment experiment-init experiment-isolation experiment-memory help infer model probe profile restore \
   run simulate sweep top
-MAN := $(B)/man/rtexec.1 $(B)/man/rtexec-supervisor.1 $(COMMANDS:%=$(B)/man/rtexec-%.1)
+MAN := $(B)/man/rtexec.1 $(B)/man/rtexec-supervisor.1 $(B)/man/rtexecd.8 $(COMMANDS:%=$(B)/man/rtexec-%.1)
 help_page = help2man --no-info --section 1 --version-string='rtexec $(VERSION)' --include=$(B)/man/see-also --name
 $(B)/man/see-also: Makefile
 	@mkdir -p $(@D)
-	@{ echo '[see also]'; printf '.BR %s (1),\n' rtexec $(COMMANDS:%=rtexec\\-%) | sed '$$s/,$$//'; } > $@
+	@{ echo '[see also]'; printf '.BR %s (1),\n' rtexec $(COMMANDS:%=rtexec\\-%); echo '.BR rtexecd (8)'; } > $@
 man_sections = -e 's/^\.SS "Exit codes:"/.SH "EXIT STATUS"/; s/^\.SS "\(Arguments\|Subcommands\):"/.SH "\U\1"/'
 $(B)/man/rtexec.1: $(RUNNABLE) $(B)/man/see-also
 	$(call say,MAN,$@)
@@ -535,6 +535,10 @@ $(B)/man/rtexec.1: $(RUNNABLE) $(B)/man/see-also
 $(B)/man/rtexec-supervisor.1: $(dir $(RUNNABLE))rtexec-supervisor $(B)/man/see-also
 	$(call say,MAN,$@)
 	$(Q)$(subst rtexec $(VERSION),rtexec-supervisor $(VERSION),$(help_page)) 'run a task set, and run it again where it ends or is stuck' $< -o $@
+$(B)/man/rtexecd.8: $(dir $(RUNNABLE))rtexecd $(B)/man/see-also
+	$(call say,MAN,$@)
+	$(Q)$(subst --section 1,--section 8,$(subst rtexec $(VERSION),rtexecd $(VERSION),$(help_page))) 'schedule one device among processes that are not ours, with deadlines' $< -o $@.new
+	$(Q)sed $(man_sections) $@.new > $@ && rm $@.new
 $(B)/man/rtexec-%.1: $(RUNNABLE) $(B)/man/see-also
 	$(call say,MAN,$@)
 	$(Q)command='$(subst -, ,$*)'; $(help_page) "$$($< $$command --help | sed -n 1p)" "$< $$command" -o $@.new
@@ -550,7 +554,7 @@ $(COMPLETIONS): $(RUNNABLE)
 all: $(COMPLETIONS)
 
 # What tells other builds where the library is: templates, where @NAME@ stands for what is known here.
-PACKAGE_FILES := $(addprefix $(B)/package/,rtexec.pc rtexec-c.pc rtexecConfig.cmake rtexecConfigVersion.cmake rtexec@.service)
+PACKAGE_FILES := $(addprefix $(B)/package/,rtexec.pc rtexec-c.pc rtexecConfig.cmake rtexecConfigVersion.cmake rtexec@.service rtexecd.service)
 LIBS_private := -pthread $(subst $(SYSROOT)/,/,$(LIBS_all))
 $(PACKAGE_FILES): $(B)/package/%: rtexec/package/%.in Makefile config/include/rtexec/version.hpp ALWAYS
 	@mkdir -p $(@D)
@@ -566,7 +570,7 @@ DOC := $(ROOT)/share/doc/rtexec
 .PHONY: install
 install: all $(MAN) $(COMPLETIONS) $(PACKAGE_FILES) ## install program, libraries, headers, examples, boards, documents, completion (DESTDIR=, PREFIX=/usr/local)
 	$(call say,INSTALL,$(ROOT))
-	$(Q)install -D -t $(ROOT)/bin $(PROGRAM) $(SUPERVISOR)
+	$(Q)install -D -t $(ROOT)/bin $(PROGRAM) $(SUPERVISOR) $(DAEMON)
 	$(Q)install -D -m 644 -t $(ROOT)/lib $(STATIC) $(SHARED) $(PRELOAD)
 	$(Q)cp -P $(B)/lib/librtexec.so $(B)/lib/librtexec.so.$(SOVERSION) $(ROOT)/lib
 	$(Q)install -D -m 644 -t $(ROOT)/include/rtexec-$(SOVERSION)/rtexec $(PUBLIC_HEADERS)
@@ -574,7 +578,9 @@ install: all $(MAN) $(COMPLETIONS) $(PACKAGE_FILES) ## install program, librarie
 	$(Q)install -D -m 644 -t $(ROOT)/lib/systemd/system $(filter %.service,$(PACKAGE_FILES))
 	$(Q)install -D -m 644 -t $(ROOT)/lib/cmake/rtexec $(filter %.cmake,$(PACKAGE_FILES))
 	$(Q)install -D -m 644 -t $(ROOT)/share/rtexec/boards boards/*.toml
-	$(Q)install -D -m 644 -t $(ROOT)/share/man/man1 $(MAN)
+	$(Q)install -D -m 644 -t $(ROOT)/share/rtexec/python rtexec/python/rtexec_client.py
+	$(Q)install -D -m 644 -t $(ROOT)/share/man/man1 $(filter %.1,$(MAN))
+	$(Q)install -D -m 644 -t $(ROOT)/share/man/man8 $(filter %.8,$(MAN))
 	$(Q)install -D -m 644 $(B)/completion/bash $(ROOT)/share/bash-completion/completions/rtexec
 	$(Q)install -D -m 644 $(B)/completion/zsh $(ROOT)/share/zsh/site-functions/_rtexec
 	$(Q)install -D -m 644 $(B)/completion/fish $(ROOT)/share/fish/vendor_completions.d/rtexec.fish
@@ -595,7 +601,7 @@ DIST_MODELS ?= efficientnet_b0:224:10
 DIST_ARCHIVE ?= $(DIST).tar.xz
 DIST_PROGRAMS := $(GPU_TESTS) $(DIST_BENCHES)
 .PHONY: dist
-dist: $(PROGRAM) $(RUNNABLE) $(DIST_PROGRAMS) | $(BUILD)/.packages-DIST ## make a folder, and an archive of it, that runs on another Linux machine (DIST=FOLDER)
+dist: $(PROGRAM) $(DAEMON) $(PRELOAD) $(RUNNABLE) $(DIST_PROGRAMS) | $(BUILD)/.packages-DIST ## make a folder, and an archive of it, that runs on another Linux machine (DIST=FOLDER)
 	$(call say,DIST,$(DIST))
 	$(Q)SYSROOT=$(SYSROOT) TRIPLET=$(TRIPLET) RTEXEC=$(RUNNABLE) test/make-dist $(B) '$(DIST)' $(DIST_PROGRAMS) $(DIST_MODELS)
 	$(Q)[ -z '$(DIST_ARCHIVE)' ] || { tar -C '$(dir $(DIST))' --owner=0 --group=0 --sort=name -c '$(notdir $(DIST))' | xz -9 > '$(DIST_ARCHIVE)' && \
@@ -619,7 +625,7 @@ $(IMAGE_SET)/.made: $(wildcard boards/image/set/*) $(RUNNABLE)
 
 # The program and all that it needs, without models and tests.
 IMAGE_DIST := $(B)/image-dist
-$(IMAGE_DIST)/.made: $(PROGRAM) $(SUPERVISOR) $(RUNNABLE) $(UNPACKED)/.made test/make-dist | $(BUILD)/.packages-DIST
+$(IMAGE_DIST)/.made: $(PROGRAM) $(SUPERVISOR) $(DAEMON) $(PRELOAD) $(RUNNABLE) $(UNPACKED)/.made test/make-dist | $(BUILD)/.packages-DIST
 	$(Q)SYSROOT=$(UNPACKED) TRIPLET=$(TRIPLET) RTEXEC=$(RUNNABLE) test/make-dist $(B) $(@D)
 	@touch $@
 

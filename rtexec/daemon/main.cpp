@@ -6,12 +6,16 @@
 #include "hal/thread.hpp"
 #include "rtexec/daemon/server.hpp"
 #include "rtexec/daemon/set_up.hpp"
+#include "rtexec/executive/beat.hpp"
+#include "rtexec/executive/service_manager.hpp"
 
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace rtexec::daemon {
 namespace {
@@ -19,15 +23,48 @@ namespace {
 constexpr const char* help_end =
     "Processes with librtexec-preload.so before them (LD_PRELOAD) are its clients: it decides who has the device, and\n"
     "whose memory is there. `rtexec config daemon` documents the file.\n\n"
-    "Exit codes: 0 ended by a signal, 2 bad input, 5 the machine refused.";
+    "Examples:\n"
+    "  $ rtexecd daemon.toml &\n"
+    "  $ RTEXEC_CLIENT=front LD_PRELOAD=librtexec-preload.so python3 detect.py\n\n"
+    "Exit codes:\n"
+    "  0  ended by a signal\n"
+    "  2  bad input\n"
+    "  5  the machine refused\n\n"
+    "Environment:\n"
+    "  NOTIFY_SOCKET  who started it and wants to know when it is ready: systemd\n"
+    "  WATCHDOG_USEC  how often it wants to hear that it goes on\n\n"
+    "Files:\n"
+    "  /run/rtexec/daemon/socket  where clients connect; [daemon] directory says another place\n";
+/// Of a look around, for whoever watches over the daemon.
+constexpr Duration step_patience = std::chrono::seconds(1);
 
 Server* running = nullptr; // set before the handler is
+
+struct Watched {
+  explicit Watched(executive::ServiceManager by) : manager(std::move(by)) {}
+  executive::ServiceManager manager;
+  std::unique_ptr<executive::Beat> beat;
+};
 
 int code_of(Errc code) { return code == Errc::bad_input ? 2 : 5; }
 
 int give_up(const Error& error) {
   std::cerr << "rtexecd: " << error.what << '\n';
   return code_of(error.code);
+}
+
+/// Who started it hears that it is ready, and that it goes on; null: nobody wants to.
+Result<std::unique_ptr<Watched>> begin_beat(const Server& server, const std::string& file) {
+  auto manager = executive::ServiceManager::of_environment();
+  if (!manager) return Unexpected(manager.error());
+  if (!*manager) return nullptr;
+  auto watched = std::make_unique<Watched>(std::move(**manager));
+  executive::ProgressWatch watch(step_patience);
+  watch.add("rtexecd", [&server](Instant) { return executive::Progress{.steps = server.rounds(), .due = true}; });
+  auto beat = executive::Beat::start(watched->manager, std::move(watch), "Serves " + file);
+  if (!beat) return Unexpected(beat.error());
+  watched->beat = std::move(*beat);
+  return watched;
 }
 
 int serve(const std::string& file) {
@@ -53,6 +90,8 @@ int serve(const std::string& file) {
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { running->stop(); });
   std::cout << "rtexecd: listening at " << (options->settings.daemon.directory / "socket").string() << ", "
             << options->dispatcher.frames << " chunks of " << to_string(options->terms.device.chunk) << std::endl;
+  const auto beat = begin_beat(**server, file);
+  if (!beat) return give_up(beat.error());
   const auto ended = (*server)->run();
   return ended ? 0 : give_up(ended.error());
 }
@@ -65,6 +104,7 @@ int main(int count, char** arguments) {
   std::string file;
   program.add_option("file", file, "TOML: the device, and rules for the processes")->required()->type_name("FILE");
   program.set_version_flag("--version", "rtexecd " RTEXEC_VERSION);
+  program.get_formatter()->label("Positionals", "Arguments");
   program.footer(rtexec::daemon::help_end);
   try {
     program.parse(count, arguments);

@@ -175,6 +175,8 @@ Result<> Server::run() {
     }
     look_after();
     if (watched[0].revents != 0) accept();
+    const std::scoped_lock lock(lock_); // who holds it for good ends the beat
+    rounds_.fetch_add(1, std::memory_order_relaxed);
   }
   return {};
 }

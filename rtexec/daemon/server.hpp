@@ -50,6 +50,8 @@ class Server final : public Outlet, private Session::Listener {
   [[nodiscard]] Result<> run();
   /// Any thread, and a signal handler.
   void stop() noexcept;
+  /// How often run() has looked around: ten times a second at least, while nobody holds the dispatcher. Any thread.
+  [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_.load(std::memory_order_relaxed); }
 
  private:
   /// Who has connected: a client once it has said Hello, otherwise one who looks on.
@@ -124,6 +126,7 @@ class Server final : public Outlet, private Session::Listener {
   config::Descriptor listener_, wakeup_;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::atomic<bool> stopping_{false};
+  std::atomic<std::uint64_t> rounds_{0};
   hal::Signal time_;
   hal::Thread clock_;
 };

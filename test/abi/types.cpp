@@ -1,4 +1,5 @@
 // Every type that users hold by value, so that abidw sees its layout (test/check-abi).
+#include <rtexec/client.h>
 #include <rtexec/executive.hpp>
 #include <rtexec/profiler.hpp>
 #include <rtexec/rtexec.h>
@@ -14,3 +15,4 @@ SHOWN void rtexec_worked(rtexec::Workload&, rtexec::Tensor&, rtexec::Box&, rtexe
                          rtexec::GpuGraph&, rtexec::GpuModule&) {}
 SHOWN void rtexec_c(rtexec_setup*, rtexec_own_workload*, rtexec_task_callbacks*, rtexec_workload*, rtexec_device*,
                     rtexec_memory*, rtexec_miss*, rtexec_wcet_excess*, rtexec_error*) {}
+SHOWN void rtexec_declared(rtexec_job_declaration*) {}

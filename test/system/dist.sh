@@ -36,6 +36,10 @@ bare() { env -i HOME="$work" PATH=/nonexistent LD_DEBUG=libs LD_DEBUG_OUTPUT="$w
 status=0
 bare "$dist/bin/rtexec" run set.toml --trace trace --json report.json || status=$?
 [ $status = 0 ] || [ $status = 4 ] || { echo "run: exit $status"; bad=1; }
+bare "$dist/bin/rtexecd" --version >/dev/null || { echo "rtexecd does not start"; bad=1; }
+ln -s "$dist/lib/librtexec-preload.so" preload.so # LD_PRELOAD takes no path with a space
+env -i LD_PRELOAD="$work/preload.so" "$dist/bin/rtexec" --version >/dev/null 2>preloaded && [ ! -s preloaded ] || { cat preloaded; bad=1; }
+PYTHONPATH=$dist/python python3 -c 'import rtexec_client' && [ -f "$dist/include/rtexec/client.h" ] || { echo "what clients need is not there"; bad=1; }
 events=$(bare "$dist/bin/babeltrace2" trace | wc -l)
 [ "$events" -gt 0 ] || { echo "babeltrace2 reads no event"; bad=1; }
 grep -A3 '"trace"' report.json | grep -q '"lost": 0' || { echo "events are lost:"; grep -A3 '"trace"' report.json; bad=1; }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # What is installed is whole: every public header compiles alone; the library exports what these headers declare and nothing else; its ABI is
-# that of the release; completions, man pages, and documents whose links lead somewhere.
+# that of the release; completions, man pages, what clients of rtexecd need, and documents whose links lead somewhere.
 set -eu
 . test/support/install.bash
 install_tree "$1"
@@ -31,10 +31,24 @@ python3 "$source/test/system/exported.py" "$work/exported" "$headers/rtexec"
 echo "-- ABI of the release"
 "$source/test/check-abi" "$prefix/lib/librtexec.so" "$headers"
 
-echo "-- man page and documents"
+echo "-- man pages"
 for word in check run simulate analyze top profile calibrate model infer config probe restore experiment; do
   grep -q "$word" "$prefix/share/man/man1/rtexec.1" || { echo "man page lacks $word"; exit 1; }
 done
+for option in $("$prefix/bin/rtexecd" --help | grep -oE -- '--[a-z]+'); do
+  sed 's/\\//g' "$prefix/share/man/man8/rtexecd.8" | grep -q -- "$option" || { echo "man page of rtexecd lacks $option"; exit 1; }
+done
+for section in ARGUMENTS EXAMPLES 'EXIT STATUS' ENVIRONMENT FILES; do
+  grep -qE "^\.SH \"?$section" "$prefix/share/man/man8/rtexecd.8" || { echo "man page of rtexecd has no $section"; exit 1; }
+done
+
+echo "-- daemon and its clients"
+"$prefix/bin/rtexecd" --version
+grep -q '^ExecStart=/opt/rtexec/bin/rtexecd ' "$prefix/lib/systemd/system/rtexecd.service"
+LD_PRELOAD=$prefix/lib/librtexec-preload.so PYTHONPATH=$prefix/share/rtexec/python python3 -c 'import rtexec_client
+with rtexec_client.job(): print("a job without a daemon")'
+
+echo "-- documents"
 cd "$prefix/share/doc/rtexec"
 version=$(pkg-config --modversion rtexec)
 grep -q "^## \[$version\]" CHANGELOG.md || { echo "the changelog says nothing of version $version"; exit 1; }
