@@ -405,7 +405,7 @@ format: | $(BUILD)/.packages-CHECK
 # A driver and a runtime of CUDA in software, and programs that use them.
 P := $(B)/test/preload
 STAND_INS := $(P)/libcuda.so.1 $(P)/libcudart.so.13 $(P)/libearly.so
-PRELOAD_TESTS := $(P)/calls $(P)/calls-linked $(P)/questions $(P)/tenant
+PRELOAD_TESTS := $(P)/calls $(P)/calls-linked $(P)/questions $(P)/tenant $(P)/practices
 $(P)/libcuda.so.1: $(P)/stand_in_driver.o
 $(P)/libcudart.so.13: $(P)/stand_in_runtime.o
 $(P)/libearly.so: $(P)/early_allocator.o
@@ -415,6 +415,7 @@ $(STAND_INS):
 $(P)/calls: $(P)/calls.o
 $(P)/questions: $(P)/questions.o
 $(P)/tenant: $(P)/tenant.o $(P)/libcuda.so.1
+$(P)/practices: $(P)/practices.o $(P)/libcuda.so.1
 $(P)/calls-linked: $(P)/calls-linked.o $(P)/libcuda.so.1
 $(P)/calls-linked.o: test/preload/calls.cpp $(call precompiled,config) | $(LIBRARIES)
 	@mkdir -p $(@D)

@@ -73,6 +73,18 @@ bool Arena::free(Bytes offset) noexcept {
   return true;
 }
 
+bool Arena::split(Bytes offset, Bytes size) {
+  const auto piece = pieces_.find(offset.count);
+  const std::uint64_t bytes = aligned_up(size.count, granule.count);
+  if (piece == pieces_.end() || is_gap(piece->second) || bytes == 0 || bytes >= piece->second.size) return false;
+  Gaps entry;
+  entry.emplace(0, 0);
+  Piece rest{piece->second.size - bytes, entry.extract(entry.begin())};
+  pieces_.emplace(offset.count + bytes, std::move(rest));
+  piece->second.size = bytes;
+  return true;
+}
+
 /// The gap `next` becomes the end of `piece`.
 void Arena::absorb(Pieces::iterator piece, Pieces::iterator next) noexcept {
   gaps_.erase({next->second.size, next->first});

@@ -42,6 +42,9 @@ class Arena {
   [[nodiscard]] std::optional<Block> allocate(Bytes size, Bytes alignment = granule);
   /// False, and nothing done, where no object begins at `offset`.
   bool free(Bytes offset) noexcept;
+  /// The object at `offset` has `size` from now on, less than before, and what is left of it is an object too. May
+  /// throw std::bad_alloc, as allocate(). False where there is none, or nothing is left of it.
+  bool split(Bytes offset, Bytes size);
 
   /// The object that has this byte.
   [[nodiscard]] std::optional<Block> find(Bytes offset) const noexcept;

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <sys/mman.h>
+#include <utility>
 
 namespace rtexec::preload {
 namespace {
@@ -21,6 +22,9 @@ Unexpected<Errc> device_fault() { return Unexpected(Errc::device_fault); }
 
 /// The thread's context is the device's from then on: threads of this library have no other.
 bool DeviceMemory::enter() const noexcept {
+  thread_local bool relaxed = false; // what the program records does not mind it, nor is it minded
+  if (int mode = capture_relaxed; !std::exchange(relaxed, true) && driver_.exchange_capture_mode != nullptr)
+    (void)driver_.exchange_capture_mode(&mode);
   hal::cuda::Context current = nullptr;
   if (driver_.context_current(&current) == Code::success && current == context_) return true;
   return driver_.context_set_current(context_) == Code::success;
@@ -98,6 +102,14 @@ Result<> DeviceMemory::forget_frames() {
   frames_.clear();
   if (saved) return {};
   return fail(Errc::device_fault, "The device's memory could not be saved.");
+}
+
+void DeviceMemory::vanish() noexcept {
+  for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) empty(slot);
+  for (const auto handle : frames_) {
+    if (handle != 0) (void)driver_.release(handle);
+  }
+  frames_.clear();
 }
 
 /// Maps the frame, or a chunk of the slot's own.

@@ -28,6 +28,8 @@ class DeviceMemory final : public client::ClientMemory {
   [[nodiscard]] Result<> reserve(std::uint32_t slots, Bytes chunk);
   /// Host memory for the first `slots` slots.
   [[nodiscard]] Result<> prepare(std::uint32_t slots);
+  /// All slots are empty, and what stood in them is lost. Nothing moves, or will.
+  void vanish() noexcept;
   [[nodiscard]] hal::cuda::DevicePointer base() const noexcept { return base_; }
 
   Result<> adopt(std::uint32_t frame, config::Descriptor chunk) override;

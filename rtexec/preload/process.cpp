@@ -1,9 +1,11 @@
 #include "rtexec/preload/process.hpp"
 
+#include "rtexec/preload/entered.hpp"
 #include "rtexec/preload/library.hpp"
 #include "rtexec/preload/symbols.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -26,24 +28,11 @@ constexpr int quiet_looks = 5;
 /// A thread of ours is no program's: its calls are the driver's.
 thread_local bool makes = false;
 
-/// The context of the device, for as long as it lives.
-class Entered {
- public:
-  Entered(const RealDriver& driver, hal::cuda::Context context) noexcept : driver_(driver) {
-    if (driver_.context_current(&before_) != Code::success || before_ == context) return;
-    changed_ = driver_.context_set_current(context) == Code::success;
-  }
-  ~Entered() {
-    if (changed_) (void)driver_.context_set_current(before_);
-  }
-  Entered(const Entered&) = delete;
-  Entered& operator=(const Entered&) = delete;
-
- private:
-  const RealDriver& driver_;
-  hal::cuda::Context before_ = nullptr;
-  bool changed_ = false;
-};
+/// How a free of memory is told from those of other streams: not by a stream that is each thread's own.
+std::optional<Stream> told_apart(Stream stream) noexcept {
+  if (stream == Process::own_stream()) return {};
+  return reinterpret_cast<std::uintptr_t>(stream) == 1 ? nullptr : stream; // CU_STREAM_LEGACY
+}
 
 } // namespace
 
@@ -78,6 +67,7 @@ Process* Process::make() noexcept {
         step_back({});
       });
       instance.store(process.release(), std::memory_order_release);
+      std::atexit(ends); // behind whatever has used the driver later, and before the driver
     } else {
       step_back(connected.error().what + "\nrtexec: CUDA's functions are passed on unchanged");
     }
@@ -125,12 +115,13 @@ bool Process::on_device() const noexcept {
 
 // ---- memory ----
 
-std::optional<Code> Process::allocate(DevicePointer* pointer, std::size_t size) noexcept {
+std::optional<Code> Process::allocate(DevicePointer* pointer, std::size_t size, std::optional<Stream> stream) noexcept {
   if (pointer == nullptr || size == 0 || !on_device()) return {};
+  const Uncaptured uncaptured(driver_);
   try {
-    const std::scoped_lock lock(mutex_);
-    reclaim();
-    const auto block = arena_->allocate({size});
+    std::unique_lock lock(mutex_);
+    auto block = standing_space({size}, stream ? told_apart(*stream) : stream, lock);
+    if (!block) block = arena_->allocate({size});
     if (!block) return Code::out_of_memory;
     if (const auto spanned = static_cast<std::uint32_t>(arena_->slots_spanned()); spanned > granted_) {
       if (const auto grown = grow(spanned); !grown) {
@@ -142,6 +133,34 @@ std::optional<Code> Process::allocate(DevicePointer* pointer, std::size_t size) 
     *pointer = memory_.base() + block->offset.count;
     return Code::success;
   } catch (const std::exception&) { return Code::out_of_memory; }
+}
+
+/// Space in slots that the arena has: more slots are had for good, so what is freed soon is waited for first.
+std::optional<client::Arena::Block> Process::standing_space(Bytes size, std::optional<Stream> stream,
+                                                            std::unique_lock<std::mutex>& lock) {
+  do {
+    reclaim();
+    if (const auto block = arena_->allocate(size)) {
+      if (arena_->slots_spanned() <= granted_) return block;
+      arena_->free(block->offset);
+    }
+    if (!stream) continue;
+    if (const auto block = pending_.reuse(driver_, *arena_, size, *stream)) return block;
+  } while (await_a_free(lock));
+  return {};
+}
+
+/// False: nothing is about to be freed, or it must not be waited for.
+bool Process::await_a_free(std::unique_lock<std::mutex>& lock) noexcept {
+  if (capturing.load(std::memory_order_relaxed) > 0) return false;
+  const auto free = pending_.oldest();
+  if (!free) return false;
+  lock.unlock();
+  (void)driver_.event_synchronize(free->when);
+  (void)driver_.event_destroy(free->when);
+  lock.lock();
+  arena_->free(free->block.offset);
+  return true;
 }
 
 Result<> Process::grow(std::uint32_t slots) {
@@ -166,7 +185,8 @@ std::optional<Code> Process::free(DevicePointer pointer) noexcept {
     if (const Code code = driver_.context_synchronize(); code != Code::success) return code;
   }
   const std::scoped_lock lock(mutex_);
-  if (!arena_->free({pointer - memory_.base()})) return Code::invalid_value;
+  const Bytes offset{pointer - memory_.base()};
+  if (pending_.has(offset) || !arena_->free(offset)) return Code::invalid_value;
   reclaim();
   return Code::success;
 }
@@ -177,6 +197,7 @@ std::optional<Code> Process::free_behind(DevicePointer pointer, Stream stream) n
     say_once(Occasion::captured, "memory that a graph frees and did not allocate stays allocated");
     return Code::success;
   }
+  const Uncaptured uncaptured(driver_);
   hal::cuda::Event when = nullptr;
   if (driver_.event_create(&when, hal::cuda::event_disable_timing) != Code::success) return free(pointer);
   if (const Code code = driver_.event_record(when, stream); code != Code::success) {
@@ -185,9 +206,9 @@ std::optional<Code> Process::free_behind(DevicePointer pointer, Stream stream) n
   }
   const std::scoped_lock lock(mutex_);
   const auto block = block_of(pointer);
-  const bool begins = block && memory_.base() + block->offset.count == pointer;
+  const bool begins = block && memory_.base() + block->offset.count == pointer && !pending_.has(block->offset);
   try {
-    if (begins) freed_.push_back({pointer, when});
+    if (begins) pending_.add({*block, told_apart(stream), when});
   } catch (const std::bad_alloc&) {
     (void)driver_.event_synchronize(when);
     (void)driver_.event_destroy(when);
@@ -196,16 +217,6 @@ std::optional<Code> Process::free_behind(DevicePointer pointer, Stream stream) n
   }
   if (!begins) (void)driver_.event_destroy(when);
   return begins ? Code::success : Code::invalid_value;
-}
-
-/// Of what was freed in the order of streams, that whose time has come.
-void Process::reclaim() noexcept {
-  std::erase_if(freed_, [&](const Freed& freed) {
-    if (driver_.event_query(freed.when) == Code::not_ready) return false;
-    (void)driver_.event_destroy(freed.when);
-    arena_->free({freed.pointer - memory_.base()});
-    return true;
-  });
 }
 
 std::optional<Code> Process::memory_info(std::size_t* free, std::size_t* total) noexcept {
@@ -269,10 +280,20 @@ void Process::leave(std::string_view reason) noexcept {
     step_back(reason);
     client_->end();
   });
-  leaving_.store(true, std::memory_order_release);
+  part();
+  const Entered entered(driver_, context_);
+  memory_.vanish();
+}
+
+void Process::ends() noexcept {
+  if (Process* process = existing()) process->part();
+}
+
+void Process::part() noexcept {
+  if (leaving_.exchange(true)) return;
+  client_->close(); // who waits for the device waits no longer
   opened_.raise();
   watch_.join();
-  client_.reset();
 }
 
 void Process::capture_begins() noexcept { capturing.fetch_add(1, std::memory_order_relaxed); }
@@ -288,7 +309,7 @@ bool Process::captures(Stream stream) noexcept {
 }
 
 Process::Pass Process::submit(Stream stream, bool own) noexcept {
-  if (captures(stream)) return Pass::recorded;
+  if (captures(stream == nullptr && own ? own_stream() : stream)) return Pass::recorded;
   if (!gate_.enter()) return Pass::refused;
   busy_.mark(stream, own);
   return Pass::entered;
@@ -312,6 +333,8 @@ void Process::watch() noexcept {
 /// The driver lets a stream's work go on when it is destroyed, and then nobody can ask whether it has ended.
 void Process::stream_ends(Stream stream) noexcept {
   if (busy_.forget(stream)) (void)driver_.stream_synchronize(stream);
+  const std::scoped_lock lock(mutex_);
+  pending_.forget(stream);
 }
 
 bool Process::begin() noexcept {
@@ -324,7 +347,7 @@ void Process::end() noexcept { client_->end(); }
 bool Process::holds() noexcept { return client_->holds(); }
 bool Process::idle() noexcept {
   const Entered entered(driver_, context_);
-  return capturing.load(std::memory_order_relaxed) == 0 && busy_.idle(driver_);
+  return busy_.idle(driver_, capturing.load(std::memory_order_relaxed) != 0);
 }
 void Process::wait_until_idle() noexcept {
   const Entered entered(driver_, context_);

@@ -12,6 +12,7 @@
 #include "rtexec/preload/busy_streams.hpp"
 #include "rtexec/preload/device_memory.hpp"
 #include "rtexec/preload/job_gate.hpp"
+#include "rtexec/preload/pending_frees.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -19,7 +20,6 @@
 #include <mutex>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 namespace rtexec::preload {
 
@@ -31,7 +31,9 @@ class Process final : private GatedDevice {
   [[nodiscard]] static Process* existing() noexcept;
 
   // ---- memory; nothing: it is not the arena's affair ----
-  [[nodiscard]] std::optional<hal::cuda::Code> allocate(hal::cuda::DevicePointer* pointer, std::size_t size) noexcept;
+  /// `stream`: the memory is used in its order alone; none: in any.
+  [[nodiscard]] std::optional<hal::cuda::Code> allocate(hal::cuda::DevicePointer* pointer, std::size_t size,
+                                                        std::optional<hal::cuda::Stream> stream = {}) noexcept;
   [[nodiscard]] std::optional<hal::cuda::Code> free(hal::cuda::DevicePointer pointer) noexcept;
   /// Its space is used again when the work has ended that `stream` has now.
   [[nodiscard]] std::optional<hal::cuda::Code> free_behind(hal::cuda::DevicePointer pointer,
@@ -54,28 +56,34 @@ class Process final : private GatedDevice {
   void stream_ends(hal::cuda::Stream stream) noexcept;
   /// The context is about to go, with all memory of it.
   void leave(std::string_view reason) noexcept;
+  /// The process is about to end, and the driver before it: what the daemon asks for after that is nobody's affair, and
+  /// no more work is taken.
+  static void ends() noexcept;
+  [[nodiscard]] bool has_left() const noexcept { return leaving_.load(std::memory_order_relaxed); }
   [[nodiscard]] hal::cuda::Context context() const noexcept { return context_; }
   [[nodiscard]] hal::cuda::Ordinal device() const noexcept { return device_; }
   [[nodiscard]] JobGate& gate() noexcept { return gate_; }
   [[nodiscard]] client::Client& client() noexcept { return *client_; }
 
+  /// CU_STREAM_PER_THREAD.
+  [[nodiscard]] static hal::cuda::Stream own_stream() noexcept { return reinterpret_cast<hal::cuda::Stream>(2); }
   /// Streams of any thread whose work is recorded, by what was begun and ended.
   static void capture_begins() noexcept;
   static void capture_ends() noexcept;
   [[nodiscard]] static bool captures(hal::cuda::Stream stream) noexcept;
 
  private:
-  struct Freed {
-    hal::cuda::DevicePointer pointer;
-    hal::cuda::Event when;
-  };
   Process(const RealDriver& driver, hal::cuda::Context context, hal::cuda::Ordinal device);
   [[nodiscard]] static Process* make() noexcept;
   [[nodiscard]] Result<> connect();
   [[nodiscard]] bool on_device() const noexcept;
   [[nodiscard]] Result<> grow(std::uint32_t slots);
-  void reclaim() noexcept;
+  [[nodiscard]] std::optional<client::Arena::Block> standing_space(Bytes size, std::optional<hal::cuda::Stream> stream,
+                                                                   std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] bool await_a_free(std::unique_lock<std::mutex>& lock) noexcept;
+  void reclaim() noexcept { pending_.reclaim(driver_, *arena_); }
   void watch() noexcept;
+  void part() noexcept;
   [[nodiscard]] std::optional<client::Arena::Block> block_of(hal::cuda::DevicePointer pointer) const noexcept;
 
   // of the gate
@@ -100,7 +108,7 @@ class Process final : private GatedDevice {
   std::mutex mutex_;  // guards what follows; taken before the gate's
   std::optional<client::Arena> arena_;
   std::uint32_t granted_ = 0; // slots
-  std::vector<Freed> freed_;
+  PendingFrees pending_;
 };
 
 } // namespace rtexec::preload

@@ -13,6 +13,7 @@ template <class Function> bool find(const char* name, Function*& function) noexc
 const RealDriver* load() noexcept {
   static RealDriver driver{};
   (void)find("cuMemImportFromShareableHandle", driver.import_handle);
+  (void)find("cuThreadExchangeStreamCaptureMode", driver.exchange_capture_mode);
   const bool all =
       find("cuDevicePrimaryCtxRetain", driver.context_retain) && find("cuCtxGetCurrent", driver.context_current) &&
       find("cuCtxSetCurrent", driver.context_set_current) && find("cuCtxGetDevice", driver.context_device) &&

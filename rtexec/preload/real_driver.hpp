@@ -5,6 +5,11 @@
 
 namespace rtexec::preload {
 
+/// CU_STREAM_CAPTURE_MODE_RELAXED.
+inline constexpr int capture_relaxed = 2;
+/// CUDA_ERROR_DEINITIALIZED.
+inline constexpr hal::cuda::Code deinitialized{4};
+
 struct RealDriver {
   // contexts
   hal::cuda::Code (*context_retain)(hal::cuda::Context* context, hal::cuda::Ordinal device);
@@ -12,6 +17,8 @@ struct RealDriver {
   hal::cuda::Code (*context_set_current)(hal::cuda::Context context);
   hal::cuda::Code (*context_device)(hal::cuda::Ordinal* device);
   hal::cuda::Code (*context_synchronize)();
+  /// Null in a driver that has no modes.
+  hal::cuda::Code (*exchange_capture_mode)(int* mode);
   // memory
   hal::cuda::Code (*granularity)(std::size_t* bytes, const hal::cuda::AllocationProperties* properties, int option);
   hal::cuda::Code (*create)(hal::cuda::AllocationHandle* handle, std::size_t size,

@@ -86,7 +86,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     Stream stream = nullptr;
     (find_stream(stream, arguments), ...);
     switch (process->submit(stream, has_own_streams())) {
-    case Process::Pass::refused: return Code::out_of_memory;
+    case Process::Pass::refused: return process->has_left() ? deinitialized : Code::out_of_memory;
     case Process::Pass::recorded: return real(arguments...);
     case Process::Pass::entered: break;
     }
@@ -143,7 +143,11 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     return process != nullptr ? process->allocate(pointer, size) : std::nullopt;
   }
   static std::optional<Code> allocated(DevicePointer* pointer, std::size_t size, Stream stream) noexcept {
-    if (!Process::captures(stream)) return allocated(pointer, size);
+    stream = named(stream);
+    if (!Process::captures(stream)) {
+      Process* process = Process::enter();
+      return process != nullptr ? process->allocate(pointer, size, stream) : std::nullopt;
+    }
     say_once(Occasion::captured,
              "memory that a graph allocates is not taken over: it is never swapped, and not counted");
     return std::nullopt;
@@ -167,9 +171,11 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   static std::optional<Code> freed(DevicePointer pointer, Stream stream) noexcept {
     Process* process = Process::existing();
     if (process == nullptr) return std::nullopt;
-    return process->free_behind(pointer, stream == nullptr && has_own_streams() ? own_stream() : stream);
+    return process->free_behind(pointer, named(stream));
   }
-  static Stream own_stream() noexcept { return reinterpret_cast<Stream>(2); } // CU_STREAM_PER_THREAD
+  static Stream named(Stream stream) noexcept {
+    return stream == nullptr && has_own_streams() ? Process::own_stream() : stream;
+  }
 
   // ---- what is told of it ----
 

@@ -2,8 +2,8 @@
 // any text, and a kernel of it is an object of this type, which the program exports under the kernel's name.
 //
 // The stand-in is set by the environment: STAND_IN_MEMORY (bytes of each device), STAND_IN_DEVICES, STAND_IN_SHARED (a
-// file by which processes share one device's memory: what they take together is held against its size), and
-// STAND_IN_VERSION (of the driver).
+// file by which processes share one device's memory: what they take together is held against its size), STAND_IN_END_MS
+// (how long the driver takes to end, at a process's end), and STAND_IN_VERSION (of the driver).
 #pragma once
 
 #include <cstddef>

@@ -49,12 +49,19 @@ std::condition_variable& changed = *new std::condition_variable;
 struct Graph {
   std::vector<std::function<void()>> steps;
 };
+/// One graph that is recorded, by all streams that take part.
+struct Capture {
+  Graph graph;
+  int mode = 0; // CU_STREAM_CAPTURE_MODE_...: global, of the thread, relaxed
+  std::thread::id thread = std::this_thread::get_id();
+  bool broken = false;
+};
 struct Queue {
   bool blocking = true; // of streams that wait for the null stream
   bool ends = false;
   std::deque<WorkPointer> work;
   WorkPointer last;
-  std::unique_ptr<Graph> captured;
+  std::shared_ptr<Capture> captured;
   std::thread thread{[this] { serve(); }};
 
   void serve() {
@@ -75,6 +82,7 @@ struct Queue {
 };
 struct EventObject {
   WorkPointer at;
+  std::shared_ptr<Capture> captured;
 };
 struct Module {
   std::vector<const StandInKernel*> kernels;
@@ -116,6 +124,7 @@ class Device {
   const int devices = static_cast<int>(setting("STAND_IN_DEVICES", 1));
   const int version = static_cast<int>(setting("STAND_IN_VERSION", 13000));
   bool initialised = false;
+  bool ended = false;
   std::map<DevicePointer, Buffer> buffers;
   std::map<DevicePointer, std::size_t> ranges;
   std::map<DevicePointer, Mapping> mappings;
@@ -170,6 +179,42 @@ class Device {
 Device& device() { return Device::instance(); }
 thread_local int current = -1;
 thread_local Queue* own_queue = nullptr;
+thread_local int capture_mode = 0;
+
+constexpr Code deinitialised{4};
+constexpr Code capture_invalidated{901}, capture_implicit{906};
+
+/// Under the lock: what a call does that a capture does not allow, to all captures that mind it.
+bool breaks_captures(bool whole_context) {
+  bool broke = false;
+  for (const Queue* queue : device().queues) {
+    if (!queue->captured) continue;
+    Capture& capture = *queue->captured;
+    const bool own = capture.thread == std::this_thread::get_id();
+    const bool minds =
+        (own && capture.mode != 2 && capture_mode != 2) || (!own && capture.mode == 0 && capture_mode == 0);
+    if (whole_context || minds) broke = capture.broken = true;
+  }
+  return broke;
+}
+/// Under the lock.
+Code may_call(bool whole_context = false) {
+  if (device().ended) return deinitialised;
+  return breaks_captures(whole_context) ? Code::capture_unsupported : Code::success;
+}
+/// Under the lock: the null stream waits for others, and so breaks what they record.
+Code may_use(const Queue* queue) {
+  if (device().ended) return deinitialised;
+  if (queue == nullptr) return Code::invalid_handle;
+  if (queue != &device().null_queue) return Code::success;
+  Code code = Code::success;
+  for (const Queue* other : device().queues) {
+    if (!other->blocking || !other->captured) continue;
+    other->captured->broken = true;
+    code = capture_implicit;
+  }
+  return code;
+}
 
 Queue* queue_of(Stream stream) {
   const auto value = reinterpret_cast<std::uintptr_t>(stream);
@@ -191,7 +236,7 @@ WorkPointer submit(Stream stream, std::function<void()> run, WorkPointer also_af
   if (queue == nullptr) return nullptr;
   auto work = std::make_shared<Work>(Work{std::move(run), {}, false});
   if (queue->captured) {
-    queue->captured->steps.push_back(std::move(work->run));
+    queue->captured->graph.steps.push_back(std::move(work->run));
     return work;
   }
   if (also_after) work->after.push_back(std::move(also_after));
@@ -210,7 +255,9 @@ WorkPointer submit(Stream stream, std::function<void()> run, WorkPointer also_af
 Code enqueue(Stream stream, std::function<void()> run) {
   if (current < 0) return Code::invalid_context;
   const std::lock_guard lock(mutex);
-  return submit(stream, std::move(run)) ? Code::success : Code::invalid_handle;
+  if (const Code code = may_use(queue_of(stream)); code != Code::success) return code;
+  submit(stream, std::move(run));
+  return Code::success;
 }
 void wait_for(std::unique_lock<std::mutex>& lock, const WorkPointer& work) {
   changed.wait(lock, [&] { return !work || work->done; });
@@ -218,8 +265,9 @@ void wait_for(std::unique_lock<std::mutex>& lock, const WorkPointer& work) {
 Code enqueue_and_wait(Stream stream, std::function<void()> run) {
   if (current < 0) return Code::invalid_context;
   std::unique_lock lock(mutex);
+  if (const Code code = may_call(); code != Code::success) return code;
+  if (const Code code = may_use(queue_of(stream)); code != Code::success) return code;
   const auto work = submit(stream, std::move(run));
-  if (!work) return Code::invalid_handle;
   wait_for(lock, work);
   return Code::success;
 }
@@ -233,10 +281,12 @@ Code wait_for_all(std::unique_lock<std::mutex>& lock) {
 void* bytes(DevicePointer pointer) { return reinterpret_cast<void*>(pointer); }
 
 std::size_t page_up(std::size_t size) { return (size + 4095) / 4096 * 4096; }
-Code allocate(DevicePointer* pointer, std::size_t size) {
+Code allocate(DevicePointer* pointer, std::size_t size, bool checked = true) {
   if (current < 0) return Code::invalid_context;
   if (pointer == nullptr || size == 0) return Code::invalid_value;
   const std::lock_guard lock(mutex);
+  if (checked)
+    if (const Code code = may_call(); code != Code::success) return code;
   if (!device().take(current, page_up(size))) return Code::out_of_memory;
   void* memory = ::mmap(nullptr, page_up(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   *pointer = reinterpret_cast<DevicePointer>(memory);
@@ -286,7 +336,16 @@ std::function<void()> bound(Function function, void** arguments) {
 
 // ---- devices and contexts
 API cuInit(unsigned) {
+  if (device().initialised) return Code::success;
   device().initialised = true;
+  // As a driver does: it goes before the process does, and takes its time
+  std::atexit([] {
+    {
+      const std::lock_guard lock(mutex);
+      device().ended = true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(setting("STAND_IN_END_MS", 0)));
+  });
   return Code::success;
 }
 API cuDriverGetVersion(int* version) {
@@ -327,10 +386,12 @@ API cuCtxGetDevice(Ordinal* ordinal) {
 API cuCtxSynchronize() {
   if (current < 0) return Code::invalid_context;
   std::unique_lock lock(mutex);
+  if (const Code code = may_call(true); code != Code::success) return code;
   return wait_for_all(lock);
 }
 API cuCtxSynchronize_v2(Context) {
   std::unique_lock lock(mutex);
+  if (const Code code = may_call(true); code != Code::success) return code;
   return wait_for_all(lock);
 }
 
@@ -346,6 +407,7 @@ API cuMemAlloc_v2(DevicePointer* pointer, std::size_t size) { return allocate(po
 API cuMemFree_v2(DevicePointer pointer) {
   if (pointer == 0) return Code::success;
   std::unique_lock lock(mutex);
+  if (const Code code = may_call(); code != Code::success) return code;
   wait_for_all(lock);
   return release(pointer);
 }
@@ -366,9 +428,15 @@ API cuMemFreeHost(void* pointer) {
 }
 API cuMemHostRegister_v2(void*, std::size_t, unsigned) { return Code::success; }
 API cuMemHostUnregister(void*) { return Code::success; }
-API cuMemAllocAsync(DevicePointer* pointer, std::size_t size, Stream) { return allocate(pointer, size); }
+API cuMemAllocAsync(DevicePointer* pointer, std::size_t size, Stream) { return allocate(pointer, size, false); }
 API cuMemAllocFromPoolAsync(DevicePointer* pointer, std::size_t size, void*, Stream) { return allocate(pointer, size); }
 API cuMemFreeAsync(DevicePointer pointer, Stream stream) {
+  {
+    const std::lock_guard lock(mutex);
+    if (!device().buffers.contains(pointer)) return Code::invalid_value;
+    const Queue* queue = queue_of(stream);
+    if (queue != nullptr && queue->captured) return Code::success; // the graph's own memory
+  }
   return enqueue(stream, [pointer] {
     const std::lock_guard lock(mutex);
     release(pointer);
@@ -427,6 +495,7 @@ API cuMemCreate(AllocationHandle* handle, std::size_t size, const AllocationProp
                 unsigned long long) {
   if (size == 0 || size % 65536 != 0) return Code::invalid_value;
   const std::lock_guard lock(mutex);
+  if (const Code code = may_call(); code != Code::success) return code;
   const int on = properties->location.id;
   if (!device().take(on, size)) return Code::out_of_memory;
   const int file = ::memfd_create("chunk", MFD_CLOEXEC);
@@ -478,6 +547,7 @@ API cuMemAddressFree(DevicePointer pointer, std::size_t size) {
 API cuMemMap(DevicePointer pointer, std::size_t size, std::size_t offset, AllocationHandle handle, unsigned long long) {
   const std::lock_guard lock(mutex);
   auto* chunk = reinterpret_cast<Chunk*>(handle);
+  if (const Code code = may_call(); code != Code::success) return code;
   if (!device().chunks.contains(chunk) || offset != 0 || size != chunk->size) return Code::invalid_value;
   if (device().mappings.contains(pointer)) return Code::invalid_value;
   if (::mmap(bytes(pointer), size, PROT_NONE, MAP_SHARED | MAP_FIXED, chunk->file, 0) == MAP_FAILED)
@@ -488,6 +558,7 @@ API cuMemMap(DevicePointer pointer, std::size_t size, std::size_t offset, Alloca
 }
 API cuMemUnmap(DevicePointer pointer, std::size_t size) {
   const std::lock_guard lock(mutex);
+  if (const Code code = may_call(); code != Code::success) return code;
   for (auto at = device().mappings.lower_bound(pointer); at != device().mappings.end() && at->first < pointer + size;) {
     drop(at->second.chunk);
     at = device().mappings.erase(at);
@@ -496,6 +567,10 @@ API cuMemUnmap(DevicePointer pointer, std::size_t size) {
   return Code::success;
 }
 API cuMemSetAccess(DevicePointer pointer, std::size_t size, const AccessDescriptor* access, std::size_t) {
+  {
+    const std::lock_guard lock(mutex);
+    if (const Code code = may_call(); code != Code::success) return code;
+  }
   const int protection = access->flags == AccessFlags::read_write ? PROT_READ | PROT_WRITE
                          : access->flags == AccessFlags::read     ? PROT_READ
                                                                   : PROT_NONE;
@@ -574,8 +649,12 @@ API cuStreamDestroy_v2(Stream stream) {
 API cuStreamSynchronize(Stream stream) {
   std::unique_lock lock(mutex);
   Queue* queue = queue_of(stream);
-  if (queue == nullptr) return Code::invalid_handle;
-  if (queue->captured) return Code::capture_unsupported;
+  if (const Code code = may_call(); code != Code::success) return code;
+  if (const Code code = may_use(queue); code != Code::success) return code;
+  if (queue->captured) {
+    queue->captured->broken = true;
+    return Code::capture_unsupported;
+  }
   wait_for(lock, queue->last);
   if (queue == &device().null_queue) {
     for (const Queue* other : std::set(device().queues))
@@ -586,31 +665,55 @@ API cuStreamSynchronize(Stream stream) {
 API cuStreamQuery(Stream stream) {
   const std::lock_guard lock(mutex);
   const Queue* queue = queue_of(stream);
-  if (queue == nullptr) return Code::invalid_handle;
+  if (const Code code = may_call(); code != Code::success) return code;
+  if (const Code code = may_use(queue); code != Code::success) return code;
+  if (queue->captured) {
+    queue->captured->broken = true;
+    return Code::capture_unsupported;
+  }
   return !queue->last || queue->last->done ? Code::success : Code::not_ready;
 }
 API cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   const std::lock_guard lock(mutex);
-  return submit(stream, {}, reinterpret_cast<EventObject*>(event)->at) ? Code::success : Code::invalid_handle;
+  Queue* queue = queue_of(stream);
+  const auto* object = reinterpret_cast<EventObject*>(event);
+  if (const Code code = may_use(queue); code != Code::success) return code;
+  if (object->captured) {
+    queue->captured = object->captured; // it takes part from now on
+    return Code::success;
+  }
+  submit(stream, {}, object->at);
+  return Code::success;
 }
-API cuStreamBeginCapture_v2(Stream stream, int) {
+API cuThreadExchangeStreamCaptureMode(int* mode) {
+  std::swap(*mode, capture_mode);
+  return Code::success;
+}
+API cuStreamBeginCapture_v2(Stream stream, int mode) {
   const std::lock_guard lock(mutex);
   Queue* queue = queue_of(stream);
   if (queue == nullptr || queue == &device().null_queue || queue->captured) return Code::capture_unsupported;
-  queue->captured = std::make_unique<Graph>();
+  queue->captured = std::make_shared<Capture>();
+  queue->captured->mode = mode;
   return Code::success;
 }
 API cuStreamEndCapture(Stream stream, GraphHandle* graph) {
   const std::lock_guard lock(mutex);
   Queue* queue = queue_of(stream);
   if (queue == nullptr || !queue->captured) return Code::invalid_value;
-  *graph = reinterpret_cast<GraphHandle>(queue->captured.release());
-  return Code::success;
+  const auto capture = queue->captured;
+  for (Queue* other : device().queues) {
+    if (other->captured == capture) other->captured.reset();
+  }
+  *graph = capture->broken ? nullptr : reinterpret_cast<GraphHandle>(new Graph(capture->graph));
+  return capture->broken ? capture_invalidated : Code::success;
 }
 API cuStreamIsCapturing(Stream stream, int* state) {
   const std::lock_guard lock(mutex);
   const Queue* queue = queue_of(stream);
   if (queue == nullptr) return Code::invalid_handle;
+  const auto records = [](const Queue* each) { return each->blocking && each->captured; };
+  if (queue == &device().null_queue && std::ranges::any_of(device().queues, records)) return capture_implicit;
   *state = queue->captured ? 1 : 0;
   return Code::success;
 }
@@ -624,18 +727,21 @@ API cuEventDestroy_v2(Event event) {
 }
 API cuEventRecord(Event event, Stream stream) {
   const std::lock_guard lock(mutex);
-  const auto work = submit(stream, {});
-  if (!work) return Code::invalid_handle;
-  reinterpret_cast<EventObject*>(event)->at = work;
+  if (const Code code = may_use(queue_of(stream)); code != Code::success) return code;
+  auto* object = reinterpret_cast<EventObject*>(event);
+  object->captured = queue_of(stream)->captured;
+  if (!object->captured) object->at = submit(stream, {});
   return Code::success;
 }
 API cuEventQuery(Event event) {
   const std::lock_guard lock(mutex);
+  if (const Code code = may_call(); code != Code::success) return code;
   const auto& at = reinterpret_cast<EventObject*>(event)->at;
   return !at || at->done ? Code::success : Code::not_ready;
 }
 API cuEventSynchronize(Event event) {
   std::unique_lock lock(mutex);
+  if (const Code code = may_call(); code != Code::success) return code;
   const auto at = reinterpret_cast<EventObject*>(event)->at;
   wait_for(lock, at);
   return Code::success;

@@ -131,9 +131,19 @@ TEST(Arena, DoesWhatAListOfIntervalsDoes) {
         const auto [begin, end] = *object;
         ASSERT_EQ(arena.find({begin + engine() % (end - begin)}), (Arena::Block{{begin}, {end - begin}}));
         ASSERT_FALSE(arena.free({begin + 1}));
+        if (const auto left = up(1 + engine() % (end - begin), 512); engine() % 4 == 0) {
+          ASSERT_EQ(arena.split({begin}, {left}), left < end - begin);
+          ASSERT_FALSE(arena.split({begin + 1}, {512}));
+          if (left == end - begin) continue;
+          oracle.add({{begin}, {left}});
+          oracle.add({{begin + left}, {end - begin - left}});
+          expect_same(arena, oracle);
+          continue;
+        }
         ASSERT_TRUE(arena.free({begin}));
         ASSERT_FALSE(arena.free({begin}));
         ASSERT_FALSE(arena.find({begin}));
+        ASSERT_FALSE(arena.split({begin}, {512}));
         oracle.remove(begin);
       }
       expect_same(arena, oracle);

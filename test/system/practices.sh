@@ -1,0 +1,53 @@
+#!/bin/bash
+# What frameworks do with a device, under rtexecd with the library that is preloaded, over a driver of CUDA in software: processes that together take
+# more memory than there is.
+set -u
+. test/support/expect.bash
+enter "$1"
+tests=$folder/test/preload
+library=${PRELOAD:-$folder/lib/librtexec-preload.so}
+complain() { echo "$*"; bad=1; }
+daemon=
+trap 'kill $daemon 2>/dev/null; rm -rf "$work"' EXIT
+serve() { # CAPACITY [LINES]
+  [ -z "$daemon" ] || { kill $daemon; wait $daemon; }
+  cat > d.toml <<END
+board = "host"
+[daemon]
+directory = "run"
+best_effort_wcet = "20ms"
+[device]
+capacity = "$1"
+chunk = "1MiB"
+[device.swap_cost]
+in_per_chunk = "2ms"
+out_per_chunk = "2ms"
+${2-}
+END
+  : > log
+  timeout 120 "$folder/bin/rtexecd" d.toml >> log 2>&1 & daemon=$!
+  for _ in $(seq 100); do [ ! -S run/socket ] || return 0; sleep 0.05; done
+  complain "rtexecd does not listen: $(cat log)"
+}
+client() { # NAME PROGRAM ARGUMENTS...
+  local name=$1; shift
+  LD_LIBRARY_PATH=$tests LD_PRELOAD=$library RTEXEC_DAEMON=$work/run RTEXEC_CLIENT=$name timeout 60 "$@" > "$name.out" 2> "$name.err"
+}
+practice() { # COUNT PRACTICE ARGUMENTS...: as many processes
+  local count=$1 pids=() i; shift
+  echo "-- $*, $count"
+  LD_LIBRARY_PATH=$tests timeout 60 "$tests/practices" "$@" > alone 2>&1 || complain "$*, without the library: $(cat alone)"
+  for ((i = 0; i < count; i++)); do client "c$i" "$tests/practices" "$@" & pids+=($!); done
+  for ((i = 0; i < count; i++)); do
+    wait "${pids[i]}" || complain "$*: process $i ended with $?: $(cat "c$i.out" "c$i.err"; cat log)"
+    cmp -s alone "c$i.out" || complain "$*: process $i: $(cat "c$i.out" "c$i.err")"
+  done
+}
+
+serve 8MiB
+practice 3 stream-order 3 400
+export STAND_IN_END_MS=300
+for _ in 1 2 3; do practice 3 ends 4 3; done
+unset STAND_IN_END_MS
+grep -q 'is ended' log && complain "a process was ended: $(cat log)"
+exit $bad
