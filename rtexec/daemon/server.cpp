@@ -24,8 +24,7 @@ using protocol::Delivery;
 using protocol::Kind;
 using protocol::Letter;
 
-constexpr Duration to_leave = 1s;       // for a process whose socket is closed
-constexpr Duration between_looks = 5ms; // at whether clients are ending
+constexpr Duration to_leave = 1s; // for a process whose socket is closed
 constexpr int most_waiting = 16;
 constexpr std::size_t most_peers = 1024; // lookers-on too
 
@@ -263,7 +262,6 @@ void Server::hello(Peer& peer, const protocol::Hello& said) {
   peer.place = *place;
   told_[*place].process.store(peer.process.get());
   told_[*place].session.store(peer.session.get());
-  time_.raise(); // its lifeline is looked at from now on
   apply_changes({});
   const Clients::Client& client = *clients_.at(*place);
   const auto sent =
@@ -393,7 +391,10 @@ void Server::look_after() {
     Told& told = told_[*peer.place];
     if (const int reason = told.expelled.exchange(-1); reason >= 0)
       tell(peer.name + " is ended: " + std::string(why(static_cast<Expelled>(reason))));
-    if (told.ending.load() && !peer.gone) closed(peer);
+    if (told.ending.exchange(false) && !peer.gone) {
+      tell(peer.name + " (" + std::to_string(peer.number) + ") is ending");
+      closed(peer);
+    }
     if (told.changed.exchange(false) && peer.growing) {
       static_cast<void>(
           peer.channel.send(protocol::Grown{.header = {}, .slots = *std::exchange(peer.growing, {}), .reserved = 0}));
@@ -402,10 +403,10 @@ void Server::look_after() {
     {
       const std::scoped_lock lock(lock_); // nobody in the dispatcher speaks of it any more
       told.session.store(nullptr);
-      told.ending.store(false);
       told.process.store(-1);
     }
     peer.session.reset();
+    told.ending.store(false);
     clients_.leave(*peer.place);
     peer.place.reset();
   }
@@ -452,6 +453,14 @@ void Server::broken(std::uint32_t place) noexcept {
   });
 }
 
+void Server::ending(std::uint32_t place) noexcept {
+  drive([&] {
+    told_[place].ending.store(true);
+    to_tell_ = true;
+    dispatcher_.ending(place, hal::now());
+  });
+}
+
 /// A function of the dispatcher; then whoever has to know of it is woken.
 template <class Function> void Server::drive(Function function) noexcept {
   bool sooner = false, tell = false;
@@ -471,28 +480,11 @@ void Server::keep_time() noexcept {
     const std::uint32_t seen = time_.value();
     drive([&] {
       dispatcher_.tick(hal::now());
-      const bool anybody = look_at_lifelines();
-      const Instant look = anybody ? hal::now() + between_looks : Instant::max();
-      due_ = std::min(dispatcher_.next_tick().value_or(look), look).time_since_epoch().count();
+      due_ = dispatcher_.next_tick().value_or(Instant::max()).time_since_epoch().count();
     });
     if (due_ == INT64_MAX) time_.wait(seen); // only this thread writes it
     else time_.wait_until(seen, Instant(Duration(due_)));
   }
-}
-
-/// Whether anybody is there who may end. Under the lock.
-bool Server::look_at_lifelines() noexcept {
-  bool anybody = false;
-  for (std::uint32_t place = 0; place < told_.size(); ++place) {
-    const Session* const session = told_[place].session.load();
-    if (session == nullptr || told_[place].ending.load()) continue;
-    anybody = true;
-    if (!session->ending()) continue;
-    told_[place].ending.store(true);
-    to_tell_ = true;
-    dispatcher_.ending(place, hal::now());
-  }
-  return anybody;
 }
 
 void Server::wake() noexcept {

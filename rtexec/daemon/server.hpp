@@ -101,9 +101,9 @@ class Server final : public Outlet, private Session::Listener {
   // Session::Listener: on the sessions' threads
   void said(std::uint32_t place, const protocol::Entry& entry) noexcept override;
   void broken(std::uint32_t place) noexcept override;
+  void ending(std::uint32_t place) noexcept override;
 
   void keep_time() noexcept;
-  [[nodiscard]] bool look_at_lifelines() noexcept;
   template <class Function> void drive(Function function) noexcept;
   void wake() noexcept; // the caller of run()
 

@@ -1,7 +1,8 @@
-// One client at the daemon: its process, its socket, its segment, and the thread that takes what it says. A flood of
-// one client keeps that thread busy alone, and of it at most `entries_per_look` entries are taken in a millisecond.
+// One client at the daemon: its segment, a thread that takes what it says, and one that waits for its end. A flood of
+// one client keeps its own threads busy alone, for a small part of a millisecond each.
 //
-// Ownership: the server's. Threading: the server's thread, but for what the session's own thread does in serve().
+// Ownership: the server's. Threading: the server's thread, but for what the session's own ones do in serve() and
+// watch().
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -20,16 +21,19 @@ namespace rtexec::daemon {
 
 class Session {
  public:
-  /// Of each entry that the client gives, on the session's thread; `broken`: its ring is, and nothing comes any more.
+  /// On the session's threads.
   struct Listener {
     virtual void said(std::uint32_t place, const protocol::Entry& entry) noexcept = 0;
+    /// The client's ring is impossible: nothing comes any more.
     virtual void broken(std::uint32_t place) noexcept = 0;
+    /// The client's agent is no more: its process is ending, or has closed its connection. Once.
+    virtual void ending(std::uint32_t place) noexcept = 0;
 
    protected:
     ~Listener() = default;
   };
 
-  /// Its thread begins. `process` is a pidfd of it.
+  /// Its threads begin.
   [[nodiscard]] static Result<std::unique_ptr<Session>> start(std::uint32_t place, protocol::SharedSegment segment,
                                                               const hal::ThreadSettings& settings, Listener& listener);
   ~Session();
@@ -38,8 +42,6 @@ class Session {
   /// Under the dispatcher's lock: never blocks. False: the client does not take its commands.
   [[nodiscard]] bool command(const protocol::Entry& entry) noexcept;
   void verdict(protocol::JobVerdict verdict) noexcept;
-  /// The client's agent is no more: its process is ending, or has closed its connection.
-  [[nodiscard]] bool ending() const noexcept { return segment_->lifeline.broken(); }
 
  private:
   Session(std::uint32_t place, protocol::SharedSegment segment, Listener& listener)
@@ -49,6 +51,7 @@ class Session {
         entries_(segment_->to_daemon),
         commands_(segment_->to_client) {}
   void serve() noexcept;
+  void watch() noexcept;
 
   std::uint32_t place_;
   protocol::SharedSegment segment_;
@@ -56,7 +59,8 @@ class Session {
   protocol::Consumer entries_;
   protocol::Producer commands_;
   std::atomic<bool> stopping_{false};
-  hal::Thread thread_;
+  std::atomic<int> running_{0}; // threads
+  hal::Thread server_, watcher_;
 };
 
 } // namespace rtexec::daemon

@@ -5,15 +5,21 @@
 #include "test/rtexec/host_client_memory.hpp"
 #include "test/rtexec/running_server.hpp"
 #include "test/support/files.hpp"
+#include "test/support/sanitized.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
 #include <optional>
 #include <random>
+#include <string>
 #include <thread>
 #include <unistd.h>
 
@@ -109,6 +115,43 @@ TEST(DaemonHostile, AClientWhoseAgentHasEndedKeepsNoFrames) {
   EXPECT_EQ(exit_code(ends), 128 + SIGKILL) << "who is no client any more and lives on is ended";
   ::close(gone[0]);
   ::close(gone[1]);
+}
+
+/// What threads of this process whose name begins so have had of a core.
+Duration used_by_threads(const std::string& name) {
+  Duration sum{0};
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string called;
+    std::int64_t ns = 0;
+    std::ifstream(task.path() / "comm") >> called;
+    if (called.starts_with(name) && std::ifstream(task.path() / "schedstat") >> ns) sum += Duration(ns);
+  }
+  return sum;
+}
+
+TEST(DaemonHostile, WhoRingsWithoutAPauseCostsLittleOfACore) {
+  const rtexec::test::ScratchFolder folder;
+  const auto directory = folder.path() / "d";
+  auto server = std::make_unique<RunningServer>(directory, slots);
+  const pid_t rings = start([&] {
+    auto bare = Bare::connect(directory);
+    if (!bare) return 10;
+    auto& word = *reinterpret_cast<std::atomic<std::uint32_t>*>(&bare->segment->lifeline);
+    for (std::uint32_t i = 0;; ++i) {
+      bare->segment->to_daemon_bell.ring();
+      word.store(i & 0xffff);
+    }
+  });
+  std::this_thread::sleep_for(200ms);
+  const auto begun = std::chrono::steady_clock::now();
+  const Duration before = used_by_threads("rtexecd-0");
+  std::this_thread::sleep_for(500ms);
+  const Duration used = used_by_threads("rtexecd-0") - before;
+  EXPECT_GT(used, 0ms);
+  EXPECT_LT(used, (std::chrono::steady_clock::now() - begun) / (rtexec::test::sanitized ? 2 : 3));
+  server.reset(); // which it cannot hinder
+  ::kill(rings, SIGKILL);
+  EXPECT_EQ(exit_code(rings), 128 + SIGKILL);
 }
 
 /// Messages and entries at random, with file descriptors, and a ring whose indices jump.
