@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+"""Programs that know nothing of rtexec as clients of rtexecd, on a machine with an NVIDIA GPU and PyTorch.
+
+    measure.py DIST [SECTION...] [--darknet FOLDER] [--capacity MIB] [--batch N] [--jobs N]
+
+DIST is a folder made by `make dist`. Each section runs some processes at once under a limit that their footprints
+exceed by half and more, and holds the digests of all their outputs against the same processes without the library. Exit
+code 1 where a digest differs, a process fails, a deadline is missed or the limit is not kept.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+NETWORKS = {
+    "resnet152": 1,
+    "densenet201": 1,
+    "resnext101_32x8d": 1,
+    "fasterrcnn_resnet50_fpn": 12,
+}  # batch: a share of N
+DARKNET = ["resnet152", "resnext152-32x4d", "densenet201", "yolov3", "yolov3-spp"]
+CAPACITIES = {"compile": 1024}  # MiB, where the networks are smaller
+PERIOD, WCET = 1.5, 0.15
+BOARD = "h200"
+LIMIT = 150  # seconds, for one process
+
+wrong = []
+
+
+def check(right, what):
+    if not right:
+        wrong.append(what)
+        print(f"  WRONG: {what}", flush=True)
+
+
+class Daemon:
+    def __init__(self, dist, folder, capacity):
+        self.folder = folder / "run"
+        file = folder / "d.toml"
+        file.write_text(
+            f'board = "{BOARD}"\n[daemon]\ndirectory = "{self.folder}"\nbest_effort_wcet = "300ms"\n'
+            f'[device]\ncapacity = "{capacity}MiB"\nchunk = "64MiB"\n'
+        )
+        self.log = open(folder / "d.log", "w+")
+        self.process = subprocess.Popen([dist / "bin/rtexecd", file], stdout=self.log, stderr=self.log)
+        for _ in range(200):
+            if (self.folder / "socket").exists():
+                return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise SystemExit("rtexecd does not listen:\n" + self.said())
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(20)
+
+
+def environment(dist, daemon, name, more=()):
+    result = dict(os.environ, PYTHONPATH=f"{dist}/python", **dict(more))
+    if daemon:
+        result.update(
+            LD_PRELOAD=f"{dist}/lib/librtexec-preload.so", RTEXEC_CLIENT=name, RTEXEC_DAEMON=str(daemon.folder)
+        )
+    return result
+
+
+def start(arguments, env):
+    return subprocess.Popen(
+        [sys.executable, *map(str, arguments)], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def result_of(process, name):
+    try:
+        out, err = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        err += f"\nno end after {LIMIT} s"
+    if process.returncode != 0 or not out.strip():
+        check(False, f"{name} ended with {process.returncode}: {err.strip()[-600:]}")
+        return None
+    return json.loads(out.strip().splitlines()[-1])
+
+
+class DeviceMemory:
+    """The driver's figure of the memory in use, MiB: at the begin and at most."""
+
+    def __init__(self):
+        self.begin = self.most = self.read()
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self.look)
+        self.thread.start()
+
+    @staticmethod
+    def read():
+        return int(
+            subprocess.run(
+                ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"],
+                capture_output=True,
+                text=True,
+            ).stdout.split()[0]
+        )
+
+    def look(self):
+        while not self.stop.wait(0.3):
+            self.most = max(self.most, self.read())
+
+    def end(self):
+        self.stop.set()
+        self.thread.join()
+
+
+def programs(options, section):
+    """Name: arguments, environment."""
+    if section == "darknet":
+        return {
+            name: (
+                [
+                    HERE / "darknet.py",
+                    "run",
+                    options.darknet,
+                    options.folder / f"{name}.cfg",
+                    options.folder / f"{name}.weights",
+                    options.jobs,
+                ],
+                (),
+            )
+            for name in DARKNET
+        }
+    allocators = {"async": "backend:cudaMallocAsync", "expandable": "expandable_segments:True"}
+    more = [("PYTORCH_CUDA_ALLOC_CONF", allocators[section])] if section in allocators else []
+    more.append(("TORCHINDUCTOR_CACHE_DIR", str(options.folder / "inductor")))
+    mode = {"graphs": "graph", "compile": "compile"}.get(section, "plain")
+    paced = [PERIOD, WCET] if section == "deadlines" else []
+    names = {"compile": {"resnet50": 2, "resnet18": 4, "mobilenet_v2": 2}}.get(section, NETWORKS)
+    if mode != "plain":
+        names = {name: divisor for name, divisor in names.items() if "rcnn" not in name}
+    return {
+        name: ([HERE / "network.py", name, max(1, options.batch // divisor), options.jobs, mode, *paced], more)
+        for name, divisor in names.items()
+    }
+
+
+def prepare_darknet(options):
+    for name in DARKNET:
+        text = (options.darknet / "cfg" / f"{name}.cfg").read_text().splitlines()
+        text = [line for line in text if not line.startswith(("batch=", "subdivisions="))]
+        at = text.index("[net]") + 1
+        (options.folder / f"{name}.cfg").write_text(
+            "\n".join([*text[:at], "batch=1", "subdivisions=1", *text[at:]]) + "\n"
+        )
+    makers = [
+        start(
+            [HERE / "darknet.py", "weights", options.folder / f"{name}.cfg", options.folder / f"{name}.weights"],
+            os.environ,
+        )
+        for name in DARKNET
+    ]
+    for maker in makers:
+        maker.communicate()
+
+
+def run_all(options, daemon, section):
+    running = {
+        name: start(arguments, environment(options.dist, daemon, name, more))
+        for name, (arguments, more) in programs(options, section).items()
+    }
+    return {name: result_of(process, name) for name, process in running.items()}
+
+
+def alone(options, sections):
+    """Without the library: all at once, which the whole device has room for. Allocators change no result."""
+    found = {}
+    for kind in {
+        {"async": "native", "expandable": "native", "deadlines": "native"}.get(each, each) for each in sections
+    }:
+        print(f"{kind}, without the library", flush=True)
+        found[kind] = run_all(options, None, kind)
+        for name, result in found[kind].items():
+            if result:
+                print(
+                    f"  {name:26} {result['digest']} p50 {result['p50']:7.2f} max {result['max']:7.2f} ms, all at once"
+                )
+    found.update({each: found["native"] for each in ("async", "expandable", "deadlines") if "native" in found})
+    return found
+
+
+def compare(options, section, reference):
+    capacity = CAPACITIES.get(section, options.capacity)
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder, Daemon(
+        options.dist, pathlib.Path(folder), capacity
+    ) as daemon:
+        time.sleep(1)
+        memory, begin = DeviceMemory(), time.monotonic()
+        results = run_all(options, daemon, section)
+        memory.end()
+        reserved = sum(result["reserved"] for result in results.values() if result)
+        print(
+            f"{section}: {len(results)} processes, {time.monotonic() - begin:.0f} s, {reserved} MiB reserved under "
+            f"{capacity}: {100 * reserved / capacity - 100:.0f} % more; the driver says {memory.begin} "
+            f"MiB with the daemon alone, at most {memory.most}",
+            flush=True,
+        )
+        for name, result in results.items():
+            if not result:
+                continue
+            same = reference[name] and result["digest"] == reference[name]["digest"]
+            promised = (
+                f", promised {result['bound'] * 1e3:.0f} ms, late {result['late']} of {result['jobs']}"
+                if result.get("bound")
+                else ""
+            )
+            print(
+                f"  {name:26} {'same bits' if same else 'DIFFERS'} p50 {result['p50']:7.2f} p99 {result['p99']:7.2f} "
+                f"max {result['max']:7.2f} ms, reserved {result['reserved']} MiB{promised}"
+            )
+            check(same, f"{section} {name}: outputs differ")
+            if section == "deadlines":
+                check(result.get("bound") and result["late"] == 0, f"{name} is not promised, or late")
+        check(reserved > 1.5 * capacity, f"{section}: the limit is not exceeded by half")
+        check(memory.most - memory.begin < 128, f"{section}: {memory.most - memory.begin} MiB more in use than before")
+        if wrong:
+            print("  rtexecd said: " + "\n    ".join(daemon.said().strip().splitlines()[-8:]), flush=True)
+        if section == "deadlines":
+            refuse(options, daemon)
+
+
+def refuse(options, daemon):
+    """A second client with which the promise would not hold is refused with the numbers."""
+    out, err = start([HERE / "exceed.py"], environment(options.dist, daemon, "asks")).communicate(timeout=LIMIT)
+    print("  two that exceed the promise:\n    " + (out + err[-600:]).strip().replace("\n", "\n    "), flush=True)
+    check("promised" in out and "refused" in out, "the second is not refused")
+
+
+def overheads(options, _):
+    for kind in ("without", "with", "without", "with"):
+        print(f"one process, {kind} the library", flush=True)
+        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+            daemon = Daemon(options.dist, pathlib.Path(folder), options.capacity) if kind == "with" else None
+            process = start([HERE / "overheads.py"], environment(options.dist, daemon, "one"))
+            out, err = process.communicate(timeout=LIMIT)
+            print(out, end="", flush=True)
+            check(process.returncode == 0, "overheads.py failed: " + err.strip()[-400:])
+            if daemon:
+                daemon.__exit__()
+
+
+def exchange(options, _):
+    for mib in (1024, 2048):
+        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+            folder = pathlib.Path(folder)
+            with Daemon(options.dist, folder, mib + 128) as daemon:
+                running = [
+                    start(
+                        [HERE / "exchange.py", mib, 14, folder / f"{i}.json"], environment(options.dist, daemon, f"{i}")
+                    )
+                    for i in range(2)
+                ]
+                for process in running:
+                    _, err = process.communicate(timeout=LIMIT)
+                    check(process.returncode == 0, "exchange.py failed: " + err.strip()[-400:])
+                if wrong:
+                    return
+                said = [json.loads((folder / f"{i}.json").read_text()) for i in range(2)]
+        times = []
+        for i in range(2):
+            for asked, granted, _ in said[i]["log"]:
+                ended = max((done for _, _, done in said[1 - i]["log"] if done < granted), default=0)
+                if asked < ended:
+                    times.append((granted - ended) * 1e3)
+        times = sorted(times[2:])
+        limit = float(start([HERE / "exchange.py", "limit", mib], os.environ).communicate(timeout=LIMIT)[0])
+        p50 = times[len(times) // 2]
+        print(
+            f"exchange of {mib} MiB between two processes: {len(times)} times, p50 {p50:.1f} max {times[-1]:.1f} ms; "
+            f"both ways at once take {limit:.1f} ms: {p50 / limit:.2f}",
+            flush=True,
+        )
+        check(all(each["right"] for each in said), "contents were lost")
+        if options.saver:
+            library = next(pathlib.Path(options.saver).glob("*preload_cu13*.so"))
+            env = dict(os.environ, LD_PRELOAD=str(library), PYTHONPATH=str(options.saver))
+            out, err = start([HERE / "exchange.py", "saver", mib], env).communicate(timeout=LIMIT)
+            print(f"  torch_memory_saver, pause and resume: {out.strip() or err.strip()[-300:]} ms", flush=True)
+
+
+def main():
+    sections = {
+        name: compare for name in ("native", "async", "expandable", "graphs", "compile", "darknet", "deadlines")
+    }
+    sections.update(overheads=overheads, exchange=exchange)
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("dist", type=pathlib.Path)
+    parser.add_argument("sections", nargs="*")
+    parser.add_argument("--darknet", type=pathlib.Path)
+    parser.add_argument("--saver", type=pathlib.Path)
+    parser.add_argument("--capacity", type=int, default=3072)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--jobs", type=int, default=20)
+    options = parser.parse_args()
+    options.dist = options.dist.resolve()
+    options.sections = options.sections or [name for name in sections if name != "darknet" or options.darknet]
+    with tempfile.TemporaryDirectory() as folder:
+        options.folder = pathlib.Path(folder)
+        if "darknet" in options.sections:
+            prepare_darknet(options)
+        compared = [each for each in options.sections if sections[each] is compare]
+        reference = alone(options, compared) if compared else {}
+        for each in options.sections:
+            sections[each](options, *([each, reference[each]] if each in reference else [None]))
+    print(f"clients: {len(wrong)} wrong" + "".join(f"\n  {each}" for each in wrong))
+    sys.exit(bool(wrong))
+
+
+main()

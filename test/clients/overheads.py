@@ -1,0 +1,82 @@
+"""overheads.py: what one process pays, with librtexec-preload.so or without: start, allocation, job, network."""
+
+import ctypes
+import os
+import sys
+import time
+
+import torch
+import torchvision
+
+client = bool(os.environ.get("RTEXEC_CLIENT"))
+
+
+def figures(times, scale=1e-3):
+    times = sorted(times)
+    p50, p99 = (times[min(len(times) - 1, int(len(times) * share))] * scale for share in (0.5, 0.99))
+    mean = sum(times) / len(times) * scale
+    return f"mean {mean:.2f}  p50 {p50:.2f}  p99 {p99:.2f}  max {times[-1] * scale:.2f}"
+
+
+def host_mib():
+    lines = dict(line.split(":", 1) for line in open("/proc/self/status"))
+    return int(lines["VmRSS"].split()[0]) >> 10
+
+
+def timed(function, times):
+    begin = time.perf_counter_ns()
+    function()
+    times.append(time.perf_counter_ns() - begin)
+
+
+begin = time.perf_counter()
+torch.zeros(1, device="cuda")
+torch.cuda.synchronize()
+print(f"  start of CUDA {(time.perf_counter() - begin) * 1e3:.0f} ms, host memory {host_mib()} MiB")
+
+runtime = ctypes.CDLL("libcudart.so.13")
+runtime.cudaMalloc.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t]
+runtime.cudaFree.argtypes = [ctypes.c_void_p]
+for size in (4096, 2 << 20, 20 << 20):
+    allocations, frees = [], []
+    for _ in range(30):
+        pointers = [ctypes.c_void_p() for _ in range(10)]
+        for pointer in pointers:
+            timed(lambda: runtime.cudaMalloc(ctypes.byref(pointer), size), allocations)
+            if not pointer.value:
+                sys.exit("out of memory")
+        for pointer in pointers:
+            timed(lambda: runtime.cudaFree(pointer), frees)
+    # In the first round the arena grows.
+    print(
+        f"  cudaMalloc of {size >> 10} KiB {figures(allocations[10:])}, of the first ten max "
+        f"{max(allocations[:10]) * 1e-3:.0f}; cudaFree {figures(frees[10:])} us"
+    )
+
+if client:
+    import rtexec_client
+
+    begins, ends = [], []
+    for _ in range(3000):
+        timed(rtexec_client.begin, begins)
+        timed(rtexec_client.end, ends)
+        time.sleep(0.0003)
+    print(f"  request to grant {figures(begins)} us; end {figures(ends)} us")
+
+torch.backends.cudnn.deterministic = True
+with torch.no_grad():
+    for name, batch, jobs in (("resnet50", 1, 400), ("resnet152", 16, 150)):
+        network = getattr(torchvision.models, name)(weights=None).eval().cuda()
+        image = torch.randn(batch, 3, 224, 224).pin_memory()
+        there = image.cuda()
+
+        def job():
+            there.copy_(image, non_blocking=True)
+            network(there).cpu()
+
+        for _ in range(20):
+            job()
+        times = []
+        for _ in range(jobs):
+            timed(job, times)
+        print(f"  {name}, batch {batch}: {figures(times, 1e-6)} ms; host memory {host_mib()} MiB", flush=True)
