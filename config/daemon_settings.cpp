@@ -34,6 +34,9 @@ std::vector<Key<DaemonOptions>> option_keys() {
       key<D>("order", one_of<Order>(),
              "order of jobs: earliest deadline first, or by the clients' priorities; those without a deadline last",
              &D::order),
+      key<D>("priorities", one_of<PriorityAssignment>(),
+             "with order = \"static-priority\"; explicit: each client that declares itself says its own",
+             &D::priorities),
       key<D>(
           "chunks", one_of<ChunkSharing>(),
           "how physical memory comes from one client to the next: shared: it is made once and handed on as it is, "
@@ -44,6 +47,14 @@ std::vector<Key<DaemonOptions>> option_keys() {
              "the longest job of a client without a deadline, for which all others wait; a longer one is counted, and "
              "breaks promises",
              &D::best_effort_wcet),
+      key<D>("patience", duration(1ms, longest_interval),
+             "how long a client may take to carry out a command before it is ended: how long one that hangs delays "
+             "others, once",
+             &D::patience),
+      key<D>("stuck_after", duration(1ms, longest_interval),
+             "how long a client may hold the device beyond its worst case, while others wait, before it is ended; with "
+             "on_overrun = \"stop\" it is ended at once",
+             &D::stuck_after),
   };
 }
 
@@ -96,8 +107,12 @@ std::vector<Key<ClientRule>> client_keys() {
                &D::deadline),
       declared("wcet", duration(1ns, longest_interval), "as the process declares; required beside a period",
                "worst-case execution time of a job on the device, alone, with its memory there", &D::wcet),
-      declared("priority", integer<int>(lowest_priority, highest_priority), "by period",
-               "with order = \"static-priority\"; larger is more urgent", &D::priority),
+      declared("gap", duration(0ns, longest_interval), "0ns",
+               "a job goes on where the program's next work comes within this time after it has synchronised, as long "
+               "as its wcet lasts, of which such pauses are a part; it holds the device for as long",
+               &D::gap),
+      declared("priority", integer<int>(lowest_priority, highest_priority), "none",
+               "with priorities = \"explicit\" in [daemon]; larger is more urgent", &D::priority),
       declared("on_overrun", one_of<OnWcetExceeded>(), toml_string(spelling(OnWcetExceeded::tell)),
                "what answers a job that takes longer than its wcet: it is counted, and with skip-next the next one is "
                "released a period later; stop: the process is ended",
@@ -108,7 +123,7 @@ std::vector<Key<ClientRule>> client_keys() {
 void complete_client(const Table& given, const Place& place, ClientRule& client, Report& report) {
   const auto at = [&](std::string_view key) { return Place{.table = place.table, .index = place.index, .key = key}; };
   const bool periodic = find(given, "period") != nullptr;
-  for (const std::string_view key : {"deadline", "wcet", "priority", "on_overrun"})
+  for (const std::string_view key : {"deadline", "wcet", "gap", "priority", "on_overrun"})
     if (find(given, key) != nullptr && !periodic)
       report.relation({at(key), at("period")}, std::string(key) + ": needs a period beside it");
   if (periodic && find(given, "wcet") == nullptr)
@@ -117,11 +132,24 @@ void complete_client(const Table& given, const Place& place, ClientRule& client,
     client.declaration->deadline = client.declaration->period;
 }
 
+void check_priority(const ClientRule& client, const DaemonOptions& daemon, const Rules& rules, Report& report) {
+  const Place assigned{.table = "daemon", .index = 0, .key = "priorities"};
+  const bool is_explicit =
+      daemon.order == Order::static_priority && daemon.priorities == PriorityAssignment::explicit_priorities;
+  const auto& priority = client.declaration->priority;
+  if (is_explicit && !priority)
+    report.relation({rules.of("priority"), assigned}, "priority: priorities = \"explicit\" needs one");
+  if (!is_explicit && priority)
+    report.relation({rules.of("priority"), assigned}, "priority = " + std::to_string(*priority) +
+                                                          ": only with order = \"static-priority\" and priorities = "
+                                                          "\"explicit\" in [daemon]");
+}
+
 void check_client(const ClientRule& client, const Rules& rules) {
   if (!client.executable.empty() && !client.executable.is_absolute())
     broken(rules, {"executable"}, client.executable, "write its whole path, which begins with /");
   if (!client.declaration) return;
-  const auto& [period, deadline, wcet, priority, on_overrun] = *client.declaration;
+  const auto& [period, deadline, wcet, gap, priority, on_overrun] = *client.declaration;
   if (deadline > period)
     broken(rules, {"deadline", "period"}, deadline, "longer than the period, " + to_string(period));
   if (wcet > deadline)
@@ -149,8 +177,12 @@ Result<DaemonSettings> parse_daemon_settings(std::string_view toml, const std::f
     const std::filesystem::path folder = settings.file.parent_path();
     if (is_board_path(settings.board)) settings.board = (folder / settings.board).lexically_normal().string();
     settings.daemon.directory = (folder / settings.daemon.directory).lexically_normal();
-    for (std::size_t i = 0; i < settings.clients.size(); ++i)
-      check_client(settings.clients[i], Rules(report, "client", i));
+    for (std::size_t i = 0; i < settings.clients.size(); ++i) {
+      const config::ClientRule& client = settings.clients[i];
+      const Rules rules(report, "client", i);
+      check_client(client, rules);
+      if (client.declaration) check_priority(client, settings.daemon, rules, report);
+    }
   });
 }
 

@@ -26,9 +26,15 @@ struct DaemonOptions {
   std::string group; // that may connect; empty: who runs the daemon
   unsigned places = 32;
   Order order = Order::edf;
+  /// Of clients with a deadline, under static priority.
+  PriorityAssignment priorities = PriorityAssignment::deadline_monotonic;
   ChunkSharing chunks = ChunkSharing::automatic;
   /// The longest job of a client without a deadline, which every other waits for.
   Duration best_effort_wcet{std::chrono::milliseconds(50)};
+  /// Within which a client carries out a command, or is ended.
+  Duration patience{std::chrono::milliseconds(500)};
+  /// After which a client is ended that holds the device beyond its WCET while others wait.
+  Duration stuck_after{std::chrono::seconds(1)};
 };
 
 /// What a client promises to keep, and its deadline is promised for.
@@ -39,6 +45,8 @@ struct ClientDeclaration {
   Duration deadline{0};
   /// How long a job has the device at most, alone, with its memory there.
   Duration wcet{0};
+  /// A job goes on where its next work comes within this time after all of it has ended, while its WCET lasts.
+  Duration gap{0};
   /// 1 to 99, larger is more urgent, where priorities are explicit.
   std::optional<int> priority;
   OnWcetExceeded on_overrun = OnWcetExceeded::tell;

@@ -83,6 +83,7 @@ Result<> Client::open() {
   const auto welcome = ask<protocol::Welcome>(protocol::Hello{.header = {},
                                                               .name = protocol::text<64>(options_.name),
                                                               .granularity = options_.granularity.count,
+                                                              .chunk_bytes = welcome_.chunk_bytes,
                                                               .can_export = options_.takes_chunks ? 1U : 0U,
                                                               .slots = slots_},
                                               &memory);

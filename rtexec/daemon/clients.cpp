@@ -84,6 +84,11 @@ Admitted<std::uint32_t> Clients::connect(const Identity& who, std::uint32_t slot
 Admitted<> Clients::declare(std::uint32_t place, const config::ClientDeclaration& declaration) {
   if (at(place) == nullptr) return refused(protocol::Refusal::order, "nobody is there");
   if (at(place)->declaration) return refused(protocol::Refusal::order, "the client is declared already");
+  const ExecutiveOptions& executive = terms_.device.tasks.executive;
+  if (executive.order == Order::static_priority && executive.priorities == PriorityAssignment::explicit_priorities &&
+      !declaration.priority)
+    return refused(protocol::Refusal::not_allowed,
+                   "priorities = \"explicit\" in [daemon]: the declaration needs a priority");
   Everyone all = clients_;
   all[place]->declaration = declaration;
   return admit(std::move(all));
@@ -165,6 +170,7 @@ Admitted<> Clients::promise(Everyone& all) const {
                                .deadline = client.declaration->deadline,
                                .order_by = planned.device_done_by,
                                .wcet = client.declaration->wcet,
+                               .gap = client.declaration->gap,
                                .on_overrun = client.declaration->on_overrun};
   }
   return {};

@@ -7,7 +7,8 @@
 // never swap; otherwise all of every client's slots are swapped. A client without a declaration is a best-effort task:
 // it blocks others by one job of `best_effort_wcet` and by its load. Each client is a task in the order of places.
 //
-// Creating chunks for slots that a client grows by is no part of the promise: it delays others once.
+// A client that grows with the device in hand costs others nothing that was not promised: its job goes on as its next
+// one, from its next release on, with all slots that it has then.
 //
 // Set-up: allocates, and takes as long as the analysis does. Pure; one thread at a time.
 #pragma once

@@ -65,6 +65,7 @@ bool Dispatcher::change(std::uint32_t place, const Tenancy& tenancy, bool interr
     return false;
   now_ = now;
   places_[place].next = tenancy;
+  if (places_[place].stage == Stage::lingering) finish(place);
   if (interrupt_it || places_[place].stage == Stage::requested) interrupt(place);
   follow_up();
   return true;
@@ -77,10 +78,10 @@ void Dispatcher::interrupt(std::uint32_t place) noexcept {
     at.stage = Stage::leaving;
     feed({Event::Kind::job_withdrawn, id(place), now_});
   } else if (at.stage == Stage::granted) {
-    at.stage = Stage::leaving;
-    at.executed += now_ - at.granted;
     tell(place, Verdict::waiting);
-    feed({Event::Kind::execution_done, id(place), now_});
+    at.ended = now_;
+    finish(place);
+    await_release(place);
   }
 }
 
@@ -112,6 +113,7 @@ void Dispatcher::died(std::uint32_t place, Instant now) noexcept {
 /// No job of the client is in the core any more, or will be, but for one that has the device.
 void Dispatcher::withdraw(std::uint32_t place) noexcept {
   Place& at = places_[place];
+  if (at.stage == Stage::lingering) finish(place);
   at.next.reset();
   if (at.stage != Stage::granted && std::exchange(at.stage, Stage::none) == Stage::requested)
     feed({Event::Kind::job_withdrawn, id(place), now_});
@@ -152,12 +154,22 @@ void Dispatcher::violated(std::uint32_t place) noexcept {
 
 void Dispatcher::ask(std::uint32_t place, const Entry& entry) noexcept {
   Place& at = places_[place];
-  if (at.stage != Stage::none || entry.job <= at.job || entry.job >= protocol::most_jobs) return violated(place);
+  if ((at.stage != Stage::none && at.stage != Stage::lingering) || entry.job <= at.job ||
+      entry.job >= protocol::most_jobs)
+    return violated(place);
   at.job = entry.job;
-  at.executed = Duration(0);
+  if (at.stage == Stage::lingering) {
+    at.stage = Stage::granted;
+    return tell(place, Verdict::granted);
+  }
+  tell(place, Verdict::waiting);
+  await_release(place);
+}
+
+void Dispatcher::await_release(std::uint32_t place) noexcept {
+  Place& at = places_[place];
   at.release = at.tenancy.contract.real_time ? std::max(now_, at.earliest) : now_;
   at.stage = Stage::early;
-  tell(place, Verdict::waiting);
   if (at.release <= now_) release(place);
 }
 
@@ -197,29 +209,37 @@ void Dispatcher::grant(std::uint32_t place) noexcept {
   Place& at = places_[place];
   at.stage = Stage::granted;
   at.granted = now_;
-  at.hurried = false;
+  at.hurried.reset();
   tell(place, Verdict::granted);
 }
 
 void Dispatcher::end(std::uint32_t place, const Entry& entry) noexcept {
   Place& at = places_[place];
   if (at.stage != Stage::granted || entry.job != at.job) return violated(place);
+  at.ended = now_;
+  at.lingers_until = std::min(now_ + at.tenancy.contract.gap, at.granted + at.tenancy.contract.wcet);
+  if (at.lingers_until > now_) at.stage = Stage::lingering;
+  else finish(place);
+}
+
+/// The job has ended at `ended`, and leaves the device to others.
+void Dispatcher::finish(std::uint32_t place) noexcept {
+  Place& at = places_[place];
   at.stage = Stage::none;
-  at.executed += now_ - at.granted;
   account(at);
-  if (at.executed > at.tenancy.contract.wcet) {
-    ++at.counts.overruns;
-    if (at.tenancy.contract.on_overrun == OnWcetExceeded::skip_next) at.earliest += at.tenancy.contract.period;
-  }
   feed({Event::Kind::execution_done, id(place), now_});
 }
 
 void Dispatcher::account(Place& at) noexcept {
   ++at.counts.jobs;
-  const Duration response = now_ - at.release;
-  at.counts.longest_execution = std::max(at.counts.longest_execution, at.executed);
+  const Contract& contract = at.tenancy.contract;
+  const Duration response = at.ended - at.release, execution = at.ended - at.granted;
+  at.counts.longest_execution = std::max(at.counts.longest_execution, execution);
   at.counts.longest_response = std::max(at.counts.longest_response, response);
-  if (at.tenancy.contract.real_time && response > at.tenancy.contract.deadline) ++at.counts.missed;
+  if (contract.real_time && response > contract.deadline) ++at.counts.missed;
+  if (execution <= contract.wcet) return;
+  ++at.counts.overruns;
+  if (contract.on_overrun == OnWcetExceeded::skip_next) at.earliest += contract.period;
 }
 
 void Dispatcher::tell(std::uint32_t place, Verdict verdict) noexcept {
@@ -330,7 +350,8 @@ void Dispatcher::hurry_holder() noexcept {
   if (!state.running || (!state.staged && state.waiting.empty())) return;
   const std::uint32_t place = state.running->task;
   Place& at = places_[place];
-  if (at.stage != Stage::granted || at.presence != Presence::here || std::exchange(at.hurried, true)) return;
+  if (at.stage != Stage::granted || at.presence != Presence::here || at.hurried) return;
+  at.hurried = now_;
   Entry entry = entry_of(EntryKind::hurry);
   entry.job = at.job;
   entry.time_ns = now_.time_since_epoch().count();
@@ -339,11 +360,12 @@ void Dispatcher::hurry_holder() noexcept {
 
 // ---- time ----
 
-/// When a job that has the device has had it for too long.
-Instant Dispatcher::held_until(const Place& at) const noexcept {
+/// When a job that has the device has had it for too long; absent: not as long as nobody else wants it.
+std::optional<Instant> Dispatcher::held_until(const Place& at) const noexcept {
   const Contract& contract = at.tenancy.contract;
-  const Duration beyond = contract.on_overrun == OnWcetExceeded::stop ? Duration(0) : options_.stuck_after;
-  return at.granted - at.executed + contract.wcet + beyond;
+  const Instant due = at.granted + contract.wcet;
+  if (contract.on_overrun == OnWcetExceeded::stop) return due;
+  return at.hurried ? std::optional(std::max(due, *at.hurried) + options_.stuck_after) : std::nullopt;
 }
 
 std::optional<Instant> Dispatcher::next_tick() const noexcept {
@@ -352,7 +374,9 @@ std::optional<Instant> Dispatcher::next_tick() const noexcept {
   for (const Place& at : places_) {
     if (at.presence != Presence::here) continue;
     if (at.stage == Stage::early) at_latest(at.release);
-    if (at.stage == Stage::granted) at_latest(held_until(at) + Duration(1));
+    if (at.stage == Stage::lingering) at_latest(at.lingers_until);
+    if (at.stage != Stage::granted) continue;
+    if (const auto until = held_until(at)) at_latest(*until + Duration(1));
   }
   for (const Flight& flight : flights_)
     if (places_[flight.transfer.task].presence == Presence::here)
@@ -366,7 +390,8 @@ void Dispatcher::tick(Instant now) noexcept {
   for (std::uint32_t place = 0; place < places_.size(); ++place) {
     const Place& at = places_[place];
     if (at.presence != Presence::here) continue;
-    if (at.stage == Stage::granted && held_until(at) < now)
+    if (at.stage == Stage::lingering && at.lingers_until <= now) finish(place);
+    if (at.stage == Stage::granted && held_until(at).value_or(now) < now)
       expel(place, at.tenancy.contract.on_overrun == OnWcetExceeded::stop ? Expelled::overrun : Expelled::stuck);
   }
   for (const Flight& flight : flights_)

@@ -38,6 +38,8 @@ struct Contract {
   Duration deadline{0}; // from the release
   Duration order_by{0}; // likewise: what orders it among others
   Duration wcet{0};
+  /// Of a declared one: for how long after its end a job may go on, while its WCET lasts.
+  Duration gap{0};
   OnWcetExceeded on_overrun = OnWcetExceeded::tell;
   friend bool operator==(const Contract&, const Contract&) = default;
 };
@@ -53,7 +55,7 @@ enum class Expelled : std::uint8_t {
   violations, // it said what was not possible, too often
   silent,     // it did not carry out a command in time
   not_saved,  // it could not save a chunk
-  stuck,      // it held the device for longer than its WCET and `stuck_after`
+  stuck,      // it held the device for longer than its WCET and `stuck_after`, while others waited
   overrun,    // it exceeded its WCET, and on_overrun is stop
 };
 
@@ -79,7 +81,7 @@ struct DispatcherOptions {
   unsigned copy_engines = 1;
   SwapPolicy policy = SwapPolicy::pipelined;
   Duration patience = std::chrono::milliseconds(500); // for one command
-  Duration stuck_after = std::chrono::seconds(1);     // beyond a job's WCET
+  Duration stuck_after = std::chrono::seconds(1);     // beyond a job's WCET, while others wait
   std::uint32_t most_violations = 100;                // of one client
   /// Whether frames are chunks of the daemon's, which outlive the client that they were mapped in.
   bool frames_outlive_clients = false;
@@ -103,8 +105,9 @@ class Dispatcher {
   [[nodiscard]] bool attach(std::uint32_t place, const Tenancy& tenancy, Instant now) noexcept;
   /// The client of `place` has another tenancy as soon as that is possible: Outlet::changed(). Where its job waits, it
   /// goes on to, with its release and deadline. Where its job has the device: with `interrupt` it has synchronised, and
-  /// gets the device again when all its chunks stand; without, the change comes when the job ends. False: nobody is
-  /// there, or it would lose slots. A change that has not come about yet is replaced.
+  /// gets the device again at its next release, when all its chunks stand: to others that is its next job, which they
+  /// were promised to be left enough by. Without, the change comes when the job ends. False: nobody is there, or it
+  /// would lose slots. A change that has not come about yet is replaced.
   [[nodiscard]] bool change(std::uint32_t place, const Tenancy& tenancy, bool interrupt, Instant now) noexcept;
   /// The client's process is ending: nothing that it says counts, and its job leaves unless it has the device. Where
   /// frames outlive it, and it does not have the device, others get them at once, but for those that it was loading.
@@ -147,7 +150,8 @@ class Dispatcher {
     early,     // it was asked for before its release
     requested, // in the core
     granted,
-    leaving, // withdrawn from the core, or ended there, because a change is to come: it goes on after it
+    lingering, // it has ended, and holds the device for what may come within Contract::gap
+    leaving,   // withdrawn from the core, because a change is to come: it goes on after it
   };
   struct Place {
     Presence presence = Presence::nobody;
@@ -159,8 +163,8 @@ class Dispatcher {
     std::uint64_t job = 0;    // as the client counts it: the last one
     std::uint64_t number = 0; // as the core does: goes on from client to client
     Instant release{}, deadline{}, granted{};
-    Duration executed{0}; // before it was interrupted
-    bool hurried = false;
+    Instant ended{}, lingers_until{};  // of a lingering one
+    std::optional<Instant> hurried;    // since when others wait for the device that it holds
     Instant earliest = Instant::min(); // the next release
     Counts counts;
   };
@@ -179,11 +183,13 @@ class Dispatcher {
 
   // Jobs
   void ask(std::uint32_t place, const protocol::Entry& entry) noexcept;
+  void await_release(std::uint32_t place) noexcept;
   void release_due() noexcept;
   void release(std::uint32_t place) noexcept;
   void request(std::uint32_t place) noexcept;
   void grant(std::uint32_t place) noexcept;
   void end(std::uint32_t place, const protocol::Entry& entry) noexcept;
+  void finish(std::uint32_t place) noexcept;
   void account(Place& at) noexcept;
   void hurry_holder() noexcept;
   void tell(std::uint32_t place, protocol::Verdict verdict) noexcept;
@@ -198,7 +204,7 @@ class Dispatcher {
   void expel(std::uint32_t place, Expelled why) noexcept;
   void withdraw(std::uint32_t place) noexcept;
   [[nodiscard]] policies::JobId id(std::uint32_t place) const noexcept { return {place, places_[place].number}; }
-  [[nodiscard]] Instant held_until(const Place& at) const noexcept;
+  [[nodiscard]] std::optional<Instant> held_until(const Place& at) const noexcept;
 
   DispatcherOptions options_;
   Outlet& outlet_;

@@ -237,6 +237,10 @@ void Server::hello(Peer& peer, const protocol::Hello& said) {
     return refuse(peer, protocol::Refusal::unsupported,
                   "chunk = \"" + to_string(Bytes{chunk}) + "\" is no multiple of " +
                       to_string(Bytes{said.granularity}) + ", which the client's driver has.");
+  if (said.chunk_bytes != 0 && said.chunk_bytes != chunk)
+    return refuse(peer, protocol::Refusal::unsupported,
+                  "chunk = \"" + to_string(Bytes{chunk}) + "\", but the client's memory is in chunks of " +
+                      to_string(Bytes{said.chunk_bytes}) + " since it started: start it again.");
   if (shared && said.can_export == 0)
     return refuse(peer, protocol::Refusal::unsupported,
                   "The client's driver takes no chunks of others: chunks = \"separate\" in [daemon] does without.");
@@ -374,8 +378,14 @@ void Server::ended(Peer& peer) {
   peer.process = {};
   peer.leave_by.reset();
   if (!peer.place) return;
-  tell(peer.name + " (" + std::to_string(peer.number) + ") has ended");
-  drive([&] { dispatcher_.died(*peer.place, hal::now()); });
+  Dispatcher::Counts counts;
+  drive([&] {
+    counts = dispatcher_.counts(*peer.place);
+    dispatcher_.died(*peer.place, hal::now());
+  });
+  tell(peer.name + " (" + std::to_string(peer.number) + ") has ended: " + std::to_string(counts.jobs) + " jobs, " +
+       std::to_string(counts.missed) + " too late, " + std::to_string(counts.overruns) + " overran, " +
+       std::to_string(counts.failed) + " failed, longest response " + to_string(counts.longest_response));
 }
 
 /// What the dispatcher has told since, and who is to leave.

@@ -16,7 +16,7 @@ TaskSet set_of(const config::DaemonSettings& settings) {
   tasks.device = settings.device;
   tasks.swap.policy = settings.swap;
   tasks.executive.order = settings.daemon.order;
-  tasks.executive.priorities = PriorityAssignment::deadline_monotonic;
+  tasks.executive.priorities = settings.daemon.priorities;
   return tasks;
 }
 
@@ -40,7 +40,9 @@ Result<ServerOptions> set_up(config::DaemonSettings settings, Board board, Machi
   options.dispatcher = {.places = settings.daemon.places,
                         .frames = static_cast<std::uint32_t>(capacity.count / device.chunk.count),
                         .copy_engines = device.board.copy_engines,
-                        .policy = settings.swap};
+                        .policy = settings.swap,
+                        .patience = settings.daemon.patience,
+                        .stuck_after = settings.daemon.stuck_after};
   options.mode = settings.daemon.chunks == config::ChunkSharing::separate ? protocol::Mode::private_chunks
                                                                           : protocol::Mode::shared_chunks;
   options.priority = fifo ? fifo_priority : 0;

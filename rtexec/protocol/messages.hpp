@@ -90,6 +90,7 @@ struct Hello {
   Header header;
   Text<64> name{};               // RTEXEC_CLIENT, or that of the executable
   std::uint64_t granularity = 0; // of its driver's chunks, in bytes: a power of two
+  std::uint64_t chunk_bytes = 0; // of the arena that it has already; 0: it has none
   std::uint32_t can_export = 0;  // whether it can export and import chunks: 0 or 1
   std::uint32_t slots = 0;       // that its arena has already, saved all: of a client whose daemon went away
 };
@@ -217,7 +218,8 @@ constexpr bool power_of_two(std::uint64_t value) noexcept { return value != 0 &&
 // Whether the fields are within limits; the header is read()'s.
 [[nodiscard]] constexpr bool valid(const Hello& m) noexcept {
   return detail::printable(m.name) && m.name[0] != '\0' && detail::power_of_two(m.granularity) &&
-         m.granularity <= largest_chunk && detail::flag(m.can_export) && m.slots <= most_slots;
+         m.granularity <= largest_chunk && m.chunk_bytes <= largest_chunk && detail::flag(m.can_export) &&
+         m.slots <= most_slots;
 }
 [[nodiscard]] constexpr bool valid(const Welcome& m) noexcept {
   return least_chunk <= m.chunk_bytes && m.chunk_bytes <= largest_chunk && m.place < most_places &&

@@ -53,6 +53,13 @@ TEST(DaemonSettings, RefusesWhatCannotBePromised) {
   EXPECT_THAT(problem("period = '10ms'\nwcet = '1ms'\ndeadline = '20ms'"), HasSubstr("longer than the period, 10ms"));
   EXPECT_THAT(problem("period = '10ms'\nwcet = '11ms'"), HasSubstr("longer than the deadline, 10ms"));
   EXPECT_THAT(problem("executable = 'python3'"), HasSubstr("write its whole path"));
+  EXPECT_THAT(problem("gap = '1ms'"), HasSubstr("gap: needs a period beside it"));
+  EXPECT_THAT(
+      problem("period = '10ms'\nwcet = '1ms'\npriority = 3"),
+      HasSubstr("priority = 3: only with order = \"static-priority\" and priorities = \"explicit\" in [daemon]"));
+  EXPECT_THAT(test::problem(parsed("[daemon]\norder = 'static-priority'\npriorities = 'explicit'\n[[client]]\nname = "
+                                   "'a'\nperiod = '10ms'\nwcet = '1ms'")),
+              HasSubstr("priority: priorities = \"explicit\" needs one"));
   EXPECT_THAT(test::problem(parsed("[swap]\npolicy = 'lru'")), HasSubstr("policy"));
 }
 

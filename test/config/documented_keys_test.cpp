@@ -225,14 +225,19 @@ std::vector<Document> variants(FileKind kind) {
          {"[[swap_cost]]", measured}}};
   }
   case FileKind::daemon:
-    return {{{"", {{"board", "'h200'"}}},
+    return {{{"[daemon]", {{"order", "'static-priority'"}, {"priorities", "'explicit'"}}},
+             {"[[client]]", {{"period", "'10ms'"}, {"wcet", "'1ms'"}, {"priority", "3"}}}},
+            {{"", {{"board", "'h200'"}}},
              {"[daemon]",
               {{"directory", "'/run/d'"},
                {"group", "'video'"},
                {"places", "4"},
                {"order", "'edf'"},
+               {"priorities", "'rate-monotonic'"},
                {"chunks", "'shared'"},
-               {"best_effort_wcet", "'5ms'"}}},
+               {"best_effort_wcet", "'5ms'"},
+               {"patience", "'100ms'"},
+               {"stuck_after", "'200ms'"}}},
              {"[device]", {{"capacity", "'64MiB'"}, {"chunk", "'2MiB'"}}},
              {"[device.swap_cost]", swap_cost},
              {"[swap]", {{"policy", "'serial'"}}},
@@ -243,7 +248,7 @@ std::vector<Document> variants(FileKind kind) {
                {"period", "'10ms'"},
                {"deadline", "'9ms'"},
                {"wcet", "'1ms'"},
-               {"priority", "3"},
+               {"gap", "'1ms'"},
                {"on_overrun", "'skip-next'"}}}}};
   case FileKind::profile:
     return {{{"", {{"machine", "'m'"}, {"device", "'host'"}}},

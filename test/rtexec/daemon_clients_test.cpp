@@ -127,6 +127,27 @@ TEST(DaemonClients, GrowingBeyondTheDeviceCostsSwappingWhichIsPromisedOrRefused)
   EXPECT_TRUE(clients.take_changes().empty());
 }
 
+TEST(DaemonClients, ExplicitPrioritiesAreThoseOfTheClients) {
+  Terms terms = terms_of(16, 8);
+  terms.device.tasks.executive.order = Order::static_priority;
+  terms.device.tasks.executive.priorities = PriorityAssignment::explicit_priorities;
+  Clients clients(terms);
+  for (const int priority : {5, 20, 9}) {
+    const auto place = clients.connect({"a", {}}, 2);
+    config::ClientDeclaration declared = declaration(100ms * priority, 10ms);
+    const auto without = clients.declare(*place, declared);
+    ASSERT_FALSE(without);
+    EXPECT_EQ(without.error().code, protocol::Refusal::not_allowed);
+    EXPECT_THAT(without.error().text, HasSubstr("needs a priority"));
+    declared.priority = priority;
+    const auto with = clients.declare(*place, declared);
+    ASSERT_TRUE(with) << with.error().text;
+  }
+  const auto rank = [&](std::uint32_t place) { return clients.at(place)->tenancy.tenant.rank; };
+  EXPECT_LT(rank(1), rank(2));
+  EXPECT_LT(rank(2), rank(0));
+}
+
 TEST(DaemonClients, StaticPrioritiesGoByWhatIsDeclared) {
   Terms terms = terms_of(16, 8);
   terms.device.tasks.executive.order = Order::static_priority;

@@ -26,6 +26,29 @@ DispatcherOptions options_of(const Terms& terms, std::uint32_t frames) {
   return {.places = terms.places, .frames = frames, .copy_engines = 2};
 }
 
+/// Keeps what is said last to each.
+class Quiet final : public Outlet {
+ public:
+  void command(std::uint32_t place, const Entry& entry) noexcept override {
+    last[place] = entry;
+    ++commands;
+  }
+  void verdict(std::uint32_t place, protocol::JobVerdict verdict) noexcept override { verdicts[place] = verdict; }
+  void changed(std::uint32_t) noexcept override { ++changes; }
+  void expel(std::uint32_t place, Expelled) noexcept override { expelled[place] = true; }
+  void vacant(std::uint32_t) noexcept override {}
+  std::array<Entry, 4> last{};
+  std::array<protocol::JobVerdict, 4> verdicts{};
+  int commands = 0, changes = 0;
+  std::array<bool, 4> expelled{};
+};
+
+void say(Dispatcher& dispatcher, std::uint32_t place, EntryKind kind, std::uint64_t job) {
+  dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, Instant{});
+}
+
+bool is(const Entry& entry, EntryKind kind) { return entry.kind == static_cast<std::uint16_t>(kind); }
+
 Program program_of(const config::ClientDeclaration& declaration) {
   return {.least = declaration.period,
           .longest = declaration.period * 5 / 4,
@@ -200,6 +223,156 @@ TEST(DaemonDispatcher, AClientGrowsWhileItHoldsTheDevice) {
   }
 }
 
+config::ClientDeclaration each(Duration period, Duration wcet) {
+  return {.period = period, .deadline = period, .wcet = wcet, .priority = {}};
+}
+
+/// The longest WCET that three clients with these periods and 16 slots of 32 frames each are promised.
+Duration tightest(const std::array<Duration, 3>& periods) {
+  const auto fits = [&](Duration wcet) {
+    Clients clients(terms_of(32, 4));
+    return std::ranges::all_of(periods, [&](Duration period) {
+      const auto place = clients.connect({"client", {}}, 16);
+      return place && clients.declare(*place, each(period, wcet));
+    });
+  };
+  Duration wcet = 0us;
+  for (Duration step = 4096us; step > 0us; step /= 2)
+    if (fits(wcet + step)) wcet += step;
+  return wcet;
+}
+
+/// What it costs to bring its memory a second time is no part of what the others were promised.
+TEST(DaemonDispatcher, AClientThatGrowsInEachJobHurtsNobody) {
+  std::uint64_t grown = 0;
+  for (std::uint64_t seed = 0; seed < (rtexec::test::sanitized ? 10 : 100); ++seed) {
+    std::mt19937_64 random(seed);
+    const std::array<Duration, 3> periods{1ms * (10 + random() % 5), 1ms * (15 + random() % 10),
+                                          1ms * (20 + random() % 20)};
+    const Duration wcet = tightest(periods);
+    if (wcet < 100us) continue;
+    Everyone all(terms_of(32, 4), 32, seed);
+    for (const Duration period : periods) {
+      const Program exact{.least = period, .longest = period, .quickest = wcet, .slowest = wcet};
+      ASSERT_TRUE(all.add("client", 8, each(period, wcet), exact));
+    }
+    all.device.run_until(all.device.now() + 200ms);
+    const auto grows = static_cast<std::uint32_t>(random() % 3);
+    std::optional<Instant> looks;
+    for (const Instant until = all.device.now() + 1s; all.device.now() < until;) {
+      all.device.run_until(all.device.now() + 20us);
+      ASSERT_FALSE(testing::Test::HasFatalFailure()) << "seed " << seed;
+      const auto& running = all.device.dispatcher().state().running;
+      if (!running || running->task != grows) looks.reset();
+      else if (!looks) looks = all.device.now();
+      else if (all.device.now() - *looks > wcet * 4 / 5 && all.clients.at(grows)->slots < 16)
+        grown += all.grow(grows, all.clients.at(grows)->slots + 1) ? 1U : 0U;
+    }
+    EXPECT_EQ(all.missed(), 0u) << "seed " << seed;
+  }
+  EXPECT_GT(grown, rtexec::test::sanitized ? 20u : 200u);
+}
+
+TEST(DaemonDispatcher, AJobGoesOnWhereItsNextWorkComesWithinItsGap) {
+  for (const Duration gap : {0ms, 2ms}) {
+    Quiet outlet;
+    Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+    const Contract contract{
+        .real_time = true, .period = 50ms, .deadline = 50ms, .order_by = 50ms, .wcet = 10ms, .gap = gap};
+    ASSERT_TRUE(dispatcher.attach(0, {.tenant = {}, .contract = contract}, Instant{}));
+    ASSERT_TRUE(dispatcher.attach(1, {.tenant = {.rank = 1}, .contract = {.wcet = 10ms}}, Instant{}));
+    const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job, Duration when) {
+      while (dispatcher.next_tick().value_or(Instant::max()) <= Instant(when)) dispatcher.tick(*dispatcher.next_tick());
+      dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, Instant(when));
+    };
+    const auto runs = [&](std::uint32_t place) {
+      return dispatcher.state().running && dispatcher.state().running->task == place;
+    };
+    say(0, EntryKind::request, 1, 1ms);
+    say(1, EntryKind::request, 1, 1ms);
+    say(0, EntryKind::done, 1, 4ms);
+    EXPECT_EQ(runs(1), gap == 0ms);
+    if (gap == 0ms) say(1, EntryKind::done, 1, 5ms);
+    say(0, EntryKind::request, 2, 5ms);
+    EXPECT_EQ(runs(0), gap > 0ms);
+    if (gap == 0ms) continue; // its next release
+    EXPECT_EQ(outlet.verdicts[0], (protocol::JobVerdict{2, protocol::Verdict::granted}));
+    say(0, EntryKind::done, 2, 7ms);
+    EXPECT_TRUE(runs(0));
+    dispatcher.tick(*dispatcher.next_tick()); // 9 ms
+    EXPECT_TRUE(runs(1)) << "nothing came within its gap";
+    say(1, EntryKind::done, 1, 10ms);
+    say(0, EntryKind::request, 3, 10ms);
+    EXPECT_FALSE(dispatcher.state().running) << "its next job, which has its own release";
+    say(0, EntryKind::done, 3, 61ms); // of 51 ms
+    say(0, EntryKind::request, 4, 61ms);
+    EXPECT_FALSE(dispatcher.state().running) << "nothing is left of its WCET";
+    EXPECT_EQ(dispatcher.counts(0).jobs, 2u);
+    EXPECT_EQ(dispatcher.counts(0).violations, 0u);
+    EXPECT_EQ(dispatcher.counts(0).longest_execution, 10ms);
+    EXPECT_EQ(dispatcher.counts(0).longest_response, 10ms);
+  }
+}
+
+/// Whatever becomes of its job: the device is free at once.
+TEST(DaemonDispatcher, AJobThatMayGoOnEndsWithItsClientAndWhenThatGrows) {
+  for (int what = 0; what < 3; ++what) {
+    Quiet outlet;
+    Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+    const Tenancy tenancy{.tenant = {},
+                          .contract = {.real_time = true, .period = 50ms, .deadline = 50ms, .wcet = 10ms, .gap = 5ms}};
+    ASSERT_TRUE(dispatcher.attach(0, tenancy, Instant{}));
+    say(dispatcher, 0, EntryKind::request, 1);
+    say(dispatcher, 0, EntryKind::done, 1);
+    ASSERT_TRUE(dispatcher.state().running);
+    if (what == 0) dispatcher.ending(0, Instant{});
+    if (what == 1) dispatcher.died(0, Instant{});
+    if (what == 2) {
+      const Tenancy larger{.tenant = {.slots = 1}, .contract = tenancy.contract};
+      EXPECT_TRUE(dispatcher.change(0, larger, false, Instant{}));
+    }
+    EXPECT_FALSE(dispatcher.state().running);
+    EXPECT_EQ(outlet.changes, what == 2 ? 1 : 0);
+  }
+}
+
+TEST(DaemonDispatcher, AJobThatTakesLongerIsEndedOnlyForOthersAndIsToldToHurryOnce) {
+  Quiet outlet;
+  Dispatcher dispatcher({.places = 4, .frames = 8, .stuck_after = 100ms}, outlet);
+  for (std::uint32_t place = 0; place < 2; ++place)
+    ASSERT_TRUE(dispatcher.attach(place, {.tenant = {}, .contract = {.wcet = 1ms}}, Instant{}));
+  say(dispatcher, 0, EntryKind::request, 1);
+  EXPECT_EQ(dispatcher.next_tick(), std::nullopt) << "nobody else wants the device";
+  dispatcher.tick(Instant{10s});
+  EXPECT_FALSE(outlet.expelled[0]);
+  EXPECT_EQ(outlet.commands, 0);
+  dispatcher.take(1, {.kind = static_cast<std::uint16_t>(EntryKind::request), .job = 1}, Instant{10s});
+  EXPECT_TRUE(is(outlet.last[0], EntryKind::hurry));
+  EXPECT_EQ(outlet.last[0].job, 1u);
+  dispatcher.tick(Instant{10s + 100ms});
+  EXPECT_FALSE(outlet.expelled[0]) << "it is given time to hurry";
+  EXPECT_EQ(outlet.commands, 1) << "once";
+  ASSERT_TRUE(dispatcher.next_tick());
+  dispatcher.tick(*dispatcher.next_tick());
+  EXPECT_TRUE(outlet.expelled[0]);
+  EXPECT_EQ(dispatcher.next_tick(), std::nullopt);
+}
+
+/// Who waits is not told, nor who has the device alone; who gets it next, while others wait, is told for itself.
+TEST(DaemonDispatcher, WhoHoldsTheDeviceWhileOthersWaitIsToldToHurry) {
+  Quiet outlet;
+  Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+  for (std::uint32_t place = 0; place < 3; ++place)
+    ASSERT_TRUE(dispatcher.attach(place, {.tenant = {}, .contract = {.wcet = 1ms}}, Instant{}));
+  for (std::uint32_t place = 0; place < 3; ++place) say(dispatcher, place, EntryKind::request, 7);
+  EXPECT_EQ(outlet.commands, 1);
+  say(dispatcher, 0, EntryKind::done, 7);
+  EXPECT_EQ(outlet.commands, 2);
+  EXPECT_TRUE(is(outlet.last[1], EntryKind::hurry));
+  say(dispatcher, 1, EntryKind::done, 7);
+  EXPECT_EQ(outlet.commands, 2) << "the last one has the device alone";
+}
+
 /// Client 0 behaves as `program` says; returns why it was expelled.
 std::vector<std::pair<std::uint32_t, Expelled>> expelled_for(Program program, OnWcetExceeded on_overrun,
                                                              std::uint64_t& others_jobs) {
@@ -261,17 +434,6 @@ TEST(DaemonDispatcher, WhoAsksTooEarlyWaits) {
 }
 
 /// A hostile client: its memory is its own affair, and others' is not to be had.
-class Quiet final : public Outlet {
- public:
-  void command(std::uint32_t place, const Entry& entry) noexcept override { last[place] = entry; }
-  void verdict(std::uint32_t, protocol::JobVerdict) noexcept override {}
-  void changed(std::uint32_t) noexcept override {}
-  void expel(std::uint32_t place, Expelled) noexcept override { expelled[place] = true; }
-  void vacant(std::uint32_t) noexcept override {}
-  std::array<Entry, 4> last{};
-  std::array<bool, 4> expelled{};
-};
-
 TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 200; ++round) {
@@ -325,10 +487,6 @@ TEST(DaemonDispatcher, TooManyViolationsAreTheEnd) {
   EXPECT_FALSE(dispatcher.occupied(2));
 }
 
-void say(Dispatcher& dispatcher, std::uint32_t place, EntryKind kind, std::uint64_t job) {
-  dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, Instant{});
-}
-
 /// Place 0 has the only frame, and place 1 asks for it.
 void ask_for_the_only_frame(Dispatcher& dispatcher) {
   for (std::uint32_t place = 0; place < 2; ++place)
@@ -338,8 +496,6 @@ void ask_for_the_only_frame(Dispatcher& dispatcher) {
   say(dispatcher, 0, EntryKind::done, 1);
   say(dispatcher, 1, EntryKind::request, 1);
 }
-
-bool is(const Entry& entry, EntryKind kind) { return entry.kind == static_cast<std::uint16_t>(kind); }
 
 /// The driver takes its time to end a process; where its frames outlive it nobody waits for that.
 TEST(DaemonDispatcher, OthersGetFramesThatOutliveTheirClientAsSoonAsItIsEnding) {

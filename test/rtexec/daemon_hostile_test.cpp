@@ -43,8 +43,12 @@ struct Bare {
     auto channel = protocol::Channel::connect(directory / "socket");
     if (!channel) return std::nullopt;
     protocol::Letter letter;
-    const auto sent = channel->send(protocol::Hello{
-        .header = {}, .name = protocol::text<64>("bare"), .granularity = 4096, .can_export = 1, .slots = 0});
+    const auto sent = channel->send(protocol::Hello{.header = {},
+                                                    .name = protocol::text<64>("bare"),
+                                                    .granularity = 4096,
+                                                    .chunk_bytes = 0,
+                                                    .can_export = 1,
+                                                    .slots = 0});
     if (sent != protocol::Delivery::done || channel->receive(letter) != protocol::Delivery::done ||
         !protocol::read<protocol::Welcome>(letter.bytes()))
       return std::nullopt;

@@ -125,6 +125,28 @@ TEST(DaemonServer, RefusesWhoBreaksAPromiseWithItsNumbers) {
   EXPECT_TRUE(smaller) << smaller.error().what;
 }
 
+TEST(DaemonServer, RefusesMemoryInChunksOfAnotherSize) {
+  const rtexec::test::ScratchFolder folder;
+  const RunningServer server(folder.path() / "d", 4);
+  for (const std::uint64_t chunk : {2u << 20, 4u << 20}) {
+    auto channel = protocol::Channel::connect(folder.path() / "d" / "socket");
+    ASSERT_TRUE(channel);
+    protocol::Letter letter;
+    ASSERT_EQ(channel->send(protocol::Hello{.header = {},
+                                            .name = protocol::text<64>("old"),
+                                            .granularity = 4096,
+                                            .chunk_bytes = chunk,
+                                            .can_export = 1,
+                                            .slots = 1}),
+              protocol::Delivery::done);
+    ASSERT_EQ(channel->receive(letter), protocol::Delivery::done);
+    const auto refused = protocol::read<protocol::Refused>(letter.bytes());
+    ASSERT_EQ(refused.has_value(), chunk != 2u << 20);
+    const std::string text(refused ? protocol::view(refused->text) : "");
+    EXPECT_THAT(text, refused ? HasSubstr("in chunks of 4MiB") : HasSubstr(""));
+  }
+}
+
 TEST(DaemonServer, IsOneForEachDirectory) {
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", 4);

@@ -34,7 +34,7 @@ serve
 pids=()
 for i in 1 2 3 4 5 6 7 8; do tenant "t$i" 8 150 & pids+=($!); done
 sleep 0.4
-pkill -KILL -x tenant -n || complain "nobody was there to be killed"
+kill -KILL "$(sed -n 's/^rtexecd: t8 (\([0-9]*\)) is client.*/\1/p' log)" || complain "nobody was there to be killed"
 kill $daemon; wait $daemon || true
 serve
 ended=0
