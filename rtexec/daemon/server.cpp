@@ -104,6 +104,10 @@ Server::~Server() {
   stop();
   time_.raise();
   clock_.join();
+  {
+    const std::scoped_lock lock(lock_); // sessions that go on meanwhile reach none that has ended
+    for (Told& each : told_) each.session.store(nullptr);
+  }
   for (const auto& peer : peers_) peer->session.reset();
   std::error_code error;
   if (listener_.get() >= 0) std::filesystem::remove(options_.settings.daemon.directory / "socket", error);
