@@ -1,5 +1,6 @@
 #include "rtexec/preload/device_memory.hpp"
 
+#include <new>
 #include <string>
 #include <sys/mman.h>
 #include <utility>
@@ -42,7 +43,7 @@ Result<Bytes> DeviceMemory::granularity() const {
 
 Result<> DeviceMemory::reserve(std::uint32_t slots, Bytes chunk) {
   chunk_ = chunk;
-  slots_.resize(slots);
+  slots_ = std::vector<Slot>(slots);
   if (auto opened = open(loads_); !opened) return opened;
   if (auto opened = open(saves_); !opened) return opened;
   return checked(driver_.address_reserve(&base_, slots * chunk.count, 0, 0, 0), "reserving addresses of the device");
@@ -112,25 +113,85 @@ void DeviceMemory::vanish() noexcept {
   frames_.clear();
 }
 
-/// Maps the frame, or a chunk of the slot's own.
-bool DeviceMemory::stand(std::uint32_t slot, std::uint32_t frame) noexcept {
-  AllocationHandle handle = frame < frames_.size() ? frames_[frame] : 0;
+void DeviceMemory::place(std::uint32_t slot, hal::cuda::DevicePointer address) noexcept {
+  if (slot >= slots_.size()) return;
+  slots_[slot].saved.store(false, std::memory_order_relaxed);
+  slots_[slot].wanted.store(address, std::memory_order_release);
+  placed_.fetch_add(1, std::memory_order_acq_rel);
+}
+
+void DeviceMemory::retire(hal::cuda::DevicePointer begin, std::size_t size) noexcept {
+  const std::scoped_lock lock(settling_);
+  try {
+    retired_.emplace_back(begin, size);
+  } catch (const std::bad_alloc&) { return; } // it stays reserved
+  placed_.fetch_add(1, std::memory_order_acq_rel);
+}
+
+bool DeviceMemory::settle() noexcept {
+  const std::scoped_lock lock(settling_);
+  const std::uint64_t placed = placed_.load(std::memory_order_acquire);
+  if (placed == settled_.load(std::memory_order_relaxed)) return true;
+  bool all = true;
+  for (Slot& slot : slots_) {
+    if (slot.stands && slot.at != slot.wanted.load(std::memory_order_acquire)) unmap(slot);
+  }
+  for (Slot& slot : slots_) {
+    if (slot.stands && slot.at == 0) all = map(slot) && all;
+  }
+  for (const auto& [begin, size] : retired_) (void)driver_.address_free(begin, size);
+  retired_.clear();
+  if (all) settled_.store(placed, std::memory_order_release);
+  return all;
+}
+
+/// The slot's frame, or a chunk of its own, at its place. A slot that has none stands all the same.
+bool DeviceMemory::map(Slot& slot) noexcept {
+  const auto address = slot.wanted.load(std::memory_order_acquire);
+  if (address == 0) return true;
+  AllocationHandle handle = slot.frame < frames_.size() ? frames_[slot.frame] : 0;
+  if (handle == 0) handle = slot.own;
   AllocationProperties properties{};
   properties.location.id = device_;
   if (handle == 0) {
     if (driver_.create(&handle, chunk_.count, &properties, 0) != Code::success) return false;
-    slots_[slot].own = handle;
+    slot.own = handle;
   }
   const hal::cuda::AccessDescriptor access{.location = properties.location,
                                            .flags = hal::cuda::AccessFlags::read_write};
-  slots_[slot].stands = driver_.map(address(slot), chunk_.count, 0, handle, 0) == Code::success;
-  if (slots_[slot].stands && driver_.set_access(address(slot), chunk_.count, &access, 1) == Code::success) return true;
-  empty(slot);
+  if (driver_.map(address, chunk_.count, 0, handle, 0) != Code::success) return false;
+  slot.at = address;
+  if (driver_.set_access(address, chunk_.count, &access, 1) == Code::success) return true;
+  unmap(slot);
   return false;
 }
 
+void DeviceMemory::unmap(Slot& slot) noexcept {
+  if (slot.at != 0) (void)driver_.unmap(slot.at, chunk_.count);
+  slot.at = 0;
+}
+
+/// What stands there and is to no longer makes room.
+void DeviceMemory::clear(hal::cuda::DevicePointer address) noexcept {
+  for (Slot& slot : slots_) {
+    if (!slot.stands || slot.at != address || address == 0) continue;
+    (void)driver_.stream_synchronize(loads_.stream);
+    (void)driver_.stream_synchronize(saves_.stream);
+    unmap(slot);
+    placed_.fetch_add(1, std::memory_order_acq_rel);
+  }
+}
+
+bool DeviceMemory::stand(std::uint32_t slot, std::uint32_t frame) noexcept {
+  if (unsettled()) clear(slots_[slot].wanted.load(std::memory_order_acquire));
+  slots_[slot].frame = frame;
+  slots_[slot].stands = map(slots_[slot]);
+  if (!slots_[slot].stands) empty(slot);
+  return slots_[slot].stands;
+}
+
 void DeviceMemory::empty(std::uint32_t slot) noexcept {
-  if (slots_[slot].stands) (void)driver_.unmap(address(slot), chunk_.count);
+  unmap(slots_[slot]);
   if (slots_[slot].own != 0) (void)driver_.release(slots_[slot].own);
   slots_[slot].stands = false;
   slots_[slot].own = 0;
@@ -160,12 +221,16 @@ Status DeviceMemory::begin_load(std::uint32_t slot, std::uint32_t frame) noexcep
   if (slot >= slots_.size() || slots_[slot].stands || slots_[slot].host == nullptr || !enter())
     return Unexpected(Errc::bad_input);
   if (!stand(slot, frame)) return Unexpected(Errc::out_of_memory);
-  const auto host = reinterpret_cast<hal::cuda::DevicePointer>(slots_[slot].host);
-  const Code filled = slots_[slot].saved ? driver_.copy_async(address(slot), host, chunk_.count, loads_.stream)
-                                         : driver_.set_bytes_async(address(slot), 0, chunk_.count, loads_.stream);
-  if (filled == Code::success && queue(loads_, slot)) return {};
+  if (fill(slots_[slot]) == Code::success && queue(loads_, slot)) return {};
   empty(slot);
   return device_fault();
+}
+
+Code DeviceMemory::fill(const Slot& slot) const noexcept {
+  if (slot.at == 0) return Code::success;
+  const auto host = reinterpret_cast<hal::cuda::DevicePointer>(slot.host);
+  return slot.saved.load(std::memory_order_relaxed) ? driver_.copy_async(slot.at, host, chunk_.count, loads_.stream)
+                                                    : driver_.set_bytes_async(slot.at, 0, chunk_.count, loads_.stream);
 }
 
 Status DeviceMemory::finish_load() noexcept {
@@ -177,8 +242,12 @@ Status DeviceMemory::finish_load() noexcept {
 
 Status DeviceMemory::begin_save(std::uint32_t slot) noexcept {
   if (slot >= slots_.size() || !slots_[slot].stands || !enter()) return Unexpected(Errc::bad_input);
-  const auto host = reinterpret_cast<hal::cuda::DevicePointer>(slots_[slot].host);
-  if (driver_.copy_async(host, address(slot), chunk_.count, saves_.stream) != Code::success) return device_fault();
+  // What is no longer to stand there is worth nothing.
+  const Slot& from = slots_[slot];
+  const auto host = reinterpret_cast<hal::cuda::DevicePointer>(from.host);
+  if (from.at != 0 && from.at == from.wanted.load(std::memory_order_acquire) &&
+      driver_.copy_async(host, from.at, chunk_.count, saves_.stream) != Code::success)
+    return device_fault();
   return queue(saves_, slot);
 }
 
@@ -186,7 +255,9 @@ Status DeviceMemory::finish_save() noexcept {
   std::uint32_t slot = 0;
   const Status ended = await(saves_, slot);
   if (!ended) return ended;
-  slots_[slot].saved = true;
+  const auto at = slots_[slot].at;
+  slots_[slot].saved.store(at != 0 && at == slots_[slot].wanted.load(std::memory_order_acquire),
+                           std::memory_order_relaxed);
   empty(slot);
   return {};
 }

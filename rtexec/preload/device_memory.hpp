@@ -1,7 +1,10 @@
-// A client's memory on an NVIDIA device: a range of addresses in slots of one chunk, a copy of each slot in page-locked
-// host memory, and the daemon's chunks, imported, or where it hands none out chunks of its own, which come and go.
+// A client's memory on an NVIDIA device: a range of addresses for the arena, slots of one chunk, each of which is to
+// stand at a place, there or elsewhere, a copy of each in page-locked host memory, and the daemon's chunks, imported,
+// or where it hands none out chunks of its own, which come and go. A slot without a place has no contents, and costs no
+// copies.
 //
-// Threading: as ClientMemory says. The range, and the host's memory, live as long as the process.
+// Threading: as ClientMemory says; place() on any thread, one at a time, and settle() on any that has the device. The
+// range, and the host's memory, live as long as the process.
 #pragma once
 
 #include "rtexec/client/memory.hpp"
@@ -10,8 +13,11 @@
 #include <rtexec/units.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 namespace rtexec::preload {
@@ -30,6 +36,15 @@ class DeviceMemory final : public client::ClientMemory {
   [[nodiscard]] Result<> prepare(std::uint32_t slots);
   /// All slots are empty, and what stood in them is lost. Nothing moves, or will.
   void vanish() noexcept;
+  /// Where `slot` is to stand; 0: nowhere. What it had is lost. It stands there once it is loaded, or after settle().
+  void place(std::uint32_t slot, hal::cuda::DevicePointer address) noexcept;
+  [[nodiscard]] bool unsettled() const noexcept {
+    return placed_.load(std::memory_order_acquire) != settled_.load(std::memory_order_acquire);
+  }
+  /// A reserved range that no slot is to stand in any more is the driver's again once none does.
+  void retire(hal::cuda::DevicePointer begin, std::size_t size) noexcept;
+  /// All slots that are on the device stand where they are to. False: the driver refused.
+  bool settle() noexcept;
   [[nodiscard]] hal::cuda::DevicePointer base() const noexcept { return base_; }
 
   Result<> adopt(std::uint32_t frame, config::Descriptor chunk) override;
@@ -42,9 +57,12 @@ class DeviceMemory final : public client::ClientMemory {
  private:
   struct Slot {
     hal::cuda::AllocationHandle own = 0; // a chunk that goes with the slot
+    std::uint32_t frame = 0;
     std::byte* host = nullptr;
+    std::atomic<hal::cuda::DevicePointer> wanted{0}; // where it is to stand; 0: nowhere
+    hal::cuda::DevicePointer at = 0;                 // where it does; 0: nowhere
     bool stands = false;
-    bool saved = false;
+    std::atomic<bool> saved{false};
   };
   /// Copies in one direction that are under way, the oldest first.
   struct Lane {
@@ -60,10 +78,11 @@ class DeviceMemory final : public client::ClientMemory {
   [[nodiscard]] Status queue(Lane& lane, std::uint32_t slot) noexcept;
   [[nodiscard]] Status await(Lane& lane, std::uint32_t& slot) noexcept;
   [[nodiscard]] bool stand(std::uint32_t slot, std::uint32_t frame) noexcept;
+  [[nodiscard]] bool map(Slot& slot) noexcept;
+  void unmap(Slot& slot) noexcept;
+  void clear(hal::cuda::DevicePointer address) noexcept;
   void empty(std::uint32_t slot) noexcept;
-  [[nodiscard]] hal::cuda::DevicePointer address(std::uint32_t slot) const noexcept {
-    return base_ + slot * chunk_.count;
-  }
+  [[nodiscard]] hal::cuda::Code fill(const Slot& slot) const noexcept;
 
   const RealDriver& driver_;
   hal::cuda::Context context_;
@@ -73,6 +92,9 @@ class DeviceMemory final : public client::ClientMemory {
   std::vector<Slot> slots_;
   std::vector<hal::cuda::AllocationHandle> frames_; // 0: none that was handed out
   Lane loads_, saves_;
+  std::atomic<std::uint64_t> placed_{0}, settled_{0}; // how often something was placed, and was when all was settled
+  std::mutex settling_;                               // guards what follows
+  std::vector<std::pair<hal::cuda::DevicePointer, std::size_t>> retired_;
 };
 
 } // namespace rtexec::preload

@@ -14,6 +14,7 @@ enum class Treatment : std::uint8_t {
   lookup,         // answers with functions of ours
   allocate,       // gives memory of the arena
   allocate_apart, // passed on: memory that is never swapped
+  map,            // addresses and chunks that the program maps itself: in slots, where they can be
   free,           // memory of the arena is freed by us, other memory by the driver
   tell,           // answers for memory of the arena, or of the process's own limit
   run_and_wait,   // opens a job before it; the device may be idle after it

@@ -22,7 +22,7 @@ void step_back(std::string_view reason) noexcept;
 /// One line on standard error.
 void say(std::string_view text) noexcept;
 /// Occasions for one sentence to the user in a process's life.
-enum class Occasion { standing, unknown_version, other_device, apart, captured, ipc, refused };
+enum class Occasion { standing, unknown_version, other_device, apart, captured, ipc, refused, mapping };
 /// The first time for each occasion.
 void say_once(Occasion occasion, std::string_view text) noexcept;
 

@@ -20,7 +20,6 @@ using hal::cuda::DevicePointer;
 using hal::cuda::Stream;
 
 constinit std::atomic<Process*> instance{nullptr};
-constinit std::atomic<int> capturing{0};
 constinit std::mutex making;
 /// How often it is looked whether a job is idle, and after how many looks without work it is one.
 constexpr Duration between_looks = std::chrono::milliseconds(2);
@@ -100,6 +99,9 @@ Result<> Process::connect() {
   if (auto reserved = memory_.reserve(slots, client_->chunk_size()); !reserved) return reserved;
   memory_size_ = slots * client_->chunk_size().count;
   arena_.emplace(slots, client_->chunk_size());
+  segments_.emplace(client_->chunk_size());
+  granularity_ = granularity->count;
+  unused_slots_.reserve(slots);
   auto watch = hal::Thread::start({.name = "rtexec-watch", .core = {}, .reservation = {}}, [this] { this->watch(); });
   if (!watch) return Unexpected(watch.error());
   watch_ = std::move(*watch);
@@ -123,12 +125,10 @@ std::optional<Code> Process::allocate(DevicePointer* pointer, std::size_t size, 
     auto block = standing_space({size}, stream ? told_apart(*stream) : stream, lock);
     if (!block) block = arena_->allocate({size});
     if (!block) return Code::out_of_memory;
-    if (const auto spanned = static_cast<std::uint32_t>(arena_->slots_spanned()); spanned > granted_) {
-      if (const auto grown = grow(spanned); !grown) {
-        arena_->free(block->offset);
-        say_once(Occasion::refused, grown.error().what);
-        return Code::out_of_memory;
-      }
+    if (const auto stands = provide(places_of(*block)); !stands) {
+      arena_->free(block->offset);
+      say_once(Occasion::refused, stands.error().what);
+      return Code::out_of_memory;
     }
     *pointer = memory_.base() + block->offset.count;
     return Code::success;
@@ -141,7 +141,7 @@ std::optional<client::Arena::Block> Process::standing_space(Bytes size, std::opt
   do {
     reclaim();
     if (const auto block = arena_->allocate(size)) {
-      if (arena_->slots_spanned() <= granted_) return block;
+      if (const auto needed = lacking(places_of(*block)); needed == 0 || needed <= spare_slots()) return block;
       arena_->free(block->offset);
     }
     if (!stream) continue;
@@ -163,6 +163,69 @@ bool Process::await_a_free(std::unique_lock<std::mutex>& lock) noexcept {
   return true;
 }
 
+// ---- slots ----
+
+Process::Places Process::places_of(client::Arena::Block block) const {
+  const auto [first, count] = arena_->slots_of(block);
+  Places places(count);
+  for (std::size_t i = 0; i < count; ++i) places[i] = memory_.base() + (first + i) * arena_->slot_size().count;
+  return places;
+}
+
+std::size_t Process::lacking(const Places& places) const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(places, [&](DevicePointer place) { return !slot_at_.contains(place); }));
+}
+
+/// That the arena has no use for, with those that no place has.
+std::size_t Process::spare_slots() const noexcept {
+  const auto is_spare = [&](const auto& each) {
+    return in_arena(each.first) && !arena_->uses((each.first - memory_.base()) / arena_->slot_size().count);
+  };
+  return unused_slots_.size() + static_cast<std::size_t>(std::ranges::count_if(slot_at_, is_spare));
+}
+
+/// Each of `places` has a slot from then on.
+Result<> Process::provide(const Places& places) {
+  const std::size_t needed = lacking(places);
+  if (needed == 0) return {};
+  if (needed > unused_slots_.size()) take_back_unused();
+  const auto more = static_cast<std::uint32_t>(needed - std::min(needed, unused_slots_.size()));
+  std::map<DevicePointer, std::uint32_t> provided;
+  std::uint32_t next = granted_;
+  auto unused = unused_slots_.end();
+  for (const DevicePointer place : places) {
+    if (!slot_at_.contains(place)) provided.emplace(place, unused != unused_slots_.begin() ? *--unused : next++);
+  }
+  // What is loaded for the first time is loaded to where it belongs.
+  for (const auto& [place, slot] : provided) memory_.place(slot, place);
+  if (more > 0) {
+    if (auto grown = grow(granted_ + more); !grown) {
+      for (const auto& [place, slot] : provided) memory_.place(slot, 0);
+      return grown;
+    }
+  }
+  unused_slots_.erase(unused, unused_slots_.end());
+  slot_at_.merge(provided);
+  return {};
+}
+
+void Process::take_back_unused() {
+  const std::size_t size = arena_->slot_size().count;
+  for (auto each = slot_at_.lower_bound(memory_.base()); each != slot_at_.end() && in_arena(each->first);) {
+    const DevicePointer place = (each++)->first;
+    if (!arena_->uses((place - memory_.base()) / size)) give_back(place);
+  }
+}
+
+void Process::give_back(DevicePointer place) noexcept {
+  const auto found = slot_at_.find(place);
+  if (found == slot_at_.end()) return;
+  memory_.place(found->second, 0);
+  unused_slots_.push_back(found->second); // has room for all
+  slot_at_.erase(found);
+}
+
 Result<> Process::grow(std::uint32_t slots) {
   const Entered entered(driver_, context_);
   if (auto prepared = memory_.prepare(slots); !prepared) return prepared;
@@ -174,15 +237,32 @@ Result<> Process::grow(std::uint32_t slots) {
 }
 
 std::optional<client::Arena::Block> Process::block_of(DevicePointer pointer) const noexcept {
-  return owns(pointer) ? arena_->find({pointer - memory_.base()}) : std::nullopt;
+  return in_arena(pointer) ? arena_->find({pointer - memory_.base()}) : std::nullopt;
+}
+
+bool Process::owns(DevicePointer pointer) const noexcept {
+  if (in_arena(pointer)) return true;
+  if (!maps_itself_.load(std::memory_order_acquire)) return false;
+  const std::scoped_lock lock(mutex_);
+  const auto piece = segments_->piece_of(pointer);
+  return piece && piece->handle != 0;
+}
+
+std::optional<Segments::Range> Process::object_of(DevicePointer pointer) const noexcept {
+  if (const auto block = block_of(pointer))
+    return Segments::Range{memory_.base() + block->offset.count, static_cast<std::size_t>(block->size.count)};
+  if (const auto piece = segments_->piece_of(pointer)) return Segments::Range{piece->begin, piece->size};
+  return {};
 }
 
 std::optional<Code> Process::free(DevicePointer pointer) noexcept {
-  if (!owns(pointer)) return {};
+  if (!in_arena(pointer)) return {};
   // As the driver does: what is under way may use it.
-  if (capturing.load(std::memory_order_relaxed) == 0 && client_->holds()) {
+  if (client_->holds()) {
     const Entered entered(driver_, context_);
-    if (const Code code = driver_.context_synchronize(); code != Code::success) return code;
+    const std::scoped_lock lock(recording);
+    if (capturing.load(std::memory_order_relaxed) != 0) busy_.await(driver_);
+    else if (const Code code = driver_.context_synchronize(); code != Code::success) return code;
   }
   const std::scoped_lock lock(mutex_);
   const Bytes offset{pointer - memory_.base()};
@@ -192,7 +272,7 @@ std::optional<Code> Process::free(DevicePointer pointer) noexcept {
 }
 
 std::optional<Code> Process::free_behind(DevicePointer pointer, Stream stream) noexcept {
-  if (!owns(pointer)) return {};
+  if (!in_arena(pointer)) return {};
   if (captures(stream)) {
     say_once(Occasion::captured, "memory that a graph frees and did not allocate stays allocated");
     return Code::success;
@@ -223,7 +303,8 @@ std::optional<Code> Process::memory_info(std::size_t* free, std::size_t* total) 
   if (!on_device()) return {};
   const std::scoped_lock lock(mutex_);
   reclaim();
-  if (free != nullptr) *free = memory_size_ - arena_->used().count;
+  const std::size_t used = std::min(memory_size_, arena_->used().count + segments_->bytes());
+  if (free != nullptr) *free = memory_size_ - used;
   if (total != nullptr) *total = memory_size_;
   return Code::success;
 }
@@ -231,10 +312,10 @@ std::optional<Code> Process::memory_info(std::size_t* free, std::size_t* total) 
 std::optional<Code> Process::address_range(DevicePointer* base, std::size_t* size, DevicePointer pointer) noexcept {
   if (!owns(pointer)) return {};
   const std::scoped_lock lock(mutex_);
-  const auto block = block_of(pointer);
-  if (!block) return Code::not_found;
-  if (base != nullptr) *base = memory_.base() + block->offset.count;
-  if (size != nullptr) *size = block->size.count;
+  const auto object = object_of(pointer);
+  if (!object) return Code::not_found;
+  if (base != nullptr) *base = object->begin;
+  if (size != nullptr) *size = object->size;
   return Code::success;
 }
 
@@ -242,9 +323,9 @@ std::optional<Code> Process::address_range(DevicePointer* base, std::size_t* siz
 std::optional<Code> Process::attribute(void* data, int attribute, DevicePointer pointer) noexcept {
   if (!owns(pointer)) return {};
   const std::scoped_lock lock(mutex_);
-  const auto block = block_of(pointer);
-  if (!block || data == nullptr) return Code::invalid_value;
-  const DevicePointer begin = memory_.base() + block->offset.count;
+  const auto object = object_of(pointer);
+  if (!object || data == nullptr) return Code::invalid_value;
+  const auto [begin, size] = *object;
   const auto answer = [data](auto value) {
     std::memcpy(data, &value, sizeof value);
     return Code::success;
@@ -259,13 +340,13 @@ std::optional<Code> Process::attribute(void* data, int attribute, DevicePointer 
   case 9: return answer(device_);
   case 10: return answer(0U); // for legacy handles between processes
   case 11: return answer(begin);
-  case 12: return answer(static_cast<std::size_t>(block->size.count));
+  case 12: return answer(size);
   case 13: return answer(1U);                                 // mapped
   case 14: return answer(static_cast<unsigned long long>(0)); // types of handles
   case 15: return answer(0U);                                 // for other devices
   case 16: return answer(hal::cuda::AccessFlags::read_write);
   case 17: return answer(static_cast<void*>(nullptr)); // pool
-  case 18: return answer(static_cast<std::size_t>(block->size.count));
+  case 18: return answer(size);
   case 19: return answer(begin);
   case 20: return answer(static_cast<unsigned long long>(begin));
   default: return Code::invalid_value; // of host memory, or of a version to come
@@ -296,7 +377,6 @@ void Process::part() noexcept {
   watch_.join();
 }
 
-void Process::capture_begins() noexcept { capturing.fetch_add(1, std::memory_order_relaxed); }
 void Process::capture_ends() noexcept {
   int now = capturing.load(std::memory_order_relaxed);
   while (now > 0 && !capturing.compare_exchange_weak(now, now - 1, std::memory_order_relaxed)) {}
@@ -311,6 +391,10 @@ bool Process::captures(Stream stream) noexcept {
 Process::Pass Process::submit(Stream stream, bool own) noexcept {
   if (captures(stream == nullptr && own ? own_stream() : stream)) return Pass::recorded;
   if (!gate_.enter()) return Pass::refused;
+  if (memory_.unsettled() && !settle()) {
+    gate_.leave();
+    return Pass::refused;
+  }
   busy_.mark(stream, own);
   return Pass::entered;
 }
@@ -347,10 +431,12 @@ void Process::end() noexcept { client_->end(); }
 bool Process::holds() noexcept { return client_->holds(); }
 bool Process::idle() noexcept {
   const Entered entered(driver_, context_);
+  const std::scoped_lock lock(recording);
   return busy_.idle(driver_, capturing.load(std::memory_order_relaxed) != 0);
 }
 void Process::wait_until_idle() noexcept {
   const Entered entered(driver_, context_);
+  const std::scoped_lock lock(recording);
   if (capturing.load(std::memory_order_relaxed) != 0) busy_.await(driver_);
   else if (driver_.context_synchronize() == Code::success) busy_.all_ended();
 }

@@ -13,13 +13,18 @@
 #include "rtexec/preload/device_memory.hpp"
 #include "rtexec/preload/job_gate.hpp"
 #include "rtexec/preload/pending_frees.hpp"
+#include "rtexec/preload/segments.hpp"
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 namespace rtexec::preload {
 
@@ -43,9 +48,28 @@ class Process final : private GatedDevice {
                                                              hal::cuda::DevicePointer pointer) noexcept;
   [[nodiscard]] std::optional<hal::cuda::Code> attribute(void* data, int attribute,
                                                          hal::cuda::DevicePointer pointer) noexcept;
-  [[nodiscard]] bool owns(hal::cuda::DevicePointer pointer) const noexcept {
-    return pointer - memory_.base() < memory_size_;
-  }
+  [[nodiscard]] bool owns(hal::cuda::DevicePointer pointer) const noexcept;
+
+  // ---- memory that the program maps itself; nothing: likewise ----
+  [[nodiscard]] std::optional<hal::cuda::Code> reserve_addresses(hal::cuda::DevicePointer* pointer, std::size_t size,
+                                                                 std::size_t alignment,
+                                                                 hal::cuda::DevicePointer wanted) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> free_addresses(hal::cuda::DevicePointer pointer,
+                                                              std::size_t size) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> create_chunk(hal::cuda::AllocationHandle* handle, std::size_t size,
+                                                            const hal::cuda::AllocationProperties* properties) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> release_chunk(hal::cuda::AllocationHandle handle) noexcept;
+  /// Another handle of the chunk at an address.
+  [[nodiscard]] std::optional<hal::cuda::Code> retain_chunk(hal::cuda::AllocationHandle* handle,
+                                                            hal::cuda::DevicePointer pointer) noexcept;
+  [[nodiscard]] bool gave_chunk(hal::cuda::AllocationHandle handle) const noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> map_chunk(hal::cuda::DevicePointer pointer, std::size_t size,
+                                                         std::size_t offset, hal::cuda::AllocationHandle handle,
+                                                         unsigned long long flags) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> unmap(hal::cuda::DevicePointer pointer, std::size_t size) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> set_access(hal::cuda::DevicePointer pointer, std::size_t size,
+                                                          const hal::cuda::AccessDescriptor* access,
+                                                          std::size_t count) noexcept;
 
   // ---- jobs ----
   enum class Pass : std::uint8_t { entered, recorded, refused };
@@ -68,7 +92,13 @@ class Process final : private GatedDevice {
   /// CU_STREAM_PER_THREAD.
   [[nodiscard]] static hal::cuda::Stream own_stream() noexcept { return reinterpret_cast<hal::cuda::Stream>(2); }
   /// Streams of any thread whose work is recorded, by what was begun and ended.
-  static void capture_begins() noexcept;
+  /// `begin` begins a capture, while none of ours asks streams or waits for them: that would break it.
+  template <class Begin> static hal::cuda::Code capture_begins(Begin&& begin) noexcept {
+    const std::scoped_lock lock(recording);
+    const hal::cuda::Code code = begin();
+    if (code == hal::cuda::Code::success) capturing.fetch_add(1, std::memory_order_relaxed);
+    return code;
+  }
   static void capture_ends() noexcept;
   [[nodiscard]] static bool captures(hal::cuda::Stream stream) noexcept;
 
@@ -78,6 +108,7 @@ class Process final : private GatedDevice {
   [[nodiscard]] Result<> connect();
   [[nodiscard]] bool on_device() const noexcept;
   [[nodiscard]] Result<> grow(std::uint32_t slots);
+  [[nodiscard]] bool settle() noexcept;
   [[nodiscard]] std::optional<client::Arena::Block> standing_space(Bytes size, std::optional<hal::cuda::Stream> stream,
                                                                    std::unique_lock<std::mutex>& lock);
   [[nodiscard]] bool await_a_free(std::unique_lock<std::mutex>& lock) noexcept;
@@ -85,6 +116,21 @@ class Process final : private GatedDevice {
   void watch() noexcept;
   void part() noexcept;
   [[nodiscard]] std::optional<client::Arena::Block> block_of(hal::cuda::DevicePointer pointer) const noexcept;
+  /// Of the arena, or of the program's own.
+  [[nodiscard]] std::optional<Segments::Range> object_of(hal::cuda::DevicePointer pointer) const noexcept;
+  [[nodiscard]] bool in_arena(hal::cuda::DevicePointer pointer) const noexcept {
+    return pointer - memory_.base() < memory_size_;
+  }
+
+  // Slots
+  using Places = std::vector<hal::cuda::DevicePointer>;
+  [[nodiscard]] Places places_of(client::Arena::Block block) const;
+  [[nodiscard]] std::size_t lacking(const Places& places) const noexcept;
+  [[nodiscard]] std::size_t spare_slots() const noexcept;
+  [[nodiscard]] Result<> provide(const Places& places);
+  [[nodiscard]] Result<> make_room(std::size_t size);
+  void take_back_unused();
+  void give_back(hal::cuda::DevicePointer place) noexcept;
 
   // of the gate
   bool begin() noexcept override;
@@ -93,21 +139,29 @@ class Process final : private GatedDevice {
   bool idle() noexcept override;
   void wait_until_idle() noexcept override;
 
+  static inline constinit std::atomic<int> capturing{0};
+  static inline constinit std::mutex recording; // held where streams are asked or waited for; taken last
+
   const RealDriver& driver_;
   hal::cuda::Context context_;
   hal::cuda::Ordinal device_;
   DeviceMemory memory_;
   std::unique_ptr<client::Client> client_;
   std::size_t memory_size_ = 0; // of the range
+  std::size_t granularity_ = 0; // of the driver's chunks
   BusyStreams busy_;
   JobGate gate_;
   std::atomic<bool> hurried_{false}; // others wait for the job that is open
   std::atomic<bool> leaving_{false};
   hal::Signal opened_;
-  hal::Thread watch_; // closes what no synchronisation closes
-  std::mutex mutex_;  // guards what follows; taken before the gate's
+  hal::Thread watch_;        // closes what no synchronisation closes
+  mutable std::mutex mutex_; // guards what follows; taken before the gate's
   std::optional<client::Arena> arena_;
-  std::uint32_t granted_ = 0; // slots
+  std::optional<Segments> segments_;
+  std::atomic<bool> maps_itself_{false}; // the program
+  std::uint32_t granted_ = 0;            // slots
+  std::map<hal::cuda::DevicePointer, std::uint32_t> slot_at_;
+  std::vector<std::uint32_t> unused_slots_; // of those that are granted: stand nowhere
   PendingFrees pending_;
 };
 

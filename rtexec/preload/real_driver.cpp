@@ -20,7 +20,8 @@ const RealDriver* load() noexcept {
       find("cuCtxSynchronize", driver.context_synchronize) &&
       find("cuMemGetAllocationGranularity", driver.granularity) && find("cuMemCreate", driver.create) &&
       find("cuMemRelease", driver.release) && find("cuMemAddressReserve", driver.address_reserve) &&
-      find("cuMemMap", driver.map) && find("cuMemUnmap", driver.unmap) && find("cuMemSetAccess", driver.set_access) &&
+      find("cuMemAddressFree", driver.address_free) && find("cuMemMap", driver.map) &&
+      find("cuMemUnmap", driver.unmap) && find("cuMemSetAccess", driver.set_access) &&
       find("cuMemHostRegister_v2", driver.register_host) && find("cuMemHostUnregister", driver.unregister_host) &&
       find("cuMemcpyAsync", driver.copy_async) && find("cuMemsetD8Async", driver.set_bytes_async) &&
       find("cuStreamCreate", driver.stream_create) && find("cuStreamSynchronize", driver.stream_synchronize) &&

@@ -28,6 +28,7 @@ struct RealDriver {
   hal::cuda::Code (*release)(hal::cuda::AllocationHandle handle);
   hal::cuda::Code (*address_reserve)(hal::cuda::DevicePointer* pointer, std::size_t size, std::size_t alignment,
                                      hal::cuda::DevicePointer wanted, unsigned long long flags);
+  hal::cuda::Code (*address_free)(hal::cuda::DevicePointer pointer, std::size_t size);
   hal::cuda::Code (*map)(hal::cuda::DevicePointer pointer, std::size_t size, std::size_t offset,
                          hal::cuda::AllocationHandle handle, unsigned long long flags);
   hal::cuda::Code (*unmap)(hal::cuda::DevicePointer pointer, std::size_t size);

@@ -10,6 +10,7 @@
 
 namespace rtexec::preload::abi {
 
+using hal::cuda::AccessDescriptor;
 using hal::cuda::AllocationHandle;
 using hal::cuda::AllocationProperties;
 using hal::cuda::Code;

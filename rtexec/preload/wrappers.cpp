@@ -62,16 +62,21 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     else if constexpr (treatment == Treatment::run_and_wait) return noticed(run(real, arguments...));
     else if constexpr (treatment == Treatment::wait) return noticed(real(arguments...));
     else if constexpr (treatment == Treatment::allocate) return or_pass_on(real, allocated(arguments...), arguments...);
+    else if constexpr (treatment == Treatment::map) return mapped(real, arguments...);
     else if constexpr (treatment == Treatment::free) return or_pass_on(real, freed(arguments...), arguments...);
     else if constexpr (treatment == Treatment::tell) return or_pass_on(real, told(arguments...), arguments...);
     else if constexpr (treatment == Treatment::end) return ended(real, arguments...);
     else {
       static_assert(treatment == Treatment::allocate_apart);
-      say_once(Occasion::apart,
-               "memory of cuMemCreate, of arrays, graphs, other processes, or managed memory is not "
-               "taken over: it is never swapped, and not counted");
-      return real(arguments...);
+      return apart(real, arguments...);
     }
+  }
+  static Code apart(Real real, Arguments... arguments) noexcept {
+    say_once(
+        Occasion::apart,
+        "memory of arrays, graphs, other processes, managed memory, and chunks of special kinds are not taken over: "
+        "they are never swapped, and not counted");
+    return real(arguments...);
   }
 
   static Code or_pass_on(Real real, std::optional<Code> answer, Arguments... arguments) noexcept {
@@ -108,9 +113,9 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
 
   static Code capture(Real real, Arguments... arguments) noexcept {
     constexpr bool ends = std::string_view(row_name()).starts_with("cuStreamEndCapture");
-    if constexpr (!ends) Process::capture_begins();
+    if constexpr (!ends) return Process::capture_begins([&] { return real(arguments...); });
     const Code code = real(arguments...);
-    if (ends || code != Code::success) Process::capture_ends();
+    Process::capture_ends();
     return code;
   }
   static constexpr const char* row_name() noexcept {
@@ -164,6 +169,31 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     if (code == Code::success) *pitch = rounded;
     return code;
   }
+  /// By the function: several have the same arguments.
+  static Code mapped(Real real, Arguments... arguments) noexcept {
+    Process* process = id == Id::cuMemCreate || id == Id::cuMemAddressReserve ? Process::enter() : Process::existing();
+    if (process == nullptr) return real(arguments...);
+    const auto answer = [&] {
+      if constexpr (id == Id::cuMemAddressReserve)
+        return [&](DevicePointer* pointer, std::size_t size, std::size_t alignment, DevicePointer wanted,
+                   unsigned long long) { return process->reserve_addresses(pointer, size, alignment, wanted); };
+      else if constexpr (id == Id::cuMemAddressFree)
+        return [&](auto... all) { return process->free_addresses(all...); };
+      else if constexpr (id == Id::cuMemCreate)
+        return [&](AllocationHandle* handle, std::size_t size, const AllocationProperties* properties,
+                   unsigned long long) { return process->create_chunk(handle, size, properties); };
+      else if constexpr (id == Id::cuMemRelease) return [&](auto handle) { return process->release_chunk(handle); };
+      else if constexpr (id == Id::cuMemMap) return [&](auto... all) { return process->map_chunk(all...); };
+      else if constexpr (id == Id::cuMemUnmap) return [&](auto... all) { return process->unmap(all...); };
+      else {
+        static_assert(id == Id::cuMemSetAccess);
+        return [&](auto... all) { return process->set_access(all...); };
+      }
+    }()(arguments...);
+    if constexpr (id == Id::cuMemCreate) return answer ? *answer : apart(real, arguments...);
+    else return or_pass_on(real, answer, arguments...);
+  }
+
   static std::optional<Code> freed(DevicePointer pointer) noexcept {
     Process* process = Process::existing();
     return process != nullptr ? process->free(pointer) : std::nullopt;
@@ -202,12 +232,36 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   static std::optional<Code> told(void*, DevicePointer pointer, std::size_t, int, unsigned long long) noexcept {
     return handle(pointer);
   }
-  static std::optional<Code> told(AllocationHandle*, void* pointer) noexcept {
-    return handle(reinterpret_cast<DevicePointer>(pointer));
+  static std::optional<Code> told(AllocationHandle* kept, void* pointer) noexcept {
+    Process* process = Process::existing();
+    const auto code =
+        process != nullptr ? process->retain_chunk(kept, reinterpret_cast<DevicePointer>(pointer)) : std::nullopt;
+    return code ? code : handle(reinterpret_cast<DevicePointer>(pointer));
+  }
+  static std::optional<Code> told(void*, AllocationHandle chunk, int, unsigned long long) noexcept {
+    Process* process = Process::existing();
+    return process != nullptr && process->gave_chunk(chunk) ? refused_handle() : std::nullopt;
+  }
+  static std::optional<Code> told(AllocationProperties* properties, AllocationHandle chunk) noexcept {
+    Process* process = Process::existing();
+    if (process == nullptr || properties == nullptr || !process->gave_chunk(chunk)) return std::nullopt;
+    *properties = {};
+    properties->location.id = process->device();
+    return Code::success;
+  }
+  static std::optional<Code> told(unsigned long long* access, const Location* location,
+                                  DevicePointer pointer) noexcept {
+    Process* process = Process::existing();
+    if (process == nullptr || access == nullptr || location == nullptr || !process->owns(pointer)) return std::nullopt;
+    const bool here = location->type == 1 && location->id == process->device();
+    *access = static_cast<unsigned long long>(here ? hal::cuda::AccessFlags::read_write : hal::cuda::AccessFlags::none);
+    return Code::success;
   }
   static std::optional<Code> handle(DevicePointer pointer) noexcept {
     Process* process = Process::existing();
-    if (process == nullptr || !process->owns(pointer)) return std::nullopt;
+    return process != nullptr && process->owns(pointer) ? refused_handle() : std::nullopt;
+  }
+  static std::optional<Code> refused_handle() noexcept {
     say_once(Occasion::ipc,
              "memory that may be swapped has no handle for other processes: asked for one, this process "
              "is told that it is not supported");

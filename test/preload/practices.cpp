@@ -3,14 +3,20 @@
 //
 //   stream-order MIB ROUNDS   memory that is allocated and freed in the order of streams, far ahead of the device
 //   ends MIB JOBS             ends with all its memory there, while others want the device
+//   segments MIB ROUNDS       segments that grow and shrink, of chunks that it maps itself
+//   segments-full             as many chunks as there are, again and again
+//   segments-hostile          calls at random that a driver refuses, or does not
 #include "hal/cuda/driver.hpp"
 #include "test/preload/stand_in.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -27,6 +33,14 @@ Code cuMemAlloc_v2(DevicePointer*, std::size_t);
 Code cuMemFree_v2(DevicePointer);
 Code cuMemAllocAsync(DevicePointer*, std::size_t, Stream);
 Code cuMemFreeAsync(DevicePointer, Stream);
+Code cuMemGetInfo_v2(std::size_t*, std::size_t*);
+Code cuMemAddressReserve(DevicePointer*, std::size_t, std::size_t, DevicePointer, unsigned long long);
+Code cuMemAddressFree(DevicePointer, std::size_t);
+Code cuMemCreate(AllocationHandle*, std::size_t, const AllocationProperties*, unsigned long long);
+Code cuMemRelease(AllocationHandle);
+Code cuMemMap(DevicePointer, std::size_t, std::size_t, AllocationHandle, unsigned long long);
+Code cuMemUnmap(DevicePointer, std::size_t);
+Code cuMemSetAccess(DevicePointer, std::size_t, const AccessDescriptor*, std::size_t);
 Code cuStreamCreate(Stream*, unsigned);
 Code cuStreamSynchronize(Stream);
 Code cuStreamWaitEvent(Stream, Event, unsigned);
@@ -155,6 +169,246 @@ int ends(std::size_t mebibytes, int jobs) {
   return end();
 }
 
+// ---- what a program maps itself ----
+
+constexpr std::size_t KiB = 1 << 10;
+
+/// A handle as frameworks ask for it: by the fabric, and where there is none by a descriptor.
+Code create(AllocationHandle& handle, std::size_t size) {
+  AllocationProperties properties{};
+  properties.requested_handle_types = 8;
+  const Code code = cuMemCreate(&handle, size, &properties, 0);
+  if (code == Code::success || code == Code::out_of_memory) return code;
+  properties.requested_handle_types = file_descriptor_handle;
+  properties.flags.gpu_direct_rdma_capable = 1;
+  return cuMemCreate(&handle, size, &properties, 0);
+}
+
+/// Addresses for far more than there is, of which a part has memory, in pieces of one size.
+class Segment {
+ public:
+  explicit Segment(std::size_t piece) : piece_(piece), pieces_(64 * MiB / piece) {
+    check(cuMemAddressReserve(&begin_, pieces_.size() * piece_, 0, 0, 0), "reserve");
+  }
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+  ~Segment() {
+    for (std::size_t i = 0; i < pieces_.size(); ++i)
+      if (pieces_[i].handle != 0) unmap(i);
+    check(cuMemAddressFree(begin_, pieces_.size() * piece_), "free addresses");
+  }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] std::size_t pieces() const { return pieces_.size(); }
+  [[nodiscard]] bool has(std::size_t i) const { return pieces_[i].handle != 0; }
+  /// Before any is mapped, all are created.
+  [[nodiscard]] Code map(std::size_t first, std::size_t count, std::uint32_t value) {
+    std::vector<AllocationHandle> handles(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Code code = create(handles[i], piece_);
+      if (code == Code::success) continue;
+      for (std::size_t made = 0; made < i; ++made) check(cuMemRelease(handles[made]), "release");
+      return code;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      check(cuMemMap(address(first + i), piece_, 0, handles[i], 0), "map");
+      pieces_[first + i] = {handles[i], value + static_cast<std::uint32_t>(i)};
+    }
+    AccessDescriptor access{};
+    access.flags = AccessFlags::read_write;
+    check(cuMemSetAccess(address(first), count * piece_, &access, 1), "set access");
+    for (std::size_t i = first; i < first + count; ++i)
+      launch(fill_kernel, nullptr, address(i), piece_, pieces_[i].value);
+    bytes_ += count * piece_;
+    return Code::success;
+  }
+  /// With the device idle.
+  void unmap(std::size_t i) {
+    check(cuMemUnmap(address(i), piece_), "unmap");
+    check(cuMemRelease(pieces_[i].handle), "release");
+    pieces_[i] = {};
+    bytes_ -= piece_;
+  }
+  void compare() const {
+    for (std::size_t i = 0; i < pieces_.size(); ++i)
+      if (has(i)) launch(compare_kernel, nullptr, address(i), piece_, pieces_[i].value);
+  }
+
+ private:
+  struct Piece {
+    AllocationHandle handle = 0;
+    std::uint32_t value = 0;
+  };
+  [[nodiscard]] DevicePointer address(std::size_t i) const { return begin_ + i * piece_; }
+  std::size_t piece_, bytes_ = 0;
+  DevicePointer begin_ = 0;
+  std::vector<Piece> pieces_;
+};
+
+int segments(std::size_t mebibytes, int rounds) {
+  begin();
+  {
+    Segment small(256 * KiB), large(1280 * KiB);
+    std::mt19937 engine{11};
+    for (int round = 0; round < rounds; ++round) {
+      Segment& segment = round % 3 == 0 ? large : small;
+      const auto value = static_cast<std::uint32_t>(round) * 100;
+      const std::size_t first = engine() % (segment.pieces() / 12), count = 1 + engine() % 3;
+      bool free = true;
+      for (std::size_t i = first; i < first + count; ++i) free = free && !segment.has(i);
+      if (free && small.bytes() + large.bytes() < mebibytes * MiB) {
+        check(segment.map(first, count, value), "segment");
+      } else {
+        check(cuCtxSynchronize(), "synchronize");
+        for (std::size_t i = 0; i < segment.pieces(); ++i)
+          if (segment.has(i) && engine() % 3 == 0) segment.unmap(i);
+      }
+      if (round % 4 == 0) {
+        DevicePointer pointer = 0; // beside it
+        check(cuMemAlloc_v2(&pointer, 300 * KiB), "allocate");
+        launch(fill_kernel, nullptr, pointer, 300 * KiB, value);
+        launch(compare_kernel, nullptr, pointer, 300 * KiB, value);
+        check(cuMemFree_v2(pointer), "free");
+      }
+      if (round % 2 == 0) {
+        small.compare();
+        large.compare();
+        check(cuCtxSynchronize(), "synchronize");
+      }
+    }
+    check(cuCtxSynchronize(), "synchronize");
+  }
+  return end();
+}
+
+/// The memory that there is bounds what is had, the same each time, and all of it works.
+int segments_full() {
+  begin();
+  std::size_t before = 0;
+  for (int round = 0; round < 3; ++round) {
+    Segment segment(256 * KiB);
+    std::size_t free = 0, total = 0, i = 0;
+    check(cuMemGetInfo_v2(&free, &total), "memory info");
+    if (free < 2 * MiB || free > 8 * MiB || total > 8 * MiB) fail("memory info: " + std::to_string(free));
+    while (i < segment.pieces() && segment.map(i, 1, static_cast<std::uint32_t>(i)) == Code::success) ++i;
+    if (segment.bytes() > total || segment.bytes() + 256 * KiB < free) fail(std::to_string(i) + " pieces");
+    if (round > 0 && i != before) fail("another number of pieces: " + std::to_string(i));
+    before = i;
+    segment.compare();
+    check(cuCtxSynchronize(), "synchronize");
+  }
+  return end();
+}
+
+/// Held against a list of what is mapped.
+int segments_hostile() {
+  begin();
+  constexpr std::size_t unit = 64 * KiB, size = 6 * MiB + unit;
+  std::mt19937 engine{3};
+  DevicePointer range = 0;
+  check(cuMemAddressReserve(&range, size, 0, 0, 0), "reserve");
+  struct Chunk {
+    std::size_t size;
+    DevicePointer at;
+    bool held;
+  };
+  std::map<AllocationHandle, Chunk> chunks;
+  std::map<DevicePointer, AllocationHandle> mapped;
+  const auto overlaps = [&](DevicePointer at, std::size_t bytes) {
+    return std::ranges::any_of(mapped, [&](const auto& each) {
+      return each.first < at + bytes && at < each.first + chunks[each.second].size;
+    });
+  };
+  const auto any = [&]() { // a handle, more often than not one that there is
+    if (chunks.empty() || engine() % 8 == 0) return AllocationHandle{0};
+    return std::next(chunks.begin(), static_cast<std::ptrdiff_t>(engine() % chunks.size()))->first;
+  };
+  const auto expect = [](Code code, bool good, const char* what) {
+    if ((code == Code::success) != good) fail(std::string(what) + ": " + std::to_string(static_cast<int>(code)));
+  };
+  for (int step = 0; step < 4000; ++step) {
+    const DevicePointer at = range + engine() % 100 * unit + (engine() % 16 == 0 ? 512 : 0);
+    const std::size_t bytes = (1 + engine() % 20) * unit;
+    switch (engine() % 6) {
+    case 0: {
+      if (chunks.size() > 8) break;
+      AllocationHandle handle = 0;
+      const bool odd = engine() % 10 == 0;
+      const Code code = create(handle, odd ? bytes + 1 : bytes);
+      expect(code, !odd, "create");
+      if (code == Code::success) chunks[handle] = {bytes, 0, true};
+      break;
+    }
+    case 1: {
+      const auto handle = any();
+      if (handle == 0 || !chunks[handle].held) break;
+      expect(cuMemRelease(handle), true, "release");
+      chunks[handle].held = false;
+      if (chunks[handle].at == 0) chunks.erase(handle);
+      break;
+    }
+    case 2: {
+      const auto handle = any();
+      if (handle == 0 || !chunks[handle].held || chunks[handle].at != 0 || at % unit != range % unit) break;
+      const std::size_t wanted = engine() % 6 == 0 ? chunks[handle].size + unit : chunks[handle].size;
+      const std::size_t offset = engine() % 8 == 0 ? unit : 0;
+      const bool good =
+          offset == 0 && wanted == chunks[handle].size && at + wanted <= range + size && !overlaps(at, wanted);
+      expect(cuMemMap(at, wanted, offset, handle, 0), good, "map");
+      if (!good) break;
+      mapped[at] = handle;
+      chunks[handle].at = at;
+      AccessDescriptor access{};
+      access.flags = AccessFlags::read_write;
+      expect(cuMemSetAccess(at, wanted, &access, 1), true, "set access");
+      launch(fill_kernel, nullptr, at, wanted, static_cast<std::uint32_t>(step));
+      launch(compare_kernel, nullptr, at, wanted, static_cast<std::uint32_t>(step));
+      check(cuCtxSynchronize(), "synchronize");
+      break;
+    }
+    case 3: {
+      std::vector<DevicePointer> whole;
+      DevicePointer next = at;
+      while (mapped.contains(next) && next < at + bytes) {
+        whole.push_back(next);
+        next += chunks[mapped[next]].size;
+      }
+      const bool good = next == at + bytes;
+      AccessDescriptor access{};
+      access.flags = AccessFlags::read_write;
+      expect(cuMemSetAccess(at, bytes, &access, 1), good, "set access");
+      expect(cuMemUnmap(at, bytes), good, "unmap");
+      for (const auto each : whole) {
+        if (!good) break;
+        const auto handle = mapped[each];
+        mapped.erase(each);
+        chunks[handle].at = 0;
+        if (!chunks[handle].held) chunks.erase(handle);
+      }
+      break;
+    }
+    case 4: {
+      if (mapped.empty()) break;
+      const auto [where, handle] = *std::next(mapped.begin(), static_cast<std::ptrdiff_t>(engine() % mapped.size()));
+      expect(cuMemUnmap(where, chunks[handle].size), true, "unmap");
+      mapped.erase(where);
+      chunks[handle].at = 0;
+      if (!chunks[handle].held) chunks.erase(handle);
+      break;
+    }
+    default:
+      expect(cuMemAddressFree(range, size - unit), false, "free a part of a range");
+      expect(cuMemAddressFree(range + unit, size), false, "free no range");
+      if (!mapped.empty()) {
+        expect(cuMemAddressFree(range, size), false, "free a range that is used");
+      } else if (engine() % 4 == 0) {
+        expect(cuMemAddressFree(range, size), true, "free a range");
+        check(cuMemAddressReserve(&range, size, 0, 0, 0), "reserve");
+      }
+    }
+  }
+  return end();
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -162,6 +416,9 @@ int main(int argc, char** argv) {
   const std::size_t mebibytes = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1;
   const int count = argc > 3 ? std::atoi(argv[3]) : 1;
   if (practice == "stream-order") return stream_order(mebibytes, count);
+  if (practice == "segments") return segments(mebibytes, count);
+  if (practice == "segments-full") return segments_full();
+  if (practice == "segments-hostile") return segments_hostile();
   if (practice == "ends") return ends(mebibytes, count);
   fail("no such practice");
 }

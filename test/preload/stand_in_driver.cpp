@@ -494,6 +494,7 @@ API cuMemGetAllocationGranularity(std::size_t* size, const AllocationProperties*
 API cuMemCreate(AllocationHandle* handle, std::size_t size, const AllocationProperties* properties,
                 unsigned long long) {
   if (size == 0 || size % 65536 != 0) return Code::invalid_value;
+  if ((properties->requested_handle_types & 8) != 0) return Code::not_permitted; // by a fabric that is not there
   const std::lock_guard lock(mutex);
   if (const Code code = may_call(); code != Code::success) return code;
   const int on = properties->location.id;
@@ -540,16 +541,42 @@ API cuMemAddressReserve(DevicePointer* pointer, std::size_t size, std::size_t, D
 }
 API cuMemAddressFree(DevicePointer pointer, std::size_t size) {
   const std::lock_guard lock(mutex);
-  if (device().ranges.erase(pointer) == 0) return Code::invalid_value;
+  const auto range = device().ranges.find(pointer);
+  if (range == device().ranges.end() || range->second != size) return Code::invalid_value;
+  const auto mapping = device().mappings.lower_bound(pointer);
+  if (mapping != device().mappings.end() && mapping->first < pointer + size) return Code::invalid_value;
+  device().ranges.erase(range);
   ::munmap(bytes(pointer), size);
   return Code::success;
 }
+namespace {
+/// Within a range, and nothing mapped there.
+bool is_free(DevicePointer pointer, std::size_t size) {
+  auto range = device().ranges.upper_bound(pointer);
+  if (range == device().ranges.begin()) return false;
+  --range;
+  if (pointer - range->first >= range->second || size > range->second - (pointer - range->first)) return false;
+  auto mapping = device().mappings.lower_bound(pointer + size);
+  if (mapping == device().mappings.begin()) return true;
+  --mapping;
+  return mapping->first + mapping->second.size <= pointer;
+}
+/// Whole mappings, one beside the other.
+bool is_mapped(DevicePointer pointer, std::size_t size) {
+  const DevicePointer end = pointer + size;
+  for (auto mapping = device().mappings.find(pointer); pointer < end; ++mapping) {
+    if (mapping == device().mappings.end() || mapping->first != pointer) return false;
+    pointer += mapping->second.size;
+  }
+  return pointer == end && size > 0;
+}
+} // namespace
 API cuMemMap(DevicePointer pointer, std::size_t size, std::size_t offset, AllocationHandle handle, unsigned long long) {
   const std::lock_guard lock(mutex);
   auto* chunk = reinterpret_cast<Chunk*>(handle);
   if (const Code code = may_call(); code != Code::success) return code;
   if (!device().chunks.contains(chunk) || offset != 0 || size != chunk->size) return Code::invalid_value;
-  if (device().mappings.contains(pointer)) return Code::invalid_value;
+  if (!is_free(pointer, size)) return Code::invalid_value;
   if (::mmap(bytes(pointer), size, PROT_NONE, MAP_SHARED | MAP_FIXED, chunk->file, 0) == MAP_FAILED)
     return Code::invalid_value;
   ++chunk->users;
@@ -559,6 +586,7 @@ API cuMemMap(DevicePointer pointer, std::size_t size, std::size_t offset, Alloca
 API cuMemUnmap(DevicePointer pointer, std::size_t size) {
   const std::lock_guard lock(mutex);
   if (const Code code = may_call(); code != Code::success) return code;
+  if (!is_mapped(pointer, size)) return Code::invalid_value;
   for (auto at = device().mappings.lower_bound(pointer); at != device().mappings.end() && at->first < pointer + size;) {
     drop(at->second.chunk);
     at = device().mappings.erase(at);
@@ -570,6 +598,7 @@ API cuMemSetAccess(DevicePointer pointer, std::size_t size, const AccessDescript
   {
     const std::lock_guard lock(mutex);
     if (const Code code = may_call(); code != Code::success) return code;
+    if (!is_mapped(pointer, size)) return Code::invalid_value;
   }
   const int protection = access->flags == AccessFlags::read_write ? PROT_READ | PROT_WRITE
                          : access->flags == AccessFlags::read     ? PROT_READ

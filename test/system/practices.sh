@@ -9,22 +9,21 @@ library=${PRELOAD:-$folder/lib/librtexec-preload.so}
 complain() { echo "$*"; bad=1; }
 daemon=
 trap 'kill $daemon 2>/dev/null; rm -rf "$work"' EXIT
-serve() { # CAPACITY [LINES]
+serve() { # CAPACITY, with chunks as $chunks says
   [ -z "$daemon" ] || { kill $daemon; wait $daemon; }
   cat > d.toml <<END
 board = "host"
 [daemon]
 directory = "run"
 best_effort_wcet = "20ms"
+chunks = "$chunks"
 [device]
 capacity = "$1"
 chunk = "1MiB"
 [device.swap_cost]
 in_per_chunk = "2ms"
 out_per_chunk = "2ms"
-${2-}
 END
-  : > log
   timeout 120 "$folder/bin/rtexecd" d.toml >> log 2>&1 & daemon=$!
   for _ in $(seq 100); do [ ! -S run/socket ] || return 0; sleep 0.05; done
   complain "rtexecd does not listen: $(cat log)"
@@ -44,10 +43,20 @@ practice() { # COUNT PRACTICE ARGUMENTS...: as many processes
   done
 }
 
-serve 8MiB
-practice 3 stream-order 3 400
-export STAND_IN_END_MS=300
-for _ in 1 2 3; do practice 3 ends 4 3; done
-unset STAND_IN_END_MS
+for chunks in shared separate; do
+  echo "== $chunks chunks"
+  serve 8MiB
+  practice 3 stream-order 3 400
+  export STAND_IN_END_MS=300
+  for _ in 1 2 3; do practice 3 ends 4 3; done
+  unset STAND_IN_END_MS
+  export STAND_IN_MEMORY=$((8 << 20))
+  practice 1 segments-full
+  unset STAND_IN_MEMORY
+  serve 20MiB
+  practice 3 segments 8 200
+  practice 3 segments-hostile
+  grep -h 'not taken over' ./*.err && complain "chunks that the program maps itself are the driver's"
+done
 grep -q 'is ended' log && complain "a process was ended: $(cat log)"
 exit $bad
