@@ -416,6 +416,7 @@ void Process::watch() noexcept {
 
 /// The driver lets a stream's work go on when it is destroyed, and then nobody can ask whether it has ended.
 void Process::stream_ends(Stream stream) noexcept {
+  if (captures(stream)) return capture_ends();
   if (busy_.forget(stream)) (void)driver_.stream_synchronize(stream);
   const std::scoped_lock lock(mutex_);
   pending_.forget(stream);

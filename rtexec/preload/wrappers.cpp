@@ -114,8 +114,11 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   static Code capture(Real real, Arguments... arguments) noexcept {
     constexpr bool ends = std::string_view(row_name()).starts_with("cuStreamEndCapture");
     if constexpr (!ends) return Process::capture_begins([&] { return real(arguments...); });
+    Stream stream = nullptr;
+    (find_stream(stream, arguments), ...);
+    const bool recorded = Process::captures(named(stream));
     const Code code = real(arguments...);
-    Process::capture_ends();
+    if (recorded && !Process::captures(named(stream))) Process::capture_ends(); // whatever it said
     return code;
   }
   static constexpr const char* row_name() noexcept {

@@ -3,6 +3,8 @@
 //
 //   stream-order MIB ROUNDS   memory that is allocated and freed in the order of streams, far ahead of the device
 //   ends MIB JOBS             ends with all its memory there, while others want the device
+//   graphs MIB ROUNDS         graphs that are recorded in every mode while another thread works, and replayed
+//   graph-memory ROUNDS       memory that a graph allocates and frees
 //   segments MIB ROUNDS       segments that grow and shrink, of chunks that it maps itself
 //   segments-full             as many chunks as there are, again and again
 //   segments-hostile          calls at random that a driver refuses, or does not
@@ -43,6 +45,17 @@ Code cuMemUnmap(DevicePointer, std::size_t);
 Code cuMemSetAccess(DevicePointer, std::size_t, const AccessDescriptor*, std::size_t);
 Code cuStreamCreate(Stream*, unsigned);
 Code cuStreamSynchronize(Stream);
+Code cuStreamDestroy_v2(Stream);
+Code cuStreamBeginCapture_v2(Stream, int);
+Code cuStreamEndCapture(Stream, GraphHandle*);
+Code cuStreamIsCapturing(Stream, int*);
+Code cuThreadExchangeStreamCaptureMode(int*);
+Code cuGraphInstantiateWithFlags(GraphExec*, GraphHandle, unsigned long long);
+Code cuGraphUpload(GraphExec, Stream);
+Code cuGraphLaunch(GraphExec, Stream);
+Code cuGraphExecDestroy(GraphExec);
+Code cuGraphDestroy(GraphHandle);
+Code cuMemcpyDtoH_v2(void*, DevicePointer, std::size_t);
 Code cuStreamWaitEvent(Stream, Event, unsigned);
 Code cuEventCreate(Event*, unsigned);
 Code cuEventRecord(Event, Stream);
@@ -80,6 +93,12 @@ void compare(void** arguments) {
   const auto count = argument<std::uint32_t>(arguments, 1), value = argument<std::uint32_t>(arguments, 2);
   for (std::uint32_t i = 0; i < count; ++i) wrong += words[i] != word(value, i);
 }
+void bump(void** arguments) {
+  auto* words = argument<std::uint32_t*>(arguments, 0);
+  const auto count = argument<std::uint32_t>(arguments, 1), value = argument<std::uint32_t>(arguments, 2);
+  for (std::uint32_t i = 0; i < count; ++i) words[i] += value;
+}
+const StandInKernel bump_kernel{bump, {sizeof(void*), 4, 4, 4}};
 const StandInKernel fill_kernel{fill, {sizeof(void*), 4, 4, 4}}, compare_kernel{compare, {sizeof(void*), 4, 4, 4}};
 
 void launch(const StandInKernel& kernel, Stream stream, DevicePointer words, std::size_t bytes, std::uint32_t value,
@@ -166,6 +185,121 @@ int ends(std::size_t mebibytes, int jobs) {
     launch(compare_kernel, nullptr, kept, mebibytes * MiB, 1);
     check(cuCtxSynchronize(), "synchronize");
   }
+  return end();
+}
+
+// ---- graphs ----
+
+/// Launches, and asks nothing, while another thread records.
+class Neighbour {
+ public:
+  explicit Neighbour(Context context) : thread_([this, context] { work(context); }) {}
+  Neighbour(const Neighbour&) = delete;
+  Neighbour& operator=(const Neighbour&) = delete;
+  ~Neighbour() {
+    stopping_ = true;
+    thread_.join();
+  }
+
+ private:
+  void work(Context context) {
+    check(cuCtxSetCurrent(context), "set current");
+    const Stream own = stream();
+    DevicePointer pointer = 0;
+    int relaxed = 2;
+    check(cuThreadExchangeStreamCaptureMode(&relaxed), "exchange");
+    check(cuMemAlloc_v2(&pointer, 300000), "allocate");
+    for (std::uint32_t i = 0; !stopping_; ++i) {
+      launch(fill_kernel, own, pointer, 300000, i);
+      launch(compare_kernel, own, pointer, 300000, i);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1 + i % 13)); // so that its job ends now and then
+    }
+    check(cuStreamSynchronize(own), "synchronize stream");
+  }
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+/// Kernels on two streams, with memory that is had meanwhile, as a framework's own pool has it.
+GraphExec record(Stream main, Stream side, int mode, DevicePointer words, std::size_t bytes,
+                 std::vector<DevicePointer>& had) {
+  GraphHandle graph = nullptr;
+  GraphExec executable = nullptr;
+  DevicePointer pool = 0;
+  check(cuStreamBeginCapture_v2(main, mode), "begin capture");
+  launch(bump_kernel, main, words, bytes, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  int relaxed = 2;
+  check(cuThreadExchangeStreamCaptureMode(&relaxed), "exchange");
+  check(cuMemAlloc_v2(&pool, 700000), "allocate while a stream records");
+  check(cuThreadExchangeStreamCaptureMode(&relaxed), "exchange");
+  order(main, side);
+  launch(fill_kernel, side, pool, 700000, 7);
+  launch(compare_kernel, side, pool, 700000, 7);
+  order(side, main);
+  launch(bump_kernel, main, words, bytes, 1);
+  check(cuStreamEndCapture(main, &graph), "end capture");
+  check(cuGraphInstantiateWithFlags(&executable, graph, 0), "instantiate");
+  check(cuGraphDestroy(graph), "destroy");
+  had.push_back(pool);
+  return executable;
+}
+
+int graphs(std::size_t mebibytes, int rounds) {
+  const Context context = begin();
+  const Stream main = stream(), side = stream();
+  const std::size_t bytes = mebibytes * MiB;
+  DevicePointer words = 0;
+  check(cuMemAlloc_v2(&words, bytes), "allocate");
+  launch(fill_kernel, main, words, bytes, 1);
+  check(cuCtxSynchronize(), "synchronize");
+  std::uint32_t bumped = 0;
+  std::vector<GraphExec> recorded;
+  std::vector<DevicePointer> had;
+  for (int round = 0; round < rounds; ++round) {
+    {
+      const Neighbour neighbour(context);
+      recorded.push_back(record(main, side, round % 3, words, bytes, had));
+    }
+    check(cuGraphUpload(recorded.back(), main), "upload");
+    for (const auto executable : recorded) { // the old ones too
+      check(cuGraphLaunch(executable, main), "launch a graph");
+      bumped += 2;
+      check(cuStreamSynchronize(main), "synchronize stream");
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  std::vector<std::uint32_t> found(bytes / 4);
+  check(cuMemcpyDtoH_v2(found.data(), words, bytes), "copy out");
+  for (std::uint32_t i = 0; i < found.size(); ++i) wrong += found[i] != word(1, i) + bumped;
+  // What is no capture, or none any more, is not counted as one
+  GraphHandle none = nullptr;
+  if (cuStreamEndCapture(main, &none) == Code::success) fail("a capture that was none ended");
+  const Stream short_lived = stream();
+  check(cuStreamBeginCapture_v2(short_lived, 0), "begin capture");
+  check(cuStreamDestroy_v2(short_lived), "destroy");
+  for (const auto executable : recorded) check(cuGraphExecDestroy(executable), "destroy");
+  for (const auto pool : had) check(cuMemFree_v2(pool), "free");
+  return end();
+}
+
+int graph_memory(int rounds) {
+  begin();
+  const Stream main = stream();
+  GraphHandle graph = nullptr;
+  GraphExec executable = nullptr;
+  DevicePointer pointer = 0;
+  check(cuStreamBeginCapture_v2(main, 0), "begin capture");
+  check(cuMemAllocAsync(&pointer, 100000, main), "allocate in a graph");
+  launch(fill_kernel, main, pointer, 100000, 5);
+  launch(compare_kernel, main, pointer, 100000, 5);
+  check(cuMemFreeAsync(pointer, main), "free in a graph");
+  check(cuStreamEndCapture(main, &graph), "end capture");
+  check(cuGraphInstantiateWithFlags(&executable, graph, 0), "instantiate");
+  for (int round = 0; round < rounds; ++round) check(cuGraphLaunch(executable, main), "launch a graph");
+  check(cuStreamSynchronize(main), "synchronize stream");
+  check(cuGraphExecDestroy(executable), "destroy");
+  check(cuGraphDestroy(graph), "destroy");
   return end();
 }
 
@@ -416,6 +550,8 @@ int main(int argc, char** argv) {
   const std::size_t mebibytes = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1;
   const int count = argc > 3 ? std::atoi(argv[3]) : 1;
   if (practice == "stream-order") return stream_order(mebibytes, count);
+  if (practice == "graphs") return graphs(mebibytes, count);
+  if (practice == "graph-memory") return graph_memory(static_cast<int>(mebibytes));
   if (practice == "segments") return segments(mebibytes, count);
   if (practice == "segments-full") return segments_full();
   if (practice == "segments-hostile") return segments_hostile();

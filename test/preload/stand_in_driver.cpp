@@ -786,6 +786,7 @@ API cuGraphLaunch(GraphExec executable, Stream stream) {
     }
   });
 }
+API cuGraphUpload(GraphExec, Stream stream) { return enqueue(stream, {}); }
 API cuGraphExecDestroy(GraphExec executable) {
   delete reinterpret_cast<Graph*>(executable);
   return Code::success;
