@@ -26,6 +26,7 @@ void add_bringup(const Command& program, int& exit_code);
 void add_restore(const Command& program);
 void add_analyze(const Command& program, int& exit_code);
 void add_top(const Command& program);
+void add_ps(const Command& program);
 /// Of all that is added to the program.
 void add_completion(const Command& program);
 

@@ -42,6 +42,7 @@ const Example examples[] = {
     {{"run"}, "rtexec run robot.toml --duration 10s --trace run.trace"},
     {{"analyze"}, "rtexec analyze run.trace --html run.html"},
     {{"top"}, "rtexec top --interval 500ms"},
+    {{"ps"}, "rtexec ps --daemon /run/rtexec/daemon"},
     {{"simulate"}, "rtexec simulate robot.toml --releases sporadic --gantt run.svg"},
     {{"sweep"}, "rtexec sweep --preset rt-swap-fig7a -o fig7a"},
     {{"experiment"}, "rtexec experiment isolation --simulate -o isolation"},
@@ -84,6 +85,7 @@ int run(int argc, char** argv) {
   add_run(commands, exit_code);
   add_analyze(commands, exit_code);
   add_top(commands);
+  add_ps(commands);
   add_simulate(commands, exit_code);
   add_sweep(commands);
   add_experiment(commands);

@@ -1,4 +1,5 @@
 #include "rtexec/command/command.hpp"
+#include "rtexec/command/daemon_view.hpp"
 #include "rtexec/command/screen.hpp"
 #include "rtexec/command/status_view.hpp"
 #include "rtexec/command/terminal.hpp"
@@ -8,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 namespace rtexec::command {
 
@@ -18,6 +20,7 @@ using executive::StatusPage;
 
 struct Options {
   std::string which;
+  std::string daemon; // its directory; empty: an executive, or the usual daemon where none runs
   std::string interval = "1s";
   std::string json;
   bool once = false;
@@ -35,7 +38,9 @@ bool is_named(const std::filesystem::path& file, const std::string& which) {
 
 [[noreturn]] void nobody(const std::string& which) {
   const std::string hint = "\n  a run is shown from its start (`rtexec run`), to its user and to root";
-  if (which.empty()) give_up(Errc::refused, "no executive is running" + hint);
+  if (which.empty())
+    give_up(Errc::refused, "no executive is running, and no rtexecd listens in " + std::string(usual_daemon) + hint +
+                               ", a daemon to who may connect (--daemon FOLDER: another one)");
   give_up(Errc::bad_input,
           "process " + which + " runs no executive: `rtexec top` without a number finds those that run" + hint);
 }
@@ -53,8 +58,9 @@ bool is_named(const std::filesystem::path& file, const std::string& which) {
   give_up(Errc::bad_input, text);
 }
 
-/// The one that was asked for, or the only one. Those of runs that were killed are removed.
-StatusPage choose(const std::string& which) {
+/// The one that was asked for, or the only one; nothing where nobody in particular was asked for and none runs. Those
+/// of runs that were killed are removed.
+std::optional<StatusPage> choose(const std::string& which) {
   for (const auto& file : executive::remove_stale_pages(executive::shared_memory_folder))
     std::cerr << "rtexec: removed " << file.string() << ", which a run that was killed left behind\n";
   std::vector<StatusPage> pages;
@@ -68,36 +74,81 @@ StatusPage choose(const std::string& which) {
   if (pages.size() > 1) several(pages);
   if (pages.size() == 1) return std::move(pages.front());
   if (error) throw Failed{*error};
-  nobody(which);
+  if (!which.empty()) nobody(which);
+  return std::nullopt;
 }
 
-/// How it ended; empty: it goes on.
-std::string end_of(const Snapshot& snapshot, bool is_last) {
-  if (snapshot.run.ended != 0) return "The run has ended (" + snapshot.run.stopped_by.text() + ").";
-  return is_last ? "The run's process is gone, without a report." : "";
-}
+/// What is shown: a run, or the clients of a daemon.
+class Shown {
+ public:
+  virtual ~Shown() = default;
+  /// Looks anew, and says how it ended; empty: it goes on.
+  virtual std::string update() = 0;
+  [[nodiscard]] virtual std::string text(TaskOrder order, report::Room room, bool colours) const = 0;
+  [[nodiscard]] virtual nlohmann::json json() const = 0;
+};
+
+class ShownRun final : public Shown {
+ public:
+  explicit ShownRun(StatusPage page) : page_(std::move(page)) {}
+
+  std::string update() override {
+    const bool is_last = page_.is_last(); // before it is read: then what is read is the last
+    snapshot_ = must(page_.read());
+    if (snapshot_.run.ended != 0) return "The run has ended (" + snapshot_.run.stopped_by.text() + ").";
+    return is_last ? "The run's process is gone, without a report." : "";
+  }
+  [[nodiscard]] std::string text(TaskOrder order, report::Room room, bool colours) const override {
+    return view(snapshot_, page_.owner().process, order, room, colours);
+  }
+  [[nodiscard]] nlohmann::json json() const override { return to_json(snapshot_, page_.owner().process); }
+
+ private:
+  StatusPage page_;
+  Snapshot snapshot_;
+};
+
+class ShownDaemon final : public Shown {
+ public:
+  explicit ShownDaemon(daemon::StatusReader reader) : reader_(std::move(reader)) {}
+
+  std::string update() override {
+    auto status = reader_.read();
+    if (!status && status.error().code == Errc::cancelled) return status.error().what + ".";
+    before_ = std::exchange(status_, must(std::move(status)));
+    return {};
+  }
+  [[nodiscard]] std::string text(TaskOrder order, report::Room room, bool colours) const override {
+    return status_ ? view(*status_, before_, order, room, colours) : std::string();
+  }
+  [[nodiscard]] nlohmann::json json() const override { return status_ ? to_json(*status_, before_) : nullptr; }
+
+ private:
+  daemon::StatusReader reader_;
+  std::optional<daemon::Status> status_, before_;
+};
 
 /// All of it, as wide as the terminal where there is one.
-void print_view(std::ostream& out, const Snapshot& snapshot, unsigned process, TaskOrder order) {
+void print_view(std::ostream& out, const Shown& shown, TaskOrder order) {
   report::Room room;
   if (const auto terminal = terminal_of(out)) room.columns = terminal->columns;
-  out << view(snapshot, process, order, room, report::has_colours(out));
+  out << shown.text(order, room, report::has_colours(out));
 }
 
-/// Shows a run until it ends or the user wants no more.
+/// Shows it until it ends or the user wants no more.
 class Viewer {
  public:
-  Viewer(const StatusPage& page, Duration interval) : page_(page), interval_(interval) {}
+  Viewer(Shown& shown, Duration interval) : shown_(shown), interval_(interval) {}
 
   /// On a terminal, all of it.
   void watch() {
     std::string end;
     {
       Screen screen;
-      for (bool quit = false; !quit && (end = update()).empty();) {
+      for (bool quit = false; !quit && (end = shown_.update()).empty();) {
         report::Room room = Screen::room();
         --room.lines; // of the keys
-        screen.show(view(snapshot_, page_.owner().process, order_, room, report::has_colours(std::cout)) + keys);
+        screen.show(shown_.text(order_, room, report::has_colours(std::cout)) + keys);
         quit = !stays(screen);
       }
     }
@@ -107,7 +158,7 @@ class Viewer {
   /// Elsewhere: one after the other.
   void list() {
     for (;;) {
-      const std::string end = update();
+      const std::string end = shown_.update();
       print(end);
       if (!end.empty() || !std::cout) return;
       hal::sleep_until(hal::now() + interval_);
@@ -116,18 +167,11 @@ class Viewer {
 
  private:
   void print(const std::string& end) const {
-    print_view(std::cout, snapshot_, page_.owner().process, order_);
+    print_view(std::cout, shown_, order_);
     std::cout << end << std::endl;
   }
 
   static constexpr const char* keys = "q: quit, s: sort\n";
-
-  /// How the run ended, if it did.
-  std::string update() {
-    const bool is_last = page_.is_last(); // before it is read: then what is read is the last
-    snapshot_ = must(page_.read());
-    return end_of(snapshot_, is_last);
-  }
 
   /// Until the next update; false when the user wants no more.
   bool stays(Screen& screen) {
@@ -136,30 +180,35 @@ class Viewer {
     return event != Screen::Event::quit;
   }
 
-  const StatusPage& page_;
+  Shown& shown_;
   Duration interval_;
-  Snapshot snapshot_;
   TaskOrder order_ = TaskOrder::as_listed;
 };
 
-void show_once(const StatusPage& page, const Options& options) {
+void show_once(Shown& shown, const Options& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
-  const bool is_last = page.is_last();
-  const Snapshot snapshot = must(page.read());
-  const std::string end = end_of(snapshot, is_last);
+  const std::string end = shown.update();
   std::ostream& out = text_output(options.json);
-  print_view(out, snapshot, page.owner().process, TaskOrder::as_listed);
+  print_view(out, shown, TaskOrder::as_listed);
   if (!end.empty()) out << end << '\n';
-  must(write_json(json_file, to_json(snapshot, page.owner().process)));
+  must(write_json(json_file, shown.json()));
+}
+
+std::unique_ptr<Shown> find(const Options& options) {
+  if (options.daemon.empty())
+    if (auto page = choose(options.which)) return std::make_unique<ShownRun>(std::move(*page));
+  auto daemon = daemon::StatusReader::connect(options.daemon.empty() ? usual_daemon : options.daemon);
+  if (!daemon && daemon.error().code == Errc::cancelled && options.daemon.empty()) nobody({});
+  return std::make_unique<ShownDaemon>(must(std::move(daemon)));
 }
 
 void top(const Options& options) {
   const Duration interval = value_of("--interval", options.interval, parse_duration);
   if (interval < std::chrono::milliseconds(10) || interval > std::chrono::hours(1))
     give_up(Errc::bad_input, "--interval " + options.interval + ": from 10ms to 1h");
-  const StatusPage page = choose(options.which);
-  if (options.once) return show_once(page, options);
-  Viewer viewer(page, interval);
+  const std::unique_ptr<Shown> shown = find(options);
+  if (options.once) return show_once(*shown, options);
+  Viewer viewer(*shown, interval);
   if (terminal_of(std::cout)) viewer.watch();
   else viewer.list();
 }
@@ -167,14 +216,22 @@ void top(const Options& options) {
 } // namespace
 
 void add_top(const Command& program) {
-  const Command command = program.add("top", "Show a running executive: its tasks, its device, what it missed");
+  const Command command =
+      program.add("top", "Show a running executive, or the clients of an rtexecd: tasks, the device, what was missed");
   const auto options = std::make_shared<Options>();
-  command.option("which", options->which, "PID",
-                 "The process that runs it; where it runs several, as PID.NUMBER. Absent: the only one");
+  const Option which = command.option("which", options->which, "PID",
+                                      "The process that runs an executive; where it runs several, as PID.NUMBER. "
+                                      "Absent: the only one, or the daemon where none runs");
+  command
+      .option("--daemon", options->daemon, "FOLDER",
+              std::string("Show the clients of the rtexecd whose socket is there, as [daemon] directory says (") +
+                  usual_daemon + ")")
+      .not_empty()
+      .excludes(which);
   const Option once = command.flag("--once", options->once, "Show it once, and no more");
   command
       .option("--interval", options->interval, "DURATION",
-              "From one view to the next; figures are renewed twice a second")
+              "From one view to the next; an executive renews its figures twice a second")
       .default_shown();
   command.json(options->json).needs(once);
   command.on_run([options] { top(*options); });

@@ -39,7 +39,11 @@ bool is(const Entry& entry, EntryKind kind) { return entry.kind == static_cast<s
 } // namespace
 
 Dispatcher::Dispatcher(const DispatcherOptions& options, Outlet& outlet)
-    : options_(options), outlet_(outlet), core_(empty_plan(options), options.frames), places_(options.places) {
+    : options_(options),
+      outlet_(outlet),
+      core_(empty_plan(options), options.frames),
+      places_(options.places),
+      figures_(options.places) {
   flights_.reserve(most_flights);
   // At most one for each action of the event before, which is taken out first, and those of one death
   events_.reserve(options.places + 4 * DeviceScheduler::actions_per_event);
@@ -56,6 +60,7 @@ bool Dispatcher::attach(std::uint32_t place, const Tenancy& tenancy, Instant now
   places_[place].presence = Presence::here;
   places_[place].tenancy = tenancy;
   places_[place].number = number;
+  figures_[place].publish({});
   return true;
 }
 
@@ -235,6 +240,7 @@ void Dispatcher::account(Place& at) noexcept {
   const Contract& contract = at.tenancy.contract;
   const Duration response = at.ended - at.release, execution = at.ended - at.granted;
   at.counts.longest_execution = std::max(at.counts.longest_execution, execution);
+  at.counts.executed += execution;
   at.counts.longest_response = std::max(at.counts.longest_response, response);
   if (contract.real_time && response > contract.deadline) ++at.counts.missed;
   if (execution <= contract.wcet) return;
@@ -343,6 +349,23 @@ void Dispatcher::follow_up() noexcept {
     }
   }
   hurry_holder();
+  for (std::uint32_t place = 0; place < places_.size(); ++place)
+    if (places_[place].presence != Presence::nobody) publish(place);
+}
+
+void Dispatcher::publish(std::uint32_t place) noexcept {
+  const Figures figures{places_[place].counts, activity(place)};
+  if (figures != std::exchange(places_[place].shown, figures)) figures_[place].publish(figures);
+}
+
+protocol::Activity Dispatcher::activity(std::uint32_t place) const noexcept {
+  const Place& at = places_[place];
+  if (at.presence != Presence::here) return protocol::Activity::leaves;
+  if (at.stage == Stage::none) return protocol::Activity::idle;
+  if (at.stage == Stage::granted || at.stage == Stage::lingering) return protocol::Activity::runs;
+  const bool loads =
+      std::ranges::any_of(flights_, [&](const Flight& each) { return each.in && each.transfer.task == place; });
+  return loads ? protocol::Activity::loads : protocol::Activity::waits;
 }
 
 void Dispatcher::hurry_holder() noexcept {

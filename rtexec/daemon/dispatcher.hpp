@@ -18,6 +18,7 @@
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 #include "policies/device_scheduler.hpp"
+#include "rtexec/daemon/published.hpp"
 #include "rtexec/protocol/messages.hpp"
 #include "rtexec/protocol/ring.hpp"
 #include "rtexec/protocol/segment.hpp"
@@ -93,7 +94,16 @@ class Dispatcher {
   struct Counts {
     std::uint64_t jobs = 0, missed = 0, overruns = 0, failed = 0, violations = 0;
     std::uint64_t loaded = 0, saved = 0; // chunks
+    Duration executed{0};                // by all jobs that have ended
     Duration longest_execution{0}, longest_response{0};
+    friend bool operator==(const Counts&, const Counts&) = default;
+  };
+  /// What others are shown of a client.
+  struct Figures {
+    Counts counts;
+    protocol::Activity activity{};
+    std::uint32_t reserved = 0;
+    friend bool operator==(const Figures&, const Figures&) = default;
   };
 
   /// `outlet` must outlive it.
@@ -130,6 +140,8 @@ class Dispatcher {
   // ---- what is so ----
 
   [[nodiscard]] const Counts& counts(std::uint32_t place) const noexcept { return places_[place].counts; }
+  /// Any thread, without the caller's lock: as of the last event.
+  [[nodiscard]] Figures figures(std::uint32_t place) const noexcept { return figures_[place].read(); }
   [[nodiscard]] bool occupied(std::uint32_t place) const noexcept {
     return places_[place].presence != Presence::nobody;
   }
@@ -167,6 +179,7 @@ class Dispatcher {
     std::optional<Instant> hurried;    // since when others wait for the device that it holds
     Instant earliest = Instant::min(); // the next release
     Counts counts;
+    Figures shown;
   };
   /// A command that has not been answered.
   struct Flight {
@@ -192,6 +205,8 @@ class Dispatcher {
   void finish(std::uint32_t place) noexcept;
   void account(Place& at) noexcept;
   void hurry_holder() noexcept;
+  void publish(std::uint32_t place) noexcept;
+  [[nodiscard]] protocol::Activity activity(std::uint32_t place) const noexcept;
   void tell(std::uint32_t place, protocol::Verdict verdict) noexcept;
 
   // Chunks
@@ -210,8 +225,9 @@ class Dispatcher {
   Outlet& outlet_;
   policies::DeviceScheduler core_;
   std::vector<Place> places_;
-  std::vector<Flight> flights_; // capacity reserved
-  std::vector<Event> events_;   // to be fed, the oldest first; capacity reserved
+  std::vector<Published<Figures>> figures_; // by place
+  std::vector<Flight> flights_;             // capacity reserved
+  std::vector<Event> events_;               // to be fed, the oldest first; capacity reserved
   bool feeding_ = false;
   Instant now_{};
 };

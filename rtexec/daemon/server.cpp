@@ -25,6 +25,7 @@ using protocol::Kind;
 using protocol::Letter;
 
 constexpr Duration to_leave = 1s; // for a process whose socket is closed
+constexpr Duration between_beats = 50ms;
 constexpr int most_waiting = 16;
 constexpr std::size_t most_peers = 1024; // lookers-on too
 
@@ -89,7 +90,8 @@ Server::Server(ServerOptions options)
     : options_(std::move(options)),
       clients_(options_.terms),
       told_(options_.dispatcher.places),
-      dispatcher_(options_.dispatcher, *this) {}
+      dispatcher_(options_.dispatcher, *this),
+      totals_{.started = hal::now()} {}
 
 Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
   options.dispatcher.frames_outlive_clients = options.mode == protocol::Mode::shared_chunks;
@@ -162,7 +164,8 @@ Result<> Server::run() {
     watched.assign({{.fd = listener_.get(), .events = POLLIN, .revents = 0},
                     {.fd = wakeup_.get(), .events = POLLIN, .revents = 0}});
     for (const auto& peer : peers_) {
-      watched.push_back({.fd = peer->gone ? -1 : peer->channel.descriptor(), .events = POLLIN, .revents = 0});
+      const short what = peer->told_up_to ? POLLOUT : POLLIN;
+      watched.push_back({.fd = peer->gone ? -1 : peer->channel.descriptor(), .events = what, .revents = 0});
       watched.push_back({.fd = peer->process.get(), .events = POLLIN, .revents = 0});
     }
     if (::poll(watched.data(), watched.size(), 100) < 0 && errno != EINTR) return refused("waiting for clients");
@@ -173,15 +176,22 @@ Result<> Server::run() {
     const std::size_t peers = (watched.size() - 2) / 2;
     for (std::size_t i = 0; i < peers; ++i) {
       Peer& peer = *peers_[i];
-      if (watched[2 + 2 * i].revents != 0) hear(peer);
+      if (watched[2 + 2 * i].revents != 0) peer.told_up_to ? tell_status(peer) : hear(peer);
       if (watched[3 + 2 * i].revents != 0) ended(peer);
     }
     look_after();
     if (watched[0].revents != 0) accept();
-    const std::scoped_lock lock(lock_); // who holds it for good ends the beat
-    rounds_.fetch_add(1, std::memory_order_relaxed);
+    beat();
   }
   return {};
+}
+
+/// Who holds the dispatcher for good ends it. However much is asked, the lock is taken no more often.
+void Server::beat() {
+  if (hal::now() < next_beat_) return;
+  next_beat_ = hal::now() + between_beats;
+  const std::scoped_lock lock(lock_);
+  rounds_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Server::accept() {
@@ -221,7 +231,10 @@ void Server::answer(Peer& peer, const Letter& letter) {
     return refuse(peer, protocol::Refusal::other_version,
                   "rtexecd speaks version " + std::to_string(protocol::version) + " of the protocol, the library " +
                       std::to_string(header->version) + ": take both from one release.");
-  if (protocol::read<protocol::Status>(letter.bytes())) return status(peer);
+  if (protocol::read<protocol::Status>(letter.bytes())) {
+    peer.told_up_to = 0;
+    return tell_status(peer);
+  }
   if (said.operator()<protocol::Hello>(&Server::hello) || said.operator()<protocol::Declare>(&Server::declare) ||
       said.operator()<protocol::Grow>(&Server::grow) || said.operator()<protocol::NeedFrame>(&Server::need_frame))
     return;
@@ -251,6 +264,7 @@ void Server::hello(Peer& peer, const protocol::Hello& said) {
   peer.name = protocol::view(said.name);
   const auto place = clients_.connect({peer.name, peer.executable}, said.slots);
   if (!place) {
+    ++totals_.refused;
     tell(peer.name + " (" + std::to_string(peer.number) + ") is refused: " + place.error().text);
     return refuse(peer, place.error().code, place.error().text);
   }
@@ -282,6 +296,7 @@ void Server::hello(Peer& peer, const protocol::Hello& said) {
                                           .declared = client.declared_by_rule ? 1U : 0U,
                                           .agent_priority = static_cast<std::uint32_t>(options_.priority)},
                         peer.session->segment_descriptor());
+  ++totals_.came;
   tell(peer.name + " (" + std::to_string(peer.number) + ") is client " + std::to_string(*place));
   if (sent != Delivery::done) closed(peer);
 }
@@ -290,6 +305,7 @@ void Server::declare(Peer& peer, const protocol::Declare& said) {
   if (!peer.place) return refuse(peer, protocol::Refusal::order, "Hello comes first.");
   const auto declared = clients_.declare(*peer.place, declaration_of(said));
   if (!declared) {
+    ++totals_.refused;
     tell(peer.name + " is refused: " + declared.error().text);
     return refuse(peer, declared.error().code, declared.error().text);
   }
@@ -318,41 +334,20 @@ void Server::need_frame(Peer& peer, const protocol::NeedFrame& said) {
                                       chunks_->descriptor(said.frame)));
 }
 
-void Server::status(Peer& peer) {
-  for (const auto& other : peers_) {
-    if (!other->place) continue;
-    const Clients::Client& client = *clients_.at(*other->place);
-    const auto& declared = client.declaration;
-    const std::scoped_lock lock(lock_);
-    const Dispatcher::Counts& counts = dispatcher_.counts(*other->place);
-    const auto& slots = dispatcher_.state().slots[*other->place];
-    const auto resident = std::ranges::count_if(
-        slots, [](const auto& slot) { return slot.residence == policies::DeviceScheduler::Residence::resident; });
-    static_cast<void>(
-        peer.channel.send(protocol::StatusPart{.header = {},
-                                               .name = protocol::text<64>(other->name),
-                                               .more = 1,
-                                               .place = *other->place,
-                                               .process = other->number,
-                                               .declared = declared ? 1U : 0U,
-                                               .slots = client.slots,
-                                               .resident = static_cast<std::uint32_t>(resident),
-                                               .limit_slots = client.limit,
-                                               .violations = static_cast<std::uint32_t>(counts.violations),
-                                               .period_ns = declared ? declared->period.count() : 0,
-                                               .deadline_ns = declared ? declared->deadline.count() : 0,
-                                               .wcet_ns = declared ? declared->wcet.count() : 0,
-                                               .response_bound_ns = client.response_bound.value_or(Duration(0)).count(),
-                                               .jobs = counts.jobs,
-                                               .missed = counts.missed,
-                                               .overruns = counts.overruns,
-                                               .failed = counts.failed,
-                                               .longest_execution_ns = counts.longest_execution.count(),
-                                               .longest_response_ns = counts.longest_response.count(),
-                                               .loaded = counts.loaded,
-                                               .saved = counts.saved}));
+/// As much as its socket takes; the rest once that takes more.
+void Server::tell_status(Peer& peer) {
+  for (std::uint32_t& place = *peer.told_up_to; place < clients_.places(); ++place) {
+    const Clients::Client* client = clients_.at(place);
+    const Peer* process = at(place);
+    if (client == nullptr || process == nullptr) continue;
+    switch (peer.channel.send(part_of(*client, place, process->number, dispatcher_.figures(place)))) {
+    case Delivery::nothing: return;
+    case Delivery::done: break;
+    default: peer.told_up_to.reset(); return closed(peer);
+    }
   }
-  static_cast<void>(peer.channel.send(protocol::StatusPart{}));
+  if (peer.channel.send(end_of(totals_, options_.terms, options_.mode)) == Delivery::nothing) return;
+  peer.told_up_to.reset();
 }
 
 /// What of the clients' terms has changed goes to the dispatcher; `interrupted` has synchronised.
@@ -369,6 +364,11 @@ void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
       }
     }
   });
+}
+
+Server::Peer* Server::at(std::uint32_t place) {
+  const auto peer = std::ranges::find_if(peers_, [&](const auto& each) { return each->place == place; });
+  return peer == peers_.end() ? nullptr : peer->get();
 }
 
 /// A process that ends closes its socket first. One that lives on without is no client any more.
@@ -403,8 +403,10 @@ void Server::look_after() {
     }
     if (!peer.place) continue;
     Told& told = told_[*peer.place];
-    if (const int reason = told.expelled.exchange(-1); reason >= 0)
+    if (const int reason = told.expelled.exchange(-1); reason >= 0) {
+      ++totals_.expelled;
       tell(peer.name + " is ended: " + std::string(why(static_cast<Expelled>(reason))));
+    }
     if (told.ending.exchange(false) && !peer.gone) {
       tell(peer.name + " (" + std::to_string(peer.number) + ") is ending");
       closed(peer);

@@ -14,6 +14,7 @@
 #include "rtexec/daemon/clients.hpp"
 #include "rtexec/daemon/dispatcher.hpp"
 #include "rtexec/daemon/session.hpp"
+#include "rtexec/daemon/status.hpp"
 #include "rtexec/protocol/channel.hpp"
 
 #include <atomic>
@@ -50,7 +51,7 @@ class Server final : public Outlet, private Session::Listener {
   [[nodiscard]] Result<> run();
   /// Any thread, and a signal handler.
   void stop() noexcept;
-  /// How often run() has looked around: ten times a second at least, while nobody holds the dispatcher. Any thread.
+  /// Counts up five times a second at least, while run() goes on and nobody holds the dispatcher. Any thread.
   [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_.load(std::memory_order_relaxed); }
 
  private:
@@ -66,6 +67,7 @@ class Server final : public Outlet, private Session::Listener {
     bool gone = false;                 // its socket is closed
     std::optional<Instant> leave_by{}; // where its process lives on
     std::optional<std::uint32_t> growing{};
+    std::optional<std::uint32_t> told_up_to{}; // of the places that it asked for, while its socket takes no more
   };
 
   explicit Server(ServerOptions options);
@@ -81,7 +83,7 @@ class Server final : public Outlet, private Session::Listener {
   void declare(Peer& peer, const protocol::Declare& said);
   void grow(Peer& peer, const protocol::Grow& said);
   void need_frame(Peer& peer, const protocol::NeedFrame& said);
-  void status(Peer& peer);
+  void tell_status(Peer& peer);
   void refuse(Peer& peer, protocol::Refusal code, const std::string& why);
   void closed(Peer& peer);
   void ended(Peer& peer);
@@ -103,6 +105,7 @@ class Server final : public Outlet, private Session::Listener {
   void broken(std::uint32_t place) noexcept override;
   void ending(std::uint32_t place) noexcept override;
 
+  void beat();
   void keep_time() noexcept;
   template <class Function> void drive(Function function) noexcept;
   void wake() noexcept; // the caller of run()
@@ -125,8 +128,10 @@ class Server final : public Outlet, private Session::Listener {
   std::int64_t due_ = INT64_MAX; // when the clock's thread wakes; it alone writes it, under lock_
   config::Descriptor listener_, wakeup_;
   std::vector<std::unique_ptr<Peer>> peers_;
+  Totals totals_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> rounds_{0};
+  Instant next_beat_{};
   hal::Signal time_;
   hal::Thread clock_;
 };

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 namespace rtexec::protocol {
 namespace {
@@ -42,7 +44,7 @@ Result<sockaddr_un> socket_address(const std::filesystem::path& path) {
   return address;
 }
 
-Result<Channel> Channel::connect(const std::filesystem::path& path) {
+Result<Channel> Channel::connect(const std::filesystem::path& path, std::optional<Duration> patience) {
   const auto address = socket_address(path);
   if (!address) return Unexpected(address.error());
   config::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
@@ -51,6 +53,12 @@ Result<Channel> Channel::connect(const std::filesystem::path& path) {
     return fail(nobody ? Errc::cancelled : Errc::refused, path.native() + ": " + std::strerror(errno));
   };
   if (socket.get() < 0) return failed();
+  if (patience) {
+    const auto micros = std::chrono::ceil<std::chrono::microseconds>(*patience).count();
+    const timeval limit{.tv_sec = micros / 1'000'000, .tv_usec = micros % 1'000'000};
+    for (const int direction : {SO_RCVTIMEO, SO_SNDTIMEO})
+      if (::setsockopt(socket.get(), SOL_SOCKET, direction, &limit, sizeof limit) != 0) return failed();
+  }
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) return failed();
   return Channel(std::move(socket));
 }

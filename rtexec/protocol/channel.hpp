@@ -6,6 +6,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "config/descriptor.hpp"
 #include "rtexec/protocol/messages.hpp"
 
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <sys/un.h>
 #include <utility>
@@ -40,8 +42,10 @@ class Channel {
  public:
   /// Takes a connected socket over.
   explicit Channel(config::Descriptor socket) noexcept : socket_(std::move(socket)) {}
-  /// Client's side: connects to `path`; blocks. The error says what was refused; Errc::cancelled: nobody listens.
-  [[nodiscard]] static Result<Channel> connect(const std::filesystem::path& path);
+  /// Client's side: connects to `path`; blocks. The error says what was refused; Errc::cancelled: nobody listens. With
+  /// `patience` no call takes longer: what is not there then is Delivery::nothing.
+  [[nodiscard]] static Result<Channel> connect(const std::filesystem::path& path,
+                                               std::optional<Duration> patience = {});
 
   /// `descriptor` is lent; negative: none.
   [[nodiscard]] Delivery send(std::span<const std::byte> bytes, int descriptor = -1) noexcept;

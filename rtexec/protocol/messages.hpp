@@ -7,7 +7,7 @@
 //   Declare, after Hello              Declared, or Refused with the numbers of the verdict
 //   Grow                              Grown, or Refused
 //   NeedFrame                         Frame with its file descriptor, or Refused
-//   Status, first message or later    StatusPart for each client, `more` set in all but the last, which has no name
+//   Status, first message or later    StatusPart for each client, then StatusEnd
 //
 // A client asks one thing at a time, and gets answers in the order of its questions. Jobs and copies go through the
 // segment. Who closes the socket leaves: of a client everything is freed; of a daemon each client lets its job end,
@@ -49,6 +49,7 @@ enum class Kind : std::uint16_t {
   need_frame,
   status,
   status_part,
+  status_end,
 };
 
 struct Header {
@@ -180,19 +181,45 @@ struct Status {
   Header header;
 };
 
+/// Where a client's job is.
+enum class Activity : std::uint32_t {
+  idle,   // it has asked for none
+  waits,  // for its release, or for the device
+  loads,  // its chunks are brought to the device
+  runs,   // it has the device
+  leaves, // its process ends
+};
+
+/// One client. Counters are since it came.
 struct StatusPart {
   static constexpr Kind kind = Kind::status_part;
   Header header;
   Text<64> name{};
-  std::uint32_t more = 0; // 0: the last part, which describes no client
+  Text<192> executable{};
   std::uint32_t place = 0;
   std::int32_t process = 0;
   std::uint32_t declared = 0;
+  Activity activity{};
   std::uint32_t slots = 0, resident = 0, limit_slots = 0, violations = 0;
-  std::int64_t period_ns = 0, deadline_ns = 0, wcet_ns = 0, response_bound_ns = 0;
+  std::int64_t period_ns = 0, deadline_ns = 0, wcet_ns = 0, response_bound_ns = 0; // 0: none
   std::uint64_t jobs = 0, missed = 0, overruns = 0, failed = 0;
   std::int64_t longest_execution_ns = 0, longest_response_ns = 0;
+  std::int64_t executed_ns = 0;        // by all jobs that have ended
   std::uint64_t loaded = 0, saved = 0; // chunks
+};
+
+/// The daemon, after its clients.
+struct StatusEnd {
+  static constexpr Kind kind = Kind::status_end;
+  Header header;
+  Text<32> release{}, order{}, policy{};
+  std::uint64_t chunk_bytes = 0;
+  std::uint32_t frames = 0, places = 0;
+  Mode mode{};
+  std::int32_t process = 0;
+  std::int64_t now_ns = 0, started_ns = 0; // CLOCK_MONOTONIC
+  // Since it was started
+  std::uint64_t came = 0, refused = 0, expelled = 0;
 };
 
 namespace detail {
@@ -242,7 +269,14 @@ constexpr bool power_of_two(std::uint64_t value) noexcept { return value != 0 &&
 [[nodiscard]] constexpr bool valid(const NeedFrame& m) noexcept { return m.frame < most_slots && m.reserved == 0; }
 [[nodiscard]] constexpr bool valid(const Status&) noexcept { return true; }
 [[nodiscard]] constexpr bool valid(const StatusPart& m) noexcept {
-  return detail::printable(m.name) && detail::flag(m.more) && detail::flag(m.declared) && m.place < most_places;
+  return detail::printable(m.name) && detail::printable(m.executable) && detail::flag(m.declared) &&
+         m.activity <= Activity::leaves && m.place < most_places && m.slots <= most_slots && m.resident <= most_slots &&
+         m.limit_slots <= most_slots && m.period_ns >= 0 && m.deadline_ns >= 0 && m.response_bound_ns >= 0;
+}
+[[nodiscard]] constexpr bool valid(const StatusEnd& m) noexcept {
+  return detail::printable(m.release) && detail::printable(m.order) && detail::printable(m.policy) &&
+         m.chunk_bytes <= largest_chunk && m.frames <= most_slots && m.places <= most_places &&
+         m.mode <= Mode::shared_chunks && m.started_ns <= m.now_ns;
 }
 
 template <class M>
@@ -279,6 +313,6 @@ template <Message M> [[nodiscard]] std::optional<M> read(std::span<const std::by
 
 static_assert(Message<Hello> && Message<Welcome> && Message<Refused> && Message<Declare> && Message<Declared> &&
               Message<Grow> && Message<Grown> && Message<Frame> && Message<NeedFrame> && Message<Status> &&
-              Message<StatusPart>);
+              Message<StatusPart> && Message<StatusEnd>);
 
 } // namespace rtexec::protocol

@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   read_each<protocol::Hello, protocol::Welcome, protocol::Refused, protocol::Declare, protocol::Declared,
             protocol::Grow, protocol::Grown, protocol::Frame, protocol::NeedFrame, protocol::Status,
-            protocol::StatusPart>(bytes);
+            protocol::StatusPart, protocol::StatusEnd>(bytes);
 
   const auto ring = std::make_unique<protocol::Ring>();
   std::memcpy(static_cast<void*>(ring.get()), data, std::min(size, sizeof *ring));

@@ -81,6 +81,13 @@ TEST(ProtocolMessages, BeyondLimitsAreNone) {
   EXPECT_FALSE(with(Grow{.header = {}, .slots = most_slots + 1}, [](Grow&) {}));
   EXPECT_FALSE(with(Frame{.header = {}, .frame = most_slots}, [](Frame&) {}));
   EXPECT_FALSE(with(Refused{.header = {}, .code = static_cast<Refusal>(0)}, [](Refused&) {}));
+  EXPECT_FALSE(with(StatusPart{}, [](StatusPart& m) { m.executable[0] = '\x1b'; }));
+  EXPECT_FALSE(with(StatusPart{}, [](StatusPart& m) { m.activity = static_cast<Activity>(5); }));
+  EXPECT_FALSE(with(StatusPart{}, [](StatusPart& m) { m.place = most_places; }));
+  EXPECT_FALSE(with(StatusPart{}, [](StatusPart& m) { m.period_ns = -1; }));
+  EXPECT_FALSE(with(StatusEnd{}, [](StatusEnd& m) { m.release.fill('x'); }));
+  EXPECT_FALSE(with(StatusEnd{}, [](StatusEnd& m) { m.started_ns = 1; }));
+  EXPECT_TRUE(with(StatusPart{}, [](StatusPart& m) { m.activity = Activity::leaves; }));
   EXPECT_TRUE(with(hello(), [](Hello&) {}));
   EXPECT_TRUE(with(declaration(), [](Declare& m) { m.priority = 99; }));
 }
@@ -97,7 +104,8 @@ template <Message M> void try_as(const Raw& bytes, std::uint64_t& taken) {
 template <class... M> struct All {
   static void try_each(const Raw& bytes, std::uint64_t& taken) { (try_as<M>(bytes, taken), ...); }
 };
-using Every = All<Hello, Welcome, Refused, Declare, Declared, Grow, Grown, Frame, NeedFrame, Status, StatusPart>;
+using Every =
+    All<Hello, Welcome, Refused, Declare, Declared, Grow, Grown, Frame, NeedFrame, Status, StatusPart, StatusEnd>;
 
 /// Bytes of all lengths, most of them with a header that fits or nearly does, and good messages with a few bits turned.
 TEST(ProtocolMessages, ASecondOfRubbish) {
@@ -108,7 +116,8 @@ TEST(ProtocolMessages, ASecondOfRubbish) {
                               raw(Grow{.header = {}, .slots = 7}),
                               raw(Status{}),
                               raw(Frame{.header = {}, .frame = 3}),
-                              raw(StatusPart{})};
+                              raw(StatusPart{}),
+                              raw(StatusEnd{})};
   std::uint64_t taken = 0, tried = 0;
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   while (std::chrono::steady_clock::now() < until) {

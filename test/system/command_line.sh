@@ -112,7 +112,7 @@ if ! "$rtexec" infer tiny.onnx --board rtx >/dev/null 2>&1; then
   expect 0 '^\[missing\] device of board .rtx.: .*libcuda[^.]*\.so' "$rtexec" probe --board rtx
 fi
 
-for command in check run top simulate profile model infer config probe bringup calibrate restore; do expect 0 "$command" "$rtexec" $command --help; done
+for command in check run top ps simulate profile model infer config probe bringup calibrate restore; do expect 0 "$command" "$rtexec" $command --help; done
 expect 0 'rtexec [0-9]' "$rtexec" --version
 
 # Every command, and commands of commands, has a man page with every option of theirs, and an example at the end of its help.

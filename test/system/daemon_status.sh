@@ -1,0 +1,120 @@
+#!/bin/bash
+# rtexec ps and top beside an rtexecd: for people and scripts, on a terminal, without a daemon, without the right to ask; who started the daemon
+# hears that it is ready and goes on.
+set -u
+. test/support/expect.bash
+enter "$1"
+tests=$folder/test/preload
+ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
+cat > d.toml <<'END'
+board = "host"
+[daemon]
+directory = "run"
+best_effort_wcet = "20ms"
+[device]
+capacity = "32MiB"
+chunk = "2MiB"
+[device.swap_cost]
+in_per_chunk = "2ms"
+out_per_chunk = "2ms"
+[[client]]
+name = "front"
+memory = "16MiB"
+END
+cat > manager.py <<'END'
+"""manager.py SECONDS COMMAND...: starts it as systemd does, and prints what it is told."""
+import os, socket, subprocess, sys, time
+ear = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+ear.bind("notify")
+ear.settimeout(0.2)
+environment = os.environ | {"NOTIFY_SOCKET": os.path.abspath("notify"), "WATCHDOG_USEC": "800000"}
+daemon = subprocess.Popen(sys.argv[2:], env=environment, stdout=open("log", "w"), stderr=subprocess.STDOUT)
+end, told = time.monotonic() + float(sys.argv[1]), []
+def hear():
+    try: told.extend(ear.recv(4096).decode().split("\n"))
+    except TimeoutError: pass
+while time.monotonic() < end and not os.path.exists("stop"): hear()
+daemon.terminate()
+code = daemon.wait()
+hear()
+print(code, "READY=1" in told, told.count("WATCHDOG=1"), "STOPPING=1" in told)
+END
+trap 'touch "$work/stop"; wait; rm -rf "$work"' EXIT
+expect '5' "no rtexecd listens at run/socket" "$rtexec" ps --daemon run
+expect '5' '`rtexecd FILE.toml` starts one' "$rtexec" top --daemon run
+
+timeout 60 python3 manager.py 50 "$folder/bin/rtexecd" d.toml > managed 2>&1 & manager=$!
+for ((i = 0; i < 100; i++)); do [ ! -S run/socket ] || break; sleep 0.1; done
+expect 0 ' 0 of 32 clients; 0 came' "$rtexec" ps --daemon run
+tenant() { # NAME MIB JOBS [PERIOD]
+  LD_LIBRARY_PATH=$tests LD_PRELOAD=$folder/lib/librtexec-preload.so RTEXEC_DAEMON=$work/run RTEXEC_CLIENT=$1 \
+    timeout 50 "$tests/tenant" "${@:2}" > "$1.out" 2> "$1.err"
+}
+tenant front 4 20 200 & front=$!
+tenant rear 8 100000 & rear=$!
+seen() { "$rtexec" ps --daemon run --json ps.json >/dev/null && [ "$(ask ps.json "sorted(c['name'] for c in d['clients'] if c['jobs'] > 1)")" = "['front', 'rear']" ]; }
+for ((i = 0; i < 200; i++)); do seen && break; sleep 0.1; done
+[ $i -lt 200 ] || { echo "the clients are not seen"; cat ps.json log ./*.err; bad=1; }
+
+expect 0 'client +process +now +missed +response +deadline +memory' "$rtexec" ps --daemon run
+expect 0 "^ +front +[0-9]+ +(idle|waits|loads|runs) +[0-9]+ .* 16.0 MiB" "$rtexec" ps --daemon run
+expect 0 '^ +rear +[0-9]+ +(idle|waits|loads|runs) +- ' "$rtexec" ps --daemon run
+front_is="next(c for c in d['clients'] if c['name'] == 'front')"
+expect 0 '^True 200000000 16777216 True$' ask ps.json "($front_is)['declared'], ($front_is)['period_ns'], ($front_is)['limit_bytes'], ($front_is)['response_bound_ns'] > 0"
+expect 0 '^2 0 edf pipelined 33554432 2097152$' ask ps.json "d['daemon']['came'], d['daemon']['refused'], d['daemon']['order'], d['daemon']['swap_policy'], d['daemon']['capacity_bytes'], d['daemon']['chunk_bytes']"
+expect 0 "^True True$" ask ps.json "all(c['executable'].endswith('/tenant') for c in d['clients']), all(c['resident_bytes'] <= c['memory_bytes'] <= c['limit_bytes'] for c in d['clients'])"
+expect 0 '"clients"' "$rtexec" top --once --daemon run --json -
+expect 2 'excludes' "$rtexec" top 1 --daemon run
+timeout 3 "$rtexec" top --daemon run --interval 500ms > listed 2>&1
+expect 0 'jobs/s +device use +swapped in' cat listed
+python3 - <<'END' || bad=1
+import re
+text = open("listed").read()
+rates = [float(line.split()[i]) for block in text.split("\n\n")[1:] if "jobs/s" in block
+         for line in block.splitlines() if line.startswith("  rear")
+         for i in [re.split(r"  +", block.splitlines()[2].strip()).index("jobs/s")]
+         for line in [re.sub(r"(\d) (MiB|KiB|GiB|ms|us|s|B|%)", r"\1\2", line)]]
+if not rates or not all(rate > 1 for rate in rates): raise SystemExit(f"rates of jobs: {rates}\n{text}")
+END
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+  chmod 755 "$work"
+  expect 5 'members of its .daemon. group' setpriv --reuid 65534 --regid 65534 --clear-groups "$rtexec" ps --daemon run
+fi
+
+# On a terminal: q and Ctrl-C end it, and give the terminal back.
+cat > terminal.py <<'END'
+import fcntl, os, pty, struct, sys, termios, time
+program, key = sys.argv[1], sys.argv[2].encode().decode("unicode_escape").encode()
+master, slave = pty.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 90, 0, 0))
+before = termios.tcgetattr(slave)
+child = os.fork()
+if child == 0:
+    os.environ["TERM"] = "xterm"
+    os.setsid()
+    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    for target in (0, 1, 2): os.dup2(slave, target)
+    os.execv(program, [program, "top", "--daemon", "run", "--interval", "200ms"])
+os.set_blocking(master, False)
+seen, end = b"", time.monotonic() + 10
+while b"q: quit" not in seen and time.monotonic() < end:
+    try: seen += os.read(master, 1 << 16)
+    except BlockingIOError: time.sleep(0.01)
+time.sleep(0.5)
+os.write(master, key)
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+print(status, b"rear" in seen, termios.tcgetattr(slave) == before)
+END
+expect 0 '^0 True True$' timeout 20 python3 terminal.py "$rtexec" q
+expect 0 '^0 True True$' timeout 20 python3 terminal.py "$rtexec" '\x03'
+
+"$rtexec" top --daemon run --interval 200ms > ended 2>&1 & top=$!
+sleep 0.5
+wait $front || { echo "front: $(cat front.out front.err)"; bad=1; }
+touch stop; wait $manager
+wait $top; status=$?
+expect 0 'rtexecd has ended' bash -c "cat ended; exit $status"
+expect 0 '^0 True [0-9]+ True$' cat managed
+[ "$(cut -d ' ' -f 3 managed)" -gt 5 ] || { echo "it does not beat: $(cat managed)"; bad=1; }
+kill $rear 2>/dev/null
+exit $bad
