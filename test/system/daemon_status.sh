@@ -48,7 +48,7 @@ for ((i = 0; i < 100; i++)); do [ ! -S run/socket ] || break; sleep 0.1; done
 expect 0 ' 0 of 32 clients; 0 came' "$rtexec" ps --daemon run
 tenant() { # NAME MIB JOBS [PERIOD]
   LD_LIBRARY_PATH=$tests LD_PRELOAD=$folder/lib/librtexec-preload.so RTEXEC_DAEMON=$work/run RTEXEC_CLIENT=$1 \
-    timeout 50 "$tests/tenant" "${@:2}" > "$1.out" 2> "$1.err"
+    exec timeout 50 "$tests/tenant" "${@:2}" > "$1.out" 2> "$1.err"
 }
 tenant front 4 20 200 & front=$!
 tenant rear 8 100000 & rear=$!
