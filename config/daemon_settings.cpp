@@ -30,6 +30,10 @@ std::vector<Key<DaemonOptions>> option_keys() {
       key<D>("directory", path(), "where the daemon's socket is; made with mode 0700, or 0750 with a group",
              &D::directory),
       optional_text<D>("group", "only the user who runs the daemon", "whose members may connect too", &D::group),
+      optional_text<D>("metrics", "off",
+                       "where Prometheus reads numbers of the clients, as in \"127.0.0.1:9464\": by HTTP, and who "
+                       "reaches the address sees their names, limits and misses",
+                       &D::metrics),
       key<D>("places", integer<unsigned>(1, most_places), "how many clients can be connected at once", &D::places),
       key<D>("order", one_of<Order>(),
              "order of jobs: earliest deadline first, or by the clients' priorities; those without a deadline last",

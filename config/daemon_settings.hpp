@@ -25,6 +25,7 @@ struct DaemonOptions {
   std::filesystem::path directory = "/run/rtexec/daemon";
   std::string group; // that may connect; empty: who runs the daemon
   unsigned places = 32;
+  std::string metrics; // "ADDRESS:PORT"; empty: none
   Order order = Order::edf;
   /// Of clients with a deadline, under static priority.
   PriorityAssignment priorities = PriorityAssignment::deadline_monotonic;

@@ -138,6 +138,12 @@ Result<> Server::listen() {
     return refused("listening at " + path.string());
   if (auto given = give(path, 0600, group, 0660); !given) return given;
   if (::listen(listener_.get(), most_waiting) != 0) return refused("listening at " + path.string());
+  if (const std::string& at = options_.settings.daemon.metrics; !at.empty()) {
+    auto metrics = Metrics::open(at);
+    if (!metrics) return Unexpected(metrics.error());
+    metrics_ = std::move(*metrics);
+    tell("metrics at port " + std::to_string(metrics_->port()));
+  }
   wakeup_ = config::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   return wakeup_.get() < 0 ? refused("eventfd") : Result<>();
 }
@@ -168,12 +174,13 @@ Result<> Server::run() {
       watched.push_back({.fd = peer->gone ? -1 : peer->channel.descriptor(), .events = what, .revents = 0});
       watched.push_back({.fd = peer->process.get(), .events = POLLIN, .revents = 0});
     }
+    const std::size_t peers = peers_.size(), others = watched.size();
+    if (metrics_) metrics_->watch(watched);
     if (::poll(watched.data(), watched.size(), 100) < 0 && errno != EINTR) return refused("waiting for clients");
     if (watched[1].revents != 0) {
       std::uint64_t count = 0;
       static_cast<void>(!::read(wakeup_.get(), &count, sizeof count));
     }
-    const std::size_t peers = (watched.size() - 2) / 2;
     for (std::size_t i = 0; i < peers; ++i) {
       Peer& peer = *peers_[i];
       if (watched[2 + 2 * i].revents != 0) peer.told_up_to ? tell_status(peer) : hear(peer);
@@ -181,6 +188,8 @@ Result<> Server::run() {
     }
     look_after();
     if (watched[0].revents != 0) accept();
+    if (metrics_)
+      metrics_->serve(std::span(watched).subspan(others), hal::now(), [this] { return metrics_text(status()); });
     beat();
   }
   return {};
@@ -364,6 +373,16 @@ void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
       }
     }
   });
+}
+
+Status Server::status() {
+  Status status{.daemon = end_of(totals_, options_.terms, options_.mode), .clients = {}};
+  for (std::uint32_t place = 0; place < clients_.places(); ++place) {
+    const Peer* process = at(place);
+    if (const Clients::Client* client = clients_.at(place); client != nullptr && process != nullptr)
+      status.clients.push_back(part_of(*client, place, process->number, dispatcher_.figures(place)));
+  }
+  return status;
 }
 
 Server::Peer* Server::at(std::uint32_t place) {

@@ -13,6 +13,7 @@
 #include "hal/thread.hpp"
 #include "rtexec/daemon/clients.hpp"
 #include "rtexec/daemon/dispatcher.hpp"
+#include "rtexec/daemon/metrics.hpp"
 #include "rtexec/daemon/session.hpp"
 #include "rtexec/daemon/status.hpp"
 #include "rtexec/protocol/channel.hpp"
@@ -84,6 +85,7 @@ class Server final : public Outlet, private Session::Listener {
   void grow(Peer& peer, const protocol::Grow& said);
   void need_frame(Peer& peer, const protocol::NeedFrame& said);
   void tell_status(Peer& peer);
+  [[nodiscard]] Status status();
   void refuse(Peer& peer, protocol::Refusal code, const std::string& why);
   void closed(Peer& peer);
   void ended(Peer& peer);
@@ -129,6 +131,7 @@ class Server final : public Outlet, private Session::Listener {
   config::Descriptor listener_, wakeup_;
   std::vector<std::unique_ptr<Peer>> peers_;
   Totals totals_;
+  std::optional<Metrics> metrics_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> rounds_{0};
   Instant next_beat_{};

@@ -231,6 +231,7 @@ std::vector<Document> variants(FileKind kind) {
              {"[daemon]",
               {{"directory", "'/run/d'"},
                {"group", "'video'"},
+               {"metrics", "'127.0.0.1:9464'"},
                {"places", "4"},
                {"order", "'edf'"},
                {"priorities", "'rate-monotonic'"},

@@ -1,6 +1,6 @@
 #!/bin/bash
-# rtexec ps and top beside an rtexecd: for people and scripts, on a terminal, without a daemon, without the right to ask; who started the daemon
-# hears that it is ready and goes on.
+# rtexec ps and top beside an rtexecd: for people and scripts, on a terminal, without a daemon, without the right to ask; numbers for Prometheus; who
+# started the daemon hears that it is ready and goes on.
 set -u
 . test/support/expect.bash
 enter "$1"
@@ -10,6 +10,7 @@ cat > d.toml <<'END'
 board = "host"
 [daemon]
 directory = "run"
+metrics = "127.0.0.1:0"
 best_effort_wcet = "20ms"
 [device]
 capacity = "32MiB"
@@ -50,7 +51,7 @@ tenant() { # NAME MIB JOBS [PERIOD]
   LD_LIBRARY_PATH=$tests LD_PRELOAD=$folder/lib/librtexec-preload.so RTEXEC_DAEMON=$work/run RTEXEC_CLIENT=$1 \
     exec timeout 50 "$tests/tenant" "${@:2}" > "$1.out" 2> "$1.err"
 }
-tenant front 4 20 200 & front=$!
+tenant front 4 60 200 & front=$!
 tenant rear 8 100000 & rear=$!
 seen() { "$rtexec" ps --daemon run --json ps.json >/dev/null && [ "$(ask ps.json "sorted(c['name'] for c in d['clients'] if c['jobs'] > 1)")" = "['front', 'rear']" ]; }
 for ((i = 0; i < 200; i++)); do seen && break; sleep 0.1; done
@@ -80,6 +81,65 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   chmod 755 "$work"
   expect 5 'members of its .daemon. group' setpriv --reuid 65534 --regid 65534 --clear-groups "$rtexec" ps --daemon run
 fi
+
+# Prometheus's text format, by rules of its own, and by Prometheus's parser where that is installed; limits of its HTTP.
+cat > metrics.py <<'END'
+import re, socket, sys, time
+port = int(sys.argv[1])
+def exchange(request, wait=5):
+    with socket.create_connection(("127.0.0.1", port), timeout=wait) as s:
+        if request: s.sendall(request)
+        answer = b""
+        try:
+            while data := s.recv(65536): answer += data
+        except ConnectionResetError: pass
+    return answer.decode()
+answer = exchange(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+head, _, text = answer.partition("\r\n\r\n")
+assert head.startswith("HTTP/1.0 200 ") and "text/plain; version=0.0.4" in head, head
+assert f"Content-Length: {len(text)}" in head and text.endswith("\n"), head
+helps, types, samples, current = set(), {}, {}, None
+for line in text.splitlines():
+    if found := re.fullmatch(r"# HELP (\w+) .+", line):
+        assert found[1] not in helps, line
+        helps.add(found[1])
+    elif found := re.fullmatch(r"# TYPE (\w+) (counter|gauge)", line):
+        current = found[1]
+        assert current in helps and current not in types, line
+        types[current] = found[2]
+    else:
+        found = re.fullmatch(r'(\w+)(?:\{(\w+="(?:[^"\\\n]|\\.)*"(?:,\w+="(?:[^"\\\n]|\\.)*")*)\})? (\S+)', line)
+        assert found and found[1] == current, line
+        key = (found[1], found[2])
+        assert key not in samples, line
+        samples[key] = float(found[3])
+for name, kind in types.items():
+    assert name.startswith("rtexecd_") and (kind == "counter") == name.endswith("_total"), name
+    assert not re.search("_(ns|ms|mib|kib)(_|$)", name), name
+def of(name, client): return next(v for (n, l), v in samples.items() if n == name and l and f'client="{client}"' in l)
+assert samples["rtexecd_clients", None] == 2 and samples["rtexecd_capacity_bytes", None] == 32 << 20
+assert of("rtexecd_client_limit_bytes", "front") == 16 << 20 and of("rtexecd_client_period_seconds", "front") == 0.2
+assert of("rtexecd_client_jobs_total", "rear") > 1 and of("rtexecd_client_device_seconds_total", "rear") > 0
+assert not any("rear" in (l or "") for (n, l) in samples if n == "rtexecd_client_deadline_seconds")
+try: from prometheus_client.parser import text_string_to_metric_families as families
+except ImportError: print("(not asked: prometheus_client)")
+else: assert len(list(families(text))) == len(types)
+assert exchange(b"GET / HTTP/1.0\r\n\r\n").startswith("HTTP/1.0 404 ")
+assert exchange(b"POST /metrics HTTP/1.0\r\n\r\n").startswith("HTTP/1.0 405 ")
+assert exchange(b"rubbish\r\n\r\n").startswith("HTTP/1.0 400 ")
+assert exchange(b"GET /metrics HTTP/1.0\r\nX: ".ljust(4096, b"x")).startswith("HTTP/1.0 431 ")
+silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(8)] # all that it takes
+time.sleep(0.3)
+begun = time.monotonic()
+assert exchange(b"") == "" and time.monotonic() - begun < 1, "a ninth connection stays"
+silent[0].settimeout(5)
+assert silent[0].recv(1) == b"" and 1 < time.monotonic() - begun + 0.3 < 4, "who asks nothing stays"
+time.sleep(0.5)
+assert exchange(b"GET /metrics HTTP/1.0\n\n").startswith("HTTP/1.0 200 ")
+print("metrics:", len(types), "names,", len(samples), "samples")
+END
+port=$(sed -n 's/^rtexecd: metrics at port //p' log)
+expect 0 '^metrics: 2[0-9] names' timeout 30 python3 metrics.py "$port"
 
 # On a terminal: q and Ctrl-C end it, and give the terminal back.
 cat > terminal.py <<'END'
@@ -111,6 +171,10 @@ expect 0 '^0 True True$' timeout 20 python3 terminal.py "$rtexec" '\x03'
 "$rtexec" top --daemon run --interval 200ms > ended 2>&1 & top=$!
 sleep 0.5
 wait $front || { echo "front: $(cat front.out front.err)"; bad=1; }
+for wrong in nowhere 127.0.0.1 127.0.0.1:x 1.2.3:4 localhost:9464; do
+  sed "s/metrics = .*/metrics = \"$wrong\"/; s/\"run\"/\"run2\"/" d.toml > wrong.toml
+  expect 2 "metrics = .$wrong.: write an address" timeout 10 "$folder/bin/rtexecd" wrong.toml
+done
 touch stop; wait $manager
 wait $top; status=$?
 expect 0 'rtexecd has ended' bash -c "cat ended; exit $status"
