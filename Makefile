@@ -404,11 +404,12 @@ format: | $(BUILD)/.packages-CHECK
 
 # A driver and a runtime of CUDA in software, and programs that use them.
 P := $(B)/test/preload
-STAND_INS := $(P)/libcuda.so.1 $(P)/libcudart.so.13 $(P)/libearly.so
+STAND_INS := $(P)/libcuda.so.1 $(P)/libcudart.so.13 $(P)/libearly.so $(P)/libcrash.so
 PRELOAD_TESTS := $(P)/calls $(P)/calls-linked $(P)/questions $(P)/tenant $(P)/practices
 $(P)/libcuda.so.1: $(P)/stand_in_driver.o
 $(P)/libcudart.so.13: $(P)/stand_in_runtime.o
 $(P)/libearly.so: $(P)/early_allocator.o
+$(P)/libcrash.so: $(P)/crash.o
 $(STAND_INS):
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^)

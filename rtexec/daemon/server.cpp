@@ -319,9 +319,11 @@ void Server::declare(Peer& peer, const protocol::Declare& said) {
     return refuse(peer, declared.error().code, declared.error().text);
   }
   apply_changes({});
-  const auto bound = clients_.at(*peer.place)->response_bound;
-  static_cast<void>(peer.channel.send(
-      protocol::Declared{.header = {}, .response_bound_ns = bound.value_or(Duration(said.deadline_ns)).count()}));
+  const Duration deadline(said.deadline_ns);
+  const Duration bound = clients_.at(*peer.place)->response_bound.value_or(deadline);
+  tell(peer.name + " is promised to end within " + readable(bound) + " of " + readable(deadline) +
+       ", with jobs of at most " + readable(Duration(said.wcet_ns)) + " every " + readable(Duration(said.period_ns)));
+  static_cast<void>(peer.channel.send(protocol::Declared{.header = {}, .response_bound_ns = bound.count()}));
 }
 
 void Server::grow(Peer& peer, const protocol::Grow& said) {
@@ -408,7 +410,7 @@ void Server::ended(Peer& peer) {
   });
   tell(peer.name + " (" + std::to_string(peer.number) + ") has ended: " + std::to_string(counts.jobs) + " jobs, " +
        std::to_string(counts.missed) + " too late, " + std::to_string(counts.overruns) + " overran, " +
-       std::to_string(counts.failed) + " failed, longest response " + to_string(counts.longest_response));
+       std::to_string(counts.failed) + " failed, longest response " + readable(counts.longest_response));
 }
 
 /// What the dispatcher has told since, and who is to leave.
@@ -426,8 +428,9 @@ void Server::look_after() {
       ++totals_.expelled;
       tell(peer.name + " is ended: " + std::string(why(static_cast<Expelled>(reason))));
     }
-    if (told.ending.exchange(false) && !peer.gone) {
-      tell(peer.name + " (" + std::to_string(peer.number) + ") is ending");
+    if (const std::int64_t since = told.ending.exchange(0); since != 0 && !peer.gone) {
+      tell(peer.name + " (" + std::to_string(peer.number) + ") is ending, at " + std::to_string(since) +
+           " ns of CLOCK_MONOTONIC");
       closed(peer);
     }
     if (told.changed.exchange(false) && peer.growing) {
@@ -441,7 +444,7 @@ void Server::look_after() {
       told.process.store(-1);
     }
     peer.session.reset();
-    told.ending.store(false);
+    told.ending.store(0);
     clients_.leave(*peer.place);
     peer.place.reset();
   }
@@ -490,9 +493,10 @@ void Server::broken(std::uint32_t place) noexcept {
 
 void Server::ending(std::uint32_t place) noexcept {
   drive([&] {
-    told_[place].ending.store(true);
+    const Instant now = hal::now();
+    told_[place].ending.store(now.time_since_epoch().count());
     to_tell_ = true;
-    dispatcher_.ending(place, hal::now());
+    dispatcher_.ending(place, now);
   });
 }
 

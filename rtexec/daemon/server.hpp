@@ -116,7 +116,8 @@ class Server final : public Outlet, private Session::Listener {
   struct Told {
     std::atomic<Session*> session{nullptr};
     std::atomic<int> process{-1};
-    std::atomic<bool> changed{false}, ending{false}, vacant{false};
+    std::atomic<bool> changed{false}, vacant{false};
+    std::atomic<std::int64_t> ending{0}; // since when, ns
     std::atomic<int> expelled{-1};
   };
 

@@ -12,3 +12,7 @@ struct StandInKernel {
   void (*run)(void** arguments); // on the stream's thread; `arguments` has the address of each, as cuLaunchKernel has
   std::size_t sizes[8];          // of the arguments; ends with 0
 };
+
+/// Told of "kernel" when one begins, and of "load" and "save" when half of a copy to or from mapped chunks is done, on
+/// the stream's thread; of whoever is preloaded and has it.
+extern "C" [[gnu::weak]] void stand_in_reached(const char* point);

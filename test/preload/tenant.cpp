@@ -1,4 +1,4 @@
-// A program with much memory on the device, all of which each of its jobs uses: tenant MIB JOBS [PERIOD_MS]
+// A program with much memory on the device, all of which each of its jobs uses: tenant MIB JOBS [PERIOD_MS [WCET_MS]]
 //
 // Its blocks come of every way to allocate, and have sizes of every kind; some are freed and allocated again between
 // jobs. Each job adds to every word of every block, by kernels on two streams, a graph, and copies of the host's; the
@@ -202,11 +202,12 @@ class Tenant {
   std::uint64_t digest_ = 1469598103934665603U;
 };
 
-int run(std::size_t mebibytes, int jobs, std::chrono::milliseconds period) {
+int run(std::size_t mebibytes, int jobs, std::chrono::milliseconds period, std::chrono::nanoseconds wcet) {
   using Clock = std::chrono::steady_clock;
   Tenant tenant(mebibytes << 20);
   const std::int64_t ns = std::chrono::nanoseconds(period).count();
-  const rtexec_job_declaration declaration{ns, ns, ns / 8, 0, RTEXEC_OVERRUN_TELL};
+  for (int i = 0; ns > 0 && i < 30; ++i) tenant.exchange_some(); // its arena grows no more once it is declared
+  const rtexec_job_declaration declaration{ns, ns, wcet.count(), 0, RTEXEC_OVERRUN_TELL};
   if (ns > 0 && rtexec_job_declare(&declaration, nullptr) != RTEXEC_CLIENT_OK) {
     std::printf("not declared: %s\n", rtexec_client_error());
     return 3;
@@ -231,7 +232,8 @@ int run(std::size_t mebibytes, int jobs, std::chrono::milliseconds period) {
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) fail("tenant MIB JOBS [PERIOD_MS]");
-  return run(std::strtoul(argv[1], nullptr, 10), std::atoi(argv[2]),
-             std::chrono::milliseconds(argc > 3 ? std::atoi(argv[3]) : 0));
+  if (argc < 3) fail("tenant MIB JOBS [PERIOD_MS [WCET_MS]]");
+  const std::chrono::milliseconds period(argc > 3 ? std::atoi(argv[3]) : 0);
+  return run(std::strtoul(argv[1], nullptr, 10), std::atoi(argv[2]), period,
+             argc > 4 ? std::chrono::milliseconds(std::atoi(argv[4])) : std::chrono::nanoseconds(period) / 20);
 }

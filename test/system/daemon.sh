@@ -1,12 +1,12 @@
 #!/bin/bash
-# rtexecd with processes that are not ours, over a driver of CUDA in software: eight of them in half of the memory that they take, one of which is
-# killed, and a daemon that is started again beneath them.
+# rtexecd with processes that are not ours, over a driver of CUDA in software: eight of them in less than half of the memory that they take, one of which is
+# killed, and a daemon that is started again beneath them: as they come, and with deadlines that they declare. Who is too much is refused.
 set -u
 . test/support/expect.bash
 enter "$1"
 tests=$folder/test/preload
 complain() { echo "$*"; bad=1; }
-cat > d.toml <<'END'
+cat > d.toml <<'END_OF_FILE'
 board = "host"
 [daemon]
 directory = "run"
@@ -17,34 +17,73 @@ chunk = "2MiB"
 [device.swap_cost]
 in_per_chunk = "2ms"
 out_per_chunk = "2ms"
-END
+END_OF_FILE
 serve() {
   timeout 90 "$folder/bin/rtexecd" d.toml >> log 2>&1 & daemon=$!
-  for _ in $(seq 100); do [ ! -S run/socket ] || return 0; sleep 0.05; done
+  for _ in $(seq 100); do ! grep -q listening log || return 0; sleep 0.05; done
   complain "rtexecd does not listen: $(cat log)"
 }
-tenant() { # NAME MIB JOBS
+stop() { # SIGNAL
+  kill -"$1" $(pgrep -P $daemon); wait $daemon 2>/dev/null
+  cat log >> all.log; : > log
+}
+tenant() { # NAME MIB JOBS [PERIOD_MS [WCET_MS]]
   LD_LIBRARY_PATH=$tests LD_PRELOAD=$folder/lib/librtexec-preload.so RTEXEC_DAEMON=$work/run RTEXEC_CLIENT=$1 \
-    timeout 80 "$tests/tenant" "$2" "$3" > "$1.out" 2> "$1.err"
+    exec timeout 80 "$tests/tenant" "${@:2}" > "$1.out" 2> "$1.err"
+}
+eight() { # MIB JOBS [PERIOD_MS]: of which t8 is killed, and then the daemon by a signal
+  pids=()
+  for i in 1 2 3 4 5 6 7 8; do tenant "t$i" "$@" & pids+=($!); done
+  for _ in $(seq 100); do [ "$(grep -c ' is client ' log)" -lt 8 ] || break; sleep 0.05; done
+  sleep 0.3
+  kill -KILL "$(sed -n 's/^rtexecd: t8 (\([0-9]*\)) is client.*/\1/p' log)" || complain "nobody was there to be killed"
+}
+seven_ended_well() {
+  local ended=0
+  for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || ended=$((ended + 1)); done
+  [ $ended = 1 ] || complain "$ended of 8 ended otherwise than they should: $(cat ./*.err ./*.out)"
 }
 trap 'kill $daemon 2>/dev/null; rm -rf "$work"' EXIT
 
+echo "-- as they come"
 LD_LIBRARY_PATH=$tests "$tests/tenant" 8 150 > alone
 serve
-pids=()
-for i in 1 2 3 4 5 6 7 8; do tenant "t$i" 8 150 & pids+=($!); done
-sleep 0.4
-kill -KILL "$(sed -n 's/^rtexecd: t8 (\([0-9]*\)) is client.*/\1/p' log)" || complain "nobody was there to be killed"
-kill $daemon; wait $daemon || true
+eight 8 150
+stop TERM
 serve
-ended=0
-for pid in "${pids[@]}"; do wait "$pid" || ended=$((ended + 1)); done
-[ $ended = 1 ] || complain "$ended of 8 ended otherwise than they should: $(cat ./*.err)"
+seven_ended_well
 same=$(for i in 1 2 3 4 5 6 7 8; do cmp -s alone "t$i.out" && echo; done | wc -l)
 [ "$same" = 7 ] || complain "$same of 7 have the results that they have alone"
-grep -q 'is client 7' log || complain "not all were clients: $(cat log)"
+stop TERM
+
+echo "-- with deadlines, and a daemon that is killed"
+serve
+eight 8 14 800
+sleep 3
+stop KILL
+serve
+seven_ended_well
+stop TERM
+for i in 1 2 3 4 5 6 7; do
+  awk -v t="t$i" '$1 == "longest" { print t ": " $0 " of 800"; late = $2 > 800; told = 1 } END { exit late || !told }' "t$i.out" || complain "t$i was late by its own clock"
+done
+grep 'has ended' all.log | grep -v ' 0 too late, 0 overran, 0 failed' && complain "the daemon counts deadlines missed"
+[ "$(grep -c ' is client ' all.log)" -ge 30 ] || complain "not all were clients again: $(cat all.log)"
+
+echo "-- who is too much"
+serve
+(tenant first 4 30 100 50) & first=$!
+for _ in $(seq 100); do grep -q 'first is promised' log && break; sleep 0.05; done
+(tenant second 4 30 100 60); [ $? = 3 ] || complain "the second was not refused: $(cat second.*)"
+cat second.out
+grep -q "^not declared: .*ms in each second of the device; from task 'second (1)' on no time is left" second.out ||
+  complain "it does not say by which numbers: $(cat second.out)"
+wait $first || complain "the first one: $(cat first.*)"
+stop TERM
+grep 'first.*has ended' all.log | grep -q ' 0 too late' || complain "the first one was late: $(grep first all.log)"
 
 echo "-- wrong input"
+serve
 expect 2 'no.toml: error: cannot read it' "$folder/bin/rtexecd" no.toml
 printf '[daemon]\nplaces = 0\n' > e.toml
 expect 2 'places = 0' "$folder/bin/rtexecd" e.toml
