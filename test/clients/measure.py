@@ -177,29 +177,25 @@ def prepare_darknet(options):
         maker.communicate()
 
 
-def run_all(options, daemon, section):
-    running = {
+def start_all(options, daemon, section):
+    return {
         name: start(arguments, environment(options.dist, daemon, name, more))
         for name, (arguments, more) in programs(options, section).items()
     }
+
+
+def results_of(running):
     return {name: result_of(process, name) for name, process in running.items()}
 
 
 def alone(options, sections):
-    """Without the library: all at once, which the whole device has room for. Allocators change no result."""
-    found = {}
-    for kind in {
-        {"async": "native", "expandable": "native", "deadlines": "native"}.get(each, each) for each in sections
-    }:
-        print(f"{kind}, without the library", flush=True)
-        found[kind] = run_all(options, None, kind)
-        for name, result in found[kind].items():
-            if result:
-                print(
-                    f"  {name:26} {result['digest']} p50 {result['p50']:7.2f} max {result['max']:7.2f} ms, all at once"
-                )
-    found.update({each: found["native"] for each in ("async", "expandable", "deadlines") if "native" in found})
-    return found
+    """Without the library, all at once: the whole device has room for them. Allocators change no result."""
+    print("without the library", flush=True)
+    same_as = {"async": "native", "expandable": "native", "deadlines": "native"}
+    kinds = {same_as.get(each, each) for each in sections}
+    running = {kind: start_all(options, None, kind) for kind in kinds}
+    found = {kind: results_of(processes) for kind, processes in running.items()}
+    return {each: found[same_as.get(each, each)] for each in sections}
 
 
 def compare(options, section, reference):
@@ -209,7 +205,7 @@ def compare(options, section, reference):
     ) as daemon:
         time.sleep(1)
         memory, begin = DeviceMemory(), time.monotonic()
-        results = run_all(options, daemon, section)
+        results = results_of(start_all(options, daemon, section))
         memory.end()
         reserved = sum(result["reserved"] for result in results.values() if result)
         print(
@@ -250,7 +246,7 @@ def refuse(options, daemon):
 
 
 def overheads(options, _):
-    for kind in ("without", "with", "without", "with"):
+    for kind in ("without", "with", "without"):
         print(f"one process, {kind} the library", flush=True)
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
             daemon = Daemon(options.dist, pathlib.Path(folder), options.capacity) if kind == "with" else None
@@ -314,7 +310,7 @@ def main():
     parser.add_argument("--capacity", type=int, default=3072)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--jobs", type=int, default=20)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     options.dist = options.dist.resolve()
     options.sections = options.sections or [name for name in sections if name != "darknet" or options.darknet]
     with tempfile.TemporaryDirectory() as folder:
