@@ -46,7 +46,7 @@ class Daemon:
         self.folder = folder / "run"
         file = folder / "d.toml"
         file.write_text(
-            f'board = "{BOARD}"\n[daemon]\ndirectory = "{self.folder}"\nbest_effort_wcet = "300ms"\n'
+            f'board = "{BOARD}"\n[daemon]\ndirectory = "{self.folder}"\nbest_effort_wcet = "300ms"\nstuck_after = "20s"\n'
             f'[device]\ncapacity = "{capacity}MiB"\nchunk = "64MiB"\n'
         )
         self.log = open(folder / "d.log", "w+")
