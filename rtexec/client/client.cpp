@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <poll.h>
-#include <sys/socket.h>
 #include <utility>
 
 namespace rtexec::client {
@@ -59,19 +58,10 @@ Result<std::unique_ptr<Client>> Client::connect(ClientOptions options, ClientMem
 }
 
 Client::~Client() {
-  close();
-  session_.store(nullptr);
-}
-
-void Client::close() noexcept {
-  if (stopping_.exchange(true, std::memory_order_acq_rel)) return;
+  stopping_.store(true, std::memory_order_release);
   reopened_.raise();
-  {
-    // Who waits for an answer now is told by the keeper, which looks now and then
-    const std::unique_lock lock(asking_, std::try_to_lock);
-    if (lock && channel_) ::shutdown(channel_->descriptor(), SHUT_RDWR);
-  }
   keeper_.join();
+  session_.store(nullptr);
 }
 
 Result<> Client::open() {

@@ -57,9 +57,6 @@ class Client {
   [[nodiscard]] bool begin() noexcept;
   /// The work on the device has ended. Nothing where there is no job.
   void end() noexcept;
-  /// Leaves the daemon: no command is carried out any more, and begin() fails. What has the device keeps its memory
-  /// until the process ends.
-  void close() noexcept;
   [[nodiscard]] bool holds() const noexcept { return holds_.load(std::memory_order_acquire); }
 
  private:

@@ -73,12 +73,15 @@ Result<> DeviceMemory::prepare(std::uint32_t slots) {
       ::munmap(memory, chunk_.count);
       return locked;
     }
+    (void)::madvise(memory, chunk_.count, MADV_DONTFORK); // a child has no use for it, and takes no page of it away
     slots_[i].host = static_cast<std::byte*>(memory);
   }
   return {};
 }
 
 Result<> DeviceMemory::adopt(std::uint32_t frame, config::Descriptor chunk) {
+  const std::scoped_lock lock(moving_);
+  if (ended_) return {};
   if (driver_.import_handle == nullptr) return fail(Errc::unsupported, "The driver takes no chunks of others.");
   if (!enter()) return fail(Errc::refused, "The device's context is gone.");
   AllocationHandle handle = 0;
@@ -94,6 +97,7 @@ Result<> DeviceMemory::adopt(std::uint32_t frame, config::Descriptor chunk) {
 
 Result<> DeviceMemory::forget_frames() {
   bool saved = true;
+  if (const std::scoped_lock lock(moving_); ended_) return {};
   for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
     if (slots_[slot].stands) saved = begin_save(slot).has_value() && finish_save().has_value() && saved;
   }
@@ -105,7 +109,15 @@ Result<> DeviceMemory::forget_frames() {
   return fail(Errc::device_fault, "The device's memory could not be saved.");
 }
 
+void DeviceMemory::end(bool empties) noexcept {
+  const std::scoped_lock lock(moving_);
+  if (!std::exchange(ended_, true) && empties) vanish();
+}
+
+/// Once what moves has ended.
 void DeviceMemory::vanish() noexcept {
+  (void)driver_.stream_synchronize(loads_.stream);
+  (void)driver_.stream_synchronize(saves_.stream);
   for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) empty(slot);
   for (const auto handle : frames_) {
     if (handle != 0) (void)driver_.release(handle);
@@ -201,7 +213,7 @@ void DeviceMemory::empty(std::uint32_t slot) noexcept {
 Status DeviceMemory::queue(Lane& lane, std::uint32_t slot) noexcept {
   if (lane.count == Lane::room) return device_fault();
   const std::size_t at = (lane.first + lane.count) % Lane::room;
-  if (driver_.event_record(lane.ended[at], lane.stream) != Code::success) return device_fault();
+  if (!ended_ && driver_.event_record(lane.ended[at], lane.stream) != Code::success) return device_fault();
   lane.slots[at] = slot;
   ++lane.count;
   return {};
@@ -213,11 +225,13 @@ Status DeviceMemory::await(Lane& lane, std::uint32_t& slot) noexcept {
   slot = lane.slots[at];
   lane.first = (lane.first + 1) % Lane::room;
   --lane.count;
-  if (driver_.event_synchronize(lane.ended[at]) != Code::success) return device_fault();
+  if (!ended_ && driver_.event_synchronize(lane.ended[at]) != Code::success) return device_fault();
   return {};
 }
 
 Status DeviceMemory::begin_load(std::uint32_t slot, std::uint32_t frame) noexcept {
+  const std::scoped_lock lock(moving_);
+  if (ended_) return Unexpected(Errc::refused);
   if (slot >= slots_.size() || slots_[slot].stands || slots_[slot].host == nullptr || !enter())
     return Unexpected(Errc::bad_input);
   if (!stand(slot, frame)) return Unexpected(Errc::out_of_memory);
@@ -234,13 +248,17 @@ Code DeviceMemory::fill(const Slot& slot) const noexcept {
 }
 
 Status DeviceMemory::finish_load() noexcept {
+  const std::scoped_lock lock(moving_);
   std::uint32_t slot = 0;
   const Status ended = await(loads_, slot);
+  if (ended_) return Unexpected(Errc::refused);
   if (!ended) empty(slot);
   return ended;
 }
 
 Status DeviceMemory::begin_save(std::uint32_t slot) noexcept {
+  const std::scoped_lock lock(moving_);
+  if (ended_) return queue(saves_, slot);
   if (slot >= slots_.size() || !slots_[slot].stands || !enter()) return Unexpected(Errc::bad_input);
   // What is no longer to stand there is worth nothing.
   const Slot& from = slots_[slot];
@@ -252,9 +270,10 @@ Status DeviceMemory::begin_save(std::uint32_t slot) noexcept {
 }
 
 Status DeviceMemory::finish_save() noexcept {
+  const std::scoped_lock lock(moving_);
   std::uint32_t slot = 0;
   const Status ended = await(saves_, slot);
-  if (!ended) return ended;
+  if (!ended || ended_) return ended;
   const auto at = slots_[slot].at;
   slots_[slot].saved.store(at != 0 && at == slots_[slot].wanted.load(std::memory_order_acquire),
                            std::memory_order_relaxed);

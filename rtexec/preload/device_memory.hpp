@@ -7,6 +7,7 @@
 // range, and the host's memory, live as long as the process.
 #pragma once
 
+#include "hal/inheriting_mutex.hpp"
 #include "rtexec/client/memory.hpp"
 #include "rtexec/preload/real_driver.hpp"
 
@@ -34,8 +35,9 @@ class DeviceMemory final : public client::ClientMemory {
   [[nodiscard]] Result<> reserve(std::uint32_t slots, Bytes chunk);
   /// Host memory for the first `slots` slots.
   [[nodiscard]] Result<> prepare(std::uint32_t slots);
-  /// All slots are empty, and what stood in them is lost. Nothing moves, or will.
-  void vanish() noexcept;
+  /// What stands is lost, and the driver is not called any more: saves succeed, loads fail. `empties`: no work uses it,
+  /// and it is unmapped before.
+  void end(bool empties) noexcept;
   /// Where `slot` is to stand; 0: nowhere. What it had is lost. It stands there once it is loaded, or after settle().
   void place(std::uint32_t slot, hal::cuda::DevicePointer address) noexcept;
   [[nodiscard]] bool unsettled() const noexcept {
@@ -73,6 +75,7 @@ class DeviceMemory final : public client::ClientMemory {
     std::size_t first = 0, count = 0;
   };
 
+  void vanish() noexcept;
   [[nodiscard]] bool enter() const noexcept;
   [[nodiscard]] Result<> open(Lane& lane) const;
   [[nodiscard]] Status queue(Lane& lane, std::uint32_t slot) noexcept;
@@ -91,7 +94,9 @@ class DeviceMemory final : public client::ClientMemory {
   hal::cuda::DevicePointer base_ = 0;
   std::vector<Slot> slots_;
   std::vector<hal::cuda::AllocationHandle> frames_; // 0: none that was handed out
+  hal::InheritingMutex moving_;                     // guards what follows, and that nothing moves while all ends
   Lane loads_, saves_;
+  bool ended_ = false;
   std::atomic<std::uint64_t> placed_{0}, settled_{0}; // how often something was placed, and was when all was settled
   std::mutex settling_;                               // guards what follows
   std::vector<std::pair<hal::cuda::DevicePointer, std::size_t>> retired_;

@@ -227,6 +227,9 @@ void Process::give_back(DevicePointer place) noexcept {
 }
 
 Result<> Process::grow(std::uint32_t slots) {
+  if (slots * arena_->slot_size().count > memory_size_) // of a daemon that came later, which has a higher one
+    return fail(Errc::out_of_memory,
+                "The process keeps the limit of " + readable(Bytes{memory_size_}) + " that it began with.");
   const Entered entered(driver_, context_);
   if (auto prepared = memory_.prepare(slots); !prepared) return prepared;
   return gate_.apart([&]() -> Result<> {
@@ -361,20 +364,27 @@ void Process::leave(std::string_view reason) noexcept {
     step_back(reason);
     client_->end();
   });
-  part();
+  if (!stop()) return;
   const Entered entered(driver_, context_);
-  memory_.vanish();
+  memory_.end(true);
 }
 
 void Process::ends() noexcept {
-  if (Process* process = existing()) process->part();
+  Process* process = existing();
+  if (process == nullptr) return;
+  process->gate_.synchronised();
+  if (!process->stop()) return;
+  const Entered entered(process->driver_, process->context_);
+  // A job that has not ended has its memory until the process has.
+  process->memory_.end(!process->gate_.is_open());
 }
 
-void Process::part() noexcept {
-  if (leaving_.exchange(true)) return;
-  client_->close(); // who waits for the device waits no longer
+/// False: it has been.
+bool Process::stop() noexcept {
+  if (leaving_.exchange(true)) return false;
   opened_.raise();
   watch_.join();
+  return true;
 }
 
 void Process::capture_ends() noexcept {
@@ -403,7 +413,7 @@ void Process::watch() noexcept {
   int quiet = 0;
   while (!leaving_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = opened_.value();
-    if (!gate_.is_open()) {
+    if (!client_->holds()) { // the gate is shut for a moment now and then while it does
       opened_.wait(seen);
       continue;
     }
@@ -424,13 +434,18 @@ void Process::stream_ends(Stream stream) noexcept {
 
 bool Process::begin() noexcept {
   hurried_.store(false);
-  if (!client_->begin()) return false;
+  if (leaving_.load() || !client_->begin()) return false;
+  if (leaving_.load()) {
+    client_->end();
+    return false;
+  }
   opened_.raise();
   return true;
 }
 void Process::end() noexcept { client_->end(); }
 bool Process::holds() noexcept { return client_->holds(); }
 bool Process::idle() noexcept {
+  if (leaving_.load()) return false; // a driver that has gone says nothing of what the device does
   const Entered entered(driver_, context_);
   const std::scoped_lock lock(recording);
   return busy_.idle(driver_, capturing.load(std::memory_order_relaxed) != 0);

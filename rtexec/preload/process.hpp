@@ -80,8 +80,8 @@ class Process final : private GatedDevice {
   void stream_ends(hal::cuda::Stream stream) noexcept;
   /// The context is about to go, with all memory of it.
   void leave(std::string_view reason) noexcept;
-  /// The process is about to end, and the driver before it: what the daemon asks for after that is nobody's affair, and
-  /// no more work is taken.
+  /// The process is about to end, and the driver before it: no more work is taken, and what the daemon asks for is done
+  /// without the driver.
   static void ends() noexcept;
   [[nodiscard]] bool has_left() const noexcept { return leaving_.load(std::memory_order_relaxed); }
   [[nodiscard]] hal::cuda::Context context() const noexcept { return context_; }
@@ -114,7 +114,7 @@ class Process final : private GatedDevice {
   [[nodiscard]] bool await_a_free(std::unique_lock<std::mutex>& lock) noexcept;
   void reclaim() noexcept { pending_.reclaim(driver_, *arena_); }
   void watch() noexcept;
-  void part() noexcept;
+  [[nodiscard]] bool stop() noexcept;
   [[nodiscard]] std::optional<client::Arena::Block> block_of(hal::cuda::DevicePointer pointer) const noexcept;
   /// Of the arena, or of the program's own.
   [[nodiscard]] std::optional<Segments::Range> object_of(hal::cuda::DevicePointer pointer) const noexcept;

@@ -267,7 +267,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   static std::optional<Code> refused_handle() noexcept {
     say_once(Occasion::ipc,
              "memory that may be swapped has no handle for other processes: asked for one, this process "
-             "is told that it is not supported");
+             "is told that it is not supported. Programs that share memory run without RTEXEC_CLIENT");
     return Code::not_supported;
   }
 

@@ -5,6 +5,14 @@
 //   ends MIB JOBS             ends with all its memory there, while others want the device
 //   graphs MIB ROUNDS         graphs that are recorded in every mode while another thread works, and replayed
 //   graph-memory ROUNDS       memory that a graph allocates and frees
+//   restarts MIB JOBS         jobs with a pause after each
+//   forks MIB                 children that end in every way, and one that executes another practice
+//   executes MIB              becomes another practice
+//   resets                    all that a context has is gone, twice
+//   destroys                  its context is gone
+//   devices                   memory of two devices
+//   shares                    handles for other processes, which it can do without
+//   asks                      what there is to know of pointers
 //   segments MIB ROUNDS       segments that grow and shrink, of chunks that it maps itself
 //   segments-full             as many chunks as there are, again and again
 //   segments-hostile          calls at random that a driver refuses, or does not
@@ -14,6 +22,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +30,9 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace rtexec::hal::cuda;
@@ -45,6 +56,14 @@ Code cuMemUnmap(DevicePointer, std::size_t);
 Code cuMemSetAccess(DevicePointer, std::size_t, const AccessDescriptor*, std::size_t);
 Code cuStreamCreate(Stream*, unsigned);
 Code cuStreamSynchronize(Stream);
+Code cuCtxDestroy_v2(Context);
+Code cuDevicePrimaryCtxReset_v2(Ordinal);
+Code cuIpcGetMemHandle(void*, DevicePointer);
+Code cuMemAllocManaged(DevicePointer*, std::size_t, unsigned);
+Code cuMemAllocPitch_v2(DevicePointer*, std::size_t*, std::size_t, std::size_t, unsigned);
+Code cuMemGetAddressRange_v2(DevicePointer*, std::size_t*, DevicePointer);
+Code cuPointerGetAttribute(void*, int, DevicePointer);
+Code cuPointerGetAttributes(unsigned, int*, void**, DevicePointer);
 Code cuStreamDestroy_v2(Stream);
 Code cuStreamBeginCapture_v2(Stream, int);
 Code cuStreamEndCapture(Stream, GraphHandle*);
@@ -543,6 +562,150 @@ int segments_hostile() {
   return end();
 }
 
+// ---- processes, contexts, devices ----
+
+/// A block whose words are what `value` says, held against that now and then.
+class Block {
+ public:
+  explicit Block(std::size_t size, std::uint32_t value = 1) : size_(size), value_(value) {
+    check(cuMemAlloc_v2(&pointer_, size_), "allocate");
+    launch(fill_kernel, nullptr, pointer_, size_, value_);
+  }
+  void compare() const {
+    launch(compare_kernel, nullptr, pointer_, size_, value_);
+    check(cuCtxSynchronize(), "synchronize");
+  }
+  [[nodiscard]] DevicePointer pointer() const { return pointer_; }
+
+ private:
+  DevicePointer pointer_ = 0;
+  std::size_t size_;
+  std::uint32_t value_;
+};
+
+int restarts(std::size_t mebibytes, int jobs) {
+  begin();
+  const Block block(mebibytes * MiB);
+  for (int job = 0; job < jobs; ++job) {
+    block.compare();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return end();
+}
+
+int forks(std::size_t mebibytes) {
+  begin();
+  const Block block(mebibytes * MiB);
+  block.compare();
+  const std::string size = std::to_string(mebibytes);
+  for (int way = 0; way < 4; ++way) {
+    launch(compare_kernel, nullptr, block.pointer(), 4096, 1); // with work under way
+    const pid_t child = ::fork();
+    if (child == 0) {
+      std::size_t free = 0, total = 0;
+      if (way < 2) (void)cuMemGetInfo_v2(&free, &total);
+      if (way == 0) std::exit(0);
+      if (way == 1) ::_exit(0);
+      if (way == 2) ::raise(SIGKILL);
+      ::execl("/proc/self/exe", "practices", "ends", size.c_str(), "2", nullptr);
+      ::_exit(1);
+    }
+    int status = 0;
+    if (::waitpid(child, &status, 0) != child || status != (way == 2 ? SIGKILL : 0))
+      fail("child " + std::to_string(way) + ": " + std::to_string(status));
+    block.compare();
+  }
+  return end();
+}
+
+int executes(std::size_t mebibytes) {
+  begin();
+  const Block block(mebibytes * MiB);
+  block.compare();
+  ::execl("/proc/self/exe", "practices", "ends", std::to_string(mebibytes).c_str(), "2", nullptr);
+  fail("exec");
+}
+
+int goes(bool reset) {
+  const Context context = begin();
+  const Block block(2 * MiB);
+  block.compare();
+  launch(compare_kernel, nullptr, block.pointer(), 2 * MiB, 1);
+  for (int i = 0; i < (reset ? 2 : 1); ++i)
+    check(reset ? cuDevicePrimaryCtxReset_v2(0) : cuCtxDestroy_v2(context), "the context's end");
+  if (reset) {
+    check(cuCtxSetCurrent(begin()), "set current");
+    const Block other(MiB);
+    other.compare();
+    check(cuMemFree_v2(other.pointer()), "free");
+  }
+  if (wrong != 0) fail("words are others");
+  std::printf("done\n");
+  return 0;
+}
+
+int devices() {
+  const Context first = begin();
+  Context second = nullptr;
+  const Block block(2 * MiB, 1);
+  check(cuDevicePrimaryCtxRetain(&second, 1), "retain");
+  check(cuCtxSetCurrent(second), "set current");
+  DevicePointer pointer = 0;
+  std::size_t free = 0, total = 0;
+  check(cuMemGetInfo_v2(&free, &total), "memory info");
+  if (total != 256 * MiB) fail("the second device has " + std::to_string(total));
+  check(cuMemAlloc_v2(&pointer, 100 * MiB), "allocate more than the limit of the first device");
+  AllocationHandle handle = 0;
+  AllocationProperties properties{};
+  properties.location.id = 1;
+  check(cuMemCreate(&handle, 1 * MiB, &properties, 0), "create");
+  check(cuMemRelease(handle), "release");
+  check(cuMemFree_v2(pointer), "free");
+  check(cuCtxSetCurrent(first), "set current");
+  block.compare();
+  return end();
+}
+
+int shares() {
+  begin();
+  const Block block(MiB);
+  char handle[64];
+  (void)cuIpcGetMemHandle(handle, block.pointer());
+  DevicePointer managed = 0;
+  unsigned type = 0;
+  check(cuMemAllocManaged(&managed, MiB, 1), "allocate managed memory");
+  launch(fill_kernel, nullptr, managed, MiB, 9);
+  launch(compare_kernel, nullptr, managed, MiB, 9);
+  check(cuPointerGetAttribute(&type, 2, managed), "type of memory");
+  check(cuCtxSynchronize(), "synchronize");
+  check(cuMemFree_v2(managed), "free managed memory");
+  block.compare();
+  return end();
+}
+
+int asks() {
+  begin();
+  DevicePointer pointers[2] = {}, base = 0, begin_of = 0;
+  std::size_t pitch = 0, size = 0, asked_size = 0;
+  check(cuMemAlloc_v2(&pointers[0], 10000), "allocate");
+  check(cuMemAllocPitch_v2(&pointers[1], &pitch, 1000, 10, 4), "allocate pitched");
+  if (pitch < 1000) fail("pitch");
+  for (const DevicePointer pointer : pointers) {
+    check(cuMemGetAddressRange_v2(&base, &size, pointer + 5000), "address range");
+    int attributes[] = {11, 12};
+    void* answers[] = {&begin_of, &asked_size};
+    check(cuPointerGetAttributes(2, attributes, answers, pointer + 5000), "attributes");
+    if (base != pointer || begin_of != pointer || size < 10000 || asked_size != size || size > 11000) fail("range");
+  }
+  if (cuMemGetAddressRange_v2(&base, &size, pointers[0] + (std::size_t{1} << 40)) == Code::success) fail("no range");
+  check(cuMemFree_v2(pointers[0]), "free");
+  if (cuMemFree_v2(pointers[0]) == Code::success || cuMemFree_v2(pointers[1] + 512) == Code::success)
+    fail("freed what is not there");
+  check(cuMemFree_v2(pointers[1]), "free");
+  check(cuMemFree_v2(0), "free nothing");
+  return end();
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -552,6 +715,13 @@ int main(int argc, char** argv) {
   if (practice == "stream-order") return stream_order(mebibytes, count);
   if (practice == "graphs") return graphs(mebibytes, count);
   if (practice == "graph-memory") return graph_memory(static_cast<int>(mebibytes));
+  if (practice == "restarts") return restarts(mebibytes, count);
+  if (practice == "forks") return forks(mebibytes);
+  if (practice == "executes") return executes(mebibytes);
+  if (practice == "resets" || practice == "destroys") return goes(practice == "resets");
+  if (practice == "devices") return devices();
+  if (practice == "shares") return shares();
+  if (practice == "asks") return asks();
   if (practice == "segments") return segments(mebibytes, count);
   if (practice == "segments-full") return segments_full();
   if (practice == "segments-hostile") return segments_hostile();

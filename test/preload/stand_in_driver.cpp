@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <pthread.h>
 #include <set>
 #include <string>
 #include <sys/mman.h>
@@ -150,6 +151,7 @@ class Device {
 
  private:
   Device() {
+    ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
     const char* path = std::getenv("STAND_IN_SHARED");
     if (path == nullptr) return;
     const int file = ::open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -375,6 +377,16 @@ API cuDevicePrimaryCtxRetain(Context* context, Ordinal ordinal) {
   *context = reinterpret_cast<Context>(static_cast<std::uintptr_t>(ordinal + 1));
   return Code::success;
 }
+/// All work ends; memory that was mapped stays, as a driver's does.
+API cuDevicePrimaryCtxReset_v2(Ordinal) {
+  std::unique_lock lock(mutex);
+  wait_for_all(lock);
+  while (!device().buffers.empty()) release(device().buffers.begin()->first);
+  return Code::success;
+}
+API cuCtxDestroy_v2(Context context) {
+  return cuDevicePrimaryCtxReset_v2(static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1);
+}
 API cuDevicePrimaryCtxRelease_v2(Ordinal) { return Code::success; }
 API cuCtxSetCurrent(Context context) {
   current = static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1;
@@ -483,6 +495,10 @@ API cuPointerGetAttribute(void* data, int attribute, DevicePointer pointer) {
     return Code::success;
   default: return Code::not_supported;
   }
+}
+API cuPointerGetAttributes(unsigned count, int* attributes, void** data, DevicePointer pointer) {
+  for (unsigned i = 0; i < count; ++i) (void)cuPointerGetAttribute(data[i], attributes[i], pointer);
+  return Code::success;
 }
 API cuIpcGetMemHandle(void* handle, DevicePointer pointer) {
   const std::lock_guard lock(mutex);

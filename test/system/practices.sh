@@ -9,7 +9,7 @@ library=${PRELOAD:-$folder/lib/librtexec-preload.so}
 complain() { echo "$*"; bad=1; }
 daemon=
 trap 'kill $daemon 2>/dev/null; rm -rf "$work"' EXIT
-serve() { # CAPACITY, with chunks as $chunks says
+serve() { # CAPACITY [CHUNK], with chunks as $chunks says
   [ -z "$daemon" ] || { kill $daemon; wait $daemon; }
   cat > d.toml <<END
 board = "host"
@@ -19,7 +19,7 @@ best_effort_wcet = "20ms"
 chunks = "$chunks"
 [device]
 capacity = "$1"
-chunk = "1MiB"
+chunk = "${2-1MiB}"
 [device.swap_cost]
 in_per_chunk = "2ms"
 out_per_chunk = "2ms"
@@ -53,6 +53,15 @@ for chunks in shared separate; do
   export STAND_IN_END_MS=300
   for _ in 1 2 3; do practice 3 ends 4 3; done
   unset STAND_IN_END_MS
+  practice 2 forks 2
+  practice 1 executes 3
+  practice 2 resets
+  practice 2 destroys
+  practice 2 asks
+  STAND_IN_DEVICES=2 practice 2 devices
+  [ "$(grep -c 'other devices' c0.err)" = 1 ] || complain "a second device: $(cat c0.err)"
+  practice 2 shares
+  [ "$(grep -c 'run without RTEXEC_CLIENT' c0.err)" = 1 ] && [ "$(grep -c 'managed memory' c0.err)" = 1 ] || complain "handles: $(cat c0.err)"
   export STAND_IN_MEMORY=$((8 << 20))
   practice 1 segments-full
   unset STAND_IN_MEMORY
@@ -60,6 +69,24 @@ for chunks in shared separate; do
   practice 3 segments 8 200
   practice 3 segments-hostile
   grep -h 'not taken over' ./*.err && complain "chunks that the program maps itself are the driver's"
+done
+echo "-- a daemon with other chunks comes back"
+chunks=shared
+serve 8MiB
+client r "$tests/practices" restarts 2 100 & pid=$!
+sleep 0.5
+serve 8MiB 2MiB
+sleep 0.5
+kill -0 $pid || complain "it did not wait: $(cat r.out r.err)"
+serve 8MiB 1MiB
+wait $pid && grep -qx 'done' r.out || complain "it did not go on: $(cat r.out r.err)"
+[ "$(grep -c 'chunk = "2MiB", but .* in chunks of 1MiB' r.err)" = 1 ] || complain "it does not say so: $(cat r.err)"
+
+echo "-- every way to a function, early and late"
+for way in linked default handle address address2 entry version own runtime; do
+  program=$tests/calls; [ $way != linked ] || program=$tests/calls-linked
+  LD_LIBRARY_PATH=$tests timeout 20 "$program" $way > alone
+  client c "$program" $way; cmp alone c.out || complain "$way: $(cat c.err)"
 done
 grep -q 'is ended' log && complain "a process was ended: $(cat log)"
 exit $bad
