@@ -28,7 +28,7 @@ def take_turns(mib, jobs, file):
         log.append((asked, granted, time.monotonic()))
         rtexec_client.end()
     with rtexec_client.job():
-        right = bool((memory == 3.0 + jobs).all())
+        right = all(each.item() == 3.0 + jobs for each in (memory.min(), memory.max()))
     json.dump({"right": right, "log": log}, open(file, "w"))
 
 

@@ -20,6 +20,7 @@ if period and client:
     import rtexec_client
 
 torch.manual_seed(1)
+torch.use_deterministic_algorithms(True, warn_only=True)
 torch.backends.cudnn.deterministic = True
 torch.backends.cudnn.benchmark = False
 torch.backends.cuda.matmul.allow_tf32 = False

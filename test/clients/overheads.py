@@ -1,6 +1,9 @@
-"""overheads.py: what one process pays, with librtexec-preload.so or without: start, allocation, job, network."""
+"""overheads.py: what one process pays, with librtexec-preload.so or without: start, allocation, job. Then, for each
+line of its input, the medians of some jobs, as JSON.
+"""
 
 import ctypes
+import json
 import os
 import sys
 import time
@@ -62,21 +65,48 @@ if client:
         timed(rtexec_client.end, ends)
         time.sleep(0.0003)
     print(f"  request to grant {figures(begins)} us; end {figures(ends)} us")
+else:  # as RT-Swap's library and scheduler speak
+    there, back = os.pipe(), os.pipe()
+    if os.fork() == 0:
+        while os.read(there[0], 1):
+            os.write(back[1], b"x")
+    trips = []
+    for _ in range(3000):
+        timed(lambda: (os.write(there[1], b"x"), os.read(back[0], 1)), trips)
+        time.sleep(0.0003)
+    print(f"  round trip through two pipes {figures(trips)} us")
 
 torch.backends.cudnn.deterministic = True
+kinds = {}
 with torch.no_grad():
-    for name, batch, jobs in (("resnet50", 1, 400), ("resnet152", 16, 150)):
+    word = torch.zeros(1, device="cuda")
+
+    def launches():
+        for _ in range(1000):
+            word.add_(1)
+        word.cpu()
+
+    kinds["1000 launches"] = (launches, 5)
+    for name, batch, jobs in (("resnet50", 1, 60), ("resnet152", 16, 30)):
         network = getattr(torchvision.models, name)(weights=None).eval().cuda()
         image = torch.randn(batch, 3, 224, 224).pin_memory()
-        there = image.cuda()
 
-        def job():
+        def job(network=network, image=image, there=image.cuda()):
             there.copy_(image, non_blocking=True)
             network(there).cpu()
 
+        kinds[f"{name}, batch {batch}"] = (job, jobs)
+    for job, _ in kinds.values():
         for _ in range(20):
             job()
-        times = []
-        for _ in range(jobs):
-            timed(job, times)
-        print(f"  {name}, batch {batch}: {figures(times, 1e-6)} ms; host memory {host_mib()} MiB", flush=True)
+    print(f"  host memory with networks {host_mib()} MiB")
+    # In turns with another such process: a round for each line that comes.
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        medians = {}
+        for kind, (job, jobs) in kinds.items():
+            times = []
+            for _ in range(jobs):
+                timed(job, times)
+            medians[kind] = sorted(times)[len(times) // 2] * 1e-6
+        print(json.dumps(medians), flush=True)
