@@ -330,7 +330,10 @@ void Server::grow(Peer& peer, const protocol::Grow& said) {
   if (!peer.place || peer.growing) return refuse(peer, protocol::Refusal::order, "Not now.");
   const bool more = said.slots != clients_.at(*peer.place)->slots;
   const auto grown = clients_.grow(*peer.place, said.slots);
-  if (!grown) return refuse(peer, grown.error().code, grown.error().text);
+  if (!grown) {
+    tell(peer.name + " is refused more memory: " + grown.error().text);
+    return refuse(peer, grown.error().code, grown.error().text);
+  }
   if (!more)
     return static_cast<void>(peer.channel.send(protocol::Grown{.header = {}, .slots = said.slots, .reserved = 0}));
   peer.growing = said.slots;
