@@ -122,8 +122,11 @@ Result<> Client::grow(std::uint32_t slots) {
   const auto grown = ask<protocol::Grown>(protocol::Grow{.header = {}, .slots = slots, .holds = holds() ? 1U : 0U});
   if (!grown) return Unexpected(grown.error());
   slots_ = grown->slots;
-  if (!holds() || session()->jobs.resume() == Grant::granted) return {};
+  if (!holds()) return {};
+  const Grant again = session()->jobs.resume();
+  if (again == Grant::granted) return {};
   holds_.store(false, std::memory_order_release);
+  if (again == Grant::lost) return gone();
   return fail(Errc::out_of_memory, "The client's memory could not be brought back to the device.");
 }
 

@@ -51,7 +51,8 @@ class Client {
   /// promised. not_proved: with the numbers of the verdict.
   [[nodiscard]] Result<Duration> declare(const protocol::Declare& declaration);
   /// The arena has `slots` from now on, all of which stand where the client holds the device; then nothing of it may be
-  /// under way there. out_of_memory: its limit; not_proved: a promise would break.
+  /// under way there. out_of_memory: its limit; not_proved: a promise would break; cancelled: the daemon
+  /// has gone.
   [[nodiscard]] Result<> grow(std::uint32_t slots);
   /// Waits until the device is the client's. False: its memory could not be brought back; the next one may.
   [[nodiscard]] bool begin() noexcept;

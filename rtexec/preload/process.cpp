@@ -24,6 +24,7 @@ constinit std::mutex making;
 /// How often it is looked whether a job is idle, and after how many looks without work it is one.
 constexpr Duration between_looks = std::chrono::milliseconds(2);
 constexpr int quiet_looks = 5;
+constexpr Duration between_attempts = std::chrono::milliseconds(20); // to grow, without a daemon
 /// A thread of ours is no program's: its calls are the driver's.
 thread_local bool makes = false;
 
@@ -233,8 +234,18 @@ Result<> Process::grow(std::uint32_t slots) {
   const Entered entered(driver_, context_);
   if (auto prepared = memory_.prepare(slots); !prepared) return prepared;
   return gate_.apart([&]() -> Result<> {
-    if (auto grown = client_->grow(slots); !grown) return grown;
+    const bool held = client_->holds();
+    Result<> grown = client_->grow(slots);
+    // The daemon has gone: the job ends, all is saved, and what comes next is the next daemon's
+    while (!grown && grown.error().code == Errc::cancelled && !leaving_.load()) {
+      client_->end();
+      hal::sleep_until(hal::now() + between_attempts);
+      grown = client_->grow(slots);
+    }
+    if (!grown) return grown;
     granted_ = slots;
+    if (held && !client_->holds() && !client_->begin())
+      return fail(Errc::out_of_memory, "The client's memory could not be brought back to the device.");
     return {};
   });
 }

@@ -5,6 +5,7 @@
 //   ends MIB JOBS             ends with all its memory there, while others want the device
 //   graphs MIB ROUNDS         graphs that are recorded in every mode while another thread works, and replayed
 //   graph-memory ROUNDS       memory that a graph allocates and frees
+//   grows MIB                 memory that grows by little, with a job under way all the time
 //   restarts MIB JOBS         jobs with a pause after each
 //   forks MIB                 children that end in every way, and one that executes another practice
 //   executes MIB              becomes another practice
@@ -593,6 +594,19 @@ int restarts(std::size_t mebibytes, int jobs) {
   return end();
 }
 
+int grows(std::size_t mebibytes) {
+  begin();
+  const Stream own = stream();
+  std::vector<Block> blocks;
+  for (std::uint32_t i = 0; i < mebibytes * 8; ++i) {
+    blocks.emplace_back(MiB / 8, i);
+    launch(fill_kernel, own, blocks.back().pointer(), MiB / 8, i, 25000);
+    launch(compare_kernel, own, blocks[i / 2].pointer(), MiB / 8, i / 2);
+  }
+  for (const auto& block : blocks) block.compare();
+  return end();
+}
+
 int forks(std::size_t mebibytes) {
   begin();
   const Block block(mebibytes * MiB);
@@ -715,6 +729,7 @@ int main(int argc, char** argv) {
   if (practice == "stream-order") return stream_order(mebibytes, count);
   if (practice == "graphs") return graphs(mebibytes, count);
   if (practice == "graph-memory") return graph_memory(static_cast<int>(mebibytes));
+  if (practice == "grows") return grows(mebibytes);
   if (practice == "restarts") return restarts(mebibytes, count);
   if (practice == "forks") return forks(mebibytes);
   if (practice == "executes") return executes(mebibytes);

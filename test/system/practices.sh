@@ -82,6 +82,12 @@ serve 8MiB 1MiB
 wait $pid && grep -qx 'done' r.out || complain "it did not go on: $(cat r.out r.err)"
 [ "$(grep -c 'chunk = "2MiB", but .* in chunks of 1MiB' r.err)" = 1 ] || complain "it does not say so: $(cat r.err)"
 
+echo "-- a daemon goes while its clients ask it for memory"
+pids=()
+for i in 1 2; do client "g$i" "$tests/practices" grows 6 & pids+=($!); done
+for _ in 1 2 3; do sleep 0.25; serve 8MiB; done
+for i in 1 2; do wait "${pids[i - 1]}" && grep -qx 'done' "g$i.out" || complain "$(cat "g$i.out" "g$i.err")"; done
+
 echo "-- every way to a function, early and late"
 for way in linked default handle address address2 entry version own runtime; do
   program=$tests/calls; [ $way != linked ] || program=$tests/calls-linked
