@@ -457,8 +457,9 @@ void Process::end() noexcept { client_->end(); }
 bool Process::holds() noexcept { return client_->holds(); }
 bool Process::idle() noexcept {
   if (leaving_.load()) return false; // a driver that has gone says nothing of what the device does
+  const std::unique_lock lock(recording, std::try_to_lock);
+  if (!lock) return false; // another thread waits for the device: nobody is to wait for that
   const Entered entered(driver_, context_);
-  const std::scoped_lock lock(recording);
   return busy_.idle(driver_, capturing.load(std::memory_order_relaxed) != 0);
 }
 void Process::wait_until_idle() noexcept {

@@ -1,5 +1,5 @@
 // Asks dlsym what programs ask it, and prints the answers: they are the same with the library and without it, but for
-// functions of CUDA once a driver is there.
+// functions of CUDA once a driver is there. With an argument it asks for one by a weak reference instead.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -33,7 +33,20 @@ void ask_driver(void* driver, const char* name, int version) {
 
 } // namespace
 
-int main() {
+/// A program that asks by a weak reference whether there is a driver, and uses it, which may come later.
+extern "C" [[gnu::weak]] int cuMemAlloc_v2(unsigned long long* pointer, std::size_t size);
+
+int ask_weakly() {
+  unsigned long long pointer = 0;
+  const auto allocate = [&] { return &cuMemAlloc_v2 != nullptr ? cuMemAlloc_v2(&pointer, 1) : -1; };
+  const int before = allocate();
+  const bool opened = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) != nullptr;
+  std::printf("%d, then with%s a driver %d\n", before, opened ? "" : "out", allocate());
+  return 0;
+}
+
+int main(int count, char**) {
+  if (count > 1) return ask_weakly();
   for (const char* name : {"malloc", "no_such_function", "cuMemAlloc_v2", "cuGetProcAddress_v2", "cuNoSuchFunction"}) {
     ask("default", RTLD_DEFAULT, name);
     ask("next", RTLD_NEXT, name);

@@ -58,6 +58,13 @@ sed -E 's/^(cuMemAlloc of (3020|12000|13000)|cuCtxSynchronize of (2000|3020|1200
 grep -q 'cuMemAlloc of CUDA 14.0 is not known' errors || complain "an unknown version is not told of: $(cat errors)"
 (export LD_LIBRARY_PATH=; timeout 20 "$tests/questions" > alone; taking_part "$tests/questions" > out 2> errors; diff alone out) || complain "other answers without a driver"
 
+echo "-- weak references: 34 is what a program hears without a driver, and 201 without a context"
+[ "$(timeout 20 "$tests/questions" weak)" = "-1, then with a driver -1" ] || complain "alone"
+for client in preloaded taking_part; do
+  [ "$($client "$tests/questions" weak 2> /dev/null)" = "34, then with a driver 201" ] || complain "$client: $($client "$tests/questions" weak 2>&1)"
+  [ "$(LD_LIBRARY_PATH= $client "$tests/questions" weak 2> /dev/null)" = "34, then without a driver 34" ] || complain "$client, without a driver"
+done
+
 echo "-- an allocator that asks dlsym"
 for both in "$library:$tests/libearly.so" "$tests/libearly.so:$library"; do
   LD_PRELOAD=$both timeout 20 "$tests/calls" handle 2> /dev/null | grep -q '^digest' || complain "LD_PRELOAD=$both"
