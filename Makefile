@@ -321,7 +321,7 @@ $(EMULATED): $(B)/test/emulated/%.o: %.cu | $(LIBRARIES)
 $(call object,$(call sources,tasks/kernels)) $(filter $(B)/test/emulated/tasks/kernels/%,$(EMULATED)): private CXXFLAGS += -ffp-contract=off -fno-math-errno
 
 define room_tests
-$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(if $(filter tasks,$(1)),$(EMULATED)) $(if $(filter tasks rtexec,$(1)),$(B)/test/hal/fake_cuda_driver.o) $(if $(filter rtexec,$(1)),$(B)/test/hal/assembled_root.o) $(if $(filter rtexec,$(1)),$(filter-out %/main.o,$(SUPERVISOR_OBJECTS)) $(B)/rtexec/preload/functions.o $(B)/rtexec/preload/job_gate.o) $(call link_of,$(1))
+$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(if $(filter tasks,$(1)),$(EMULATED)) $(if $(filter tasks rtexec,$(1)),$(B)/test/hal/fake_cuda_driver.o) $(if $(filter rtexec,$(1)),$(B)/test/hal/assembled_root.o) $(if $(filter rtexec,$(1)),$(filter-out %/main.o,$(SUPERVISOR_OBJECTS)) $(patsubst %,$(B)/rtexec/preload/%.o,functions job_gate pending_frees segments)) $(call link_of,$(1))
 	$$(call say,LINK,$$@)
 	$$(Q)$(CXX) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $(call link_of,$(1)) -lgmock -lgtest -lgtest_main $(call libs_of,$(1))
 endef
