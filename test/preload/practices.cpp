@@ -642,9 +642,9 @@ int executes(std::size_t mebibytes) {
 
 int goes(bool reset) {
   const Context context = begin();
-  const Block block(2 * MiB);
+  const Block block(5 * MiB);
   block.compare();
-  launch(compare_kernel, nullptr, block.pointer(), 2 * MiB, 1);
+  launch(compare_kernel, nullptr, block.pointer(), 5 * MiB, 1);
   for (int i = 0; i < (reset ? 2 : 1); ++i)
     check(reset ? cuDevicePrimaryCtxReset_v2(0) : cuCtxDestroy_v2(context), "the context's end");
   if (reset) {
@@ -653,6 +653,7 @@ int goes(bool reset) {
     other.compare();
     check(cuMemFree_v2(other.pointer()), "free");
   }
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500)); // others want what it had
   if (wrong != 0) fail("words are others");
   std::printf("done\n");
   return 0;
