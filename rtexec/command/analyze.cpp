@@ -180,7 +180,7 @@ int analyze_trace(const Options& options) {
   Streams streams(options);
   const study::ReadRecords read = [&options](traces::RunSetup& setup, traces::RecordHandler& handler) {
     Reading progress(handler);
-    return traces::read_records(options.input, setup, progress);
+    return traces::read_with_setup(options.input, setup, progress);
   };
   Analysis analysis = must(study::analyze(read, streams.observers(), pwcet_options(options)));
   analysis.folder = options.input;

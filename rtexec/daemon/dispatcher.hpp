@@ -48,6 +48,7 @@ struct Contract {
 struct Tenancy {
   policies::DeviceScheduler::Tenant tenant;
   Contract contract;
+  std::uint32_t traced_as = 0; // its number among the tasks of a recording
   friend bool operator==(const Tenancy&, const Tenancy&) = default;
 };
 
@@ -86,6 +87,7 @@ struct DispatcherOptions {
   std::uint32_t most_violations = 100;                // of one client
   /// Whether frames are chunks of the daemon's, which outlive the client that they were mapped in.
   bool frames_outlive_clients = false;
+  Bytes chunk; // for recordings
 };
 
 class Dispatcher {
@@ -180,12 +182,15 @@ class Dispatcher {
     Instant earliest = Instant::min(); // the next release
     Counts counts;
     Figures shown;
+    policies::JobId traced;  // the job, in recordings
+    bool trace_open = false; // it has not ended there
   };
   /// A command that has not been answered.
   struct Flight {
     policies::Transfer transfer;
     bool in = false;
     Instant since{};
+    policies::Action traced; // in recordings
   };
 
   // The core, one event after the other
@@ -206,6 +211,11 @@ class Dispatcher {
   void account(Place& at) noexcept;
   void hurry_holder() noexcept;
   void publish(std::uint32_t place) noexcept;
+  [[nodiscard]] static Instant deadline_of(const Place& at) noexcept;
+  void trace_release(std::uint32_t place) noexcept;
+  void trace_end(const Place& at) noexcept;
+  void trace_abort(Place& at) noexcept;
+  void trace_move(const Flight& flight, Instant told, bool failed) noexcept;
   [[nodiscard]] protocol::Activity activity(std::uint32_t place) const noexcept;
   void tell(std::uint32_t place, protocol::Verdict verdict) noexcept;
 
@@ -227,6 +237,7 @@ class Dispatcher {
   std::vector<Place> places_;
   std::vector<Published<Figures>> figures_; // by place
   std::vector<Flight> flights_;             // capacity reserved
+  std::array<Instant, 2> moved_until_{};    // out, in: when the last chunk had moved
   std::vector<Event> events_;               // to be fed, the oldest first; capacity reserved
   bool feeding_ = false;
   Instant now_{};

@@ -8,12 +8,15 @@
 #include "rtexec/daemon/set_up.hpp"
 #include "rtexec/executive/beat.hpp"
 #include "rtexec/executive/service_manager.hpp"
+#include "traces/emit.hpp"
+#include "traces/recording/session.hpp"
 
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -39,6 +42,10 @@ constexpr const char* help_end =
 constexpr Duration step_patience = std::chrono::seconds(1);
 
 Server* running = nullptr; // set before the handler is
+
+struct RecordingOptions {
+  std::string folder, limit; // empty: none
+};
 
 struct Watched {
   explicit Watched(executive::ServiceManager by) : manager(std::move(by)) {}
@@ -67,7 +74,32 @@ Result<std::unique_ptr<Watched>> begin_beat(const Server& server, const std::str
   return watched;
 }
 
-int serve(const std::string& file) {
+/// Of what is recorded: begun before there are threads, or locked memory.
+Result<std::optional<traces::Session>> begin_recording(const RecordingOptions& options) {
+  if (options.folder.empty()) return std::nullopt;
+  traces::SessionOptions session;
+  if (!options.limit.empty()) {
+    const auto limit = parse_bytes(options.limit);
+    if (!limit) return fail(Errc::bad_input, "--trace-limit " + options.limit + ": " + limit.error().what);
+    session.limit = *limit;
+  }
+  auto begun = traces::Session::start(options.folder, session);
+  if (!begun) return Unexpected(begun.error());
+  return std::optional(std::move(*begun));
+}
+
+/// What became of it; after the last event.
+void end_recording(std::optional<traces::Session>& session) {
+  if (!session) return;
+  traces::run_end(hal::now(), "signal");
+  const auto summary = session->stop();
+  if (!summary) std::cout << "rtexecd: the recording: " << summary.error().what << std::endl;
+  else
+    std::cout << "rtexecd: recorded " << summary->events << " events, " << summary->lost.events
+              << " lost: " << session->folder().string() << std::endl;
+}
+
+int serve(const std::string& file, const RecordingOptions& recorded) {
   auto settings = config::read_daemon_settings(file);
   if (!settings) return give_up(settings.error());
   auto board = read_board(settings->board);
@@ -75,6 +107,8 @@ int serve(const std::string& file) {
   const bool automatic = settings->daemon.chunks == config::ChunkSharing::automatic;
   auto options = set_up(std::move(*settings), std::move(*board), this_machine());
   if (!options) return give_up(options.error());
+  auto session = begin_recording(recorded);
+  if (!session) return give_up(session.error());
   options->notice = [](const std::string& line) { std::cout << "rtexecd: " << line << std::endl; };
   auto server = Server::open(*options);
   if (!server && server.error().code == Errc::unsupported && automatic) {
@@ -90,9 +124,13 @@ int serve(const std::string& file) {
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { running->stop(); });
   std::cout << "rtexecd: listening at " << (options->settings.daemon.directory / "socket").string() << ", "
             << options->dispatcher.frames << " chunks of " << to_string(options->terms.device.chunk) << std::endl;
-  const auto beat = begin_beat(**server, file);
+  auto beat = begin_beat(**server, file);
   if (!beat) return give_up(beat.error());
   const auto ended = (*server)->run();
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL); // another one ends what still takes time
+  beat->reset();
+  server->reset();
+  end_recording(*session);
   return ended ? 0 : give_up(ended.error());
 }
 
@@ -103,11 +141,17 @@ int main(int count, char** arguments) {
   CLI::App program("Schedule one device among processes that are not ours, with deadlines", "rtexecd");
   std::string file;
   program.add_option("file", file, "TOML: the device, and rules for the processes")->required()->type_name("FILE");
+  rtexec::daemon::RecordingOptions recorded;
+  auto* const trace = program.add_option("--trace", recorded.folder, "Record what happens: for rtexec analyze");
+  trace->type_name("FOLDER");
+  program.add_option("--trace-limit", recorded.limit, "Of all its files; the latest events are kept")
+      ->needs(trace)
+      ->type_name("SIZE");
   program.set_version_flag("--version", "rtexecd " RTEXEC_VERSION);
   program.get_formatter()->label("Positionals", "Arguments");
   program.footer(rtexec::daemon::help_end);
   try {
     program.parse(count, arguments);
   } catch (const CLI::ParseError& error) { return program.exit(error) == 0 ? 0 : 2; }
-  return rtexec::daemon::serve(file);
+  return rtexec::daemon::serve(file, recorded);
 }

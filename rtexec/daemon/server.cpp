@@ -1,5 +1,7 @@
 #include "rtexec/daemon/server.hpp"
 
+#include "traces/emit.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -91,13 +93,16 @@ Server::Server(ServerOptions options)
       clients_(options_.terms),
       told_(options_.dispatcher.places),
       dispatcher_(options_.dispatcher, *this),
-      totals_{.started = hal::now()} {}
+      totals_{.started = hal::now()},
+      recording_(options_.dispatcher.places) {}
 
 Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
   options.dispatcher.frames_outlive_clients = options.mode == protocol::Mode::shared_chunks;
   std::unique_ptr<Server> server(new Server(std::move(options)));
   if (auto shared = server->share(); !shared) return Unexpected(shared.error());
   if (auto listening = server->listen(); !listening) return Unexpected(listening.error());
+  server->recording_.begin(server->options_.settings.file.string(), server->options_.terms,
+                           server->options_.dispatcher);
   if (auto started = server->start_clock(); !started) return Unexpected(started.error());
   return server;
 }
@@ -274,6 +279,7 @@ void Server::hello(Peer& peer, const protocol::Hello& said) {
   const auto place = clients_.connect({peer.name, peer.executable}, said.slots);
   if (!place) {
     ++totals_.refused;
+    recording_.changed({}, peer.number, peer.name, "refused: " + place.error().text, hal::now());
     tell(peer.name + " (" + std::to_string(peer.number) + ") is refused: " + place.error().text);
     return refuse(peer, place.error().code, place.error().text);
   }
@@ -306,6 +312,7 @@ void Server::hello(Peer& peer, const protocol::Hello& said) {
                                           .agent_priority = static_cast<std::uint32_t>(options_.priority)},
                         peer.session->segment_descriptor());
   ++totals_.came;
+  recording_.changed(*place, peer.number, peer.name, "came", hal::now());
   tell(peer.name + " (" + std::to_string(peer.number) + ") is client " + std::to_string(*place));
   if (sent != Delivery::done) closed(peer);
 }
@@ -315,10 +322,12 @@ void Server::declare(Peer& peer, const protocol::Declare& said) {
   const auto declared = clients_.declare(*peer.place, declaration_of(said));
   if (!declared) {
     ++totals_.refused;
+    recording_.changed(peer.place, peer.number, peer.name, "refused: " + declared.error().text, hal::now());
     tell(peer.name + " is refused: " + declared.error().text);
     return refuse(peer, declared.error().code, declared.error().text);
   }
   apply_changes({});
+  recording_.changed(peer.place, peer.number, peer.name, "declared", hal::now());
   const Duration deadline(said.deadline_ns);
   const Duration bound = clients_.at(*peer.place)->response_bound.value_or(deadline);
   tell(peer.name + " is promised to end within " + readable(bound) + " of " + readable(deadline) +
@@ -368,9 +377,16 @@ void Server::tell_status(Peer& peer) {
 void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
   const Instant now = hal::now();
   const auto changes = clients_.take_changes();
+  std::vector<Tenancy> tenancies;
+  for (const std::uint32_t place : changes) {
+    const Clients::Client& client = *clients_.at(place);
+    tenancies.push_back(client.tenancy);
+    tenancies.back().traced_as = recording_.task_of(place, client, options_.terms.best_effort_wcet);
+  }
   drive([&] {
-    for (const std::uint32_t place : changes) {
-      const Tenancy& tenancy = clients_.at(place)->tenancy;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      const std::uint32_t place = changes[i];
+      const Tenancy& tenancy = tenancies[i];
       if (!dispatcher_.occupied(place)) static_cast<void>(dispatcher_.attach(place, tenancy, now));
       else {
         told_[place].changed.store(false); // of a change before this one
@@ -411,6 +427,7 @@ void Server::ended(Peer& peer) {
     counts = dispatcher_.counts(*peer.place);
     dispatcher_.died(*peer.place, hal::now());
   });
+  recording_.changed(peer.place, peer.number, peer.name, "ended", hal::now());
   tell(peer.name + " (" + std::to_string(peer.number) + ") has ended: " + std::to_string(counts.jobs) + " jobs, " +
        std::to_string(counts.missed) + " too late, " + std::to_string(counts.overruns) + " overran, " +
        std::to_string(counts.failed) + " failed, longest response " + readable(counts.longest_response));
@@ -429,6 +446,8 @@ void Server::look_after() {
     Told& told = told_[*peer.place];
     if (const int reason = told.expelled.exchange(-1); reason >= 0) {
       ++totals_.expelled;
+      recording_.changed(peer.place, peer.number, peer.name,
+                         "expelled: " + std::string(why(static_cast<Expelled>(reason))), hal::now());
       tell(peer.name + " is ended: " + std::string(why(static_cast<Expelled>(reason))));
     }
     if (const std::int64_t since = told.ending.exchange(0); since != 0 && !peer.gone) {
@@ -518,6 +537,7 @@ template <class Function> void Server::drive(Function function) noexcept {
 }
 
 void Server::keep_time() noexcept {
+  traces::prepare_thread();
   while (!stopping_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = time_.value();
     drive([&] {

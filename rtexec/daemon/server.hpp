@@ -14,6 +14,7 @@
 #include "rtexec/daemon/clients.hpp"
 #include "rtexec/daemon/dispatcher.hpp"
 #include "rtexec/daemon/metrics.hpp"
+#include "rtexec/daemon/recording.hpp"
 #include "rtexec/daemon/session.hpp"
 #include "rtexec/daemon/status.hpp"
 #include "rtexec/protocol/channel.hpp"
@@ -132,6 +133,7 @@ class Server final : public Outlet, private Session::Listener {
   config::Descriptor listener_, wakeup_;
   std::vector<std::unique_ptr<Peer>> peers_;
   Totals totals_;
+  Recording recording_;
   std::optional<Metrics> metrics_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> rounds_{0};

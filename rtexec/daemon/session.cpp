@@ -1,5 +1,7 @@
 #include "rtexec/daemon/session.hpp"
 
+#include "traces/emit.hpp"
+
 #include <utility>
 
 namespace rtexec::daemon {
@@ -43,6 +45,7 @@ Session::~Session() {
 }
 
 void Session::serve() noexcept {
+  traces::prepare_thread();
   Instant begun = hal::now();
   int turns = 0;
   while (!stopping_.load(std::memory_order_acquire)) {
@@ -62,6 +65,7 @@ void Session::serve() noexcept {
 
 /// A wait that tells of no end is the one that learns that the agent is there, or a hostile client's.
 void Session::watch() noexcept {
+  traces::prepare_thread();
   while (!segment_->lifeline.broken() && !stopping_.load(std::memory_order_acquire)) {
     segment_->lifeline.wait();
     if (!segment_->lifeline.broken()) hal::sleep_until(hal::now() + look);

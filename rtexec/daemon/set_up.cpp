@@ -42,7 +42,8 @@ Result<ServerOptions> set_up(config::DaemonSettings settings, Board board, Machi
                         .copy_engines = device.board.copy_engines,
                         .policy = settings.swap,
                         .patience = settings.daemon.patience,
-                        .stuck_after = settings.daemon.stuck_after};
+                        .stuck_after = settings.daemon.stuck_after,
+                        .chunk = device.chunk};
   options.mode = settings.daemon.chunks == config::ChunkSharing::separate ? protocol::Mode::private_chunks
                                                                           : protocol::Mode::shared_chunks;
   options.priority = fifo ? fifo_priority : 0;

@@ -123,6 +123,7 @@ std::vector<ExpectedEvent> scheduling() {
 }
 
 void emit_bandwidth() {
+  client_change(7, 2, 1234, "front", "came", at(595));
   regulated_core(5, 1ms);
   bandwidth_budget(5, at(600), {4'000'000'005}, 1ms);
   throttle_begin(5, at(610));
@@ -144,7 +145,10 @@ std::vector<ExpectedEvent> clocks() {
 }
 
 std::vector<ExpectedEvent> bandwidth() {
-  return {{"regulated_core", {{"core", 5}, {"period", 1'000'000}}, {}},
+  return {{"client_change",
+           {{"task", 7}, {"place", 2}, {"process", 1234}, {"at", 595}},
+           {{"name", "front"}, {"what", "came"}}},
+          {"regulated_core", {{"core", 5}, {"period", 1'000'000}}, {}},
           {"bandwidth_budget", {{"core", 5}, {"at", 600}, {"bytes", 4'000'000'005}, {"period", 1'000'000}}, {}},
           {"throttle_begin", {{"core", 5}, {"at", 610}}, {}},
           {"throttle_end", {{"core", 5}, {"at", 620}}, {}}};

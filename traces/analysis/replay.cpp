@@ -40,6 +40,7 @@ constexpr std::uint32_t most_chunks = 16'777'216; // a damaged trace may name an
 /// Why the scheduler core cannot be built from it; empty: it can.
 std::string why_not(const RunSetup& setup) {
   if (setup.tasks.empty()) return "the recording does not say which tasks ran";
+  if (!setup.clients.empty()) return "clients of a daemon come and go, and its decisions are not recorded";
   std::uint64_t resident = 0, chunks = setup.swap ? setup.swap->frames : 0;
   for (const TaskSetup& task : setup.tasks) {
     chunks += task.swap_slots;

@@ -25,6 +25,19 @@ const bt_field* field_of(const bt_event* event, const char* name) {
   return payload ? bt_field_structure_borrow_member_field_by_name_const(payload, name) : nullptr;
 }
 
+/// Of a recording without clients it wants no more than comes before the first job.
+class SetupOnly final : public RecordHandler {
+ public:
+  explicit SetupOnly(const RunSetup& setup) : setup_(setup) {}
+  void record(const Record& record) override { jobs_ = jobs_ || record.kind == RecordKind::job_release; }
+  void loss(const Loss&) override {}
+  [[nodiscard]] bool stops() const override { return jobs_ && setup_.clients.empty(); }
+
+ private:
+  const RunSetup& setup_;
+  bool jobs_ = false;
+};
+
 /// Each event as it is.
 class EventReader final : public EventSink {
  public:
@@ -67,6 +80,16 @@ Result<ReadSummary> read_records(const fs::path& folder, RunSetup& setup, Record
   if (!summary) return summary;
   if (const std::string note = decoder.note(); !note.empty()) summary->notes.push_back(note);
   return summary;
+}
+
+Result<ReadSummary> read_with_setup(const fs::path& folder, RunSetup& setup, RecordHandler& handler) {
+  RunSetup whole;
+  SetupOnly first(whole);
+  if (const auto read = read_records(folder, whole, first); !read || whole.clients.empty())
+    return read_records(folder, setup, handler);
+  setup = whole;
+  RunSetup again;
+  return read_records(folder, again, handler);
 }
 
 Result<ReadSummary> read_trace(const fs::path& folder, const std::function<void(const RecordedEvent&)>& each) {

@@ -66,6 +66,11 @@ struct ReadSummary {
 [[nodiscard]] Result<ReadSummary> read_records(const std::filesystem::path& folder, RunSetup& setup,
                                                RecordHandler& handler);
 
+/// The same, of a daemon's recording too, where tasks come later: its set-up is read to the end first. As often as it
+/// is called with the same `setup`.
+[[nodiscard]] Result<ReadSummary> read_with_setup(const std::filesystem::path& folder, RunSetup& setup,
+                                                  RecordHandler& handler);
+
 /// One recorded event; valid, with its texts, during the call that it is given to.
 class RecordedEvent {
  public:

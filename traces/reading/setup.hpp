@@ -102,6 +102,14 @@ struct TestSetup {
   std::string limiting_task;
 };
 
+/// A client of a daemon came, was declared, refused or expelled, or left.
+struct ClientSetup {
+  std::optional<std::uint32_t> task; // that it is from then on; none of who was refused
+  std::uint32_t place = 0, process = 0;
+  std::string name, what;
+  Instant at{};
+};
+
 struct ProbeSetup {
   std::string service, found;
 };
@@ -119,6 +127,7 @@ struct RunSetup {
   std::vector<TaskSetup> tasks;
   std::vector<ChainSetup> chains;
   std::optional<SwapSetup> swap;
+  std::vector<ClientSetup> clients;   // of a daemon, in order of time
   std::set<unsigned> regulated_cores; // in their memory bandwidth
   std::vector<TestSetup> tests;
   std::vector<std::string> degraded;

@@ -9,7 +9,7 @@ namespace {
 
 /// A damaged trace may name any.
 constexpr std::uint32_t most_tasks = 4096, most_chains = 4096, most_layers = 65'536, most_buffers = 256,
-                        most_tiles = 256;
+                        most_tiles = 256, most_clients = 65'536;
 constexpr Instant latest = Instant(std::chrono::hours(24 * 365 * 50));
 constexpr Duration longest = std::chrono::hours(1);
 
@@ -176,6 +176,11 @@ void SetupDecoder::take(const event::swap_plan& event) {
                           .copy_engines = event.copy_engines,
                           .chunk = event.chunk_bytes,
                           .store = event.store};
+}
+
+void SetupDecoder::take(const event::client_change& event) {
+  if (setup_.clients.size() < most_clients)
+    setup_.clients.push_back({event.task, event.place, event.process, event.name, event.what, event.at});
 }
 
 void SetupDecoder::take(const event::regulated_core& event) { setup_.regulated_cores.insert(event.core); }
