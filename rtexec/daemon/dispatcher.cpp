@@ -426,7 +426,9 @@ void Dispatcher::trace_end(const Place& at) noexcept {
 }
 
 void Dispatcher::trace_abort(Place& at) noexcept {
-  if (std::exchange(at.trace_open, false)) traces::job_abort(at.traced, now_);
+  if (!std::exchange(at.trace_open, false)) return;
+  traces::job_abort(at.traced, now_);
+  traces::job_miss(at.traced, now_, deadline_of(at), now_ - deadline_of(at));
 }
 
 /// Of those ordered one begins when the one before it has moved.

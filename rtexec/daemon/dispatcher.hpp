@@ -87,7 +87,7 @@ struct DispatcherOptions {
   std::uint32_t most_violations = 100;                // of one client
   /// Whether frames are chunks of the daemon's, which outlive the client that they were mapped in.
   bool frames_outlive_clients = false;
-  Bytes chunk; // for recordings
+  Bytes chunk{}; // for recordings
 };
 
 class Dispatcher {

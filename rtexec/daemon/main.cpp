@@ -127,7 +127,7 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
   auto beat = begin_beat(**server, file);
   if (!beat) return give_up(beat.error());
   const auto ended = (*server)->run();
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL); // another one ends what still takes time
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_IGN); // the recording is ended once, and whole
   beat->reset();
   server->reset();
   end_recording(*session);

@@ -1,0 +1,74 @@
+#!/bin/bash
+# A recording of rtexecd: its clients are tasks of rtexec analyze, with as many jobs as the daemon counted, also where one of them was killed.
+set -u
+. test/support/expect.bash
+enter "$1"
+tests=$folder/test/preload
+ask() { python3 -c "import json; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
+cat > d.toml <<'END'
+board = "host"
+[daemon]
+directory = "run"
+best_effort_wcet = "20ms"
+[device]
+capacity = "32MiB"
+chunk = "2MiB"
+[device.swap_cost]
+in_per_chunk = "2ms"
+out_per_chunk = "2ms"
+END
+trap 'kill $daemon ${killed-} 2>/dev/null; wait; rm -rf "$work"' EXIT
+timeout 60 "$folder/bin/rtexecd" d.toml --trace recording > log 2>&1 & daemon=$!
+for ((i = 0; i < 100; i++)); do [ ! -S run/socket ] || break; sleep 0.1; done
+tenant() { # NAME MIB JOBS [PERIOD]: in the background its number is that of `timeout`, which hands signals on
+  LD_LIBRARY_PATH=$tests LD_PRELOAD=$folder/lib/librtexec-preload.so RTEXEC_DAEMON=$work/run RTEXEC_CLIENT=$1 \
+    exec timeout -s KILL 50 "$tests/tenant" "${@:2}" > "$1.out" 2> "$1.err"
+}
+tenant front 4 12 100 & front=$!
+tenant rear 8 200 & rear=$!
+tenant side 8 200 & side=$!
+tenant killed 8 100000 & killed=$!
+for each in $front $rear $side; do wait $each || { echo "a client failed: $(cat ./*.out ./*.err)"; bad=1; }; done
+kill -KILL "$(pgrep -P $killed -x tenant)" # a child of a child of this script
+wait $killed 2>/dev/null
+for ((i = 0; i < 100; i++)); do [ "$(grep -c 'has ended' log)" != 4 ] || break; sleep 0.1; done
+kill $daemon; wait $daemon
+expect 0 '^rtexecd: recorded [0-9]+ events, 0 lost: ' cat log
+
+expect '0 4' 'Replay: not done: clients of a daemon come and go' "$rtexec" analyze recording --json a.json --html a.html --svg a.svg --perfetto a.perfetto --csv csv
+expect 0 '^0 True$' ask a.json "d['lost']['events'], d['replay']['difference'] is None"
+# Each client's jobs, as it is told of in the log, and late ones.
+python3 - <<'END' || bad=1
+import json, re
+found = json.load(open("a.json"))
+log = open("log").read()
+for name in ("front", "rear", "side", "killed"):
+    counted = re.search(rf"^rtexecd: {name} \(\d+\) has ended: (\d+) jobs, (\d+) too late", log, re.M)
+    tasks = [t for t in found["tasks"] if t["name"].startswith(name + " (")]
+    completed, missed = sum(t["completed"] for t in tasks), sum(t["missed"] for t in tasks)
+    invalid = [t["invalid"] for t in tasks if t["invalid"]]
+    print(name, len(tasks), "tasks,", completed, "jobs, of", counted[1], "missed", missed, "of", counted[2], invalid)
+    aborted = missed - int(counted[2])
+    if completed != int(counted[1]) or invalid or aborted not in ((0, 1) if name == "killed" else (0,)):
+        raise SystemExit(f"{name}: the recording and the daemon differ")
+declared = [t for t in found["tasks"] if t["name"].startswith("front")]
+assert len(declared) == 2 and declared[1]["completed"] >= 10, declared
+setups = [t["setup"] for t in declared]
+assert [s["promised"] for s in setups] == [False, True] and setups[1]["deadline_ns"] == 100_000_000, setups
+assert found["swap"]["in"] > 0 and found["swap"]["out"] > 0, found["swap"]
+assert next(r for r in found["resources"] if r["name"] == "device")["busy_ns"] > 0
+END
+for name in front rear side killed; do grep -q "$name (" a.svg && grep -q "$name (" a.html || { echo "$name is in no picture"; bad=1; }; done
+[ -s a.perfetto ] && [ "$(wc -l < csv/jobs.csv)" -gt 200 ] || { echo "an export is empty"; bad=1; }
+events() { python3 - "$1" <<'END'
+import subprocess, sys
+text = subprocess.run(["babeltrace2", "recording"], capture_output=True, text=True).stdout
+print(sum(f'what = "{sys.argv[1]}' in line for line in text.splitlines() if ":client_change:" in line))
+END
+}
+expect 0 '^4$' events came
+expect 0 '^4$' events ended
+expect 0 '^1$' events declared
+expect 2 'requires|needs' "$folder/bin/rtexecd" d.toml --trace-limit 1MiB
+expect 2 'trace-limit much' timeout 10 "$folder/bin/rtexecd" d.toml --trace other --trace-limit much
+exit $bad
