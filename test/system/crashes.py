@@ -146,14 +146,14 @@ def note(what, times):
 
 
 def goes_on(what):
-    """With a new one, at the first place that is free."""
+    """With a new one, at a place that is free again."""
     if len(problems) > 10:
         raise RuntimeError("too many problems")
     client = Client("new", 8, 3)
     if (code := client.end(20)) != 0:
         complain(f"after {what}: a new one ended with {code}: {client.out.text()} {client.said.text()}")
-    if (place := daemon.place_of(client)) != 2:
-        complain(f"after {what}: place {place}, where 0 and 1 are taken")
+    if (place := daemon.place_of(client)) not in (0, 1, 2):
+        complain(f"after {what}: place {place}, though no more than two are taken")
 
 
 def killed(at, times=4, beside=0, **more):
