@@ -172,7 +172,7 @@ bool DeviceScheduler::outstanding(std::uint32_t task) const noexcept {
 
 std::span<const Action> DeviceScheduler::exchange(std::uint32_t number, const Tenant& with) noexcept {
   actions_.clear();
-  if (number >= tasks_.size() || !exchangeable(number) ||
+  if (number >= tasks_.size() || !exchangeable(number, with.slots) ||
       with.slots > std::max<std::size_t>(room_, state_.slots[number].size())) {
     actions_.push_back({Action::Kind::refuse, {number, 0}, {}});
     return actions_;
@@ -193,15 +193,16 @@ std::span<const Action> DeviceScheduler::exchange(std::uint32_t number, const Te
   return actions_;
 }
 
-bool DeviceScheduler::exchangeable(std::uint32_t task) const noexcept {
-  const auto& slots = state_.slots[task];
-  return !co_runs_ && !outstanding(task) && tasks_[task].resident + tasks_[task].missing == slots.size();
+bool DeviceScheduler::exchangeable(std::uint32_t task, std::uint32_t slots) const noexcept {
+  const std::size_t now = state_.slots[task].size();
+  return !co_runs_ && !outstanding(task) && (slots == now || tasks_[task].resident + tasks_[task].missing == now);
 }
 
-/// Of a task none of whose chunks moves.
+/// Of a task none of whose chunks moves, unless it has that many already.
 void DeviceScheduler::resize(std::uint32_t number, std::uint32_t size) noexcept {
   TaskState& task = tasks_[number];
   auto& slots = state_.slots[number];
+  if (slots.size() == size) return;
   for (auto slot = size; slot < slots.size(); ++slot) {
     if (slots[slot].residence != Residence::resident) continue;
     state_.free.push_back(slots[slot].frame);

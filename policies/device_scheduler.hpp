@@ -149,10 +149,11 @@ class DeviceScheduler {
   [[nodiscard]] std::span<const Action> on(const Event& event) noexcept;
   /// `task` is the one that `with` describes from now on. Slots that both have keep their frames; the frames of the
   /// others are free. Returns what is to be done because of that, as on() does. Refused, with the task's number, while
-  /// a job of it is outstanding or one of its chunks moves, where it would have more slots than there is room for or
-  /// frames, and where tasks co-run. A task without slots in between leaves nothing of the one before: victims are
-  /// chosen as if that had never been. The numbers of the task's jobs go on: none comes a second time. What moves for
-  /// another's job ends as ordered, though free frames may have made it needless: its task's next job waits for it.
+  /// a job of it is outstanding, while one of its chunks moves and it would have more or fewer slots, where it would
+  /// have more than there is room for or frames, and where tasks co-run. A task without slots in between leaves nothing
+  /// of the one before: victims are chosen as if that had never been. The numbers of the task's jobs go on: none comes
+  /// a second time. What moves for another's job ends as ordered, though free frames may have made it needless: its
+  /// task's next job waits for it.
   [[nodiscard]] std::span<const Action> exchange(std::uint32_t task, const Tenant& with) noexcept;
   /// Whether request `a` is to be told before `b`, where both have come: an idle device starts what it is told first.
   [[nodiscard]] bool precedes(const Event& a, const Event& b) const noexcept;
@@ -194,7 +195,7 @@ class DeviceScheduler {
   [[nodiscard]] bool finish(JobId job) noexcept;
   [[nodiscard]] bool copied(const Event& event) noexcept;
   void fail_job_of(const Event& event) noexcept;
-  [[nodiscard]] bool exchangeable(std::uint32_t task) const noexcept;
+  [[nodiscard]] bool exchangeable(std::uint32_t task, std::uint32_t slots) const noexcept;
   [[nodiscard]] bool outstanding(std::uint32_t task) const noexcept;
   void resize(std::uint32_t task, std::uint32_t size) noexcept;
 

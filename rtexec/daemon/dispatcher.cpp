@@ -71,25 +71,30 @@ bool Dispatcher::change(std::uint32_t place, const Tenancy& tenancy, bool interr
       tenancy.tenant.slots < core_.state().slots[place].size())
     return false;
   now_ = now;
-  places_[place].next = tenancy;
-  if (places_[place].stage == Stage::lingering) finish(place);
-  if (interrupt_it || places_[place].stage == Stage::requested) interrupt(place);
+  Place& at = places_[place];
+  at.next = tenancy;
+  // Where only its order among others is to change, its job has it until it ends
+  const bool grows = tenancy.tenant.slots > core_.state().slots[place].size();
+  if (grows && at.stage == Stage::lingering) finish(place);
+  if (interrupt_it || (grows && at.stage == Stage::requested)) interrupt(place);
   follow_up();
   return true;
 }
 
-/// Takes the job out of the core, to be requested again when the change has come about.
+/// Takes the job out of the core, to go on as the client's next one when the change has come about.
 void Dispatcher::interrupt(std::uint32_t place) noexcept {
   Place& at = places_[place];
   if (at.stage == Stage::requested) {
-    at.stage = Stage::leaving;
+    at.stage = Stage::none;
     feed({Event::Kind::job_withdrawn, id(place), now_});
   } else if (at.stage == Stage::granted) {
     tell(place, Verdict::waiting);
     at.ended = now_;
     finish(place);
-    await_release(place);
+  } else {
+    return;
   }
+  await_release(place);
 }
 
 void Dispatcher::ending(std::uint32_t place, Instant now) noexcept {
@@ -108,9 +113,9 @@ void Dispatcher::ending(std::uint32_t place, Instant now) noexcept {
 void Dispatcher::died(std::uint32_t place, Instant now) noexcept {
   if (place >= places_.size() || !occupied(place) || places_[place].presence == Presence::gone) return;
   now_ = now;
+  places_[place].freed = true;
   withdraw(place);
   places_[place].presence = Presence::gone;
-  places_[place].freed = true;
   if (std::exchange(places_[place].stage, Stage::none) == Stage::granted) {
     traces::device_end(places_[place].traced, now_, Unexpected(Errc::cancelled));
     feed({Event::Kind::execution_done, id(place), now_});
@@ -202,6 +207,7 @@ void Dispatcher::release_due() noexcept {
 
 void Dispatcher::release(std::uint32_t place) noexcept {
   Place& at = places_[place];
+  take_change(place);
   const Contract& contract = at.tenancy.contract;
   at.deadline = at.release + contract.order_by;
   at.earliest = at.release + contract.period;
@@ -346,6 +352,16 @@ void Dispatcher::order(const Action& action, bool in) noexcept {
   outlet_.command(place, entry);
 }
 
+/// What change() asked for, once it is possible.
+bool Dispatcher::take_change(std::uint32_t place) noexcept {
+  Place& at = places_[place];
+  if (!at.next || !exchange(place, at.next->tenant)) return false;
+  at.tenancy = *at.next;
+  at.next.reset();
+  outlet_.changed(place);
+  return true;
+}
+
 /// What had to wait for the core: changes of tenancy, places of the dead, and who holds the device while others wait.
 void Dispatcher::follow_up() noexcept {
   for (bool again = true; again;) {
@@ -356,10 +372,7 @@ void Dispatcher::follow_up() noexcept {
         at.presence = Presence::nobody;
         outlet_.vacant(place);
         again = true;
-      } else if (at.next && exchange(place, at.next->tenant)) {
-        at.tenancy = *at.next;
-        at.next.reset();
-        outlet_.changed(place);
+      } else if (take_change(place)) {
         if (at.stage == Stage::leaving) request(place);
         again = true;
       }

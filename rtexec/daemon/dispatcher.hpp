@@ -115,11 +115,12 @@ class Dispatcher {
 
   /// A client comes to `place`, which is vacant. False: it is not.
   [[nodiscard]] bool attach(std::uint32_t place, const Tenancy& tenancy, Instant now) noexcept;
-  /// The client of `place` has another tenancy as soon as that is possible: Outlet::changed(). Where its job waits, it
-  /// goes on to, with its release and deadline. Where its job has the device: with `interrupt` it has synchronised, and
-  /// gets the device again at its next release, when all its chunks stand: to others that is its next job, which they
-  /// were promised to be left enough by. Without, the change comes when the job ends. False: nobody is there, or it
-  /// would lose slots. A change that has not come about yet is replaced.
+  /// The client of `place` has another tenancy as soon as that is possible: Outlet::changed(). Where it has as many
+  /// slots as before, a job of it keeps its turn, and the change comes when it ends. Where it has more, a job that
+  /// waits goes on as the client's next one, from its next release on, when all its chunks stand: to others it is that
+  /// job, which they were promised to be left enough by. So does one that has the device, if with `interrupt` it has
+  /// synchronised; without, the change comes when it ends. False: nobody is there, or it would lose slots. A change
+  /// that has not come about yet is replaced.
   [[nodiscard]] bool change(std::uint32_t place, const Tenancy& tenancy, bool interrupt, Instant now) noexcept;
   /// The client's process is ending: nothing that it says counts, and its job leaves unless it has the device. Where
   /// frames outlive it, and it does not have the device, others get them at once, but for those that it was loading.
@@ -197,6 +198,7 @@ class Dispatcher {
   void feed(const Event& event) noexcept;
   void obey(const Action& action) noexcept;
   void follow_up() noexcept;
+  bool take_change(std::uint32_t place) noexcept;
   [[nodiscard]] bool exchange(std::uint32_t place, const policies::DeviceScheduler::Tenant& with) noexcept;
 
   // Jobs

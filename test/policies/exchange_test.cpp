@@ -72,7 +72,7 @@ class ExchangeUnder : public testing::TestWithParam<SwapPolicy> {
       count_death(device, place);
       ASSERT_NO_FATAL_FAILURE(device.feed(withdrawal(place, job->id.number)));
     }
-    while (!device.book.exchangeable(place)) {
+    while (!device.book.exchangeable(place, 0)) {
       const auto running = device.book.running();
       if (const auto load = flight_of(device.book.loading())) {
         ASSERT_NO_FATAL_FAILURE(device.feed(copied_in(*load, true)));
@@ -86,7 +86,7 @@ class ExchangeUnder : public testing::TestWithParam<SwapPolicy> {
         ASSERT_NO_FATAL_FAILURE(device.feed(copied_out(device.book.saving().front().transfer)));
       }
     }
-    ASSERT_TRUE(device.book.exchangeable(place));
+    ASSERT_TRUE(device.book.exchangeable(place, 0));
     ASSERT_NO_FATAL_FAILURE(device.exchange(plan, place, PlannedTask{}, false, 0));
     ASSERT_TRUE(device.state().slots[place].empty());
     ++deaths_;
@@ -147,7 +147,8 @@ TEST_P(ExchangeUnder, ComingToASetByExchangesDecidesAsBeingBuiltWithIt) {
     for (int i = 0; i < 2000; ++i) {
       const Event event = environment.any();
       const auto place = static_cast<std::uint32_t>(random() % plan.tasks.size());
-      ASSERT_TRUE(!book.exchangeable(place) || grown.exchange(place, tenant_of(plan.tasks[place])).empty())
+      ASSERT_TRUE(!book.exchangeable(place, plan.tasks[place].swap_slots.size()) ||
+                  grown.exchange(place, tenant_of(plan.tasks[place])).empty())
           << "event " << i;
       const bool possible = book.possible(event);
       const List actions = feed(built, event);
@@ -174,6 +175,22 @@ TEST(Exchange, FreedFramesLetOthersGoOnAtOnce) {
   EXPECT_EQ(List(refused.begin(), refused.end()), List{refuse(0, 0)}) << "a chunk of it moves";
   EXPECT_EQ(feed(scheduler, copied_out({0, 2, 2}, true)), List{});
   EXPECT_EQ(feed(scheduler, copied_in({1, 0, 1})), List{fail(1, 2)});
+}
+
+/// Its order among others changes when its job ends, whatever happens to its chunks.
+TEST(Exchange, ATaskThatKeepsItsSlotsIsExchangedWhileTheyMove) {
+  DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 2, 3), 2);
+  for (std::uint32_t place = 0; place < 2; ++place) EXPECT_TRUE(scheduler.exchange(place, {.slots = 2}).empty());
+  feed(scheduler, request(0, 1, 100));
+  for (std::uint32_t slot = 0; slot < 2; ++slot) feed(scheduler, copied_in({0, slot, slot}));
+  feed(scheduler, completion(0, 1));
+  EXPECT_EQ(feed(scheduler, request(1, 1, 200)).size(), 2u);
+  EXPECT_EQ(scheduler.state().saving, 2u);
+  EXPECT_TRUE(scheduler.exchange(0, {.rank = 1, .slots = 2}).empty());
+  EXPECT_EQ(scheduler.state().saving, 2u);
+  EXPECT_EQ(feed(scheduler, request(0, 2, 50)), List{});
+  EXPECT_EQ(scheduler.state().waiting.front().rank, 1u);
+  EXPECT_EQ(scheduler.exchange(1, {.rank = 1, .slots = 2}).size(), 1u) << "its job is staged";
 }
 
 TEST(Exchange, ANewClientGetsTheFramesOfOneThatLeft) {

@@ -53,9 +53,10 @@ void Book::enter(const Event& event, std::span<const Action> actions, const Stat
   follow(actions, claimed);
 }
 
-bool Book::exchangeable(std::uint32_t task) const {
+bool Book::exchangeable(std::uint32_t task, std::size_t slots) const {
   const auto moves = [&](const Flight& flight) { return flight.transfer.task == task; };
-  return !jobs_[task] && std::ranges::none_of(ins_, moves) && std::ranges::none_of(outs_, moves);
+  return !jobs_[task] && (slots == residences_[task].size() ||
+                          (std::ranges::none_of(ins_, moves) && std::ranges::none_of(outs_, moves)));
 }
 
 void Book::exchanged(std::uint32_t task, bool stays, std::span<const Action> actions, const State& claimed) {

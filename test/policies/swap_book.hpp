@@ -41,8 +41,9 @@ class Book {
   [[nodiscard]] bool possible(const Event& event) const;
   /// Enters a possible event, what was done because of it, and the state that the scheduler claims to be in then.
   void enter(const Event& event, std::span<const Action> actions, const DeviceScheduler::State& claimed);
-  /// Whether `task` can be exchanged now: it has no job, and none of its chunks moves.
-  [[nodiscard]] bool exchangeable(std::uint32_t task) const;
+  /// Whether `task` can be exchanged now for one with so many slots: it has no job, and none of its chunks moves, or it
+  /// has as many.
+  [[nodiscard]] bool exchangeable(std::uint32_t task, std::size_t slots) const;
   /// The plan's `task` has become another one: what was done because of that, and the state that is claimed then.
   void exchanged(std::uint32_t task, bool stays, std::span<const Action> actions,
                  const DeviceScheduler::State& claimed);

@@ -136,7 +136,7 @@ void Watched::exchange(Plan& plan, std::uint32_t task, const PlannedTask& with, 
   const auto out = scheduler_.exchange(task, tenant_of(with, stays));
   ASSERT_EQ(rtexec::test::allocations(), before) << "allocated";
   ASSERT_LE(out.size(), DeviceScheduler::actions_per_event);
-  if (task >= plan.tasks.size() || !book.exchangeable(task) || with.swap_slots.size() > most) {
+  if (task >= plan.tasks.size() || !book.exchangeable(task, with.swap_slots.size()) || with.swap_slots.size() > most) {
     ++refused;
     ASSERT_TRUE(std::ranges::equal(out, List{refuse(task, 0)}));
     return;

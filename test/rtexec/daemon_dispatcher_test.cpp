@@ -11,6 +11,7 @@
 #include <array>
 #include <optional>
 #include <random>
+#include <vector>
 
 namespace rtexec::daemon {
 namespace {
@@ -227,10 +228,10 @@ config::ClientDeclaration each(Duration period, Duration wcet) {
   return {.period = period, .deadline = period, .wcet = wcet, .priority = {}};
 }
 
-/// The longest WCET that three clients with these periods and 16 slots of 32 frames each are promised.
-Duration tightest(const std::array<Duration, 3>& periods) {
+/// The longest WCET that clients with these periods and 16 slots of 32 frames each are promised.
+Duration tightest(const std::vector<Duration>& periods) {
   const auto fits = [&](Duration wcet) {
-    Clients clients(terms_of(32, 4));
+    Clients clients(terms_of(32, 5));
     return std::ranges::all_of(periods, [&](Duration period) {
       const auto place = clients.connect({"client", {}}, 16);
       return place && clients.declare(*place, each(period, wcet));
@@ -247,8 +248,8 @@ TEST(DaemonDispatcher, AClientThatGrowsInEachJobHurtsNobody) {
   std::uint64_t grown = 0;
   for (std::uint64_t seed = 0; seed < (rtexec::test::sanitized ? 10 : 100); ++seed) {
     std::mt19937_64 random(seed);
-    const std::array<Duration, 3> periods{1ms * (10 + random() % 5), 1ms * (15 + random() % 10),
-                                          1ms * (20 + random() % 20)};
+    const std::vector<Duration> periods{1ms * (10 + random() % 5), 1ms * (15 + random() % 10),
+                                        1ms * (20 + random() % 20)};
     const Duration wcet = tightest(periods);
     if (wcet < 100us) continue;
     Everyone all(terms_of(32, 4), 32, seed);
@@ -271,6 +272,63 @@ TEST(DaemonDispatcher, AClientThatGrowsInEachJobHurtsNobody) {
     EXPECT_EQ(all.missed(), 0u) << "seed " << seed;
   }
   EXPECT_GT(grown, rtexec::test::sanitized ? 20u : 200u);
+}
+
+/// What is promised with the newcomer holds from its first job on, for all, though where all fitted before much is to
+/// be swapped from then on: nobody's job gives up its turn for that.
+TEST(DaemonDispatcher, WhileClientsComeAndGoNobodyIsLate) {
+  std::uint64_t came = 0;
+  for (std::uint64_t seed = 0; seed < (rtexec::test::sanitized ? 40 : 600); ++seed) {
+    std::mt19937_64 random(seed);
+    const std::vector<Duration> periods{1ms * (8 + random() % 10), 1ms * (10 + random() % 20),
+                                        1ms * (8 + random() % 40)};
+    const Duration wcet = tightest(periods);
+    if (wcet < 100us) continue;
+    Everyone all(terms_of(32, 5), 32, seed);
+    const auto add = [&](Duration period, std::uint32_t slots) {
+      const Program exact{.least = period, .longest = period, .quickest = wcet, .slowest = wcet};
+      ASSERT_TRUE(all.add("client", slots, each(period, wcet), exact));
+    };
+    for (int i = 0; i < 2; ++i) ASSERT_NO_FATAL_FAILURE(add(periods[static_cast<std::size_t>(i)], 16));
+    all.device.run_until(all.device.now() + 100ms); // all is there
+    const std::uint64_t before = all.missed();
+    for (int i = 0; i < 5; ++i) {
+      all.device.run_until(all.device.now() + Duration(random() % 60'000'000));
+      ASSERT_NO_FATAL_FAILURE(add(periods[2], 16));
+      ++came;
+      all.device.run_until(all.device.now() + Duration(random() % 60'000'000));
+      EXPECT_EQ(all.missed(), before) << "seed " << seed << ", newcomer " << i;
+      all.device.kill(2);
+      all.device.run_until(all.device.now() + 1ms);
+      ASSERT_FALSE(testing::Test::HasFatalFailure()) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(came, rtexec::test::sanitized ? 50u : 500u);
+}
+
+TEST(DaemonDispatcher, AJobKeepsItsTurnWhenOthersComeAndGo) {
+  Quiet outlet;
+  Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+  const auto tenancy = [](std::uint32_t place, bool stays) {
+    return Tenancy{.tenant = {.rank = place, .slots = 1, .stays = stays}, .contract = {.wcet = 1ms}};
+  };
+  for (std::uint32_t place = 0; place < 3; ++place) {
+    ASSERT_TRUE(dispatcher.attach(place, tenancy(place, true), Instant{}));
+    say(dispatcher, place, EntryKind::request, 1);
+    outlet.last[place].kind = static_cast<std::uint16_t>(EntryKind::loaded);
+    dispatcher.take(place, outlet.last[place], Instant{});
+    ASSERT_EQ(dispatcher.state().running->task, place);
+    say(dispatcher, place, EntryKind::done, 1);
+  }
+  for (const std::uint32_t place : {2U, 0U, 1U}) say(dispatcher, place, EntryKind::request, 2);
+  for (std::uint32_t place = 0; place < 3; ++place)
+    ASSERT_TRUE(dispatcher.change(place, tenancy(place, false), false, Instant{}));
+  EXPECT_EQ(outlet.changes, 0) << "not before their jobs have ended";
+  for (const std::uint32_t place : {2U, 0U, 1U}) {
+    EXPECT_EQ(dispatcher.state().running->task, place);
+    say(dispatcher, place, EntryKind::done, 2);
+  }
+  EXPECT_EQ(outlet.changes, 3);
 }
 
 TEST(DaemonDispatcher, AJobGoesOnWhereItsNextWorkComesWithinItsGap) {
