@@ -387,6 +387,7 @@ void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
     for (std::size_t i = 0; i < changes.size(); ++i) {
       const std::uint32_t place = changes[i];
       const Tenancy& tenancy = tenancies[i];
+      if (told_[place].vacant.load()) continue; // it has gone, which look_after() tells clients_
       if (!dispatcher_.occupied(place)) static_cast<void>(dispatcher_.attach(place, tenancy, now));
       else {
         told_[place].changed.store(false); // of a change before this one

@@ -13,15 +13,19 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
 #include <thread>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace rtexec::daemon {
 namespace {
@@ -34,6 +38,13 @@ using protocol::EntryKind;
 using test::exit_code;
 using test::RunningServer;
 using test::start;
+
+// The thread sanitizer allows no threads in a process that was forked from one with threads.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool forks = false;
+#else
+constexpr bool forks = true;
+#endif
 
 constexpr std::uint32_t slots = 4;
 
@@ -91,6 +102,7 @@ std::unique_ptr<Client> honest(const std::filesystem::path& directory, HostClien
 
 /// Its agent ends, and the process takes its time: as one does that is killed, whose driver takes its memory down.
 TEST(DaemonHostile, AClientWhoseAgentHasEndedKeepsNoFrames) {
+  if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const auto directory = folder.path() / "d";
   const RunningServer server(directory, slots);
@@ -134,6 +146,7 @@ Duration used_by_threads(const std::string& name) {
 }
 
 TEST(DaemonHostile, WhoRingsWithoutAPauseCostsLittleOfACore) {
+  if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const auto directory = folder.path() / "d";
   auto server = std::make_unique<RunningServer>(directory, slots);
@@ -158,71 +171,142 @@ TEST(DaemonHostile, WhoRingsWithoutAPauseCostsLittleOfACore) {
   EXPECT_EQ(exit_code(rings), 128 + SIGKILL);
 }
 
-/// Messages and entries at random, with file descriptors, and a ring whose indices jump.
+/// A message that says what it likes, within what the protocol can say or without.
+template <protocol::Message M> void say_at_random(protocol::Channel& channel, std::mt19937_64& random) {
+  std::array<std::byte, sizeof(M)> bytes;
+  for (std::byte& each : bytes) each = static_cast<std::byte>(random());
+  M message;
+  std::memcpy(static_cast<void*>(&message), bytes.data(), bytes.size());
+  if constexpr (requires { message.slots; }) message.slots %= slots + 2;
+  if constexpr (requires { message.frame; }) message.frame %= 3 * slots;
+  if constexpr (requires { message.holds; }) message.holds %= 2;
+  if constexpr (requires { message.reserved = 0; }) message.reserved = 0;
+  if constexpr (requires { message.wcet_ns; })
+    message = {.header = {},
+               .period_ns = 100'000'000 + static_cast<std::int64_t>(random() % 1'000'000'000),
+               .deadline_ns = 100'000'000,
+               .wcet_ns = static_cast<std::int64_t>(1'000 + random() % 20'000'000),
+               .priority = static_cast<std::int32_t>(random() % 100)};
+  static_cast<void>(channel.send(message));
+}
+
+void say_something(Bare& bare, std::mt19937_64& random) {
+  switch (random() % 8) {
+  case 0: return say_at_random<protocol::Declare>(bare.channel, random);
+  case 1: return say_at_random<protocol::Grow>(bare.channel, random);
+  case 2: return say_at_random<protocol::NeedFrame>(bare.channel, random);
+  case 3: return say_at_random<protocol::Hello>(bare.channel, random);
+  case 4: return say_at_random<protocol::Status>(bare.channel, random);
+  default: break;
+  }
+  std::array<std::byte, 600> bytes;
+  for (std::byte& each : bytes) each = static_cast<std::byte>(random());
+  const std::size_t size = 1 + random() % bytes.size();
+  const protocol::Header header{static_cast<std::uint16_t>(random() % 13), static_cast<std::uint16_t>(size)};
+  if (size >= sizeof header) std::memcpy(bytes.data(), &header, sizeof header);
+  static_cast<void>(bare.channel.send(std::span(bytes).first(size), STDERR_FILENO));
+}
+
+/// Messages and entries at random, with file descriptors, what the daemon ordered answered now and then, and a ring and
+/// a lifeline that are spoilt. It ends by itself, unless the daemon ends it.
 int talk_rubbish(const std::filesystem::path& directory, std::uint64_t seed) {
+  static_cast<void>(::nice(19)); // the machine's time is not what this is about
   std::mt19937_64 random(seed);
   const auto until = std::chrono::steady_clock::now() + 300ms;
   while (std::chrono::steady_clock::now() < until) {
     auto bare = Bare::connect(directory);
     if (!bare) continue;
     static_cast<void>(bare->grow(static_cast<std::uint32_t>(random() % (slots + 1))));
+    std::uint64_t job = 0;
     for (auto count = random() % 300; count > 0; --count) {
-      std::array<std::byte, 600> bytes;
-      for (std::byte& each : bytes) each = static_cast<std::byte>(random());
-      const std::size_t size = 1 + random() % bytes.size();
-      const protocol::Header header{static_cast<std::uint16_t>(random() % 13), static_cast<std::uint16_t>(size)};
-      if (size >= sizeof header) std::memcpy(bytes.data(), &header, sizeof header);
-      if (random() % 8 == 0) static_cast<void>(bare->channel.send(std::span(bytes).first(size), STDERR_FILENO));
+      if (random() % 8 == 0) say_something(*bare, random);
+      Entry command;
+      if (random() % 2 == 0 && bare->commands.pop(command) == protocol::Turn::done) {
+        command.kind = static_cast<std::uint16_t>(
+            command.kind == static_cast<std::uint16_t>(EntryKind::load) ? EntryKind::loaded : EntryKind::saved);
+        bare->say(command);
+        continue;
+      }
+      job += random() % 2;
       bare->say({.kind = static_cast<std::uint16_t>(random() % 6),
                  .status = static_cast<std::uint16_t>(random() % 2),
                  .slot = static_cast<std::uint32_t>(random() % (slots + 1)),
                  .frame = static_cast<std::uint32_t>(random() % (slots + 1)),
                  .reserved = 0,
-                 .job = random() % 16 == 0 ? random() : count,
+                 .job = random() % 16 == 0 ? random() : job,
                  .time_ns = 0});
     }
     auto* const ring = reinterpret_cast<std::byte*>(&bare->segment->to_daemon);
     if (random() % 4 == 0) std::memset(ring, static_cast<int>(random() % 256), 128);
+    auto* const lifeline = reinterpret_cast<std::byte*>(&bare->segment->lifeline);
+    if (random() % 4 == 0) std::memset(lifeline, static_cast<int>(random() % 256), sizeof(protocol::Lifeline));
     bare->segment->to_daemon_bell.ring();
   }
   return 0;
 }
 
+/// How long hostile clients are at it: RTEXEC_HOSTILE_SECONDS.
+std::chrono::seconds hostile_time() {
+  const char* const seconds = std::getenv("RTEXEC_HOSTILE_SECONDS");
+  return std::chrono::seconds(seconds != nullptr ? std::atoi(seconds) : 2);
+}
+
+/// Declared: it is promised a deadline, keeps count of its jobs, and finds in each slot what it wrote there.
+int keep_deadlines(const std::filesystem::path& directory, std::chrono::steady_clock::time_point until, int told) {
+  constexpr auto period = 500ms;
+  HostClientMemory memory(slots, 2 << 20);
+  const auto client = honest(directory, memory);
+  if (!client) return 10;
+  if (!client->declare({.header = {},
+                        .period_ns = std::chrono::nanoseconds(period).count(),
+                        .deadline_ns = std::chrono::nanoseconds(period).count(),
+                        .wcet_ns = 20'000'000}))
+    return 11;
+  if (::write(told, "x", 1) != 1) return 12;
+  std::byte written{};
+  for (auto release = std::chrono::steady_clock::now(); release < until; release += period) {
+    std::this_thread::sleep_until(release);
+    if (!client->begin()) return 13;
+    const auto next = static_cast<std::byte>(static_cast<int>(written) + 1);
+    for (std::uint32_t slot = 0; slot < slots; ++slot)
+      if (std::exchange(*memory.slot(slot), next) != written) return 14;
+    written = next;
+    client->end();
+    if (std::chrono::steady_clock::now() > release + period) return 15;
+  }
+  return 0;
+}
+
 TEST(DaemonHostile, RubbishHurtsNobodyElse) {
+  if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const auto directory = folder.path() / "d";
-  const RunningServer server(directory, 2 * slots);
+  const RunningServer server(directory, 2 * slots, 8, 30ms);
+  const auto until = std::chrono::steady_clock::now() + hostile_time();
+  std::array<int, 2> told{};
+  ASSERT_EQ(::pipe(told.data()), 0);
   std::vector<pid_t> good, bad;
-  for (int i = 0; i < 2; ++i)
-    good.push_back(start([&] {
-      HostClientMemory memory(slots, 2 << 20);
-      const auto client = honest(directory, memory);
-      if (!client) return 10;
-      const auto until = std::chrono::steady_clock::now() + 2s;
-      for (std::byte written{}; std::chrono::steady_clock::now() < until; written = std::byte(int(written) + 1)) {
-        if (!client->begin()) return 11;
-        for (std::uint32_t slot = 0; slot < slots; ++slot)
-          if (std::exchange(*memory.slot(slot), std::byte(int(written) + 1)) != written) return 12;
-        client->end();
-      }
-      return 0;
-    }));
-  std::this_thread::sleep_for(100ms);
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-    bad.push_back(start([&] { return talk_rubbish(directory, seed); }));
-    if (seed % 3 != 0) continue;
+  for (int i = 0; i < 2; ++i) good.push_back(start([&] { return keep_deadlines(directory, until, told[1]); }));
+  char ready = 0;
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(::read(told[0], &ready, 1), 1);
+  std::uint64_t rounds = 0, ended = 0;
+  for (; std::chrono::steady_clock::now() < until; ++rounds) {
+    for (std::uint64_t i = 0; i < 3; ++i) bad.push_back(start([&] { return talk_rubbish(directory, 3 * rounds + i); }));
     for (const pid_t each : bad) {
       const int code = exit_code(each);
       EXPECT_TRUE(code == 0 || code == 128 + SIGKILL) << code;
+      ended += code == 0 ? 0U : 1U;
     }
     bad.clear();
   }
   for (const pid_t each : good) EXPECT_EQ(exit_code(each), 0);
+  std::cout << 3 * rounds << " hostile processes, " << ended << " of which the daemon ended\n";
   auto channel = protocol::Channel::connect(directory / "socket");
   ASSERT_TRUE(channel);
   EXPECT_EQ(channel->send(protocol::Status{}), protocol::Delivery::done);
   protocol::Letter letter;
   EXPECT_EQ(channel->receive(letter), protocol::Delivery::done);
+  for (const int each : told) ::close(each);
 }
 
 } // namespace

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <sys/wait.h>
@@ -24,13 +25,16 @@ namespace rtexec::daemon::test {
 /// A server in this process, on a thread.
 class RunningServer {
  public:
-  RunningServer(std::filesystem::path directory, std::uint32_t frames, std::uint32_t places = 8) {
+  /// `patience`: for commands, and beyond WCETs; absent: the daemon's.
+  RunningServer(std::filesystem::path directory, std::uint32_t frames, std::uint32_t places = 8,
+                std::optional<Duration> patience = {}) {
     ServerOptions options;
     options.terms = terms_of(frames, places);
     options.board.name = "host";
     options.board.device = DeviceKind::host;
     options.settings.daemon.directory = std::move(directory);
     options.dispatcher = {.places = places, .frames = frames};
+    if (patience) options.dispatcher.patience = options.dispatcher.stuck_after = *patience;
     auto opened = Server::open(std::move(options));
     if (!opened) throw std::runtime_error(opened.error().what);
     server_ = std::move(*opened);
