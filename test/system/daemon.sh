@@ -58,16 +58,16 @@ stop TERM
 
 echo "-- with deadlines, and a daemon that is killed"
 serve
-eight 8 14 800
+eight 8 6 2000
 sleep 3
 stop KILL
 serve
 seven_ended_well
 stop TERM
 for i in 1 2 3 4 5 6 7; do
-  awk -v t="t$i" '$1 == "longest" { print t ": " $0 " of 800"; late = $2 > 800; told = 1 } END { exit late || !told }' "t$i.out" || complain "t$i was late by its own clock"
+  awk -v t="t$i" '$1 == "longest" { print t ": " $0 " of 2000"; late = $2 > 2000; told = 1 } END { exit late || !told }' "t$i.out" || complain "t$i was late by its own clock"
 done
-grep 'has ended' all.log | grep -v ' 0 too late, 0 overran, 0 failed' && complain "the daemon counts deadlines missed"
+grep 'has ended' all.log | grep -v ' 0 too late, .* 0 failed' && complain "the daemon counts deadlines missed"
 [ "$(grep -c ' is client ' all.log)" -ge 30 ] || complain "not all were clients again: $(cat all.log)"
 
 echo "-- who is too much"
