@@ -1,8 +1,16 @@
 #include "rtexec/preload/job_gate.hpp"
 
+#include "hal/thread.hpp"
+
 #include <sched.h>
 
 namespace rtexec::preload {
+namespace {
+
+constexpr int yields = 100; // for who submits has a lower priority, perhaps
+constexpr Duration between_looks = std::chrono::microseconds(200);
+
+} // namespace
 
 bool JobGate::open() noexcept {
   const std::scoped_lock lock(mutex_);
@@ -19,6 +27,16 @@ void JobGate::synchronised() noexcept {
   open_.store(false, std::memory_order_seq_cst);
   if (submitting_.load(std::memory_order_seq_cst) == 0 && device_.idle()) device_.end();
   else open_.store(true, std::memory_order_seq_cst);
+}
+
+void JobGate::give_way(Duration patience) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (!open_.load(std::memory_order_relaxed) || own_jobs_ > 0) return;
+  open_.store(false, std::memory_order_seq_cst);
+  for (const Instant until = hal::now() + patience; hal::now() < until; hal::sleep_until(hal::now() + between_looks)) {
+    if (submitting_.load(std::memory_order_seq_cst) == 0 && device_.idle()) return device_.end();
+  }
+  open_.store(true, std::memory_order_seq_cst);
 }
 
 bool JobGate::begin() noexcept {
@@ -40,7 +58,8 @@ void JobGate::end() noexcept {
 }
 
 void JobGate::await_submissions() const noexcept {
-  while (submitting_.load(std::memory_order_seq_cst) != 0) ::sched_yield();
+  for (int i = 0; submitting_.load(std::memory_order_seq_cst) != 0; ++i)
+    i < yields ? static_cast<void>(::sched_yield()) : hal::sleep_until(hal::now() + between_looks);
 }
 
 JobGate::Pause::Pause(JobGate& gate) noexcept : gate_(gate), was_open_(gate.open_.load(std::memory_order_relaxed)) {

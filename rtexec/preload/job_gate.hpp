@@ -1,9 +1,11 @@
 // When the work of a process may go to its device: the first work opens a job, and once all work has ended, which is
 // looked at after each synchronisation, the job is closed. Where the program says itself when its jobs begin and end,
-// it is closed then and not before.
+// it is closed then and not before. Where others wait, the work that comes next can be kept until a job has ended.
 //
 // Any thread. enter() and leave() are three atomic operations while a job is open.
 #pragma once
+
+#include <rtexec/units.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -52,6 +54,10 @@ class JobGate {
 
   /// After a synchronisation: closes the job if the device is idle, unless the program closes it itself.
   void synchronised() noexcept;
+
+  /// Others wait: new work waits until what there is has ended and the job with it, unless the program closes it
+  /// itself. After `patience` it goes on in the same job: what there is may wait for it.
+  void give_way(Duration patience) noexcept;
 
   [[nodiscard]] bool is_open() const noexcept { return open_.load(std::memory_order_relaxed); }
   /// So far.

@@ -24,6 +24,10 @@ constinit std::mutex making;
 /// How often it is looked whether a job is idle, and after how many looks without work it is one.
 constexpr Duration between_looks = std::chrono::milliseconds(2);
 constexpr int quiet_looks = 5;
+/// Where others wait: after how many looks at a job that has not ended by itself it gets no more work, and for how
+/// long.
+constexpr int looks_before_way = 10;
+constexpr Duration longest_way = std::chrono::milliseconds(400);
 constexpr Duration between_attempts = std::chrono::milliseconds(20); // to grow, without a daemon
 /// A thread of ours is no program's: its calls are the driver's.
 thread_local bool makes = false;
@@ -416,12 +420,16 @@ Process::Pass Process::submit(Stream stream, bool own) noexcept {
     gate_.leave();
     return Pass::refused;
   }
-  busy_.mark(stream, own);
-  return Pass::entered;
+  return busy_.mark(stream, own) ? Pass::entered : Pass::entered_unnamed;
+}
+
+void Process::follow(Stream stream, bool own) noexcept {
+  const Uncaptured uncaptured(driver_);
+  busy_.follow(driver_, stream, own);
 }
 
 void Process::watch() noexcept {
-  int quiet = 0;
+  int quiet = 0, hurried = 0;
   while (!leaving_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = opened_.value();
     if (!client_->holds()) { // the gate is shut for a moment now and then while it does
@@ -431,14 +439,21 @@ void Process::watch() noexcept {
     const std::uint64_t before = gate_.submissions();
     hal::sleep_until(hal::now() + between_looks);
     quiet = gate_.submissions() == before ? quiet + 1 : 0;
-    if (quiet >= (hurried_.load() ? 1 : quiet_looks)) gate_.synchronised();
+    hurried = hurried_.load() ? hurried + 1 : 0;
+    if (quiet >= (hurried > 0 ? 1 : quiet_looks)) gate_.synchronised();
+    if (hurried < looks_before_way) continue;
+    gate_.give_way(longest_way);
+    hurried = 1;
   }
 }
 
 /// The driver lets a stream's work go on when it is destroyed, and then nobody can ask whether it has ended.
 void Process::stream_ends(Stream stream) noexcept {
   if (captures(stream)) return capture_ends();
-  if (busy_.forget(stream)) (void)driver_.stream_synchronize(stream);
+  {
+    const Entered entered(driver_, context_);
+    busy_.forget(driver_, stream);
+  }
   const std::scoped_lock lock(mutex_);
   pending_.forget(stream);
 }
@@ -466,7 +481,7 @@ void Process::wait_until_idle() noexcept {
   const Entered entered(driver_, context_);
   const std::scoped_lock lock(recording);
   if (capturing.load(std::memory_order_relaxed) != 0) busy_.await(driver_);
-  else if (driver_.context_synchronize() == Code::success) busy_.all_ended();
+  else if (driver_.context_synchronize() == Code::success) busy_.all_ended(driver_);
 }
 
 } // namespace rtexec::preload

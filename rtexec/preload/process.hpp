@@ -72,10 +72,14 @@ class Process final : private GatedDevice {
                                                           std::size_t count) noexcept;
 
   // ---- jobs ----
-  enum class Pass : std::uint8_t { entered, recorded, refused };
-  /// Before work goes to `stream`. entered: left() follows; recorded: it is captured.
+  enum class Pass : std::uint8_t { entered, entered_unnamed, recorded, refused };
+  /// Before work goes to `stream`. entered: submitted() follows, with the same arguments; recorded: it is captured.
   [[nodiscard]] Pass submit(hal::cuda::Stream stream, bool own) noexcept;
-  void submitted() noexcept { gate_.leave(); }
+  void submitted(Pass pass, hal::cuda::Stream stream, bool own) noexcept {
+    if (pass == Pass::entered_unnamed) [[unlikely]]
+      follow(stream, own);
+    gate_.leave();
+  }
   void synchronised() noexcept { gate_.synchronised(); }
   void stream_ends(hal::cuda::Stream stream) noexcept;
   /// The context is about to go, with all memory of it.
@@ -114,6 +118,7 @@ class Process final : private GatedDevice {
   [[nodiscard]] bool await_a_free(std::unique_lock<std::mutex>& lock) noexcept;
   void reclaim() noexcept { pending_.reclaim(driver_, *arena_); }
   void watch() noexcept;
+  void follow(hal::cuda::Stream stream, bool own) noexcept;
   [[nodiscard]] bool stop() noexcept;
   [[nodiscard]] std::optional<client::Arena::Block> block_of(hal::cuda::DevicePointer pointer) const noexcept;
   /// Of the arena, or of the program's own.

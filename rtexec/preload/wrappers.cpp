@@ -90,13 +90,11 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     if (process == nullptr) return real(arguments...);
     Stream stream = nullptr;
     (find_stream(stream, arguments), ...);
-    switch (process->submit(stream, has_own_streams())) {
-    case Process::Pass::refused: return process->has_left() ? deinitialized : Code::out_of_memory;
-    case Process::Pass::recorded: return real(arguments...);
-    case Process::Pass::entered: break;
-    }
+    const auto pass = process->submit(stream, has_own_streams());
+    if (pass == Process::Pass::refused) return process->has_left() ? deinitialized : Code::out_of_memory;
+    if (pass == Process::Pass::recorded) return real(arguments...);
     const Code code = real(arguments...);
-    process->submitted();
+    process->submitted(pass, stream, has_own_streams());
     return code;
   }
   template <class Argument> static void find_stream(Stream& stream, Argument argument) noexcept {

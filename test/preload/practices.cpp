@@ -14,6 +14,8 @@
 //   devices                   memory of two devices
 //   shares                    handles for other processes, which it can do without
 //   asks                      what there is to know of pointers
+//   pipeline MIB BATCHES      the next batch is on the device before the last one has ended
+//   host-waits                streams of every kind that wait for what the program does next
 //   segments MIB ROUNDS       segments that grow and shrink, of chunks that it maps itself
 //   segments-full             as many chunks as there are, again and again
 //   segments-hostile          calls at random that a driver refuses, or does not
@@ -80,6 +82,12 @@ Code cuStreamWaitEvent(Stream, Event, unsigned);
 Code cuEventCreate(Event*, unsigned);
 Code cuEventRecord(Event, Stream);
 Code cuEventDestroy_v2(Event);
+Code cuEventQuery(Event);
+Code cuEventSynchronize(Event);
+Code cuLaunchHostFunc(Stream, void (*)(void*), void*);
+Code cuLaunchHostFunc_ptsz(Stream, void (*)(void*), void*);
+Code cuLaunchKernel_ptsz(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
+                         void**);
 Code cuLaunchKernel(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
                     void**);
 }
@@ -721,6 +729,85 @@ int asks() {
   return end();
 }
 
+// ---- work that is always under way ----
+
+int pipeline(std::size_t mebibytes, int batches) {
+  begin();
+  const Stream own = stream();
+  DevicePointer kept = 0;
+  Event ended[2] = {};
+  for (auto& event : ended) check(cuEventCreate(&event, 2), "event");
+  check(cuMemAlloc_v2(&kept, mebibytes * MiB), "allocate");
+  for (int batch = 0; batch < batches; ++batch) {
+    const auto value = static_cast<std::uint32_t>(batch);
+    launch(fill_kernel, own, kept, mebibytes * MiB, value, 5000);
+    launch(compare_kernel, own, kept, mebibytes * MiB, value);
+    check(cuEventRecord(ended[batch % 2], own), "record");
+    if (batch > 0) check(cuEventSynchronize(ended[(batch + 1) % 2]), "synchronize event");
+  }
+  return end();
+}
+
+/// A host function that waits for open().
+class Barrier {
+ public:
+  void queue(Stream stream) { check(cuLaunchHostFunc(stream, wait, this), "host function"); }
+  void queue_own() { check(cuLaunchHostFunc_ptsz(nullptr, wait, this), "host function"); }
+  void open() { open_ = true; }
+
+ private:
+  static void wait(void* self) {
+    while (!static_cast<Barrier*>(self)->open_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::atomic<bool> open_{false};
+};
+
+/// Neither a query, nor a pause in which a job might end, nor a stream's end waits for work that waits for us.
+int host_waits() {
+  constexpr std::size_t size = 4 << 10;
+  ::alarm(30);
+  const Context context = begin();
+  DevicePointer words = 0;
+  check(cuMemAlloc_v2(&words, 500 * size), "allocate");
+  std::vector<Stream> streams(400); // more than there is room for
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    streams[i] = stream();
+    launch(fill_kernel, streams[i], words + i * size, size, static_cast<std::uint32_t>(i));
+  }
+  Barrier barrier;
+  barrier.queue(streams.back());
+  launch(compare_kernel, streams.back(), words + 399 * size, size, 399);
+  std::thread other([&] { // with a stream of its own, which nobody else can ask
+    check(cuCtxSetCurrent(context), "set current");
+    DevicePointer own = words + 400 * size;
+    std::uint32_t count = size / 4, value = 5, microseconds = 0;
+    void* arguments[] = {&own, &count, &value, &microseconds};
+    const auto function = reinterpret_cast<Function>(const_cast<StandInKernel*>(&fill_kernel));
+    check(cuLaunchKernel_ptsz(function, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr), "launch");
+    barrier.queue_own();
+  });
+  other.join();
+  const Stream short_lived = stream();
+  launch(fill_kernel, short_lived, words + 401 * size, size, 6);
+  barrier.queue(short_lived);
+  launch(bump_kernel, short_lived, words + 401 * size, size, 0);
+  check(cuStreamDestroy_v2(short_lived), "destroy");
+  Event event = nullptr;
+  check(cuEventCreate(&event, 2), "event");
+  check(cuEventRecord(event, streams[0]), "record");
+  while (cuEventQuery(event) != Code::success) {}
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  launch(compare_kernel, streams[0], words, size, 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  barrier.open();
+  check(cuCtxSynchronize(), "synchronize");
+  launch(compare_kernel, streams[1], words + 400 * size, size, 5);
+  launch(compare_kernel, streams[1], words + 401 * size, size, 6);
+  check(cuStreamSynchronize(streams[1]), "synchronize stream");
+  for (const auto each : streams) check(cuStreamDestroy_v2(each), "destroy");
+  return end();
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -741,6 +828,8 @@ int main(int argc, char** argv) {
   if (practice == "segments") return segments(mebibytes, count);
   if (practice == "segments-full") return segments_full();
   if (practice == "segments-hostile") return segments_hostile();
+  if (practice == "pipeline") return pipeline(mebibytes, count);
+  if (practice == "host-waits") return host_waits();
   if (practice == "ends") return ends(mebibytes, count);
   fail("no such practice");
 }

@@ -59,27 +59,13 @@ struct Capture {
 };
 struct Queue {
   bool blocking = true; // of streams that wait for the null stream
-  bool ends = false;
+  bool ends = false;    // its handle: work goes on
   std::deque<WorkPointer> work;
   WorkPointer last;
   std::shared_ptr<Capture> captured;
   std::thread thread{[this] { serve(); }};
 
-  void serve() {
-    std::unique_lock lock(mutex);
-    for (;;) {
-      changed.wait(lock, [&] { return !work.empty() || ends; });
-      if (work.empty()) return;
-      const WorkPointer next = work.front();
-      changed.wait(lock, [&] { return std::ranges::all_of(next->after, [](const auto& each) { return each->done; }); });
-      lock.unlock();
-      if (next->run) next->run();
-      lock.lock();
-      next->done = true;
-      work.pop_front();
-      changed.notify_all();
-    }
-  }
+  void serve();
 };
 struct EventObject {
   WorkPointer at;
@@ -179,6 +165,24 @@ class Device {
 };
 
 Device& device() { return Device::instance(); }
+
+void Queue::serve() {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    changed.wait(lock, [&] { return !work.empty() || ends; });
+    if (work.empty()) break;
+    const WorkPointer next = work.front();
+    changed.wait(lock, [&] { return std::ranges::all_of(next->after, [](const auto& each) { return each->done; }); });
+    lock.unlock();
+    if (next->run) next->run();
+    lock.lock();
+    next->done = true;
+    work.pop_front();
+    changed.notify_all();
+  }
+  device().queues.erase(this);
+  delete this;
+}
 thread_local int current = -1;
 thread_local Queue* own_queue = nullptr;
 thread_local int capture_mode = 0;
@@ -229,7 +233,7 @@ Queue* queue_of(Stream stream) {
     return own_queue;
   }
   auto* queue = reinterpret_cast<Queue*>(stream);
-  return device().queues.contains(queue) ? queue : nullptr;
+  return device().queues.contains(queue) && !queue->ends ? queue : nullptr;
 }
 
 /// Under the lock. Null: the stream is not known.
@@ -261,7 +265,7 @@ Code enqueue(Stream stream, std::function<void()> run) {
   submit(stream, std::move(run));
   return Code::success;
 }
-void wait_for(std::unique_lock<std::mutex>& lock, const WorkPointer& work) {
+void wait_for(std::unique_lock<std::mutex>& lock, const WorkPointer work) {
   changed.wait(lock, [&] { return !work || work->done; });
 }
 Code enqueue_and_wait(Stream stream, std::function<void()> run) {
@@ -694,15 +698,13 @@ API cuStreamCreate(Stream* stream, unsigned flags) {
 }
 API cuStreamCreateWithPriority(Stream* stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
 API cuStreamDestroy_v2(Stream stream) {
-  std::unique_lock lock(mutex);
+  const std::lock_guard lock(mutex);
   Queue* queue = queue_of(stream);
   if (queue == nullptr || queue == &device().null_queue) return Code::invalid_handle;
-  device().queues.erase(queue);
+  queue->captured.reset();
   queue->ends = true;
+  queue->thread.detach();
   changed.notify_all();
-  lock.unlock();
-  queue->thread.join();
-  delete queue;
   return Code::success;
 }
 API cuStreamSynchronize(Stream stream) {
@@ -716,8 +718,10 @@ API cuStreamSynchronize(Stream stream) {
   }
   wait_for(lock, queue->last);
   if (queue == &device().null_queue) {
-    for (const Queue* other : std::set(device().queues))
-      if (other->blocking) wait_for(lock, other->last);
+    std::vector<WorkPointer> others;
+    for (const Queue* other : device().queues)
+      if (other->blocking) others.push_back(other->last);
+    for (const auto& work : others) wait_for(lock, work);
   }
   return Code::success;
 }
@@ -846,6 +850,9 @@ API cuLaunchKernel(Function function, unsigned, unsigned, unsigned, unsigned, un
 API cuLaunchKernelEx(const LaunchConfig* config, Function function, void** arguments, void**) {
   return enqueue(config->stream, bound(function, arguments));
 }
+API cuLaunchHostFunc(Stream stream, void (*function)(void*), void* argument) {
+  return enqueue(stream, [=] { function(argument); });
+}
 
 // ---- with a null stream of the thread's own
 namespace {
@@ -855,6 +862,9 @@ API cuMemcpyHtoDAsync_v2_ptsz(DevicePointer to, const void* from, std::size_t si
   return cuMemcpyHtoDAsync_v2(to, from, size, own(stream));
 }
 API cuStreamSynchronize_ptsz(Stream stream) { return cuStreamSynchronize(own(stream)); }
+API cuLaunchHostFunc_ptsz(Stream stream, void (*function)(void*), void* argument) {
+  return cuLaunchHostFunc(own(stream), function, argument);
+}
 API cuLaunchKernel_ptsz(Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                         unsigned shared, Stream stream, void** arguments, void** extra) {
   return cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, own(stream), arguments, extra);

@@ -107,6 +107,51 @@ TEST(JobGate, IsClosedAfterAnActionThatLostTheDevice) {
   EXPECT_EQ(device.wrong, 0);
 }
 
+TEST(JobGate, GivesWayOnceItsWorkHasEnded) {
+  using namespace std::chrono_literals;
+  Device device;
+  JobGate gate(device);
+  gate.give_way(1s);
+  submit(gate, device);
+  std::atomic<bool> stop{false};
+  std::thread program([&] { // has the next work on the device before the last has ended
+    while (!stop.load()) {
+      submit(gate, device);
+      std::this_thread::sleep_for(1ms);
+      --device.work;
+      gate.synchronised();
+    }
+  });
+  while (device.work.load() < 2) std::this_thread::yield();
+  EXPECT_EQ(device.jobs, 1);
+  std::thread first([&] {
+    std::this_thread::sleep_for(20ms);
+    --device.work;
+  });
+  gate.give_way(10s);
+  first.join();
+  while (device.jobs.load() < 2) std::this_thread::yield();
+  stop = true;
+  program.join();
+  EXPECT_EQ(device.wrong, 0);
+}
+
+TEST(JobGate, GivesNoWayForWorkThatWaitsForOther) {
+  using namespace std::chrono_literals;
+  Device device;
+  JobGate gate(device);
+  submit(gate, device);
+  gate.give_way(5ms);
+  submit(gate, device);
+  EXPECT_EQ(device.jobs, 1);
+  device.work = 0;
+  ASSERT_TRUE(gate.begin());
+  gate.give_way(5ms);
+  EXPECT_TRUE(device.held) << "the program ends it";
+  gate.end();
+  EXPECT_EQ(device.wrong, 0);
+}
+
 TEST(JobGate, HasAJobAroundAllWorkOfManyThreads) {
   Device device;
   JobGate gate(device);
@@ -125,6 +170,7 @@ TEST(JobGate, HasAJobAroundAllWorkOfManyThreads) {
             if (device.work.load() != 0) ++device.wrong;
           });
         }
+        if (i == 2) gate.give_way(std::chrono::milliseconds(1));
         if (i == 1) {
           ASSERT_TRUE(gate.begin());
           gate.end();

@@ -58,6 +58,8 @@ for chunks in shared separate; do
   practice 2 resets
   practice 2 destroys
   practice 2 asks
+  practice 3 pipeline 3 250
+  practice 2 host-waits
   STAND_IN_DEVICES=2 practice 2 devices
   [ "$(grep -c 'other devices' c0.err)" = 1 ] || complain "a second device: $(cat c0.err)"
   practice 2 shares
