@@ -1,7 +1,7 @@
 """crashes.py FOLDER: processes with the preloaded library, over a driver of CUDA in software, end at every point of
 their lives as clients of rtexecd, are stopped there, or hang. The daemon knows of an end at once, whose memory and
 place are others' then; two declared processes beside it miss no deadline and find all that they wrote."""
-import os, re, shutil, signal, subprocess, sys, tempfile, threading, time
+import json, os, re, shutil, signal, subprocess, sys, tempfile, threading, time
 
 folder = os.path.realpath(sys.argv[1])
 tests = folder + "/test/preload"
@@ -9,6 +9,7 @@ work = tempfile.mkdtemp()
 problems = []
 FOREVER = 1000000  # jobs
 PERIOD = 1500  # ms, of those who have to go on whatever happens; they are delayed by `patience` and `stuck_after`
+MOST = (PERIOD, 450)  # period and WCET, ms: promised to one at a time
 CONFIG = """
 board = "host"
 [daemon]
@@ -63,12 +64,12 @@ class Lines:
 
 
 class Client:
-    def __init__(self, name, mib, jobs, period=0, at="", by="kill", **more):
+    def __init__(self, name, mib, jobs, *declared, at="", by="kill", **more):
         environment = dict(os.environ, LD_LIBRARY_PATH=tests, RTEXEC_DAEMON=work + "/run", RTEXEC_CLIENT=name,
                            LD_PRELOAD=f"{tests}/libcrash.so:{folder}/lib/librtexec-preload.so",
                            CRASH_AT=at, CRASH_BY=by)
         environment.update({key: str(value) for key, value in more.items()})
-        arguments = [tests + "/tenant", str(mib), str(jobs)] + ([str(period)] if period else [])
+        arguments = [tests + "/tenant", *(str(each) for each in (mib, jobs, *declared))]
         self.process = subprocess.Popen(arguments, env=environment, text=True, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
         self.pid, self.said, self.out = self.process.pid, Lines(self.process.stderr), Lines(self.process.stdout)
@@ -145,23 +146,39 @@ def note(what, times):
     print(f"{what:36} {shown}", flush=True)
 
 
-def goes_on(what):
+def nothing_is_left(what):
+    """Of who has gone: memory and places are those of the two that go on."""
+    for _ in range(100):
+        subprocess.run([folder + "/bin/rtexec", "ps", "--daemon", work + "/run", "--json", "ps.json"], check=True,
+                       stdout=subprocess.DEVNULL)
+        with open("ps.json") as file:
+            taken = json.load(file)["clients"]
+        if others := [each for each in taken if not each["name"].startswith("steady")]:
+            time.sleep(0.01)
+            continue
+        return
+    complain(f"after {what}: still counted: {others}")
+
+
+def goes_on(what, *declared):
     """With a new one, at a place that is free again."""
     if len(problems) > 10:
         raise RuntimeError("too many problems")
-    client = Client("new", 8, 3)
+    nothing_is_left(what)
+    client = Client("new", 8, 1 if declared else 3, *declared)
     if (code := client.end(20)) != 0:
         complain(f"after {what}: a new one ended with {code}: {client.out.text()} {client.said.text()}")
     if (place := daemon.place_of(client)) not in (0, 1, 2):
         complain(f"after {what}: place {place}, though no more than two are taken")
 
 
-def killed(at, times=4, beside=0, **more):
-    """With others `beside` it that want the same memory."""
+def killed(at, times=4, beside=0, declared=(), **more):
+    """With others `beside` it that want the same memory; or `declared`: the period and the WCET of who is killed, and
+    of who comes next."""
     seen = []
     others = [Client("other", 8, FOREVER) for _ in range(beside)]
     for _ in range(times):
-        client = Client("victim", 8, FOREVER, at=at, **more)
+        client = Client("victim", 8, FOREVER, *declared, at=at, **more)
         when = client.crashed()
         if when is None:
             complain(f"{at}: it did not come there: {client.said.text()}")
@@ -172,7 +189,7 @@ def killed(at, times=4, beside=0, **more):
     for other in others:
         kill(other, seen)
     note(f"killed: {at}", seen)
-    goes_on(at)
+    goes_on(at, *declared)
 
 
 def kill(client, seen):
@@ -206,8 +223,20 @@ def killed_while(what, at, victims):
     goes_on(what)
 
 
-def ended_by_daemon(at, by, why):
-    client, other = Client("victim", 8, FOREVER, at=at, by=by), Client("other", 8, FOREVER)
+def promised_to_one_at_a_time():
+    """Whoever hangs, but for the thread that carries out commands, keeps what is promised."""
+    client = Client("victim", 8, FOREVER, *MOST, at="received-declared", by="hang")
+    if client.crashed() is None:
+        complain(f"hang: received-declared: it did not come there: {client.out.text()}")
+    second = Client("second", 8, 1, *MOST)
+    if second.end() != 3 or not second.out.find("not declared: in the best split found", 1):
+        complain(f"a second one is promised as much: {second.out.text()}")
+    kill(client, [])
+    goes_on("hang: received-declared", *MOST)
+
+
+def ended_by_daemon(at, by, why, *declared):
+    client, other = Client("victim", 8, FOREVER, *declared, at=at, by=by), Client("other", 8, FOREVER)
     if client.crashed() is None:
         complain(f"{by}: {at}: it did not come there")
     found = daemon.said.find(rf"victim is ended: {why}", 10)
@@ -218,7 +247,7 @@ def ended_by_daemon(at, by, why):
     lives_on(f"{by}: {at}", other)
     daemon.said.lines = [each for each in daemon.said.lines if "victim is ended" not in each[1]]
     print(f"{by + ': ' + at:36} ended after {(found[0] - begun) / 1e6 if found else 0:.0f} ms: {why}", flush=True)
-    goes_on(f"{by}: {at}")
+    goes_on(f"{by}: {at}", *declared)
 
 
 def stopped_and_idle(at):
@@ -248,6 +277,9 @@ try:
             killed(f"{point}-{kind}:{times}")
     for point in ("received-welcome", "received-frame:1", "received-frame:12", "received-grown:1", "received-grown:3"):
         killed(point)
+    promised_to_one_at_a_time()
+    for point in ("before-declare", "half-declare", "after-declare", "received-declared"):
+        killed(point, declared=MOST)
     killed("load:3", beside=1)
     killed("save:3", beside=1)
     killed("kernel:40", beside=1)
@@ -256,6 +288,8 @@ try:
     killed("kernel:41", 3, CRASH_BALLAST_MIB=1024)
     for point in ("after-hello", "received-frame:3", "before-grow:1"):
         stopped_and_idle(point)
+    for point in ("before-declare", "after-declare"):
+        ended_by_daemon(point, "stop", "it did not carry out a command in time", *MOST)
     ended_by_daemon("load:4", "stop", "it did not carry out a command in time")
     ended_by_daemon("save:2", "stop", "it did not carry out a command in time")
     ended_by_daemon("kernel:50", "stop", "it held the device for too long")
