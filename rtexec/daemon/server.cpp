@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
 #include <string>
@@ -49,6 +50,18 @@ std::string_view why(Expelled reason) {
 std::filesystem::path executable_of(pid_t process) {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe", error);
+}
+
+/// Of the address space that the process has now, whatever it executes later.
+config::Descriptor mappings_of(pid_t process) {
+  return config::Descriptor(
+      ::open(("/proc/" + std::to_string(process) + "/maps").c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+}
+
+/// Nothing is mapped any more in an address space that nobody has.
+bool is_gone(const config::Descriptor& mappings) {
+  char first = 0;
+  return mappings.get() >= 0 && ::pread(mappings.get(), &first, 1, 0) == 0;
 }
 
 Result<gid_t> number_of_group(const std::string& name) {
@@ -296,6 +309,7 @@ void Server::hello(Peer& peer, const protocol::Hello& said) {
       *this);
   if (!session) return give_up(session.error().what);
   peer.session = std::move(*session);
+  peer.address_space = mappings_of(peer.number);
   peer.place = *place;
   told_[*place].process.store(peer.process.get());
   told_[*place].session.store(peer.session.get());
@@ -412,7 +426,8 @@ Server::Peer* Server::at(std::uint32_t place) {
   return peer == peers_.end() ? nullptr : peer->get();
 }
 
-/// A process that ends closes its socket first. One that lives on without is no client any more.
+/// A process that ends closes its socket first. One that lives on without is no client any more: it is ended, unless it
+/// has executed another program, and with its address space has let go of all that it had.
 void Server::closed(Peer& peer) {
   peer.gone = true;
   peer.leave_by = hal::now() + (peer.place ? to_leave : Duration(0));
@@ -434,15 +449,21 @@ void Server::ended(Peer& peer) {
        std::to_string(counts.failed) + " failed, longest response " + readable(counts.longest_response));
 }
 
+void Server::turn_out(Peer& peer) {
+  if (is_gone(peer.address_space)) {
+    tell(peer.name + " (" + std::to_string(peer.number) + ") has executed another program");
+    return ended(peer);
+  }
+  tell(peer.name + " has closed its connection and lives on: it is ended");
+  ::syscall(SYS_pidfd_send_signal, peer.process.get(), SIGKILL, nullptr, 0);
+  peer.leave_by.reset();
+}
+
 /// What the dispatcher has told since, and who is to leave.
 void Server::look_after() {
   for (const auto& each : peers_) {
     Peer& peer = *each;
-    if (peer.leave_by && hal::now() >= *peer.leave_by && peer.place) {
-      tell(peer.name + " has closed its connection and lives on: it is ended");
-      ::syscall(SYS_pidfd_send_signal, peer.process.get(), SIGKILL, nullptr, 0);
-      peer.leave_by.reset();
-    }
+    if (peer.leave_by && hal::now() >= *peer.leave_by && peer.place) turn_out(peer);
     if (!peer.place) continue;
     Told& told = told_[*peer.place];
     if (const int reason = told.expelled.exchange(-1); reason >= 0) {

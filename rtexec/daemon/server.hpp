@@ -63,6 +63,7 @@ class Server final : public Outlet, private Session::Listener {
     config::Descriptor process; // a pidfd
     pid_t number = 0;
     std::filesystem::path executable;
+    config::Descriptor address_space{}; // a client's, as it was when it said Hello; none: it may not be looked at
     std::optional<std::uint32_t> place{};
     std::string name{};
     std::unique_ptr<Session> session{};
@@ -90,6 +91,7 @@ class Server final : public Outlet, private Session::Listener {
   void refuse(Peer& peer, protocol::Refusal code, const std::string& why);
   void closed(Peer& peer);
   void ended(Peer& peer);
+  void turn_out(Peer& peer);
   void look_after();
   void apply_changes(std::optional<std::uint32_t> interrupted);
   [[nodiscard]] Peer* at(std::uint32_t place);

@@ -8,7 +8,7 @@
 //   grows MIB                 memory that grows by little, with a job under way all the time
 //   restarts MIB JOBS         jobs with a pause after each
 //   forks MIB                 children that end in every way, and one that executes another practice
-//   executes MIB              becomes another practice
+//   executes MIB              becomes another practice, which takes its time
 //   resets                    all that a context has is gone, twice
 //   destroys                  its context is gone
 //   devices                   memory of two devices
@@ -644,7 +644,8 @@ int executes(std::size_t mebibytes) {
   begin();
   const Block block(mebibytes * MiB);
   block.compare();
-  ::execl("/proc/self/exe", "practices", "ends", std::to_string(mebibytes).c_str(), "2", nullptr);
+  launch(compare_kernel, nullptr, block.pointer(), mebibytes * MiB, 1);
+  ::execl("/proc/self/exe", "practices", "pipeline", std::to_string(mebibytes).c_str(), "250", nullptr);
   fail("exec");
 }
 

@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -131,6 +132,43 @@ TEST(DaemonHostile, AClientWhoseAgentHasEndedKeepsNoFrames) {
   EXPECT_EQ(exit_code(ends), 128 + SIGKILL) << "who is no client any more and lives on is ended";
   ::close(gone[0]);
   ::close(gone[1]);
+}
+
+/// It is no client any more, and cannot help that: its address space is gone, and all that was mapped there.
+TEST(DaemonHostile, AClientThatExecutesAnotherProgramIsNotEnded) {
+  const rtexec::test::ScratchFolder folder;
+  const auto directory = folder.path() / "d";
+  const RunningServer server(directory, slots);
+  std::array<int, 2> gone{};
+  ASSERT_EQ(::pipe2(gone.data(), O_CLOEXEC), 0);
+  const pid_t executes = start([&] {
+    ::close(gone[0]);
+    auto bare = Bare::connect(directory);
+    if (!bare || !bare->grow(slots)) return 10;
+    bare->execute_once();
+    std::thread([&] {
+      static_cast<void>(bare->segment->lifeline.hold());
+      ::pause();
+    }).detach();
+    std::this_thread::sleep_for(20ms);
+    ::execl("/bin/sleep", "sleep", "2.5", nullptr);
+    return 11;
+  });
+  const pid_t goes_on = start([&] {
+    HostClientMemory memory(slots, 2 << 20);
+    char told = 0;
+    ::close(gone[1]);
+    static_cast<void>(!::read(gone[0], &told, 1));
+    std::this_thread::sleep_for(1500ms);
+    const auto client = honest(directory, memory);
+    if (!client || !client->begin()) return 10;
+    client->end();
+    return 0;
+  });
+  ::close(gone[0]);
+  ::close(gone[1]); // its last end goes with the exec
+  EXPECT_EQ(exit_code(goes_on), 0);
+  EXPECT_EQ(exit_code(executes), 0);
 }
 
 /// What threads of this process whose name begins so have had of a core.

@@ -54,7 +54,7 @@ for chunks in shared separate; do
   for _ in 1 2 3; do practice 3 ends 4 3; done
   unset STAND_IN_END_MS
   practice 2 forks 2
-  practice 1 executes 3
+  practice 2 executes 3
   practice 2 resets
   practice 2 destroys
   practice 2 asks
