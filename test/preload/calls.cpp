@@ -11,6 +11,7 @@
 //   entry      by the runtime's cudaGetDriverEntryPoint
 //   version    by the runtime's cudaGetDriverEntryPointByVersion
 //   cost       as linked: instead of the work, how long a short call takes, in nanoseconds
+//   launches   likewise, how long a launch takes, one after the other
 //   own        by cuGetProcAddress_v2, with null streams of the thread's own
 #include "hal/cuda/driver.hpp"
 #include "test/preload/stand_in.hpp"
@@ -224,15 +225,23 @@ void* by_version(const char* asked, const char*) {
 }
 #ifdef LINKED
 /// The shortest of many.
-void cost() {
+void cost(Code (*call)()) {
   auto shortest = std::chrono::nanoseconds::max();
   constexpr int calls = 20'000;
   for (int round = 0; round < 100; ++round) {
     const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < calls; ++i) check(cuStreamQuery(nullptr), "query");
+    for (int i = 0; i < calls; ++i) check(call(), "call");
     shortest = std::min<std::chrono::nanoseconds>(shortest, std::chrono::steady_clock::now() - begin);
   }
   std::printf("%.2f\n", static_cast<double>(shortest.count()) / calls);
+}
+Code query() { return cuStreamQuery(nullptr); }
+Code launch() { return cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr); }
+void begin() {
+  Context context = nullptr;
+  check(cuInit(0), "init");
+  check(cuDevicePrimaryCtxRetain(&context, 0), "retain");
+  check(cuCtxSetCurrent(context), "set current");
 }
 void* by_link(const char*, const char* symbol) {
 #define LINK(name) \
@@ -297,8 +306,9 @@ int main(int argc, char** argv) {
       {"entry", by_entry},     {"version", by_version}, {"own", by_address2<2>},
   };
 #ifdef LINKED
-  if (way == "cost") {
-    cost();
+  if (way == "cost" || way == "launches") {
+    if (way == "launches") begin();
+    cost(way == "launches" ? launch : query);
     return 0;
   }
 #endif

@@ -3,7 +3,8 @@
 //
 // The stand-in is set by the environment: STAND_IN_MEMORY (bytes of each device), STAND_IN_DEVICES, STAND_IN_SHARED (a
 // file by which processes share one device's memory: what they take together is held against its size), STAND_IN_END_MS
-// (how long the driver takes to end, at a process's end), and STAND_IN_VERSION (of the driver).
+// (how long the driver takes to end, at a process's end), STAND_IN_VERSION (of the driver), and STAND_IN_DROPS (a
+// launch does nothing at all).
 #pragma once
 
 #include <cstddef>

@@ -77,4 +77,17 @@ for ((try = 0; try < 3; try++)); do
   awk -v a="$alone" -v w="$with" 'BEGIN { printf "%s ns alone, %s ns with the library\n", a, w; exit !(w < a * 1.1) }' && break
 done
 [ $try -lt 3 ] || complain "it costs more than a tenth of a short call"
+
+echo "-- what a launch costs with a daemon, in a job"
+printf 'board = "host"\n[daemon]\ndirectory = "run"\n[device]\ncapacity = "4MiB"\nchunk = "1MiB"\n' > d.toml
+timeout 60 "$folder/bin/rtexecd" d.toml > log 2>&1 & daemon=$!
+trap 'kill $daemon 2>/dev/null; rm -rf "$work"' EXIT
+for _ in $(seq 100); do [ ! -S run/socket ] || break; sleep 0.05; done
+export STAND_IN_DROPS=1 RTEXEC_DAEMON=$work/run
+for ((try = 0; try < 3; try++)); do
+  alone=$(least "$tests/calls-linked" launches) with=$(RTEXEC_CLIENT=test least preloaded "$tests/calls-linked" launches)
+  awk -v a="$alone" -v w="$with" 'BEGIN { printf "%s ns alone, %s ns as a client\n", a, w; exit !(w < a + 60) }' && break
+done
+[ $try -lt 3 ] || complain "it costs more than 60 ns"
+[ "$(grep -c 'test.* has ended: 1 jobs' log)" -ge 5 ] || complain "they were no clients: $(cat log)"
 exit $bad
