@@ -301,6 +301,8 @@ int keep_deadlines(const std::filesystem::path& directory, std::chrono::steady_c
                         .wcet_ns = 20'000'000}))
     return 11;
   if (::write(told, "x", 1) != 1) return 12;
+  const sched_param urgent{.sched_priority = 70};
+  (void)::sched_setscheduler(0, SCHED_FIFO, &urgent); // where it may: the machine is others' too
   std::byte written{};
   for (auto release = std::chrono::steady_clock::now(); release < until; release += period) {
     std::this_thread::sleep_until(release);
@@ -319,7 +321,7 @@ TEST(DaemonHostile, RubbishHurtsNobodyElse) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const auto directory = folder.path() / "d";
-  const RunningServer server(directory, 2 * slots, 8, 30ms);
+  const RunningServer server(directory, 2 * slots, 8, 60ms);
   const auto until = std::chrono::steady_clock::now() + hostile_time();
   std::array<int, 2> told{};
   ASSERT_EQ(::pipe(told.data()), 0);

@@ -1,6 +1,8 @@
 // rtexecd's server within a test program, and clients in processes of their own.
 #pragma once
 
+#include <rtexec/planning.hpp>
+
 #include "rtexec/client/client.hpp"
 #include "rtexec/daemon/server.hpp"
 #include "test/rtexec/daemon_device.hpp"
@@ -8,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -15,6 +18,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -34,6 +38,7 @@ class RunningServer {
     options.board.device = DeviceKind::host;
     options.settings.daemon.directory = std::move(directory);
     options.dispatcher = {.places = places, .frames = frames};
+    options.priority = this_machine().no_fifo.empty() ? 80 : 0;
     if (patience) options.dispatcher.patience = options.dispatcher.stuck_after = *patience;
     auto opened = Server::open(std::move(options));
     if (!opened) throw std::runtime_error(opened.error().what);
@@ -52,11 +57,12 @@ class RunningServer {
   std::thread thread_;
 };
 
-/// A client process: what `body` returns is its exit code.
+/// A client process: what `body` returns is its exit code. It ends with this one.
 inline pid_t start(const std::function<int()>& body) {
   const pid_t process = ::fork();
-  if (process == 0) ::_exit(body());
-  return process;
+  if (process != 0) return process;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::_exit(body());
 }
 
 inline int exit_code(pid_t process) {

@@ -16,6 +16,8 @@ board = "host"
 [daemon]
 directory = "run"
 best_effort_wcet = "20ms"
+patience = "10s"
+stuck_after = "10s"
 chunks = "$chunks"
 [device]
 capacity = "$1"
