@@ -18,7 +18,7 @@
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
 #include "config/daemon_settings.hpp"
-#include "rtexec/daemon/dispatcher.hpp"
+#include "rtexec/daemon/tenancy.hpp"
 #include "rtexec/protocol/messages.hpp"
 
 #include <cstdint>

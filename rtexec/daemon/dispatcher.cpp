@@ -1,7 +1,5 @@
 #include "rtexec/daemon/dispatcher.hpp"
 
-#include "traces/emit.hpp"
-
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -45,7 +43,8 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, Outlet& outlet)
       outlet_(outlet),
       core_(empty_plan(options), options.frames),
       places_(options.places),
-      figures_(options.places) {
+      figures_(options.places),
+      moves_(options.chunk) {
   flights_.reserve(most_flights);
   // At most one for each action of the event before, which is taken out first, and those of one death
   events_.reserve(options.places + 4 * DeviceScheduler::actions_per_event);
@@ -117,10 +116,10 @@ void Dispatcher::died(std::uint32_t place, Instant now) noexcept {
   withdraw(place);
   places_[place].presence = Presence::gone;
   if (std::exchange(places_[place].stage, Stage::none) == Stage::granted) {
-    traces::device_end(places_[place].traced, now_, Unexpected(Errc::cancelled));
+    places_[place].record.cancelled(now_);
     feed({Event::Kind::execution_done, id(place), now_});
   }
-  trace_abort(places_[place]);
+  places_[place].record.aborted(now_, deadline_of(places_[place]));
   bury(place, true);
   follow_up();
 }
@@ -131,7 +130,7 @@ void Dispatcher::withdraw(std::uint32_t place) noexcept {
   if (at.stage == Stage::lingering) finish(place);
   at.next.reset();
   if (at.stage == Stage::granted) return;
-  trace_abort(at);
+  at.record.aborted(now_, deadline_of(at));
   if (std::exchange(at.stage, Stage::none) == Stage::requested) feed({Event::Kind::job_withdrawn, id(place), now_});
 }
 
@@ -141,7 +140,7 @@ void Dispatcher::bury(std::uint32_t place, bool loads) noexcept {
     if (i >= flights_.size() || flights_[i].transfer.task != place || (flights_[i].in && !loads)) continue;
     const Flight flight = flights_[i];
     flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(i));
-    trace_move(flight, now_, true);
+    moves_.moved(flight.recorded, flight.since, now_, now_, true);
     feed(ended(flight.transfer, flight.in, flight.in, now_));
   }
 }
@@ -211,7 +210,7 @@ void Dispatcher::release(std::uint32_t place) noexcept {
   const Contract& contract = at.tenancy.contract;
   at.deadline = at.release + contract.order_by;
   at.earliest = at.release + contract.period;
-  trace_release(place);
+  at.record.released(at.tenancy.traced_as, at.release, now_, deadline_of(at), at.deadline);
   // A change stands in the way, and lets it go on
   if (at.next) at.stage = Stage::leaving;
   else request(place);
@@ -229,7 +228,7 @@ void Dispatcher::grant(std::uint32_t place) noexcept {
   at.stage = Stage::granted;
   at.granted = now_;
   at.hurried.reset();
-  traces::device_begin(at.traced, now_);
+  at.record.granted(now_);
   tell(place, Verdict::granted);
 }
 
@@ -247,9 +246,13 @@ void Dispatcher::finish(std::uint32_t place) noexcept {
   Place& at = places_[place];
   at.stage = Stage::none;
   account(at);
-  at.trace_open = false;
-  trace_end(at);
+  at.record.ended(at.release, at.ended, deadline_of(at), at.tenancy.contract.real_time);
   feed({Event::Kind::execution_done, id(place), now_});
+}
+
+Instant Dispatcher::deadline_of(const Place& at) noexcept {
+  const Contract& contract = at.tenancy.contract;
+  return at.release + (contract.real_time ? contract.deadline : contract.order_by);
 }
 
 void Dispatcher::account(Place& at) noexcept {
@@ -281,7 +284,7 @@ void Dispatcher::answered(std::uint32_t place, const Entry& entry) noexcept {
   if (failed && !in) return expel(place, Expelled::not_saved);
   const Flight done = *flight;
   flights_.erase(flight);
-  trace_move(done, Instant(Duration(entry.time_ns)), failed);
+  moves_.moved(done.recorded, done.since, Instant(Duration(entry.time_ns)), now_, failed);
   if (!failed) ++(in ? places_[place].counts.loaded : places_[place].counts.saved);
   feed(ended(done.transfer, in, failed, now_));
 }
@@ -330,8 +333,7 @@ void Dispatcher::obey(const Action& action) noexcept {
     if (at.stage != Stage::requested) return;
     at.stage = Stage::none;
     ++at.counts.failed;
-    traces::job_miss(at.traced, now_, deadline_of(at), now_ - deadline_of(at));
-    at.trace_open = false;
+    at.record.failed(now_, deadline_of(at));
     return tell(place, Verdict::failed);
   case Action::Kind::refuse: assert(!"the core was told what is not possible"); return;
   }
@@ -341,10 +343,10 @@ void Dispatcher::order(const Action& action, bool in) noexcept {
   const auto& [place, slot, frame] = action.transfer;
   if (places_[place].freed) return feed(ended(action.transfer, in, in, now_));
   assert(flights_.size() < most_flights);
-  Action traced = action;
-  traced.job = places_[action.job.task].traced;
-  traced.transfer.task = places_[place].tenancy.traced_as;
-  flights_.push_back({action.transfer, in, now_, traced});
+  Action recorded = action;
+  recorded.job = places_[action.job.task].record.job();
+  recorded.transfer.task = places_[place].tenancy.traced_as;
+  flights_.push_back({action.transfer, in, now_, recorded});
   Entry entry = entry_of(in ? EntryKind::load : EntryKind::save);
   entry.slot = slot;
   entry.frame = frame;
@@ -409,49 +411,6 @@ void Dispatcher::hurry_holder() noexcept {
   entry.job = at.job;
   entry.time_ns = now_.time_since_epoch().count();
   outlet_.command(place, entry);
-}
-
-// ---- recordings: a job has no part on a core, and its client's own time stamps are believed between what is known
-// ----
-
-Instant Dispatcher::deadline_of(const Place& at) noexcept {
-  const Contract& contract = at.tenancy.contract;
-  return at.release + (contract.real_time ? contract.deadline : contract.order_by);
-}
-
-void Dispatcher::trace_release(std::uint32_t place) noexcept {
-  Place& at = places_[place];
-  at.traced = {at.tenancy.traced_as, at.traced.number + 1};
-  at.trace_open = true;
-  traces::job_release(at.traced, at.release, now_, deadline_of(at));
-  traces::job_start(at.traced, now_);
-  traces::cpu_end(at.traced, now_, Duration(0));
-  traces::device_request(at.traced, now_, at.deadline);
-}
-
-void Dispatcher::trace_end(const Place& at) noexcept {
-  const Instant deadline = deadline_of(at);
-  traces::device_end(at.traced, at.ended, {});
-  traces::after_begin(at.traced, at.ended);
-  traces::job_end(at.traced, at.ended, at.ended - at.release, Duration(0));
-  if (at.tenancy.contract.real_time && at.ended > deadline)
-    traces::job_miss(at.traced, at.ended, deadline, at.ended - deadline);
-}
-
-void Dispatcher::trace_abort(Place& at) noexcept {
-  if (!std::exchange(at.trace_open, false)) return;
-  traces::job_abort(at.traced, now_);
-  traces::job_miss(at.traced, now_, deadline_of(at), now_ - deadline_of(at));
-}
-
-/// Of those ordered one begins when the one before it has moved.
-void Dispatcher::trace_move(const Flight& flight, Instant told, bool failed) noexcept {
-  Instant& until = moved_until_[flight.in ? 1 : 0];
-  const Instant begin = std::max(flight.since, until);
-  until = std::clamp(told, begin, std::max(begin, now_));
-  traces::swap_begin(flight.traced, begin);
-  traces::swap_end(flight.traced, until, failed ? Status(Unexpected(Errc::io_error)) : Status(),
-                   failed ? Bytes{0} : options_.chunk);
 }
 
 // ---- time ----

@@ -15,42 +15,21 @@
 #pragma once
 
 #include <rtexec/plan.hpp>
-#include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 #include "policies/device_scheduler.hpp"
 #include "rtexec/daemon/published.hpp"
+#include "rtexec/daemon/tenancy.hpp"
+#include "rtexec/daemon/work_record.hpp"
 #include "rtexec/protocol/messages.hpp"
 #include "rtexec/protocol/ring.hpp"
 #include "rtexec/protocol/segment.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace rtexec::daemon {
-
-/// What a client's jobs are held to.
-struct Contract {
-  /// Declared: releases are at least a period apart. Otherwise the job runs when no declared one wants to.
-  bool real_time = false;
-  Duration period{0};
-  Duration deadline{0}; // from the release
-  Duration order_by{0}; // likewise: what orders it among others
-  Duration wcet{0};
-  /// Of a declared one: for how long after its end a job may go on, while its WCET lasts.
-  Duration gap{0};
-  OnWcetExceeded on_overrun = OnWcetExceeded::tell;
-  friend bool operator==(const Contract&, const Contract&) = default;
-};
-
-struct Tenancy {
-  policies::DeviceScheduler::Tenant tenant;
-  Contract contract;
-  std::uint32_t traced_as = 0; // its number among the tasks of a recording
-  friend bool operator==(const Tenancy&, const Tenancy&) = default;
-};
 
 /// Why a client is expelled.
 enum class Expelled : std::uint8_t {
@@ -183,15 +162,14 @@ class Dispatcher {
     Instant earliest = Instant::min(); // the next release
     Counts counts;
     Figures shown;
-    policies::JobId traced;  // the job, in recordings
-    bool trace_open = false; // it has not ended there
+    JobRecord record;
   };
   /// A command that has not been answered.
   struct Flight {
     policies::Transfer transfer;
     bool in = false;
     Instant since{};
-    policies::Action traced; // in recordings
+    policies::Action recorded; // as recordings number tasks and jobs
   };
 
   // The core, one event after the other
@@ -214,10 +192,6 @@ class Dispatcher {
   void hurry_holder() noexcept;
   void publish(std::uint32_t place) noexcept;
   [[nodiscard]] static Instant deadline_of(const Place& at) noexcept;
-  void trace_release(std::uint32_t place) noexcept;
-  void trace_end(const Place& at) noexcept;
-  void trace_abort(Place& at) noexcept;
-  void trace_move(const Flight& flight, Instant told, bool failed) noexcept;
   [[nodiscard]] protocol::Activity activity(std::uint32_t place) const noexcept;
   void tell(std::uint32_t place, protocol::Verdict verdict) noexcept;
 
@@ -239,8 +213,8 @@ class Dispatcher {
   std::vector<Place> places_;
   std::vector<Published<Figures>> figures_; // by place
   std::vector<Flight> flights_;             // capacity reserved
-  std::array<Instant, 2> moved_until_{};    // out, in: when the last chunk had moved
-  std::vector<Event> events_;               // to be fed, the oldest first; capacity reserved
+  MoveRecord moves_;
+  std::vector<Event> events_; // to be fed, the oldest first; capacity reserved
   bool feeding_ = false;
   Instant now_{};
 };

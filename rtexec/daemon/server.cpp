@@ -1,19 +1,17 @@
 #include "rtexec/daemon/server.hpp"
 
+#include "rtexec/daemon/listening.hpp"
 #include "traces/emit.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <string>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
@@ -29,11 +27,10 @@ using protocol::Letter;
 
 constexpr Duration to_leave = 1s; // for a process whose socket is closed
 constexpr Duration between_beats = 50ms;
-constexpr int most_waiting = 16;
 constexpr std::size_t most_peers = 1024; // lookers-on too
 
-Unexpected<Error> refused(const std::string& what, const std::string& advice = {}) {
-  return fail(Errc::refused, what + ": " + std::strerror(errno) + "." + (advice.empty() ? "" : "\n" + advice));
+Unexpected<Error> refused(const std::string& what) {
+  return fail(Errc::refused, what + ": " + std::strerror(errno) + ".");
 }
 
 std::string_view why(Expelled reason) {
@@ -62,41 +59,6 @@ config::Descriptor mappings_of(pid_t process) {
 bool is_gone(const config::Descriptor& mappings) {
   char first = 0;
   return mappings.get() >= 0 && ::pread(mappings.get(), &first, 1, 0) == 0;
-}
-
-Result<gid_t> number_of_group(const std::string& name) {
-  std::array<char, 4096> text{};
-  group found{};
-  group* entry = nullptr;
-  if (::getgrnam_r(name.c_str(), &found, text.data(), text.size(), &entry) != 0 || entry == nullptr)
-    return fail(Errc::bad_input, "[daemon] group = \"" + name + "\": there is no such group.");
-  return found.gr_gid;
-}
-
-/// For us alone, or with a group.
-Result<> give(const std::filesystem::path& path, mode_t alone, const std::string& group, mode_t with_group) {
-  if (!group.empty()) {
-    const auto number = number_of_group(group);
-    if (!number) return Unexpected(number.error());
-    if (::chown(path.c_str(), static_cast<uid_t>(-1), *number) != 0)
-      return refused("giving " + path.string() + " to group " + group);
-  }
-  if (::chmod(path.c_str(), group.empty() ? alone : with_group) != 0) return refused("mode of " + path.string());
-  return {};
-}
-
-/// 0700, or 0750 with a group; of ours alone.
-Result<> prepare(const std::filesystem::path& directory, const std::string& group) {
-  std::error_code error;
-  std::filesystem::create_directories(directory.parent_path(), error);
-  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return refused("making " + directory.string());
-  struct stat found {};
-  if (::lstat(directory.c_str(), &found) != 0) return refused(directory.string());
-  if (!S_ISDIR(found.st_mode) || found.st_uid != ::geteuid())
-    return fail(Errc::refused, directory.string() +
-                                   ": it is another user's, or no folder.\nName another one: [daemon] "
-                                   "directory.");
-  return give(directory, 0700, group, 0750);
 }
 
 } // namespace
@@ -142,20 +104,9 @@ Result<> Server::share() {
 }
 
 Result<> Server::listen() {
-  const auto& [directory, group] = std::tie(options_.settings.daemon.directory, options_.settings.daemon.group);
-  if (auto ready = prepare(directory, group); !ready) return ready;
-  const std::filesystem::path path = directory / "socket";
-  const auto address = protocol::socket_address(path);
-  if (!address) return Unexpected(address.error());
-  if (const auto other = protocol::Channel::connect(path))
-    return fail(Errc::refused, path.string() + ": another daemon listens there.");
-  ::unlink(path.c_str());
-  listener_ = config::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (listener_.get() < 0) return refused("a socket");
-  if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0)
-    return refused("listening at " + path.string());
-  if (auto given = give(path, 0600, group, 0660); !given) return given;
-  if (::listen(listener_.get(), most_waiting) != 0) return refused("listening at " + path.string());
+  auto listener = listen_in(options_.settings.daemon.directory, options_.settings.daemon.group);
+  if (!listener) return Unexpected(listener.error());
+  listener_ = std::move(*listener);
   if (const std::string& at = options_.settings.daemon.metrics; !at.empty()) {
     auto metrics = Metrics::open(at);
     if (!metrics) return Unexpected(metrics.error());
@@ -275,19 +226,7 @@ void Server::refuse(Peer& peer, protocol::Refusal code, const std::string& why) 
 
 void Server::hello(Peer& peer, const protocol::Hello& said) {
   if (peer.place) return refuse(peer, protocol::Refusal::order, "This connection is a client already.");
-  const std::uint64_t chunk = options_.terms.device.chunk.count;
-  const bool shared = options_.mode == protocol::Mode::shared_chunks;
-  if (chunk % said.granularity != 0)
-    return refuse(peer, protocol::Refusal::unsupported,
-                  "chunk = \"" + to_string(Bytes{chunk}) + "\" is no multiple of " +
-                      to_string(Bytes{said.granularity}) + ", which the client's driver has.");
-  if (said.chunk_bytes != 0 && said.chunk_bytes != chunk)
-    return refuse(peer, protocol::Refusal::unsupported,
-                  "chunk = \"" + to_string(Bytes{chunk}) + "\", but the client's memory is in chunks of " +
-                      to_string(Bytes{said.chunk_bytes}) + " since it started: start it again.");
-  if (shared && said.can_export == 0)
-    return refuse(peer, protocol::Refusal::unsupported,
-                  "The client's driver takes no chunks of others: chunks = \"separate\" in [daemon] does without.");
+  if (const auto obstacle = unsupported(said)) return refuse(peer, protocol::Refusal::unsupported, *obstacle);
   peer.name = protocol::view(said.name);
   const auto place = clients_.connect({peer.name, peer.executable}, said.slots);
   if (!place) {
@@ -296,39 +235,60 @@ void Server::hello(Peer& peer, const protocol::Hello& said) {
     tell(peer.name + " (" + std::to_string(peer.number) + ") is refused: " + place.error().text);
     return refuse(peer, place.error().code, place.error().text);
   }
-  const auto give_up = [&](const std::string& what) {
+  if (const auto begun = begin_session(peer, *place); !begun) {
     clients_.leave(*place);
     static_cast<void>(clients_.take_changes());
-    refuse(peer, protocol::Refusal::not_allowed, what);
-  };
-  auto segment = protocol::SharedSegment::create();
-  if (!segment) return give_up(segment.error().what);
-  auto session = Session::start(
-      *place, std::move(*segment),
-      {.name = "rtexecd-" + std::to_string(*place), .core = {}, .fifo_priority = options_.priority, .reservation = {}},
-      *this);
-  if (!session) return give_up(session.error().what);
-  peer.session = std::move(*session);
-  peer.address_space = mappings_of(peer.number);
-  peer.place = *place;
-  told_[*place].process.store(peer.process.get());
-  told_[*place].session.store(peer.session.get());
+    return refuse(peer, protocol::Refusal::not_allowed, begun.error().what);
+  }
   apply_changes({});
-  const Clients::Client& client = *clients_.at(*place);
-  const auto sent =
-      peer.channel.send(protocol::Welcome{.header = {},
-                                          .chunk_bytes = chunk,
-                                          .place = *place,
-                                          .frames = options_.dispatcher.frames,
-                                          .limit_slots = client.limit,
-                                          .mode = options_.mode,
-                                          .declared = client.declared_by_rule ? 1U : 0U,
-                                          .agent_priority = static_cast<std::uint32_t>(options_.priority)},
-                        peer.session->segment_descriptor());
+  const Delivery welcomed = welcome(peer);
   ++totals_.came;
   recording_.changed(*place, peer.number, peer.name, "came", hal::now());
   tell(peer.name + " (" + std::to_string(peer.number) + ") is client " + std::to_string(*place));
-  if (sent != Delivery::done) closed(peer);
+  if (welcomed != Delivery::done) closed(peer);
+}
+
+/// What its driver, or the memory that it has already, does not go with.
+std::optional<std::string> Server::unsupported(const protocol::Hello& said) const {
+  const std::uint64_t chunk = options_.terms.device.chunk.count;
+  if (chunk % said.granularity != 0)
+    return "chunk = \"" + to_string(Bytes{chunk}) + "\" is no multiple of " + to_string(Bytes{said.granularity}) +
+           ", which the client's driver has.";
+  if (said.chunk_bytes != 0 && said.chunk_bytes != chunk)
+    return "chunk = \"" + to_string(Bytes{chunk}) + "\", but the client's memory is in chunks of " +
+           to_string(Bytes{said.chunk_bytes}) + " since it started: start it again.";
+  if (options_.mode == protocol::Mode::shared_chunks && said.can_export == 0)
+    return "The client's driver takes no chunks of others: chunks = \"separate\" in [daemon] does without.";
+  return {};
+}
+
+Result<> Server::begin_session(Peer& peer, std::uint32_t place) {
+  auto segment = protocol::SharedSegment::create();
+  if (!segment) return Unexpected(segment.error());
+  auto session = Session::start(
+      place, std::move(*segment),
+      {.name = "rtexecd-" + std::to_string(place), .core = {}, .fifo_priority = options_.priority, .reservation = {}},
+      *this);
+  if (!session) return Unexpected(session.error());
+  peer.session = std::move(*session);
+  peer.address_space = mappings_of(peer.number);
+  peer.place = place;
+  told_[place].process.store(peer.process.get());
+  told_[place].session.store(peer.session.get());
+  return {};
+}
+
+Delivery Server::welcome(Peer& peer) {
+  const Clients::Client& client = *clients_.at(*peer.place);
+  return peer.channel.send(protocol::Welcome{.header = {},
+                                             .chunk_bytes = options_.terms.device.chunk.count,
+                                             .place = *peer.place,
+                                             .frames = options_.dispatcher.frames,
+                                             .limit_slots = client.limit,
+                                             .mode = options_.mode,
+                                             .declared = client.declared_by_rule ? 1U : 0U,
+                                             .agent_priority = static_cast<std::uint32_t>(options_.priority)},
+                           peer.session->segment_descriptor());
 }
 
 void Server::declare(Peer& peer, const protocol::Declare& said) {
@@ -466,12 +426,7 @@ void Server::look_after() {
     if (peer.leave_by && hal::now() >= *peer.leave_by && peer.place) turn_out(peer);
     if (!peer.place) continue;
     Told& told = told_[*peer.place];
-    if (const int reason = told.expelled.exchange(-1); reason >= 0) {
-      ++totals_.expelled;
-      recording_.changed(peer.place, peer.number, peer.name,
-                         "expelled: " + std::string(why(static_cast<Expelled>(reason))), hal::now());
-      tell(peer.name + " is ended: " + std::string(why(static_cast<Expelled>(reason))));
-    }
+    if (const int reason = told.expelled.exchange(-1); reason >= 0) expelled(peer, static_cast<Expelled>(reason));
     if (const std::int64_t since = told.ending.exchange(0); since != 0 && !peer.gone) {
       tell(peer.name + " (" + std::to_string(peer.number) + ") is ending, at " + std::to_string(since) +
            " ns of CLOCK_MONOTONIC");
@@ -481,18 +436,30 @@ void Server::look_after() {
       static_cast<void>(
           peer.channel.send(protocol::Grown{.header = {}, .slots = *std::exchange(peer.growing, {}), .reserved = 0}));
     }
-    if (!told.vacant.exchange(false)) continue;
-    {
-      const std::scoped_lock lock(lock_); // nobody in the dispatcher speaks of it any more
-      told.session.store(nullptr);
-      told.process.store(-1);
-    }
-    peer.session.reset();
-    told.ending.store(0);
-    clients_.leave(*peer.place);
-    peer.place.reset();
+    if (told.vacant.exchange(false)) vacate(peer);
   }
   std::erase_if(peers_, [](const auto& peer) { return peer->gone && !peer->place; });
+}
+
+void Server::expelled(Peer& peer, Expelled reason) {
+  ++totals_.expelled;
+  const std::string text(why(reason));
+  recording_.changed(peer.place, peer.number, peer.name, "expelled: " + text, hal::now());
+  tell(peer.name + " is ended: " + text);
+}
+
+/// Nothing of its client is left in the dispatcher.
+void Server::vacate(Peer& peer) {
+  Told& told = told_[*peer.place];
+  {
+    const std::scoped_lock lock(lock_); // nobody in the dispatcher speaks of it any more
+    told.session.store(nullptr);
+    told.process.store(-1);
+  }
+  peer.session.reset();
+  told.ending.store(0);
+  clients_.leave(*peer.place);
+  peer.place.reset();
 }
 
 // ---- outlet: under the lock, on any thread ----

@@ -83,6 +83,9 @@ class Server final : public Outlet, private Session::Listener {
   void hear(Peer& peer);
   void answer(Peer& peer, const protocol::Letter& letter);
   void hello(Peer& peer, const protocol::Hello& said);
+  [[nodiscard]] std::optional<std::string> unsupported(const protocol::Hello& said) const;
+  [[nodiscard]] Result<> begin_session(Peer& peer, std::uint32_t place);
+  [[nodiscard]] protocol::Delivery welcome(Peer& peer);
   void declare(Peer& peer, const protocol::Declare& said);
   void grow(Peer& peer, const protocol::Grow& said);
   void need_frame(Peer& peer, const protocol::NeedFrame& said);
@@ -93,6 +96,8 @@ class Server final : public Outlet, private Session::Listener {
   void ended(Peer& peer);
   void turn_out(Peer& peer);
   void look_after();
+  void expelled(Peer& peer, Expelled reason);
+  void vacate(Peer& peer);
   void apply_changes(std::optional<std::uint32_t> interrupted);
   [[nodiscard]] Peer* at(std::uint32_t place);
   void tell(const std::string& text) const {
