@@ -48,6 +48,8 @@ constexpr bool forks = true;
 #endif
 
 constexpr std::uint32_t slots = 4;
+/// Of processes that others are to wait for, beside all else that a machine does under a sanitizer.
+constexpr int slowness = rtexec::test::sanitized ? 5 : 1;
 
 /// A client that is made of the protocol alone.
 struct Bare {
@@ -291,7 +293,7 @@ std::chrono::seconds hostile_time() {
 
 /// Declared: it is promised a deadline, keeps count of its jobs, and finds in each slot what it wrote there.
 int keep_deadlines(const std::filesystem::path& directory, std::chrono::steady_clock::time_point until, int told) {
-  constexpr auto period = 500ms;
+  constexpr auto period = 500ms * slowness;
   HostClientMemory memory(slots, 2 << 20);
   const auto client = honest(directory, memory);
   if (!client) return 10;
@@ -321,7 +323,7 @@ TEST(DaemonHostile, RubbishHurtsNobodyElse) {
   if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const auto directory = folder.path() / "d";
-  const RunningServer server(directory, 2 * slots, 8, 60ms);
+  const RunningServer server(directory, 2 * slots, 8, 60ms * slowness);
   const auto until = std::chrono::steady_clock::now() + hostile_time();
   std::array<int, 2> told{};
   ASSERT_EQ(::pipe(told.data()), 0);
