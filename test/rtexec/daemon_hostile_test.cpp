@@ -138,6 +138,7 @@ TEST(DaemonHostile, AClientWhoseAgentHasEndedKeepsNoFrames) {
 
 /// It is no client any more, and cannot help that: its address space is gone, and all that was mapped there.
 TEST(DaemonHostile, AClientThatExecutesAnotherProgramIsNotEnded) {
+  if (!forks) GTEST_SKIP() << "forks";
   const rtexec::test::ScratchFolder folder;
   const auto directory = folder.path() / "d";
   const RunningServer server(directory, slots);
