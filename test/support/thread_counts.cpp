@@ -17,7 +17,7 @@ struct Slot {
   std::atomic<std::uint64_t> allocations{0};
   std::atomic<std::uint64_t> locks{0};
 };
-constexpr std::size_t slot_count = 1 << 14; // threads that a test program may start in all
+constexpr std::size_t slot_count = 1 << 17; // threads that a test program may start in all
 Slot slots[slot_count];
 
 /// Takes a free slot for a thread that has none.
