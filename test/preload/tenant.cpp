@@ -4,7 +4,7 @@
 // jobs. Each job adds to every word of every block, by kernels on two streams, a graph, and copies of the host's; the
 // program holds at the end, and now and then, what it finds against what it has counted itself. It prints a digest, and
 // says what went wrong. With a period it declares itself, and prints how long its jobs took from their release.
-#include "hal/cuda/driver.hpp"
+#include "test/preload/driver_functions.hpp"
 #include "test/preload/stand_in.hpp"
 
 #include <rtexec/client.h>
@@ -20,35 +20,8 @@
 #include <vector>
 
 using namespace rtexec::hal::cuda;
-
-extern "C" {
-Code cuInit(unsigned);
-Code cuDevicePrimaryCtxRetain(Context*, Ordinal);
-Code cuCtxSetCurrent(Context);
-Code cuCtxSynchronize();
-Code cuMemAlloc_v2(DevicePointer*, std::size_t);
-Code cuMemAllocPitch_v2(DevicePointer*, std::size_t*, std::size_t, std::size_t, unsigned);
-Code cuMemAllocAsync(DevicePointer*, std::size_t, Stream);
-Code cuMemFree_v2(DevicePointer);
-Code cuMemFreeAsync(DevicePointer, Stream);
-Code cuMemGetInfo_v2(std::size_t*, std::size_t*);
-Code cuMemGetAddressRange_v2(DevicePointer*, std::size_t*, DevicePointer);
-Code cuPointerGetAttribute(void*, int, DevicePointer);
-Code cuMemcpyHtoD_v2(DevicePointer, const void*, std::size_t);
-Code cuMemcpyDtoH_v2(void*, DevicePointer, std::size_t);
-Code cuMemsetD8Async(DevicePointer, unsigned char, std::size_t, Stream);
-Code cuStreamCreate(Stream*, unsigned);
-Code cuStreamDestroy_v2(Stream);
-Code cuStreamSynchronize(Stream);
-Code cuStreamBeginCapture_v2(Stream, int);
-Code cuStreamEndCapture(Stream, GraphHandle*);
-Code cuGraphInstantiateWithFlags(GraphExec*, GraphHandle, unsigned long long);
-Code cuGraphLaunch(GraphExec, Stream);
-Code cuGraphExecDestroy(GraphExec);
-Code cuGraphDestroy(GraphHandle);
-Code cuLaunchKernel(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
-                    void**);
-}
+using rtexec::test::check;
+using rtexec::test::fail;
 
 namespace {
 
@@ -59,14 +32,6 @@ void add(void** arguments) {
   for (std::uint32_t i = 0; i < count; ++i) words[i] += value;
 }
 const StandInKernel add_kernel{add, {sizeof(std::uint32_t*), sizeof(std::uint32_t), sizeof(std::uint32_t)}};
-
-[[noreturn]] void fail(const std::string& what) {
-  std::printf("failed: %s\n", what.c_str());
-  std::exit(1);
-}
-void check(Code code, const char* what) {
-  if (code != Code::success) fail(std::string(what) + ": " + std::to_string(static_cast<int>(code)));
-}
 
 struct Block {
   DevicePointer pointer = 0;

@@ -2,22 +2,10 @@
 # rtexecd with processes that are not ours, over a driver of CUDA in software: eight of them in less than half of the memory that they take, one of which is
 # killed, and a daemon that is started again beneath them: as they come, and with deadlines that they declare. Who is too much is refused.
 set -u
-. test/support/expect.bash
+. test/support/daemon.bash
 enter "$1"
 tests=$folder/test/preload
-complain() { echo "$*"; bad=1; }
-cat > d.toml <<'END_OF_FILE'
-board = "host"
-[daemon]
-directory = "run"
-best_effort_wcet = "20ms"
-[device]
-capacity = "32MiB"
-chunk = "2MiB"
-[device.swap_cost]
-in_per_chunk = "2ms"
-out_per_chunk = "2ms"
-END_OF_FILE
+write_daemon_file 32MiB 2MiB
 serve() {
   timeout 90 "$folder/bin/rtexecd" d.toml >> log 2>&1 & daemon=$!
   for _ in $(seq 100); do ! grep -q listening log || return 0; sleep 0.05; done
@@ -28,8 +16,7 @@ stop() { # SIGNAL
   cat log >> all.log; : > log
 }
 tenant() { # NAME MIB JOBS [PERIOD_MS [WCET_MS]]
-  LD_LIBRARY_PATH=$tests LD_PRELOAD=$folder/lib/librtexec-preload.so RTEXEC_DAEMON=$work/run RTEXEC_CLIENT=$1 \
-    exec timeout 80 "$tests/tenant" "${@:2}" > "$1.out" 2> "$1.err"
+  as_client "$1" exec timeout 80 "$tests/tenant" "${@:2}"
 }
 eight() { # MIB JOBS [PERIOD_MS]: of which t8 is killed, and then the daemon by a signal
   pids=()

@@ -2,26 +2,12 @@
 # rtexec ps and top beside an rtexecd: for people and scripts, on a terminal, without a daemon, without the right to ask; numbers for Prometheus; who
 # started the daemon hears that it is ready and goes on.
 set -u
-. test/support/expect.bash
+. test/support/daemon.bash
 enter "$1"
 tests=$folder/test/preload
 ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
-cat > d.toml <<'END'
-board = "host"
-[daemon]
-directory = "run"
-metrics = "127.0.0.1:0"
-best_effort_wcet = "20ms"
-[device]
-capacity = "32MiB"
-chunk = "2MiB"
-[device.swap_cost]
-in_per_chunk = "2ms"
-out_per_chunk = "2ms"
-[[client]]
-name = "front"
-memory = "16MiB"
-END
+write_daemon_file 32MiB 2MiB 'metrics = "127.0.0.1:0"'
+printf '[[client]]\nname = "front"\nmemory = "16MiB"\n' >> d.toml
 cat > manager.py <<'END'
 """manager.py SECONDS COMMAND...: starts it as systemd does, and prints what it is told."""
 import os, socket, subprocess, sys, time
@@ -45,11 +31,10 @@ expect '5' "no rtexecd listens at run/socket" "$rtexec" ps --daemon run
 expect '5' '`rtexecd FILE.toml` starts one' "$rtexec" top --daemon run
 
 timeout 60 python3 manager.py 50 "$folder/bin/rtexecd" d.toml > managed 2>&1 & manager=$!
-for ((i = 0; i < 100; i++)); do [ ! -S run/socket ] || break; sleep 0.1; done
+await_socket
 expect 0 ' 0 of 32 clients; 0 came' "$rtexec" ps --daemon run
 tenant() { # NAME MIB JOBS [PERIOD]
-  LD_LIBRARY_PATH=$tests LD_PRELOAD=$folder/lib/librtexec-preload.so RTEXEC_DAEMON=$work/run RTEXEC_CLIENT=$1 \
-    exec timeout 50 "$tests/tenant" "${@:2}" > "$1.out" 2> "$1.err"
+  as_client "$1" exec timeout 50 "$tests/tenant" "${@:2}"
 }
 tenant front 4 60 200 & front=$!
 tenant rear 8 100000 & rear=$!

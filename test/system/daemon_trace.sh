@@ -1,28 +1,16 @@
 #!/bin/bash
 # A recording of rtexecd: its clients are tasks of rtexec analyze, with as many jobs as the daemon counted, also where one of them was killed.
 set -u
-. test/support/expect.bash
+. test/support/daemon.bash
 enter "$1"
 tests=$folder/test/preload
 ask() { python3 -c "import json; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
-cat > d.toml <<'END'
-board = "host"
-[daemon]
-directory = "run"
-best_effort_wcet = "20ms"
-[device]
-capacity = "32MiB"
-chunk = "2MiB"
-[device.swap_cost]
-in_per_chunk = "2ms"
-out_per_chunk = "2ms"
-END
+write_daemon_file 32MiB 2MiB
 trap 'kill $daemon ${killed-} 2>/dev/null; wait; rm -rf "$work"' EXIT
 timeout 60 "$folder/bin/rtexecd" d.toml --trace recording > log 2>&1 & daemon=$!
-for ((i = 0; i < 100; i++)); do [ ! -S run/socket ] || break; sleep 0.1; done
+await_socket
 tenant() { # NAME MIB JOBS [PERIOD]: in the background its number is that of `timeout`, which hands signals on
-  LD_LIBRARY_PATH=$tests LD_PRELOAD=$folder/lib/librtexec-preload.so RTEXEC_DAEMON=$work/run RTEXEC_CLIENT=$1 \
-    exec timeout -s KILL 50 "$tests/tenant" "${@:2}" > "$1.out" 2> "$1.err"
+  as_client "$1" exec timeout -s KILL 50 "$tests/tenant" "${@:2}"
 }
 tenant front 4 12 100 & front=$!
 tenant rear 8 200 & rear=$!

@@ -2,37 +2,21 @@
 # What frameworks do with a device, under rtexecd with the library that is preloaded, over a driver of CUDA in software: processes that together take
 # more memory than there is.
 set -u
-. test/support/expect.bash
+. test/support/daemon.bash
 enter "$1"
 tests=$folder/test/preload
-library=${PRELOAD:-$folder/lib/librtexec-preload.so}
-complain() { echo "$*"; bad=1; }
 daemon=
 trap 'kill $daemon 2>/dev/null; rm -rf "$work"' EXIT
 serve() { # CAPACITY [CHUNK], with chunks as $chunks says
   [ -z "$daemon" ] || { kill $daemon; wait $daemon; }
-  cat > d.toml <<END
-board = "host"
-[daemon]
-directory = "run"
-best_effort_wcet = "20ms"
-patience = "10s"
-stuck_after = "10s"
-chunks = "$chunks"
-[device]
-capacity = "$1"
-chunk = "${2-1MiB}"
-[device.swap_cost]
-in_per_chunk = "2ms"
-out_per_chunk = "2ms"
-END
+  write_daemon_file "$1" "${2-1MiB}" "patience = '10s'
+stuck_after = '10s'
+chunks = '$chunks'"
   timeout 120 "$folder/bin/rtexecd" d.toml >> log 2>&1 & daemon=$!
-  for _ in $(seq 100); do [ ! -S run/socket ] || return 0; sleep 0.05; done
-  complain "rtexecd does not listen: $(cat log)"
+  await_socket
 }
 client() { # NAME PROGRAM ARGUMENTS...
-  local name=$1; shift
-  LD_LIBRARY_PATH=$tests LD_PRELOAD=$library RTEXEC_DAEMON=$work/run RTEXEC_CLIENT=$name timeout 60 "$@" > "$name.out" 2> "$name.err"
+  as_client "$1" timeout 60 "${@:2}"
 }
 practice() { # COUNT PRACTICE ARGUMENTS...: as many processes
   local count=$1 pids=() i; shift
