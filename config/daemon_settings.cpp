@@ -59,6 +59,10 @@ std::vector<Key<DaemonOptions>> option_keys() {
              "how long a client may hold the device beyond its worst case, while others wait, before it is ended; with "
              "on_overrun = \"stop\" it is ended at once",
              &D::stuck_after),
+      key<D>("keep_awake", boolean(),
+             "keep the machine's cores from going idle: from request to grant is shorter, most of all in a virtual "
+             "machine, for more power",
+             &D::keep_awake),
   };
 }
 

@@ -36,6 +36,7 @@ struct DaemonOptions {
   Duration patience{std::chrono::milliseconds(500)};
   /// After which a client is ended that holds the device beyond its WCET while others wait.
   Duration stuck_after{std::chrono::seconds(1)};
+  bool keep_awake = false; // all cores that the daemon may use
 };
 
 /// What a client promises to keep, and its deadline is promised for.

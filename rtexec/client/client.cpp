@@ -12,6 +12,7 @@ using protocol::Delivery;
 
 constexpr Duration between_attempts = 100ms;
 constexpr Duration between_looks = 2ms; // whether the last job has ended
+constexpr Duration spin = 30us;         // an idle daemon that is awake answers within it
 constexpr int look_for_end_ms = 200;    // at whether the client ends; the daemon's end is told at once
 
 Errc code_of(protocol::Refusal refusal) {
@@ -83,7 +84,8 @@ Result<> Client::open() {
   if (!segment) return Unexpected(segment.error());
   if (auto taken = take_frames(); !taken) return taken;
   const auto before = session();
-  auto opened = std::make_shared<Session>(std::move(*segment), before ? before->jobs.last() : 0);
+  auto opened = std::make_shared<Session>(std::move(*segment), before ? before->jobs.last() : 0,
+                                          welcome_.awake == 1 ? spin : Duration(0));
   auto agent = Agent::start(*opened->segment, opened->outbox, memory_,
                             {.name = "rtexec-agent",
                              .core = {},

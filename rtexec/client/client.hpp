@@ -63,8 +63,8 @@ class Client {
  private:
   /// What there is of one daemon.
   struct Session {
-    explicit Session(protocol::SharedSegment shared, std::uint64_t last_job)
-        : segment(std::move(shared)), outbox(*segment), jobs(segment->state, outbox, last_job) {}
+    explicit Session(protocol::SharedSegment shared, std::uint64_t last_job, Duration spin)
+        : segment(std::move(shared)), outbox(*segment), jobs(segment->state, outbox, last_job, spin) {}
     protocol::SharedSegment segment;
     Outbox outbox;
     Jobs jobs;

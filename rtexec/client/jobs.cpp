@@ -26,12 +26,14 @@ Grant Jobs::begin() noexcept {
 }
 
 Grant Jobs::wait(std::uint64_t job) noexcept {
+  const Instant sleeps_from = hal::now() + spin_;
   for (;;) {
     const std::uint32_t seen = state_.bell.value();
     if (const protocol::JobVerdict verdict = state_.job(); verdict.job == job && verdict.verdict != Verdict::waiting)
       return verdict.verdict == Verdict::granted ? Grant::granted : Grant::failed;
     if (lost_.load(std::memory_order_acquire)) return Grant::lost;
-    state_.bell.wait_until(seen, hal::now() + look);
+    if (hal::now() < sleeps_from) hal::pause_core();
+    else state_.bell.wait_until(seen, hal::now() + look);
   }
 }
 

@@ -21,9 +21,9 @@ enum class Grant : std::uint8_t {
 
 class Jobs {
  public:
-  /// `last`: the number of the last job before, of an earlier daemon.
-  Jobs(const protocol::State& state, Outbox& outbox, std::uint64_t last = 0) noexcept
-      : state_(state), outbox_(outbox), last_(last) {}
+  /// `last`: the number of the last job before, of an earlier daemon. `spin`: how long who waits does not sleep.
+  Jobs(const protocol::State& state, Outbox& outbox, std::uint64_t last = 0, Duration spin = Duration(0)) noexcept
+      : state_(state), outbox_(outbox), last_(last), spin_(spin) {}
 
   /// Waits until the device is granted; at once where it is.
   [[nodiscard]] Grant begin() noexcept;
@@ -46,6 +46,7 @@ class Jobs {
   const protocol::State& state_;
   Outbox& outbox_;
   std::atomic<std::uint64_t> last_; // number of the last job
+  Duration spin_;
   std::atomic<Phase> phase_{Phase::none};
   std::atomic<bool> lost_{false};
   hal::Signal changed_; // raised after phase_ was

@@ -159,8 +159,9 @@ std::vector<std::string> above(const Status& status) {
               std::to_string(daemon.refused) + " refused, " + std::to_string(daemon.expelled) + " expelled",
           "Device: " + readable(chunk * daemon.frames) + " in chunks of " + readable(chunk) +
               (shared ? ", shared" : ", each client's own") + "; clients have " + readable(Bytes{chunk.count * slots}) +
-              ", " + readable(Bytes{chunk.count * resident}) + " of it there; order " +
-              std::string(view(daemon.order)) + ", swapped by " + std::string(view(daemon.policy))};
+              ", " + readable(Bytes{chunk.count * resident}) + " of it there, " + readable(chunk * daemon.free_frames) +
+              " are free; order " + std::string(view(daemon.order)) + ", swapped by " +
+              std::string(view(daemon.policy))};
 }
 
 json to_json(const Row& row) {
@@ -231,6 +232,7 @@ json to_json(const Status& status, const std::optional<Status>& before) {
             {"chunks", daemon.mode == protocol::Mode::shared_chunks ? "shared" : "separate"},
             {"chunk_bytes", daemon.chunk_bytes},
             {"capacity_bytes", daemon.chunk_bytes * daemon.frames},
+            {"free_bytes", daemon.chunk_bytes * daemon.free_frames},
             {"places", daemon.places},
             {"came", daemon.came},
             {"refused", daemon.refused},

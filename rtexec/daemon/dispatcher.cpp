@@ -44,6 +44,7 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, Outlet& outlet)
       core_(empty_plan(options), options.frames),
       places_(options.places),
       figures_(options.places),
+      free_frames_(options.frames),
       moves_(options.chunk) {
   flights_.reserve(most_flights);
   // At most one for each action of the event before, which is taken out first, and those of one death
@@ -381,6 +382,7 @@ void Dispatcher::follow_up() noexcept {
     }
   }
   hurry_holder();
+  free_frames_.store(static_cast<std::uint32_t>(core_.state().free.size()), std::memory_order_relaxed);
   for (std::uint32_t place = 0; place < places_.size(); ++place)
     if (places_[place].presence != Presence::nobody) publish(place);
 }

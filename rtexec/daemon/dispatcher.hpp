@@ -24,6 +24,7 @@
 #include "rtexec/protocol/ring.hpp"
 #include "rtexec/protocol/segment.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -124,6 +125,8 @@ class Dispatcher {
   [[nodiscard]] const Counts& counts(std::uint32_t place) const noexcept { return places_[place].counts; }
   /// Any thread, without the caller's lock: as of the last event.
   [[nodiscard]] Figures figures(std::uint32_t place) const noexcept { return figures_[place].read(); }
+  /// Likewise: of the device's frames.
+  [[nodiscard]] std::uint32_t free_frames() const noexcept { return free_frames_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool occupied(std::uint32_t place) const noexcept {
     return places_[place].presence != Presence::nobody;
   }
@@ -212,7 +215,8 @@ class Dispatcher {
   policies::DeviceScheduler core_;
   std::vector<Place> places_;
   std::vector<Published<Figures>> figures_; // by place
-  std::vector<Flight> flights_;             // capacity reserved
+  std::atomic<std::uint32_t> free_frames_;
+  std::vector<Flight> flights_; // capacity reserved
   MoveRecord moves_;
   std::vector<Event> events_; // to be fed, the oldest first; capacity reserved
   bool feeding_ = false;

@@ -144,6 +144,7 @@ std::string metrics_text(const Status& status) {
              1);
   out.one("rtexecd_running_seconds", "gauge", "Since it was started.", seconds(daemon.now_ns - daemon.started_ns));
   out.one("rtexecd_capacity_bytes", "gauge", "Device memory of all clients together.", daemon.frames * chunk);
+  out.one("rtexecd_free_bytes", "gauge", "Of them, those that no client has.", daemon.free_frames * chunk);
   out.one("rtexecd_chunk_bytes", "gauge", "Unit of device memory.", chunk);
   out.one("rtexecd_places", "gauge", "Clients that there is room for.", daemon.places);
   out.one("rtexecd_clients", "gauge", "Clients that are connected.", static_cast<double>(status.clients.size()));

@@ -76,6 +76,7 @@ Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
   std::unique_ptr<Server> server(new Server(std::move(options)));
   if (auto shared = server->share(); !shared) return Unexpected(shared.error());
   if (auto listening = server->listen(); !listening) return Unexpected(listening.error());
+  if (auto awake = server->keep_awake(); !awake) return Unexpected(awake.error());
   server->recording_.begin(server->options_.settings.file.string(), server->options_.terms,
                            server->options_.dispatcher);
   if (auto started = server->start_clock(); !started) return Unexpected(started.error());
@@ -115,6 +116,17 @@ Result<> Server::listen() {
   }
   wakeup_ = config::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   return wakeup_.get() < 0 ? refused("eventfd") : Result<>();
+}
+
+Result<> Server::keep_awake() {
+  auto idle = hal::ShallowIdle::hold();
+  if (idle) shallow_idle_ = std::move(*idle);
+  else if (idle.error().code != Errc::unsupported) tell("degraded: " + idle.error().what);
+  if (!options_.settings.daemon.keep_awake) return {};
+  auto awake = hal::KeepAwake::hold(options_.terms.device.machine.cores, nullptr);
+  if (!awake) return Unexpected(awake.error());
+  awake_ = std::move(*awake);
+  return {};
 }
 
 Result<> Server::start_clock() {
@@ -287,7 +299,9 @@ Delivery Server::welcome(Peer& peer) {
                                              .limit_slots = client.limit,
                                              .mode = options_.mode,
                                              .declared = client.declared_by_rule ? 1U : 0U,
-                                             .agent_priority = static_cast<std::uint32_t>(options_.priority)},
+                                             .agent_priority = static_cast<std::uint32_t>(options_.priority),
+                                             .awake = options_.settings.daemon.keep_awake ? 1U : 0U,
+                                             .reserved = 0},
                            peer.session->segment_descriptor());
 }
 
@@ -343,7 +357,8 @@ void Server::tell_status(Peer& peer) {
     default: peer.told_up_to.reset(); return closed(peer);
     }
   }
-  if (peer.channel.send(end_of(totals_, options_.terms, options_.mode)) == Delivery::nothing) return;
+  if (peer.channel.send(end_of(totals_, options_.terms, options_.mode, dispatcher_.free_frames())) == Delivery::nothing)
+    return;
   peer.told_up_to.reset();
 }
 
@@ -372,7 +387,7 @@ void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
 }
 
 Status Server::status() {
-  Status status{.daemon = end_of(totals_, options_.terms, options_.mode), .clients = {}};
+  Status status{.daemon = end_of(totals_, options_.terms, options_.mode, dispatcher_.free_frames()), .clients = {}};
   for (std::uint32_t place = 0; place < clients_.places(); ++place) {
     const Peer* process = at(place);
     if (const Clients::Client* client = clients_.at(place); client != nullptr && process != nullptr)

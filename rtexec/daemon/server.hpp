@@ -8,6 +8,7 @@
 #include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
 #include "config/daemon_settings.hpp"
+#include "hal/idle_states.hpp"
 #include "hal/inheriting_mutex.hpp"
 #include "hal/shared_chunks.hpp"
 #include "hal/thread.hpp"
@@ -76,6 +77,7 @@ class Server final : public Outlet, private Session::Listener {
   explicit Server(ServerOptions options);
   [[nodiscard]] Result<> listen();
   [[nodiscard]] Result<> share();
+  [[nodiscard]] Result<> keep_awake();
   [[nodiscard]] Result<> start_clock();
 
   // The caller's thread
@@ -145,6 +147,8 @@ class Server final : public Outlet, private Session::Listener {
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> rounds_{0};
   Instant next_beat_{};
+  hal::ShallowIdle shallow_idle_;
+  hal::KeepAwake awake_;
   hal::Signal time_;
   hal::Thread clock_;
 };

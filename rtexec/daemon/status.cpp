@@ -53,7 +53,7 @@ protocol::StatusPart part_of(const Clients::Client& client, std::uint32_t place,
           .saved = counts.saved};
 }
 
-protocol::StatusEnd end_of(const Totals& totals, const Terms& terms, protocol::Mode mode) {
+protocol::StatusEnd end_of(const Totals& totals, const Terms& terms, protocol::Mode mode, std::uint32_t free_frames) {
   const TaskSet& asked = terms.device.tasks;
   const Bytes capacity = asked.device.capacity.value_or(terms.device.board.capacity);
   return {.header = {},
@@ -63,9 +63,11 @@ protocol::StatusEnd end_of(const Totals& totals, const Terms& terms, protocol::M
           .chunk_bytes = terms.device.chunk.count,
           .frames = static_cast<std::uint32_t>(
               std::min<std::uint64_t>(capacity.count / terms.device.chunk.count, protocol::most_slots)),
+          .free_frames = free_frames,
           .places = terms.places,
           .mode = mode,
           .process = ::getpid(),
+          .reserved = 0,
           .now_ns = hal::now().time_since_epoch().count(),
           .started_ns = totals.started.time_since_epoch().count(),
           .came = totals.came,

@@ -28,7 +28,8 @@ struct Totals {
 [[nodiscard]] protocol::StatusPart part_of(const Clients::Client& client, std::uint32_t place, pid_t process,
                                            const Dispatcher::Figures& figures);
 /// Of this process, now.
-[[nodiscard]] protocol::StatusEnd end_of(const Totals& totals, const Terms& terms, protocol::Mode mode);
+[[nodiscard]] protocol::StatusEnd end_of(const Totals& totals, const Terms& terms, protocol::Mode mode,
+                                         std::uint32_t free_frames);
 
 // ---- who asks ----
 

@@ -12,7 +12,7 @@
 namespace rtexec::preload {
 namespace {
 
-enum class Part : std::uint8_t { unknown, taken, none };
+enum class Part : std::uint8_t { unknown, taken, turned_away, none };
 constinit std::atomic<Part> part{Part::unknown};
 constinit std::atomic<unsigned> said{0};
 
@@ -53,13 +53,20 @@ bool takes_part() noexcept {
     const Part found = find_out();
     if (part.compare_exchange_strong(now, found)) now = found;
   }
-  return now == Part::taken;
+  return now != Part::none;
 }
 
 void step_back(std::string_view reason) noexcept {
   part.store(Part::none, std::memory_order_release);
   if (!reason.empty()) say(reason);
 }
+
+void turn_away(std::string_view reason) noexcept {
+  part.store(Part::turned_away, std::memory_order_release);
+  say(reason);
+}
+
+bool turned_away() noexcept { return part.load(std::memory_order_acquire) == Part::turned_away; }
 
 void say(std::string_view text) noexcept {
   std::array<char, 512> line{};

@@ -2,7 +2,9 @@
 //
 // It takes part where RTEXEC_CLIENT has the client's name and the daemon's socket is there, which is found out when the
 // process first comes near CUDA, once: a process without CUDA never notices the library. A process that does not take
-// part, and the child of a fork after that, has every call passed on unchanged. Any thread; nothing here fails.
+// part, and the child of a fork after that, has every call passed on unchanged. One that the daemon turns away has none
+// of its calls passed on that take memory of the device or give it work: it would take what others were promised.
+// Any thread; nothing here fails.
 #pragma once
 
 #include <string_view>
@@ -18,6 +20,9 @@ namespace rtexec::preload {
 [[nodiscard]] bool takes_part() noexcept;
 /// Does so no longer, and says why, unless that is empty.
 void step_back(std::string_view reason) noexcept;
+/// Is not let in, and says why.
+void turn_away(std::string_view reason) noexcept;
+[[nodiscard]] bool turned_away() noexcept;
 
 /// One line on standard error.
 void say(std::string_view text) noexcept;

@@ -29,6 +29,9 @@ constexpr int quiet_looks = 5;
 constexpr int looks_before_way = 10;
 constexpr Duration longest_way = std::chrono::milliseconds(400);
 constexpr Duration between_attempts = std::chrono::milliseconds(20); // to grow, without a daemon
+constexpr const char* turned_away_advice =
+    "\nrtexec: this process gets neither memory nor time of the device; without RTEXEC_CLIENT it runs beside the "
+    "daemon";
 /// A thread of ours is no program's: its calls are the driver's.
 thread_local bool makes = false;
 
@@ -49,7 +52,7 @@ Process* Process::enter() noexcept {
 
 Process* Process::make() noexcept {
   const std::scoped_lock lock(making);
-  if (Process* made = existing(); made != nullptr || !takes_part()) return made;
+  if (Process* made = existing(); made != nullptr || !takes_part() || turned_away()) return made;
   if (driver_library() == nullptr) return nullptr; // not yet
   const RealDriver* driver = real_driver();
   if (driver == nullptr) {
@@ -72,11 +75,13 @@ Process* Process::make() noexcept {
       });
       instance.store(process.release(), std::memory_order_release);
       std::atexit(ends); // behind whatever has used the driver later, and before the driver
-    } else {
+    } else if (connected.error().code == Errc::cancelled) { // a socket that nobody listens at
       step_back(connected.error().what + "\nrtexec: CUDA's functions are passed on unchanged");
+    } else {
+      turn_away(connected.error().what + turned_away_advice);
     }
   } catch (const std::exception& error) {
-    step_back(std::string("no memory for a client (") + error.what() + "): CUDA's functions are passed on unchanged");
+    turn_away(std::string("no memory for a client (") + error.what() + ")" + turned_away_advice);
   }
   makes = false;
   return existing();

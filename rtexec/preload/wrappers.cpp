@@ -32,10 +32,24 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
       Target<id>::get().store(real, std::memory_order_release);
       return real(arguments...);
     }
+    if constexpr (uses_device(treatment_of(id))) {
+      if (Process::enter() == nullptr && turned_away()) return Code::not_permitted;
+    }
     return treat(real, arguments...);
   }
 
  private:
+  static constexpr bool uses_device(Treatment treatment) noexcept {
+    switch (treatment) {
+    case Treatment::run:
+    case Treatment::run_and_wait:
+    case Treatment::allocate:
+    case Treatment::allocate_apart:
+    case Treatment::map: return true;
+    default: return false;
+    }
+  }
+
   static constexpr Treatment treatment_of(Id which) noexcept {
     constexpr Treatment treatments[] = {
 #define FUNCTION(symbol, asked, since, streams, treatment, arguments) Treatment::treatment,

@@ -106,6 +106,8 @@ struct Welcome {
   Mode mode{};
   std::uint32_t declared = 0;       // 1: a rule of the daemon declared it, and Declare is refused
   std::uint32_t agent_priority = 0; // SCHED_FIFO, of the thread that carries out commands; 0: none is asked for
+  std::uint32_t awake = 0;          // 1: cores are kept from idling, and so are clients that wait for an answer
+  std::uint32_t reserved = 0;
 };
 
 enum class Refusal : std::uint32_t {
@@ -214,9 +216,10 @@ struct StatusEnd {
   Header header;
   Text<32> release{}, order{}, policy{};
   std::uint64_t chunk_bytes = 0;
-  std::uint32_t frames = 0, places = 0;
+  std::uint32_t frames = 0, free_frames = 0, places = 0;
   Mode mode{};
   std::int32_t process = 0;
+  std::uint32_t reserved = 0;
   std::int64_t now_ns = 0, started_ns = 0; // CLOCK_MONOTONIC
   // Since it was started
   std::uint64_t came = 0, refused = 0, expelled = 0;
@@ -251,7 +254,7 @@ constexpr bool power_of_two(std::uint64_t value) noexcept { return value != 0 &&
 [[nodiscard]] constexpr bool valid(const Welcome& m) noexcept {
   return least_chunk <= m.chunk_bytes && m.chunk_bytes <= largest_chunk && m.place < most_places &&
          m.frames <= most_slots && m.limit_slots <= most_slots && m.mode <= Mode::shared_chunks &&
-         detail::flag(m.declared) && m.agent_priority <= 99;
+         detail::flag(m.declared) && m.agent_priority <= 99 && detail::flag(m.awake) && m.reserved == 0;
 }
 [[nodiscard]] constexpr bool valid(const Refused& m) noexcept {
   return Refusal::other_version <= m.code && m.code <= Refusal::stopping && m.reserved == 0 &&
@@ -275,8 +278,8 @@ constexpr bool power_of_two(std::uint64_t value) noexcept { return value != 0 &&
 }
 [[nodiscard]] constexpr bool valid(const StatusEnd& m) noexcept {
   return detail::printable(m.release) && detail::printable(m.order) && detail::printable(m.policy) &&
-         m.chunk_bytes <= largest_chunk && m.frames <= most_slots && m.places <= most_places &&
-         m.mode <= Mode::shared_chunks && m.started_ns <= m.now_ns;
+         m.chunk_bytes <= largest_chunk && m.frames <= most_slots && m.free_frames <= m.frames &&
+         m.places <= most_places && m.mode <= Mode::shared_chunks && m.reserved == 0 && m.started_ns <= m.now_ns;
 }
 
 template <class M>

@@ -91,10 +91,11 @@ class Child {
 };
 
 /// rtexecd itself.
-void serve(const std::filesystem::path& directory) {
+void serve(const std::filesystem::path& directory, bool keep_awake) {
   config::DaemonSettings file;
   file.board = "host";
   file.daemon.directory = directory;
+  file.daemon.keep_awake = keep_awake;
   file.device.capacity = Bytes{slots * chunk};
   file.device.chunk = Bytes{chunk};
   file.daemon.best_effort_wcet = 10s;
@@ -201,11 +202,14 @@ int main() {
   std::array<char, 32> name{"/tmp/daemon-bench.XXXXXX"};
   try {
     const std::filesystem::path folder = ::mkdtemp(name.data());
-    {
-      Child server([&] { serve(folder / "run"); });
-      Child([&] { measure_grant(folder / "run"); }).wait(); // rtexecd ends a process that leaves it and lives on
-      measure_allocation();
+    for (const bool keep_awake : {false, true}) {
+      std::printf(" keep_awake = %s\n", keep_awake ? "true" : "false");
+      const std::filesystem::path directory = folder / (keep_awake ? "awake" : "asleep") / "run";
+      std::filesystem::create_directory(directory.parent_path());
+      Child server([&] { serve(directory, keep_awake); });
+      Child([&] { measure_grant(directory); }).wait(); // rtexecd ends a process that leaves it and lives on
     }
+    measure_allocation();
     std::filesystem::remove_all(folder);
     return 0;
   } catch (const std::exception& problem) {

@@ -1,7 +1,8 @@
 """network.py NAME BATCH JOBS plain|graph|compile [PERIOD WCET]: a network of torchvision, seeded weights and inputs.
 
 Nothing of it knows rtexec, but for a period: then jobs are declared, and begin and end where the program says. It
-prints one line of JSON: a digest of all outputs, times, memory.
+prints one line of JSON: a digest of all outputs, times, memory. MEMORY_MIB limits it by PyTorch's own means: where
+there is more memory, libraries choose other algorithms, and outputs have other bits.
 """
 
 import hashlib
@@ -26,6 +27,8 @@ torch.backends.cudnn.benchmark = False
 torch.backends.cuda.matmul.allow_tf32 = False
 torch.backends.cudnn.allow_tf32 = False
 
+if memory := int(os.environ.get("MEMORY_MIB", 0)):
+    torch.cuda.set_per_process_memory_fraction((memory << 20) / torch.cuda.get_device_properties(0).total_memory)
 begin = time.perf_counter()
 torch.zeros(1, device="cuda")
 start_ms = (time.perf_counter() - begin) * 1e3

@@ -152,12 +152,13 @@ def nothing_is_left(what):
         subprocess.run([folder + "/bin/rtexec", "ps", "--daemon", work + "/run", "--json", "ps.json"], check=True,
                        stdout=subprocess.DEVNULL)
         with open("ps.json") as file:
-            taken = json.load(file)["clients"]
-        if others := [each for each in taken if not each["name"].startswith("steady")]:
-            time.sleep(0.01)
-            continue
-        return
-    complain(f"after {what}: still counted: {others}")
+            told = json.load(file)
+        others = [each for each in told["clients"] if not each["name"].startswith("steady")]
+        counted = told["daemon"]["free_bytes"] + sum(each["resident_bytes"] for each in told["clients"])
+        if not others and counted == told["daemon"]["capacity_bytes"]:
+            return
+        time.sleep(0.01)
+    complain(f"after {what}: still counted: {others}, {told['daemon']}")
 
 
 def goes_on(what, *declared):

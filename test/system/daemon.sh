@@ -57,7 +57,9 @@ done
 grep 'has ended' all.log | grep -v ' 0 too late, .* 0 failed' && complain "the daemon counts deadlines missed"
 [ "$(grep -c ' is client ' all.log)" -ge 30 ] || complain "not all were clients again: $(cat all.log)"
 
-echo "-- who is too much"
+echo "-- who is too much; cores stay awake"
+write_daemon_file 32MiB 2MiB 'keep_awake = true'
+printf '[[client]]\nname = "third"\nperiod = "100ms"\nwcet = "60ms"\n' >> d.toml
 serve
 (tenant first 4 30 100 50) & first=$!
 for _ in $(seq 100); do grep -q 'first is promised' log && break; sleep 0.05; done
@@ -65,6 +67,9 @@ for _ in $(seq 100); do grep -q 'first is promised' log && break; sleep 0.05; do
 cat second.out
 grep -q "^not declared: .*ms in each second of the device; from task 'second (1)' on no time is left" second.out ||
   complain "it does not say by which numbers: $(cat second.out)"
+(tenant third 4 30) && complain "one that a rule declares and that is refused has the device all the same: $(cat third.*)"
+grep -q "on no time is left" third.err && grep -q 'neither memory nor time' third.err || complain "it is not told: $(cat third.err)"
+grep -qx 'failed: allocate: 800' third.out || complain "it has results: $(cat third.out)"
 wait $first || complain "the first one: $(cat first.*)"
 stop TERM
 grep 'first.*has ended' all.log | grep -q ' 0 too late' || complain "the first one was late: $(grep first all.log)"
