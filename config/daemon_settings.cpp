@@ -104,7 +104,10 @@ std::vector<Key<ClientRule>> client_keys() {
   using C = ClientRule;
   using D = ClientDeclaration;
   return {
-      optional_text<C>("name", "any", "of the processes that this is for, as their RTEXEC_CLIENT says", &C::name),
+      optional_text<C>("name", "any",
+                       "of the processes that this is for, as their RTEXEC_CLIENT says; of several rules that fit one, "
+                       "the first holds",
+                       &C::name),
       key<C>("executable", path(), "any", "the program that this is for, as /proc/PID/exe says", &C::executable),
       key<C>(
           "memory", bytes(), "all of the device", "device memory that one such process may have",
@@ -153,7 +156,30 @@ void check_priority(const ClientRule& client, const DaemonOptions& daemon, const
                                                           "\"explicit\" in [daemon]");
 }
 
+bool is_client_name(std::string_view name) {
+  return name.size() <= longest_client_name &&
+         std::ranges::all_of(name, [](char each) { return ' ' <= each && each <= '~'; });
+}
+
+/// Whom `rule` fits, `before` fits as well.
+bool hides(const ClientRule& before, const ClientRule& rule) {
+  return (before.name.empty() || before.name == rule.name) &&
+         (before.executable.empty() || before.executable == rule.executable);
+}
+
+void check_order(const std::vector<ClientRule>& clients, std::size_t index, Report& report) {
+  const auto begin = clients.begin(), rule = begin + static_cast<std::ptrdiff_t>(index);
+  const auto before = std::find_if(begin, rule, [&](const ClientRule& each) { return hides(each, *rule); });
+  if (before == rule) return;
+  const Place here{.table = "client", .index = index, .key = rule->name.empty() ? "executable" : "name"};
+  report.relation({here}, "it holds for none: client " + std::to_string(before - begin + 1) +
+                              " holds for all whom it fits, and comes first");
+}
+
 void check_client(const ClientRule& client, const Rules& rules) {
+  if (!is_client_name(client.name))
+    rules.broken({"name"}, "name: RTEXEC_CLIENT has at most " + std::to_string(longest_client_name) +
+                               " characters, of printable ASCII");
   if (!client.executable.empty() && !client.executable.is_absolute())
     broken(rules, {"executable"}, client.executable, "write its whole path, which begins with /");
   if (!client.declaration) return;
@@ -189,6 +215,7 @@ Result<DaemonSettings> parse_daemon_settings(std::string_view toml, const std::f
       const config::ClientRule& client = settings.clients[i];
       const Rules rules(report, "client", i);
       check_client(client, rules);
+      check_order(settings.clients, i, report);
       if (client.declaration) check_priority(client, settings.daemon, rules, report);
     }
   });

@@ -6,6 +6,7 @@
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -55,9 +56,11 @@ struct ClientDeclaration {
   friend bool operator==(const ClientDeclaration&, const ClientDeclaration&) = default;
 };
 
+inline constexpr std::size_t longest_client_name = 63;
+
 /// For clients whose name and executable are these; of several rules the first one that fits holds.
 struct ClientRule {
-  /// What the client calls itself (RTEXEC_CLIENT). Empty: any.
+  /// What the client calls itself (RTEXEC_CLIENT): printable ASCII. Empty: any.
   std::string name;
   /// As /proc/PID/exe says. Empty: any.
   std::filesystem::path executable;

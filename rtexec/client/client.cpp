@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <poll.h>
+#include <system_error>
 #include <utility>
 
 namespace rtexec::client {
@@ -49,6 +50,8 @@ template <class Answer, class Question> Result<Answer> Client::ask(const Questio
 }
 
 Result<std::unique_ptr<Client>> Client::connect(ClientOptions options, ClientMemory& memory) {
+  std::error_code error; // the next daemon is found wherever the process is by then
+  if (const auto whole = std::filesystem::absolute(options.directory, error); !error) options.directory = whole;
   std::unique_ptr<Client> client(new Client(std::move(options), memory));
   if (auto opened = client->open(); !opened) return Unexpected(opened.error());
   auto keeper = hal::Thread::start({.name = "rtexec-keeper", .core = {}, .reservation = {}},

@@ -11,6 +11,8 @@ namespace {
 /// Of the order among clients without a declaration: the one that asked first goes first.
 constexpr Duration any_time = std::chrono::seconds(10);
 
+static_assert(config::longest_client_name + 1 == sizeof protocol::Hello::name);
+
 Unexpected<Refusal> refused(protocol::Refusal code, std::string text) {
   return Unexpected(Refusal{code, std::move(text)});
 }

@@ -2,6 +2,7 @@
 
 #include "rtexec/protocol/channel.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -31,15 +32,22 @@ Result<gid_t> number_of_group(const std::string& name) {
 }
 
 /// For us alone, or with a group.
-Result<> give(const std::filesystem::path& path, mode_t alone, const std::string& group, mode_t with_group) {
+Result<> give(const std::filesystem::path& path, mode_t mode, const std::string& group) {
   if (!group.empty()) {
     const auto number = number_of_group(group);
     if (!number) return Unexpected(number.error());
     if (::chown(path.c_str(), static_cast<uid_t>(-1), *number) != 0)
       return refused("giving " + path.string() + " to group " + group);
   }
-  if (::chmod(path.c_str(), group.empty() ? alone : with_group) != 0) return refused("mode of " + path.string());
+  if (::chmod(path.c_str(), mode) != 0) return refused("mode of " + path.string());
   return {};
+}
+
+/// Nothing is in it but a socket: nobody misses it.
+bool is_unused(const std::filesystem::path& directory) {
+  std::error_code error;
+  const std::filesystem::directory_iterator files(directory, error);
+  return !error && std::ranges::all_of(files, [](const auto& each) { return each.path().filename() == "socket"; });
 }
 
 /// 0700, or 0750 with a group; of ours alone.
@@ -53,7 +61,12 @@ Result<> prepare(const std::filesystem::path& directory, const std::string& grou
     return fail(Errc::refused, directory.string() +
                                    ": it is another user's, or no folder.\nName another one: [daemon] "
                                    "directory.");
-  return give(directory, 0700, group, 0750);
+  const mode_t mode = group.empty() ? 0700 : 0750;
+  if ((found.st_mode & 07777) != mode && !is_unused(directory))
+    return fail(Errc::refused, directory.string() +
+                                   ": others use it, and the daemon's folder is closed to them.\nName one of its own: "
+                                   "[daemon] directory.");
+  return give(directory, mode, group);
 }
 
 } // namespace
@@ -70,7 +83,7 @@ Result<config::Descriptor> listen_in(const std::filesystem::path& directory, con
   if (listener.get() < 0) return refused("a socket");
   if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0)
     return refused("listening at " + path.string());
-  if (auto given = give(path, 0600, group, 0660); !given) return Unexpected(given.error());
+  if (auto given = give(path, group.empty() ? 0600 : 0660, group); !given) return Unexpected(given.error());
   if (::listen(listener.get(), most_waiting) != 0) return refused("listening at " + path.string());
   return listener;
 }

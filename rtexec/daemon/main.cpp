@@ -12,12 +12,14 @@
 #include "traces/recording/session.hpp"
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/resource.h>
 #include <utility>
 
 namespace rtexec::daemon {
@@ -32,7 +34,7 @@ constexpr const char* help_end =
     "Exit codes:\n"
     "  0  ended by a signal\n"
     "  2  bad input\n"
-    "  5  the machine refused\n\n"
+    "  5  the machine refused, or the recording is not whole\n\n"
     "Environment:\n"
     "  NOTIFY_SOCKET  who started it and wants to know when it is ready: systemd\n"
     "  WATCHDOG_USEC  how often it wants to hear that it goes on\n\n"
@@ -41,7 +43,8 @@ constexpr const char* help_end =
 /// Of a look around, for whoever watches over the daemon.
 constexpr Duration step_patience = std::chrono::seconds(1);
 
-Server* running = nullptr; // set before the handler is
+std::atomic<Server*> running{nullptr};
+volatile std::sig_atomic_t told_to_end = 0; // also while there is no server yet
 
 struct RecordingOptions {
   std::string folder, limit; // empty: none
@@ -52,6 +55,23 @@ struct Watched {
   executive::ServiceManager manager;
   std::unique_ptr<executive::Beat> beat;
 };
+
+void end_at(int) {
+  told_to_end = 1;
+  if (Server* const server = running.load()) server->stop();
+}
+
+void on_signals(void (*handler)(int)) {
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, handler);
+}
+
+/// Chunks and clients have descriptors, which shells limit for programs that use select().
+void allow_descriptors() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
 
 int code_of(Errc code) { return code == Errc::bad_input ? 2 : 5; }
 
@@ -89,14 +109,14 @@ Result<std::optional<traces::Session>> begin_recording(const RecordingOptions& o
 }
 
 /// What became of it; after the last event.
-void end_recording(std::optional<traces::Session>& session) {
-  if (!session) return;
+Result<> end_recording(std::optional<traces::Session>& session) {
+  if (!session) return {};
   traces::run_end(hal::now(), "signal");
   const auto summary = session->stop();
-  if (!summary) std::cout << "rtexecd: the recording: " << summary.error().what << std::endl;
-  else
-    std::cout << "rtexecd: recorded " << summary->events << " events, " << summary->lost.events
-              << " lost: " << session->folder().string() << std::endl;
+  if (!summary) return Unexpected(summary.error());
+  std::cout << "rtexecd: recorded " << summary->events << " events, " << summary->lost.events
+            << " lost: " << session->folder().string() << std::endl;
+  return {};
 }
 
 int serve(const std::string& file, const RecordingOptions& recorded) {
@@ -107,6 +127,8 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
   const bool automatic = settings->daemon.chunks == config::ChunkSharing::automatic;
   auto options = set_up(std::move(*settings), std::move(*board), this_machine());
   if (!options) return give_up(options.error());
+  allow_descriptors();
+  on_signals(end_at);
   auto session = begin_recording(recorded);
   if (!session) return give_up(session.error());
   options->notice = [](const std::string& line) { std::cout << "rtexecd: " << line << std::endl; };
@@ -121,17 +143,18 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
     std::cout << "rtexecd: degraded: " << locked.error().what << '\n';
   if (options->priority == 0) std::cout << "rtexecd: degraded: threads may not be SCHED_FIFO\n";
   running = server->get();
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { running->stop(); });
+  if (told_to_end != 0) (*server)->stop();
   std::cout << "rtexecd: listening at " << (options->settings.daemon.directory / "socket").string() << ", "
             << options->dispatcher.frames << " chunks of " << to_string(options->terms.device.chunk) << std::endl;
   auto beat = begin_beat(**server, file);
   if (!beat) return give_up(beat.error());
   const auto ended = (*server)->run();
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_IGN); // the recording is ended once, and whole
+  on_signals(SIG_IGN); // the recording is ended once, and whole
   beat->reset();
   server->reset();
-  end_recording(*session);
-  return ended ? 0 : give_up(ended.error());
+  const auto recorded_all = end_recording(*session);
+  if (!ended) return give_up(ended.error());
+  return recorded_all ? 0 : give_up(recorded_all.error());
 }
 
 } // namespace

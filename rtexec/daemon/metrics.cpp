@@ -20,6 +20,7 @@ using protocol::StatusPart;
 constexpr std::size_t longest_request = 4096;
 constexpr std::size_t most_connections = 8;
 constexpr Duration patience = std::chrono::seconds(2);
+constexpr Duration between_attempts = std::chrono::milliseconds(100); // where there is no descriptor for who comes
 
 // ---- text ----
 
@@ -192,8 +193,8 @@ unsigned Metrics::port() const {
   return ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&at), &size) == 0 ? ntohs(at.sin_port) : 0;
 }
 
-void Metrics::watch(std::vector<pollfd>& watched) const {
-  watched.push_back({.fd = listener_.get(), .events = POLLIN, .revents = 0});
+void Metrics::watch(std::vector<pollfd>& watched, Instant now) const {
+  watched.push_back({.fd = now < listens_from_ ? -1 : listener_.get(), .events = POLLIN, .revents = 0});
   for (const Connection& each : connections_) {
     const short what = each.answer.empty() ? POLLIN : POLLOUT;
     watched.push_back({.fd = each.socket.get(), .events = what, .revents = 0});
@@ -226,7 +227,8 @@ void Metrics::serve(std::span<const pollfd> watched, Instant now, const std::fun
 /// One at a time; what has no room is closed at once.
 void Metrics::accept(Instant now) {
   config::Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (socket.get() >= 0 && connections_.size() < most_connections)
+  if (socket.get() < 0) listens_from_ = now + between_attempts;
+  else if (connections_.size() < most_connections)
     connections_.push_back({.socket = std::move(socket), .until = now + patience});
 }
 

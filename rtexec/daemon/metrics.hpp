@@ -30,7 +30,7 @@ class Metrics {
   [[nodiscard]] static Result<Metrics> open(const std::string& address);
 
   /// Appends what is to be waited for.
-  void watch(std::vector<pollfd>& watched) const;
+  void watch(std::vector<pollfd>& watched, Instant now) const;
   /// With what watch() appended, as poll() has left it. `text` is called once for each answer.
   void serve(std::span<const pollfd> watched, Instant now, const std::function<std::string()>& text);
   [[nodiscard]] unsigned port() const;
@@ -46,6 +46,7 @@ class Metrics {
   void accept(Instant now);
 
   config::Descriptor listener_;
+  Instant listens_from_{};
   std::vector<Connection> connections_;
 };
 

@@ -27,7 +27,8 @@ using protocol::Letter;
 
 constexpr Duration to_leave = 1s; // for a process whose socket is closed
 constexpr Duration between_beats = 50ms;
-constexpr std::size_t most_peers = 1024; // lookers-on too
+constexpr Duration between_attempts = 100ms; // to take who comes, where there is no descriptor for him
+constexpr std::size_t most_peers = 1024;     // lookers-on too
 
 Unexpected<Error> refused(const std::string& what) {
   return fail(Errc::refused, what + ": " + std::strerror(errno) + ".");
@@ -148,15 +149,16 @@ void Server::stop() noexcept {
 Result<> Server::run() {
   std::vector<pollfd> watched;
   while (!stopping_.load(std::memory_order_acquire)) {
-    watched.assign({{.fd = listener_.get(), .events = POLLIN, .revents = 0},
-                    {.fd = wakeup_.get(), .events = POLLIN, .revents = 0}});
+    const int listener = hal::now() < listens_from_ ? -1 : listener_.get();
+    watched.assign(
+        {{.fd = listener, .events = POLLIN, .revents = 0}, {.fd = wakeup_.get(), .events = POLLIN, .revents = 0}});
     for (const auto& peer : peers_) {
       const short what = peer->told_up_to ? POLLOUT : POLLIN;
       watched.push_back({.fd = peer->gone ? -1 : peer->channel.descriptor(), .events = what, .revents = 0});
       watched.push_back({.fd = peer->process.get(), .events = POLLIN, .revents = 0});
     }
     const std::size_t peers = peers_.size(), others = watched.size();
-    if (metrics_) metrics_->watch(watched);
+    if (metrics_) metrics_->watch(watched, hal::now());
     if (::poll(watched.data(), watched.size(), 100) < 0 && errno != EINTR) return refused("waiting for clients");
     if (watched[1].revents != 0) {
       std::uint64_t count = 0;
@@ -186,6 +188,7 @@ void Server::beat() {
 
 void Server::accept() {
   config::Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket.get() < 0) listens_from_ = hal::now() + between_attempts;
   if (socket.get() < 0 || peers_.size() >= most_peers) return;
   ucred who{};
   socklen_t size = sizeof who;

@@ -140,6 +140,7 @@ class Server final : public Outlet, private Session::Listener {
   bool to_tell_ = false;         // likewise: told_ has news
   std::int64_t due_ = INT64_MAX; // when the clock's thread wakes; it alone writes it, under lock_
   config::Descriptor listener_, wakeup_;
+  Instant listens_from_{};
   std::vector<std::unique_ptr<Peer>> peers_;
   Totals totals_;
   Recording recording_;

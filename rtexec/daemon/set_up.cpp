@@ -2,7 +2,10 @@
 
 #include "config/resolve.hpp"
 
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace rtexec::daemon {
 namespace {
@@ -20,6 +23,15 @@ TaskSet set_of(const config::DaemonSettings& settings) {
   return tasks;
 }
 
+/// The error of what no client could be given.
+std::optional<std::string> too_little(const std::vector<config::ClientRule>& rules, Bytes chunk) {
+  for (std::size_t i = 0; i < rules.size(); ++i)
+    if (rules[i].memory.value_or(chunk) < chunk)
+      return "client " + (rules[i].name.empty() ? std::to_string(i + 1) : "'" + rules[i].name + "'") + ": memory = \"" +
+             to_string(*rules[i].memory) + "\": less than one chunk, " + to_string(chunk) + ".";
+  return {};
+}
+
 } // namespace
 
 Result<ServerOptions> set_up(config::DaemonSettings settings, Board board, MachineFacts machine) {
@@ -35,6 +47,8 @@ Result<ServerOptions> set_up(config::DaemonSettings settings, Board board, Machi
                                      ": error: [device] capacity: write how much memory clients "
                                      "share, at least one chunk of " +
                                      to_string(device.chunk) + ".");
+  if (const auto less = too_little(settings.clients, device.chunk))
+    return fail(Errc::bad_input, settings.file.string() + ": error: " + *less);
   ServerOptions options;
   options.board = device.board;
   options.dispatcher = {.places = settings.daemon.places,

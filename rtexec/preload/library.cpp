@@ -1,5 +1,7 @@
 #include "rtexec/preload/library.hpp"
 
+#include "rtexec/protocol/messages.hpp"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -24,6 +26,12 @@ const char* in_environment(const char* name) noexcept {
 Part find_out() noexcept {
   if (in_environment("RTEXEC_CLIENT") == nullptr) {
     say_once(Occasion::standing, "RTEXEC_CLIENT is not set: CUDA's functions are passed on unchanged");
+    return Part::none;
+  }
+  if (!protocol::is_name(client_name())) {
+    say_once(Occasion::standing,
+             "RTEXEC_CLIENT has more than 63 characters, or others than printable ASCII: CUDA's "
+             "functions are passed on unchanged");
     return Part::none;
   }
   std::array<char, 512> path{}, text{};

@@ -245,6 +245,12 @@ constexpr bool time(std::int64_t ns) noexcept { return shortest_time <= ns && ns
 constexpr bool power_of_two(std::uint64_t value) noexcept { return value != 0 && (value & (value - 1)) == 0; }
 } // namespace detail
 
+/// What a client may be called.
+[[nodiscard]] constexpr bool is_name(std::string_view name) noexcept {
+  const auto whole = text<sizeof Hello::name>(name);
+  return !name.empty() && name == view(whole) && detail::printable(whole);
+}
+
 // Whether the fields are within limits; the header is read()'s.
 [[nodiscard]] constexpr bool valid(const Hello& m) noexcept {
   return detail::printable(m.name) && m.name[0] != '\0' && detail::power_of_two(m.granularity) &&

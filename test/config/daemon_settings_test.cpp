@@ -63,5 +63,20 @@ TEST(DaemonSettings, RefusesWhatCannotBePromised) {
   EXPECT_THAT(test::problem(parsed("[swap]\npolicy = 'lru'")), HasSubstr("policy"));
 }
 
+TEST(DaemonSettings, RefusesRulesThatFitNobody) {
+  const auto problem = [](const std::string& clients) { return test::problem(parsed(clients)); };
+  EXPECT_THAT(problem("[[client]]\nname = '" + std::string(64, 'n') + "'"), HasSubstr("at most 63 characters"));
+  EXPECT_THAT(problem("[[client]]\nname = 'h\u00f6rer'"), HasSubstr("printable ASCII"));
+  EXPECT_TRUE(parsed("[[client]]\nname = '" + std::string(63, 'n') + "'"));
+  const std::string all = "[[client]]\nmemory = '1GiB'\n", named = "[[client]]\nname = 'a'\n",
+                    executed = "[[client]]\nexecutable = '/bin/a'\n", both = named + "executable = '/bin/a'\n",
+                    other = "[[client]]\nname = 'b'\n";
+  for (const std::string& twice : {named + named, named + both, executed + both, all + named, all + all, both + both})
+    EXPECT_THAT(problem(twice), HasSubstr("holds for none: client 1")) << twice;
+  EXPECT_THAT(problem(named + other + both), HasSubstr("client 1 holds"));
+  for (const std::string& right : {both + named, both + executed, named + other, named + executed, named + other + all})
+    EXPECT_TRUE(parsed(right)) << right;
+}
+
 } // namespace
 } // namespace rtexec::config

@@ -12,6 +12,10 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
+#include <fstream>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
 
@@ -98,6 +102,27 @@ TEST(DaemonServer, ClientsGoOnWithTheNextDaemon) {
   for (const pid_t process : processes) EXPECT_EQ(exit_code(process), 0);
 }
 
+TEST(DaemonServer, AClientMayChangeItsFolderBetweenDaemons) {
+  if (!forks) GTEST_SKIP() << "forks";
+  const rtexec::test::ScratchFolder folder;
+  auto first = std::make_unique<RunningServer>(folder.path() / "d", slots * 2);
+  const pid_t process = start([&] {
+    std::filesystem::current_path(folder.path());
+    HostClientMemory memory(slots, 2 << 20);
+    const auto connected = connect("d", "c", memory);
+    std::filesystem::current_path("/");
+    if (!connected || !(*connected)->begin()) return 10;
+    (*connected)->end();
+    std::this_thread::sleep_for(600ms); // by then it has another daemon
+    ::alarm(5);
+    return (*connected)->begin() ? 0 : 11;
+  });
+  std::this_thread::sleep_for(300ms);
+  first.reset();
+  const RunningServer second(folder.path() / "d", slots * 2);
+  EXPECT_EQ(exit_code(process), 0);
+}
+
 std::unique_ptr<Client> connected(const std::filesystem::path& directory, const std::string& name,
                                   HostClientMemory& memory) {
   auto client = connect(directory, name, memory);
@@ -152,6 +177,48 @@ TEST(DaemonServer, IsOneForEachDirectory) {
   const RunningServer server(folder.path() / "d", 4);
   EXPECT_THROW(RunningServer(folder.path() / "d", 4), std::runtime_error);
   EXPECT_EQ(std::filesystem::status(folder.path() / "d").permissions(), std::filesystem::perms::owner_all);
+}
+
+TEST(DaemonServer, TakesNoFolderFromOthers) {
+  using std::filesystem::perms;
+  const rtexec::test::ScratchFolder folder;
+  const auto of_all =
+      perms::owner_all | perms::group_read | perms::group_exec | perms::others_read | perms::others_exec;
+  std::filesystem::permissions(folder.path(), of_all);
+  std::ofstream(folder.path() / "theirs") << "here";
+  EXPECT_THROW(RunningServer(folder.path(), 4), std::runtime_error);
+  EXPECT_EQ(std::filesystem::status(folder.path()).permissions(), of_all);
+
+  std::filesystem::remove(folder.path() / "theirs");
+  { const RunningServer server(folder.path(), 4); }
+  EXPECT_EQ(std::filesystem::status(folder.path()).permissions(), perms::owner_all);
+  std::ofstream(folder.path() / "recording") << "of the daemon";
+  const RunningServer again(folder.path(), 4);
+}
+
+Duration time_of_this_process() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+TEST(DaemonServer, WithoutADescriptorForWhoComesItWaitsAndThenTakesHim) {
+  const rtexec::test::ScratchFolder folder;
+  const RunningServer server(folder.path() / "d", 4);
+  const auto address = protocol::socket_address(folder.path() / "d" / "socket");
+  protocol::Channel waits(config::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = static_cast<rlim_t>(waits.descriptor()), .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_EQ(::connect(waits.descriptor(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address), 0);
+  const Duration used = time_of_this_process();
+  std::this_thread::sleep_for(500ms);
+  EXPECT_LT(time_of_this_process() - used, 150ms);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  protocol::Letter letter;
+  ASSERT_EQ(waits.send(protocol::Status{}), protocol::Delivery::done);
+  EXPECT_EQ(waits.receive(letter), protocol::Delivery::done);
 }
 
 } // namespace

@@ -80,4 +80,18 @@ expect 2 'no.toml: error: cannot read it' "$folder/bin/rtexecd" no.toml
 printf '[daemon]\nplaces = 0\n' > e.toml
 expect 2 'places = 0' "$folder/bin/rtexecd" e.toml
 expect 5 'another daemon listens there' timeout 10 "$folder/bin/rtexecd" d.toml
+sed 's/"run"/"other"/' d.toml > e.toml
+printf '[[client]]\nname = "little"\nmemory = "1MiB"\n' >> e.toml
+expect 2 "client 'little': memory = \"1MiB\": less than one chunk, 2MiB" timeout 10 "$folder/bin/rtexecd" e.toml
+
+echo "-- more chunks than a shell lets programs have files"
+write_daemon_file 200MiB 1MiB
+sed -i 's/"run"/"many"/' d.toml
+(ulimit -Sn 64; expect 0 'listening at many/socket, 200 chunks' timeout --preserve-status 3 "$folder/bin/rtexecd" d.toml; exit $bad) || bad=1
+
+echo "-- a name that no client can have"
+for name in "$(printf 'n%.0s' $(seq 64))" $'a\nb' hörer; do
+  RTEXEC_CLIENT=$name RTEXEC_DAEMON=$work/run LD_PRELOAD=$folder/lib/librtexec-preload.so LD_LIBRARY_PATH=$tests "$tests/tenant" 1 1 2>&1 |
+    grep -q 'RTEXEC_CLIENT has more than 63 characters, or others than printable ASCII' || complain "name $name"
+done
 exit $bad

@@ -57,6 +57,26 @@ END
 expect 0 '^4$' events came
 expect 0 '^4$' events ended
 expect 0 '^1$' events declared
+
+echo "-- a signal before it listens"
+write_daemon_file 1GiB 256KiB
+timeout 60 "$folder/bin/rtexecd" d.toml --trace early > log 2>&1 & daemon=$!
+for _ in $(seq 500); do [ ! -d early/ust/uid ] || break; sleep 0.01; done
+kill $daemon; wait $daemon; status=$?
+[ $status = 0 ] && grep -q '^rtexecd: recorded [0-9]* events, 0 lost' log || { echo "it ended with $status: $(cat log)"; bad=1; }
+
+echo "-- a disk that becomes full"
+write_daemon_file 32MiB 2MiB
+mkdir disk
+if unshare -m mount -t tmpfs -o size=18m full disk 2>/dev/null; then
+  status=$(unshare -m bash -c 'mount -t tmpfs -o size=18m full disk
+    timeout 60 "$0" d.toml --trace disk/recording > log 2>&1 & daemon=$!
+    for _ in $(seq 100); do [ ! -S run/socket ] || break; sleep 0.05; done
+    head -c 20m /dev/zero > disk/other 2>/dev/null
+    kill $daemon; wait $daemon; echo $?' "$folder/bin/rtexecd")
+  [ "$status" = 5 ] && grep -q 'the disk of .* is full' log || { echo "it ended with $status: $(cat log)"; bad=1; }
+fi
+
 expect 2 'requires|needs' "$folder/bin/rtexecd" d.toml --trace-limit 1MiB
 expect 2 'trace-limit much' timeout 10 "$folder/bin/rtexecd" d.toml --trace other --trace-limit much
 exit $bad

@@ -45,6 +45,9 @@ done
 echo "-- daemon and its clients"
 "$prefix/bin/rtexecd" --version
 grep -q '^ExecStart=/opt/rtexec/bin/rtexecd ' "$prefix/lib/systemd/system/rtexecd.service"
+for unit in rtexecd.service rtexec@.service; do # who records is of the unit too, and is ended last
+  grep -qx 'KillMode=mixed' "$prefix/lib/systemd/system/$unit" || { echo "$unit ends all its processes at once"; exit 1; }
+done
 LD_PRELOAD=$prefix/lib/librtexec-preload.so PYTHONPATH=$prefix/share/rtexec/python python3 -c 'import rtexec_client
 with rtexec_client.job(): print("a job without a daemon")'
 
