@@ -16,6 +16,7 @@ enum class Treatment : std::uint8_t {
   allocate_apart, // passed on: memory that is never swapped
   map,            // addresses and chunks that the program maps itself: in slots, where they can be
   free,           // memory of the arena is freed by us, other memory by the driver
+  look_at,        // opens a job before it: the driver looks at memory that it names, which has to be there
   tell,           // answers for memory of the arena, or of the process's own limit
   run_and_wait,   // opens a job before it; the device may be idle after it
   run,            // opens a job before it

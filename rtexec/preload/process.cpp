@@ -418,13 +418,16 @@ bool Process::captures(Stream stream) noexcept {
   return driver != nullptr && driver->stream_is_capturing(stream, &state) == Code::success && state != 0;
 }
 
+bool Process::stand() noexcept {
+  if (!gate_.enter()) return false;
+  if (!memory_.unsettled() || settle()) return true;
+  gate_.leave();
+  return false;
+}
+
 Process::Pass Process::submit(Stream stream, bool own) noexcept {
   if (captures(stream == nullptr && own ? own_stream() : stream)) return Pass::recorded;
-  if (!gate_.enter()) return Pass::refused;
-  if (memory_.unsettled() && !settle()) {
-    gate_.leave();
-    return Pass::refused;
-  }
+  if (!stand()) return Pass::refused;
   return busy_.mark(stream, own) ? Pass::entered : Pass::entered_unnamed;
 }
 

@@ -80,6 +80,10 @@ class Process final : private GatedDevice {
       follow(stream, own);
     gate_.leave();
   }
+  /// All memory is there, as for work, until stood(). False: it is not to be had. The job that this opens ends as one
+  /// that the program synchronises nowhere.
+  [[nodiscard]] bool stand() noexcept;
+  void stood() noexcept { gate_.leave(); }
   void synchronised() noexcept { gate_.synchronised(); }
   void stream_ends(hal::cuda::Stream stream) noexcept;
   /// The context is about to go, with all memory of it.

@@ -45,7 +45,8 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     case Treatment::run_and_wait:
     case Treatment::allocate:
     case Treatment::allocate_apart:
-    case Treatment::map: return true;
+    case Treatment::map:
+    case Treatment::look_at: return true;
     default: return false;
     }
   }
@@ -78,6 +79,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     else if constexpr (treatment == Treatment::allocate) return or_pass_on(real, allocated(arguments...), arguments...);
     else if constexpr (treatment == Treatment::map) return mapped(real, arguments...);
     else if constexpr (treatment == Treatment::free) return or_pass_on(real, freed(arguments...), arguments...);
+    else if constexpr (treatment == Treatment::look_at) return look(real, arguments...);
     else if constexpr (treatment == Treatment::tell) return or_pass_on(real, told(arguments...), arguments...);
     else if constexpr (treatment == Treatment::end) return ended(real, arguments...);
     else {
@@ -105,8 +107,8 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     Stream stream = nullptr;
     (find_stream(stream, arguments), ...);
     const auto pass = process->submit(stream, has_own_streams());
-    if (pass == Process::Pass::refused) return process->has_left() ? deinitialized : Code::out_of_memory;
-    if (pass == Process::Pass::recorded) return real(arguments...);
+    if (pass == Process::Pass::refused) return refused(*process);
+    if (pass == Process::Pass::recorded) return record(real, arguments...);
     const Code code = real(arguments...);
     process->submitted(pass, stream, has_own_streams());
     return code;
@@ -115,6 +117,24 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     if constexpr (std::is_same_v<Argument, Stream>) stream = argument;
     else if constexpr (std::is_same_v<Argument, const LaunchConfig*>)
       stream = argument != nullptr ? argument->stream : nullptr;
+  }
+
+  static Code refused(const Process& process) noexcept {
+    return process.has_left() ? deinitialized : Code::out_of_memory;
+  }
+  /// Whose memory is a copy's or a fill's is found out when it is recorded; a kernel's is not known.
+  static Code record(Real real, Arguments... arguments) noexcept {
+    constexpr bool is_looked_at = std::string_view(row_name()).starts_with("cuMem");
+    if constexpr (is_looked_at) return look(real, arguments...);
+    else return real(arguments...);
+  }
+  static Code look(Real real, Arguments... arguments) noexcept {
+    Process* process = Process::enter();
+    if (process == nullptr) return real(arguments...);
+    if (!process->stand()) return refused(*process);
+    const Code code = real(arguments...);
+    process->stood();
+    return code;
   }
 
   static Code noticed(Code code) noexcept {

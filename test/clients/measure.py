@@ -28,7 +28,7 @@ NETWORKS = {
 }  # batch: a share of N
 SIX = NETWORKS | {"convnext_small": 1, "vit_b_16": 1}
 DARKNET = ["resnet152", "resnext152-32x4d", "densenet201", "yolov3", "yolov3-spp"]
-CAPACITIES = {"compile": 1024}  # MiB, where the networks are smaller
+CAPACITIES = {"compile": 1024, "practices": 1024}  # MiB, where the networks are smaller
 PERIOD, WCET = 1.5, 0.15
 ROUNDS = 60
 BOARD = "h200"
@@ -155,6 +155,8 @@ def programs(options, section):
             )
             for name in DARKNET
         }
+    if section == "practices":
+        return {f"practices {i}": ([HERE / "practices.py", options.jobs, i], ()) for i in range(4)}
     allocators = {"async": "backend:cudaMallocAsync", "expandable": "expandable_segments:True"}
     more = [("PYTORCH_CUDA_ALLOC_CONF", allocators[section])] if section in allocators else []
     more.append(("TORCHINDUCTOR_CACHE_DIR", str(options.folder / "inductor")))
@@ -366,7 +368,8 @@ def exchange(options, _):
 
 def main():
     sections = {
-        name: compare for name in ("native", "six", "async", "expandable", "graphs", "compile", "darknet", "deadlines")
+        name: compare
+        for name in ("native", "six", "async", "expandable", "graphs", "compile", "darknet", "deadlines", "practices")
     }
     sections.update(overheads=overheads, exchange=exchange)
     parser = argparse.ArgumentParser(usage=__doc__)

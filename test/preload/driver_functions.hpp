@@ -44,6 +44,7 @@ Code cuStreamEndCapture(Stream, GraphHandle*);
 Code cuStreamIsCapturing(Stream, int*);
 Code cuThreadExchangeStreamCaptureMode(int*);
 Code cuGraphInstantiateWithFlags(GraphExec*, GraphHandle, unsigned long long);
+Code cuGraphCreate(GraphHandle*, unsigned);
 Code cuGraphUpload(GraphExec, Stream);
 Code cuGraphLaunch(GraphExec, Stream);
 Code cuGraphExecDestroy(GraphExec);
@@ -63,6 +64,7 @@ Code cuLaunchKernel(Function, unsigned, unsigned, unsigned, unsigned, unsigned, 
                     void**);
 Code cuMemcpyHtoD_v2(DevicePointer, const void*, std::size_t);
 Code cuMemsetD8Async(DevicePointer, unsigned char, std::size_t, Stream);
+Code cuMemcpyDtoDAsync_v2(DevicePointer, DevicePointer, std::size_t, Stream);
 }
 
 } // namespace rtexec::hal::cuda

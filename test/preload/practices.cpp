@@ -4,6 +4,7 @@
 //   stream-order MIB ROUNDS   memory that is allocated and freed in the order of streams, far ahead of the device
 //   ends MIB JOBS             ends with all its memory there, while others want the device
 //   graphs MIB ROUNDS         graphs that are recorded in every mode while another thread works, and replayed
+//   graph-copies MIB ROUNDS   graphs that copy and fill, made while others have the device
 //   graph-memory ROUNDS       memory that a graph allocates and frees
 //   grows MIB                 memory that grows by little, with a job under way all the time
 //   restarts MIB JOBS         jobs with a pause after each
@@ -250,6 +251,46 @@ int graphs(std::size_t mebibytes, int rounds) {
   check(cuStreamDestroy_v2(short_lived), "destroy");
   for (const auto executable : recorded) check(cuGraphExecDestroy(executable), "destroy");
   for (const auto pool : had) check(cuMemFree_v2(pool), "free");
+  return end();
+}
+
+extern "C" Code cuGraphAddMemsetNode(void**, GraphHandle, void* const*, std::size_t, const StandInFill*, Context);
+
+/// Copies and fills, recorded and put together while others have the device: the driver looks at what they name.
+int graph_copies(std::size_t mebibytes, int rounds) {
+  const Context context = begin();
+  const Stream main = stream();
+  const std::size_t bytes = mebibytes * MiB;
+  DevicePointer words = 0, copies = 0;
+  check(cuMemAlloc_v2(&words, bytes), "allocate");
+  check(cuMemAlloc_v2(&copies, bytes), "allocate");
+  for (int round = 0; round < rounds; ++round) {
+    const auto value = static_cast<std::uint32_t>(round);
+    GraphHandle recorded = nullptr, built = nullptr;
+    GraphExec executables[2] = {};
+    void* node = nullptr;
+    const StandInFill fill{.to = words, .pitch = 0, .value = value, .element_size = 4, .width = 1, .height = 1};
+    std::this_thread::sleep_for(std::chrono::milliseconds(15));
+    check(cuStreamBeginCapture_v2(main, round % 3), "begin capture");
+    launch(fill_kernel, main, words, bytes, value);
+    check(cuMemcpyDtoDAsync_v2(copies, words, bytes, main), "record a copy");
+    std::this_thread::sleep_for(std::chrono::milliseconds(15));
+    check(cuMemsetD8Async(words, 0, bytes, main), "record a fill");
+    check(cuStreamEndCapture(main, &recorded), "end capture");
+    std::this_thread::sleep_for(std::chrono::milliseconds(15));
+    check(cuGraphCreate(&built, 0), "make a graph");
+    check(cuGraphAddMemsetNode(&node, built, nullptr, 0, &fill, context), "put a fill into a graph");
+    check(cuGraphInstantiateWithFlags(&executables[0], recorded, 0), "instantiate");
+    check(cuGraphInstantiateWithFlags(&executables[1], built, 0), "instantiate");
+    for (const auto executable : executables) check(cuGraphLaunch(executable, main), "launch a graph");
+    launch(compare_kernel, main, copies, bytes, value);
+    std::vector<std::uint32_t> found(2);
+    check(cuStreamSynchronize(main), "synchronize stream");
+    check(cuMemcpyDtoH_v2(found.data(), words, 8), "copy out");
+    wrong += found != std::vector<std::uint32_t>{value, 0};
+    for (const auto executable : executables) check(cuGraphExecDestroy(executable), "destroy");
+    for (const auto graph : {recorded, built}) check(cuGraphDestroy(graph), "destroy");
+  }
   return end();
 }
 
@@ -759,6 +800,7 @@ int main(int argc, char** argv) {
   const int count = argc > 3 ? std::atoi(argv[3]) : 1;
   if (practice == "stream-order") return stream_order(mebibytes, count);
   if (practice == "graphs") return graphs(mebibytes, count);
+  if (practice == "graph-copies") return graph_copies(mebibytes, count);
   if (practice == "graph-memory") return graph_memory(static_cast<int>(mebibytes));
   if (practice == "grows") return grows(mebibytes);
   if (practice == "restarts") return restarts(mebibytes, count);

@@ -14,6 +14,14 @@ struct StandInKernel {
   std::size_t sizes[8];          // of the arguments; ends with 0
 };
 
+/// CUDA_MEMSET_NODE_PARAMS.
+struct StandInFill {
+  unsigned long long to;
+  std::size_t pitch;
+  unsigned value, element_size;
+  std::size_t width, height; // in elements
+};
+
 /// Told of "kernel" when one begins, and of "load" and "save" when half of a copy to or from mapped chunks is done, on
 /// the stream's thread; of whoever is preloaded and has it.
 extern "C" [[gnu::weak]] void stand_in_reached(const char* point);

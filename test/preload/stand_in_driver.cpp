@@ -236,6 +236,24 @@ Queue* queue_of(Stream stream) {
   return device().queues.contains(queue) && !queue->ends ? queue : nullptr;
 }
 
+struct Range {
+  DevicePointer begin;
+  std::size_t size;
+};
+/// Under the lock: no part of it is of addresses that are reserved and have no chunk. What a graph is to copy or fill
+/// is looked at when it is recorded.
+bool stands(Range range) {
+  const auto& ranges = device().ranges;
+  auto reserved = ranges.upper_bound(range.begin);
+  if (reserved == ranges.begin() || range.begin - (--reserved)->first >= reserved->second) return true;
+  for (DevicePointer at = range.begin; at < range.begin + range.size;) {
+    auto mapping = device().mappings.upper_bound(at);
+    if (mapping == device().mappings.begin() || at - (--mapping)->first >= mapping->second.size) return false;
+    at = mapping->first + mapping->second.size;
+  }
+  return true;
+}
+
 /// Under the lock. Null: the stream is not known.
 WorkPointer submit(Stream stream, std::function<void()> run, WorkPointer also_after = nullptr) {
   Queue* queue = queue_of(stream);
@@ -258,10 +276,12 @@ WorkPointer submit(Stream stream, std::function<void()> run, WorkPointer also_af
   changed.notify_all();
   return work;
 }
-Code enqueue(Stream stream, std::function<void()> run) {
+Code enqueue(Stream stream, std::function<void()> run, std::initializer_list<Range> named = {}) {
   if (current < 0) return Code::invalid_context;
   const std::lock_guard lock(mutex);
-  if (const Code code = may_use(queue_of(stream)); code != Code::success) return code;
+  const Queue* queue = queue_of(stream);
+  if (const Code code = may_use(queue); code != Code::success) return code;
+  if (queue != nullptr && queue->captured && !std::ranges::all_of(named, stands)) return Code::invalid_value;
   submit(stream, std::move(run));
   return Code::success;
 }
@@ -665,13 +685,13 @@ API cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t size, Stream
   });
 }
 API cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t size, Stream stream) {
-  return enqueue(stream, copying(bytes(to), from, size));
+  return enqueue(stream, copying(bytes(to), from, size), {{to, size}});
 }
 API cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t size, Stream stream) {
-  return enqueue(stream, copying(to, bytes(from), size));
+  return enqueue(stream, copying(to, bytes(from), size), {{from, size}});
 }
 API cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t size, Stream stream) {
-  return enqueue(stream, copying(bytes(to), bytes(from), size));
+  return enqueue(stream, copying(bytes(to), bytes(from), size), {{to, size}, {from, size}});
 }
 API cuMemsetD8_v2(DevicePointer to, unsigned char value, std::size_t count) {
   return enqueue(nullptr, setting(to, value, count));
@@ -680,10 +700,10 @@ API cuMemsetD32_v2(DevicePointer to, unsigned value, std::size_t count) {
   return enqueue(nullptr, setting(to, value, count));
 }
 API cuMemsetD8Async(DevicePointer to, unsigned char value, std::size_t count, Stream stream) {
-  return enqueue(stream, setting(to, value, count));
+  return enqueue(stream, setting(to, value, count), {{to, count}});
 }
 API cuMemsetD32Async(DevicePointer to, unsigned value, std::size_t count, Stream stream) {
-  return enqueue(stream, setting(to, value, count));
+  return enqueue(stream, setting(to, value, count), {{to, 4 * count}});
 }
 
 // ---- streams, events, graphs
@@ -807,6 +827,19 @@ API cuEventSynchronize(Event event) {
   if (const Code code = may_call(); code != Code::success) return code;
   const auto at = reinterpret_cast<EventObject*>(event)->at;
   wait_for(lock, at);
+  return Code::success;
+}
+API cuGraphCreate(GraphHandle* graph, unsigned) {
+  *graph = reinterpret_cast<GraphHandle>(new Graph);
+  return Code::success;
+}
+/// Behind the nodes that there are.
+API cuGraphAddMemsetNode(void** node, GraphHandle graph, void* const*, std::size_t, const StandInFill* fill, Context) {
+  const std::lock_guard lock(mutex);
+  if (fill->element_size != 4 || fill->height != 1 || !stands({fill->to, 4 * fill->width})) return Code::invalid_value;
+  auto& steps = reinterpret_cast<Graph*>(graph)->steps;
+  steps.push_back(setting(fill->to, fill->value, fill->width));
+  *node = &steps.back();
   return Code::success;
 }
 API cuGraphInstantiateWithFlags(GraphExec* executable, GraphHandle graph, unsigned long long) {

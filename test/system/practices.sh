@@ -34,6 +34,7 @@ for chunks in shared separate; do
   serve 8MiB
   practice 3 stream-order 3 400
   practice 3 graphs 2 6
+  practice 3 graph-copies 2 8
   practice 3 graph-memory 20
   [ "$(grep -c 'graph allocates is not taken over' c0.err)" = 1 ] || complain "memory of a graph: $(cat c0.err)"
   export STAND_IN_END_MS=300
