@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <poll.h>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -40,6 +41,11 @@ template <class Answer, class Question> Result<Answer> Client::ask(const Questio
   protocol::Letter letter;
   if (const Delivery came = channel_->receive(letter); came != Delivery::done)
     return came == Delivery::closed ? gone() : fail(Errc::refused, "The daemon's answer is none of this version.");
+  const auto header = protocol::header_of(letter.bytes());
+  if (header && header->version != protocol::version)
+    return fail(Errc::refused, "rtexecd speaks version " + std::to_string(header->version) +
+                                   " of the protocol, the library " + std::to_string(protocol::version) +
+                                   ": take both from one release.");
   if (const auto refused = protocol::read<protocol::Refused>(letter.bytes()))
     return fail(code_of(refused->code), std::string(protocol::view(refused->text)));
   const auto answer = protocol::read<Answer>(letter.bytes());

@@ -405,7 +405,7 @@ Server::Peer* Server::at(std::uint32_t place) {
 }
 
 /// A process that ends closes its socket first. One that lives on without is no client any more: it is ended, unless it
-/// has executed another program, and with its address space has let go of all that it had.
+/// has executed another program, and with its address space has let go of all that it had, or had nothing.
 void Server::closed(Peer& peer) {
   peer.gone = true;
   peer.leave_by = hal::now() + (peer.place ? to_leave : Duration(0));
@@ -432,6 +432,8 @@ void Server::turn_out(Peer& peer) {
     tell(peer.name + " (" + std::to_string(peer.number) + ") has executed another program");
     return ended(peer);
   }
+  const auto activity = dispatcher_.figures(*peer.place).activity;
+  if (clients_.at(*peer.place)->slots == 0 && activity == protocol::Activity::idle) return ended(peer);
   tell(peer.name + " has closed its connection and lives on: it is ended");
   ::syscall(SYS_pidfd_send_signal, peer.process.get(), SIGKILL, nullptr, 0);
   peer.leave_by.reset();

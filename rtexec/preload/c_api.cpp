@@ -30,10 +30,11 @@ int declare(Process& process, const rtexec_job_declaration& wanted, std::int64_t
                                       .priority = wanted.priority,
                                       .on_overrun = static_cast<protocol::OnOverrun>(wanted.on_overrun),
                                       .reserved = {}};
-  if (wanted.on_overrun < 0 || !protocol::valid(declaration))
+  const bool known = RTEXEC_OVERRUN_TELL <= wanted.on_overrun && wanted.on_overrun <= RTEXEC_OVERRUN_STOP;
+  if (!known || !protocol::valid(declaration))
     return failed(RTEXEC_CLIENT_REFUSED,
                   "The declaration is impossible: 1 us <= wcet <= deadline <= period <= 1000 s, "
-                  "0 <= priority <= 99.");
+                  "0 <= priority <= 99, on_overrun one of RTEXEC_OVERRUN_...");
   const auto bound = process.client().declare(declaration);
   if (!bound) {
     const bool unproved = bound.error().code == Errc::not_proved;

@@ -20,6 +20,7 @@ enum class Treatment : std::uint8_t {
   tell,           // answers for memory of the arena, or of the process's own limit
   run_and_wait,   // opens a job before it; the device may be idle after it
   run,            // opens a job before it
+  run_there,      // likewise where it is about memory of the arena
   wait,           // the device may be idle after it
   capture,        // between two of these, work of a stream is recorded and not executed
   end,            // a stream, a context or all work of a device is gone after it

@@ -30,9 +30,9 @@ Part find_out() noexcept {
   }
   if (!protocol::is_name(client_name())) {
     say_once(Occasion::standing,
-             "RTEXEC_CLIENT has more than 63 characters, or others than printable ASCII: CUDA's "
-             "functions are passed on unchanged");
-    return Part::none;
+             "RTEXEC_CLIENT has more than 63 characters, or others than printable ASCII: this "
+             "process gets neither memory nor time of the device");
+    return Part::turned_away;
   }
   std::array<char, 512> path{}, text{};
   std::snprintf(path.data(), path.size(), "%s/socket", daemon_directory());

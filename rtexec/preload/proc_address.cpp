@@ -5,7 +5,7 @@
 
 #include <array>
 #include <cstdio>
-#include <cstring>
+#include <string_view>
 
 namespace rtexec::preload {
 namespace {
@@ -34,13 +34,16 @@ void* translate(const char* name, void* found, int version, std::uint64_t flags)
   for (std::size_t i = 0; i < rows().size(); ++i) {
     const auto id = static_cast<Id>(i);
     const Row& row = row_of(id);
-    if (std::strcmp(row.asked, name) != 0) continue;
-    known = true;
+    // Also by a name that a later version has given to what it called otherwise: cuGraphInstantiate, ...WithFlags
+    const std::string_view asked(row.asked);
+    if (!asked.starts_with(name)) continue;
+    known = known || asked == name;
     if (found == real_function(id) || found == exported_function(id)) return exported_function(id);
     const bool own = row.streams == Streams::own;
     if (own && (flags & own_streams) == 0) continue;
     const auto same_flags = own ? flags : flags & ~own_streams;
-    if (row.since <= version && driver_function(name, row.since, same_flags) == found) return exported_function(id);
+    if (row.since <= version && driver_function(row.asked, row.since, same_flags) == found)
+      return exported_function(id);
   }
   if (known) {
     std::array<char, 200> text{};

@@ -73,6 +73,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     constexpr Treatment treatment = treatment_of(id);
     if constexpr (treatment == Treatment::lookup) return look_up(real, arguments...);
     else if constexpr (treatment == Treatment::run) return run(real, arguments...);
+    else if constexpr (treatment == Treatment::run_there) return run_there(real, arguments...);
     else if constexpr (treatment == Treatment::capture) return capture(real, arguments...);
     else if constexpr (treatment == Treatment::run_and_wait) return noticed(run(real, arguments...));
     else if constexpr (treatment == Treatment::wait) return noticed(real(arguments...));
@@ -121,6 +122,11 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
 
   static Code refused(const Process& process) noexcept {
     return process.has_left() ? deinitialized : Code::out_of_memory;
+  }
+  static Code run_there(Real real, Stream stream, DevicePointer pointer, auto value, unsigned flags) noexcept {
+    const Process* process = Process::existing();
+    const bool ours = process != nullptr && process->owns(pointer);
+    return ours ? run(real, stream, pointer, value, flags) : real(stream, pointer, value, flags);
   }
   /// Whose memory is a copy's or a fill's is found out when it is recorded; a kernel's is not known.
   static Code record(Real real, Arguments... arguments) noexcept {
@@ -198,8 +204,9 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   static std::optional<Code> allocated(DevicePointer* pointer, std::size_t* pitch, std::size_t width,
                                        std::size_t height, unsigned) noexcept {
     constexpr std::size_t unit = client::Arena::granule.count;
-    if (pitch == nullptr || width == 0 || height == 0 || width > SIZE_MAX / 2 / height) return std::nullopt;
+    if (pitch == nullptr || width == 0 || height == 0 || width > SIZE_MAX - unit) return std::nullopt;
     const std::size_t rounded = (width + unit - 1) / unit * unit;
+    if (height > SIZE_MAX / rounded) return std::nullopt;
     const auto code = allocated(pointer, rounded * height);
     if (code == Code::success) *pitch = rounded;
     return code;

@@ -15,6 +15,7 @@ Without librtexec-preload.so, or without a daemon, jobs are nothing, and declare
 import contextlib
 import ctypes
 import functools
+import inspect
 
 OK, ABSENT, REFUSED, NOT_PROVED = range(4)
 TELL, SKIP_NEXT, STOP = range(3)
@@ -81,6 +82,9 @@ def end():
     return _preloaded is not None and _checked(_preloaded.rtexec_client_job_end())
 
 
+_going_on = inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction
+
+
 @contextlib.contextmanager
 def _job():
     begin()
@@ -91,9 +95,11 @@ def _job():
 
 
 def job(function=None):
-    """A context manager, job(), or a decorator of a function, @job."""
+    """A context manager, job(), or a decorator of a function, @job: not of one that goes on after it has returned."""
     if function is None:
         return _job()
+    if any(is_one(function) for is_one in _going_on):
+        raise TypeError(f"{function!r} goes on after it has returned: write `with job():` in it, around its work")
 
     @functools.wraps(function)
     def whole(*arguments, **named):

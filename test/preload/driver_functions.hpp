@@ -5,6 +5,7 @@
 #include "hal/cuda/driver.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -64,6 +65,8 @@ Code cuLaunchKernel(Function, unsigned, unsigned, unsigned, unsigned, unsigned, 
                     void**);
 Code cuMemcpyHtoD_v2(DevicePointer, const void*, std::size_t);
 Code cuMemsetD8Async(DevicePointer, unsigned char, std::size_t, Stream);
+Code cuStreamWaitValue32_v2(Stream, DevicePointer, std::uint32_t, unsigned);
+Code cuMemcpyAsync(DevicePointer, DevicePointer, std::size_t, Stream);
 Code cuMemcpyDtoDAsync_v2(DevicePointer, DevicePointer, std::size_t, Stream);
 }
 

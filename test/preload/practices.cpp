@@ -14,6 +14,7 @@
 //   destroys                  its context is gone
 //   devices                   memory of two devices
 //   shares                    handles for other processes, which it can do without
+//   declares                  what no job can be
 //   asks                      what there is to know of pointers
 //   pipeline MIB BATCHES      the next batch is on the device before the last one has ended
 //   host-waits                streams of every kind that wait for what the program does next
@@ -22,6 +23,8 @@
 //   segments-hostile          calls at random that a driver refuses, or does not
 #include "test/preload/driver_functions.hpp"
 #include "test/preload/stand_in.hpp"
+
+#include <rtexec/client.h>
 
 #include <algorithm>
 #include <atomic>
@@ -273,7 +276,8 @@ int graph_copies(std::size_t mebibytes, int rounds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(15));
     check(cuStreamBeginCapture_v2(main, round % 3), "begin capture");
     launch(fill_kernel, main, words, bytes, value);
-    check(cuMemcpyDtoDAsync_v2(copies, words, bytes, main), "record a copy");
+    if (round % 2 == 0) check(cuMemcpyDtoDAsync_v2(copies, words, bytes, main), "record a copy");
+    else check(cuMemcpyAsync(copies, words, bytes, main), "record a copy whose kind is found out");
     std::this_thread::sleep_for(std::chrono::milliseconds(15));
     check(cuMemsetD8Async(words, 0, bytes, main), "record a fill");
     check(cuStreamEndCapture(main, &recorded), "end capture");
@@ -288,6 +292,9 @@ int graph_copies(std::size_t mebibytes, int rounds) {
     check(cuStreamSynchronize(main), "synchronize stream");
     check(cuMemcpyDtoH_v2(found.data(), words, 8), "copy out");
     wrong += found != std::vector<std::uint32_t>{value, 0};
+    std::this_thread::sleep_for(std::chrono::milliseconds(15));
+    check(cuStreamWaitValue32_v2(main, words, value, 0), "wait for a value");
+    check(cuStreamSynchronize(main), "synchronize stream");
     for (const auto executable : executables) check(cuGraphExecDestroy(executable), "destroy");
     for (const auto graph : {recorded, built}) check(cuGraphDestroy(graph), "destroy");
   }
@@ -690,6 +697,18 @@ int shares() {
   return end();
 }
 
+int declares() {
+  begin();
+  const rtexec_job_declaration right{100'000'000, 100'000'000, 10'000'000, 0, RTEXEC_OVERRUN_TELL};
+  for (const std::int32_t answer : {-1, 3, 256, 257}) {
+    rtexec_job_declaration wrong_answer = right;
+    wrong_answer.on_overrun = answer;
+    const int code = rtexec_job_declare(&wrong_answer, nullptr);
+    if (code != RTEXEC_CLIENT_ABSENT && code != RTEXEC_CLIENT_REFUSED) fail("on_overrun " + std::to_string(answer));
+  }
+  return end();
+}
+
 int asks() {
   begin();
   DevicePointer pointers[2] = {}, base = 0, begin_of = 0;
@@ -697,6 +716,9 @@ int asks() {
   check(cuMemAlloc_v2(&pointers[0], 10000), "allocate");
   check(cuMemAllocPitch_v2(&pointers[1], &pitch, 1000, 10, 4), "allocate pitched");
   if (pitch < 1000) fail("pitch");
+  DevicePointer none = 0;
+  for (const std::size_t height : {(std::size_t{1} << 55) + 1, std::size_t{1} << 62}) // times 512 it is little
+    if (cuMemAllocPitch_v2(&none, &pitch, 1, height, 4) == Code::success) fail("more than there can be");
   for (const DevicePointer pointer : pointers) {
     check(cuMemGetAddressRange_v2(&base, &size, pointer + 5000), "address range");
     int attributes[] = {11, 12};
@@ -809,6 +831,7 @@ int main(int argc, char** argv) {
   if (practice == "resets" || practice == "destroys") return goes(practice == "resets");
   if (practice == "devices") return devices();
   if (practice == "shares") return shares();
+  if (practice == "declares") return declares();
   if (practice == "asks") return asks();
   if (practice == "segments") return segments(mebibytes, count);
   if (practice == "segments-full") return segments_full();

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -454,6 +455,7 @@ API cuMemFree_v2(DevicePointer pointer) {
 }
 API cuMemAllocPitch_v2(DevicePointer* pointer, std::size_t* pitch, std::size_t width, std::size_t height, unsigned) {
   *pitch = (width + 511) / 512 * 512;
+  if (height > SIZE_MAX / *pitch) return Code::out_of_memory;
   return allocate(pointer, *pitch * height);
 }
 API cuMemAllocManaged(DevicePointer* pointer, std::size_t size, unsigned) { return allocate(pointer, size); }
@@ -677,6 +679,14 @@ API cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t size, Stream
     const std::lock_guard lock(mutex);
     return device().mappings.contains(pointer);
   };
+  {
+    // What is nowhere on the device is taken for the host's, and found to be nothing there when it is copied
+    const std::lock_guard lock(mutex);
+    if (!stands({to, size}) || !stands({from, size})) {
+      submit(stream, std::abort);
+      return Code::success;
+    }
+  }
   const char* const point = is_mapped(to) ? "load" : is_mapped(from) ? "save" : "copy";
   return enqueue(stream, [=] {
     std::memcpy(bytes(to), bytes(from), size / 2);
@@ -692,6 +702,15 @@ API cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t size, Stream 
 }
 API cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t size, Stream stream) {
   return enqueue(stream, copying(bytes(to), bytes(from), size), {{to, size}, {from, size}});
+}
+API cuStreamWaitValue32_v2(Stream stream, DevicePointer at, std::uint32_t value, unsigned) {
+  {
+    const std::lock_guard lock(mutex);
+    if (!stands({at, sizeof value})) return Code::invalid_value;
+  }
+  return enqueue(stream, [=] {
+    while (*static_cast<volatile std::uint32_t*>(bytes(at)) < value) {}
+  });
 }
 API cuMemsetD8_v2(DevicePointer to, unsigned char value, std::size_t count) {
   return enqueue(nullptr, setting(to, value, count));

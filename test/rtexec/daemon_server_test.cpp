@@ -172,6 +172,51 @@ TEST(DaemonServer, RefusesMemoryInChunksOfAnotherSize) {
   }
 }
 
+TEST(DaemonServer, OfAnotherReleaseIsToldOf) {
+  const rtexec::test::ScratchFolder folder;
+  const auto address = protocol::socket_address(folder.path() / "socket");
+  const config::Descriptor listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  std::thread other([&] {
+    const config::Descriptor peer(::accept(listener.get(), nullptr, nullptr));
+    protocol::Hello hello;
+    EXPECT_EQ(::recv(peer.get(), &hello, sizeof hello, 0), static_cast<ssize_t>(sizeof hello));
+    const protocol::Header header{.kind = 3, .size = sizeof header, .version = protocol::version + 1};
+    EXPECT_EQ(::send(peer.get(), &header, sizeof header, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof header));
+  });
+  HostClientMemory memory(slots, 2 << 20);
+  const auto refused = connect(folder.path(), "c", memory);
+  other.join();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("take both from one release"));
+}
+
+TEST(DaemonServer, LetsGoWhoHadNothing) {
+  if (!forks) GTEST_SKIP() << "forks";
+  const rtexec::test::ScratchFolder folder;
+  const RunningServer server(folder.path() / "d", 4, 1);
+  const pid_t leaves = start([&] { // as a library does that finds itself unable to be a client
+    {
+      auto channel = protocol::Channel::connect(folder.path() / "d" / "socket");
+      protocol::Letter letter;
+      if (!channel || channel->send(protocol::Hello{.header = {},
+                                                    .name = protocol::text<64>("leaves"),
+                                                    .granularity = 4096,
+                                                    .chunk_bytes = 0,
+                                                    .can_export = 1,
+                                                    .slots = 0}) != protocol::Delivery::done)
+        return 10;
+      if (channel->receive(letter) != protocol::Delivery::done || !protocol::read<protocol::Welcome>(letter.bytes()))
+        return 11;
+    }
+    std::this_thread::sleep_for(1500ms);
+    HostClientMemory memory(slots, 2 << 20);
+    return connect(folder.path() / "d", "again", memory) ? 0 : 12; // the only place is free
+  });
+  EXPECT_EQ(exit_code(leaves), 0);
+}
+
 TEST(DaemonServer, IsOneForEachDirectory) {
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", 4);

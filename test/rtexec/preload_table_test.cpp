@@ -22,6 +22,22 @@
 #include <cuda.h>
 #endif
 
+#if __has_include(<cuda.h>) && CUDA_VERSION < 13050 // what the toolkit does not declare yet
+extern "C" {
+using namespace rtexec::preload::abi;
+CUresult cuGraphAddNode_v3(void*, GraphHandle, const void*, const void*, std::size_t, void*);
+CUresult cuGraphNodeSetParams_v2(void*, void*);
+CUresult cuFabricCpyBatchAsync(std::size_t, void*, unsigned long long, Stream);
+CUresult cuFabricCpyBatchAsync_ptsz(std::size_t, void*, unsigned long long, Stream);
+CUresult cuMemcpy3DWithAttributesAsync(void*, unsigned long long, Stream);
+CUresult cuMemcpy3DWithAttributesAsync_ptsz(void*, unsigned long long, Stream);
+CUresult cuMemcpyWithAttributesAsync(DevicePointer, DevicePointer, std::size_t, void*, Stream);
+CUresult cuMemcpyWithAttributesAsync_ptsz(DevicePointer, DevicePointer, std::size_t, void*, Stream);
+CUresult cuStreamBeginRecaptureToGraph(Stream, int, GraphHandle, void*, void*);
+CUresult cuStreamBeginRecaptureToGraph_ptsz(Stream, int, GraphHandle, void*, void*);
+}
+#endif
+
 namespace rtexec::preload {
 namespace {
 
@@ -138,7 +154,11 @@ TEST_F(PreloadTable, HasEveryVersionOfWhatItTreats) {
     EXPECT_NE(std::ranges::any_of(rows(), is_it), old) << asked << " of version " << since << (*at)[3];
     ++seen;
   }
-  EXPECT_EQ(seen >= static_cast<int>(rows().size()), true);
+  const std::string of = header("cuda.h");
+  std::smatch version;
+  ASSERT_TRUE(std::regex_search(of, version, std::regex(R"(#define CUDA_VERSION (\d+))")));
+  const int toolkit = std::stoi(version[1]);
+  EXPECT_GE(seen, std::ranges::count_if(rows(), [&](const Row& row) { return row.since <= toolkit; }));
 }
 
 } // namespace

@@ -49,7 +49,13 @@ for unit in rtexecd.service rtexec@.service; do # who records is of the unit too
   grep -qx 'KillMode=mixed' "$prefix/lib/systemd/system/$unit" || { echo "$unit ends all its processes at once"; exit 1; }
 done
 LD_PRELOAD=$prefix/lib/librtexec-preload.so PYTHONPATH=$prefix/share/rtexec/python python3 -c 'import rtexec_client
-with rtexec_client.job(): print("a job without a daemon")'
+with rtexec_client.job(): print("a job without a daemon")
+async def later(): pass
+def some(): yield
+for each in later, some:
+  try: rtexec_client.job(each)
+  except TypeError: continue
+  raise SystemExit("a job that ends before its work begins")'
 
 echo "-- documents"
 cd "$prefix/share/doc/rtexec"

@@ -45,6 +45,7 @@ for chunks in shared separate; do
   practice 2 resets
   practice 2 destroys
   practice 2 asks
+  practice 1 declares
   practice 3 pipeline 3 250
   practice 2 host-waits
   STAND_IN_DEVICES=2 practice 2 devices
