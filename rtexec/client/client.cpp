@@ -15,13 +15,16 @@ using protocol::Delivery;
 constexpr Duration between_attempts = 100ms;
 constexpr Duration between_looks = 2ms; // whether the last job has ended
 constexpr Duration spin = 30us;         // an idle daemon that is awake answers within it
-constexpr int look_for_end_ms = 200;    // at whether the client ends; the daemon's end is told at once
+constexpr Duration between_questions = 5ms;
+constexpr Duration asks_for = 2s;    // what is possible soon, when others' jobs have ended
+constexpr int look_for_end_ms = 200; // at whether the client ends; the daemon's end is told at once
 
 Errc code_of(protocol::Refusal refusal) {
   switch (refusal) {
   case protocol::Refusal::limit:
   case protocol::Refusal::full: return Errc::out_of_memory;
-  case protocol::Refusal::not_proved: return Errc::not_proved;
+  case protocol::Refusal::not_proved:
+  case protocol::Refusal::later: return Errc::not_proved;
   case protocol::Refusal::unsupported: return Errc::unsupported;
   case protocol::Refusal::other_version:
   case protocol::Refusal::not_allowed:
@@ -35,19 +38,25 @@ Unexpected<Error> gone() { return fail(Errc::cancelled, "The daemon has gone.");
 
 } // namespace
 
-/// `with` takes the descriptor that comes with the answer.
+/// `with` takes the descriptor that comes with the answer. Asks again for a while where the daemon says so; not while
+/// the client holds the device, which is what others wait for.
 template <class Answer, class Question> Result<Answer> Client::ask(const Question& question, config::Descriptor* with) {
-  if (!channel_ || channel_->send(question) != Delivery::done) return gone();
   protocol::Letter letter;
-  if (const Delivery came = channel_->receive(letter); came != Delivery::done)
-    return came == Delivery::closed ? gone() : fail(Errc::refused, "The daemon's answer is none of this version.");
+  for (const Instant until = hal::now() + asks_for;; hal::sleep_until(hal::now() + between_questions)) {
+    if (!channel_ || channel_->send(question) != Delivery::done) return gone();
+    if (const Delivery came = channel_->receive(letter); came != Delivery::done)
+      return came == Delivery::closed ? gone() : fail(Errc::refused, "The daemon's answer is none of this version.");
+    const auto refused = protocol::read<protocol::Refused>(letter.bytes());
+    if (!refused) break;
+    later_ = refused->code == protocol::Refusal::later;
+    if (!later_ || holds() || hal::now() >= until || stopping_.load(std::memory_order_acquire))
+      return fail(code_of(refused->code), std::string(protocol::view(refused->text)));
+  }
   const auto header = protocol::header_of(letter.bytes());
   if (header && header->version != protocol::version)
     return fail(Errc::refused, "rtexecd speaks version " + std::to_string(header->version) +
                                    " of the protocol, the library " + std::to_string(protocol::version) +
                                    ": take both from one release.");
-  if (const auto refused = protocol::read<protocol::Refused>(letter.bytes()))
-    return fail(code_of(refused->code), std::string(protocol::view(refused->text)));
   const auto answer = protocol::read<Answer>(letter.bytes());
   if (!answer || (with != nullptr && letter.descriptor.get() < 0))
     return fail(Errc::refused, "The daemon's answer is none of this version.");
@@ -130,7 +139,14 @@ Result<Duration> Client::declare(const protocol::Declare& declaration) {
 
 Result<> Client::grow(std::uint32_t slots) {
   const std::scoped_lock lock(asking_);
-  const auto grown = ask<protocol::Grown>(protocol::Grow{.header = {}, .slots = slots, .holds = holds() ? 1U : 0U});
+  const auto asked = [&] {
+    return ask<protocol::Grown>(protocol::Grow{.header = {}, .slots = slots, .holds = holds() ? 1U : 0U});
+  };
+  auto grown = asked();
+  if (!grown && later_ && holds()) {
+    end(); // what comes is its next job in any case
+    grown = asked();
+  }
   if (!grown) return Unexpected(grown.error());
   slots_ = grown->slots;
   if (!holds()) return {};

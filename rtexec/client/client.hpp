@@ -48,11 +48,12 @@ class Client {
   [[nodiscard]] std::uint32_t limit_slots() const noexcept { return welcome_.limit_slots; }
 
   /// Jobs come at least `period` apart, take at most `wcet`, and have to end within `deadline`: the bound that is
-  /// promised. not_proved: with the numbers of the verdict.
+  /// promised. not_proved: with the numbers of the verdict, or not before jobs of others have ended, for which this
+  /// waits for 2 s where the client does not hold the device.
   [[nodiscard]] Result<Duration> declare(const protocol::Declare& declaration);
   /// The arena has `slots` from now on, all of which stand where the client holds the device; then nothing of it may be
-  /// under way there. out_of_memory: its limit; not_proved: a promise would break; cancelled: the daemon
-  /// has gone.
+  /// under way there. Where that is possible only when jobs of others have ended, the client's ends first, and it holds
+  /// the device no more. out_of_memory: its limit; not_proved: a promise would break; cancelled: the daemon has gone.
   [[nodiscard]] Result<> grow(std::uint32_t slots);
   /// Waits until the device is the client's. False: its memory could not be brought back; the next one may.
   [[nodiscard]] bool begin() noexcept;
@@ -92,6 +93,7 @@ class Client {
   protocol::Welcome welcome_{};
   std::optional<protocol::Declare> declared_;
   std::uint32_t slots_ = 0;
+  bool later_ = false; // what was refused last is possible soon
   std::atomic<std::shared_ptr<Session>> session_;
   std::atomic<bool> holds_{false};
   hal::Signal reopened_;

@@ -17,6 +17,12 @@ Unexpected<Refusal> refused(protocol::Refusal code, std::string text) {
   return Unexpected(Refusal{code, std::move(text)});
 }
 
+Unexpected<Refusal> later() {
+  return refused(protocol::Refusal::later,
+                 "This can be promised, but not until the jobs have ended that a client delayed before it left or "
+                 "declared itself: ask again.");
+}
+
 Task task_of(const Clients::Client& client, std::size_t place, Bytes memory, Duration best_effort_wcet) {
   Task task;
   task.name = client.identity.name + " (" + std::to_string(place) + ")";
@@ -65,6 +71,7 @@ Admitted<std::uint32_t> Clients::connect(const Identity& who, std::uint32_t slot
   const auto vacant = std::ranges::find_if(clients_, [](const auto& each) { return !each; });
   if (vacant == clients_.end())
     return refused(protocol::Refusal::full, "all " + std::to_string(clients_.size()) + " places are taken");
+  if (departed_.size() >= clients_.size()) return later();
   const auto place = static_cast<std::uint32_t>(vacant - clients_.begin());
   Client client;
   client.identity = who;
@@ -79,11 +86,11 @@ Admitted<std::uint32_t> Clients::connect(const Identity& who, std::uint32_t slot
   }
   Everyone all = clients_;
   all[place] = std::move(client);
-  if (auto admitted = admit(std::move(all)); !admitted) return Unexpected(std::move(admitted).error());
+  if (auto admitted = admit(std::move(all), departed_); !admitted) return Unexpected(std::move(admitted).error());
   return place;
 }
 
-Admitted<> Clients::declare(std::uint32_t place, const config::ClientDeclaration& declaration) {
+Admitted<> Clients::declare(std::uint32_t place, const config::ClientDeclaration& declaration, bool delays) {
   if (at(place) == nullptr) return refused(protocol::Refusal::order, "nobody is there");
   if (at(place)->declaration) return refused(protocol::Refusal::order, "the client is declared already");
   const ExecutiveOptions& executive = terms_.device.tasks.executive;
@@ -93,7 +100,9 @@ Admitted<> Clients::declare(std::uint32_t place, const config::ClientDeclaration
                    "priorities = \"explicit\" in [daemon]: the declaration needs a priority");
   Everyone all = clients_;
   all[place]->declaration = declaration;
-  return admit(std::move(all));
+  std::vector<Client> departed = departed_;
+  if (delays) departed.push_back(departing(place));
+  return admit(std::move(all), std::move(departed));
 }
 
 Admitted<> Clients::grow(std::uint32_t place, std::uint32_t slots) {
@@ -102,33 +111,55 @@ Admitted<> Clients::grow(std::uint32_t place, std::uint32_t slots) {
     return refused(protocol::Refusal::unsupported, "an arena does not shrink while its client is connected");
   Everyone all = clients_;
   all[place]->slots = slots;
-  return admit(std::move(all));
+  return admit(std::move(all), departed_);
 }
 
-void Clients::leave(std::uint32_t place) {
+void Clients::leave(std::uint32_t place, bool delays) {
+  if (delays) departed_.push_back(departing(place));
   clients_[place].reset();
   told_[place].reset();
 }
 
-Admitted<> Clients::admit(Everyone all) {
+/// Where all slots fitted nothing was swapped for its jobs, and its frames are others' now.
+Clients::Client Clients::departing(std::uint32_t place) const {
+  std::uint64_t slots = 0;
+  for (const auto& client : clients_) slots += client ? client->slots : 0;
+  for (const Client& client : departed_) slots += client.slots;
+  Client departing = *clients_[place];
+  if (slots <= frames_) departing.slots = 0;
+  return departing;
+}
+
+Admitted<> Clients::admit(Everyone all, std::vector<Client> departed) {
   for (const auto& client : all) {
     if (!client || client->slots <= client->limit) continue;
     const Bytes chunk = terms_.device.chunk;
     return refused(protocol::Refusal::limit, client->identity.name + ": " + readable(chunk * client->slots) +
                                                  " are more than its limit of " + readable(chunk * client->limit));
   }
-  if (auto promised = promise(all); !promised) return promised;
+  if (auto promised = promise(all, departed); !promised) {
+    if (departed.empty()) return promised;
+    if (auto without = promise(all, {}); !without) return without;
+    return later();
+  }
   clients_ = std::move(all);
+  departed_ = std::move(departed);
   return {};
 }
 
 /// Fills in what everybody is promised, and what orders them.
-Admitted<> Clients::promise(Everyone& all) const {
+Admitted<> Clients::promise(Everyone& all, const std::vector<Client>& departed) const {
   ResolvedSet set = terms_.device;
   std::vector<MemoryDemand> memory;
   std::vector<std::size_t> place_of;
   std::uint64_t slots = 0;
   bool anything = false;
+  const auto add = [&](const Client& client, std::size_t core) {
+    slots += client.slots;
+    const Bytes size = set.chunk * client.slots;
+    set.tasks.tasks.push_back(task_of(client, core, size, terms_.best_effort_wcet));
+    memory.emplace_back().add(MemoryClass::state, size);
+  };
   for (std::size_t place = 0; place < all.size(); ++place) {
     if (!all[place]) continue;
     Client& client = *all[place];
@@ -136,17 +167,16 @@ Admitted<> Clients::promise(Everyone& all) const {
     client.tenancy = {.tenant = {.rank = 1, .device_done_by = any_time, .slots = client.slots},
                       .contract = {.order_by = any_time, .wcet = terms_.best_effort_wcet}};
     anything = anything || client.declaration;
-    slots += client.slots;
-    const Bytes size = set.chunk * client.slots;
-    set.tasks.tasks.push_back(task_of(client, place, size, terms_.best_effort_wcet));
-    memory.emplace_back().add(MemoryClass::state, size);
+    add(client, place);
     place_of.push_back(place);
   }
   if (!anything) return {};
+  for (std::size_t i = 0; i < departed.size(); ++i) add(departed[i], all.size() + i);
 
-  set.machine.cores.resize(all.size() + 2);
+  const std::size_t cores = all.size() + departed.size();
+  set.machine.cores.resize(cores + 2);
   std::iota(set.machine.cores.begin(), set.machine.cores.end(), 0u);
-  set.compute_core = static_cast<unsigned>(all.size());
+  set.compute_core = static_cast<unsigned>(cores);
   set.service_core = set.compute_core + 1;
   set.tasks.device.capacity = set.chunk * frames_;
   const bool stays = slots <= frames_;

@@ -2,6 +2,10 @@
 // promise (a client comes, declares itself, grows) is admitted by the analysis of the executive (policies/admission) or
 // refused with its numbers, and then nothing has changed.
 //
+// What a client was before it left or declared itself may have delayed jobs of others, who are promised no second such
+// delay. So it counts in admission until a quiet instant (policies/proofs/exchanges.md). Who is refused only for that
+// is told to ask again.
+//
 // The set that is analysed has one synthetic task for each client, on a core of its own: all its slots, as state that
 // is copied both ways. Where the slots of all clients fit, no chunk leaves again, and the set is one of tasks that
 // never swap; otherwise all of every client's slots are swapped. A client without a declaration is a best-effort task:
@@ -66,12 +70,15 @@ class Clients {
 
   /// Where the client is from now on, with the declaration of the first rule that fits.
   [[nodiscard]] Admitted<std::uint32_t> connect(const Identity& who, std::uint32_t slots);
-  /// Once for each client.
-  [[nodiscard]] Admitted<> declare(std::uint32_t place, const config::ClientDeclaration& declaration);
+  /// Once for each client. `delays`: a job of it, as it was, has had its turn or waits for it since the last quiet
+  /// instant.
+  [[nodiscard]] Admitted<> declare(std::uint32_t place, const config::ClientDeclaration& declaration, bool delays);
   /// To as many slots as it has, or more: others may have the frames of those that it lost before it let go of them.
   [[nodiscard]] Admitted<> grow(std::uint32_t place, std::uint32_t slots);
-  /// Nobody is at `place` any more. What others are promised stays as it is.
-  void leave(std::uint32_t place);
+  /// Nobody is at `place` any more. What others are promised stays as it is. `delays`: as for declare().
+  void leave(std::uint32_t place, bool delays);
+  /// A quiet instant has come after all that this was told.
+  void quiet() { departed_.clear(); }
 
   /// Places whose tenancy differs from what this told last, newcomers among them, in order.
   [[nodiscard]] std::vector<std::uint32_t> take_changes();
@@ -86,13 +93,16 @@ class Clients {
  private:
   using Everyone = std::vector<std::optional<Client>>;
   [[nodiscard]] const config::ClientRule* rule_for(const Identity& who) const;
-  /// Makes `all` what is so, if everything that is promised can be kept.
-  [[nodiscard]] Admitted<> admit(Everyone all);
-  [[nodiscard]] Admitted<> promise(Everyone& all) const;
+  /// Makes both what is so, if everything that is promised can be kept.
+  [[nodiscard]] Admitted<> admit(Everyone all, std::vector<Client> departed);
+  [[nodiscard]] Admitted<> promise(Everyone& all, const std::vector<Client>& departed) const;
+  /// As it counts from now on, when it is that no more.
+  [[nodiscard]] Client departing(std::uint32_t place) const;
 
   Terms terms_;
   std::uint32_t frames_ = 0;
   Everyone clients_;
+  std::vector<Client> departed_; // terms that count until a quiet instant
   std::vector<std::optional<Tenancy>> told_;
 };
 

@@ -77,8 +77,20 @@ bool Dispatcher::change(std::uint32_t place, const Tenancy& tenancy, bool interr
   const bool grows = tenancy.tenant.slots > core_.state().slots[place].size();
   if (grows && at.stage == Stage::lingering) finish(place);
   if (interrupt_it || (grows && at.stage == Stage::requested)) interrupt(place);
+  if (at.declares && at.stage == Stage::early) await_release(place);
   follow_up();
   return true;
+}
+
+void Dispatcher::hold(std::uint32_t place) noexcept {
+  if (place < places_.size()) places_[place].declares = !places_[place].tenancy.contract.real_time;
+}
+
+void Dispatcher::resume(std::uint32_t place, Instant now) noexcept {
+  if (place >= places_.size() || !std::exchange(places_[place].declares, false)) return;
+  now_ = now;
+  if (places_[place].stage == Stage::early) await_release(place);
+  follow_up();
 }
 
 /// Takes the job out of the core, to go on as the client's next one when the change has come about.
@@ -187,7 +199,7 @@ void Dispatcher::await_release(std::uint32_t place) noexcept {
   Place& at = places_[place];
   at.release = at.tenancy.contract.real_time ? std::max(now_, at.earliest) : now_;
   at.stage = Stage::early;
-  if (at.release <= now_) release(place);
+  if (at.release <= now_ && !held(at)) release(place);
 }
 
 /// The most urgent first: an idle device starts what it is told first.
@@ -198,7 +210,8 @@ void Dispatcher::release_due() noexcept {
   for (;;) {
     Place* first = nullptr;
     for (Place& at : places_)
-      if (at.stage == Stage::early && at.release <= now_ && (first == nullptr || urgency(at) < urgency(*first)))
+      if (at.stage == Stage::early && at.release <= now_ && !held(at) &&
+          (first == nullptr || urgency(at) < urgency(*first)))
         first = &at;
     if (first == nullptr) return;
     release(static_cast<std::uint32_t>(first - places_.data()));
@@ -220,6 +233,7 @@ void Dispatcher::release(std::uint32_t place) noexcept {
 void Dispatcher::request(std::uint32_t place) noexcept {
   Place& at = places_[place];
   at.stage = Stage::requested;
+  at.delays = true;
   ++at.number;
   feed({Event::Kind::job_requested, id(place), now_, at.deadline});
 }
@@ -347,7 +361,7 @@ void Dispatcher::order(const Action& action, bool in) noexcept {
   Action recorded = action;
   recorded.job = places_[action.job.task].record.job();
   recorded.transfer.task = places_[place].tenancy.traced_as;
-  flights_.push_back({action.transfer, in, now_, recorded});
+  flights_.push_back({action.transfer, in, action.job, now_, recorded});
   Entry entry = entry_of(in ? EntryKind::load : EntryKind::save);
   entry.slot = slot;
   entry.frame = frame;
@@ -359,6 +373,7 @@ void Dispatcher::order(const Action& action, bool in) noexcept {
 bool Dispatcher::take_change(std::uint32_t place) noexcept {
   Place& at = places_[place];
   if (!at.next || !exchange(place, at.next->tenant)) return false;
+  if (at.next->contract.real_time) at.declares = false;
   at.tenancy = *at.next;
   at.next.reset();
   outlet_.changed(place);
@@ -382,9 +397,32 @@ void Dispatcher::follow_up() noexcept {
     }
   }
   hurry_holder();
+  look_for_quiet();
   free_frames_.store(static_cast<std::uint32_t>(core_.state().free.size()), std::memory_order_relaxed);
   for (std::uint32_t place = 0; place < places_.size(); ++place)
     if (places_[place].presence != Presence::nobody) publish(place);
+}
+
+void Dispatcher::look_for_quiet() noexcept {
+  if (!quiet()) return;
+  ++quiet_instants_;
+  for (Place& at : places_) at.delays = in_core(at);
+}
+
+bool Dispatcher::in_core(const Place& at) noexcept { return at.stage != Stage::none && at.stage != Stage::early; }
+
+bool Dispatcher::held(const Place& at) noexcept { return at.declares && !(at.next && at.next->contract.real_time); }
+
+bool Dispatcher::quiet() const noexcept {
+  const auto promised = [this](const Place& at) {
+    const bool released = at.stage == Stage::early && at.release <= now_; // though the clock has not come to it
+    return (at.tenancy.contract.real_time || at.declares) && (in_core(at) || released);
+  };
+  const auto needless = [this](const Flight& each) {
+    const Place& at = places_[each.job.task];
+    return !in_core(at) || at.number != each.job.number;
+  };
+  return std::ranges::none_of(places_, promised) && std::ranges::none_of(flights_, needless);
 }
 
 void Dispatcher::publish(std::uint32_t place) noexcept {
@@ -430,7 +468,7 @@ std::optional<Instant> Dispatcher::next_tick() const noexcept {
   const auto at_latest = [&](Instant when) { next = next ? std::min(*next, when) : when; };
   for (const Place& at : places_) {
     if (at.presence != Presence::here) continue;
-    if (at.stage == Stage::early) at_latest(at.release);
+    if (at.stage == Stage::early && !held(at)) at_latest(at.release);
     if (at.stage == Stage::lingering) at_latest(at.lingers_until);
     if (at.stage != Stage::granted) continue;
     if (const auto until = held_until(at)) at_latest(*until + Duration(1));

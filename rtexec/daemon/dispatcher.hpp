@@ -102,6 +102,11 @@ class Dispatcher {
   /// synchronised; without, the change comes when it ends. False: nobody is there, or it would lose slots. A change
   /// that has not come about yet is replaced.
   [[nodiscard]] bool change(std::uint32_t place, const Tenancy& tenancy, bool interrupt, Instant now) noexcept;
+  /// The client of `place` may be about to declare itself: from now on until change(), or resume(), a job that it asks
+  /// for waits. What has to be known of its past is asked for after it.
+  void hold(std::uint32_t place) noexcept;
+  /// It has not declared itself.
+  void resume(std::uint32_t place, Instant now) noexcept;
   /// The client's process is ending: nothing that it says counts, and its job leaves unless it has the device. Where
   /// frames outlive it, and it does not have the device, others get them at once, but for those that it was loading.
   void ending(std::uint32_t place, Instant now) noexcept;
@@ -122,6 +127,12 @@ class Dispatcher {
 
   // ---- what is so ----
 
+  /// How many quiet instants there were: events after which no job of a client with a declaration is outstanding, nor
+  /// one of a client that has declared itself since, and nothing moves for one that was withdrawn. A job that is
+  /// released later is delayed by none that ended before (policies/proofs/exchanges.md).
+  [[nodiscard]] std::uint64_t quiet_instants() const noexcept { return quiet_instants_; }
+  /// Whether a job of who is at `place`, or was there last, was in the core after the last quiet instant, or is.
+  [[nodiscard]] bool delays(std::uint32_t place) const noexcept { return places_[place].delays; }
   [[nodiscard]] const Counts& counts(std::uint32_t place) const noexcept { return places_[place].counts; }
   /// Any thread, without the caller's lock: as of the last event.
   [[nodiscard]] Figures figures(std::uint32_t place) const noexcept { return figures_[place].read(); }
@@ -152,7 +163,9 @@ class Dispatcher {
   };
   struct Place {
     Presence presence = Presence::nobody;
-    bool freed = false; // others may have its frames
+    bool freed = false;    // others may have its frames
+    bool declares = false; // hold(), until that has come about
+    bool delays = false;   // delays()
     Tenancy tenancy;
     std::optional<Tenancy> next; // what change() asked for
     // The job that is outstanding
@@ -171,6 +184,7 @@ class Dispatcher {
   struct Flight {
     policies::Transfer transfer;
     bool in = false;
+    policies::JobId job; // that it is for
     Instant since{};
     policies::Action recorded; // as recordings number tasks and jobs
   };
@@ -193,6 +207,10 @@ class Dispatcher {
   void finish(std::uint32_t place) noexcept;
   void account(Place& at) noexcept;
   void hurry_holder() noexcept;
+  void look_for_quiet() noexcept;
+  [[nodiscard]] bool quiet() const noexcept;
+  [[nodiscard]] static bool in_core(const Place& at) noexcept;
+  [[nodiscard]] static bool held(const Place& at) noexcept;
   void publish(std::uint32_t place) noexcept;
   [[nodiscard]] static Instant deadline_of(const Place& at) noexcept;
   [[nodiscard]] protocol::Activity activity(std::uint32_t place) const noexcept;
@@ -220,6 +238,7 @@ class Dispatcher {
   MoveRecord moves_;
   std::vector<Event> events_; // to be fed, the oldest first; capacity reserved
   bool feeding_ = false;
+  std::uint64_t quiet_instants_ = 0;
   Instant now_{};
 };
 

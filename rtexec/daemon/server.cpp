@@ -239,19 +239,33 @@ void Server::refuse(Peer& peer, protocol::Refusal code, const std::string& why) 
       protocol::Refused{.header = {}, .code = code, .reserved = 0, .text = protocol::text<400>(why)}));
 }
 
+/// Who is to ask again is refused many times, which is told once.
+bool Server::to_be_told(Peer& peer, const Refusal& refusal) {
+  const bool again = refusal.code == protocol::Refusal::later;
+  return !std::exchange(peer.asks_again, again) || !again;
+}
+
+void Server::look_for_quiet() {
+  const std::scoped_lock lock(lock_);
+  if (std::exchange(quiet_, dispatcher_.quiet_instants()) != dispatcher_.quiet_instants()) clients_.quiet();
+}
+
 void Server::hello(Peer& peer, const protocol::Hello& said) {
   if (peer.place) return refuse(peer, protocol::Refusal::order, "This connection is a client already.");
   if (const auto obstacle = unsupported(said)) return refuse(peer, protocol::Refusal::unsupported, *obstacle);
   peer.name = protocol::view(said.name);
+  look_for_quiet();
   const auto place = clients_.connect({peer.name, peer.executable}, said.slots);
   if (!place) {
-    ++totals_.refused;
-    recording_.changed({}, peer.number, peer.name, "refused: " + place.error().text, hal::now());
-    tell(peer.name + " (" + std::to_string(peer.number) + ") is refused: " + place.error().text);
+    if (to_be_told(peer, place.error())) {
+      ++totals_.refused;
+      recording_.changed({}, peer.number, peer.name, "refused: " + place.error().text, hal::now());
+      tell(peer.name + " (" + std::to_string(peer.number) + ") is refused: " + place.error().text);
+    }
     return refuse(peer, place.error().code, place.error().text);
   }
   if (const auto begun = begin_session(peer, *place); !begun) {
-    clients_.leave(*place);
+    clients_.leave(*place, false);
     static_cast<void>(clients_.take_changes());
     return refuse(peer, protocol::Refusal::not_allowed, begun.error().what);
   }
@@ -310,11 +324,20 @@ Delivery Server::welcome(Peer& peer) {
 
 void Server::declare(Peer& peer, const protocol::Declare& said) {
   if (!peer.place) return refuse(peer, protocol::Refusal::order, "Hello comes first.");
-  const auto declared = clients_.declare(*peer.place, declaration_of(said));
+  bool delays = false;
+  drive([&] {
+    dispatcher_.hold(*peer.place);
+    delays = dispatcher_.delays(*peer.place);
+  });
+  look_for_quiet();
+  const auto declared = clients_.declare(*peer.place, declaration_of(said), delays);
   if (!declared) {
-    ++totals_.refused;
-    recording_.changed(peer.place, peer.number, peer.name, "refused: " + declared.error().text, hal::now());
-    tell(peer.name + " is refused: " + declared.error().text);
+    drive([&] { dispatcher_.resume(*peer.place, hal::now()); });
+    if (to_be_told(peer, declared.error())) {
+      ++totals_.refused;
+      recording_.changed(peer.place, peer.number, peer.name, "refused: " + declared.error().text, hal::now());
+      tell(peer.name + " is refused: " + declared.error().text);
+    }
     return refuse(peer, declared.error().code, declared.error().text);
   }
   apply_changes({});
@@ -329,9 +352,10 @@ void Server::declare(Peer& peer, const protocol::Declare& said) {
 void Server::grow(Peer& peer, const protocol::Grow& said) {
   if (!peer.place || peer.growing) return refuse(peer, protocol::Refusal::order, "Not now.");
   const bool more = said.slots != clients_.at(*peer.place)->slots;
+  look_for_quiet();
   const auto grown = clients_.grow(*peer.place, said.slots);
   if (!grown) {
-    tell(peer.name + " is refused more memory: " + grown.error().text);
+    if (to_be_told(peer, grown.error())) tell(peer.name + " is refused more memory: " + grown.error().text);
     return refuse(peer, grown.error().code, grown.error().text);
   }
   if (!more)
@@ -367,7 +391,6 @@ void Server::tell_status(Peer& peer) {
 
 /// What of the clients' terms has changed goes to the dispatcher; `interrupted` has synchronised.
 void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
-  const Instant now = hal::now();
   const auto changes = clients_.take_changes();
   std::vector<Tenancy> tenancies;
   for (const std::uint32_t place : changes) {
@@ -376,6 +399,7 @@ void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
     tenancies.back().traced_as = recording_.task_of(place, client, options_.terms.best_effort_wcet);
   }
   drive([&] {
+    const Instant now = hal::now();
     for (std::size_t i = 0; i < changes.size(); ++i) {
       const std::uint32_t place = changes[i];
       const Tenancy& tenancy = tenancies[i];
@@ -471,14 +495,17 @@ void Server::expelled(Peer& peer, Expelled reason) {
 /// Nothing of its client is left in the dispatcher.
 void Server::vacate(Peer& peer) {
   Told& told = told_[*peer.place];
+  look_for_quiet();
+  bool delays = false;
   {
     const std::scoped_lock lock(lock_); // nobody in the dispatcher speaks of it any more
     told.session.store(nullptr);
     told.process.store(-1);
+    delays = dispatcher_.delays(*peer.place);
   }
   peer.session.reset();
   told.ending.store(0);
-  clients_.leave(*peer.place);
+  clients_.leave(*peer.place, delays);
   peer.place.reset();
 }
 

@@ -71,6 +71,7 @@ class Server final : public Outlet, private Session::Listener {
     bool gone = false;                 // its socket is closed
     std::optional<Instant> leave_by{}; // where its process lives on
     std::optional<std::uint32_t> growing{};
+    bool asks_again = false;                   // was refused for a while, and that was told
     std::optional<std::uint32_t> told_up_to{}; // of the places that it asked for, while its socket takes no more
   };
 
@@ -94,6 +95,8 @@ class Server final : public Outlet, private Session::Listener {
   void tell_status(Peer& peer);
   [[nodiscard]] Status status();
   void refuse(Peer& peer, protocol::Refusal code, const std::string& why);
+  [[nodiscard]] static bool to_be_told(Peer& peer, const Refusal& refusal);
+  void look_for_quiet();
   void closed(Peer& peer);
   void ended(Peer& peer);
   void turn_out(Peer& peer);
@@ -138,6 +141,7 @@ class Server final : public Outlet, private Session::Listener {
   hal::InheritingMutex lock_;
   Dispatcher dispatcher_;        // under lock_
   bool to_tell_ = false;         // likewise: told_ has news
+  std::uint64_t quiet_ = 0;      // instants of the dispatcher's that clients_ knows of
   std::int64_t due_ = INT64_MAX; // when the clock's thread wakes; it alone writes it, under lock_
   config::Descriptor listener_, wakeup_;
   Instant listens_from_{};

@@ -35,6 +35,7 @@ int declare(Process& process, const rtexec_job_declaration& wanted, std::int64_t
     return failed(RTEXEC_CLIENT_REFUSED,
                   "The declaration is impossible: 1 us <= wcet <= deadline <= period <= 1000 s, "
                   "0 <= priority <= 99, on_overrun one of RTEXEC_OVERRUN_...");
+  process.gate().synchronised(); // what it has done until now need not stand in its own way
   const auto bound = process.client().declare(declaration);
   if (!bound) {
     const bool unproved = bound.error().code == Errc::not_proved;

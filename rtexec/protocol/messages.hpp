@@ -119,6 +119,7 @@ enum class Refusal : std::uint32_t {
   unsupported,       // what the client's driver cannot do
   order,             // not now: Declare before Hello, or a second Hello
   stopping,          // the daemon ends
+  later,             // not until jobs that others have delayed have ended: ask again, and let go of the device for it
 };
 
 struct Refused {
@@ -263,8 +264,7 @@ constexpr bool power_of_two(std::uint64_t value) noexcept { return value != 0 &&
          detail::flag(m.declared) && m.agent_priority <= 99 && detail::flag(m.awake) && m.reserved == 0;
 }
 [[nodiscard]] constexpr bool valid(const Refused& m) noexcept {
-  return Refusal::other_version <= m.code && m.code <= Refusal::stopping && m.reserved == 0 &&
-         detail::terminated(m.text);
+  return Refusal::other_version <= m.code && m.code <= Refusal::later && m.reserved == 0 && detail::terminated(m.text);
 }
 [[nodiscard]] constexpr bool valid(const Declare& m) noexcept {
   return detail::time(m.period_ns) && detail::time(m.deadline_ns) && detail::time(m.wcet_ns) &&

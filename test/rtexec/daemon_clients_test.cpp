@@ -24,7 +24,7 @@ TEST(DaemonClients, APlaceForEach) {
   const auto full = clients.connect({"c", {}}, 0);
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().code, protocol::Refusal::full);
-  clients.leave(0);
+  clients.leave(0, false);
   EXPECT_EQ(clients.at(0), nullptr);
   EXPECT_EQ(clients.connect({"c", {}}, 0), 0u);
   EXPECT_EQ(clients.at(0)->identity.name, "c");
@@ -49,7 +49,7 @@ TEST(DaemonClients, TheFirstRuleThatFitsHolds) {
   EXPECT_EQ(clients.at(0)->declaration, std::nullopt);
   EXPECT_TRUE(clients.at(1)->declared_by_rule);
   EXPECT_TRUE(clients.at(1)->response_bound);
-  EXPECT_EQ(clients.declare(1, declaration(100ms, 10ms)).error().code, protocol::Refusal::order);
+  EXPECT_EQ(clients.declare(1, declaration(100ms, 10ms), false).error().code, protocol::Refusal::order);
 }
 
 TEST(DaemonClients, NobodyGrowsBeyondItsLimit) {
@@ -72,7 +72,7 @@ TEST(DaemonClients, WhereAllSlotsFitDeadlinesArePromisedWithoutSwapping) {
   for (const char* name : {"a", "b"}) {
     const auto place = clients.connect({name, {}}, 8);
     ASSERT_TRUE(place) << place.error().text;
-    const auto declared = clients.declare(*place, declaration(100ms, 30ms));
+    const auto declared = clients.declare(*place, declaration(100ms, 30ms), false);
     ASSERT_TRUE(declared) << declared.error().text;
   }
   EXPECT_GE(*clients.at(0)->response_bound, 60ms);
@@ -88,17 +88,17 @@ TEST(DaemonClients, TheSecondThatIsTooMuchIsRefusedWithTheNumbersAndChangesNothi
   Clients clients(terms_of(16, 8));
   ASSERT_TRUE(clients.connect({"a", {}}, 4));
   ASSERT_TRUE(clients.connect({"b", {}}, 4));
-  ASSERT_TRUE(clients.declare(0, declaration(100ms, 40ms)));
+  ASSERT_TRUE(clients.declare(0, declaration(100ms, 40ms), false));
   const auto bound = clients.at(0)->response_bound;
   static_cast<void>(clients.take_changes());
-  const auto refused = clients.declare(1, declaration(100ms, 70ms));
+  const auto refused = clients.declare(1, declaration(100ms, 70ms), false);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, protocol::Refusal::not_proved);
   EXPECT_THAT(refused.error().text, HasSubstr("ms"));
   EXPECT_EQ(clients.at(1)->declaration, std::nullopt);
   EXPECT_EQ(clients.at(0)->response_bound, bound);
   EXPECT_TRUE(clients.take_changes().empty());
-  const auto less = clients.declare(1, declaration(200ms, 30ms));
+  const auto less = clients.declare(1, declaration(200ms, 30ms), false);
   EXPECT_TRUE(less) << less.error().text;
 }
 
@@ -107,7 +107,7 @@ TEST(DaemonClients, AClientWithoutADeclarationMayNotBreakAPromise) {
   terms.best_effort_wcet = 30ms;
   Clients clients(terms);
   ASSERT_TRUE(clients.connect({"a", {}}, 4));
-  const auto alone = clients.declare(0, declaration(100ms, 75ms));
+  const auto alone = clients.declare(0, declaration(100ms, 75ms), false);
   ASSERT_TRUE(alone) << alone.error().text;
   const auto refused = clients.connect({"b", {}}, 0);
   ASSERT_FALSE(refused);
@@ -118,7 +118,7 @@ TEST(DaemonClients, GrowingBeyondTheDeviceCostsSwappingWhichIsPromisedOrRefused)
   Clients clients(terms_of(16, 8));
   for (const char* name : {"a", "b", "c"}) {
     const auto place = clients.connect({name, {}}, 5);
-    ASSERT_TRUE(clients.declare(*place, declaration(100ms, 500us)));
+    ASSERT_TRUE(clients.declare(*place, declaration(100ms, 500us), false));
   }
   const auto resident = *clients.at(0)->response_bound;
   ASSERT_TRUE(clients.grow(0, 8)) << "18 of 16 frames, with time to spare";
@@ -135,12 +135,12 @@ TEST(DaemonClients, ExplicitPrioritiesAreThoseOfTheClients) {
   for (const int priority : {5, 20, 9}) {
     const auto place = clients.connect({"a", {}}, 2);
     config::ClientDeclaration declared = declaration(100ms * priority, 10ms);
-    const auto without = clients.declare(*place, declared);
+    const auto without = clients.declare(*place, declared, false);
     ASSERT_FALSE(without);
     EXPECT_EQ(without.error().code, protocol::Refusal::not_allowed);
     EXPECT_THAT(without.error().text, HasSubstr("needs a priority"));
     declared.priority = priority;
-    const auto with = clients.declare(*place, declared);
+    const auto with = clients.declare(*place, declared, false);
     ASSERT_TRUE(with) << with.error().text;
   }
   const auto rank = [&](std::uint32_t place) { return clients.at(place)->tenancy.tenant.rank; };
@@ -155,13 +155,80 @@ TEST(DaemonClients, StaticPrioritiesGoByWhatIsDeclared) {
   Clients clients(terms);
   for (const Duration period : {300ms, 100ms, 200ms}) {
     const auto place = clients.connect({"a", {}}, 2);
-    ASSERT_TRUE(clients.declare(*place, declaration(period, 10ms)));
+    ASSERT_TRUE(clients.declare(*place, declaration(period, 10ms), false));
   }
   ASSERT_TRUE(clients.connect({"best effort", {}}, 2));
   const auto rank = [&](std::uint32_t place) { return clients.at(place)->tenancy.tenant.rank; };
   EXPECT_LT(rank(1), rank(2));
   EXPECT_LT(rank(2), rank(0));
   EXPECT_LT(rank(0), rank(3));
+}
+
+TEST(DaemonClients, WhatOneWasThatHasDelayedOthersCountsUntilAQuietInstant) {
+  Clients clients(terms_of(16, 4));
+  const auto come = [&](Duration wcet) {
+    const auto place = clients.connect({"a", {}}, 8);
+    EXPECT_TRUE(place);
+    return clients.declare(*place, declaration(100ms, wcet), false);
+  };
+  ASSERT_TRUE(come(40ms) && come(40ms));
+  clients.leave(1, false);
+  ASSERT_TRUE(come(40ms)) << "it has delayed nobody";
+  clients.leave(1, true);
+  for (const bool quiet : {false, true}) {
+    if (quiet) clients.quiet();
+    const auto again = come(40ms);
+    EXPECT_EQ(again.has_value(), quiet);
+    if (again) continue;
+    EXPECT_EQ(again.error().code, protocol::Refusal::later);
+    EXPECT_THAT(again.error().text, HasSubstr("ask again"));
+    EXPECT_EQ(clients.declare(1, declaration(100ms, 70ms), false).error().code, protocol::Refusal::not_proved)
+        << "nor later";
+    EXPECT_TRUE(clients.declare(1, declaration(100ms, 10ms), false)) << "for which there is time besides";
+    clients.leave(1, false);
+  }
+  EXPECT_EQ(clients.at(1)->tenancy.tenant.stays, true) << "the memory of who has left is others'";
+}
+
+TEST(DaemonClients, AJobWithoutADeclarationCountsThoughItsClientHasDeclaredItself) {
+  for (const bool delays : {false, true}) {
+    Clients clients(terms_of(16, 4)); // one takes 5 ms
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(clients.connect({"a", {}}, 8));
+    ASSERT_TRUE(clients.declare(0, declaration(10ms, 3ms), false));
+    const auto declared = clients.declare(1, declaration(10ms, 3ms), delays);
+    ASSERT_EQ(declared.has_value(), !delays);
+    if (declared) continue;
+    EXPECT_EQ(declared.error().code, protocol::Refusal::later);
+    EXPECT_FALSE(clients.at(1)->declaration);
+    EXPECT_TRUE(clients.declare(1, declaration(10ms, 1ms), delays));
+  }
+}
+
+/// Where all did not fit its jobs were loaded, which has taken time from others.
+TEST(DaemonClients, OneThatWasSwappedCountsWithItsMemory) {
+  Clients clients(terms_of(16, 8));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(clients.connect({"a", {}}, 8));
+    ASSERT_TRUE(clients.declare(static_cast<std::uint32_t>(i), declaration(100ms, 500us), false));
+  }
+  clients.leave(2, true);
+  ASSERT_TRUE(clients.grow(0, 8));
+  EXPECT_FALSE(clients.at(0)->tenancy.tenant.stays);
+  clients.quiet();
+  ASSERT_TRUE(clients.grow(0, 8));
+  EXPECT_TRUE(clients.at(0)->tenancy.tenant.stays);
+}
+
+TEST(DaemonClients, NoMoreHaveLeftThanThereArePlaces) {
+  Clients clients(terms_of(16, 2));
+  ASSERT_TRUE(clients.connect({"a", {}}, 0));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(clients.connect({"b", {}}, 0));
+    clients.leave(1, true);
+  }
+  EXPECT_EQ(clients.connect({"b", {}}, 0).error().code, protocol::Refusal::later);
+  clients.quiet();
+  EXPECT_TRUE(clients.connect({"b", {}}, 0));
 }
 
 } // namespace

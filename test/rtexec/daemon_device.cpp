@@ -51,7 +51,8 @@ void SimulatedDevice::attach(std::uint32_t place, const Tenancy& tenancy, const 
   client.life = ++lives_;
   client.program = program;
   client.slots.resize(tenancy.tenant.slots);
-  later(place, now_ + between(Duration(0), program.least), [this, place](Client&) { ask(place); });
+  later(place, now_ + between(Duration(0), program.asks_at_once ? Duration(0) : program.least),
+        [this, place](Client&) { ask(place); });
 }
 
 void SimulatedDevice::change(std::uint32_t place, const Tenancy& tenancy, bool interrupt) {
@@ -97,7 +98,11 @@ void SimulatedDevice::say(std::uint32_t place, EntryKind kind, std::uint32_t slo
                    now_);
 }
 
-void SimulatedDevice::ask(std::uint32_t place) { say(place, EntryKind::request, 0, 0, ++clients_[place].job); }
+void SimulatedDevice::ask(std::uint32_t place) {
+  if (clients_[place].program.rests)
+    return later(place, now_ + std::chrono::microseconds(100), [this, place](Client&) { ask(place); });
+  say(place, EntryKind::request, 0, 0, ++clients_[place].job);
+}
 
 void SimulatedDevice::verdict(std::uint32_t place, protocol::JobVerdict verdict) noexcept {
   Client& client = clients_[place];

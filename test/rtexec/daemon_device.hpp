@@ -27,6 +27,8 @@ struct Program {
   bool reports_failed_saves = false;
   bool ignores_commands = false;
   bool never_ends = false;
+  bool asks_at_once = false; // the first time
+  bool rests = false;        // asks for nothing until it is another program
 };
 
 class SimulatedDevice final : public Outlet {
@@ -35,6 +37,8 @@ class SimulatedDevice final : public Outlet {
 
   void attach(std::uint32_t place, const Tenancy& tenancy, const Program& program);
   void change(std::uint32_t place, const Tenancy& tenancy, bool interrupt);
+  /// The program does as `program` says from its next job on.
+  void become(std::uint32_t place, const Program& program) { clients_[place].program = program; }
   /// The process ends now, whatever it is doing.
   void kill(std::uint32_t place);
   void run_until(Instant when);

@@ -62,30 +62,71 @@ class Everyone {
  public:
   Everyone(const Terms& terms, std::uint32_t frames, std::uint64_t seed)
       : clients(terms), device(options_of(terms, frames), chunk, seed) {
-    device.on_vacant = [this](std::uint32_t place) { clients.leave(place); };
+    device.on_vacant = [this](std::uint32_t place) {
+      look_for_quiet();
+      late += device.dispatcher().counts(place).missed;
+      clients.leave(place, device.dispatcher().delays(place));
+    };
   }
 
-  /// False: refused.
+  /// Asks again for a while where it is told to. False: refused.
   bool add(const std::string& name, std::uint32_t slots, const std::optional<config::ClientDeclaration>& declaration,
            const Program& program) {
+    return in_the_end([&] { return join(name, slots, declaration, program); });
+  }
+  /// Who is there is one with a declaration from now on; likewise.
+  bool declare(std::uint32_t place, const config::ClientDeclaration& declaration) {
+    return in_the_end([&]() -> Admitted<> {
+      device.dispatcher().hold(place);
+      const bool delays = device.dispatcher().delays(place);
+      look_for_quiet();
+      auto declared = clients.declare(place, declaration, delays);
+      if (declared) tell();
+      else device.dispatcher().resume(place, device.now());
+      return declared;
+    });
+  }
+  Admitted<> join(const std::string& name, std::uint32_t slots,
+                  const std::optional<config::ClientDeclaration>& declaration, const Program& program) {
+    look_for_quiet();
     const auto place = clients.connect({name, {}}, slots);
-    if (!place) return false;
-    if (declaration && !clients.declare(*place, *declaration)) {
-      clients.leave(*place);
-      return false;
+    if (!place) return Unexpected(place.error());
+    if (declaration) {
+      if (auto declared = clients.declare(*place, *declaration, false); !declared) {
+        clients.leave(*place, false);
+        return declared;
+      }
     }
-    for (const std::uint32_t changed : clients.take_changes()) {
-      const Tenancy& tenancy = clients.at(changed)->tenancy;
-      if (changed == *place) device.attach(changed, tenancy, program);
-      else device.change(changed, tenancy, false);
-    }
-    return true;
+    tell(*place, program);
+    newest = *place;
+    return {};
   }
   bool grow(std::uint32_t place, std::uint32_t slots) {
+    look_for_quiet();
     if (!clients.grow(place, slots)) return false;
     for (const std::uint32_t changed : clients.take_changes())
       device.change(changed, clients.at(changed)->tenancy, changed == place);
     return true;
+  }
+  /// Calls `ask`, which is told to wait at most as long as clients do.
+  template <class Ask> bool in_the_end(Ask ask) {
+    for (const Instant until = device.now() + 2s;; device.run_until(device.now() + 1ms)) {
+      const Admitted<> asked = ask();
+      if (asked) return true;
+      if (asked.error().code != protocol::Refusal::later || device.now() >= until) return false;
+      ++waited;
+    }
+  }
+  void look_for_quiet() {
+    const std::uint64_t now = device.dispatcher().quiet_instants();
+    if (std::exchange(quiet, now) != now) clients.quiet();
+  }
+  void tell(std::optional<std::uint32_t> newcomer = {}, const Program& program = {}) {
+    for (const std::uint32_t changed : clients.take_changes()) {
+      const Tenancy& tenancy = clients.at(changed)->tenancy;
+      if (changed == newcomer) device.attach(changed, tenancy, program);
+      else device.change(changed, tenancy, false);
+    }
   }
   [[nodiscard]] std::uint64_t missed() {
     std::uint64_t all = 0;
@@ -95,6 +136,9 @@ class Everyone {
 
   Clients clients;
   SimulatedDevice device;
+  std::uint64_t quiet = 0, waited = 0;
+  std::uint64_t late = 0; // jobs of those who have gone
+  std::uint32_t newest = 0;
 };
 
 /// Eight clients of a quarter of the device each, with random periods, that are admitted.
@@ -228,19 +272,27 @@ config::ClientDeclaration each(Duration period, Duration wcet) {
   return {.period = period, .deadline = period, .wcet = wcet, .priority = {}};
 }
 
-/// The longest WCET that clients with these periods and 16 slots of 32 frames each are promised.
-Duration tightest(const std::vector<Duration>& periods) {
+/// The longest WCET that all of these are promised, with as many slots.
+Duration tightest(const Terms& terms, std::uint32_t slots, std::vector<config::ClientDeclaration> declarations) {
   const auto fits = [&](Duration wcet) {
-    Clients clients(terms_of(32, 5));
-    return std::ranges::all_of(periods, [&](Duration period) {
-      const auto place = clients.connect({"client", {}}, 16);
-      return place && clients.declare(*place, each(period, wcet));
+    Clients clients(terms);
+    return std::ranges::all_of(declarations, [&](config::ClientDeclaration& declaration) {
+      const auto place = clients.connect({"client", {}}, slots);
+      declaration.wcet = wcet;
+      return place && wcet <= declaration.deadline && clients.declare(*place, declaration, false);
     });
   };
   Duration wcet = 0us;
   for (Duration step = 4096us; step > 0us; step /= 2)
     if (fits(wcet + step)) wcet += step;
   return wcet;
+}
+
+/// Likewise of clients with these periods and 16 slots of 32 frames each.
+Duration tightest(const std::vector<Duration>& periods) {
+  std::vector<config::ClientDeclaration> declarations;
+  for (const Duration period : periods) declarations.push_back(each(period, 0us));
+  return tightest(terms_of(32, 5), 16, declarations);
 }
 
 /// What it costs to bring its memory a second time is no part of what the others were promised.
@@ -304,6 +356,253 @@ TEST(DaemonDispatcher, WhileClientsComeAndGoNobodyIsLate) {
     }
   }
   EXPECT_GT(came, rtexec::test::sanitized ? 50u : 500u);
+}
+
+/// Programs that ask as soon and execute as long as they may.
+class Restarted : public Everyone {
+ public:
+  struct Done {
+    std::uint64_t came = 0, declared = 0;
+  };
+  Restarted(const Terms& terms, std::uint32_t slots, std::uint64_t seed)
+      : Everyone(terms, 32, seed), slots_(slots), longest_(terms.best_effort_wcet) {}
+
+  bool begin(const config::ClientDeclaration& declaration) {
+    if (!add("client", slots_, declaration, exact(declaration))) return false;
+    declared_at_[newest] = declaration;
+    return true;
+  }
+  /// One goes, often after its job, and comes again at once: with a declaration, or with one that it makes later, in a
+  /// job or between two.
+  void go_and_come(std::mt19937_64& random, Done& done) {
+    const auto place = static_cast<std::uint32_t>(random() % declared_at_.size());
+    if (clients.at(place) == nullptr) return;
+    const config::ClientDeclaration declaration = declared_at_[place];
+    if (random() % 4 != 0) await_end_of_job(place);
+    device.kill(place);
+    while (clients.at(place) != nullptr) device.run_until(device.now() + 10us);
+    if (random() % 3 != 0) {
+      done.came += begin(declaration) ? 1U : 0U;
+      return;
+    }
+    if (!add("later", slots_, {}, {.least = 0ms, .longest = 1ms, .quickest = longest_, .slowest = longest_})) return;
+    const std::uint32_t came = newest;
+    declared_at_[came] = declaration;
+    device.run_until(device.now() + Duration(random() % 10'000'000));
+    await([&] {
+      const auto& state = device.dispatcher().state();
+      return state.running && state.running->task == came && state.waiting.size() > random() % 4;
+    });
+    if (random() % 2 != 0) await_end_of_job(came);
+    device.become(came, {.quickest = longest_, .slowest = longest_, .rests = true});
+    if (!declare(came, declaration)) return;
+    device.become(came, exact(declaration));
+    ++done.declared;
+  }
+
+ private:
+  static Program exact(const config::ClientDeclaration& of) {
+    return {.least = of.period, .longest = of.period, .quickest = of.wcet, .slowest = of.wcet, .asks_at_once = true};
+  }
+  void await_end_of_job(std::uint32_t place) {
+    await([&, before = device.dispatcher().counts(place).jobs] {
+      return device.dispatcher().counts(place).jobs > before;
+    });
+  }
+  /// For a while at most.
+  template <class So> void await(So so) {
+    for (const Instant until = device.now() + 100ms; device.now() < until && !so();)
+      device.run_until(device.now() + 10us);
+  }
+  std::uint32_t slots_;
+  Duration longest_;
+  std::array<config::ClientDeclaration, 5> declared_at_{};
+};
+
+/// At the edge of what is admitted.
+TEST(DaemonDispatcher, ProgramsThatAreStartedAgainAndAgainHurtNobody) {
+  Restarted::Done done;
+  std::uint64_t waited = 0;
+  for (std::uint64_t seed = 0; seed < (rtexec::test::sanitized ? 40 : 400); ++seed) {
+    std::mt19937_64 random(seed);
+    Terms terms = terms_of(32, 5);
+    terms.best_effort_wcet = 100us * (5 + random() % 60);
+    const std::uint32_t slots = random() % 2 == 0 ? 0 : 17; // none of it swapped, or all
+    std::vector<config::ClientDeclaration> declarations;
+    for (std::uint64_t i = 0; i < 3 + seed % 3; ++i) {
+      const Duration period = slots == 0 ? 1ms * (15 + random() % 20) : 1ms * (9 + random() % 9);
+      declarations.push_back(each(period, 0us));
+      declarations.back().deadline = period * (5 + random() % 6) / 10;
+    }
+    const Duration wcet = tightest(terms, slots, declarations);
+    if (wcet < 100us) continue;
+    Restarted all(terms, slots, seed);
+    for (config::ClientDeclaration& declaration : declarations) {
+      declaration.wcet = wcet;
+      ASSERT_TRUE(all.begin(declaration));
+    }
+    for (int i = 0; i < 30; ++i) {
+      all.device.run_until(all.device.now() + Duration(random() % 20'000'000));
+      all.go_and_come(random, done);
+      if (HasFatalFailure()) FAIL() << "seed " << seed;
+    }
+    for (std::uint32_t place = 0; place < 5; ++place) all.device.kill(place);
+    all.device.run_until(all.device.now() + 10ms);
+    waited += all.waited;
+    EXPECT_EQ(all.late, 0u) << "seed " << seed;
+  }
+  EXPECT_GT(done.came, rtexec::test::sanitized ? 300u : 3000u);
+  EXPECT_GT(done.declared, rtexec::test::sanitized ? 100u : 1000u);
+  EXPECT_GT(waited, rtexec::test::sanitized ? 100u : 1000u) << "times that one was told to ask again";
+}
+
+/// It ends after its job and comes again at once, which it may not before the others, whom it has delayed, are served.
+TEST(DaemonDispatcher, AProgramThatIsStartedForEachJobHurtsNobody) {
+  for (const Order order : {Order::edf, Order::static_priority}) {
+    Terms terms = terms_of(32, 3);
+    terms.device.tasks.executive.order = order;
+    terms.device.tasks.executive.priorities = PriorityAssignment::deadline_monotonic;
+    Clients clients(terms);
+    Quiet outlet;
+    Dispatcher dispatcher(options_of(terms, 32), outlet);
+    const auto at = [](Duration when) { return Instant(1s + when); };
+    const auto come = [&](Duration deadline, Duration when) {
+      const auto place = clients.connect({"client", {}}, 0);
+      if (!place) return place.error().code;
+      const auto admitted =
+          clients.declare(*place, {.period = 30ms, .deadline = deadline, .wcet = 9900us, .priority = {}}, false);
+      if (!admitted) {
+        clients.leave(*place, false);
+        return admitted.error().code;
+      }
+      for (const std::uint32_t changed : clients.take_changes()) {
+        const Tenancy& tenancy = clients.at(changed)->tenancy;
+        EXPECT_TRUE(changed == *place ? dispatcher.attach(changed, tenancy, at(when))
+                                      : dispatcher.change(changed, tenancy, false, at(when)));
+      }
+      return protocol::Refusal{};
+    };
+    const auto say = [&](std::uint32_t place, EntryKind kind, Duration when) {
+      dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = 1}, at(when));
+    };
+    ASSERT_EQ(come(20ms, 0ms), protocol::Refusal{});
+    for (int i = 0; i < 2; ++i) ASSERT_EQ(come(30ms, 0ms), protocol::Refusal{});
+    for (std::uint32_t place = 0; place < 3; ++place) say(place, EntryKind::request, 0ms);
+    const std::uint64_t quiet = dispatcher.quiet_instants();
+    say(0, EntryKind::done, 9900us);
+    dispatcher.died(0, at(9900us));
+    clients.leave(0, dispatcher.delays(0));
+    for (const Duration now : {19800us, 29700us}) {
+      EXPECT_EQ(come(20ms, now), protocol::Refusal::later);
+      EXPECT_EQ(dispatcher.quiet_instants(), quiet);
+      say(dispatcher.state().running->task, EntryKind::done, now);
+    }
+    ASSERT_GT(dispatcher.quiet_instants(), quiet);
+    clients.quiet();
+    EXPECT_EQ(come(20ms, 29700us), protocol::Refusal{});
+    for (std::uint32_t place = 1; place < 3; ++place) {
+      EXPECT_EQ(dispatcher.counts(place).jobs, 1u);
+      EXPECT_LE(dispatcher.counts(place).longest_response, *clients.at(place)->response_bound)
+          << (order == Order::edf ? "edf" : "static") << ", place " << place;
+    }
+  }
+}
+
+/// Its job of before is none of the set that it is in from then on, but has delayed the others. Whatever it asks for
+/// while that is looked at waits.
+TEST(DaemonDispatcher, AClientThatDeclaresItselfInItsJobHurtsNobody) {
+  const Terms terms = terms_of(32, 3); // a job without a declaration takes 5 ms
+  Clients clients(terms);
+  Quiet outlet;
+  Dispatcher dispatcher(options_of(terms, 32), outlet);
+  const auto tell = [&](std::uint32_t newcomer, Duration when) {
+    for (const std::uint32_t changed : clients.take_changes()) {
+      const Tenancy& tenancy = clients.at(changed)->tenancy;
+      ASSERT_TRUE(changed == newcomer ? dispatcher.attach(changed, tenancy, Instant(1s + when))
+                                      : dispatcher.change(changed, tenancy, false, Instant(1s + when)));
+    }
+  };
+  const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job, Duration when) {
+    dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, Instant(1s + when));
+  };
+  const auto declare = [&] {
+    dispatcher.hold(0);
+    return clients.declare(0, each(4ms, 1900us), dispatcher.delays(0));
+  };
+  for (std::uint32_t place = 0; place < 3; ++place) {
+    ASSERT_TRUE(clients.connect({"client", {}}, 0));
+    if (place > 0) { ASSERT_TRUE(clients.declare(place, each(10ms, 1900us), false)); }
+    ASSERT_NO_FATAL_FAILURE(tell(place, 0ms));
+    say(place, EntryKind::request, 1, 0ms);
+  }
+  EXPECT_EQ(declare().error().code, protocol::Refusal::later);
+  dispatcher.resume(0, Instant(1s));
+  const std::uint64_t quiet = dispatcher.quiet_instants();
+  say(0, EntryKind::done, 1, 5ms);
+  EXPECT_EQ(declare().error().code, protocol::Refusal::later);
+  dispatcher.resume(0, Instant(1s + 5ms));
+  say(1, EntryKind::done, 1, 6900us);
+  EXPECT_EQ(dispatcher.quiet_instants(), quiet);
+  say(2, EntryKind::done, 1, 8800us);
+  ASSERT_GT(dispatcher.quiet_instants(), quiet);
+  clients.quiet();
+
+  ASSERT_TRUE(declare());
+  say(0, EntryKind::request, 2, 9ms);
+  EXPECT_FALSE(dispatcher.state().running) << "it is not known yet what it is";
+  ASSERT_NO_FATAL_FAILURE(tell(3, 9ms));
+  ASSERT_TRUE(dispatcher.state().running);
+  say(0, EntryKind::done, 2, 13500us);
+  EXPECT_EQ(dispatcher.counts(0).missed, 1u) << "it has a deadline";
+  for (std::uint32_t place = 1; place < 3; ++place) EXPECT_EQ(dispatcher.counts(place).missed, 0u) << "place " << place;
+}
+
+/// Each waits for its own reason; where nobody has declared itself all instants are quiet.
+TEST(DaemonDispatcher, AnInstantIsQuietWhereNoPromisedJobIsOutstanding) {
+  Quiet outlet;
+  Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+  const Contract declared{.real_time = true, .period = 50ms, .deadline = 50ms, .order_by = 50ms, .wcet = 10ms};
+  const Contract undeclared{.order_by = 10s, .wcet = 10ms};
+  const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job, Duration when) {
+    dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, Instant(when));
+  };
+  std::uint64_t before = 0;
+  const auto quiet = [&] { return std::exchange(before, dispatcher.quiet_instants()) != dispatcher.quiet_instants(); };
+  ASSERT_TRUE(dispatcher.attach(0, {.tenant = {}, .contract = declared}, Instant{}));
+  ASSERT_TRUE(dispatcher.attach(1, {.tenant = {.rank = 1}, .contract = undeclared}, Instant{}));
+  EXPECT_FALSE(dispatcher.delays(1));
+  say(1, EntryKind::request, 1, 1ms);
+  EXPECT_TRUE(quiet());
+  EXPECT_TRUE(dispatcher.delays(1)) << "it has the device";
+  say(0, EntryKind::request, 1, 2ms);
+  EXPECT_FALSE(quiet()) << "one waits";
+  say(1, EntryKind::done, 1, 5ms);
+  EXPECT_FALSE(quiet()) << "and has the device";
+  EXPECT_TRUE(dispatcher.delays(1)) << "it has ended, and has delayed another";
+  say(0, EntryKind::done, 1, 6ms);
+  EXPECT_TRUE(quiet());
+  EXPECT_FALSE(dispatcher.delays(0) || dispatcher.delays(1));
+  say(0, EntryKind::request, 2, 7ms);
+  EXPECT_TRUE(quiet()) << "its release is at 52 ms";
+  say(1, EntryKind::request, 2, 53ms);
+  EXPECT_FALSE(quiet()) << "which has passed, though nobody has looked";
+  dispatcher.tick(Instant(54ms));
+  say(1, EntryKind::done, 2, 55ms);
+  dispatcher.ending(0, Instant(56ms));
+  EXPECT_FALSE(quiet()) << "its process is ending with the device in hand";
+  dispatcher.died(0, Instant(57ms));
+  EXPECT_TRUE(quiet());
+
+  say(1, EntryKind::request, 3, 60ms);
+  EXPECT_TRUE(quiet());
+  dispatcher.hold(1);
+  ASSERT_TRUE(dispatcher.attach(0, {.tenant = {}, .contract = undeclared}, Instant(61ms)));
+  say(0, EntryKind::request, 1, 61ms);
+  EXPECT_FALSE(quiet()) << "it is about to declare itself";
+  ASSERT_TRUE(dispatcher.change(1, {.tenant = {.rank = 1}, .contract = declared}, false, Instant(62ms)));
+  EXPECT_FALSE(quiet()) << "it has declared itself, in a job without a declaration";
+  say(1, EntryKind::done, 3, 63ms);
+  EXPECT_TRUE(quiet());
 }
 
 TEST(DaemonDispatcher, AJobKeepsItsTurnWhenOthersComeAndGo) {

@@ -81,6 +81,8 @@ TEST(ProtocolMessages, BeyondLimitsAreNone) {
   EXPECT_FALSE(with(Grow{.header = {}, .slots = most_slots + 1}, [](Grow&) {}));
   EXPECT_FALSE(with(Frame{.header = {}, .frame = most_slots}, [](Frame&) {}));
   EXPECT_FALSE(with(Refused{.header = {}, .code = static_cast<Refusal>(0)}, [](Refused&) {}));
+  EXPECT_FALSE(with(Refused{.header = {}, .code = static_cast<Refusal>(10)}, [](Refused&) {}));
+  EXPECT_TRUE(with(Refused{.header = {}, .code = Refusal::later}, [](Refused&) {}));
   EXPECT_FALSE(with(StatusPart{}, [](StatusPart& m) { m.executable[0] = '\x1b'; }));
   EXPECT_FALSE(with(StatusPart{}, [](StatusPart& m) { m.activity = static_cast<Activity>(5); }));
   EXPECT_FALSE(with(StatusPart{}, [](StatusPart& m) { m.place = most_places; }));
