@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +17,8 @@
 #include <fstream>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <poll.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -148,6 +151,66 @@ TEST(DaemonServer, RefusesWhoBreaksAPromiseWithItsNumbers) {
   const auto smaller =
       other->declare({.header = {}, .period_ns = 100'000'000, .deadline_ns = 100'000'000, .wcet_ns = 4'000'000});
   EXPECT_TRUE(smaller) << smaller.error().what;
+}
+
+protocol::Declare each_100_ms(std::int64_t wcet_ns) {
+  return {.header = {}, .period_ns = 100'000'000, .deadline_ns = 100'000'000, .wcet_ns = wcet_ns};
+}
+
+/// Its job has delayed one that goes on: there is no time for both until that has ended, and then there is.
+TEST(DaemonServer, AProgramThatIsStartedAgainIsServedWhenThoseThatItDelayedHaveEnded) {
+  if (!forks) GTEST_SKIP() << "forks";
+  const rtexec::test::ScratchFolder folder;
+  const RunningServer server(folder.path() / "d", slots * 2);
+  std::array<int, 2> holds{};
+  ASSERT_EQ(::pipe(holds.data()), 0);
+  const auto run = [&] {
+    HostClientMemory memory(slots, 2 << 20);
+    const auto client = connect(folder.path() / "d", "again", memory);
+    if (!client || !(*client)->declare(each_100_ms(45'000'000))) return 10;
+    if (!(*client)->begin() || ::write(holds[1], "h", 1) != 1) return 11;
+    std::this_thread::sleep_for(100ms);
+    (*client)->end();
+    return 0;
+  };
+  const pid_t first = start(run);
+  HostClientMemory memory(slots, 2 << 20);
+  const auto other = connected(folder.path() / "d", "other", memory);
+  ASSERT_TRUE(other);
+  ASSERT_TRUE(other->declare(each_100_ms(45'000'000)));
+  char token = 0;
+  ASSERT_EQ(::read(holds[0], &token, 1), 1);
+  ASSERT_TRUE(other->begin()) << "after the first one";
+  EXPECT_EQ(exit_code(first), 0);
+  const pid_t second = start(run);
+  std::this_thread::sleep_for(200ms);
+  EXPECT_EQ(::waitpid(second, nullptr, WNOHANG), 0) << "it asks again";
+  pollfd came{.fd = holds[0], .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&came, 1, 0), 0) << "and does not have the device";
+  other->end();
+  EXPECT_EQ(exit_code(second), 0);
+  ::close(holds[0]);
+  ::close(holds[1]);
+}
+
+/// Others would wait for its job meanwhile.
+TEST(DaemonServer, WhoHoldsTheDeviceDoesNotAskAgain) {
+  const rtexec::test::ScratchFolder folder;
+  const RunningServer server(folder.path() / "d", slots * 2);
+  HostClientMemory one_memory(slots, 2 << 20), other_memory(slots, 2 << 20);
+  const auto one = connected(folder.path() / "d", "one", one_memory),
+             other = connected(folder.path() / "d", "other", other_memory);
+  ASSERT_TRUE(one && other && one->declare(each_100_ms(45'000'000)));
+  ASSERT_TRUE(other->begin()); // for at most 5 ms, as it has not said otherwise
+  const Instant asked = hal::now();
+  const auto refused = other->declare(each_100_ms(52'000'000));
+  EXPECT_LT(hal::now(), asked + 1s);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::not_proved);
+  EXPECT_THAT(refused.error().what, HasSubstr("ask again"));
+  other->end();
+  const auto promised = other->declare(each_100_ms(52'000'000));
+  EXPECT_TRUE(promised) << promised.error().what;
 }
 
 TEST(DaemonServer, RefusesMemoryInChunksOfAnotherSize) {

@@ -74,6 +74,20 @@ wait $first || complain "the first one: $(cat first.*)"
 stop TERM
 grep 'first.*has ended' all.log | grep -q ' 0 too late' || complain "the first one was late: $(grep first all.log)"
 
+echo "-- a program that is started again and again"
+serve
+(tenant beside 4 60 200 90) & beside=$!
+for _ in $(seq 100); do grep -q 'beside is promised' log && break; sleep 0.05; done
+for i in $(seq 20); do
+  (tenant again 4 1 200 70) || complain "the ${i}th time: $(cat again.*)"
+done
+wait $beside || complain "beside them: $(cat beside.*)"
+stop TERM
+grep -E '(again|beside) .*has ended' all.log > ended
+[ "$(wc -l < ended)" = 21 ] || complain "not all 21 were served: $(grep -E 'again|beside' all.log)"
+if grep -v ' 0 overran' ended; then echo "a machine too slow for these WCETs: nothing is promised"
+else grep -v ' 0 too late' ended && complain "they were late, though nobody overran"; fi
+
 echo "-- wrong input"
 serve
 expect 2 'no.toml: error: cannot read it' "$folder/bin/rtexecd" no.toml
