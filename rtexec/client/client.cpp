@@ -42,6 +42,7 @@ Unexpected<Error> gone() { return fail(Errc::cancelled, "The daemon has gone.");
 /// the client holds the device, which is what others wait for.
 template <class Answer, class Question> Result<Answer> Client::ask(const Question& question, config::Descriptor* with) {
   protocol::Letter letter;
+  later_ = false;
   for (const Instant until = hal::now() + asks_for;; hal::sleep_until(hal::now() + between_questions)) {
     if (!channel_ || channel_->send(question) != Delivery::done) return gone();
     if (const Delivery came = channel_->receive(letter); came != Delivery::done)
