@@ -129,6 +129,7 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
   if (!options) return give_up(options.error());
   allow_descriptors();
   on_signals(end_at);
+  std::signal(SIGPIPE, SIG_IGN); // who reads what it says may end before it
   auto session = begin_recording(recorded);
   if (!session) return give_up(session.error());
   options->notice = [](const std::string& line) { std::cout << "rtexecd: " << line << std::endl; };

@@ -41,6 +41,8 @@ std::optional<Stream> told_apart(Stream stream) noexcept {
   return reinterpret_cast<std::uintptr_t>(stream) == 1 ? nullptr : stream; // CU_STREAM_LEGACY
 }
 
+bool is_null(Stream stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) <= 1; } // CU_STREAM_LEGACY
+
 } // namespace
 
 Process* Process::existing() noexcept { return instance.load(std::memory_order_acquire); }
@@ -285,7 +287,7 @@ std::optional<Code> Process::free(DevicePointer pointer) noexcept {
     const Entered entered(driver_, context_);
     const std::scoped_lock lock(recording);
     if (capturing.load(std::memory_order_relaxed) != 0) busy_.await(driver_);
-    else if (const Code code = driver_.context_synchronize(); code != Code::success) return code;
+    else if (const Code code = synchronize(); code != Code::success) return code;
   }
   const std::scoped_lock lock(mutex_);
   const Bytes offset{pointer - memory_.base()};
@@ -428,7 +430,14 @@ bool Process::stand() noexcept {
 Process::Pass Process::submit(Stream stream, bool own) noexcept {
   if (captures(stream == nullptr && own ? own_stream() : stream)) return Pass::recorded;
   if (!stand()) return Pass::refused;
-  return busy_.mark(stream, own) ? Pass::entered : Pass::entered_unnamed;
+  const bool has_name = !is_null(stream) || own || in_context();
+  return has_name && busy_.mark(stream, own) ? Pass::entered : Pass::entered_unnamed;
+}
+
+/// The null stream of another context has no name in ours.
+bool Process::in_context() const noexcept {
+  hal::cuda::Context current = nullptr;
+  return driver_.context_current(&current) == Code::success && current == context_;
 }
 
 void Process::follow(Stream stream, bool own) noexcept {
@@ -489,7 +498,14 @@ void Process::wait_until_idle() noexcept {
   const Entered entered(driver_, context_);
   const std::scoped_lock lock(recording);
   if (capturing.load(std::memory_order_relaxed) != 0) busy_.await(driver_);
-  else if (driver_.context_synchronize() == Code::success) busy_.all_ended(driver_);
+  else if (synchronize() == Code::success) busy_.all_ended(driver_);
+}
+
+/// Of other contexts, each stream that has work: a context waits for its own.
+Code Process::synchronize() noexcept {
+  const Code code = driver_.context_synchronize();
+  if (code == Code::success) busy_.await(driver_);
+  return code;
 }
 
 } // namespace rtexec::preload

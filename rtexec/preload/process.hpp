@@ -123,6 +123,8 @@ class Process final : private GatedDevice {
   void reclaim() noexcept { pending_.reclaim(driver_, *arena_); }
   void watch() noexcept;
   void follow(hal::cuda::Stream stream, bool own) noexcept;
+  [[nodiscard]] bool in_context() const noexcept;
+  [[nodiscard]] hal::cuda::Code synchronize() noexcept;
   [[nodiscard]] bool stop() noexcept;
   [[nodiscard]] std::optional<client::Arena::Block> block_of(hal::cuda::DevicePointer pointer) const noexcept;
   /// Of the arena, or of the program's own.

@@ -15,6 +15,7 @@ namespace rtexec::hal::cuda {
 extern "C" {
 Code cuInit(unsigned);
 Code cuDevicePrimaryCtxRetain(Context*, Ordinal);
+Code cuCtxCreate_v2(Context*, unsigned, Ordinal);
 Code cuCtxSetCurrent(Context);
 Code cuCtxSynchronize();
 Code cuMemAlloc_v2(DevicePointer*, std::size_t);

@@ -12,6 +12,7 @@
 //   executes MIB              becomes another practice, which takes its time
 //   resets                    all that a context has is gone, twice
 //   destroys                  its context is gone
+//   contexts ROUNDS           work in two contexts of one device
 //   devices                   memory of two devices
 //   shares                    handles for other processes, which it can do without
 //   declares                  what no job can be
@@ -697,6 +698,31 @@ int shares() {
   return end();
 }
 
+/// What a context waits for is its own work alone.
+int contexts(int rounds) {
+  const Context first = begin();
+  Context second = nullptr;
+  constexpr std::size_t size = 3 * MiB;
+  DevicePointer words = 0, more = 0;
+  check(cuMemAlloc_v2(&words, size), "allocate");
+  check(cuCtxCreate_v2(&second, 0, 0), "create");
+  const Stream named = stream();
+  for (int round = 0; round < rounds; ++round) {
+    const auto value = static_cast<std::uint32_t>(round);
+    const Stream used = round % 2 == 0 ? nullptr : named;
+    check(cuCtxSetCurrent(second), "set current");
+    launch(fill_kernel, used, words, size, value, 60'000);
+    launch(compare_kernel, used, words, size, value);
+    check(cuCtxSetCurrent(first), "set current");
+    check(cuCtxSynchronize(), "synchronize the other context");
+    if (round == 3) check(cuMemAlloc_v2(&more, MiB), "allocate more");
+    std::this_thread::sleep_for(std::chrono::milliseconds(90));
+    check(cuCtxSetCurrent(second), "set current");
+    check(cuStreamSynchronize(used), "synchronize stream");
+  }
+  return end();
+}
+
 int declares() {
   begin();
   const rtexec_job_declaration right{100'000'000, 100'000'000, 10'000'000, 0, RTEXEC_OVERRUN_TELL};
@@ -831,6 +857,7 @@ int main(int argc, char** argv) {
   if (practice == "resets" || practice == "destroys") return goes(practice == "resets");
   if (practice == "devices") return devices();
   if (practice == "shares") return shares();
+  if (practice == "contexts") return contexts(static_cast<int>(mebibytes));
   if (practice == "declares") return declares();
   if (practice == "asks") return asks();
   if (practice == "segments") return segments(mebibytes, count);

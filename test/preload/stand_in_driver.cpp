@@ -58,7 +58,13 @@ struct Capture {
   std::thread::id thread = std::this_thread::get_id();
   bool broken = false;
 };
+/// Contexts are numbered: 0 is the primary one, of any device.
+thread_local unsigned context_number = 0;
+
 struct Queue {
+  explicit Queue(unsigned of = context_number, bool null = false) : context(of), is_null(null) {}
+  const unsigned context;
+  const bool is_null;   // of its context
   bool blocking = true; // of streams that wait for the null stream
   bool ends = false;    // its handle: work goes on
   std::deque<WorkPointer> work;
@@ -118,7 +124,14 @@ class Device {
   std::map<DevicePointer, Mapping> mappings;
   std::set<Chunk*> chunks;
   std::set<Queue*> queues;
-  Queue null_queue;
+  std::map<unsigned, std::unique_ptr<Queue>> null_queues;
+  unsigned contexts = 1;
+
+  Queue& null_queue(unsigned context) {
+    auto& queue = null_queues[context];
+    if (!queue) queue = std::make_unique<Queue>(context, true);
+    return *queue;
+  }
 
   [[nodiscard]] std::size_t used(int device) const {
     if (device != 0 || shared_ == nullptr) return taken_[static_cast<std::size_t>(device)];
@@ -185,7 +198,7 @@ void Queue::serve() {
   delete this;
 }
 thread_local int current = -1;
-thread_local Queue* own_queue = nullptr;
+thread_local std::map<unsigned, Queue*> own_queues;
 thread_local int capture_mode = 0;
 
 constexpr Code deinitialised{4};
@@ -213,7 +226,7 @@ Code may_call(bool whole_context = false) {
 Code may_use(const Queue* queue) {
   if (device().ended) return deinitialised;
   if (queue == nullptr) return Code::invalid_handle;
-  if (queue != &device().null_queue) return Code::success;
+  if (!queue->is_null) return Code::success;
   Code code = Code::success;
   for (const Queue* other : device().queues) {
     if (!other->blocking || !other->captured) continue;
@@ -225,8 +238,9 @@ Code may_use(const Queue* queue) {
 
 Queue* queue_of(Stream stream) {
   const auto value = reinterpret_cast<std::uintptr_t>(stream);
-  if (value == 0 || value == 1) return &device().null_queue;
+  if (value == 0 || value == 1) return &device().null_queue(context_number);
   if (value == 2) {
+    Queue*& own_queue = own_queues[context_number];
     if (own_queue == nullptr) {
       own_queue = new Queue;
       device().queues.insert(own_queue);
@@ -265,12 +279,12 @@ WorkPointer submit(Stream stream, std::function<void()> run, WorkPointer also_af
     return work;
   }
   if (also_after) work->after.push_back(std::move(also_after));
-  if (queue == &device().null_queue) {
+  if (queue->is_null) {
     for (const Queue* other : device().queues) {
-      if (other->blocking && other->last) work->after.push_back(other->last);
+      if (other->context == queue->context && other->blocking && other->last) work->after.push_back(other->last);
     }
-  } else if (queue->blocking && device().null_queue.last) {
-    work->after.push_back(device().null_queue.last);
+  } else if (const auto& null = device().null_queue(queue->context); queue->blocking && null.last) {
+    work->after.push_back(null.last);
   }
   queue->work.push_back(work);
   queue->last = work;
@@ -299,8 +313,9 @@ Code enqueue_and_wait(Stream stream, std::function<void()> run) {
   return Code::success;
 }
 Code wait_for_all(std::unique_lock<std::mutex>& lock) {
-  std::vector<WorkPointer> last{device().null_queue.last};
-  for (const Queue* queue : device().queues) last.push_back(queue->last);
+  std::vector<WorkPointer> last{device().null_queue(context_number).last};
+  for (const Queue* queue : device().queues)
+    if (queue->context == context_number) last.push_back(queue->last);
   for (const auto& work : last) wait_for(lock, work);
   return Code::success;
 }
@@ -413,12 +428,20 @@ API cuCtxDestroy_v2(Context context) {
   return cuDevicePrimaryCtxReset_v2(static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1);
 }
 API cuDevicePrimaryCtxRelease_v2(Ordinal) { return Code::success; }
+API cuCtxSetCurrent(Context context);
+API cuCtxCreate_v2(Context* context, unsigned, Ordinal ordinal) {
+  const std::lock_guard lock(mutex);
+  *context = reinterpret_cast<Context>(static_cast<std::uintptr_t>(ordinal + 1) + 16 * device().contexts++);
+  return cuCtxSetCurrent(*context);
+}
 API cuCtxSetCurrent(Context context) {
-  current = static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1;
+  const auto value = reinterpret_cast<std::uintptr_t>(context);
+  current = static_cast<int>(value % 16) - 1;
+  context_number = static_cast<unsigned>(value / 16);
   return Code::success;
 }
 API cuCtxGetCurrent(Context* context) {
-  *context = reinterpret_cast<Context>(static_cast<std::uintptr_t>(current + 1));
+  *context = reinterpret_cast<Context>(static_cast<std::uintptr_t>(current + 1) + std::uintptr_t{16} * context_number);
   return Code::success;
 }
 API cuCtxGetDevice(Ordinal* ordinal) {
@@ -739,7 +762,7 @@ API cuStreamCreateWithPriority(Stream* stream, unsigned flags, int) { return cuS
 API cuStreamDestroy_v2(Stream stream) {
   const std::lock_guard lock(mutex);
   Queue* queue = queue_of(stream);
-  if (queue == nullptr || queue == &device().null_queue) return Code::invalid_handle;
+  if (queue == nullptr || queue->is_null) return Code::invalid_handle;
   queue->captured.reset();
   queue->ends = true;
   queue->thread.detach();
@@ -756,10 +779,10 @@ API cuStreamSynchronize(Stream stream) {
     return Code::capture_unsupported;
   }
   wait_for(lock, queue->last);
-  if (queue == &device().null_queue) {
+  if (queue->is_null) {
     std::vector<WorkPointer> others;
     for (const Queue* other : device().queues)
-      if (other->blocking) others.push_back(other->last);
+      if (other->context == queue->context && other->blocking) others.push_back(other->last);
     for (const auto& work : others) wait_for(lock, work);
   }
   return Code::success;
@@ -794,7 +817,7 @@ API cuThreadExchangeStreamCaptureMode(int* mode) {
 API cuStreamBeginCapture_v2(Stream stream, int mode) {
   const std::lock_guard lock(mutex);
   Queue* queue = queue_of(stream);
-  if (queue == nullptr || queue == &device().null_queue || queue->captured) return Code::capture_unsupported;
+  if (queue == nullptr || queue->is_null || queue->captured) return Code::capture_unsupported;
   queue->captured = std::make_shared<Capture>();
   queue->captured->mode = mode;
   return Code::success;
@@ -815,7 +838,7 @@ API cuStreamIsCapturing(Stream stream, int* state) {
   const Queue* queue = queue_of(stream);
   if (queue == nullptr) return Code::invalid_handle;
   const auto records = [](const Queue* each) { return each->blocking && each->captured; };
-  if (queue == &device().null_queue && std::ranges::any_of(device().queues, records)) return capture_implicit;
+  if (queue->is_null && std::ranges::any_of(device().queues, records)) return capture_implicit;
   *state = queue->captured ? 1 : 0;
   return Code::success;
 }

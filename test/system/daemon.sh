@@ -98,6 +98,14 @@ sed 's/"run"/"other"/' d.toml > e.toml
 printf '[[client]]\nname = "little"\nmemory = "1MiB"\n' >> e.toml
 expect 2 "client 'little': memory = \"1MiB\": less than one chunk, 2MiB" timeout 10 "$folder/bin/rtexecd" e.toml
 
+echo "-- nobody reads what it says"
+stop TERM
+(timeout 60 "$folder/bin/rtexecd" d.toml | head -1 > first.log) & piped=$!
+await_socket; sleep 0.5
+for client in one two; do as_client $client timeout 20 "$tests/tenant" 1 1; done
+expect 0 '; 2 came' "$rtexec" ps --daemon run
+kill $(pgrep -P $piped -x timeout) 2>/dev/null
+
 echo "-- more chunks than a shell lets programs have files"
 write_daemon_file 200MiB 1MiB
 sed -i 's/"run"/"many"/' d.toml

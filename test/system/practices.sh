@@ -48,6 +48,7 @@ for chunks in shared separate; do
   practice 1 declares
   practice 3 pipeline 3 250
   practice 2 host-waits
+  practice 3 contexts 8
   STAND_IN_DEVICES=2 practice 2 devices
   [ "$(grep -c 'other devices' c0.err)" = 1 ] || complain "a second device: $(cat c0.err)"
   practice 2 shares
