@@ -475,6 +475,11 @@ void Process::stream_ends(Stream stream) noexcept {
   pending_.forget(stream);
 }
 
+void Process::other_context_ends() noexcept {
+  const std::scoped_lock lock(mutex_);
+  gate_.apart([this] { reclaim(); });
+}
+
 bool Process::begin() noexcept {
   hurried_.store(false);
   if (leaving_.load() || !client_->begin()) return false;

@@ -86,6 +86,8 @@ class Process final : private GatedDevice {
   void stood() noexcept { gate_.leave(); }
   void synchronised() noexcept { gate_.synchronised(); }
   void stream_ends(hal::cuda::Stream stream) noexcept;
+  /// Another context than ours is about to go, with streams and events that nobody may ask any more.
+  void other_context_ends() noexcept;
   /// The context is about to go, with all memory of it.
   void leave(std::string_view reason) noexcept;
   /// The process is about to end, and the driver before it: no more work is taken, and what the daemon asks for is done

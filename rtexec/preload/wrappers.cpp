@@ -177,6 +177,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   static void ends(Process& process, Context context) noexcept {
     if (context == process.context())
       process.leave("its context is destroyed: CUDA's functions are passed on from now on");
+    else process.other_context_ends();
   }
   static void ends(Process& process, Ordinal device) noexcept {
     if (device == process.device()) process.leave("its device is reset: CUDA's functions are passed on from now on");

@@ -720,6 +720,16 @@ int contexts(int rounds) {
     check(cuCtxSetCurrent(second), "set current");
     check(cuStreamSynchronize(used), "synchronize stream");
   }
+  DevicePointer freed = 0;
+  check(cuMemAllocAsync(&freed, 100000, named), "allocate in stream order");
+  launch(fill_kernel, nullptr, words, size, 1, 1000);
+  launch(fill_kernel, named, freed, 100000, 1, 1000);
+  check(cuMemFreeAsync(freed, named), "free in stream order");
+  check(cuCtxDestroy_v2(second), "destroy");
+  check(cuCtxSetCurrent(first), "set current");
+  check(cuMemFree_v2(more), "free");
+  check(cuMemAlloc_v2(&more, 100000), "allocate");
+  launch(compare_kernel, nullptr, words, size, 1);
   return end();
 }
 

@@ -77,6 +77,7 @@ struct Queue {
 struct EventObject {
   WorkPointer at;
   std::shared_ptr<Capture> captured;
+  const unsigned context = context_number;
 };
 struct Module {
   std::vector<const StandInKernel*> kernels;
@@ -126,6 +127,7 @@ class Device {
   std::set<Queue*> queues;
   std::map<unsigned, std::unique_ptr<Queue>> null_queues;
   unsigned contexts = 1;
+  std::set<unsigned> destroyed; // with their streams and events
 
   Queue& null_queue(unsigned context) {
     auto& queue = null_queues[context];
@@ -320,6 +322,13 @@ Code wait_for_all(std::unique_lock<std::mutex>& lock) {
   return Code::success;
 }
 
+/// Under the lock. What a driver does with an event of a context that is no more, nobody knows.
+EventObject& event_of(Event event) {
+  auto* object = reinterpret_cast<EventObject*>(event);
+  if (device().destroyed.contains(object->context)) std::abort();
+  return *object;
+}
+
 void* bytes(DevicePointer pointer) { return reinterpret_cast<void*>(pointer); }
 
 std::size_t page_up(std::size_t size) { return (size + 4095) / 4096 * 4096; }
@@ -425,6 +434,23 @@ API cuDevicePrimaryCtxReset_v2(Ordinal) {
   return Code::success;
 }
 API cuCtxDestroy_v2(Context context) {
+  const auto number = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(context) / 16);
+  if (number != 0) {
+    std::unique_lock lock(mutex);
+    const auto last = device().null_queue(number).last;
+    wait_for(lock, last);
+    std::vector<Queue*> gone;
+    std::ranges::copy_if(device().queues, std::back_inserter(gone),
+                         [=](const Queue* each) { return each->context == number; });
+    for (Queue* queue : gone) {
+      wait_for(lock, queue->last);
+      queue->ends = true;
+      queue->thread.detach();
+    }
+    device().destroyed.insert(number);
+    changed.notify_all();
+    return Code::success;
+  }
   return cuDevicePrimaryCtxReset_v2(static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1);
 }
 API cuDevicePrimaryCtxRelease_v2(Ordinal) { return Code::success; }
@@ -801,7 +827,7 @@ API cuStreamQuery(Stream stream) {
 API cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   const std::lock_guard lock(mutex);
   Queue* queue = queue_of(stream);
-  const auto* object = reinterpret_cast<EventObject*>(event);
+  const auto* object = &event_of(event);
   if (const Code code = may_use(queue); code != Code::success) return code;
   if (object->captured) {
     queue->captured = object->captured; // it takes part from now on
@@ -847,13 +873,18 @@ API cuEventCreate(Event* event, unsigned) {
   return Code::success;
 }
 API cuEventDestroy_v2(Event event) {
+  {
+    const std::lock_guard lock(mutex);
+    event_of(event);
+  }
   delete reinterpret_cast<EventObject*>(event);
   return Code::success;
 }
 API cuEventRecord(Event event, Stream stream) {
   const std::lock_guard lock(mutex);
   if (const Code code = may_use(queue_of(stream)); code != Code::success) return code;
-  auto* object = reinterpret_cast<EventObject*>(event);
+  auto* object = &event_of(event);
+  if (object->context != context_number) return Code::invalid_handle;
   object->captured = queue_of(stream)->captured;
   if (!object->captured) object->at = submit(stream, {});
   return Code::success;
@@ -861,13 +892,13 @@ API cuEventRecord(Event event, Stream stream) {
 API cuEventQuery(Event event) {
   const std::lock_guard lock(mutex);
   if (const Code code = may_call(); code != Code::success) return code;
-  const auto& at = reinterpret_cast<EventObject*>(event)->at;
+  const auto& at = event_of(event).at;
   return !at || at->done ? Code::success : Code::not_ready;
 }
 API cuEventSynchronize(Event event) {
   std::unique_lock lock(mutex);
   if (const Code code = may_call(); code != Code::success) return code;
-  const auto at = reinterpret_cast<EventObject*>(event)->at;
+  const auto at = event_of(event).at;
   wait_for(lock, at);
   return Code::success;
 }
