@@ -1,4 +1,5 @@
 // What <rtexec/client.h> finds at run time.
+#include "rtexec/preload/library.hpp"
 #include "rtexec/preload/process.hpp"
 
 #include <rtexec/client.h>
@@ -20,7 +21,11 @@ int done() noexcept {
   error[0] = '\0';
   return RTEXEC_CLIENT_OK;
 }
-int absent() noexcept { return failed(RTEXEC_CLIENT_ABSENT, "There is no daemon, or no CUDA context yet."); }
+int absent() noexcept {
+  if (turned_away())
+    return failed(RTEXEC_CLIENT_REFUSED, "This process is no client: on standard error it was told why.");
+  return failed(RTEXEC_CLIENT_ABSENT, "There is no daemon, or no CUDA context yet.");
+}
 
 int declare(Process& process, const rtexec_job_declaration& wanted, std::int64_t* response_bound_ns) {
   const protocol::Declare declaration{.header = {},

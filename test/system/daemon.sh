@@ -3,6 +3,7 @@
 # killed, and a daemon that is started again beneath them: as they come, and with deadlines that they declare. Who is too much is refused.
 set -u
 . test/support/daemon.bash
+python=$(realpath rtexec/python)
 enter "$1"
 tests=$folder/test/preload
 write_daemon_file 32MiB 2MiB
@@ -116,4 +117,7 @@ for name in "$(printf 'n%.0s' $(seq 64))" $'a\nb' hörer; do
   RTEXEC_CLIENT=$name RTEXEC_DAEMON=$work/run LD_PRELOAD=$folder/lib/librtexec-preload.so LD_LIBRARY_PATH=$tests "$tests/tenant" 1 1 2>&1 |
     grep -q 'RTEXEC_CLIENT has more than 63 characters, or others than printable ASCII' || complain "name $name"
 done
+RTEXEC_CLIENT=hörer RTEXEC_DAEMON=$work/run LD_PRELOAD=$folder/lib/librtexec-preload.so PYTHONPATH=$python python3 -c 'import rtexec_client
+try: rtexec_client.begin()
+except rtexec_client.Error as error: print(error)' 2> /dev/null | grep -q 'is no client' || complain "a job of a process that is refused"
 exit $bad
