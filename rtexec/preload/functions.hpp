@@ -17,6 +17,7 @@ enum class Treatment : std::uint8_t {
   map,            // addresses and chunks that the program maps itself: in slots, where they can be
   free,           // memory of the arena is freed by us, other memory by the driver
   look_at,        // opens a job before it: the driver looks at memory that it names, which has to be there
+  look_at_again,  // likewise where the driver refuses without: what may take long
   tell,           // answers for memory of the arena, or of the process's own limit
   run_and_wait,   // opens a job before it; the device may be idle after it
   run,            // opens a job before it

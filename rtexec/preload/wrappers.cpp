@@ -46,7 +46,8 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     case Treatment::allocate:
     case Treatment::allocate_apart:
     case Treatment::map:
-    case Treatment::look_at: return true;
+    case Treatment::look_at:
+    case Treatment::look_at_again: return true;
     default: return false;
     }
   }
@@ -81,6 +82,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     else if constexpr (treatment == Treatment::map) return mapped(real, arguments...);
     else if constexpr (treatment == Treatment::free) return or_pass_on(real, freed(arguments...), arguments...);
     else if constexpr (treatment == Treatment::look_at) return look(real, arguments...);
+    else if constexpr (treatment == Treatment::look_at_again) return look_again(real, arguments...);
     else if constexpr (treatment == Treatment::tell) return or_pass_on(real, told(arguments...), arguments...);
     else if constexpr (treatment == Treatment::end) return ended(real, arguments...);
     else {
@@ -141,6 +143,11 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     const Code code = real(arguments...);
     process->stood();
     return code;
+  }
+
+  static Code look_again(Real real, Arguments... arguments) noexcept {
+    const Code code = real(arguments...);
+    return code == Code::invalid_value ? look(real, arguments...) : code;
   }
 
   static Code noticed(Code code) noexcept {

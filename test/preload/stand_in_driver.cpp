@@ -48,8 +48,13 @@ using WorkPointer = std::shared_ptr<Work>;
 std::mutex& mutex = *new std::mutex;
 std::condition_variable& changed = *new std::condition_variable;
 
+struct Range {
+  DevicePointer begin;
+  std::size_t size;
+};
 struct Graph {
   std::vector<std::function<void()>> steps;
+  std::vector<Range> filled{}; // what is looked at once more when it is instantiated
 };
 /// One graph that is recorded, by all streams that take part.
 struct Capture {
@@ -253,10 +258,6 @@ Queue* queue_of(Stream stream) {
   return device().queues.contains(queue) && !queue->ends ? queue : nullptr;
 }
 
-struct Range {
-  DevicePointer begin;
-  std::size_t size;
-};
 /// Under the lock: no part of it is of addresses that are reserved and have no chunk. What a graph is to copy or fill
 /// is looked at when it is recorded.
 bool stands(Range range) {
@@ -767,11 +768,19 @@ API cuMemsetD8_v2(DevicePointer to, unsigned char value, std::size_t count) {
 API cuMemsetD32_v2(DevicePointer to, unsigned value, std::size_t count) {
   return enqueue(nullptr, setting(to, value, count));
 }
+namespace {
+Code enqueue_fill(Stream stream, std::function<void()> run, Range range) {
+  const Code code = enqueue(stream, std::move(run), {range});
+  const std::lock_guard lock(mutex);
+  if (code == Code::success && queue_of(stream)->captured) queue_of(stream)->captured->graph.filled.push_back(range);
+  return code;
+}
+} // namespace
 API cuMemsetD8Async(DevicePointer to, unsigned char value, std::size_t count, Stream stream) {
-  return enqueue(stream, setting(to, value, count), {{to, count}});
+  return enqueue_fill(stream, setting(to, value, count), {to, count});
 }
 API cuMemsetD32Async(DevicePointer to, unsigned value, std::size_t count, Stream stream) {
-  return enqueue(stream, setting(to, value, count), {{to, 4 * count}});
+  return enqueue_fill(stream, setting(to, value, count), {to, 4 * count});
 }
 
 // ---- streams, events, graphs
@@ -910,12 +919,18 @@ API cuGraphCreate(GraphHandle* graph, unsigned) {
 API cuGraphAddMemsetNode(void** node, GraphHandle graph, void* const*, std::size_t, const StandInFill* fill, Context) {
   const std::lock_guard lock(mutex);
   if (fill->element_size != 4 || fill->height != 1 || !stands({fill->to, 4 * fill->width})) return Code::invalid_value;
+  reinterpret_cast<Graph*>(graph)->filled.push_back({fill->to, 4 * fill->width});
   auto& steps = reinterpret_cast<Graph*>(graph)->steps;
   steps.push_back(setting(fill->to, fill->value, fill->width));
   *node = &steps.back();
   return Code::success;
 }
 API cuGraphInstantiateWithFlags(GraphExec* executable, GraphHandle graph, unsigned long long) {
+  {
+    const std::lock_guard lock(mutex);
+    if (!std::ranges::all_of(reinterpret_cast<Graph*>(graph)->filled, stands)) return Code::invalid_value;
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(setting("STAND_IN_INSTANTIATE_MS", 0)));
   *executable = reinterpret_cast<GraphExec>(new Graph(*reinterpret_cast<Graph*>(graph)));
   return Code::success;
 }

@@ -7,10 +7,10 @@ enter "$1"
 tests=$folder/test/preload
 daemon=
 trap 'kill $daemon 2>/dev/null; rm -rf "$work"' EXIT
-serve() { # CAPACITY [CHUNK], with chunks as $chunks says
+serve() { # CAPACITY [CHUNK [STUCK_AFTER]], with chunks as $chunks says
   [ -z "$daemon" ] || { kill $daemon; wait $daemon; }
   write_daemon_file "$1" "${2-1MiB}" "patience = '10s'
-stuck_after = '10s'
+stuck_after = '${3-10s}'
 chunks = '$chunks'"
   timeout 120 "$folder/bin/rtexecd" d.toml >> log 2>&1 & daemon=$!
   await_socket
@@ -61,8 +61,12 @@ for chunks in shared separate; do
   practice 3 segments-hostile
   grep -h 'not taken over' ./*.err && complain "chunks that the program maps itself are the driver's"
 done
-echo "-- a daemon with other chunks comes back"
+echo "-- who instantiates a large graph does not hold the device"
 chunks=shared
+serve 8MiB 1MiB 300ms
+STAND_IN_INSTANTIATE_MS=700 practice 3 graphs 1 2
+
+echo "-- a daemon with other chunks comes back"
 serve 8MiB
 client r "$tests/practices" restarts 2 100 & pid=$!
 sleep 0.5
