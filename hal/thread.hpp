@@ -78,7 +78,7 @@ class Thread {
 
 /// A word that one side waits on and another wakes: a futex. wait() returns at once when `value` differs from `seen`.
 /// No allocation, no lock; safe across priorities.
-class Signal {
+template <bool between_processes> class BasicSignal {
  public:
   [[nodiscard]] std::uint32_t value() const noexcept { return word_.load(std::memory_order_acquire); }
   void raise() noexcept;                        // increments and wakes every waiter
@@ -89,6 +89,11 @@ class Signal {
  private:
   std::atomic<std::uint32_t> word_{0};
 };
+using Signal = BasicSignal<false>;
+/// In memory that processes share; a mapping that is read-only will do to wait. What is waited for stands elsewhere: a
+/// hostile other side can raise it at will or spoil the word, so who waits wakes for nothing, or not.
+using SharedSignal = BasicSignal<true>;
+static_assert(sizeof(SharedSignal) == 4 && std::atomic<std::uint32_t>::is_always_lock_free);
 
 /// Sleeps until an absolute instant on CLOCK_MONOTONIC; restarts after signals.
 void sleep_until(Instant when) noexcept;

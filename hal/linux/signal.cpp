@@ -13,7 +13,10 @@
 namespace rtexec::hal {
 namespace {
 
-static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+/// A futex operation for threads of one process takes less.
+template <bool between_processes> constexpr int operation(int shared) {
+  return between_processes ? shared : shared | FUTEX_PRIVATE_FLAG;
+}
 
 timespec to_timespec(Instant when) {
   // The kernel refuses negative times
@@ -23,21 +26,24 @@ timespec to_timespec(Instant when) {
 
 } // namespace
 
-void Signal::raise() noexcept {
+template <bool shared> void BasicSignal<shared>::raise() noexcept {
   word_.fetch_add(1, std::memory_order_release);
-  ::syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, INT_MAX);
+  ::syscall(SYS_futex, &word_, operation<shared>(FUTEX_WAKE), INT_MAX);
 }
 
-void Signal::wait(std::uint32_t seen) const noexcept {
-  ::syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, seen, nullptr);
+template <bool shared> void BasicSignal<shared>::wait(std::uint32_t seen) const noexcept {
+  ::syscall(SYS_futex, &word_, operation<shared>(FUTEX_WAIT), seen, nullptr);
 }
 
-bool Signal::wait_until(std::uint32_t seen, Instant deadline) const noexcept {
+template <bool shared> bool BasicSignal<shared>::wait_until(std::uint32_t seen, Instant deadline) const noexcept {
   const timespec absolute = to_timespec(deadline);
-  const auto outcome =
-      ::syscall(SYS_futex, &word_, FUTEX_WAIT_BITSET_PRIVATE, seen, &absolute, nullptr, FUTEX_BITSET_MATCH_ANY);
+  const auto outcome = ::syscall(SYS_futex, &word_, operation<shared>(FUTEX_WAIT_BITSET), seen, &absolute, nullptr,
+                                 FUTEX_BITSET_MATCH_ANY);
   return outcome == 0 || errno != ETIMEDOUT;
 }
+
+template class BasicSignal<false>;
+template class BasicSignal<true>;
 
 unsigned current_core() noexcept { return static_cast<unsigned>(::sched_getcpu()); }
 

@@ -19,7 +19,7 @@ Result<std::unique_ptr<Agent>> Agent::start(protocol::Segment& segment, Outbox& 
 
 Agent::~Agent() {
   stopping_.store(true, std::memory_order_release);
-  segment_.to_client_bell.ring();
+  segment_.to_client_bell.raise();
   thread_.join();
 }
 

@@ -12,7 +12,7 @@ bool Outbox::send(protocol::Entry entry) noexcept {
     const std::scoped_lock lock(lock_);
     if (producer_.push(entry) != protocol::Turn::done) return false;
   }
-  segment_.to_daemon_bell.ring();
+  segment_.to_daemon_bell.raise();
   return true;
 }
 

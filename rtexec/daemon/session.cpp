@@ -38,7 +38,7 @@ Result<std::unique_ptr<Session>> Session::start(std::uint32_t place, protocol::S
 Session::~Session() {
   stopping_.store(true, std::memory_order_release);
   while (running_.load(std::memory_order_acquire) > 0) {
-    segment_->to_daemon_bell.ring();
+    segment_->to_daemon_bell.raise();
     segment_->lifeline.cut();
     hal::sleep_until(hal::now() + between_calls);
   }
@@ -75,13 +75,13 @@ void Session::watch() noexcept {
 
 bool Session::command(const protocol::Entry& entry) noexcept {
   if (commands_.push(entry) != protocol::Turn::done) return false;
-  segment_->to_client_bell.ring();
+  segment_->to_client_bell.raise();
   return true;
 }
 
 void Session::verdict(protocol::JobVerdict verdict) noexcept {
   segment_->state.set_job(verdict);
-  segment_->state.bell.ring();
+  segment_->state.bell.raise();
 }
 
 } // namespace rtexec::daemon

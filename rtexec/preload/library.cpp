@@ -34,13 +34,14 @@ Part find_out() noexcept {
              "process gets neither memory nor time of the device");
     return Part::turned_away;
   }
-  std::array<char, 512> path{}, text{};
-  std::snprintf(path.data(), path.size(), "%s/socket", daemon_directory());
-  if (::access(path.data(), R_OK | W_OK) == 0) return Part::taken;
-  std::snprintf(text.data(), text.size(), "no daemon at %.300s (%s): CUDA's functions are passed on unchanged",
-                path.data(), std::strerror(errno));
+  if (::access(daemon_directory(), X_OK) == 0) return Part::taken;
+  const bool forbidden = errno == EACCES;
+  std::array<char, 512> text{};
+  std::snprintf(text.data(), text.size(), "no daemon at %.300s (%s): %s", daemon_directory(), std::strerror(errno),
+                forbidden ? "this process gets neither memory nor time of the device"
+                          : "CUDA's functions are passed on unchanged");
   say_once(Occasion::standing, text.data());
-  return Part::none;
+  return forbidden ? Part::turned_away : Part::none;
 }
 
 } // namespace

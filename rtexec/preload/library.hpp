@@ -1,6 +1,6 @@
 // Where the preloaded library stands in its process: whether it takes part, and what it says.
 //
-// It takes part where RTEXEC_CLIENT has the client's name and the daemon's socket is there, which is found out when the
+// It takes part where RTEXEC_CLIENT has the client's name and the daemon's folder is there, which is found out when the
 // process first comes near CUDA, once: a process without CUDA never notices the library. A process that does not take
 // part, and the child of a fork after that, has every call passed on unchanged. One that the daemon turns away has none
 // of its calls passed on that take memory of the device or give it work: it would take what others were promised.

@@ -28,6 +28,7 @@ constexpr int quiet_looks = 5;
 /// long.
 constexpr int looks_before_way = 10;
 constexpr Duration longest_way = std::chrono::milliseconds(400);
+constexpr Duration longest_restart = std::chrono::seconds(2);
 constexpr Duration between_attempts = std::chrono::milliseconds(20); // to grow, without a daemon
 constexpr const char* turned_away_advice =
     "\nrtexec: this process gets neither memory nor time of the device; without RTEXEC_CLIENT it runs beside the "
@@ -98,13 +99,19 @@ Result<> Process::connect() {
   // So the primary context, where it is that one, is not destroyed when the program lets go of it.
   hal::cuda::Context primary = nullptr;
   (void)driver_.context_retain(&primary, device_);
-  auto client = client::Client::connect({.directory = daemon_directory(),
-                                         .name = client_name(),
-                                         .granularity = *granularity,
-                                         .takes_chunks = driver_.import_handle != nullptr,
-                                         .hurry = [this](std::uint64_t) { hurried_.store(true); },
-                                         .notice = [](const std::string& text) { say(text); }},
-                                        memory_);
+  const client::ClientOptions options{.directory = daemon_directory(),
+                                      .name = client_name(),
+                                      .granularity = *granularity,
+                                      .takes_chunks = driver_.import_handle != nullptr,
+                                      .hurry = [this](std::uint64_t) { hurried_.store(true); },
+                                      .notice = [](const std::string& text) { say(text); }};
+  auto client = client::Client::connect(options, memory_);
+  // A daemon that is started again leaves a socket that nobody listens at for a moment
+  for (const Instant until = hal::now() + longest_restart;
+       !client && client.error().code == Errc::cancelled && hal::now() < until;) {
+    hal::sleep_until(hal::now() + between_attempts);
+    client = client::Client::connect(options, memory_);
+  }
   if (!client) return Unexpected(client.error());
   client_ = std::move(*client);
   const std::uint32_t slots = client_->limit_slots();

@@ -64,7 +64,7 @@ enum class Turn : std::uint8_t {
 class Producer {
  public:
   explicit Producer(Ring& ring) noexcept : ring_(&ring) {}
-  /// The doorbell is rung by the caller.
+  /// The bell is rung by the caller.
   [[nodiscard]] Turn push(const Entry& entry) noexcept {
     const std::uint32_t head = ring_->head_.load(std::memory_order_acquire);
     const std::uint32_t used = tail_ - head;

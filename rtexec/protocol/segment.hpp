@@ -9,7 +9,7 @@
 
 #include <rtexec/result.hpp>
 #include "config/descriptor.hpp"
-#include "rtexec/protocol/doorbell.hpp"
+#include "hal/thread.hpp"
 #include "rtexec/protocol/lifeline.hpp"
 #include "rtexec/protocol/ring.hpp"
 
@@ -48,7 +48,7 @@ struct State {
 
   std::atomic<std::uint64_t> job_word{0};
   std::atomic<std::uint32_t> resident{0}; // slots that hold a frame
-  Doorbell bell;                          // rung after the job's verdict changed
+  hal::SharedSignal bell;                 // rung after the job's verdict changed
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -56,8 +56,8 @@ inline constexpr std::size_t segment_page = 65536; // the largest page that any 
 struct Segment {
   State state;
   std::array<std::byte, segment_page - sizeof(State)> rest_of_its_pages{};
-  alignas(64) Doorbell to_daemon_bell;
-  alignas(64) Doorbell to_client_bell;
+  alignas(64) hal::SharedSignal to_daemon_bell;
+  alignas(64) hal::SharedSignal to_client_bell;
   alignas(64) Lifeline lifeline; // of the client's agent
   alignas(64) Ring to_daemon;
   alignas(64) Ring to_client;

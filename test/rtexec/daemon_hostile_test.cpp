@@ -78,7 +78,7 @@ struct Bare {
   }
   void say(const Entry& entry) {
     static_cast<void>(entries.push(entry));
-    segment->to_daemon_bell.ring();
+    segment->to_daemon_bell.raise();
   }
   /// Has the device, with all slots, and gives it back.
   void execute_once() {
@@ -196,7 +196,7 @@ TEST(DaemonHostile, WhoRingsWithoutAPauseCostsLittleOfACore) {
     if (!bare) return 10;
     auto& word = *reinterpret_cast<std::atomic<std::uint32_t>*>(&bare->segment->lifeline);
     for (std::uint32_t i = 0;; ++i) {
-      bare->segment->to_daemon_bell.ring();
+      bare->segment->to_daemon_bell.raise();
       word.store(i & 0xffff);
     }
   });
@@ -281,7 +281,7 @@ int talk_rubbish(const std::filesystem::path& directory, std::uint64_t seed) {
     if (random() % 4 == 0) std::memset(ring, static_cast<int>(random() % 256), 128);
     auto* const lifeline = reinterpret_cast<std::byte*>(&bare->segment->lifeline);
     if (random() % 4 == 0) std::memset(lifeline, static_cast<int>(random() % 256), sizeof(protocol::Lifeline));
-    bare->segment->to_daemon_bell.ring();
+    bare->segment->to_daemon_bell.raise();
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-// Rings, doorbells and the segment with an honest other side, and with one that writes what it likes.
+// Rings, bells and the segment with an honest other side, and with one that writes what it likes.
 #include "rtexec/protocol/segment.hpp"
 #include "test/support/thread_counts.hpp"
 
@@ -128,7 +128,7 @@ TEST(ProtocolRing, BetweenTwoThreadsNothingIsLostOrTorn) {
       each.time_ns = static_cast<std::int64_t>(job);
       if (producer.push(each) == Turn::done) {
         ++job;
-        segment.to_daemon_bell.ring();
+        segment.to_daemon_bell.raise();
       } else {
         std::this_thread::yield();
       }
@@ -160,7 +160,7 @@ TEST(ProtocolSegment, IsSharedAndItsStateIsReadOnlyForTheClient) {
   EXPECT_EQ((*client)->state.job(), (JobVerdict{0, Verdict::waiting}));
   (*daemon)->state.set_job({most_jobs - 1, Verdict::failed});
   EXPECT_EQ((*client)->state.job(), (JobVerdict{most_jobs - 1, Verdict::failed}));
-  (*client)->to_daemon_bell.ring();
+  (*client)->to_daemon_bell.raise();
   EXPECT_EQ((*daemon)->to_daemon_bell.value(), 1u);
 
   const pid_t child = ::fork();
@@ -182,7 +182,7 @@ TEST(ProtocolSegment, WaitsOnABellInReadOnlyMemory) {
   EXPECT_FALSE((*client)->state.bell.wait_until(0, now + std::chrono::milliseconds(5)));
   std::jthread rings([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    (*daemon)->state.bell.ring();
+    (*daemon)->state.bell.raise();
   });
   while ((*client)->state.bell.value() == 0)
     ASSERT_TRUE((*client)->state.bell.wait_until(0, now + std::chrono::seconds(10)));

@@ -44,6 +44,14 @@ same=$(for i in 1 2 3 4 5 6 7 8; do cmp -s alone "t$i.out" && echo; done | wc -l
 [ "$same" = 7 ] || complain "$same of 7 have the results that they have alone"
 stop TERM
 
+echo "-- before the daemon"
+(tenant early 4 10) & early=$!
+sleep 0.5
+serve
+wait $early || complain "it failed: $(cat early.*)"
+stop TERM
+grep -q '^rtexecd: early .* is client' all.log || complain "it was no client: $(cat early.*)"
+
 echo "-- with deadlines, and a daemon that is killed"
 serve
 eight 8 6 2000

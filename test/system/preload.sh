@@ -9,9 +9,11 @@ library=$folder/lib/librtexec-preload.so tests=$folder/test/preload
 export LD_LIBRARY_PATH=$tests
 complain() { echo "$*"; bad=1; }
 preloaded() { LD_PRELOAD=$library timeout 20 "$@"; }
-taking_part() { RTEXEC_CLIENT=test RTEXEC_DAEMON=$work preloaded "$@"; }
-# Something that is there, and says nothing.
-touch socket
+taking_part() { RTEXEC_CLIENT=test RTEXEC_DAEMON=$work/run preloaded "$@"; }
+printf 'board = "host"\n[daemon]\ndirectory = "run"\n[device]\ncapacity = "4MiB"\nchunk = "1MiB"\n' > d.toml
+timeout 120 "$folder/bin/rtexecd" d.toml > log 2>&1 & daemon=$!
+trap 'kill $daemon 2>/dev/null; rm -rf "$work"' EXIT
+for _ in $(seq 100); do [ ! -S run/socket ] || break; sleep 0.05; done
 
 echo "-- exported names"
 { echo dlsym; printf 'rtexec_client_%s\n' job_begin job_declare job_end last_error; sed -n 's/^FUNCTION(\([^,]*\),.*/\1/p' "$table"; } | LC_ALL=C sort > named
@@ -79,10 +81,6 @@ done
 [ $try -lt 3 ] || complain "it costs more than a tenth of a short call"
 
 echo "-- what a launch costs with a daemon, in a job"
-printf 'board = "host"\n[daemon]\ndirectory = "run"\n[device]\ncapacity = "4MiB"\nchunk = "1MiB"\n' > d.toml
-timeout 60 "$folder/bin/rtexecd" d.toml > log 2>&1 & daemon=$!
-trap 'kill $daemon 2>/dev/null; rm -rf "$work"' EXIT
-for _ in $(seq 100); do [ ! -S run/socket ] || break; sleep 0.05; done
 export STAND_IN_DROPS=1 RTEXEC_DAEMON=$work/run
 for ((try = 0; try < 3; try++)); do
   alone=$(least "$tests/calls-linked" launches) with=$(RTEXEC_CLIENT=test least preloaded "$tests/calls-linked" launches)
