@@ -24,6 +24,7 @@ constinit std::mutex making;
 /// How often it is looked whether a job is idle, and after how many looks without work it is one.
 constexpr Duration between_looks = std::chrono::milliseconds(2);
 constexpr int quiet_looks = 5;
+constexpr int looks_without_job = 50; // then it has to be woken, which takes time of whoever begins a job
 /// Where others wait: after how many looks at a job that has not ended by itself it gets no more work, and for how
 /// long.
 constexpr int looks_before_way = 10;
@@ -453,15 +454,17 @@ void Process::follow(Stream stream, bool own) noexcept {
 }
 
 void Process::watch() noexcept {
-  int quiet = 0, hurried = 0;
+  int quiet = 0, hurried = 0, without_job = 0;
   while (!leaving_.load(std::memory_order_acquire)) {
-    const std::uint32_t seen = opened_.value();
-    if (!client_->holds()) { // the gate is shut for a moment now and then while it does
-      opened_.wait(seen);
+    const bool holds = client_->holds(); // the gate is shut for a moment now and then while it does
+    without_job = holds ? 0 : without_job + 1;
+    if (without_job > looks_without_job) {
+      await_job();
       continue;
     }
     const std::uint64_t before = gate_.submissions();
     hal::sleep_until(hal::now() + between_looks);
+    if (!holds) continue;
     quiet = gate_.submissions() == before ? quiet + 1 : 0;
     hurried = hurried_.load() ? hurried + 1 : 0;
     if (quiet >= (hurried > 0 ? 1 : quiet_looks)) gate_.synchronised();
@@ -469,6 +472,14 @@ void Process::watch() noexcept {
     gate_.give_way(longest_way);
     hurried = 1;
   }
+}
+
+void Process::await_job() noexcept {
+  const std::uint32_t seen = opened_.value();
+  watch_sleeps_.store(true, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst); // either this sees the job, or who began it that this sleeps
+  if (!client_->holds() && !leaving_.load(std::memory_order_acquire)) opened_.wait(seen);
+  watch_sleeps_.store(false, std::memory_order_relaxed);
 }
 
 /// The driver lets a stream's work go on when it is destroyed, and then nobody can ask whether it has ended.
@@ -494,7 +505,8 @@ bool Process::begin() noexcept {
     client_->end();
     return false;
   }
-  opened_.raise();
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (watch_sleeps_.load(std::memory_order_relaxed)) opened_.raise();
   return true;
 }
 void Process::end() noexcept { client_->end(); }

@@ -124,6 +124,7 @@ class Process final : private GatedDevice {
   [[nodiscard]] bool await_a_free(std::unique_lock<std::mutex>& lock) noexcept;
   void reclaim() noexcept { pending_.reclaim(driver_, *arena_); }
   void watch() noexcept;
+  void await_job() noexcept;
   void follow(hal::cuda::Stream stream, bool own) noexcept;
   [[nodiscard]] bool in_context() const noexcept;
   [[nodiscard]] hal::cuda::Code synchronize() noexcept;
@@ -166,6 +167,7 @@ class Process final : private GatedDevice {
   JobGate gate_;
   std::atomic<bool> hurried_{false}; // others wait for the job that is open
   std::atomic<bool> leaving_{false};
+  std::atomic<bool> watch_sleeps_{false};
   hal::Signal opened_;
   hal::Thread watch_;        // closes what no synchronisation closes
   mutable std::mutex mutex_; // guards what follows; taken before the gate's

@@ -28,9 +28,9 @@ NETWORKS = {
 }  # batch: a share of N
 SIX = NETWORKS | {"convnext_small": 1, "vit_b_16": 1}
 DARKNET = ["resnet152", "resnext152-32x4d", "densenet201", "yolov3", "yolov3-spp"]
-CAPACITIES = {"compile": 1024, "practices": 1024}  # MiB, where the networks are smaller
+CAPACITIES = {"compile": 1280, "practices": 1024}  # MiB, where the networks are smaller
 PERIOD, WCET = 1.5, 0.15
-ROUNDS = 60
+ROUNDS = 150
 BOARD = "h200"
 LIMIT = 150  # seconds, for one process
 
@@ -103,16 +103,20 @@ def result_of(process, name):
         out, err = process.communicate()
         err += f"\nno end after {LIMIT} s"
     if process.returncode != 0 or not out.strip():
-        check(False, f"{name} ended with {process.returncode}: {err.strip()[-600:]}")
+        ours = "\n".join(line for line in err.splitlines() if line.startswith("rtexec:"))
+        check(False, f"{name} ended with {process.returncode}: {ours}\n{err.strip()[-600:]}")
         return None
     return json.loads(out.strip().splitlines()[-1])
 
 
 class DeviceMemory:
-    """The driver's figures of the memory in use, MiB: at the begin, at most, and at most by each process."""
+    """The driver's figures of the memory in use, MiB: at the begin, at most, and at most by each process; and what
+    rtexecd says that each has of its arena.
+    """
 
-    def __init__(self):
-        self.of = {}
+    def __init__(self, dist=None, daemon=None):
+        self.of, self.arenas = {}, {}
+        self.dist, self.daemon = dist, daemon
         self.begin = self.most = self.read()
         self.stop = threading.Event()
         self.thread = threading.Thread(target=self.look)
@@ -132,6 +136,17 @@ class DeviceMemory:
     def look(self):
         while not self.stop.wait(0.3):
             self.most = max(self.most, self.read())
+            if self.daemon:
+                self.ask_daemon()
+
+    def ask_daemon(self):
+        told = self.daemon.folder.parent / "ps.json"
+        command = [self.dist / "bin/rtexec", "ps", "--daemon", self.daemon.folder, "--json", told]
+        if subprocess.run(command, stdout=subprocess.DEVNULL).returncode != 0:
+            return
+        for client in json.loads(told.read_text())["clients"]:
+            process, size = client["process"], client["memory_bytes"] >> 20
+            self.arenas[process] = max(self.arenas.get(process, 0), size)
 
     def end(self):
         self.stop.set()
@@ -203,6 +218,7 @@ def results_of(running, memory):
     for name, result in results.items():
         if result:
             result["driver"] = memory.of.get(running[name].pid, 0)
+            result["arena"] = memory.arenas.get(running[name].pid, 0)
     return results
 
 
@@ -236,10 +252,10 @@ def compare(options, section, reference):
         options.dist, pathlib.Path(folder), capacity, policy
     ) as daemon:
         time.sleep(1)
-        memory, begin = DeviceMemory(), time.monotonic()
+        memory, begin = DeviceMemory(options.dist, daemon), time.monotonic()
         results = results_of(start_all(options, daemon, section), memory)
         memory.end()
-        taken = sum(result["used"] for result in results.values() if result)
+        taken = sum(result["arena"] for result in results.values() if result)
         print(
             f"{section}: {len(results)} processes, {time.monotonic() - begin:.0f} s, {taken} MiB of arenas under "
             f"{capacity}: {100 * taken / capacity - 100:.0f} % more; the driver says {memory.begin} MiB with the "
@@ -269,7 +285,7 @@ def compare_one(section, name, result, alone):
         promised = f", promised {result['bound'] * 1e3:.0f} ms, late {result['late']} of {result['jobs']}"
     print(
         f"  {name:26} {bits}; p50 {result['p50']:.2f} p99 {result['p99']:.2f} max {result['max']:.2f} ms (alone "
-        f"{alone['p50']:.2f}, {alone['p99']:.2f}, {alone['max']:.2f}), arena {result['used']} MiB{promised}"
+        f"{alone['p50']:.2f}, {alone['p99']:.2f}, {alone['max']:.2f}), arena {result['arena']} MiB{promised}"
     )
     check(same or alone.get("varies"), f"{section} {name}: outputs differ")
     if section == "deadlines":

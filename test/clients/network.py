@@ -85,7 +85,6 @@ with torch.no_grad():
             digest.update(each.numpy().tobytes())
 
 times.sort()
-free, total = torch.cuda.mem_get_info()
 print(
     json.dumps(
         {
@@ -98,8 +97,6 @@ print(
             "jobs": jobs,
             "start": start_ms,
             "reserved": torch.cuda.memory_reserved() >> 20,
-            "used": (total - free) >> 20,
-            "total": total >> 20,
             "bound": bound,
         }
     )

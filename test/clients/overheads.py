@@ -68,8 +68,10 @@ if client:
 else:  # as RT-Swap's library and scheduler speak
     there, back = os.pipe(), os.pipe()
     if os.fork() == 0:
+        os.close(there[1])  # so that it ends with the other side
         while os.read(there[0], 1):
             os.write(back[1], b"x")
+        os._exit(0)
     trips = []
     for _ in range(3000):
         timed(lambda: (os.write(there[1], b"x"), os.read(back[0], 1)), trips)
