@@ -114,19 +114,30 @@ Admitted<> Clients::grow(std::uint32_t place, std::uint32_t slots) {
   return admit(std::move(all), departed_);
 }
 
+/// Without it all slots may fit: it counts as long as jobs of others are under way for which they did not.
 void Clients::leave(std::uint32_t place, bool delays) {
-  if (delays) departed_.push_back(departing(place));
+  Client left = departing(place);
+  const bool fitted = fit(clients_, departed_);
   clients_[place].reset();
   told_[place].reset();
+  if (delays || fitted != fit(clients_, departed_)) departed_.push_back(std::move(left));
+  if (std::ranges::none_of(clients_, [](const auto& each) { return each && each->declaration; })) return;
+  const bool stays = fit(clients_, {});
+  for (auto& client : clients_)
+    if (client) client->tenancy.tenant.stays = stays;
+}
+
+bool Clients::fit(const Everyone& all, const std::vector<Client>& departed) const {
+  std::uint64_t slots = 0;
+  for (const auto& client : all) slots += client ? client->slots : 0;
+  for (const Client& client : departed) slots += client.slots;
+  return slots <= frames_;
 }
 
 /// Where all slots fitted nothing was swapped for its jobs, and its frames are others' now.
 Clients::Client Clients::departing(std::uint32_t place) const {
-  std::uint64_t slots = 0;
-  for (const auto& client : clients_) slots += client ? client->slots : 0;
-  for (const Client& client : departed_) slots += client.slots;
   Client departing = *clients_[place];
-  if (slots <= frames_) departing.slots = 0;
+  if (fit(clients_, departed_)) departing.slots = 0;
   return departing;
 }
 
@@ -152,10 +163,8 @@ Admitted<> Clients::promise(Everyone& all, const std::vector<Client>& departed) 
   ResolvedSet set = terms_.device;
   std::vector<MemoryDemand> memory;
   std::vector<std::size_t> place_of;
-  std::uint64_t slots = 0;
   bool anything = false;
   const auto add = [&](const Client& client, std::size_t core) {
-    slots += client.slots;
     const Bytes size = set.chunk * client.slots;
     set.tasks.tasks.push_back(task_of(client, core, size, terms_.best_effort_wcet));
     memory.emplace_back().add(MemoryClass::state, size);
@@ -179,9 +188,9 @@ Admitted<> Clients::promise(Everyone& all, const std::vector<Client>& departed) 
   set.compute_core = static_cast<unsigned>(cores);
   set.service_core = set.compute_core + 1;
   set.tasks.device.capacity = set.chunk * frames_;
-  const bool stays = slots <= frames_;
+  const bool stays = fit(all, {}), swaps = !fit(all, departed);
   for (Task& task : set.tasks.tasks)
-    if (!stays && task.footprint->count > 0) task.swap_volume = task.footprint;
+    if (swaps && task.footprint->count > 0) task.swap_volume = task.footprint;
 
   const auto plan = policies::make_plan(set, memory);
   if (!plan) return refused(protocol::Refusal::not_proved, plan.error().what);

@@ -3,8 +3,8 @@
 // refused with its numbers, and then nothing has changed.
 //
 // What a client was before it left or declared itself may have delayed jobs of others, who are promised no second such
-// delay. So it counts in admission until a quiet instant (policies/proofs/exchanges.md). Who is refused only for that
-// is told to ask again.
+// delay. So it counts in admission until a quiet instant (policies/proofs/exchanges.md), and so does that not all slots
+// fitted. Who is refused only for that is told to ask again.
 //
 // The set that is analysed has one synthetic task for each client, on a core of its own: all its slots, as state that
 // is copied both ways. Where the slots of all clients fit, no chunk leaves again, and the set is one of tasks that
@@ -75,9 +75,10 @@ class Clients {
   [[nodiscard]] Admitted<> declare(std::uint32_t place, const config::ClientDeclaration& declaration, bool delays);
   /// To as many slots as it has, or more: others may have the frames of those that it lost before it let go of them.
   [[nodiscard]] Admitted<> grow(std::uint32_t place, std::uint32_t slots);
-  /// Nobody is at `place` any more. What others are promised stays as it is. `delays`: as for declare().
+  /// Nobody is at `place` any more. What others are promised stays as it is, though all slots may fit now, which their
+  /// tenancies say then. `delays`: as for declare().
   void leave(std::uint32_t place, bool delays);
-  /// A quiet instant has come after all that this was told.
+  /// A quiet instant has come after all that this was told, and what it told last was so by then.
   void quiet() { departed_.clear(); }
 
   /// Places whose tenancy differs from what this told last, newcomers among them, in order.
@@ -96,6 +97,8 @@ class Clients {
   /// Makes both what is so, if everything that is promised can be kept.
   [[nodiscard]] Admitted<> admit(Everyone all, std::vector<Client> departed);
   [[nodiscard]] Admitted<> promise(Everyone& all, const std::vector<Client>& departed) const;
+  /// Whether all slots do.
+  [[nodiscard]] bool fit(const Everyone& all, const std::vector<Client>& departed) const;
   /// As it counts from now on, when it is that no more.
   [[nodiscard]] Client departing(std::uint32_t place) const;
 

@@ -246,8 +246,10 @@ bool Server::to_be_told(Peer& peer, const Refusal& refusal) {
 }
 
 void Server::look_for_quiet() {
-  const std::scoped_lock lock(lock_);
-  if (std::exchange(quiet_, dispatcher_.quiet_instants()) != dispatcher_.quiet_instants()) clients_.quiet();
+  drive([&] {
+    dispatcher_.tick(hal::now()); // one that nothing has happened at
+    if (std::exchange(quiet_, dispatcher_.quiet_instants()) != dispatcher_.quiet_instants()) clients_.quiet();
+  });
 }
 
 void Server::hello(Peer& peer, const protocol::Hello& said) {
@@ -266,7 +268,7 @@ void Server::hello(Peer& peer, const protocol::Hello& said) {
   }
   if (const auto begun = begin_session(peer, *place); !begun) {
     clients_.leave(*place, false);
-    static_cast<void>(clients_.take_changes());
+    apply_changes({}); // others have heard of nothing else
     return refuse(peer, protocol::Refusal::not_allowed, begun.error().what);
   }
   apply_changes({});
@@ -507,6 +509,7 @@ void Server::vacate(Peer& peer) {
   told.ending.store(0);
   clients_.leave(*peer.place, delays);
   peer.place.reset();
+  apply_changes({});
 }
 
 // ---- outlet: under the lock, on any thread ----

@@ -211,12 +211,39 @@ TEST(DaemonClients, OneThatWasSwappedCountsWithItsMemory) {
     ASSERT_TRUE(clients.connect({"a", {}}, 8));
     ASSERT_TRUE(clients.declare(static_cast<std::uint32_t>(i), declaration(100ms, 500us), false));
   }
+  const auto bound = *clients.at(0)->response_bound;
+  static_cast<void>(clients.take_changes());
   clients.leave(2, true);
+  EXPECT_EQ(clients.take_changes(), (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_TRUE(clients.at(0)->tenancy.tenant.stays);
   ASSERT_TRUE(clients.grow(0, 8));
-  EXPECT_FALSE(clients.at(0)->tenancy.tenant.stays);
+  EXPECT_EQ(*clients.at(0)->response_bound, bound);
   clients.quiet();
   ASSERT_TRUE(clients.grow(0, 8));
-  EXPECT_TRUE(clients.at(0)->tenancy.tenant.stays);
+  EXPECT_LT(*clients.at(0)->response_bound, bound);
+}
+
+/// Jobs that are under way for others still wait for loads, or behind those that are loaded.
+TEST(DaemonClients, ThatNotAllFittedCountsUntilAQuietInstant) {
+  Clients clients(terms_of(16, 8));
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(clients.connect({"a", {}}, 6));
+    ASSERT_TRUE(clients.declare(static_cast<std::uint32_t>(i), declaration(100ms, 500us), false));
+  }
+  const auto bound_of_first = [&] {
+    EXPECT_TRUE(clients.grow(0, 6));
+    return *clients.at(0)->response_bound;
+  };
+  clients.leave(3, false);
+  clients.quiet();
+  const Duration bound = bound_of_first();
+  for (const std::uint32_t place : {2U, 1U}) {
+    clients.leave(place, false);
+    EXPECT_EQ(bound_of_first(), bound);
+    EXPECT_TRUE(clients.at(0)->tenancy.tenant.stays);
+  }
+  clients.quiet();
+  EXPECT_LT(bound_of_first(), bound);
 }
 
 TEST(DaemonClients, NoMoreHaveLeftThanThereArePlaces) {

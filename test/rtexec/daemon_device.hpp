@@ -39,6 +39,7 @@ class SimulatedDevice final : public Outlet {
   void change(std::uint32_t place, const Tenancy& tenancy, bool interrupt);
   /// The program does as `program` says from its next job on.
   void become(std::uint32_t place, const Program& program) { clients_[place].program = program; }
+  [[nodiscard]] bool alive(std::uint32_t place) const { return clients_[place].life != 0; }
   /// The process ends now, whatever it is doing.
   void kill(std::uint32_t place);
   void run_until(Instant when);
