@@ -1,5 +1,6 @@
 // rtexecd's server with clients in other processes: sockets, segments, chunks handed on, ends of processes.
 #include "rtexec/client/client.hpp"
+#include "rtexec/daemon/listening.hpp"
 #include "test/rtexec/host_client_memory.hpp"
 #include "test/rtexec/running_server.hpp"
 #include "test/support/eventually.hpp"
@@ -15,9 +16,9 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <poll.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -211,6 +212,46 @@ TEST(DaemonServer, WhoHoldsTheDeviceDoesNotAskAgain) {
   other->end();
   const auto promised = other->declare(each_100_ms(52'000'000));
   EXPECT_TRUE(promised) << promised.error().what;
+}
+
+/// Where it can have more memory only later its job ends first, which others may be waiting for.
+TEST(DaemonServer, WhoGrowsInItsJobLetsGoOfTheDeviceWhereItIsToAskAgain) {
+  const rtexec::test::ScratchFolder folder;
+  auto listener = listen_in(folder.path() / "d", "");
+  ASSERT_TRUE(listener) << listener.error().what;
+  std::vector<std::uint32_t> held; // of each time that it asked for more memory
+  std::thread daemon([&] {
+    protocol::Channel channel(config::Descriptor(::accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC)));
+    auto segment = protocol::SharedSegment::create();
+    ASSERT_TRUE(segment);
+    protocol::Letter letter;
+    ASSERT_EQ(channel.receive(letter), protocol::Delivery::done);
+    (*segment)->state.set_job({1, protocol::Verdict::granted});
+    ASSERT_EQ(
+        channel.send(protocol::Welcome{.header = {}, .chunk_bytes = 2 << 20, .frames = slots, .limit_slots = slots},
+                     segment->descriptor()),
+        protocol::Delivery::done);
+    while (held.size() < 4) {
+      ASSERT_EQ(channel.receive(letter), protocol::Delivery::done);
+      const auto asked = protocol::read<protocol::Grow>(letter.bytes());
+      ASSERT_TRUE(asked);
+      held.push_back(asked->holds);
+      if (held.size() < 4)
+        ASSERT_EQ(channel.send(protocol::Refused{.header = {}, .code = protocol::Refusal::later}),
+                  protocol::Delivery::done);
+      else ASSERT_EQ(channel.send(protocol::Grown{.header = {}, .slots = asked->slots}), protocol::Delivery::done);
+    }
+    while (channel.receive(letter) == protocol::Delivery::done) {} // until it goes
+  });
+  {
+    HostClientMemory memory(slots, 2 << 20);
+    const auto client = connected(folder.path() / "d", "grows", memory);
+    ASSERT_TRUE(client && client->begin());
+    EXPECT_TRUE(client->grow(2));
+    EXPECT_FALSE(client->holds());
+  }
+  daemon.join();
+  EXPECT_EQ(held, (std::vector<std::uint32_t>{1, 0, 0, 0}));
 }
 
 TEST(DaemonServer, RefusesMemoryInChunksOfAnotherSize) {

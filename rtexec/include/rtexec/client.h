@@ -45,7 +45,8 @@ static inline void* rtexec_client_function(const char* name) {
 }
 
 /* From now on jobs are as declared. `response_bound_ns`, unless it is null, gets how long after a job's begin it ends
-   at the latest. Once a CUDA context is current. */
+   at the latest. Once a CUDA context is current. Where that can be promised only when jobs of others have ended that
+   were delayed, this waits for up to 2 s, but not in a job. */
 static inline int rtexec_job_declare(const rtexec_job_declaration* declaration, int64_t* response_bound_ns) {
   int (*declare)(const rtexec_job_declaration*, int64_t*) = NULL;
   void* found = rtexec_client_function("rtexec_client_job_declare");
