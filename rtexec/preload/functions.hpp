@@ -12,6 +12,7 @@ namespace rtexec::preload {
 
 enum class Treatment : std::uint8_t {
   lookup,         // answers with functions of ours
+  make_context,   // passed on: there may be several contexts after it
   allocate,       // gives memory of the arena
   allocate_apart, // passed on: memory that is never swapped
   map,            // addresses and chunks that the program maps itself: in slots, where they can be

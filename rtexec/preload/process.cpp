@@ -22,9 +22,9 @@ using hal::cuda::Stream;
 constinit std::atomic<Process*> instance{nullptr};
 constinit std::mutex making;
 /// How often it is looked whether a job is idle, and after how many looks without work it is one.
-constexpr Duration between_looks = std::chrono::milliseconds(2);
-constexpr int quiet_looks = 5;
-constexpr int looks_without_job = 50; // then it has to be woken, which takes time of whoever begins a job
+constexpr Duration between_looks = std::chrono::milliseconds(10);
+constexpr Duration between_hurried_looks = std::chrono::milliseconds(2);
+constexpr int looks_without_job = 10; // then it has to be woken, which takes time of whoever begins a job
 /// Where others wait: after how many looks at a job that has not ended by itself it gets no more work, and for how
 /// long.
 constexpr int looks_before_way = 10;
@@ -104,7 +104,7 @@ Result<> Process::connect() {
                                       .name = client_name(),
                                       .granularity = *granularity,
                                       .takes_chunks = driver_.import_handle != nullptr,
-                                      .hurry = [this](std::uint64_t) { hurried_.store(true); },
+                                      .hurry = [this](std::uint64_t) { hurry(); },
                                       .notice = [](const std::string& text) { say(text); }};
   auto client = client::Client::connect(options, memory_);
   // A daemon that is started again leaves a socket that nobody listens at for a moment
@@ -444,6 +444,7 @@ Process::Pass Process::submit(Stream stream, bool own) noexcept {
 
 /// The null stream of another context has no name in ours.
 bool Process::in_context() const noexcept {
+  if (!several_contexts.load(std::memory_order_relaxed)) return true;
   hal::cuda::Context current = nullptr;
   return driver_.context_current(&current) == Code::success && current == context_;
 }
@@ -454,8 +455,9 @@ void Process::follow(Stream stream, bool own) noexcept {
 }
 
 void Process::watch() noexcept {
-  int quiet = 0, hurried = 0, without_job = 0;
+  int hurried = 0, without_job = 0;
   while (!leaving_.load(std::memory_order_acquire)) {
+    const std::uint32_t seen = opened_.value();
     const bool holds = client_->holds(); // the gate is shut for a moment now and then while it does
     without_job = holds ? 0 : without_job + 1;
     if (without_job > looks_without_job) {
@@ -463,14 +465,13 @@ void Process::watch() noexcept {
       continue;
     }
     const std::uint64_t before = gate_.submissions();
-    hal::sleep_until(hal::now() + between_looks);
-    if (!holds) continue;
-    quiet = gate_.submissions() == before ? quiet + 1 : 0;
     hurried = hurried_.load() ? hurried + 1 : 0;
-    if (quiet >= (hurried > 0 ? 1 : quiet_looks)) gate_.synchronised();
+    const bool woken = opened_.wait_until(seen, hal::now() + (hurried > 0 ? between_hurried_looks : between_looks));
+    if (woken || !holds) continue;
+    if (gate_.submissions() == before) gate_.synchronised();
     if (hurried < looks_before_way) continue;
     gate_.give_way(longest_way);
-    hurried = 1;
+    hurried = 0;
   }
 }
 

@@ -99,6 +99,11 @@ class Process final : private GatedDevice {
   [[nodiscard]] JobGate& gate() noexcept { return gate_; }
   [[nodiscard]] client::Client& client() noexcept { return *client_; }
 
+  /// The program has `context`.
+  static void notice_context(hal::cuda::Context context) noexcept {
+    hal::cuda::Context first = nullptr;
+    if (!first_context.compare_exchange_strong(first, context) && first != context) several_contexts.store(true);
+  }
   /// CU_STREAM_PER_THREAD.
   [[nodiscard]] static hal::cuda::Stream own_stream() noexcept { return reinterpret_cast<hal::cuda::Stream>(2); }
   /// Streams of any thread whose work is recorded, by what was begun and ended.
@@ -125,6 +130,10 @@ class Process final : private GatedDevice {
   void reclaim() noexcept { pending_.reclaim(driver_, *arena_); }
   void watch() noexcept;
   void await_job() noexcept;
+  void hurry() noexcept {
+    hurried_.store(true);
+    opened_.raise();
+  }
   void follow(hal::cuda::Stream stream, bool own) noexcept;
   [[nodiscard]] bool in_context() const noexcept;
   [[nodiscard]] hal::cuda::Code synchronize() noexcept;
@@ -153,6 +162,8 @@ class Process final : private GatedDevice {
   bool idle() noexcept override;
   void wait_until_idle() noexcept override;
 
+  static inline constinit std::atomic<hal::cuda::Context> first_context{nullptr};
+  static inline constinit std::atomic<bool> several_contexts{false};
   static inline constinit std::atomic<int> capturing{0};
   static inline constinit std::mutex recording; // held where streams are asked or waited for; taken last
 
@@ -168,7 +179,7 @@ class Process final : private GatedDevice {
   std::atomic<bool> hurried_{false}; // others wait for the job that is open
   std::atomic<bool> leaving_{false};
   std::atomic<bool> watch_sleeps_{false};
-  hal::Signal opened_;
+  hal::Signal opened_;       // or hurried
   hal::Thread watch_;        // closes what no synchronisation closes
   mutable std::mutex mutex_; // guards what follows; taken before the gate's
   std::optional<client::Arena> arena_;

@@ -78,6 +78,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     else if constexpr (treatment == Treatment::capture) return capture(real, arguments...);
     else if constexpr (treatment == Treatment::run_and_wait) return noticed(run(real, arguments...));
     else if constexpr (treatment == Treatment::wait) return noticed(real(arguments...));
+    else if constexpr (treatment == Treatment::make_context) return make_context(real, arguments...);
     else if constexpr (treatment == Treatment::allocate) return or_pass_on(real, allocated(arguments...), arguments...);
     else if constexpr (treatment == Treatment::map) return mapped(real, arguments...);
     else if constexpr (treatment == Treatment::free) return or_pass_on(real, freed(arguments...), arguments...);
@@ -90,6 +91,12 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
       return apart(real, arguments...);
     }
   }
+  static Code make_context(Real real, Arguments... arguments) noexcept {
+    const Code code = real(arguments...);
+    if (code == Code::success) Process::notice_context(*first(arguments...));
+    return code;
+  }
+  static Context* first(Context* context, auto...) noexcept { return context; }
   static Code apart(Real real, Arguments... arguments) noexcept {
     say_once(
         Occasion::apart,

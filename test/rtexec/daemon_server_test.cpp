@@ -221,6 +221,8 @@ TEST(DaemonServer, WhoGrowsInItsJobLetsGoOfTheDeviceWhereItIsToAskAgain) {
   ASSERT_TRUE(listener) << listener.error().what;
   std::vector<std::uint32_t> held; // of each time that it asked for more memory
   std::thread daemon([&] {
+    pollfd comes{.fd = listener->get(), .events = POLLIN, .revents = 0};
+    ASSERT_EQ(::poll(&comes, 1, 10'000), 1);
     protocol::Channel channel(config::Descriptor(::accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC)));
     auto segment = protocol::SharedSegment::create();
     ASSERT_TRUE(segment);
