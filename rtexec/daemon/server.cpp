@@ -402,6 +402,7 @@ void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
   }
   drive([&] {
     const Instant now = hal::now();
+    quiet_ = dispatcher_.quiet_instants(); // none before these changes is one after them
     for (std::size_t i = 0; i < changes.size(); ++i) {
       const std::uint32_t place = changes[i];
       const Tenancy& tenancy = tenancies[i];
