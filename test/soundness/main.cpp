@@ -66,6 +66,13 @@ int show(const std::string& one, const Wanted& wanted) {
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     if (subjects[i].name != one.substr(0, slash)) continue;
     Random random = random_of(wanted.seed, i, std::strtoull(one.c_str() + slash + 1, nullptr, 10));
+    if (subjects[i].exchange) {
+      const auto found =
+          subjects[i].exchange(random, [](const std::string& step) { std::printf("%s\n", step.c_str()); });
+      if (!found) return 2;
+      std::printf("%s", found->broken.c_str());
+      return found->broken.empty() ? 0 : 1;
+    }
     const auto claim = subjects[i].next(random);
     if (!claim) return 2;
     std::printf("%s\n", test::describe(*claim).c_str());

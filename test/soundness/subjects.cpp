@@ -58,14 +58,14 @@ struct Promise {
 };
 using Judge = std::function<std::optional<Promise>(const DeviceSet&)>;
 
-bool exchanges(const DeviceSet& set, const Volumes& volumes) {
+bool swaps(const DeviceSet& set, const Volumes& volumes) {
   return set.overflow > 0 && std::ranges::count_if(volumes, [](std::uint32_t each) { return each > 0; }) > 1;
 }
 
 Claim claim_of(const DeviceSet& set, const Promise& promise, const Way& way) {
   Claim claim;
   claim.plan.order = claim.tasks.executive.order = way.order;
-  if (exchanges(set, promise.volumes))
+  if (swaps(set, promise.volumes))
     claim.plan.swap =
         SwapPlan{.policy = way.policy,
                  .frames = std::accumulate(promise.volumes.begin(), promise.volumes.end(), 0U) - set.overflow,
@@ -433,6 +433,14 @@ Duration waiting(const Claim& claim, const PlannedChain& chain) {
   return sum;
 }
 
+// ---- tasks that come, change and go ----
+
+Subject exchanges(const std::string& name, const ExchangeWay& way, Mistake mistake = Mistake::none) {
+  return {name, 1, {}, [way, mistake](Random& random, const auto& tell) {
+            return exchange_tasks(way, mistake, random, tell);
+          }};
+}
+
 // ---- deliberate errors end to end ----
 
 /// What an analysis sees of a set.
@@ -666,6 +674,12 @@ std::vector<Subject> sound_tests() {
   subjects.push_back(chains("chains edf", Order::edf, Cores::by_priority));
   subjects.push_back(chains("chains static", Order::static_priority, Cores::by_priority));
   subjects.push_back(chains("chains reserved", Order::edf, Cores::reserved));
+  for (const auto& [policy, name] : std::span(policies).subspan(1))
+    for (const Order order : {Order::edf, Order::static_priority})
+      for (const unsigned engines : {1U, 2U})
+        subjects.push_back(exchanges(std::string("exchanges ") + (order == Order::edf ? "edf " : "static ") + name +
+                                         " " + std::to_string(engines),
+                                     {policy, order, engines}));
   return subjects;
 }
 
@@ -801,6 +815,17 @@ std::vector<Subject> broken_tests() {
                     }),
       broken_chains("chains: grids in phase", phases),
       broken_chains("chains: nothing begins while a task waits for the device", waiting),
+      exchanges("exchanges edf lru: who grows comes back at once", {SwapPolicy::lru, edf, 1}, Mistake::returns_at_once),
+      exchanges("exchanges edf: who grows comes back at once, serial", {SwapPolicy::serial, edf, 1},
+                Mistake::returns_at_once),
+      exchanges("exchanges edf: a process ends too early", {SwapPolicy::pipelined, edf, 1}, Mistake::frames_too_early),
+      exchanges("exchanges edf: released before it came", {SwapPolicy::serial, edf, 1}, Mistake::released_before),
+      exchanges("exchanges static: a newcomer changes no rank", {SwapPolicy::pipelined, fixed, 2}, Mistake::old_ranks),
+      exchanges("exchanges edf: who went is forgotten", {SwapPolicy::pipelined, edf, 2}, Mistake::forgets_who_went),
+      exchanges("exchanges static: who went is forgotten", {SwapPolicy::pipelined, fixed, 2},
+                Mistake::forgets_who_went),
+      exchanges("exchanges edf: declared after a job", {SwapPolicy::pipelined, edf, 2}, Mistake::forgets_what_it_was),
+      exchanges("exchanges edf: told late that all fit", {SwapPolicy::pipelined, edf, 2}, Mistake::tells_late),
   };
 }
 

@@ -6,6 +6,7 @@
 #include "policies/device_tests.hpp"
 #include "rtexec/simulator/adversary.hpp"
 #include "test/rtexec/two_stops.hpp"
+#include "test/soundness/exchanges.hpp"
 
 #include <functional>
 #include <optional>
@@ -42,6 +43,8 @@ struct Subject {
   unsigned weight = 1; // its share of all sets
   /// A random set that the test just accepts; nothing: this one was not accepted at any scale, or is of no interest.
   std::function<std::optional<Claim>(Random&)> next;
+  /// Instead of it, where the set changes: what became of a random one.
+  std::function<std::optional<Exchanged>(Random&, const std::function<void(const std::string&)>& tell)> exchange = {};
 };
 
 /// Every test that promises: of the device alone, and end to end.
