@@ -221,13 +221,17 @@ void Dispatcher::release_due() noexcept {
 void Dispatcher::release(std::uint32_t place) noexcept {
   Place& at = places_[place];
   take_change(place);
+  set_terms(at);
+  // A change stands in the way, and lets it go on
+  if (at.next) at.stage = Stage::leaving;
+  else request(place);
+}
+
+void Dispatcher::set_terms(Place& at) noexcept {
   const Contract& contract = at.tenancy.contract;
   at.deadline = at.release + contract.order_by;
   at.earliest = at.release + contract.period;
   at.record.released(at.tenancy.traced_as, at.release, now_, deadline_of(at), at.deadline);
-  // A change stands in the way, and lets it go on
-  if (at.next) at.stage = Stage::leaving;
-  else request(place);
 }
 
 void Dispatcher::request(std::uint32_t place) noexcept {
@@ -373,9 +377,16 @@ void Dispatcher::order(const Action& action, bool in) noexcept {
 bool Dispatcher::take_change(std::uint32_t place) noexcept {
   Place& at = places_[place];
   if (!at.next || !exchange(place, at.next->tenant)) return false;
-  if (at.next->contract.real_time) at.declares = false;
+  const bool declares = at.next->contract.real_time && !at.tenancy.contract.real_time;
+  if (declares) at.declares = false;
+  const Instant before = deadline_of(at);
   at.tenancy = *at.next;
   at.next.reset();
+  if (declares && at.stage == Stage::leaving) { // a job of who has declared itself, its first
+    at.record.aborted(now_, before);
+    at.release = now_;
+    set_terms(at);
+  }
   outlet_.changed(place);
   return true;
 }

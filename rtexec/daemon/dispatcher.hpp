@@ -201,6 +201,7 @@ class Dispatcher {
   void await_release(std::uint32_t place) noexcept;
   void release_due() noexcept;
   void release(std::uint32_t place) noexcept;
+  void set_terms(Place& at) noexcept;
   void request(std::uint32_t place) noexcept;
   void grant(std::uint32_t place) noexcept;
   void end(std::uint32_t place, const protocol::Entry& entry) noexcept;

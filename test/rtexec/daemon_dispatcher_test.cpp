@@ -630,6 +630,52 @@ TEST(DaemonDispatcher, WhereAllFitFromANewcomerOnNobodyIsLate) {
   }
 }
 
+/// One that waits for its client to grow has not been in the core: it is nothing that delays, so it is a job of the
+/// client that has declared itself, and its next one comes a period later.
+TEST(DaemonDispatcher, AJobThatWaitsForAChangeIsOneOfWhoHasDeclaredItself) {
+  Quiet outlet;
+  Dispatcher dispatcher({.places = 2, .frames = 3}, outlet);
+  const Contract declared{.real_time = true, .period = 50ms, .deadline = 50ms, .order_by = 50ms, .wcet = 10ms};
+  const Contract undeclared{.order_by = 10s, .wcet = 10ms};
+  const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job, Duration when, std::uint32_t slot = 0) {
+    const auto& slots = dispatcher.state().slots[place];
+    const std::uint32_t frame = slot < slots.size() ? slots[slot].frame : 0;
+    dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .slot = slot, .frame = frame, .job = job},
+                    Instant(when));
+  };
+  const auto move = [&](Duration when) {
+    for (std::uint32_t place = 0; place < 2; ++place)
+      for (std::uint32_t slot = 0; slot < dispatcher.state().slots[place].size(); ++slot) {
+        const auto residence = dispatcher.state().slots[place][slot].residence;
+        if (residence == policies::DeviceScheduler::Residence::loading)
+          return say(place, EntryKind::loaded, 0, when, slot);
+        if (residence == policies::DeviceScheduler::Residence::saving)
+          return say(place, EntryKind::saved, 0, when, slot);
+      }
+  };
+  ASSERT_TRUE(dispatcher.attach(0, {.tenant = {.slots = 2}, .contract = declared}, Instant{}));
+  ASSERT_TRUE(dispatcher.attach(1, {.tenant = {.rank = 1, .slots = 2}, .contract = undeclared}, Instant{}));
+  say(1, EntryKind::request, 1, 1ms);
+  for (int i = 0; i < 2; ++i) move(1ms);
+  say(1, EntryKind::done, 1, 2ms);
+  say(0, EntryKind::request, 1, 3ms);
+  move(3ms);
+  ASSERT_EQ(dispatcher.state().saving, 1u) << "a chunk of the second client's";
+  ASSERT_TRUE(dispatcher.change(1, {.tenant = {.rank = 1, .slots = 3}, .contract = undeclared}, false, Instant(3ms)));
+  say(1, EntryKind::request, 2, 4ms);
+  dispatcher.hold(1);
+  EXPECT_FALSE(dispatcher.delays(1));
+  ASSERT_TRUE(dispatcher.change(1, {.tenant = {.slots = 3}, .contract = declared}, false, Instant(5ms)));
+  for (int i = 0; i < 2; ++i) move(6ms);
+  ASSERT_TRUE(dispatcher.state().running && dispatcher.state().running->task == 0);
+  say(0, EntryKind::done, 1, 8ms);
+  for (int i = 0; i < 6; ++i) move(9ms);
+  ASSERT_TRUE(dispatcher.state().running && dispatcher.state().running->task == 1);
+  say(1, EntryKind::done, 2, 19ms);
+  say(1, EntryKind::request, 3, 20ms);
+  EXPECT_FALSE(dispatcher.state().running) << "two jobs within a period";
+}
+
 /// Each waits for its own reason; where nobody has declared itself all instants are quiet.
 TEST(DaemonDispatcher, AnInstantIsQuietWhereNoPromisedJobIsOutstanding) {
   Quiet outlet;

@@ -59,6 +59,7 @@ struct Seat {
   bool restores = false;           // it is told its own tenancy when the change has come about
   bool loaded = false;             // something for its job
   bool lingers = false;            // it goes on within its gap
+  bool renewed = false;            // its job waits for its declaration's change
   bool held = false;               // its job waits for what becomes of its declaration
   std::uint64_t unjudged = 0;      // the job whose own lateness is no news
   std::uint64_t undeclared = 0;    // the job that it had when it declared itself
@@ -148,6 +149,7 @@ class World final : public daemon::Outlet {
   }
   void changed(std::uint32_t place) noexcept override {
     say(place, "is changed");
+    if (std::exchange(seats_[place].renewed, false)) renew(place);
     if (std::exchange(seats_[place].restores, false)) later(place, now_, [this, place] { restore(place); });
   }
   void expel(std::uint32_t place, daemon::Expelled) noexcept override { broken(place, "it is expelled"); }
@@ -367,14 +369,20 @@ class World final : public daemon::Outlet {
     seat.declared = declaration;
     seat.greedy = false;
     if (std::exchange(seat.held, false)) {
-      seat.release = now_;
-      seat.earliest = now_ + declaration.period;
+      renew(place);
+    } else if (seat.outstanding && !seat.executes && !in_core(place)) {
+      seat.renewed = true;
     } else if (seat.outstanding || seat.executes) {
       seat.undeclared = seat.job;
     }
     ++result_.changes;
     tell_changes(place);
     if (!asked) ask_first(place);
+  }
+  void renew(std::uint32_t place) {
+    Seat& seat = seats_[place];
+    seat.release = now_;
+    seat.earliest = now_ + seat.declared->period;
   }
   /// Often one that executes, and as far as it may.
   bool grow() {
