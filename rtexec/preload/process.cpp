@@ -465,9 +465,10 @@ void Process::watch() noexcept {
       continue;
     }
     const std::uint64_t before = gate_.submissions();
-    hurried = hurried_.load() ? hurried + 1 : 0;
-    const bool woken = opened_.wait_until(seen, hal::now() + (hurried > 0 ? between_hurried_looks : between_looks));
+    const bool others_wait = hurried_.load();
+    const bool woken = opened_.wait_until(seen, hal::now() + (others_wait ? between_hurried_looks : between_looks));
     if (woken || !holds) continue;
+    hurried = others_wait ? hurried + 1 : 0;
     if (gate_.submissions() == before) gate_.synchronised();
     if (hurried < looks_before_way) continue;
     gate_.give_way(longest_way);
