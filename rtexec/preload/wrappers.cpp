@@ -32,9 +32,6 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
       Target<id>::get().store(real, std::memory_order_release);
       return real(arguments...);
     }
-    if constexpr (uses_device(treatment_of(id))) {
-      if (Process::enter() == nullptr && turned_away()) return Code::not_permitted;
-    }
     return treat(real, arguments...);
   }
 
@@ -98,6 +95,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   }
   static Context* first(Context* context, auto...) noexcept { return context; }
   static Code apart(Real real, Arguments... arguments) noexcept {
+    if (Process::enter() == nullptr && turned_away()) return Code::not_permitted;
     say_once(
         Occasion::apart,
         "memory of arrays, graphs, other processes, managed memory, and chunks of special kinds are not taken over: "
@@ -106,14 +104,21 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   }
 
   static Code or_pass_on(Real real, std::optional<Code> answer, Arguments... arguments) noexcept {
-    return answer ? *answer : real(arguments...);
+    return answer ? *answer : pass_on(real, arguments...);
+  }
+  /// After Process::enter(), where that uses the device.
+  static Code pass_on(Real real, Arguments... arguments) noexcept {
+    if constexpr (uses_device(treatment_of(id))) {
+      if (turned_away()) return Code::not_permitted;
+    }
+    return real(arguments...);
   }
 
   // ---- work ----
 
   static Code run(Real real, Arguments... arguments) noexcept {
     Process* process = Process::enter();
-    if (process == nullptr) return real(arguments...);
+    if (process == nullptr) return pass_on(real, arguments...);
     Stream stream = nullptr;
     (find_stream(stream, arguments), ...);
     const auto pass = process->submit(stream, has_own_streams());
@@ -145,7 +150,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   }
   static Code look(Real real, Arguments... arguments) noexcept {
     Process* process = Process::enter();
-    if (process == nullptr) return real(arguments...);
+    if (process == nullptr) return pass_on(real, arguments...);
     if (!process->stand()) return refused(*process);
     const Code code = real(arguments...);
     process->stood();
@@ -153,7 +158,8 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   }
 
   static Code look_again(Real real, Arguments... arguments) noexcept {
-    const Code code = real(arguments...);
+    static_cast<void>(Process::enter());
+    const Code code = pass_on(real, arguments...);
     return code == Code::invalid_value ? look(real, arguments...) : code;
   }
 
@@ -228,8 +234,8 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   }
   /// By the function: several have the same arguments.
   static Code mapped(Real real, Arguments... arguments) noexcept {
-    Process* process = id == Id::cuMemCreate || id == Id::cuMemAddressReserve ? Process::enter() : Process::existing();
-    if (process == nullptr) return real(arguments...);
+    Process* process = Process::enter();
+    if (process == nullptr) return pass_on(real, arguments...);
     const auto answer = [&] {
       if constexpr (id == Id::cuMemAddressReserve)
         return [&](DevicePointer* pointer, std::size_t size, std::size_t alignment, DevicePointer wanted,
