@@ -105,6 +105,28 @@ std::vector<Key<ProfileEntry>> traffic_keys() {
               })};
 }
 
+std::int64_t as_number(std::uint32_t layer) { return layer; }
+std::int64_t as_number(Duration time) { return time.count(); }
+
+/// A member of each measured piece.
+template <class T>
+Key<ProfileEntry> piece_key(std::string_view name, std::int64_t most, std::string_view meaning,
+                            T MeasuredLayers::Piece::*member) {
+  return key<ProfileEntry>(
+      name, list_of(integer<std::int64_t>(0, most)), "none", meaning,
+      [=](const ProfileEntry& entry) -> std::optional<std::vector<std::int64_t>> {
+        if (entry.layers.each.empty()) return std::nullopt;
+        std::vector<std::int64_t> numbers;
+        for (const auto& piece : entry.layers.each) numbers.push_back(as_number(piece.*member));
+        return numbers;
+      },
+      [=](ProfileEntry& entry, const std::vector<std::int64_t>& numbers) {
+        entry.layers.each.resize(std::max(entry.layers.each.size(), numbers.size()));
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+          entry.layers.each[i].*member = static_cast<T>(numbers[i]);
+      });
+}
+
 std::vector<Key<ProfileEntry>> entry_keys() {
   using P = ProfileEntry;
   const auto time = duration(0ns, longest_interval);
@@ -140,6 +162,10 @@ std::vector<Key<ProfileEntry>> entry_keys() {
       key<P>(
           "pieces_sum", time, "0ns", "of the longest execution of each of them",
           [](auto& entry) -> auto& { return entry.layers.sum; }),
+      piece_key("piece_ends", std::numeric_limits<std::uint32_t>::max(), "the number of the last layer of each of them",
+                &MeasuredLayers::Piece::last_layer),
+      piece_key("piece_longest", longest_interval.count(), "the longest execution of each in ns",
+                &MeasuredLayers::Piece::longest),
   };
   keys.push_back(key<P>("wcet_beside", time, "it was in no pair",
                         "on the device, while a job of another task executed beside it", &P::wcet_beside));
@@ -170,13 +196,20 @@ void check_rules(const Profile& profile, Report& report) {
         return NameAndPolicy{entry.task, entry.memory_policy};
       },
       [](const NameAndPolicy& entry) { return toml_string(entry.first); }, report);
-  for (std::size_t i = 0; i < profile.entries.size(); ++i)
+  for (std::size_t i = 0; i < profile.entries.size(); ++i) {
+    const auto& pieces = profile.entries[i].layers.each;
+    const auto ascending = [](const auto& a, const auto& b) { return a.last_layer < b.last_layer; };
+    const bool whole = std::ranges::all_of(pieces, [](const auto& piece) { return piece.longest > Duration(0); });
+    if (!whole || std::ranges::adjacent_find(pieces, std::not_fn(ascending)) != pieces.end())
+      report.error({.table = "task", .index = i, .key = "piece_ends"},
+                   "piece_ends and piece_longest: there must be as many of each, and each end above the one before");
     for (const auto& [key, part] :
          {std::pair{"block", &ProfileEntry::device}, std::pair{"block_before", &ProfileEntry::before},
           std::pair{"block_after", &ProfileEntry::after}})
       if (const std::uint64_t block = (profile.entries[i].*part).block; !std::has_single_bit(block))
         report.error({.table = "task", .index = i, .key = key},
                      std::string(key) + " = " + std::to_string(block) + ": not a power of two");
+  }
 }
 
 } // namespace

@@ -42,7 +42,12 @@ void LayerTimes::layer_ends(std::uint32_t layer, Instant at) noexcept {
   if (last_[layer]) longest_[layer] = std::max(longest_[layer], std::exchange(in_piece_, Duration(0)));
 }
 
-std::size_t LayerTimes::pieces() const noexcept { return static_cast<std::size_t>(std::ranges::count(last_, true)); }
+std::vector<MeasuredLayers::Piece> LayerTimes::pieces() const {
+  std::vector<MeasuredLayers::Piece> pieces;
+  for (std::uint32_t layer = 0; layer < last_.size(); ++layer)
+    if (last_[layer]) pieces.push_back({layer, longest_[layer]});
+  return pieces;
+}
 
 Duration LayerTimes::sum_of_longest() const noexcept {
   return std::accumulate(longest_.begin(), longest_.end(), longest_rest_);

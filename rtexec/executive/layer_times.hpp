@@ -4,6 +4,7 @@
 // thread alone. Allocates nothing after construction.
 #pragma once
 
+#include <rtexec/profile.hpp>
 #include <rtexec/units.hpp>
 #include <rtexec/workload.hpp>
 
@@ -30,7 +31,7 @@ class LayerTimes {
 
   [[nodiscard]] Clock clock() const noexcept { return clock_; }
   [[nodiscard]] std::size_t layers() const noexcept { return longest_.size(); }
-  [[nodiscard]] std::size_t pieces() const noexcept;
+  [[nodiscard]] std::vector<MeasuredLayers::Piece> pieces() const;
   /// The longest of each piece, and the longest that an execution spent outside of them; 0 before any.
   [[nodiscard]] Duration sum_of_longest() const noexcept;
   /// Execution; absent before any.

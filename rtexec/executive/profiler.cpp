@@ -383,7 +383,12 @@ Duration added_by_timing(const LayerTimes& times, std::span<const MeasuredRun> u
 void add_layers(MeasuredLayers& layers, const LayerTimes& times, std::span<const MeasuredRun> untimed,
                 std::size_t task) {
   if (times.layers() == 0 || !times.shortest()) return;
-  layers.pieces = times.pieces();
+  const auto known = std::exchange(layers.each, times.pieces());
+  layers.pieces = layers.each.size();
+  if (std::ranges::equal(known, layers.each, {}, &MeasuredLayers::Piece::last_layer,
+                         &MeasuredLayers::Piece::last_layer))
+    for (std::size_t i = 0; i < known.size(); ++i)
+      layers.each[i].longest = std::max(layers.each[i].longest, known[i].longest);
   layers.sum = std::max(layers.sum, times.sum_of_longest() - added_by_timing(times, untimed, task));
 }
 

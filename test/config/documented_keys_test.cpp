@@ -277,6 +277,8 @@ std::vector<Document> variants(FileKind kind) {
                {"memory_policy", "'M'"},
                {"pieces", "61"},
                {"pieces_sum", "'12ms'"},
+               {"piece_ends", "[0, 7]"},
+               {"piece_longest", "[5, 6]"},
                {"wcet_beside", "'41ms'"},
                {"mapping_idle", "'17ms'"},
                {"longest", "[1, 2]"},

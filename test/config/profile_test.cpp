@@ -62,6 +62,8 @@ TEST(ProfileFile, IsReadBackAsWritten) {
         for (int k = 0; k < 20 * i; ++k) basis->longest.push_back(time());
       }
       if (i > 1) e.layers = {.pieces = random() >> 2, .sum = time()};
+      for (std::uint32_t piece = 2; piece < static_cast<std::uint32_t>(i); ++piece)
+        e.layers.each.push_back({.last_layer = 3 * piece, .longest = time()});
       if (i > 2) e.wcet_beside = time();
       if (i > 3) e.mapping_idle = time();
       for (int line = 0; line < i; ++line)
@@ -86,6 +88,7 @@ TEST(ProfileFile, IsReadBackAsWritten) {
       EXPECT_EQ(read->entries[i].degraded, written.entries[i].degraded);
       EXPECT_EQ(read->entries[i].layers.pieces, written.entries[i].layers.pieces);
       EXPECT_EQ(read->entries[i].layers.sum, written.entries[i].layers.sum);
+      EXPECT_EQ(read->entries[i].layers.each, written.entries[i].layers.each);
       EXPECT_EQ(read->entries[i].wcet_beside, written.entries[i].wcet_beside);
       EXPECT_EQ(read->entries[i].mapping_idle, written.entries[i].mapping_idle);
       for (const Part part : {Part::before, Part::device, Part::after}) {

@@ -53,9 +53,11 @@ TEST(LayerTimes, ShortOnesAreTakenTogetherAsTheFirstExecutionHasThem) {
     times.execution_ends(std::accumulate(layers.begin(), layers.end(), Duration(0)));
   };
   execute_all({60us, 40us, 200us, 10us, 20us});
-  EXPECT_EQ(times.pieces(), 3u);
+  using Pieces = std::vector<MeasuredLayers::Piece>;
+  EXPECT_EQ(times.pieces(), (Pieces{{1, 100us}, {2, 200us}, {4, 30us}}));
   execute_all({10us, 80us, 300us, 50us, 10us});
   EXPECT_EQ(times.sum_of_longest(), 100us + 300us + 60us) << "not 60 and 80, nor 50 and 20";
+  EXPECT_EQ(times.pieces(), (Pieces{{1, 100us}, {2, 300us}, {4, 60us}}));
 }
 
 TEST(LayerTimes, WhatIsToldOutsideOfAnExecutionOrOfNoLayerDoesNotCount) {
@@ -146,6 +148,9 @@ TEST_F(ProfiledLayers, MakeAWcetOfWhatWasNeverSeenTogether) {
   ASSERT_TRUE(measured) << measured.error().what;
   const ProfileEntry& entry = measured->entries[0];
   EXPECT_EQ(entry.layers.pieces, 2u);
+  ASSERT_EQ(entry.layers.each.size(), 2u);
+  EXPECT_EQ(entry.layers.each[1].last_layer, 1u);
+  EXPECT_GE(entry.layers.each[1].longest, 4ms) << "whichever job it was longest in";
   EXPECT_GE(entry.layers.sum, 8ms);
   EXPECT_LT(entry.layers.sum, 12ms);
   EXPECT_GE(entry.wcet.device, entry.layers.sum);

@@ -32,10 +32,17 @@ struct PartBasis {
 /// The layers of a device part, measured piece by piece, each of one or of some that follow each other: the longest of
 /// all need never have been seen in one job.
 struct MeasuredLayers {
+  struct Piece {
+    std::uint32_t last_layer = 0; // by its number; the piece begins behind the one before
+    Duration longest{0};
+    friend bool operator==(const Piece&, const Piece&) = default;
+  };
   /// How many. 0: none was measured.
   std::uint64_t pieces = 0;
   /// Of the longest execution of each, and of what jobs executed outside of them.
   Duration sum{0};
+  /// All of them, in their order. Empty: the profile is older than that.
+  std::vector<Piece> each{};
 };
 
 /// What one job of a micro-benchmark does to memory: what the model of memory policies is about.
