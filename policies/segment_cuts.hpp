@@ -1,0 +1,88 @@
+// Where the device part of a job is cut into segments: runs of consecutive layers, between which more urgent jobs may
+// have the device. Pure; formulas and proofs: proofs/segment-cuts.md.
+#pragma once
+
+#include "policies/arithmetic.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rtexec::policies {
+
+/// Of a network: made by layer `first`, read last by layer `last`. It crosses the cuts behind layers first .. last - 1.
+struct Tensor {
+  Bytes size;
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
+/// What a device part executes, layer by layer. Times add up to `longest_time` at most.
+struct Layers {
+  std::vector<Nanos> times;
+  /// What a cut behind each layer but the last adds to the segment that ends there. `unbounded`: no cut there.
+  std::vector<Nanos> overheads;
+  std::vector<Tensor> tensors;
+};
+
+/// The layers behind which segments end, ascending, without the last one.
+using Cuts = std::vector<std::uint32_t>;
+
+/// How many segments of a job can be committed behind the one that executes.
+inline constexpr unsigned most_launch_ahead = 3;
+
+/// The time of each segment, with the overhead of the cut that ends it.
+[[nodiscard]] std::vector<Nanos> segments_of(const Layers& layers, const Cuts& cuts);
+/// Of 1 + `launch_ahead` consecutive segments: for so long nothing else gets the device.
+[[nodiscard]] Nanos longest_run(std::span<const Nanos> segments, unsigned launch_ahead);
+
+/// A way to cut, and what it costs.
+struct Segmentation {
+  Cuts cuts;
+  Nanos overhead = 0; // of all cuts
+  /// What lives at once at most of the tensors that cross a cut, each for its whole life: no placement needs less.
+  Bytes carry;
+};
+
+/// The ways to cut of which no other costs less overhead and less carry.
+struct CutChoice {
+  /// By rising overhead (of equal ones by rising number of cuts), and falling carry. Empty: there is no way.
+  std::vector<Segmentation> ways;
+  /// Where there is none: the layers that no segment short enough can hold; or, if each fits somewhere, those before
+  /// which every way ends.
+  std::vector<std::uint32_t> too_long;
+};
+
+/// All ways whose longest run is within `tolerance`; `launch_ahead` is at most `most_launch_ahead`.
+[[nodiscard]] CutChoice choose_cuts(const Layers& layers, Nanos tolerance, unsigned launch_ahead);
+
+/// The ways to cut into at most `segments` >= 1 segments whose longest run is least, by rising number of cuts. There is
+/// one always.
+[[nodiscard]] CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch_ahead);
+
+/// The longest run for which `tolerated(run)`, of those from 0 to `longest`; every run shorter than one that is
+/// tolerated is tolerated, too. Absent: not even 0.
+[[nodiscard]] std::optional<Nanos> most_blocking(Nanos longest, const std::function<bool(Nanos)>& tolerated);
+
+/// What a set asks of its segments. `segments`: times of the segments of its first tasks, or of all.
+struct SetDemands {
+  using Segments = std::span<const std::vector<Nanos>>;
+  /// The longest run of the next task that these first ones tolerate.
+  std::function<Nanos(Segments segments)> tolerance;
+  /// Whether the set is admitted with these of all tasks.
+  std::function<bool(Segments segments)> admitted;
+};
+
+struct SetCuts {
+  std::vector<CutChoice> tasks; // up to the first for which there is no way
+  bool admitted = false;        // with the first way of each
+};
+
+/// Cuts every task with the least overhead that those before it tolerate: `tasks` go from the most urgent one to the
+/// least. Where that is not admitted, runs of all tasks are made shorter by and by, since a task of a level is also
+/// charged for the runs of those below it (proofs/segment-cuts.md): the first that are admitted; else the first of all.
+[[nodiscard]] SetCuts cut_set(std::span<const Layers> tasks, const SetDemands& demands, unsigned launch_ahead);
+
+} // namespace rtexec::policies
