@@ -1,7 +1,5 @@
 #include "policies/device_demand.hpp"
 
-#include "policies/overlap.hpp"
-
 namespace rtexec::policies {
 namespace {
 
@@ -31,18 +29,19 @@ Nanos first_loaded_deadline(std::span<const DemandTask> tasks) {
 }
 
 /// Jobs that need no load bypass those that are loaded: for them the device is as if nothing were staged.
-Way one_by_one(std::span<const DemandTask> tasks, Nanos background) {
+Way one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
+  const Nanos background = std::max(others.background.execution, others.below.run);
   Way way{.tasks = {}, .background = background, .below = first_loaded_deadline(tasks)};
   way.tasks.reserve(tasks.size());
   for (const DemandTask& task : tasks) way.tasks.push_back({task.cost, task.blocking.value_or(task.cost), 0});
   return way;
 }
 
-std::vector<Way> overlapped(std::span<const DemandTask> tasks, DevicePart background) {
+std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surroundings& others) {
   std::vector<DevicePart> parts;
-  for (const DemandTask& task : tasks) parts.push_back({task.cost, task.load});
+  for (const DemandTask& task : tasks) parts.push_back({task.cost, task.load, task.delay});
   std::vector<Way> ways;
-  for (const Overlap& overlap : overlaps(std::move(parts), background)) {
+  for (const Overlap& overlap : overlaps(std::move(parts), others.background, others.below)) {
     Way& way = ways.emplace_back(Way{.tasks = {}, .background = overlap.background});
     way.tasks.reserve(tasks.size());
     for (const Overlap::Charge& charge : overlap.tasks)
@@ -71,10 +70,10 @@ Demand demand_of(const Way& way, std::span<const DemandTask> tasks, std::span<co
 /// h(t): the least over all ways.
 class DeviceDemand {
  public:
-  DeviceDemand(std::span<const DemandTask> tasks, Nanos background, Nanos background_load)
-      : tasks_(tasks), ways_{one_by_one(tasks, background)} {
+  DeviceDemand(std::span<const DemandTask> tasks, const Surroundings& others)
+      : tasks_(tasks), above_(others.above), ways_{one_by_one(tasks, others)} {
     if (ways_.front().below == unbounded) return;
-    std::ranges::move(overlapped(tasks, {background, background_load}), std::back_inserter(ways_));
+    std::ranges::move(overlapped(tasks, others), std::back_inserter(ways_));
   }
 
   Demand at(Nanos instant) const {
@@ -88,6 +87,7 @@ class DeviceDemand {
       const Demand demand = demand_of(way, tasks_, jobs, instant);
       if (!least || demand.demand + demand.blocking < least->demand + least->blocking) least = demand;
     }
+    if (!above_.empty()) least->above = above(bounded(least->demand + least->blocking), instant);
     return *least;
   }
 
@@ -103,7 +103,7 @@ class DeviceDemand {
       tail = std::max(tail, charge.tail);
     }
     const auto work_in = [&](Nanos window) {
-      Wide work = way->background;
+      Wide work = way->background + work_above(window);
       for (std::size_t i = 0; i < tasks_.size(); ++i)
         work += jobs_in({tasks_[i].period, 0, tasks_[i].jitter}, window) * way->tasks[i].cost;
       return work;
@@ -121,19 +121,24 @@ class DeviceDemand {
   }
 
   /// Beyond it t - h(t) >= `slack`, for instants after the last first deadline: h(t) <= U t + sum (T - d) C / T + what
-  /// comes once, in any way whose U is below one. Absent: there is none.
+  /// comes once, in any way whose U is below one. Jobs above are at most (h(t) + J) / T + 1 of each. Absent: there is
+  /// none.
   std::optional<Wide> horizon(Nanos slack) const {
     std::optional<Wide> least;
     for (const Way& way : ways_) {
       if (way.below < unbounded) continue;
       Utilisation utilisation;
-      Wide work = Wide{way.background} + slack;
+      Wide work = Wide{way.background} + (above_.empty() ? slack : std::max(slack, Nanos{0}));
       Nanos tail = 0;
       for (std::size_t i = 0; i < tasks_.size(); ++i) {
         const Nanos cost = way.tasks[i].cost;
         utilisation.add(cost, tasks_[i].period);
         work += (Wide{cost} * (tasks_[i].period - tasks_[i].deadline) + tasks_[i].period - 1) / tasks_[i].period;
         tail = std::max(tail, way.tasks[i].tail);
+      }
+      for (const Load& load : above_) {
+        utilisation.add(load.cost, load.period);
+        work += load.cost + (Wide{load.cost} * load.jitter + load.period - 1) / load.period;
       }
       if (!utilisation.below_one()) continue;
       const Wide end = utilisation.spread(work + tail);
@@ -143,6 +148,17 @@ class DeviceDemand {
   }
 
  private:
+  Wide work_above(Nanos window) const {
+    Wide work = 0;
+    for (const Load& load : above_) work += jobs_in(load, window) * load.cost;
+    return work;
+  }
+
+  /// What more urgent classes do until `own` is done too; of more than `instant` only some.
+  Wide above(Nanos own, Nanos instant) const {
+    return least_fixed_point(own, instant, [&](Nanos window) { return own + work_above(window); }).value - own;
+  }
+
   /// Of the ways that hold for every interval, the one that takes least of the device; null: it is overloaded.
   const Way* lightest() const {
     const Way* lightest = nullptr;
@@ -151,6 +167,7 @@ class DeviceDemand {
       if (way.below < unbounded) continue;
       Utilisation utilisation;
       for (std::size_t i = 0; i < tasks_.size(); ++i) utilisation.add(way.tasks[i].cost, tasks_[i].period);
+      for (const Load& load : above_) utilisation.add(load.cost, load.period);
       if (!utilisation.below_one() || (lightest != nullptr && utilisation.per_second() >= least)) continue;
       least = utilisation.per_second();
       lightest = &way;
@@ -159,6 +176,7 @@ class DeviceDemand {
   }
 
   std::span<const DemandTask> tasks_;
+  std::span<const Load> above_;
   std::vector<Way> ways_;
 };
 
@@ -183,6 +201,7 @@ Nanos deadline_before(std::span<const DemandTask> tasks, Nanos bound) {
 Demand within(Demand demand, Wide busy) {
   demand.blocking = static_cast<Nanos>(std::min<Wide>(demand.blocking, busy));
   demand.demand = std::min(demand.demand, busy - demand.blocking);
+  demand.above = std::min(demand.above, busy - demand.blocking - demand.demand);
   return demand;
 }
 
@@ -198,23 +217,24 @@ std::optional<Demand> impossible(std::span<const DemandTask> tasks) {
 
 } // namespace
 
-Nanos Demand::slack() const { return static_cast<Nanos>(std::max<Wide>(instant - demand - blocking, -unbounded)); }
-
-Demand demand_at(std::span<const DemandTask> tasks, Nanos background, Nanos instant, Nanos background_load) {
-  return DeviceDemand(tasks, background, background_load).at(instant);
+Nanos Demand::slack() const {
+  return static_cast<Nanos>(std::max<Wide>(instant - demand - blocking - above, -unbounded));
 }
 
-Nanos busy_period(std::span<const DemandTask> tasks, Nanos background, Nanos background_load) {
-  return DeviceDemand(tasks, background, background_load).busy_period();
+Demand demand_at(std::span<const DemandTask> tasks, const Surroundings& others, Nanos instant) {
+  return DeviceDemand(tasks, others).at(instant);
 }
 
-DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos background, Nanos background_load,
-                              Nanos enough) {
+Nanos busy_period(std::span<const DemandTask> tasks, const Surroundings& others) {
+  return DeviceDemand(tasks, others).busy_period();
+}
+
+DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundings& others, Nanos enough) {
   DemandAnalysis analysis{.settled = tasks.empty(), .tightest = {}, .busy_known = false, .slack = {}};
   if (tasks.empty()) return analysis;
   const auto by_deadline = [](const DemandTask& a, const DemandTask& b) { return a.deadline < b.deadline; };
   const auto [first, last] = std::ranges::minmax(tasks, by_deadline);
-  const DeviceDemand device(tasks, background, background_load);
+  const DeviceDemand device(tasks, others);
   const Nanos found = device.busy_period();
   analysis.busy_known = found < unbounded;
   const Wide busy = analysis.busy_known ? Wide{found} : any_demand; // not known, it says nothing of later instants
@@ -249,7 +269,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos backgroun
     }
     const Demand here = at(instant);
     if (here.slack() < analysis.tightest.slack()) analysis.tightest = here;
-    const Wide highest_before = std::min<Wide>(here.demand + std::max(here.blocking, rise), busy);
+    const Wide highest_before = std::min<Wide>(here.demand + std::max(here.blocking, rise) + here.above, busy);
     if (step % patience == patience - 1) ahead = at(deadline_before(tasks, instant + 1)).slack();
     // What is as tight as that is not passed over.
     const Nanos least = std::min(least_slack(), ahead + 1);

@@ -98,8 +98,7 @@ void baker(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict)
 struct DemandSet {
   std::vector<DemandTask> tasks;
   std::vector<std::size_t> index;
-  Nanos background = 0;
-  Nanos background_load = 0;
+  Surroundings others;
 };
 
 DemandSet serial_set(const DeviceSet& set, const Volumes& volumes) {
@@ -119,7 +118,7 @@ DemandSet serial_set(const DeviceSet& set, const Volumes& volumes) {
       background = std::max(background, jobs.blocked_by(i));
     }
   }
-  result.background = bounded(Wide{background} + jobs.blocking.once());
+  result.others.background.execution = bounded(Wide{background} + jobs.blocking.once());
   return result;
 }
 
@@ -133,15 +132,16 @@ DemandSet pipelined_set(const DeviceSet& set, const Volumes& volumes) {
           {.period = task.period, .deadline = task.deadline, .cost = task.execution, .load = swap.load(volumes[i])});
       result.index.push_back(i);
     } else {
-      result.background = std::max(result.background, task.execution);
-      result.background_load = std::max(result.background_load, swap.load(volumes[i]));
+      DevicePart& background = result.others.background;
+      background.execution = std::max(background.execution, task.execution);
+      background.load = std::max(background.load, swap.load(volumes[i]));
     }
   }
   return result;
 }
 
 void demand(const DeviceSet& set, const DemandSet& demanded, DeviceVerdict& verdict) {
-  const DemandAnalysis analysis = analyse_demand(demanded.tasks, demanded.background, demanded.background_load);
+  const DemandAnalysis analysis = analyse_demand(demanded.tasks, demanded.others);
   const Demand& at = analysis.tightest;
   verdict.instant = at.instant;
   verdict.demand = bounded(at.demand);

@@ -108,7 +108,7 @@ class SplitSearch {
         add_loads(set_, set_.tasks[i], set_.tasks[i].deadline - room_[i].last_window, loads);
       }
     }
-    busy_ = busy_period(device_parts(set_, room_).second, set_.background, set_.background_load);
+    busy_ = busy_period(device_parts(set_, room_).second, set_.beside_tasks());
   }
 
   /// Whether no cap can prove the set: with all the room that there is some deadline is not kept.
@@ -177,7 +177,7 @@ class SplitSearch {
     const Nanos instant = best_.demand.tightest.instant;
     if (std::ranges::none_of(device, [&](const DemandTask& task) { return task.deadline <= instant; })) return false;
     if (!std::ranges::all_of(device, blocks_no_longer_than_it_demands)) return false;
-    const Demand here = demand_at(device, set_.background, instant, set_.background_load);
+    const Demand here = demand_at(device, set_.beside_tasks(), instant);
     return std::max(here.slack(), instant - busy_) <= least;
   }
 
@@ -238,7 +238,7 @@ class SplitSearch {
 EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split) {
   EdfBounds bounds{.tasks = std::move(split), .on_device = {}, .device = {}, .demand = {}};
   std::tie(bounds.on_device, bounds.device) = device_parts(set, bounds.tasks);
-  bounds.demand = analyse_demand(bounds.device, set.background, set.background_load);
+  bounds.demand = analyse_demand(bounds.device, set.beside_tasks());
   for (std::size_t k = 0; k < bounds.on_device.size(); ++k) {
     StageBounds& task = bounds.tasks[bounds.on_device[k]];
     task.settled = task.settled && bounds.demand.settled;

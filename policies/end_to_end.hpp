@@ -68,6 +68,7 @@ struct StagedSet {
   [[nodiscard]] bool loads(std::size_t first) const {
     return std::ranges::any_of(std::span(tasks).first(first), [](const StagedTask& task) { return task.load > 0; });
   }
+  [[nodiscard]] Surroundings beside_tasks() const { return {.background = {background, background_load}}; }
   /// What the device takes of the time of `task` at least, whatever others do.
   [[nodiscard]] Nanos device_time(const StagedTask& task) const {
     return task.uses_device() ? task.on_device() + device_delay : 0;

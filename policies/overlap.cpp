@@ -12,13 +12,13 @@ constexpr std::size_t most_charges = 4096; // of all tasks for all lambdas, abou
 constexpr std::size_t fewest_lambdas = 8;
 constexpr std::size_t most_lambdas = 64;
 
-/// 0, every C, and every o that is not above the longest C: sums of charges are linear in lambda between these. Of many
+/// 0, every C - delta, and every o that is not above the longest C: charges are linear in lambda between these. Of many
 /// tasks some: each is sound by itself.
 std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
   std::vector<Nanos> values{0};
   const Nanos longest = std::ranges::max(parts, {}, &DevicePart::execution).execution;
   for (const DevicePart& part : parts) {
-    values.push_back(part.execution);
+    values.push_back(part.execution - part.delay);
     if (part.load <= longest) values.push_back(part.load);
   }
   std::ranges::sort(values);
@@ -30,33 +30,35 @@ std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
   return some;
 }
 
-Overlap overlap(std::span<const DevicePart> parts, Nanos lambda) {
+Overlap overlap(std::span<const DevicePart> parts, const Below& below, Nanos lambda) {
   Overlap result;
   result.tasks.reserve(parts.size());
-  LongestExecutions executions;
-  for (const DevicePart& part : parts) executions.add(part.execution);
+  LongestExecutions gammas;
+  for (const DevicePart& part : parts) gammas.add(std::max(part.execution - lambda, part.delay));
   for (const DevicePart& part : parts) {
-    const Nanos p = std::max(part.execution - lambda, Nanos{0});
-    const Nanos q = std::max(part.load - lambda, Nanos{0});
-    result.tasks.push_back({.cost = lambda + p + q,
-                            .lead = lambda + q,
-                            .tail = part.execution - p,
-                            .blocking = p + q + std::max(lambda, executions.beside(part.execution))});
-    result.background = std::max(result.background, p);
+    const Nanos gamma = std::max(part.execution - lambda, part.delay);
+    const Nanos omega = std::max(part.load - lambda, Nanos{0});
+    const Nanos beside = std::max(gammas.beside(gamma), below.run);
+    result.tasks.push_back({.cost = lambda + gamma + omega,
+                            .lead = lambda + omega,
+                            .tail = part.execution - gamma,
+                            .blocking = lambda + gamma + omega + beside + below.flight});
+    result.background = std::max(result.background, gamma);
   }
+  result.background = std::max(result.background, below.run) + below.flight;
   return result;
 }
 
 } // namespace
 
-std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart background) {
+std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart background, const Below& below) {
   std::vector<Overlap> list;
   if (parts.empty()) return list;
   const std::size_t tasks = parts.size();
   // One of them can execute and another be staged
   if (background.execution > 0 || background.load > 0) parts.insert(parts.end(), 2, background);
   for (const Nanos lambda : lambdas(parts)) {
-    Overlap& added = list.emplace_back(overlap(parts, lambda));
+    Overlap& added = list.emplace_back(overlap(parts, below, lambda));
     if (parts.size() > tasks) added.background = added.tasks.back().blocking;
     added.tasks.resize(tasks);
   }

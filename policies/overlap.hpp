@@ -1,5 +1,5 @@
 // What jobs cost on a device that loads the chunks of one staged job beside the execution of another: the `pipelined`
-// rule. Formulas and proof: proofs/pipelined.md.
+// rule, and each level of `segmented`. Formulas and proof: proofs/pipelined.md.
 #pragma once
 
 #include "policies/arithmetic.hpp"
@@ -12,24 +12,35 @@ namespace rtexec::policies {
 struct DevicePart {
   Nanos execution = 0; // C
   Nanos load = 0;      // o: of its chunks, when none is there and every frame is taken; 0: it never swaps
+  Nanos delay = 0;     // by how much a load may end later for being beside its execution; at most C
+};
+
+/// What less urgent classes have begun and do not stop.
+struct Below {
+  Nanos run = 0;    // of segments, the longest
+  Nanos flight = 0; // of chunks
 };
 
 /// Charges for one lambda. Between the starts of two jobs k and m that are staged one after the other lie at most
-/// max(C_k, o_m) <= lambda + gamma_k + omega_m, with gamma = max(C - lambda, 0), omega = max(o - lambda, 0).
+/// max(C_k, o_m + delay_k) <= lambda + gamma_k + omega_m, with gamma = max(C - lambda, delay), omega = max(o - lambda,
+/// 0).
 struct Overlap {
   struct Charge {
     Nanos cost = 0; // e = lambda + gamma + omega: a job that is more urgent, or due
     Nanos lead = 0; // lambda + omega: of it, what comes before the execution
     Nanos tail = 0; // C - gamma: what the last execution takes beyond the sum of e
-    /// gamma + omega + max(lambda, longest C of another): a less urgent job that is staged, beside one that executes
+    /// gamma + omega + lambda + max(longest gamma of another, run below) + flight below: a less urgent job that is
+    /// staged, beside one that executes
     Nanos blocking = 0;
   };
   std::vector<Charge> tasks;
-  Nanos background = 0; // blocking by best-effort jobs; longest gamma, of a job that executes, where there are none
+  /// Blocking by best-effort jobs; where there are none: flight below + max(longest gamma, run below)
+  Nanos background = 0;
 };
 
 /// One for each lambda at which a sum of charges can be least. Each is sound by itself. `background`: the longest of
 /// best-effort tasks.
-[[nodiscard]] std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart background);
+[[nodiscard]] std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart background,
+                                            const Below& below = {});
 
 } // namespace rtexec::policies

@@ -87,7 +87,7 @@ std::optional<Nanos> PlacedBounds::most_by_split(Nanos enough) {
       most = std::min(most, task.deadline - windows[i].done);
   }
   if (const std::vector<DemandTask> parts = device_parts(windows); !parts.empty()) {
-    const DemandAnalysis demand = analyse_demand(parts, named_.set.background, 0, enough);
+    const DemandAnalysis demand = analyse_demand(parts, {.background = {named_.set.background}}, enough);
     if (demand.settled) learn_instant(parts, demand.tightest.instant);
     if (!demand.settled) return std::nullopt;
     // A bound on h that is not found here may be found with longer parts.
@@ -125,7 +125,7 @@ Nanos PlacedBounds::left_at(const Instant& instant) const {
   }
   // No busy period is shorter than the first jobs; where it is not found here, it may be with longer parts.
   if (demand.demand + demand.blocking <= first_jobs) return demand.slack();
-  const Nanos busy = busy_period(device_parts(windows_), set.background, 0);
+  const Nanos busy = busy_period(device_parts(windows_), {.background = {set.background}});
   return busy < unbounded ? std::max(demand.slack(), instant.at - busy) : unbounded;
 }
 

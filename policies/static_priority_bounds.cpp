@@ -18,16 +18,6 @@ Nanos blocking_below(const Overlap& overlap, std::size_t task) {
   return longest;
 }
 
-/// Of two bounds on the same: one that is not settled and not late stopped where nothing could be said.
-DeviceResponse better(const DeviceResponse& a, const DeviceResponse& b, Nanos limit) {
-  if (a.settled && b.settled)
-    return {std::min(a.from_release, b.from_release), std::min(a.from_request, b.from_request), true};
-  if (a.settled != b.settled) return a.settled ? a : b;
-  const bool a_is_late = a.from_release > limit;
-  if (a_is_late != (b.from_release > limit)) return a_is_late ? a : b;
-  return a.from_release < b.from_release ? a : b;
-}
-
 /// Of many tasks only the overlap that leaves the most time.
 std::span<const Overlap> promising(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t last) {
   constexpr std::size_t many = 64;

@@ -132,6 +132,14 @@ class Theorem1 {
 
 // ---- condition (M) of the pipelined rule ----
 
+/// By how much a load may end later for being beside the execution of a job: that one's frames come free at its end
+/// only. `own`: its chunks, at most `frames`; `others`: the most that a load beside it has.
+[[nodiscard]] constexpr Nanos load_delay(Nanos execution, std::uint64_t own, std::uint64_t others, std::uint64_t frames,
+                                         Nanos alpha) {
+  if (own == 0 || own + others <= frames) return 0;
+  return static_cast<Nanos>(std::max<Wide>(Wide{execution} - Wide{alpha} * (frames - own), 0));
+}
+
 /// The frames that take at least as long to load as a job executes: ceil(C / alpha); more than there are: never enough.
 [[nodiscard]] constexpr std::uint64_t frames_loaded_in(Nanos execution, Nanos alpha) {
   if (execution == 0) return 0;

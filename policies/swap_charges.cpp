@@ -1,5 +1,7 @@
 #include "policies/swap_charges.hpp"
 
+#include "policies/device_scheduler.hpp"
+
 #include <algorithm>
 #include <vector>
 
@@ -44,6 +46,17 @@ Nanos SwapCharges::load_start(std::size_t chunks) const {
 
 Nanos SwapCharges::load(std::size_t chunks) const {
   return chunks == 0 ? 0 : std::max(Nanos{1}, bounded(load_start(chunks) + Wide{alpha()} * chunks));
+}
+
+Nanos SwapCharges::restore(std::size_t chunks) const {
+  return chunks == 0 ? 0 : bounded(Wide{alpha()} * chunks + 2 * Wide{load_start(largest_)});
+}
+
+Nanos SwapCharges::flight() const {
+  const std::size_t most = both_ways_ ? DeviceScheduler::transfers_per_direction : 1;
+  const Wide in = Wide{in_fixed_} + Wide{in_} * most;
+  const Wide out = (Wide{out_fixed_} + out_) * most;
+  return bounded(std::max(in, out));
 }
 
 Nanos SwapCharges::swap_in(std::size_t chunks) const {

@@ -28,6 +28,10 @@ class SwapCharges {
   [[nodiscard]] Nanos alpha() const { return both_ways_ ? std::max(in_, out_) : in_ + out_; }
   /// phi + beta: what of a load does not grow with its chunks.
   [[nodiscard]] Nanos load_start(std::size_t chunks) const;
+  /// segmented: what a less urgent level loads again where a load of so many chunks took its frames.
+  [[nodiscard]] Nanos restore(std::size_t chunks) const;
+  /// segmented: until what is in flight has landed, in either direction.
+  [[nodiscard]] Nanos flight() const;
   /// serial and rt_swap: O_in and O_out.
   [[nodiscard]] Nanos swap_in(std::size_t chunks) const;
   [[nodiscard]] Nanos swap_out(std::size_t chunks) const;

@@ -97,7 +97,7 @@ TEST(Exact, DemandAcceptsExactlyWhatNeverMisses) {
       tiny.push_back(
           {.period = 12, .before = 0, .device = background, .after = 0, .device_rank = 1, .device_done_by = 12});
     if (!utilisation.below_one()) continue;
-    const DemandAnalysis analysis = analyse_demand(tasks, background);
+    const DemandAnalysis analysis = analyse_demand(tasks, {{background}});
     ASSERT_TRUE(analysis.settled);
     const std::vector<int> worst = test::worst_responses(tiny);
     bool missed = false;
@@ -123,7 +123,7 @@ TEST(Exact, WhatIsBusyForLongerThanCanBeLookedAtIsNotProved) {
   for (const DemandTask& task : tasks) demand += ((late - task.deadline) / task.period + 1) * task.cost;
   ASSERT_GT(late, unbounded);
   ASSERT_GT(demand, late);
-  EXPECT_FALSE(analyse_demand(tasks, background).proved());
+  EXPECT_FALSE(analyse_demand(tasks, {{background}}).proved());
 }
 
 /// The longest time in which the device is never free, by trying all.
@@ -150,21 +150,21 @@ TEST(Exact, SlackIsTheSmallestOverAllInstants) {
       utilisation.add(cost, period);
     }
     const Nanos background = draw(random, 0, 5);
-    const DemandAnalysis analysis = analyse_demand(tasks, background);
+    const DemandAnalysis analysis = analyse_demand(tasks, {{background}});
     ASSERT_EQ(analysis.settled, utilisation.below_one());
     if (!analysis.settled ||
         std::ranges::any_of(tasks, [](const DemandTask& task) { return task.cost > task.deadline; }))
       continue;
     ++settled;
     const Nanos enough = draw(random, -20, 20);
-    const DemandAnalysis rough = analyse_demand(tasks, background, 0, enough);
+    const DemandAnalysis rough = analyse_demand(tasks, {{background}}, enough);
     ASSERT_EQ(rough.settled, analysis.settled);
     ASSERT_EQ(std::min(rough.tightest.slack(), enough), std::min(analysis.tightest.slack(), enough));
     const Nanos busy = busy_period(tasks, background);
     std::vector<Nanos> slack(tasks.size(), unbounded);
     Nanos least = unbounded;
     for (Nanos t = 1; t < 20'000; ++t) {
-      const Nanos here = std::max(demand_at(tasks, background, t).slack(), t - busy);
+      const Nanos here = std::max(demand_at(tasks, {{background}}, t).slack(), t - busy);
       for (std::size_t i = 0; i < tasks.size(); ++i)
         if (t >= tasks[i].deadline) slack[i] = std::min(slack[i], here);
       if (std::ranges::any_of(tasks, [&](const DemandTask& task) { return task.deadline <= t; }))

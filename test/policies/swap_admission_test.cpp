@@ -527,7 +527,8 @@ Reference random_set(Draw& draw) {
 
 std::vector<DemandTask> demand_tasks(const Reference& set) {
   std::vector<DemandTask> tasks;
-  for (const auto& task : set.tasks) tasks.push_back({task.period, task.deadline, task.device, task.load});
+  for (const auto& task : set.tasks)
+    tasks.push_back({.period = task.period, .deadline = task.deadline, .cost = task.device, .load = task.load});
   return tasks;
 }
 
@@ -548,7 +549,7 @@ std::optional<std::vector<long long>> static_bounds(const Reference& set) {
 }
 
 bool accepts(const Reference& set, Order order) {
-  return order == Order::edf ? analyse_demand(demand_tasks(set), 0).proved() : static_bounds(set).has_value();
+  return order == Order::edf ? analyse_demand(demand_tasks(set), {}).proved() : static_bounds(set).has_value();
 }
 
 TEST(PipelinedReference, DemandAgrees) {

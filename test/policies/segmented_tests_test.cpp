@@ -1,0 +1,219 @@
+// The tests of the rule `segmented` against their second writing, against `pipelined`, and by hand.
+#include "policies/segmented_tests.hpp"
+
+#include "policies/device_tests.hpp"
+#include "policies/swap_bounds.hpp"
+#include "test/policies/reference_segmented.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+
+namespace rtexec::policies {
+namespace {
+
+using rtexec::test::CutSet;
+using rtexec::test::CutTask;
+using Faults = rtexec::test::SegmentedFaults;
+
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : random_(seed) {}
+  long long between(long long low, long long high) {
+    return std::uniform_int_distribution<long long>(low, high)(random_);
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+CutSet random_set(Draw& draw, Order order) {
+  CutSet set{.tasks = {}, .order = order};
+  const auto levels = static_cast<unsigned>(draw.between(1, 3));
+  const long long n = draw.between(2, 6);
+  unsigned largest = 0;
+  for (long long i = 0; i < n; ++i) {
+    CutTask task;
+    task.period = draw.between(30, 400);
+    task.device_class = static_cast<unsigned>(draw.between(0, levels));
+    task.jitter = draw.between(0, 2) == 0 ? draw.between(1, task.period / 3) : 0;
+    task.deadline = task.period - task.jitter;
+    if (draw.between(0, 1) == 0) task.deadline = draw.between(task.deadline / 2, task.deadline);
+    if (task.device_class > 0 && draw.between(0, 2) > 0) task.chunks = static_cast<unsigned>(draw.between(1, 4));
+    for (long long left = std::max(1LL, draw.between(1, task.period / (2 * n))); left > 0;) {
+      task.segments.push_back(draw.between(1, left));
+      left -= task.segments.back();
+    }
+    largest = std::max(largest, task.chunks);
+    set.tasks.push_back(task);
+  }
+  set.frames = largest + static_cast<unsigned>(draw.between(0, 5));
+  set.copy_engines = static_cast<unsigned>(draw.between(1, 2));
+  set.in = draw.between(0, 3);
+  set.out = draw.between(0, 3);
+  set.in_fixed = draw.between(0, 1);
+  set.out_fixed = draw.between(0, 1);
+  set.launch_ahead = static_cast<unsigned>(draw.between(0, 2));
+  if (order == Order::static_priority) std::ranges::sort(set.tasks, {}, &CutTask::period);
+  return set;
+}
+
+class EveryOrder : public testing::TestWithParam<Order> {};
+INSTANTIATE_TEST_SUITE_P(Segmented, EveryOrder, testing::Values(Order::edf, Order::static_priority),
+                         [](const auto& order) { return order.param == Order::edf ? "edf" : "static_priority"; });
+
+TEST_P(EveryOrder, ASecondWritingAgrees) {
+  Draw draw(51);
+  int proved = 0;
+  int refused = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const CutSet set = random_set(draw, GetParam());
+    const auto expected = rtexec::test::reference_segmented(set);
+    const std::vector<long long> bounds = bounds_of(set);
+    ASSERT_EQ(!bounds.empty(), expected.has_value()) << described(set);
+    if (expected) { ASSERT_EQ(bounds, *expected) << described(set); }
+    (expected ? proved : refused)++;
+  }
+  EXPECT_GT(proved, 4000);
+  EXPECT_GT(refused, 4000);
+}
+
+struct Broken {
+  const char* name;
+  Faults faults;
+};
+
+class SegmentedReferenceSees : public testing::TestWithParam<Broken> {};
+INSTANTIATE_TEST_SUITE_P(
+    Deliberate, SegmentedReferenceSees,
+    testing::Values(Broken{"express_below", {.express_below = true}}, Broken{"express_later", {.express_later = true}},
+                    Broken{"launch_ahead", {.launch_ahead = true}}, Broken{"committed_tail", {.committed_tail = true}},
+                    Broken{"level_below", {.level_below = true}}, Broken{"flight_below", {.flight_below = true}},
+                    Broken{"above_due", {.above_due = true}}, Broken{"above_jitter", {.above_jitter = true}},
+                    Broken{"express_above", {.express_above = true}}, Broken{"load_above", {.load_above = true}},
+                    Broken{"run_above", {.run_above = true}}, Broken{"flight_above", {.flight_above = true}},
+                    Broken{"restore", {.restore = true}}, Broken{"restore_once", {.restore_once = true}},
+                    Broken{"restore_start", {.restore_start = true}}, Broken{"delay", {.delay = true}},
+                    Broken{"staged_load", {.staged_load = true}}, Broken{"running_job", {.running_job = true}},
+                    Broken{"pairing", {.pairing = true}}, Broken{"bypass", {.bypass = true}},
+                    Broken{"closed", {.closed = true}}),
+    [](const auto& broken) { return std::string(broken.param.name); });
+
+TEST_P(SegmentedReferenceSees, TheBrokenTest) {
+  int different = 0;
+  for (const Order order : {Order::edf, Order::static_priority}) {
+    Draw draw(52);
+    for (int i = 0; i < 2'000; ++i) {
+      const CutSet set = random_set(draw, order);
+      const auto broken = rtexec::test::reference_segmented(set, GetParam().faults);
+      different += bounds_of(set) != broken.value_or(std::vector<long long>{});
+    }
+  }
+  EXPECT_GT(different, 10);
+}
+
+// ---- one level ----
+
+/// Tasks that are not cut, and have room beside each other.
+CutSet one_level(Draw& draw, Order order) {
+  CutSet set = random_set(draw, order);
+  unsigned most = 0, all = 0;
+  for (CutTask& task : set.tasks) {
+    task.device_class = 1;
+    task.deadline += std::exchange(task.jitter, 0);
+    task.segments = {std::accumulate(task.segments.begin(), task.segments.end(), 0LL)};
+    if (draw.between(0, 2) > 0 && task.chunks == 0) task.chunks = static_cast<unsigned>(draw.between(1, 4));
+    most = std::max(most, task.chunks);
+    all += task.chunks;
+  }
+  set.frames = std::min(2 * most, all);
+  return set;
+}
+
+/// As DeviceTest::pipelined has it; empty: not proved.
+std::vector<long long> pipelined_bounds(const CutSet& set) {
+  DeviceSet device{.tasks = {},
+                   .overflow = 0,
+                   .copy_engines = set.copy_engines,
+                   .rule = SwapRule::pipelined,
+                   .cost = {.in_per_chunk = Duration(set.in),
+                            .out_per_chunk = Duration(set.out),
+                            .in_fixed = Duration(set.in_fixed),
+                            .out_fixed = Duration(set.out_fixed)}};
+  Volumes volumes;
+  for (const CutTask& task : set.tasks) {
+    device.tasks.push_back({.period = task.period,
+                            .deadline = task.deadline,
+                            .execution = task.segments.front(),
+                            .least = task.chunks,
+                            .most = task.chunks});
+    volumes.push_back(task.chunks);
+    device.overflow += task.chunks;
+  }
+  device.overflow -= set.frames;
+  const DeviceVerdict verdict = test_device(device, DeviceTest::pipelined, set.order, volumes);
+  if (!verdict.proved) return {};
+  return {verdict.responses.begin(), verdict.responses.end()};
+}
+
+TEST_P(EveryOrder, OneLevelIsPipelined) {
+  Draw draw(53);
+  int proved = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const CutSet set = one_level(draw, GetParam());
+    const std::vector<long long> bounds = bounds_of(set);
+    ASSERT_EQ(bounds, pipelined_bounds(set)) << described(set);
+    proved += !bounds.empty();
+  }
+  EXPECT_GT(proved, 4000);
+}
+
+// ---- by hand ----
+
+/// 2 segments of 3 at level 1 beside 4 of 10 at level 2 that both load, and an express job of 1.
+CutSet by_hand(Order order) {
+  return {.tasks = {{.period = 50, .deadline = 50, .device_class = 0, .segments = {1}},
+                    {.period = 200, .deadline = 200, .device_class = 1, .chunks = 2, .segments = {3, 3}},
+                    {.period = 1000, .deadline = 1000, .device_class = 2, .chunks = 3, .segments = {10, 10, 10, 10}}},
+          .order = order,
+          .frames = 3,
+          .copy_engines = 1,
+          .in = 2,
+          .out = 1,
+          .in_fixed = 1};
+}
+
+TEST(Segmented, HoldsByHand) {
+  const SegmentedAnalysis analysis(charged(by_hand(Order::edf)));
+  EXPECT_EQ(analysis.hold(0, 1), 1);
+  EXPECT_EQ(analysis.hold(0, 2), 1);
+  // C 6, o 1 + 2 x 3, a segment of 10, a chunk in flight 1 + 2, and loading again 2 x 3 + 2 x 1
+  EXPECT_EQ(analysis.hold(1, 2), 6 + 7 + 10 + 3 + 8);
+}
+
+TEST(Segmented, ResponsesByHand) {
+  const SegmentedAnalysis analysis(charged(by_hand(Order::static_priority)));
+  EXPECT_EQ(analysis.response(0).from_release, 10 + 1);
+  // The segment and the chunk, its load and execution, and express jobs at 0 until its last segment begins
+  EXPECT_EQ(analysis.response(1).from_release, 10 + 3 + 7 + 6 + 1);
+  // With lambda 10, its load: the job before it may run, of which 30 are not hidden; its load and execution, one hold,
+  // and express jobs at 0, 50 and 100
+  EXPECT_EQ(analysis.response(2).from_release, 30 + 10 + 40 + 34 + 3);
+}
+
+/// A task without room for a load beside it delays that load, and is not refused.
+TEST(Segmented, LoadsWaitForTheEndOfAJobWithoutRoom) {
+  EXPECT_EQ(load_delay(40, 3, 2, 5, 3), 0);
+  EXPECT_EQ(load_delay(40, 3, 3, 5, 3), 40 - 3 * 2);
+  EXPECT_EQ(load_delay(5, 3, 3, 5, 3), 0);
+  EXPECT_EQ(load_delay(40, 3, 3, 3, 3), 40);
+  EXPECT_EQ(load_delay(40, 0, 3, 3, 3), 0);
+  // Nothing is hidden beside an execution that delays all loads.
+  for (const Overlap& overlap : overlaps({{40, 10, 40}, {6, 4, 0}}, {})) EXPECT_GE(overlap.tasks[0].cost, 50);
+}
+
+} // namespace
+} // namespace rtexec::policies
