@@ -61,11 +61,11 @@ CutSet random_set(Draw& draw, Order order) {
   return set;
 }
 
-class EveryOrder : public testing::TestWithParam<Order> {};
-INSTANTIATE_TEST_SUITE_P(Segmented, EveryOrder, testing::Values(Order::edf, Order::static_priority),
+class SegmentedOrders : public testing::TestWithParam<Order> {};
+INSTANTIATE_TEST_SUITE_P(Segmented, SegmentedOrders, testing::Values(Order::edf, Order::static_priority),
                          [](const auto& order) { return order.param == Order::edf ? "edf" : "static_priority"; });
 
-TEST_P(EveryOrder, ASecondWritingAgrees) {
+TEST_P(SegmentedOrders, ASecondWritingAgrees) {
   Draw draw(51);
   int proved = 0;
   int refused = 0;
@@ -159,7 +159,7 @@ std::vector<long long> pipelined_bounds(const CutSet& set) {
   return {verdict.responses.begin(), verdict.responses.end()};
 }
 
-TEST_P(EveryOrder, OneLevelIsPipelined) {
+TEST_P(SegmentedOrders, OneLevelIsPipelined) {
   Draw draw(53);
   int proved = 0;
   for (int i = 0; i < 20'000; ++i) {

@@ -1,0 +1,63 @@
+// How tasks share a device alone whose jobs are cut into segments: which are express, on which level the others are,
+// where their jobs are cut, and how much of them is swapped. Set-up only: allocates.
+//
+// The search is a heuristic, and a promise rests on nothing here: what is chosen is examined by the tests
+// (segmented_tests.hpp).
+#pragma once
+
+#include "policies/device_set.hpp"
+#include "policies/segment_cuts.hpp"
+#include "policies/segmented_tests.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rtexec::policies {
+
+/// What a task of the set consists of, and what is given of how it is divided.
+struct Divisible {
+  Layers layers;                         // their times add up to DeviceTask::execution; of one: it is not cut
+  std::optional<unsigned> device_class;  // 0: express
+  std::optional<std::uint32_t> segments; // at most so many, in place of as few as others need
+};
+
+/// `tasks`: parallel to those of the device.
+struct DivisibleSet {
+  DeviceSet device;
+  std::vector<Divisible> tasks;
+  unsigned launch_ahead = 0;
+};
+
+/// All by task.
+struct Division {
+  std::vector<unsigned> classes;
+  Volumes volumes;
+  std::vector<Segmentation> cuts;
+};
+
+/// What the tests make of it: real-time tasks in the order of the set, `index` is whose each is.
+struct DividedSet {
+  SegmentedSet set;
+  std::vector<std::size_t> index;
+};
+[[nodiscard]] DividedSet divided(const DivisibleSet& set, const Division& division);
+
+struct DivisionVerdict {
+  Division division;
+  bool proved = false;
+  Nanos slack = 0;
+};
+
+/// Examines one division.
+[[nodiscard]] DivisionVerdict test_division(const DivisibleSet& set, Order order, Division division);
+
+/// How many ways a search looks at.
+enum class Levels { one, any };
+
+/// The first division that is proved, or the one that comes closest; absent: no volumes fit, or no cuts are short
+/// enough.
+[[nodiscard]] std::optional<DivisionVerdict> divide(const DivisibleSet& set, Order order, Levels levels = Levels::any);
+
+} // namespace rtexec::policies

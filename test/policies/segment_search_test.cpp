@@ -1,0 +1,102 @@
+// What the search for classes, volumes and cuts comes up with.
+#include "policies/segment_search.hpp"
+#include "policies/volume_search.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+namespace rtexec::policies {
+namespace {
+
+constexpr Nanos ms = 1'000'000;
+
+/// One to three short tasks beside longer ones that are cut, of whose memory a part is missing.
+DivisibleSet mixed_rates(std::mt19937_64& random, std::size_t slow, double missing) {
+  const auto between = [&](Nanos least, Nanos most) { return std::uniform_int_distribution(least, most)(random); };
+  DivisibleSet set;
+  set.device.rule = SwapRule::pipelined;
+  set.device.cost.in_per_chunk = set.device.cost.out_per_chunk = Duration(1'200'000);
+  const auto add = [&](Nanos period, std::vector<Nanos> layers, std::uint32_t chunks) {
+    const Nanos execution = std::accumulate(layers.begin(), layers.end(), Nanos{0});
+    set.device.tasks.push_back(
+        {.period = period, .deadline = period, .execution = execution, .most = chunks, .constants = chunks});
+    const std::vector<Nanos> overheads(layers.size() - 1, 20'000);
+    set.tasks.push_back({.layers = {.times = std::move(layers), .overheads = overheads, .tensors = {}},
+                         .device_class = {},
+                         .segments = {}});
+  };
+  for (Nanos fast = between(1, 3); fast > 0; --fast) add(between(20 * ms, 50 * ms), {between(1 * ms, 5 * ms)}, 0);
+  std::uint32_t chunks = 0;
+  for (std::size_t k = 0; k < slow; ++k) {
+    std::vector<Nanos> layers(static_cast<std::size_t>(between(5, 30)));
+    for (Nanos& layer : layers) layer = between(ms / 2, 8 * ms);
+    const auto own = static_cast<std::uint32_t>(between(4, 32));
+    chunks += own;
+    add(between(300 * ms, 3000 * ms), std::move(layers), own);
+  }
+  set.device.overflow = static_cast<std::uint32_t>(missing * chunks);
+  return set;
+}
+
+TEST(SegmentSearch, FindsWhatCanBeCarriedOutAndIsProved) {
+  std::mt19937_64 random(25);
+  int proved = 0, levels = 0;
+  for (int round = 0; round < 200; ++round) {
+    const DivisibleSet set = mixed_rates(random, 1 + random() % 4, static_cast<double>(random() % 3) / 5);
+    for (const Order order : {Order::edf, Order::static_priority}) {
+      const auto found = divide(set, order);
+      if (!found) continue;
+      const Division& division = found->division;
+      ASSERT_TRUE(fits(set.device, division.volumes));
+      for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+        EXPECT_LE(division.volumes[i], set.device.tasks[i].most);
+        EXPECT_TRUE(division.classes[i] > 0 || division.volumes[i] == 0) << "an express task swaps";
+        ASSERT_LE(division.cuts[i].cuts.size() + 1, set.tasks[i].layers.times.size());
+      }
+      const DivisionVerdict again = test_division(set, order, division);
+      EXPECT_EQ(again.proved, found->proved);
+      EXPECT_EQ(again.slack, found->slack);
+      proved += found->proved ? 1 : 0;
+      levels += found->proved && std::ranges::max(division.classes) > 1 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(proved, 150);
+  EXPECT_GT(levels, 5);
+}
+
+TEST(SegmentSearch, KeepsToClassesAndSegmentsThatAreGiven) {
+  std::mt19937_64 random(26);
+  for (int round = 0; round < 50; ++round) {
+    DivisibleSet set = mixed_rates(random, 2, 0.2);
+    const std::size_t last = set.tasks.size() - 1;
+    set.tasks[last].device_class = 2;
+    set.tasks[last].segments = 3;
+    const auto found = divide(set, Order::edf);
+    if (!found) continue;
+    EXPECT_EQ(found->division.classes[last], 2u);
+    EXPECT_LE(found->division.cuts[last].cuts.size(), 2u);
+  }
+}
+
+/// Everything resident: limited preemption alone decides, and nearly every set that the device has time for is proved.
+TEST(SegmentSearch, ProvesNearlyAllThatIsResident) {
+  std::mt19937_64 random(27);
+  int possible = 0, proved = 0;
+  for (int round = 0; round < 300; ++round) {
+    const DivisibleSet set = mixed_rates(random, 2 + random() % 4, 0);
+    double utilisation = 0;
+    for (const DeviceTask& task : set.device.tasks)
+      utilisation += static_cast<double>(task.execution) / static_cast<double>(task.period);
+    if (utilisation > 0.98) continue;
+    ++possible;
+    const auto found = divide(set, Order::edf);
+    proved += found && found->proved ? 1 : 0;
+  }
+  ASSERT_GT(possible, 100);
+  EXPECT_GE(proved, possible * 97 / 100) << possible;
+}
+
+} // namespace
+} // namespace rtexec::policies
