@@ -122,8 +122,7 @@ Key<ProfileEntry> piece_key(std::string_view name, std::int64_t most, std::strin
       },
       [=](ProfileEntry& entry, const std::vector<std::int64_t>& numbers) {
         entry.layers.each.resize(std::max(entry.layers.each.size(), numbers.size()));
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-          entry.layers.each[i].*member = static_cast<T>(numbers[i]);
+        for (std::size_t i = 0; i < numbers.size(); ++i) entry.layers.each[i].*member = static_cast<T>(numbers[i]);
       });
 }
 
