@@ -10,4 +10,9 @@ Result<> Workload::use(std::span<const std::string> tuning) {
 
 Result<std::vector<std::string>> Workload::tune(Device&, const TuningProgress&) { return std::vector<std::string>{}; }
 
+Result<> Workload::cut(std::span<const std::uint32_t> after) {
+  if (after.empty()) return {};
+  return fail(Errc::bad_input, "this workload cannot be cut into segments: it has no layers between which it could be");
+}
+
 } // namespace rtexec

@@ -70,13 +70,15 @@ Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, De
 Result<> DnnWorkload::fit() {
   if (!footprint_) return {};
   const auto own = network_->memory();
-  const Bytes needed = own.constant + own.scratch;
+  const Bytes needed = own.constant + own.scratch + own.carry;
   if (footprint_->size < needed)
-    return fail(Errc::bad_input, "footprint = " + to_string(footprint_->size) + " is less than the network needs: " +
-                                     to_string(needed) + " (constants " + to_string(own.constant) + ", scratch " +
-                                     to_string(own.scratch) + "); ask for at least that, or for no footprint");
+    return fail(Errc::bad_input, "footprint = " + to_string(footprint_->size) +
+                                     " is less than the network needs: " + to_string(needed) + " (constants " +
+                                     to_string(own.constant) + ", scratch " + to_string(own.scratch) + ", carry " +
+                                     to_string(own.carry) + "); ask for at least that, or for no footprint");
   const Bytes beside = footprint_->size - needed;
   fixed_ = footprint_->size - footprint_->swappable;
+  fixed_ = fixed_ - std::min(fixed_, own.carry);
   if (fixed_ > beside)
     return fail(Errc::bad_input, "swappable = " + to_string(footprint_->swappable) + " leaves " + to_string(fixed_) +
                                      " of the footprint, " + to_string(footprint_->size) +
@@ -107,6 +109,12 @@ Result<std::vector<std::string>> DnnWorkload::tune(Device& device, const TuningP
   if (!lines) return lines;
   if (const auto fits = fit(); !fits) return fail(fits.error().code, "as tuned, " + fits.error().what);
   return lines;
+}
+
+Result<> DnnWorkload::cut(std::span<const std::uint32_t> after) {
+  if (auto done = network_->cut(after); !done) return done;
+  if (const auto fits = fit(); !fits) return fail(fits.error().code, "as cut, " + fits.error().what);
+  return {};
 }
 
 Result<> DnnWorkload::bind(Device& device, const Memory& memory) {

@@ -46,6 +46,10 @@ class DnnWorkload final : public Workload, public initialise::Observable {
   /// As it is tuned, too, the network must fit into the footprint: otherwise bad_input, and the choices stay.
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
+  [[nodiscard]] std::vector<LiveRange> live_ranges() const override { return network_->live_ranges(); }
+  /// As it is cut, too, the network must fit into the footprint, of which the carry is not swappable: otherwise
+  /// bad_input, and the cuts stay.
+  [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe(const LayerObserver& observer) override { network_->observe(observer); }
   void observe_contents(const initialise::Observer& observer) override { network_->observe_contents(observer); }
@@ -73,6 +77,12 @@ class DnnWorkload final : public Workload, public initialise::Observable {
 
   [[nodiscard]] Status before(std::uint64_t) noexcept override { return {}; }
   [[nodiscard]] Status execute() noexcept override;
+  [[nodiscard]] Status execute_segment(std::uint32_t segment) noexcept override {
+    return network_->run_segment(segment);
+  }
+  [[nodiscard]] Status launch_segment(std::uint32_t segment) noexcept override {
+    return network_->launch_segment(segment);
+  }
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;
 
  private:

@@ -33,6 +33,8 @@ struct MemoryDemand {
   Bytes state{0};
   /// What may never leave the device, beside the above.
   Bytes fixed{0};
+  /// What must survive between the segments of a job, and is dead between jobs. It never leaves the device.
+  Bytes carry{0};
   /// Buffers that the workload allocates on the device itself, managed memory among them: they lie in no chunk, and
   /// take of its capacity.
   Bytes outside{0};
@@ -43,7 +45,7 @@ struct MemoryDemand {
   std::vector<MemoryObject> objects{};
 
   /// Of the device.
-  [[nodiscard]] Bytes on_device() const { return constant + scratch + state + fixed + outside; }
+  [[nodiscard]] Bytes on_device() const { return constant + scratch + state + fixed + carry + outside; }
   /// One object of `size` behind what there is of its class; none where the size is 0.
   void add(MemoryClass kind, Bytes size) {
     if (size == Bytes{0}) return;

@@ -14,6 +14,7 @@ struct Lifetime {
   std::size_t size = 0; // in bytes; 0 takes no memory
   std::uint32_t first = 0;
   std::uint32_t last = 0;
+  bool kept = true; // false: each segment begins with what it needs of its contents (segment_plan.hpp)
 };
 
 struct MemoryPlan {

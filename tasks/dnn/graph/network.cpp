@@ -1,5 +1,6 @@
 #include "tasks/dnn/graph/network.hpp"
 
+#include "tasks/dnn/graph/segment_plan.hpp"
 #include "tasks/initialise/tiled.hpp"
 
 #include <algorithm>
@@ -16,10 +17,12 @@ Result<> Network::use(std::span<const std::string> tuning) {
 
 Result<std::vector<std::string>> Network::tune(Device&, const TuningProgress&) { return std::vector<std::string>{}; }
 
+Result<> Network::cut(std::span<const std::uint32_t> after) { return check_cuts(after, 1); }
+
 // ---- memory
 
 MemoryDemand Network::memory() const {
-  MemoryDemand demand{.constant = {constants().size()}, .scratch = scratch(), .objects = objects()};
+  MemoryDemand demand{.constant = {constants().size()}, .scratch = scratch(), .carry = carry(), .objects = objects()};
   if (in_place())
     std::erase_if(demand.objects, [](const MemoryObject& each) { return each.kind == MemoryClass::constant; });
   (kind_of(policy_) == BufferKind::managed ? demand.outside : demand.host) = own_memory();

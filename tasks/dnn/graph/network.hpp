@@ -11,7 +11,10 @@
 // there. Inputs and outputs of floats are computed on where they lie, unless they share memory with each other; those
 // of other types become floats and are made of them as under D, and so are linked ones.
 //
-// Usual order: read_onnx, optimise, make_network, use, bind, run.
+// It may be cut into segments: what lives across a cut then lies in the carry, which is given as scratch is. The first
+// segment takes the inputs in, the last one gives the outputs out.
+//
+// Usual order: read_onnx, optimise, make_network, use, cut, bind, run.
 // Implementations: HostNetwork (host_network.hpp), CudaNetwork (cuda/cuda_network.hpp).
 #pragma once
 
@@ -28,6 +31,7 @@
 #include <rtexec/workload.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +55,8 @@ class Network {
     return in_place() ? std::span<const std::byte>() : image();
   }
   [[nodiscard]] virtual Bytes scratch() const = 0;
+  /// What must survive between segments.
+  [[nodiscard]] virtual Bytes carry() const { return Bytes{0}; }
   /// Each constant as it lies in the image, and each buffer of scratch as it was planned.
   [[nodiscard]] virtual std::vector<MemoryObject> objects() const = 0;
   /// What bind() is to be given, under M and H without constants, and what the network takes itself: buffers, and under
@@ -67,20 +73,25 @@ class Network {
   // As those of Workload.
   [[nodiscard]] virtual Result<> use(std::span<const std::string> tuning);
   [[nodiscard]] virtual Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress);
+  [[nodiscard]] virtual std::vector<LiveRange> live_ranges() const { return {}; }
+  [[nodiscard]] virtual Result<> cut(std::span<const std::uint32_t> after);
   virtual void observe(const LayerObserver& observer) = 0;
   void observe_contents(const initialise::Observer& observer) { contents_observer_ = observer; }
   virtual void link_input(std::size_t input) = 0;
   virtual void link_output(std::size_t output, bool on_host) = 0;
   virtual void take_input(std::size_t input, const std::byte* from) noexcept = 0;
   virtual void give_output(std::size_t output, std::byte* to) noexcept = 0;
-  /// `memory`: the copy of constants(), and scratch() bytes of any content, each aligned to 256 bytes. Under M and H,
-  /// where it can be bound once, out_of_memory: also managed memory beyond what the device has free. After an error it
-  /// is bound to nothing.
+  /// `memory`: the copy of constants(), and scratch() and carry() bytes of any content, each aligned to 256 bytes.
+  /// Under M and H, where it can be bound once, out_of_memory: also managed memory beyond what the device has free.
+  /// After an error it is bound to nothing.
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory);
 
   /// From the inputs to the outputs. No allocation; one caller at a time, on the compute engine's thread.
   /// After bind() only.
   [[nodiscard]] virtual Status run() noexcept = 0;
+  /// As Workload::execute_segment() and launch_segment().
+  [[nodiscard]] virtual Status run_segment(std::uint32_t) noexcept { return run(); }
+  [[nodiscard]] virtual Status launch_segment(std::uint32_t) noexcept { return {}; }
 
  protected:
   explicit Network(MemoryPolicy policy) : policy_(policy) {}

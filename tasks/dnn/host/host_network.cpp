@@ -48,24 +48,20 @@ class HostNetwork::Builder {
     }
   }
 
-  /// Tensors as the layout has them, then one workspace for each step.
   bool plan_scratch() {
     layout_ = lay_out(graph_, steps_, network_->in_place());
     if (network_->in_place()) find_ports();
-    auto lifetimes = layout_.buffers;
+    auto& lifetimes = network_->lifetimes_ = layout_.buffers;
     for (const auto& [buffer, _] : ports_) lifetimes[buffer].size = 0;
     first_workspace_ = lifetimes.size();
     for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const auto time = static_cast<std::uint32_t>(i + 1);
       const auto floats = steps_[i] && !layout_.elided[i] ? steps_[i]->workspace() : 0;
       if (floats > max_scratch.count / sizeof(float)) return false;
-      lifetimes.push_back(
-          {floats * sizeof(float), static_cast<std::uint32_t>(i + 1), static_cast<std::uint32_t>(i + 1)});
+      lifetimes.push_back({floats * sizeof(float), time, time});
+      if (!layout_.elided[i]) network_->layer_times_.push_back(time);
     }
-    network_->plan_ = plan_memory(lifetimes);
-    for (std::size_t i = 0; i < lifetimes.size(); ++i)
-      if (lifetimes[i].size > 0)
-        network_->objects_.push_back({MemoryClass::scratch, {network_->plan_.offsets[i]}, {lifetimes[i].size}});
-    return network_->plan_.size <= max_scratch.count;
+    return network_->plan({});
   }
 
   /// Whose buffers of the layout are the ports' own, each of one.
@@ -87,7 +83,7 @@ class HostNetwork::Builder {
     const auto& location = layout_.tensors[source];
     const auto port = ports_.find(location.buffer);
     if (port != ports_.end()) return {Place::Region::port, location.offset, port->second};
-    return {Place::Region::scratch, network_->plan_.offsets[location.buffer] + location.offset};
+    return {Place::Region::buffer, location.offset, location.buffer};
   }
 
   Place place_constant(TensorId id) {
@@ -99,7 +95,7 @@ class HostNetwork::Builder {
   Place append_constant(const std::vector<float>& values) {
     const auto offset = network_->constants_size_;
     blobs_.push_back({offset, &values});
-    network_->objects_.push_back({MemoryClass::constant, {offset}, {values.size() * sizeof(float)}});
+    network_->constant_objects_.push_back({MemoryClass::constant, {offset}, {values.size() * sizeof(float)}});
     network_->constants_size_ = MemoryPlan::aligned(offset + values.size() * sizeof(float));
     return {Place::Region::constant, offset};
   }
@@ -113,7 +109,7 @@ class HostNetwork::Builder {
                                                                      : place_of(node.inputs[k]));
     if (node.residual) layer.inputs.push_back(place_of(*node.residual));
     layer.output = place_of(node.output);
-    layer.workspace.offset = network_->plan_.offsets[first_workspace_ + i];
+    layer.workspace.number = first_workspace_ + i;
     layer.input_pointers.resize(layer.inputs.size());
     layer.step = std::move(steps_[i]);
     network_->steps_.push_back(std::move(layer));
@@ -154,7 +150,7 @@ class HostNetwork::Builder {
   std::vector<std::vector<std::vector<float>>> packed_; // by node, by input
   Layout layout_;
   std::map<std::uint32_t, std::size_t> ports_;          // by their buffers of the layout
-  std::size_t first_workspace_ = 0;                     // in the plan
+  std::size_t first_workspace_ = 0;                     // among the buffers
   std::unordered_map<TensorId, std::size_t> constants_; // offset of each that is used as it is
   std::vector<Blob> blobs_;
 };
@@ -170,6 +166,31 @@ Result<std::unique_ptr<HostNetwork>> HostNetwork::build(const Graph& graph, Memo
   }
 }
 
+// ---- memory
+
+bool HostNetwork::plan(std::span<const std::uint32_t> after) {
+  SegmentPlan planned = plan_segments(lifetimes_, layer_times_, after);
+  if (planned.scratch.size > max_scratch.count || planned.carry.size > max_scratch.count) return false;
+  plan_ = std::move(planned);
+  segment_ends_.clear();
+  for (const std::uint32_t layer : after) segment_ends_.push_back(std::size_t{layer} + 1);
+  segment_ends_.push_back(layer_times_.size());
+  return true;
+}
+
+Result<> HostNetwork::cut(std::span<const std::uint32_t> after) {
+  if (auto possible = check_cuts(after, layers_.size()); !possible) return possible;
+  if (plan(after)) return {};
+  return fail(Errc::out_of_memory, "the network, cut so, needs more than " + readable(max_scratch) +
+                                       " of memory: cut it elsewhere, or use a smaller input");
+}
+
+std::vector<MemoryObject> HostNetwork::objects() const {
+  std::vector<MemoryObject> objects = scratch_objects(lifetimes_, plan_);
+  objects.insert(objects.end(), constant_objects_.begin(), constant_objects_.end());
+  return objects;
+}
+
 void HostNetwork::release_image() noexcept {
   constants_.reset();
   constants_size_ = 0;
@@ -182,15 +203,16 @@ Result<> HostNetwork::place(Device&, const Memory& memory) {
     if (!buffer) return Unexpected(buffer.error());
     port(i).bytes = {buffer->host, size.count};
   }
-  bind(memory.constant, memory.scratch);
+  bind(memory.constant, memory.scratch, memory.carry);
   return {};
 }
 
-void HostNetwork::bind(const std::byte* constants, std::byte* scratch) {
-  const auto write = [&](const Place& place) {
-    std::byte* const base = place.region == Place::Region::port ? port(place.port).bytes.data() : scratch;
-    return reinterpret_cast<float*>(base + place.offset);
+void HostNetwork::bind(const std::byte* constants, std::byte* scratch, std::byte* carry) {
+  const auto begin = [&](const Place& place) {
+    if (place.region == Place::Region::port) return port(place.number).bytes.data();
+    return (plan_.carried[place.number] ? carry : scratch) + plan_.offset(place.number);
   };
+  const auto write = [&](const Place& place) { return reinterpret_cast<float*>(begin(place) + place.offset); };
   const auto read = [&](const Place& place) -> const float* {
     if (place.region != Place::Region::constant) return write(place);
     return reinterpret_cast<const float*>(constants + place.offset);
@@ -218,15 +240,34 @@ void HostNetwork::give_out(const Port& port, const Output& transfer) noexcept {
 }
 
 Status HostNetwork::run() noexcept {
+  take_in();
+  run_layers(0, steps_.size());
+  give_out();
+  return {};
+}
+
+Status HostNetwork::run_segment(std::uint32_t segment) noexcept {
+  if (segment == 0) take_in();
+  run_layers(segment == 0 ? 0 : segment_ends_[segment - 1], segment_ends_[segment]);
+  if (segment + 1 == segment_ends_.size()) give_out();
+  return {};
+}
+
+void HostNetwork::take_in() noexcept {
   for (std::size_t i = 0; i < inputs_.size(); ++i) take_in(inputs_[i], input_transfers_[i]);
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
+}
+
+void HostNetwork::run_layers(std::size_t begin, std::size_t end) noexcept {
+  for (std::size_t i = begin; i < end; ++i) {
     const auto& layer = steps_[i];
     if (observer_.begin) observer_.begin(observer_.self, static_cast<std::uint32_t>(i), hal::now());
     layer.step->run({layer.input_pointers, layer.output_pointer, layer.workspace_pointer});
     if (observer_.end) observer_.end(observer_.self, static_cast<std::uint32_t>(i), hal::now());
   }
+}
+
+void HostNetwork::give_out() noexcept {
   for (std::size_t i = 0; i < outputs_.size(); ++i) give_out(outputs_[i], output_transfers_[i]);
-  return {};
 }
 
 } // namespace rtexec::tasks

@@ -32,6 +32,16 @@ struct Memory {
   const std::byte* constant = nullptr; // mapped read-only
   std::byte* scratch = nullptr;        // contents are lost between jobs
   std::byte* state = nullptr;          // zero before the first job of the warm-up
+  std::byte* carry = nullptr;          // contents are lost between jobs, and kept between the segments of one
+};
+
+/// Memory that holds contents from layer `first` to layer `last` of a job: where the job is cut between two of these,
+/// they are to be kept.
+struct LiveRange {
+  Bytes size;
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  friend bool operator==(const LiveRange&, const LiveRange&) = default;
 };
 
 /// Told about the layers of an execution; a plain struct of functions, so that no task depends on who listens.
@@ -56,7 +66,7 @@ class RTEXEC_API Workload {
   /// before() at once, execute() is never called, and memory() must ask for nothing. Its task's WCET on the device is
   /// 0.
   [[nodiscard]] virtual bool uses_device() const { return true; }
-  /// Device memory that it needs; the same at every call after use() and tune().
+  /// Device memory that it needs; the same at every call after use(), tune() and cut().
   [[nodiscard]] virtual MemoryDemand memory() const = 0;
   /// The bytes that the constants must hold, MemoryDemand::constant of them, to be copied to the device before the
   /// first job; lives as long as the workload.
@@ -73,6 +83,16 @@ class RTEXEC_API Workload {
   /// lines of text, so that every later run computes in the same way. `progress` is told how far it is, and stops it by
   /// false (cancelled). Before bind().
   [[nodiscard]] virtual Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress);
+
+  // Segments: runs of consecutive layers, together a job's execution. Between two of them other tasks may have the
+  // device, and scratch; what must survive lies in the carry.
+  /// What lives across boundaries between layers, after use() and tune(). What a cut crosses is in the carry for all
+  /// its life. A cut may follow each layer but the last. Empty: it cannot be cut.
+  [[nodiscard]] virtual std::vector<LiveRange> live_ranges() const { return {}; }
+  /// Segments end behind these layers, ascending, and behind the last one. After use() and tune(), and before memory()
+  /// and constants() are asked, which may depend on it. Not called, or with none: one segment. bad_input: it cannot be
+  /// cut so.
+  [[nodiscard]] virtual Result<> cut(std::span<const std::uint32_t> after);
 
   /// Gives the device addresses, and readies what execute() needs on `device`; called once after constants are in
   /// place, before the first job. `device` outlives the workload: its destructor may still give back to it what bind()
@@ -109,11 +129,18 @@ class RTEXEC_API Workload {
   // of a part the job has failed and its later parts are left out; the next job begins with before().
   /// On the task's core: prepares job `job`, whose inputs are filled.
   [[nodiscard]] virtual Status before(std::uint64_t job) noexcept = 0;
-  /// On a compute engine of the device: returns when the work is done. Not called where uses_device() is false. Where
-  /// jobs execute beside each other, one job's may be on another thread than that of the job before.
+  /// On a compute engine of the device: returns when the work of all segments is done. Not called where uses_device()
+  /// is false. Where jobs execute beside each other, one job's may be on another thread than that of the job before.
   [[nodiscard]] virtual Status execute() noexcept = 0;
-  /// The same for a job of a task under D/H, for which one of the two is chosen: D, or H where another job executes
-  /// beside it. What is under one policy does the same for each.
+  /// In place of execute() where the job is cut: its segments in turn, from 0. Between two of them scratch may change.
+  /// Returns when the segment's work is done; after an error when nothing of the job is under way.
+  [[nodiscard]] virtual Status execute_segment(std::uint32_t) noexcept { return execute(); }
+  /// Hands the segment's work to the device and returns; execute_segment() then waits for it. The one before it is
+  /// launched or has been executed, and nobody else has the device until this one has been. Where execute_segment()
+  /// computes by itself, does nothing.
+  [[nodiscard]] virtual Status launch_segment(std::uint32_t) noexcept { return {}; }
+  /// The same as execute() for a job of a task under D/H, for which one of the two is chosen: D, or H where another job
+  /// executes beside it. What is under one policy does the same for each.
   [[nodiscard]] virtual Status execute_as(MemoryPolicy) noexcept { return execute(); }
   /// On the task's core: finishes the outputs.
   [[nodiscard]] virtual Status after(std::uint64_t job) noexcept = 0;

@@ -1,0 +1,166 @@
+// Networks that are cut into segments, with memory of their own on a device: whatever happens to scratch between two
+// segments, the outputs are those of the network in one piece, bit by bit.
+#pragma once
+
+#include "hal/device.hpp"
+#include "tasks/dnn/graph/network.hpp"
+#include "test/support/result.hpp"
+#include "test/tasks/dnn_test_graph.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rtexec::tasks {
+
+using Cuts = std::vector<std::uint32_t>;
+
+class CutNetwork {
+ public:
+  CutNetwork(hal::Device& device, std::unique_ptr<Network> network, const Cuts& after = {})
+      : device_(device), network_(std::move(network)) {
+    if (const auto image = network_->constants(); !image.empty()) {
+      constants_ = given(Bytes{image.size()});
+      EXPECT_TRUE(device_.copy(constants_.device, image.data(), constants_.size));
+    }
+    cut(after);
+  }
+  ~CutNetwork() {
+    network_.reset();
+    for (const Buffer& buffer : {constants_, scratch_, carry_}) give_back(buffer);
+  }
+  CutNetwork(const CutNetwork&) = delete;
+  CutNetwork& operator=(const CutNetwork&) = delete;
+
+  [[nodiscard]] Network& network() { return *network_; }
+
+  /// Under M and H once only.
+  void cut(const Cuts& after) {
+    segments_ = static_cast<std::uint32_t>(after.size() + 1);
+    ASSERT_EQ(test::problem(network_->cut(after)), "none");
+    for (const auto& [buffer, size] :
+         {std::pair(&scratch_, network_->memory().scratch), std::pair(&carry_, network_->memory().carry)}) {
+      give_back(*buffer);
+      *buffer = given(size);
+    }
+    const Memory memory{.constant = constants_.device, .scratch = scratch_.device, .carry = carry_.device};
+    ASSERT_EQ(test::problem(network_->bind(device_, memory)), "none");
+  }
+
+  /// In one piece.
+  [[nodiscard]] std::vector<std::vector<std::byte>> run() {
+    fill_inputs(*network_, {});
+    spoil(scratch_);
+    EXPECT_TRUE(network_->run());
+    return outputs();
+  }
+  /// Segment by segment, with other contents of scratch before each. `ahead`: so many are launched behind the one that
+  /// is waited for, and scratch is as it was among those.
+  [[nodiscard]] std::vector<std::vector<std::byte>> run_segments(std::uint32_t ahead = 0) {
+    fill_inputs(*network_, {});
+    spoil(carry_);
+    std::uint32_t launched = 0;
+    for (std::uint32_t segment = 0; segment < segments_; ++segment) {
+      if (launched <= segment) spoil(scratch_), launched = segment;
+      while (ahead > 0 && launched < segments_ && launched <= segment + ahead)
+        EXPECT_TRUE(network_->launch_segment(launched++));
+      EXPECT_TRUE(network_->run_segment(segment));
+    }
+    return outputs();
+  }
+  /// As run_segments(), with other contents of the carry before each segment, too.
+  [[nodiscard]] std::vector<std::vector<std::byte>> run_without_carry() {
+    fill_inputs(*network_, {});
+    for (std::uint32_t segment = 0; segment < segments_; ++segment) {
+      spoil(scratch_);
+      spoil(carry_);
+      EXPECT_TRUE(network_->run_segment(segment));
+    }
+    return outputs();
+  }
+
+ private:
+  /// By turns no numbers, and large ones.
+  void spoil(const Buffer& buffer) {
+    const std::vector<std::byte> garbage(buffer.size.count, ++spoilt_ % 2 == 0 ? std::byte{0xff} : std::byte{0x47});
+    EXPECT_TRUE(garbage.empty() || device_.copy(buffer.device, garbage.data(), buffer.size));
+  }
+
+  [[nodiscard]] std::vector<std::vector<std::byte>> outputs() {
+    std::vector<std::vector<std::byte>> all;
+    for (const auto& port : network_->outputs()) {
+      all.emplace_back(port.bytes.begin(), port.bytes.end());
+      std::ranges::fill(port.bytes, std::byte{0x77});
+    }
+    return all;
+  }
+  [[nodiscard]] Buffer given(Bytes size) {
+    if (size == Bytes{0}) return {};
+    const auto buffer = device_.allocate(BufferKind::device, size);
+    EXPECT_EQ(test::problem(buffer), "none");
+    return buffer.value_or(Buffer());
+  }
+  void give_back(const Buffer& buffer) {
+    if (buffer.device != nullptr) (void)device_.free(buffer);
+  }
+
+  hal::Device& device_;
+  std::unique_ptr<Network> network_;
+  Buffer constants_, scratch_, carry_;
+  std::uint32_t segments_ = 1;
+  unsigned spoilt_ = 0;
+};
+
+/// Behind every layer.
+inline Cuts all_cuts(const Network& network) {
+  Cuts cuts(std::max<std::size_t>(network.layers().size(), 1) - 1);
+  std::iota(cuts.begin(), cuts.end(), 0);
+  return cuts;
+}
+
+/// Behind one layer in `each`, on average.
+inline Cuts random_cuts(const Network& network, std::mt19937& engine, unsigned each) {
+  Cuts cuts = all_cuts(network);
+  std::erase_if(cuts, [&](std::uint32_t) { return engine() % each != 0; });
+  return cuts;
+}
+
+using MakeNetwork = std::function<std::unique_ptr<Network>()>;
+
+struct CutSets {
+  std::size_t single = std::numeric_limits<std::size_t>::max(); // at most so many, evenly spread
+  unsigned random = 4;
+};
+
+/// One cut, all cuts, and random ones.
+inline void expect_same_when_cut(hal::Device& device, const MakeNetwork& make, const std::string& what,
+                                 const CutSets& sets = CutSets()) {
+  SCOPED_TRACE(what);
+  auto network = std::make_unique<CutNetwork>(device, make());
+  const auto expected = network->run();
+  const Cuts all = all_cuts(network->network());
+  const bool bound_once = network->network().policy() != MemoryPolicy::device;
+  const auto expect_same = [&](const Cuts& cuts, std::uint32_t ahead) {
+    if (bound_once) network = std::make_unique<CutNetwork>(device, make(), cuts);
+    else network->cut(cuts);
+    EXPECT_TRUE(network->run_segments(ahead) == expected)
+        << testing::PrintToString(cuts) << ", launched ahead: " << ahead;
+  };
+  const std::size_t single = std::min(sets.single, all.size());
+  for (std::size_t i = 0; i < single; ++i) expect_same({all[i * all.size() / single]}, 0);
+  expect_same(all, 0);
+  std::mt19937 engine(3);
+  for (unsigned i = 0; i < sets.random; ++i) expect_same(random_cuts(network->network(), engine, 2 + i % 6), i % 3);
+  EXPECT_TRUE(network->run() == expected) << "in one piece again";
+}
+
+} // namespace rtexec::tasks
