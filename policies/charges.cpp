@@ -2,9 +2,11 @@
 
 #include "policies/bandwidth_charges.hpp"
 #include "policies/co_run.hpp"
+#include "policies/segment_cuts.hpp"
 #include "policies/swap_charges.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace rtexec::policies {
@@ -37,6 +39,8 @@ Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
          event_cost(set.board.context_switch).count();
 }
 
+Nanos sum_of(std::span<const Nanos> times) { return bounded(std::accumulate(times.begin(), times.end(), Wide{0})); }
+
 // ---- decisions of the scheduler ----
 
 /// Late best-effort jobs follow each other at once.
@@ -51,11 +55,12 @@ Nanos latest_decision(const Task& task, const Board& board) {
   return (task.on_overrun == OnOverrun::abort_job ? 2 : 1) * task.period.count() + early;
 }
 
-/// On each job: its request and its end, and its withdrawal where it may be abandoned; under reservations always.
-Wide decisions_on_job(const Task& task, const ResolvedSet& set) {
+/// On each job: its request and the end of each segment, and its withdrawal where it may be abandoned; under
+/// reservations always.
+Wide decisions_on_job(const Task& task, const PlannedTask& planned, const ResolvedSet& set) {
   if (!task.wcet->uses_device()) return 0;
   const bool abandoned = !task.real_time() && task.on_overrun == OnOverrun::abort_job;
-  return reserved(set.tasks) || abandoned ? 3 : 2;
+  return Wide{planned.segments} + (reserved(set.tasks) || abandoned ? 2 : 1);
 }
 
 /// For each chunk that comes: on its end, and on that of the one that leaves for it.
@@ -63,27 +68,34 @@ constexpr Wide decisions_on_chunk = 2;
 
 // ---- service threads under SCHED_DEADLINE ----
 
-/// What the compute engine is charged for a job, whatever executes beside it.
-Nanos dispatched(const Task& task, const std::optional<CoRun>& co_run, const Board& board) {
-  return on_device(device_part(*task.wcet, co_run), board);
+/// What the compute engine is charged for each segment of a job, whatever executes beside it.
+std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, const Board& board) {
+  if (planned.segments == 1) return {on_device(device_part(*task.wcet, planned.co_run), board)};
+  std::vector<Nanos> segments;
+  for (const Duration each : planned.segment_wcets) segments.push_back(on_device(each, board));
+  return segments;
 }
 
-/// What arrives for a service thread while no job is late: `cost(task)` for each job that uses the device. Absent:
-/// there is no bound.
-template <class Cost> std::optional<std::vector<Load>> arrivals(const ResolvedSet& set, Lateness lateness, Cost cost) {
+/// What arrives for a service thread while no job is late: `cost(task, planned)` for each job that uses the device.
+/// Absent: there is no bound.
+template <class Cost>
+std::optional<std::vector<Load>> arrivals(const Plan& plan, const ResolvedSet& set, Lateness lateness, Cost cost) {
   if (lateness == Lateness::any) return std::nullopt;
   std::vector<Load> all;
-  for (const Task& task : set.tasks.tasks) {
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const Task& task = set.tasks.tasks[i];
     if (!task.wcet->uses_device()) continue;
     if (endless(task)) return std::nullopt;
-    all.push_back({task.period.count(), cost(task), latest_decision(task, set.board)});
+    all.push_back({task.period.count(), cost(task, plan.tasks[i]), latest_decision(task, set.board)});
   }
   return all;
 }
 
 /// The compute engine's. It computes, or spins, while others of its machine are stopped.
-std::optional<CpuReservation> room_for_executions(const ResolvedSet& set, Lateness lateness) {
-  auto executions = arrivals(set, lateness, [&](const Task& task) { return dispatched(task, {}, set.board); });
+std::optional<CpuReservation> room_for_executions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
+  auto executions = arrivals(plan, set, lateness, [&](const Task& task, const PlannedTask& planned) {
+    return sum_of(dispatched(task, planned, set.board));
+  });
   if (!executions) return std::nullopt;
   if (const Nanos stopped = set.board.hold_up.count(); stopped > 0) executions->push_back({longest_time, stopped, 0});
   return never_used_up(*executions);
@@ -94,8 +106,8 @@ std::optional<CpuReservation> room_for_decisions(const Plan& plan, const Resolve
   if (plan.swap) return std::nullopt; // copy engines
   for (std::size_t i = 0; i < plan.tasks.size(); ++i)
     if (set.tasks.tasks[i].real_time() && plan.tasks[i].core == set.service_core) return std::nullopt;
-  const auto decisions = arrivals(set, lateness, [&](const Task& task) {
-    return bounded(decisions_on_job(task, set) * event_cost(set.board.context_switch).count());
+  const auto decisions = arrivals(plan, set, lateness, [&](const Task& task, const PlannedTask& planned) {
+    return bounded(decisions_on_job(task, planned, set) * event_cost(set.board.context_switch).count());
   });
   return decisions ? never_used_up(*decisions) : std::nullopt;
 }
@@ -117,7 +129,7 @@ std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& s
         scheduler_reservation(device_tasks(set.tasks), set.board.context_switch, traffic, set.board.hold_up);
     services.decision = services.reserved.scheduler.window.count() + set.board.hold_up.count();
   }
-  const auto room = computes(set) ? room_for_executions(set, lateness) : std::nullopt;
+  const auto room = computes(set) ? room_for_executions(plan, set, lateness) : std::nullopt;
   services.reserved.compute = room.value_or(slices);
   services.pauses = computes(set) && !room;
   return services;
@@ -135,18 +147,21 @@ class DeviceCharges {
     if (!plan.swap) return;
     for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
       const Task& task = set.tasks.tasks[i];
-      interruptions_.push_back(interruption(task, plan.tasks[i].core));
+      interruptions_.push_back(interruption(task, plan.tasks[i]));
       if (task.real_time() && plan.tasks[i].core == set.service_core)
         interruptions_.push_back(looks_of(task, set.board));
     }
   }
 
-  Nanos execution(std::size_t task) const {
+  /// None: it has no part on the device.
+  std::vector<Nanos> segments(std::size_t task) const {
     const Task& charged = set_.tasks.tasks[task];
-    if (!charged.wcet->uses_device()) return 0;
-    const Nanos part = dispatched(charged, plan_.tasks[task].co_run, set_.board);
-    return (pauses_ ? with_pauses(part) : part) + decision_;
+    if (!charged.wcet->uses_device()) return {};
+    std::vector<Nanos> segments = dispatched(charged, plan_.tasks[task], set_.board);
+    for (Nanos& each : segments) each = (pauses_ ? with_pauses(each) : each) + decision_;
+    return segments;
   }
+  Nanos execution(std::size_t task) const { return sum_of(segments(task)); }
 
   /// Of moving chunks, where there are any: begun like an execution, and interrupted by what else runs on its threads'
   /// core.
@@ -163,10 +178,10 @@ class DeviceCharges {
 
  private:
   /// CPU parts, and under reservations the scheduler's decisions on jobs, which otherwise are part of measured costs.
-  Load interruption(const Task& task, unsigned core) const {
-    const bool shared = task.real_time() && core == set_.service_core;
+  Load interruption(const Task& task, const PlannedTask& planned) const {
+    const bool shared = task.real_time() && planned.core == set_.service_core;
     const Nanos parts = shared ? on_core(task.wcet->before, set_.board) + on_core(task.wcet->after, set_.board) : 0;
-    const Wide decisions = reserved(set_.tasks) ? decisions_on_job(task, set_) : 0;
+    const Wide decisions = reserved(set_.tasks) ? decisions_on_job(task, planned, set_) : 0;
     const Wide events = decisions * event_cost(set_.board.context_switch).count();
     return {task.period.count(), bounded(events + parts), latest_decision(task, set_.board)};
   }
@@ -211,6 +226,36 @@ SwappedPart swapped_part(const SwapCharges& swap, SwapRule rule, const SwapBlock
   return part;
 }
 
+// ---- preemption ----
+
+/// The largest volume of another task of its level.
+std::uint64_t largest_beside(const Plan& plan, std::size_t task) {
+  std::uint64_t largest = 0;
+  for (std::size_t j = 0; j < plan.tasks.size(); ++j)
+    if (j != task && plan.tasks[j].device_class == plan.tasks[task].device_class)
+      largest = std::max<std::uint64_t>(largest, plan.tasks[j].swap_slots.size());
+  return largest;
+}
+
+/// What the rule `segmented` asks of a task besides its parts.
+void put_into_class(StagedTask& staged, const Plan& plan, std::size_t task, const DeviceCharges& charges,
+                    const std::optional<SwapCharges>& swap) {
+  const std::vector<Nanos> segments = charges.segments(task);
+  if (segments.empty()) return;
+  staged.device_class = plan.tasks[task].device_class;
+  staged.run = longest_run(segments, plan.launch_ahead);
+  staged.last = segments.back();
+  if (!swap) return;
+  const std::size_t chunks = plan.tasks[task].swap_slots.size();
+  staged.restore = charges.moving(chunks, swap->restore(chunks));
+  staged.delay = load_delay(staged.device, chunks, largest_beside(plan, task), plan.swap->frames, swap->alpha());
+}
+
+void add_background(StagedSet& set, const StagedTask& task) {
+  set.background_run = std::max(set.background_run, task.run);
+  set.background_delay = std::max(set.background_delay, task.delay);
+}
+
 // ---- cores ----
 
 /// What deciding on jobs and chunks takes of the service core; a chunk comes for a task of its own or in the place of
@@ -221,8 +266,8 @@ std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
   std::vector<CoreLoad> loads;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const Task& task = set.tasks.tasks[i];
-    const Wide decisions =
-        decisions_on_job(task, set) + decisions_on_chunk * static_cast<Wide>(plan.tasks[i].swap_slots.size());
+    const Wide decisions = decisions_on_job(task, plan.tasks[i], set) +
+                           decisions_on_chunk * static_cast<Wide>(plan.tasks[i].swap_slots.size());
     if (decisions == 0) continue;
     loads.push_back({set.service_core,
                      {task.period.count(), endless(task) ? unbounded : bounded(decisions * decision),
@@ -330,7 +375,8 @@ void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, co
   if (!named.uses_device()) return; // what delays the device delays nobody
   named.obstacle = uncharged(set.tasks);
   if (!named.obstacle) named.obstacle = starved(set);
-  if (!named.obstacle && named.pipelined()) named.obstacle = lacks_load_room(swap, plan, charges);
+  named.set.flight = charges.moving(swap.tasks(), swap.flight());
+  if (!named.obstacle && named.pipelined() && !plan.preempts()) named.obstacle = lacks_load_room(swap, plan, charges);
   if (!named.obstacle && named.services) named.obstacle = overrun(swap, plan, set, named.services->reserved);
 }
 
@@ -390,26 +436,29 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
     return swapped_part(*swap, rule_of(plan.swap->policy), *blocking, plan.tasks[index].swap_slots.size(), execution,
                         charges);
   };
+  named.set.preempts = plan.preempts();
   for (const std::size_t index : urgency) {
     const Task& task = set.tasks.tasks[index];
     const SwappedPart part = part_of(index);
+    StagedTask staged{.period = task.period.count(),
+                      .deadline = task.deadline.count(),
+                      .before = on_core(task.wcet->before, set.board),
+                      .device = part.device,
+                      .after = on_core(task.wcet->after, set.board),
+                      .core = plan.tasks[index].core,
+                      .load = part.load,
+                      .lead = part.lead,
+                      .blocking = part.blocking,
+                      .looks = looks_of(task, set.board)};
+    if (named.set.preempts) put_into_class(staged, plan, index, charges, swap);
     if (task.real_time()) {
-      named.set.tasks.push_back({.period = task.period.count(),
-                                 .deadline = task.deadline.count(),
-                                 .before = on_core(task.wcet->before, set.board),
-                                 .device = part.device,
-                                 .after = on_core(task.wcet->after, set.board),
-                                 .core = plan.tasks[index].core,
-                                 .load = part.load,
-                                 .lead = part.lead,
-                                 .blocking = part.blocking,
-                                 .looks = looks_of(task, set.board)});
+      named.set.tasks.push_back(staged);
       named.names.push_back(task.name);
     } else {
-      const Nanos longest = part.blocking.value_or(part.device);
-      if (longest > named.set.background) named.background = task.name;
-      named.set.background = std::max(named.set.background, longest);
+      if (staged.blocks() > named.set.background) named.background = task.name;
+      named.set.background = std::max(named.set.background, staged.blocks());
       named.set.background_load = std::max(named.set.background_load, part.load);
+      add_background(named.set, staged);
     }
   }
   if (swap) add_swapping(named, *swap, plan, set, charges, *blocking);

@@ -21,10 +21,15 @@ std::pair<std::vector<std::size_t>, std::vector<DemandTask>> device_parts(const 
                             .deadline = split[i].device_done - split[i].ready - set.device_delay,
                             .cost = task.device,
                             .load = task.load,
+                            .delay = task.delay,
                             .blocking = task.blocking,
                             .jitter = split[i].ready + set.device_delay});
   }
   return parts;
+}
+
+DemandAnalysis demand_of(const StagedSet& set, std::span<const DemandTask> parts) {
+  return set.preempts ? SegmentedAnalysis(set.in_classes(parts)).demand() : analyse_demand(parts, set.beside_tasks());
 }
 
 /// One split of all deadlines follows from one number per task, the instant at which its device part is to be done.
@@ -108,7 +113,7 @@ class SplitSearch {
         add_loads(set_, set_.tasks[i], set_.tasks[i].deadline - room_[i].last_window, loads);
       }
     }
-    busy_ = busy_period(device_parts(set_, room_).second, set_.beside_tasks());
+    if (!set_.preempts) busy_ = busy_period(device_parts(set_, room_).second, set_.beside_tasks());
   }
 
   /// Whether no cap can prove the set: with all the room that there is some deadline is not kept.
@@ -235,10 +240,25 @@ class SplitSearch {
 
 } // namespace
 
+SegmentedSet StagedSet::in_classes(std::span<const DemandTask> parts) const {
+  SegmentedSet result{.tasks = {},
+                      .background = {background, background_load, background_delay},
+                      .background_run = background_run,
+                      .flight = flight};
+  for (const StagedTask& task : tasks)
+    if (task.uses_device())
+      result.tasks.push_back({.part = parts[result.tasks.size()],
+                              .device_class = task.device_class,
+                              .run = task.run,
+                              .last = task.last,
+                              .restore = task.restore});
+  return result;
+}
+
 EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split) {
   EdfBounds bounds{.tasks = std::move(split), .on_device = {}, .device = {}, .demand = {}};
   std::tie(bounds.on_device, bounds.device) = device_parts(set, bounds.tasks);
-  bounds.demand = analyse_demand(bounds.device, set.beside_tasks());
+  bounds.demand = demand_of(set, bounds.device);
   for (std::size_t k = 0; k < bounds.on_device.size(); ++k) {
     StageBounds& task = bounds.tasks[bounds.on_device[k]];
     task.settled = task.settled && bounds.demand.settled;

@@ -6,6 +6,7 @@
 #include "policies/device_demand.hpp"
 #include "policies/device_response.hpp"
 #include "policies/overlap.hpp"
+#include "policies/segmented_tests.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -31,7 +32,13 @@ struct StagedTask {
   Nanos lines_after = 0;
   Nanos backlog = 0;  // its parts may end so much after the windows of their reservations, once the machine has stopped
   bool alone = false; // nobody else reserves a part of its core
-  Load looks{};       // of its release thread on `core`, for what releases the next job; cost 0: it does not look
+  // Where the set is preempted on the device (segmented_tests.hpp):
+  unsigned device_class = 1;
+  Nanos run = 0;     // of `device`
+  Nanos last = 0;    // of `device`
+  Nanos delay = 0;   // of loads beside it
+  Nanos restore = 0; // of what its load has taken the frames of
+  Load looks{};      // of its release thread on `core`, for what releases the next job; cost 0: it does not look
   [[nodiscard]] bool uses_device() const { return device > 0; }
   [[nodiscard]] Nanos on_device() const { return load + device; } // when it is alone
   [[nodiscard]] Nanos blocks() const { return blocking.value_or(device); }
@@ -57,11 +64,15 @@ struct RegulatedCore {
 struct StagedSet {
   /// The most urgent first: the priorities on cores and, under static priority, on the device
   std::vector<StagedTask> tasks;
-  Nanos release_jitter = 0;  // of the first part, with twice `hold_up`
-  Nanos background = 0;      // longest device part of best-effort tasks, or whatever else blocks once
-  Nanos background_load = 0; // longest load of best-effort tasks
-  Nanos device_delay = 0;    // the device may stand still for so long, once in a window
-  Nanos hold_up = 0;         // the machine may stop for so long, once in the span of a job (proofs/hold-ups.md)
+  Nanos release_jitter = 0;   // of the first part, with twice `hold_up`
+  Nanos background = 0;       // longest device part of best-effort tasks, or whatever else blocks once
+  Nanos background_load = 0;  // longest load of best-effort tasks
+  bool preempts = false;      // jobs on the device, at the ends of their segments; then:
+  Nanos background_delay = 0; // of loads beside best-effort jobs
+  Nanos background_run = 0;   // of segments of best-effort jobs
+  Nanos flight = 0;           // of chunks
+  Nanos device_delay = 0;     // the device may stand still for so long, once in a window
+  Nanos hold_up = 0;          // the machine may stop for so long, once in the span of a job (proofs/hold-ups.md)
   std::vector<CoreLoad> service{};
   std::vector<RegulatedCore> regulated{};
   /// Whether one of the `first` most urgent tasks is loaded.
@@ -69,6 +80,8 @@ struct StagedSet {
     return std::ranges::any_of(std::span(tasks).first(first), [](const StagedTask& task) { return task.load > 0; });
   }
   [[nodiscard]] Surroundings beside_tasks() const { return {.background = {background, background_load}}; }
+  /// Where the set is preempted: its tasks on the device, whose parts there are `parts`.
+  [[nodiscard]] SegmentedSet in_classes(std::span<const DemandTask> parts) const;
   /// What the device takes of the time of `task` at least, whatever others do.
   [[nodiscard]] Nanos device_time(const StagedTask& task) const {
     return task.uses_device() ? task.on_device() + device_delay : 0;

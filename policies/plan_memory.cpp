@@ -8,6 +8,7 @@
 #include "policies/swap_volumes.hpp"
 
 #include <limits>
+#include <map>
 #include <string>
 
 namespace rtexec::policies {
@@ -84,14 +85,15 @@ Wide padding_of(MemoryClass kind, Bytes size, std::span<const MemoryObject> obje
 
 /// An arena whose counts may be too large for one.
 struct WideArena {
-  Wide constant = 0, state = 0, fixed = 0, scratch = 0, padding = 0;
-  [[nodiscard]] Wide slots() const { return constant + state + fixed + scratch + padding; }
+  Wide constant = 0, state = 0, fixed = 0, scratch = 0, carry = 0, padding = 0;
+  [[nodiscard]] Wide slots() const { return constant + state + fixed + scratch + carry + padding; }
   [[nodiscard]] Arena narrow() const {
     const auto count = [](Wide slots) { return static_cast<std::uint32_t>(slots); };
     return {.constant = count(constant),
             .state = count(state),
             .fixed = count(fixed),
             .scratch = count(scratch),
+            .carry = count(carry),
             .padding = count(padding)};
   }
 };
@@ -101,7 +103,8 @@ WideArena arena_of(const MemoryDemand& memory, Bytes chunk, bool own_chunks) {
   WideArena arena{.constant = chunks(memory.constant),
                   .state = chunks(memory.state),
                   .fixed = chunks(memory.fixed),
-                  .scratch = chunks(memory.scratch)};
+                  .scratch = chunks(memory.scratch),
+                  .carry = chunks(memory.carry)};
   if (own_chunks)
     for (const auto& [kind, size] :
          {std::pair(MemoryClass::constant, memory.constant), std::pair(MemoryClass::state, memory.state),
@@ -167,10 +170,22 @@ std::uint32_t shared_scratch(const Plan& plan) {
   return std::max(alone, executing + waiting);
 }
 
+/// Of jobs of one level only one is between two of its segments; of express jobs all may be.
+std::uint32_t shared_carry(const Plan& plan) {
+  std::uint32_t express = 0;
+  std::map<std::uint32_t, std::uint32_t> levels;
+  for (const PlannedTask& task : plan.tasks) {
+    if (task.device_class == 0) express += task.arena.carry;
+    else levels[task.device_class] = std::max(levels[task.device_class], task.arena.carry);
+  }
+  for (const auto& [level, most] : levels) express += most;
+  return express;
+}
+
 Need need_of(const Plan& plan) {
-  Need need{.scratch = plan.shared_scratch ? shared_scratch(plan) : 0};
+  Need need{.kept = shared_carry(plan), .scratch = plan.shared_scratch ? shared_scratch(plan) : 0};
   for (const PlannedTask& task : plan.tasks)
-    need.kept += task.arena.slots() - (plan.shared_scratch ? task.arena.scratch : 0);
+    need.kept += task.arena.slots() - task.arena.carry - (plan.shared_scratch ? task.arena.scratch : 0);
   return need;
 }
 

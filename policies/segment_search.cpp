@@ -110,7 +110,7 @@ class Cutter {
   /// By task; absent: some task cannot be cut so.
   [[nodiscard]] std::optional<std::vector<Segmentation>> cut() const {
     std::vector<Layers> layers;
-    for (const std::size_t i : urgency_) layers.push_back(as_given(i));
+    for (const std::size_t i : urgency_) layers.push_back(to_cut(i));
     const SetCuts cuts = cut_set(
         layers,
         {.tolerance = [this](SetDemands::Segments segments) { return tolerance(segments); },
@@ -118,22 +118,18 @@ class Cutter {
         set_.launch_ahead);
     if (cuts.tasks.size() < urgency_.size() || (!urgency_.empty() && cuts.tasks.back().ways.empty())) return {};
     std::vector<Segmentation> result(urgency_.size());
-    for (std::size_t k = 0; k < urgency_.size(); ++k) result[urgency_[k]] = cuts.tasks[k].ways.front();
+    for (std::size_t k = 0; k < urgency_.size(); ++k)
+      result[urgency_[k]] = set_.tasks[urgency_[k]].given.value_or(cuts.tasks[k].ways.front());
     return result;
   }
 
  private:
-  /// Where the number of segments is given, no more are possible.
-  [[nodiscard]] Layers as_given(std::size_t task) const {
+  /// Of given cuts only what they make of the execution time counts here.
+  [[nodiscard]] Layers to_cut(std::size_t task) const {
     const Divisible& divisible = set_.tasks[task];
-    if (!divisible.segments) return divisible.layers;
-    return joined(divisible.layers, cut_into(divisible.layers, *divisible.segments, set_.launch_ahead).ways.front());
-  }
-
-  [[nodiscard]] static Layers joined(Layers layers, const Segmentation& way) {
-    for (std::uint32_t layer = 0; layer < layers.overheads.size(); ++layer)
-      if (!std::ranges::binary_search(way.cuts, layer)) layers.overheads[layer] = unbounded;
-    return layers;
+    if (!divisible.given) return divisible.layers;
+    const Times segments = segments_of(divisible.layers, divisible.given->cuts);
+    return {.times = {std::accumulate(segments.begin(), segments.end(), Nanos{0})}, .overheads = {}, .tensors = {}};
   }
 
   /// The first tasks, and a run of another that blocks them.
@@ -143,7 +139,9 @@ class Cutter {
     for (std::size_t k = 0; k < segments.size(); ++k) {
       const std::size_t task = urgency_[k];
       if (of_class && division_.classes[task] >= std::max(*of_class, first_level)) continue;
-      const SegmentedTask charged = charged_.task(task, segments[k]);
+      const Divisible& divisible = set_.tasks[task];
+      const SegmentedTask charged =
+          charged_.task(task, divisible.given ? segments_of(divisible.layers, divisible.given->cuts) : segments[k]);
       if (set_.device.tasks[task].real_time) set.tasks.push_back(charged);
       else add_background(set, charged);
     }
@@ -153,6 +151,7 @@ class Cutter {
   /// Of the next task's runs: what express tasks and the levels above its own allow.
   [[nodiscard]] Nanos tolerance(SetDemands::Segments segments) const {
     const std::size_t task = urgency_[segments.size()];
+    if (set_.tasks[task].given) return unbounded;
     const unsigned device_class = set_.device.tasks[task].real_time ? division_.classes[task] : unbounded_class;
     const auto tolerated = [&](Nanos steps) {
       return verdict_of(with(segments, device_class, steps * step), order_).proved;
@@ -182,8 +181,9 @@ class Search {
  public:
   Search(const DivisibleSet& set, Order order, Levels levels) : set_(set), order_(order), levels_(levels) {
     for (std::size_t i = 0; i < set.tasks.size(); ++i)
-      if (set.device.tasks[i].real_time) by_deadline_.push_back(i);
-    std::ranges::stable_sort(by_deadline_, {}, [&](std::size_t i) { return set.device.tasks[i].deadline; });
+      if (set.device.tasks[i].real_time) by_urgency_.push_back(i);
+    if (order == Order::edf)
+      std::ranges::stable_sort(by_urgency_, {}, [&](std::size_t i) { return set.device.tasks[i].deadline; });
   }
 
   [[nodiscard]] std::optional<DivisionVerdict> run() {
@@ -203,10 +203,10 @@ class Search {
   [[nodiscard]] std::vector<std::size_t> express_counts() const {
     Nanos longest = 0;
     for (const DeviceTask& task : set_.device.tasks) longest = std::max(longest, task.execution);
-    const auto late = static_cast<std::ptrdiff_t>(std::ranges::count_if(by_deadline_, [&](std::size_t i) {
+    const auto late = static_cast<std::ptrdiff_t>(std::ranges::count_if(by_urgency_, [&](std::size_t i) {
       return set_.device.tasks[i].deadline < longest + set_.device.tasks[i].execution;
     }));
-    std::vector<std::size_t> counts(by_deadline_.size() + 1);
+    std::vector<std::size_t> counts(by_urgency_.size() + 1);
     std::iota(counts.begin(), counts.end(), std::size_t{0});
     std::ranges::stable_sort(counts, {},
                              [&](std::size_t count) { return std::abs(static_cast<std::ptrdiff_t>(count) - late); });
@@ -217,7 +217,7 @@ class Search {
   /// The first so many are express, and all others on one level, as far as nothing is given.
   [[nodiscard]] std::vector<unsigned> classes_with(std::size_t count) const {
     std::vector<unsigned> classes(set_.tasks.size(), first_level);
-    for (std::size_t k = 0; k < count; ++k) classes[by_deadline_[k]] = express;
+    for (std::size_t k = 0; k < count; ++k) classes[by_urgency_[k]] = express;
     for (std::size_t i = 0; i < classes.size(); ++i)
       if (set_.tasks[i].device_class) classes[i] = *set_.tasks[i].device_class;
       else if (classes[i] == express && set_.device.tasks[i].least > 0) classes[i] = first_level;
@@ -276,24 +276,23 @@ class Search {
     } while (true);
   }
 
-  /// False: no level has a late task beside one that is not.
+  /// False: no level has tasks that are less urgent than its late ones.
   [[nodiscard]] bool split(std::vector<unsigned>& classes, const DividedSet& tested, const Verdict& verdict) const {
+    if (std::ranges::any_of(set_.tasks, [](const Divisible& task) { return task.device_class.has_value(); }))
+      return false;
+    std::vector<bool> late(classes.size());
+    for (std::size_t k = 0; k < tested.index.size(); ++k) late[tested.index[k]] = verdict.slacks[k] < 0;
     const unsigned last = std::ranges::max(classes);
     for (unsigned level = first_level; level <= last; ++level) {
-      std::size_t late = 0, all = 0;
-      for (std::size_t i = 0; i < classes.size(); ++i)
-        if (classes[i] == level) ++all;
-      for (std::size_t k = 0; k < tested.index.size(); ++k)
-        if (classes[tested.index[k]] == level && verdict.slacks[k] < 0) ++late;
-      if (late == 0 || late == all) continue;
-      std::vector<unsigned> split = classes;
-      for (unsigned& each : split)
+      std::vector<std::size_t> on_level;
+      for (const std::size_t i : by_urgency_)
+        if (classes[i] == level) on_level.push_back(i);
+      std::size_t upper = on_level.size(); // up to the last one that is late
+      while (upper > 0 && !late[on_level[upper - 1]]) --upper;
+      if (upper == 0 || upper == on_level.size()) continue;
+      for (unsigned& each : classes)
         if (each >= level) ++each;
-      for (std::size_t k = 0; k < tested.index.size(); ++k)
-        if (classes[tested.index[k]] == level && verdict.slacks[k] < 0) split[tested.index[k]] = level;
-      for (std::size_t i = 0; i < classes.size(); ++i)
-        if (set_.tasks[i].device_class) return false;
-      classes = std::move(split);
+      for (std::size_t k = 0; k < upper; ++k) classes[on_level[k]] = level;
       return true;
     }
     return false;
@@ -302,7 +301,7 @@ class Search {
   const DivisibleSet& set_;
   Order order_;
   Levels levels_;
-  std::vector<std::size_t> by_deadline_; // real-time tasks
+  std::vector<std::size_t> by_urgency_; // real-time tasks: by deadline, or as the set has them
   std::optional<DivisionVerdict> closest_;
 };
 

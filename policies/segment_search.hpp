@@ -18,9 +18,9 @@ namespace rtexec::policies {
 
 /// What a task of the set consists of, and what is given of how it is divided.
 struct Divisible {
-  Layers layers;                         // their times add up to DeviceTask::execution; of one: it is not cut
-  std::optional<unsigned> device_class;  // 0: express
-  std::optional<std::uint32_t> segments; // at most so many, in place of as few as others need
+  Layers layers;                        // their times add up to DeviceTask::execution; of one: it is not cut
+  std::optional<unsigned> device_class; // 0: express
+  std::optional<Segmentation> given;    // in place of as few cuts as others need
 };
 
 /// `tasks`: parallel to those of the device.

@@ -66,10 +66,33 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
   return bounds;
 }
 
+/// Of task `i`, where jobs are preempted on the device.
+DeviceResponse response_in_classes(const StagedSet& set, std::size_t i, std::span<const StageBounds> above,
+                                   Nanos ready) {
+  std::vector<DemandTask> parts;
+  std::size_t place = 0;
+  for (std::size_t j = 0; j < set.tasks.size(); ++j) {
+    const StagedTask& task = set.tasks[j];
+    if (!task.uses_device()) continue;
+    if (j == i) place = parts.size();
+    const Nanos jitter = j < i ? above[j].ready : ready;
+    // The device may stand still once while the task waits.
+    const Nanos standstill = j == i ? set.device_delay : 0;
+    parts.push_back({.period = task.period,
+                     .deadline = task.deadline - jitter,
+                     .cost = task.device + standstill,
+                     .load = task.load,
+                     .delay = task.delay,
+                     .jitter = jitter});
+  }
+  return SegmentedAnalysis(set.in_classes(parts)).response(place);
+}
+
 } // namespace
 
 DeviceResponse static_priority_device(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t i,
                                       std::span<const StageBounds> above, Nanos ready) {
+  if (set.preempts) return response_in_classes(set, i, above, ready);
   const StagedTask& task = set.tasks[i];
   std::vector<Load> higher;
   for (std::size_t j = 0; j < i; ++j) higher.push_back({set.tasks[j].period, set.tasks[j].device, above[j].ready});

@@ -45,6 +45,7 @@ std::optional<Finding> overload(const NamedSet& named, std::span<const Nanos> co
 std::vector<Nanos> device_costs(const NamedSet& named) {
   std::vector<Nanos> least;
   for (const StagedTask& task : named.set.tasks) least.push_back(task.device);
+  if (named.set.preempts) return least;
   Nanos least_share = unbounded;
   for (const Overlap& overlap : named.set.overlapped()) {
     std::vector<Nanos> costs;
@@ -83,6 +84,7 @@ std::optional<Finding> settled(AdmissionTest test, const NamedSet& named, const 
 // ---- device ----
 
 AdmissionTest device_test(const NamedSet& named) {
+  if (named.set.preempts) return AdmissionTest::segmented;
   if (named.pipelined()) return AdmissionTest::pipelined;
   return named.order == Order::edf ? AdmissionTest::demand : AdmissionTest::rta;
 }

@@ -25,7 +25,7 @@ DivisibleSet mixed_rates(std::mt19937_64& random, std::size_t slow, double missi
     const std::vector<Nanos> overheads(layers.size() - 1, 20'000);
     set.tasks.push_back({.layers = {.times = std::move(layers), .overheads = overheads, .tensors = {}},
                          .device_class = {},
-                         .segments = {}});
+                         .given = {}});
   };
   for (Nanos fast = between(1, 3); fast > 0; --fast) add(between(20 * ms, 50 * ms), {between(1 * ms, 5 * ms)}, 0);
   std::uint32_t chunks = 0;
@@ -72,11 +72,11 @@ TEST(SegmentSearch, KeepsToClassesAndSegmentsThatAreGiven) {
     DivisibleSet set = mixed_rates(random, 2, 0.2);
     const std::size_t last = set.tasks.size() - 1;
     set.tasks[last].device_class = 2;
-    set.tasks[last].segments = 3;
+    set.tasks[last].given = cut_into(set.tasks[last].layers, 3, 0).ways.front();
     const auto found = divide(set, Order::edf);
     if (!found) continue;
     EXPECT_EQ(found->division.classes[last], 2u);
-    EXPECT_LE(found->division.cuts[last].cuts.size(), 2u);
+    EXPECT_EQ(found->division.cuts[last].cuts, set.tasks[last].given->cuts);
   }
 }
 

@@ -23,9 +23,11 @@ struct Arena {
   std::uint32_t state = 0;
   std::uint32_t fixed = 0;
   std::uint32_t scratch = 0;
+  /// Those of one level share it.
+  std::uint32_t carry = 0;
   /// What objects in chunks of their own waste (mo-vmm).
   std::uint32_t padding = 0;
-  [[nodiscard]] std::uint32_t slots() const { return constant + state + fixed + scratch + padding; }
+  [[nodiscard]] std::uint32_t slots() const { return constant + state + fixed + scratch + carry + padding; }
 };
 
 /// A slot of an arena whose chunk comes and goes.
@@ -58,12 +60,13 @@ enum class AdmissionTest : std::uint8_t {
   demand,     // the device alone, EDF: demand bound
   rta,        // the device alone, static priority: response times
   pipelined,  // the device alone, loads beside executions: demand bound or response times
+  segmented,  // the same, of jobs in segments and tasks in classes
   core,       // one core, as if the device took no time
   end_to_end, // whole jobs: it decides
 };
 /// As tables and JSON spell it: "theorem1", "end-to-end".
 [[nodiscard]] constexpr std::string_view to_string(AdmissionTest test) noexcept {
-  constexpr std::string_view names[] = {"theorem1", "baker", "demand", "rta", "pipelined", "core", "end-to-end"};
+  constexpr std::string_view names[] = {"theorem1", "baker", "demand", "rta", "pipelined", "segmented", "core", "end-to-end"};
   return names[static_cast<std::size_t>(test)];
 }
 
@@ -187,6 +190,15 @@ struct PlannedTask {
   /// The rank of the device part. A lower rank goes first, then an earlier deadline. Under EDF real-time tasks have 0,
   /// best-effort tasks 1.
   unsigned device_rank = 0;
+  /// The class of the device part. 0: an express task, which swaps nothing, and whose jobs go next at every end of a
+  /// segment. 1, 2, ..: levels; a job of a smaller one freezes those of the others.
+  std::uint32_t device_class = 1;
+  /// How many segments the device part consists of. Each is executed without an interruption.
+  std::uint32_t segments = 1;
+  /// Of several: the layers behind which they end, the last one aside.
+  std::vector<std::uint32_t> cuts;
+  /// Of several: the execution times that the plan rests on, which add up to that of the device part or more.
+  std::vector<Duration> segment_wcets;
   /// The stage deadline of the first CPU part, counted from the nominal release.
   Duration ready_by{0};
   /// The stage deadline of the device part, counted likewise.
@@ -256,6 +268,8 @@ struct Plan {
   bool shared_scratch = true;
   /// How many chunks that is.
   std::uint32_t scratch_chunks = 0;
+  /// How many further segments of the executing job are given to the device while one executes.
+  std::uint32_t launch_ahead = 0;
   /// How chunks move. Absent: everything fits.
   std::optional<SwapPlan> swap;
   /// The device memory that the tasks need: whole chunks, and `outside`. What exceeds the capacity is swapped.
@@ -275,6 +289,11 @@ struct Plan {
   /// Whether two jobs may execute at once.
   [[nodiscard]] bool co_runs() const {
     return std::ranges::any_of(tasks, [](const PlannedTask& task) { return task.co_run.has_value(); });
+  }
+  /// Whether jobs are preempted on the device.
+  [[nodiscard]] bool preempts() const {
+    return std::ranges::any_of(tasks,
+                               [](const PlannedTask& task) { return task.segments > 1 || task.device_class != 1; });
   }
   /// All tests: the device's, the cores', end-to-end. A copy: it outlives the plan.
   [[nodiscard]] std::vector<TestVerdict> tests() const {
