@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cassert>
+#include <ranges>
 #include <tuple>
+#include <utility>
 
 namespace rtexec::policies {
 namespace {
 
 using Waiting = DeviceScheduler::Waiting;
+using Level = DeviceScheduler::Level;
 using Slot = DeviceScheduler::Slot;
 using Residence = DeviceScheduler::Residence;
 
@@ -30,9 +33,13 @@ std::uint32_t after(std::uint32_t slot, const std::vector<Slot>& slots) noexcept
 
 } // namespace
 
-DeviceScheduler::DeviceScheduler(const Plan& plan, std::uint32_t slots_each) {
-  state_.waiting.reserve(plan.tasks.size());
+bool DeviceScheduler::State::wanted() const noexcept {
+  return std::ranges::any_of(levels, [](const Level& level) { return !level.empty(); });
+}
+
+DeviceScheduler::DeviceScheduler(const Plan& plan, std::uint32_t slots_each) : launch_ahead_(plan.launch_ahead) {
   actions_.reserve(actions_per_event);
+  flights_.reserve(2 * transfers_per_direction);
   if (plan.swap) {
     rule_ = rule_of(plan.swap->policy);
     in_flight_ = plan.swap->copy_engines == 1 ? 1 : transfers_per_direction;
@@ -41,6 +48,7 @@ DeviceScheduler::DeviceScheduler(const Plan& plan, std::uint32_t slots_each) {
   co_runs_ = plan.co_runs();
   auto unclaimed = static_cast<std::uint32_t>(state_.free.size());
   room_ = std::min(slots_each, unclaimed);
+  state_.levels.resize(2);
   for (const PlannedTask& task : plan.tasks) unclaimed -= task.resident_slots.value_or(0);
   for (const PlannedTask& task : plan.tasks) {
     const auto size = static_cast<std::uint32_t>(task.swap_slots.size());
@@ -51,6 +59,12 @@ DeviceScheduler::DeviceScheduler(const Plan& plan, std::uint32_t slots_each) {
                                                     .period = task.period,
                                                     .policy = task.memory_policy,
                                                     .co_run = task.co_run});
+    if (rule_ == SwapRule::pipelined && !co_runs_) {
+      assert((task.device_class > 0 || size == 0) && task.segments > 0);
+      kept.device_class = task.device_class;
+      kept.segments = task.segments;
+      state_.levels.resize(std::max<std::size_t>(state_.levels.size(), task.device_class + 1));
+    }
     const std::uint32_t at_start = task.resident_slots ? *task.resident_slots : std::min(size, unclaimed);
     if (!task.resident_slots) unclaimed -= at_start;
     for (; kept.resident < at_start; ++kept.resident) {
@@ -60,11 +74,11 @@ DeviceScheduler::DeviceScheduler(const Plan& plan, std::uint32_t slots_each) {
     kept.missing = size - kept.resident;
     kept.next_in = kept.missing > 0 ? kept.resident : 0;
   }
+  for (Level& level : state_.levels) level.waiting.reserve(tasks_.size());
 }
 
 bool DeviceScheduler::idle() const noexcept {
-  return !state_.running && !state_.beside && !state_.staged && state_.waiting.empty() &&
-         state_.loading + state_.saving == 0;
+  return !state_.running && !state_.beside && flights_.empty() && !state_.wanted();
 }
 
 std::span<const Action> DeviceScheduler::on(const Event& event) noexcept {
@@ -73,6 +87,7 @@ std::span<const Action> DeviceScheduler::on(const Event& event) noexcept {
   switch (event.kind) {
   case Event::Kind::job_requested: possible = request(event); break;
   case Event::Kind::job_withdrawn: possible = withdraw(event.job); break;
+  case Event::Kind::segment_done: possible = end_segment(event); break;
   case Event::Kind::execution_done: possible = finish(event.job); break;
   case Event::Kind::copied_in:
   case Event::Kind::copied_out: possible = copied(event); break;
@@ -84,38 +99,86 @@ std::span<const Action> DeviceScheduler::on(const Event& event) noexcept {
 }
 
 bool DeviceScheduler::precedes(const Event& a, const Event& b) const noexcept {
+  const auto class_of = [&](const Event& each) {
+    return each.job.task < tasks_.size() ? tasks_[each.job.task].device_class : UINT32_MAX;
+  };
   const auto entry = [&](const Event& each) {
     return Waiting{each.job, each.deadline, each.job.task < tasks_.size() ? tasks_[each.job.task].rank : UINT32_MAX};
   };
-  return more_urgent(entry(a), entry(b));
+  return class_of(a) != class_of(b) ? class_of(a) < class_of(b) : more_urgent(entry(a), entry(b));
 }
 
 // ---- events ----
 
 bool DeviceScheduler::request(const Event& event) noexcept {
   const std::uint32_t number = event.job.task;
-  if (number >= tasks_.size() || outstanding(number)) return false;
+  if (number >= tasks_.size() || tasks_[number].at != TaskState::At::nowhere) return false;
   TaskState& task = tasks_[number];
+  task.deadline = event.deadline;
   task.next_release = event.deadline - task.device_done_by + task.period;
-  task.waits = true;
-  const Waiting entry{event.job, event.deadline, task.rank};
-  state_.waiting.insert(std::ranges::upper_bound(state_.waiting, entry, more_urgent), entry);
+  enqueue({event.job, event.deadline, task.rank});
   return true;
 }
 
 bool DeviceScheduler::withdraw(JobId job) noexcept {
   if (state_.running == job && !state_.running_withdrawn) return state_.running_withdrawn = true;
   if (state_.beside == job && !state_.beside_withdrawn) return state_.beside_withdrawn = true;
-  if (state_.staged && state_.staged->job == job && state_.staged->end != Staged::End::drop) {
-    state_.staged->end = Staged::End::drop;
-    return true;
-  }
-  const auto entry = std::ranges::find(state_.waiting, job, &Waiting::job);
-  if (entry == state_.waiting.end()) return false;
-  state_.waiting.erase(entry);
-  tasks_[job.task].waits = false;
-  actions_.push_back({Action::Kind::drop, job});
+  if (job.task >= tasks_.size()) return false;
+  Level& level = level_of(job.task);
+  for (auto* place : {&level.preempted, &level.staged})
+    if (*place && (*place)->job == job && (*place)->end != Placed::End::drop) {
+      (*place)->end = Placed::End::drop;
+      end_placed(*place);
+      return true;
+    }
+  return leave_queue(job, Action::Kind::drop);
+}
+
+/// Whether the job waited.
+bool DeviceScheduler::leave_queue(JobId job, Action::Kind how) noexcept {
+  Level& level = level_of(job.task);
+  const auto entry = std::ranges::find(level.waiting, job, &Waiting::job);
+  if (entry == level.waiting.end()) return false;
+  level.waiting.erase(entry);
+  leave(job, how);
   return true;
+}
+
+void DeviceScheduler::leave(JobId job, Action::Kind how) noexcept {
+  tasks_[job.task].at = TaskState::At::nowhere;
+  actions_.push_back({how, job});
+}
+
+bool DeviceScheduler::end_segment(const Event& event) noexcept {
+  const bool executes = state_.running == event.job && state_.segment == event.segment;
+  if (!executes || event.segment + 1 >= tasks_[event.job.task].segments) return false;
+  ++state_.segment;
+  if (state_.segment == state_.launched) yield();
+  else if (is_next_again()) launch();
+  return true;
+}
+
+/// The running job leaves the device between two of its segments.
+void DeviceScheduler::yield() noexcept {
+  const Waiting job = running_entry();
+  state_.running.reset();
+  if (std::exchange(state_.running_withdrawn, false)) return leave(job.job, Action::Kind::drop);
+  if (tasks_[job.job.task].device_class == 0) return enqueue(job);
+  place(level_of(job.job.task).preempted, job);
+}
+
+/// Whether the running job would be chosen now.
+bool DeviceScheduler::is_next_again() const noexcept {
+  if (state_.running_withdrawn) return false;
+  const std::uint32_t own = tasks_[state_.running->task].device_class;
+  const auto& express = state_.levels.front().waiting;
+  if (own == 0) return express.empty() || more_urgent(running_entry(), express.front());
+  return std::ranges::all_of(std::span(state_.levels).first(own), &Level::empty);
+}
+
+Waiting DeviceScheduler::running_entry() const noexcept {
+  const TaskState& task = tasks_[state_.running->task];
+  return {*state_.running, task.deadline, task.rank, state_.segment};
 }
 
 bool DeviceScheduler::finish(JobId job) noexcept {
@@ -123,6 +186,7 @@ bool DeviceScheduler::finish(JobId job) noexcept {
   if (beside && state_.beside != job) return false;
   (beside ? state_.beside : state_.running).reset();
   (beside ? state_.beside_withdrawn : state_.running_withdrawn) = false;
+  tasks_[job.task].at = TaskState::At::nowhere;
   tasks_[job.task].last_execution = ++executions_;
   return true;
 }
@@ -135,6 +199,10 @@ bool DeviceScheduler::copied(const Event& event) noexcept {
   if (slot.residence != (in ? Residence::loading : Residence::saving) || slot.frame != frame) return false;
 
   --(in ? state_.loading : state_.saving);
+  const auto flight = std::ranges::find(flights_, frame, &Flight::frame);
+  const JobId job = flight->job;
+  *flight = flights_.back();
+  flights_.pop_back();
   TaskState& task = tasks_[number];
   if (in != event.failed) {
     slot.residence = Residence::resident;
@@ -144,28 +212,28 @@ bool DeviceScheduler::copied(const Event& event) noexcept {
     ++task.missing;
     state_.free.push_back(frame);
   }
-  if (event.failed) fail_job_of(event);
+  if (event.failed) fail(job);
+  end_placed(level_of(job.task).preempted);
+  end_placed(level_of(job.task).staged);
   return true;
 }
 
-/// The job that the transfer was for cannot have what it needs. What it was given so far stays; its next job tries
-/// again.
-void DeviceScheduler::fail_job_of(const Event& event) noexcept {
+/// The job cannot have what it needs. What it was given so far stays; its task's next job tries again.
+void DeviceScheduler::fail(JobId job) noexcept {
   operation_.left = 0;
-  if (state_.staged && moves_for_staged()) {
-    if (state_.staged->end == Staged::End::execution) state_.staged->end = Staged::End::failure;
-    return;
-  }
-  const auto entry = std::ranges::find(state_.waiting, operation_.job, &Waiting::job);
-  if (!in_operations(rule_) || event.kind != Event::Kind::copied_out || entry == state_.waiting.end()) return;
-  state_.waiting.erase(entry);
-  tasks_[operation_.job.task].waits = false;
-  actions_.push_back({Action::Kind::fail, operation_.job});
+  Level& level = level_of(job.task);
+  for (auto* place : {&level.preempted, &level.staged})
+    if (will_execute(*place) && (*place)->job == job) (*place)->end = Placed::End::failure;
+  leave_queue(job, Action::Kind::fail);
 }
 
-bool DeviceScheduler::outstanding(std::uint32_t task) const noexcept {
-  return tasks_[task].waits || (state_.running && state_.running->task == task) ||
-         (state_.beside && state_.beside->task == task) || (state_.staged && state_.staged->job.task == task);
+/// A job that will not execute leaves its place when nothing is copied for it any more.
+void DeviceScheduler::end_placed(std::optional<Placed>& place) noexcept {
+  if (!place || will_execute(place)) return;
+  if (operation_.job == place->job) operation_.left = 0;
+  if (std::ranges::find(flights_, place->job, &Flight::job) != flights_.end()) return;
+  leave(place->job, place->end == Placed::End::drop ? Action::Kind::drop : Action::Kind::fail);
+  place.reset();
 }
 
 // ---- exchanges ----
@@ -195,7 +263,9 @@ std::span<const Action> DeviceScheduler::exchange(std::uint32_t number, const Te
 
 bool DeviceScheduler::exchangeable(std::uint32_t task, std::uint32_t slots) const noexcept {
   const std::size_t now = state_.slots[task].size();
-  return !co_runs_ && !outstanding(task) && (slots == now || tasks_[task].resident + tasks_[task].missing == now);
+  const TaskState& state = tasks_[task];
+  return !co_runs_ && state.at == TaskState::At::nowhere && (slots == 0 || state.device_class > 0) &&
+         (slots == now || state.resident + state.missing == now);
 }
 
 /// Of a task none of whose chunks moves, unless it has that many already.
@@ -218,80 +288,90 @@ void DeviceScheduler::resize(std::uint32_t number, std::uint32_t size) noexcept 
 
 void DeviceScheduler::settle() noexcept {
   if (co_runs_) return execute_in_pairs();
-  end_staged();
   switch (rule_) {
-  case SwapRule::pipelined: execute_pipelined(); return transfer_pipelined();
+  case SwapRule::pipelined: return settle_levels();
   case SwapRule::serial:
   case SwapRule::rt_swap: execute_swapped(); return transfer_operation();
   case SwapRule::demand_paging: execute_paged(); return transfer_paged();
   }
 }
 
-/// A staged job that will not execute leaves when nothing is copied for it any more.
-void DeviceScheduler::end_staged() noexcept {
-  if (!state_.staged || staged_will_execute()) return;
-  if (moves_for_staged()) {
-    operation_.left = 0;
-    if (state_.loading + state_.saving > 0) return;
-  }
-  actions_.push_back(
-      {state_.staged->end == Staged::End::drop ? Action::Kind::drop : Action::Kind::fail, state_.staged->job});
-  state_.staged.reset();
-}
-
 void DeviceScheduler::execute_in_pairs() noexcept {
-  if (state_.running || state_.beside || state_.waiting.empty()) return;
+  Level& level = only_level();
+  if (state_.running || state_.beside || level.waiting.empty()) return;
   const auto place = partner_of_head();
-  const auto partner = place ? std::optional(take(*place).job) : std::nullopt;
-  start(take_head().job, partner.has_value());
-  if (partner) start_beside(*partner);
+  const auto partner = place ? std::optional(take(level, *place)) : std::nullopt;
+  start(take(level), partner.has_value());
+  if (partner) start_beside(partner->job);
 }
 
 std::optional<std::size_t> DeviceScheduler::partner_of_head() const noexcept {
-  const auto& head = tasks_[state_.waiting.front().job.task].co_run;
+  const auto& waiting = state_.levels[1].waiting;
+  const auto& head = tasks_[waiting.front().job.task].co_run;
   if (!head) return std::nullopt;
-  for (std::size_t place = 1; place < state_.waiting.size(); ++place) {
-    const auto& partner = tasks_[state_.waiting[place].job.task].co_run;
+  for (std::size_t place = 1; place < waiting.size(); ++place) {
+    const auto& partner = tasks_[waiting[place].job.task].co_run;
     if (partner && goes_with(*head, *partner, place == 1)) return place;
   }
   return std::nullopt;
 }
 
-void DeviceScheduler::execute_pipelined() noexcept {
-  for (;;) {
-    const bool bypass = state_.staged && !state_.waiting.empty() && bypasses(state_.waiting.front().job.task) &&
-                        more_urgent(state_.waiting.front(), *state_.staged);
-    if (!state_.running && bypass) {
-      start(take_head().job);
-    } else if (!state_.running && staged_is_complete()) {
-      start_staged();
-    } else if (!state_.staged && !state_.waiting.empty()) {
-      stage_head();
-    } else {
-      return;
-    }
+void DeviceScheduler::settle_levels() noexcept {
+  Level* first = nullptr; // that has a job which does not execute
+  for (Level& level : std::span(state_.levels).subspan(1)) {
+    stage_head(level);
+    if (first == nullptr && !level.empty()) first = &level;
   }
+  Level& express = state_.levels.front();
+  if (!state_.running && !express.waiting.empty()) start(take(express));
+  if (first == nullptr) return;
+  if (!state_.running) execute_next_of(*first);
+  if (in_flight_ > 0) transfer_for(*first);
+}
+
+void DeviceScheduler::execute_next_of(Level& level) noexcept {
+  if (level.preempted) return void(start_if_ready(level.preempted));
+  if (!level.waiting.empty() && bypasses(level.waiting.front().job.task) &&
+      more_urgent(level.waiting.front(), *level.staged))
+    start(take(level));
+  else if (start_if_ready(level.staged)) stage_head(level);
 }
 
 void DeviceScheduler::execute_swapped() noexcept {
-  if (state_.running) return;
-  if (staged_is_complete()) start_staged();
-  else if (!state_.staged && !state_.waiting.empty() && complete(state_.waiting.front().job.task))
-    start(take_head().job);
+  Level& level = only_level();
+  if (state_.running || start_if_ready(level.staged) || level.staged || level.waiting.empty()) return;
+  if (complete(level.waiting.front().job.task)) start(take(level));
 }
 
 void DeviceScheduler::execute_paged() noexcept {
   if (state_.running) return;
-  if (!state_.staged && !state_.waiting.empty()) stage_head();
-  if (staged_is_complete()) start_staged();
+  stage_head(only_level());
+  start_if_ready(only_level().staged);
 }
 
-void DeviceScheduler::start(JobId job, bool paired) noexcept {
-  state_.running = job;
-  actions_.push_back({.kind = Action::Kind::start_execution, .job = job, .as = policy_for(job.task, paired)});
+void DeviceScheduler::start(const Waiting& job, bool paired) noexcept {
+  tasks_[job.job.task].at = TaskState::At::device;
+  state_.running.emplace(job.job);
+  state_.segment = state_.launched = job.done;
+  launch(paired);
+}
+
+/// Gives the device the segments that it lacks of those that execute next, up to `launch_ahead_` behind the first.
+void DeviceScheduler::launch(bool paired) noexcept {
+  const JobId job = *state_.running;
+  const std::uint32_t first = state_.launched;
+  const std::uint32_t behind = tasks_[job.task].segments - state_.segment - 1;
+  state_.launched = state_.segment + 1 + std::min(launch_ahead_, behind);
+  if (state_.launched == first) return;
+  actions_.push_back({.kind = Action::Kind::start_execution,
+                      .job = job,
+                      .as = policy_for(job.task, paired),
+                      .segment = first,
+                      .committed = state_.launched - first - 1});
 }
 
 void DeviceScheduler::start_beside(JobId job) noexcept {
+  tasks_[job.task].at = TaskState::At::device;
   state_.beside = job;
   actions_.push_back(
       {.kind = Action::Kind::start_execution, .job = job, .beside = true, .as = policy_for(job.task, true)});
@@ -303,38 +383,60 @@ MemoryPolicy DeviceScheduler::policy_for(std::uint32_t task, bool paired) const 
   return paired ? MemoryPolicy::host : MemoryPolicy::device;
 }
 
-void DeviceScheduler::start_staged() noexcept {
-  start(state_.staged->job);
-  state_.staged.reset();
+bool DeviceScheduler::start_if_ready(std::optional<Placed>& place) noexcept {
+  if (!will_execute(place) || !complete(place->job.task)) return false;
+  start(*place);
+  place.reset();
+  return true;
 }
 
-void DeviceScheduler::stage_head() noexcept { state_.staged = {take_head(), Staged::End::execution}; }
+/// Unless there is one, or nobody waits.
+void DeviceScheduler::stage_head(Level& level) noexcept {
+  if (!level.staged && !level.waiting.empty()) place(level.staged, take(level));
+}
 
-Waiting DeviceScheduler::take(std::size_t place) noexcept {
-  const auto entry = state_.waiting.begin() + static_cast<std::ptrdiff_t>(place);
+void DeviceScheduler::place(std::optional<Placed>& free, const Waiting& job) noexcept {
+  tasks_[job.job.task].at = TaskState::At::placed;
+  free.emplace(job, Placed::End::execution);
+}
+
+void DeviceScheduler::enqueue(const Waiting& job) noexcept {
+  tasks_[job.job.task].at = TaskState::At::waiting;
+  auto& waiting = level_of(job.job.task).waiting;
+  waiting.insert(std::ranges::upper_bound(waiting, job, more_urgent), job);
+}
+
+Waiting DeviceScheduler::take(Level& level, std::size_t place) noexcept {
+  const auto entry = level.waiting.begin() + static_cast<std::ptrdiff_t>(place);
   const Waiting taken = *entry;
-  state_.waiting.erase(entry);
-  tasks_[taken.job.task].waits = false;
+  level.waiting.erase(entry);
   return taken;
 }
 
 // ---- transfers ----
 
-/// Loads the staged job, with `in_flight_` transfers in each direction; one at a time in all where there is one copy
-/// engine.
-void DeviceScheduler::transfer_pipelined() noexcept {
-  if (!staged_is_loading()) return;
-  const std::uint32_t task = state_.staged->job.task;
+/// First what its preempted job lacks, then what its staged one does; nothing while a job of a level above executes.
+void DeviceScheduler::transfer_for(const Level& level) noexcept {
+  const std::uint32_t executing = state_.running ? tasks_[state_.running->task].device_class : 0;
+  if (0 < executing && &state_.levels[executing] < &level) return;
+  if (will_execute(level.preempted) && !load(*level.preempted)) return;
+  if (will_execute(level.staged)) load(*level.staged);
+}
+
+/// With `in_flight_` transfers in each direction; one at a time in all where there is one copy engine. Whether no chunk
+/// of the job is missing then.
+bool DeviceScheduler::load(const Waiting& job) noexcept {
+  const TaskState& task = tasks_[job.job.task];
   const bool both_ways = in_flight_ > 1;
-  while (tasks_[task].missing > 0 && !state_.free.empty() &&
-         state_.loading + (both_ways ? 0 : state_.saving) < in_flight_)
-    copy_in(*state_.staged);
-  while (tasks_[task].missing > state_.free.size() + state_.saving &&
+  while (task.missing > 0 && !state_.free.empty() && state_.loading + (both_ways ? 0 : state_.saving) < in_flight_)
+    copy_in(job);
+  while (task.missing > state_.free.size() + state_.saving &&
          state_.saving + (both_ways ? 0 : state_.loading) < in_flight_) {
-    const auto victim = victim_for(task);
-    if (!victim) return;
-    copy_out(*victim, state_.staged->job);
+    const auto victim = victim_for(job.job.task);
+    if (!victim) return false;
+    copy_out(*victim, job.job);
   }
+  return task.missing == 0;
 }
 
 void DeviceScheduler::transfer_operation() noexcept {
@@ -346,14 +448,15 @@ void DeviceScheduler::transfer_operation() noexcept {
   }
   --operation_.left;
   if (operation_.out) return copy_out(operation_.task, operation_.job);
-  copy_in(*state_.staged);
+  copy_in(*only_level().staged);
 }
 
 /// The swap queue: what the most urgent job that lacks chunks needs next.
 std::optional<DeviceScheduler::Operation> DeviceScheduler::next_operation() noexcept {
-  const auto job = std::ranges::find_if(state_.waiting, [&](const Waiting& each) { return !complete(each.job.task); });
-  if (job == state_.waiting.end()) return std::nullopt;
-  const bool may_load = !state_.staged && job == state_.waiting.begin();
+  Level& level = only_level();
+  const auto job = std::ranges::find_if(level.waiting, [&](const Waiting& each) { return !complete(each.job.task); });
+  if (job == level.waiting.end()) return std::nullopt;
+  const bool may_load = !level.staged && job == level.waiting.begin();
   if (rule_ == SwapRule::serial && !may_load) return std::nullopt;
   const JobId id = job->job;
   const std::uint32_t missing = tasks_[id.task].missing;
@@ -365,14 +468,15 @@ std::optional<DeviceScheduler::Operation> DeviceScheduler::next_operation() noex
         .out = true, .task = *victim, .left = std::min(missing - free, tasks_[*victim].resident), .job = id};
   }
   if (!may_load) return std::nullopt;
-  stage_head();
+  place(level.staged, take(level));
   return Operation{.out = false, .task = id.task, .left = missing, .job = id};
 }
 
 void DeviceScheduler::transfer_paged() noexcept {
-  if (!staged_is_loading() || state_.loading + state_.saving > 0) return;
-  if (!state_.free.empty()) return copy_in(*state_.staged);
-  if (const auto victim = least_recent_for(state_.staged->job.task)) copy_out(*victim, state_.staged->job);
+  const auto& staged = only_level().staged;
+  if (!will_execute(staged) || complete(staged->job.task) || state_.loading + state_.saving > 0) return;
+  if (!state_.free.empty()) return copy_in(*staged);
+  if (const auto victim = least_recent_for(staged->job.task)) copy_out(*victim, staged->job);
 }
 
 void DeviceScheduler::copy_in(const Waiting& job) noexcept {
@@ -385,7 +489,7 @@ void DeviceScheduler::copy_in(const Waiting& job) noexcept {
   task.next_in = after(index, slots);
   --task.missing;
   ++state_.loading;
-  actions_.push_back({Action::Kind::copy_in, job.job, {number, index, slots[index].frame}});
+  order(Action::Kind::copy_in, job.job, {number, index, slots[index].frame});
 }
 
 void DeviceScheduler::copy_out(std::uint32_t victim, JobId job) noexcept {
@@ -396,28 +500,42 @@ void DeviceScheduler::copy_out(std::uint32_t victim, JobId job) noexcept {
   task.next_out = after(index, slots);
   --task.resident;
   ++state_.saving;
-  actions_.push_back({Action::Kind::copy_out, job, {victim, index, slots[index].frame}});
+  order(Action::Kind::copy_out, job, {victim, index, slots[index].frame});
+}
+
+void DeviceScheduler::order(Action::Kind copy, JobId job, const Transfer& transfer) noexcept {
+  flights_.push_back({transfer.frame, job});
+  actions_.push_back({copy, job, transfer});
 }
 
 /// Whether `task` has chunks that `to` may be given.
 bool DeviceScheduler::may_lose(std::uint32_t task, std::uint32_t to) const noexcept {
-  const bool executes = state_.running && state_.running->task == task;
-  const bool staged = state_.staged && state_.staged->job.task == task;
-  return task != to && !executes && !staged && tasks_[task].resident > 0;
+  const TaskState &from = tasks_[task], &into = tasks_[to];
+  const bool executes = from.at == TaskState::At::device;
+  const bool placed_beside = from.at == TaskState::At::placed && from.device_class == into.device_class;
+  return task != to && !executes && !placed_beside && from.resident > 0;
 }
 
-/// The task whose next release is latest; those with a waiting job only where there is no other, the least urgent
-/// first, and none that is more urgent than a job of `task` that waits itself.
+/// The task without a job whose next release is latest. Where there is none, the least urgent one whose job waits, and
+/// none that is more urgent than a job of `task` that waits itself; then those whose jobs have a place of a frozen
+/// level, of the lowest level first.
 std::optional<std::uint32_t> DeviceScheduler::victim_for(std::uint32_t task) const noexcept {
   std::optional<std::uint32_t> latest;
   for (std::uint32_t other = 0; other < tasks_.size(); ++other)
-    if (may_lose(other, task) && !tasks_[other].waits &&
+    if (tasks_[other].at == TaskState::At::nowhere && may_lose(other, task) &&
         (!latest || tasks_[other].next_release > tasks_[*latest].next_release))
       latest = other;
-  for (auto waiting = state_.waiting.rbegin(); !latest && waiting != state_.waiting.rend() && waiting->job.task != task;
-       ++waiting)
-    if (may_lose(waiting->job.task, task)) latest = waiting->job.task;
-  return latest;
+  if (latest) return latest;
+  const auto from_the_lowest = std::views::reverse(state_.levels);
+  for (const Level& level : from_the_lowest)
+    for (const Waiting& waiting : std::views::reverse(level.waiting)) {
+      if (waiting.job.task == task) return std::nullopt;
+      if (may_lose(waiting.job.task, task)) return waiting.job.task;
+    }
+  for (const Level& level : from_the_lowest)
+    for (const auto* place : {&level.staged, &level.preempted})
+      if (*place && may_lose((*place)->job.task, task)) return (*place)->job.task;
+  return std::nullopt;
 }
 
 std::optional<std::uint32_t> DeviceScheduler::least_recent_for(std::uint32_t task) const noexcept {

@@ -1,10 +1,11 @@
 // The scheduler of one device: events in, actions out. The same object decides for the executive (real time), the
 // simulator (virtual time) and the trace checker (recorded time): the same events give the same actions.
 //
-// Jobs execute non-preemptively, one at a time, or two where the plan lets them (below). The most urgent waiting job is
-// the one of the smallest device rank, then of the earliest absolute deadline, then of the lowest task index, then of
-// the lowest job number. make_plan() turns that one rule into both orders: under EDF all real-time tasks share rank 0
-// and best-effort tasks share rank 1; under static priority every task has its own.
+// A job is a sequence of segments, often of one, each executed non-preemptively: one at a time, or two jobs where the
+// plan lets them (below). The most urgent job of a class (PlannedTask::device_class) is the one of the smallest device
+// rank, then of the earliest absolute deadline, then of the lowest task index, then of the lowest job number.
+// make_plan() turns that one rule into both orders: under EDF all real-time tasks share rank 0 and best-effort tasks
+// share rank 1; under static priority every task has its own.
 //
 // Where the plan swaps, a job executes only when every swap slot of its task holds a chunk. Which chunk (frame) stands
 // in which slot is decided here, chunk by chunk; who carries the copies out reports each one's end. Four rules
@@ -14,19 +15,27 @@
 //   it, with at most three transfers in flight in each direction where there are two copy engines: one is under way,
 //   one has begun and follows it without a gap, and one waits; jobs of tasks that never swap bypass a less urgent
 //   staged one.
+//   With classes, each of 1, 2, .. is a level that follows this rule for itself, and only the most urgent level that
+//   has an unfinished job begins segments and transfers: the levels below it are frozen. What they hold on the device
+//   may leave for it; a job that was preempted between two segments gets its chunks back before it goes on. Express
+//   jobs, those of class 0, never swap, and go before all others at every end of a segment. Transfers go on beside
+//   them. Only the next `launch_ahead` segments of the executing job are given to the device ahead of their turn.
 // - rt_swap: RT-Swap V-C. One swap operation at a time, which is not preempted; from the start of its swap-in to the
 //   end of its execution a job is not overtaken, and a swap-in starts only for the most urgent job; swap-outs are not
 //   so guarded.
 // - serial: as rt_swap, but swap-outs too start only for the most urgent job, and while no job waits after its swap-in.
 // - demand_paging: a job's missing chunks are brought in when its turn has come, and nothing else happens meanwhile.
 //
-// Victims: of tasks that neither run nor are staged and have no waiting job, the one whose next release is latest.
-// Those with a waiting job lose chunks only where no other has any, the least urgent first, and none to a waiting job
-// that is less urgent than theirs. demand_paging: of all that neither run nor are staged, the one whose last execution
-// is oldest.
+// The other rules know one level and one segment for each job, whatever the plan says.
 //
-// Where tasks co-run (co_run.hpp), nothing is swapped, and a second job may be started together with the head of the
-// queue: the first one behind it that goes with it. Nothing else is started until both have ended.
+// Victims: of tasks without a job, the one whose next release is latest. Those with a waiting job lose chunks only
+// where no other has any, the least urgent first, and none to a waiting job that is less urgent than theirs. After them
+// come the staged and the preempted jobs of frozen levels, of the lowest level first. demand_paging: of all that
+// neither run nor are staged, the one whose last execution is oldest.
+//
+// Where tasks co-run (co_run.hpp), nothing is swapped or divided into segments, and a second job may be started
+// together with the head of the queue: the first one behind it that goes with it. Nothing else is started until both
+// have ended.
 //
 // A task can be exchanged for another one while the others go on (exchange()): the daemon's places, whose clients come,
 // grow and go.
@@ -64,7 +73,8 @@ struct Event {
   enum class Kind : std::uint8_t {
     job_requested,  // the job's CPU part is done and it wants the device; `deadline` orders it
     job_withdrawn,  // the job is abandoned: taken from the queue, or its completion will be of no use
-    execution_done, // the device finished (or failed) the job
+    segment_done,   // the device finished `segment` of the job, which is not its last one
+    execution_done, // the device finished the job, or it failed in any of its segments
     copied_in,      // `transfer` has ended; transfers may end in any order
     copied_out,
   };
@@ -75,18 +85,19 @@ struct Event {
   Transfer transfer{};
   /// Of a transfer: the slot is as it was before, and so is the frame's contents of a copy-out
   bool failed = false;
+  std::uint32_t segment = 0; // segment_done only
 };
 
 struct Action {
   enum class Kind : std::uint8_t {
-    start_execution,
-    copy_in,  // load `transfer`, for `job`: map the frame into the slot and fill it
-    copy_out, // save `transfer`, for `job`: unmap it, and copy it out unless the slot is constant
+    start_execution, // of `segment` and the `committed` ones behind it, after what the device has of the job already
+    copy_in,         // load `transfer`, for `job`: map the frame into the slot and fill it
+    copy_out,        // save `transfer`, for `job`: unmap it, and copy it out unless the slot is constant
     /// The event was not possible in this state (a job requested twice, ...): the caller's error; the state is
     /// unchanged
     refuse,
-    drop, // a withdrawn job left the queue and will not execute
-    fail, // a transfer that the job needed has failed; it will not execute
+    drop, // a withdrawn job left: it will not execute, or not go on
+    fail, // a transfer that the job needed has failed: likewise
   };
   Kind kind{};
   JobId job;
@@ -95,6 +106,8 @@ struct Action {
   bool beside = false; // at once with the job that was started before
   /// D, M or H: that of the plan, or of D/H the one for this job
   MemoryPolicy as = MemoryPolicy::device;
+  std::uint32_t segment = 0;
+  std::uint32_t committed = 0;
   friend bool operator==(const Action&, const Action&) = default;
 };
 
@@ -103,12 +116,20 @@ class DeviceScheduler {
   struct Waiting {
     JobId job;
     Instant deadline;
-    std::uint32_t rank;
+    std::uint32_t rank = 0;
+    std::uint32_t done = 0; // segments
   };
-  /// A job that is next to execute, or is being loaded for that.
-  struct Staged : Waiting {
+  /// A job that holds a place of its level.
+  struct Placed : Waiting {
     enum class End : std::uint8_t { execution, drop, failure };
     End end = End::execution; // how it leaves, once no transfer for it is in flight
+  };
+  /// The jobs of one class, the one that executes aside.
+  struct Level {
+    std::optional<Placed> preempted; // has begun
+    std::optional<Placed> staged;    // is next to begin, or is being loaded for that
+    std::vector<Waiting> waiting;    // by urgency, the head first; capacity reserved
+    [[nodiscard]] bool empty() const noexcept { return !preempted && !staged && waiting.empty(); }
   };
   enum class Residence : std::uint8_t { missing, loading, resident, saving };
   struct Slot {
@@ -117,22 +138,23 @@ class DeviceScheduler {
   };
   struct State {
     std::optional<JobId> running;
-    /// `running` was abandoned; it still holds the device until its execution_done
+    /// `running` was abandoned; it still holds the device until the segments that were launched have ended
     bool running_withdrawn = false;
+    std::uint32_t segment = 0;   // of `running`, that executes
+    std::uint32_t launched = 0;  // of its segments: the first so many have been given to the device
     std::optional<JobId> beside; // was started with `running`; it may end first or last
     bool beside_withdrawn = false;
-    std::optional<Staged> staged;
-    std::vector<Waiting> waiting;         // by urgency, the head first; capacity reserved
+    std::vector<Level> levels;            // by class; express jobs wait, those that have begun too
     std::vector<std::vector<Slot>> slots; // by task
     std::vector<std::uint32_t> free;      // frames
     std::uint32_t loading = 0;            // transfers in flight, by direction
     std::uint32_t saving = 0;
+    /// Whether the device has jobs beside those that execute.
+    [[nodiscard]] bool wanted() const noexcept;
   };
 
-  /// `plan` gives the tasks' ranks, periods and swap slots. At most one outstanding job per task, a withdrawn one that
-  /// still executes included. At first the frames hold the chunks that `resident_slots` says, and of tasks without it
-  /// those of the first ones, as many as there is room for.
-  /// What a place of the daemon is to the scheduler: its client's task, all of whose memory is swap slots.
+  /// What a place of the daemon is to the scheduler: its client's task, all of whose memory is swap slots. Class and
+  /// segments are those of the plan's task.
   struct Tenant {
     std::uint32_t rank = 0;
     Duration device_done_by{0}; // from the nominal release
@@ -143,6 +165,9 @@ class DeviceScheduler {
     bool stays = false;
     friend bool operator==(const Tenant&, const Tenant&) = default;
   };
+  /// `plan` gives the tasks' classes, segments, ranks, periods and swap slots. At most one outstanding job per task, a
+  /// withdrawn one that still executes included. At first the frames hold the chunks that `resident_slots` says, and of
+  /// tasks without it those of the first ones, as many as there is room for.
   /// Each task has room for `slots` swap slots, so that it can be exchanged for one that has more than it has now.
   explicit DeviceScheduler(const Plan& plan, std::uint32_t slots = 0);
   /// What is to be done because of `event`, in this order; valid until the next call. Never blocks, never allocates.
@@ -150,10 +175,10 @@ class DeviceScheduler {
   /// `task` is the one that `with` describes from now on. Slots that both have keep their frames; the frames of the
   /// others are free. Returns what is to be done because of that, as on() does. Refused, with the task's number, while
   /// a job of it is outstanding, while one of its chunks moves and it would have more or fewer slots, where it would
-  /// have more than there is room for or frames, and where tasks co-run. A task without slots in between leaves nothing
-  /// of the one before: victims are chosen as if that had never been. The numbers of the task's jobs go on: none comes
-  /// a second time. What moves for another's job ends as ordered, though free frames may have made it needless: its
-  /// task's next job waits for it.
+  /// have more than there is room for or frames, or any as an express task, and where tasks co-run. A task without
+  /// slots in between leaves nothing of the one before: victims are chosen as if that had never been. The numbers of
+  /// the task's jobs go on: none comes a second time. What moves for another's job ends as ordered, though free frames
+  /// may have made it needless: its task's next job waits for it.
   [[nodiscard]] std::span<const Action> exchange(std::uint32_t task, const Tenant& with) noexcept;
   /// Whether request `a` is to be told before `b`, where both have come: an idle device starts what it is told first.
   [[nodiscard]] bool precedes(const Event& a, const Event& b) const noexcept;
@@ -168,14 +193,19 @@ class DeviceScheduler {
  private:
   /// What the scheduler keeps of one task, beside its slots.
   struct TaskState {
+    /// Where its job is
+    enum class At : std::uint8_t { nowhere, waiting, placed, device };
+    std::uint32_t device_class = 1;
+    std::uint32_t segments = 1;
     std::uint32_t rank = 0;
     Duration device_done_by{0};
     Duration period{0};
     MemoryPolicy policy = MemoryPolicy::device;
     std::optional<CoRun> co_run{};
+    Instant deadline{};               // of its job
     Instant next_release{};           // of the job after the one requested last
     std::uint64_t last_execution = 0; // in the order of all executions
-    bool waits = false;
+    At at = At::nowhere;
     bool stays = false;                      // Tenant::stays
     std::uint32_t resident = 0, missing = 0; // slots; the others are on their way
     /// Slots where the search for a chunk to move begins: they move in turn
@@ -189,38 +219,54 @@ class DeviceScheduler {
     JobId job;              // that it is for
   };
 
+  /// A transfer under way.
+  struct Flight {
+    std::uint32_t frame = 0;
+    JobId job; // that it is for
+  };
+
   // What an event changes; false: refused.
   [[nodiscard]] bool request(const Event& event) noexcept;
   [[nodiscard]] bool withdraw(JobId job) noexcept;
+  [[nodiscard]] bool end_segment(const Event& event) noexcept;
   [[nodiscard]] bool finish(JobId job) noexcept;
   [[nodiscard]] bool copied(const Event& event) noexcept;
-  void fail_job_of(const Event& event) noexcept;
+  void fail(JobId job) noexcept;
+  bool leave_queue(JobId job, Action::Kind how) noexcept;
+  void leave(JobId job, Action::Kind how) noexcept;
+  void yield() noexcept;
+  [[nodiscard]] bool is_next_again() const noexcept;
+  [[nodiscard]] Waiting running_entry() const noexcept;
   [[nodiscard]] bool exchangeable(std::uint32_t task, std::uint32_t slots) const noexcept;
-  [[nodiscard]] bool outstanding(std::uint32_t task) const noexcept;
   void resize(std::uint32_t task, std::uint32_t size) noexcept;
 
   // What is to be done then.
   void settle() noexcept;
-  void end_staged() noexcept;
+  void end_placed(std::optional<Placed>& place) noexcept;
   void execute_in_pairs() noexcept;
-  void execute_pipelined() noexcept;
+  void settle_levels() noexcept;
+  void execute_next_of(Level& level) noexcept;
   void execute_swapped() noexcept;
   void execute_paged() noexcept;
-  void start(JobId job, bool paired = false) noexcept;
+  void start(const Waiting& job, bool paired = false) noexcept;
   void start_beside(JobId job) noexcept;
-  void start_staged() noexcept;
-  void stage_head() noexcept;
-  Waiting take_head() noexcept { return take(0); }
-  Waiting take(std::size_t place) noexcept;
+  bool start_if_ready(std::optional<Placed>& place) noexcept;
+  void launch(bool paired = false) noexcept;
+  void stage_head(Level& level) noexcept;
+  void place(std::optional<Placed>& free, const Waiting& job) noexcept;
+  void enqueue(const Waiting& job) noexcept;
+  Waiting take(Level& level, std::size_t place = 0) noexcept;
   [[nodiscard]] std::optional<std::size_t> partner_of_head() const noexcept;
   [[nodiscard]] MemoryPolicy policy_for(std::uint32_t task, bool paired) const noexcept;
 
-  void transfer_pipelined() noexcept;
+  void transfer_for(const Level& level) noexcept;
+  bool load(const Waiting& job) noexcept;
   void transfer_operation() noexcept;
   void transfer_paged() noexcept;
   [[nodiscard]] std::optional<Operation> next_operation() noexcept;
   void copy_in(const Waiting& job) noexcept;
   void copy_out(std::uint32_t victim, JobId job) noexcept;
+  void order(Action::Kind copy, JobId job, const Transfer& transfer) noexcept;
   [[nodiscard]] std::optional<std::uint32_t> victim_for(std::uint32_t task) const noexcept;
   [[nodiscard]] std::optional<std::uint32_t> least_recent_for(std::uint32_t task) const noexcept;
   [[nodiscard]] bool may_lose(std::uint32_t task, std::uint32_t to) const noexcept;
@@ -231,25 +277,20 @@ class DeviceScheduler {
   [[nodiscard]] bool bypasses(std::uint32_t task) const noexcept {
     return (state_.slots[task].empty() || tasks_[task].stays) && complete(task);
   }
-  /// Whether what is in flight is for the staged job.
-  [[nodiscard]] bool moves_for_staged() const noexcept {
-    return !in_operations(rule_) || operation_.job == state_.staged->job;
+  [[nodiscard]] static bool will_execute(const std::optional<Placed>& place) noexcept {
+    return place && place->end == Placed::End::execution;
   }
-  [[nodiscard]] bool staged_will_execute() const noexcept {
-    return state_.staged && state_.staged->end == Staged::End::execution;
-  }
-  [[nodiscard]] bool staged_is_loading() const noexcept {
-    return staged_will_execute() && !complete(state_.staged->job.task);
-  }
-  [[nodiscard]] bool staged_is_complete() const noexcept {
-    return staged_will_execute() && complete(state_.staged->job.task);
-  }
+  [[nodiscard]] Level& level_of(std::uint32_t task) noexcept { return state_.levels[tasks_[task].device_class]; }
+  /// Of the rules that know one level.
+  [[nodiscard]] Level& only_level() noexcept { return state_.levels[1]; }
 
   SwapRule rule_ = SwapRule::pipelined;
   bool co_runs_ = false;
-  std::uint32_t room_ = 0;                            // slots that a task may have after an exchange
-  std::uint32_t in_flight_ = transfers_per_direction; // of pipelined, in each direction; 1: in both together
+  std::uint32_t room_ = 0;      // slots that a task may have after an exchange
+  std::uint32_t in_flight_ = 0; // of pipelined at most, in each direction; 1: in both together; 0: nothing is swapped
+  std::uint32_t launch_ahead_ = 0;
   std::vector<TaskState> tasks_;
+  std::vector<Flight> flights_;
   std::uint64_t executions_ = 0;
   Operation operation_; // serial, rt_swap; done when none is left and nothing is in flight
   State state_;

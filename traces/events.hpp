@@ -18,6 +18,7 @@ template <>
 inline constexpr auto spellings_of<policies::Event::Kind> =
     std::to_array<Spelling<policies::Event::Kind>>({{"job-requested", policies::Event::Kind::job_requested},
                                                     {"job-withdrawn", policies::Event::Kind::job_withdrawn},
+                                                    {"segment-done", policies::Event::Kind::segment_done},
                                                     {"execution-done", policies::Event::Kind::execution_done},
                                                     {"copied-in", policies::Event::Kind::copied_in},
                                                     {"copied-out", policies::Event::Kind::copied_out}});

@@ -453,7 +453,7 @@ protocol::Activity Dispatcher::activity(std::uint32_t place) const noexcept {
 
 void Dispatcher::hurry_holder() noexcept {
   const auto& state = core_.state();
-  if (!state.running || (!state.staged && state.waiting.empty())) return;
+  if (!state.running || !state.wanted()) return;
   const std::uint32_t place = state.running->task;
   Place& at = places_[place];
   if (at.stage != Stage::granted || at.presence != Presence::here || at.hurried) return;

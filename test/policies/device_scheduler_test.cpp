@@ -52,8 +52,9 @@ class Model {
       jobs_.erase(task);
       running_.reset();
       return next();
-    case Kind::copied_in:
-    case Kind::copied_out: break; // nothing swaps
+    case Kind::segment_done: // each job is one
+    case Kind::copied_in:    // nothing swaps
+    case Kind::copied_out: break;
     }
     return {{Action::Kind::refuse, event.job, event.transfer}};
   }
@@ -91,24 +92,26 @@ std::vector<std::int64_t> fingerprint(const DeviceScheduler& scheduler) {
     print.push_back(entry.deadline.time_since_epoch().count());
   };
   print.push_back(-1);
-  if (state.staged) add(*state.staged);
+  if (state.levels[1].staged) add(*state.levels[1].staged);
   print.push_back(-2);
-  for (const auto& entry : state.waiting) add(entry);
+  for (const auto& entry : state.levels[1].waiting) add(entry);
   return print;
 }
 
 void expect_invariants(const DeviceScheduler& scheduler) {
   const auto& state = scheduler.state();
-  ASSERT_TRUE(state.running || (!state.staged && state.waiting.empty())) << "idle while a job waits";
-  ASSERT_TRUE(state.staged || state.waiting.empty()) << "none is staged while a job waits";
+  const auto& [preempted, staged, waiting] = state.levels[1];
+  ASSERT_TRUE(!preempted && state.levels[0].empty() && state.levels.size() == 2) << "a level that is not";
+  ASSERT_TRUE(state.running || (!staged && waiting.empty())) << "idle while a job waits";
+  ASSERT_TRUE(staged || waiting.empty()) << "none is staged while a job waits";
   ASSERT_EQ(scheduler.idle(), !state.running);
   ASSERT_TRUE(state.running || !state.running_withdrawn);
-  const auto key = [](const auto& waiting) { return std::tuple(waiting.rank, waiting.deadline, waiting.job); };
-  ASSERT_TRUE(std::ranges::is_sorted(state.waiting, {}, key)) << "the head is not the most urgent";
+  const auto key = [](const auto& entry) { return std::tuple(entry.rank, entry.deadline, entry.job); };
+  ASSERT_TRUE(std::ranges::is_sorted(waiting, {}, key)) << "the head is not the most urgent";
   std::set<std::uint32_t> tasks;
   if (state.running) tasks.insert(state.running->task);
-  if (state.staged) { ASSERT_TRUE(tasks.insert(state.staged->job.task).second) << "two jobs of one task"; }
-  for (const auto& entry : state.waiting) ASSERT_TRUE(tasks.insert(entry.job.task).second) << "two jobs of one task";
+  if (staged) { ASSERT_TRUE(tasks.insert(staged->job.task).second) << "two jobs of one task"; }
+  for (const auto& entry : waiting) ASSERT_TRUE(tasks.insert(entry.job.task).second) << "two jobs of one task";
 }
 
 TEST(DeviceScheduler, EarliestDeadlineFirst) {

@@ -94,11 +94,12 @@ class ExchangeUnder : public testing::TestWithParam<SwapPolicy> {
 
   void count_death(const Watched& device, std::uint32_t place) {
     const auto& state = device.state();
+    const auto& [preempted, staged, waiting] = state.levels[1];
     const auto moves = [&](const auto& each) { return each.transfer.task == place; };
     mid_load_ += std::ranges::any_of(device.book.loading(), moves);
     running_ += state.running && state.running->task == place;
-    staged_ += state.staged && state.staged->job.task == place;
-    waiting_ += std::ranges::any_of(state.waiting, [&](const auto& each) { return each.job.task == place; });
+    staged_ += staged && staged->job.task == place;
+    waiting_ += std::ranges::any_of(waiting, [&](const auto& each) { return each.job.task == place; });
   }
 
   std::uint64_t exchanges_ = 0, refused_ = 0;
@@ -177,6 +178,25 @@ TEST(Exchange, FreedFramesLetOthersGoOnAtOnce) {
   EXPECT_EQ(feed(scheduler, copied_in({1, 0, 1})), List{fail(1, 2)});
 }
 
+/// What moved for a job that did without concerns no other one.
+TEST(Exchange, ANeedlessTransferFailsNobody) {
+  DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 4, 3), 4);
+  for (std::uint32_t place = 0; place < 3; ++place) EXPECT_TRUE(scheduler.exchange(place, {.slots = 2}).empty());
+  for (std::uint32_t place = 1; place < 3; ++place) {
+    feed(scheduler, request(place, 1, 100 * place));
+    for (const std::uint32_t slot : {0u, 1u}) feed(scheduler, copied_in({place, slot, 2 * (place - 1) + slot}));
+    EXPECT_EQ(feed(scheduler, completion(place, 1)), List{});
+  }
+  EXPECT_EQ(feed(scheduler, request(0, 1, 300)), (List{copy_out({0, 1}, {2, 0, 2}), copy_out({0, 1}, {2, 1, 3})}));
+  EXPECT_EQ(scheduler.exchange(1, {}).size(), 2u) << "the frames of that one will do";
+  EXPECT_EQ(feed(scheduler, copied_in({0, 0, 1})), List{});
+  EXPECT_EQ(feed(scheduler, copied_in({0, 1, 0})), List{start(0, 1)});
+  EXPECT_EQ(feed(scheduler, request(2, 2, 400)), List{});
+  EXPECT_EQ(feed(scheduler, copied_out({2, 0, 2}, true)), List{});
+  EXPECT_EQ(feed(scheduler, copied_out({2, 1, 3}, true)), List{});
+  EXPECT_EQ(feed(scheduler, completion(0, 1)), List{start(2, 2)});
+}
+
 /// Its order among others changes when its job ends, whatever happens to its chunks.
 TEST(Exchange, ATaskThatKeepsItsSlotsIsExchangedWhileTheyMove) {
   DeviceScheduler scheduler(empty_plan(SwapPolicy::pipelined, 2, 3), 2);
@@ -189,7 +209,7 @@ TEST(Exchange, ATaskThatKeepsItsSlotsIsExchangedWhileTheyMove) {
   EXPECT_TRUE(scheduler.exchange(0, {.rank = 1, .slots = 2}).empty());
   EXPECT_EQ(scheduler.state().saving, 2u);
   EXPECT_EQ(feed(scheduler, request(0, 2, 50)), List{});
-  EXPECT_EQ(scheduler.state().waiting.front().rank, 1u);
+  EXPECT_EQ(scheduler.state().levels[1].waiting.front().rank, 1u);
   EXPECT_EQ(scheduler.exchange(1, {.rank = 1, .slots = 2}).size(), 1u) << "its job is staged";
 }
 

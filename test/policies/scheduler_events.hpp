@@ -14,7 +14,7 @@ inline void PrintTo(const Action& action, std::ostream* out) {
   const auto& [task, slot, frame] = action.transfer;
   *out << kinds.at(static_cast<std::size_t>(action.kind)) << " {" << action.job.task << ", " << action.job.number
        << "} {";
-  *out << task << ", " << slot << ", " << frame << "}";
+  *out << task << ", " << slot << ", " << frame << "} segment " << action.segment << " + " << action.committed;
 }
 
 } // namespace rtexec::policies
@@ -34,6 +34,9 @@ inline Event withdrawal(std::uint32_t task, std::uint64_t number) {
 inline Event completion(std::uint32_t task, std::uint64_t number) {
   return {Event::Kind::execution_done, {task, number}, at(0), {}};
 }
+inline Event segment_done(std::uint32_t task, std::uint64_t number, std::uint32_t segment) {
+  return {Event::Kind::segment_done, {task, number}, at(0), {}, {}, false, segment};
+}
 inline Event copied_in(Transfer transfer, bool failed = false) {
   return {Event::Kind::copied_in, {}, at(0), {}, transfer, failed};
 }
@@ -43,6 +46,9 @@ inline Event copied_out(Transfer transfer, bool failed = false) {
 
 inline Action start(std::uint32_t task, std::uint64_t number) {
   return {Action::Kind::start_execution, {task, number}, {}};
+}
+inline Action start(std::uint32_t task, std::uint64_t number, std::uint32_t segment, std::uint32_t committed = 0) {
+  return {.kind = Action::Kind::start_execution, .job = {task, number}, .segment = segment, .committed = committed};
 }
 inline Action refuse(std::uint32_t task, std::uint64_t number) { return {Action::Kind::refuse, {task, number}, {}}; }
 inline Action drop(std::uint32_t task, std::uint64_t number) { return {Action::Kind::drop, {task, number}, {}}; }

@@ -37,6 +37,7 @@ bool Book::possible(const Event& event) const {
   case Event::Kind::job_requested: return task < jobs_.size() && !jobs_[task];
   case Event::Kind::job_withdrawn:
     return task < jobs_.size() && jobs_[task] && jobs_[task]->id == event.job && !jobs_[task]->withdrawn;
+  case Event::Kind::segment_done: return false; // each job is one
   case Event::Kind::execution_done: return running_ == event.job;
   case Event::Kind::copied_in: return std::ranges::count(ins_, event.transfer, &Flight::transfer) > 0;
   case Event::Kind::copied_out: return std::ranges::count(outs_, event.transfer, &Flight::transfer) > 0;
@@ -78,11 +79,12 @@ void Book::exchanged(std::uint32_t task, bool stays, std::span<const Action> act
 /// What was done because of something that has happened.
 void Book::follow(std::span<const Action> actions, const State& claimed) {
   staged_before_ = staged_;
-  staged_ = claimed.staged ? std::optional(claimed.staged->job) : std::nullopt;
+  const auto& staged = claimed.levels[1].staged;
+  staged_ = staged ? std::optional(staged->job) : std::nullopt;
   for (const Action& action : actions) done(action);
   check_claims(claimed);
   check_slots(claimed);
-  check_staged(claimed.staged, staged_before_);
+  check_staged(staged, staged_before_);
   check_flights();
   check_nothing_left_undone();
 }
@@ -100,6 +102,7 @@ void Book::happened(const Event& event) {
     jobs_[task]->withdrawn = true;
     if (!operation_.out && operation_.job == event.job) operation_.left = 0;
     return;
+  case Event::Kind::segment_done: return;
   case Event::Kind::execution_done:
     jobs_[task].reset();
     running_.reset();
@@ -113,8 +116,7 @@ void Book::happened(const Event& event) {
 void Book::ended(std::deque<Flight>& flights, const Event& event) {
   const auto flight = std::ranges::find(flights, event.transfer, &Flight::transfer);
   const Transfer transfer = flight->transfer;
-  // Where it may be needless, it is the job that is staged by now that does without
-  const JobId id = flight->needless && staged_ && !rt_swap() ? *staged_ : flight->job;
+  const JobId id = flight->job;
   flights.erase(flight);
   const bool failed = event.failed;
   const bool there = (event.kind == Event::Kind::copied_in) != failed;
@@ -122,7 +124,7 @@ void Book::ended(std::deque<Flight>& flights, const Event& event) {
   if (!there) frames_[transfer.frame].reset();
   if (!failed) return;
   operation_.left = 0;
-  if (Job* job = find(id)) job->failed = true;
+  if (Job* job = find(id); job && running_ != id) job->failed = true;
 }
 
 // ---- actions ----
@@ -232,7 +234,9 @@ void Book::begin_operation(const Action& action, bool in) {
 void Book::check_claims(const State& claimed) {
   require(claimed.running == running_, "running is wrong");
   require(claimed.running_withdrawn == (running_ && jobs_[running_->task]->withdrawn), "running_withdrawn is wrong");
-  std::size_t jobs = claimed.waiting.size() + claimed.staged.has_value() + claimed.running.has_value();
+  const auto& [preempted, staged, waiting] = claimed.levels[1];
+  require(claimed.levels.size() == 2 && claimed.levels[0].empty() && !preempted, "a level that is not");
+  std::size_t jobs = waiting.size() + staged.has_value() + claimed.running.has_value();
   for (const auto& job : jobs_) jobs -= job.has_value();
   require(jobs == 0, "a job is lost");
   const auto agrees = [&](const DeviceScheduler::Waiting& each) {
@@ -240,9 +244,9 @@ void Book::check_claims(const State& claimed) {
     require(job && running_ != each.job && job->deadline == each.deadline, "another job");
     require(!job || each.rank == plan_.tasks[each.job.task].device_rank, "another rank");
   };
-  if (claimed.staged) agrees(*claimed.staged);
+  if (staged) agrees(*staged);
   const JobId* before = nullptr;
-  for (const auto& each : claimed.waiting) {
+  for (const auto& each : waiting) {
     agrees(each);
     if (wrong_) return;
     require(staged_ != each.job && !find(each.job)->withdrawn && !find(each.job)->failed, "a job waits that must not");
@@ -268,8 +272,8 @@ void Book::check_slots(const State& claimed) {
   require(claimed.loading == ins_.size() && claimed.saving == outs_.size(), "transfers in flight are miscounted");
 }
 
-void Book::check_staged(const std::optional<DeviceScheduler::Staged>& claimed, const std::optional<JobId>& before) {
-  using End = DeviceScheduler::Staged::End;
+void Book::check_staged(const std::optional<DeviceScheduler::Placed>& claimed, const std::optional<JobId>& before) {
+  using End = DeviceScheduler::Placed::End;
   require(!before || !is_outstanding(*before) || running_ == before || staged_ == before, "a staged job was displaced");
   if (!claimed || wrong_) return;
   if (before != staged_) require(most_urgent_but(std::nullopt) == staged_, "the staged job was not the most urgent");
@@ -278,8 +282,7 @@ void Book::check_staged(const std::optional<DeviceScheduler::Staged>& claimed, c
                            : job->failed  ? End::failure
                                           : End::execution),
           "the staged job's end is wrong");
-  const bool needless = std::ranges::any_of(outs_, &Flight::needless);
-  require(claimed->end == End::execution || has_flight(claimed->job) || needless, "a staged job stays for nothing");
+  require(claimed->end == End::execution || has_flight(claimed->job), "a staged job stays for nothing");
 }
 
 void Book::check_flights() {

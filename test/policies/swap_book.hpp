@@ -87,7 +87,7 @@ class Book {
 
   void check_claims(const State& claimed);
   void check_slots(const State& claimed);
-  void check_staged(const std::optional<DeviceScheduler::Staged>& claimed, const std::optional<JobId>& before);
+  void check_staged(const std::optional<DeviceScheduler::Placed>& claimed, const std::optional<JobId>& before);
   void check_flights();
   void check_nothing_left_undone();
   void check_loader_is_eager();

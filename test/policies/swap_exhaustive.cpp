@@ -117,7 +117,8 @@ class Explorer {
     const auto& state = node.scheduler.state();
     add(state.running ? state.running->task : none);
     add(node.left);
-    add(state.staged ? state.staged->job.task : none);
+    const auto& staged = state.levels[1].staged;
+    add(staged ? staged->job.task : none);
     add(node.operation);
     for (std::size_t i = 0; i < node.tasks.size(); ++i) {
       const TaskState& task = node.tasks[i];

@@ -101,7 +101,7 @@ std::optional<Event> Environment::possible(Choice choice) {
 std::optional<Event> Environment::senseless() {
   const auto little = [&](std::uint64_t most) { return static_cast<std::uint32_t>(random_() % (most + 1)); };
   const JobId job{little(tasks_), number_ - little(3)};
-  Event event{static_cast<Kind>(little(5)),           job,           at(0), at(little(1000)),
+  Event event{static_cast<Kind>(little(6)),           job,           at(0), at(little(1000)),
               {little(tasks_), little(4), little(4)}, little(1) == 0};
   const auto& flights = random_() % 2 == 0 ? book_.loading() : book_.saving();
   if (!flights.empty() && random_() % 2 == 0) event.transfer = flights.front().transfer;

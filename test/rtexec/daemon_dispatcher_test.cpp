@@ -194,9 +194,9 @@ bool does(const policies::DeviceScheduler::State& state, std::uint32_t place, Do
   case Doing::loading: return any(Residence::loading);
   case Doing::saving: return any(Residence::saving);
   case Doing::executing: return state.running && state.running->task == place;
-  case Doing::staged: return state.staged && state.staged->job.task == place;
+  case Doing::staged: return state.levels[1].staged && state.levels[1].staged->job.task == place;
   case Doing::waiting:
-    return std::ranges::any_of(state.waiting, [&](const auto& each) { return each.job.task == place; });
+    return std::ranges::any_of(state.levels[1].waiting, [&](const auto& each) { return each.job.task == place; });
   }
   return false;
 }
@@ -393,7 +393,7 @@ class Restarted : public Everyone {
     device.run_until(device.now() + Duration(random() % 10'000'000));
     await([&] {
       const auto& state = device.dispatcher().state();
-      return state.running && state.running->task == came && state.waiting.size() > random() % 4;
+      return state.running && state.running->task == came && state.levels[1].waiting.size() > random() % 4;
     });
     if (random() % 2 != 0) await_end_of_job(came);
     device.become(came, {.quickest = longest_, .slowest = longest_, .rests = true});

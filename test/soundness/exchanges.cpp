@@ -542,8 +542,9 @@ class World final : public daemon::Outlet {
   }
   [[nodiscard]] bool in_core(std::uint32_t place) const {
     const auto& state = dispatcher_.state();
-    return (state.running && state.running->task == place) || (state.staged && state.staged->job.task == place) ||
-           std::ranges::any_of(state.waiting, [&](const auto& each) { return each.job.task == place; });
+    const auto& [preempted, staged, waiting] = state.levels[1];
+    return (state.running && state.running->task == place) || (staged && staged->job.task == place) ||
+           std::ranges::any_of(waiting, [&](const auto& each) { return each.job.task == place; });
   }
 
   // ---- jobs ----
@@ -700,8 +701,9 @@ class World final : public daemon::Outlet {
   bool begins_victim(std::uint32_t place) {
     const bool staged = way_.policy == SwapPolicy::pipelined || way_.policy == SwapPolicy::lru;
     const auto& state = dispatcher_.state();
-    if (!staged || !state.staged) return last_ordered_.in || last_ordered_.place != place;
-    return std::exchange(seats_[place].taken_for, state.staged->job) != state.staged->job;
+    const auto& next = state.levels[1].staged;
+    if (!staged || !next) return last_ordered_.in || last_ordered_.place != place;
+    return std::exchange(seats_[place].taken_for, next->job) != next->job;
   }
 
   Engine& engine_of(bool in) { return engines_[way_.copy_engines > 1 && in ? 1 : 0]; }
@@ -779,7 +781,7 @@ class World final : public daemon::Outlet {
       if (seat.dying || (seat.declared && seat.outstanding && seat.release <= now_)) return;
     const auto& state = dispatcher_.state();
     if (state.running && seats_[state.running->task].declared) return;
-    if (!state.staged && std::ranges::all_of(engines_, [](const Engine& each) { return each.queue.empty(); }))
+    if (!state.levels[1].staged && std::ranges::all_of(engines_, [](const Engine& each) { return each.queue.empty(); }))
       moved_.reset();
   }
 

@@ -155,10 +155,14 @@ std::vector<Form> other_forms() {
   using enum RecordKind;
   const Fields done = swap + Fields{outcome, {"copied_bytes", Type::u64}};
   const Fields moved = Fields{{"moved_task", Type::u32}} + transfer;
-  const CtfField input{
-      "input",
-      Type::enumeration,
-      {{"job-requested", 0}, {"job-withdrawn", 1}, {"execution-done", 2}, {"copied-in", 3}, {"copied-out", 4}}};
+  const CtfField input{"input",
+                       Type::enumeration,
+                       {{"job-requested", 0},
+                        {"job-withdrawn", 1},
+                        {"segment-done", 2},
+                        {"execution-done", 3},
+                        {"copied-in", 4},
+                        {"copied-out", 5}}};
   const CtfField action{
       "action",
       Type::enumeration,

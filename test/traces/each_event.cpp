@@ -79,9 +79,10 @@ policies::Event input(policies::Event::Kind kind) {
 }
 
 constexpr policies::Event::Kind inputs[] = {policies::Event::Kind::job_requested, policies::Event::Kind::job_withdrawn,
-                                            policies::Event::Kind::execution_done, policies::Event::Kind::copied_in,
-                                            policies::Event::Kind::copied_out};
-constexpr const char* input_names[] = {"job-requested", "job-withdrawn", "execution-done", "copied-in", "copied-out"};
+                                            policies::Event::Kind::segment_done,  policies::Event::Kind::execution_done,
+                                            policies::Event::Kind::copied_in,     policies::Event::Kind::copied_out};
+constexpr const char* input_names[] = {"job-requested",  "job-withdrawn", "segment-done",
+                                       "execution-done", "copied-in",     "copied-out"};
 constexpr policies::Action::Kind actions[] = {
     policies::Action::Kind::start_execution, policies::Action::Kind::copy_in, policies::Action::Kind::copy_out,
     policies::Action::Kind::refuse,          policies::Action::Kind::drop,    policies::Action::Kind::fail};
@@ -96,7 +97,7 @@ void emit_scheduling() {
 std::vector<ExpectedEvent> scheduling() {
   std::vector<ExpectedEvent> events;
   for (std::size_t i = 0; i < std::size(inputs); ++i) {
-    const bool moves = i >= 3;
+    const bool moves = i >= 4;
     events.push_back({"scheduler_input",
                       {{"sequence", static_cast<std::int64_t>(sequence)},
                        {"task", moves ? 0 : 3},

@@ -66,7 +66,7 @@ class RandomRecords {
   Record input(Record r) {
     r.sequence = any();
     r.at = instant();
-    r.input = {static_cast<policies::Event::Kind>(any() % 5), {word(), any()}, r.at, {}, transfer(), any() % 2 == 0};
+    r.input = {static_cast<policies::Event::Kind>(any() % 6), {word(), any()}, r.at, {}, transfer(), any() % 2 == 0};
     if (r.input.kind == policies::Event::Kind::job_requested) r.input.deadline = instant();
     return r;
   }

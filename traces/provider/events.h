@@ -39,7 +39,7 @@ RTEXEC_ENUM(release_reason, ReleaseReason, 3)
 RTEXEC_ENUM(communication, Communication, 2)
 RTEXEC_ENUM(criticality, Criticality, 2)
 RTEXEC_ENUM(memory_policy, MemoryPolicy, 5)
-RTEXEC_ENUM(input, Input, 5)
+RTEXEC_ENUM(input, Input, 6)
 RTEXEC_ENUM(action, Decided, 6)
 LTTNG_UST_TRACEPOINT_ENUM(rtexec, outcome, LTTNG_UST_TP_ENUM_VALUES(
   lttng_ust_field_enum_value("ok", rtexec::traces::number_of(rtexec::Status())) RTEXEC_LABELS_12(rtexec::Errc, 12)))

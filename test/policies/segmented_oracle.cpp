@@ -1,0 +1,472 @@
+#include "test/policies/segmented_oracle.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace rtexec::policies::test {
+
+using Kind = Event::Kind;
+using Residence = DeviceScheduler::Residence;
+
+SegmentedOracle::SegmentedOracle(Plan& plan, Fault fault)
+    : plan_(plan),
+      fault_(fault),
+      jobs_(plan.tasks.size()),
+      chunks_(plan.tasks.size()),
+      next_release_(plan.tasks.size()),
+      stays_(plan.tasks.size()) {
+  for (std::uint32_t frame = 0; frame < plan.swap->frames; ++frame) free_.insert(frame);
+  for (std::uint32_t task = 0; task < plan.tasks.size(); ++task) {
+    auto& slots = slots_.emplace_back(plan.tasks[task].swap_slots.size());
+    for (auto& slot : slots) {
+      if (free_.empty()) break;
+      slot = {Residence::resident, free_.extract(free_.begin()).value()};
+      ++chunks_[task].resident;
+    }
+    chunks_[task].missing = slots.size() - chunks_[task].resident;
+  }
+  free_frames_ = free_.size();
+}
+
+// ---- what can happen ----
+
+const SegmentedOracle::Job* SegmentedOracle::on_device() const {
+  for (const auto& job : jobs_)
+    if (job && job->place == Place::device) return &*job;
+  return nullptr;
+}
+
+bool SegmentedOracle::idle() const {
+  return flights_.empty() && std::ranges::none_of(jobs_, [](const auto& job) { return job.has_value(); });
+}
+
+bool SegmentedOracle::possible(const Event& event) const {
+  const auto [task, number] = event.job;
+  const Job* job = task < jobs_.size() && jobs_[task] && jobs_[task]->id == event.job ? &*jobs_[task] : nullptr;
+  switch (event.kind) {
+  case Kind::job_requested: return task < jobs_.size() && !jobs_[task];
+  case Kind::job_withdrawn: return job && !job->withdrawn;
+  case Kind::segment_done:
+    return job && job == on_device() && event.segment == job->done && job->done + 1 < segments_of(*job);
+  case Kind::execution_done: return job && job == on_device();
+  case Kind::copied_in:
+  case Kind::copied_out:
+    return std::ranges::any_of(flights_, [&](const Flight& flight) {
+      return flight.transfer == event.transfer && flight.in == (event.kind == Kind::copied_in);
+    });
+  }
+  return false;
+}
+
+bool SegmentedOracle::exchangeable(std::uint32_t task, const DeviceScheduler::Tenant& with, std::size_t room) const {
+  if (task >= jobs_.size() || jobs_[task]) return false;
+  if (with.slots > 0 && plan_.tasks[task].device_class == 0) return false;
+  if (with.slots > std::max(room, slots_[task].size())) return false;
+  return with.slots == slots_[task].size() || chunks_[task].loading + chunks_[task].saving == 0;
+}
+
+// ---- events ----
+
+List SegmentedOracle::on(const Event& event) {
+  actions_.clear();
+  const std::uint32_t task = event.job.task;
+  switch (event.kind) {
+  case Kind::job_requested:
+    jobs_[task] = Job{event.job, event.deadline};
+    next_release_[task] = event.deadline - plan_.tasks[task].device_done_by + plan_.tasks[task].period;
+    break;
+  case Kind::job_withdrawn: jobs_[task]->withdrawn = true; break;
+  case Kind::segment_done: ended_segment(*jobs_[task]); break;
+  case Kind::execution_done: jobs_[task].reset(); break;
+  case Kind::copied_in:
+  case Kind::copied_out: ended_transfer(event); break;
+  }
+  settle();
+  return actions_;
+}
+
+List SegmentedOracle::exchange(std::uint32_t task, const DeviceScheduler::Tenant& with) {
+  actions_.clear();
+  PlannedTask& planned = plan_.tasks[task];
+  planned.device_rank = with.rank;
+  planned.device_done_by = with.device_done_by;
+  planned.period = with.period;
+  planned.swap_slots.resize(with.slots);
+  stays_[task] = with.stays;
+  if (with.slots == 0) next_release_[task] = {};
+  auto& slots = slots_[task];
+  for (std::size_t slot = with.slots; slot < slots.size(); ++slot)
+    if (slots[slot].residence == Residence::resident) free_.insert(slots[slot].frame), ++free_frames_;
+  slots.resize(with.slots);
+  Chunks& chunks = chunks_[task];
+  chunks.resident =
+      static_cast<std::size_t>(std::ranges::count(slots, Residence::resident, &DeviceScheduler::Slot::residence));
+  chunks.missing = slots.size() - chunks.resident - chunks.loading - chunks.saving;
+  settle();
+  return actions_;
+}
+
+void SegmentedOracle::ended_segment(Job& job) {
+  ++job.done;
+  if (job.done < launched_) { // the next one executes already
+    const bool again = is_chosen_again(job) || has(Fault::launches_in_spite);
+    if (again && !has(Fault::launches_once) && (!job.withdrawn || has(Fault::launches_for_withdrawn))) launch(job);
+    return;
+  }
+  if (class_of(job) == 0 && has(Fault::express_starts_again)) job.done = 0;
+  const bool queue = class_of(job) == 0 || has(Fault::level_is_a_queue);
+  job.place = queue ? Place::waiting : Place::preempted;
+}
+
+void SegmentedOracle::ended_transfer(const Event& event) {
+  const auto flight = std::ranges::find(flights_, event.transfer, &Flight::transfer);
+  const auto [task, slot, frame] = event.transfer;
+  const JobId id = flight->job;
+  const bool there = flight->in != event.failed;
+  Chunks& chunks = chunks_[task];
+  --(flight->in ? chunks.loading : chunks.saving);
+  ++(there ? chunks.resident : chunks.missing);
+  slots_[task][slot].residence = there ? Residence::resident : Residence::missing;
+  if (!there) free_.insert(frame), ++free_frames_;
+  flights_.erase(flight);
+  if (!event.failed || has(Fault::failure_is_ignored)) return;
+  auto& job = jobs_[id.task];
+  if (has(Fault::failure_of_the_active)) {
+    Job* staged = active_level() ? in_place(*active_level(), Place::staged) : nullptr;
+    if (staged) staged->failed = true;
+  } else if (job && job->id == id && job->place != Place::device) {
+    job->failed = true;
+  }
+}
+
+/// Jobs that will not execute any more, or not go on, leave once nothing moves for them.
+void SegmentedOracle::let_go() {
+  for (auto& job : jobs_) {
+    if (!job || will_execute(&*job) || job->place == Place::device) continue;
+    if (job->place == Place::preempted && job->withdrawn && has(Fault::withdrawn_goes_on)) continue;
+    const bool moves = std::ranges::any_of(flights_, [&](const Flight& flight) { return flight.job == job->id; });
+    if (moves && !has(Fault::leaves_under_way)) continue;
+    const auto active = active_level();
+    counts_.dropped_begun += job->withdrawn && job->done > 0;
+    counts_.failed_begun += !job->withdrawn && job->done > 0;
+    counts_.dropped_frozen += job->withdrawn && active && *active < class_of(*job);
+    actions_.push_back(job->withdrawn ? drop(job->id.task, job->id.number) : fail(job->id.task, job->id.number));
+    job.reset();
+  }
+}
+
+// ---- the rule ----
+
+void SegmentedOracle::settle() {
+  let_go();
+  while (execute() || stage()) {}
+  while (move()) {}
+}
+
+/// (E)
+bool SegmentedOracle::execute() {
+  if (on_device()) return false;
+  Job* job = chosen();
+  if (job == nullptr) return false;
+  const auto active = active_level();
+  const Job* staged = active ? in_place(*active, Place::staged) : nullptr;
+  counts_.bypasses += staged && staged != job && job->place == Place::waiting && class_of(*job) > 0;
+  counts_.preemptions += active && class_of(*job) == 0 && in_place(*active, Place::preempted) != nullptr;
+  counts_.resumed += job->done > 0;
+  ++counts_.starts;
+  job->place = Place::device;
+  launched_ = job->done;
+  launch(*job);
+  return true;
+}
+
+/// The next one on the device, were that free.
+SegmentedOracle::Job* SegmentedOracle::chosen() const {
+  Job* express = head(0);
+  const bool express_first = !has(Fault::express_after_levels);
+  if (express && has(Fault::express_between_jobs))
+    for (std::uint32_t level = 1; level <= lowest_level(); ++level)
+      if (in_place(level, Place::preempted)) express = nullptr;
+  if (express && express_first) return express;
+  const auto active = active_level();
+  if (!active) return express;
+  Job* job = chosen_of(*active);
+  if (has(Fault::back_fill))
+    for (std::uint32_t level = *active + 1; job == nullptr && level <= lowest_level(); ++level) job = chosen_of(level);
+  return job ? job : express;
+}
+
+SegmentedOracle::Job* SegmentedOracle::chosen_of(std::uint32_t level) const {
+  Job* staged = in_place(level, Place::staged);
+  if (Job* preempted = in_place(level, Place::preempted)) { // (E0)
+    const bool whole = complete(*preempted) || has(Fault::resumed_without_chunks);
+    return whole && (will_execute(preempted) || has(Fault::withdrawn_goes_on)) ? preempted : nullptr;
+  }
+  Job* first = head(level); // (E1)
+  if (has(Fault::bypass_from_behind))
+    for (auto& job : jobs_)
+      if (job && class_of(*job) == level && job->place == Place::waiting && bypasses(*job)) first = &*job;
+  if (first && staged && bypasses(*first) && !has(Fault::no_bypass) &&
+      (more_urgent(*first, *staged) || has(Fault::less_urgent_bypasses)))
+    return first;
+  const bool whole = staged && (complete(*staged) || has(Fault::begun_without_chunks));
+  return will_execute(staged) && whole ? staged : nullptr; // (E2)
+}
+
+/// Whether the job on the device would be chosen, were it not there.
+bool SegmentedOracle::is_chosen_again(Job& job) const {
+  job.place = class_of(job) == 0 ? Place::waiting : Place::preempted;
+  const Job* next = chosen();
+  job.place = Place::device;
+  return next == &job;
+}
+
+/// The job's next segments, of which one executes at once.
+void SegmentedOracle::launch(Job& job) {
+  const std::uint32_t ahead = plan_.launch_ahead + (has(Fault::launches_too_many) ? 1 : 0);
+  const std::uint32_t until = std::min(segments_of(job), job.done + 1 + ahead);
+  if (until <= launched_) return;
+  Action action = start(job.id.task, job.id.number);
+  action.segment = launched_;
+  action.committed = until - launched_ - 1;
+  counts_.ahead += action.segment > job.done;
+  actions_.push_back(action);
+  launched_ = until;
+}
+
+/// (S)
+bool SegmentedOracle::stage() {
+  for (std::uint32_t level = 1; level <= lowest_level(); ++level) {
+    if (has(Fault::staged_while_active) && active_level() != level) continue;
+    Job* first = head(level);
+    Job* staged = in_place(level, Place::staged);
+    if (first && staged && has(Fault::stage_is_given_up) && more_urgent(*first, *staged)) {
+      std::swap(first->place, staged->place);
+      return true;
+    }
+    if (staged || !first) continue;
+    first->place = Place::staged;
+    return true;
+  }
+  return false;
+}
+
+/// (C) One transfer.
+bool SegmentedOracle::move() {
+  const Job* device = on_device();
+  if (has(Fault::rests_beside_express) && device && class_of(*device) == 0) return false;
+  const auto jobs = targets();
+  return std::ranges::any_of(jobs, [&](const Job* job) { return move_for(*job); });
+}
+
+/// For whom the loader works, mostly for one.
+std::vector<SegmentedOracle::Job*> SegmentedOracle::targets() const {
+  std::vector<Job*> jobs;
+  const auto active = active_level();
+  if (!active) return jobs;
+  const std::uint32_t last = has(Fault::loads_for_frozen) ? lowest_level() : *active;
+  for (std::uint32_t level = *active; level <= last; ++level) {
+    Job* preempted = in_place(level, Place::preempted);
+    Job* staged = in_place(level, Place::staged);
+    const auto lacks = [&](const Job* job) { return will_execute(job) && chunks_[job->id.task].missing > 0; };
+    if (has(Fault::staged_before_preempted) && lacks(staged)) preempted = nullptr;
+    if (lacks(preempted)) jobs.push_back(preempted);
+    else if (lacks(staged) && !(preempted && has(Fault::only_preempted))) jobs.push_back(staged);
+  }
+  return jobs;
+}
+
+bool SegmentedOracle::move_for(const Job& job) {
+  const std::size_t most = has(Fault::two_in_flight) ? 2 : DeviceScheduler::transfers_per_direction;
+  const bool one = plan_.swap->copy_engines == 1;
+  const bool may_load = one ? loading() + saving() == 0 : loading() < most;
+  const bool may_save = one ? loading() + saving() == 0 : saving() < most;
+  Chunks& chunks = chunks_[job.id.task];
+  const Job* device = on_device();
+  if (may_load && chunks.missing > 0 && free_frames_ > 0) {
+    counts_.restores += job.done > 0;
+    counts_.beside_express += device && class_of(*device) == 0;
+    --chunks.missing, ++chunks.loading, --free_frames_;
+    actions_.push_back(copy_in(job.id, {job.id.task, 0, 0}));
+    return true;
+  }
+  const std::size_t soon_free = free_frames_ + (has(Fault::saves_too_much) ? 0 : saving());
+  if (!may_save || chunks.missing <= soon_free) return false;
+  const auto victim = victim_for(job);
+  if (!victim) return false;
+  const auto& other = jobs_[*victim];
+  counts_.from_frozen += other && other->place != Place::waiting;
+  counts_.from_waiting += other && other->place == Place::waiting;
+  --chunks_[*victim].resident, ++chunks_[*victim].saving;
+  actions_.push_back(copy_out(job.id, {*victim, 0, 0}));
+  return true;
+}
+
+std::optional<std::uint32_t> SegmentedOracle::victim_for(const Job& job) const {
+  std::optional<std::uint32_t> best;
+  for (std::uint32_t task = 0; task < jobs_.size(); ++task) {
+    if (task == job.id.task || chunks_[task].resident == 0) continue;
+    if (jobs_[task] && protects(job, *jobs_[task])) continue;
+    if (!best || prefers(task, *best)) best = task;
+  }
+  return best;
+}
+
+/// Whether `other` keeps its chunks when some are sought for `target`.
+bool SegmentedOracle::protects(const Job& target, const Job& other) const {
+  const bool same_level = class_of(target) == class_of(other);
+  switch (other.place) {
+  case Place::device: return !has(Fault::takes_from_executing);
+  case Place::preempted: return same_level ? !has(Fault::takes_from_preempted) : has(Fault::spares_frozen);
+  case Place::staged: return same_level || has(Fault::spares_frozen);
+  case Place::waiting: return false;
+  }
+  return false;
+}
+
+/// Whether a chunk of task `a` leaves rather than one of `b`.
+bool SegmentedOracle::prefers(std::uint32_t a, std::uint32_t b) const {
+  const auto order = [&](std::uint32_t task) {
+    const auto& job = jobs_[task];
+    if (!job) return 0;
+    if (job->place == Place::waiting) return has(Fault::frozen_before_waiting) ? 2 : 1;
+    return has(Fault::frozen_before_waiting) ? 1 : 2;
+  };
+  if (order(a) != order(b)) return order(a) < order(b);
+  if (!jobs_[a])
+    return has(Fault::earliest_release_first) ? next_release_[a] < next_release_[b]
+                                              : next_release_[a] > next_release_[b];
+  const Job &one = *jobs_[a], &other = *jobs_[b];
+  if (class_of(one) != class_of(other)) return (class_of(one) > class_of(other)) != has(Fault::highest_level_first);
+  if (one.place == Place::waiting) return more_urgent(other, one);
+  return (one.place == Place::staged) != has(Fault::preempted_before_staged);
+}
+
+// ---- questions ----
+
+std::uint32_t SegmentedOracle::lowest_level() const {
+  std::uint32_t last = 1;
+  for (const PlannedTask& task : plan_.tasks) last = std::max(last, task.device_class);
+  return last;
+}
+
+bool SegmentedOracle::more_urgent(const Job& a, const Job& b) const {
+  const auto key = [&](const Job& job) {
+    const bool rank_last = class_of(job) == 0 && has(Fault::classes_as_ranks);
+    const unsigned rank = plan_.tasks[job.id.task].device_rank;
+    return std::tuple(rank_last ? 0 : rank, job.deadline, rank, job.id.task);
+  };
+  return key(a) < key(b);
+}
+
+SegmentedOracle::Job* SegmentedOracle::in_place(std::uint32_t level, Place place) const {
+  for (auto& job : jobs_)
+    if (job && class_of(*job) == level && job->place == place) return &*job;
+  return nullptr;
+}
+
+SegmentedOracle::Job* SegmentedOracle::head(std::uint32_t level) const {
+  Job* best = nullptr;
+  for (auto& job : jobs_)
+    if (job && class_of(*job) == level && job->place == Place::waiting && (!best || more_urgent(*job, *best)))
+      best = &*job;
+  return best;
+}
+
+bool SegmentedOracle::unfinished(std::uint32_t level) const {
+  return std::ranges::any_of(jobs_, [&](const auto& job) { return job && class_of(*job) == level; });
+}
+
+std::optional<std::uint32_t> SegmentedOracle::active_level() const {
+  std::optional<std::uint32_t> active;
+  for (std::uint32_t level = 1; level <= lowest_level(); ++level)
+    if (unfinished(level) && (!active || has(Fault::lowest_level_first))) active = level;
+  return active;
+}
+
+bool SegmentedOracle::complete(const Job& job) const {
+  return chunks_[job.id.task].resident == slots_[job.id.task].size();
+}
+
+bool SegmentedOracle::bypasses(const Job& job) const {
+  const bool never_swaps = slots_[job.id.task].empty() || stays_[job.id.task] || has(Fault::bypass_by_any);
+  return never_swaps && complete(job);
+}
+
+std::size_t SegmentedOracle::loading() const {
+  std::size_t sum = 0;
+  for (const Chunks& chunks : chunks_) sum += chunks.loading;
+  return sum;
+}
+
+std::size_t SegmentedOracle::saving() const {
+  std::size_t sum = 0;
+  for (const Chunks& chunks : chunks_) sum += chunks.saving;
+  return sum;
+}
+
+// ---- against the scheduler ----
+
+const char* SegmentedOracle::carry_out(std::span<const Action> actions) {
+  for (const Action& action : actions) {
+    const auto [task, index, frame] = action.transfer;
+    if (action.kind == Action::Kind::start_execution) {
+      const auto& slots = slots_[action.job.task];
+      const bool whole = std::ranges::all_of(slots, [](auto& slot) { return slot.residence == Residence::resident; });
+      if (!whole) return "a segment begins while a chunk of its job is missing";
+    }
+    const bool in = action.kind == Action::Kind::copy_in;
+    if (!in && action.kind != Action::Kind::copy_out) continue;
+    if (task >= slots_.size() || index >= slots_[task].size()) return "no such slot";
+    auto& slot = slots_[task][index];
+    if (in ? slot.residence != Residence::missing : slot.residence != Residence::resident)
+      return in ? "loaded twice" : "saved what is not there";
+    if (in ? free_.erase(frame) == 0 : slot.frame != frame) return in ? "a frame of two chunks" : "another frame";
+    slot = {in ? Residence::loading : Residence::saving, frame};
+    flights_.push_back({action.transfer, action.job, in});
+  }
+  return nullptr;
+}
+
+const char* SegmentedOracle::wrong(const DeviceScheduler::State& claimed) const {
+  const Job* device = on_device();
+  if (claimed.running != (device ? std::optional(device->id) : std::nullopt)) return "another job executes";
+  if (device && (claimed.segment != device->done || claimed.launched != launched_)) return "another segment executes";
+  if (claimed.running_withdrawn != (device && device->withdrawn)) return "running_withdrawn is wrong";
+  std::size_t jobs = claimed.running.has_value();
+  for (std::uint32_t number = 0; number < claimed.levels.size(); ++number) {
+    const auto& [preempted, staged, waiting] = claimed.levels[number];
+    using Placed = DeviceScheduler::Placed;
+    const auto agrees = [&](const DeviceScheduler::Waiting& entry, const Job* job) {
+      ++jobs;
+      return job && entry.job == job->id && entry.deadline == job->deadline && entry.done == job->done;
+    };
+    const auto placed = [&](const std::optional<Placed>& entry, Place place) {
+      const Job* job = in_place(number, place);
+      if (!entry || !job) return !entry && !job;
+      const auto end = job->withdrawn ? Placed::End::drop : job->failed ? Placed::End::failure : Placed::End::execution;
+      return agrees(*entry, job) && entry->end == end;
+    };
+    if (!placed(preempted, Place::preempted)) return "another job is preempted";
+    if (!placed(staged, Place::staged)) return "another job is staged";
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+      const auto& job = jobs_[waiting[i].job.task];
+      if (!job || job->place != Place::waiting || !agrees(waiting[i], &*job)) return "another job waits";
+      if (i > 0 && !more_urgent(*jobs_[waiting[i - 1].job.task], *job)) return "the queue is not in order";
+    }
+  }
+  for (const auto& job : jobs_) jobs -= job.has_value();
+  if (jobs != 0) return "a job is lost";
+  for (std::uint32_t task = 0; task < slots_.size(); ++task)
+    for (std::uint32_t slot = 0; slot < slots_[task].size(); ++slot) {
+      const auto& [residence, frame] = claimed.slots[task][slot];
+      if (residence != slots_[task][slot].residence) return "a slot's residence is wrong";
+      if (residence != Residence::missing && frame != slots_[task][slot].frame) return "a slot's frame is wrong";
+    }
+  if (std::set(claimed.free.begin(), claimed.free.end()) != free_ || claimed.free.size() != free_.size())
+    return "the free frames are wrong";
+  if (claimed.loading != loading() || claimed.saving != saving()) return "transfers in flight are miscounted";
+  return nullptr;
+}
+
+} // namespace rtexec::policies::test

@@ -1,0 +1,161 @@
+// The rule of the device scheduler for classes and segments, written down a second time from its text and without
+// regard to the scheduler's code: no queues, nothing kept in order, every question asked anew of all jobs. It foretells
+// what the scheduler does because of an event, but for which slot and frame a chunk takes; of those it checks that they
+// are possible. It can be given errors, to see that comparing notices them.
+#pragma once
+
+#include "policies/device_scheduler.hpp"
+#include "test/policies/scheduler_events.hpp"
+
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace rtexec::policies::test {
+
+/// Deliberate errors in the rule.
+enum class Fault {
+  none,
+  // who executes
+  express_after_levels,   // express jobs only where no level has a job that could execute
+  express_between_jobs,   // a preempted job goes on before express jobs
+  express_starts_again,   // a preempted express job begins with its first segment
+  lowest_level_first,     // the levels the other way round
+  back_fill,              // a lower level executes while the active one loads
+  level_is_a_queue,       // a preempted job competes with the waiting ones of its level
+  resumed_without_chunks, // a preempted job goes on with a chunk missing
+  begun_without_chunks,   // a staged job begins with a chunk missing
+  bypass_by_any,          // a job of a task with slots bypasses
+  bypass_from_behind,     // a job bypasses that is not the head
+  no_bypass,
+  less_urgent_bypasses,
+  classes_as_ranks, // the rank decides among express jobs only where deadlines are equal
+  // who is staged
+  staged_while_active, // frozen levels stage nobody
+  stage_is_given_up,   // a staged job goes back where a more urgent one waits
+  // what moves
+  staged_before_preempted, // the staged job's chunks come first
+  only_preempted,          // nothing for the staged job while another one is preempted
+  loads_for_frozen,        // frozen levels load too
+  rests_beside_express,    // nothing moves while an express job executes
+  two_in_flight,
+  saves_too_much, // what is being saved does not count as free
+  // whose chunk leaves
+  takes_from_executing,
+  takes_from_preempted, // of the own level
+  spares_frozen,        // nothing is taken from jobs that have a place of a frozen level
+  frozen_before_waiting,
+  preempted_before_staged, // of a frozen level
+  highest_level_first,     // of frozen levels and waiting jobs
+  earliest_release_first,
+  // how far ahead
+  launches_too_many,
+  launches_in_spite, // though another job would be chosen
+  launches_once,     // only where the job begins or goes on
+  launches_for_withdrawn,
+  // how jobs leave
+  withdrawn_goes_on, // to its last segment
+  leaves_under_way,  // while chunks move for it
+  failure_is_ignored,
+  failure_of_the_active, // a failure concerns the staged job of the active level
+  last,
+};
+
+class SegmentedOracle {
+ public:
+  enum class Place { waiting, staged, preempted, device };
+  struct Job {
+    JobId id;
+    Instant deadline;
+    Place place = Place::waiting;
+    std::uint32_t done = 0; // segments
+    bool withdrawn = false;
+    bool failed = false;
+  };
+  struct Flight {
+    Transfer transfer;
+    JobId job; // that it is for
+    bool in = false;
+  };
+  /// How often something happened.
+  struct Counts {
+    std::uint64_t starts = 0, preemptions = 0, resumed = 0, ahead = 0, bypasses = 0;
+    std::uint64_t restores = 0, from_frozen = 0, from_waiting = 0, beside_express = 0;
+    std::uint64_t dropped_begun = 0, failed_begun = 0, dropped_frozen = 0;
+  };
+
+  /// The plan must outlive it, and changes as exchange() is told.
+  SegmentedOracle(Plan& plan, Fault fault);
+
+  [[nodiscard]] bool possible(const Event& event) const;
+  /// What is done because of a possible event. Transfers have no slot and frame.
+  List on(const Event& event);
+  [[nodiscard]] bool exchangeable(std::uint32_t task, const DeviceScheduler::Tenant& with, std::size_t room) const;
+  List exchange(std::uint32_t task, const DeviceScheduler::Tenant& with);
+  /// The same with slots and frames. What is impossible in them; null: nothing.
+  [[nodiscard]] const char* carry_out(std::span<const Action> actions);
+  /// What is wrong in the state that the scheduler claims to be in; null: nothing.
+  [[nodiscard]] const char* wrong(const DeviceScheduler::State& claimed) const;
+
+  [[nodiscard]] const std::vector<std::optional<Job>>& jobs() const { return jobs_; }
+  [[nodiscard]] const Job* on_device() const;
+  [[nodiscard]] const std::vector<Flight>& flights() const { return flights_; }
+  [[nodiscard]] bool idle() const;
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  using Residence = DeviceScheduler::Residence;
+  struct Chunks {
+    std::size_t resident = 0, missing = 0, loading = 0, saving = 0;
+  };
+
+  [[nodiscard]] bool has(Fault fault) const { return fault_ == fault; }
+  [[nodiscard]] std::uint32_t class_of(const Job& job) const { return plan_.tasks[job.id.task].device_class; }
+  [[nodiscard]] std::uint32_t segments_of(const Job& job) const { return plan_.tasks[job.id.task].segments; }
+  [[nodiscard]] std::uint32_t lowest_level() const;
+  [[nodiscard]] bool more_urgent(const Job& a, const Job& b) const;
+  [[nodiscard]] Job* in_place(std::uint32_t level, Place place) const;
+  [[nodiscard]] Job* head(std::uint32_t level) const;
+  [[nodiscard]] bool unfinished(std::uint32_t level) const;
+  [[nodiscard]] std::optional<std::uint32_t> active_level() const;
+  [[nodiscard]] bool complete(const Job& job) const;
+  [[nodiscard]] bool bypasses(const Job& job) const;
+  [[nodiscard]] static bool will_execute(const Job* job) { return job && !job->withdrawn && !job->failed; }
+
+  void ended_segment(Job& job);
+  void ended_transfer(const Event& event);
+  void let_go();
+  void leave(Job& job);
+  void settle();
+  [[nodiscard]] Job* chosen() const;
+  [[nodiscard]] Job* chosen_of(std::uint32_t level) const;
+  [[nodiscard]] bool is_chosen_again(Job& job) const;
+  bool execute();
+  bool stage();
+  void launch(Job& job);
+  bool move();
+  bool move_for(const Job& job);
+  [[nodiscard]] std::vector<Job*> targets() const;
+  [[nodiscard]] std::optional<std::uint32_t> victim_for(const Job& job) const;
+  [[nodiscard]] bool protects(const Job& target, const Job& other) const;
+  [[nodiscard]] bool prefers(std::uint32_t a, std::uint32_t b) const;
+  [[nodiscard]] std::size_t loading() const;
+  [[nodiscard]] std::size_t saving() const;
+
+  Plan& plan_;
+  Fault fault_;
+  mutable std::vector<std::optional<Job>> jobs_; // by task
+  std::uint32_t launched_ = 0;                   // of the job on the device
+  std::vector<Chunks> chunks_;                   // by task
+  std::vector<std::vector<DeviceScheduler::Slot>> slots_;
+  std::set<std::uint32_t> free_;
+  std::size_t free_frames_ = 0; // of them, those that on() has not given away
+  std::vector<Flight> flights_;
+  std::vector<Instant> next_release_;
+  std::vector<bool> stays_;
+  List actions_;
+  Counts counts_;
+};
+
+} // namespace rtexec::policies::test
