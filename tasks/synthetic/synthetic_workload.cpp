@@ -1,6 +1,7 @@
 #include "tasks/synthetic/synthetic_workload.hpp"
 
 #include "tasks/fingerprint.hpp"
+#include "tasks/segments.hpp"
 
 #include <cstring>
 
@@ -17,6 +18,9 @@ void spin_until(Instant end) noexcept {
   while (Clock::now() < end) {}
 }
 
+/// One in each page that has a whole one.
+std::size_t words_in(Bytes size) noexcept { return (size.count + page - sizeof(std::uint64_t)) / page; }
+
 std::uint64_t read_word(const std::byte* at) noexcept {
   std::uint64_t word = 0;
   std::memcpy(&word, at, sizeof word);
@@ -27,16 +31,23 @@ void write_word(std::byte* at, std::uint64_t word) noexcept { std::memcpy(at, &w
 
 } // namespace
 
-SyntheticWorkload::SyntheticWorkload(const Task& task, DeviceKind kind)
+SyntheticWorkload::SyntheticWorkload(const Task& task, DeviceKind kind, const SyntheticLayers& layers)
     : wcet_(*task.wcet),
       swappable_(task.swappable.value_or(task.footprint.value_or(Bytes{0}))),
       fixed_(task.footprint.value_or(Bytes{0}) - swappable_),
       class_(task.memory_class),
       identity_(Fingerprint().add(task.name).value()),
-      kind_(kind) {}
+      kind_(kind),
+      times_(layers.times),
+      live_(layers.live) {
+  for (std::size_t i = 0; i < times_.size(); ++i) layers_.push_back("layer " + std::to_string(i));
+  if (times_.empty()) times_.push_back(wcet_.device);
+  segment_ends_ = {times_.size()};
+}
 
-Result<std::unique_ptr<SyntheticWorkload>> SyntheticWorkload::make(const Task& task, DeviceKind kind) {
-  std::unique_ptr<SyntheticWorkload> workload(new SyntheticWorkload(task, kind));
+Result<std::unique_ptr<SyntheticWorkload>> SyntheticWorkload::make(const Task& task, DeviceKind kind,
+                                                                   const SyntheticLayers& layers) {
+  std::unique_ptr<SyntheticWorkload> workload(new SyntheticWorkload(task, kind, layers));
   if (workload->class_ != MemoryClass::constant) return workload;
   auto image = ConstantImage::pattern(workload->identity_, workload->swappable_);
   if (!image) return Unexpected(image.error());
@@ -47,6 +58,7 @@ Result<std::unique_ptr<SyntheticWorkload>> SyntheticWorkload::make(const Task& t
 MemoryDemand SyntheticWorkload::memory() const {
   MemoryDemand demand;
   demand.fixed = fixed_;
+  if (is_cut()) demand.carry = live_;
   demand.add(class_, swappable_);
   return demand;
 }
@@ -55,7 +67,21 @@ std::string SyntheticWorkload::fingerprint() const {
   Fingerprint fingerprint;
   for (const auto part : {wcet_.before, wcet_.device, wcet_.after})
     fingerprint.add(static_cast<std::uint64_t>(part.count()));
+  for (std::size_t i = 0; i < layers_.size(); ++i) fingerprint.add(static_cast<std::uint64_t>(times_[i].count()));
+  if (live_ > Bytes{0}) fingerprint.add(live_.count);
   return "synthetic-" + fingerprint.add(swappable_.count).add(static_cast<std::uint64_t>(class_)).text();
+}
+
+std::vector<LiveRange> SyntheticWorkload::live_ranges() const {
+  if (layers_.size() < 2) return {};
+  return {{.size = live_, .first = 0, .last = static_cast<std::uint32_t>(layers_.size() - 1)}};
+}
+
+Result<> SyntheticWorkload::cut(std::span<const std::uint32_t> after) {
+  auto ends = segment_ends(after, times_.size());
+  if (!ends) return Unexpected(ends.error());
+  segment_ends_ = std::move(*ends);
+  return {};
 }
 
 Result<> SyntheticWorkload::bind(Device& device, const Memory& memory) {
@@ -66,7 +92,7 @@ Result<> SyntheticWorkload::bind(Device& device, const Memory& memory) {
     gpu_ = *gpu;
     return {};
   }
-  words_ = (swappable_.count + page - sizeof(std::uint64_t)) / page;
+  words_ = words_in(swappable_);
   if (class_ == MemoryClass::state) visits_.assign(words_, 0);
   return {};
 }
@@ -77,10 +103,53 @@ Status SyntheticWorkload::before(std::uint64_t) noexcept {
 }
 
 Status SyntheticWorkload::execute() noexcept {
-  const auto end = end_of(wcet_.device);
-  const Status touched = gpu_ != nullptr ? write_chunks(end - wcet_.device / 2) : visit_words(end);
+  for (std::uint32_t segment = 0; segment < segment_ends_.size(); ++segment)
+    if (const Status executed = execute_segment(segment); !executed) return executed;
+  return {};
+}
+
+Status SyntheticWorkload::execute_segment(std::uint32_t segment) noexcept {
+  const std::size_t first = segment == 0 ? 0 : segment_ends_[segment - 1];
+  for (std::size_t layer = first; layer < segment_ends_[segment]; ++layer) {
+    const auto number = static_cast<std::uint32_t>(layer);
+    if (observer_.begin) observer_.begin(observer_.self, number, Clock::now());
+    const auto begins = layer == first ? std::optional(segment) : std::nullopt;
+    if (const Status executed = execute_layer(layer, begins); !executed) return executed;
+    if (observer_.end) observer_.end(observer_.self, number, Clock::now());
+  }
+  return {};
+}
+
+/// `begins`: the segment whose first layer it is.
+Status SyntheticWorkload::execute_layer(std::size_t layer, std::optional<std::uint32_t> begins) noexcept {
+  const Instant end = end_of(times_[layer]), half = end - times_[layer] / 2;
+  ++executions_;
+  if (begins && is_cut())
+    if (const Status passed = pass_carry(*begins, half); !passed) return passed;
+  const Status touched = gpu_ != nullptr ? write_chunks(half) : visit_words(end);
   if (touched) spin_until(end);
   return touched;
+}
+
+/// At least a word of it, so that a loss of the whole is noticed however busy the machine is.
+Status SyntheticWorkload::pass_carry(std::uint32_t segment, Instant end) noexcept {
+  if (gpu_ != nullptr) return write_chunks(memory_.carry, live_, end);
+  const std::size_t left = segment == 0 ? 0 : carry_words_;
+  const std::size_t words = words_in(live_);
+  std::size_t word = 0;
+  for (; word < words && (word == 0 || Clock::now() < end); ++word) {
+    std::byte* const at = memory_.carry + word * page;
+    if (word < left && read_word(at) != carried(word)) return Unexpected(Errc::corrupted);
+    write_word(at, carried(word) + 1);
+  }
+  carry_words_ = word;
+  ++passes_;
+  return {};
+}
+
+/// What `word` of the carry holds when a segment begins.
+std::uint64_t SyntheticWorkload::carried(std::size_t word) const noexcept {
+  return identity_ + (static_cast<std::uint64_t>(word) << 32) + passes_;
 }
 
 Status SyntheticWorkload::visit_words(Instant end) noexcept {
@@ -114,9 +183,12 @@ Status SyntheticWorkload::write_chunks(Instant end) noexcept {
                            : class_ == MemoryClass::scratch ? memory_.scratch
                                                             : nullptr;
   if (begin == nullptr) return {};
-  ++executions_;
+  return write_chunks(begin, swappable_, end);
+}
+
+Status SyntheticWorkload::write_chunks(std::byte* begin, Bytes size, Instant end) noexcept {
   const auto stream = gpu_->stream(gpu_->compute_engine());
-  for (std::uint64_t at = 0; at < swappable_.count && Clock::now() < end; at += gpu_->chunk_size().count) {
+  for (std::uint64_t at = 0; at < size.count && Clock::now() < end; at += gpu_->chunk_size().count) {
     const auto written =
         gpu_->driver().set_bytes_async(reinterpret_cast<hal::cuda::DevicePointer>(begin + at), executions_, 1, stream);
     if (const auto status = gpu_->check(written); !status) return status;

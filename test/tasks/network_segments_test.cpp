@@ -209,8 +209,10 @@ TEST(NetworkSegments, CutsThatAreNoneAreRefusedAndChangeNothing) {
   const Bytes carry = network->carry();
   EXPECT_TRUE(test::fails(network->cut(Cuts{2}), Errc::bad_input, "behind layer 2 of 3"));
   EXPECT_TRUE(test::fails(network->cut(Cuts{7}), Errc::bad_input, "behind layer 7 of 3"));
-  EXPECT_TRUE(test::fails(network->cut(Cuts{0, 0}), Errc::bad_input, "do not ascend: behind layer 0 and then 0"));
-  EXPECT_TRUE(test::fails(network->cut(Cuts{1, 0}), Errc::bad_input, "do not ascend: behind layer 1 and then 0"));
+  EXPECT_TRUE(
+      test::fails(network->cut(Cuts{0, 0}), Errc::bad_input, "do not ascend: behind layer 0 and then behind layer 0"));
+  EXPECT_TRUE(
+      test::fails(network->cut(Cuts{1, 0}), Errc::bad_input, "do not ascend: behind layer 1 and then behind layer 0"));
   EXPECT_EQ(network->carry(), carry);
 }
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 namespace rtexec::tasks {
@@ -325,6 +326,110 @@ TEST_F(SyntheticOnGpu, WaitsForWhatItWrote) {
   place(MemoryClass::state);
   driver_.break_device(hal::cuda::Code::illegal_address);
   EXPECT_TRUE(test::fails(workload_->execute(), Errc::device_fault));
+}
+
+// ---- segments
+
+/// In three layers, with memory of its own for the carry.
+class SyntheticSegments : public testing::Test {
+ protected:
+  static constexpr std::size_t live_words = 5;
+  std::unique_ptr<hal::HostDevice> device_ = std::move(*hal::HostDevice::open(chunk * 4, chunk));
+  std::vector<std::byte> carry_ = std::vector<std::byte>(live_words << 12, std::byte{0xff});
+  std::unique_ptr<Workload> workload_;
+
+  static std::unique_ptr<Workload> make(Duration each, const std::string& name = "load") {
+    Task task = task_of(MemoryClass::state, Bytes{0}, {}, name);
+    task.wcet->device = each * 3;
+    return std::move(*SyntheticWorkload::make(task, DeviceKind::host,
+                                              {.times = {each, each, each}, .live = Bytes{live_words << 12}}));
+  }
+  std::unique_ptr<Workload> bound(std::vector<std::uint32_t> cuts, const std::string& name = "load") {
+    auto workload = make(10ms, name);
+    EXPECT_TRUE(workload->cut(cuts));
+    EXPECT_TRUE(workload->bind(*device_, {.carry = carry_.data()}));
+    return workload;
+  }
+};
+
+TEST_F(SyntheticSegments, TakeTheirShareOfTheTime) {
+  auto workload = make(4ms);
+  ASSERT_TRUE(workload->cut(std::vector<std::uint32_t>{0}));
+  ASSERT_TRUE(workload->bind(*device_, {.carry = carry_.data()}));
+  const auto took = [](const auto& execute) {
+    const Instant begin = hal::now();
+    EXPECT_TRUE(execute());
+    return hal::now() - begin;
+  };
+  EXPECT_GE(took([&] { return workload->execute_segment(0); }), 3800us);
+  EXPECT_GE(took([&] { return workload->execute_segment(1); }), 7600us);
+  EXPECT_GE(took([&] { return workload->execute(); }), 11400us);
+}
+
+TEST_F(SyntheticSegments, HaveACarryOnlyWhereThereIsACut) {
+  const auto workload = make(1ms);
+  EXPECT_EQ(workload->layers().size(), 3U);
+  EXPECT_EQ(workload->live_ranges(), (std::vector<LiveRange>{{Bytes{live_words << 12}, 0, 2}}));
+  EXPECT_EQ(workload->memory().carry, Bytes{0});
+  ASSERT_TRUE(workload->cut(std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(workload->memory().carry, Bytes{live_words << 12});
+  EXPECT_TRUE(test::fails(workload->cut(std::vector<std::uint32_t>{2}), Errc::bad_input, "behind layer 2 of 3"));
+  const auto whole = *make_workload(state_task(), DeviceKind::host);
+  EXPECT_TRUE(whole->live_ranges().empty());
+  EXPECT_TRUE(test::fails(whole->cut(std::vector<std::uint32_t>{0}), Errc::bad_input, "behind layer 0 of 1"));
+}
+
+TEST_F(SyntheticSegments, KeepTheirCarryAcrossJobsAndFailures) {
+  const auto workload = bound({0, 1});
+  for (int job = 0; job < 3; ++job) {
+    for (std::uint32_t segment = 0; segment < 3; ++segment) ASSERT_TRUE(workload->execute_segment(segment));
+    std::ranges::fill(carry_, std::byte{0}); // it is dead between jobs
+  }
+  ASSERT_TRUE(workload->execute_segment(0));
+  carry_[2 << 12] ^= std::byte{1};
+  EXPECT_TRUE(test::fails(workload->execute_segment(1), Errc::corrupted));
+  EXPECT_TRUE(workload->execute()) << "the next job begins anew";
+}
+
+TEST_F(SyntheticSegments, NoticeWhatHappensToTheirCarry) {
+  const auto expect_noticed = [&](const std::function<void()>& damage) {
+    const auto workload = bound({0});
+    ASSERT_TRUE(workload->execute_segment(0));
+    damage();
+    EXPECT_TRUE(test::fails(workload->execute_segment(1), Errc::corrupted));
+  };
+  expect_noticed([&] { std::ranges::fill(carry_, std::byte{0}); });
+  expect_noticed([&] { std::ranges::rotate(carry_, carry_.begin() + (1 << 12)); });
+  expect_noticed([&] { EXPECT_TRUE(bound({0}, "other")->execute_segment(0)); });
+  expect_noticed([&] { // of the next job's first segment, or of an earlier one's
+    const auto same = bound({0});
+    for (int job = 0; job < 2; ++job) EXPECT_TRUE(same->execute());
+  });
+}
+
+TEST_F(SyntheticSegments, TellEachLayer) {
+  auto workload = make(100us);
+  ASSERT_TRUE(workload->cut(std::vector<std::uint32_t>{1}));
+  std::vector<std::uint32_t> ended;
+  workload->observe({.end = [](void* self, std::uint32_t layer,
+                               Instant) noexcept { static_cast<std::vector<std::uint32_t>*>(self)->push_back(layer); },
+                     .self = &ended});
+  ASSERT_TRUE(workload->bind(*device_, {.carry = carry_.data()}));
+  EXPECT_TRUE(workload->execute_segment(0));
+  EXPECT_TRUE(workload->execute_segment(1));
+  EXPECT_EQ(ended, (std::vector<std::uint32_t>{0, 1, 2}));
+}
+
+TEST_F(SyntheticOnGpu, WritesToEachChunkOfItsCarry) {
+  ASSERT_TRUE(device_->enter());
+  for (std::size_t i = 0; i < 3; ++i) ASSERT_TRUE(device_->map(range_, i, chunks_[i], hal::Access::read_write));
+  Task task = task_of(MemoryClass::state, Bytes{0});
+  task.wcet->device = 200ms;
+  workload_ = *SyntheticWorkload::make(task, DeviceKind::cuda, {.times = {100ms, 100ms}, .live = chunk * 2 + Bytes{1}});
+  ASSERT_TRUE(workload_->cut(std::vector<std::uint32_t>{0}));
+  ASSERT_TRUE(workload_->bind(*device_, {.state = range_.base, .carry = range_.base}));
+  EXPECT_TRUE(workload_->execute_segment(0));
+  for (const auto each : chunks_) EXPECT_EQ(device_->window(each)[0], std::byte{1});
 }
 
 } // namespace

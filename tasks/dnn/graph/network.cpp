@@ -1,6 +1,5 @@
 #include "tasks/dnn/graph/network.hpp"
 
-#include "tasks/dnn/graph/segment_plan.hpp"
 #include "tasks/initialise/tiled.hpp"
 
 #include <algorithm>
@@ -17,7 +16,10 @@ Result<> Network::use(std::span<const std::string> tuning) {
 
 Result<std::vector<std::string>> Network::tune(Device&, const TuningProgress&) { return std::vector<std::string>{}; }
 
-Result<> Network::cut(std::span<const std::uint32_t> after) { return check_cuts(after, 1); }
+Result<> Network::cut(std::span<const std::uint32_t> after) {
+  if (after.empty()) return {};
+  return fail(Errc::bad_input, "this network cannot be cut into segments");
+}
 
 // ---- memory
 

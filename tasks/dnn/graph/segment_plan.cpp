@@ -1,7 +1,6 @@
 #include "tasks/dnn/graph/segment_plan.hpp"
 
 #include <algorithm>
-#include <string>
 
 namespace rtexec::tasks {
 namespace {
@@ -49,18 +48,6 @@ std::vector<LiveRange> live_ranges(std::span<const Lifetime> lifetimes, std::spa
       ranges.push_back({Bytes{MemoryPlan::aligned(lifetime.size)}, first, last});
   }
   return ranges;
-}
-
-Result<> check_cuts(std::span<const std::uint32_t> after, std::size_t layers) {
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    if (i > 0 && after[i] <= after[i - 1])
-      return fail(Errc::bad_input, "cuts do not ascend: behind layer " + std::to_string(after[i - 1]) + " and then " +
-                                       std::to_string(after[i]));
-    if (std::size_t{after[i]} + 1 >= layers)
-      return fail(Errc::bad_input, "no cut is possible behind layer " + std::to_string(after[i]) + " of " +
-                                       std::to_string(layers) + ", which are counted from 0");
-  }
-  return {};
 }
 
 } // namespace rtexec::tasks

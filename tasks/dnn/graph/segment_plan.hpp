@@ -5,7 +5,6 @@
 // layer begins; the first one begins before all layers, and the last one ends behind them.
 #pragma once
 
-#include <rtexec/result.hpp>
 #include "tasks/dnn/graph/memory_plan.hpp"
 #include <rtexec/workload.hpp>
 
@@ -35,8 +34,5 @@ struct SegmentPlan {
 /// Of the buffers that live across a boundary between layers.
 [[nodiscard]] std::vector<LiveRange> live_ranges(std::span<const Lifetime> lifetimes,
                                                  std::span<const std::uint32_t> begins);
-
-/// bad_input: they do not ascend, or one of them is not the number of a layer with another one behind it.
-[[nodiscard]] Result<> check_cuts(std::span<const std::uint32_t> after, std::size_t layers);
 
 } // namespace rtexec::tasks

@@ -6,6 +6,7 @@
 #include "tasks/dnn/kernels/gemm.hpp"
 #include "tasks/dnn/host/layout.hpp"
 #include "tasks/dnn/kernels/step.hpp"
+#include "tasks/segments.hpp"
 
 #include <cstring>
 #include <map>
@@ -32,6 +33,7 @@ class HostNetwork::Builder {
                                            " of scratch memory; use a smaller input");
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
       if (!layout_.elided[i]) add_layer(i);
+    network_->segment_ends_ = {network_->layers_.size()};
     add_ports(graph_.inputs, network_->inputs_, network_->input_transfers_);
     add_ports(graph_.outputs, network_->outputs_, network_->output_transfers_);
     copy_constants();
@@ -172,17 +174,17 @@ bool HostNetwork::plan(std::span<const std::uint32_t> after) {
   SegmentPlan planned = plan_segments(lifetimes_, layer_times_, after);
   if (planned.scratch.size > max_scratch.count || planned.carry.size > max_scratch.count) return false;
   plan_ = std::move(planned);
-  segment_ends_.clear();
-  for (const std::uint32_t layer : after) segment_ends_.push_back(std::size_t{layer} + 1);
-  segment_ends_.push_back(layer_times_.size());
   return true;
 }
 
 Result<> HostNetwork::cut(std::span<const std::uint32_t> after) {
-  if (auto possible = check_cuts(after, layers_.size()); !possible) return possible;
-  if (plan(after)) return {};
-  return fail(Errc::out_of_memory, "the network, cut so, needs more than " + readable(max_scratch) +
-                                       " of memory: cut it elsewhere, or use a smaller input");
+  auto ends = segment_ends(after, layers_.size());
+  if (!ends) return Unexpected(ends.error());
+  if (!plan(after))
+    return fail(Errc::out_of_memory, "the network, cut so, needs more than " + readable(max_scratch) +
+                                         " of memory: cut it elsewhere, or use a smaller input");
+  segment_ends_ = std::move(*ends);
+  return {};
 }
 
 std::vector<MemoryObject> HostNetwork::objects() const {
