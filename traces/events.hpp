@@ -110,11 +110,11 @@ using RequestDeadline = policies::Event; // its deadline where it is a request
 #define RTEXEC_PARTS_SchedulerEvent(PART, of)                                                    \
   PART(Input, input, of.kind)                                                                    \
   RTEXEC_PARTS_JobId(PART, of.job) PART(Instant, at, of.now) PART(RequestDeadline, deadline, of) \
-      RTEXEC_PARTS_Moved(PART, of.transfer) PART(Flag, failed, of.failed)
+      RTEXEC_PARTS_Moved(PART, of.transfer) PART(Flag, failed, of.failed) PART(Index, segment, of.segment)
 #define RTEXEC_PARTS_SchedulerAction(PART, of)                                                         \
   PART(Decided, action, of.kind)                                                                       \
   RTEXEC_PARTS_JobId(PART, of.job) RTEXEC_PARTS_Moved(PART, of.transfer) PART(Flag, beside, of.beside) \
-      PART(MemoryPolicy, as, of.as)
+      PART(MemoryPolicy, as, of.as) PART(Index, segment, of.segment) PART(Index, committed, of.committed)
 
 // RTEXEC_EACH(MACRO, (a, b), (c, d)): MACRO(a, b) MACRO(c, d), of up to 27; RTEXEC_LIST: with commas between them.
 #define RTEXEC_NONE ()

@@ -43,13 +43,16 @@ struct DeviceDriver::TaskLink {
   MemoryPolicy as = MemoryPolicy::device;
   hal::Company company = hal::Company::alone;
   Compute* on = nullptr;
+  std::uint32_t segments = 1; // of each job
+  std::uint32_t segment = 0;  // that executes, or was the last to end
   Instant started{};
-  Instant begun{}; // as told to the trace; compute engine
-  Duration executed{0};
+  Instant begun{};   // as told to the trace; compute engine
+  DevicePart part{}; // so far; compute engine
   /// What is still to be executed in the warm-up, the last one first
   std::vector<std::pair<MemoryPolicy, Compute*>> rehearsals;
   bool rehearses = false; // its job is to execute again; compute engine, then scheduler thread
   bool waiting = false;   // its job is requested, and neither started nor cancelled; scheduler thread
+  bool preempted = false; // its job is between two segments; scheduler thread
   Working work;
   // Between its request and the end of its device part; scheduler thread, then compute engine
   bool wants_device = false;
@@ -64,38 +67,53 @@ struct DeviceDriver::TaskLink {
   Status execute() noexcept {
     driver->device_.begin_execution(company);
     work.begin(driver->options_.bandwidth);
-    begun = accompanied() ? started : hal::now();
-    if (driver->recording()) traces::device_begin(executing, begun);
+    const Instant now = accompanied() ? started : hal::now();
+    if (segment == 0) begun = now;
+    if (driver->recording()) {
+      if (segment == 0) traces::device_begin(executing, now);
+      else traces::segment_begin(executing, segment, now);
+    }
     if (const Status prepared = driver->memory_.prepare(executing.task); !prepared) return prepared;
-    return client->execute(as);
+    return client->execute(as, segment);
   }
 
   [[nodiscard]] bool accompanied() const noexcept { return company == hal::Company::accompanied; }
 
   void end_execution(Status outcome, Instant begin, Instant end) noexcept {
     on->work.ended();
-    if (accompanied()) begin = started;
-    executed = outcome ? driver->executed(end - begin) : end - begin;
+    add(outcome, accompanied() ? started : begin, end);
+    work.end();
+    if (outcome && segment + 1 < segments) {
+      if (driver->recording()) traces::segment_end(executing, segment, end);
+      return tell_end(Event::Kind::segment_done, end);
+    }
     if (driver->recording()) {
-      if (outcome && executed < end - begun) traces::device_executed(executing, executed);
+      if (outcome && part.executed < end - begun) traces::device_executed(executing, part.executed);
       traces::device_end(executing, end, outcome);
     }
-    work.end();
     rehearses = outcome && !rehearsals.empty();
-    if (rehearses) return tell_end(end);
+    if (rehearses) return tell_end(Event::Kind::execution_done, end);
     // Lone ones: what executes beside a job slows it down, too
     if (outcome && !accompanied() && driver->options_.bandwidth != nullptr)
-      driver->options_.bandwidth->note_execution(executing.task, executed);
+      driver->options_.bandwidth->note_execution(executing.task, part.executed);
     driver->left(*this);
     // Queued before the task can request its next job: see take_events(). The scheduler is woken before the task, since
     // the device idles until the next execution.
-    tell_end(end);
-    client->device_part_ended(
-        {.outcome = outcome, .begin = begin, .end = end, .executed = executed, .company = company});
+    tell_end(Event::Kind::execution_done, end);
+    client->device_part_ended(part);
   }
 
-  void tell_end(Instant end) noexcept {
-    if (!on->ended.push({.kind = Event::Kind::execution_done, .job = executing, .now = end, .deadline = {}}))
+  void add(Status outcome, Instant begin, Instant end) noexcept {
+    if (segment == 0) part = {.outcome = {}, .begin = begin, .company = company};
+    const Duration executed = outcome ? driver->executed(end - begin) : end - begin;
+    part.outcome = outcome;
+    part.end = end;
+    part.executed += executed;
+    part.longest = std::max(part.longest, executed);
+  }
+
+  void tell_end(Event::Kind kind, Instant end) noexcept {
+    if (!on->ended.push({.kind = kind, .job = executing, .now = end, .deadline = {}, .segment = segment}))
       driver->lose_event();
     driver->wake_.raise();
   }
@@ -157,10 +175,11 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
       beside_(options.co_run.empty() ? nullptr : new Compute{device.engine(hal::EngineKind::beside)}),
       in_{.engine = device.engine(hal::EngineKind::copy_in), .works = {}},
       out_{.engine = device.engine(hal::EngineKind::copy_out), .works = {}} {
-  for (DeviceClient* client : clients) {
+  for (std::size_t task = 0; task < clients.size(); ++task) {
     links_.push_back(std::make_unique<TaskLink>());
     links_.back()->driver = this;
-    links_.back()->client = client;
+    links_.back()->client = clients[task];
+    if (!options_.segments.empty()) links_.back()->segments = options_.segments[task];
   }
   requests_.reserve(clients.size());
   for (std::size_t task = 0; task < options_.co_run.size(); ++task)
@@ -229,9 +248,10 @@ void DeviceDriver::cancel_all() noexcept {
     const std::uint32_t seen = wake_.value();
     const bool stopping = stopping_.load(std::memory_order_acquire);
     for (Event end; take_end(&compute_, end) || take_end(beside_.get(), end);)
-      if (TaskLink& link = *links_[end.job.task]; link.rehearses) not_executed(link, Errc::cancelled);
+      if (TaskLink& link = *links_[end.job.task]; link.rehearses || end.kind == Event::Kind::segment_done)
+        not_executed(link, Errc::cancelled);
     for (const auto& link : links_) {
-      if (link->waiting) not_executed(*link, Errc::cancelled);
+      if (link->waiting || link->preempted) not_executed(*link, Errc::cancelled);
       for (Event event; link->events.pop(event);)
         if (event.kind == Event::Kind::job_requested) not_executed(*link, Errc::cancelled);
     }
@@ -264,6 +284,7 @@ bool DeviceDriver::take_end(Compute* of, Event& end) noexcept { return of != nul
 
 void DeviceDriver::decide_end(const Event& end) noexcept {
   TaskLink& link = *links_[end.job.task];
+  link.preempted = end.kind == Event::Kind::segment_done;
   if (!std::exchange(link.rehearses, false)) return decide(end);
   std::tie(link.as, link.on) = link.rehearsals.back();
   link.rehearsals.pop_back();
@@ -346,6 +367,7 @@ void DeviceDriver::not_executed(TaskLink& link, Errc why) noexcept {
   const Instant now = hal::now();
   left(link);
   link.waiting = false;
+  if (std::exchange(link.preempted, false) && recording()) traces::device_end(link.executing, now, Unexpected(why));
   link.client->device_part_ended({.outcome = Unexpected(why), .begin = now, .end = now});
 }
 
@@ -365,7 +387,8 @@ void DeviceDriver::left(TaskLink& link) noexcept {
 
 void DeviceDriver::start(TaskLink& link, const Action& action, hal::Company company) noexcept {
   link.executing = action.job;
-  link.waiting = false;
+  link.segment = action.segment;
+  link.waiting = link.preempted = false;
   link.as = action.as;
   link.company = company;
   link.on = action.beside ? beside_.get() : &compute_;

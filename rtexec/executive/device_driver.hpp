@@ -6,6 +6,9 @@
 // device part of each of the two is all the time from when they were started, less what the device says that it did not
 // execute: until its engine's thread has the core that they share, a job waits for the other one. In the warm-up such
 // a task's job executes again, until each of its policies has on each engine.
+//
+// A job of several segments goes back to the scheduler after each but its last one. Its device part begins with the
+// first and ends with the last; what others execute in between is not part of its execution.
 #pragma once
 
 #include "hal/device.hpp"
@@ -27,16 +30,17 @@ namespace rtexec::executive {
 struct DevicePart {
   Status outcome;
   Instant begin{}, end{};
-  Duration executed{0}; // of the time from begin to end, what counts as execution
+  Duration executed{0}; // of the time from begin to end, what counts as execution,
+  Duration longest{0};  // and of one of its segments, the most
   hal::Company company = hal::Company::alone;
 };
 
-/// What a task does with its turn on the device. Both calls follow one another for each job that was requested; a task
-/// has one such job at a time.
+/// What a task does with its turn on the device. Both calls follow one another for each job that was requested, the
+/// first one for each segment; a task has one such job at a time.
 class DeviceClient {
  public:
   /// On a compute engine's thread, in the warm-up several times for a job; not where DeviceMemory::prepare() fails.
-  virtual Status execute(MemoryPolicy as) noexcept = 0;
+  virtual Status execute(MemoryPolicy as, std::uint32_t segment) noexcept = 0;
   /// Once for each requested job: on the compute engine's thread, with what execute() or prepare() returned, or on the
   /// scheduler thread when it did not come that far, with `cancelled` when it was withdrawn before, or with what made a
   /// transfer fail that it needed. Must not block.
@@ -55,6 +59,8 @@ class DeviceDriver {
     bool exercise = false;
     /// By task: the policies under which its jobs execute beside others. Empty: there is one compute engine
     std::vector<std::vector<MemoryPolicy>> co_run = {};
+    /// By task: of its jobs. Empty: one each
+    std::vector<std::uint32_t> segments = {};
     TransferObserver observer = {};
     /// At most so much of an execution's time from begin to end is not execution, whatever the device says: what
     /// admission charges beside the WCET, so that no delay beyond it goes unseen

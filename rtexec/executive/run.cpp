@@ -30,6 +30,12 @@ std::vector<std::vector<MemoryPolicy>> co_run_policies(const Plan& plan) {
   return policies;
 }
 
+std::vector<std::uint32_t> segments_of(const Plan& plan) {
+  std::vector<std::uint32_t> segments;
+  for (const PlannedTask& task : plan.tasks) segments.push_back(task.segments);
+  return segments;
+}
+
 } // namespace
 
 Run::Run(LoadedSet set, Plan plan, Setup setup)
@@ -169,6 +175,7 @@ Result<> Run::start_threads(const Placement& placement) {
       std::move(scheduler_), *device_, *memory_, clients,
       DeviceDriver::Options{.exercise = setup_.copy_beside && plan_.swap,
                             .co_run = co_run_policies(plan_),
+                            .segments = segments_of(plan_),
                             .observer = setup_.observe_transfers,
                             .most_not_executed = most_not_executed(placement, device_->kind(), set_.board),
                             .bandwidth = bandwidth_.get(),

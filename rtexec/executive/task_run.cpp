@@ -255,8 +255,9 @@ void TaskRun::interrupt() noexcept {
 
 // ---- device ----
 
-Status TaskRun::execute(MemoryPolicy as) noexcept {
+Status TaskRun::execute(MemoryPolicy as, std::uint32_t segment) noexcept {
   enter(TaskState::on_device);
+  if (plan_.segments > 1) return workload_.execute_segment(segment);
   if (layer_times_ != nullptr && observer_ != nullptr) layer_times_->execution_begins();
   if (shortest_wait_ == nullptr) return workload_.execute_as(as);
   const Instant begin = hal::now();
@@ -267,7 +268,7 @@ Status TaskRun::execute(MemoryPolicy as) noexcept {
 }
 
 void TaskRun::device_part_ended(const DevicePart& part) noexcept {
-  const auto& [outcome, begin, end, executed, company] = part;
+  const auto& [outcome, begin, end, executed, longest, company] = part;
   end_.outcome = outcome;
   end_.accompanied = company == hal::Company::accompanied;
   end_.device_begin = begin;

@@ -76,7 +76,7 @@ class TaskRun final : public DeviceClient {
   /// Wakes both threads to look at RunControl.
   void interrupt() noexcept;
 
-  Status execute(MemoryPolicy as) noexcept override;
+  Status execute(MemoryPolicy as, std::uint32_t segment) noexcept override;
   void device_part_ended(const DevicePart& part) noexcept override;
 
   [[nodiscard]] const std::string& name() const noexcept { return task_.name; }

@@ -91,7 +91,13 @@ constexpr const char* action_names[] = {"start-execution", "copy-in", "copy-out"
 void emit_scheduling() {
   for (const auto kind : inputs) scheduler_input(sequence, input(kind));
   for (const auto kind : actions)
-    scheduler_action(sequence, {.kind = kind, .job = job, .transfer = moved, .beside = true, .as = MemoryPolicy::host});
+    scheduler_action(sequence, {.kind = kind,
+                                .job = job,
+                                .transfer = moved,
+                                .beside = true,
+                                .as = MemoryPolicy::host,
+                                .segment = 4,
+                                .committed = 2});
 }
 
 std::vector<ExpectedEvent> scheduling() {
@@ -107,7 +113,8 @@ std::vector<ExpectedEvent> scheduling() {
                        {"moved_task", moves ? 6 : 0},
                        {"slot", moves ? 11 : 0},
                        {"frame", moves ? 70'000 : 0},
-                       {"failed", moves}},
+                       {"failed", moves},
+                       {"segment", 0}},
                       {{"input", input_names[i]}}});
   }
   for (const char* action : action_names)
@@ -118,7 +125,9 @@ std::vector<ExpectedEvent> scheduling() {
                        {"moved_task", 6},
                        {"slot", 11},
                        {"frame", 70'000},
-                       {"beside", 1}},
+                       {"beside", 1},
+                       {"segment", 4},
+                       {"committed", 2}},
                       {{"action", action}, {"as", "H"}}});
   return events;
 }
@@ -308,6 +317,8 @@ void emit_each_event() {
   cpu_end(job, at(120), Duration(9));
   device_request(job, at(121), at(180));
   device_begin(job, at(130));
+  segment_end(job, 4, at(133));
+  segment_begin(job, 5, at(134));
   layer_begin(job, 17, at(131));
   layer_end(job, 17, at(169));
   device_executed(job, Duration(39));
@@ -426,6 +437,8 @@ std::vector<ExpectedEvent> each_event() {
       {"cpu_end", of_job({{"at", 120}, {"executed", 9}}), {}},
       {"device_request", of_job({{"at", 121}, {"deadline", 180}}), {}},
       {"device_begin", of_job({{"at", 130}}), {}},
+      {"segment_end", of_job({{"segment", 4}, {"at", 133}}), {}},
+      {"segment_begin", of_job({{"segment", 5}, {"at", 134}}), {}},
       {"layer_begin", of_job({{"layer", 17}, {"at", 131}}), {}},
       {"layer_end", of_job({{"layer", 17}, {"at", 169}}), {}},
       {"device_executed", of_job({{"executed", 39}}), {}},
