@@ -89,6 +89,11 @@ inline constexpr auto spellings_of<MemoryPolicy> =
                                            {"D/H", MemoryPolicy::switching}});
 
 template <>
+inline constexpr auto spellings_of<Constants> = std::to_array<Spelling<Constants>>({{"auto", Constants::automatic},
+                                                                                    {"whole", Constants::whole},
+                                                                                    {"stream", Constants::streamed}});
+
+template <>
 inline constexpr auto spellings_of<MemoryObjective> = std::to_array<Spelling<MemoryObjective>>(
     {{"most-slack", MemoryObjective::most_slack}, {"least-memory", MemoryObjective::least_memory}});
 

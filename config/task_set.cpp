@@ -284,6 +284,71 @@ Key<Task> trigger_key() {
       });
 }
 
+constexpr std::uint32_t most_layers = 4096; // and segments
+constexpr std::uint32_t last_level = 99;
+constexpr std::uint32_t most_stream_chunks = 1U << 20U;
+
+/// "auto", "none" or a number: std::nullopt, 1 or the number.
+Key<Task> segments_key() {
+  using Given = std::optional<std::optional<std::uint32_t>>; // without a value "auto"; without the inner one "none"
+  return key<Task>(
+      "segments", word_or("auto", word_or("none", integer<std::uint32_t>(1, most_layers))), "\"auto\"",
+      "into how many runs of layers the device part may be cut, between which more urgent tasks may have the device; "
+      "auto: as many as these need to be proved. Where jobs cannot be preempted (swap policies but pipelined and none, "
+      "and co_run) it is not cut",
+      [](const Task& task) {
+        if (!task.segments) return std::optional<Given>(Given());
+        return std::optional<Given>(*task.segments == 1 ? std::nullopt : task.segments);
+      },
+      [](Task& task, const Given& given) {
+        task.segments.reset();
+        if (given) task.segments = given->value_or(1);
+      });
+}
+
+/// "express" is class 0.
+Key<Task> level_key() {
+  using Given = std::optional<std::uint32_t>;
+  return key<Task>(
+      "level", word_or("express", integer<std::uint32_t>(1, last_level)), "chosen by the plan",
+      "whom its device parts may preempt where a segment ends: express: all that is less urgent, and nothing of it is "
+      "swapped; 1 ..: tasks of larger levels, whose weights may have to leave for it",
+      [](const Task& task) -> std::optional<Given> {
+        if (!task.device_class) return std::nullopt;
+        return *task.device_class == 0 ? Given() : task.device_class;
+      },
+      [](Task& task, const Given& level) { task.device_class = level.value_or(0); });
+}
+
+/// A number of layers, or how long each takes.
+Type<SyntheticLayers> synthetic_layers() {
+  const auto count = integer<std::uint32_t>(1, most_layers);
+  const auto times = list_of(duration(1ns, longest_interval));
+  return {.name = count.name + ", or " + times.name,
+          .unit = times.unit,
+          .read = [=](const Value& value) -> Read<SyntheticLayers> {
+            if (!std::holds_alternative<Array>(value.content)) {
+              const auto number = count.read(value);
+              if (!number) return Unexpected(number.error() + ", or write a list of durations");
+              return SyntheticLayers{.count = *number};
+            }
+            auto each = times.read(value);
+            if (!each) return Unexpected(each.error());
+            if (each->empty())
+              return Unexpected("an empty list: write how many layers there are, or how long each of them takes");
+            return SyntheticLayers{.times = std::move(*each)};
+          },
+          .write =
+              [=](const SyntheticLayers& layers) {
+                return layers.times.empty() ? count.write(layers.count) : times.write(layers.times);
+              },
+          .problem = [=](const SyntheticLayers& layers) -> std::string {
+            if (layers.times.empty()) return count.problem(layers.count);
+            if (layers.times.size() > most_layers) return "more than " + std::to_string(most_layers) + " layers";
+            return times.problem(layers.times);
+          }};
+}
+
 std::vector<Key<Chain>> chain_keys() {
   return {
       key<Chain>("name", identifier(), required, "unique", &Chain::name),
@@ -360,6 +425,15 @@ std::vector<Key<Task>> task_keys() {
                 "how long of wcet_beside its device part only waits for pages, under M, H and D/H: a job under D whose "
                 "wcet_beside is no longer executes meanwhile",
                 &Task::mapping_idle),
+      segments_key(),
+      level_key(),
+      key<Task>("constants", one_of<Constants>(),
+                "which of its weights are on the device while a job executes: whole: all; stream: those that the next "
+                "layers read come meanwhile, through a ring of chunks, so that the network may be larger than the "
+                "device; auto: as the plan decides. stream only for dnn tasks, and synthetic ones of class constant",
+                &Task::constants),
+      key<Task>("stream_chunks", integer<std::uint32_t>(1, most_stream_chunks), "planned",
+                "of constants = \"stream\": the chunks of the ring", &Task::stream_chunks),
       key<Task>("footprint", bytes(), "required for synthetic; dnn: what its network takes",
                 "device memory in all; dnn: at least what its network takes", &Task::footprint),
       key<Task>("swappable", bytes(), "the footprint",
@@ -375,6 +449,13 @@ std::vector<Key<Task>> task_keys() {
           "resident", bytes(), "what others leave, tasks in turn",
           "how much of the swap volume is on the device at the start (of a run: before it rehearses), in whole chunks",
           &Task::resident),
+      key<Task>("layers", synthetic_layers(), "1",
+                "synthetic: how many layers of equal length the device part has, or how long each of them takes, the "
+                "wcet in all; it can be cut behind each",
+                &Task::layers),
+      key<Task>("live", bytes(),
+                "synthetic: device memory, beside the footprint, whose contents must survive between two layers",
+                &Task::live),
       key<Task>("traffic_before", bytes(), "not known; required for traffic",
                 "to and from memory in the CPU part before, at most (traffic: exactly): admission charges a regulated "
                 "core's stalls for it",

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <system_error>
 
 namespace rtexec {
@@ -72,6 +73,19 @@ void check_traffic(const Task& task, const Rules& rules) {
     broken(rules, {"buffer", "workload"}, *task.buffer, "only for traffic tasks");
 }
 
+void check_layers(const Task& task, const Rules& rules) {
+  if (task.layers && task.workload != WorkloadKind::synthetic)
+    rules.broken({"layers", "workload"}, "layers: only for synthetic tasks");
+  if (task.live > Bytes{0} && !task.layers)
+    broken(rules, {"live", "layers"}, task.live, "needs layers beside it, between which it survives");
+  if (!task.layers || task.layers->times.empty() || !task.wcet || rules.is_bad("layers")) return;
+  const auto& times = task.layers->times;
+  const Duration sum = std::accumulate(times.begin(), times.end(), Duration(0));
+  if (sum != task.wcet->device)
+    rules.broken({"layers", "wcet"}, "layers: they take " + to_string(sum) + " in all, and wcet is " +
+                                         to_string(task.wcet->device) + ": both must be the same");
+}
+
 void check_synthetic(const Task& task, const Rules& rules) {
   if (!task.wcet) rules.broken({"wcet", "workload"}, "wcet: a synthetic task needs one, as a duration");
   if (!task.footprint || *task.footprint == Bytes{0})
@@ -132,6 +146,74 @@ void check_co_running(const Task& task, const Rules& rules) {
   if (task.wcet_beside && task.wcet && *task.wcet_beside < task.wcet->device)
     broken(rules, {"wcet_beside", "wcet"}, *task.wcet_beside,
            "shorter than alone, wcet = " + literal(task.wcet->device));
+}
+
+/// As the file has it.
+std::string level_of(const Task& task) {
+  return *task.device_class == 0 ? "\"express\"" : std::to_string(*task.device_class);
+}
+
+bool can_be_cut(WorkloadKind workload) {
+  return workload == WorkloadKind::dnn || workload == WorkloadKind::synthetic || workload == WorkloadKind::custom;
+}
+
+/// Whether device parts may be preempted where a segment ends; if not, which key says so.
+std::optional<std::string> problem_of_preemption(const TaskSet& set) {
+  if (set.swap.policy != SwapPolicy::pipelined && set.swap.policy != SwapPolicy::none)
+    return "no job is preempted with [swap] policy = " + literal(set.swap.policy) + ": use \"pipelined\" or \"none\"";
+  if (set.device.co_run) return "no job is preempted where others execute beside it: leave out [device] co_run";
+  return std::nullopt;
+}
+
+void check_segments(const TaskSet& set, const Task& task, const Rules& rules, Report& report) {
+  const Place policy{.table = "swap", .index = 0, .key = "policy"},
+      co_run{.table = "device", .index = 0, .key = "co_run"};
+  const bool cut = task.segments.value_or(1) > 1, streamed = task.constants == Constants::streamed;
+  if (const auto problem = problem_of_preemption(set)) {
+    const auto refuse = [&](std::string_view key, const std::string& value) {
+      report.relation({rules.of(key), policy, co_run}, std::string(key) + " = " + value + ": " + *problem);
+    };
+    if (cut) refuse("segments", literal(*task.segments));
+    if (task.device_class) refuse("level", level_of(task));
+    if (streamed) refuse("constants", literal(task.constants));
+  }
+  if (cut && !can_be_cut(task.workload))
+    broken(
+        rules, {"segments", "workload"}, *task.segments,
+        "a " + std::string(spelling(task.workload)) + " task cannot be cut; only dnn, synthetic and custom ones can");
+  if (cut && task.workload == WorkloadKind::synthetic) {
+    const std::size_t layers = task.layers ? task.layers->number() : 1;
+    if (*task.segments > layers)
+      broken(rules, {"segments", "layers"}, *task.segments,
+             "more than its layers, of which it has " + std::to_string(layers));
+  }
+  if (task.device_class && !task.real_time())
+    rules.broken({"level", "criticality"},
+                 "level = " + level_of(task) + ": only for real-time tasks; best-effort ones are below all levels");
+  if (task.device_class == 0U && task.swap_volume && *task.swap_volume > Bytes{0})
+    rules.broken({"level", "swap_volume"},
+                 "level = \"express\": nothing of an express task is swapped; leave out "
+                 "swap_volume, or give it a level");
+}
+
+void check_streaming(const Task& task, const Rules& rules) {
+  if (task.stream_chunks && task.constants != Constants::streamed)
+    broken(rules, {"stream_chunks", "constants"}, *task.stream_chunks, "needs constants = \"stream\" beside it");
+  if (task.constants != Constants::streamed) return;
+  const auto refuse = [&](std::string_view key, const std::string& why) {
+    broken(rules, {"constants", key}, task.constants, why);
+  };
+  if (task.workload == WorkloadKind::synthetic) {
+    if (task.memory_class != MemoryClass::constant)
+      refuse("class", "what it streams are constants; write class = \"constant\"");
+  } else if (task.workload != WorkloadKind::dnn) {
+    refuse("workload", "only for dnn and synthetic tasks");
+  }
+  if (waits_for_pages(task.memory_policy))
+    refuse("memory_policy", "only under memory_policy = \"D\": the others copy nothing");
+  if (task.device_class == 0U)
+    refuse("level", "an express task does not wait for copies; give it a level, or leave level out");
+  if (task.swap_volume) refuse("swap_volume", "what is swapped of it is its ring; write stream_chunks");
 }
 
 void check_releases(const Task& task, const Rules& rules) {
@@ -291,6 +373,9 @@ void config::check_rules(const TaskSet& set, Report& report) {
     check_workload(task, rules);
     check_traffic(task, rules);
     check_memory(task, rules);
+    check_layers(task, rules);
+    check_segments(set, task, rules, report);
+    check_streaming(task, rules);
     check_co_running(task, rules);
     check_benchmark(task, rules);
     check_policy(task, rules);

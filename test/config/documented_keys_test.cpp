@@ -46,9 +46,15 @@ std::vector<Document> variants(FileKind kind) {
   switch (kind) {
   case FileKind::task_set: {
     Keys with_input = dnn;
-    with_input.insert({{"input", "'good/pictures'"}, {"priority", "7"}});
+    with_input.insert(
+        {{"input", "'good/pictures'"}, {"priority", "7"}, {"constants", "'stream'"}, {"stream_chunks", "8"}});
     Keys listed = synthetic;
-    listed.insert({{"releases", "['0ms', '140ms']"}, {"resident", "'512KiB'"}});
+    listed.insert({{"releases", "['0ms', '140ms']"},
+                   {"resident", "'512KiB'"},
+                   {"segments", "3"},
+                   {"level", "2"},
+                   {"layers", "4"},
+                   {"live", "'64KiB'"}});
     Keys full = synthetic;
     full.insert({{"deadline", "'90ms'"},
                  {"offset", "'1ms'"},

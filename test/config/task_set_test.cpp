@@ -136,6 +136,30 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(set.tasks[4].memory_policy, MemoryPolicy::host);
 }
 
+TEST(TaskSetFile, SaysHowTasksAreCutAndStreamed) {
+  const TaskSet set = read_good("segments.toml");
+  ASSERT_EQ(set.tasks.size(), 4u);
+  const Task &detector = set.tasks[0], &segmenter = set.tasks[1], &describer = set.tasks[2], &rest = set.tasks[3];
+  EXPECT_EQ(detector.device_class, 0u);
+  EXPECT_EQ(detector.segments, 1u) << "none";
+  EXPECT_FALSE(detector.layers);
+  EXPECT_EQ(detector.constants, Constants::automatic);
+  EXPECT_EQ(segmenter.device_class, 2u);
+  EXPECT_EQ(segmenter.segments, 3u);
+  ASSERT_TRUE(segmenter.layers);
+  EXPECT_THAT(segmenter.layers->of(segmenter.wcet->device), testing::ElementsAre(100ms, 50ms, 100ms));
+  EXPECT_EQ(segmenter.live, Bytes{3u << 20});
+  EXPECT_EQ(segmenter.constants, Constants::whole);
+  EXPECT_EQ(describer.device_class, std::nullopt);
+  EXPECT_EQ(describer.segments, std::nullopt);
+  EXPECT_EQ(describer.constants, Constants::streamed);
+  EXPECT_EQ(describer.stream_chunks, 12u);
+  EXPECT_EQ(rest.segments, std::nullopt) << "auto";
+  ASSERT_TRUE(rest.layers);
+  EXPECT_THAT(rest.layers->of(10ns), testing::ElementsAre(3ns, 3ns, 4ns));
+  EXPECT_EQ(rest.live, Bytes{0});
+}
+
 TEST(TaskSetFile, ListsReleases) {
   const auto releases_of = [](const std::string& list) {
     const auto set = parse_task_set(
@@ -327,6 +351,16 @@ INSTANTIATE_TEST_SUITE_P(
                 }},
         Mistake{"task 'a': wcet_beside = \"8ms\": shorter than alone, wcet = \"10ms\"",
                 [](TaskSet& s) { s.tasks[0].wcet_beside = 8ms; }},
+        Mistake{"task 'a': layers = 0: out of range: at least 1, at most 4096",
+                [](TaskSet& s) { s.tasks[0].layers = SyntheticLayers{.count = 0}; }},
+        Mistake{"task 'a': segments = 3: more than its layers, of which it has 2",
+                [](TaskSet& s) {
+                  s.tasks[0].layers = SyntheticLayers{.times = {4ms, 6ms}}, s.tasks[0].segments = 3;
+                }},
+        Mistake{"task 'a': level = 100: out of range: at least 1, at most 99",
+                [](TaskSet& s) { s.tasks[0].device_class = 100; }},
+        Mistake{"task 'a': constants = \"?\": unknown value: use auto, whole or stream",
+                [](TaskSet& s) { s.tasks[0].constants = static_cast<Constants>(77); }},
         Mistake{"task 'a': on_overrun = \"?\": unknown value: use skip, catch-up, re-phase, abort-job or stop",
                 [](TaskSet& s) { s.tasks[0].on_overrun = static_cast<OnOverrun>(77); }},
         Mistake{"task 'a': on_wcet_exceeded = \"?\": unknown value: use tell, skip-next or stop",

@@ -164,6 +164,13 @@ enum class MemoryPolicy {
   switching, // H where a job under D executes beside the job, D otherwise
 };
 
+/// Which of a task's constants are on the device while a job executes.
+enum class Constants {
+  automatic, // as the plan decides
+  whole,     // all of them
+  streamed,  // those that the next layers read: they come while the job executes, through a ring of chunks
+};
+
 /// What the policies of tasks that leave theirs open are chosen for, of all with which the set is proved and fits.
 enum class MemoryObjective {
   most_slack,   // end to end
@@ -249,6 +256,23 @@ struct Wcet {
   }
 };
 
+/// The layers of a synthetic task's device part, each of which can be a segment of its own.
+struct SyntheticLayers {
+  /// How many there are, of equal length, where `times` has none; at least 1.
+  std::uint32_t count = 1;
+  /// How long each takes, the WCET in all.
+  std::vector<Duration> times{};
+  [[nodiscard]] std::size_t number() const { return times.empty() ? count : times.size(); }
+  /// How long each takes of this WCET. What does not divide is the last one's.
+  [[nodiscard]] std::vector<Duration> of(Duration wcet) const {
+    if (!times.empty()) return times;
+    std::vector<Duration> equal(count, wcet / count);
+    equal.back() += wcet % count;
+    return equal;
+  }
+  friend bool operator==(const SyntheticLayers&, const SyntheticLayers&) = default;
+};
+
 /// One input tensor of a task.
 struct TaskInput {
   /// The tensor's name. Empty: the only one that there is.
@@ -320,6 +344,14 @@ struct Task {
   std::optional<Duration> wcet_beside;
   /// How long of that the device part only waits for pages, under M and H: a job under D executes meanwhile.
   std::optional<Duration> mapping_idle;
+  /// Into how many segments the device part may be cut, at most; 1: it is not. Absent: as many as others need.
+  std::optional<std::uint32_t> segments;
+  /// 0: it is express, and goes next wherever a segment ends; otherwise its level, the smallest being the most urgent.
+  /// Absent: the plan chooses.
+  std::optional<std::uint32_t> device_class;
+  Constants constants = Constants::automatic;
+  /// The chunks of the ring through which constants are streamed. Absent: the plan decides.
+  std::optional<std::uint32_t> stream_chunks;
   /// All of the task's device memory. A synthetic task needs one; for a dnn task it is at least what its network takes.
   std::optional<Bytes> footprint;
   /// How much of the footprint may be swapped. Absent: all of it.
@@ -330,6 +362,10 @@ struct Task {
   std::optional<Bytes> swap_volume;
   /// How much of the swap volume is on the device at the start. Absent: what there is room for, tasks in turn.
   std::optional<Bytes> resident;
+  /// The layers of a synthetic task's device part. Absent: one.
+  std::optional<SyntheticLayers> layers;
+  /// What of a synthetic task's memory must survive between two layers, beside the footprint.
+  Bytes live{0};
   /// What the first CPU part moves to and from memory, at most. A traffic task moves exactly that.
   std::optional<Bytes> traffic_before;
   /// The same of the last CPU part.
