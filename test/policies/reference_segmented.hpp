@@ -92,12 +92,18 @@ class Reference {
       }
       parts_.push_back(part);
     }
+    for (unsigned level = 0; level <= last_level(); ++level) {
+      std::vector<std::size_t>& own = levels_.emplace_back();
+      for (std::size_t i = 0; i < parts_.size(); ++i)
+        if (parts_[i].level == level) own.push_back(i);
+      lambdas_.push_back(lambdas_of(level));
+    }
   }
 
   std::optional<std::vector<Time>> edf() const {
     std::vector<Time> bounds(parts_.size());
     for (unsigned level = 0; level <= last_level(); ++level) {
-      std::vector<std::size_t> own = of_level(level);
+      const std::vector<std::size_t>& own = of_level(level);
       if (own.empty()) continue;
       const auto lengths = lengths_of(level);
       if (!lengths) return std::nullopt;
@@ -132,12 +138,7 @@ class Reference {
   // ---- charges ----
 
   [[nodiscard]] unsigned last_level() const { return std::ranges::max(parts_, {}, &Part::level).level; }
-  [[nodiscard]] std::vector<std::size_t> of_level(unsigned level) const {
-    std::vector<std::size_t> list;
-    for (std::size_t i = 0; i < parts_.size(); ++i)
-      if (parts_[i].level == level) list.push_back(i);
-    return list;
-  }
+  [[nodiscard]] const std::vector<std::size_t>& of_level(unsigned level) const { return levels_[level]; }
   [[nodiscard]] Time run_below(unsigned level) const {
     Time run = 0;
     for (const Part& part : parts_)
@@ -167,7 +168,8 @@ class Reference {
     return sum;
   }
 
-  [[nodiscard]] std::vector<Time> lambdas(unsigned level) const {
+  [[nodiscard]] const std::vector<Time>& lambdas(unsigned level) const { return lambdas_[level]; }
+  [[nodiscard]] std::vector<Time> lambdas_of(unsigned level) const {
     std::vector<Time> list{0};
     Time longest = 0;
     for (const std::size_t i : of_level(level)) longest = std::max(longest, parts_[i].C);
@@ -175,6 +177,8 @@ class Reference {
       list.push_back(parts_[i].C - parts_[i].delay);
       if (parts_[i].o <= longest) list.push_back(parts_[i].o);
     }
+    std::ranges::sort(list);
+    list.erase(std::ranges::unique(list).begin(), list.end());
     return list;
   }
   [[nodiscard]] static Time p(const Part& part, Time lambda) { return part.delay + over(part.C - part.delay, lambda); }
@@ -275,17 +279,17 @@ class Reference {
 
   /// All L that matter; nothing: overloaded.
   [[nodiscard]] std::optional<std::vector<Time>> lengths_of(unsigned level) const {
-    double least = -1;
-    for (const Time lambda : lambdas(level))
-      if (const Rate found = rate(level, lambda); found.use < 0.9999) {
-        const double end = found.once / (1 - found.use);
-        if (least < 0 || end < least) least = end;
-      }
-    if (least < 0) return std::nullopt;
     Time longest = 0;
     for (const std::size_t i : of_level(level)) longest = std::max(longest, parts_[i].d);
-    // As far again, for slack
-    const Time end = std::max(2 * longest, static_cast<Time>(2 * least)) + longest;
+    std::optional<double> least;
+    for (const Time lambda : lambdas(level))
+      if (const Rate found = rate(level, lambda); found.use < 0.9999) {
+        // Beyond it no slack is less than the longest
+        const double end = (found.once + static_cast<double>(longest)) / (1 - found.use);
+        least = std::min(least.value_or(end), end);
+      }
+    if (!least) return std::nullopt;
+    const Time end = longest + static_cast<Time>(*least);
     std::vector<Time> list;
     for (const std::size_t i : of_level(level))
       for (Time L = parts_[i].d; L <= end; L += parts_[i].T) list.push_back(L);
@@ -297,9 +301,7 @@ class Reference {
     const bool swaps = loads(level);
     std::optional<Time> best;
     double least = 0;
-    std::vector<Time> sorted = lambdas(level);
-    std::ranges::sort(sorted);
-    for (const Time lambda : sorted) {
+    for (const Time lambda : lambdas(level)) {
       const double use = rate(level, lambda).use;
       if (use < 0.9999 && (!best || use < least - 1e-12)) {
         best = lambda;
@@ -334,7 +336,7 @@ class Reference {
   /// R_i; nothing: later than d
   [[nodiscard]] std::optional<Time> response(std::size_t i, Time lambda) const {
     const Part& own = parts_[i];
-    const std::vector<std::size_t> level = of_level(own.level);
+    const std::vector<std::size_t>& level = of_level(own.level);
     bool swaps = false;
     for (const std::size_t j : level) swaps = swaps || (j <= i && parts_[j].o > 0);
     const auto cost = [&](std::size_t j) { return swaps ? e(parts_[j], lambda) : parts_[j].C; };
@@ -386,6 +388,8 @@ class Reference {
   const CutSet& set_;
   const SegmentedFaults& faults_;
   std::vector<Part> parts_;
+  std::vector<std::vector<std::size_t>> levels_; // tasks of each
+  std::vector<std::vector<Time>> lambdas_;
   Time flight_ = 0;
 };
 

@@ -1,0 +1,107 @@
+// No job under the rule `segmented` ends after its bound, however it is attacked; and the search sees deliberate errors
+// of the tests and of the rule. RTEXEC_SEGMENTED_SETS=100000 policies-tests --gtest_filter='*SegmentedSearch*' searches
+// longer, RTEXEC_SEGMENTED_SEED elsewhere.
+#include "test/policies/reference_segmented.hpp"
+#include "test/policies/segmented_search.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace rtexec::test {
+namespace {
+
+std::uint64_t asked(const char* name, std::uint64_t otherwise) {
+  const char* value = std::getenv(name);
+  return value ? std::strtoull(value, nullptr, 10) : otherwise;
+}
+
+struct Found {
+  std::uint64_t sets = 0, exceeded = 0;
+  Attack all;
+};
+
+constexpr std::uint64_t jobs_of_a_set = 500;
+
+/// Until a bound is exceeded, or so many sets were attacked.
+Found search(const CutTest& test, const RuleFaults& faults, Order order, std::uint64_t sets, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Found found;
+  while (found.sets < sets && !found.all.exceeded) {
+    const CutSet set = at_the_edge(random_cut_set(random, order, static_cast<Shape>(found.sets % 4)), test, random);
+    if (set.tasks.empty()) continue;
+    ++found.sets;
+    const Attack each = attack(set, test(set), faults, jobs_of_a_set, random);
+    found.all.jobs += each.jobs;
+    found.all.preemptions += each.preemptions;
+    found.all.restores += each.restores;
+    found.all.stalls += each.stalls;
+    found.all.exceeded = each.exceeded;
+    found.all.what = each.what;
+  }
+  return found;
+}
+
+class SegmentedSearch : public testing::TestWithParam<Order> {};
+INSTANTIATE_TEST_SUITE_P(Orders, SegmentedSearch, testing::Values(Order::edf, Order::static_priority),
+                         [](const auto& order) { return order.param == Order::edf ? "edf" : "static_priority"; });
+
+TEST_P(SegmentedSearch, NoBoundIsExceeded) {
+  const Found found =
+      search(bounds_of, {}, GetParam(), asked("RTEXEC_SEGMENTED_SETS", 1'000), asked("RTEXEC_SEGMENTED_SEED", 61));
+  std::printf("%llu sets, %llu jobs, %llu preemptions, %llu restores, %llu stalls\n",
+              static_cast<unsigned long long>(found.sets), static_cast<unsigned long long>(found.all.jobs),
+              static_cast<unsigned long long>(found.all.preemptions),
+              static_cast<unsigned long long>(found.all.restores), static_cast<unsigned long long>(found.all.stalls));
+  EXPECT_FALSE(found.all.exceeded) << found.all.what;
+  EXPECT_GT(found.all.preemptions, found.sets);
+  EXPECT_GT(found.all.restores, found.sets / 10);
+}
+
+// ---- deliberate errors ----
+
+constexpr Order edf = Order::edf, fixed = Order::static_priority;
+
+struct Error {
+  const char* name;
+  Order order{}; // under which it is seen soonest
+  SegmentedFaults test{};
+  RuleFaults rule{};
+};
+
+class SegmentedSearchSees : public testing::TestWithParam<Error> {};
+INSTANTIATE_TEST_SUITE_P(
+    Tests, SegmentedSearchSees,
+    testing::Values(
+        Error{"express_below", edf, {.express_below = true}}, Error{"express_later", edf, {.express_later = true}},
+        Error{"launch_ahead", edf, {.launch_ahead = true}}, Error{"committed_tail", fixed, {.committed_tail = true}},
+        Error{"level_below", edf, {.level_below = true}}, Error{"flight_below", fixed, {.flight_below = true}},
+        Error{"above_due", edf, {.above_due = true}}, Error{"above_jitter", edf, {.above_jitter = true}},
+        Error{"express_above", edf, {.express_above = true}}, Error{"load_above", edf, {.load_above = true}},
+        Error{"restore", edf, {.restore = true}}, Error{"delay", edf, {.delay = true}},
+        Error{"staged_load", edf, {.staged_load = true}}, Error{"running_job", edf, {.running_job = true}},
+        Error{"pairing", edf, {.pairing = true}}, Error{"closed", fixed, {.closed = true}}),
+    [](const auto& error) { return std::string(error.param.name); });
+INSTANTIATE_TEST_SUITE_P(Rules, SegmentedSearchSees,
+                         testing::Values(Error{"back_fill", edf, {}, {.back_fill = true}},
+                                         Error{"loads_go_on", edf, {}, {.loads_go_on = true}},
+                                         Error{"whole_jobs", edf, {}, {.whole_jobs = true}},
+                                         Error{"displaces", edf, {}, {.displaces = true}},
+                                         Error{"looks_past", edf, {}, {.looks_past = true}},
+                                         Error{"robs_current", edf, {}, {.robs_current = true}},
+                                         Error{"stage_first", edf, {}, {.stage_first = true}},
+                                         Error{"commits_always", edf, {}, {.commits_always = true}},
+                                         Error{"within_level", fixed, {}, {.within_level = true}}),
+                         [](const auto& error) { return std::string(error.param.name); });
+
+TEST_P(SegmentedSearchSees, TheError) {
+  const CutTest broken = [](const CutSet& set) {
+    return reference_segmented(set, GetParam().test).value_or(std::vector<long long>{});
+  };
+  const Found found = search(broken, GetParam().rule, GetParam().order, 4'000, 62);
+  EXPECT_TRUE(found.all.exceeded) << found.sets << " sets";
+}
+
+} // namespace
+} // namespace rtexec::test
