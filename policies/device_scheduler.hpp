@@ -183,6 +183,8 @@ class DeviceScheduler {
   /// Whether request `a` is to be told before `b`, where both have come: an idle device starts what it is told first.
   [[nodiscard]] bool precedes(const Event& a, const Event& b) const noexcept;
   [[nodiscard]] const State& state() const noexcept { return state_; }
+  /// How many segments a job of `task` has: as planned, or 1 under a rule that knows no more.
+  [[nodiscard]] std::uint32_t segments_of(std::uint32_t task) const noexcept { return tasks_[task].segments; }
   /// Whether no job runs, is staged or waits, and nothing is copied.
   [[nodiscard]] bool idle() const noexcept;
   /// How many actions one event can cause at most.

@@ -101,11 +101,13 @@ void GanttRecorder::see(const Step& step) {
     mark(Mark::Kind::release, step.job, step.nominal);
     return mark(Mark::Kind::deadline, step.job, step.nominal + tasks_.tasks[task].deadline);
   case Step::Kind::skip: return mark(Mark::Kind::dropped, step.job, step.nominal);
-  case Step::Kind::execution_start: {
+  case Step::Kind::execution_start:
+  case Step::Kind::resumption: {
     const bool beside = executions_[0].has_value();
     executions_[beside] = Open{.job = step.job, .since = step.now, .owner = task, .beside = beside};
     return;
   }
+  case Step::Kind::preemption: add(bar_of(Bar::Kind::device, *executions_[0], step.now)); return executions_[0].reset();
   case Step::Kind::hand_on:
     if (jobs_[task]) jobs_[task]->device_done = true;
     return;

@@ -300,12 +300,13 @@ void print_chains(std::ostream& out, const Report& report) {
   table.print(out);
 }
 
-/// How many of the jobs that ended.
-void print_paired(std::ostream& out, const Report& report) {
+/// Of each task that has such a count.
+void print_counts(std::ostream& out, const char* what, const Report& report,
+                  std::optional<std::uint64_t> TaskReport::*count) {
   std::string tasks;
   for (const TaskReport& task : report.tasks)
-    if (task.paired) tasks += (tasks.empty() ? "" : ", ") + std::to_string(*task.paired) + " of " + task.name;
-  if (!tasks.empty()) out << "Jobs on the device beside one of another task: " << tasks << '\n';
+    if (task.*count) tasks += (tasks.empty() ? "" : ", ") + std::to_string(*(task.*count)) + " of " + task.name;
+  if (!tasks.empty()) out << what << ": " << tasks << '\n';
 }
 
 void print_report(std::ostream& out, const Report& report) {
@@ -323,7 +324,8 @@ void print_report(std::ostream& out, const Report& report) {
     if (task.unfinished > 0)
       out << "Cut off by the end of the run, and missed only if the deadline had passed: " << task.unfinished
           << (task.unfinished == 1 ? " job" : " jobs") << " of task '" << task.name << "'\n";
-  print_paired(out, report);
+  print_counts(out, "Jobs on the device beside one of another task", report, &TaskReport::paired);
+  print_counts(out, "Preemptions between two segments", report, &TaskReport::preempted);
   print_input_delays(out, report);
   print_chains(out, report);
   for (const TaskReport& task : report.tasks)

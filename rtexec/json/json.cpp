@@ -177,6 +177,7 @@ json to_json(const TaskReport& task) {
           {"failure", task.failure ? json(name(*task.failure)) : json(nullptr)},
           {"unfinished", task.unfinished},
           {"paired", task.paired ? json(*task.paired) : json(nullptr)},
+          {"preempted", task.preempted ? json(*task.preempted) : json(nullptr)},
           {"response_ns", to_json(task.response)},
           {"release_latency_ns", to_json(task.release_latency)},
           {"input_delay_ns", task.input_delay.count > 0 ? to_json(task.input_delay) : json(nullptr)},

@@ -68,6 +68,7 @@ TaskReport Recorder::task_report(std::size_t task, const TaskStatistics& statist
   report.failed = statistics.failed;
   report.unfinished = statistics.unfinished > Duration{0} ? 1 : 0;
   if (plan_.tasks[task].co_run) report.paired = statistics.paired;
+  if (plan_.tasks[task].segments > 1) report.preempted = statistics.preempted;
   report.response = watched_[task]->responses.statistics();
   report.observed = watched_[task]->longest;
   report.wcet = plan_.tasks[task].wcet;

@@ -74,7 +74,8 @@ class Simulation {
     bool exceeded = false;     // one that has ended did
     std::uint64_t job = 0;
     Instant nominal{};
-    Duration remaining{0}; // of the part on the core
+    Duration remaining{0};   // of the part on the core
+    Duration device_part{0}; // with all segments
     std::size_t core = 0;
     std::optional<JobId> loaded_for; // the last job that chunks of the task were copied in for,
     std::optional<JobId> taken_for;  // and out for
@@ -82,7 +83,9 @@ class Simulation {
 
   struct OnDevice {
     std::uint32_t task = 0;
-    Instant ends_at = never;
+    std::uint32_t segment = 0;  // of the job, that executes
+    std::uint32_t launched = 0; // of its segments: the first so many follow each other without a decision
+    Instant ends_at = never;    // the segment
   };
 
   struct CopyEngine {
@@ -444,6 +447,7 @@ class Simulation {
     if (device_ends_at() > now_) return false;
     OnDevice& part = on_device_[on_device_[0].ends_at > now_ ? 1 : 0];
     const std::uint32_t task = part.task;
+    if (part.segment + 1 < scheduler_.segments_of(task)) return end_segment(part), true;
     part.ends_at = never;
     runs_[task].phase = Phase::queued;
     observe(Step::Kind::execution_end, task);
@@ -454,17 +458,37 @@ class Simulation {
     return true;
   }
 
-  void decide(Event::Kind kind, std::uint32_t task) {
+  /// What was launched behind it executes at once.
+  void end_segment(OnDevice& part) {
+    const std::uint32_t ended = part.segment++;
+    if (part.segment < part.launched) begin_segment(part);
+    else part.ends_at = never;
+    decide(Event::Kind::segment_done, part.task, ended);
+  }
+
+  void begin_segment(OnDevice& part) const {
+    part.ends_at = now_ + segment_length(part.task, part.segment) + left_of_stop(stop_.device);
+  }
+
+  Duration segment_length(std::uint32_t task, std::uint32_t segment) const {
+    const Duration whole = runs_[task].device_part;
+    const std::uint32_t segments = scheduler_.segments_of(task);
+    return whole * (segment + 1) / segments - whole * segment / segments;
+  }
+
+  void decide(Event::Kind kind, std::uint32_t task, std::uint32_t segment = 0) {
     decide({.kind = kind,
             .job = id(task),
             .now = now_,
-            .deadline = runs_[task].nominal + plan_.tasks[task].device_done_by});
+            .deadline = runs_[task].nominal + plan_.tasks[task].device_done_by,
+            .segment = segment});
   }
 
   void decide(const Event& event) {
     const auto actions = scheduler_.on(event);
     ++outcome_.events;
     if (options_.observe_decision) options_.observe_decision({.event = event, .actions = actions});
+    if (event.kind == Event::Kind::segment_done && scheduler_.state().running != event.job) preempt(event.job.task);
     for (const Action& action : actions) {
       switch (action.kind) {
       case Action::Kind::start_execution: start_device_part(action); break;
@@ -477,14 +501,27 @@ class Simulation {
     }
   }
 
+  void preempt(std::uint32_t task) {
+    runs_[task].phase = Phase::queued;
+    if (!runs_[task].abandoned) ++outcome_.tasks[task].preempted;
+    observe(Step::Kind::preemption, task);
+  }
+
   void start_device_part(const Action& action) {
     const std::uint32_t task = action.job.task;
+    TaskRun& run = runs_[task];
+    OnDevice& part = on_device_[action.beside ? 1 : 0];
+    part.launched = action.segment + action.committed + 1;
+    if (part.ends_at != never) return; // behind the segment that executes
+    part.task = task;
+    part.segment = action.segment;
     const auto& state = scheduler_.state();
-    const Duration takes = !state.beside ? begin_part(task, Part::device)
-                                         : begin_part_beside(task, action.beside ? *state.running : *state.beside);
-    on_device_[action.beside ? 1 : 0] = {task, now_ + takes + left_of_stop(stop_.device)};
-    runs_[task].phase = Phase::device;
-    observe(Step::Kind::execution_start, task);
+    if (action.segment == 0)
+      run.device_part = !state.beside ? begin_part(task, Part::device)
+                                      : begin_part_beside(task, action.beside ? *state.running : *state.beside);
+    begin_segment(part);
+    const bool goes_on = std::exchange(run.phase, Phase::device) == Phase::device;
+    if (!goes_on) observe(action.segment == 0 ? Step::Kind::execution_start : Step::Kind::resumption, task);
   }
 
   // ---- transfers ----

@@ -6,6 +6,8 @@
 // The ends of jobs release the tasks that follow them (Task::after), through a SporadicGate; under `let` their
 // deadlines do. Tasks that inputs or calls release come as if by a timer, unless Options::release says otherwise.
 //
+// A device part of several segments (PlannedTask::segments) is divided into them evenly.
+//
 // Costs that a machine adds (switches, dispatch) are not simulated; give them as part of the execution times.
 // At one instant parts on cores end first, then transfers (in before out), then the part on the device, then jobs are
 // released, tasks in the order of the set. Of two parts that execute beside each other the head's ends first. An
@@ -42,6 +44,8 @@ struct Step {
     request, // the first part is done: the job wants the device
     hand_on, // the first part is done, and the last one begins: the task does not use the device
     execution_start,
+    preemption, // the job leaves the device between two of its segments
+    resumption, // and goes on there
     execution_end,
     completion,
     abort,          // the job is abandoned; it ends once a part that has begun is done
@@ -117,6 +121,7 @@ struct TaskStatistics {
   std::uint64_t aborted = 0;
   std::uint64_t failed = 0;
   std::uint64_t paired = 0;         // begun on the device beside jobs of others
+  std::uint64_t preempted = 0;      // how often jobs left the device between two segments and had more to execute
   std::uint64_t chunks_in = 0;      // of its memory, copied in
   std::uint64_t chunks_out = 0;     // copied out
   std::uint64_t chunks_dropped = 0; // taken away without a copy

@@ -68,6 +68,8 @@ void Tracer::see(const Step& step) {
   case Kind::execution_end:
     progress_[job.task].device_done = true;
     return write(traces::device_end, job, now, Status());
+  case Kind::preemption:
+  case Kind::resumption: return;
   case Kind::completion: return complete(step);
   case Kind::abort: progress_[job.task].abandoned = true; return;
   case Kind::stop:

@@ -379,6 +379,7 @@ TEST(SegmentedScheduler, OtherRulesKnowNeitherClassesNorSegments) {
     plan.swap->policy = policy;
     DeviceScheduler scheduler(plan);
     EXPECT_EQ(scheduler.state().levels.size(), 2u);
+    EXPECT_EQ(scheduler.segments_of(1), 1u);
     EXPECT_EQ(feed(scheduler, request(1, 0, 100)), List{start(1, 0)});
     EXPECT_EQ(feed(scheduler, segment_done(1, 0, 0)), List{refuse(1, 0)});
   }

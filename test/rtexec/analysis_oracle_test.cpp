@@ -136,6 +136,8 @@ class Truth {
       std::ranges::find(executions_.rbegin(), executions_.rend(), id, &Interval::job)->end = step.now;
       executing_.erase(id);
       return;
+    case Step::Kind::preemption:
+    case Step::Kind::resumption: return; // each job is one segment
     case Step::Kind::completion:
       return end(id, step.now, step.now > jobs.at(id).deadline ? JobOutcome::late : JobOutcome::in_time);
     case Step::Kind::fail: return end(id, step.now, JobOutcome::failed);

@@ -235,6 +235,8 @@ class Writer {
       progress.device_done = true;
       add(RecordKind::device_end, step.job, step.now);
       return;
+    case Step::Kind::preemption:
+    case Step::Kind::resumption: return; // each job is one segment
     case Step::Kind::completion: return complete(step);
     case Step::Kind::abort: progress.abandoned = true; return;
     case Step::Kind::stop:

@@ -63,6 +63,9 @@ struct TaskReport {
   /// Jobs whose part on the device executed beside that of another task ([device] co_run). Absent: the task is in no
   /// pair.
   std::optional<std::uint64_t> paired;
+  /// How often jobs left the device between two segments, and had more to execute. Absent: the device part is one
+  /// segment.
+  std::optional<std::uint64_t> preempted;
   /// Times from the nominal release to the end of the job.
   DurationStatistics response;
   /// Times from the nominal release to the thread running.
