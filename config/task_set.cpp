@@ -427,13 +427,13 @@ std::vector<Key<Task>> task_keys() {
                 &Task::mapping_idle),
       segments_key(),
       level_key(),
-      key<Task>("constants", one_of<Constants>(),
+      key<Task>("memory", one_of<Constants>(),
                 "which of its weights are on the device while a job executes: whole: all; stream: those that the next "
                 "layers read come meanwhile, through a ring of chunks, so that the network may be larger than the "
                 "device; auto: as the plan decides. stream only for dnn tasks, and synthetic ones of class constant",
                 &Task::constants),
       key<Task>("stream_chunks", integer<std::uint32_t>(1, most_stream_chunks), "planned",
-                "of constants = \"stream\": the chunks of the ring", &Task::stream_chunks),
+                "of memory = \"stream\": the chunks of the ring", &Task::stream_chunks),
       key<Task>("footprint", bytes(), "required for synthetic; dnn: what its network takes",
                 "device memory in all; dnn: at least what its network takes", &Task::footprint),
       key<Task>("swappable", bytes(), "the footprint",

@@ -175,7 +175,7 @@ void check_segments(const TaskSet& set, const Task& task, const Rules& rules, Re
     };
     if (cut) refuse("segments", literal(*task.segments));
     if (task.device_class) refuse("level", level_of(task));
-    if (streamed) refuse("constants", literal(task.constants));
+    if (streamed) refuse("memory", literal(task.constants));
   }
   if (cut && !can_be_cut(task.workload))
     broken(
@@ -198,10 +198,10 @@ void check_segments(const TaskSet& set, const Task& task, const Rules& rules, Re
 
 void check_streaming(const Task& task, const Rules& rules) {
   if (task.stream_chunks && task.constants != Constants::streamed)
-    broken(rules, {"stream_chunks", "constants"}, *task.stream_chunks, "needs constants = \"stream\" beside it");
+    broken(rules, {"stream_chunks", "memory"}, *task.stream_chunks, "needs memory = \"stream\" beside it");
   if (task.constants != Constants::streamed) return;
   const auto refuse = [&](std::string_view key, const std::string& why) {
-    broken(rules, {"constants", key}, task.constants, why);
+    broken(rules, {"memory", key}, task.constants, why);
   };
   if (task.workload == WorkloadKind::synthetic) {
     if (task.memory_class != MemoryClass::constant)

@@ -256,6 +256,118 @@ class VolumeTrial {
   Duration most_ = Duration::min();
 };
 
+/// Looks for classes, cuts and volumes that are proved. What is kept between segments takes memory, of which others
+/// then have to swap more.
+class DivisionTrial {
+ public:
+  /// `plan` has cores.
+  DivisionTrial(const Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                std::span<const Divisible> divisible)
+      : plan_(plan),
+        set_(set),
+        memory_(memory),
+        divisible_(divisible),
+        urgency_(by_urgency(set.tasks)),
+        on_device_(on_device(set.tasks, {urgency_.begin(), urgency_.end()})) {}
+
+  /// The first plan that is proved, or the one that comes closest; absent: there is none at all.
+  std::optional<Plan> run() {
+    for (const int eighths : {8, 7, 6, 4}) {
+      auto plan = tried(eighths);
+      if (plan && plan->proved) return plan;
+      if (plan && (!closest_ || plan->end_to_end.slack > closest_->end_to_end.slack)) closest_ = std::move(plan);
+    }
+    return std::move(closest_);
+  }
+
+ private:
+  static constexpr int most_rounds = 4; // until the carry of the cuts is what they were chosen with
+
+  /// For so much of what CPU parts leave of the deadlines.
+  std::optional<Plan> tried(int eighths) {
+    std::optional<Division> division;
+    for (int round = 0; round < most_rounds; ++round) {
+      Plan plan = plan_;
+      const auto overflow = plan_memory(plan, set_, with_carry(plan, division));
+      if (!overflow) return std::nullopt;
+      if (division && *overflow <= overflow_ && (*overflow > 0) == (overflow_ > 0))
+        return divided(std::move(plan), *division, *overflow);
+      overflow_ = *overflow;
+      auto found = divide(device(plan, eighths), plan.order);
+      if (!found) return std::nullopt;
+      division = std::move(found->division);
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] DivisibleSet device(const Plan& plan, int eighths) const {
+    DivisibleSet result{.device = device_set(plan, set_, on_device_, overflow_), .tasks = {}};
+    result.device.rule = SwapRule::pipelined;
+    for (std::size_t k = 0; k < on_device_.size(); ++k) {
+      result.device.tasks[k].deadline = std::max(result.device.tasks[k].deadline * eighths / 8, Nanos{1});
+      Divisible& task = result.tasks.emplace_back(divisible_[on_device_[k]]);
+      const Nanos charge = on_device(Duration(1), set_.board) - 1;
+      task.layers.times.back() += charge;
+      for (Nanos& each : task.layers.overheads)
+        if (each < unbounded) each += charge;
+    }
+    return result;
+  }
+
+  /// Gives the plan the classes, which decide who shares what is kept between segments.
+  std::vector<MemoryDemand> with_carry(Plan& plan, const std::optional<Division>& division) const {
+    std::vector<MemoryDemand> memory(memory_.begin(), memory_.end());
+    if (!division) return memory;
+    unsigned last = 1;
+    for (std::size_t k = 0; k < on_device_.size(); ++k) {
+      const std::size_t task = on_device_[k];
+      if (set_.tasks.tasks[task].real_time()) last = std::max(last, division->classes[k]);
+      plan.tasks[task].device_class = division->classes[k];
+      memory[task].carry = std::max(memory[task].carry, division->cuts[k].carry);
+    }
+    for (std::size_t i = 0; i < plan.tasks.size(); ++i)
+      if (!set_.tasks.tasks[i].real_time()) plan.tasks[i].device_class = last;
+    return memory;
+  }
+
+  [[nodiscard]] Plan divided(Plan plan, const Division& division, std::uint32_t overflow) const {
+    set_ranks(plan, set_.tasks, urgency_);
+    for (std::size_t k = 0; k < on_device_.size(); ++k) {
+      PlannedTask& task = plan.tasks[on_device_[k]];
+      const std::vector<std::uint32_t>& cuts = division.cuts[k].cuts;
+      if (cuts.empty()) continue;
+      Layers layers = divisible_[on_device_[k]].layers;
+      layers.overheads.assign(layers.overheads.size(), 0);
+      task.cuts = cuts;
+      task.segments = static_cast<std::uint32_t>(cuts.size() + 1);
+      for (const Nanos each : segments_of(layers, cuts)) task.segment_wcets.emplace_back(each);
+    }
+    if (plan.swap)
+      assign_volumes(plan, set_.tasks, by_task<std::uint32_t>(division.volumes, on_device_, plan.tasks.size()),
+                     overflow);
+    return examined(plan, set_, urgency_);
+  }
+
+  const Plan& plan_;
+  const ResolvedSet& set_;
+  std::span<const MemoryDemand> memory_;
+  std::span<const Divisible> divisible_;
+  const std::vector<std::size_t> urgency_;
+  const std::vector<std::size_t> on_device_; // those of them that use the device
+  std::uint32_t overflow_ = 0;               // that the last division is for
+  std::optional<Plan> closest_;
+};
+
+/// Whether jobs may be preempted on the device at all.
+bool may_preempt(const ResolvedSet& set, const Plan& plan) {
+  constexpr std::size_t many = 64; // tasks
+  const SwapPolicy policy = set.tasks.swap.policy;
+  return (policy == SwapPolicy::pipelined || policy == SwapPolicy::none) && !plan.co_runs() &&
+         set.tasks.tasks.size() <= many;
+}
+
+bool is_given(const Divisible& task) { return task.device_class || task.given; }
+
 Plan planned(Plan plan, const ResolvedSet& set, std::span<const std::size_t> urgency, std::uint32_t overflow) {
   set_ranks(plan, set.tasks, urgency);
   if (overflow > 0) return VolumeTrial(plan, set, urgency, overflow).run();
@@ -286,12 +398,32 @@ Plan with_cores(const CoreAssignment& cores, const TaskSet& tasks) {
   return plan;
 }
 
-Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory) {
-  Plan plan = with_cores(cores, set.tasks);
+/// With whole jobs, or where that is not proved, or not asked for, in segments.
+Result<Plan> with_segments(const Plan& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                           std::span<const Divisible> divisible) {
+  Plan plan = cores;
   const auto overflow = plan_memory(plan, set, memory);
   if (!overflow) return Unexpected(overflow.error());
+  const bool possible = !divisible.empty() && may_preempt(set, plan);
+  const bool given = possible && std::ranges::any_of(divisible, is_given);
+  if (!given) {
+    Plan whole = with_priorities(plan, set, *overflow);
+    if (whole.end_to_end.proved || !possible) return whole;
+    auto divided = DivisionTrial(cores, set, memory, divisible).run();
+    return divided && divided->end_to_end.proved ? std::move(*divided) : std::move(whole);
+  }
+  if (auto divided = DivisionTrial(cores, set, memory, divisible).run()) return std::move(*divided);
+  return fail(Errc::not_proved,
+              "with the classes and segments that are given no swap volumes fit, or the memory that "
+              "is kept between segments does not: give fewer segments or levels, or a larger "
+              "[device] capacity");
+}
 
-  Plan made = with_priorities(plan, set, *overflow);
+Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                     std::span<const Divisible> divisible) {
+  auto planned = with_segments(with_cores(cores, set.tasks), set, memory, divisible);
+  if (!planned) return planned;
+  Plan made = std::move(*planned);
   if (const auto assigned = assign_residents(made, set.tasks); !assigned) return Unexpected(assigned.error());
   return made;
 }
@@ -330,12 +462,13 @@ Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> me
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
 }
 
-Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory) {
+Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                       std::span<const Divisible> divisible) {
   if (const auto valid = can_be_planned(set, memory); !valid) return Unexpected(valid.error());
 
   std::optional<Result<Plan>> closest;
   core_assignments(set, [&](const CoreAssignment& cores) {
-    Result<Plan> tried = plan_on(cores, set, memory);
+    Result<Plan> tried = plan_on(cores, set, memory, divisible);
     const bool proved = tried && tried->proved;
     if (proved || !closest || (tried && (!*closest || tried->end_to_end.slack > (*closest)->end_to_end.slack)))
       closest = std::move(tried);

@@ -6,6 +6,7 @@
 #include <rtexec/plan.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/resolved_set.hpp>
+#include "policies/segment_search.hpp"
 
 #include <span>
 
@@ -26,10 +27,16 @@ namespace rtexec::policies {
 ///
 /// Where not everything fits, volumes are chosen for which the set is proved, or else those that come closest.
 ///
+/// `divisible` says how device parts can be cut, parallel to `tasks.tasks`, in execution times without charges; empty:
+/// they cannot be. Where the set is not proved with one segment for each job, or where classes or cuts are given, jobs
+/// are cut and tasks put into classes, as far as needed (segment_search.hpp). What the cuts ask for as carry is
+/// estimated; plan again with `given` cuts and the memory that workloads ask for then.
+///
 /// bad_input where the set cannot be planned at all: no wcet, times out of range, no explicit priority, more capacity
 /// than the board has or none that is known, a memory policy that it lacks, no cost of swapping where not everything
 /// fits. not_proved where the memory does not fit, swapped or not: then there is no plan to force.
-[[nodiscard]] Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory);
+[[nodiscard]] Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                                     std::span<const Divisible> divisible = {});
 
 /// Whether make_plan can plan the set, as far as that does not take a plan: otherwise bad_input, as there.
 [[nodiscard]] Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> memory);

@@ -35,6 +35,7 @@ struct DemandFound {
   bool blocked_by_task = false; // a real-time one
   bool settled = true;          // every instant was examined
   bool split = false;           // of the best split of the deadlines that was found
+  Nanos above = 0;              // of more urgent classes
 };
 /// Of a device part.
 struct DeviceResponseFound {

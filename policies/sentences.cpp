@@ -36,6 +36,16 @@ std::string device_inequality(const NamedSet& named) {
       (named.swap ? terms(named.swap->rule) : "") +
       (named.co_runs ? "; C: the longer of wcet and wcet_beside where jobs execute at once" : "") +
       (!edf && named.set.hold_up > 0 ? "; R counts from 2 S before the request, S: hold_up" : "");
+  if (named.set.preempts && edf)
+    return "express: for every L: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) C_i + the longest run of segments of "
+           "another class, or due later, <= L; each level: there is t <= L with h(L) + sum over classes above of "
+           "ceil((t + J)/T) w <= t, h(L) as if the level were alone, with what is below it blocking once" +
+           meaning;
+  if (named.set.preempts)
+    return "express: R = max over jobs q of w(q) - q T + last segment <= D, blocked by the longest run of segments of "
+           "another class, or less urgent; each level: as if it were alone, with what is below it blocking once, and "
+           "ceil((w + J)/T) w_k for each task k of the classes above, until the last segment begins" +
+           meaning;
   if (named.pipelined() && edf)
     return "for every L, for some lambda: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) e_i + max over d_i <= L "
            "of min(C_i, lambda) + max over d_b > L, a != b of max(lambda, C_a) + p_b + q_b <= L" +
@@ -204,7 +214,8 @@ class Sentences {
             (finding_.blocking > 0 ? ", and " + (known ? "a job of " + task_named(finding_.blocker) : "work") +
                                          " that began before blocks for " + in_ms(finding_.blocking)
                                    : "") +
-            ": " + sides() + pauses() + (found.settled ? "" : too_close)};
+            (found.above > 0 ? ", and more urgent classes take " + in_ms(found.above) : "") + ": " + sides() +
+            pauses() + (found.settled ? "" : too_close)};
   }
   Words operator()(const DeviceResponseFound& found) const {
     return {"the device part of " + task_ + ", " + in_ms(found.device) + " with its charges" +

@@ -104,7 +104,8 @@ Finding demand_found(AdmissionTest test, const NamedSet& named, const EdfBounds&
       found(test, bounds.demand.proved(), named.names[due_at(bounds, at.instant)], at.instant - at.slack(), at.instant,
             DemandFound{.blocked_by_task = at.blocker.has_value(),
                         .settled = bounds.demand.settled,
-                        .split = test == AdmissionTest::end_to_end});
+                        .split = test == AdmissionTest::end_to_end,
+                        .above = bounded(at.above)});
   finding.instant = at.instant;
   finding.demand = bounded(at.demand);
   finding.blocking = at.blocking;
@@ -115,7 +116,7 @@ Finding demand_found(AdmissionTest test, const NamedSet& named, const EdfBounds&
 /// By one job of lower priority, or by what began before; where jobs are loaded that depends on lambda, and is not
 /// told.
 void set_blocker(Finding& finding, const NamedSet& named, std::size_t task) {
-  if (named.set.loads(task + 1)) return;
+  if (named.set.preempts || named.set.loads(task + 1)) return;
   finding.blocking = named.set.background;
   finding.blocker = named.background;
   for (std::size_t j = task + 1; j < named.names.size(); ++j) {

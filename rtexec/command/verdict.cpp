@@ -98,18 +98,34 @@ void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan
   print_conditions(out, set, plan);
 }
 
+/// "express", "level 2, 12 segments of at most 4.1 ms"
+std::string device_class_of(const PlannedTask& planned) {
+  std::string text = planned.device_class == 0 ? "express" : "level " + std::to_string(planned.device_class);
+  if (planned.segments > 1)
+    text += ", " + std::to_string(planned.segments) + " segments of at most " +
+            readable(std::ranges::max(planned.segment_wcets));
+  return text;
+}
+
 void print_tasks(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
-  report::Table table({"task", "deadline", "bound", "slack", "core", "memory"});
+  std::vector<std::string> header{"task", "deadline", "bound", "slack", "core", "memory"};
+  if (plan.preempts()) header.emplace_back("on the device");
+  report::Table table(header);
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const PlannedTask& planned = plan.tasks[i];
     const Task& task = set.tasks.tasks[i];
     const auto& bound = planned.response_bound;
-    table.add({task.name, readable(task.deadline),
-               !task.real_time() ? "best effort"
-               : bound           ? readable(*bound)
-                                 : "none",
-               task.real_time() && bound ? readable(task.deadline - *bound) : "-", std::to_string(planned.core),
-               planned.swap_volume > Bytes{0} ? readable(planned.swap_volume) + " swapped" : "resident"});
+    std::vector<std::string> cells{
+        task.name,
+        readable(task.deadline),
+        !task.real_time() ? "best effort"
+        : bound           ? readable(*bound)
+                          : "none",
+        task.real_time() && bound ? readable(task.deadline - *bound) : "-",
+        std::to_string(planned.core),
+        planned.swap_volume > Bytes{0} ? readable(planned.swap_volume) + " swapped" : "resident"};
+    if (plan.preempts()) cells.push_back(task.wcet->uses_device() ? device_class_of(planned) : "-");
+    table.add(std::move(cells));
   }
   table.print(out);
 }

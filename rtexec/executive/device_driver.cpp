@@ -285,7 +285,11 @@ bool DeviceDriver::take_end(Compute* of, Event& end) noexcept { return of != nul
 void DeviceDriver::decide_end(const Event& end) noexcept {
   TaskLink& link = *links_[end.job.task];
   link.preempted = end.kind == Event::Kind::segment_done;
-  if (!std::exchange(link.rehearses, false)) return decide(end);
+  if (!std::exchange(link.rehearses, false)) {
+    decide(end);
+    if (link.preempted) ++link.part.preemptions;
+    return;
+  }
   std::tie(link.as, link.on) = link.rehearsals.back();
   link.rehearsals.pop_back();
   link.company = hal::Company::alone;

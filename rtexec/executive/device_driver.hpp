@@ -30,8 +30,9 @@ namespace rtexec::executive {
 struct DevicePart {
   Status outcome;
   Instant begin{}, end{};
-  Duration executed{0}; // of the time from begin to end, what counts as execution,
-  Duration longest{0};  // and of one of its segments, the most
+  Duration executed{0};          // of the time from begin to end, what counts as execution,
+  Duration longest{0};           // and of one of its segments, the most
+  std::uint32_t preemptions = 0; // between two segments, for others
   hal::Company company = hal::Company::alone;
 };
 

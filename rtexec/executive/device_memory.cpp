@@ -18,6 +18,8 @@ std::span<const std::byte> part_of(std::span<const std::byte> contents, std::siz
 
 std::uint32_t first_scratch(const Arena& arena) { return arena.constant + arena.state + arena.fixed; }
 
+std::uint32_t first_carry(const Arena& arena) { return first_scratch(arena) + arena.scratch; }
+
 hal::Access access_of(const Arena& arena, std::uint32_t slot) {
   return slot < arena.constant ? hal::Access::read : hal::Access::read_write;
 }
@@ -41,7 +43,8 @@ Tenant resident_tenant(const MemoryDemand& demand, std::span<const std::byte> co
           .arena = {.constant = chunks_for(demand.constant, chunk),
                     .state = chunks_for(demand.state, chunk),
                     .fixed = chunks_for(demand.fixed, chunk),
-                    .scratch = chunks_for(demand.scratch, chunk)},
+                    .scratch = chunks_for(demand.scratch, chunk),
+                    .carry = chunks_for(demand.carry, chunk)},
           .swap_slots = {}};
 }
 
@@ -103,7 +106,8 @@ Result<> DeviceMemory::add(const Tenant& tenant) {
   if (!range) return Unexpected(range.error());
   addresses_.push_back({.constant = range->base,
                         .scratch = range->base + first_scratch(arena) * chunk,
-                        .state = range->base + arena.constant * chunk});
+                        .state = range->base + arena.constant * chunk,
+                        .carry = range->base + first_carry(arena) * chunk});
   fixed_.push_back(range->base + (arena.constant + arena.state) * chunk);
   for (std::uint32_t index = 0; index < tenant.swap_slots.size(); ++index) {
     const SwapSlot& slot = tenant.swap_slots[index];
@@ -124,8 +128,10 @@ Result<> DeviceMemory::give_chunks(const Tenant& tenant, hal::AddressRange range
     if (swapped[slot]) continue;
     const bool shared =
         options_.shared_scratch && slot >= first_scratch(arena) && slot < first_scratch(arena) + arena.scratch;
-    const auto chunk =
-        shared ? Result<hal::Chunk>(scratch_[shared_from + slot - first_scratch(arena)]) : create_chunk();
+    const bool carried = slot >= first_carry(arena) && slot < first_carry(arena) + arena.carry;
+    const auto chunk = shared    ? Result<hal::Chunk>(scratch_[shared_from + slot - first_scratch(arena)])
+                       : carried ? carry_chunk(tenant, slot - first_carry(arena))
+                                 : create_chunk();
     if (!chunk) return Unexpected(chunk.error());
     if (slot < arena.constant)
       if (auto filled = upload(part_of(tenant.constants, slot, device_.chunk_size()), *chunk); !filled) return filled;
@@ -133,6 +139,17 @@ Result<> DeviceMemory::give_chunks(const Tenant& tenant, hal::AddressRange range
       return mapping_failed(device_, slot, mapped.error());
   }
   return {};
+}
+
+Result<hal::Chunk> DeviceMemory::carry_chunk(const Tenant& tenant, std::uint32_t index) {
+  if (!tenant.carry_group) return create_chunk();
+  std::vector<hal::Chunk>& chunks = carry_[*tenant.carry_group];
+  while (chunks.size() <= index) {
+    const auto created = create_chunk();
+    if (!created) return created;
+    chunks.push_back(*created);
+  }
+  return chunks[index];
 }
 
 Result<hal::Chunk> DeviceMemory::create_chunk() {

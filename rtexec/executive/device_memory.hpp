@@ -1,9 +1,10 @@
 // Device memory of a run: one arena for each task, the chunks in it, and what moves them.
 //
-// An arena is one contiguous range of addresses. Slots that are never swapped keep their chunk; scratch of all tasks is
-// the same chunks where the plan says so, since one job executes at a time, or, of two that execute beside each other,
-// the one has the first of them and the other one the last; swap slots get their chunks from the pool of frames, and
-// give them back, as the scheduler core decides. Every chunk is created here and recycled from then on.
+// An arena is one contiguous range of addresses. Slots that are never swapped keep their chunk; the carry of tasks of
+// one level is the same chunks, since only one of their jobs is between two segments; scratch of all tasks is the same
+// chunks where the plan says so, since one job executes at a time, or, of two that execute beside each other, the one
+// has the first of them and the other one the last; swap slots get their chunks from the pool of frames, and give them
+// back, as the scheduler core decides. Every chunk is created here and recycled from then on.
 //
 // Threading: set-up from one thread; load() on the copy-in engine's thread, save() on the copy-out engine's and
 // prepare() on the compute engine's, at the same time if they are of different tasks. None of them allocates.
@@ -22,6 +23,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,6 +37,8 @@ struct Tenant {
   Arena arena;
   std::vector<SwapSlot> swap_slots;
   bool scratch_at_end = false; // of the shared chunks it has the last ones
+  /// Those of one group share their carry. Absent: it has its own
+  std::optional<std::uint32_t> carry_group = {};
 };
 
 /// Arenas of tenants that stay: chunks of their own, and scratch that they share.
@@ -122,6 +126,7 @@ class DeviceMemory {
   [[nodiscard]] Result<> add(const Tenant& tenant);
   [[nodiscard]] Result<> give_chunks(const Tenant& tenant, hal::AddressRange range);
   [[nodiscard]] Result<hal::Chunk> create_chunk();
+  [[nodiscard]] Result<hal::Chunk> carry_chunk(const Tenant& tenant, std::uint32_t index);
   [[nodiscard]] Result<> upload(std::span<const std::byte> contents, hal::Chunk chunk);
   [[nodiscard]] Result<> fill_store(const Tenant& tenant, std::uint32_t index);
   [[nodiscard]] Result<> note_digests();
@@ -143,7 +148,8 @@ class DeviceMemory {
   Options options_;
   std::unique_ptr<hal::BackingStore> store_;
   std::vector<hal::Chunk> frames_, scratch_;
-  std::optional<Buffer> spare_; // for exercise(): a chunk for each direction
+  std::map<std::uint32_t, std::vector<hal::Chunk>> carry_; // by group
+  std::optional<Buffer> spare_;                            // for exercise(): a chunk for each direction
   std::vector<Memory> addresses_;
   std::vector<std::byte*> fixed_;
   std::vector<SlotPlace> places_;       // of all swap slots, the tenants' one behind the other

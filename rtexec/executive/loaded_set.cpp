@@ -2,6 +2,8 @@
 #include "tasks/make/make_workload.hpp"
 #include "rtexec/channels/connect.hpp"
 #include "rtexec/executive/loaded_set.hpp"
+
+#include "rtexec/executive/division.hpp"
 #include "rtexec/executive/memory_choice.hpp"
 
 #include "config/names.hpp"
@@ -268,6 +270,7 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
   }
   if (const auto loaded = Loader(set, setup).load(); !loaded) return Unexpected(loaded.error());
   if (const auto settled = settle_capacity(set); !settled) return Unexpected(settled.error());
+  set.whole_jobs = setup.tunings.has_value();
   if (!setup.tunings)
     if (const auto settled = settle_wcets(set); !settled) return Unexpected(settled.error());
   if (const auto checked = check_parts(set); !checked) return Unexpected(checked.error());
@@ -276,8 +279,64 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
   return set;
 }
 
+namespace {
+
+/// Cuts the workloads as a plan says, and plans again with the memory that they ask for then. `pieces` get what the
+/// plan has chosen.
+Result<Plan> cut(const LoadedSet& set, const Plan& plan, std::vector<Pieces>& pieces) {
+  std::vector<MemoryDemand> memory = set.memory;
+  std::vector<policies::Divisible> divisible;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const PlannedTask& task = plan.tasks[i];
+    Workload& workload = *set.workloads[i];
+    const Bytes before = workload.memory().fixed;
+    if (auto done = workload.cut(as_layers(task.cuts, pieces[i])); !done)
+      return fail(done.error().code, "task '" + task.name + "' cannot be cut: " + done.error().what);
+    const Bytes links = memory[i].fixed - before;
+    memory[i] = workload.memory();
+    memory[i].fixed += links;
+    pieces[i].divisible.device_class = task.device_class;
+    pieces[i].divisible.given = policies::Segmentation{.cuts = task.cuts, .overhead = 0, .carry = {}};
+    divisible.push_back(pieces[i].divisible);
+  }
+  return policies::make_plan(set, memory, divisible);
+}
+
+Result<> leave_whole(const LoadedSet& set) {
+  for (const auto& workload : set.workloads)
+    if (auto done = workload->cut({}); !done) return done;
+  return {};
+}
+
+/// With jobs in segments, where that proves the set or is asked for.
+Result<Plan> plan_in_segments(const LoadedSet& set) {
+  std::vector<Pieces> pieces;
+  std::vector<policies::Divisible> divisible;
+  bool given = false;
+  for (std::size_t i = 0; i < set.workloads.size(); ++i) {
+    const Task& task = set.tasks.tasks[i];
+    const ProfileEntry* entry = set.profile ? entry_of(*set.profile, task.name, task.memory_policy) : nullptr;
+    pieces.push_back(pieces_of(task, *set.workloads[i], entry));
+    divisible.push_back(pieces.back().divisible);
+    given = given || divisible.back().given || divisible.back().device_class;
+  }
+  auto plan = policies::make_plan(set, set.memory, divisible);
+  if (!plan || !plan->preempts()) return plan;
+  auto divided = cut(set, *plan, pieces);
+  if (divided && (given || divided->proved)) {
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+      divided->tasks[i].cuts = as_layers(divided->tasks[i].cuts, pieces[i]);
+    return divided;
+  }
+  if (given) return divided;
+  if (auto whole = leave_whole(set); !whole) return Unexpected(whole.error());
+  return policies::make_plan(set, set.memory);
+}
+
+} // namespace
+
 Result<Plan> plan(const LoadedSet& set) {
-  auto plan = policies::make_plan(set, set.memory);
+  auto plan = set.whole_jobs ? policies::make_plan(set, set.memory) : plan_in_segments(set);
   if (!plan) return plan;
   for (std::size_t i = 0; i < plan->tasks.size(); ++i) {
     plan->tasks[i].workload = set.fingerprints[i];

@@ -31,6 +31,7 @@ struct LoadedSet : ResolvedSet {
   std::vector<std::string> policy_reasons; // why a task has its memory policy, where it left that open
   std::optional<Profile> profile;          // the profile file, where there is one
   std::optional<std::string> measured_on;  // the device of what was taken from the profile, if anything was
+  bool whole_jobs = false;                 // they are about to be measured, and not cut
   bool whole_device = false;               // neither board nor task set says how much of the device may be used
   OpenDevice open_own;                     // a device of the caller's own instead of the board's
 

@@ -48,6 +48,11 @@ std::set<unsigned> cores_of_threads(const Placement& placement) {
   return cores;
 }
 
+/// Of jobs of one level only one is between two segments, of express ones all may be.
+std::optional<std::uint32_t> carry_group(const PlannedTask& task) {
+  return task.device_class == 0 ? std::nullopt : std::optional(task.device_class);
+}
+
 Need indispensable(Need need) {
   need.indispensable = true;
   return need;
@@ -323,7 +328,8 @@ Result<> Run::fill_device() {
     tenants.push_back({.constants = set_.workloads[i]->constants(),
                        .arena = plan_.tasks[i].arena,
                        .swap_slots = plan_.tasks[i].swap_slots,
-                       .scratch_at_end = plan_.tasks[i].scratch_at_end});
+                       .scratch_at_end = plan_.tasks[i].scratch_at_end,
+                       .carry_group = carry_group(plan_.tasks[i])});
   auto memory = DeviceMemory::lay_out(
       *device_, tenants,
       {.frames = plan_.swap ? plan_.swap->frames : 0,

@@ -268,12 +268,13 @@ Status TaskRun::execute(MemoryPolicy as, std::uint32_t segment) noexcept {
 }
 
 void TaskRun::device_part_ended(const DevicePart& part) noexcept {
-  const auto& [outcome, begin, end, executed, longest, company] = part;
+  const auto& [outcome, begin, end, executed, longest, preemptions, company] = part;
   end_.outcome = outcome;
   end_.accompanied = company == hal::Company::accompanied;
   end_.device_begin = begin;
   end_.device_end = end;
   end_.executed_on_device = executed;
+  end_.preemptions = preemptions;
   if (!outcome) note_fault(outcome.error());
   if (observer_ == nullptr) warm_up_.device.store(executed.count());
   else if (outcome && uses_device_) observer_->device_ended(executed);

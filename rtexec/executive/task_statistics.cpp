@@ -74,6 +74,7 @@ void TaskStatistics::settle_thefts(std::optional<Instant> last_on_core,
 
 void TaskStatistics::ended(const Job& job, const JobEnd& how) noexcept {
   if (how.accompanied) increment(paired_);
+  preempted_.fetch_add(how.preemptions, std::memory_order_relaxed);
   const bool missed = count_outcome(job, how);
   keep_record(job, how, missed);
   if (!missed) return;
@@ -163,6 +164,7 @@ TaskReport TaskStatistics::report() const {
           .failure = value(failed_) > 0 ? std::optional(failure_.load()) : std::nullopt,
           .unfinished = value(unfinished_) + value(unserved_),
           .paired = plan_.co_run ? std::optional(value(paired_)) : std::nullopt,
+          .preempted = plan_.segments > 1 ? std::optional(value(preempted_)) : std::nullopt,
           .response = response_.statistics(),
           .release_latency = latency_.statistics(),
           .input_delay = input_delay_.report(),

@@ -31,7 +31,8 @@ struct Job {
 struct JobEnd {
   Status outcome;
   bool abandoned = false;
-  bool accompanied = false; // its device part
+  bool accompanied = false;      // its device part
+  std::uint32_t preemptions = 0; // between two segments
   Instant requested{}, device_begin{}, device_end{}, end{};
   Duration executed_before{0}, executed_on_device{0}, executed_after{0};
 };
@@ -103,8 +104,9 @@ class TaskStatistics {
   const PlannedTask& plan_;
   hal::Signal& noticed_;
   Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0}, dropped_triggers_{0}; // release thread
-  Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0}, paired_{0};   // completion thread
-  std::atomic<Errc> failure_{};                                                             // of the last failed job
+  Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0}, paired_{0},
+      preempted_{0};            // completion thread
+  std::atomic<Errc> failure_{}; // of the last failed job
   DurationHistogram response_, latency_, device_;
   BoundedTimes input_delay_; // release thread
   std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};

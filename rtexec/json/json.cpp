@@ -92,6 +92,12 @@ json pairs(const Plan& plan) {
   return list;
 }
 
+json nanoseconds(std::span<const Duration> times) {
+  json list = json::array();
+  for (const Duration each : times) list.push_back(each.count());
+  return list;
+}
+
 json to_json(const PlannedTask& task) {
   return {{"name", task.name},
           {"promised", task.promised},
@@ -99,6 +105,10 @@ json to_json(const PlannedTask& task) {
           {"core_chosen", task.core_chosen},
           {"swap_volume_bytes", task.swap_volume.count},
           {"memory_policy", spelling(task.memory_policy)},
+          {"level", task.device_class == 0 ? json("express") : json(task.device_class)},
+          {"segments", task.segments},
+          {"cuts", task.cuts},
+          {"segment_wcets_ns", nanoseconds(task.segment_wcets)},
           {"co_run", task.co_run ? to_json(*task.co_run) : json(nullptr)},
           {"memory_policy_reason", nullable(task.memory_policy_reason)},
           {"response_bound_ns", nullable(task.response_bound)},
@@ -110,6 +120,7 @@ json to_json(const PlannedTask& task) {
             {"scratch_bytes", task.memory.scratch.count},
             {"state_bytes", task.memory.state.count},
             {"fixed_bytes", task.memory.fixed.count},
+            {"carry_bytes", task.memory.carry.count},
             {"outside_bytes", task.memory.outside.count},
             {"host_bytes", task.memory.host.count},
             {"links_bytes", task.links.count}}}};

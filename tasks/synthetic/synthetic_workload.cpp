@@ -31,23 +31,21 @@ void write_word(std::byte* at, std::uint64_t word) noexcept { std::memcpy(at, &w
 
 } // namespace
 
-SyntheticWorkload::SyntheticWorkload(const Task& task, DeviceKind kind, const SyntheticLayers& layers)
+SyntheticWorkload::SyntheticWorkload(const Task& task, DeviceKind kind)
     : wcet_(*task.wcet),
       swappable_(task.swappable.value_or(task.footprint.value_or(Bytes{0}))),
       fixed_(task.footprint.value_or(Bytes{0}) - swappable_),
       class_(task.memory_class),
       identity_(Fingerprint().add(task.name).value()),
       kind_(kind),
-      times_(layers.times),
-      live_(layers.live) {
-  for (std::size_t i = 0; i < times_.size(); ++i) layers_.push_back("layer " + std::to_string(i));
-  if (times_.empty()) times_.push_back(wcet_.device);
+      times_(task.layers.value_or(SyntheticLayers()).of(wcet_.device)),
+      live_(task.live) {
+  for (std::size_t i = 0; task.layers && i < times_.size(); ++i) layers_.push_back("layer " + std::to_string(i));
   segment_ends_ = {times_.size()};
 }
 
-Result<std::unique_ptr<SyntheticWorkload>> SyntheticWorkload::make(const Task& task, DeviceKind kind,
-                                                                   const SyntheticLayers& layers) {
-  std::unique_ptr<SyntheticWorkload> workload(new SyntheticWorkload(task, kind, layers));
+Result<std::unique_ptr<SyntheticWorkload>> SyntheticWorkload::make(const Task& task, DeviceKind kind) {
+  std::unique_ptr<SyntheticWorkload> workload(new SyntheticWorkload(task, kind));
   if (workload->class_ != MemoryClass::constant) return workload;
   auto image = ConstantImage::pattern(workload->identity_, workload->swappable_);
   if (!image) return Unexpected(image.error());

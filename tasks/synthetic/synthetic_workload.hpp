@@ -33,18 +33,11 @@
 
 namespace rtexec::tasks {
 
-/// Of a device part.
-struct SyntheticLayers {
-  std::vector<Duration> times; // together the WCET on the device; none: it has no layers
-  Bytes live;                  // from the first to the last
-};
-
 class SyntheticWorkload final : public Workload {
  public:
   /// `task` has a wcet, and a footprint of at least what is swappable. out_of_memory, refused: no image of its
   /// constants could be made.
-  [[nodiscard]] static Result<std::unique_ptr<SyntheticWorkload>> make(const Task& task, DeviceKind kind,
-                                                                       const SyntheticLayers& layers = {});
+  [[nodiscard]] static Result<std::unique_ptr<SyntheticWorkload>> make(const Task& task, DeviceKind kind);
 
   [[nodiscard]] MemoryDemand memory() const override;
   /// A pattern that follows from the task's name, in little memory.
@@ -65,7 +58,7 @@ class SyntheticWorkload final : public Workload {
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;
 
  private:
-  SyntheticWorkload(const Task& task, DeviceKind kind, const SyntheticLayers& layers);
+  SyntheticWorkload(const Task& task, DeviceKind kind);
   [[nodiscard]] bool is_cut() const noexcept { return segment_ends_.size() > 1; }
   [[nodiscard]] Status execute_layer(std::size_t layer, std::optional<std::uint32_t> begins) noexcept;
   [[nodiscard]] Status pass_carry(std::uint32_t segment, Instant end) noexcept;

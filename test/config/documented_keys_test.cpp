@@ -47,7 +47,7 @@ std::vector<Document> variants(FileKind kind) {
   case FileKind::task_set: {
     Keys with_input = dnn;
     with_input.insert(
-        {{"input", "'good/pictures'"}, {"priority", "7"}, {"constants", "'stream'"}, {"stream_chunks", "8"}});
+        {{"input", "'good/pictures'"}, {"priority", "7"}, {"memory", "'stream'"}, {"stream_chunks", "8"}});
     Keys listed = synthetic;
     listed.insert({{"releases", "['0ms', '140ms']"},
                    {"resident", "'512KiB'"},

@@ -359,7 +359,7 @@ INSTANTIATE_TEST_SUITE_P(
                 }},
         Mistake{"task 'a': level = 100: out of range: at least 1, at most 99",
                 [](TaskSet& s) { s.tasks[0].device_class = 100; }},
-        Mistake{"task 'a': constants = \"?\": unknown value: use auto, whole or stream",
+        Mistake{"task 'a': memory = \"?\": unknown value: use auto, whole or stream",
                 [](TaskSet& s) { s.tasks[0].constants = static_cast<Constants>(77); }},
         Mistake{"task 'a': on_overrun = \"?\": unknown value: use skip, catch-up, re-phase, abort-job or stop",
                 [](TaskSet& s) { s.tasks[0].on_overrun = static_cast<OnOverrun>(77); }},

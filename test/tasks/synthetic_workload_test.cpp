@@ -341,8 +341,9 @@ class SyntheticSegments : public testing::Test {
   static std::unique_ptr<Workload> make(Duration each, const std::string& name = "load") {
     Task task = task_of(MemoryClass::state, Bytes{0}, {}, name);
     task.wcet->device = each * 3;
-    return std::move(*SyntheticWorkload::make(task, DeviceKind::host,
-                                              {.times = {each, each, each}, .live = Bytes{live_words << 12}}));
+    task.layers = SyntheticLayers{.times = {each, each, each}};
+    task.live = Bytes{live_words << 12};
+    return std::move(*SyntheticWorkload::make(task, DeviceKind::host));
   }
   std::unique_ptr<Workload> bound(std::vector<std::uint32_t> cuts, const std::string& name = "load") {
     auto workload = make(10ms, name);
@@ -425,7 +426,9 @@ TEST_F(SyntheticOnGpu, WritesToEachChunkOfItsCarry) {
   for (std::size_t i = 0; i < 3; ++i) ASSERT_TRUE(device_->map(range_, i, chunks_[i], hal::Access::read_write));
   Task task = task_of(MemoryClass::state, Bytes{0});
   task.wcet->device = 200ms;
-  workload_ = *SyntheticWorkload::make(task, DeviceKind::cuda, {.times = {100ms, 100ms}, .live = chunk * 2 + Bytes{1}});
+  task.layers = SyntheticLayers{.times = {100ms, 100ms}};
+  task.live = chunk * 2 + Bytes{1};
+  workload_ = *SyntheticWorkload::make(task, DeviceKind::cuda);
   ASSERT_TRUE(workload_->cut(std::vector<std::uint32_t>{0}));
   ASSERT_TRUE(workload_->bind(*device_, {.state = range_.base, .carry = range_.base}));
   EXPECT_TRUE(workload_->execute_segment(0));
