@@ -1,5 +1,5 @@
 // What jobs cost on a device that loads the chunks of one staged job beside the execution of another: the `pipelined`
-// rule, and each level of `segmented`. Formulas and proof: proofs/pipelined.md.
+// rule, and each level of `segmented`. Formulas and proofs: proofs/pipelined.md, segmented.md.
 #pragma once
 
 #include "policies/arithmetic.hpp"

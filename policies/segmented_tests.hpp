@@ -1,7 +1,7 @@
 // Tests of a device whose jobs are cut into segments and whose tasks are put into classes, by the rule `segmented`.
 // Class 0, express: its jobs swap nothing, and take the device at the next boundary of whatever executes. Classes 1,
 // 2, ..: levels; each by itself goes by the rule `pipelined`, and a job of one of them freezes all levels below.
-// Set-up only: allocates.
+// Formulas and proofs: proofs/segmented.md. Set-up only: allocates.
 #pragma once
 
 #include "policies/device_demand.hpp"

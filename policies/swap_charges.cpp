@@ -54,9 +54,7 @@ Nanos SwapCharges::restore(std::size_t chunks) const {
 
 Nanos SwapCharges::flight() const {
   const std::size_t most = both_ways_ ? DeviceScheduler::transfers_per_direction : 1;
-  const Wide in = Wide{in_fixed_} + Wide{in_} * most;
-  const Wide out = (Wide{out_fixed_} + out_) * most;
-  return bounded(std::max(in, out));
+  return bounded(std::max(Wide{in_fixed_} + in_, Wide{out_fixed_} + out_) * most);
 }
 
 Nanos SwapCharges::swap_in(std::size_t chunks) const {

@@ -30,7 +30,7 @@ class SwapCharges {
   [[nodiscard]] Nanos load_start(std::size_t chunks) const;
   /// segmented: what a less urgent level loads again where a load of so many chunks took its frames.
   [[nodiscard]] Nanos restore(std::size_t chunks) const;
-  /// segmented: until what is in flight has landed, in either direction.
+  /// segmented: until what is in flight has landed, in either direction; each may belong to another load.
   [[nodiscard]] Nanos flight() const;
   /// serial and rt_swap: O_in and O_out.
   [[nodiscard]] Nanos swap_in(std::size_t chunks) const;

@@ -60,7 +60,7 @@ class Reference {
     Time most = 0;
     for (const CutTask& task : set.tasks) most = std::max<Time>(most, task.chunks);
     const Time at_once = two ? 3 : 1;
-    flight_ = std::max(set.in_fixed + at_once * set.in, at_once * (set.out_fixed + set.out));
+    flight_ = at_once * std::max(set.in_fixed + set.in, set.out_fixed + set.out);
     for (const CutTask& task : set.tasks) {
       Part part{.T = task.period,
                 .d = task.deadline,
