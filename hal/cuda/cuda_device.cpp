@@ -461,18 +461,23 @@ Status CudaDevice::begin_copy(std::byte* to, const std::byte* from, Bytes size) 
   EngineStream& own = own_stream();
   if (own.begun - own.ended == copies_at_once) return Unexpected(Errc::out_of_memory);
   if (auto begun = check(driver_->copy_async(pointer(to), pointer(from), size.count, own.stream)); !begun) return begun;
-  if (auto recorded = check(driver_->event_record(own.copied[own.begun % copies_at_once], own.stream)); !recorded)
+  return begun(own);
+}
+
+Status CudaDevice::end_copy() noexcept { return end_oldest(own_stream()); }
+
+Status CudaDevice::begun(EngineStream& on) noexcept {
+  if (auto recorded = check(driver_->event_record(on.copied[on.begun % copies_at_once], on.stream)); !recorded)
     return recorded;
-  ++own.begun;
+  ++on.begun;
   return {};
 }
 
-Status CudaDevice::end_copy() noexcept {
-  EngineStream& own = own_stream();
-  if (own.begun == own.ended) return Unexpected(lost() ? Errc::device_lost : Errc::bad_input);
-  const cuda::Event copied = own.copied[own.ended++ % copies_at_once];
+Status CudaDevice::end_oldest(EngineStream& on) noexcept {
+  if (on.begun == on.ended) return Unexpected(lost() ? Errc::device_lost : Errc::bad_input);
+  const cuda::Event done = on.copied[on.ended++ % copies_at_once];
   if (auto possible = ready(); !possible) return possible;
-  return wait_for(own, copied);
+  return wait_for(on, done);
 }
 
 Status CudaDevice::finish(const EngineStream& on) noexcept {

@@ -113,6 +113,11 @@ class CudaDevice final : public Device, public Gpu {
                               void** arguments) noexcept override;
   /// Waits as CudaOptions::completion says.
   [[nodiscard]] Status run(const GpuGraph& graph) noexcept override;
+  /// The halves of run(), so that graphs follow each other without a gap: the first launches `graph` and returns. After
+  /// an error there is nothing to end; out_of_memory: `copies_at_once` are begun and not ended.
+  [[nodiscard]] Status begin_run(const GpuGraph& graph) noexcept;
+  /// Waits for `graph`, the oldest that this thread has begun and not ended. Whatever it answers, that one is ended.
+  [[nodiscard]] Status end_run(const GpuGraph& graph) noexcept;
   [[nodiscard]] Status wait() noexcept override { return wait(compute_engine()); }
   /// Pages of managed memory can be moved ahead of who touches them. Elsewhere all that is managed moves as the driver
   /// likes, when a kernel is launched, and the host may not touch it meanwhile.
@@ -135,7 +140,7 @@ class CudaDevice final : public Device, public Gpu {
   struct EngineStream {
     cuda::Stream stream = nullptr;
     cuda::Event done = nullptr;
-    std::array<cuda::Event, copies_at_once> copied{}; // of the copies begun and not ended, used in turn
+    std::array<cuda::Event, copies_at_once> copied{}; // of copies or graphs begun and not ended, used in turn
     std::size_t begun = 0, ended = 0;
     Duration on_the_way{0};                         // of the job that executes; a compute engine's thread
     cuda::DigestSums* sums = nullptr;               // in device memory; null where there is no kernel
@@ -176,6 +181,8 @@ class CudaDevice final : public Device, public Gpu {
   }
   [[nodiscard]] EngineStream& own_stream() noexcept;
   [[nodiscard]] EngineStream& compute_stream() noexcept { return streams_[static_cast<std::size_t>(compute_engine())]; }
+  [[nodiscard]] Status begun(EngineStream& on) noexcept;
+  [[nodiscard]] Status end_oldest(EngineStream& on) noexcept;
   [[nodiscard]] Status finish(const EngineStream& on) noexcept;
   [[nodiscard]] Status wait_for(const EngineStream& on, cuda::Event event) noexcept;
   [[nodiscard]] bool spins(const EngineStream& on) const noexcept;

@@ -136,6 +136,25 @@ Status CudaDevice::run(const GpuGraph& graph) noexcept {
   return {};
 }
 
+Status CudaDevice::begin_run(const GpuGraph& graph) noexcept {
+  if (auto possible = ready(); !possible) return possible;
+  if (graph.handle() == nullptr) return Unexpected(Errc::bad_input);
+  EngineStream& own = compute_stream();
+  if (own.begun - own.ended == copies_at_once) return Unexpected(Errc::out_of_memory);
+  if (auto launched = check(driver_->graph_launch(static_cast<cuda::GraphExec>(graph.handle()), own.stream)); !launched)
+    return launched;
+  return begun(own);
+}
+
+Status CudaDevice::end_run(const GpuGraph& graph) noexcept {
+  const Instant begin = now();
+  EngineStream& own = compute_stream();
+  if (auto ended = end_oldest(own); !ended) return ended;
+  const Duration passed = now() - begin;
+  own.on_the_way += passed - graph_took(graph, passed);
+  return {};
+}
+
 /// By the GPU's clock, where that is known.
 Duration CudaDevice::graph_took(const GpuGraph& graph, Duration passed) const noexcept {
   float milliseconds = 0;

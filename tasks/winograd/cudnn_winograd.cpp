@@ -21,6 +21,7 @@ CudnnWinograd::CudnnWinograd(const Graph& graph, double flops, const Method& met
   };
   inputs_ = {port(graph.inputs.front())};
   outputs_ = {port(graph.outputs.front())};
+  segment_ends_ = {1};
 }
 
 CudnnWinograd::~CudnnWinograd() { unbind(); } // before the convolution, which the graph holds
@@ -53,7 +54,7 @@ Result<> CudnnWinograd::place(Device& device, const Memory& memory) {
     return fail(Errc::refused,
                 "the profile chose cuDNN's Winograd, which this machine cannot use: " + opened.error().what);
   };
-  auto bound = bind_to(**gpu, Precision::fp32, options_.launching, open, [&] { return issue(memory); });
+  auto bound = bind_to(**gpu, Precision::fp32, options_.launching, open, [&](std::size_t) { return issue(memory); });
   if (!bound) convolution_.reset();
   return bound;
 }
@@ -79,14 +80,14 @@ Result<> CudnnWinograd::issue(const Memory& memory) {
   const auto floats = inputs_[0].as<float>().size();
   executor_->begin();
   if (auto copied = executor_->take_in(x, ElementType::float32, {buffers_[0].device}, floats); !copied) return copied;
-  if (auto recorded = record(0); !recorded) return recorded;
+  if (auto recorded = record(0, 0); !recorded) return recorded;
   if (auto computed = convolution_->compute(method_.algorithm, x, memory.constant, y, workspace, method_.workspace);
       !computed)
     return computed;
   executor_->begin(); // a kernel of cuDNN's came last
-  if (auto recorded = record(1); !recorded) return recorded;
+  if (auto recorded = record(0, 1); !recorded) return recorded;
   if (auto copied = executor_->give_out({buffers_[1].device}, ElementType::float32, y, floats); !copied) return copied;
-  return record(2);
+  return record_end(0);
 }
 
 } // namespace rtexec::tasks

@@ -227,7 +227,7 @@ class OverheadsSection {
       const Instant begin = hal::now();
       const auto plan = tasks::cuda::plan_scratch(program, methods);
       const double took = microseconds(hal::now() - begin);
-      if (plan.size > 0) wrapper_us.push_back(took / static_cast<double>((*network)->objects().size()));
+      if (plan.places.scratch.size > 0) wrapper_us.push_back(took / static_cast<double>((*network)->objects().size()));
       const Bytes weights{program.constants.size()};
       for (std::size_t i = 0; i < chunks.size(); ++i)
         waste_mb[i].push_back(gigabytes(round_up(weights, chunks[i]) - weights) * 1e3);

@@ -654,6 +654,28 @@ TEST(CudaGraphs, EachHasItsOwnBeginAndEnd) {
   EXPECT_TRUE(storing.run());
 }
 
+/// Each waits for what was begun first, not for what follows it.
+TEST(CudaGraphs, FollowEachOtherAndAreWaitedForOneByOne) {
+  Storing storing;
+  CudaDevice& device = *storing.device;
+  EXPECT_TRUE(fails(device.begin_run(GpuGraph()), Errc::bad_input));
+  EXPECT_TRUE(fails(device.end_run(storing.graph), Errc::bad_input)) << "none was begun";
+  EXPECT_TRUE(on_engine(device.engine(EngineKind::compute), [&]() noexcept -> Status {
+    std::array<cuda::Event, Device::copies_at_once> recorded{};
+    for (cuda::Event& each : recorded) {
+      if (const Status begun = device.begin_run(storing.graph); !begun) return begun;
+      each = storing.driver.last_recorded();
+    }
+    if (device.begin_run(storing.graph)) return Unexpected(Errc::bad_input);
+    for (const cuda::Event each : recorded) {
+      if (const Status ended = device.end_run(storing.graph); !ended) return ended;
+      if (storing.driver.last_waited_for() != each) return Unexpected(Errc::device_fault);
+    }
+    return device.begin_run(storing.graph) ? device.end_run(storing.graph) : Unexpected(Errc::device_fault);
+  }));
+  EXPECT_EQ(storing.stored(), static_cast<int>(Device::copies_at_once + 1) * 42);
+}
+
 TEST(CudaGraphs, AnErrorOfTheBodyIsReturnedAndTheStreamIsFreeAgain) {
   Storing storing;
   const auto failed = storing.device->capture([&]() -> Result<> {

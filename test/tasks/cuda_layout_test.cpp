@@ -158,7 +158,7 @@ TEST(CudaScratch, BuffersThatLiveTogetherNeverOverlap) {
       for (std::size_t i = 0; i < methods.size(); ++i)
         if (const auto* call = std::get_if<ConvCall>(&program->calls[i].what))
           methods[i] = default_conv_method(precision, *call);
-      const auto plan = plan_scratch(*program, methods);
+      const auto plan = plan_scratch(*program, methods).places.scratch;
       struct Life {
         std::size_t first = std::numeric_limits<std::size_t>::max(), last = 0;
       };

@@ -3,7 +3,9 @@
 #include "tasks/dnn/cuda/conv_tuner.hpp"
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 #include "tasks/dnn/cuda/lowering.hpp"
+#include "tasks/segments.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -32,7 +34,7 @@ Result<std::unique_ptr<CudaNetwork>> CudaNetwork::build(const Graph& graph, Prec
   for (std::size_t i = 0; i < methods.size(); ++i)
     if (const auto* conv = std::get_if<ConvCall>(&network->program_.calls[i].what))
       methods[i] = default_conv_method(precision, *conv);
-  if (auto planned = network->choose(std::move(methods)); !planned)
+  if (auto planned = network->choose(std::move(methods), {}); !planned)
     return fail(planned.error().code, "network '" + graph.name + "' " + planned.error().what);
   return network;
 }
@@ -42,23 +44,25 @@ CudaNetwork::CudaNetwork(Program program, const Options& options)
   if (in_place()) in_place_ = port_buffers(program_);
   for (const auto& input : program_.inputs) inputs_.push_back({input.name, input.type, input.shape, {}});
   for (const auto& output : program_.outputs) outputs_.push_back({output.name, output.type, output.shape, {}});
+  segment_ends_ = {program_.layers.size()};
 }
 
 std::vector<MemoryObject> CudaNetwork::objects() const {
   auto objects = program_.constant_objects;
-  for (std::size_t i = 0; i < plan_.sizes.size(); ++i)
-    if (plan_.sizes[i] > 0) objects.push_back({MemoryClass::scratch, {plan_.offsets[i]}, {plan_.sizes[i]}});
+  const auto scratch = scratch_objects(plan_.lifetimes, plan_.places);
+  objects.insert(objects.end(), scratch.begin(), scratch.end());
   return objects;
 }
 
 // ---- choices
 
-Result<> CudaNetwork::choose(std::vector<ConvMethod> methods) {
-  auto plan = plan_scratch(program_, methods, in_place_);
-  if (plan.size > max_scratch.count)
+Result<> CudaNetwork::choose(std::vector<ConvMethod> methods, std::vector<std::uint32_t> cuts) {
+  auto plan = plan_scratch(program_, methods, in_place_, cuts);
+  if (std::max(plan.places.scratch.size, plan.places.carry.size) > max_scratch.count)
     return fail(Errc::out_of_memory,
                 "needs more than " + readable(max_scratch) + " of scratch memory; use a smaller input");
   methods_ = std::move(methods);
+  cuts_ = std::move(cuts);
   plan_ = std::move(plan);
   return {};
 }
@@ -92,7 +96,7 @@ Result<> CudaNetwork::use(std::span<const std::string> tuning) {
     return fail(
         Errc::bad_input,
         "the profile's tuning has choices for layers that this network does not have: profile the task set again");
-  return choose(std::move(methods));
+  return choose(std::move(methods), cuts_);
 }
 
 Result<std::vector<std::string>> CudaNetwork::tune(Device& device, const TuningProgress& progress) {
@@ -100,13 +104,22 @@ Result<std::vector<std::string>> CudaNetwork::tune(Device& device, const TuningP
   if (!found) return Unexpected(found.error());
   auto tuned = tune_convolutions(**found, program_, methods_, options_.launching, progress);
   if (!tuned) return Unexpected(tuned.error());
-  if (auto planned = choose(std::move(tuned->methods)); !planned)
+  if (auto planned = choose(std::move(tuned->methods), cuts_); !planned)
     return fail(planned.error().code, "the network, as it is fastest, " + planned.error().what);
   std::vector<std::string> lines;
   for (const auto& text : tuned->notes) lines.push_back(std::string(note) + text);
   for (const auto& choice : tuned->choices)
     lines.push_back(choice.geometry + std::string(separator) + to_text(choice.method));
   return lines;
+}
+
+Result<> CudaNetwork::cut(std::span<const std::uint32_t> after) {
+  auto ends = segment_ends(after, program_.layers.size());
+  if (!ends) return Unexpected(ends.error());
+  if (auto planned = choose(methods_, {after.begin(), after.end()}); !planned)
+    return fail(planned.error().code, "the network, cut so, " + planned.error().what);
+  segment_ends_ = std::move(*ends);
+  return {};
 }
 
 // ---- binding
@@ -117,14 +130,16 @@ Result<> CudaNetwork::place(Device& device, const Memory& memory) {
   if (!found) return Unexpected(found.error());
   return bind_to(
       **found, program_.precision, options_.launching, [&] { return open_libraries(); },
-      [&] {
-        const auto elsewhere = outside();
-        return issue_all({memory.constant, memory.scratch, plan_.offsets, elsewhere});
+      [&](std::size_t segment) {
+        const auto elsewhere = outside(memory.carry);
+        return issue_segment(segment, {memory.constant, memory.scratch, plan_.places.scratch.offsets, elsewhere});
       });
 }
 
-std::vector<std::byte*> CudaNetwork::outside() const {
-  std::vector<std::byte*> places(in_place_.empty() ? 0 : program_.buffers.size());
+std::vector<std::byte*> CudaNetwork::outside(std::byte* carry) const {
+  std::vector<std::byte*> places(program_.buffers.size());
+  for (std::size_t buffer = 0; buffer < places.size(); ++buffer)
+    if (plan_.places.carried[buffer]) places[buffer] = carry + plan_.places.carry.offsets[buffer];
   for (std::size_t port = 0; port < in_place_.size(); ++port)
     if (in_place_[port]) places[*in_place_[port]] = buffers_[port].device;
   return places;
@@ -143,15 +158,16 @@ Result<> CudaNetwork::open_libraries() {
   return {};
 }
 
-Result<> CudaNetwork::issue_all(const Addresses& addresses) {
+Result<> CudaNetwork::issue_segment(std::size_t segment, const Addresses& addresses) {
+  const bool first = segment == 0, last = segment + 1 == segment_ends_.size();
   executor_->begin();
   if (auto cleared = clear_counters(addresses); !cleared) return cleared;
-  for (std::size_t i = 0; options_.transfers && i < inputs_.size(); ++i)
+  for (std::size_t i = 0; first && options_.transfers && i < inputs_.size(); ++i)
     if (auto taken = take_in(i, addresses); !taken) return taken;
-  if (auto issued = issue_calls(addresses); !issued) return issued;
-  for (std::size_t i = 0; options_.transfers && i < outputs_.size(); ++i)
+  if (auto issued = issue_calls(segment, addresses); !issued) return issued;
+  for (std::size_t i = 0; last && options_.transfers && i < outputs_.size(); ++i)
     if (auto given = give_out(i, addresses); !given) return given;
-  return record(program_.layers.size() + 1);
+  return record_end(segment);
 }
 
 Result<> CudaNetwork::take_in(std::size_t input, const Addresses& addresses) {
@@ -179,14 +195,20 @@ Result<> CudaNetwork::clear_counters(const Addresses& addresses) {
                           addresses);
 }
 
-Result<> CudaNetwork::issue_calls(const Addresses& addresses) {
+/// Of no segment: behind all calls.
+std::size_t CudaNetwork::first_call(std::size_t segment) const {
+  if (segment == 0) return 0;
+  return segment < segment_ends_.size() ? plan_.layer_times[first_layer(segment)] - 1 : program_.calls.size();
+}
+
+Result<> CudaNetwork::issue_calls(std::size_t segment, const Addresses& addresses) {
   const Place counters{Place::Region::buffer, program_.counters_buffer, 0};
-  std::size_t next = 0; // layer
-  for (std::size_t i = 0; i < program_.calls.size(); ++i) {
+  std::size_t next = first_layer(segment);
+  for (std::size_t i = first_call(segment); i < first_call(segment + 1); ++i) {
     const auto& call = program_.calls[i];
     const bool behind_all = call.layer == Call::no_layer && next == program_.layers.size();
     if (call.layer == next || (behind_all && next > 0 && program_.calls[i - 1].layer != Call::no_layer))
-      if (auto recorded = record(next++); !recorded) return recorded;
+      if (auto recorded = record(segment, next++); !recorded) return recorded;
     Result<> issued;
     if (const auto* conv = std::get_if<ConvCall>(&call.what))
       issued = executor_->issue(*conv, methods_[i], ScratchPlan::workspace(program_, i), counters, addresses);
@@ -196,7 +218,7 @@ Result<> CudaNetwork::issue_calls(const Addresses& addresses) {
                  ? issued
                  : fail(issued.error().code, "layer '" + program_.layers[call.layer] + "': " + issued.error().what);
   }
-  return next <= program_.layers.size() ? record(next) : Result<>();
+  return next <= segment_ends_[segment] ? record(segment, next) : Result<>();
 }
 
 } // namespace rtexec::tasks

@@ -32,7 +32,8 @@ class CudaNetwork final : public GpuNetwork {
     return build(graph, precision, Options());
   }
 
-  [[nodiscard]] Bytes scratch() const override { return {plan_.size}; }
+  [[nodiscard]] Bytes scratch() const override { return {plan_.places.scratch.size}; }
+  [[nodiscard]] Bytes carry() const override { return {plan_.places.carry.size}; }
   [[nodiscard]] std::vector<MemoryObject> objects() const override;
   [[nodiscard]] std::span<const std::string> layers() const override { return program_.layers; }
   [[nodiscard]] double flops() const override { return program_.flops; }
@@ -40,6 +41,12 @@ class CudaNetwork final : public GpuNetwork {
 
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
+  [[nodiscard]] std::vector<LiveRange> live_ranges() const override {
+    return tasks::live_ranges(plan_.lifetimes, plan_.layer_times);
+  }
+  /// out_of_memory: it would need more than max_scratch.
+  [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
+  [[nodiscard]] const cuda::ScratchPlan& plan() const { return plan_; }
 
  private:
   CudaNetwork(cuda::Program program, const Options& options);
@@ -47,12 +54,13 @@ class CudaNetwork final : public GpuNetwork {
   [[nodiscard]] std::span<const std::byte> image() const override { return program_.constants; }
   void release_image() noexcept override { program_.constants = std::vector<std::byte>(); }
   /// By buffer of the program: where it lies if that is not in scratch.
-  [[nodiscard]] std::vector<std::byte*> outside() const;
+  [[nodiscard]] std::vector<std::byte*> outside(std::byte* carry) const;
 
-  [[nodiscard]] Result<> choose(std::vector<cuda::ConvMethod> methods);
+  [[nodiscard]] Result<> choose(std::vector<cuda::ConvMethod> methods, std::vector<std::uint32_t> cuts);
   [[nodiscard]] Result<> open_libraries();
-  [[nodiscard]] Result<> issue_all(const cuda::Addresses& addresses);
-  [[nodiscard]] Result<> issue_calls(const cuda::Addresses& addresses);
+  [[nodiscard]] Result<> issue_segment(std::size_t segment, const cuda::Addresses& addresses);
+  [[nodiscard]] Result<> issue_calls(std::size_t segment, const cuda::Addresses& addresses);
+  [[nodiscard]] std::size_t first_call(std::size_t segment) const;
   // Nothing where it lies in its place already
   [[nodiscard]] Result<> take_in(std::size_t input, const cuda::Addresses& addresses);
   [[nodiscard]] Result<> give_out(std::size_t output, const cuda::Addresses& addresses);
@@ -62,6 +70,7 @@ class CudaNetwork final : public GpuNetwork {
   Options options_;
   std::vector<std::optional<std::uint32_t>> in_place_; // by port: its buffer of the program, where it lies in its own
   std::vector<cuda::ConvMethod> methods_;              // by call
+  std::vector<std::uint32_t> cuts_;                    // behind these layers
   cuda::ScratchPlan plan_;
 };
 

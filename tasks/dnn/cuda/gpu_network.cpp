@@ -36,7 +36,7 @@ std::vector<cuda::OuterPlace> GpuNetwork::outer_output(std::size_t output) const
 // ---- binding
 
 Result<> GpuNetwork::bind_to(hal::CudaDevice& device, Precision precision, const cuda::Executor::Options& launching,
-                             const std::function<Result<>()>& open, const std::function<Result<>()>& issue) {
+                             const std::function<Result<>()>& open, const Issue& issue) {
   unbind();
   device_ = &device;
   auto bound = prepare(precision, launching, open, issue);
@@ -45,16 +45,18 @@ Result<> GpuNetwork::bind_to(hal::CudaDevice& device, Precision precision, const
 }
 
 Result<> GpuNetwork::prepare(Precision precision, const cuda::Executor::Options& launching,
-                             const std::function<Result<>()>& open, const std::function<Result<>()>& issue) {
+                             const std::function<Result<>()>& open, const Issue& issue) {
   auto executor = cuda::Executor::open(*device_, precision, launching);
   if (!executor) return Unexpected(executor.error());
   executor_ = std::move(*executor);
   if (auto opened = open(); !opened) return opened;
   if (auto allocated = allocate_ports(); !allocated) return allocated;
   if (auto made = make_events(); !made) return made;
-  auto graph = device_->capture(issue);
-  if (!graph) return Unexpected(graph.error());
-  graph_ = std::move(*graph);
+  for (std::size_t segment = 0; segment < segment_ends_.size(); ++segment) {
+    auto graph = device_->capture([&] { return issue(segment); });
+    if (!graph) return Unexpected(graph.error());
+    graphs_.push_back(std::move(*graph));
+  }
   return {};
 }
 
@@ -76,7 +78,7 @@ Result<> GpuNetwork::allocate_ports() {
 
 Result<> GpuNetwork::make_events() {
   if (!observer_.begin && !observer_.end) return {};
-  for (std::size_t i = 0; i < layers().size() + 2; ++i) {
+  for (std::size_t i = 0; i < layers().size() + 2 * segment_ends_.size(); ++i) {
     api::Event event = nullptr;
     if (auto made =
             device_->checked(device_->driver().event_create(&event, api::event_default), "making a layer's event");
@@ -87,13 +89,15 @@ Result<> GpuNetwork::make_events() {
   return {};
 }
 
-Result<> GpuNetwork::record(std::size_t event) {
-  return events_.empty() ? Result<>() : executor_->record(events_[event]);
+Result<> GpuNetwork::record(std::size_t segment, std::size_t layer) {
+  return events_.empty() ? Result<>() : executor_->record(events_[event_of(segment, layer)]);
 }
+
+Result<> GpuNetwork::record_end(std::size_t segment) { return record(segment, segment_ends_[segment] + 1); }
 
 void GpuNetwork::unbind() noexcept {
   if (!device_) return;
-  graph_ = {};
+  graphs_.clear();
   executor_.reset();
   for (const auto event : events_) (void)device_->driver().event_destroy(event);
   events_.clear();
@@ -107,11 +111,35 @@ void GpuNetwork::unbind() noexcept {
 // ---- running
 
 Status GpuNetwork::run() noexcept {
-  if (auto moved = move(0, hal::Side::device); !moved) return moved;
-  if (auto done = device_->run(graph_); !done) return done;
+  for (std::uint32_t segment = 0; segment < graphs_.size(); ++segment)
+    if (auto done = run_segment(segment); !done) return done;
+  return {};
+}
+
+Status GpuNetwork::run_segment(std::uint32_t segment) noexcept {
+  const bool launched = launched_ > 0;
+  if (segment == 0 && !launched)
+    if (auto moved = move(0, hal::Side::device); !moved) return moved;
+  if (launched) --launched_;
+  if (auto done = launched ? device_->end_run(graphs_[segment]) : device_->run(graphs_[segment]); !done)
+    return abandon(done.error(), segment + 1);
   if (!events_.empty())
-    if (auto told = tell_layers(hal::now()); !told) return told;
-  return move(inputs_.size(), hal::Side::host);
+    if (auto told = tell_layers(segment, hal::now()); !told) return abandon(told.error(), segment + 1);
+  return segment + 1 < graphs_.size() ? Status() : move(inputs_.size(), hal::Side::host);
+}
+
+Status GpuNetwork::launch_segment(std::uint32_t segment) noexcept {
+  if (segment == 0)
+    if (auto moved = move(0, hal::Side::device); !moved) return moved;
+  if (auto begun = device_->begin_run(graphs_[segment]); !begun) return abandon(begun.error(), segment - launched_);
+  ++launched_;
+  return {};
+}
+
+/// Waits for what is launched, from `segment` on.
+Status GpuNetwork::abandon(Errc error, std::size_t segment) noexcept {
+  for (; launched_ > 0; --launched_) (void)device_->end_run(graphs_[segment++]);
+  return Unexpected(error);
 }
 
 bool GpuNetwork::prefetches() const noexcept { return policy() == MemoryPolicy::managed && device_->can_prefetch(); }
@@ -124,17 +152,18 @@ Status GpuNetwork::move(std::size_t first, hal::Side to) noexcept {
   return {};
 }
 
-Status GpuNetwork::tell_layers(Instant end) noexcept {
+Status GpuNetwork::tell_layers(std::size_t segment, Instant end) noexcept {
+  const std::size_t behind = event_of(segment, segment_ends_[segment] + 1);
   const auto at = [&](std::size_t event) -> Expected<Instant, Errc> {
     float milliseconds = 0;
-    if (auto known = device_->check(device_->driver().event_elapsed(&milliseconds, events_[event], events_.back()));
+    if (auto known = device_->check(device_->driver().event_elapsed(&milliseconds, events_[event], events_[behind]));
         !known)
       return Unexpected(known.error());
     return end - std::chrono::duration_cast<Duration>(std::chrono::duration<float, std::milli>(milliseconds));
   };
-  auto begin = at(0);
-  for (std::size_t layer = 0; layer < events_.size() - 2; ++layer) {
-    const auto after = at(layer + 1);
+  auto begin = at(event_of(segment, first_layer(segment)));
+  for (std::size_t layer = first_layer(segment); layer < segment_ends_[segment]; ++layer) {
+    const auto after = at(event_of(segment, layer + 1));
     if (!begin || !after) return Unexpected(begin ? after.error() : begin.error());
     if (observer_.begin) observer_.begin(observer_.self, static_cast<std::uint32_t>(layer), *begin);
     if (observer_.end) observer_.end(observer_.self, static_cast<std::uint32_t>(layer), *after);

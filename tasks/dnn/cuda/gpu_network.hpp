@@ -1,6 +1,6 @@
-// What every network on an NVIDIA GPU does alike: buffers for its inputs and outputs, one graph that is captured when
-// the device is known, and events inside of it that say when each layer ran. Which calls the graph holds is the
-// derived class's part.
+// What every network on an NVIDIA GPU does alike: buffers for its inputs and outputs, one graph for each segment that
+// is captured when the device is known, and events inside of it that say when each layer ran. Which calls the graph
+// holds is the derived class's part.
 //
 // Inputs and outputs are page-locked buffers of the device, under M managed ones, so the device must outlive a network
 // that was bound to it. Where they are linked, the graph reads where they lie from such memory, too: it stays the same
@@ -13,6 +13,7 @@
 #include "tasks/dnn/cuda/executor.hpp"
 #include "tasks/dnn/graph/network.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -26,8 +27,8 @@ class GpuNetwork : public Network {
 
   [[nodiscard]] std::span<const Port> inputs() const override { return inputs_; }
   [[nodiscard]] std::span<const Port> outputs() const override { return outputs_; }
-  /// What run() launches; after bind().
-  [[nodiscard]] const GpuGraph& graph() const { return graph_; }
+  /// What run() launches where the network is not cut; after bind().
+  [[nodiscard]] const GpuGraph& graph() const { return graphs_.front(); }
 
   void observe(const LayerObserver& observer) override { observer_ = observer; }
   void link_input(std::size_t input) override { link(input, false); }
@@ -37,24 +38,36 @@ class GpuNetwork : public Network {
   }
   void give_output(std::size_t output, std::byte* to) noexcept override { linked_at(inputs_.size() + output) = to; }
   [[nodiscard]] Status run() noexcept override;
+  [[nodiscard]] Status run_segment(std::uint32_t segment) noexcept override;
+  [[nodiscard]] Status launch_segment(std::uint32_t segment) noexcept override;
 
  protected:
   explicit GpuNetwork(MemoryPolicy policy) : Network(policy) {}
 
-  /// Binds anew: opens the executor, then what else `issue` needs, and captures what `issue` puts into the stream: the
-  /// begin of each layer is record(its number), record(layers().size()) the end of the last one, and the last event is
-  /// recorded behind all. Bound to nothing where any of it fails.
+  /// Puts a segment, by its number, into the stream.
+  using Issue = std::function<Result<>(std::size_t segment)>;
+
+  /// Binds anew: opens the executor, then what else `issue` needs, and captures what `issue` puts into the stream for
+  /// each segment: the begin of each layer and the end of the last one are recorded, and one event behind all. Bound to
+  /// nothing where any of it fails.
   [[nodiscard]] Result<> bind_to(hal::CudaDevice& device, Precision precision, const cuda::Executor::Options& launching,
-                                 const std::function<Result<>()>& open, const std::function<Result<>()>& issue);
-  /// Into the stream; nothing where nobody observes.
-  [[nodiscard]] Result<> record(std::size_t event);
+                                 const std::function<Result<>()>& open, const Issue& issue);
+  // Into the stream; nothing where nobody observes.
+  /// The begin of a layer of `segment`, or the end of its last one where it is of a layer behind.
+  [[nodiscard]] Result<> record(std::size_t segment, std::size_t layer);
+  [[nodiscard]] Result<> record_end(std::size_t segment);
   /// Where the graph takes input `input` from.
   [[nodiscard]] cuda::OuterPlace outer_input(std::size_t input) const noexcept;
   /// All that it puts output `output` to.
   [[nodiscard]] std::vector<cuda::OuterPlace> outer_output(std::size_t output) const;
   void unbind() noexcept;
 
+  [[nodiscard]] std::size_t first_layer(std::size_t segment) const noexcept {
+    return segment == 0 ? 0 : segment_ends_[segment - 1];
+  }
+
   std::vector<Port> inputs_, outputs_;
+  std::vector<std::size_t> segment_ends_; // the layer behind each
 
   // Of the device it is bound to.
   hal::CudaDevice* device_ = nullptr;
@@ -63,7 +76,7 @@ class GpuNetwork : public Network {
 
  private:
   [[nodiscard]] Result<> prepare(Precision precision, const cuda::Executor::Options& launching,
-                                 const std::function<Result<>()>& open, const std::function<Result<>()>& issue);
+                                 const std::function<Result<>()>& open, const Issue& issue);
   /// Of an input, or of an output behind all inputs.
   struct Link {
     bool linked = false;
@@ -78,7 +91,10 @@ class GpuNetwork : public Network {
   }
   [[nodiscard]] Result<> allocate_ports();
   [[nodiscard]] Result<> make_events();
-  [[nodiscard]] Status tell_layers(Instant end) noexcept;
+  /// The event of a layer's begin: each segment has two more.
+  [[nodiscard]] static std::size_t event_of(std::size_t segment, std::size_t layer) { return layer + 2 * segment; }
+  [[nodiscard]] Status tell_layers(std::size_t segment, Instant end) noexcept;
+  [[nodiscard]] Status abandon(Errc error, std::size_t segment) noexcept;
   [[nodiscard]] bool prefetches() const noexcept;
   /// Of inputs and outputs from `first` on, those that the host sees, where it prefetches().
   [[nodiscard]] Status move(std::size_t first, hal::Side to) noexcept;
@@ -87,7 +103,8 @@ class GpuNetwork : public Network {
   std::vector<Link> links_; // none: nothing is linked
   Buffer linked_;           // by port: where it lies
   std::vector<hal::cuda::Event> events_;
-  GpuGraph graph_;
+  std::vector<GpuGraph> graphs_; // of each segment
+  std::size_t launched_ = 0;     // segments, and not waited for
 };
 
 } // namespace rtexec::tasks

@@ -1,7 +1,6 @@
 #include "tasks/dnn/cuda/scratch_plan.hpp"
 
 #include "tasks/dnn/cuda/executor.hpp"
-#include "tasks/dnn/graph/memory_plan.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -44,6 +43,13 @@ void use_all(Lifetimes& lifetimes, const ConvCall& call, std::size_t time) {
   for (const auto* place : {&call.x, &call.residual, &call.y}) lifetimes.use(*place, time);
 }
 
+std::vector<std::uint32_t> layer_times(const Program& program) {
+  std::vector<std::uint32_t> times;
+  for (std::size_t i = 0; i < program.calls.size(); ++i)
+    if (program.calls[i].layer == times.size()) times.push_back(static_cast<std::uint32_t>(i + 1));
+  return times;
+}
+
 } // namespace
 
 std::vector<std::optional<std::uint32_t>> port_buffers(const Program& program) {
@@ -60,7 +66,8 @@ std::vector<std::optional<std::uint32_t>> port_buffers(const Program& program) {
 }
 
 ScratchPlan plan_scratch(const Program& program, std::span<const ConvMethod> methods,
-                         std::span<const std::optional<std::uint32_t>> elsewhere) {
+                         std::span<const std::optional<std::uint32_t>> elsewhere,
+                         std::span<const std::uint32_t> after) {
   auto sizes = program.buffers;
   for (const auto& buffer : elsewhere)
     if (buffer) sizes[*buffer] = 0;
@@ -88,11 +95,10 @@ ScratchPlan plan_scratch(const Program& program, std::span<const ConvMethod> met
     lifetimes.use(counters, program.calls.size() + 1);
     sizes[program.counters_buffer] = plan.counters * sizeof(unsigned);
   }
-  const auto needed = std::move(lifetimes).with_sizes(sizes);
-  for (const auto& lifetime : needed) plan.sizes.push_back(lifetime.size);
-  auto placed = plan_memory(needed);
-  plan.offsets = std::move(placed.offsets);
-  plan.size = placed.size;
+  plan.lifetimes = std::move(lifetimes).with_sizes(sizes);
+  plan.lifetimes[program.counters_buffer].kept = false;
+  plan.layer_times = layer_times(program);
+  plan.places = plan_segments(plan.lifetimes, plan.layer_times, after);
   return plan;
 }
 
