@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 namespace rtexec::policies {
 namespace {
@@ -9,7 +11,7 @@ namespace {
 /// Splitmix64: Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014.
 class Random {
  public:
-  enum class Purpose : std::uint64_t { tasks, utilisations };
+  enum class Purpose : std::uint64_t { tasks, utilisations, layers, fast };
   Random(std::uint64_t seed, std::uint64_t number, Purpose purpose) {
     for (const std::uint64_t each : {seed, number, static_cast<std::uint64_t>(purpose)}) {
       state_ += each;
@@ -36,12 +38,15 @@ template <class Count> Count within(Count least, Count most, double share) {
   return std::min(most, least + static_cast<Count>(share * (static_cast<double>(most - least) + 1)));
 }
 
-Duration period_of(const TaskSource& source, double share) {
-  const auto [least, most] = source.period;
-  if (source.periods == Distribution::uniform) return Duration(within(least.count(), most.count(), share));
-  const double period = static_cast<double>(least.count()) *
-                        std::pow(static_cast<double>(most.count()) / static_cast<double>(least.count()), share);
-  return std::clamp(Duration(std::llround(period)), least, most);
+template <class Count> Count drawn(Distribution distribution, Count least, Count most, double share) {
+  if (distribution == Distribution::uniform) return within(least, most, share);
+  const double value =
+      static_cast<double>(least) * std::pow(static_cast<double>(most) / static_cast<double>(least), share);
+  return std::clamp(static_cast<Count>(std::llround(value)), least, most);
+}
+
+Duration time_of(const Range<Duration>& range, double share, Distribution distribution = Distribution::uniform) {
+  return Duration(drawn(distribution, range.least.count(), range.most.count(), share));
 }
 
 Bytes part_of(Bytes whole, double share) {
@@ -52,7 +57,8 @@ Bytes part_of(Bytes whole, double share) {
 GeneratedTask task_of(const TaskSource& source, const StudyPoint& point, std::size_t index, Random& random) {
   GeneratedTask task;
   if (source.networks.empty()) {
-    task.need.footprint = {within(source.footprint.least.count, source.footprint.most.count, random.share())};
+    task.need.footprint = {
+        drawn(source.footprints, source.footprint.least.count, source.footprint.most.count, random.share())};
     task.need.swappable = part_of(task.need.footprint, source.swappable);
     task.need.constants = part_of(task.need.swappable, source.constants);
   } else {
@@ -61,7 +67,8 @@ GeneratedTask task_of(const TaskSource& source, const StudyPoint& point, std::si
     const std::size_t given = point.high && index < *point.high ? sizes.size() - 1 : 0;
     task.need = sizes[point.high ? given : drawn];
   }
-  task.period = period_of(source, random.share());
+  task.period = time_of(source.period, random.share(), source.periods);
+  if (source.execution.most > Duration(0)) task.need.execution = time_of(source.execution, random.share());
   return task;
 }
 
@@ -78,6 +85,28 @@ void assign_executions(std::vector<GeneratedTask>& tasks, double utilisation, Ra
   for (std::size_t i = 0; i < tasks.size(); ++i)
     tasks[i].need.execution = std::max(
         Duration(1), Duration(static_cast<Duration::rep>(shares[i] * static_cast<double>(tasks[i].period.count()))));
+}
+
+void assign_layers(std::span<GeneratedTask> tasks, Range<std::size_t> count, Random random) {
+  for (GeneratedTask& task : tasks) {
+    std::vector<double> ends(within(count.least, count.most, random.share()));
+    double sum = 0;
+    for (double& end : ends) end = sum += 0.1 + 0.9 * random.share();
+    Duration before{0};
+    for (const double end : ends) {
+      const Duration at(std::llround(static_cast<double>(task.need.execution.count()) * (end / sum)));
+      task.layers.push_back(at - std::exchange(before, at));
+    }
+  }
+}
+
+std::vector<GeneratedTask> fast_tasks(const FastTasks& fast, Random random) {
+  std::vector<GeneratedTask> tasks(within(fast.count.least, fast.count.most, random.share()));
+  for (GeneratedTask& task : tasks) {
+    task.period = time_of(fast.period, random.share());
+    task.need.execution = time_of(fast.execution, random.share());
+  }
+  return tasks;
 }
 
 std::uint64_t rounded_up(Bytes size, Bytes chunk) { return round_up(size, chunk).count / chunk.count; }
@@ -109,9 +138,12 @@ std::vector<GeneratedTask> generate(const TaskSource& source, const StudyPoint& 
   } while (source.start > 0 &&
            (footprint_of(tasks) < source.start_footprint.least || footprint_of(tasks) > source.start_footprint.most));
   draw(point.tasks);
-  if (source.networks.empty())
+  if (source.networks.empty() && source.execution.most == Duration(0))
     assign_executions(tasks, point.utilisation, Random(seed, number, Random::Purpose::utilisations));
-  return tasks;
+  if (source.layers.most > 1) assign_layers(tasks, source.layers, Random(seed, number, Random::Purpose::layers));
+  std::vector<GeneratedTask> all = fast_tasks(source.fast, Random(seed, number, Random::Purpose::fast));
+  std::ranges::move(tasks, std::back_inserter(all));
+  return all;
 }
 
 DeviceSet device_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device, MemoryModel memory,
@@ -121,7 +153,7 @@ DeviceSet device_set_of(std::span<const GeneratedTask> tasks, const StudyDevice&
   set.copy_engines = copy_engines;
   set.cost = device.cost;
   std::uint64_t kept = 0, scratch = 0, fixed = 0;
-  for (const auto& [period, need] : tasks) {
+  for (const auto& [period, need, layers] : tasks) {
     const std::uint64_t swapped =
         classes ? rounded_up(need.constants, device.chunk) : need.swappable.count / device.chunk.count;
     const std::uint64_t own = rounded_up(need.footprint - need.swappable, device.chunk);
@@ -140,8 +172,23 @@ DeviceSet device_set_of(std::span<const GeneratedTask> tasks, const StudyDevice&
   }
   if (order == Order::static_priority) std::ranges::stable_sort(set.tasks, {}, &DeviceTask::period);
   const std::uint64_t demand = kept + (classes ? scratch : 0) + (memory == MemoryModel::one_process ? fixed : 0);
-  const std::uint64_t capacity = device.capacity.count / device.chunk.count;
+  const Bytes whole = device.capacity.value_or(Bytes{demand * device.chunk.count});
+  const std::uint64_t capacity = part_of(whole, 1 - device.reduced / 100).count / device.chunk.count;
   set.overflow = static_cast<std::uint32_t>(demand - std::min(demand, capacity));
+  return set;
+}
+
+DivisibleSet divisible_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device, MemoryModel memory,
+                              unsigned copy_engines, Order order) {
+  std::vector<GeneratedTask> urgent_first(tasks.begin(), tasks.end());
+  if (order == Order::static_priority) std::ranges::stable_sort(urgent_first, {}, &GeneratedTask::period);
+  DivisibleSet set{.device = device_set_of(urgent_first, device, memory, copy_engines, order), .tasks = {}};
+  for (const GeneratedTask& task : urgent_first) {
+    Layers& layers = set.tasks.emplace_back().layers;
+    for (const Duration layer : task.layers) layers.times.push_back(layer.count());
+    if (layers.times.empty()) layers.times.push_back(task.need.execution.count());
+    layers.overheads.assign(layers.times.size() - 1, device.cut_overhead.count());
+  }
   return set;
 }
 

@@ -6,6 +6,7 @@
 #include <rtexec/board.hpp>
 #include <rtexec/units.hpp>
 #include "policies/device_set.hpp"
+#include "policies/segment_search.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,7 @@ using NetworkSizes = std::vector<DeviceNeed>;
 struct GeneratedTask {
   Duration period{1}; // and deadline
   DeviceNeed need;
+  std::vector<Duration> layers{}; // what the execution consists of; empty: one layer
 };
 
 template <class T> struct Range {
@@ -38,8 +40,15 @@ template <class T> struct Range {
 
 enum class Distribution { uniform, log_uniform };
 
+/// Short tasks of high rates beside the others of a set. They need no memory of the device, and are of one layer.
+struct FastTasks {
+  Range<std::size_t> count{}; // uniform
+  Range<Duration> period{};   // uniform
+  Range<Duration> execution{};
+};
+
 /// Where tasks come from: from networks, of which each task is one at one resolution, both drawn evenly; or, without
-/// any, from ranges, executions by utilisation.
+/// any, from ranges.
 struct TaskSource {
   std::vector<NetworkSizes> networks{}; // none empty
   /// So many first tasks, drawn again until their footprints sum to `start_footprint`; some must
@@ -48,15 +57,19 @@ struct TaskSource {
   Range<Duration> period{}; // 0 < least <= most
   Distribution periods = Distribution::uniform;
   // Without networks:
-  Range<Bytes> footprint{}; // uniform
-  double swappable = 1;     // share of the footprint
-  double constants = 1;     // share of the swappable memory
+  Range<Bytes> footprint{};
+  Distribution footprints = Distribution::uniform;
+  double swappable = 1;            // share of the footprint
+  double constants = 1;            // share of the swappable memory
+  Range<Duration> execution{};     // uniform; of 0: by utilisation
+  Range<std::size_t> layers{1, 1}; // uniform; their times are uniform from a tenth of the longest possible one to it
+  FastTasks fast{};                // come first in a set
 };
 
 /// What a row of a study fixes.
 struct StudyPoint {
-  std::size_t tasks = 0;  // at least source.start
-  double utilisation = 0; // sum of execution / period, without networks
+  std::size_t tasks = 0;  // at least source.start; fast ones aside
+  double utilisation = 0; // sum of execution / period, where executions are by that
   /// The first so many tasks at their network's highest resolution, all others at its lowest
   std::optional<std::size_t> high{};
 };
@@ -79,9 +92,11 @@ enum class MemoryModel {
 };
 
 struct StudyDevice {
-  Bytes capacity{0};
+  std::optional<Bytes> capacity{}; // absent: what the tasks of each set need
+  double reduced = 0;              // percent that it is less
   Bytes chunk{1};
-  SwapCost cost;
+  SwapCost cost{};
+  Duration cut_overhead{0}; // of each cut of a job into segments
 };
 
 /// Footprints in whole chunks, rounded up; swappable memory rounded down, where classes are told apart each of them up
@@ -89,5 +104,9 @@ struct StudyDevice {
 /// chunks.
 [[nodiscard]] DeviceSet device_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device,
                                       MemoryModel memory, unsigned copy_engines, Order order);
+
+/// The same tasks with their layers.
+[[nodiscard]] DivisibleSet divisible_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device,
+                                            MemoryModel memory, unsigned copy_engines, Order order);
 
 } // namespace rtexec::policies

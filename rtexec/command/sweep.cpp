@@ -117,7 +117,7 @@ std::vector<std::string> preset_names() {
 }
 
 std::string preset_help() {
-  std::string help = "A study of the literature; other options change it. ";
+  std::string help = "A study that is ready; other options change it. ";
   for (const study::Preset& preset : study::presets())
     help += std::string(preset.name) + ": " + std::string(preset.title) + ". ";
   help.pop_back();
@@ -130,7 +130,8 @@ void add_tasks(const Command& command, study::SweepOptions& options) {
                  "be a range: a row for each value");
   command.option("--utilisation", options.utilisation, "RANGE",
                  "Of the device, by the executions of a set (UUniFast shares it out); not with presets");
-  command.option("--reduced", options.reduced, "RANGE", "Percent that the capacity is less");
+  command.option("--reduced", options.reduced, "RANGE",
+                 "Percent that the capacity is less; of preset mixed-rates: than what all tasks of a set need");
   command.option(
       "--high", options.high, "RANGE",
       "So many tasks are at their network's highest resolution, all others at its lowest; only with presets");
@@ -148,6 +149,9 @@ void add_tasks(const Command& command, study::SweepOptions& options) {
               "For tests classes and one-process: share of that which is weights, the rest is scratch (default: "
               "0.5); not with presets")
       .within(0.0, 1.0);
+  command.option("--layers", options.layers, "RANGE",
+                 "N or FROM..TO: layers of a task, between which tests segmented cut its jobs (default: 1); not with "
+                 "presets");
 }
 
 void add_device(const Command& command, study::SweepOptions& options) {
@@ -159,6 +163,8 @@ void add_device(const Command& command, study::SweepOptions& options) {
                  "Each chunk of weights that leaves (default: 0s)");
   command.option("--in-fixed", options.in_fixed, "DURATION", "Each load (default: 0s)");
   command.option("--out-fixed", options.out_fixed, "DURATION", "Each victim of a load (default: 0s)");
+  command.option("--cut-overhead", options.cut_overhead, "DURATION",
+                 "What each cut of a job into segments costs (default: 0s; preset mixed-rates: 20us)");
 }
 
 } // namespace
@@ -177,7 +183,8 @@ void add_sweep(const Command& program) {
       .option("--tests", options->study.tests, "LIST",
               "Of: theorem1, baker, demand (one copy engine, EDF), rta (likewise, static priority), pipelined-h1 "
               "(one copy engine), pipelined, pipelined-constant, "
-              "classes, one-process (two; default: all for the order)")
+              "classes, one-process (two; default: all for the order); of tasks in layers: utilisation, fits, "
+              "pipelined, segmented-one-level, segmented (one)")
       .separated_by(',');
   command.option("--sets", options->study.sets, "N", "Task sets for each row").default_shown().within(1, 1'000'000);
   command.option("--seed", options->study.seed, "N", "The same seed gives the same sets").default_shown();

@@ -31,23 +31,28 @@ OptionList options_of(const Study& study) {
                      {"seed", std::to_string(study.seed)},
                      {"order", std::string(spelling(study.order))}};
   if (study.axis != Axis::tasks) options.emplace_back("n", std::to_string(study.point.tasks));
-  if (study.axis != Axis::reduced) options.emplace_back("reduced", text_of(study.reduced));
+  if (study.axis != Axis::reduced) options.emplace_back("reduced", text_of(study.device.reduced));
   if (study.axis != Axis::high && study.point.high) options.emplace_back("high", std::to_string(*study.point.high));
   options.emplace_back("period", to_string(source.period.least) + ".." + to_string(source.period.most));
   options.emplace_back("periods", source.periods == policies::Distribution::uniform ? "uniform" : "log-uniform");
   if (source.networks.empty()) {
-    if (study.axis != Axis::utilisation) options.emplace_back("utilisation", text_of(study.point.utilisation));
+    if (source.execution.most == Duration(0) && study.axis != Axis::utilisation)
+      options.emplace_back("utilisation", text_of(study.point.utilisation));
     options.emplace_back("footprint", to_string(source.footprint.least) + ".." + to_string(source.footprint.most));
     options.emplace_back("swappable", text_of(source.swappable));
     options.emplace_back("constants", text_of(source.constants));
   }
-  options.emplace_back("capacity", to_string(study.device.capacity));
+  options.emplace_back("capacity", study.device.capacity ? to_string(*study.device.capacity) : "all");
   options.emplace_back("chunk", to_string(study.device.chunk));
   options.emplace_back("in_per_chunk", to_string(cost.in_per_chunk));
   options.emplace_back("out_per_chunk", to_string(cost.out_per_chunk));
   options.emplace_back("drop_per_chunk", to_string(cost.drop_per_chunk));
   options.emplace_back("in_fixed", to_string(cost.in_fixed));
   options.emplace_back("out_fixed", to_string(cost.out_fixed));
+  if (source.layers.most > 1) {
+    options.emplace_back("layers", std::to_string(source.layers.least) + ".." + std::to_string(source.layers.most));
+    options.emplace_back("cut_overhead", to_string(study.device.cut_overhead));
+  }
   return options;
 }
 

@@ -68,6 +68,27 @@ Study wide() {
   return study;
 }
 
+/// One to three detectors, say, beside networks that take longer than their periods.
+Study mixed_rates() {
+  Study study;
+  study.source_name = "mixed-rates";
+  study.source.fast = {.count = {1, 3}, .period = {20ms, 50ms}, .execution = {1ms, 5ms}};
+  study.source.period = {300ms, 3s};
+  study.source.periods = policies::Distribution::log_uniform;
+  study.source.execution = {30ms, 250ms};
+  study.source.layers = {20, 60};
+  study.source.footprint = {gb(0.25), gb(2)};
+  study.source.footprints = policies::Distribution::log_uniform;
+  study.device.reduced = 33;
+  study.device.chunk = gb(1.0 / 16);
+  study.device.cost.in_per_chunk = 1200us;
+  study.device.cost.out_per_chunk = 1200us;
+  study.device.cut_overhead = 20us;
+  study.axis = Axis::tasks;
+  study.values = steps(2, 8, 1);
+  return study;
+}
+
 } // namespace
 
 const std::vector<Preset>& presets() {
@@ -77,6 +98,8 @@ const std::vector<Preset>& presets() {
       {"rt-swap-fig7b", "RT-Swap, Fig. 7(b): five tasks, the capacity reduced", fig7b()},
       {"rt-swap-fig7c", "RT-Swap, Fig. 7(c): ten tasks, more and more of them at high resolution", fig7c()},
       {"rt-swap-wide", "RT-Swap, Fig. 7(a), with periods log-uniform from 0.5 s to 10 s", wide()},
+      {"mixed-rates", "Tasks of 20 ms to 50 ms beside n networks of 300 ms to 3 s, not all of whose weights fit",
+       mixed_rates()},
   };
   return all;
 }

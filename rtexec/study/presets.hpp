@@ -1,4 +1,4 @@
-// Studies of the literature, ready to be repeated: data only.
+// Studies, most of them of the literature, ready to be repeated: data only.
 #pragma once
 
 #include "rtexec/study/study.hpp"

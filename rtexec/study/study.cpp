@@ -1,5 +1,6 @@
 #include "rtexec/study/study.hpp"
 
+#include "policies/volume_search.hpp"
 #include "rtexec/report/table.hpp"
 
 #include <algorithm>
@@ -32,6 +33,14 @@ constexpr Column static_priority_columns[] = {
     {"one-process", DeviceTest::pipelined, MemoryModel::one_process, 2},
 };
 
+constexpr Column segment_columns[] = {
+    {"utilisation", Necessary::utilisation, MemoryModel::classes, 1},
+    {"fits", Necessary::memory, MemoryModel::classes, 1},
+    {"pipelined", DeviceTest::pipelined, MemoryModel::classes, 1},
+    {"segmented-one-level", DeviceTest::segmented, MemoryModel::classes, 1, policies::Levels::one},
+    {"segmented", DeviceTest::segmented, MemoryModel::classes, 1, policies::Levels::any},
+};
+
 /// Tasks, utilisation and resolutions as the axis has them.
 policies::StudyPoint point_at(const Study& study, double value) {
   policies::StudyPoint point = study.point;
@@ -43,21 +52,33 @@ policies::StudyPoint point_at(const Study& study, double value) {
 
 policies::StudyDevice device_at(const Study& study, double value) {
   policies::StudyDevice device = study.device;
-  const double left = 1 - (study.axis == Axis::reduced ? value : study.reduced) / 100;
-  device.capacity.count = static_cast<std::uint64_t>(static_cast<double>(device.capacity.count) * left);
+  if (study.axis == Axis::reduced) device.reduced = value;
   return device;
+}
+
+bool possible(const policies::DeviceSet& set, Necessary condition) {
+  double utilisation = 0;
+  for (const policies::DeviceTask& task : set.tasks)
+    utilisation += static_cast<double>(task.execution) / static_cast<double>(task.period);
+  return utilisation <= 1 && (condition == Necessary::utilisation || policies::fits(set, policies::most_of(set)));
 }
 
 bool proves(const Study& study, const Column& column, std::span<const policies::GeneratedTask> tasks,
             const policies::StudyDevice& device) {
-  const policies::DeviceSet set =
-      policies::device_set_of(tasks, device, column.memory, column.copy_engines, study.order);
-  return policies::test_device(set, column.test, study.order).proved;
+  const policies::DivisibleSet set =
+      policies::divisible_set_of(tasks, device, column.memory, column.copy_engines, study.order);
+  if (const auto* condition = std::get_if<Necessary>(&column.test)) return possible(set.device, *condition);
+  const DeviceTest test = std::get<DeviceTest>(column.test);
+  if (test != DeviceTest::segmented) return policies::test_device(set.device, test, study.order).proved;
+  if (!possible(set.device, Necessary::memory)) return false;
+  const auto found = policies::divide(set, study.order, column.levels);
+  return found && found->proved;
 }
 
 } // namespace
 
-std::span<const Column> columns(Order order) {
+std::span<const Column> columns(Order order, bool segments) {
+  if (segments) return segment_columns;
   if (order == Order::edf) return edf_columns;
   return static_priority_columns;
 }

@@ -1,10 +1,11 @@
-// A design-space study: how many of many random task sets each device test proves, while one quantity of the sets is
-// varied. Results depend on the study alone, not on how many threads work on it, in which order, or in how many
-// sittings.
+// A design-space study: how many of many random task sets each device test proves, and what is possible at all, while
+// one quantity of the sets is varied. Results depend on the study alone, not on how many threads work on it, in which
+// order, or in how many sittings.
 #pragma once
 
 #include <rtexec/task_set.hpp>
 #include "policies/device_tests.hpp"
+#include "policies/segment_search.hpp"
 #include "policies/task_generator.hpp"
 
 #include <atomic>
@@ -14,20 +15,28 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace rtexec::study {
 
+/// What no set does without, whatever is done about it.
+enum class Necessary {
+  utilisation, // at most 1
+  memory,      // and the largest task fits
+};
+
 /// A test, and what it supposes of the device and of memory.
 struct Column {
   std::string_view name;
-  policies::DeviceTest test{};
+  std::variant<policies::DeviceTest, Necessary> test{};
   policies::MemoryModel memory{};
   unsigned copy_engines = 1;
+  policies::Levels levels{}; // of `segmented`
 };
 
-/// All for jobs in this order, the weakest first.
-[[nodiscard]] std::span<const Column> columns(Order order);
+/// All for jobs in this order, the weakest first. `segments`: of tasks that are cut, what is possible in front.
+[[nodiscard]] std::span<const Column> columns(Order order, bool segments);
 
 enum class Axis { tasks, utilisation, reduced, high };
 /// "n", "utilisation", "reduced_percent", "high_resolution": in tables, CSV and JSON.
@@ -39,7 +48,6 @@ struct Study {
   policies::StudyDevice device{};
   Order order = Order::edf;
   policies::StudyPoint point{}; // the varied one aside
-  double reduced = 0;           // capacity, percent less
   Axis axis = Axis::tasks;
   std::vector<double> values{}; // of the axis, one a row
   std::size_t sets = 0;         // in each row

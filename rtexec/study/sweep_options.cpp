@@ -18,6 +18,7 @@ using policies::Distribution;
 
 constexpr std::size_t most_rows = 1000;
 constexpr std::size_t most_items = 100'000'000;
+constexpr std::size_t most_layers = 1000;
 
 /// "A" or "A..B"
 std::pair<std::string, std::string> ends_of(const std::string& text) {
@@ -58,6 +59,12 @@ template <class T> void take(const char* option, const std::string& text, Parser
   if (range.least > range.most) give_up(Errc::bad_input, std::string(option) + " " + text + ": descends");
 }
 
+Result<std::size_t> parse_layers(std::string_view text) {
+  const auto count = config::number<std::size_t>(text);
+  if (count && *count >= 1 && *count <= most_layers) return *count;
+  return fail(Errc::bad_input, "use a whole number from 1 to " + std::to_string(most_layers));
+}
+
 struct Given {
   const char* option;
   const std::string& text;
@@ -76,10 +83,11 @@ void check_complete(const SweepOptions& options) {
     const Given own[] = {{"--utilisation", options.utilisation},
                          {"--footprint", options.footprint},
                          {"--swappable", swappable},
-                         {"--constants", constants}};
+                         {"--constants", constants},
+                         {"--layers", options.layers}};
     const std::string names = listed(own, true);
     if (names.empty()) return;
-    give_up(Errc::bad_input, names + ": for tasks of one's own; those of preset " + options.preset + " are networks");
+    give_up(Errc::bad_input, names + ": for tasks of one's own; preset " + options.preset + " has others");
   }
   const Given needed[] = {{"--n", options.tasks},
                           {"--utilisation", options.utilisation},
@@ -91,7 +99,6 @@ void check_complete(const SweepOptions& options) {
                           {"--out-per-chunk", options.out_per_chunk}};
   const std::string missing = listed(needed, false);
   if (!missing.empty()) give_up(Errc::bad_input, "a study without --preset also needs " + missing);
-  if (!options.high.empty()) give_up(Errc::bad_input, "--high: only networks have resolutions; use a preset");
 }
 
 void take_source(const SweepOptions& options, policies::TaskSource& source) {
@@ -104,6 +111,9 @@ void take_source(const SweepOptions& options, policies::TaskSource& source) {
   take<Bytes>("--footprint", options.footprint, parse_bytes, source.footprint);
   source.swappable = options.swappable.value_or(source.swappable);
   source.constants = options.constants.value_or(source.constants);
+  take<std::size_t>("--layers", options.layers, parse_layers, source.layers);
+  if (!options.high.empty() && source.networks.empty())
+    give_up(Errc::bad_input, "--high: only networks have resolutions; use a preset of RT-Swap");
 }
 
 void take_device(const SweepOptions& options, policies::StudyDevice& device) {
@@ -111,7 +121,7 @@ void take_device(const SweepOptions& options, policies::StudyDevice& device) {
     give_up(Errc::bad_input, "--chunk " + options.chunk +
                                  ": give --in-per-chunk and --out-per-chunk as well, those of preset " +
                                  options.preset + " are for chunks of " + readable(device.chunk));
-  take<Bytes>("--capacity", options.capacity, parse_bytes, device.capacity);
+  if (!options.capacity.empty()) device.capacity = value_of("--capacity", options.capacity, parse_bytes);
   take<Bytes>("--chunk", options.chunk, parse_bytes, device.chunk);
   if (device.chunk == Bytes{0}) give_up(Errc::bad_input, "--chunk " + options.chunk + ": a chunk has a size");
   struct Cost {
@@ -123,7 +133,8 @@ void take_device(const SweepOptions& options, policies::StudyDevice& device) {
                         {"--out-per-chunk", options.out_per_chunk, device.cost.out_per_chunk},
                         {"--drop-per-chunk", options.drop_per_chunk, device.cost.drop_per_chunk},
                         {"--in-fixed", options.in_fixed, device.cost.in_fixed},
-                        {"--out-fixed", options.out_fixed, device.cost.out_fixed}};
+                        {"--out-fixed", options.out_fixed, device.cost.out_fixed},
+                        {"--cut-overhead", options.cut_overhead, device.cut_overhead}};
   for (const auto& [option, text, value] : costs) {
     take<Duration>(option, text, parse_duration, value);
     if (value.count() > policies::longest_time)
@@ -148,7 +159,7 @@ void take_values(const SweepOptions& options, Study& study) {
   std::array<Variable, 4> variables{
       {{"--n", options.tasks, Axis::tasks, start, highest, true, {static_cast<double>(study.point.tasks)}},
        {"--utilisation", options.utilisation, Axis::utilisation, 0.000001, 1, false, {study.point.utilisation}},
-       {"--reduced", options.reduced, Axis::reduced, 0, 99.9, false, {study.reduced}},
+       {"--reduced", options.reduced, Axis::reduced, 0, 99.9, false, {study.device.reduced}},
        {"--high", options.high, Axis::high, 0, highest, true, {}}}};
   const Variable* varied = nullptr;
   for (Variable& each : variables) {
@@ -173,7 +184,7 @@ void take_values(const SweepOptions& options, Study& study) {
   const auto& [tasks, utilisation, reduced, high] = variables;
   study.point.tasks = static_cast<std::size_t>(tasks.values.back());
   study.point.utilisation = utilisation.values.front();
-  study.reduced = reduced.values.front();
+  study.device.reduced = reduced.values.front();
   if (high.values.empty()) return;
   study.point.high = static_cast<std::size_t>(high.values.front());
   if (high.values.back() > tasks.values.front())
@@ -182,7 +193,7 @@ void take_values(const SweepOptions& options, Study& study) {
 }
 
 void take_tests(const SweepOptions& options, Study& study) {
-  const auto all = columns(study.order);
+  const auto all = columns(study.order, study.source.layers.most > 1);
   std::vector<std::string_view> names;
   for (const Column& each : all) names.push_back(each.name);
   for (const std::string& name : options.tests) {
@@ -204,8 +215,8 @@ void check_size(const Study& study) {
   for (const policies::NetworkSizes& sizes : study.source.networks)
     for (const policies::DeviceNeed& need : sizes) largest = std::max(largest, need.footprint);
   const auto chunks = static_cast<double>(largest.count) / static_cast<double>(study.device.chunk.count) + 3;
-  const auto capacity =
-      static_cast<double>(study.device.capacity.count) / static_cast<double>(study.device.chunk.count);
+  const auto capacity = static_cast<double>(study.device.capacity.value_or(Bytes{0}).count) /
+                        static_cast<double>(study.device.chunk.count);
   if (chunks * static_cast<double>(study.point.tasks) < 0x1p31 && capacity < 0x1p31) return;
   give_up(Errc::bad_input,
           "more memory than 2^31 chunks of " + readable(study.device.chunk) + "; set a larger --chunk");

@@ -17,7 +17,8 @@ struct SweepOptions {
   std::string tasks, utilisation, reduced, high;
   std::string period, periods, footprint;
   std::optional<double> swappable, constants;
-  std::string capacity, chunk, in_per_chunk, out_per_chunk, drop_per_chunk, in_fixed, out_fixed;
+  std::string layers;
+  std::string capacity, chunk, in_per_chunk, out_per_chunk, drop_per_chunk, in_fixed, out_fixed, cut_overhead;
   std::string order = "edf";
   std::vector<std::string> tests;
   std::size_t sets = 200;

@@ -33,6 +33,7 @@ void each_option(auto& options, auto visit) {
   visit("footprint", options.footprint);
   visit("swappable", options.swappable);
   visit("constants", options.constants);
+  visit("layers", options.layers);
   visit("capacity", options.capacity);
   visit("chunk", options.chunk);
   visit("in-per-chunk", options.in_per_chunk);
@@ -40,6 +41,7 @@ void each_option(auto& options, auto visit) {
   visit("drop-per-chunk", options.drop_per_chunk);
   visit("in-fixed", options.in_fixed);
   visit("out-fixed", options.out_fixed);
+  visit("cut-overhead", options.cut_overhead);
   visit("order", options.order);
   visit("tests", options.tests);
   visit("sets", options.sets);

@@ -42,6 +42,8 @@ void print_notes(std::ostream& out, const Study& study) {
                                     ? text_of(100 * study.source.constants) + " % of swappable memory"
                                     : "what is left of a network's swappable memory at zero pixels (0.1 to 0.3 GB)";
   if (shown("theorem1")) out << "theorem1: RT-Swap's Theorem 1, a baseline that is not sound\n";
+  if (shown("utilisation")) out << "utilisation: executions alone take at most all of the time\n";
+  if (shown("fits")) out << "fits: and the largest task fits into the memory that there is\n";
   if (shown("pipelined-h1")) out << "pipelined-h1: one copy engine; other pipelined tests: two\n";
   if (shown("pipelined-constant"))
     out << "pipelined-constant: as if all swappable memory were weights, which are not copied out\n";
@@ -51,6 +53,10 @@ void print_notes(std::ostream& out, const Study& study) {
   if (shown("one-process"))
     out << "one-process: as classes, and what cannot be swapped (context, libraries) is there once, not for each "
            "task\n";
+  if (study.source.layers.most == 1) return;
+  out << "One copy engine; weights, " << constants << ", are swapped and not copied out\n"
+      << "segmented: jobs are cut between layers, " << to_string(study.device.cut_overhead) << " a cut\n";
+  if (shown("segmented-one-level")) out << "segmented-one-level: tasks that swap do not preempt each other\n";
 }
 
 std::string csv(const Study& study, std::span<const Row> rows) {
@@ -72,7 +78,7 @@ std::string chart(const Study& study, std::span<const Row> rows) {
                       .reach = 100};
   for (const Row& row : rows) panel.categories.push_back(text_of(row.value));
   for (std::size_t i = 0; i < study.tests.size(); ++i) {
-    const bool sound = study.tests[i].test != policies::DeviceTest::theorem1;
+    const bool sound = study.tests[i].name != "theorem1";
     panel.curves.push_back({.name = std::string(study.tests[i].name) + (sound ? "" : " (not sound)")});
     for (const Row& row : rows) panel.curves.back().values.push_back(row.percent[i]);
   }

@@ -184,6 +184,64 @@ TEST(TaskGenerator, ResolutionsAreRaisedOneByOne) {
   }
 }
 
+// ---- fast tasks, and layers ----
+
+TaskSource mixed_source() {
+  TaskSource source = own_source();
+  source.footprints = Distribution::log_uniform;
+  source.execution = {30ms, 250ms};
+  source.layers = {3, 12};
+  source.fast = {.count = {1, 3}, .period = {20ms, 50ms}, .execution = {1ms, 5ms}};
+  return source;
+}
+
+TEST(TaskGenerator, FastTasksComeFirstAndNeedNoMemory) {
+  std::array<int, 4> counts{};
+  for (std::uint64_t number = 0; number < 300; ++number) {
+    const auto tasks = generate(mixed_source(), {.tasks = 4}, 1, number);
+    const std::size_t fast = tasks.size() - 4;
+    ASSERT_LT(fast, counts.size());
+    ++counts[fast];
+    for (const GeneratedTask& task : std::span(tasks).first(fast)) {
+      EXPECT_THAT(task.period, AllOf(Ge(20ms), Le(50ms)));
+      EXPECT_THAT(task.need.execution, AllOf(Ge(1ms), Le(5ms)));
+      EXPECT_EQ(task.need.footprint, mib(0));
+      EXPECT_TRUE(task.layers.empty());
+    }
+    for (const GeneratedTask& task : std::span(tasks).last(4)) {
+      EXPECT_THAT(task.period, AllOf(Ge(100ms), Le(10s)));
+      EXPECT_THAT(task.need.execution, AllOf(Ge(30ms), Le(250ms)));
+      EXPECT_THAT(task.need.footprint, AllOf(Ge(mib(100)), Le(mib(900))));
+    }
+  }
+  EXPECT_THAT(counts, ElementsAre(0, Ge(70), Ge(70), Ge(70)));
+}
+
+TEST(TaskGenerator, LayersAddUpToTheExecutionAndDifferByATenfoldAtMost) {
+  for (const bool by_utilisation : {false, true}) {
+    TaskSource source = mixed_source();
+    if (by_utilisation) source.execution = {};
+    source.fast = {};
+    for (std::uint64_t number = 0; number < 100; ++number)
+      for (const GeneratedTask& task : generate(source, {.tasks = 3, .utilisation = 0.5}, 1, number)) {
+        EXPECT_THAT(task.layers.size(), AllOf(Ge(3U), Le(12U)));
+        EXPECT_EQ(std::reduce(task.layers.begin(), task.layers.end()), task.need.execution);
+        const auto [least, most] = std::ranges::minmax(task.layers);
+        EXPECT_GE((least + 2ns) * 10, most);
+      }
+  }
+}
+
+TEST(TaskGenerator, MixedSetsAreNestedToo) {
+  for (std::uint64_t number = 0; number < 50; ++number) {
+    auto large = generate(mixed_source(), {.tasks = 8}, 2, number);
+    const auto small = generate(mixed_source(), {.tasks = 3}, 2, number);
+    large.resize(small.size());
+    EXPECT_TRUE(same(large, small));
+    EXPECT_TRUE(std::ranges::equal(large, small, {}, &GeneratedTask::layers, &GeneratedTask::layers));
+  }
+}
+
 // ---- chunks ----
 
 /// In chunks of 64 MiB: 2 not swappable, of 3.5 swappable 1.5 constants; and the larger one 1, 4, 1.
@@ -223,6 +281,30 @@ TEST(TaskGenerator, ClassesShareTheLargestScratch) {
 }
 
 TEST(TaskGenerator, NothingIsMissingWhereAllFits) { EXPECT_EQ(set_with(MemoryModel::state, mib(4096)).overflow, 0U); }
+
+/// Six and five chunks.
+TEST(TaskGenerator, WithoutACapacityThereIsWhatASetNeedsOrLess) {
+  const auto overflow = [](double reduced) {
+    return device_set_of(two_tasks(), {.reduced = reduced, .chunk = mib(64)}, MemoryModel::state, 2, Order::edf)
+        .overflow;
+  };
+  EXPECT_EQ(overflow(0), 0U);
+  EXPECT_EQ(overflow(50), 6U);
+  EXPECT_EQ(overflow(33), 4U);
+}
+
+TEST(TaskGenerator, LayersGoWithTheirTasks) {
+  auto tasks = two_tasks();
+  tasks[0].layers = {4ms, 5ms, 1ms};
+  const DivisibleSet set =
+      divisible_set_of(tasks, {.chunk = mib(64), .cut_overhead = 20us}, MemoryModel::state, 2, Order::static_priority);
+  ASSERT_EQ(set.tasks.size(), 2U);
+  EXPECT_THAT(set.tasks[0].layers.times, ElementsAre(20'000'000));
+  EXPECT_THAT(set.tasks[0].layers.overheads, ElementsAre());
+  EXPECT_THAT(set.tasks[1].layers.times, ElementsAre(4'000'000, 5'000'000, 1'000'000));
+  EXPECT_THAT(set.tasks[1].layers.overheads, ElementsAre(20'000, 20'000));
+  EXPECT_EQ(set.device.tasks[1].execution, Nanos{10'000'000});
+}
 
 TEST(TaskGenerator, UnderStaticPriorityTheShortestPeriodComesFirst) {
   const DeviceSet set = set_with(MemoryModel::state, mib(400), Order::static_priority);

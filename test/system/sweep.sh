@@ -56,6 +56,21 @@ for signal in INT TERM; do
   [ "$(grep -cvE '^[0-9]+,[0-9]+(,[01]){8}$' "stopped-$signal/outcomes.csv")" = 2 ] || { echo "SIG$signal: broken lines"; bad=1; }
 done
 
+# Fast tasks beside networks that are cut between layers; likewise tasks of one's own.
+expect 0 '^ +n  utilisation +fits  pipelined  segmented-one-level  segmented$' "$rtexec" sweep --preset mixed-rates --n 2..3 --sets 10 -o mixed --json mixed.json
+python3 - <<'EOF' || bad=1
+import json
+rows = json.load(open("mixed.json"))["rows"]
+assert [row["n"] for row in rows] == [2, 3] and all(row["pipelined"] == 0 < row["segmented"] for row in rows), rows
+assert all(row["segmented-one-level"] <= row["segmented"] <= row["fits"] <= row["utilisation"] for row in rows), rows
+assert "capacity = all" in open("mixed/outcomes.csv").readline()
+EOF
+expect 2 'another study: cut_overhead = 20us, not 100us' "$rtexec" sweep --preset mixed-rates --n 2..3 --sets 10 --cut-overhead 100us -o mixed
+expect 0 '^segmented: jobs are cut between layers, 50us a cut' "$rtexec" sweep $own --layers 5..20 --cut-overhead 50us --sets 5
+expect 2 '[-][-]layers: for tasks of one' "$rtexec" sweep --preset mixed-rates --layers 5
+expect 2 '[-][-]layers 0: use a whole number from 1 to 1000' "$rtexec" sweep $own --layers 0..5
+expect 2 'only networks have resolutions' "$rtexec" sweep --preset mixed-rates --high 1
+
 # Three parts, as three machines would make them, are the sweep of one machine.
 part() { "$rtexec" sweep --preset rt-swap-fig7c --sets 20 "$@"; }
 export -f part; export rtexec
