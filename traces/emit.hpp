@@ -33,9 +33,9 @@ using Parameter = std::conditional_t<(sizeof(Field) > 2 * sizeof(void*)), const 
 #define RTEXEC_EVENT(event, ...) void event(RTEXEC_LIST(RTEXEC_PARAMETER, __VA_ARGS__)) noexcept;
 #include "traces/events.inc"
 
-// Several events of the set-up at once: the plan and each of its admission tests; a task, its memory, its workload and
-// its tuning; a chain and each of its tasks, with what `planned` promises of it; where a run swaps, with the backing
-// store as it describes itself.
+// Several events of the set-up at once: the plan, each of its admission tests and the segments of its tasks; a task,
+// its memory, its workload and its tuning; a chain and each of its tasks, with what `planned` promises of it; where a
+// run swaps, with the backing store as it describes itself.
 void plan(const Plan& plan) noexcept;
 void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned) noexcept;
 void chain_info(std::uint32_t chain, const TaskSet& tasks, const PlannedChain& planned) noexcept;

@@ -123,6 +123,8 @@ void GanttRecorder::see(const Step& step) {
   case Step::Kind::abort:
   case Step::Kind::fail: return end_job(step);
   case Step::Kind::request:
+  case Step::Kind::segment_end:
+  case Step::Kind::segment_begin:
   case Step::Kind::stop: return;
   }
 }

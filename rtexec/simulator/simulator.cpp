@@ -130,6 +130,10 @@ class Simulation {
       options_.observe({.kind = kind, .job = {task, job.number}, .now = now_, .nominal = nominal, .reason = reason});
   }
   void observe(Step::Kind kind, std::uint32_t task) const { observe(kind, task, id(task), runs_[task].nominal); }
+  void observe(Step::Kind kind, std::uint32_t task, std::uint32_t segment) const {
+    if (!options_.observe) return;
+    options_.observe({.kind = kind, .job = id(task), .now = now_, .nominal = runs_[task].nominal, .segment = segment});
+  }
 
   /// That the part on it has to leave.
   void observe_core(const Core& core) const {
@@ -461,13 +465,15 @@ class Simulation {
   /// What was launched behind it executes at once.
   void end_segment(OnDevice& part) {
     const std::uint32_t ended = part.segment++;
+    observe(Step::Kind::segment_end, part.task, ended);
+    part.ends_at = never;
     if (part.segment < part.launched) begin_segment(part);
-    else part.ends_at = never;
     decide(Event::Kind::segment_done, part.task, ended);
   }
 
   void begin_segment(OnDevice& part) const {
     part.ends_at = now_ + segment_length(part.task, part.segment) + left_of_stop(stop_.device);
+    if (part.segment > 0) observe(Step::Kind::segment_begin, part.task, part.segment);
   }
 
   Duration segment_length(std::uint32_t task, std::uint32_t segment) const {
@@ -519,9 +525,9 @@ class Simulation {
     if (action.segment == 0)
       run.device_part = !state.beside ? begin_part(task, Part::device)
                                       : begin_part_beside(task, action.beside ? *state.running : *state.beside);
-    begin_segment(part);
     const bool goes_on = std::exchange(run.phase, Phase::device) == Phase::device;
     if (!goes_on) observe(action.segment == 0 ? Step::Kind::execution_start : Step::Kind::resumption, task);
+    begin_segment(part);
   }
 
   // ---- transfers ----

@@ -44,8 +44,10 @@ struct Step {
     request, // the first part is done: the job wants the device
     hand_on, // the first part is done, and the last one begins: the task does not use the device
     execution_start,
-    preemption, // the job leaves the device between two of its segments
-    resumption, // and goes on there
+    segment_end,   // of `segment` of the job, which is not its last one
+    segment_begin, // and of one that is not its first
+    preemption,    // the job leaves the device between two segments
+    resumption,    // and goes on there
     execution_end,
     completion,
     abort,          // the job is abandoned; it ends once a part that has begun is done
@@ -60,6 +62,7 @@ struct Step {
   Instant nominal{};                                                 // not of transfers
   policies::Action action{};                                         // of transfers
   bool failed = false;                                               // of a transfer's end
+  std::uint32_t segment = 0;                                         // of a segment's begin and end
   policies::ReleaseReason reason = policies::ReleaseReason::overrun; // of a skip or a stop
 };
 

@@ -68,6 +68,8 @@ void Tracer::see(const Step& step) {
   case Kind::execution_end:
     progress_[job.task].device_done = true;
     return write(traces::device_end, job, now, Status());
+  case Kind::segment_end: return write(traces::segment_end, job, step.segment, now);
+  case Kind::segment_begin: return write(traces::segment_begin, job, step.segment, now);
   case Kind::preemption:
   case Kind::resumption: return;
   case Kind::completion: return complete(step);

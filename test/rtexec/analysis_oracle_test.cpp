@@ -51,6 +51,8 @@ Analysis analyze(const RunSetup& setup, const std::vector<Record>& records, Jobs
 struct TrueJob {
   Instant nominal{}, deadline{}, device_deadline{};
   std::optional<Instant> released, start, ready, device_begin, device_end, after_begin, end;
+  Instant segment_begin{};
+  Duration on_device{0};             // in segments that have ended
   bool beside = false;               // it executed beside another
   std::optional<JobOutcome> outcome; // absent: cut off by the end of the run
   Duration before{0}, after{0};      // had its core
@@ -60,7 +62,8 @@ struct TrueJob {
 struct Moment {
   Instant begin{};
   std::map<unsigned, JobId> cores;
-  std::optional<JobId> executes;
+  std::optional<JobId> executes; // of two the first
+  std::set<JobId> executing;
   std::vector<std::pair<JobId, bool>> copies; // whom it is for; in
   std::vector<JobId> ordered;                 // copies that no engine has begun
 };
@@ -83,7 +86,8 @@ class Truth {
 
   [[nodiscard]] bool more_urgent(JobId a, JobId b) const {
     const auto key = [this](JobId id) {
-      return std::tuple(run_.plan.tasks[id.task].device_rank, jobs.at(id).device_deadline, id);
+      const PlannedTask& task = run_.plan.tasks[id.task];
+      return std::tuple(task.device_class, task.device_rank, jobs.at(id).device_deadline, id);
     };
     return key(a) < key(b);
   }
@@ -104,6 +108,16 @@ class Truth {
   void end_abandoned_before(JobId id, Instant at) {
     const JobId last{id.task, id.number - 1};
     if (id.number > 0 && abandoned_.erase(last) > 0) end(last, at, JobOutcome::aborted);
+  }
+
+  void begin_stretch(JobId id, Instant at) {
+    executing_.insert(id);
+    executions_.push_back({id, at, run_.outcome.end});
+  }
+
+  void end_stretch(JobId id, Instant at) {
+    std::ranges::find(executions_.rbegin(), executions_.rend(), id, &Interval::job)->end = at;
+    executing_.erase(id);
   }
 
   void see(const Step& step) {
@@ -128,16 +142,16 @@ class Truth {
     case Step::Kind::execution_start:
       jobs.at(id).device_begin = step.now;
       jobs.at(id).beside = !executing_.empty();
-      executing_.insert(id);
-      executions_.push_back({id, step.now, run_.outcome.end});
-      return;
+      jobs.at(id).segment_begin = step.now;
+      return begin_stretch(id, step.now);
+    case Step::Kind::resumption: return begin_stretch(id, step.now);
+    case Step::Kind::preemption: return end_stretch(id, step.now);
     case Step::Kind::execution_end:
       jobs.at(id).device_end = step.now;
-      std::ranges::find(executions_.rbegin(), executions_.rend(), id, &Interval::job)->end = step.now;
-      executing_.erase(id);
-      return;
-    case Step::Kind::preemption:
-    case Step::Kind::resumption: return; // each job is one segment
+      jobs.at(id).on_device += step.now - jobs.at(id).segment_begin;
+      return end_stretch(id, step.now);
+    case Step::Kind::segment_begin: jobs.at(id).segment_begin = step.now; return;
+    case Step::Kind::segment_end: jobs.at(id).on_device += step.now - jobs.at(id).segment_begin; return;
     case Step::Kind::completion:
       return end(id, step.now, step.now > jobs.at(id).deadline ? JobOutcome::late : JobOutcome::in_time);
     case Step::Kind::fail: return end(id, step.now, JobOutcome::failed);
@@ -182,13 +196,14 @@ class Truth {
     for (const auto& [id, job] : jobs) instants.insert(job.nominal);
     for (const auto& stretch : run_.stretches) instants.insert({stretch.begin, stretch.end});
     for (const Instant each : instants)
-      moments.push_back({.begin = each, .cores = {}, .executes = {}, .copies = {}, .ordered = {}});
+      moments.push_back({.begin = each, .cores = {}, .executes = {}, .executing = {}, .copies = {}, .ordered = {}});
     for (const auto& stretch : run_.stretches)
       during(stretch.begin, stretch.end, [&](Moment& moment) { moment.cores[stretch.core] = stretch.job; });
     for (const auto& [job, begin, end] : executions_)
       // Of two the head, as long as it goes on
       during(begin, end, [&](Moment& moment) {
         if (!moment.executes) moment.executes = job;
+        moment.executing.insert(job);
       });
     for (const bool in : {false, true})
       for (const auto& [job, begin, end] : copies_[in])
@@ -240,7 +255,7 @@ class Oracle {
   [[nodiscard]] Why at(JobId id, const TrueJob& job, const Moment& moment) const {
     const auto yet = [&](const std::optional<Instant>& when) { return when && *when <= moment.begin; };
     if (yet(job.device_end)) return on_core(id, moment, Cause::overhead);
-    if (yet(job.device_begin)) return {Cause::execution};
+    if (moment.executing.contains(id)) return {Cause::execution};
     if (yet(job.ready)) return before_device(id, moment);
     if (yet(job.start)) return on_core(id, moment, Cause::overhead);
     const auto previous = truth_.jobs.find({id.task, id.number - 1});
@@ -306,8 +321,7 @@ void expect_distributions(const Truth& truth, std::uint32_t task, const TaskAnal
     if (last) arrivals.push_back(job.nominal - *last);
     last = job.nominal;
     if (job.ready || (job.start && job.outcome == JobOutcome::aborted)) before.push_back(job.before);
-    if (job.device_end && truth.run().plan.tasks[task].wcet.uses_device())
-      device.push_back(*job.device_end - *job.device_begin);
+    if (job.device_end && truth.run().plan.tasks[task].wcet.uses_device()) device.push_back(job.on_device);
     if (job.outcome == JobOutcome::in_time || job.outcome == JobOutcome::late) after.push_back(job.after);
   }
   expect_distribution(found.stages[0].times, before);
@@ -406,11 +420,10 @@ void expect_use(const Truth& truth, const Analysis& analysis) {
     const bool ready = job.ready || (job.outcome == JobOutcome::aborted && job.start);
     const bool done = job.outcome == JobOutcome::in_time || job.outcome == JobOutcome::late;
     const Duration on_core = (ready ? job.before : Duration(0)) + (done ? job.after : Duration(0));
-    const Duration on_device = job.device_end ? *job.device_end - *job.device_begin : Duration(0);
     tasks[id.task].first += on_core;
-    tasks[id.task].second += on_device;
+    if (job.device_end) tasks[id.task].second += job.on_device;
     resources["core " + std::to_string(truth.run().plan.tasks[id.task].core)] += on_core;
-    resources[job.beside ? "beside" : "device"] += on_device;
+    resources[job.beside ? "beside" : "device"] += job.on_device;
   }
   const auto recorded = static_cast<double>((analysis.to - analysis.from).count());
   for (std::uint32_t task = 0; task < analysis.tasks.size(); ++task) {
@@ -668,12 +681,12 @@ INSTANTIATE_TEST_SUITE_P(EveryPolicy, AnalysisOracle, testing::ValuesIn(every_po
 // ---- recordings changed by one event ----
 
 constexpr std::array kind_names{
-    "job_release",      "job_start",    "job_input",       "cpu_end",          "device_request", "device_begin",
-    "device_executed",  "device_end",   "after_begin",     "result_drop",      "job_end",        "job_miss",
-    "job_overrun",      "job_skip",     "job_abort",       "device_fault",     "swap_in_begin",  "swap_in_end",
-    "swap_out_begin",   "swap_out_end", "scheduler_input", "scheduler_action", "throttle_begin", "throttle_end",
-    "bandwidth_budget", "core_stolen",  "core_clock",      "device_clock",     "layer_begin",    "layer_end",
-    "run_end",          "other"};
+    "job_release",    "job_start",     "job_input",        "cpu_end",      "device_request",  "device_begin",
+    "segment_end",    "segment_begin", "device_executed",  "device_end",   "after_begin",     "result_drop",
+    "job_end",        "job_miss",      "job_overrun",      "job_skip",     "job_abort",       "device_fault",
+    "swap_in_begin",  "swap_in_end",   "swap_out_begin",   "swap_out_end", "scheduler_input", "scheduler_action",
+    "throttle_begin", "throttle_end",  "bandwidth_budget", "core_stolen",  "core_clock",      "device_clock",
+    "layer_begin",    "layer_end",     "run_end",          "other"};
 
 struct Change {
   std::string name;
@@ -795,9 +808,21 @@ std::vector<Change> changes(std::uint32_t tasks) {
             return any_of(r, {swap_in_end, swap_out_end});
           },
           [](Record& r) { r.bytes = r.bytes == 0 ? 4096 : 0; }),
+      field(
+          "segment",
+          [](Record& r) {
+            return any_of(r, {segment_end, segment_begin}) || (r.kind == scheduler_input && r.input.segment > 0) ||
+                   (r.kind == scheduler_action && r.action.segment > 0);
+          },
+          [](Record& r) {
+            ++(r.kind == scheduler_input ? r.input.segment : r.kind == scheduler_action ? r.action.segment : r.segment);
+          }),
+      field(
+          "committed", [](Record& r) { return r.kind == scheduler_action && r.action.committed > 0; },
+          [](Record& r) { --r.action.committed; }),
       field("sequence", is_decision, [](Record& r) { ++r.sequence; }),
       field(
-          "input", [](Record& r) { return r.kind == scheduler_input; }, [=](Record& r) { next_kind(r.input.kind, 5); }),
+          "input", [](Record& r) { return r.kind == scheduler_input; }, [=](Record& r) { next_kind(r.input.kind, 6); }),
       field(
           "action", [](Record& r) { return r.kind == scheduler_action; },
           [=](Record& r) { next_kind(r.action.kind, 6); }),
@@ -816,6 +841,7 @@ bool told_once(const std::string& change) {
       "job_release at",
       "job_start at",
       "device_begin at",
+      "segment_begin at",
       "after_begin at",
       "swap_in_begin at",
       "swap_out_begin at",

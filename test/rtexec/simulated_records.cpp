@@ -60,6 +60,21 @@ void let_co_run(Random& random, Plan& plan) {
   }
 }
 
+/// Into segments and classes, half of the plans.
+void divide(Random& random, Plan& plan) {
+  if (chance(random, 50)) return;
+  plan.launch_ahead = static_cast<std::uint32_t>(draw(random, 0, 2));
+  for (PlannedTask& task : plan.tasks) {
+    task.segments = static_cast<std::uint32_t>(draw(random, 1, 4));
+    task.device_class = static_cast<std::uint32_t>(draw(random, task.swap_slots.empty() ? 0 : 1, 2));
+  }
+}
+
+bool is_divided(const Plan& plan) {
+  return std::ranges::any_of(plan.tasks,
+                             [](const PlannedTask& task) { return task.segments > 1 || task.device_class != 1; });
+}
+
 SwapPlan random_swap(Random& random, SwapPolicy policy) {
   SwapPlan swap{.policy = policy,
                 .frames = 0,
@@ -84,7 +99,8 @@ void add_tasks(Random& random, SimulatedRun& run, SwapPolicy policy) {
   std::iota(ranks.begin(), ranks.end(), 0U);
   std::ranges::shuffle(ranks, random);
   for (const unsigned rank : ranks) add_task(random, run, rank, longest);
-  if (!run.plan.swap && chance(random, 60)) let_co_run(random, run.plan);
+  if (policy == SwapPolicy::pipelined || (policy == SwapPolicy::none && chance(random, 30))) divide(random, run.plan);
+  if (!run.plan.swap && !is_divided(run.plan) && chance(random, 60)) let_co_run(random, run.plan);
   if (!run.plan.swap) return;
   std::int64_t largest = 1, sum = 1;
   for (const PlannedTask& task : run.plan.tasks) {
@@ -132,6 +148,7 @@ traces::RunSetup setup_of(const SimulatedRun& run) {
   setup.machine = setup.device = "simulation";
   setup.simulated = true;
   setup.order = run.plan.order;
+  setup.launch_ahead = run.plan.launch_ahead;
   setup.chunk = run.plan.chunk;
   for (std::size_t i = 0; i < run.plan.tasks.size(); ++i) {
     const Task& asked = run.tasks.tasks[i];
@@ -145,6 +162,8 @@ traces::RunSetup setup_of(const SimulatedRun& run) {
     task.core = planned.core;
     task.core_rank = planned.core_rank;
     task.device_rank = planned.device_rank;
+    task.device_class = planned.device_class;
+    task.segments = planned.segments;
     task.wcet = planned.wcet;
     task.memory_policy = planned.memory_policy;
     task.co_run = planned.co_run;
@@ -235,8 +254,10 @@ class Writer {
       progress.device_done = true;
       add(RecordKind::device_end, step.job, step.now);
       return;
+    case Step::Kind::segment_end: add(RecordKind::segment_end, step.job, step.now).segment = step.segment; return;
+    case Step::Kind::segment_begin: add(RecordKind::segment_begin, step.job, step.now).segment = step.segment; return;
     case Step::Kind::preemption:
-    case Step::Kind::resumption: return; // each job is one segment
+    case Step::Kind::resumption: return;
     case Step::Kind::completion: return complete(step);
     case Step::Kind::abort: progress.abandoned = true; return;
     case Step::Kind::stop:

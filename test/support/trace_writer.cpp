@@ -55,6 +55,7 @@ void end_of_swap(const Record& r, Values& v) {
   v.insert(v.end(), {r.ok ? 0 : 10, n(r.bytes)});
 }
 void of_core(const Record& r, Values& v) { v = {n(r.core), ns(r.at)}; }
+void of_segment(const Record& r, Values& v) { v = {n(r.job.task), n(r.job.number), n(r.segment), ns(r.at)}; }
 void of_layer(const Record& r, Values& v) { v = {n(r.job.task), n(r.job.number), n(r.layer), ns(r.at)}; }
 
 void of_input(const Record& r, Values& v) {
@@ -63,7 +64,8 @@ void of_input(const Record& r, Values& v) {
        n(e.job.task),       n(e.job.number),
        ns(e.now),           ns(e.deadline),
        n(e.transfer.task),  n(e.transfer.slot),
-       n(e.transfer.frame), e.failed ? 1 : 0};
+       n(e.transfer.frame), e.failed ? 1 : 0,
+       n(e.segment)};
 }
 void of_action(const Record& r, Values& v) {
   const policies::Action& a = r.action;
@@ -75,7 +77,9 @@ void of_action(const Record& r, Values& v) {
        n(a.transfer.slot),
        n(a.transfer.frame),
        a.beside ? 1 : 0,
-       static_cast<std::int64_t>(a.as)};
+       static_cast<std::int64_t>(a.as),
+       n(a.segment),
+       n(a.committed)};
 }
 
 std::vector<Form> job_forms() {
@@ -103,6 +107,8 @@ std::vector<Form> job_forms() {
          v.push_back(ns(r.deadline));
        }},
       {device_begin, "device_begin", job + at, of_job},
+      {segment_end, "segment_end", job + Fields{{"segment", Type::u32}} + at, of_segment},
+      {segment_begin, "segment_begin", job + Fields{{"segment", Type::u32}} + at, of_segment},
       {device_executed, "device_executed", job + Fields{executed},
        [](const Record& r, Values& v) {
          v = {n(r.job.task), n(r.job.number), r.executed.count()};
@@ -174,11 +180,12 @@ std::vector<Form> other_forms() {
       {swap_out_end, "swap_out_end", done, end_of_swap},
       {scheduler_input, "scheduler_input",
        Fields{{"sequence", Type::u64}, input} + job + at + Fields{{"deadline", Type::i64}} + moved +
-           Fields{{"failed", Type::u8}},
+           Fields{{"failed", Type::u8}, {"segment", Type::u32}},
        of_input},
       {scheduler_action, "scheduler_action",
        Fields{{"sequence", Type::u64}, action} + job + moved +
-           Fields{{"beside", Type::u8}, enumeration<MemoryPolicy>("as")},
+           Fields{
+               {"beside", Type::u8}, enumeration<MemoryPolicy>("as"), {"segment", Type::u32}, {"committed", Type::u32}},
        of_action},
       {throttle_begin, "throttle_begin", Fields{{"core", Type::u32}} + at, of_core},
       {throttle_end, "throttle_end", Fields{{"core", Type::u32}} + at, of_core},
@@ -228,6 +235,7 @@ enum SetupEvent : std::size_t {
   task_info,
   task_memory,
   task_co_run,
+  task_segments,
   task_workload,
   task_tuning,
   chain_info,
@@ -268,6 +276,7 @@ CtfChannel setup_events() {
         task + Fields{{"policy", Type::text}} +
             lengths({"constant_bytes", "scratch_bytes", "state_bytes", "fixed_bytes", "swap_volume_bytes"}, Type::u64)},
        {"rtexec:task_co_run", task + lengths({"wcet", "idle"})},
+       {"rtexec:task_segments", task + lengths({"device_class", "segments", "launch_ahead"}, Type::u32)},
        {"rtexec:task_workload", task + Fields{{"workload", Type::text}}},
        {"rtexec:task_tuning", task + Fields{{"line", Type::text}}},
        {"rtexec:chain_info", Fields{{"chain", Type::u32},
@@ -377,6 +386,9 @@ void TraceWriter::write(const traces::RunSetup& setup, Instant time) {
   for (const traces::TestSetup& test : setup.tests)
     put(admission_test, {test.name, test.proved ? 1 : 0, test.baseline ? 1 : 0, test.left.count(), test.right.count(),
                          test.slack.count(), test.limiting_task});
+  for (std::size_t i = 0; i < setup.tasks.size(); ++i)
+    if (const traces::TaskSetup& task = setup.tasks[i]; task.device_class != 1 || task.segments > 1)
+      put(task_segments, {n(i), task.device_class, task.segments, setup.launch_ahead});
   for (std::size_t i = 0; i < setup.tasks.size(); ++i) write_task(ctf_, ns(time), n(i), setup.tasks[i]);
   for (std::size_t i = 0; i < setup.chains.size(); ++i) write_chain(ctf_, ns(time), n(i), setup.chains[i]);
   for (const unsigned core : setup.regulated_cores) put(regulated_core, {core, 1'000'000});

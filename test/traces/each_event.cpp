@@ -75,7 +75,8 @@ policies::Event input(policies::Event::Kind kind) {
           .now = at(500),
           .deadline = at(580),
           .transfer = moves ? moved : policies::Transfer{},
-          .failed = moves};
+          .failed = moves,
+          .segment = kind == policies::Event::Kind::segment_done ? 80'000U : 0};
 }
 
 constexpr policies::Event::Kind inputs[] = {policies::Event::Kind::job_requested, policies::Event::Kind::job_withdrawn,
@@ -114,7 +115,7 @@ std::vector<ExpectedEvent> scheduling() {
                        {"slot", moves ? 11 : 0},
                        {"frame", moves ? 70'000 : 0},
                        {"failed", moves},
-                       {"segment", 0}},
+                       {"segment", i == 2 ? 80'000 : 0}},
                       {{"input", input_names[i]}}});
   }
   for (const char* action : action_names)
@@ -278,7 +279,10 @@ void emit_each_event() {
   Plan plan_made;
   plan_made.proved = true;
   plan_made.order = Order::static_priority;
-  plan_made.tasks = {planned};
+  plan_made.tasks = {planned, planned, planned};
+  plan_made.tasks[1].segments = 70'000;
+  plan_made.tasks[2].device_class = 80'000;
+  plan_made.launch_ahead = 90'000;
   plan_made.demand = {1000};
   plan_made.capacity = {2000};
   plan_made.chunk = {500};
@@ -376,7 +380,7 @@ std::vector<ExpectedEvent> each_event() {
       {"plan",
        {{"proved", 1},
         {"order", 1},
-        {"tasks", 1},
+        {"tasks", 3},
         {"demand_bytes", 1000},
         {"capacity_bytes", 2000},
         {"chunk_bytes", 500},
@@ -388,6 +392,8 @@ std::vector<ExpectedEvent> each_event() {
       {"admission_test",
        {{"proved", 1}, {"baseline", 0}, {"left", 57'000'000}, {"right", 60'000'000}, {"slack", 3'000'000}},
        {{"name", "rta"}, {"limiting_task", "front"}}},
+      {"task_segments", {{"task", 1}, {"device_class", 1}, {"segments", 70'000}, {"launch_ahead", 90'000}}, {}},
+      {"task_segments", {{"task", 2}, {"device_class", 80'000}, {"segments", 1}, {"launch_ahead", 90'000}}, {}},
       {"task_info", unbounded, {{"name", "front"}, {"criticality", "real-time"}}},
       memory_of(3),
       {"task_workload", {{"task", 3}}, {{"workload", ""}}},

@@ -56,6 +56,7 @@ class RandomRecords {
     if (r.kind == result_drop) r.sinks = word();
     if (r.kind == job_end) r.response = Duration(any());
     if (r.kind == layer_begin || r.kind == layer_end) r.layer = word();
+    if (r.kind == segment_begin || r.kind == segment_end) r.segment = word();
     if (r.kind >= swap_in_begin && r.kind <= swap_out_end) r.transfer = transfer();
     if (r.kind == device_end || r.kind == swap_in_end || r.kind == swap_out_end) r.ok = any() % 2 == 0;
     if (r.kind == swap_in_end || r.kind == swap_out_end || r.kind == bandwidth_budget) r.bytes = any();
@@ -66,13 +67,15 @@ class RandomRecords {
   Record input(Record r) {
     r.sequence = any();
     r.at = instant();
-    r.input = {static_cast<policies::Event::Kind>(any() % 6), {word(), any()}, r.at, {}, transfer(), any() % 2 == 0};
+    r.input = {
+        static_cast<policies::Event::Kind>(any() % 6), {word(), any()}, r.at, {}, transfer(), any() % 2 == 0, word()};
     if (r.input.kind == policies::Event::Kind::job_requested) r.input.deadline = instant();
     return r;
   }
   Record action(Record r) {
     r.sequence = any();
     r.action = {static_cast<policies::Action::Kind>(any() % 6), {word(), any()}, transfer()};
+    r.action.segment = word(), r.action.committed = word();
     return r;
   }
 
@@ -96,6 +99,7 @@ std::string shown(const Record& r) {
   add(r.ok ? 1 : 0);
   add(r.core);
   add(r.layer);
+  for (const std::uint32_t segment : {r.segment, r.input.segment, r.action.segment, r.action.committed}) add(segment);
   add(r.sequence);
   add(r.bytes);
   add(r.frequency.hertz);
@@ -166,6 +170,7 @@ TaskSetup whole_task() {
   task.swap_slots = 12, task.resident_slots = 4;
   task.memory_policy = MemoryPolicy::switching;
   task.co_run = CoRun{.wcet = 7ms, .idle = 3ms};
+  task.device_class = 2, task.segments = 5;
   task.constant = {1}, task.scratch = {2}, task.state = {3}, task.fixed = {4}, task.swap_volume = {5};
   task.workload = "dnn-5f3a";
   task.tuning = {"conv = winograd", "relu = fused"};
@@ -183,7 +188,7 @@ RunSetup whole_setup() {
   RunSetup setup;
   setup.version = "0.9", setup.machine = "a board", setup.task_set = "a/set.toml", setup.simulated = true,
   setup.start = ms(77);
-  setup.proved = true, setup.order = Order::static_priority;
+  setup.proved = true, setup.order = Order::static_priority, setup.launch_ahead = 1;
   setup.demand = {5'000'000'000}, setup.capacity = {4'000'000'000}, setup.chunk = {64 << 20};
   setup.device = "a device";
   setup.degraded = {"no FIFO", "no lock"};

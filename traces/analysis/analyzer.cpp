@@ -96,6 +96,8 @@ void Analyzer::take(const Record& record) {
     return;
   case RecordKind::cpu_end: return end_part(record, Part::before);
   case RecordKind::device_begin: return begin_execution(record);
+  case RecordKind::segment_end: return end_segment(record);
+  case RecordKind::segment_begin: return begin_segment(record);
   case RecordKind::device_executed: return note_executed(record);
   case RecordKind::device_end: return end_execution(record);
   case RecordKind::after_begin: return begin_part(record, &JobProgress::after_begin);
@@ -205,9 +207,38 @@ void Analyzer::request(const Record& record) {
 void Analyzer::begin_execution(const Record& record) {
   if (statistics_of(record.job.task) == nullptr) return;
   if (progress(record)) take_step(tasks_[record.job.task], &JobProgress::device_begin, record.at);
+  open_execution(record);
+}
+
+void Analyzer::open_execution(const Record& record) {
   auto& executions = timeline_.executions;
   executions.forget_open(setup_.co_runs() ? 1 : 0); // so many at once: the end of one before is not recorded
   executions.open({.of = urgency(record.job), .executed = {}, .beside = beside_ == record.job}, record.at);
+}
+
+void Analyzer::end_segment(const Record& record) {
+  const auto* execution = timeline_.executions.close(is_of(record.job), record.at);
+  JobProgress* job = progress(record);
+  if (execution == nullptr) return;
+  see_execution(*execution);
+  if (job == nullptr) return;
+  job->on_device += execution->end - execution->begin;
+  job->pauses.push_back({record.at, {}});
+}
+
+void Analyzer::begin_segment(const Record& record) {
+  if (statistics_of(record.job.task) == nullptr) return;
+  if (JobProgress* job = progress(record); job != nullptr && !job->pauses.empty()) job->pauses.back().end = record.at;
+  open_execution(record);
+}
+
+/// One that has ended.
+void Analyzer::see_execution(const History<Execution>::Entry& execution) {
+  const std::size_t device = lane_of(GanttLane::Kind::device, execution.what.beside ? 1 : 0);
+  const JobId job = execution.what.of.job;
+  const Duration passed = execution.end - execution.begin;
+  count(device, passed, passed);
+  bar(GanttBar::Kind::device, device, job, job.task, execution.begin, execution.end);
 }
 
 void Analyzer::note_executed(const Record& record) {
@@ -218,9 +249,12 @@ void Analyzer::end_execution(const Record& record) {
   const auto* execution = timeline_.executions.close(is_of(record.job), record.at);
   JobProgress* job = progress(record);
   if (execution == nullptr) return;
-  const std::size_t device = lane_of(GanttLane::Kind::device, execution->what.beside ? 1 : 0);
-  const Duration passed = execution->end - execution->begin;
+  see_execution(*execution);
+  Instant begin = execution->begin;
+  Duration passed = execution->end - execution->begin;
   if (job != nullptr) {
+    begin = job->device_begin.value_or(begin);
+    passed += job->on_device;
     TaskStatistics& task = tasks_[record.job.task];
     take_step(task, &JobProgress::device_end, record.at);
     task.device_failed = !record.ok;
@@ -229,14 +263,12 @@ void Analyzer::end_execution(const Record& record) {
   }
   const Duration took = execution->what.executed.value_or(passed);
   if (TaskStatistics* task = statistics_of(record.job.task); task != nullptr) {
-    const PartExecution part{record.job, Part::device, 0, execution->begin, execution->end, took};
+    const PartExecution part{record.job, Part::device, 0, begin, execution->end, took};
     if (record.ok) {
       task->device.add(took, record.job.number, record.at);
       surroundings_->add(part, timeline_);
     } else surroundings_->add_failed(part);
   }
-  count(device, passed, passed);
-  bar(GanttBar::Kind::device, device, record.job, record.job.task, execution->begin, execution->end);
 }
 
 void Analyzer::conclude(const Record& record, JobOutcome outcome) {
@@ -373,10 +405,13 @@ void Analyzer::layer(const Record& record) {
 }
 
 Urgency Analyzer::urgency(JobId job) const {
-  if (job.task >= tasks_.size()) return {.rank = 0, .deadline = Instant::min(), .job = job};
+  if (job.task >= tasks_.size()) return {.device_class = 0, .rank = 0, .deadline = Instant::min(), .job = job};
   const TaskStatistics& task = tasks_[job.task];
   if (task.latest.job == job) return task.latest;
-  return {.rank = task.setup().device_rank, .deadline = Instant::min(), .job = job}; // an earlier job
+  return {.device_class = task.setup().device_class, // an earlier job
+          .rank = task.setup().device_rank,
+          .deadline = Instant::min(),
+          .job = job};
 }
 
 // ---- the end ----

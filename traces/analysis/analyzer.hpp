@@ -50,6 +50,10 @@ class Analyzer final : public RecordHandler {
   void end_part(const Record& record, Part which);
   void request(const Record& record);
   void begin_execution(const Record& record);
+  void open_execution(const Record& record);
+  void see_execution(const History<Execution>::Entry& execution);
+  void end_segment(const Record& record);
+  void begin_segment(const Record& record);
   void note_executed(const Record& record);
   void end_execution(const Record& record);
   void expect_transfer(const policies::Action& action);

@@ -37,7 +37,12 @@ JobBreakdown Attribution::divide(const JobProgress& job, Instant end, const Time
   release(job, until(job.start));
   compute(job, until(job.cpu_end), job.executed_before);
   wait_for_device(job, until(job.device_begin));
-  execute(job, until(job.device_end));
+  Duration executed = job.executed_on_device.value_or(Duration::max());
+  for (const Pause& pause : job.pauses) {
+    execute(job, until(pause.begin), executed);
+    wait_for_device(job, until(pause.end));
+  }
+  execute(job, until(job.device_end), executed);
   wait_for_core(job, until(job.after_begin), Cause::overhead);
   compute(job, end, job.executed_after);
   return std::move(result_);
@@ -114,9 +119,11 @@ void Attribution::compute(const JobProgress& job, Instant until, std::optional<D
 
 // ---- for the device ----
 
-void Attribution::execute(const JobProgress& job, Instant until) {
+/// `executed`: of the time on the device, what is not told yet.
+void Attribution::execute(const JobProgress& job, Instant until, Duration& executed) {
   const Duration whole = std::max(Duration(0), until - now_);
-  const Duration own = std::clamp(job.executed_on_device.value_or(whole), Duration(0), whole);
+  const Duration own = std::clamp(executed, Duration(0), whole);
+  executed -= own;
   give({Cause::overhead, Where::execution, job.urgency.job}, whole - own);
   give({Cause::execution, Where::execution, {}}, own);
   now_ += whole;

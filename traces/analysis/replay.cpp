@@ -15,11 +15,14 @@ using policies::JobId;
 Plan plan_of(const RunSetup& setup) {
   Plan plan;
   plan.order = setup.order;
+  plan.launch_ahead = setup.launch_ahead;
   for (const TaskSetup& task : setup.tasks) {
     PlannedTask& planned = plan.tasks.emplace_back();
     planned.name = task.name;
     planned.period = task.period;
     planned.device_rank = task.device_rank;
+    planned.device_class = task.device_class;
+    planned.segments = task.segments;
     planned.memory_policy = task.memory_policy.value_or(planned.memory_policy);
     planned.co_run = task.co_run;
     planned.device_done_by = task.device_done_by;
@@ -47,6 +50,11 @@ std::string why_not(const RunSetup& setup) {
     if (task.resident_slots.value_or(0) > task.swap_slots)
       return "task '" + task.name + "' holds more chunks at the start than it has";
     resident += task.resident_slots.value_or(0);
+    if (task.segments == 0) return "task '" + task.name + "' has no segments";
+    if (task.device_class > setup.tasks.size())
+      return "task '" + task.name + "' has class " + std::to_string(task.device_class) + ", more than there are tasks";
+    if (task.device_class == 0 && task.swap_slots > 0)
+      return "task '" + task.name + "' swaps chunks, which no express task does";
     if (task.swap_slots > 0 && !setup.swap) return "the recording does not say how chunks were swapped";
   }
   if (chunks > most_chunks)
@@ -58,9 +66,10 @@ std::string why_not(const RunSetup& setup) {
 bool of_transfer(Action::Kind kind) { return kind == Action::Kind::copy_in || kind == Action::Kind::copy_out; }
 bool on_engine(Action::Kind kind) { return kind == Action::Kind::start_execution || of_transfer(kind); }
 
+/// The end of an execution does not say of which segment; where it fails it may be any.
 bool same_subject(const Action& action, const Record& record) {
-  return of_transfer(action.kind) ? action.transfer == record.transfer && action.job == record.job
-                                  : action.job == record.job;
+  if (of_transfer(action.kind)) return action.transfer == record.transfer && action.job == record.job;
+  return action.job == record.job && (record.kind == RecordKind::device_end || action.segment == record.segment);
 }
 
 } // namespace
@@ -81,7 +90,9 @@ void Replay::see(const Record& record) {
   case RecordKind::device_request: return take_request(record);
   case RecordKind::scheduler_input: return take_input(record);
   case RecordKind::scheduler_action: return take_action(record);
-  case RecordKind::device_begin: return begin(Action::Kind::start_execution, record);
+  case RecordKind::device_begin:
+  case RecordKind::segment_begin: return begin(Action::Kind::start_execution, record);
+  case RecordKind::segment_end:
   case RecordKind::device_end: return end(Action::Kind::start_execution, record);
   case RecordKind::swap_in_begin: return begin(Action::Kind::copy_in, record);
   case RecordKind::swap_in_end: return end(Action::Kind::copy_in, record);
@@ -130,8 +141,15 @@ void Replay::take_action(const Record& record) {
 
 // ---- what the decisions rest on, and what follows from them ----
 
+/// Each segment by itself.
 void Replay::expect_start(const Action& action) {
-  if (released_ && on_engine(action.kind)) (action.beside ? beside_ : engine(action.kind)).ordered.push_back(action);
+  if (!released_ || !on_engine(action.kind)) return;
+  auto& ordered = (action.beside ? beside_ : engine(action.kind)).ordered;
+  for (std::uint32_t behind = 0; behind <= action.committed; ++behind) {
+    ordered.push_back(action);
+    ordered.back().segment += behind;
+    ordered.back().committed = 0;
+  }
 }
 
 /// Of an execution, that of the two which has something of this job.
@@ -155,15 +173,15 @@ void Replay::check_cause(const Event& input) {
     }
     return requested_.reset();
   }
-  const auto kind = input.kind == Event::Kind::execution_done ? Action::Kind::start_execution
-                    : input.kind == Event::Kind::copied_in    ? Action::Kind::copy_in
-                                                              : Action::Kind::copy_out;
+  const auto kind = input.kind == Event::Kind::copied_in    ? Action::Kind::copy_in
+                    : input.kind == Event::Kind::copied_out ? Action::Kind::copy_out
+                                                            : Action::Kind::start_execution;
   auto& ended = engine_of(kind, input.job).ended;
   if (ended.empty()) return differ("'" + text(input) + "' is given to the core, but no such end is recorded");
   const Event& told = ended.front();
-  const bool same = told.now == input.now && (input.kind == Event::Kind::execution_done
-                                                  ? told.job == input.job
-                                                  : told.transfer == input.transfer && told.failed == input.failed);
+  const bool same =
+      told.now == input.now && told.kind == input.kind && told.segment == input.segment &&
+      (of_transfer(kind) ? told.transfer == input.transfer && told.failed == input.failed : told.job == input.job);
   if (!same) return differ("'" + text(input) + "' is given to the core, but its engine recorded '" + text(told) + "'");
   ended.pop_front();
 }
@@ -207,7 +225,9 @@ void Replay::end(Action::Kind kind, const Record& record) {
   if (!same_subject(*engine.under_way, record))
     return differ("'" + text(*engine.under_way) + "' is under way, but what ends is for " + text(record.job));
   engine.under_way.reset();
-  Event told{.kind = Event::Kind::execution_done, .job = record.job, .now = record.at};
+  if (!record.ok) std::erase_if(engine.ordered, [&](const Action& action) { return action.job == record.job; });
+  Event told{.kind = Event::Kind::execution_done, .job = record.job, .now = record.at, .segment = record.segment};
+  if (record.kind == RecordKind::segment_end) told.kind = Event::Kind::segment_done;
   if (of_transfer(kind)) {
     told.kind = kind == Action::Kind::copy_in ? Event::Kind::copied_in : Event::Kind::copied_out;
     told.transfer = record.transfer;
@@ -264,6 +284,7 @@ std::string Replay::text(const Event& event) const {
     result += " slot " + std::to_string(event.transfer.slot) + " of " + task(event.transfer.task) + " in frame " +
               std::to_string(event.transfer.frame) + (event.failed ? ", failed" : "");
   else result += " " + text(event.job);
+  if (event.kind == Event::Kind::segment_done) result += ", segment " + std::to_string(event.segment);
   return result + " at " + std::to_string(event.now.time_since_epoch().count()) + " ns";
 }
 
@@ -273,7 +294,10 @@ std::string Replay::text(const Action& action) const {
     result += " slot " + std::to_string(action.transfer.slot) + " of " + task(action.transfer.task) + " in frame " +
               std::to_string(action.transfer.frame) + " for";
   if (action.beside) result += " beside";
-  return result + " " + text(action.job);
+  result += " " + text(action.job);
+  if (action.segment > 0) result += " from segment " + std::to_string(action.segment);
+  if (action.committed > 0) result += " and " + std::to_string(action.committed) + " behind it";
+  return result;
 }
 
 } // namespace rtexec::traces

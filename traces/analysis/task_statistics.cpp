@@ -21,7 +21,10 @@ void TaskStatistics::release(policies::JobId job, Instant nominal, Instant actua
   last_nominal_ = nominal;
   forget_open();
   JobProgress& progress = open.emplace();
-  progress.urgency = latest = {.rank = setup_.device_rank, .deadline = nominal + setup_.device_done_by, .job = job};
+  progress.urgency = latest = {.device_class = setup_.device_class,
+                               .rank = setup_.device_rank,
+                               .deadline = nominal + setup_.device_done_by,
+                               .job = job};
   progress.core = setup_.core;
   progress.core_rank = setup_.core_rank;
   progress.nominal = nominal;

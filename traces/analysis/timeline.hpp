@@ -18,6 +18,7 @@ enum class Direction : std::uint8_t { in, out };
 
 /// What orders jobs on the device; the smaller the more urgent.
 struct Urgency {
+  std::uint32_t device_class = 1;
   std::uint32_t rank = 0;
   Instant deadline{};
   policies::JobId job;
@@ -30,6 +31,7 @@ struct CorePart {
   std::uint32_t rank = 0; // core rank
 };
 
+/// Of a job of several segments, of one of them.
 struct Execution {
   Urgency of;
   std::optional<Duration> executed; // where it is not all of the time from begin to end

@@ -162,6 +162,7 @@ template <class Event> void keep(Record& record, const Event& event) {
   if constexpr (requires { event.response; }) record.response = event.response;
   if constexpr (requires { event.outcome; }) record.ok = event.outcome.has_value();
   if constexpr (requires { event.layer; }) record.layer = event.layer;
+  if constexpr (requires { event.segment; }) record.segment = event.segment;
   if constexpr (requires { event.core; }) record.core = event.core;
   if constexpr (requires { event.bytes; }) record.bytes = event.bytes.count;
   if constexpr (requires { event.copied_bytes; }) record.bytes = event.copied_bytes.count;

@@ -27,6 +27,7 @@ struct Record {
   bool ok = true;         // of an outcome
   std::uint32_t core = 0; // of the event's subject, not of who wrote it
   std::uint32_t layer = 0;
+  std::uint32_t segment = 0;
   std::uint64_t sequence = 0;
   /// When it was written; of a simulated run that is not the time in which it happened
   Instant time{};

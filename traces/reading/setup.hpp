@@ -45,7 +45,9 @@ struct TaskSetup {
   unsigned core = 0;
   unsigned core_rank = 0;   // 0 is the most urgent CPU part of all tasks
   unsigned device_rank = 0; // see DeviceScheduler
-  Wcet wcet;                // configured
+  std::uint32_t device_class = 1;
+  std::uint32_t segments = 1; // of the device part
+  Wcet wcet;                  // configured
   Duration ready_by{0}, device_done_by{0};
   std::optional<Duration> response_bound;
   std::uint32_t swap_slots = 0;
@@ -122,6 +124,7 @@ struct RunSetup {
   Instant start{};        // of the grid of releases
   bool proved = false;
   Order order = Order::edf;
+  std::uint32_t launch_ahead = 0; // segments
   Bytes demand, capacity, chunk;
   std::string device;
   std::vector<TaskSetup> tasks;

@@ -94,6 +94,14 @@ void SetupDecoder::take(const event::task_co_run& event) {
   if (TaskSetup* task = this->task(event.task)) task->co_run = CoRun{.wcet = event.wcet, .idle = event.idle};
 }
 
+void SetupDecoder::take(const event::task_segments& event) {
+  TaskSetup* task = this->task(event.task);
+  if (!task) return;
+  task->device_class = event.device_class;
+  task->segments = event.segments;
+  setup_.launch_ahead = event.launch_ahead;
+}
+
 void SetupDecoder::take(const event::task_workload& event) {
   if (TaskSetup* task = this->task(event.task)) task->workload = event.workload;
 }

@@ -122,6 +122,8 @@ json to_json(const TaskSetup& t) {
           {"core", t.core},
           {"core_rank", t.core_rank},
           {"device_rank", t.device_rank},
+          {"device_class", t.device_class},
+          {"segments", t.segments},
           {"wcet_before_ns", t.wcet.before.count()},
           {"wcet_device_ns", t.wcet.device.count()},
           {"wcet_after_ns", t.wcet.after.count()},
