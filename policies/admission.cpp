@@ -270,21 +270,35 @@ class DivisionTrial {
         urgency_(by_urgency(set.tasks)),
         on_device_(on_device(set.tasks, {urgency_.begin(), urgency_.end()})) {}
 
-  /// The first plan that is proved, or the one that comes closest; absent: there is none at all.
+  /// The first plan that is proved, or the one that comes closest; absent: there is none at all. What CPU parts leave
+  /// of the deadlines is first guessed, and then what they left of the plan before.
   std::optional<Plan> run() {
-    for (const int eighths : {8, 7, 6, 4}) {
-      auto plan = tried(eighths);
-      if (plan && plan->proved) return plan;
-      if (plan && (!closest_ || plan->end_to_end.slack > closest_->end_to_end.slack)) closest_ = std::move(plan);
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+      auto plan = tried();
+      if (!plan || plan->end_to_end.proved) return plan ? std::move(plan) : std::move(closest_);
+      learn_windows(*plan);
+      if (!closest_ || plan->end_to_end.slack > closest_->end_to_end.slack) closest_ = std::move(plan);
     }
     return std::move(closest_);
   }
 
  private:
+  static constexpr int most_attempts = 5;
   static constexpr int most_rounds = 4; // until the carry of the cuts is what they were chosen with
 
-  /// For so much of what CPU parts leave of the deadlines.
-  std::optional<Plan> tried(int eighths) {
+  void learn_windows(const Plan& plan) {
+    std::vector<Nanos> learnt;
+    for (std::size_t k = 0; k < on_device_.size(); ++k) {
+      const PlannedTask& task = plan.tasks[on_device_[k]];
+      const Nanos window = (task.device_done_by - task.ready_by).count();
+      learnt.push_back(std::clamp<Nanos>(window, 1, windows_[k]));
+    }
+    if (learnt == windows_)
+      for (Nanos& window : learnt) window = std::max(window * 7 / 8, Nanos{1});
+    windows_ = std::move(learnt);
+  }
+
+  std::optional<Plan> tried() {
     std::optional<Division> division;
     for (int round = 0; round < most_rounds; ++round) {
       Plan plan = plan_;
@@ -293,18 +307,20 @@ class DivisionTrial {
       if (division && *overflow <= overflow_ && (*overflow > 0) == (overflow_ > 0))
         return divided(std::move(plan), *division, *overflow);
       overflow_ = *overflow;
-      auto found = divide(device(plan, eighths), plan.order);
+      auto found = divide(device(plan), plan.order);
       if (!found) return std::nullopt;
       division = std::move(found->division);
     }
     return std::nullopt;
   }
 
-  [[nodiscard]] DivisibleSet device(const Plan& plan, int eighths) const {
+  [[nodiscard]] DivisibleSet device(const Plan& plan) {
     DivisibleSet result{.device = device_set(plan, set_, on_device_, overflow_), .tasks = {}};
     result.device.rule = SwapRule::pipelined;
+    if (windows_.empty())
+      for (const DeviceTask& task : result.device.tasks) windows_.push_back(task.deadline);
     for (std::size_t k = 0; k < on_device_.size(); ++k) {
-      result.device.tasks[k].deadline = std::max(result.device.tasks[k].deadline * eighths / 8, Nanos{1});
+      result.device.tasks[k].deadline = windows_[k];
       Divisible& task = result.tasks.emplace_back(divisible_[on_device_[k]]);
       const Nanos charge = on_device(Duration(1), set_.board) - 1;
       task.layers.times.back() += charge;
@@ -355,6 +371,7 @@ class DivisionTrial {
   const std::vector<std::size_t> urgency_;
   const std::vector<std::size_t> on_device_; // those of them that use the device
   std::uint32_t overflow_ = 0;               // that the last division is for
+  std::vector<Nanos> windows_;               // on the device, of the tasks there
   std::optional<Plan> closest_;
 };
 

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""A short network at a high rate beside long ones: proved and run in segments, and what waiting for whole jobs would do.
+
+Usage: mixed_rates.py [--seconds N] [--capacity SIZE] [--board FILE] [--output FOLDER] [--rtexec PROGRAM]
+
+Writes the models, measures the networks, and prints three tables: what `rtexec check` says of the set with whole jobs (segments = "none")
+and in segments; each task's worst response beside its bound, from runs of either; and how much longer the long networks execute where they
+are cut as the plan cuts them (p50 of what jobs executed on the device, in turn with uncut ones, alone on the device).
+
+Exit status 0: the set in segments was proved, every deadline was kept and every response was within its bound; 1: it was not.
+"""
+import argparse
+import csv
+import json
+import os
+import pathlib
+import re
+import statistics
+import sys
+
+import rtexec_command
+
+FRONT = ("front", "yolov3-tiny", 416)
+LONG = [("far", "resnext152-32x4d", 608), ("signs", "resnet152", 608), ("road", "densenet201", 608), ("objects", "yolov3", 608),
+        ("scene", "resnext101-32x8d", 416)]
+MS = 1e-6
+
+
+def header(arguments, extra=""):
+    device = f'[device]\ncapacity = "{arguments.capacity}"\n' if arguments.capacity else ""
+    return (f'board = "{arguments.board}"\n[executive]\nallow_degraded = true\nprofile = "{arguments.output / "mixed.profile.toml"}"\n'
+            f'duration = "{arguments.seconds}s"\n{device}{extra}')
+
+
+def task(name, model, size, period, extra=""):
+    return f'[[task]]\nname = "{name}"\nworkload = "dnn"\nmodel = "{model}-{size}.onnx"\nperiod = "{period}"\n{extra}'
+
+
+def write(arguments, name, text):
+    file = arguments.output / name
+    file.write_text(text)
+    return file
+
+
+def must(outcome, what, codes=(0,)):
+    if outcome.code not in codes:
+        raise SystemExit(f"{what}: {outcome.why()}\n{outcome.text[-3000:]}")
+    return outcome
+
+
+def write_models(rtexec, arguments):
+    for _, model, size in [FRONT, *LONG]:
+        file = arguments.output / f"{model}-{size}.onnx"
+        if not file.exists():
+            must(rtexec.call("model", model, "--size", size, "-o", file, limit=300), f"model {model}")
+
+
+def profile(rtexec, arguments):
+    """The WCET of each network on the device, in ns."""
+    text = header(arguments) + "".join(task(*each, "1s") for each in [FRONT, *LONG])
+    file = write(arguments, "measure.toml", text)
+    if not (arguments.output / "mixed.profile.toml").exists():
+        must(rtexec.call("profile", file, "--jobs", arguments.jobs, limit=600), "profile")
+    wcets, name = {}, None
+    for line in (arguments.output / "mixed.profile.toml").read_text().splitlines():
+        if match := re.match(r'name = "(.*)"', line):
+            name = match[1]
+        if match := re.match(r'wcet = "([0-9.]+)(ns|us|ms|s)"', line):
+            wcets[name] = float(match[1]) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[match[2]]
+    return wcets
+
+
+def set_of(arguments, wcets, segments):
+    share = arguments.utilisation / len(LONG)
+    text = header(arguments) + task(*FRONT, arguments.period)
+    for name, model, size in LONG:
+        text += task(name, model, size, f"{max(1, round(wcets[name] / share * MS))}ms", f'segments = "{segments}"\n')
+    return text
+
+
+def check(rtexec, arguments, wcets, segments):
+    file = write(arguments, f"mixed-{segments}.toml", set_of(arguments, wcets, segments))
+    outcome = must(rtexec.call("check", file, report=file.with_suffix(".check.json"), limit=300), "check", (0, 3))
+    return file, outcome
+
+
+def run(rtexec, arguments, file, force):
+    jobs = file.with_suffix(".jobs.csv")
+    words = ["run", file, "--duration", f"{arguments.seconds}s", "--jobs", jobs, *(["--force"] if force else [])]
+    return must(rtexec.call(*words, report=file.with_suffix(".json"), limit=arguments.seconds + 240), "run", (0, 4))
+
+
+def executed(rtexec, arguments, name, model, size, wcet, segments):
+    """p50 of what its jobs execute on the device, alone, in ns."""
+    text = header(arguments) + task(name, model, size, f"{max(2, round(wcet * 3 * MS))}ms", f'segments = {segments}\n')
+    file = write(arguments, f"alone-{name}-{segments}.toml", text)
+    jobs = file.with_suffix(".jobs.csv")
+    seconds = max(2.0, wcet * 1e-9 * 3 * 60)
+    must(rtexec.call("run", file, "--duration", f"{seconds:.0f}s", "--jobs", jobs, "--force", limit=seconds + 240), "run alone", (0, 4))
+    with jobs.open() as lines:
+        return statistics.median(int(line["device_executed_ns"]) for line in csv.DictReader(lines) if line["outcome"] == "completed")
+
+
+def print_bounds(title, plan, report):
+    print(f"\n{title}\n  {'task':10} {'on the device':>34} {'worst':>10} {'bound':>10} {'bound/worst':>11} {'missed':>6} {'preempted':>9}")
+    bad = 0
+    for planned, seen in zip(plan["tasks"], report["tasks"]):
+        bound, worst = planned["response_bound_ns"], seen["response_ns"]["max"]
+        shape = f"level {planned['level']}, {planned['segments']} segments"
+        if planned["segments"] > 1:
+            shape += f" <= {max(planned['segment_wcets_ns']) * MS:.2f} ms"
+        told = f"{bound * MS:10.2f} {bound / worst:11.2f}" if bound else f"{'none':>10} {'-':>11}"
+        print(f"  {planned['name']:10} {shape:>34} {worst * MS:10.2f} {told} {seen['missed']:6} {seen.get('preempted') or 0:9}")
+        bad += seen["missed"] + (1 if bound and worst > bound else 0)
+    return bad
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--capacity", help="of the device (default: the board's)")
+    parser.add_argument("--board", default="rtx")
+    parser.add_argument("--period", default="10ms", help="of the short network (default: 10ms)")
+    parser.add_argument("--utilisation", type=float, default=0.5, help="of the device by the long networks (default: 0.5)")
+    parser.add_argument("--jobs", type=int, default=60, help="of each task, to measure it (default: 60)")
+    parser.add_argument("--output", type=pathlib.Path, default=rtexec_command.build_folder() / "mixed-rates")
+    rtexec_command.add_options(parser)
+    arguments = parser.parse_args()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    os.chdir(arguments.output)
+    arguments.output = arguments.output.resolve()
+    arguments.ballast = "none"
+    rtexec = rtexec_command.Rtexec(arguments)
+
+    write_models(rtexec, arguments)
+    wcets = profile(rtexec, arguments)
+    print("WCETs, ms:", ", ".join(f"{name} {wcet * MS:.2f}" for name, wcet in wcets.items()))
+    whole_file, whole = check(rtexec, arguments, wcets, "none")
+    print(f"whole jobs: {whole.report['verdict']}")
+    cut_file, cut = check(rtexec, arguments, wcets, "auto")
+    print(f"in segments: {cut.report['verdict']}")
+    print(cut.text)
+    whole_run = run(rtexec, arguments, whole_file, True)
+    print_bounds("Whole jobs, non-preemptive, ms", whole.report, whole_run.report)
+    if cut.report["verdict"] != "proved":
+        return 1
+    cut_run = run(rtexec, arguments, cut_file, False)
+    bad = print_bounds("In segments, ms", cut.report, cut_run.report)
+
+    print(f"\nExecution alone, p50, ms\n  {'task':10} {'segments':>8} {'whole':>9} {'cut':>9} {'ratio':>7}")
+    for each in LONG:
+        segments = next(planned["segments"] for planned in cut.report["tasks"] if planned["name"] == each[0])
+        if segments > 1:
+            plain, divided = (executed(rtexec, arguments, *each, wcets[each[0]], count) for count in (1, segments))
+            print(f"  {each[0]:10} {segments:8} {plain * MS:9.3f} {divided * MS:9.3f} {divided / plain:7.4f}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+// Plans of sets whose jobs are preempted on the device: when they are cut, into what, and with which memory.
+#include "test/policies/sets.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace rtexec::policies {
+namespace {
+
+using namespace std::chrono_literals;
+using test::task_of;
+using testing::HasSubstr;
+
+constexpr Nanos ms = 1'000'000;
+constexpr Bytes chunk{4096};
+
+/// A device part of equal layers, a chunk of which lives across each boundary.
+Divisible divisible(Duration wcet, std::uint32_t layers, Bytes live = chunk) {
+  Divisible task;
+  task.layers.times.assign(layers, wcet.count() / layers);
+  task.layers.overheads.assign(layers - 1, 0);
+  if (layers > 1) task.layers.tensors = {{live, 0, layers - 1}};
+  return task;
+}
+
+/// A short task beside two that take longer than its period.
+struct Mixed {
+  TaskSet tasks;
+  Board board = test::board_of();
+  std::vector<MemoryDemand> memory = std::vector<MemoryDemand>(3);
+  std::vector<Divisible> divisibles;
+
+  explicit Mixed(Order order = Order::edf) {
+    const auto add = [&](std::string name, Duration period, Duration wcet, std::uint32_t layers) {
+      tasks.tasks.push_back(
+          task_of(std::move(name), period, {0ns, wcet, 0ns}, static_cast<unsigned>(tasks.tasks.size())));
+      divisibles.push_back(divisible(wcet, layers));
+    };
+    add("front", 20ms, 5ms, 1);
+    add("slow", 1000ms, 240ms, 24);
+    add("slower", 2000ms, 200ms, 20);
+    tasks.executive.order = order;
+    board.compute_core = 9;
+    board.service_core = 8;
+    board.dispatch = 10us;
+  }
+  Result<Plan> plan() const { return make_plan(test::resolved(tasks, board), memory, divisibles); }
+  Result<Plan> whole() const { return make_plan(test::resolved(tasks, board), memory); }
+};
+
+class PreemptionPlans : public testing::TestWithParam<Order> {};
+
+TEST_P(PreemptionPlans, CutWhereWholeJobsAreNotProved) {
+  const Mixed mixed(GetParam());
+  EXPECT_FALSE(mixed.whole()->proved);
+  const auto plan = mixed.plan();
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->proved) << plan->end_to_end.explanation;
+  EXPECT_EQ(plan->device_test.test, AdmissionTest::segmented);
+  EXPECT_EQ(plan->tasks[0].device_class, 0u);
+  EXPECT_EQ(plan->tasks[0].segments, 1u);
+  for (const std::size_t slow : {1U, 2U}) {
+    const PlannedTask& task = plan->tasks[slow];
+    ASSERT_GT(task.segments, 1u);
+    ASSERT_EQ(task.cuts.size() + 1, task.segments);
+    ASSERT_EQ(task.segment_wcets.size(), task.segments);
+    EXPECT_LE(std::ranges::max(task.segment_wcets), 15ms) << "of 20 ms front needs 5";
+    EXPECT_EQ(std::accumulate(task.segment_wcets.begin(), task.segment_wcets.end(), Duration(0)), task.wcet.device);
+    EXPECT_EQ(task.memory.carry, chunk);
+  }
+  for (const PlannedTask& task : plan->tasks) EXPECT_LE(*task.response_bound, task.done_by);
+}
+
+TEST_P(PreemptionPlans, LeaveJobsWholeWhereThatIsProved) {
+  Mixed mixed(GetParam());
+  mixed.tasks.tasks[0].period = mixed.tasks.tasks[0].deadline = 900ms;
+  const auto plan = mixed.plan();
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->proved);
+  EXPECT_FALSE(plan->preempts());
+}
+
+TEST_P(PreemptionPlans, KeepToTheClassAndTheCutsThatAreGiven) {
+  Mixed mixed(GetParam());
+  mixed.divisibles[1].device_class = 1;
+  mixed.divisibles[2].device_class = 2;
+  mixed.divisibles[1].given = cut_into(mixed.divisibles[1].layers, 24, 0).ways.front();
+  const auto plan = mixed.plan();
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->proved) << plan->end_to_end.explanation;
+  EXPECT_EQ(plan->tasks[1].device_class, 1u);
+  EXPECT_EQ(plan->tasks[2].device_class, 2u);
+  EXPECT_EQ(plan->tasks[1].segments, 24u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, PreemptionPlans, testing::Values(Order::edf, Order::static_priority),
+                         [](const auto& each) { return each.param == Order::edf ? "edf" : "static_priority"; });
+
+/// Two levels keep what lives between segments apart, one does not.
+TEST(PreemptionPlan, TasksOfALevelShareTheirCarry) {
+  Mixed mixed;
+  for (Divisible& each : mixed.divisibles) each.device_class = 1;
+  mixed.divisibles[0].device_class = 0;
+  for (const std::size_t slow : {1U, 2U})
+    mixed.divisibles[slow].given = cut_into(mixed.divisibles[slow].layers, 20, 0).ways.front();
+  const auto one = mixed.plan();
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->demand, chunk);
+  mixed.divisibles[2].device_class = 2;
+  const auto two = mixed.plan();
+  ASSERT_TRUE(two);
+  EXPECT_EQ(two->demand, chunk * 2);
+}
+
+/// What is kept between segments leaves less memory: others swap more.
+TEST(PreemptionPlan, SwapsForTheCarry) {
+  Mixed mixed;
+  mixed.board.capacity = chunk * 20;
+  mixed.board.swap_costs = {{.chunk = chunk, .in_per_chunk = 1ms, .out_per_chunk = 1ms, .drop_per_chunk = 0ns}};
+  mixed.memory[1].constant = mixed.memory[2].constant = chunk * 10;
+  const auto plan = mixed.plan();
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_TRUE(plan->proved) << plan->end_to_end.explanation;
+  ASSERT_TRUE(plan->swap);
+  EXPECT_GT(plan->demand, plan->capacity);
+  std::size_t slots = 0;
+  for (const PlannedTask& task : plan->tasks) slots += task.swap_slots.size();
+  EXPECT_EQ(plan->swap->frames, slots - (plan->demand - plan->capacity).count / chunk.count);
+}
+
+TEST(PreemptionPlan, SaysWhatMoreUrgentClassesTake) {
+  Mixed mixed;
+  mixed.tasks.tasks[1].deadline = 300ms; // front takes a quarter of it
+  const auto plan = mixed.plan();
+  ASSERT_TRUE(plan);
+  EXPECT_FALSE(plan->proved);
+  for (unsigned i : {0U, 1U, 2U}) {
+    mixed.divisibles[i].device_class = i;
+    mixed.divisibles[i].given = cut_into(mixed.divisibles[i].layers, 24, 0).ways.front();
+  }
+  EXPECT_THAT(mixed.plan()->end_to_end.explanation, HasSubstr("more urgent classes take"));
+}
+
+} // namespace
+} // namespace rtexec::policies
