@@ -66,7 +66,8 @@ enum class AdmissionTest : std::uint8_t {
 };
 /// As tables and JSON spell it: "theorem1", "end-to-end".
 [[nodiscard]] constexpr std::string_view to_string(AdmissionTest test) noexcept {
-  constexpr std::string_view names[] = {"theorem1", "baker", "demand", "rta", "pipelined", "segmented", "core", "end-to-end"};
+  constexpr std::string_view names[] = {"theorem1",  "baker",     "demand", "rta",
+                                        "pipelined", "segmented", "core",   "end-to-end"};
   return names[static_cast<std::size_t>(test)];
 }
 
