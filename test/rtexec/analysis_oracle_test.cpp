@@ -639,7 +639,7 @@ class AnalysisOracle : public testing::TestWithParam<SwapPolicy> {};
 
 TEST_P(AnalysisOracle, FindsWhatHappened) {
   Random random(11 + static_cast<unsigned>(GetParam())), chain_random(5);
-  std::uint64_t reactions = 0;
+  std::uint64_t reactions = 0, preemptions = 0;
   std::map<JobOutcome, std::uint64_t> seen;
   std::set<Cause> causes_seen;
   for (int i = 0; i < 250 && !HasFailure(); ++i) {
@@ -657,6 +657,7 @@ TEST_P(AnalysisOracle, FindsWhatHappened) {
     expect_chains(truth, analysis);
     for (const ChainAnalysis& chain : analysis.chains)
       if (chain.setup.places.size() > 2) reactions += chain.reaction.times.count;
+    for (const simulator::TaskStatistics& task : run.outcome.tasks) preemptions += task.preempted;
     for (const auto& [id, job] : jobs.all) {
       ++seen[job.outcome];
       for (const auto& [cause, time] : times_of(job)) causes_seen.insert(cause);
@@ -668,6 +669,7 @@ TEST_P(AnalysisOracle, FindsWhatHappened) {
   EXPECT_GT(seen[JobOutcome::aborted], 50u);
   EXPECT_GT(reactions, 500u);
   EXPECT_EQ(seen[JobOutcome::failed] > 50, GetParam() != SwapPolicy::none);
+  EXPECT_EQ(preemptions > 100, GetParam() == SwapPolicy::none || GetParam() == SwapPolicy::pipelined);
   EXPECT_EQ(causes_seen.contains(Cause::swap_in), GetParam() != SwapPolicy::none);
 }
 
@@ -894,14 +896,23 @@ bool first_last_or_missed(std::vector<Record> records, std::size_t place) {
 /// In a real run they are told by different threads, in any order.
 bool apart(const Record& a, const Record& b) {
   const auto told_by = [](const Record& record) {
-    return is_decision(record)                                                    ? 0
-           : any_of(record, {RecordKind::device_begin, RecordKind::device_end})   ? 1
+    return is_decision(record) ? 0
+           : any_of(record, {RecordKind::device_begin, RecordKind::segment_end, RecordKind::segment_begin,
+                             RecordKind::device_end})
+               ? 1
            : any_of(record, {RecordKind::swap_in_begin, RecordKind::swap_in_end}) ? 2
            : is_transfer(record)                                                  ? 3
                                                                                   : 4;
   };
   return told_by(a) != told_by(b) || a.kind == RecordKind::job_skip || a.kind == RecordKind::job_overrun ||
          b.kind == RecordKind::job_skip || b.kind == RecordKind::job_overrun;
+}
+
+/// Of a job that did not ask for the device then.
+bool is_unanswered_end(const std::vector<Record>& records, const Record& end) {
+  return end.kind == RecordKind::cpu_end && std::ranges::none_of(records, [&](const Record& record) {
+           return record.kind == RecordKind::device_request && record.job == end.job;
+         });
 }
 
 TEST(ChangedRecording, IsNoticed) {
@@ -927,7 +938,8 @@ TEST(ChangedRecording, IsNoticed) {
         const bool swapped = change.name == "swapped" && apart(changed, records[place]);
         // No thread tells of it
         const bool withdrawn = what == "scheduler_input at" && changed.input.kind == Event::Kind::job_withdrawn;
-        EXPECT_TRUE(swapped || withdrawn || told_once(what) ||
+        const bool unanswered = change.name == "at" && is_unanswered_end(run.records, changed);
+        EXPECT_TRUE(swapped || withdrawn || unanswered || told_once(what) ||
                     (as_if_cut_off(what) && first_last_or_missed(run.records, place)))
             << what << ", record " << place << " of run " << i << " of policy " << static_cast<int>(policy);
       }

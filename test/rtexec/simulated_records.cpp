@@ -60,12 +60,12 @@ void let_co_run(Random& random, Plan& plan) {
   }
 }
 
-/// Into segments and classes, half of the plans.
+/// Into segments and classes; longer parts, so that some are preempted.
 void divide(Random& random, Plan& plan) {
-  if (chance(random, 50)) return;
   plan.launch_ahead = static_cast<std::uint32_t>(draw(random, 0, 2));
   for (PlannedTask& task : plan.tasks) {
-    task.segments = static_cast<std::uint32_t>(draw(random, 1, 4));
+    task.wcet.device *= draw(random, 1, 4);
+    task.segments = static_cast<std::uint32_t>(draw(random, 1, 6));
     task.device_class = static_cast<std::uint32_t>(draw(random, task.swap_slots.empty() ? 0 : 1, 2));
   }
 }
@@ -99,7 +99,7 @@ void add_tasks(Random& random, SimulatedRun& run, SwapPolicy policy) {
   std::iota(ranks.begin(), ranks.end(), 0U);
   std::ranges::shuffle(ranks, random);
   for (const unsigned rank : ranks) add_task(random, run, rank, longest);
-  if (policy == SwapPolicy::pipelined || (policy == SwapPolicy::none && chance(random, 30))) divide(random, run.plan);
+  if ((policy == SwapPolicy::pipelined || policy == SwapPolicy::none) && chance(random, 50)) divide(random, run.plan);
   if (!run.plan.swap && !is_divided(run.plan) && chance(random, 60)) let_co_run(random, run.plan);
   if (!run.plan.swap) return;
   std::int64_t largest = 1, sum = 1;

@@ -354,6 +354,19 @@ TEST(Replay, NumbersOfChunksThatCannotBeAreNotReplayed) {
   EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("more than there can be"));
 }
 
+TEST(Replay, ClassesAndSegmentsThatCannotBeAreNotReplayed) {
+  Script script = one();
+  TaskSetup& task = script.setup.tasks[0];
+  task.device_class = UINT32_MAX;
+  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("more than there are tasks"));
+  task.device_class = 0;
+  task.swap_slots = 1;
+  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("no express task"));
+  task.swap_slots = 0;
+  task.segments = 0;
+  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("no segments"));
+}
+
 TEST(Promise, AMissOfATaskThatWasPromisedNothingIsNoBreach) {
   Script script = one(10us);
   script.setup.tasks[0].wcet = {.before = 5us, .device = 10us, .after = 1us};

@@ -60,6 +60,37 @@ TEST(Breakdown, OnTheDeviceWithoutExecutingIsOverheadAndNobodyIsBlamedForItsWcet
   EXPECT_THAT(analysis.missed_jobs[0].blame, testing::Not(HasSubstr("over its WCET")));
 }
 
+/// `front` is an express job, whatever its rank, and goes between two segments; then a chunk comes back.
+TEST(Breakdown, BetweenTwoSegmentsAJobWaitsForTheDevice) {
+  Script script(two());
+  script.setup.tasks[0].device_class = 0;
+  script.setup.tasks[0].device_rank = 7;
+  script.setup.tasks[1].segments = 3;
+  script.release(rear, 0, 0);
+  script.ready(rear, 1, 1);
+  script.begin(rear, 1);
+  script.pause(rear, 0, 11, 11);
+  script.release(front, 12, 12);
+  script.ready(front, 13, 1);
+  script.pause(rear, 1, 21, 31);
+  script.begin(front, 21);
+  script.end(front, 25);
+  script.finish(front, 25, 26, 1);
+  script.move(true, rear, {1, 0, 0}, 26, 30);
+  script.end(rear, 41, 28); // of 30 on the device
+  script.finish(rear, 41, 43, 2);
+  const auto job = only(script, rear);
+  EXPECT_EQ(took(job, Cause::execution), 1us + 28us + 2us);
+  EXPECT_EQ(took(job, Cause::queueing), 4us);
+  EXPECT_EQ(took(job, Cause::swap_in), 4us);
+  EXPECT_EQ(took(job, Cause::overhead), 2us + 2us);
+  EXPECT_EQ(sum(job), job.response);
+  const auto preempted = std::ranges::find(job.shares, Cause::queueing, &Share::cause);
+  EXPECT_EQ(preempted->culprit, front);
+  EXPECT_EQ(took(only(script, front), Cause::blocking_execution), 8us);
+  EXPECT_EQ(script.analyze().tasks[1].stages[1].times.max, 28us);
+}
+
 TEST(Breakdown, APreemptedPartWaitsForTheMoreUrgentOne) {
   Script script(two());
   script.release(rear, 0, 0);

@@ -58,6 +58,11 @@ class Script {
     add(Kind::device_executed, job, at).executed = std::chrono::microseconds(executed);
     end(job, at);
   }
+  /// The device is done with the segment, and begins with the next one.
+  void pause(Job job, std::uint32_t segment, std::int64_t at, std::int64_t next_at) {
+    add(Kind::segment_end, job, at).segment = segment;
+    add(Kind::segment_begin, job, next_at).segment = segment + 1;
+  }
   void finish(Job job, std::int64_t after, std::int64_t at, std::int64_t executed) {
     add(Kind::after_begin, job, after);
     Record& end = add(Kind::job_end, job, at);

@@ -72,6 +72,14 @@ bool same_subject(const Action& action, const Record& record) {
   return action.job == record.job && (record.kind == RecordKind::device_end || action.segment == record.segment);
 }
 
+/// What an engine recorded, and what the core was given.
+bool same_end(const Event& told, const Event& input) {
+  if (told.now != input.now || told.kind != input.kind) return false;
+  if (input.kind == Event::Kind::copied_in || input.kind == Event::Kind::copied_out)
+    return told.transfer == input.transfer && told.failed == input.failed;
+  return told.job == input.job && (input.kind == Event::Kind::execution_done || told.segment == input.segment);
+}
+
 } // namespace
 
 Replay::Replay(const RunSetup& setup) : scheduler_(why_not(setup).empty() ? plan_of(setup) : Plan{}) {
@@ -179,10 +187,8 @@ void Replay::check_cause(const Event& input) {
   auto& ended = engine_of(kind, input.job).ended;
   if (ended.empty()) return differ("'" + text(input) + "' is given to the core, but no such end is recorded");
   const Event& told = ended.front();
-  const bool same =
-      told.now == input.now && told.kind == input.kind && told.segment == input.segment &&
-      (of_transfer(kind) ? told.transfer == input.transfer && told.failed == input.failed : told.job == input.job);
-  if (!same) return differ("'" + text(input) + "' is given to the core, but its engine recorded '" + text(told) + "'");
+  if (!same_end(told, input))
+    return differ("'" + text(input) + "' is given to the core, but its engine recorded '" + text(told) + "'");
   ended.pop_front();
 }
 
@@ -225,7 +231,8 @@ void Replay::end(Action::Kind kind, const Record& record) {
   if (!same_subject(*engine.under_way, record))
     return differ("'" + text(*engine.under_way) + "' is under way, but what ends is for " + text(record.job));
   engine.under_way.reset();
-  if (!record.ok) std::erase_if(engine.ordered, [&](const Action& action) { return action.job == record.job; });
+  if (record.kind == RecordKind::device_end && !record.ok) // what was launched behind it does not begin
+    std::erase_if(engine.ordered, [&](const Action& action) { return action.job == record.job; });
   Event told{.kind = Event::Kind::execution_done, .job = record.job, .now = record.at, .segment = record.segment};
   if (record.kind == RecordKind::segment_end) told.kind = Event::Kind::segment_done;
   if (of_transfer(kind)) {
