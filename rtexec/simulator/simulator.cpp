@@ -1,5 +1,6 @@
 #include "rtexec/simulator/simulator.hpp"
 
+#include "policies/arithmetic.hpp"
 #include "policies/chains.hpp"
 #include "policies/sporadic_gate.hpp"
 
@@ -7,6 +8,7 @@
 #include <cassert>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -33,6 +35,7 @@ class Simulation {
           policies::OverrunHandler(task.on_overrun, task.period, Instant{} + task.offset, task.on_wcet_exceeded),
           policies::SporadicGate(task.period));
       runs_[i].core = core_index(plan.tasks[i].core);
+      runs_[i].segment_ends = segment_ends(i);
       release_at_.push_back(never);
       ready_at_.push_back(never);
       choose_release(i);
@@ -76,6 +79,7 @@ class Simulation {
     Instant nominal{};
     Duration remaining{0};   // of the part on the core
     Duration device_part{0}; // with all segments
+    std::vector<Duration> segment_ends;
     std::size_t core = 0;
     std::optional<JobId> loaded_for; // the last job that chunks of the task were copied in for,
     std::optional<JobId> taken_for;  // and out for
@@ -477,9 +481,25 @@ class Simulation {
   }
 
   Duration segment_length(std::uint32_t task, std::uint32_t segment) const {
-    const Duration whole = runs_[task].device_part;
-    const std::uint32_t segments = scheduler_.segments_of(task);
-    return whole * (segment + 1) / segments - whole * segment / segments;
+    return executed_after(task, segment + 1) - executed_after(task, segment);
+  }
+
+  /// So many segments: in the ratio of what they are planned to take, evenly where that is not known.
+  Duration executed_after(std::uint32_t task, std::uint32_t segments) const {
+    const TaskRun& run = runs_[task];
+    if (segments == 0) return Duration(0);
+    if (segments == run.segment_ends.size()) return run.device_part;
+    const policies::Wide part = run.device_part.count(), end = run.segment_ends[segments - 1].count();
+    return Duration(static_cast<std::int64_t>(part * end / run.segment_ends.back().count()));
+  }
+
+  /// Of some scale, the last one above 0.
+  std::vector<Duration> segment_ends(std::uint32_t task) const {
+    std::vector<Duration> lengths = plan_.tasks[task].segment_wcets;
+    const std::size_t segments = scheduler_.segments_of(task);
+    if (lengths.size() != segments || std::ranges::max(lengths) == Duration(0)) lengths.assign(segments, Duration(1));
+    std::partial_sum(lengths.begin(), lengths.end(), lengths.begin());
+    return lengths;
   }
 
   void decide(Event::Kind kind, std::uint32_t task, std::uint32_t segment = 0) {

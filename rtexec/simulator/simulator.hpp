@@ -6,7 +6,7 @@
 // The ends of jobs release the tasks that follow them (Task::after), through a SporadicGate; under `let` their
 // deadlines do. Tasks that inputs or calls release come as if by a timer, unless Options::release says otherwise.
 //
-// A device part of several segments (PlannedTask::segments) is divided into them evenly.
+// A device part of several segments is divided into them as they are planned, evenly where their WCETs are not known.
 //
 // Costs that a machine adds (switches, dispatch) are not simulated; give them as part of the execution times.
 // At one instant parts on cores end first, then transfers (in before out), then the part on the device, then jobs are

@@ -108,6 +108,16 @@ TEST(SegmentedSimulation, ShorterExecutionsAreDividedAlike) {
               ElementsAre("0 t1 start", "14 t1 preempted", "14 t0 start", "15 t0 end", "15 t1 goes on", "23 t1 end"));
 }
 
+TEST(SegmentedSimulation, SegmentsHaveTheRatioThatIsPlanned) {
+  Scene scene({{.wcet = 5, .offset = 1, .device_class = 0}, {.wcet = 30, .segments = 3}});
+  scene.plan.tasks[1].segment_wcets = {Duration(12), Duration(24), Duration(24)};
+  EXPECT_EQ(scene.log()[1], "6 t1 preempted");
+  scene.tasks.tasks[0].offset = Duration(7);
+  EXPECT_EQ(scene.log()[1], "18 t1 preempted");
+  scene.plan.tasks[1].segment_wcets.assign(3, Duration(0));
+  EXPECT_EQ(scene.log()[1], "10 t1 preempted");
+}
+
 TEST(SegmentedSimulation, AStopOfTheDeviceHoldsASegmentUp) {
   const Scene scene({{.wcet = 5, .offset = 12, .device_class = 0}, {.wcet = 30, .segments = 3}});
   Options options;
