@@ -306,7 +306,10 @@ CutSet at_the_edge(CutSet set, const CutTest& test, Random& random) {
     accepts(accepted);
   };
   narrow(high / 2, high, 8, all);
-  for (Time tries = draw(random, 0, 4); tries > 0; --tries) {
+  // Where there is room for all, the first that gets a shorter deadline is alone at the edge.
+  const bool roomy = one_in(random, 2);
+  if (roomy) all(high * static_cast<double>(draw(random, 1, 4)));
+  for (Time tries = roomy ? 0 : draw(random, 0, 4); tries > 0; --tries) {
     const CutSet before = set;
     const auto chosen = static_cast<std::size_t>(draw(random, 0, static_cast<Time>(set.tasks.size()) - 1));
     const bool class_of = one_in(random, 2);
@@ -317,6 +320,15 @@ CutSet at_the_edge(CutSet set, const CutTest& test, Random& random) {
       return !test(set).empty();
     });
   }
+  if (!roomy && one_in(random, 2)) return set;
+  std::vector<std::size_t> order(set.tasks.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::shuffle(order, random);
+  for (const std::size_t i : order)
+    narrow(0, static_cast<double>(set.tasks[i].deadline), 8, [&](double deadline) {
+      set.tasks[i].deadline = static_cast<Time>(deadline);
+      return !test(set).empty();
+    });
   return set;
 }
 

@@ -27,7 +27,7 @@ enum class Shape { any, many_chunks, few_chunks, fixed_costs };
 [[nodiscard]] CutSet random_cut_set(std::mt19937_64& random, Order order, Shape shape);
 
 /// The set with shorter periods, deadlines with them, as far as `test` accepts it: all together, then by classes and
-/// tasks. Empty: for no periods that are tried.
+/// tasks; and in half of the cases with deadlines that are shorter yet. Empty: for no periods that are tried.
 [[nodiscard]] CutSet at_the_edge(CutSet set, const CutTest& test, std::mt19937_64& random);
 
 /// Ends when a bound is exceeded, or after about so many jobs.

@@ -81,7 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
         Error{"express_above", edf, {.express_above = true}}, Error{"load_above", edf, {.load_above = true}},
         Error{"restore", edf, {.restore = true}}, Error{"delay", edf, {.delay = true}},
         Error{"staged_load", edf, {.staged_load = true}}, Error{"running_job", edf, {.running_job = true}},
-        Error{"pairing", edf, {.pairing = true}}, Error{"closed", fixed, {.closed = true}}),
+        Error{"pairing", edf, {.pairing = true}}, Error{"closed", fixed, {.closed = true}},
+        Error{"restore_start", edf, {.restore_start = true}}),
     [](const auto& error) { return std::string(error.param.name); });
 INSTANTIATE_TEST_SUITE_P(Rules, SegmentedSearchSees,
                          testing::Values(Error{"back_fill", edf, {}, {.back_fill = true}},
