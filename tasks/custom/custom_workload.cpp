@@ -2,7 +2,9 @@
 
 #include "config/c_error.hpp"
 #include "config/files.hpp"
+#include "hal/thread.hpp"
 #include "tasks/fingerprint.hpp"
+#include "tasks/segments.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -33,6 +35,9 @@ std::string problem_of(const rtexec_workload& workload) {
     return "it asks for memory.constant and gives no constants";
   if (workload.fingerprint == nullptr || *workload.fingerprint == '\0')
     return "it has no fingerprint, by which a measured execution time is known to be its";
+  if ((workload.segments > 0) != (workload.execute_segment != nullptr))
+    return "segments is " + std::to_string(workload.segments) + ", and execute_segment() is " +
+           (workload.execute_segment == nullptr ? "missing" : "given") + ": give both, or neither";
   return {};
 }
 
@@ -112,7 +117,8 @@ Result<std::unique_ptr<Workload>> CustomWorkload::adopt(const rtexec_workload* w
     return fail(Errc::bad_input, "its struct says that it has " + std::to_string(workload->size) +
                                      " bytes, fewer than any version's: set size to sizeof(rtexec_workload)");
   std::unique_ptr<CustomWorkload> adopted(new CustomWorkload(*workload, code));
-  if (const std::string problem = problem_of(*workload); !problem.empty()) return fail(Errc::bad_input, problem);
+  if (const std::string problem = problem_of(adopted->workload_); !problem.empty())
+    return fail(Errc::bad_input, problem);
   if (const auto taken = adopted->take_tensors(); !taken) return Unexpected(taken.error());
   return adopted;
 }
@@ -130,6 +136,9 @@ Result<std::unique_ptr<Workload>> CustomWorkload::load(const Task& task) {
 
 CustomWorkload::CustomWorkload(const rtexec_workload& workload, std::string_view code) : workload_{}, code_(code) {
   std::memcpy(&workload_, &workload, std::min(workload.size, sizeof workload_));
+  for (std::size_t i = 0; workload_.segments > 1 && i < workload_.segments; ++i)
+    layers_.push_back("segment " + std::to_string(i));
+  segment_ends_ = {workload_.segments};
 }
 
 Result<> CustomWorkload::take_tensors() {
@@ -151,6 +160,7 @@ MemoryDemand CustomWorkload::memory() const {
   demand.add(MemoryClass::constant, Bytes{workload_.memory.constant});
   demand.add(MemoryClass::scratch, Bytes{workload_.memory.scratch});
   demand.add(MemoryClass::state, Bytes{workload_.memory.state});
+  demand.carry = Bytes{workload_.carry};
   return demand;
 }
 
@@ -160,6 +170,18 @@ std::span<const std::byte> CustomWorkload::constants() const {
 
 std::string CustomWorkload::fingerprint() const {
   return "custom-" + Fingerprint().add(std::string_view(workload_.fingerprint)).add(code_).text();
+}
+
+std::vector<LiveRange> CustomWorkload::live_ranges() const {
+  if (layers_.empty()) return {};
+  return {{.size = Bytes{workload_.carry}, .first = 0, .last = static_cast<std::uint32_t>(layers_.size() - 1)}};
+}
+
+Result<> CustomWorkload::cut(std::span<const std::uint32_t> after) {
+  auto ends = segment_ends(after, workload_.segments);
+  if (!ends) return Unexpected(ends.error());
+  segment_ends_ = std::move(*ends);
+  return {};
 }
 
 Result<> CustomWorkload::bind(Device& device, const Memory& memory) {
@@ -173,8 +195,11 @@ Result<> CustomWorkload::bind(Device& device, const Memory& memory) {
              .stream = gpu == nullptr ? nullptr : gpu->stream(),
              .self = gpu,
              .wait = wait_for};
-  const rtexec_memory given{
-      .size = sizeof given, .constant = memory.constant, .scratch = memory.scratch, .state = memory.state};
+  const rtexec_memory given{.size = sizeof given,
+                            .constant = memory.constant,
+                            .scratch = memory.scratch,
+                            .state = memory.state,
+                            .carry = memory.carry};
   rtexec_error error{};
   const rtexec_code code = workload_.bind(workload_.self, &device_, &given, &error);
   if (code == RTEXEC_OK) return {};
@@ -186,7 +211,23 @@ Status CustomWorkload::before(std::uint64_t job) noexcept {
 }
 
 Status CustomWorkload::execute() noexcept {
+  if (workload_.execute_segment != nullptr) return execute_pieces(0, workload_.segments);
   return workload_.execute == nullptr ? Status() : status_of(workload_.execute(workload_.self));
+}
+
+Status CustomWorkload::execute_segment(std::uint32_t segment) noexcept {
+  if (workload_.execute_segment == nullptr) return execute();
+  return execute_pieces(segment == 0 ? 0 : segment_ends_[segment - 1], segment_ends_[segment]);
+}
+
+Status CustomWorkload::execute_pieces(std::size_t begin, std::size_t end) noexcept {
+  for (std::size_t piece = begin; piece < end; ++piece) {
+    const auto number = static_cast<std::uint32_t>(piece);
+    if (observer_.begin) observer_.begin(observer_.self, number, hal::now());
+    if (const Status done = status_of(workload_.execute_segment(workload_.self, piece)); !done) return done;
+    if (observer_.end) observer_.end(observer_.self, number, hal::now());
+  }
+  return {};
 }
 
 Status CustomWorkload::after(std::uint64_t job) noexcept {

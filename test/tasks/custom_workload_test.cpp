@@ -125,6 +125,50 @@ TEST(CustomWorkload, OfTheFirstVersionHasNoTensors) {
   EXPECT_TRUE(CustomWorkload::adopt(&given).value()->inputs().empty());
 }
 
+TEST(CustomWorkload, ItsPiecesAreExecutedInSegments) {
+  Log log;
+  rtexec_workload given = logging(log);
+  given.carry = 40;
+  given.segments = 3;
+  given.execute_segment = [](void* self, std::size_t segment) {
+    Log::of(self).calls += std::to_string(segment) + " ";
+    return Log::of(self).answer;
+  };
+  const auto calls = [&](const auto& execute) {
+    log.calls.clear();
+    EXPECT_TRUE(execute());
+    return log.calls;
+  };
+  const auto workload = CustomWorkload::adopt(&given).value();
+  EXPECT_TRUE(workload->uses_device());
+  EXPECT_EQ(workload->memory().carry, Bytes{40});
+  EXPECT_EQ(workload->layers().size(), 3u);
+  EXPECT_EQ(workload->live_ranges(), (std::vector<LiveRange>{{Bytes{40}, 0, 2}}));
+  EXPECT_EQ(calls([&] { return workload->execute(); }), "0 1 2 ");
+  EXPECT_EQ(calls([&] { return workload->execute_segment(0); }), "0 1 2 ");
+  ASSERT_TRUE(workload->cut(std::vector<std::uint32_t>{1}));
+  EXPECT_EQ(calls([&] { return workload->execute_segment(0); }), "0 1 ");
+  EXPECT_EQ(calls([&] { return workload->execute_segment(1); }), "2 ");
+  EXPECT_EQ(calls([&] { return workload->execute(); }), "0 1 2 ");
+  EXPECT_TRUE(fails(workload->cut(std::vector<std::uint32_t>{2}), Errc::bad_input, "behind layer 2 of 3"));
+  log = {.calls = "", .answer = RTEXEC_CORRUPTED};
+  EXPECT_EQ(workload->execute_segment(0), Status(Unexpected(Errc::corrupted)));
+  EXPECT_EQ(log.calls, "0 ");
+}
+
+TEST(CustomWorkload, OfAnEarlierVersionCannotBeCut) {
+  Log log;
+  rtexec_workload given = logging(log);
+  given.size = offsetof(rtexec_workload, segments);
+  given.segments = 3; // behind its end
+  const auto workload = CustomWorkload::adopt(&given).value();
+  EXPECT_TRUE(workload->live_ranges().empty());
+  EXPECT_TRUE(workload->cut({}));
+  EXPECT_TRUE(fails(workload->cut(std::vector<std::uint32_t>{0}), Errc::bad_input, "behind layer 0 of 0"));
+  EXPECT_TRUE(workload->execute_segment(0));
+  EXPECT_EQ(log.calls, "execute ");
+}
+
 TEST(CustomWorkload, TensorsThatContradictThemselvesAreRefused) {
   alignas(8) std::uint8_t data[64] = {};
   const std::int64_t shape[] = {2, 3}, empty[] = {2, 0}, vast[] = {INT64_MAX, INT64_MAX};
@@ -188,6 +232,9 @@ TEST(CustomWorkload, WhatIsNoneIsRefused) {
   given = logging(log);
   given.fingerprint = nullptr;
   EXPECT_TRUE(fails(CustomWorkload::adopt(&given), Errc::bad_input, "fingerprint"));
+  given = logging(log);
+  given.segments = 2;
+  EXPECT_TRUE(fails(CustomWorkload::adopt(&given), Errc::bad_input, "segments is 2, and execute_segment() is missing"));
 }
 
 TEST(CustomWorkload, ALibraryThatIsNoneIsNamed) {

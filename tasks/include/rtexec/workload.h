@@ -38,6 +38,7 @@ typedef struct rtexec_memory {
   const void* constant; /* mapped read-only */
   void* scratch;
   void* state;
+  void* carry;
 } rtexec_memory;
 
 /* What a workload sees of its device, valid until destroy(). */
@@ -86,8 +87,8 @@ typedef struct rtexec_workload {
 
   /* The parts of a job, in this order, never two at once. No allocation, no lock, no system call that can block. One
    * job, number 0, is run for warming up before the first release. Other answers than RTEXEC_OK: the job failed, which
-   * counts as a miss. Null: there is no such part. Without execute() a job never queues for the device: its WCET there
-   * is 0, and memory must be all zero. */
+   * counts as a miss. Null: there is no such part. Without execute() and execute_segment() a job never queues for the
+   * device: its WCET there is 0, and memory must be all zero. */
   rtexec_code (*before)(void* self, uint64_t job); /* on the task's core */
   rtexec_code (*execute)(void* self);              /* on the device's compute engine; returns when its work is done */
   rtexec_code (*after)(void* self, uint64_t job);  /* on the task's core */
@@ -102,6 +103,12 @@ typedef struct rtexec_workload {
   size_t input_count;
   const rtexec_tensor* outputs;
   size_t output_count;
+
+  /* In place of execute(): the device part in pieces, which are called in turn from 0. A task set may let other tasks
+   * have the device, and scratch, between two of them. 0 and null: it cannot be cut. */
+  size_t segments;
+  rtexec_code (*execute_segment)(void* self, size_t segment);
+  uint64_t carry; /* bytes of device memory that keep their contents from piece to piece, and lose them between jobs */
 } rtexec_workload;
 
 /* What a shared object exports: makes the workload of `task`, with the text of its key `arguments` (empty where there
