@@ -166,21 +166,6 @@ CutChoice fewest_cuts(const Layers& layers, Nanos tolerance, unsigned launch_ahe
   return Search(layers, tolerance, launch_ahead, [](std::size_t) { return Nanos{0}; }).result();
 }
 
-/// Until one cannot be cut.
-SetCuts cut_within(std::span<const Layers> tasks, const SetDemands& demands, unsigned launch_ahead, Nanos longest,
-                   std::vector<std::vector<Nanos>>& segments) {
-  SetCuts cuts;
-  segments.clear();
-  for (const Layers& task : tasks) {
-    const Nanos tolerance = std::min(longest, demands.tolerance(segments));
-    const CutChoice& choice = cuts.tasks.emplace_back(choose_cuts(task, tolerance, launch_ahead));
-    if (choice.ways.empty()) return cuts;
-    segments.push_back(segments_of(task, choice.ways.front().cuts));
-  }
-  cuts.admitted = demands.admitted(segments);
-  return cuts;
-}
-
 } // namespace
 
 std::vector<Nanos> segments_of(const Layers& layers, const Cuts& cuts) {
@@ -233,21 +218,16 @@ std::optional<Nanos> most_blocking(Nanos longest, const std::function<bool(Nanos
   return least;
 }
 
-SetCuts cut_set(std::span<const Layers> tasks, const SetDemands& demands, unsigned launch_ahead) {
+std::vector<CutChoice> cut_set(std::span<const Layers> tasks, const std::function<Nanos(SetSegments)>& tolerance,
+                               unsigned launch_ahead) {
+  std::vector<CutChoice> choices;
   std::vector<std::vector<Nanos>> segments;
-  const SetCuts first = cut_within(tasks, demands, launch_ahead, unbounded, segments);
-  if (first.admitted) return first;
-  Nanos longest_layer = 0;
-  for (const Layers& task : tasks)
-    for (const Nanos time : task.times) longest_layer = std::max(longest_layer, time);
-  const auto shorter = [&] {
-    Nanos run = 0;
-    for (const auto& task : segments) run = std::max(run, longest_run(task, launch_ahead));
-    return run - std::max<Nanos>(1, run / 4);
-  };
-  for (Nanos run = shorter(); run >= longest_layer; run = std::min(run - 1, shorter()))
-    if (SetCuts cuts = cut_within(tasks, demands, launch_ahead, run, segments); cuts.admitted) return cuts;
-  return first;
+  for (const Layers& task : tasks) {
+    const CutChoice& choice = choices.emplace_back(choose_cuts(task, tolerance(segments), launch_ahead));
+    if (choice.ways.empty()) break;
+    segments.push_back(segments_of(task, choice.ways.front().cuts));
+  }
+  return choices;
 }
 
 } // namespace rtexec::policies

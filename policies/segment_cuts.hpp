@@ -66,23 +66,14 @@ struct CutChoice {
 /// tolerated is tolerated, too. Absent: not even 0.
 [[nodiscard]] std::optional<Nanos> most_blocking(Nanos longest, const std::function<bool(Nanos)>& tolerated);
 
-/// What a set asks of its segments. `segments`: times of the segments of its first tasks, or of all.
-struct SetDemands {
-  using Segments = std::span<const std::vector<Nanos>>;
-  /// The longest run of the next task that these first ones tolerate.
-  std::function<Nanos(Segments segments)> tolerance;
-  /// Whether the set is admitted with these of all tasks.
-  std::function<bool(Segments segments)> admitted;
-};
-
-struct SetCuts {
-  std::vector<CutChoice> tasks; // up to the first for which there is no way
-  bool admitted = false;        // with the first way of each
-};
+/// Of tasks: the times of the segments of each.
+using SetSegments = std::span<const std::vector<Nanos>>;
 
 /// Cuts every task with the least overhead that those before it tolerate: `tasks` go from the most urgent one to the
-/// least. Where that is not admitted, runs of all tasks are made shorter by and by, since a task of a level is also
-/// charged for the runs of those below it (proofs/segment-cuts.md): the first that are admitted; else the first of all.
-[[nodiscard]] SetCuts cut_set(std::span<const Layers> tasks, const SetDemands& demands, unsigned launch_ahead);
+/// least. `tolerance(segments)`: the longest run of the next task, where these are those of the tasks before. Up to the
+/// first for which there is no way. What that is good for: proofs/segment-cuts.md.
+[[nodiscard]] std::vector<CutChoice> cut_set(std::span<const Layers> tasks,
+                                             const std::function<Nanos(SetSegments segments)>& tolerance,
+                                             unsigned launch_ahead);
 
 } // namespace rtexec::policies

@@ -2,7 +2,9 @@
 // where their jobs are cut, and how much of them is swapped. Set-up only: allocates.
 //
 // The search is a heuristic, and a promise rests on nothing here: what is chosen is examined by the tests
-// (segmented_tests.hpp).
+// (segmented_tests.hpp). It starts where the most urgent tasks are express and the others on one level, or on one each,
+// with as few swapped chunks as fit; and goes by single changes (a task's class, chunks of a task, the longest run of
+// segments) to what is less late.
 #pragma once
 
 #include "policies/device_set.hpp"

@@ -271,7 +271,7 @@ struct Timing {
 
 /// Limited-preemptive EDF of tasks without chunks: for every L, jobs due within it and the longest run of a task that
 /// is due later. `timings` by rising deadline; those of tasks that have segments count.
-bool admitted(std::span<const Timing> timings, SetDemands::Segments segments, unsigned launch_ahead) {
+bool admitted(std::span<const Timing> timings, SetSegments segments, unsigned launch_ahead) {
   for (Nanos window = 1; window <= 200; ++window) {
     if (window < timings.front().deadline) continue;
     Nanos demand = 0, blocking = 0;
@@ -308,7 +308,7 @@ CutProblem cut_problem(Random& random) {
 }
 
 /// The least that the jobs of the first tasks leave of any window that is shorter than the next one's deadline.
-Nanos tolerance_of(std::span<const Timing> timings, SetDemands::Segments segments) {
+Nanos tolerance_of(std::span<const Timing> timings, SetSegments segments) {
   Nanos least = 1000;
   for (Nanos window = timings.front().deadline; window < timings[segments.size()].deadline; ++window) {
     Nanos left = window;
@@ -340,47 +340,27 @@ TEST(SegmentCuts, OfASetAreAdmittedWhereAnyAre) {
   for (int round = 0; round < 1200; ++round) {
     const CutProblem problem = cut_problem(random);
     const auto launch_ahead = static_cast<unsigned>(draw(random, 0, 1));
-    std::size_t asked = 0;
-    const SetDemands demands{
-        .tolerance = [&](auto segments) { return tolerance_of(problem.timings, segments); },
-        .admitted = [&](auto segments) { return ++asked && admitted(problem.timings, segments, launch_ahead); }};
-    const SetCuts found = cut_set(problem.tasks, demands, launch_ahead);
-    std::vector<std::vector<Nanos>> none;
-    ASSERT_EQ(found.admitted, any_cuts_are_admitted(problem, launch_ahead, none)) << "round " << round;
-    if (found.admitted) { ASSERT_EQ(asked, 1U) << "the first try"; }
-    (found.admitted ? yes : no)++;
-    for (const CutChoice& choice : found.tasks) cut += found.admitted && !choice.ways.front().cuts.empty();
+    const auto found = cut_set(
+        problem.tasks, [&](SetSegments segments) { return tolerance_of(problem.timings, segments); }, launch_ahead);
+    std::vector<std::vector<Nanos>> segments, none;
+    for (std::size_t i = 0; i < found.size() && !found[i].ways.empty(); ++i)
+      segments.push_back(segments_of(problem.tasks[i], found[i].ways.front().cuts));
+    const bool proved = segments.size() == problem.tasks.size() && admitted(problem.timings, segments, launch_ahead);
+    ASSERT_EQ(proved, any_cuts_are_admitted(problem, launch_ahead, none)) << "round " << round;
+    (proved ? yes : no)++;
+    for (const CutChoice& choice : found) cut += proved && !choice.ways.front().cuts.empty();
   }
   EXPECT_GT(yes, 200U);
   EXPECT_GT(no, 200U);
   EXPECT_GT(cut, 100U);
 }
 
-/// A task of the middle that another test charges for its runs: whole it is not admitted, in pieces it is.
-TEST(SegmentCuts, OfASetBecomeShorterWhereLongOnesAreNotAdmitted) {
-  const std::vector<Layers> tasks(2, Layers{{5, 5, 5, 5}, {1, 1, 1}, {}});
-  std::size_t asked = 0;
-  const SetDemands demands{.tolerance = [](auto) { return Nanos{1000}; },
-                           .admitted =
-                               [&](auto segments) {
-                                 ++asked;
-                                 return longest_run(segments[0], 0) <= 7;
-                               }};
-  const SetCuts cuts = cut_set(tasks, demands, 0);
-  ASSERT_TRUE(cuts.admitted);
-  EXPECT_EQ(cuts.tasks[0].ways.front().cuts, (Cuts{0, 1, 2}));
-  EXPECT_LE(asked, 5U);
-  const SetCuts refused = cut_set(tasks, {demands.tolerance, [](auto) { return false; }}, 0);
-  EXPECT_FALSE(refused.admitted);
-  EXPECT_EQ(refused.tasks[0].ways.front().cuts, Cuts{}) << "the first of all";
-}
-
 TEST(SegmentCuts, OfASetEndAtATaskThatCannotBeCut) {
   const std::vector<Layers> tasks{{{5, 5}, {1}, {}}, {{5, 50, 5}, {1, 1}, {}}, {{5}, {}, {}}};
-  const SetCuts cuts = cut_set(tasks, {[](auto) { return Nanos{20}; }, [](auto) { return true; }}, 0);
-  EXPECT_FALSE(cuts.admitted);
-  ASSERT_EQ(cuts.tasks.size(), 2U);
-  EXPECT_EQ(cuts.tasks[1].too_long, (std::vector<std::uint32_t>{1}));
+  const auto cuts = cut_set(
+      tasks, [](auto) { return Nanos{20}; }, 0);
+  ASSERT_EQ(cuts.size(), 2U);
+  EXPECT_EQ(cuts[1].too_long, (std::vector<std::uint32_t>{1}));
 }
 
 } // namespace

@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <random>
+#include <utility>
+#include <vector>
 
 namespace rtexec::policies {
 namespace {
@@ -89,13 +92,90 @@ TEST(SegmentSearch, ProvesNearlyAllThatIsResident) {
     double utilisation = 0;
     for (const DeviceTask& task : set.device.tasks)
       utilisation += static_cast<double>(task.execution) / static_cast<double>(task.period);
-    if (utilisation > 0.98) continue;
+    if (utilisation > 0.99) continue;
     ++possible;
     const auto found = divide(set, Order::edf);
     proved += found && found->proved ? 1 : 0;
   }
   ASSERT_GT(possible, 100);
-  EXPECT_GE(proved, possible * 97 / 100) << possible;
+  EXPECT_GE(proved, possible * 99 / 100) << possible;
+}
+
+// ---- beside all divisions ----
+
+std::vector<Cuts> all_cuts(const Layers& layers) {
+  std::vector<Cuts> all;
+  for (std::uint32_t chosen = 0; chosen < 1U << layers.overheads.size(); ++chosen) {
+    Cuts& cuts = all.emplace_back();
+    for (std::uint32_t layer = 0; layer < layers.overheads.size(); ++layer)
+      if (chosen >> layer & 1) cuts.push_back(layer);
+  }
+  return all;
+}
+
+/// Whether some division of the tasks from `task` on is proved; `division` has those before.
+bool any_is_proved(const DivisibleSet& set, Order order, Division& division, std::size_t task = 0) {
+  if (task == set.tasks.size()) return fits(set.device, division.volumes) && test_division(set, order, division).proved;
+  for (unsigned device_class = 0; device_class <= set.tasks.size(); ++device_class)
+    for (std::uint32_t volume = 0; volume <= (device_class == 0 ? 0 : set.device.tasks[task].most); ++volume)
+      for (const Cuts& cuts : all_cuts(set.tasks[task].layers)) {
+        division.classes.push_back(device_class);
+        division.volumes.push_back(volume);
+        division.cuts.push_back({.cuts = cuts, .overhead = 0, .carry = {}});
+        const bool found = any_is_proved(set, order, division, task + 1);
+        division.classes.pop_back();
+        division.volumes.pop_back();
+        division.cuts.pop_back();
+        if (found) return true;
+      }
+  return false;
+}
+
+/// Two or three tasks of up to three layers and four chunks, not all of which fit.
+DivisibleSet tiny_set(std::mt19937_64& random) {
+  const auto between = [&](Nanos least, Nanos most) { return std::uniform_int_distribution(least, most)(random); };
+  DivisibleSet set;
+  set.device.cost.in_per_chunk = set.device.cost.out_per_chunk = Duration(between(1, 4) * ms / 2);
+  std::vector<std::pair<DeviceTask, Divisible>> tasks;
+  for (Nanos left = between(2, 3); left > 0; --left) {
+    Layers layers{.times = std::vector<Nanos>(static_cast<std::size_t>(between(1, 3))), .overheads = {}, .tensors = {}};
+    for (Nanos& time : layers.times) time = between(1, 8) * ms;
+    layers.overheads.assign(layers.times.size() - 1, ms / 4);
+    const Nanos execution = std::accumulate(layers.times.begin(), layers.times.end(), Nanos{0});
+    const Nanos period = execution * between(2, 10);
+    const auto most = static_cast<std::uint32_t>(between(0, 4));
+    tasks.push_back({{.period = period, .deadline = period, .execution = execution, .most = most, .constants = most},
+                     {.layers = std::move(layers), .device_class = {}, .given = {}}});
+  }
+  std::ranges::sort(tasks, {}, [](const auto& task) { return task.first.period; });
+  std::uint32_t chunks = 0;
+  for (auto& [device, divisible] : tasks) {
+    chunks += device.most;
+    set.device.tasks.push_back(device);
+    set.tasks.push_back(std::move(divisible));
+  }
+  set.device.overflow = static_cast<std::uint32_t>(between(0, chunks / 2));
+  return set;
+}
+
+/// Of 3,000 sets for each order it missed 19 of 1,533 and 18 of 1,532 that some division proves; here of 300 each.
+TEST(SegmentSearch, MissesLittleOfWhatAnyDivisionProves) {
+  for (const Order order : {Order::edf, Order::static_priority}) {
+    std::mt19937_64 random(28);
+    int found = 0, missed = 0, none = 0;
+    for (int round = 0; round < 300; ++round) {
+      const DivisibleSet set = tiny_set(random);
+      const auto division = divide(set, order);
+      Division all;
+      if (division && division->proved) ++found;
+      else if (any_is_proved(set, order, all)) ++missed;
+      else ++none;
+    }
+    RecordProperty(order == Order::edf ? "missed_edf" : "missed_static_priority", missed);
+    EXPECT_GT(found, 100);
+    EXPECT_GT(none, 30);
+    EXPECT_LE(missed * 50, found);
+  }
 }
 
 } // namespace
