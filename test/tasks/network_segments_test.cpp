@@ -133,6 +133,45 @@ TEST(NetworkSegments, CarryIsOfWhatLivesAcrossTheCuts) {
   }
 }
 
+/// On random lifetimes, those that begin before all layers or end behind them among them.
+TEST(SegmentPlan, EveryBufferLiesWhereNothingDisturbsIt) {
+  std::mt19937 engine(5);
+  const auto up_to = [&](std::uint32_t most) { return static_cast<std::uint32_t>(engine() % (most + 1)); };
+  unsigned carried = 0, exempt = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::uint32_t> begins{1};
+    while (begins.size() < 12) begins.push_back(begins.back() + 1 + up_to(2));
+    std::vector<Lifetime> lifetimes;
+    for (int i = 0; i < 40; ++i) {
+      const std::uint32_t first = up_to(begins.back());
+      lifetimes.push_back({1 + engine() % 1000, first, first + up_to(9), engine() % 20 > 0});
+    }
+    const auto whole = plan_segments(lifetimes, begins, {});
+    EXPECT_EQ(whole.scratch.offsets, plan_memory(lifetimes).offsets) << "in one piece as if there were no segments";
+    EXPECT_EQ(whole.carry.size, 0U);
+    Cuts cuts;
+    for (std::uint32_t layer = 0; layer + 1 < begins.size(); ++layer)
+      if (engine() % 4 == 0) cuts.push_back(layer);
+    const auto plan = plan_segments(lifetimes, begins, cuts);
+    for (std::size_t i = 0; i < lifetimes.size(); ++i) {
+      const Lifetime& a = lifetimes[i];
+      const bool crosses = std::ranges::any_of(
+          cuts, [&](std::uint32_t cut) { return a.first < begins[cut + 1] && a.last >= begins[cut + 1]; });
+      EXPECT_EQ(plan.carried[i], crosses && a.kept);
+      carried += plan.carried[i];
+      exempt += crosses && !a.kept;
+      EXPECT_LE(plan.offset(i) + a.size, plan.carried[i] ? plan.carry.size : plan.scratch.size);
+      for (std::size_t j = 0; j < i; ++j) {
+        const Lifetime& b = lifetimes[j];
+        if (plan.carried[i] != plan.carried[j] || a.last < b.first || b.last < a.first) continue;
+        EXPECT_TRUE(plan.offset(i) + a.size <= plan.offset(j) || plan.offset(j) + b.size <= plan.offset(i));
+      }
+    }
+  }
+  EXPECT_GT(carried, 1000U);
+  EXPECT_GT(exempt, 50U);
+}
+
 TEST(NetworkSegments, AChainCarriesOneTensor) {
   TestGraph g;
   auto x = g.input({1, 4, 8, 8});
