@@ -471,6 +471,10 @@ Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> me
       complain(who + "its wcet must be between 0 and " + readable(Duration(longest_time)));
     if (task.deadline <= Duration::zero() || task.deadline > task.period || !in_range(task.period))
       complain(who + "0 < deadline <= period <= " + readable(Duration(longest_time)) + " must hold");
+    if (task.constants == Constants::streamed)
+      complain(who +
+               "memory = \"stream\" cannot be promised or run yet; leave it out, so that what does not fit is "
+               "swapped as a whole");
     if (tasks.executive.priorities == PriorityAssignment::explicit_priorities && task.real_time() && !task.priority)
       complain(who + "it has no priority, and [executive] priorities is \"explicit\"");
   }

@@ -21,6 +21,7 @@ struct Execution {
   MemoryPolicy as = MemoryPolicy::device;
   int thread = 0;
   int beside = 0; // others
+  std::uint32_t segment = 0;
 };
 
 struct Log {
@@ -43,16 +44,16 @@ struct Log {
 class Client final : public DeviceClient {
  public:
   Client(Log& log, std::uint32_t task) : log_(log), task_(task) {}
-  Status execute(MemoryPolicy as) noexcept override {
+  Status execute(MemoryPolicy as, std::uint32_t segment) noexcept override {
     {
       const std::lock_guard lock(log_.mutex);
       log_.started.push_back(task_);
-      log_.executions.push_back({task_, as, ::gettid(), log_.now_executing++});
+      log_.executions.push_back({task_, as, ::gettid(), log_.now_executing++, segment});
     }
     hal::sleep_until(hal::now() + takes);
     const std::lock_guard lock(log_.mutex);
     --log_.now_executing;
-    return fails ? Status(Unexpected(Errc::device_fault)) : Status();
+    return fails && segment == fails_in ? Status(Unexpected(Errc::device_fault)) : Status();
   }
   void device_part_ended(const executive::DevicePart& part) noexcept override {
     const std::lock_guard lock(log_.mutex);
@@ -64,6 +65,7 @@ class Client final : public DeviceClient {
 
   Duration takes{0};
   bool fails = false;
+  std::uint32_t fails_in = 0; // segment
 
  private:
   Log& log_;
@@ -167,9 +169,115 @@ TEST_F(DriverTest, CountsAnEventWithoutRoomAndCancelsEveryJob) {
   EXPECT_THAT(log_.outcomes, testing::ElementsAre(Errc::cancelled, Errc::cancelled));
 }
 
-// ---- jobs beside each other ----
+// ---- segments ----
 
 using std::chrono::milliseconds;
+
+/// Task 0 is express, task 1 has three segments on level 1, and task 2 as many on level 2.
+class SegmentsTest : public DriverTest {
+ protected:
+  void SetUp() override {
+    DriverTest::SetUp();
+    Plan plan;
+    plan.tasks.resize(clients_.size());
+    for (std::uint32_t i = 0; i < 3; ++i) plan.tasks[i].device_class = i;
+    plan.tasks[1].segments = plan.tasks[2].segments = 3;
+    driver_ = std::make_unique<DeviceDriver>(
+        policies::DeviceScheduler(plan), *device_, *memory_,
+        std::vector<DeviceClient*>{&clients_[0], &clients_[1], &clients_[2]},
+        DeviceDriver::Options{.segments = {1, 3, 3},
+                              .failed = [](void* self) noexcept { ++*static_cast<std::atomic<int>*>(self); },
+                              .self = &failures_});
+    for (Client& each : clients_) each.takes = milliseconds(20);
+  }
+  /// While the driver runs, once so many segments have begun.
+  void after_begins(std::size_t count, const auto& act) {
+    later_ = std::thread([this, count, act] {
+      for (;; std::this_thread::sleep_for(milliseconds(1))) {
+        const std::lock_guard lock(log_.mutex);
+        if (log_.executions.size() >= count) break;
+      }
+      act();
+    });
+  }
+  void run(std::size_t jobs) {
+    DriverTest::run(jobs);
+    if (later_.joinable()) later_.join();
+  }
+  [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> begun() const {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> all;
+    for (const Execution& each : log_.executions) all.emplace_back(each.task, each.segment);
+    return all;
+  }
+  [[nodiscard]] const executive::DevicePart& part(std::uint32_t task) const {
+    return std::ranges::find(log_.parts, task, &std::pair<std::uint32_t, executive::DevicePart>::first)->second;
+  }
+  using Order = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  std::thread later_;
+};
+
+TEST_F(SegmentsTest, OfOneJobFollowEachOther) {
+  request(1, std::chrono::seconds(1));
+  run(1);
+  EXPECT_EQ(begun(), (Order{{1, 0}, {1, 1}, {1, 2}}));
+  EXPECT_GE(part(1).executed, milliseconds(60));
+  EXPECT_GE(part(1).longest, milliseconds(20));
+  EXPECT_LT(part(1).longest, part(1).executed);
+  EXPECT_EQ(part(1).preemptions, 0u);
+  EXPECT_EQ(driver_->refused(), 0u);
+}
+
+TEST_F(SegmentsTest, AnExpressJobGoesNextAndALevelFreezesTheOneBelow) {
+  request(2, std::chrono::seconds(1));
+  after_begins(1, [this] {
+    request(0, std::chrono::seconds(9));
+    request(1, std::chrono::seconds(9));
+  });
+  run(3);
+  EXPECT_EQ(begun(), (Order{{2, 0}, {0, 0}, {1, 0}, {1, 1}, {1, 2}, {2, 1}, {2, 2}}));
+  EXPECT_EQ(part(2).preemptions, 1u);
+  EXPECT_GE(part(2).end - part(2).begin, milliseconds(140)) << "with what others executed";
+  EXPECT_LT(part(2).executed, part(2).end - part(2).begin - milliseconds(60)) << "which is not its own";
+}
+
+TEST_F(SegmentsTest, AJobThatFailsInOneOfThemHasEnded) {
+  clients_[1].fails = true;
+  clients_[1].fails_in = 1;
+  request(1, std::chrono::seconds(1));
+  request(2, std::chrono::seconds(1));
+  run(2);
+  EXPECT_EQ(begun(), (Order{{1, 0}, {1, 1}, {2, 0}, {2, 1}, {2, 2}}));
+  EXPECT_EQ(part(1).outcome, Status(Unexpected(Errc::device_fault)));
+  EXPECT_TRUE(part(2).outcome);
+}
+
+TEST_F(SegmentsTest, AWithdrawnJobLeavesAtTheEndOfItsSegment) {
+  request(1, std::chrono::seconds(1));
+  after_begins(1, [this] {
+    driver_->post({.kind = Event::Kind::job_withdrawn, .job = {1, 0}, .now = {}, .deadline = {}});
+  });
+  run(1);
+  EXPECT_EQ(begun(), (Order{{1, 0}}));
+  EXPECT_EQ(part(1).outcome, Status(Unexpected(Errc::cancelled)));
+}
+
+TEST_F(SegmentsTest, AfterALostEventPreemptedJobsAreCancelled) {
+  request(2, std::chrono::seconds(1));
+  after_begins(1, [this] { request(1, std::chrono::seconds(1)); });
+  std::thread loses([this] {
+    for (;; std::this_thread::sleep_for(milliseconds(1))) {
+      const std::lock_guard lock(log_.mutex);
+      if (log_.executions.size() >= 2) break;
+    }
+    while (driver_->lost_events() == 0)
+      driver_->post({.kind = Event::Kind::job_withdrawn, .job = {0, 0}, .now = {}, .deadline = {}});
+  });
+  run(2);
+  loses.join();
+  EXPECT_THAT(log_.outcomes, testing::Each(testing::Optional(Errc::cancelled)));
+}
+
+// ---- jobs beside each other ----
 
 /// Task 0 is under D, task 1 under D/H and waits for long, task 2 goes with nobody.
 class PairTest : public DriverTest {

@@ -138,7 +138,7 @@ class World {
   /// Constants, state and scratch of a chunk each at least, `swapped` of the first two being swapped, or all.
   std::uint32_t add_task(std::uint32_t number, std::uint32_t swapped) {
     Task& task = tasks_.emplace_back();
-    auto& [constants, arena, swap_slots, scratch_at_end] = task.tenant;
+    auto& [constants, arena, swap_slots, scratch_at_end, carry_group] = task.tenant;
     arena = {.constant = 1 + below(3), .state = 1 + below(4), .fixed = below(2), .scratch = 1};
     for (std::uint32_t slot = 0; slot < arena.constant; ++slot) {
       const Contents words = contents(number, slot, 0, true);

@@ -49,8 +49,9 @@ Task task_of(int period, int before, int device, int after, OnOverrun on_overrun
 
 /// "12 t0.3 release" for each step.
 std::vector<std::string> log_of(const Scene& scene, Options options) {
-  static constexpr const char* words[] = {"release", "skip",       "request", "hand-on", "start",
-                                          "end",     "completion", "abort",   "stop"};
+  static constexpr const char* words[] = {"release",     "skip",          "request",   "hand-on", "start",
+                                          "segment-end", "segment-begin", "preempted", "resumed", "end",
+                                          "completion",  "abort",         "stop"};
   std::vector<std::string> log;
   options.observe = [&](const Step& step) {
     log.push_back(std::to_string(step.now.time_since_epoch().count()) + " t" + std::to_string(step.job.task) + "." +

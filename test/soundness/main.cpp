@@ -79,8 +79,9 @@ int show(const std::string& one, const Wanted& wanted) {
     for (int run = 0; run < 4; ++run) {
       std::vector<std::string> history;
       const Ambush found = ambush(*claim, random, 256, [&](const simulator::Step& step) {
-        static constexpr const char* kinds[] = {"release",    "skip",  "request", "hand-on", "start", "end",
-                                                "completion", "abort", "stop",    "begin",   "moved", "fail"};
+        static constexpr const char* kinds[] = {
+            "release", "skip", "request",    "hand-on", "start", "segment end", "segment", "preempted",
+            "resumed", "end",  "completion", "abort",   "stop",  "begin",       "moved",   "fail"};
         const bool in = step.action.kind == policies::Action::Kind::copy_in;
         const bool moves =
             step.kind == simulator::Step::Kind::transfer_begin || step.kind == simulator::Step::Kind::transfer_end;
