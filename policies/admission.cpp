@@ -86,9 +86,9 @@ Analysis analyse_edf(const NamedSet& named, const Refusal& refusal, Effort effor
   return {findings(named, refusal, bounds), std::move(bounds.tasks), false};
 }
 
-/// Of what a late task could use beyond its bounds.
+/// Of what a late task could use beyond its bounds. Where jobs are preempted, bounds rest on all deadlines.
 bool cores_are_free(const NamedSet& named) {
-  return !named.obstacle && std::ranges::none_of(named.set.tasks, [&](const StagedTask& task) {
+  return !named.obstacle && !named.set.preempts && std::ranges::none_of(named.set.tasks, [&](const StagedTask& task) {
     return task.core == named.compute_core || !service_on(named.set, task.core).empty();
   });
 }

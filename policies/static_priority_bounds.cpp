@@ -66,7 +66,8 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
   return bounds;
 }
 
-/// Of task `i`, where jobs are preempted on the device.
+/// Of task `i`, where jobs are preempted on the device. A less urgent task may be in a more urgent class: it requests
+/// in time for its own deadline, which is kept where the whole set is proved.
 DeviceResponse response_in_classes(const StagedSet& set, std::size_t i, std::span<const StageBounds> above,
                                    Nanos ready) {
   std::vector<DemandTask> parts;
@@ -75,7 +76,8 @@ DeviceResponse response_in_classes(const StagedSet& set, std::size_t i, std::spa
     const StagedTask& task = set.tasks[j];
     if (!task.uses_device()) continue;
     if (j == i) place = parts.size();
-    const Nanos jitter = j < i ? above[j].ready : ready;
+    const Nanos latest = std::max(task.deadline - task.on_device() - task.after, Nanos{0});
+    const Nanos jitter = j < i ? above[j].ready : j == i ? ready : latest;
     // The device may stand still once while the task waits.
     const Nanos standstill = j == i ? set.device_delay : 0;
     parts.push_back({.period = task.period,

@@ -98,6 +98,26 @@ TEST_P(PreemptionPlans, KeepToTheClassAndTheCutsThatAreGiven) {
 INSTANTIATE_TEST_SUITE_P(Orders, PreemptionPlans, testing::Values(Order::edf, Order::static_priority),
                          [](const auto& each) { return each.param == Order::edf ? "edf" : "static_priority"; });
 
+/// The less urgent task's class goes first: its requests are counted with the jitter of its CPU part.
+TEST(PreemptionPlan, UnderStaticPriorityAClassMayGoAgainstThePriorities) {
+  Mixed mixed(Order::static_priority);
+  mixed.tasks.tasks[0].wcet = Wcet{0ns, 1ms, 0ns};
+  mixed.tasks.tasks[0].deadline = mixed.tasks.tasks[0].period = 400ms;
+  mixed.tasks.tasks[1].wcet->device = 40ms;
+  mixed.tasks.tasks[1].wcet->before = 100ms;
+  mixed.divisibles[0] = divisible(1ms, 1);
+  mixed.divisibles[1] = divisible(40ms, 24);
+  mixed.divisibles[0].device_class = 2;
+  mixed.divisibles[1].device_class = 1;
+  mixed.divisibles[2].device_class = 3;
+  mixed.tasks.tasks[1].period = mixed.tasks.tasks[1].deadline = 500ms;
+  const auto plan = mixed.plan();
+  ASSERT_TRUE(plan);
+  ASSERT_TRUE(plan->proved) << plan->end_to_end.explanation;
+  // Two requests of "slow" can come within its deadline less what it takes after them
+  EXPECT_GE(*plan->tasks[0].response_bound, 80ms);
+}
+
 /// Two levels keep what lives between segments apart, one does not.
 TEST(PreemptionPlan, TasksOfALevelShareTheirCarry) {
   Mixed mixed;
