@@ -37,17 +37,30 @@ Way one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
   return way;
 }
 
-std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surroundings& others) {
+/// `rests`: of all shorter than `below`.
+std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surroundings& others,
+                            std::optional<std::size_t> rests = {}, Nanos below = unbounded) {
   std::vector<DevicePart> parts;
   for (const DemandTask& task : tasks) parts.push_back({task.cost, task.load, task.delay});
   std::vector<Way> ways;
-  for (const Overlap& overlap : overlaps(std::move(parts), others.background, others.below)) {
-    Way& way = ways.emplace_back(Way{.tasks = {}, .background = overlap.background});
+  for (const Overlap& overlap : overlaps(std::move(parts), others.background, others.below, rests)) {
+    Way& way = ways.emplace_back(Way{.tasks = {}, .background = overlap.background, .below = below});
     way.tasks.reserve(tasks.size());
     for (const Overlap::Charge& charge : overlap.tasks)
       way.tasks.push_back({charge.cost, charge.blocking, charge.tail});
   }
   return ways;
+}
+
+/// Where jobs of one task alone are due, none of it executes when the interval begins: it would be done by its
+/// deadline, before the next one is requested.
+std::vector<Way> of_one_due(std::span<const DemandTask> tasks, const Surroundings& others) {
+  const auto first = std::ranges::min_element(tasks, {}, &DemandTask::deadline);
+  Nanos second = unbounded;
+  for (auto task = tasks.begin(); task != tasks.end(); ++task)
+    if (task != first) second = std::min(second, task->deadline);
+  if (tasks.size() == 1 || second == first->deadline) return {};
+  return overlapped(tasks, others, static_cast<std::size_t>(first - tasks.begin()), second);
 }
 
 Demand demand_of(const Way& way, std::span<const DemandTask> tasks, std::span<const Wide> jobs, Nanos instant) {
@@ -74,6 +87,7 @@ class DeviceDemand {
       : tasks_(tasks), above_(others.above), ways_{one_by_one(tasks, others)} {
     if (ways_.front().below == unbounded) return;
     std::ranges::move(overlapped(tasks, others), std::back_inserter(ways_));
+    std::ranges::move(of_one_due(tasks, others), std::back_inserter(ways_));
   }
 
   Demand at(Nanos instant) const {

@@ -30,11 +30,12 @@ std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
   return some;
 }
 
-Overlap overlap(std::span<const DevicePart> parts, const Below& below, Nanos lambda) {
+Overlap overlap(std::span<const DevicePart> parts, const Below& below, std::optional<std::size_t> rests, Nanos lambda) {
   Overlap result;
   result.tasks.reserve(parts.size());
   LongestExecutions gammas;
-  for (const DevicePart& part : parts) gammas.add(std::max(part.execution - lambda, part.delay));
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (i != rests) gammas.add(std::max(parts[i].execution - lambda, parts[i].delay));
   for (const DevicePart& part : parts) {
     const Nanos gamma = std::max(part.execution - lambda, part.delay);
     const Nanos omega = std::max(part.load - lambda, Nanos{0});
@@ -43,22 +44,23 @@ Overlap overlap(std::span<const DevicePart> parts, const Below& below, Nanos lam
                             .lead = lambda + omega,
                             .tail = part.execution - gamma,
                             .blocking = lambda + gamma + omega + beside + below.flight});
-    result.background = std::max(result.background, gamma);
   }
-  result.background = std::max(result.background, below.run) + below.flight;
+  result.background = std::max(gammas.longest, below.run) + below.flight;
   return result;
 }
 
 } // namespace
 
-std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart background, const Below& below) {
+std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart background, const Below& below,
+                              std::optional<std::size_t> rests) {
   std::vector<Overlap> list;
   if (parts.empty()) return list;
   const std::size_t tasks = parts.size();
+  if (tasks == 1) rests = 0;
   // One of them can execute and another be staged
   if (background.execution > 0 || background.load > 0) parts.insert(parts.end(), 2, background);
   for (const Nanos lambda : lambdas(parts)) {
-    Overlap& added = list.emplace_back(overlap(parts, below, lambda));
+    Overlap& added = list.emplace_back(overlap(parts, below, rests, lambda));
     if (parts.size() > tasks) added.background = added.tasks.back().blocking;
     added.tasks.resize(tasks);
   }

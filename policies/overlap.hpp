@@ -4,6 +4,8 @@
 
 #include "policies/arithmetic.hpp"
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace rtexec::policies {
@@ -29,18 +31,19 @@ struct Overlap {
     Nanos cost = 0; // e = lambda + gamma + omega: a job that is more urgent, or due
     Nanos lead = 0; // lambda + omega: of it, what comes before the execution
     Nanos tail = 0; // C - gamma: what the last execution takes beyond the sum of e
-    /// gamma + omega + lambda + max(longest gamma of another, run below) + flight below: a less urgent job that is
-    /// staged, beside one that executes
+    /// gamma + omega + lambda + max(longest gamma of another that does not rest, run below) + flight below: a less
+    /// urgent job that is staged, beside one that executes
     Nanos blocking = 0;
   };
   std::vector<Charge> tasks;
-  /// Blocking by best-effort jobs; where there are none: flight below + max(longest gamma, run below)
+  /// Blocking by best-effort jobs; where there are none: flight below + max(longest gamma of one that does not rest,
+  /// run below)
   Nanos background = 0;
 };
 
 /// One for each lambda at which a sum of charges can be least. Each is sound by itself. `background`: the longest of
-/// best-effort tasks.
+/// best-effort tasks. `rests`: a task of which no job executes when the interval begins; a task without others does.
 [[nodiscard]] std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart background,
-                                            const Below& below = {});
+                                            const Below& below = {}, std::optional<std::size_t> rests = {});
 
 } // namespace rtexec::policies

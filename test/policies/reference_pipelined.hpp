@@ -74,20 +74,25 @@ inline Time cost(const PipelinedTask& task, Time lambda, const PipelinedFaults& 
   return lambda + over(task.device, lambda) + over(task.load, lambda);
 }
 
-/// B: the largest of a later `blocker` that is staged and any other task that executes.
-inline Time blocking(const PipelinedSet& set, Time lambda, const PipelinedFaults& faults, auto later) {
-  Time most = -1;
-  Time longest = 0;
-  for (std::size_t a = 0; a < set.tasks.size(); ++a) {
-    longest = std::max(longest, over(set.tasks[a].device, lambda));
-    for (std::size_t b = 0; b < set.tasks.size(); ++b) {
-      if (a == b || !later(b)) continue;
-      const Time staged = faults.staged_load ? over(set.tasks[b].device, lambda)
-                                             : over(set.tasks[b].device, lambda) + over(set.tasks[b].load, lambda);
-      most = std::max(most, (faults.running_job ? 0 : std::max(lambda, set.tasks[a].device)) + staged);
-    }
+/// B: the largest of a later `blocker` that is staged and any other task that executes, or none. A task that is the
+/// only one for which `in` holds does not.
+inline Time blocking(const PipelinedSet& set, Time lambda, const PipelinedFaults& faults, auto later, auto in) {
+  int due = 0;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) due += in(i) ? 1 : 0;
+  const auto executes = [&](std::size_t a) { return !faults.running_job && !(due == 1 && in(a)); };
+  Time most = 0;
+  for (std::size_t a = 0; a < set.tasks.size(); ++a)
+    if (executes(a)) most = std::max(most, over(set.tasks[a].device, lambda));
+  for (std::size_t b = 0; b < set.tasks.size(); ++b) {
+    if (!later(b)) continue;
+    const Time staged = faults.staged_load ? over(set.tasks[b].device, lambda)
+                                           : over(set.tasks[b].device, lambda) + over(set.tasks[b].load, lambda);
+    Time before = faults.running_job ? 0 : lambda;
+    for (std::size_t a = 0; a < set.tasks.size(); ++a)
+      if (a != b && executes(a)) before = std::max(before, set.tasks[a].device);
+    most = std::max(most, before + staged);
   }
-  return most >= 0 ? most : faults.running_job ? 0 : longest;
+  return most;
 }
 
 inline bool holds(const PipelinedSet& set, Time length, const std::vector<Time>& points,
@@ -102,7 +107,9 @@ inline bool holds(const PipelinedSet& set, Time length, const std::vector<Time>&
   }
   if (!swaps) return alone + blocker <= length;
   return std::ranges::any_of(points, [&](Time lambda) {
-    Time sum = blocking(set, lambda, faults, [&](std::size_t b) { return set.tasks[b].deadline > length; });
+    Time sum = blocking(
+        set, lambda, faults, [&](std::size_t b) { return set.tasks[b].deadline > length; },
+        [&](std::size_t i) { return set.tasks[i].deadline <= length; });
     Time last = 0;
     for (const PipelinedTask& task : set.tasks) {
       sum += jobs_due(task, length) * cost(task, lambda, faults);
@@ -120,7 +127,8 @@ inline std::optional<Time> last_length(const PipelinedSet& set, const std::vecto
   for (const PipelinedTask& task : set.tasks) deadline = std::max(deadline, task.deadline);
   for (const Time lambda : points) {
     double use = 0;
-    auto work = static_cast<double>(blocking(set, lambda, faults, [](std::size_t) { return true; }) + lambda);
+    const auto any = [](std::size_t) { return true; };
+    auto work = static_cast<double>(blocking(set, lambda, faults, any, any) + lambda);
     for (const PipelinedTask& task : set.tasks) {
       const double share = static_cast<double>(cost(task, lambda, faults)) / static_cast<double>(task.period);
       use += share;
@@ -155,7 +163,8 @@ inline std::optional<Time> response(const PipelinedSet& set, std::size_t i, Time
     for (std::size_t j = i + 1; j < set.tasks.size(); ++j) blocked = std::max(blocked, set.tasks[j].device);
     lambda = 0;
   } else {
-    blocked = blocking(set, lambda, faults, [&](std::size_t b) { return b > i; });
+    blocked = blocking(
+        set, lambda, faults, [&](std::size_t b) { return b > i; }, [&](std::size_t) { return set.tasks.size() == 1; });
   }
   /// Beside the q jobs before
   const Time last = alone ? 0 : std::min(task.device, lambda) - task.device + cost_of(i);

@@ -30,6 +30,7 @@ struct SegmentedFaults {
   bool delay = false;          // every load is as if there was room for it
   bool staged_load = false;    // the job that is staged when a busy period begins has its load behind it
   bool running_job = false;    // the one that executes then costs nothing
+  bool rests = false;          // the one that executes then is of no task that is due, were there several
   bool pairing = false;        // every job costs max(C, o)
   bool bypass = false;         // a job that bypasses costs its execution alone
   bool closed = false;         // jobs of the same instant do not go first
@@ -188,17 +189,19 @@ class Reference {
     if (faults_.bypass && part.o == 0) return part.C;
     return lambda + p(part, lambda) + q(part, lambda);
   }
-  /// B, with a b of those for which `later` holds, or without one
-  [[nodiscard]] Time blocking(unsigned level, Time lambda, auto later) const {
+  /// B, with a b of those for which `later` holds, or without one. a is of any task, but for one that is the only one
+  /// for which `in` holds.
+  [[nodiscard]] Time blocking(unsigned level, Time lambda, auto later, auto in) const {
     const Time g = faults_.level_below ? 0 : run_below(level);
+    const bool one = std::ranges::count_if(of_level(level), in) == 1 || faults_.rests;
     Time most = g;
     for (const std::size_t a : of_level(level))
-      if (!faults_.running_job) most = std::max(most, p(parts_[a], lambda));
+      if (!faults_.running_job && !(one && in(a))) most = std::max(most, p(parts_[a], lambda));
     for (const std::size_t b : of_level(level)) {
       if (!later(b)) continue;
       Time before = g + lambda;
       for (const std::size_t a : of_level(level))
-        if (a != b && !faults_.running_job) before = std::max(before, lambda + p(parts_[a], lambda));
+        if (a != b && !faults_.running_job && !(one && in(a))) before = std::max(before, lambda + p(parts_[a], lambda));
       if (faults_.running_job) before = g;
       most = std::max(most, before + p(parts_[b], lambda) + (faults_.staged_load ? 0 : q(parts_[b], lambda)));
     }
@@ -222,7 +225,9 @@ class Reference {
     if (!swaps) return alone + later;
     Time least = never;
     for (const Time lambda : lambdas(level)) {
-      Time sum = blocking(level, lambda, [&](std::size_t b) { return parts_[b].d > L; });
+      Time sum = blocking(
+          level, lambda, [&](std::size_t b) { return parts_[b].d > L; },
+          [&](std::size_t i) { return parts_[i].d <= L; });
       Time last = 0;
       for (const std::size_t i : of_level(level)) {
         sum += jobs_due(parts_[i], L) * e(parts_[i], lambda);
@@ -274,7 +279,8 @@ class Reference {
   [[nodiscard]] Time blocked(unsigned level, Time lambda) const {
     if (level == 0) return express_blocking();
     if (!loads(level)) return faults_.level_below ? 0 : run_below(level);
-    return blocking(level, lambda, [](std::size_t) { return false; });
+    return blocking(
+        level, lambda, [](std::size_t) { return false; }, [](std::size_t) { return true; });
   }
 
   /// All L that matter; nothing: overloaded.
@@ -341,7 +347,9 @@ class Reference {
     for (const std::size_t j : level) swaps = swaps || (j <= i && parts_[j].o > 0);
     const auto cost = [&](std::size_t j) { return swaps ? e(parts_[j], lambda) : parts_[j].C; };
     Time blocked = 0;
-    if (swaps) blocked = blocking(own.level, lambda, [&](std::size_t b) { return b > i; });
+    if (swaps)
+      blocked = blocking(
+          own.level, lambda, [&](std::size_t b) { return b > i; }, [&](std::size_t) { return level.size() == 1; });
     else if (own.level == 0) {
       blocked = express_blocking();
       for (const std::size_t j : level)

@@ -100,8 +100,30 @@ TEST_P(SegmentedSearchSees, TheError) {
   const CutTest broken = [](const CutSet& set) {
     return reference_segmented(set, GetParam().test).value_or(std::vector<long long>{});
   };
-  const Found found = search(broken, GetParam().rule, GetParam().order, 4'000, 62);
+  const Found found = search(broken, GetParam().rule, GetParam().order, 8'000, 62);
   EXPECT_TRUE(found.all.exceeded) << found.sets << " sets";
+}
+
+/// A job that is due may execute when several tasks are due: 0 has waited for two others, and when it begins, one more
+/// is staged before 1 and 2 come. Both and its next job are due 150 later, when 46 + 25 + 2 x 25 + 46 are not done.
+TEST(SegmentedSearch, SeesThatAJobThatIsDueExecutes) {
+  const auto task = [](long long period, long long execution) {
+    return CutTask{.period = period, .deadline = period, .device_class = 1, .chunks = 1, .segments = {execution}};
+  };
+  const CutSet set{
+      .tasks = {task(100, 46), task(150, 25), task(150, 25), task(4000, 25), task(4000, 25), task(4000, 25)},
+      .order = Order::edf,
+      .frames = 5,
+      .copy_engines = 1,
+      .in = 1,
+      .out = 0};
+  EXPECT_TRUE(bounds_of(set).empty());
+  const auto broken = reference_segmented(set, {.rests = true});
+  ASSERT_TRUE(broken);
+  std::mt19937_64 random(63);
+  bool exceeded = false;
+  for (int round = 0; round < 20 && !exceeded; ++round) exceeded = attack(set, *broken, {}, 2'000, random).exceeded;
+  EXPECT_TRUE(exceeded);
 }
 
 } // namespace
