@@ -43,16 +43,6 @@ class Analyzer final : public RecordHandler {
     Instant at{};
   };
 
-  /// A job's part on the device; it may go on when the job has been abandoned.
-  struct DevicePart {
-    policies::JobId job;
-    Instant begin{};
-    std::uint32_t segment = 0; // that has begun last,
-    Instant segment_begin{};   // and when
-    Duration held{0};          // the device, in stretches that have ended
-    Instant left{};            // the end of the last one
-  };
-
   void start();
   void take(const Record& record);
   void release(const Record& record);
@@ -61,11 +51,9 @@ class Analyzer final : public RecordHandler {
   void request(const Record& record);
   void begin_execution(const Record& record);
   void open_execution(const Record& record);
+  void see_execution(const History<Execution>::Entry& execution);
   void end_segment(const Record& record);
   void begin_segment(const Record& record);
-  void end_stretch(const History<Execution>::Entry& stretch);
-  void leave_device();
-  void note_segment(const DevicePart& part, Instant end);
   void note_executed(const Record& record);
   void end_execution(const Record& record);
   void expect_transfer(const policies::Action& action);
@@ -93,8 +81,6 @@ class Analyzer final : public RecordHandler {
   /// The job of the record where it is the one in progress.
   [[nodiscard]] JobProgress* progress(const Record& record);
   [[nodiscard]] Urgency urgency(policies::JobId job) const;
-  /// Null where its beginning is not known.
-  [[nodiscard]] DevicePart* part_on_device(policies::JobId job);
   [[nodiscard]] bool affected(Instant from, Instant to) const;
   /// lanes_.size(): there is none.
   [[nodiscard]] std::size_t lane_of(GanttLane::Kind kind, std::uint32_t index = 0) const;
@@ -111,9 +97,6 @@ class Analyzer final : public RecordHandler {
   std::vector<GanttLane> lanes_;
   std::vector<ResourceAnalysis> resources_; // parallel to the lanes after those of tasks
   std::vector<TaskStatistics> tasks_;
-  std::vector<std::optional<DevicePart>> on_device_; // by task
-  /// It ended with a segment, and goes on unless another one begins
-  std::optional<History<Execution>::Entry> interrupted_;
   Timeline timeline_;
   Attribution attribution_;
   std::vector<ChainFollower> chains_;

@@ -23,11 +23,6 @@ constexpr std::uint8_t number_of(Errc error) { return static_cast<std::uint8_t>(
 constexpr std::uint8_t number_of(Status outcome) { return outcome ? std::uint8_t{0} : number_of(outcome.error()); }
 template <class Enum> constexpr std::uint8_t number_of(Enum value) { return static_cast<std::uint8_t>(value); }
 
-std::optional<Duration> longest_segment(const PlannedTask& task) {
-  const auto longest = std::ranges::max_element(task.segment_wcets);
-  return longest == task.segment_wcets.end() ? std::nullopt : std::optional(*longest);
-}
-
 template <class Enum, std::size_t all> constexpr const Spelling<Enum>& label(std::size_t index) {
   static_assert(spellings_of<Enum>.size() == all, "provider/events.h lists another number of labels");
   return spellings_of<Enum>[index];
@@ -68,7 +63,7 @@ void plan(const Plan& made) noexcept {
                    Duration(test.sides().right), test.slack, test.limiting_task.c_str());
   for (std::uint32_t task = 0; task < made.tasks.size(); ++task)
     if (const PlannedTask& planned = made.tasks[task]; planned.device_class != 1 || planned.segments > 1)
-      task_segments(task, planned.device_class, planned.segments, made.launch_ahead, longest_segment(planned));
+      task_segments(task, planned.device_class, planned.segments, made.launch_ahead);
 }
 
 void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned) noexcept {
