@@ -219,7 +219,10 @@ void Analyzer::open_execution(const Record& record) {
 void Analyzer::end_segment(const Record& record) {
   const auto* execution = timeline_.executions.close(is_of(record.job), record.at);
   JobProgress* job = progress(record);
-  if (execution == nullptr) return;
+  if (execution == nullptr) {
+    if (job != nullptr && job->device_begin && !record.ok) tasks_[record.job.task].left_between = true;
+    return;
+  }
   see_execution(*execution);
   if (job == nullptr) return;
   job->on_device += execution->end - execution->begin;
@@ -294,7 +297,7 @@ void Analyzer::forget_unanswered(TaskStatistics& task, bool cut_off) {
   leave_core(*task.open, to_);
   task.beside_loss += affected(task.open_written, written_);
   // What executes is let end, but by the simulator
-  const bool withdrawn = ended_ && (setup_.simulated || !task.open->device_begin);
+  const bool withdrawn = ended_ && (setup_.simulated || !task.open->device_begin || task.left_between);
   ++((cut_off || withdrawn) && !task.contradicted ? task.unfinished : task.unknown);
   task.forget_open();
 }

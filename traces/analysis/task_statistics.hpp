@@ -33,6 +33,7 @@ class TaskStatistics {
   Urgency latest;            // of the job released last, which may have ended
   bool contradicted = false; // what was told of it does not go together
   bool device_failed = false;
+  bool left_between = false; // two segments, without more to come
 
   struct Miss {
     policies::JobId job;
@@ -61,7 +62,7 @@ class TaskStatistics {
   void count_unexpected(policies::JobId job);
   void forget_open() {
     open.reset();
-    contradicted = device_failed = false;
+    contradicted = device_failed = left_between = false;
   }
 
   /// What a share like this one is over the jobs that kept their deadline.

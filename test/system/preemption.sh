@@ -1,0 +1,64 @@
+#!/bin/bash
+# Jobs that are preempted on the device between two segments: planned, simulated, run on the host device, recorded and replayed.
+set -u
+. test/support/expect.bash
+enter "$1"
+ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
+
+# A short task beside two long ones, of whose memory a sixth is missing.
+cat > mixed.toml <<'END'
+[executive]
+duration = "2s"
+allow_degraded = true
+[device]
+capacity = "48MiB"
+chunk = "1MiB"
+[device.swap_cost]
+in_per_chunk = "1ms"
+out_per_chunk = "1ms"
+[[task]]
+name = "front"
+workload = "synthetic"
+period = "50ms"
+wcet = "3ms"
+footprint = "4MiB"
+swappable = "0MiB"
+[[task]]
+name = "slow"
+workload = "synthetic"
+period = "600ms"
+wcet = "150ms"
+layers = 50
+live = "1MiB"
+footprint = "30MiB"
+class = "constant"
+[[task]]
+name = "slower"
+workload = "synthetic"
+period = "900ms"
+wcet = "100ms"
+layers = 50
+live = "1MiB"
+footprint = "20MiB"
+class = "constant"
+END
+sed 's/^layers/segments = "none"\nlayers/' mixed.toml > whole.toml
+expect 3 'Verdict: not proved' "$rtexec" check whole.toml
+expect 0 "slow .* swapped .*level 1, [0-9]* segments of at most" "$rtexec" check mixed.toml --json check.json
+expect 0 '^express 1 True True 1048576$' ask check.json "d['tasks'][0]['level'], d['tasks'][0]['segments'], d['tasks'][1]['segments'] > 1, len(d['tasks'][1]['cuts']) + 1 == d['tasks'][1]['segments'] == len(d['tasks'][1]['segment_wcets_ns']), d['tasks'][1]['memory']['carry_bytes']"
+expect 0 'Every real-time deadline was kept' "$rtexec" simulate mixed.toml --json simulated.json
+expect 0 '^True$' ask simulated.json "d['tasks'][1]['preempted'] > 0 and d['deadlines_kept']"
+
+# Contents of carry, constants and scratch are compared by the tasks themselves.
+expect '0 4' 'Preemptions between two segments: ' "$rtexec" run mixed.toml --json run.json --trace run.trace
+expect 0 '^True 0$' ask run.json "d['tasks'][1]['preempted'] > 0, sum(t['failed'] for t in d['tasks'])"
+expect 0 'segment_end: .*segment = 0' babeltrace2 run.trace
+expect '0 4' '' "$rtexec" analyze run.trace --json analyzed.json
+expect 0 '^None None$' ask analyzed.json "d['replay']['difference'], d['replay']['not_replayed']"
+
+# What cannot be done is refused.
+sed 's/^class/memory = "stream"\nclass/' mixed.toml > stream.toml
+expect 2 'cannot be promised or run yet' "$rtexec" check stream.toml
+sed 's/^layers = 50/layers = 50\nlevel = "express"/' mixed.toml > express.toml
+expect '2 3' '' "$rtexec" check express.toml
+exit $bad
