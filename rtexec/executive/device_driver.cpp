@@ -46,8 +46,10 @@ struct DeviceDriver::TaskLink {
   std::uint32_t segments = 1; // of each job
   std::uint32_t segment = 0;  // that executes, or was the last to end
   Instant started{};
-  Instant begun{};   // as told to the trace; compute engine
-  DevicePart part{}; // so far; compute engine
+  // Compute engine
+  Instant begun{};      // the segment, as told to the trace
+  DevicePart part{};    // so far
+  Duration recorded{0}; // of its execution, as far as it lies in what the trace is told
   /// What is still to be executed in the warm-up, the last one first
   std::vector<std::pair<MemoryPolicy, Compute*>> rehearsals;
   bool rehearses = false; // its job is to execute again; compute engine, then scheduler thread
@@ -67,11 +69,10 @@ struct DeviceDriver::TaskLink {
   Status execute() noexcept {
     driver->device_.begin_execution(company);
     work.begin(driver->options_.bandwidth);
-    const Instant now = accompanied() ? started : hal::now();
-    if (segment == 0) begun = now;
+    begun = accompanied() ? started : hal::now();
     if (driver->recording()) {
-      if (segment == 0) traces::device_begin(executing, now);
-      else traces::segment_begin(executing, segment, now);
+      if (segment == 0) traces::device_begin(executing, begun);
+      else traces::segment_begin(executing, segment, begun);
     }
     if (const Status prepared = driver->memory_.prepare(executing.task); !prepared) return prepared;
     return client->execute(as, segment);
@@ -88,7 +89,7 @@ struct DeviceDriver::TaskLink {
       return tell_end(Event::Kind::segment_done, end);
     }
     if (driver->recording()) {
-      if (outcome && part.executed < end - begun) traces::device_executed(executing, part.executed);
+      if (outcome && (segments > 1 || recorded < end - begun)) traces::device_executed(executing, recorded);
       traces::device_end(executing, end, outcome);
     }
     rehearses = outcome && !rehearsals.empty();
@@ -104,11 +105,12 @@ struct DeviceDriver::TaskLink {
   }
 
   void add(Status outcome, Instant begin, Instant end) noexcept {
-    if (segment == 0) part = {.outcome = {}, .begin = begin, .company = company};
+    if (segment == 0) part = {.outcome = {}, .begin = begin, .company = company}, recorded = Duration(0);
     const Duration executed = outcome ? driver->executed(end - begin) : end - begin;
     part.outcome = outcome;
     part.end = end;
     part.executed += executed;
+    recorded += std::min(executed, end - begun);
     part.longest = std::max(part.longest, executed);
   }
 

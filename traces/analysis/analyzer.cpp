@@ -219,10 +219,7 @@ void Analyzer::open_execution(const Record& record) {
 void Analyzer::end_segment(const Record& record) {
   const auto* execution = timeline_.executions.close(is_of(record.job), record.at);
   JobProgress* job = progress(record);
-  if (execution == nullptr) {
-    if (job != nullptr && job->device_begin && !record.ok) tasks_[record.job.task].left_between = true;
-    return;
-  }
+  if (execution == nullptr) return;
   see_execution(*execution);
   if (job == nullptr) return;
   job->on_device += execution->end - execution->begin;
@@ -251,7 +248,10 @@ void Analyzer::note_executed(const Record& record) {
 void Analyzer::end_execution(const Record& record) {
   const auto* execution = timeline_.executions.close(is_of(record.job), record.at);
   JobProgress* job = progress(record);
-  if (execution == nullptr) return;
+  if (execution == nullptr) {
+    if (job != nullptr && job->device_begin && !record.ok) tasks_[record.job.task].left_between = true;
+    return;
+  }
   see_execution(*execution);
   Instant begin = execution->begin;
   Duration passed = execution->end - execution->begin;
