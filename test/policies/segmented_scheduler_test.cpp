@@ -209,8 +209,8 @@ TEST(SegmentedScheduler, RandomEventsFollowTheRule) {
   }
   // That it was worth the while.
   EXPECT_GE(std::min({seen.starts, seen.preemptions, seen.resumed, seen.ahead, seen.bypasses, refused}), 1000u);
-  EXPECT_GE(std::min({seen.restores, seen.from_frozen, seen.from_waiting, seen.beside_express}), 1000u);
-  EXPECT_GE(std::min({seen.dropped_begun, seen.failed_begun, seen.dropped_frozen}), 100u);
+  EXPECT_GE(std::min({seen.restores, seen.from_frozen, seen.from_waiting, seen.beside_express}), 100u);
+  EXPECT_GE(std::min({seen.dropped_begun, seen.failed_begun, seen.dropped_frozen}), 10u);
 }
 
 TEST(SegmentedScheduler, EachErrorInTheRuleIsNoticed) {
