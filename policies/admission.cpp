@@ -319,10 +319,10 @@ class DivisionTrial {
     result.device.rule = SwapRule::pipelined;
     if (windows_.empty())
       for (const DeviceTask& task : result.device.tasks) windows_.push_back(task.deadline);
+    const Nanos charge = on_device(Duration(1), set_.board) - 1;
     for (std::size_t k = 0; k < on_device_.size(); ++k) {
       result.device.tasks[k].deadline = windows_[k];
       Divisible& task = result.tasks.emplace_back(divisible_[on_device_[k]]);
-      const Nanos charge = on_device(Duration(1), set_.board) - 1;
       task.layers.times.back() += charge;
       for (Nanos& each : task.layers.overheads)
         if (each < unbounded) each += charge;
@@ -334,15 +334,11 @@ class DivisionTrial {
   std::vector<MemoryDemand> with_carry(Plan& plan, const std::optional<Division>& division) const {
     std::vector<MemoryDemand> memory(memory_.begin(), memory_.end());
     if (!division) return memory;
-    unsigned last = 1;
     for (std::size_t k = 0; k < on_device_.size(); ++k) {
       const std::size_t task = on_device_[k];
-      if (set_.tasks.tasks[task].real_time()) last = std::max(last, division->classes[k]);
       plan.tasks[task].device_class = division->classes[k];
       memory[task].carry = std::max(memory[task].carry, division->cuts[k].carry);
     }
-    for (std::size_t i = 0; i < plan.tasks.size(); ++i)
-      if (!set_.tasks.tasks[i].real_time()) plan.tasks[i].device_class = last;
     return memory;
   }
 
@@ -383,8 +379,6 @@ bool may_preempt(const ResolvedSet& set, const Plan& plan) {
          set.tasks.tasks.size() <= many;
 }
 
-bool is_given(const Divisible& task) { return task.device_class || task.given; }
-
 Plan planned(Plan plan, const ResolvedSet& set, std::span<const std::size_t> urgency, std::uint32_t overflow) {
   set_ranks(plan, set.tasks, urgency);
   if (overflow > 0) return VolumeTrial(plan, set, urgency, overflow).run();
@@ -422,7 +416,7 @@ Result<Plan> with_segments(const Plan& cores, const ResolvedSet& set, std::span<
   const auto overflow = plan_memory(plan, set, memory);
   if (!overflow) return Unexpected(overflow.error());
   const bool possible = !divisible.empty() && may_preempt(set, plan);
-  const bool given = possible && std::ranges::any_of(divisible, is_given);
+  const bool given = possible && std::ranges::any_of(divisible, &Divisible::fixed);
   if (!given) {
     Plan whole = with_priorities(plan, set, *overflow);
     if (whole.end_to_end.proved || !possible) return whole;

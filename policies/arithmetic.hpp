@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <span>
 
 namespace rtexec::policies {
 
@@ -23,6 +25,10 @@ inline constexpr std::size_t most_tasks = 1024;
 inline constexpr Nanos second = 1'000'000'000;
 
 [[nodiscard]] constexpr Nanos bounded(Wide time) { return static_cast<Nanos>(std::min<Wide>(time, unbounded)); }
+
+[[nodiscard]] inline Nanos sum_of(std::span<const Nanos> times) {
+  return bounded(std::accumulate(times.begin(), times.end(), Wide{0}));
+}
 
 /// Work that recurs: at most one job of `cost` per `period`, each up to `jitter` later than its nominal release.
 struct Load {

@@ -6,7 +6,6 @@
 #include "policies/swap_charges.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 namespace rtexec::policies {
@@ -38,8 +37,6 @@ Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
   return (copies(plan, set) ? per_chunk : plan.swap->cost.drop_per_chunk.count()) +
          event_cost(set.board.context_switch).count();
 }
-
-Nanos sum_of(std::span<const Nanos> times) { return bounded(std::accumulate(times.begin(), times.end(), Wide{0})); }
 
 // ---- decisions of the scheduler ----
 

@@ -41,7 +41,7 @@ class Charged {
   [[nodiscard]] SegmentedTask task(std::size_t index, std::span<const Nanos> segments) const {
     const DeviceTask& task = set_.device.tasks[index];
     const std::uint32_t volume = division_.volumes[index];
-    const Nanos cost = bounded(std::accumulate(segments.begin(), segments.end(), Wide{0}));
+    const Nanos cost = sum_of(segments);
     return {.part = {.period = task.period,
                      .deadline = task.deadline,
                      .cost = cost,
@@ -141,8 +141,7 @@ class Cutter {
   [[nodiscard]] Layers to_cut(std::size_t task) const {
     const Divisible& divisible = set_.tasks[task];
     if (!divisible.given) return divisible.layers;
-    const Times segments = segments_of(divisible.layers, divisible.given->cuts);
-    return {.times = {std::accumulate(segments.begin(), segments.end(), Nanos{0})}, .overheads = {}, .tensors = {}};
+    return {.times = {sum_of(segments_of(divisible.layers, divisible.given->cuts))}, .overheads = {}, .tensors = {}};
   }
 
   /// Of the next task's runs.
@@ -159,9 +158,7 @@ class Cutter {
       const DeviceTask& task = set_.device.tasks[urgency_[k]];
       const Divisible& divisible = set_.tasks[urgency_[k]];
       const Times own = divisible.given ? segments_of(divisible.layers, divisible.given->cuts) : segments[k];
-      set.tasks.push_back({.part = {.period = task.period,
-                                    .deadline = task.deadline,
-                                    .cost = bounded(std::accumulate(own.begin(), own.end(), Wide{0}))},
+      set.tasks.push_back({.part = {.period = task.period, .deadline = task.deadline, .cost = sum_of(own)},
                            .device_class = express,
                            .run = longest_run(own, set_.launch_ahead),
                            .last = own.back()});

@@ -23,6 +23,7 @@ struct Divisible {
   Layers layers;                        // their times add up to DeviceTask::execution; of one: it is not cut
   std::optional<unsigned> device_class; // 0: express
   std::optional<Segmentation> given;    // in place of as few cuts as others need
+  [[nodiscard]] bool fixed() const { return device_class || given; }
 };
 
 /// `tasks`: parallel to those of the device.

@@ -83,6 +83,14 @@ Result<> settle_capacity(LoadedSet& set) {
   return {};
 }
 
+/// Of its workloads as they are now, and of links.
+std::vector<MemoryDemand> memory_of(const LoadedSet& set) {
+  std::vector<MemoryDemand> memory;
+  for (const auto& workload : set.workloads) memory.push_back(workload->memory());
+  for (const channels::DeviceLink& link : set.links) memory[link.producer].fixed += link.latest->room();
+  return memory;
+}
+
 /// Makes the workload of each task, connects them, and gives them their tuning where it is known: all errors at once of
 /// each of these.
 class Loader {
@@ -105,7 +113,7 @@ class Loader {
     if (const auto connected = connect(std::move(setup_.callbacks)); !connected) return connected;
     for (std::size_t i = 0; i < set_.workloads.size(); ++i) settle(i);
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
-    for (const channels::DeviceLink& link : set_.links) set_.memory[link.producer].fixed += link.latest->room();
+    set_.memory = memory_of(set_);
     return {};
   }
 
@@ -154,7 +162,6 @@ class Loader {
     if (const std::string problem = problem_of_memory(workload); !problem.empty()) return complain(who + problem);
     if (workload.constants().size() != workload.memory().constant.count)
       return complain(who + "its workload's constants() and memory().constant differ in size");
-    set_.memory.push_back(workload.memory());
     set_.fingerprints.push_back(with_tuning(fingerprint, *tuned));
     set_.tunings.push_back(std::move(*tuned));
   }
@@ -284,22 +291,16 @@ namespace {
 /// Cuts the workloads as a plan says, and plans again with the memory that they ask for then. `pieces` get what the
 /// plan has chosen.
 Result<Plan> cut(const LoadedSet& set, const Plan& plan, std::vector<Pieces>& pieces) {
-  std::vector<MemoryDemand> memory = set.memory;
   std::vector<policies::Divisible> divisible;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const PlannedTask& task = plan.tasks[i];
-    Workload& workload = *set.workloads[i];
-    const Bytes before = workload.memory().fixed;
-    if (auto done = workload.cut(as_layers(task.cuts, pieces[i])); !done)
+    if (auto done = set.workloads[i]->cut(as_layers(task.cuts, pieces[i])); !done)
       return fail(done.error().code, "task '" + task.name + "' cannot be cut: " + done.error().what);
-    const Bytes links = memory[i].fixed - before;
-    memory[i] = workload.memory();
-    memory[i].fixed += links;
     pieces[i].divisible.device_class = task.device_class;
     pieces[i].divisible.given = policies::Segmentation{.cuts = task.cuts, .overhead = 0, .carry = {}};
     divisible.push_back(pieces[i].divisible);
   }
-  return policies::make_plan(set, memory, divisible);
+  return policies::make_plan(set, memory_of(set), divisible);
 }
 
 Result<> leave_whole(const LoadedSet& set) {
@@ -312,14 +313,13 @@ Result<> leave_whole(const LoadedSet& set) {
 Result<Plan> plan_in_segments(const LoadedSet& set) {
   std::vector<Pieces> pieces;
   std::vector<policies::Divisible> divisible;
-  bool given = false;
   for (std::size_t i = 0; i < set.workloads.size(); ++i) {
     const Task& task = set.tasks.tasks[i];
     const ProfileEntry* entry = set.profile ? entry_of(*set.profile, task.name, task.memory_policy) : nullptr;
     pieces.push_back(pieces_of(task, *set.workloads[i], entry));
     divisible.push_back(pieces.back().divisible);
-    given = given || divisible.back().given || divisible.back().device_class;
   }
+  const bool given = std::ranges::any_of(divisible, &policies::Divisible::fixed);
   auto plan = policies::make_plan(set, set.memory, divisible);
   if (!plan || !plan->preempts()) return plan;
   auto divided = cut(set, *plan, pieces);

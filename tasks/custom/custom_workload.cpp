@@ -217,7 +217,7 @@ Status CustomWorkload::execute() noexcept {
 
 Status CustomWorkload::execute_segment(std::uint32_t segment) noexcept {
   if (workload_.execute_segment == nullptr) return execute();
-  return execute_pieces(segment == 0 ? 0 : segment_ends_[segment - 1], segment_ends_[segment]);
+  return execute_pieces(first_layer(segment_ends_, segment), segment_ends_[segment]);
 }
 
 Status CustomWorkload::execute_pieces(std::size_t begin, std::size_t end) noexcept {

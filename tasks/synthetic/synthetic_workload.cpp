@@ -107,7 +107,7 @@ Status SyntheticWorkload::execute() noexcept {
 }
 
 Status SyntheticWorkload::execute_segment(std::uint32_t segment) noexcept {
-  const std::size_t first = segment == 0 ? 0 : segment_ends_[segment - 1];
+  const std::size_t first = first_layer(segment_ends_, segment);
   for (std::size_t layer = first; layer < segment_ends_[segment]; ++layer) {
     const auto number = static_cast<std::uint32_t>(layer);
     if (observer_.begin) observer_.begin(observer_.self, number, Clock::now());

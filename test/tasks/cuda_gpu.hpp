@@ -4,6 +4,9 @@
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/dnn/cuda/cuda_network.hpp"
 #include "test/hal/fake_cuda_driver.hpp"
+#include "test/tasks/cuda_emulation/emulation.hpp"
+
+#include <gtest/gtest.h>
 
 #include <memory>
 #include <span>
@@ -23,6 +26,19 @@ class EmulatedGpu {
  private:
   hal::test::FakeCudaDriver driver_;
   std::unique_ptr<hal::CudaDevice> device_;
+};
+
+/// Tests on one; skipped where this build has no emulation.
+class EmulatedGpuTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
+    gpu_ = std::make_unique<EmulatedGpu>();
+  }
+  [[nodiscard]] hal::CudaDevice& device() { return gpu_->device(); }
+  [[nodiscard]] hal::test::FakeCudaDriver& driver() { return gpu_->driver(); }
+
+  std::unique_ptr<EmulatedGpu> gpu_;
 };
 
 /// A network with device memory of its own.

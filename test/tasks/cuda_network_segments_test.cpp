@@ -3,7 +3,6 @@
 #include "tasks/dnn/cuda/cuda_network.hpp"
 
 #include "tasks/dnn/graph/passes.hpp"
-#include "test/tasks/cuda_emulation/emulation.hpp"
 #include "test/tasks/cuda_gpu.hpp"
 #include "test/tasks/cuda_random_networks.hpp"
 #include "test/tasks/cut_network.hpp"
@@ -28,17 +27,7 @@ std::unique_ptr<CudaNetwork> on_gpu(const Graph& graph, Precision precision, Mem
   return built ? std::move(*built) : nullptr;
 }
 
-class CudaSegments : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
-    gpu_ = std::make_unique<EmulatedGpu>();
-  }
-  [[nodiscard]] hal::CudaDevice& device() { return gpu_->device(); }
-  [[nodiscard]] hal::test::FakeCudaDriver& driver() { return gpu_->driver(); }
-
-  std::unique_ptr<EmulatedGpu> gpu_;
-};
+class CudaSegments : public EmulatedGpuTest {};
 
 /// Each layer a product.
 Graph chain(int layers = 4) {

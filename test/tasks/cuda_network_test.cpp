@@ -6,7 +6,6 @@
 #include "tasks/dnn/graph/passes.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/tasks/cuda_cases.hpp"
-#include "test/tasks/cuda_emulation/emulation.hpp"
 #include "test/tasks/cuda_gpu.hpp"
 
 #include <gmock/gmock.h>
@@ -20,22 +19,13 @@ namespace {
 using hal::cuda::Code;
 using testing::HasSubstr;
 
-class OnEmulatedGpu : public testing::Test {
+class OnEmulatedGpu : public EmulatedGpuTest {
  protected:
-  void SetUp() override {
-    if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
-    gpu_ = std::make_unique<EmulatedGpu>();
-  }
-  [[nodiscard]] hal::CudaDevice& device() { return gpu_->device(); }
-  [[nodiscard]] hal::test::FakeCudaDriver& driver() { return gpu_->driver(); }
-
   std::unique_ptr<CudaNetwork> build(const Graph& graph, Precision precision = Precision::fp32) {
     auto network = CudaNetwork::build(graph, precision, {EmulatedGpu::launching(), true});
     EXPECT_TRUE(network.has_value()) << (network ? "" : network.error().what);
     return network ? std::move(*network) : nullptr;
   }
-
-  std::unique_ptr<EmulatedGpu> gpu_;
 };
 
 double bound(Precision precision) {

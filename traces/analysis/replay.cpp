@@ -2,7 +2,6 @@
 
 #include "traces/events.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace rtexec::traces {
@@ -145,6 +144,7 @@ void Replay::take_action(const Record& record) {
   if (!(decided == record.action))
     return differ(where + "'" + text(record.action) + "' is recorded, but the core does '" + text(decided) + "'");
   ++result_.actions;
+  if (decided.kind == Action::Kind::drop || decided.kind == Action::Kind::fail) left_ = decided.job;
   expect_start(decided);
 }
 
@@ -217,19 +217,12 @@ void Replay::begin(Action::Kind kind, const Record& record) {
                   text(record.job));
   engine.under_way = engine.ordered.front();
   engine.ordered.pop_front();
-  if (kind == Action::Kind::start_execution) between_.erase(record.job);
-}
-
-/// A job that was withdrawn between two segments, and is told to have ended with that.
-bool Replay::left_between(const Engine& engine, const Record& record) {
-  const bool ordered = std::ranges::count(engine.ordered, record.job, &Action::job) > 0;
-  return record.kind == RecordKind::device_end && !record.ok && !ordered && between_.erase(record.job) > 0;
 }
 
 void Replay::end(Action::Kind kind, const Record& record) {
   if (next_input_ == 0) return begin_in_the_middle();
+  if (record.kind == RecordKind::device_end && !record.ok && left_ == record.job) return left_.reset();
   Engine& engine = engine_of(kind, record.job);
-  if (left_between(engine, record)) return;
   if (!engine.under_way && !record.ok && !engine.ordered.empty()) { // refused by its engine before it began
     engine.under_way = engine.ordered.front();
     engine.ordered.pop_front();
@@ -243,10 +236,7 @@ void Replay::end(Action::Kind kind, const Record& record) {
   if (record.kind == RecordKind::device_end && !record.ok) // what was launched behind it does not begin
     std::erase_if(engine.ordered, [&](const Action& action) { return action.job == record.job; });
   Event told{.kind = Event::Kind::execution_done, .job = record.job, .now = record.at, .segment = record.segment};
-  if (record.kind == RecordKind::segment_end) {
-    told.kind = Event::Kind::segment_done;
-    between_.insert(record.job);
-  }
+  if (record.kind == RecordKind::segment_end) told.kind = Event::Kind::segment_done;
   if (of_transfer(kind)) {
     told.kind = kind == Action::Kind::copy_in ? Event::Kind::copied_in : Event::Kind::copied_out;
     told.transfer = record.transfer;

@@ -13,7 +13,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -60,7 +59,6 @@ class Replay {
   };
   [[nodiscard]] Engine& engine(policies::Action::Kind kind) { return engines_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] Engine& engine_of(policies::Action::Kind kind, policies::JobId job);
-  [[nodiscard]] bool left_between(const Engine& engine, const Record& record);
 
   std::vector<std::string> names_;
   std::uint32_t frames_ = 0;
@@ -77,8 +75,8 @@ class Replay {
     policies::JobId job;
     Instant at{}, deadline{};
   };
-  std::optional<Request> requested_;  // by the job that is given to the core next
-  std::set<policies::JobId> between_; // two segments
+  std::optional<Request> requested_;    // by the job that is given to the core next
+  std::optional<policies::JobId> left_; // dropped or failed last, perhaps between two segments
   ReplayAnalysis result_;
 };
 

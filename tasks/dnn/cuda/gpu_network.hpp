@@ -12,6 +12,7 @@
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/dnn/cuda/executor.hpp"
 #include "tasks/dnn/graph/network.hpp"
+#include "tasks/segments.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -63,7 +64,7 @@ class GpuNetwork : public Network {
   void unbind() noexcept;
 
   [[nodiscard]] std::size_t first_layer(std::size_t segment) const noexcept {
-    return segment == 0 ? 0 : segment_ends_[segment - 1];
+    return tasks::first_layer(segment_ends_, segment);
   }
 
   std::vector<Port> inputs_, outputs_;

@@ -250,7 +250,7 @@ Status HostNetwork::run() noexcept {
 
 Status HostNetwork::run_segment(std::uint32_t segment) noexcept {
   if (segment == 0) take_in();
-  run_layers(segment == 0 ? 0 : segment_ends_[segment - 1], segment_ends_[segment]);
+  run_layers(first_layer(segment_ends_, segment), segment_ends_[segment]);
   if (segment + 1 == segment_ends_.size()) give_out();
   return {};
 }
