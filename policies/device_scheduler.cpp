@@ -27,6 +27,8 @@ std::uint32_t next_slot(const std::vector<Slot>& slots, std::uint32_t begin, Res
   return slot;
 }
 
+bool contains(SlotRange range, std::uint32_t slot) noexcept { return range.begin <= slot && slot < range.end; }
+
 std::uint32_t after(std::uint32_t slot, const std::vector<Slot>& slots) noexcept {
   return slot + 1 == slots.size() ? 0 : slot + 1;
 }
@@ -65,13 +67,17 @@ DeviceScheduler::DeviceScheduler(const Plan& plan, std::uint32_t slots_each) : l
       kept.segments = task.segments;
       state_.levels.resize(std::max<std::size_t>(state_.levels.size(), task.device_class + 1));
     }
-    const std::uint32_t at_start = task.resident_slots ? *task.resident_slots : std::min(size, unclaimed);
+    streams_.push_back(task.stream.value_or(Stream{}));
+    assert(!task.stream || (rule_ == SwapRule::pipelined && task.stream->reads.size() == task.segments));
+    const std::uint32_t begins_with = task.stream ? task.stream->ring : size;
+    const std::uint32_t at_start = task.resident_slots ? *task.resident_slots : std::min(begins_with, unclaimed);
     if (!task.resident_slots) unclaimed -= at_start;
     for (; kept.resident < at_start; ++kept.resident) {
       slots[kept.resident] = {Residence::resident, state_.free.back()};
       state_.free.pop_back();
     }
-    kept.missing = size - kept.resident;
+    kept.wanted = {0, begins_with};
+    kept.missing = begins_with - kept.resident;
     kept.next_in = kept.missing > 0 ? kept.resident : 0;
   }
   for (Level& level : state_.levels) level.waiting.reserve(tasks_.size());
@@ -121,7 +127,10 @@ bool DeviceScheduler::request(const Event& event) noexcept {
 }
 
 bool DeviceScheduler::withdraw(JobId job) noexcept {
-  if (state_.running == job && !state_.running_withdrawn) return state_.running_withdrawn = true;
+  if (state_.running == job && state_.running_end != Placed::End::drop) {
+    state_.running_end = Placed::End::drop;
+    return true;
+  }
   if (state_.beside == job && !state_.beside_withdrawn) return state_.beside_withdrawn = true;
   if (job.task >= tasks_.size()) return false;
   Level& level = level_of(job.task);
@@ -146,13 +155,14 @@ bool DeviceScheduler::leave_queue(JobId job, Action::Kind how) noexcept {
 
 void DeviceScheduler::leave(JobId job, Action::Kind how) noexcept {
   tasks_[job.task].at = TaskState::At::nowhere;
+  want(job.task, 0);
   actions_.push_back({how, job});
 }
 
 bool DeviceScheduler::end_segment(const Event& event) noexcept {
   const bool executes = state_.running == event.job && state_.segment == event.segment;
   if (!executes || event.segment + 1 >= tasks_[event.job.task].segments) return false;
-  ++state_.segment;
+  want(event.job.task, ++state_.segment);
   if (state_.segment == state_.launched) yield();
   else if (is_next_again()) launch();
   return true;
@@ -161,15 +171,40 @@ bool DeviceScheduler::end_segment(const Event& event) noexcept {
 /// The running job leaves the device between two of its segments.
 void DeviceScheduler::yield() noexcept {
   const Waiting job = running_entry();
+  const Placed::End end = std::exchange(state_.running_end, Placed::End::execution);
   state_.running.reset();
-  if (std::exchange(state_.running_withdrawn, false)) return leave(job.job, Action::Kind::drop);
-  if (tasks_[job.job.task].device_class == 0) return enqueue(job);
-  place(level_of(job.job.task).preempted, job);
+  if (tasks_[job.job.task].device_class > 0) {
+    auto& preempted = level_of(job.job.task).preempted;
+    place(preempted, job, end);
+    return end_placed(preempted);
+  }
+  if (end != Placed::End::execution) return leave(job.job, Action::Kind::drop);
+  enqueue(job);
+}
+
+/// What a stream wants from the beginning of `segment` on; what it has beyond that is given back.
+void DeviceScheduler::want(std::uint32_t number, std::uint32_t segment) noexcept {
+  if (!streams(number)) return;
+  TaskState& task = tasks_[number];
+  auto& slots = state_.slots[number];
+  const std::uint32_t begin = streams_[number].reads[segment].begin;
+  task.wanted = {begin, std::min(begin + streams_[number].ring, static_cast<std::uint32_t>(slots.size()))};
+  task.missing = 0;
+  for (std::uint32_t index = 0; index < slots.size(); ++index) {
+    Slot& slot = slots[index];
+    const bool wanted = contains(task.wanted, index);
+    if (!wanted && slot.residence == Residence::resident) {
+      slot.residence = Residence::missing;
+      state_.free.push_back(slot.frame);
+      --task.resident;
+    }
+    if (wanted && slot.residence == Residence::missing) ++task.missing;
+  }
 }
 
 /// Whether the running job would be chosen now.
 bool DeviceScheduler::is_next_again() const noexcept {
-  if (state_.running_withdrawn) return false;
+  if (state_.running_end != Placed::End::execution) return false;
   const std::uint32_t own = tasks_[state_.running->task].device_class;
   const auto& express = state_.levels.front().waiting;
   if (own == 0) return express.empty() || more_urgent(running_entry(), express.front());
@@ -185,9 +220,11 @@ bool DeviceScheduler::finish(JobId job) noexcept {
   const bool beside = state_.running != job;
   if (beside && state_.beside != job) return false;
   (beside ? state_.beside : state_.running).reset();
-  (beside ? state_.beside_withdrawn : state_.running_withdrawn) = false;
+  if (beside) state_.beside_withdrawn = false;
+  else state_.running_end = Placed::End::execution;
   tasks_[job.task].at = TaskState::At::nowhere;
   tasks_[job.task].last_execution = ++executions_;
+  want(job.task, 0);
   return true;
 }
 
@@ -204,12 +241,13 @@ bool DeviceScheduler::copied(const Event& event) noexcept {
   *flight = flights_.back();
   flights_.pop_back();
   TaskState& task = tasks_[number];
-  if (in != event.failed) {
+  const bool wanted = contains(task.wanted, index);
+  if (in != event.failed && wanted) {
     slot.residence = Residence::resident;
     ++task.resident;
   } else {
     slot.residence = Residence::missing;
-    ++task.missing;
+    if (wanted) ++task.missing;
     state_.free.push_back(frame);
   }
   if (event.failed) fail(job);
@@ -221,6 +259,8 @@ bool DeviceScheduler::copied(const Event& event) noexcept {
 /// The job cannot have what it needs. What it was given so far stays; its task's next job tries again.
 void DeviceScheduler::fail(JobId job) noexcept {
   operation_.left = 0;
+  const bool streaming = state_.running == job && streams(job.task);
+  if (streaming && state_.running_end == Placed::End::execution) state_.running_end = Placed::End::failure;
   Level& level = level_of(job.task);
   for (auto* place : {&level.preempted, &level.staged})
     if (will_execute(*place) && (*place)->job == job) (*place)->end = Placed::End::failure;
@@ -264,7 +304,7 @@ std::span<const Action> DeviceScheduler::exchange(std::uint32_t number, const Te
 bool DeviceScheduler::exchangeable(std::uint32_t task, std::uint32_t slots) const noexcept {
   const std::size_t now = state_.slots[task].size();
   const TaskState& state = tasks_[task];
-  return !co_runs_ && state.at == TaskState::At::nowhere && (slots == 0 || state.device_class > 0) &&
+  return !co_runs_ && !streams(task) && state.at == TaskState::At::nowhere && (slots == 0 || state.device_class > 0) &&
          (slots == now || state.resident + state.missing == now);
 }
 
@@ -279,6 +319,7 @@ void DeviceScheduler::resize(std::uint32_t number, std::uint32_t size) noexcept 
     --task.resident;
   }
   slots.resize(size);
+  task.wanted = {0, size};
   task.missing = size - task.resident;
   if (task.next_in >= size) task.next_in = 0;
   if (task.next_out >= size) task.next_out = 0;
@@ -324,9 +365,13 @@ void DeviceScheduler::settle_levels() noexcept {
   }
   Level& express = state_.levels.front();
   if (!state_.running && !express.waiting.empty()) start(take(express));
-  if (first == nullptr) return;
-  if (!state_.running) execute_next_of(*first);
-  if (in_flight_ > 0) transfer_for(*first);
+  if (!state_.running && first != nullptr) execute_next_of(*first);
+  if (in_flight_ == 0) return;
+  if (state_.running && tasks_[state_.running->task].device_class > 0) {
+    Level* const executing = &level_of(state_.running->task);
+    if (first == nullptr || executing < first) first = executing;
+  }
+  if (first != nullptr) transfer_for(*first);
 }
 
 void DeviceScheduler::execute_next_of(Level& level) noexcept {
@@ -361,7 +406,7 @@ void DeviceScheduler::launch(bool paired) noexcept {
   const JobId job = *state_.running;
   const std::uint32_t first = state_.launched;
   const std::uint32_t behind = tasks_[job.task].segments - state_.segment - 1;
-  state_.launched = state_.segment + 1 + std::min(launch_ahead_, behind);
+  state_.launched = state_.segment + 1 + (streams(job.task) ? 0 : std::min(launch_ahead_, behind));
   if (state_.launched == first) return;
   actions_.push_back({.kind = Action::Kind::start_execution,
                       .job = job,
@@ -384,10 +429,19 @@ MemoryPolicy DeviceScheduler::policy_for(std::uint32_t task, bool paired) const 
 }
 
 bool DeviceScheduler::start_if_ready(std::optional<Placed>& place) noexcept {
-  if (!will_execute(place) || !complete(place->job.task)) return false;
+  if (!will_execute(place) || !may_begin(*place)) return false;
   start(*place);
   place.reset();
   return true;
+}
+
+/// Its next segment.
+bool DeviceScheduler::may_begin(const Waiting& job) const noexcept {
+  const std::uint32_t task = job.job.task;
+  if (job.done == 0 || !streams(task)) return complete(task);
+  const SlotRange reads = streams_[task].reads[job.done];
+  return std::ranges::all_of(std::span(state_.slots[task]).subspan(reads.begin, reads.size()),
+                             [](const Slot& slot) { return slot.residence == Residence::resident; });
 }
 
 /// Unless there is one, or nobody waits.
@@ -395,9 +449,9 @@ void DeviceScheduler::stage_head(Level& level) noexcept {
   if (!level.staged && !level.waiting.empty()) place(level.staged, take(level));
 }
 
-void DeviceScheduler::place(std::optional<Placed>& free, const Waiting& job) noexcept {
+void DeviceScheduler::place(std::optional<Placed>& free, const Waiting& job, Placed::End end) noexcept {
   tasks_[job.job.task].at = TaskState::At::placed;
-  free.emplace(job, Placed::End::execution);
+  free.emplace(job, end);
 }
 
 void DeviceScheduler::enqueue(const Waiting& job) noexcept {
@@ -415,10 +469,10 @@ Waiting DeviceScheduler::take(Level& level, std::size_t place) noexcept {
 
 // ---- transfers ----
 
-/// First what its preempted job lacks, then what its staged one does; nothing while a job of a level above executes.
+/// First what its executing job lacks, then what its preempted one does, and then its staged one.
 void DeviceScheduler::transfer_for(const Level& level) noexcept {
-  const std::uint32_t executing = state_.running ? tasks_[state_.running->task].device_class : 0;
-  if (0 < executing && &state_.levels[executing] < &level) return;
+  const bool executes = state_.running && &level_of(state_.running->task) == &level;
+  if (executes && state_.running_end == Placed::End::execution && !load(running_entry())) return;
   if (will_execute(level.preempted) && !load(*level.preempted)) return;
   if (will_execute(level.staged)) load(*level.staged);
 }
@@ -483,7 +537,8 @@ void DeviceScheduler::copy_in(const Waiting& job) noexcept {
   const std::uint32_t number = job.job.task;
   TaskState& task = tasks_[number];
   auto& slots = state_.slots[number];
-  const std::uint32_t index = next_slot(slots, task.next_in, Residence::missing);
+  const std::uint32_t first = streams(number) ? task.wanted.begin : task.next_in;
+  const std::uint32_t index = next_slot(slots, first, Residence::missing);
   slots[index] = {Residence::loading, state_.free.back()};
   state_.free.pop_back();
   task.next_in = after(index, slots);

@@ -20,6 +20,10 @@
 //   may leave for it; a job that was preempted between two segments gets its chunks back before it goes on. Express
 //   jobs, those of class 0, never swap, and go before all others at every end of a segment. Transfers go on beside
 //   them. Only the next `launch_ahead` segments of the executing job are given to the device ahead of their turn.
+//   A job that streams (policies/proofs/streaming.md) begins with the first chunks of its slots, as many as its ring
+//   has frames. What the segments to come do not read is given back at the end of each; as many of the next chunks
+//   follow, before those of the staged job, also while it executes. A segment begins once the chunks that it reads are
+//   there.
 // - rt_swap: RT-Swap V-C. One swap operation at a time, which is not preempted; from the start of its swap-in to the
 //   end of its execution a job is not overtaken, and a swap-in starts only for the most urgent job; swap-outs are not
 //   so guarded.
@@ -138,8 +142,9 @@ class DeviceScheduler {
   };
   struct State {
     std::optional<JobId> running;
-    /// `running` was abandoned; it still holds the device until the segments that were launched have ended
-    bool running_withdrawn = false;
+    /// How `running` will leave: one that will not execute still holds the device until the segments that were launched
+    /// have ended
+    Placed::End running_end = Placed::End::execution;
     std::uint32_t segment = 0;   // of `running`, that executes
     std::uint32_t launched = 0;  // of its segments: the first so many have been given to the device
     std::optional<JobId> beside; // was started with `running`; it may end first or last
@@ -209,7 +214,8 @@ class DeviceScheduler {
     std::uint64_t last_execution = 0; // in the order of all executions
     At at = At::nowhere;
     bool stays = false;                      // Tenant::stays
-    std::uint32_t resident = 0, missing = 0; // slots; the others are on their way
+    SlotRange wanted{};                      // slots: all, or of a stream those that are to be there from now on
+    std::uint32_t resident = 0, missing = 0; // of these; the others are on their way
     /// Slots where the search for a chunk to move begins: they move in turn
     std::uint32_t next_out = 0, next_in = 0;
   };
@@ -237,6 +243,7 @@ class DeviceScheduler {
   bool leave_queue(JobId job, Action::Kind how) noexcept;
   void leave(JobId job, Action::Kind how) noexcept;
   void yield() noexcept;
+  void want(std::uint32_t task, std::uint32_t segment) noexcept;
   [[nodiscard]] bool is_next_again() const noexcept;
   [[nodiscard]] Waiting running_entry() const noexcept;
   [[nodiscard]] bool exchangeable(std::uint32_t task, std::uint32_t slots) const noexcept;
@@ -255,7 +262,7 @@ class DeviceScheduler {
   bool start_if_ready(std::optional<Placed>& place) noexcept;
   void launch(bool paired = false) noexcept;
   void stage_head(Level& level) noexcept;
-  void place(std::optional<Placed>& free, const Waiting& job) noexcept;
+  void place(std::optional<Placed>& free, const Waiting& job, Placed::End end = Placed::End::execution) noexcept;
   void enqueue(const Waiting& job) noexcept;
   Waiting take(Level& level, std::size_t place = 0) noexcept;
   [[nodiscard]] std::optional<std::size_t> partner_of_head() const noexcept;
@@ -274,8 +281,10 @@ class DeviceScheduler {
   [[nodiscard]] bool may_lose(std::uint32_t task, std::uint32_t to) const noexcept;
 
   [[nodiscard]] bool complete(std::uint32_t task) const noexcept {
-    return tasks_[task].resident == state_.slots[task].size();
+    return tasks_[task].resident == tasks_[task].wanted.size();
   }
+  [[nodiscard]] bool may_begin(const Waiting& job) const noexcept;
+  [[nodiscard]] bool streams(std::uint32_t task) const noexcept { return streams_[task].ring > 0; }
   [[nodiscard]] bool bypasses(std::uint32_t task) const noexcept {
     return (state_.slots[task].empty() || tasks_[task].stays) && complete(task);
   }
@@ -292,6 +301,7 @@ class DeviceScheduler {
   std::uint32_t in_flight_ = 0; // of pipelined at most, in each direction; 1: in both together; 0: nothing is swapped
   std::uint32_t launch_ahead_ = 0;
   std::vector<TaskState> tasks_;
+  std::vector<Stream> streams_; // by task; without a ring: it streams nothing
   std::vector<Flight> flights_;
   std::uint64_t executions_ = 0;
   Operation operation_; // serial, rt_swap; done when none is left and nothing is in flight

@@ -13,6 +13,7 @@
 namespace rtexec::policies {
 namespace {
 
+using End = DeviceScheduler::Placed::End;
 using namespace policies::test;
 using Kind = Event::Kind;
 
@@ -85,7 +86,7 @@ std::vector<std::int64_t> fingerprint(const DeviceScheduler& scheduler) {
   const auto& state = scheduler.state();
   std::vector<std::int64_t> print;
   if (state.running)
-    print = {state.running->task, static_cast<std::int64_t>(state.running->number), state.running_withdrawn};
+    print = {state.running->task, static_cast<std::int64_t>(state.running->number), state.running_end == End::drop};
   const auto add = [&](const DeviceScheduler::Waiting& entry) {
     print.push_back(entry.job.task);
     print.push_back(static_cast<std::int64_t>(entry.job.number));
@@ -105,7 +106,7 @@ void expect_invariants(const DeviceScheduler& scheduler) {
   ASSERT_TRUE(state.running || (!staged && waiting.empty())) << "idle while a job waits";
   ASSERT_TRUE(staged || waiting.empty()) << "none is staged while a job waits";
   ASSERT_EQ(scheduler.idle(), !state.running);
-  ASSERT_TRUE(state.running || !state.running_withdrawn);
+  ASSERT_TRUE(state.running || state.running_end == End::execution);
   const auto key = [](const auto& entry) { return std::tuple(entry.rank, entry.deadline, entry.job); };
   ASSERT_TRUE(std::ranges::is_sorted(waiting, {}, key)) << "the head is not the most urgent";
   std::set<std::uint32_t> tasks;
@@ -162,12 +163,12 @@ TEST(DeviceScheduler, AWithdrawnRunningJobHoldsTheDeviceUntilItEnds) {
   DeviceScheduler scheduler(plan_of({0, 0}));
   feed(scheduler, request(0, 0, 10));
   EXPECT_EQ(feed(scheduler, withdrawal(0, 0)), List{});
-  EXPECT_TRUE(scheduler.state().running_withdrawn);
+  EXPECT_EQ(scheduler.state().running_end, End::drop);
   EXPECT_EQ(feed(scheduler, withdrawal(0, 0)), List{refuse(0, 0)});
   EXPECT_EQ(feed(scheduler, request(0, 1, 20)), List{refuse(0, 1)});
   EXPECT_EQ(feed(scheduler, request(1, 0, 20)), List{});
   EXPECT_EQ(feed(scheduler, completion(0, 0)), List{start(1, 0)});
-  EXPECT_FALSE(scheduler.state().running_withdrawn);
+  EXPECT_EQ(scheduler.state().running_end, End::execution);
 }
 
 TEST(DeviceScheduler, WrongEventsAreRefusedAndChangeNothing) {

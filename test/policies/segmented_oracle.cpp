@@ -8,6 +8,15 @@ namespace rtexec::policies::test {
 using Kind = Event::Kind;
 using Residence = DeviceScheduler::Residence;
 
+namespace {
+
+DeviceScheduler::Placed::End end_of(const SegmentedOracle::Job& job) {
+  using End = DeviceScheduler::Placed::End;
+  return job.withdrawn ? End::drop : job.failed ? End::failure : End::execution;
+}
+
+} // namespace
+
 SegmentedOracle::SegmentedOracle(Plan& plan, Fault fault)
     : plan_(plan),
       fault_(fault),
@@ -18,12 +27,13 @@ SegmentedOracle::SegmentedOracle(Plan& plan, Fault fault)
   for (std::uint32_t frame = 0; frame < plan.swap->frames; ++frame) free_.insert(frame);
   for (std::uint32_t task = 0; task < plan.tasks.size(); ++task) {
     auto& slots = slots_.emplace_back(plan.tasks[task].swap_slots.size());
-    for (auto& slot : slots) {
+    const std::size_t first = wanted(task).size();
+    for (auto& slot : std::span(slots).first(first)) {
       if (free_.empty()) break;
       slot = {Residence::resident, free_.extract(free_.begin()).value()};
       ++chunks_[task].resident;
     }
-    chunks_[task].missing = slots.size() - chunks_[task].resident;
+    chunks_[task].missing = first - chunks_[task].resident;
   }
   free_frames_ = free_.size();
 }
@@ -59,7 +69,7 @@ bool SegmentedOracle::possible(const Event& event) const {
 }
 
 bool SegmentedOracle::exchangeable(std::uint32_t task, const DeviceScheduler::Tenant& with, std::size_t room) const {
-  if (task >= jobs_.size() || jobs_[task]) return false;
+  if (task >= jobs_.size() || jobs_[task] || plan_.tasks[task].stream) return false;
   if (with.slots > 0 && plan_.tasks[task].device_class == 0) return false;
   if (with.slots > std::max(room, slots_[task].size())) return false;
   return with.slots == slots_[task].size() || chunks_[task].loading + chunks_[task].saving == 0;
@@ -77,7 +87,10 @@ List SegmentedOracle::on(const Event& event) {
     break;
   case Kind::job_withdrawn: jobs_[task]->withdrawn = true; break;
   case Kind::segment_done: ended_segment(*jobs_[task]); break;
-  case Kind::execution_done: jobs_[task].reset(); break;
+  case Kind::execution_done:
+    jobs_[task].reset();
+    give_back(task);
+    break;
   case Kind::copied_in:
   case Kind::copied_out: ended_transfer(event); break;
   }
@@ -108,6 +121,7 @@ List SegmentedOracle::exchange(std::uint32_t task, const DeviceScheduler::Tenant
 
 void SegmentedOracle::ended_segment(Job& job) {
   ++job.done;
+  if (!has(Fault::keeps_what_was_read)) give_back(job.id.task);
   if (job.done < launched_) { // the next one executes already
     const bool again = is_chosen_again(job) || has(Fault::launches_in_spite);
     if (again && !has(Fault::launches_once) && (!job.withdrawn || has(Fault::launches_for_withdrawn))) launch(job);
@@ -122,10 +136,13 @@ void SegmentedOracle::ended_transfer(const Event& event) {
   const auto flight = std::ranges::find(flights_, event.transfer, &Flight::transfer);
   const auto [task, slot, frame] = event.transfer;
   const JobId id = flight->job;
-  const bool there = flight->in != event.failed;
+  const SlotRange range = wanted(task);
+  const bool needed = (range.begin <= slot && slot < range.end) || has(Fault::lands_all_the_same);
+  const bool there = needed && flight->in != event.failed;
   Chunks& chunks = chunks_[task];
   --(flight->in ? chunks.loading : chunks.saving);
-  ++(there ? chunks.resident : chunks.missing);
+  if (there) ++chunks.resident;
+  else if (needed) ++chunks.missing;
   slots_[task][slot].residence = there ? Residence::resident : Residence::missing;
   if (!there) free_.insert(frame), ++free_frames_;
   flights_.erase(flight);
@@ -134,9 +151,36 @@ void SegmentedOracle::ended_transfer(const Event& event) {
   if (has(Fault::failure_of_the_active)) {
     Job* staged = active_level() ? in_place(*active_level(), Place::staged) : nullptr;
     if (staged) staged->failed = true;
-  } else if (job && job->id == id && job->place != Place::device) {
-    job->failed = true;
+  } else if (job && job->id == id && (job->place != Place::device || plan_.tasks[id.task].stream)) {
+    job->failed = job->place != Place::device || !has(Fault::stream_cannot_fail);
   }
+}
+
+/// What a stream does not want: it wants what its next segments read, as far as its ring goes.
+void SegmentedOracle::give_back(std::uint32_t task) {
+  if (!plan_.tasks[task].stream || (!jobs_[task] && has(Fault::keeps_the_end))) return;
+  auto& slots = slots_[task];
+  Chunks& chunks = chunks_[task];
+  const SlotRange range = wanted(task);
+  chunks.resident = chunks.missing = 0;
+  for (std::uint32_t index = 0; index < slots.size(); ++index) {
+    auto& [residence, frame] = slots[index];
+    const bool needed = range.begin <= index && index < range.end;
+    if (!needed && residence == Residence::resident) {
+      residence = Residence::missing;
+      free_.insert(frame), ++free_frames_;
+    }
+    chunks.resident += residence == Residence::resident;
+    chunks.missing += needed && residence == Residence::missing;
+  }
+}
+
+SlotRange SegmentedOracle::wanted(std::uint32_t task) const {
+  const auto slots = static_cast<std::uint32_t>(slots_[task].size());
+  const auto& stream = plan_.tasks[task].stream;
+  if (!stream) return {0, slots};
+  const std::uint32_t begin = stream->reads[jobs_[task] ? jobs_[task]->done : 0].begin;
+  return {begin, std::min(slots, begin + stream->ring + (has(Fault::one_frame_more) ? 1 : 0))};
 }
 
 /// Jobs that will not execute any more, or not go on, leave once nothing moves for them.
@@ -151,7 +195,9 @@ void SegmentedOracle::let_go() {
     counts_.failed_begun += !job->withdrawn && job->done > 0;
     counts_.dropped_frozen += job->withdrawn && active && *active < class_of(*job);
     actions_.push_back(job->withdrawn ? drop(job->id.task, job->id.number) : fail(job->id.task, job->id.number));
+    const std::uint32_t task = job->id.task;
     job.reset();
+    give_back(task);
   }
 }
 
@@ -223,7 +269,8 @@ bool SegmentedOracle::is_chosen_again(Job& job) const {
 
 /// The job's next segments, of which one executes at once.
 void SegmentedOracle::launch(Job& job) {
-  const std::uint32_t ahead = plan_.launch_ahead + (has(Fault::launches_too_many) ? 1 : 0);
+  const bool streams = plan_.tasks[job.id.task].stream.has_value();
+  const std::uint32_t ahead = (streams ? 0 : plan_.launch_ahead) + (has(Fault::launches_too_many) ? 1 : 0);
   const std::uint32_t until = std::min(segments_of(job), job.done + 1 + ahead);
   if (until <= launched_) return;
   Action action = start(job.id.task, job.id.number);
@@ -268,7 +315,13 @@ std::vector<SegmentedOracle::Job*> SegmentedOracle::targets() const {
   for (std::uint32_t level = *active; level <= last; ++level) {
     Job* preempted = in_place(level, Place::preempted);
     Job* staged = in_place(level, Place::staged);
+    Job* executing = in_place(level, Place::device);
     const auto lacks = [&](const Job* job) { return will_execute(job) && chunks_[job->id.task].missing > 0; };
+    if (has(Fault::streams_between_segments)) executing = nullptr;
+    if (lacks(executing) && !(has(Fault::streams_last) && lacks(staged))) {
+      jobs.push_back(executing);
+      continue;
+    }
     if (has(Fault::staged_before_preempted) && lacks(staged)) preempted = nullptr;
     if (lacks(preempted)) jobs.push_back(preempted);
     else if (lacks(staged) && !(preempted && has(Fault::only_preempted))) jobs.push_back(staged);
@@ -284,7 +337,9 @@ bool SegmentedOracle::move_for(const Job& job) {
   Chunks& chunks = chunks_[job.id.task];
   const Job* device = on_device();
   if (may_load && chunks.missing > 0 && free_frames_ > 0) {
-    counts_.restores += job.done > 0;
+    counts_.restores += job.done > 0 && !plan_.tasks[job.id.task].stream;
+    counts_.streamed += job.place == Place::device;
+    counts_.streamed_again += job.place == Place::preempted && plan_.tasks[job.id.task].stream;
     counts_.beside_express += device && class_of(*device) == 0;
     --chunks.missing, ++chunks.loading, --free_frames_;
     actions_.push_back(copy_in(job.id, {job.id.task, 0, 0}));
@@ -385,7 +440,14 @@ std::optional<std::uint32_t> SegmentedOracle::active_level() const {
 }
 
 bool SegmentedOracle::complete(const Job& job) const {
-  return chunks_[job.id.task].resident == slots_[job.id.task].size();
+  const std::uint32_t task = job.id.task;
+  const auto& stream = plan_.tasks[task].stream;
+  const bool ring_counts = job.done == 0 ? !has(Fault::begins_with_its_reads) : has(Fault::waits_for_the_ring);
+  if (!stream || ring_counts) return chunks_[task].resident == wanted(task).size();
+  const auto [begin, end] = stream->reads[job.done];
+  const auto read = std::span(slots_[task]).subspan(begin, end - begin);
+  return std::ranges::all_of(read, [](auto& slot) { return slot.residence == Residence::resident; }) ||
+         (has(Fault::goes_on_without) && job.done > 0);
 }
 
 bool SegmentedOracle::bypasses(const Job& job) const {
@@ -411,8 +473,11 @@ const char* SegmentedOracle::carry_out(std::span<const Action> actions) {
   for (const Action& action : actions) {
     const auto [task, index, frame] = action.transfer;
     if (action.kind == Action::Kind::start_execution) {
-      const auto& slots = slots_[action.job.task];
-      const bool whole = std::ranges::all_of(slots, [](auto& slot) { return slot.residence == Residence::resident; });
+      const std::span slots = slots_[action.job.task];
+      const auto& stream = plan_.tasks[action.job.task].stream;
+      const auto read =
+          stream ? slots.subspan(stream->reads[action.segment].begin, stream->reads[action.segment].size()) : slots;
+      const bool whole = std::ranges::all_of(read, [](auto& slot) { return slot.residence == Residence::resident; });
       if (!whole) return "a segment begins while a chunk of its job is missing";
     }
     const bool in = action.kind == Action::Kind::copy_in;
@@ -421,6 +486,12 @@ const char* SegmentedOracle::carry_out(std::span<const Action> actions) {
     auto& slot = slots_[task][index];
     if (in ? slot.residence != Residence::missing : slot.residence != Residence::resident)
       return in ? "loaded twice" : "saved what is not there";
+    if (in && plan_.tasks[task].stream) {
+      const SlotRange range = wanted(task);
+      const auto first = std::ranges::find(std::span(slots_[task]).subspan(range.begin, range.size()),
+                                           Residence::missing, &DeviceScheduler::Slot::residence);
+      if (&*first != &slot) return "not the next chunk of a stream";
+    }
     if (in ? free_.erase(frame) == 0 : slot.frame != frame) return in ? "a frame of two chunks" : "another frame";
     slot = {in ? Residence::loading : Residence::saving, frame};
     flights_.push_back({action.transfer, action.job, in});
@@ -432,7 +503,8 @@ const char* SegmentedOracle::wrong(const DeviceScheduler::State& claimed) const 
   const Job* device = on_device();
   if (claimed.running != (device ? std::optional(device->id) : std::nullopt)) return "another job executes";
   if (device && (claimed.segment != device->done || claimed.launched != launched_)) return "another segment executes";
-  if (claimed.running_withdrawn != (device && device->withdrawn)) return "running_withdrawn is wrong";
+  if (claimed.running_end != (device ? end_of(*device) : DeviceScheduler::Placed::End::execution))
+    return "the executing job's end is wrong";
   std::size_t jobs = claimed.running.has_value();
   for (std::uint32_t number = 0; number < claimed.levels.size(); ++number) {
     const auto& [preempted, staged, waiting] = claimed.levels[number];
@@ -444,8 +516,7 @@ const char* SegmentedOracle::wrong(const DeviceScheduler::State& claimed) const 
     const auto placed = [&](const std::optional<Placed>& entry, Place place) {
       const Job* job = in_place(number, place);
       if (!entry || !job) return !entry && !job;
-      const auto end = job->withdrawn ? Placed::End::drop : job->failed ? Placed::End::failure : Placed::End::execution;
-      return agrees(*entry, job) && entry->end == end;
+      return agrees(*entry, job) && entry->end == end_of(*job);
     };
     if (!placed(preempted, Place::preempted)) return "another job is preempted";
     if (!placed(staged, Place::staged)) return "another job is staged";

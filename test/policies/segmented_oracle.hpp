@@ -59,6 +59,17 @@ enum class Fault {
   leaves_under_way,  // while chunks move for it
   failure_is_ignored,
   failure_of_the_active, // a failure concerns the staged job of the active level
+  // how jobs stream
+  streams_between_segments, // nothing comes while the job executes
+  streams_last,             // the staged job's chunks come before those of the executing one
+  begins_with_its_reads,    // a job begins before its ring is full
+  waits_for_the_ring,       // every segment begins only once the ring is full
+  goes_on_without,          // a segment begins without what it reads
+  keeps_what_was_read,      // to the end of the job
+  keeps_the_end,            // what a job had last stays when it leaves
+  one_frame_more,
+  lands_all_the_same, // a chunk that nobody wants any more
+  stream_cannot_fail,
   last,
 };
 
@@ -83,6 +94,7 @@ class SegmentedOracle {
     std::uint64_t starts = 0, preemptions = 0, resumed = 0, ahead = 0, bypasses = 0;
     std::uint64_t restores = 0, from_frozen = 0, from_waiting = 0, beside_express = 0;
     std::uint64_t dropped_begun = 0, failed_begun = 0, dropped_frozen = 0;
+    std::uint64_t streamed = 0, streamed_again = 0;
   };
 
   /// The plan must outlive it, and changes as exchange() is told.
@@ -120,6 +132,8 @@ class SegmentedOracle {
   [[nodiscard]] bool unfinished(std::uint32_t level) const;
   [[nodiscard]] std::optional<std::uint32_t> active_level() const;
   [[nodiscard]] bool complete(const Job& job) const;
+  [[nodiscard]] SlotRange wanted(std::uint32_t task) const;
+  void give_back(std::uint32_t task);
   [[nodiscard]] bool bypasses(const Job& job) const;
   [[nodiscard]] static bool will_execute(const Job* job) { return job && !job->withdrawn && !job->failed; }
 

@@ -20,9 +20,25 @@ using Place = SegmentedOracle::Place;
 
 // ---- any history ----
 
+/// Lets a task stream that has `ring` swap slots: through as many frames, what each of its segments reads.
+void let_stream(PlannedTask& task, std::uint32_t ring, Random& random) {
+  const auto up_to = [&](std::uint32_t most) { return static_cast<std::uint32_t>(random() % (most + 1)); };
+  Stream stream{.ring = ring, .reads = {}};
+  SlotRange read{0, up_to(ring)};
+  for (std::uint32_t segment = 0; segment < task.segments; ++segment) {
+    stream.reads.push_back(read);
+    const std::uint32_t begin = read.begin + up_to(read.size());
+    read = {begin, read.end + up_to(begin + ring - read.end)};
+  }
+  if (stream.reads.back().end < ring) return;
+  task.swap_slots.resize(stream.reads.back().end);
+  task.stream = stream;
+}
+
 Plan random_segmented_plan(Random& random) {
   const std::uint64_t count = 1 + random() % 10, levels = 1 + random() % 3, most_segments = 1 + random() % 5;
   const std::uint64_t most = random() % 2 == 0 ? 8 : 3;
+  const bool streams = random() % 2 == 0;
   const bool edf = random() % 2 == 0, express = random() % 4 > 0, crowded = random() % 2 == 0;
   std::vector<SwappingTask> tasks;
   std::vector<std::uint32_t> classes;
@@ -43,6 +59,7 @@ Plan random_segmented_plan(Random& random) {
     plan.tasks[i].segments = static_cast<std::uint32_t>(1 + random() % most_segments);
     plan.tasks[i].period = Duration(1 + random() % 300);
     plan.tasks[i].device_done_by = Duration(1 + random() % 100);
+    if (streams && random() % 2 == 0 && tasks[i].volume > 0) let_stream(plan.tasks[i], tasks[i].volume, random);
   }
   return plan;
 }
@@ -206,9 +223,12 @@ TEST(SegmentedScheduler, RandomEventsFollowTheRule) {
     seen.dropped_begun += counts.dropped_begun;
     seen.failed_begun += counts.failed_begun;
     seen.dropped_frozen += counts.dropped_frozen;
+    seen.streamed += counts.streamed;
+    seen.streamed_again += counts.streamed_again;
   }
   // That it was worth the while.
   EXPECT_GE(std::min({seen.starts, seen.preemptions, seen.resumed, seen.ahead, seen.bypasses, refused}), 1000u);
+  EXPECT_GE(std::min(seen.streamed, seen.streamed_again), 1000u);
   EXPECT_GE(std::min({seen.restores, seen.from_frozen, seen.from_waiting, seen.beside_express}), 100u);
   EXPECT_GE(std::min({seen.dropped_begun, seen.failed_begun, seen.dropped_frozen}), 10u);
 }

@@ -233,7 +233,9 @@ void Book::begin_operation(const Action& action, bool in) {
 
 void Book::check_claims(const State& claimed) {
   require(claimed.running == running_, "running is wrong");
-  require(claimed.running_withdrawn == (running_ && jobs_[running_->task]->withdrawn), "running_withdrawn is wrong");
+  using End = DeviceScheduler::Placed::End;
+  const End end = running_ && jobs_[running_->task]->withdrawn ? End::drop : End::execution;
+  require(claimed.running_end == end, "running_end is wrong");
   const auto& [preempted, staged, waiting] = claimed.levels[1];
   require(claimed.levels.size() == 2 && claimed.levels[0].empty() && !preempted, "a level that is not");
   std::size_t jobs = waiting.size() + staged.has_value() + claimed.running.has_value();

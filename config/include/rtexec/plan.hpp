@@ -38,6 +38,24 @@ struct SwapSlot {
   friend bool operator==(const SwapSlot&, const SwapSlot&) = default;
 };
 
+/// Some of a task's swap slots that follow each other.
+struct SlotRange {
+  std::uint32_t begin = 0;
+  /// One past the last.
+  std::uint32_t end = 0;
+  [[nodiscard]] std::uint32_t size() const { return end - begin; }
+  friend bool operator==(const SlotRange&, const SlotRange&) = default;
+};
+
+/// How the constants of a task come while its job executes. They are its swap slots, in the order of their first use.
+struct Stream {
+  /// How many frames they go through. A job begins with so many of them.
+  std::uint32_t ring = 0;
+  /// By segment: what it reads. Neither end ever decreases, and no range is larger than the ring.
+  std::vector<SlotRange> reads;
+  friend bool operator==(const Stream&, const Stream&) = default;
+};
+
 /// How chunks move, in a plan whose tasks do not all fit.
 struct SwapPlan {
   SwapPolicy policy = SwapPolicy::pipelined;
@@ -180,6 +198,8 @@ struct PlannedTask {
   std::vector<SwapSlot> swap_slots;
   /// The size of these slots.
   Bytes swap_volume{0};
+  /// Absent: a job begins once all of them hold their chunks, which stay until it has ended.
+  std::optional<Stream> stream;
   /// How many of them hold their chunks at the start. Absent: as many as others leave frames for, tasks in turn.
   std::optional<std::uint32_t> resident_slots;
   /// The core that runs the CPU parts.
