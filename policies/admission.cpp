@@ -371,12 +371,51 @@ class DivisionTrial {
   std::optional<Plan> closest_;
 };
 
+/// Where constants are streamed: how jobs are cut for that, and through how many frames.
+Result<> plan_stream(Divisible& task, const Task& asked, const ResolvedSet& set) {
+  const StoreKind store = set.store.empty() ? StoreKind::pinned : StoreKind::file;
+  const auto cost = swap_cost(set, store);
+  if (!cost) return Unexpected(cost.error());
+  const std::uint32_t chunks = task.reads.back().end;
+  const Cuts cuts = stream_cuts(task.reads);
+  Stream stream{.ring = 0, .reads = reads_of(task.reads, cuts)};
+  const std::uint32_t least = std::ranges::max(stream.reads, {}, &SlotRange::size).size();
+  const auto layers = stream_layers(segments_of(task.layers, cuts), stream.reads);
+  const StreamCosts costs = SwapCharges(*cost, set.board.copy_engines, std::span(&chunks, 1), false).stream();
+  stream.ring = asked.stream_chunks ? std::min(*asked.stream_chunks, chunks) : ring_for(layers, costs);
+  if (stream.ring < least)
+    return fail(Errc::bad_input, "task '" + asked.name + "': stream_chunks is " + std::to_string(stream.ring) +
+                                     ", but one of its layers reads " + std::to_string(least) + " chunks of " +
+                                     to_string(set.chunk) +
+                                     " at once; give at least as many, or a smaller [device] "
+                                     "chunk");
+  if (stream.ring == chunks) return task.streams = false, Result<>{};
+  stream.execution = Duration(stream_times(layers, costs, stream.ring)->execution);
+  task.given = segmentation_of(task.layers, cuts);
+  task.stream = std::move(stream);
+  return {};
+}
+
+Result<std::vector<Divisible>> with_streams(const ResolvedSet& set, std::span<const Divisible> divisible) {
+  std::vector<Divisible> tasks(divisible.begin(), divisible.end());
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    if (tasks[i].streams)
+      if (const auto planned = plan_stream(tasks[i], set.tasks.tasks[i], set); !planned)
+        return Unexpected(planned.error());
+  return tasks;
+}
+
+void give_streams(Plan& plan, std::span<const Divisible> divisible) {
+  for (std::size_t i = 0; i < divisible.size(); ++i) plan.tasks[i].stream = divisible[i].stream;
+}
+
+constexpr std::size_t most_preempting = 64; // tasks
+
 /// Whether jobs may be preempted on the device at all.
 bool may_preempt(const ResolvedSet& set, const Plan& plan) {
-  constexpr std::size_t many = 64; // tasks
   const SwapPolicy policy = set.tasks.swap.policy;
   return (policy == SwapPolicy::pipelined || policy == SwapPolicy::none) && !plan.co_runs() &&
-         set.tasks.tasks.size() <= many;
+         set.tasks.tasks.size() <= most_preempting;
 }
 
 Plan planned(Plan plan, const ResolvedSet& set, std::span<const std::size_t> urgency, std::uint32_t overflow) {
@@ -410,14 +449,21 @@ Plan with_cores(const CoreAssignment& cores, const TaskSet& tasks) {
 }
 
 /// With whole jobs, or where that is not proved, or not asked for, in segments.
-Result<Plan> with_segments(const Plan& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
-                           std::span<const Divisible> divisible) {
+Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                           std::span<const Divisible> given_divisible) {
+  const auto streamed = with_streams(set, given_divisible);
+  if (!streamed) return Unexpected(streamed.error());
+  const std::span<const Divisible> divisible = *streamed;
+  give_streams(cores, divisible);
   Plan plan = cores;
   const auto overflow = plan_memory(plan, set, memory);
   if (!overflow) return Unexpected(overflow.error());
   const bool possible = !divisible.empty() && may_preempt(set, plan);
-  const bool given = possible && std::ranges::any_of(divisible, &Divisible::fixed);
-  if (!given) {
+  const bool given = std::ranges::any_of(divisible, &Divisible::fixed);
+  if (!possible && std::ranges::any_of(divisible, &Divisible::streams))
+    return fail(Errc::bad_input, "memory = \"stream\" is for sets of at most " + std::to_string(most_preempting) +
+                                     " tasks none of which executes beside another one; leave it out");
+  if (!given || !possible) {
     Plan whole = with_priorities(plan, set, *overflow);
     if (whole.end_to_end.proved || !possible) return whole;
     auto divided = DivisionTrial(cores, set, memory, divisible).run();
@@ -430,9 +476,27 @@ Result<Plan> with_segments(const Plan& cores, const ResolvedSet& set, std::span<
               "[device] capacity");
 }
 
+/// Where that is not proved, more and more of the tasks that may stream do, those with the most constants first.
+Result<Plan> with_more_streams(const Plan& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                               std::span<const Divisible> divisible) {
+  auto plan = with_segments(cores, set, memory, divisible);
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < divisible.size() && set.tasks.swap.policy == SwapPolicy::pipelined; ++i)
+    if (!divisible[i].reads.empty() && !divisible[i].streams) others.push_back(i);
+  std::ranges::stable_sort(others, std::greater(), [&](std::size_t i) { return divisible[i].reads.back().end; });
+  std::vector<Divisible> tasks(divisible.begin(), divisible.end());
+  for (const std::size_t i : others) {
+    if (plan && plan->end_to_end.proved) break;
+    tasks[i].streams = true;
+    auto streamed = with_segments(cores, set, memory, tasks);
+    if (streamed && (!plan || streamed->end_to_end.proved)) plan = std::move(streamed);
+  }
+  return plan;
+}
+
 Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                      std::span<const Divisible> divisible) {
-  auto planned = with_segments(with_cores(cores, set.tasks), set, memory, divisible);
+  auto planned = with_more_streams(with_cores(cores, set.tasks), set, memory, divisible);
   if (!planned) return planned;
   Plan made = std::move(*planned);
   if (const auto assigned = assign_residents(made, set.tasks); !assigned) return Unexpected(assigned.error());
@@ -465,10 +529,8 @@ Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> me
       complain(who + "its wcet must be between 0 and " + readable(Duration(longest_time)));
     if (task.deadline <= Duration::zero() || task.deadline > task.period || !in_range(task.period))
       complain(who + "0 < deadline <= period <= " + readable(Duration(longest_time)) + " must hold");
-    if (task.constants == Constants::streamed)
-      complain(who +
-               "memory = \"stream\" cannot be promised or run yet; leave it out, so that what does not fit is "
-               "swapped as a whole");
+    if (task.constants == Constants::streamed && tasks.swap.policy != SwapPolicy::pipelined)
+      complain(who + "memory = \"stream\" moves chunks beside executions; set [swap] policy = \"pipelined\"");
     if (tasks.executive.priorities == PriorityAssignment::explicit_priorities && task.real_time() && !task.priority)
       complain(who + "it has no priority, and [executive] priorities is \"explicit\"");
   }
@@ -480,6 +542,11 @@ Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> me
 Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory,
                        std::span<const Divisible> divisible) {
   if (const auto valid = can_be_planned(set, memory); !valid) return Unexpected(valid.error());
+  for (const Task& task : set.tasks.tasks)
+    if (task.constants == Constants::streamed && divisible.empty())
+      return fail(Errc::bad_input, "task '" + task.name +
+                                       "': memory = \"stream\" cannot be planned without what its "
+                                       "layers are");
 
   std::optional<Result<Plan>> closest;
   core_assignments(set, [&](const CoreAssignment& cores) {

@@ -3,6 +3,7 @@
 #include "policies/bandwidth_charges.hpp"
 #include "policies/co_run.hpp"
 #include "policies/segment_cuts.hpp"
+#include "policies/stream_plan.hpp"
 #include "policies/swap_charges.hpp"
 
 #include <algorithm>
@@ -190,6 +191,16 @@ class DeviceCharges {
   std::vector<Load> interruptions_;
 };
 
+/// Of a task whose constants come while it executes: its device part, and how much longer loads beside it take.
+StreamTimes stream_times(const SwapCharges& swap, const Stream& stream, std::span<const Nanos> segments,
+                         const DeviceCharges& charges) {
+  StreamCosts costs = swap.stream();
+  costs.copy = charges.moving(1, costs.copy);
+  costs.in_flight = charges.moving(1, costs.in_flight);
+  return stream_times(stream_layers(segments, stream.reads), costs, stream.ring)
+      .value_or(StreamTimes{unbounded, unbounded});
+}
+
 /// What a job takes on the device, all that moves with its charges.
 JobTimes job_times(const SwapCharges& swap, std::size_t chunks, Nanos execution, const DeviceCharges& charges) {
   return {execution, charges.moving(chunks, swap.swap_in(chunks)), charges.moving(chunks, swap.swap_out(chunks)),
@@ -208,7 +219,7 @@ struct SwappedPart {
 SwapBlocking blocking_of(const SwapCharges& swap, SwapRule rule, const Plan& plan, const DeviceCharges& charges) {
   SwapBlocking blocking(rule, charges.moving(swap.tasks(), swap.uncharged(rule)));
   for (std::size_t i = 0; in_operations(rule) && i < plan.tasks.size(); ++i)
-    blocking.add(job_times(swap, plan.tasks[i].swap_slots.size(), charges.execution(i), charges));
+    blocking.add(job_times(swap, plan.tasks[i].begins_with(), charges.execution(i), charges));
   return blocking;
 }
 
@@ -230,7 +241,7 @@ std::uint64_t largest_beside(const Plan& plan, std::size_t task) {
   std::uint64_t largest = 0;
   for (std::size_t j = 0; j < plan.tasks.size(); ++j)
     if (j != task && plan.tasks[j].device_class == plan.tasks[task].device_class)
-      largest = std::max<std::uint64_t>(largest, plan.tasks[j].swap_slots.size());
+      largest = std::max<std::uint64_t>(largest, plan.tasks[j].begins_with());
   return largest;
 }
 
@@ -243,9 +254,15 @@ void put_into_class(StagedTask& staged, const Plan& plan, std::size_t task, cons
   staged.run = longest_run(segments, plan.launch_ahead);
   staged.last = segments.back();
   if (!swap) return;
-  const std::size_t chunks = plan.tasks[task].swap_slots.size();
+  const std::size_t chunks = plan.tasks[task].begins_with();
   staged.restore = charges.moving(chunks, swap->restore(chunks));
-  staged.delay = load_delay(staged.device, chunks, largest_beside(plan, task), plan.swap->frames, swap->alpha());
+  if (const auto& stream = plan.tasks[task].stream) {
+    const StreamTimes times = stream_times(*swap, *stream, segments, charges);
+    staged.device = times.execution;
+    staged.delay = times.copies;
+  }
+  staged.delay += load_delay(staged.device, chunks, largest_beside(plan, task), plan.swap->frames, swap->alpha());
+  staged.delay = std::min(staged.delay, staged.device);
 }
 
 void add_background(StagedSet& set, const StagedTask& task) {
@@ -317,7 +334,7 @@ std::optional<Finding> starved(const ResolvedSet& set) {
 
 /// Condition (M): the next job's chunks are loaded beside those of each job that executes.
 std::optional<Finding> lacks_load_room(const SwapCharges& swap, const Plan& plan, const DeviceCharges& charges) {
-  const auto volume = [&](std::size_t k) { return plan.tasks[k].swap_slots.size(); };
+  const auto volume = [&](std::size_t k) { return plan.tasks[k].begins_with(); };
   const std::uint64_t frames = plan.swap->frames;
   const auto task = without_load_room(plan.tasks.size(), frames, volume, [&](std::size_t k) {
     return frames_loaded_in(charges.execution(k), swap.alpha());
@@ -430,7 +447,7 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
   const auto part_of = [&](std::size_t index) -> SwappedPart {
     const Nanos execution = charges.execution(index);
     if (!swap || !set.tasks.tasks[index].wcet->uses_device()) return {.device = execution};
-    return swapped_part(*swap, rule_of(plan.swap->policy), *blocking, plan.tasks[index].swap_slots.size(), execution,
+    return swapped_part(*swap, rule_of(plan.swap->policy), *blocking, plan.tasks[index].begins_with(), execution,
                         charges);
   };
   named.set.preempts = plan.preempts();

@@ -119,7 +119,8 @@ Wide outside_of(const MemoryDemand& memory, const Board& board) {
 }
 
 /// What else helps a task that is too large for the device.
-std::string less_of_it(const PlannedTask& task, const Board& board) {
+std::string less_of_it(const Task& asked, const PlannedTask& task, const Board& board) {
+  if (asked.constants == Constants::whole) return ", or memory = \"auto\", with which its constants may be streamed";
   const bool copied = task.memory_policy == MemoryPolicy::device && task.memory.outside > Bytes{0};
   const bool helps =
       copied && std::ranges::find(board.memory_policies, MemoryPolicy::host) != board.memory_policies.end();
@@ -138,13 +139,13 @@ Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryD
     const WideArena arena = arena_of(memory[i], plan.chunk, tasks.swap.policy == SwapPolicy::mo_vmm);
     task.arena = arena.narrow();
     const Wide outside = outside_of(memory[i], set.board);
-    const Wide own = arena.slots() * plan.chunk.count + outside;
+    const Wide own = (arena.slots() - task.streamed_away()) * plan.chunk.count + outside;
     all += arena.slots() + chunks_of(outside, plan.chunk);
     if (own <= plan.capacity.count) continue;
     config::add_line(errors, "task '" + tasks.tasks[i].name + "' alone needs " + to_string(saturated(own)) +
                                  " of device memory, but the capacity is " + to_string(plan.capacity) +
                                  "; use a smaller model or size, or a larger [device] capacity" +
-                                 less_of_it(task, set.board));
+                                 less_of_it(tasks.tasks[i], task, set.board));
   }
   if (!errors.empty()) return fail(Errc::not_proved, errors);
   if (all > std::numeric_limits<std::uint32_t>::max())
@@ -185,7 +186,8 @@ std::uint32_t shared_carry(const Plan& plan) {
 Need need_of(const Plan& plan) {
   Need need{.kept = shared_carry(plan), .scratch = plan.shared_scratch ? shared_scratch(plan) : 0};
   for (const PlannedTask& task : plan.tasks)
-    need.kept += task.arena.slots() - task.arena.carry - (plan.shared_scratch ? task.arena.scratch : 0);
+    need.kept +=
+        task.arena.slots() - task.streamed_away() - task.arena.carry - (plan.shared_scratch ? task.arena.scratch : 0);
   return need;
 }
 
@@ -227,7 +229,13 @@ std::string how_to_calibrate(StoreKind store) {
   return "run 'rtexec calibrate --store " + std::string(spelling(store)) + (store == StoreKind::file ? ":PATH'" : "'");
 }
 
-Result<SwapCost> cost_of(const ResolvedSet& set, StoreKind store) {
+bool streams(const Plan& plan) {
+  return std::ranges::any_of(plan.tasks, [](const PlannedTask& task) { return task.stream.has_value(); });
+}
+
+} // namespace
+
+Result<SwapCost> swap_cost(const ResolvedSet& set, StoreKind store) {
   const Board& board = set.board;
   const Bytes chunk = set.chunk;
   const SwapCostOptions& given = set.tasks.device.swap_cost;
@@ -258,8 +266,6 @@ Result<SwapCost> cost_of(const ResolvedSet& set, StoreKind store) {
   return cost;
 }
 
-} // namespace
-
 WholeChunks whole_chunks(const MemoryDemand& memory, Bytes chunk, SwapPolicy policy) {
   const WideArena arena = arena_of(memory, chunk, policy == SwapPolicy::mo_vmm);
   const Wide shared = classes_count(policy) ? arena.scratch : 0;
@@ -278,7 +284,7 @@ Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set, std::span<
   plan.demand = saturated(Wide{plan.chunk.count} * (need.kept + need.scratch) + plan.outside.count);
   plan.separate = separate_of(plan);
   const std::uint32_t overflow = overflow_of(plan);
-  if (overflow == 0) return 0;
+  if (overflow == 0 && !streams(plan)) return 0;
   if (plan.co_runs())
     return fail(Errc::not_proved, "the tasks need " + to_string(plan.demand) +
                                       " of device memory, with scratch for two jobs that execute at once " +
@@ -298,7 +304,7 @@ Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set, std::span<
                        .copy_engines = set.board.copy_engines,
                        .cost = {},
                        .store = set.store};
-  const auto cost = cost_of(set, plan.swap->store_kind());
+  const auto cost = swap_cost(set, plan.swap->store_kind());
   if (!cost) return Unexpected(cost.error());
   plan.swap->cost = *cost;
   if (const auto possible = check_volumes(plan, set, overflow); !possible) return Unexpected(possible.error());

@@ -12,14 +12,14 @@
 namespace rtexec::policies {
 
 /// Fills in capacity, chunk, demand, outside, host, separate, shared_scratch and its chunks, each task's memory, memory
-/// policy, pairs (co_run), period and arena, and where the demand exceeds the capacity `swap`, but for its frames:
-/// these, and the tasks' swap slots, are assign_volumes()'s. Returns the overflow, the chunks that are missing: 0 where
-/// everything fits. Every task of the set must have a wcet.
+/// policy, pairs (co_run), period and arena, and where the demand exceeds the capacity or a task has a stream `swap`,
+/// but for its frames: these, and the tasks' swap slots, are assign_volumes()'s. Returns the overflow, the chunks that
+/// are missing: 0 where everything fits. Every task of the set must have a wcet.
 ///
-/// demand, pipelined and none: what tasks keep (constants, state and fixed) + the largest scratch, since one job
-/// executes at a time and all scratch is the same chunks; where two may execute at once, the largest of each. The other
-/// policies do not tell classes apart: all memory of all tasks. Everywhere + what lies outside of chunks, which is not
-/// swapped.
+/// demand, pipelined and none: what tasks keep (constants or the ring of their stream, state and fixed) + the largest
+/// scratch, since one job executes at a time and all scratch is the same chunks; where two may execute at once, the
+/// largest of each. The other policies do not tell classes apart: all memory of all tasks. Everywhere + what lies
+/// outside of chunks, which is not swapped.
 ///
 /// bad_input: more capacity than the board has, none that is known, a chunk of no size, more chunks than can be
 /// counted, a memory policy that the board lacks, a swap volume that is too large, no cost of swapping in chunks of
@@ -27,6 +27,9 @@ namespace rtexec::policies {
 /// no plan can be made then, so that not even a forced run starts.
 [[nodiscard]] Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set,
                                                 std::span<const MemoryDemand> memory);
+
+/// What swapping costs with such a store, in the set's chunks. bad_input: it is not known, or out of range.
+[[nodiscard]] Result<SwapCost> swap_cost(const ResolvedSet& set, StoreKind store);
 
 /// The chunks that the capacity lacks; 0: everything fits.
 [[nodiscard]] std::uint32_t overflow_of(const Plan& plan);

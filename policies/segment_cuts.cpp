@@ -186,6 +186,20 @@ Nanos longest_run(std::span<const Nanos> segments, unsigned launch_ahead) {
   return longest;
 }
 
+Segmentation segmentation_of(const Layers& layers, const Cuts& cuts) {
+  const Boundaries boundaries(layers);
+  const Carry carry(layers);
+  Segmentation result{.cuts = cuts, .overhead = 0, .carry = {}};
+  std::size_t from = 0;
+  for (const std::uint32_t cut : cuts) {
+    result.overhead += boundaries.overhead(cut + 1);
+    result.carry = std::max(result.carry, carry.within(from, cut + 1));
+    from = cut + 1;
+  }
+  result.carry = std::max(result.carry, carry.within(from, boundaries.end()));
+  return result;
+}
+
 CutChoice choose_cuts(const Layers& layers, Nanos tolerance, unsigned launch_ahead) {
   return Search(layers, tolerance, launch_ahead, [&](std::size_t boundary) { return layers.overheads[boundary - 1]; })
       .result();

@@ -46,6 +46,9 @@ struct Segmentation {
   Bytes carry;
 };
 
+/// What these cuts cost.
+[[nodiscard]] Segmentation segmentation_of(const Layers& layers, const Cuts& cuts);
+
 /// The ways to cut of which no other costs less overhead and less carry.
 struct CutChoice {
   /// By rising overhead (of equal ones by rising number of cuts), and falling carry. Empty: there is no way.

@@ -41,12 +41,14 @@ class Charged {
   [[nodiscard]] SegmentedTask task(std::size_t index, std::span<const Nanos> segments) const {
     const DeviceTask& task = set_.device.tasks[index];
     const std::uint32_t volume = division_.volumes[index];
-    const Nanos cost = sum_of(segments);
+    const StreamTimes times = times_of(index, segments);
+    const Nanos delay =
+        load_delay(times.execution, volume, largest_beside(division_, index), frames_, swap_.alpha()) + times.copies;
     return {.part = {.period = task.period,
                      .deadline = task.deadline,
-                     .cost = cost,
+                     .cost = times.execution,
                      .load = swap_.load(volume),
-                     .delay = load_delay(cost, volume, largest_beside(division_, index), frames_, swap_.alpha())},
+                     .delay = std::min(delay, times.execution)},
             .device_class = division_.classes[index],
             .run = longest_run(segments, set_.launch_ahead),
             .last = segments.back(),
@@ -55,6 +57,13 @@ class Charged {
   [[nodiscard]] Nanos flight() const { return swap_.flight(); }
 
  private:
+  [[nodiscard]] StreamTimes times_of(std::size_t index, std::span<const Nanos> segments) const {
+    const Divisible& task = set_.tasks[index];
+    if (!task.stream) return {.execution = sum_of(segments), .copies = 0};
+    return stream_times(stream_layers(segments, task.stream->reads), swap_.stream(), task.stream->ring)
+        .value_or(StreamTimes{unbounded, unbounded});
+  }
+
   const DivisibleSet& set_;
   const Division& division_;
   SwapCharges swap_;

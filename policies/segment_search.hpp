@@ -10,6 +10,7 @@
 #include "policies/device_set.hpp"
 #include "policies/segment_cuts.hpp"
 #include "policies/segmented_tests.hpp"
+#include "policies/stream_plan.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -23,7 +24,12 @@ struct Divisible {
   Layers layers;                        // their times add up to DeviceTask::execution; of one: it is not cut
   std::optional<unsigned> device_class; // 0: express
   std::optional<Segmentation> given;    // in place of as few cuts as others need
-  [[nodiscard]] bool fixed() const { return device_class || given; }
+  /// By layer: the chunks of constants that it reads, in order; empty: they cannot be streamed.
+  std::vector<SlotRange> reads{};
+  bool streams = false; // they are
+  /// How, once that is planned: `given` are its cuts, and its ring is DeviceTask::least and most.
+  std::optional<Stream> stream{};
+  [[nodiscard]] bool fixed() const { return device_class || given || streams; }
 };
 
 /// `tasks`: parallel to those of the device.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 
 namespace rtexec::policies {
@@ -85,6 +86,8 @@ class Search {
     for (const PlannedTask& task : plan.tasks) memory_.push_back(task.memory);
     // At the start: nothing is proved by it, and it binds the volumes
     for (Task& task : set_.tasks.tasks) task.resident.reset();
+    for (std::size_t i = 0; i < plan.tasks.size(); ++i)
+      if (plan.tasks[i].stream) set_.tasks.tasks[i].stream_chunks = plan.tasks[i].stream->ring;
     all_ = plan.proved ? 2 * plan.tasks.size() + 3 + (plan.swap ? 1 : 0) : 2;
   }
 
@@ -157,13 +160,42 @@ class Search {
   template <class Change> Verdict verdict(const Change& change) const {
     ResolvedSet set = set_;
     change(set);
-    const auto plan = make_plan(set, memory_);
+    const auto plan = make_plan(set, memory_, divided(set.tasks));
     if (!plan) return {false, plan.error().what};
     const TestVerdict& decisive = plan->end_to_end;
     const auto chain = std::ranges::find(plan->chains, false, &PlannedChain::kept);
     if (decisive.proved && chain != plan->chains.end()) return {plan->proved, "chain '" + chain->name + "'"};
     return {plan->proved,
             decisive.limiting_task.empty() ? decisive.explanation : "task '" + decisive.limiting_task + "'"};
+  }
+
+  /// The classes, cuts and streams of the plan, for tasks whose times may have changed.
+  [[nodiscard]] std::vector<Divisible> divided(const TaskSet& tasks) const {
+    std::vector<Divisible> result;
+    for (std::size_t i = 0; plan_.preempts() && i < plan_.tasks.size(); ++i)
+      result.push_back(divided(plan_.tasks[i], tasks.tasks[i].wcet->device));
+    return result;
+  }
+
+  /// Each segment is a layer.
+  static Divisible divided(const PlannedTask& planned, Duration device) {
+    Divisible task{.layers = {.times = {device.count()}, .overheads = {}, .tensors = {}},
+                   .device_class = planned.device_class,
+                   .given = {}};
+    if (planned.segments == 1) return task;
+    const auto share = [&](Duration segment) {
+      return static_cast<Nanos>((Wide{segment.count()} * device.count() + planned.wcet.device.count() - 1) /
+                                planned.wcet.device.count());
+    };
+    Segmentation given{.cuts = Cuts(planned.segments - 1), .overhead = 0, .carry = planned.memory.carry};
+    std::iota(given.cuts.begin(), given.cuts.end(), 0U);
+    task.layers.times.clear();
+    for (const Duration each : planned.segment_wcets) task.layers.times.push_back(share(each));
+    task.layers.overheads.assign(given.cuts.size(), 0);
+    task.given = std::move(given);
+    task.streams = planned.stream.has_value();
+    if (task.streams) task.reads = planned.stream->reads;
+    return task;
   }
 
   ResolvedSet set_;

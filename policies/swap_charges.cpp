@@ -12,7 +12,7 @@ constexpr Wide operations = 3; // swap-outs, for each job that comes in
 
 std::vector<std::uint32_t> volumes_of(const Plan& plan) {
   std::vector<std::uint32_t> volumes;
-  for (const PlannedTask& task : plan.tasks) volumes.push_back(static_cast<std::uint32_t>(task.swap_slots.size()));
+  for (const PlannedTask& task : plan.tasks) volumes.push_back(task.begins_with());
   return volumes;
 }
 
@@ -27,6 +27,7 @@ SwapCharges::SwapCharges(const SwapCost& cost, unsigned copy_engines, std::span<
                          bool copied_out)
     : in_(cost.in_per_chunk.count()),
       out_((copied_out ? cost.out_per_chunk : cost.drop_per_chunk).count()),
+      drop_(cost.drop_per_chunk.count()),
       in_fixed_(cost.in_fixed.count()),
       out_fixed_(cost.out_fixed.count()),
       both_ways_(copy_engines > 1) {
@@ -55,6 +56,16 @@ Nanos SwapCharges::restore(std::size_t chunks) const {
 Nanos SwapCharges::flight() const {
   const std::size_t most = both_ways_ ? DeviceScheduler::transfers_per_direction : 1;
   return bounded(std::max(Wide{in_fixed_} + in_, Wide{out_fixed_} + out_) * most);
+}
+
+StreamCosts SwapCharges::stream() const {
+  const Nanos copy = bounded(Wide{in_} + drop_), resume = load_start(largest_);
+  const Nanos longest = both_ways_ ? copy : std::max(copy, out_);
+  const unsigned operations = both_ways_ ? DeviceScheduler::transfers_per_direction : 1;
+  return {.copy = copy,
+          .begin = in_fixed_,
+          .resume = resume,
+          .in_flight = in_flight(operations, longest, in_fixed_, resume)};
 }
 
 Nanos SwapCharges::swap_in(std::size_t chunks) const {

@@ -4,6 +4,7 @@
 
 #include <rtexec/plan.hpp>
 #include "policies/device_set.hpp"
+#include "policies/streaming.hpp"
 #include "policies/swap_bounds.hpp"
 
 #include <cstdint>
@@ -32,6 +33,8 @@ class SwapCharges {
   [[nodiscard]] Nanos restore(std::size_t chunks) const;
   /// segmented: until what is in flight has landed, in either direction; each may belong to another load.
   [[nodiscard]] Nanos flight() const;
+  /// Where constants come while their job executes.
+  [[nodiscard]] StreamCosts stream() const;
   /// serial and rt_swap: O_in and O_out.
   [[nodiscard]] Nanos swap_in(std::size_t chunks) const;
   [[nodiscard]] Nanos swap_out(std::size_t chunks) const;
@@ -59,7 +62,7 @@ class SwapCharges {
     return Wide{in_fixed_} + Wide{out_fixed_} * std::min(chunks, tasks_ - 1);
   }
 
-  Nanos in_ = 0, out_ = 0;
+  Nanos in_ = 0, out_ = 0, drop_ = 0;
   Nanos in_fixed_ = 0, out_fixed_ = 0;
   bool both_ways_ = false;
   std::size_t largest_ = 0, total_ = 0, tasks_ = 0;

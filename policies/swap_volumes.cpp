@@ -59,6 +59,10 @@ std::vector<SwapSlot> candidates_of(const Plan& plan, const TaskSet& tasks, std:
   if (!tasks.tasks[index].wcet->uses_device()) return {};
   const PlannedTask& task = plan.tasks[index];
   std::vector<SwapSlot> slots;
+  if (task.stream) {
+    for (std::uint32_t slot = 0; slot < task.arena.constant; ++slot) slots.push_back({slot, false});
+    return slots;
+  }
   for (std::uint32_t slot = 0; slot < task.arena.slots(); ++slot)
     if (may_swap(plan, task.arena, slot)) slots.push_back({slot, !plan.shared_scratch || slot >= task.arena.constant});
   const std::vector<std::uint64_t> ranks = ranks_of(task, plan.chunk);
@@ -94,6 +98,7 @@ DeviceTask device_task(const Plan& plan, const ResolvedSet& set, std::size_t ind
   result.most = static_cast<std::uint32_t>(slots.size());
   result.constants = static_cast<std::uint32_t>(std::ranges::find(slots, true, &SwapSlot::copied_out) - slots.begin());
   if (plan.swap->policy == SwapPolicy::lru) result.least = result.most;
+  if (const auto& stream = plan.tasks[index].stream) result.least = result.most = result.constants = stream->ring;
   if (task.swap_volume) result.least = result.most = chunks_of(*task.swap_volume, plan.chunk);
   return result;
 }
@@ -179,7 +184,7 @@ void assign_volumes(Plan& plan, const TaskSet& tasks, std::span<const std::uint3
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     PlannedTask& task = plan.tasks[i];
     task.swap_slots = candidates_of(plan, tasks, i);
-    task.swap_slots.resize(volumes[i]);
+    if (!task.stream) task.swap_slots.resize(volumes[i]);
     task.swap_volume = plan.chunk * volumes[i];
     total += volumes[i];
   }

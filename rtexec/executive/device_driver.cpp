@@ -74,7 +74,7 @@ struct DeviceDriver::TaskLink {
       if (segment == 0) traces::device_begin(executing, begun);
       else traces::segment_begin(executing, segment, begun);
     }
-    if (const Status prepared = driver->memory_.prepare(executing.task); !prepared) return prepared;
+    if (const Status prepared = driver->memory_.prepare(executing.task, segment); !prepared) return prepared;
     return client->execute(as, segment);
   }
 

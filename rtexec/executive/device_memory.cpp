@@ -79,6 +79,7 @@ Result<> DeviceMemory::create_pool(std::span<const Tenant> tenants) {
     *chunks = std::move(*created);
   }
   if (swapped == 0) return {};
+  holders_.resize(frames_.size());
   digests_.resize(swapped);
   torn_.resize(swapped);
   if (!device_.capabilities().remap_under_load)
@@ -99,6 +100,7 @@ Result<> DeviceMemory::create_pool(std::span<const Tenant> tenants) {
 /// Reserves the arena of `tenant`, notes the slots whose chunks come and go, and gives the others theirs.
 Result<> DeviceMemory::add(const Tenant& tenant) {
   first_.push_back(places_.size());
+  reads_.push_back(tenant.reads);
   const Arena& arena = tenant.arena;
   if (arena.slots() == 0) return addresses_.emplace_back(), fixed_.push_back(nullptr), Result<>();
   const std::size_t chunk = device_.chunk_size().count;
@@ -196,7 +198,7 @@ Result<> DeviceMemory::note_digests() {
 Result<> DeviceMemory::with_all_slots(std::uint32_t task, const std::function<Result<>()>& work) {
   const std::span slots = slots_of(task);
   for (std::size_t i = 0; i < slots.size(); ++i)
-    if (const auto mapped = map(slots[i], frames_[i]); !mapped)
+    if (const auto mapped = map(slots[i], frames_[i % frames_.size()]); !mapped)
       return mapping_failed(device_, slots[i].slot, mapped.error());
   Result<> outcome = work();
   for (SlotPlace& place : slots)
@@ -271,13 +273,27 @@ void DeviceMemory::begin_save(const policies::Transfer& transfer) noexcept {
 
 Expected<Bytes, Errc> DeviceMemory::load(const policies::Transfer& transfer) noexcept {
   SlotPlace& place = places_[number(transfer)];
-  place.holds = frames_[transfer.frame];
-  const auto mapping = [&]() noexcept { return map_held(slots_of(transfer.task)); };
+  hold(transfer);
+  const auto mapping = [&]() noexcept { return map_loaded(transfer); };
   const Status outcome = fill(transfer, beside(mapping));
   if (outcome) return increment(loads_), device_.chunk_size();
   place.holds.reset();
   static_cast<void>(unmap(place));
   return Unexpected(outcome.error());
+}
+
+/// The slot that had the frame before may still be said to hold it.
+void DeviceMemory::hold(const policies::Transfer& transfer) noexcept {
+  auto& holder = holders_[transfer.frame];
+  if (holder && places_[*holder].holds == frames_[transfer.frame]) places_[*holder].holds.reset();
+  holder = number(transfer);
+  places_[*holder].holds = frames_[transfer.frame];
+}
+
+/// Of a stream only the slot: its other ones may be read meanwhile.
+Status DeviceMemory::map_loaded(const policies::Transfer& transfer) noexcept {
+  if (reads_[transfer.task].empty()) return map_held(slots_of(transfer.task));
+  return map(places_[number(transfer)], frames_[transfer.frame]);
 }
 
 Status DeviceMemory::fill(const policies::Transfer& transfer, hal::Beside beside) noexcept {
@@ -314,8 +330,10 @@ Status DeviceMemory::save_contents(SlotPlace& place, std::size_t number, bool& c
   return saved;
 }
 
-Status DeviceMemory::prepare(std::uint32_t task) noexcept {
-  const std::span slots = slots_of(task);
+Status DeviceMemory::prepare(std::uint32_t task, std::uint32_t segment) noexcept {
+  std::span slots = slots_of(task);
+  if (const auto& reads = reads_[task]; !reads.empty())
+    slots = slots.subspan(reads[segment].begin, reads[segment].size());
   return holds_all(slots) ? map_held(slots) : Unexpected(Errc::device_fault);
 }
 

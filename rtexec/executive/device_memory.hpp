@@ -7,11 +7,15 @@
 // back, as the scheduler core decides. Every chunk is created here and recycled from then on.
 //
 // Threading: set-up from one thread; load() on the copy-in engine's thread, save() on the copy-out engine's and
-// prepare() on the compute engine's, at the same time if they are of different tasks. None of them allocates.
+// prepare() on the compute engine's, at the same time if they are of different tasks, or of different slots of a
+// stream. None of them allocates.
 //
-// Whatever fails, no job executes on memory that is not its own: prepare() lets it execute only once each slot maps the
-// chunk that it holds. A chunk may come to another slot though its unmapping has failed; what that left behind is
-// unmapped before its slot maps anything again.
+// A stream gives a frame back without a save: from the load on that it is used for next, the slot that had it holds
+// nothing, though it may still map it until something else is loaded there.
+//
+// Whatever fails, no job executes on memory that is not its own: prepare() lets it execute only once each slot that it
+// reads maps the chunk that it holds. A chunk may come to another slot though its unmapping has failed; what that left
+// behind is unmapped before its slot maps anything again.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -37,6 +41,8 @@ struct Tenant {
   Arena arena;
   std::vector<SwapSlot> swap_slots;
   bool scratch_at_end = false; // of the shared chunks it has the last ones
+  /// By segment: the swap slots that it reads. Empty: all, where all hold their chunks while a job executes
+  std::vector<SlotRange> reads = {};
   /// Those of one group share their carry. Absent: it has its own
   std::optional<std::uint32_t> carry_group = {};
 };
@@ -97,9 +103,9 @@ class DeviceMemory {
   /// Unmaps the slot and copies the frame out, where that is needed; after an error the slot holds its chunk, and maps
   /// it again if that can be. Returns the bytes copied.
   [[nodiscard]] Expected<Bytes, Errc> save(const policies::Transfer& transfer) noexcept;
-  /// Before a job of `task` executes, and only then: maps what an error left unmapped. The job must not execute after
-  /// an error: device_fault, a slot holds no chunk; or what the device says.
-  [[nodiscard]] Status prepare(std::uint32_t task) noexcept;
+  /// Before a segment of a job of `task` executes, and only then: maps what an error left unmapped. The job must not
+  /// execute after an error: device_fault, a slot holds no chunk; or what the device says.
+  [[nodiscard]] Status prepare(std::uint32_t task, std::uint32_t segment) noexcept;
   /// Copies a chunk that belongs to nobody, to keep the copy engine of that direction busy; announced as load() and
   /// save() are.
   void begin_exercise(bool out) noexcept;
@@ -139,6 +145,8 @@ class DeviceMemory {
   [[nodiscard]] Status unmap(SlotPlace& place) noexcept;
   [[nodiscard]] static bool holds_all(std::span<const SlotPlace> slots) noexcept;
   [[nodiscard]] Status map_held(std::span<SlotPlace> slots) noexcept;
+  [[nodiscard]] Status map_loaded(const policies::Transfer& transfer) noexcept;
+  void hold(const policies::Transfer& transfer) noexcept;
   [[nodiscard]] Spare spare(bool out) const noexcept;
   [[nodiscard]] Status fill(const policies::Transfer& transfer, hal::Beside beside) noexcept;
   [[nodiscard]] Status save_contents(SlotPlace& place, std::size_t number, bool& copied) noexcept;
@@ -152,11 +160,13 @@ class DeviceMemory {
   std::optional<Buffer> spare_;                            // for exercise(): a chunk for each direction
   std::vector<Memory> addresses_;
   std::vector<std::byte*> fixed_;
-  std::vector<SlotPlace> places_;       // of all swap slots, the tenants' one behind the other
-  std::vector<std::size_t> first_;      // by tenant: its first swap slot
-  std::vector<hal::Digest> digests_;    // of the stored copies, where they are kept
-  std::vector<char> torn_;              // stored copies whose last save failed
-  std::atomic<unsigned> copies_out_{0}; // announced, not ended
+  std::vector<SlotPlace> places_;                   // of all swap slots, the tenants' one behind the other
+  std::vector<std::size_t> first_;                  // by tenant: its first swap slot
+  std::vector<std::vector<SlotRange>> reads_;       // by tenant
+  std::vector<std::optional<std::size_t>> holders_; // by frame: the place whose chunk came last
+  std::vector<hal::Digest> digests_;                // of the stored copies, where they are kept
+  std::vector<char> torn_;                          // stored copies whose last save failed
+  std::atomic<unsigned> copies_out_{0};             // announced, not ended
   std::atomic<std::uint64_t> loads_{0}, saves_{0}, drops_{0}, skips_{0};
 };
 

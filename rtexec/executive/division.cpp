@@ -44,9 +44,27 @@ std::vector<policies::Tensor> in_pieces(const std::vector<LiveRange>& ranges,
   return tensors;
 }
 
+/// By piece: the chunks that its layers read.
+std::vector<SlotRange> in_chunks(const std::vector<ConstantRange>& ranges, const std::vector<std::uint32_t>& last_layer,
+                                 Bytes constants, Bytes chunk) {
+  const auto chunk_of = [&](Bytes offset) { return static_cast<std::uint32_t>(offset.count / chunk.count); };
+  const auto chunks_to = [&](Bytes end) { return chunk_of(round_up(end, chunk)); };
+  std::vector<SlotRange> reads;
+  std::uint32_t layer = 0;
+  for (const std::uint32_t last : last_layer) {
+    SlotRange read{.begin = chunks_to(constants), .end = 0};
+    for (; layer <= last; ++layer) {
+      if (ranges[layer].begin == ranges[layer].end) continue;
+      read = {std::min(read.begin, chunk_of(ranges[layer].begin)), std::max(read.end, chunks_to(ranges[layer].end))};
+    }
+    reads.push_back(read.end == 0 ? SlotRange{} : read);
+  }
+  return policies::in_order(std::move(reads), chunks_to(constants));
+}
+
 } // namespace
 
-Pieces pieces_of(const Task& task, const Workload& workload, const ProfileEntry* entry) {
+Pieces pieces_of(const Task& task, const Workload& workload, const ProfileEntry* entry, Bytes chunk) {
   Pieces result;
   result.divisible.device_class = task.device_class;
   Layers& layers = result.divisible.layers;
@@ -63,6 +81,11 @@ Pieces pieces_of(const Task& task, const Workload& workload, const ProfileEntry*
   layers.times = shares_of(pieces, task.wcet->device);
   layers.overheads.assign(pieces.size() - 1, 0);
   layers.tensors = in_pieces(workload.live_ranges(), result.last_layer);
+  const std::vector<ConstantRange> ranges = workload.constant_ranges();
+  const bool may_stream = task.constants != Constants::whole && !ranges.empty() && !task.swap_volume;
+  if (may_stream && workload.memory().constant > chunk)
+    result.divisible.reads = in_chunks(ranges, result.last_layer, workload.memory().constant, chunk);
+  result.divisible.streams = task.constants == Constants::streamed;
   if (task.segments) result.divisible.given = policies::cut_into(layers, *task.segments, 0).ways.front();
   return result;
 }

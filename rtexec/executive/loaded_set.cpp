@@ -278,6 +278,8 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
   if (const auto loaded = Loader(set, setup).load(); !loaded) return Unexpected(loaded.error());
   if (const auto settled = settle_capacity(set); !settled) return Unexpected(settled.error());
   set.whole_jobs = setup.tunings.has_value();
+  for (Task& task : set.tasks.tasks)
+    if (set.whole_jobs) task.constants = Constants::automatic;
   if (!setup.tunings)
     if (const auto settled = settle_wcets(set); !settled) return Unexpected(settled.error());
   if (const auto checked = check_parts(set); !checked) return Unexpected(checked.error());
@@ -297,6 +299,8 @@ Result<Plan> cut(const LoadedSet& set, const Plan& plan, std::vector<Pieces>& pi
     if (auto done = set.workloads[i]->cut(as_layers(task.cuts, pieces[i])); !done)
       return fail(done.error().code, "task '" + task.name + "' cannot be cut: " + done.error().what);
     pieces[i].divisible.device_class = task.device_class;
+    pieces[i].divisible.streams = task.stream.has_value();
+    if (!task.stream) pieces[i].divisible.reads.clear();
     pieces[i].divisible.given = policies::Segmentation{.cuts = task.cuts, .overhead = 0, .carry = {}};
     divisible.push_back(pieces[i].divisible);
   }
@@ -316,7 +320,12 @@ Result<Plan> plan_in_segments(const LoadedSet& set) {
   for (std::size_t i = 0; i < set.workloads.size(); ++i) {
     const Task& task = set.tasks.tasks[i];
     const ProfileEntry* entry = set.profile ? entry_of(*set.profile, task.name, task.memory_policy) : nullptr;
-    pieces.push_back(pieces_of(task, *set.workloads[i], entry));
+    pieces.push_back(pieces_of(task, *set.workloads[i], entry, set.chunk));
+    if (task.constants == Constants::streamed && pieces.back().divisible.reads.empty())
+      return fail(Errc::bad_input,
+                  "task '" + task.name + "': memory = \"stream\": " +
+                      (pieces.back().obstacle.empty() ? "its constants are not read layer by layer, in several chunks"
+                                                      : pieces.back().obstacle));
     divisible.push_back(pieces.back().divisible);
   }
   const bool given = std::ranges::any_of(divisible, &policies::Divisible::fixed);

@@ -329,6 +329,7 @@ Result<> Run::fill_device() {
                        .arena = plan_.tasks[i].arena,
                        .swap_slots = plan_.tasks[i].swap_slots,
                        .scratch_at_end = plan_.tasks[i].scratch_at_end,
+                       .reads = plan_.tasks[i].stream.value_or(Stream()).reads,
                        .carry_group = carry_group(plan_.tasks[i])});
   auto memory = DeviceMemory::lay_out(
       *device_, tenants,

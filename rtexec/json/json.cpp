@@ -98,6 +98,11 @@ json nanoseconds(std::span<const Duration> times) {
   return list;
 }
 
+json to_json(const Stream& stream) {
+  return {
+      {"ring_chunks", stream.ring}, {"chunks", stream.reads.back().end}, {"execution_ns", stream.execution.count()}};
+}
+
 json to_json(const PlannedTask& task) {
   return {{"name", task.name},
           {"promised", task.promised},
@@ -109,6 +114,7 @@ json to_json(const PlannedTask& task) {
           {"segments", task.segments},
           {"cuts", task.cuts},
           {"segment_wcets_ns", nanoseconds(task.segment_wcets)},
+          {"stream", task.stream ? to_json(*task.stream) : json(nullptr)},
           {"co_run", task.co_run ? to_json(*task.co_run) : json(nullptr)},
           {"memory_policy_reason", nullable(task.memory_policy_reason)},
           {"response_bound_ns", nullable(task.response_bound)},

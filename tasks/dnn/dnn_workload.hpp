@@ -47,6 +47,8 @@ class DnnWorkload final : public Workload, public initialise::Observable {
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
   [[nodiscard]] std::vector<LiveRange> live_ranges() const override { return network_->live_ranges(); }
+  /// What a footprint adds is read by none.
+  [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override { return network_->constant_ranges(); }
   /// As it is cut, too, the network must fit into the footprint, of which the carry is not swappable: otherwise
   /// bad_input, and the cuts stay.
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;

@@ -75,6 +75,24 @@ std::vector<LiveRange> SyntheticWorkload::live_ranges() const {
   return {{.size = live_, .first = 0, .last = static_cast<std::uint32_t>(layers_.size() - 1)}};
 }
 
+std::vector<SyntheticWorkload::Part> SyntheticWorkload::parts() const {
+  const std::size_t count = class_ == MemoryClass::constant ? times_.size() : 1, words = words_in(swappable_);
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t begin = words * i / count;
+    parts.push_back({.begin = begin, .end = words * (i + 1) / count, .next = begin});
+  }
+  return parts;
+}
+
+std::vector<ConstantRange> SyntheticWorkload::constant_ranges() const {
+  if (layers_.empty() || class_ != MemoryClass::constant) return {};
+  std::vector<ConstantRange> ranges;
+  for (const Part& part : parts()) ranges.push_back({Bytes{part.begin * page}, Bytes{part.end * page}});
+  ranges.back().end = swappable_;
+  return ranges;
+}
+
 Result<> SyntheticWorkload::cut(std::span<const std::uint32_t> after) {
   auto ends = segment_ends(after, times_.size());
   if (!ends) return Unexpected(ends.error());
@@ -90,8 +108,8 @@ Result<> SyntheticWorkload::bind(Device& device, const Memory& memory) {
     gpu_ = *gpu;
     return {};
   }
-  words_ = words_in(swappable_);
-  if (class_ == MemoryClass::state) visits_.assign(words_, 0);
+  parts_ = parts();
+  if (class_ == MemoryClass::state) visits_.assign(words_in(swappable_), 0);
   return {};
 }
 
@@ -124,7 +142,7 @@ Status SyntheticWorkload::execute_layer(std::size_t layer, std::optional<std::ui
   ++executions_;
   if (begins && is_cut())
     if (const Status passed = pass_carry(*begins, half); !passed) return passed;
-  const Status touched = gpu_ != nullptr ? write_chunks(half) : visit_words(end);
+  const Status touched = gpu_ != nullptr ? write_chunks(half) : visit_words(layer, end);
   if (touched) spin_until(end);
   return touched;
 }
@@ -150,10 +168,11 @@ std::uint64_t SyntheticWorkload::carried(std::size_t word) const noexcept {
   return identity_ + (static_cast<std::uint64_t>(word) << 32) + passes_;
 }
 
-Status SyntheticWorkload::visit_words(Instant end) noexcept {
-  for (std::size_t visited = 0; visited < words_ && Clock::now() < end; ++visited) {
-    if (!visit(next_)) return Unexpected(Errc::corrupted);
-    next_ = (next_ + 1) % words_;
+Status SyntheticWorkload::visit_words(std::size_t layer, Instant end) noexcept {
+  auto& [first, last, next] = parts_[parts_.size() == 1 ? 0 : layer];
+  for (std::size_t visited = first; visited < last && Clock::now() < end; ++visited) {
+    if (!visit(next)) return Unexpected(Errc::corrupted);
+    if (++next == last) next = first;
   }
   return {};
 }

@@ -45,6 +45,8 @@ class SyntheticWorkload final : public Workload {
   [[nodiscard]] std::string fingerprint() const override;
   [[nodiscard]] std::span<const std::string> layers() const override { return layers_; }
   [[nodiscard]] std::vector<LiveRange> live_ranges() const override;
+  /// Equal parts of them.
+  [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override;
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe(const LayerObserver& observer) override {
@@ -58,12 +60,19 @@ class SyntheticWorkload final : public Workload {
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;
 
  private:
+  /// Words that a layer visits, in turn.
+  struct Part {
+    std::size_t begin = 0, end = 0;
+    std::size_t next = 0;
+  };
+
   SyntheticWorkload(const Task& task, DeviceKind kind);
+  [[nodiscard]] std::vector<Part> parts() const;
   [[nodiscard]] bool is_cut() const noexcept { return segment_ends_.size() > 1; }
   [[nodiscard]] Status execute_layer(std::size_t layer, std::optional<std::uint32_t> begins) noexcept;
   [[nodiscard]] Status pass_carry(std::uint32_t segment, Instant end) noexcept;
   [[nodiscard]] std::uint64_t carried(std::size_t word) const noexcept;
-  [[nodiscard]] Status visit_words(Instant end) noexcept;
+  [[nodiscard]] Status visit_words(std::size_t layer, Instant end) noexcept;
   [[nodiscard]] bool visit(std::size_t word) noexcept;
   [[nodiscard]] std::uint64_t contents(std::size_t word) const noexcept;
   [[nodiscard]] Status write_chunks(Instant end) noexcept;
@@ -84,8 +93,7 @@ class SyntheticWorkload final : public Workload {
   LayerObserver observer_;
 
   // On the host device.
-  std::size_t words_ = 0; // that are visited
-  std::size_t next_ = 0;
+  std::vector<Part> parts_;           // by layer, of constants; else one
   std::vector<std::uint32_t> visits_; // by word; of state only
   std::size_t carry_words_ = 0;       // that the segment before left
   std::uint64_t passes_ = 0;          // of segments

@@ -71,9 +71,11 @@ class DeviceMemoryTest : public testing::Test {
         })
         .outcome;
   }
-  /// As before a job of `task`.
-  Status prepare(std::uint32_t task) {
-    return device_->engine(hal::EngineKind::compute).call([&]() noexcept { return memory_->prepare(task); }).outcome;
+  /// As before a segment of a job of `task`.
+  Status prepare(std::uint32_t task, std::uint32_t segment = 0) {
+    return device_->engine(hal::EngineKind::compute)
+        .call([&]() noexcept { return memory_->prepare(task, segment); })
+        .outcome;
   }
   const std::vector<bool> none = {false, false, false}, all = {true, true, true};
   std::shared_ptr<StoreOrders> orders_ = std::make_shared<StoreOrders>();
@@ -82,6 +84,63 @@ class DeviceMemoryTest : public testing::Test {
   std::unique_ptr<DeviceMemory> memory_;
   Probe probe_;
 };
+
+/// Four chunks of constants that come through two frames, one in each of four segments.
+class StreamedMemoryTest : public DeviceMemoryTest {
+ protected:
+  static constexpr std::uint32_t streamed = 4;
+
+  void SetUp() override {
+    device_ = std::make_unique<DeviceDouble>(faults_, small_chunk * 8, small_chunk);
+    for (std::uint32_t chunk = 0; chunk < streamed; ++chunk)
+      constants_.insert(constants_.end(), small_chunk.count, std::byte(chunk + 1));
+    executive::Tenant tenant{.constants = constants_,
+                             .arena = {.constant = streamed, .state = 0, .fixed = 0, .scratch = 0},
+                             .swap_slots = {}};
+    for (std::uint32_t slot = 0; slot < streamed; ++slot) {
+      tenant.swap_slots.push_back({.slot = slot, .copied_out = false});
+      tenant.reads.push_back({slot, slot + 1});
+    }
+    auto memory =
+        DeviceMemory::lay_out(*device_, std::array{tenant}, {.frames = 2, .open_store = store_opener(orders_)});
+    ASSERT_TRUE(memory);
+    memory_ = std::move(*memory);
+  }
+  int first_of(std::uint32_t slot) const {
+    return std::to_integer<int>(memory_->addresses()[0].constant[slot * small_chunk.count]);
+  }
+
+  std::vector<std::byte> constants_;
+};
+
+TEST_F(StreamedMemoryTest, EachSegmentFindsWhatItReads) {
+  for (int job = 0; job < 3; ++job) {
+    for (std::uint32_t slot = 0; slot < streamed; ++slot) {
+      ASSERT_TRUE(load({0, slot, (slot + static_cast<std::uint32_t>(job)) % 2}));
+      ASSERT_TRUE(prepare(0, slot));
+      EXPECT_EQ(first_of(slot), static_cast<int>(slot) + 1);
+    }
+  }
+}
+
+TEST_F(StreamedMemoryTest, NoSegmentExecutesWhoseChunkHasGivenItsFrameAway) {
+  ASSERT_TRUE(load({0, 0, 0}));
+  ASSERT_TRUE(load({0, 1, 1}));
+  EXPECT_TRUE(prepare(0, 0));
+  EXPECT_EQ(prepare(0, 2), Status(Unexpected(Errc::device_fault))) << "not there yet";
+  ASSERT_TRUE(load({0, 2, 0}));
+  EXPECT_TRUE(prepare(0, 2));
+  EXPECT_TRUE(prepare(0, 1));
+  EXPECT_EQ(prepare(0, 0), Status(Unexpected(Errc::device_fault)));
+}
+
+TEST_F(StreamedMemoryTest, ABindingSeesEverySlot) {
+  ASSERT_TRUE(memory_->with_all_slots(0, [&]() -> Result<> {
+    for (std::uint32_t slot = 0; slot < streamed; ++slot)
+      EXPECT_TRUE(probe_.readable(memory_->addresses()[0].constant + slot * small_chunk.count));
+    return {};
+  }));
+}
 
 TEST(SharedScratch, OfTwoThatExecuteAtOnceHasTheFirstChunksAndTheLast) {
   DeviceDouble device(std::make_shared<DeviceState>(), small_chunk * 8, small_chunk);

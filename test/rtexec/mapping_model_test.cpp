@@ -138,7 +138,7 @@ class World {
   /// Constants, state and scratch of a chunk each at least, `swapped` of the first two being swapped, or all.
   std::uint32_t add_task(std::uint32_t number, std::uint32_t swapped) {
     Task& task = tasks_.emplace_back();
-    auto& [constants, arena, swap_slots, scratch_at_end, carry_group] = task.tenant;
+    auto& [constants, arena, swap_slots, scratch_at_end, reads, carry_group] = task.tenant;
     arena = {.constant = 1 + below(3), .state = 1 + below(4), .fixed = below(2), .scratch = 1};
     for (std::uint32_t slot = 0; slot < arena.constant; ++slot) {
       const Contents words = contents(number, slot, 0, true);
@@ -176,7 +176,7 @@ class World {
     if (staged_ == number) staged_.reset();
     before_ = device_->mappings();
     const std::uint64_t faults = device_->faults(), allocated = allocations();
-    const Status prepared = device_->on(hal::EngineKind::compute, [&] { return memory_->prepare(number); });
+    const Status prepared = device_->on(hal::EngineKind::compute, [&] { return memory_->prepare(number, 0); });
     require(allocations() == allocated, "preparing a job allocates");
     require(prepared || device_->faults() > faults, "a job was refused though nothing failed");
     require(prepared || prepared.error() == Errc::device_fault, "a job was refused for another reason");

@@ -236,6 +236,7 @@ enum SetupEvent : std::size_t {
   task_memory,
   task_co_run,
   task_segments,
+  task_stream,
   task_workload,
   task_tuning,
   chain_info,
@@ -277,6 +278,7 @@ CtfChannel setup_events() {
             lengths({"constant_bytes", "scratch_bytes", "state_bytes", "fixed_bytes", "swap_volume_bytes"}, Type::u64)},
        {"rtexec:task_co_run", task + lengths({"wcet", "idle"})},
        {"rtexec:task_segments", task + lengths({"device_class", "segments", "launch_ahead"}, Type::u32)},
+       {"rtexec:task_stream", task + lengths({"ring", "begin", "end"}, Type::u32)},
        {"rtexec:task_workload", task + Fields{{"workload", Type::text}}},
        {"rtexec:task_tuning", task + Fields{{"line", Type::text}}},
        {"rtexec:chain_info", Fields{{"chain", Type::u32},
@@ -389,6 +391,9 @@ void TraceWriter::write(const traces::RunSetup& setup, Instant time) {
   for (std::size_t i = 0; i < setup.tasks.size(); ++i)
     if (const traces::TaskSetup& task = setup.tasks[i]; task.device_class != 1 || task.segments > 1)
       put(task_segments, {n(i), task.device_class, task.segments, setup.launch_ahead});
+  for (std::size_t i = 0; i < setup.tasks.size(); ++i)
+    if (const auto& stream = setup.tasks[i].stream)
+      for (const SlotRange& read : stream->reads) put(task_stream, {n(i), stream->ring, read.begin, read.end});
   for (std::size_t i = 0; i < setup.tasks.size(); ++i) write_task(ctf_, ns(time), n(i), setup.tasks[i]);
   for (std::size_t i = 0; i < setup.chains.size(); ++i) write_chain(ctf_, ns(time), n(i), setup.chains[i]);
   for (const unsigned core : setup.regulated_cores) put(regulated_core, {core, 1'000'000});

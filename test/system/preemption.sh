@@ -57,8 +57,6 @@ expect '0 4' '' "$rtexec" analyze run.trace --json analyzed.json
 expect 0 '^None None$' ask analyzed.json "d['replay']['difference'], d['replay']['not_replayed']"
 
 # What cannot be done is refused.
-sed 's/^class/memory = "stream"\nclass/' mixed.toml > stream.toml
-expect 2 'cannot be promised or run yet' "$rtexec" check stream.toml
 sed 's/^layers = 50/layers = 50\nlevel = "express"/' mixed.toml > express.toml
 expect '2 3' '' "$rtexec" check express.toml
 exit $bad

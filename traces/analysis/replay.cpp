@@ -28,6 +28,7 @@ Plan plan_of(const RunSetup& setup) {
     planned.device_done_by = task.device_done_by;
     planned.swap_slots.resize(task.swap_slots);
     planned.resident_slots = task.resident_slots;
+    planned.stream = task.stream;
   }
   if (setup.swap)
     plan.swap = SwapPlan{.policy = setup.swap->policy,
@@ -39,6 +40,17 @@ Plan plan_of(const RunSetup& setup) {
 }
 
 constexpr std::uint32_t most_chunks = 16'777'216; // a damaged trace may name any number
+
+bool can_stream(const TaskSetup& task) {
+  const std::vector<SlotRange>& reads = task.stream->reads;
+  SlotRange before;
+  for (const SlotRange& read : reads) {
+    const bool goes_on = before.begin <= read.begin && read.begin <= before.end && before.end <= read.end;
+    if (!goes_on || read.begin > read.end || read.size() > task.stream->ring) return false;
+    before = read;
+  }
+  return reads.size() == task.segments && before.end == task.swap_slots && task.stream->ring <= task.swap_slots;
+}
 
 /// Why the scheduler core cannot be built from it; empty: it can.
 std::string why_not(const RunSetup& setup) {
@@ -55,6 +67,7 @@ std::string why_not(const RunSetup& setup) {
       return "task '" + task.name + "' has class " + std::to_string(task.device_class) + ", more than there are tasks";
     if (task.device_class == 0 && task.swap_slots > 0)
       return "task '" + task.name + "' swaps chunks, which no express task does";
+    if (task.stream && !can_stream(task)) return "task '" + task.name + "' streams in a way that cannot be";
     if (task.swap_slots > 0 && !setup.swap) return "the recording does not say how chunks were swapped";
   }
   if (chunks > most_chunks)

@@ -61,9 +61,13 @@ void plan(const Plan& made) noexcept {
   for (const TestVerdict& test : tests)
     admission_test(test.name().c_str(), test.proved, !test.sound(), Duration(test.sides().left),
                    Duration(test.sides().right), test.slack, test.limiting_task.c_str());
-  for (std::uint32_t task = 0; task < made.tasks.size(); ++task)
-    if (const PlannedTask& planned = made.tasks[task]; planned.device_class != 1 || planned.segments > 1)
+  for (std::uint32_t task = 0; task < made.tasks.size(); ++task) {
+    const PlannedTask& planned = made.tasks[task];
+    if (planned.device_class != 1 || planned.segments > 1)
       task_segments(task, planned.device_class, planned.segments, made.launch_ahead);
+    if (!planned.stream) continue;
+    for (const SlotRange& read : planned.stream->reads) task_stream(task, planned.stream->ring, read.begin, read.end);
+  }
 }
 
 void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned) noexcept {

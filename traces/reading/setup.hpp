@@ -51,6 +51,7 @@ struct TaskSetup {
   Duration ready_by{0}, device_done_by{0};
   std::optional<Duration> response_bound;
   std::uint32_t swap_slots = 0;
+  std::optional<Stream> stream;
   std::optional<std::uint32_t> resident_slots;
   std::optional<MemoryPolicy> memory_policy;
   std::optional<CoRun> co_run;

@@ -102,6 +102,14 @@ void SetupDecoder::take(const event::task_segments& event) {
   setup_.launch_ahead = event.launch_ahead;
 }
 
+void SetupDecoder::take(const event::task_stream& event) {
+  TaskSetup* task = this->task(event.task);
+  if (!task) return;
+  if (!task->stream) task->stream.emplace();
+  task->stream->ring = event.ring;
+  task->stream->reads.push_back({event.begin, event.end});
+}
+
 void SetupDecoder::take(const event::task_workload& event) {
   if (TaskSetup* task = this->task(event.task)) task->workload = event.workload;
 }

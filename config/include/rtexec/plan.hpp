@@ -53,6 +53,8 @@ struct Stream {
   std::uint32_t ring = 0;
   /// By segment: what it reads. Neither end ever decreases, and no range is larger than the ring.
   std::vector<SlotRange> reads;
+  /// The longest device part, waiting for chunks included, where nothing but loads is beside it; without charges.
+  Duration execution{0};
   friend bool operator==(const Stream&, const Stream&) = default;
 };
 
@@ -196,10 +198,16 @@ struct PlannedTask {
   bool scratch_at_end = false;
   /// The slots that are swapped, in this order. Empty: the task is always resident.
   std::vector<SwapSlot> swap_slots;
-  /// The size of these slots.
+  /// The size of what a job begins with of these slots.
   Bytes swap_volume{0};
   /// Absent: a job begins once all of them hold their chunks, which stay until it has ended.
   std::optional<Stream> stream;
+  /// So many of its arena's slots are without a chunk at any time.
+  [[nodiscard]] std::uint32_t streamed_away() const { return stream ? arena.constant - stream->ring : 0; }
+  /// So many chunks of its swap slots must be on the device for a job to begin.
+  [[nodiscard]] std::uint32_t begins_with() const {
+    return stream ? stream->ring : static_cast<std::uint32_t>(swap_slots.size());
+  }
   /// How many of them hold their chunks at the start. Absent: as many as others leave frames for, tasks in turn.
   std::optional<std::uint32_t> resident_slots;
   /// The core that runs the CPU parts.

@@ -4,6 +4,7 @@
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 #include "tasks/dnn/cuda/lowering.hpp"
 #include "tasks/segments.hpp"
+#include "tasks/dnn/graph/constant_ranges.hpp"
 
 #include <algorithm>
 #include <map>
@@ -52,6 +53,24 @@ std::vector<MemoryObject> CudaNetwork::objects() const {
   const auto scratch = scratch_objects(plan_.lifetimes, plan_.places);
   objects.insert(objects.end(), scratch.begin(), scratch.end());
   return objects;
+}
+
+std::vector<ConstantRange> CudaNetwork::constant_ranges() const {
+  ConstantRanges ranges(program_.constant_objects, program_.layers.size());
+  std::size_t layer = 0;
+  const auto read = [&](const cuda::Place& place) {
+    if (place.region == cuda::Place::Region::constant) ranges.read(layer, place.offset);
+  };
+  for (const cuda::Call& call : program_.calls) {
+    if (call.layer != cuda::Call::no_layer) layer = call.layer;
+    if (const auto* kernel = std::get_if<cuda::KernelCall>(&call.what))
+      for (const auto& pointer : kernel->pointers) read(pointer.place);
+    if (const auto* conv = std::get_if<cuda::ConvCall>(&call.what))
+      for (const cuda::Place& place : {conv->x, conv->weights, conv->bias, conv->residual, conv->half_bias})
+        read(place);
+  }
+  for (const cuda::Transfer& output : program_.outputs) read(output.place);
+  return std::move(ranges).result();
 }
 
 // ---- choices

@@ -44,6 +44,7 @@ class CudaNetwork final : public GpuNetwork {
   [[nodiscard]] std::vector<LiveRange> live_ranges() const override {
     return tasks::live_ranges(plan_.lifetimes, plan_.layer_times);
   }
+  [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override;
   /// out_of_memory: it would need more than max_scratch.
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
   [[nodiscard]] const cuda::ScratchPlan& plan() const { return plan_; }

@@ -74,6 +74,7 @@ class Network {
   [[nodiscard]] virtual Result<> use(std::span<const std::string> tuning);
   [[nodiscard]] virtual Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress);
   [[nodiscard]] virtual std::vector<LiveRange> live_ranges() const { return {}; }
+  [[nodiscard]] virtual std::vector<ConstantRange> constant_ranges() const { return {}; }
   [[nodiscard]] virtual Result<> cut(std::span<const std::uint32_t> after);
   virtual void observe(const LayerObserver& observer) = 0;
   void observe_contents(const initialise::Observer& observer) { contents_observer_ = observer; }

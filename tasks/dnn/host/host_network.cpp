@@ -7,6 +7,7 @@
 #include "tasks/dnn/host/layout.hpp"
 #include "tasks/dnn/kernels/step.hpp"
 #include "tasks/segments.hpp"
+#include "tasks/dnn/graph/constant_ranges.hpp"
 
 #include <cstring>
 #include <map>
@@ -191,6 +192,17 @@ std::vector<MemoryObject> HostNetwork::objects() const {
   std::vector<MemoryObject> objects = scratch_objects(lifetimes_, plan_);
   objects.insert(objects.end(), constant_objects_.begin(), constant_objects_.end());
   return objects;
+}
+
+std::vector<ConstantRange> HostNetwork::constant_ranges() const {
+  ConstantRanges ranges(constant_objects_, steps_.size());
+  const auto read = [&](std::size_t layer, const Place& place) {
+    if (place.region == Place::Region::constant) ranges.read(layer, place.offset);
+  };
+  for (std::size_t i = 0; i < steps_.size(); ++i)
+    for (const Place& input : steps_[i].inputs) read(i, input);
+  for (const Output& output : output_transfers_) read(steps_.size() - 1, output.place);
+  return std::move(ranges).result();
 }
 
 void HostNetwork::release_image() noexcept {

@@ -37,6 +37,7 @@ class HostNetwork final : public Network {
   [[nodiscard]] std::vector<LiveRange> live_ranges() const override {
     return tasks::live_ranges(lifetimes_, layer_times_);
   }
+  [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override;
   /// out_of_memory: it would need more than max_scratch.
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
   void observe(const LayerObserver& observer) override { observer_ = observer; }

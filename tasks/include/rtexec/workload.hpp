@@ -44,6 +44,12 @@ struct LiveRange {
   friend bool operator==(const LiveRange&, const LiveRange&) = default;
 };
 
+/// The constants that a layer reads lie between these offsets in constants(). Of none both are equal.
+struct ConstantRange {
+  Bytes begin, end;
+  friend bool operator==(const ConstantRange&, const ConstantRange&) = default;
+};
+
 /// Told about the layers of an execution; a plain struct of functions, so that no task depends on who listens.
 /// Called on the engine's thread: must not block or allocate. Null functions are not called. On a GPU it is told after
 /// the execution.
@@ -89,6 +95,9 @@ class RTEXEC_API Workload {
   /// What lives across boundaries between layers, after use() and tune(). What a cut crosses is in the carry for all
   /// its life. A cut may follow each layer but the last. Empty: it cannot be cut.
   [[nodiscard]] virtual std::vector<LiveRange> live_ranges() const { return {}; }
+  /// By layer, after use() and tune(). Where constants are streamed, what no segment to come reads is not there any
+  /// more, and of what lies behind only some. Empty: they cannot be streamed.
+  [[nodiscard]] virtual std::vector<ConstantRange> constant_ranges() const { return {}; }
   /// Segments end behind these layers, ascending, and behind the last one. After use() and tune(), and before memory()
   /// and constants() are asked, which may depend on it. Not called, or with none: one segment. bad_input: it cannot be
   /// cut so.

@@ -1,0 +1,28 @@
+// Which part of a network's constants each of its layers reads (Workload::constant_ranges).
+#pragma once
+
+#include <rtexec/memory.hpp>
+#include <rtexec/workload.hpp>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace rtexec::tasks {
+
+class ConstantRanges {
+ public:
+  /// `constants` are in the order of their offsets, and outlive it.
+  ConstantRanges(std::span<const MemoryObject> constants, std::size_t layers)
+      : constants_(constants), ranges_(layers) {}
+
+  /// The layer reads the object that holds this offset.
+  void read(std::size_t layer, std::size_t offset);
+  [[nodiscard]] std::vector<ConstantRange> result() && { return std::move(ranges_); }
+
+ private:
+  std::span<const MemoryObject> constants_;
+  std::vector<ConstantRange> ranges_;
+};
+
+} // namespace rtexec::tasks
