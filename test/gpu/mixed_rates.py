@@ -126,6 +126,7 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, default=rtexec_command.build_folder() / "mixed-rates")
     rtexec_command.add_options(parser)
     arguments = parser.parse_args()
+    arguments.rtexec = arguments.rtexec.absolute()
     arguments.output.mkdir(parents=True, exist_ok=True)
     os.chdir(arguments.output)
     arguments.output = arguments.output.resolve()

@@ -35,10 +35,14 @@ def must(outcome, what, codes=(0,)):
     return outcome
 
 
+def profile_of(arguments):
+    return arguments.output / f"{arguments.model}-{arguments.size}.profile.toml"
+
+
 def text_of(arguments, name, swap="", extra=""):
-    return (f'board = "{arguments.board}"\n[executive]\nallow_degraded = true\nprofile = "{arguments.output / "streaming.profile.toml"}"\n'
+    return (f'board = "{arguments.board}"\n[executive]\nallow_degraded = true\nprofile = "{profile_of(arguments)}"\n'
             f'keep_awake = true\n[device]\nchunk = "{arguments.chunk}"\n{swap}[[task]]\nname = "net"\nworkload = "dnn"\n'
-            f'model = "{arguments.model}.onnx"\nperiod = "{arguments.period}"\noutputs = [{{ to = "file:{arguments.output / name}" }}]\n{extra}')
+            f'model = "{arguments.model}-{arguments.size}.onnx"\nperiod = "{arguments.period}"\noutputs = [{{ to = "file:{arguments.output / name}" }}]\n{extra}')
 
 
 def run(rtexec, arguments, name, swap="", extra=""):
@@ -68,10 +72,10 @@ def differing(arguments, name):
 
 def copy_cost(rtexec, arguments, store):
     """Of one chunk into the device, in ns; as it is measured, without a margin."""
-    target = arguments.output / "calibrated.toml"
+    target = arguments.output / f"calibrated-{store.split(':')[0]}.toml"
     target.unlink(missing_ok=True)
     report = arguments.output / "calibrated.json"
-    must(rtexec.call("calibrate", arguments.board, "--store", store, "--chunk", arguments.chunk, "--jobs", "10", "--margin", "1", "--volume", "512MiB",
+    must(rtexec.call("calibrate", arguments.base, "--store", store, "--chunk", arguments.chunk, "--jobs", "10", "--margin", "1", "--volume", "512MiB",
                      "--keep-awake", "-o", target, report=report, limit=300), f"calibrate {store}")
     (chunk,) = json.loads(report.read_text())["chunks"]
     return chunk["in_fit"]["per_chunk_ns"], target
@@ -115,16 +119,19 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, default=rtexec_command.build_folder() / "streaming")
     rtexec_command.add_options(parser)
     arguments = parser.parse_args()
+    arguments.rtexec = arguments.rtexec.absolute()
     arguments.output.mkdir(parents=True, exist_ok=True)
     os.chdir(arguments.output)
     arguments.output = arguments.output.resolve()
     arguments.ballast = "none"
+    arguments.base = arguments.board
     rtexec = rtexec_command.Rtexec(arguments)
 
-    if not (arguments.output / f"{arguments.model}.onnx").exists():
-        must(rtexec.call("model", arguments.model, "--size", arguments.size, "-o", f"{arguments.model}.onnx", limit=300), "model")
+    network = f"{arguments.model}-{arguments.size}.onnx"
+    if not (arguments.output / network).exists():
+        must(rtexec.call("model", arguments.model, "--size", arguments.size, "-o", network, limit=300), "model")
     (arguments.output / "measure.toml").write_text(text_of(arguments, "measured"))
-    if not (arguments.output / "streaming.profile.toml").exists():
+    if not profile_of(arguments).exists():
         must(rtexec.call("profile", "measure.toml", "--jobs", arguments.jobs, limit=600), "profile")
 
     report, plan, parts = run(rtexec, arguments, "whole", extra='segments = "none"\n')
