@@ -148,6 +148,7 @@ void Tracer::end_abandoned(std::uint32_t task, Instant at) {
   Progress& progress = progress_[task];
   if (!std::exchange(progress.abandoned, false)) return;
   const policies::JobId job{task, progress.job};
+  std::erase_if(dispatched_, [job](const Dispatch& each) { return each.job == job; });
   if (progress.started && !progress.ready) end_first_part(job, at);
   write(traces::job_abort, job, at);
   miss(job, at);

@@ -334,6 +334,7 @@ class Writer {
     Progress& progress = progress_[task];
     if (!std::exchange(progress.abandoned, false)) return;
     const JobId job{task, progress.job};
+    std::erase_if(dispatched_, [job](const Dispatch& each) { return each.job == job; });
     if (progress.started && !progress.ready) end_first_part(job, at);
     add(RecordKind::job_abort, job, at);
     miss(job, at);

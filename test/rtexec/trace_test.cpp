@@ -319,6 +319,42 @@ TEST(Trace, LoadingIsToldOfAnExperimentToo) {
   }
 }
 
+/// A late job is abandoned; what is left of it, of no length, gets its core at the instant at which the job is gone.
+TEST(Trace, AbandonedJobBeginsNothingWhenItIsGone) {
+  const ScratchFolder folder;
+  auto session = traces::Session::start(folder / "trace", {});
+  if (!session) GTEST_SKIP() << session.error().what;
+  TaskSet tasks = set_of({synthetic("urgent", 1000ms, {.before = 30ms, .device = 0ms, .after = 0ms}),
+                          synthetic("late", 40ms, {.before = 10ms, .device = 19ms, .after = 0ms})},
+                         1s);
+  tasks.tasks[0].offset = 15ms;
+  tasks.tasks[1].on_overrun = OnOverrun::abort_job;
+  tasks.tasks[1].on_wcet_exceeded = OnWcetExceeded::skip_next;
+  Plan plan;
+  for (const Task& task : tasks.tasks) {
+    PlannedTask& planned = plan.tasks.emplace_back();
+    planned.wcet = *task.wcet;
+    planned.core_rank = static_cast<unsigned>(plan.tasks.size());
+  }
+  simulator::Options options;
+  options.horizon = 200ms;
+  options.execution = [&](policies::JobId job, Part part) {
+    return part == Part::device ? Duration(20ms) : simulator::of(plan.tasks[job.task].wcet, part);
+  };
+  simulator::Recorder recorder(tasks, plan);
+  options.observe = [&](const simulator::Step& step) { recorder.see(step); };
+  simulator::Tracer tracer(tasks, plan, *session);
+  tracer.watch(options);
+  const auto outcome = simulator::simulate(tasks, plan, options);
+  const auto traced = tracer.end(recorder.report(outcome));
+  ASSERT_TRUE(traced) << problem(traced);
+  EXPECT_EQ(outcome.tasks[1].aborted, 1u);
+  const traces::Analysis analysis = analysed(*session);
+  ASSERT_EQ(analysis.tasks.size(), 2u);
+  EXPECT_EQ(analysis.tasks[1].aborted, 1u);
+  EXPECT_EQ(analysis.tasks[1].invalid, "");
+}
+
 TEST(TraceOff, NoTileIsTimed) { EXPECT_EQ(run_filling(), 0); }
 
 TEST(Trace, MissLeavesASnapshotOfItsJob) {
