@@ -53,6 +53,7 @@ class Simulation {
       if (stop_at_ > now_) step();
       else if (!end_core_parts()) begin_stop(); // what ends at that instant has ended
       choose_stop();
+      choose_undecided();
     }
     outcome_.end = over_ ? now_ : horizon;
     now_ = outcome_.end;
@@ -71,6 +72,7 @@ class Simulation {
     std::vector<std::uint32_t> followers; // that the ends of its jobs release,
     bool ends_at_deadline = false;        // which are their deadlines under `let`
     Phase phase = Phase::idle;
+    bool undecided = false;    // when its next release comes
     bool awaits_end = false;   // a release waits for the end of the job
     bool abandoned = false;    // the job's end is no completion
     bool part_exceeds = false; // the part under way takes longer than its WCET
@@ -81,8 +83,7 @@ class Simulation {
     Duration device_part{0}; // with all segments
     std::vector<Duration> segment_ends;
     std::size_t core = 0;
-    std::optional<JobId> loaded_for; // the last job that chunks of the task were copied in for,
-    std::optional<JobId> taken_for;  // and out for
+    std::uint64_t taken_in = 0; // `turn_`, when chunks of the task were copied out last
   };
 
   struct OnDevice {
@@ -262,9 +263,25 @@ class Simulation {
 
   void choose_release(std::uint32_t task) {
     if (triggered(task)) return await_trigger(task);
+    choose_release(task, runs_[task].overruns.next());
+  }
+
+  void choose_release(std::uint32_t task, Instant earliest) {
     TaskRun& run = runs_[task];
-    if (options_.release) run.overruns.postpone(options_.release(task, run.overruns.next()));
+    if (options_.release) {
+      const auto at = options_.release(task, earliest);
+      run.undecided = !at;
+      any_undecided_ = any_undecided_ || !at;
+      if (!at) return set_timer(release_at_, task, never);
+      run.overruns.postpone(*at);
+    }
     set_timer(release_at_, task, run.overruns.next());
+  }
+
+  void choose_undecided() {
+    if (!std::exchange(any_undecided_, false)) return;
+    for (std::uint32_t task = 0; task < runs_.size(); ++task)
+      if (runs_[task].undecided) choose_release(task, std::max(runs_[task].overruns.next(), now_));
   }
 
   void look_at_gate(std::uint32_t task) {
@@ -588,15 +605,15 @@ class Simulation {
   }
 
   /// The fixed cost is paid by the first chunk of a job's load, and by the first that is taken from a victim for the
-  /// job.
+  /// job; again where the engine has served another job in between.
   Duration planned_for(const Action& action) {
     const SwapCost& cost = plan_.swap->cost;
-    TaskRun& owner = runs_[action.transfer.task];
     if (action.kind == Action::Kind::copy_in)
-      return cost.in_per_chunk +
-             (std::exchange(owner.loaded_for, action.job) == action.job ? Duration{0} : cost.in_fixed);
+      return cost.in_per_chunk + (std::exchange(loads_for_, action.job) == action.job ? Duration{0} : cost.in_fixed);
+    if (std::exchange(saves_for_, action.job) != action.job) ++turn_;
+    const bool goes_on = std::exchange(runs_[action.transfer.task].taken_in, turn_) == turn_;
     return (copied_out(action.transfer) ? cost.out_per_chunk : cost.drop_per_chunk) +
-           (std::exchange(owner.taken_for, action.job) == action.job ? Duration{0} : cost.out_fixed);
+           (goes_on ? Duration{0} : cost.out_fixed);
   }
 
   std::uint64_t& chunks(const Action& action) {
@@ -614,11 +631,14 @@ class Simulation {
   std::vector<Instant> ready_at_;   // by task: latent, its first part becomes ready
   Instant next_timer_ = never;      // the earliest of both
   bool timers_changed_ = true;
+  bool any_undecided_ = false;
   std::vector<Core> cores_;
   std::vector<CopyEngine> engines_;
-  std::array<OnDevice, 2> on_device_; // the second one executes beside the first
-  MachineStop stop_;                  // the one to come, or the last one
-  Instant stop_at_ = never;           // it begins
+  std::optional<JobId> loads_for_, saves_for_; // the jobs of the last transfers
+  std::uint64_t turn_ = 0;                     // how often it was another job that chunks were copied out for
+  std::array<OnDevice, 2> on_device_;          // the second one executes beside the first
+  MachineStop stop_;                           // the one to come, or the last one
+  Instant stop_at_ = never;                    // it begins
   Instant stopped_until_{};
   Instant now_{};
   bool over_ = false;

@@ -97,8 +97,9 @@ struct Options {
   std::function<Duration(policies::JobId, Part)> execution;
   /// Of the device part of a job, while one of another task executes beside it
   std::function<Duration(policies::JobId, policies::JobId other)> execution_beside{};
-  /// The task's next release, not before `earliest`; not asked for a task that is released after another
-  std::function<Instant(std::uint32_t task, Instant earliest)> release;
+  /// The task's next release, not before `earliest`; none yet: asked again whenever something has happened. Not asked
+  /// for a task that is released after another
+  std::function<std::optional<Instant>(std::uint32_t task, Instant earliest)> release;
   /// From a release to its first part being ready
   std::function<Duration(policies::JobId)> release_latency;
   /// How long it takes instead of what is planned for it

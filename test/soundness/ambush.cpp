@@ -51,6 +51,8 @@ class Rounds {
     early_ = chance(random, 40);
     pause_left_ = claim.pause;
     aims_ = !claim.regulated.empty() && chance(random, 70);
+    springs_ = std::ranges::any_of(claim.plan.tasks,
+                                   [](const PlannedTask& task) { return task.segments > 1 || task.device_class != 1; });
     for (const simulator::CoreRegulation& each : claim.regulated)
       regulated_.emplace_back(each).first_period = Instant{Duration(draw(random, 0, each.period.count() - 1))};
     prepare();
@@ -72,21 +74,39 @@ class Rounds {
     return regulated_;
   }
 
-  Instant release(std::uint32_t task, Instant earliest) {
+  /// Absent: of a task that waits for something to begin.
+  std::optional<Instant> release(std::uint32_t task, Instant earliest) {
     if (left_ == 0) return after_all;
-    --left_;
-    if (on_grid_[task]) return earliest;
     TaskRounds& own = tasks_[task];
+    if (own.waits) return std::nullopt;
+    --left_;
+    if (on_grid_[task] || std::exchange(own.comes, false)) return earliest;
     std::int64_t at = earliest.time_since_epoch().count();
     if (own.round == round_ && at >= end_) prepare();
     if (own.round != round_) {
       own.round = round_;
       at = std::max(at, meeting_ - own.lead);
+      if (bait_ == task) bait_comes_ = Instant{Duration(at)};
+      else if (bait_ && !sprung_ && chance(random_, 80)) {
+        own.waits = true;
+        ++left_;
+        return std::nullopt;
+      }
     } else if (chance(random_, gaps_)) {
       at += draw(random_, 0, claim_.tasks.tasks[task].period.count());
     }
     if (claim_.tasks.tasks[task].input_delay) return seen(task, earliest, Instant{Duration(at)});
     return Instant{Duration(at)};
+  }
+  /// Those that wait come when a part or a transfer begins, at the latest when the job ends that they wait for.
+  void see(const simulator::Step& step) {
+    using Kind = simulator::Step::Kind;
+    if (!bait_) return;
+    const bool baited = step.job.task == *bait_ && step.now >= bait_comes_;
+    const bool begins = step.kind == Kind::execution_start || step.kind == Kind::segment_begin ||
+                        step.kind == Kind::resumption || step.kind == Kind::transfer_begin;
+    if (baited && step.kind == Kind::completion) spring(100);
+    else if (begins && (sprung_ || baited) && chance(random_, 30)) spring(80);
   }
   /// When what a job of the task reads was sampled, that is released at `nominal`.
   Instant sampled(std::uint32_t task, Instant nominal) {
@@ -133,6 +153,8 @@ class Rounds {
   struct TaskRounds {
     int round = 0;
     std::int64_t lead = 0; // before the meeting
+    bool waits = false;    // for something to begin
+    bool comes = false;    // it has begun
     int early_percent = 0; // of its parts that take less than their WCET
   };
 
@@ -198,6 +220,15 @@ class Rounds {
     return chance(random_, 60) ? Duration(0) : most * draw(random_, 0, 100) / 100;
   }
 
+  void spring(int percent) {
+    sprung_ = true;
+    for (TaskRounds& task : tasks_)
+      if (task.waits && chance(random_, percent)) {
+        task.waits = false;
+        task.comes = true;
+      }
+  }
+
   /// Begins another round, after the end of the last one. Tasks that are not yet through with that join late.
   void prepare() {
     ++round_;
@@ -224,12 +255,16 @@ class Rounds {
     end_ = meeting_ + (kind < 6   ? draw(random_, shortest_, 4 * shortest_)
                        : kind < 9 ? draw(random_, shortest_, longest_)
                                   : draw(random_, longest_, 3 * longest_));
+    bait_ = springs_ && chance(random_, 70) ? std::optional(static_cast<std::uint32_t>(first)) : std::nullopt;
+    bait_comes_ = after_all;
+    sprung_ = false;
     gaps_ = chance(random_, 60) ? 0 : static_cast<int>(draw(random_, 1, 20));
     transfers_early_ = early_ && chance(random_, 30) ? static_cast<int>(draw(random_, 5, 60)) : 0;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       const Wcet& wcet = *claim_.tasks.tasks[i].wcet;
       const std::int64_t period = claim_.tasks.tasks[i].period.count();
       const bool evicts = evictors && chance(random_, 40);
+      tasks_[i].waits = tasks_[i].comes = false;
       // The device is asked after its first part
       const std::int64_t before = chance(random_, 80) ? wcet.before.count() : 0;
       std::int64_t lead = -draw(random_, 0, 2);
@@ -255,7 +290,10 @@ class Rounds {
   std::vector<bool> on_grid_;   // releases are not chosen
   std::uint64_t left_;          // jobs to be released
   std::int64_t longest_ = 1, shortest_ = std::int64_t{1} << 60;
-  bool early_ = false, aims_ = false;
+  bool early_ = false, aims_ = false, springs_ = false;
+  std::optional<std::uint32_t> bait_; // the task for whose next job others wait
+  Instant bait_comes_{};
+  bool sprung_ = false;
   Duration pause_left_{0};
   std::vector<simulator::CoreRegulation> regulated_;
   int round_ = 0, gaps_ = 0, transfers_early_ = 0;
@@ -290,16 +328,23 @@ Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs,
   if (!claim.script)
     chains.sample([&](policies::JobId job, Instant nominal) { return rounds.sampled(job.task, nominal); });
   chains.watch(options);
+  Ambush result;
+  std::vector<std::optional<policies::JobId>> begun(claim.tasks.tasks.size());
   options.observe = [&](const simulator::Step& step) {
+    rounds.see(step);
     if (!rounds.over()) chains.see(step); // then grids end
+    if (step.kind == simulator::Step::Kind::execution_start) begun[step.job.task] = step.job;
+    const bool comes_in =
+        step.kind == simulator::Step::Kind::transfer_begin && step.action.kind == policies::Action::Kind::copy_in;
+    if (comes_in && begun[step.job.task] == step.job) ++result.restored;
     if (observe) observe(step);
   };
   const simulator::Outcome outcome = simulator::simulate(claim.tasks, plan, options);
 
-  Ambush result;
   for (std::uint32_t i = 0; i < outcome.tasks.size(); ++i) {
     const simulator::TaskStatistics& task = outcome.tasks[i];
     result.jobs += task.completed;
+    result.preempted += task.preempted;
     const auto& bound = plan.tasks[i].response_bound;
     if (!bound || result.broken) continue;
     if (task.response_max > *bound)

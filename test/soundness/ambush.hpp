@@ -12,7 +12,9 @@
 namespace rtexec::soundness {
 
 struct Ambush {
-  std::uint64_t jobs = 0; // that were completed
+  std::uint64_t jobs = 0;      // that were completed
+  std::uint64_t preempted = 0; // how often one left the device between two segments
+  std::uint64_t restored = 0;  // chunks that were copied in for jobs that had begun
   std::optional<simulator::BrokenBound> broken;
   std::string broken_chain; // which bound of which; empty: none
 };

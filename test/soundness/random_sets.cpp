@@ -327,6 +327,40 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
   return set;
 }
 
+policies::Layers random_layers(Random& random, Nanos execution, Nanos overhead) {
+  policies::Layers layers;
+  for (Nanos pieces = draw(random, 1, std::min<Nanos>(execution, 8)); pieces > 1; --pieces) {
+    layers.times.push_back(draw(random, 1, std::min(2 * execution / pieces, execution - pieces + 1)));
+    execution -= layers.times.back();
+  }
+  layers.times.push_back(execution);
+  layers.overheads.assign(layers.times.size() - 1, overhead);
+  return layers;
+}
+
+/// In microseconds, beside which the step of the search for cuts is short.
+WholeSet random_divisible(Random& random, Order order, bool swaps) {
+  constexpr std::int64_t times = 1000;
+  WholeSet set = random_whole(random, swaps ? SwapPolicy::pipelined : SwapPolicy::none, order, swaps);
+  stretch(set, times);
+  for (Duration* each :
+       {&set.board.release_latency, &set.board.context_switch, &set.board.dispatch, &set.board.hold_up})
+    *each *= times;
+  const bool classes = chance(random, 40), cuts = chance(random, 40);
+  for (std::size_t i = 0; i < set.tasks.tasks.size(); ++i) {
+    const Task& task = set.tasks.tasks[i];
+    policies::Divisible& divisible = set.divisible.emplace_back();
+    divisible.layers = random_layers(random, std::max<Nanos>(1, task.wcet->device.count()), 0);
+    const bool swapped = set.memory[i].constant.count + set.memory[i].state.count > 0;
+    if (classes) divisible.device_class = static_cast<unsigned>(draw(random, swapped ? 1 : 0, 3));
+    if (!cuts || chance(random, 40)) continue;
+    divisible.given.emplace();
+    for (std::uint32_t layer = 0; layer + 1 < divisible.layers.times.size(); ++layer)
+      if (chance(random, 60)) divisible.given->cuts.push_back(layer);
+  }
+  return set;
+}
+
 WholeSet random_co_running(Random& random, Order order) {
   WholeSet set = random_whole(random, SwapPolicy::none, order, false);
   set.tasks.device.co_run = true;

@@ -4,6 +4,7 @@
 
 #include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
+#include "policies/segment_search.hpp"
 #include "test/soundness/subjects.hpp"
 
 #include <vector>
@@ -26,10 +27,17 @@ struct WholeSet {
   Board board;
   std::vector<MemoryDemand> memory;
   std::vector<unsigned> cores;
-  Duration line{1}; // what a core with a budget takes to move one
+  Duration line{1};                             // what a core with a budget takes to move one
+  std::vector<policies::Divisible> divisible{}; // empty: device parts cannot be cut
 };
+/// The layers of a device part, with cuts that cost `overhead` each.
+[[nodiscard]] policies::Layers random_layers(Random& random, policies::Nanos execution, policies::Nanos overhead);
+
 [[nodiscard]] WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps,
                                     Cores cores = Cores::by_priority);
+
+/// The same where device parts consist of layers, and some tasks say where they are cut or which class they are of.
+[[nodiscard]] WholeSet random_divisible(Random& random, Order order, bool swaps);
 
 /// The same where nothing is swapped, and many jobs may execute beside each other.
 [[nodiscard]] WholeSet random_co_running(Random& random, Order order);

@@ -17,7 +17,7 @@ namespace rtexec::soundness {
 namespace {
 
 struct Score {
-  std::atomic<std::uint64_t> drawn = 0, sets = 0, jobs = 0, broken = 0, exact = 0;
+  std::atomic<std::uint64_t> drawn = 0, sets = 0, jobs = 0, preempted = 0, restored = 0, broken = 0, exact = 0;
 };
 
 /// The sets whose promise was broken.
@@ -43,6 +43,8 @@ std::optional<std::string> attack(const Claim& claim, Random& random, std::uint6
   for (std::uint64_t done = 0; done < jobs; done += run) {
     const Ambush found = ambush(claim, random, run);
     score.jobs += found.jobs;
+    score.preempted += found.preempted;
+    score.restored += found.restored;
     if (!found.broken_chain.empty()) return found.broken_chain + test::describe(claim);
     if (found.broken) return test::describe(claim, *found.broken) + test::describe(claim);
   }
@@ -148,6 +150,8 @@ void attack_sound_tests(const Wanted& wanted, nlohmann::json& summary) {
         ++sets;
         sets_left -= sets_left > 0 ? 1 : 0;
         score.jobs += own.jobs;
+        score.preempted += own.preempted;
+        score.restored += own.restored;
         jobs += own.jobs;
         jobs_left -= static_cast<std::int64_t>(own.jobs);
       }
@@ -158,6 +162,8 @@ void attack_sound_tests(const Wanted& wanted, nlohmann::json& summary) {
                                 {"drawn", scores[i].drawn.load()},
                                 {"sets", scores[i].sets.load()},
                                 {"jobs", scores[i].jobs.load()},
+                                {"preempted", scores[i].preempted.load()},
+                                {"restored", scores[i].restored.load()},
                                 {"broken", scores[i].broken.load()}});
   broken.add_to(summary);
 }

@@ -10,6 +10,8 @@
 #include "test/policies/reference_pipelined.hpp"
 #include "test/policies/reference_serial.hpp"
 #include "test/rtexec/adversary.hpp"
+#include "test/soundness/divisions.hpp"
+#include "test/soundness/edge.hpp"
 #include "test/soundness/random_sets.hpp"
 #include "test/support/resolved.hpp"
 
@@ -32,35 +34,15 @@ using simulator::draw;
 using test::PipelinedFaults;
 using test::SerialFaults;
 
-/// The smallest scale, in sixteenths, at which something is accepted; few steps.
-template <class Accepted, class Try>
-std::optional<Accepted> at_the_edge(std::int64_t least, std::int64_t most, Try accepted_at) {
-  std::optional<Accepted> best;
-  while (most - least > 1) {
-    const std::int64_t middle = (least + most) / 2;
-    if (auto accepted = accepted_at(middle)) {
-      best = std::move(accepted);
-      most = middle;
-    } else {
-      least = middle;
-    }
-  }
-  return best;
-}
-
-constexpr std::int64_t shortest = 8, longest = 160, whole = 64;
-
 // ---- the device alone ----
 
-struct Promise {
-  Volumes volumes;
-  std::vector<Nanos> bounds; // by task; empty: the deadlines
-};
 using Judge = std::function<std::optional<Promise>(const DeviceSet&)>;
 
 bool swaps(const DeviceSet& set, const Volumes& volumes) {
   return set.overflow > 0 && std::ranges::count_if(volumes, [](std::uint32_t each) { return each > 0; }) > 1;
 }
+
+} // namespace
 
 Claim claim_of(const DeviceSet& set, const Promise& promise, const Way& way) {
   Claim claim;
@@ -95,12 +77,21 @@ Claim claim_of(const DeviceSet& set, const Promise& promise, const Way& way) {
   return claim;
 }
 
-DeviceSet scaled(const DeviceSet& original, std::int64_t scale) {
+void scale(DeviceTask& task, std::int64_t by) {
+  task.period = std::max<Nanos>(1, task.period * by / whole);
+  task.deadline = std::clamp<Nanos>(task.deadline * by / whole, 1, task.period);
+}
+
+DeviceSet charged(DeviceSet set) {
+  set.cost = test::charged(set.cost);
+  return set;
+}
+
+namespace {
+
+DeviceSet scaled(const DeviceSet& original, std::int64_t by) {
   DeviceSet set = original;
-  for (DeviceTask& task : set.tasks) {
-    task.period = std::max<Nanos>(1, task.period * scale / whole);
-    task.deadline = std::clamp<Nanos>(task.deadline * scale / whole, 1, task.period);
-  }
+  for (DeviceTask& task : set.tasks) scale(task, by);
   return set;
 }
 
@@ -119,11 +110,6 @@ std::optional<Claim> device_claim(const Way& way, const Judge& judge, const Judg
 
 bool all_given(const DeviceSet& set) {
   return std::ranges::all_of(set.tasks, [](const DeviceTask& task) { return task.least == task.most; });
-}
-
-DeviceSet charged(DeviceSet set) {
-  set.cost = test::charged(set.cost);
-  return set;
 }
 
 std::optional<Promise> by_test(const DeviceSet& set, const Way& way) {
@@ -264,7 +250,8 @@ void add_machine(Claim& claim, const ResolvedSet& set) {
     if (planned.before_reservation) wcet.before = planned.before_reservation->runtime;
     if (planned.after_reservation) wcet.after = planned.after_reservation->runtime;
     const Duration dispatched = 2 * board.dispatch + claim.decision;
-    if (wcet.uses_device()) wcet.device += dispatched;
+    for (Duration& segment : planned.segment_wcets) segment += dispatched;
+    if (wcet.uses_device()) wcet.device += planned.segments * dispatched;
     if (planned.co_run) {
       planned.co_run->wcet += dispatched;
       if (planned.co_run->idle) *planned.co_run->idle += dispatched; // the same pairs as without
@@ -335,7 +322,7 @@ std::optional<Claim> planned(const WholeSet& set, Random& random) {
   claim.hold_up = set.board.hold_up;
   claim.between = between_stops(set);
   const ResolvedSet machine = resolved(set);
-  auto plan = policies::make_plan(machine, set.memory);
+  auto plan = policies::make_plan(machine, set.memory, set.divisible);
   if (!plan) return std::nullopt;
   claim.plan = std::move(*plan);
   if (set.tasks.executive.threads == ThreadPolicy::deadline) add_neighbours(claim, machine, random);
@@ -368,6 +355,13 @@ std::optional<Claim> whole_claim(Random& random, const EndToEnd& kind) {
 std::optional<Claim> co_running_claim(Random& random, Order order) {
   auto claim = proved_claim(random, random_co_running(random, order));
   return claim && claim->plan.co_runs() ? std::move(claim) : std::nullopt;
+}
+
+/// Where jobs are cut, or tasks in classes.
+std::optional<Claim> divided_claim(Random& random, Order order, bool swaps) {
+  auto claim = proved_claim(random, random_divisible(random, order, swaps));
+  const auto divided = [](const PlannedTask& task) { return task.segments > 1 || task.device_class != 1; };
+  return claim && std::ranges::any_of(claim->plan.tasks, divided) ? std::move(claim) : std::nullopt;
 }
 
 // ---- chains ----
@@ -680,12 +674,18 @@ std::vector<Subject> sound_tests() {
         subjects.push_back(exchanges(std::string("exchanges ") + (order == Order::edf ? "edf " : "static ") + name +
                                          " " + std::to_string(engines),
                                      {policy, order, engines}));
+  for (Subject& subject : divided_tests()) subjects.push_back(std::move(subject));
+  for (const bool swaps : {false, true})
+    for (const Order order : {Order::edf, Order::static_priority})
+      subjects.push_back({std::string("segmented plans ") + (order == Order::edf ? "edf " : "static ") +
+                              (swaps ? "pipelined" : "all fits"),
+                          2, [order, swaps](Random& random) { return divided_claim(random, order, swaps); }});
   return subjects;
 }
 
 std::vector<Subject> broken_tests() {
   constexpr Order edf = Order::edf, fixed = Order::static_priority;
-  return {
+  std::vector<Subject> subjects{
       theorem1(),
       broken_serial("rt-swap: chunks that leave for others not charged", SwapPolicy::rt_swap, DeviceTest::baker,
                     {.uncharged = true}),
@@ -827,6 +827,8 @@ std::vector<Subject> broken_tests() {
       exchanges("exchanges edf: declared after a job", {SwapPolicy::pipelined, edf, 2}, Mistake::forgets_what_it_was),
       exchanges("exchanges edf: told late that all fit", {SwapPolicy::pipelined, edf, 2}, Mistake::tells_late),
   };
+  for (Subject& subject : broken_divided_tests()) subjects.push_back(std::move(subject));
+  return subjects;
 }
 
 } // namespace rtexec::soundness

@@ -84,11 +84,11 @@ json summary_of(const Wanted& wanted) {
 }
 
 void print_tests(const json& summary) {
-  std::printf("%-32s %10s %14s %8s\n", "test", "sets", "jobs", "broken");
+  std::printf("%-32s %10s %14s %12s %12s %8s\n", "test", "sets", "jobs", "preempted", "restored", "broken");
   unsigned long long sets = 0, jobs = 0;
   for (const json& row : summary.at("tests")) {
-    std::printf("%-32s %10llu %14llu %8llu\n", name_of(row).c_str(), number(row, "sets"), number(row, "jobs"),
-                number(row, "broken"));
+    std::printf("%-32s %10llu %14llu %12llu %12llu %8llu\n", name_of(row).c_str(), number(row, "sets"),
+                number(row, "jobs"), number(row, "preempted"), number(row, "restored"), number(row, "broken"));
     sets += number(row, "sets");
     jobs += number(row, "jobs");
   }

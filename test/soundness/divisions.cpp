@@ -1,0 +1,311 @@
+#include "test/soundness/divisions.hpp"
+
+#include "policies/segment_search.hpp"
+#include "policies/volume_search.hpp"
+#include "test/policies/reference_segmented.hpp"
+#include "test/soundness/edge.hpp"
+#include "test/soundness/random_sets.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <utility>
+
+namespace rtexec::soundness {
+namespace {
+
+using policies::DeviceTask;
+using policies::Division;
+using policies::Layers;
+using policies::Nanos;
+using simulator::chance;
+using simulator::draw;
+using test::SegmentedFaults;
+
+struct JitteredSet : policies::DivisibleSet {
+  Nanos jitter = 0; // of requests, after the releases
+};
+
+/// By task; of best-effort tasks they mean nothing.
+using Bounds = std::vector<Nanos>;
+/// Absent: not accepted.
+using Judge = std::function<std::optional<Bounds>(const JitteredSet&, const Division&)>;
+
+struct Accepted {
+  JitteredSet set;
+  Division division;
+  Bounds bounds;
+};
+
+// ---- sets ----
+
+void put_background_last(const JitteredSet& set, std::vector<unsigned>& classes) {
+  unsigned last = 1;
+  for (std::size_t i = 0; i < classes.size(); ++i)
+    if (set.device.tasks[i].real_time) last = std::max(last, classes[i]);
+  for (std::size_t i = 0; i < classes.size(); ++i)
+    if (!set.device.tasks[i].real_time) classes[i] = last;
+}
+
+/// The more urgent the class, the shorter the periods, in most sets.
+std::vector<unsigned> random_classes(Random& random, JitteredSet& set) {
+  std::vector<DeviceTask>& tasks = set.device.tasks;
+  const auto levels = static_cast<unsigned>(draw(random, 1, 3));
+  std::vector<unsigned> classes;
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    classes.push_back(static_cast<unsigned>(draw(random, chance(random, 50) ? 0 : 1, levels)));
+  if (chance(random, 70)) {
+    std::ranges::sort(classes);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      tasks[i].period *= 1 + 2 * classes[i];
+      tasks[i].deadline *= 1 + 2 * classes[i];
+    }
+  }
+  put_background_last(set, classes);
+  return classes;
+}
+
+/// Of express tasks nothing is swapped.
+void swap_levels(Random& random, JitteredSet& set, Division& division) {
+  std::uint32_t all = 0, largest = 0;
+  for (std::size_t i = 0; i < division.classes.size(); ++i) {
+    DeviceTask& task = set.device.tasks[i];
+    if (division.classes[i] == 0) task.most = task.constants = 0;
+    task.least = task.most;
+    all += task.most;
+    largest = std::max(largest, task.most);
+  }
+  const auto most = static_cast<std::int64_t>(all - largest);
+  set.device.overflow = static_cast<std::uint32_t>(most == 0 ? 0 : chance(random, 40) ? most : draw(random, 1, most));
+  division.volumes = policies::most_of(set.device);
+}
+
+JitteredSet random_set(Random& random, const Way& way) {
+  JitteredSet set{{.device = random_device(random, way),
+                   .tasks = {},
+                   .launch_ahead = chance(random, 50) ? 0 : static_cast<unsigned>(draw(random, 1, 3))}};
+  const Nanos overhead = chance(random, 50) ? 0 : draw(random, 1, 3);
+  for (const DeviceTask& task : set.device.tasks)
+    set.tasks.push_back({.layers = random_layers(random, task.execution, overhead), .device_class = {}, .given = {}});
+  if (chance(random, 30))
+    set.jitter = draw(random, 1, 2 * std::ranges::max(set.device.tasks, {}, &DeviceTask::execution).execution);
+  return set;
+}
+
+Division random_division(Random& random, JitteredSet& set) {
+  Division division{.classes = random_classes(random, set), .volumes = {}, .cuts = {}};
+  for (const policies::Divisible& task : set.tasks) {
+    policies::Segmentation& cut = division.cuts.emplace_back();
+    const int often = chance(random, 60) ? 100 : 50;
+    for (std::uint32_t layer = 0; layer + 1 < task.layers.times.size(); ++layer)
+      if (chance(random, often)) cut.cuts.push_back(layer);
+  }
+  swap_levels(random, set, division);
+  return division;
+}
+
+JitteredSet scaled(JitteredSet set, std::int64_t by) {
+  for (DeviceTask& task : set.device.tasks) scale(task, by);
+  return set;
+}
+
+/// At the smallest scale; then some tasks, or classes, each at the smallest of theirs.
+std::optional<Accepted> accepted_at_the_edge(Random& random, const JitteredSet& original, const Division& division,
+                                             const Judge& judge) {
+  const auto judged = [&](JitteredSet set) -> std::optional<Accepted> {
+    auto bounds = judge(set, division);
+    return bounds ? std::optional(Accepted{std::move(set), division, std::move(*bounds)}) : std::nullopt;
+  };
+  auto found =
+      at_the_edge<Accepted>(shortest, 8 * longest, [&](std::int64_t by) { return judged(scaled(original, by)); });
+  for (std::int64_t tries = found ? draw(random, 0, 4) : 0; tries > 0; --tries) {
+    const JitteredSet before = found->set;
+    const auto chosen = static_cast<std::size_t>(draw(random, 0, static_cast<std::int64_t>(before.tasks.size()) - 1));
+    const bool whole_class = chance(random, 50);
+    auto closer = at_the_edge<Accepted>(shortest, whole, [&](std::int64_t by) {
+      JitteredSet set = before;
+      for (std::size_t i = 0; i < set.tasks.size(); ++i)
+        if (i == chosen || (whole_class && division.classes[i] == division.classes[chosen]))
+          scale(set.device.tasks[i], by);
+      return judged(std::move(set));
+    });
+    if (closer) found = std::move(closer);
+  }
+  return found;
+}
+
+/// In times that are long beside the step of the search for cuts.
+std::optional<Accepted> found_by_search(Random& random, JitteredSet set, Order order, const Judge& judge) {
+  constexpr Nanos times = 1000;
+  set.jitter *= times;
+  SwapCost& cost = set.device.cost;
+  for (Duration* each :
+       {&cost.in_per_chunk, &cost.out_per_chunk, &cost.drop_per_chunk, &cost.in_fixed, &cost.out_fixed})
+    *each *= times;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    DeviceTask& task = set.device.tasks[i];
+    for (Nanos* each : {&task.period, &task.deadline, &task.execution}) *each *= times;
+    Layers& layers = set.tasks[i].layers;
+    for (Nanos& each : layers.times) each *= times;
+    for (Nanos& each : layers.overheads) each *= times;
+  }
+  const auto found = at_the_edge<policies::DivisionVerdict>(shortest, longest, [&](std::int64_t by) {
+    JitteredSet asked = scaled(set, by);
+    asked.device = charged(std::move(asked.device));
+    auto verdict = policies::divide(asked, order);
+    return verdict && verdict->proved ? std::move(verdict) : std::nullopt;
+  });
+  if (!found) return std::nullopt;
+  Division division = found->division;
+  put_background_last(set, division.classes);
+  return accepted_at_the_edge(random, set, division, judge);
+}
+
+Claim claim_of(const Accepted& accepted, const Way& way) {
+  const auto& [set, division, bounds] = accepted;
+  Claim claim = soundness::claim_of(set.device, {division.volumes, bounds}, way);
+  claim.release_latency = Duration(set.jitter);
+  claim.plan.launch_ahead = set.launch_ahead;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    PlannedTask& task = claim.plan.tasks[i];
+    task.device_class = division.classes[i];
+    task.cuts = division.cuts[i].cuts;
+    task.segments = static_cast<std::uint32_t>(task.cuts.size() + 1);
+    task.wcet.device = Duration(0);
+    for (const Nanos segment : policies::segments_of(set.tasks[i].layers, task.cuts)) {
+      task.segment_wcets.emplace_back(segment);
+      task.wcet.device += Duration(segment);
+    }
+    claim.tasks.tasks[i].wcet = task.wcet;
+  }
+  return claim;
+}
+
+// ---- what is promised ----
+
+std::optional<Bounds> by_tests(JitteredSet set, const Division& division, Order order) {
+  set.device = charged(std::move(set.device));
+  if (!policies::fits(set.device, division.volumes)) return std::nullopt;
+  policies::DividedSet tested = policies::divided(set, division);
+  if (tested.index.empty()) return std::nullopt;
+  for (policies::SegmentedTask& task : tested.set.tasks) {
+    if (task.part.deadline <= set.jitter) return std::nullopt;
+    task.part.deadline -= set.jitter;
+    task.part.jitter = set.jitter;
+  }
+  const policies::SegmentedAnalysis analysis(tested.set);
+  Bounds bounds(set.tasks.size());
+  if (order == Order::edf) {
+    const policies::DemandAnalysis demand = analysis.demand();
+    if (!demand.proved()) return std::nullopt;
+    for (std::size_t k = 0; k < tested.index.size(); ++k)
+      bounds[tested.index[k]] = set.jitter + tested.set.tasks[k].part.deadline - demand.slack[k];
+    return bounds;
+  }
+  for (std::size_t k = 0; k < tested.index.size(); ++k) {
+    const policies::DeviceResponse response = analysis.response(k);
+    if (!response.settled || response.from_release > set.jitter + tested.set.tasks[k].part.deadline)
+      return std::nullopt;
+    bounds[tested.index[k]] = response.from_release;
+  }
+  return bounds;
+}
+
+/// The second writing knows real-time tasks alone.
+std::optional<Bounds> by_formula(JitteredSet set, const Division& division, Order order,
+                                 const SegmentedFaults& faults) {
+  set.device = charged(std::move(set.device));
+  const SwapCost& cost = set.device.cost;
+  const bool copied = set.device.copies_out(division.volumes);
+  test::CutSet cut{
+      .tasks = {},
+      .order = order,
+      .frames = std::accumulate(division.volumes.begin(), division.volumes.end(), 0U) - set.device.overflow,
+      .copy_engines = set.device.copy_engines,
+      .in = cost.in_per_chunk.count(),
+      .out = (copied ? cost.out_per_chunk : cost.drop_per_chunk).count(),
+      .in_fixed = cost.in_fixed.count(),
+      .out_fixed = cost.out_fixed.count(),
+      .launch_ahead = set.launch_ahead};
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const DeviceTask& task = set.device.tasks[i];
+    if (!task.real_time || task.deadline <= set.jitter) return std::nullopt;
+    const auto segments = policies::segments_of(set.tasks[i].layers, division.cuts[i].cuts);
+    cut.tasks.push_back({.period = task.period,
+                         .deadline = task.deadline - set.jitter,
+                         .jitter = set.jitter,
+                         .device_class = division.classes[i],
+                         .chunks = division.volumes[i],
+                         .segments = {segments.begin(), segments.end()}});
+  }
+  const auto bounds = test::reference_segmented(cut, faults);
+  return bounds ? std::optional(Bounds(bounds->begin(), bounds->end())) : std::nullopt;
+}
+
+Way way_of(const std::string& name, Order order, unsigned copy_engines) {
+  return {name, SwapPolicy::pipelined, policies::DeviceTest::pipelined, order, copy_engines};
+}
+
+Subject divided_test(Order order, unsigned copy_engines) {
+  const Way way =
+      way_of(std::string("segmented ") + (order == Order::edf ? "edf " : "static ") + std::to_string(copy_engines),
+             order, copy_engines);
+  return {way.name, 4, [way](Random& random) -> std::optional<Claim> {
+            const Judge judge = [&](const JitteredSet& set, const Division& division) {
+              return by_tests(set, division, way.order);
+            };
+            JitteredSet set = random_set(random, way);
+            const bool searched = chance(random, 15);
+            const auto found = searched ? found_by_search(random, std::move(set), way.order, judge)
+                                        : accepted_at_the_edge(random, set, random_division(random, set), judge);
+            return found ? std::optional(claim_of(*found, way)) : std::nullopt;
+          }};
+}
+
+Subject broken_division(const std::string& error, Order order, unsigned copy_engines, const SegmentedFaults& faults) {
+  const Way way = way_of(std::string("segmented ") + (order == Order::edf ? "edf " : "static ") +
+                             std::to_string(copy_engines) + ": " + error,
+                         order, copy_engines);
+  return {way.name, 1, [way, faults](Random& random) -> std::optional<Claim> {
+            JitteredSet set = random_set(random, way);
+            const Division division = random_division(random, set);
+            const auto found =
+                accepted_at_the_edge(random, set, division, [&](const JitteredSet& tried, const Division& with) {
+                  return by_formula(tried, with, way.order, faults);
+                });
+            if (!found || by_formula(found->set, division, way.order, {})) return std::nullopt;
+            return claim_of(*found, way);
+          }};
+}
+
+} // namespace
+
+std::vector<Subject> divided_tests() {
+  std::vector<Subject> subjects;
+  for (const Order order : {Order::edf, Order::static_priority})
+    for (const unsigned copy_engines : {1U, 2U}) subjects.push_back(divided_test(order, copy_engines));
+  return subjects;
+}
+
+std::vector<Subject> broken_divided_tests() {
+  constexpr Order edf = Order::edf, fixed = Order::static_priority;
+  return {
+      broken_division("express jobs wait for no level", edf, 1, {.express_below = true}),
+      broken_division("express jobs wait for none due later", edf, 2, {.express_later = true}),
+      broken_division("launch-ahead is free", edf, 1, {.launch_ahead = true}),
+      broken_division("levels wait for no segment below", edf, 2, {.level_below = true}),
+      broken_division("express jobs that are due", edf, 1, {.above_due = true}),
+      broken_division("express jobs are free", fixed, 1, {.express_above = true}),
+      broken_division("loads above are free", edf, 2, {.load_above = true}),
+      broken_division("restores are free", edf, 1, {.restore = true}),
+      broken_division("room for every load", edf, 1, {.delay = true}),
+      broken_division("staged load free", edf, 1, {.staged_load = true}),
+      broken_division("begun job free", edf, 2, {.running_job = true}),
+      broken_division("max(C, o) each", edf, 2, {.pairing = true}),
+      broken_division("a bypass costs C", fixed, 2, {.bypass = true}),
+      broken_division("jobs of one instant", fixed, 1, {.closed = true}),
+  };
+}
+
+} // namespace rtexec::soundness
