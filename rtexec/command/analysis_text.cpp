@@ -138,6 +138,19 @@ void print_breakdown(std::ostream& out, const Analysis& analysis) {
   table.print(out);
 }
 
+/// Of tasks whose device part is divided.
+void print_segments(std::ostream& out, const Analysis& analysis) {
+  const auto divided = [](const TaskAnalysis& task) { return task.setup.segments > 1; };
+  if (std::ranges::none_of(analysis.tasks, divided)) return;
+  out << "\nSegments on the device\n";
+  Table table({"task", "segments", "preemptions", "longest segment", "planned"});
+  for (const TaskAnalysis& task : analysis.tasks)
+    if (divided(task))
+      table.add({task.setup.name, std::to_string(task.setup.segments), std::to_string(task.preemptions),
+                 readable(task.longest_segment), time_or_none(task.setup.longest_segment)});
+  table.print(out);
+}
+
 std::string first_contents(const traces::ContentsAnalysis& contents) {
   const std::string made = "first contents of " + std::to_string(contents.buffers) +
                            (contents.buffers == 1 ? " buffer, " : " buffers, ") + readable(contents.size) + ", in " +
@@ -333,6 +346,7 @@ void print_analysis(std::ostream& out, const Analysis& analysis, std::size_t mos
   print_responses(out, analysis);
   print_skips(out, analysis);
   print_stages(out, analysis);
+  print_segments(out, analysis);
   print_breakdown(out, analysis);
   print_loading(out, analysis);
   print_inputs(out, analysis);

@@ -14,7 +14,7 @@ using simulator::Stretch;
 using traces::GanttLane;
 
 GanttRecorder::GanttRecorder(const TaskSet& tasks, const Plan& plan, Instant from, Instant to)
-    : tasks_(tasks), plan_(plan), jobs_(tasks.tasks.size()) {
+    : tasks_(tasks), plan_(plan), jobs_(tasks.tasks.size()), left_(tasks.tasks.size()) {
   seen_.title = "a simulated run";
   if (!tasks.file.empty()) seen_.title += " of " + tasks.file.filename().string();
   seen_.from = from;
@@ -78,8 +78,9 @@ void GanttRecorder::in_use(Instant at, bool more) {
 
 GanttRecorder::Bar GanttRecorder::bar_of(Bar::Kind kind, const Open& open, Instant end) const {
   const std::uint32_t lane = kind == Bar::Kind::response ? open.job.task
-                             : kind == Bar::Kind::device ? device_ + (open.beside ? 1 : 0)
-                                                         : device_ + (kind == Bar::Kind::swap_in ? 1 : 2);
+                             : kind == Bar::Kind::device || kind == Bar::Kind::preempted
+                                 ? device_ + (open.beside ? 1 : 0)
+                                 : device_ + (kind == Bar::Kind::swap_in ? 1 : 2);
   return {.kind = kind, .lane = lane, .job = open.job, .owner = open.owner, .begin = open.since, .end = end};
 }
 
@@ -101,13 +102,18 @@ void GanttRecorder::see(const Step& step) {
     mark(Mark::Kind::release, step.job, step.nominal);
     return mark(Mark::Kind::deadline, step.job, step.nominal + tasks_.tasks[task].deadline);
   case Step::Kind::skip: return mark(Mark::Kind::dropped, step.job, step.nominal);
-  case Step::Kind::execution_start:
-  case Step::Kind::resumption: {
+  case Step::Kind::resumption:
+    if (left_[task]) add(bar_of(Bar::Kind::preempted, *std::exchange(left_[task], {}), step.now));
+    [[fallthrough]];
+  case Step::Kind::execution_start: {
     const bool beside = executions_[0].has_value();
     executions_[beside] = Open{.job = step.job, .since = step.now, .owner = task, .beside = beside};
     return;
   }
-  case Step::Kind::preemption: add(bar_of(Bar::Kind::device, *executions_[0], step.now)); return executions_[0].reset();
+  case Step::Kind::preemption:
+    add(bar_of(Bar::Kind::device, *executions_[0], step.now));
+    left_[task] = Open{.job = step.job, .since = step.now, .owner = task};
+    return executions_[0].reset();
   case Step::Kind::hand_on:
     if (jobs_[task]) jobs_[task]->device_done = true;
     return;

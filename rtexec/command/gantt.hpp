@@ -55,6 +55,7 @@ class GanttRecorder {
   std::uint32_t device_ = 0;                      // its lane
   std::uint64_t chunks_ = 0;                      // that hold or get swapped memory
   std::vector<std::optional<Open>> jobs_;         // by task
+  std::vector<std::optional<Open>> left_;         // by task: the device, between two segments
   std::array<std::optional<Open>, 2> executions_; // the second one beside the first
   std::array<std::optional<Open>, 2> copies_;     // out, in
 };

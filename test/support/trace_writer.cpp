@@ -277,7 +277,8 @@ CtfChannel setup_events() {
         task + Fields{{"policy", Type::text}} +
             lengths({"constant_bytes", "scratch_bytes", "state_bytes", "fixed_bytes", "swap_volume_bytes"}, Type::u64)},
        {"rtexec:task_co_run", task + lengths({"wcet", "idle"})},
-       {"rtexec:task_segments", task + lengths({"device_class", "segments", "launch_ahead"}, Type::u32)},
+       {"rtexec:task_segments",
+        task + lengths({"device_class", "segments", "launch_ahead"}, Type::u32) + lengths({"longest"})},
        {"rtexec:task_stream", task + lengths({"ring", "begin", "end"}, Type::u32)},
        {"rtexec:task_workload", task + Fields{{"workload", Type::text}}},
        {"rtexec:task_tuning", task + Fields{{"line", Type::text}}},
@@ -390,7 +391,8 @@ void TraceWriter::write(const traces::RunSetup& setup, Instant time) {
                          test.slack.count(), test.limiting_task});
   for (std::size_t i = 0; i < setup.tasks.size(); ++i)
     if (const traces::TaskSetup& task = setup.tasks[i]; task.device_class != 1 || task.segments > 1)
-      put(task_segments, {n(i), task.device_class, task.segments, setup.launch_ahead});
+      put(task_segments, {n(i), task.device_class, task.segments, setup.launch_ahead,
+                          task.longest_segment ? task.longest_segment->count() : -1});
   for (std::size_t i = 0; i < setup.tasks.size(); ++i)
     if (const auto& stream = setup.tasks[i].stream)
       for (const SlotRange& read : stream->reads) put(task_stream, {n(i), stream->ring, read.begin, read.end});

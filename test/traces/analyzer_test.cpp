@@ -365,6 +365,8 @@ TEST(Replay, ClassesAndSegmentsThatCannotBeAreNotReplayed) {
   task.swap_slots = 0;
   task.segments = 0;
   EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("no segments"));
+  task.segments = UINT32_MAX;
+  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("more segments than there can be"));
 }
 
 TEST(Promise, AMissOfATaskThatWasPromisedNothingIsNoBreach) {

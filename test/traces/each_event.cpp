@@ -281,6 +281,7 @@ void emit_each_event() {
   plan_made.order = Order::static_priority;
   plan_made.tasks = {planned, planned, planned};
   plan_made.tasks[1].segments = 70'000;
+  plan_made.tasks[1].segment_wcets = {5ms, 7ms, 6ms};
   plan_made.tasks[2].device_class = 80'000;
   plan_made.launch_ahead = 90'000;
   plan_made.demand = {1000};
@@ -392,8 +393,12 @@ std::vector<ExpectedEvent> each_event() {
       {"admission_test",
        {{"proved", 1}, {"baseline", 0}, {"left", 57'000'000}, {"right", 60'000'000}, {"slack", 3'000'000}},
        {{"name", "rta"}, {"limiting_task", "front"}}},
-      {"task_segments", {{"task", 1}, {"device_class", 1}, {"segments", 70'000}, {"launch_ahead", 90'000}}, {}},
-      {"task_segments", {{"task", 2}, {"device_class", 80'000}, {"segments", 1}, {"launch_ahead", 90'000}}, {}},
+      {"task_segments",
+       {{"task", 1}, {"device_class", 1}, {"segments", 70'000}, {"launch_ahead", 90'000}, {"longest", 7'000'000}},
+       {}},
+      {"task_segments",
+       {{"task", 2}, {"device_class", 80'000}, {"segments", 1}, {"launch_ahead", 90'000}, {"longest", -1}},
+       {}},
       {"task_info", unbounded, {{"name", "front"}, {"criticality", "real-time"}}},
       memory_of(3),
       {"task_workload", {{"task", 3}}, {{"workload", ""}}},

@@ -170,7 +170,7 @@ TaskSetup whole_task() {
   task.swap_slots = 12, task.resident_slots = 4;
   task.memory_policy = MemoryPolicy::switching;
   task.co_run = CoRun{.wcet = 7ms, .idle = 3ms};
-  task.device_class = 2, task.segments = 5;
+  task.device_class = 2, task.segments = 5, task.longest_segment = 3ms;
   task.constant = {1}, task.scratch = {2}, task.state = {3}, task.fixed = {4}, task.swap_volume = {5};
   task.workload = "dnn-5f3a";
   task.tuning = {"conv = winograd", "relu = fused"};

@@ -52,6 +52,20 @@ struct Share {
 
 enum class JobOutcome : std::uint8_t { in_time, late, failed, aborted };
 
+/// What came between the segments of a job.
+struct Preemptions {
+  struct By {
+    std::uint32_t task = 0;
+    std::uint32_t times = 0; // that it had the device
+    Duration time{0};
+  };
+  std::uint32_t count = 0; // how often the job left the device for others
+  std::vector<By> by;
+  std::uint32_t reloaded = 0; // chunks of its own that were loaded meanwhile,
+  Duration reloading{0};      // and what it waited for them alone
+  void add(std::uint32_t task, Duration time);
+};
+
 struct JobBreakdown {
   policies::JobId job;
   JobOutcome outcome = JobOutcome::in_time;
@@ -60,7 +74,8 @@ struct JobBreakdown {
   Duration response{0};
   std::array<Duration, causes> by_cause{}; // their sum is the response
   std::vector<Share> shares;               // of misses and worst jobs: the largest excess over the usual first
-  std::string blame;                       // of misses: the reason in one line
+  Preemptions preemptions{};
+  std::string blame; // of misses: the reason in one line
 };
 
 /// Durations in log-linear classes: constant memory; percentiles within 1/128 of the value, the rest exact.
@@ -173,6 +188,8 @@ struct TaskAnalysis {
   std::optional<InputAnalysis> inputs;                 // where any were told
   ContentsAnalysis contents;
   std::uint64_t dropped_results = 0; // that outputs did not take
+  std::uint64_t preemptions = 0;     // of completed jobs between segments
+  Duration longest_segment{0};       // of several
 };
 
 // ---- chains (policies/chains.hpp) ----

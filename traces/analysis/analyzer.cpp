@@ -1,5 +1,6 @@
 #include "traces/analysis/analyzer.hpp"
 
+#include "policies/swap_rule.hpp"
 #include "traces/analysis/blame.hpp"
 #include "traces/analysis/loading.hpp"
 #include "traces/analysis/promise.hpp"
@@ -48,6 +49,12 @@ bool absurd(const Record& record) {
          beyond(record.executed) || beyond(record.response) || beyond(record.stolen);
 }
 
+/// As many as the scheduler core executes: one where its rule knows no more.
+std::uint32_t segments_of(const RunSetup& setup, std::uint32_t task) {
+  const bool divided = !setup.swap || policies::rule_of(setup.swap->policy) == policies::SwapRule::pipelined;
+  return divided && !setup.co_runs() ? setup.tasks[task].segments : 1;
+}
+
 auto is_of(JobId job) {
   return [job](const Execution& each) { return each.of.job == job; };
 }
@@ -59,6 +66,7 @@ void Analyzer::start() {
   lanes_ = lanes_of(setup_);
   for (const TaskSetup& task : setup_.tasks) tasks_.emplace_back(task);
   for (std::size_t i = tasks_.size(); i < lanes_.size(); ++i) resources_.push_back({.name = lanes_[i].name});
+  on_device_.resize(tasks_.size());
   chained_.resize(tasks_.size());
   for (const ChainSetup& chain : setup_.chains) {
     if (!chain.places.empty()) chains_.emplace_back(chain);
@@ -118,9 +126,10 @@ void Analyzer::take(const Record& record) {
   case RecordKind::swap_in_end: return end_transfer(record, Direction::in);
   case RecordKind::swap_out_begin: return begin_transfer(record, Direction::out);
   case RecordKind::swap_out_end: return end_transfer(record, Direction::out);
-  case RecordKind::scheduler_input: decision_ = record.input.now; return see_memory(decision_);
+  case RecordKind::scheduler_input: decision_ = record.input; return see_memory(decision_.now);
   case RecordKind::scheduler_action:
     if (record.action.beside) beside_ = record.action.job;
+    if (record.action.kind == policies::Action::Kind::start_execution) see_start(record.action.job);
     return expect_transfer(record.action);
   case RecordKind::throttle_begin:
     if (lane_of(GanttLane::Kind::core, record.core) < lanes_.size())
@@ -207,71 +216,128 @@ void Analyzer::request(const Record& record) {
 void Analyzer::begin_execution(const Record& record) {
   if (statistics_of(record.job.task) == nullptr) return;
   if (progress(record)) take_step(tasks_[record.job.task], &JobProgress::device_begin, record.at);
+  on_device_[record.job.task] = DevicePart{.job = record.job, .begin = record.at, .segment_begin = record.at};
   open_execution(record);
 }
 
 void Analyzer::open_execution(const Record& record) {
+  leave_device();
   auto& executions = timeline_.executions;
   executions.forget_open(setup_.co_runs() ? 1 : 0); // so many at once: the end of one before is not recorded
   executions.open({.of = urgency(record.job), .executed = {}, .beside = beside_ == record.job}, record.at);
 }
 
+Analyzer::DevicePart* Analyzer::part_on_device(JobId job) {
+  if (job.task >= on_device_.size()) return nullptr;
+  auto& part = on_device_[job.task];
+  return part && part->job == job ? &*part : nullptr;
+}
+
 void Analyzer::end_segment(const Record& record) {
-  const auto* execution = timeline_.executions.close(is_of(record.job), record.at);
+  const auto* stretch = timeline_.executions.close(is_of(record.job), record.at);
+  DevicePart* part = part_on_device(record.job);
   JobProgress* job = progress(record);
-  if (execution == nullptr) return;
-  see_execution(*execution);
-  if (job == nullptr) return;
-  job->on_device += execution->end - execution->begin;
-  job->pauses.push_back({record.at, {}});
+  const bool expected = stretch != nullptr && part != nullptr && part->segment == record.segment;
+  if (job != nullptr && expected) job->pauses.push_back({record.at, {}});
+  if (job != nullptr && !expected) tasks_[record.job.task].contradicted = true;
+  if (stretch == nullptr) return;
+  interrupted_ = *stretch;
+  if (part != nullptr) note_segment(*part, record.at);
 }
 
 void Analyzer::begin_segment(const Record& record) {
   if (statistics_of(record.job.task) == nullptr) return;
-  if (JobProgress* job = progress(record); job != nullptr && !job->pauses.empty()) job->pauses.back().end = record.at;
-  open_execution(record);
+  DevicePart* part = part_on_device(record.job);
+  JobProgress* job = progress(record);
+  const bool paused = job != nullptr && !job->pauses.empty() && !job->pauses.back().end;
+  if (job != nullptr && (!paused || part == nullptr || part->segment + 1 != record.segment))
+    tasks_[record.job.task].contradicted = true;
+  const bool goes_on = interrupted_ && interrupted_->what.of.job == record.job;
+  if (goes_on) timeline_.executions.reopen(*std::exchange(interrupted_, {}));
+  else open_execution(record);
+  if (part != nullptr) {
+    if (!goes_on)
+      bar(GanttBar::Kind::preempted, lane_of(GanttLane::Kind::device), record.job, record.job.task, part->left,
+          record.at);
+    part->segment = record.segment;
+    part->segment_begin = record.at;
+  }
+  if (!paused) return;
+  if (goes_on) job->pauses.pop_back();
+  else job->pauses.back().end = record.at;
 }
 
-/// One that has ended.
-void Analyzer::see_execution(const History<Execution>::Entry& execution) {
-  const std::size_t device = lane_of(GanttLane::Kind::device, execution.what.beside ? 1 : 0);
-  const JobId job = execution.what.of.job;
-  const Duration passed = execution.end - execution.begin;
+/// Of several.
+void Analyzer::note_segment(const DevicePart& part, Instant end) {
+  Duration& longest = tasks_[part.job.task].longest_segment;
+  longest = std::max(longest, end - part.segment_begin);
+}
+
+void Analyzer::end_stretch(const History<Execution>::Entry& stretch) {
+  const std::size_t device = lane_of(GanttLane::Kind::device, stretch.what.beside ? 1 : 0);
+  const JobId job = stretch.what.of.job;
+  const Duration passed = stretch.end - stretch.begin;
   count(device, passed, passed);
-  bar(GanttBar::Kind::device, device, job, job.task, execution.begin, execution.end);
+  bar(GanttBar::Kind::device, device, job, job.task, stretch.begin, stretch.end);
+  DevicePart* part = part_on_device(job);
+  if (part == nullptr) return;
+  part->held += passed;
+  part->left = stretch.end;
+}
+
+/// Whoever was interrupted does not go on at once.
+void Analyzer::leave_device() {
+  if (interrupted_) end_stretch(*std::exchange(interrupted_, {}));
+}
+
+/// A job that does not go on as soon as its segment ends has left the device, though nobody else may have executed.
+void Analyzer::see_start(JobId job) {
+  const bool goes_on = decision_.kind == policies::Event::Kind::segment_done && decision_.job == job;
+  if (interrupted_ && interrupted_->what.of.job == job && !goes_on) leave_device();
+}
+
+/// Of what the end of the recording cuts off, the segments that had ended.
+void Analyzer::cut_off_device() {
+  leave_device();
+  for (const auto& part : on_device_) {
+    if (!part) continue;
+    const auto* stretch = timeline_.executions.close(is_of(part->job), part->segment_begin);
+    if (stretch != nullptr && stretch->begin < stretch->end) end_stretch(*stretch);
+  }
 }
 
 void Analyzer::note_executed(const Record& record) {
   if (auto* execution = timeline_.executions.find_open(is_of(record.job))) execution->executed = record.executed;
 }
 
+/// Of a job that leaves between two segments, too.
 void Analyzer::end_execution(const Record& record) {
-  const auto* execution = timeline_.executions.close(is_of(record.job), record.at);
+  auto* stretch = timeline_.executions.close(is_of(record.job), record.at);
   JobProgress* job = progress(record);
-  if (execution == nullptr) {
-    if (job != nullptr && job->device_begin && !record.ok) tasks_[record.job.task].left_between = true;
-    return;
-  }
-  see_execution(*execution);
-  Instant begin = execution->begin;
-  Duration passed = execution->end - execution->begin;
+  if (stretch != nullptr) end_stretch(*stretch);
+  else if (interrupted_ && interrupted_->what.of.job == record.job) leave_device();
+  const DevicePart* part = part_on_device(record.job);
+  if (part == nullptr || (stretch == nullptr && record.ok)) return;
+  TaskStatistics& task = tasks_[record.job.task];
+  const std::uint32_t segments = segments_of(setup_, record.job.task);
+  const std::optional<Duration> told = stretch != nullptr ? stretch->what.executed : std::nullopt;
   if (job != nullptr) {
-    begin = job->device_begin.value_or(begin);
-    passed += job->on_device;
-    TaskStatistics& task = tasks_[record.job.task];
     take_step(task, &JobProgress::device_end, record.at);
     task.device_failed = !record.ok;
-    task.contradicted = task.contradicted || execution->what.executed > passed;
-    job->executed_on_device = execution->what.executed;
+    task.left_between = stretch == nullptr;
+    task.contradicted = task.contradicted || told > part->held || (record.ok && part->segment + 1 != segments);
+    job->executed_on_device = told;
+    if (stretch == nullptr && !job->pauses.empty()) job->pauses.back().end = record.at;
   }
-  const Duration took = execution->what.executed.value_or(passed);
-  if (TaskStatistics* task = statistics_of(record.job.task); task != nullptr) {
-    const PartExecution part{record.job, Part::device, 0, begin, execution->end, took};
-    if (record.ok) {
-      task->device.add(took, record.job.number, record.at);
-      surroundings_->add(part, timeline_);
-    } else surroundings_->add_failed(part);
-  }
+  const Duration took = told.value_or(part->held);
+  const PartExecution whole{record.job, Part::device, 0, part->begin, record.at, took};
+  if (record.ok) {
+    stretch->what.executed = took;
+    if (segments > 1) note_segment(*part, record.at);
+    task.device.add(took, record.job.number, record.at);
+    surroundings_->add(whole, timeline_);
+  } else surroundings_->add_failed(whole);
+  on_device_[record.job.task].reset();
 }
 
 void Analyzer::conclude(const Record& record, JobOutcome outcome) {
@@ -366,9 +432,8 @@ void Analyzer::note_overruns(JobBreakdown& job, const JobProgress& progress) con
     if (share.where != Share::Where::execution || share.cause == Cause::overhead) continue;
     const JobId whose = share.culprit.value_or(job.job);
     timeline_.executions.overlapping(progress.nominal, Instant::max(), [&](const auto& execution) {
-      if (execution.what.of.job != whose || execution.end == Instant::max()) return;
-      const Duration took = execution.what.executed.value_or(execution.end - execution.begin);
-      share.overrun = std::max(Duration(0), took - tasks_[whose.task].setup().longest_on_device());
+      if (execution.what.of.job != whose || execution.end == Instant::max() || !execution.what.executed) return;
+      share.overrun = std::max(Duration(0), *execution.what.executed - tasks_[whose.task].setup().longest_on_device());
     });
   }
 }
@@ -425,6 +490,7 @@ bool Analyzer::affected(Instant from, Instant to) const {
 
 Analysis Analyzer::finish(const ReadSummary& read) {
   if (!started_) start();
+  cut_off_device();
   for (TaskStatistics& task : tasks_) {
     forget_unanswered(task, !ended_);
     if (ended_) task.end_run();

@@ -43,6 +43,16 @@ class Analyzer final : public RecordHandler {
     Instant at{};
   };
 
+  /// A job's part on the device; it may go on when the job has been abandoned.
+  struct DevicePart {
+    policies::JobId job;
+    Instant begin{};
+    std::uint32_t segment = 0; // that has begun last,
+    Instant segment_begin{};   // and when
+    Duration held{0};          // the device, in stretches that have ended
+    Instant left{};            // the end of the last one
+  };
+
   void start();
   void take(const Record& record);
   void release(const Record& record);
@@ -51,9 +61,13 @@ class Analyzer final : public RecordHandler {
   void request(const Record& record);
   void begin_execution(const Record& record);
   void open_execution(const Record& record);
-  void see_execution(const History<Execution>::Entry& execution);
   void end_segment(const Record& record);
   void begin_segment(const Record& record);
+  void end_stretch(const History<Execution>::Entry& stretch);
+  void leave_device();
+  void see_start(policies::JobId job);
+  void cut_off_device();
+  void note_segment(const DevicePart& part, Instant end);
   void note_executed(const Record& record);
   void end_execution(const Record& record);
   void expect_transfer(const policies::Action& action);
@@ -81,6 +95,8 @@ class Analyzer final : public RecordHandler {
   /// The job of the record where it is the one in progress.
   [[nodiscard]] JobProgress* progress(const Record& record);
   [[nodiscard]] Urgency urgency(policies::JobId job) const;
+  /// Null where its beginning is not known.
+  [[nodiscard]] DevicePart* part_on_device(policies::JobId job);
   [[nodiscard]] bool affected(Instant from, Instant to) const;
   /// lanes_.size(): there is none.
   [[nodiscard]] std::size_t lane_of(GanttLane::Kind kind, std::uint32_t index = 0) const;
@@ -97,13 +113,16 @@ class Analyzer final : public RecordHandler {
   std::vector<GanttLane> lanes_;
   std::vector<ResourceAnalysis> resources_; // parallel to the lanes after those of tasks
   std::vector<TaskStatistics> tasks_;
+  std::vector<std::optional<DevicePart>> on_device_; // by task
+  /// It ended with a segment, and goes on unless another one begins
+  std::optional<History<Execution>::Entry> interrupted_;
   Timeline timeline_;
   Attribution attribution_;
   std::vector<ChainFollower> chains_;
   std::vector<std::optional<Communication>> chained_; // by task; absent: it stands in no chain
   std::optional<Surroundings> surroundings_;
   std::optional<Replay> replay_;
-  Instant decision_{};                    // the last one's input
+  policies::Event decision_{};            // the last one's input
   std::optional<policies::JobId> beside_; // the job that was started last at once with another one
   std::array<std::deque<PendingTransfer>, 2> pending_;
   std::array<std::optional<Urgency>, 2> transfer_for_; // by Direction, the last job

@@ -19,7 +19,7 @@ Action::Kind kind_of(Direction direction) {
 
 void Analyzer::expect_transfer(const Action& action) {
   if (action.kind == Action::Kind::copy_in || action.kind == Action::Kind::copy_out)
-    pending_[action.kind == Action::Kind::copy_in ? 0 : 1].push_back({action, decision_});
+    pending_[action.kind == Action::Kind::copy_in ? 0 : 1].push_back({action, decision_.now});
 }
 
 void Analyzer::begin_transfer(const Record& record, Direction direction) {

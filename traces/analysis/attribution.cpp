@@ -6,6 +6,7 @@
 namespace rtexec::traces {
 namespace {
 
+using policies::JobId;
 using Where = Share::Where;
 
 Where where_of(Direction direction) { return direction == Direction::in ? Where::swap_in : Where::swap_out; }
@@ -40,7 +41,7 @@ JobBreakdown Attribution::divide(const JobProgress& job, Instant end, const Time
   Duration executed = job.executed_on_device.value_or(Duration::max());
   for (const Pause& pause : job.pauses) {
     execute(job, until(pause.begin), executed);
-    wait_for_device(job, until(pause.end));
+    wait_preempted(job, until(pause.end));
   }
   execute(job, until(job.device_end), executed);
   wait_for_core(job, until(job.after_begin), Cause::overhead);
@@ -143,6 +144,25 @@ void Attribution::wait_for_device(const JobProgress& job, Instant until) {
   const Duration nobody = cover_.divide([this](const Owner& owner, Duration time) { give(owner, time); });
   give({Cause::overhead, Where::execution, {}}, nobody);
   now_ = until;
+}
+
+/// As for its first segment; who had the device, and what came back, is told beside the causes.
+void Attribution::wait_preempted(const JobProgress& job, Instant until) {
+  if (until <= now_) return;
+  Preemptions& seen = result_.preemptions;
+  ++seen.count;
+  timeline_->executions.overlapping(now_, until, [&](const auto& execution) {
+    const JobId other = execution.what.of.job;
+    if (other != job.urgency.job)
+      seen.add(other.task, std::min(execution.end, until) - std::max(execution.begin, now_));
+  });
+  timeline_->engine(Direction::in).transfers.overlapping(now_, until, [&](const auto& transfer) {
+    seen.reloaded += transfer.what.of.job == job.urgency.job && transfer.begin >= now_;
+  });
+  Duration& loading = result_.by_cause[static_cast<std::size_t>(Cause::swap_in)];
+  const Duration before = loading;
+  wait_for_device(job, until);
+  seen.reloading += loading - before;
 }
 
 void Attribution::add_transfers(const JobProgress& job, Direction direction, Instant until) {

@@ -11,6 +11,7 @@
 
 namespace rtexec::traces {
 
+/// Between two segments of a job, while the device had others; the end of one that lasts is absent.
 struct Pause {
   Instant begin{};
   std::optional<Instant> end{};
@@ -23,11 +24,9 @@ struct JobProgress {
   std::uint32_t core_rank = 0;
   Instant nominal{}, deadline{};
   std::optional<Instant> start, cpu_end, device_begin, device_end, after_begin;
-  /// When the device had not the job between two of its segments. The end of the last one is absent while it lasts.
   std::vector<Pause> pauses;
   std::optional<Instant> sampled;                          // the oldest of what it read
   std::optional<Duration> executed_before, executed_after; // CPU time
-  Duration on_device{0};                                   // in segments that have ended, but the last one
   std::optional<Duration> executed_on_device;              // absent: all the time that the device had it
   std::optional<policies::JobId> before_it;                // the task's job before,
   Instant before_it_ended{};                               // and when it ended
@@ -50,6 +49,7 @@ class Attribution {
   void compute(const JobProgress& job, Instant until, std::optional<Duration> executed);
   void execute(const JobProgress& job, Instant until, Duration& executed);
   void wait_for_device(const JobProgress& job, Instant until);
+  void wait_preempted(const JobProgress& job, Instant until);
   void add_transfers(const JobProgress& job, Direction direction, Instant until);
   void cover_core(const JobProgress& job, Instant until);
   void give(const Owner& owner, Duration time);

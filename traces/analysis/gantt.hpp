@@ -28,6 +28,7 @@ struct GanttBar {
     swap_in,
     swap_out,
     throttled,
+    preempted, // between two segments
     // Before the first release; the number of the job is that of the tile
     load,     // of a task
     contents, // a buffer got its first ones

@@ -35,7 +35,7 @@ template <class What> class History {
   }
 
   /// Ends the oldest open one of which `is` holds; null where there is none. Valid until the next call.
-  template <class Is> const Entry* close(Is is, Instant end) {
+  template <class Is> Entry* close(Is is, Instant end) {
     const auto found = std::ranges::find_if(open_, is, &Entry::what);
     if (found == open_.end()) return nullptr;
     Entry entry = *found;
@@ -43,11 +43,19 @@ template <class What> class History {
     return add(entry.what, entry.begin, end);
   }
 
-  const Entry* add(const What& what, Instant begin, Instant end) {
+  Entry* add(const What& what, Instant begin, Instant end) {
     if (closed_.size() == most) closed_.pop_front();
     auto place = closed_.end();
     while (place != closed_.begin() && std::prev(place)->end > end) --place; // threads tell almost in order
     return &*closed_.insert(place, Entry{what, begin, std::max(begin, end)});
+  }
+
+  /// The one that was closed as `ended` has not ended, after all.
+  void reopen(const Entry& ended) {
+    const auto same = [&](const Entry& entry) { return entry.begin == ended.begin && entry.end == ended.end; };
+    if (const auto found = std::find_if(closed_.rbegin(), closed_.rend(), same); found != closed_.rend())
+      closed_.erase(std::prev(found.base()));
+    open_.push_back({ended.what, ended.begin});
   }
 
   /// `see(entry)` for each that overlaps [begin, end).

@@ -39,7 +39,8 @@ Plan plan_of(const RunSetup& setup) {
   return plan;
 }
 
-constexpr std::uint32_t most_chunks = 16'777'216; // a damaged trace may name any number
+// A damaged trace may name any number
+constexpr std::uint32_t most_chunks = 16'777'216, most_segments = 65'536;
 
 bool can_stream(const TaskSetup& task) {
   const std::vector<SlotRange>& reads = task.stream->reads;
@@ -63,6 +64,7 @@ std::string why_not(const RunSetup& setup) {
       return "task '" + task.name + "' holds more chunks at the start than it has";
     resident += task.resident_slots.value_or(0);
     if (task.segments == 0) return "task '" + task.name + "' has no segments";
+    if (task.segments > most_segments) return "task '" + task.name + "' has more segments than there can be";
     if (task.device_class > setup.tasks.size())
       return "task '" + task.name + "' has class " + std::to_string(task.device_class) + ", more than there are tasks";
     if (task.device_class == 0 && task.swap_slots > 0)

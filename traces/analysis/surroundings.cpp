@@ -105,12 +105,13 @@ Surroundings::Keys Surroundings::keys_of(const PartExecution& execution, const T
 }
 
 Surroundings::Key Surroundings::neighbour_of(const PartExecution& execution) const {
-  std::optional<End> last = last_on_device_;
-  if (execution.part != Part::device) {
-    const auto on_core = last_on_core_.find(execution.core);
-    last = on_core == last_on_core_.end() ? std::nullopt : std::optional(on_core->second);
-    if (last && last->at > execution.begin) return preempted;
-  }
+  const bool on_device = execution.part == Part::device;
+  const auto on_core = last_on_core_.find(execution.core);
+  const auto last = on_device                        ? last_on_device_
+                    : on_core == last_on_core_.end() ? std::nullopt
+                                                     : std::optional(on_core->second);
+  const bool may_be_beside = on_device && setup_.co_runs();
+  if (last && last->at > execution.begin && !may_be_beside) return preempted;
   if (!last || execution.begin - last->at > idle) return nobody;
   return first_neighbour + last->task * static_cast<Key>(parts) + static_cast<Key>(last->part);
 }

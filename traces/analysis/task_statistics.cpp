@@ -75,6 +75,7 @@ void TaskStatistics::end(JobBreakdown&& job, Instant at) {
   late_ += job.outcome == JobOutcome::late;
   if (job.outcome == JobOutcome::aborted || job.outcome == JobOutcome::failed) return;
   ++completed_;
+  preemptions_ += job.preemptions.count;
   response_.add(job.response, job.job.number, at);
   for (std::size_t i = 0; i < causes; ++i) {
     total_[i] += job.by_cause[i];
@@ -147,6 +148,8 @@ TaskAnalysis TaskStatistics::analysis(const PwcetOptions& options, Duration reco
     result.inputs->delay = input_delay_.distribution();
   }
   result.dropped_results = dropped_results;
+  result.preemptions = preemptions_;
+  result.longest_segment = longest_segment;
   return result;
 }
 

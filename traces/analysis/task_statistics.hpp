@@ -47,7 +47,8 @@ class TaskStatistics {
   std::optional<Instant> layer_begun;
   std::uint64_t unknown = 0, unfinished = 0;
   std::uint64_t dropped_results = 0; // by its outputs
-  std::uint64_t beside_loss = 0;     // jobs during which events were lost
+  Duration longest_segment{0};
+  std::uint64_t beside_loss = 0; // jobs during which events were lost
 
   /// The next job of this task has been released: `open` is it from now on.
   void release(policies::JobId job, Instant nominal, Instant actual, Instant deadline);
@@ -75,6 +76,7 @@ class TaskStatistics {
                                     PwcetOptions options) const;
 
   TaskSetup setup_;
+  std::uint64_t preemptions_ = 0;
   std::uint64_t released_ = 0, completed_ = 0, late_ = 0, aborted_ = 0, failed_ = 0;
   DistributionBuilder latency_, inter_arrival_, input_age_, input_delay_;
   InputAnalysis inputs_; // but for their times

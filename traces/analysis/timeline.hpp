@@ -31,10 +31,10 @@ struct CorePart {
   std::uint32_t rank = 0; // core rank
 };
 
-/// Of a job of several segments, of one of them.
+/// Of a job that is preempted between its segments, a stretch of it: as many segments as nothing else came between.
 struct Execution {
   Urgency of;
-  std::optional<Duration> executed; // where it is not all of the time from begin to end
+  std::optional<Duration> executed; // in all stretches; of the last one, when that has ended
   bool beside = false;              // it was started at once with another one
 };
 

@@ -23,6 +23,11 @@ constexpr std::uint8_t number_of(Errc error) { return static_cast<std::uint8_t>(
 constexpr std::uint8_t number_of(Status outcome) { return outcome ? std::uint8_t{0} : number_of(outcome.error()); }
 template <class Enum> constexpr std::uint8_t number_of(Enum value) { return static_cast<std::uint8_t>(value); }
 
+std::optional<Duration> longest_segment(const PlannedTask& task) {
+  const auto longest = std::ranges::max_element(task.segment_wcets);
+  return longest == task.segment_wcets.end() ? std::nullopt : std::optional(*longest);
+}
+
 template <class Enum, std::size_t all> constexpr const Spelling<Enum>& label(std::size_t index) {
   static_assert(spellings_of<Enum>.size() == all, "provider/events.h lists another number of labels");
   return spellings_of<Enum>[index];
@@ -61,6 +66,7 @@ void plan(const Plan& made) noexcept {
   for (const TestVerdict& test : tests)
     admission_test(test.name().c_str(), test.proved, !test.sound(), Duration(test.sides().left),
                    Duration(test.sides().right), test.slack, test.limiting_task.c_str());
+<<<<<<< HEAD
   for (std::uint32_t task = 0; task < made.tasks.size(); ++task) {
     const PlannedTask& planned = made.tasks[task];
     if (planned.device_class != 1 || planned.segments > 1)
@@ -68,6 +74,11 @@ void plan(const Plan& made) noexcept {
     if (!planned.stream) continue;
     for (const SlotRange& read : planned.stream->reads) task_stream(task, planned.stream->ring, read.begin, read.end);
   }
+=======
+  for (std::uint32_t task = 0; task < made.tasks.size(); ++task)
+    if (const PlannedTask& planned = made.tasks[task]; planned.device_class != 1 || planned.segments > 1)
+      task_segments(task, planned.device_class, planned.segments, made.launch_ahead, longest_segment(planned));
+>>>>>>> 92dd963 (Analysis, blame and pictures show jobs that are preempted on the device, up to where the end of a recording cuts them off)
 }
 
 void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned) noexcept {

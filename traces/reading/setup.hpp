@@ -46,8 +46,9 @@ struct TaskSetup {
   unsigned core_rank = 0;   // 0 is the most urgent CPU part of all tasks
   unsigned device_rank = 0; // see DeviceScheduler
   std::uint32_t device_class = 1;
-  std::uint32_t segments = 1; // of the device part
-  Wcet wcet;                  // configured
+  std::uint32_t segments = 1;              // of the device part,
+  std::optional<Duration> longest_segment; // and how long the longest of them may take
+  Wcet wcet;                               // configured
   Duration ready_by{0}, device_done_by{0};
   std::optional<Duration> response_bound;
   std::uint32_t swap_slots = 0;

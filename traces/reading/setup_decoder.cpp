@@ -99,6 +99,7 @@ void SetupDecoder::take(const event::task_segments& event) {
   if (!task) return;
   task->device_class = event.device_class;
   task->segments = event.segments;
+  task->longest_segment = event.longest;
   setup_.launch_ahead = event.launch_ahead;
 }
 

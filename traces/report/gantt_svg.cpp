@@ -127,8 +127,10 @@ class Page {
     const double begin = x(bar.begin);
     const double inset = bar.kind == GanttBar::Kind::response    ? 9
                          : bar.kind == GanttBar::Kind::throttled ? lane.height - 7
+                         : bar.kind == GanttBar::Kind::preempted ? 1
                                                                  : 3;
-    svg_->rect(begin, lane.top + inset, std::max(0.3, x(bar.end) - begin), lane.height - inset, paint(bar),
+    const double height = bar.kind == GanttBar::Kind::preempted ? 2 : lane.height - inset;
+    svg_->rect(begin, lane.top + inset, std::max(0.3, x(bar.end) - begin), height, paint(bar),
                label(gantt_.tasks, bar) + ": " + told(bar.begin) + " to " + told(bar.end));
   }
 
@@ -200,8 +202,11 @@ class Page {
         "up: release (red: dropped); down: deadline; red cross: deadline missed; pale: response, and the part after "
         "the device; "
         "copies have the colour of whose memory moves";
-    if (std::ranges::find(gantt_.bars, GanttBar::Kind::throttled, &GanttBar::kind) != gantt_.bars.end())
-      text += "; red stripes: throttled";
+    const auto shows = [&](GanttBar::Kind kind) {
+      return std::ranges::find(gantt_.bars, kind, &GanttBar::kind) != gantt_.bars.end();
+    };
+    if (shows(GanttBar::Kind::preempted)) text += "; thin line: preempted on the device";
+    if (shows(GanttBar::Kind::throttled)) text += "; red stripes: throttled";
     svg_->text(left_, y, text, "class=\"s\"");
   }
 

@@ -98,6 +98,16 @@ json to_json(const Share& share, const Analysis& analysis) {
           {"time_ns", share.time.count()}, {"usual_ns", share.usual.count()}, {"overrun_ns", share.overrun.count()}};
 }
 
+json to_json(const Preemptions& preemptions, const Analysis& analysis) {
+  const auto by = [&](const Preemptions::By& each) {
+    return json{{"task", task_name(analysis, each.task)}, {"times", each.times}, {"time_ns", each.time.count()}};
+  };
+  return {{"count", preemptions.count},
+          {"by", list(preemptions.by, by)},
+          {"reloaded_chunks", preemptions.reloaded},
+          {"reloading_ns", preemptions.reloading.count()}};
+}
+
 json to_json(const JobBreakdown& job, const Analysis& analysis) {
   json by_cause = json::array();
   for (std::size_t i = 0; i < causes; ++i)
@@ -110,6 +120,7 @@ json to_json(const JobBreakdown& job, const Analysis& analysis) {
           {"response_ns", job.response.count()},
           {"by_cause", by_cause},
           {"shares", list(job.shares, [&](const Share& share) { return to_json(share, analysis); })},
+          {"preemptions", to_json(job.preemptions, analysis)},
           {"blame", nullable(job.blame)}};
 }
 
@@ -124,6 +135,7 @@ json to_json(const TaskSetup& t) {
           {"device_rank", t.device_rank},
           {"device_class", t.device_class},
           {"segments", t.segments},
+          {"longest_segment_ns", nullable(t.longest_segment)},
           {"wcet_before_ns", t.wcet.before.count()},
           {"wcet_device_ns", t.wcet.device.count()},
           {"wcet_after_ns", t.wcet.after.count()},
@@ -248,6 +260,8 @@ json to_json(const TaskAnalysis& task, const Analysis& analysis) {
           {"worst", task.worst ? to_json(*task.worst, analysis) : json(nullptr)},
           {"inputs", task.inputs ? to_json(*task.inputs, analysis.from) : json(nullptr)},
           {"dropped_results", task.dropped_results},
+          {"preemptions", task.preemptions},
+          {"longest_segment_ns", task.setup.segments > 1 ? json(task.longest_segment.count()) : json(nullptr)},
           {"loading", to_json(task.contents, task.setup, analysis.from)}};
 }
 

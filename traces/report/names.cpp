@@ -33,9 +33,9 @@ std::string_view name(Share::Where where) {
 }
 
 std::string_view name(GanttBar::Kind kind) {
-  static constexpr std::array<std::string_view, 11> names{"response",       "before",   "device",    "after",
-                                                          "swap-in",        "swap-out", "throttled", "load",
-                                                          "first-contents", "prefetch", "make"};
+  static constexpr std::array<std::string_view, 12> names{"response", "before",         "device",    "after",
+                                                          "swap-in",  "swap-out",       "throttled", "preempted",
+                                                          "load",     "first-contents", "prefetch",  "make"};
   return of(names, kind);
 }
 
@@ -76,6 +76,7 @@ std::string label(std::span<const std::string> tasks, const GanttBar& bar) {
   case swap_in:
   case swap_out: return job + ": " + std::string(name(bar.kind)) + " of " + task_name(tasks, bar.owner) + "'s chunk";
   case throttled: return "memory bandwidth used up: throttled";
+  case preempted: return job + ": preempted on the device";
   case load: return task_name(tasks, bar.job.task) + ": loaded";
   case contents: return buffer_name(tasks, bar) + ": first contents";
   case prefetch:

@@ -582,9 +582,9 @@ function showChains() {
 }
 
 // ---- Gantt chart -----------------------------------------------------------------------------------------------------
-const barKinds = ['response', 'before', 'device', 'after', 'swap-in', 'swap-out', 'throttled'];
+const barKinds = ['response', 'before', 'device', 'after', 'swap-in', 'swap-out', 'throttled', 'preempted'];
 const markKinds = ['release', 'deadline', 'miss', 'dropped'];
-const [RESPONSE, AFTER, SWAP_IN, SWAP_OUT, THROTTLED, MISS] = [0, 3, 4, 5, 6, 2];
+const [RESPONSE, AFTER, SWAP_IN, SWAP_OUT, THROTTLED, PREEMPTED, MISS] = [0, 3, 4, 5, 6, 7, 2];
 const gutter = 132, ruler = 26, taskHeight = 26, resourceHeight = 24, memoryHeight = 52, scrollHeight = 12;
 
 /// The first index of `list` whose value is above `value`.
@@ -750,6 +750,7 @@ class GanttChart {
     for (let k = firstAbove(lane.reach, low); k < lane.bars.length && lane.starts[k] <= high; ++k) {
       const i = lane.bars[k];
       if (this.w.end[i] < low) continue;
+      if (this.w.bars.kind[i] === PREEMPTED && y >= lane.top + 3) continue;
       if (this.w.bars.kind[i] === THROTTLED && found !== undefined && y < lane.top + lane.height - 8) continue;
       found = i;
     }
@@ -770,7 +771,7 @@ class GanttChart {
     const kind = w.bars.kind[i];
     const job = `${this.name(w.bars.task[i])}, job ${w.bars.job[i]}`;
     const what = kind === THROTTLED ? 'memory bandwidth used up: throttled'
-      : kind === SWAP_IN || kind === SWAP_OUT ? `${barKinds[kind]} of ${this.name(w.bars.owner[i])}'s chunk\nfor ${job}` : `${job}: ${kind === RESPONSE ? 'response' : kind === 2 ? 'on the device' : `${barKinds[kind]} the device`}`;
+      : kind === SWAP_IN || kind === SWAP_OUT ? `${barKinds[kind]} of ${this.name(w.bars.owner[i])}'s chunk\nfor ${job}` : `${job}: ${kind === RESPONSE ? 'response' : kind === PREEMPTED ? 'preempted on the device' : kind === 2 ? 'on the device' : `${barKinds[kind]} the device`}`;
     return `${what}\n${time(w.end[i] - w.begin[i])}, from ${exact(w.begin[i])} to ${exact(w.end[i])}`;
   }
   point(event) {
@@ -854,6 +855,10 @@ class GanttChart {
         red = Math.ceil(right);
         continue;
       }
+      if (kind === PREEMPTED) {
+        this.drawPreempted(lane, left, right, bars.task[i]);
+        continue;
+      }
       if (right <= painted) continue;
       const task = kind === SWAP_IN || kind === SWAP_OUT ? bars.owner[i] : bars.task[i];
       const inset = kind === RESPONSE ? 9 : 3;
@@ -876,6 +881,14 @@ class GanttChart {
     c.fillStyle = kind === RESPONSE || kind === AFTER ? this.ink.ink : '#111';
     c.textAlign = 'left';
     c.fillText(text, from + 5, lane.top + lane.height - 7);
+  }
+  /// A thin line above the bars of others.
+  drawPreempted(lane, left, right, task) {
+    const c = this.c;
+    c.globalAlpha = this.pale(task) ? 0.15 : 1;
+    c.fillStyle = colour(task);
+    c.fillRect(left, lane.top + 1, right - left, 2);
+    ++this.barsDrawn;
   }
   drawThrottled(lane, left, right) {
     const c = this.c;

@@ -130,11 +130,12 @@ PerfettoWriter::Track& PerfettoWriter::make_track(std::vector<Track>& tracks, st
 
 /// An end event closes the slice of its track that began last: slices of one track do not overlap here.
 std::uint64_t PerfettoWriter::track_of(const GanttBar& bar) {
-  const bool throttled = bar.kind == GanttBar::Kind::throttled;
-  auto& tracks = throttled ? tracks_[bar.lane].throttled : tracks_[bar.lane].jobs;
+  const bool aside = bar.kind == GanttBar::Kind::throttled || bar.kind == GanttBar::Kind::preempted;
+  auto& tracks = aside ? tracks_[bar.lane].aside : tracks_[bar.lane].jobs;
   const auto free = std::ranges::find_if(tracks, [&](const Track& track) { return track.busy_until <= bar.begin; });
-  const std::string& name = lanes_[bar.lane].name;
-  Track& track = free != tracks.end() ? *free : make_track(tracks, bar.lane, throttled ? name + ", throttled" : name);
+  const std::string& of = lanes_[bar.lane].name;
+  Track& track =
+      free != tracks.end() ? *free : make_track(tracks, bar.lane, aside ? of + ", " + std::string(name(bar.kind)) : of);
   track.busy_until = bar.end;
   return track.uuid;
 }

@@ -22,8 +22,8 @@ class PerfettoWriter {
   /// outlives the writer; whether it took everything is the caller's to ask.
   PerfettoWriter(std::ostream& out, const Gantt& about);
 
-  /// Bars of a lane that overlap are put on tracks of one name, which Perfetto shows as one; throttled stretches have a
-  /// track of their own.
+  /// Bars of a lane that overlap are put on tracks of one name, which Perfetto shows as one; where a core is throttled,
+  /// or a job preempted on the device, they have tracks of their own.
   void add(const GanttBar& bar);
   void add(const GanttMark& mark);
   void add(const GanttStep& step);
@@ -35,7 +35,7 @@ class PerfettoWriter {
   };
   /// Of one lane.
   struct Tracks {
-    std::vector<Track> jobs, throttled;
+    std::vector<Track> jobs, aside;
   };
 
   Track& make_track(std::vector<Track>& tracks, std::uint32_t lane, const std::string& name);
