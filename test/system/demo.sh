@@ -1,5 +1,6 @@
 #!/bin/bash
 # The demo under both orders, with a trace: admitted, footprints at least twice the capacity, swapped, nothing lost, no page fault, books that add up.
+# Its table has the worst response of each task beside its bounds, of which those of the way that is planned are the run's.
 # Its recording replays to the last decision, and every job's causes sum to its response time.
 # The one with a late task misses and says why.
 set -eu
@@ -16,7 +17,10 @@ for order in edf static-priority; do
   # A machine that was held up may miss a deadline or a bound, and must then say so.
   [ $status = 0 ] || [ $status = 4 ]
   "$folder/bin/rtexec" analyze "$work/$order" --json "$work/analysis.json" --csv "$work/$order.csv" || [ $? = 4 ]
-  python3 - "$work/check.json" "$work/run.json" $status "$work/analysis.json" "$work/$order.csv/jobs.csv" <<'EOF'
+  cp "$work/run.json" "$work/$order.json"
+  for way in whole segments; do cp "$build/demo-$order.$way.json" "$work/$order.$way.json"; done
+  config/demo-bounds "$work/$order.toml" | tee "$work/bounds.txt"
+  python3 - "$work/check.json" "$work/run.json" $status "$work/analysis.json" "$work/$order.csv/jobs.csv" "$work/bounds.txt" <<'EOF'
 import csv, json, sys
 check, run, analysis = (json.load(open(f)) for f in (sys.argv[1], sys.argv[2], sys.argv[4]))
 assert check["verdict"] == "proved", check
@@ -47,6 +51,12 @@ assert len(jobs) >= sum(t["completed"] for t in run["tasks"]) > 0
 plain = {"task", "job", "nominal_ns", "response_ns", "deadline_ns", "outcome"}
 for job in jobs:
     assert sum(int(time) for cause, time in job.items() if cause not in plain) == int(job["response_ns"]), job
+rows = [line.replace(" ms", "").split() for line in open(sys.argv[6])][1:]
+assert len(rows) == len(run["tasks"]), rows
+for row, task in zip(rows, run["tasks"]):
+    worst, bound = task["response_ns"]["max"], task["response_bound_ns"]
+    assert row[:2] == [task["name"], f"{worst / 1e6:.0f}"] and f"{bound / 1e6:.0f}" in row[2:4], (row, task)
+    assert abs(int(row[4]) - 100 * worst / bound) <= 1, (row, task)
 EOF
 done
 # Within these seconds too, and where times were measured beside other load, which makes deadlines long.
