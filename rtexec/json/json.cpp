@@ -99,8 +99,12 @@ json nanoseconds(std::span<const Duration> times) {
 }
 
 json to_json(const Stream& stream) {
-  return {
-      {"ring_chunks", stream.ring}, {"chunks", stream.reads.back().end}, {"execution_ns", stream.execution.count()}};
+  json reads = json::array();
+  for (const SlotRange& read : stream.reads) reads.push_back({read.begin, read.end});
+  return {{"ring_chunks", stream.ring},
+          {"chunks", stream.reads.back().end},
+          {"reads", std::move(reads)},
+          {"execution_ns", stream.execution.count()}};
 }
 
 json to_json(const PlannedTask& task) {

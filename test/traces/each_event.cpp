@@ -281,6 +281,7 @@ void emit_each_event() {
   plan_made.order = Order::static_priority;
   plan_made.tasks = {planned, planned, planned};
   plan_made.tasks[1].segments = 70'000;
+  plan_made.tasks[1].stream = Stream{.ring = 70'001, .reads = {{0, 70'002}, {70'003, 70'004}}};
   plan_made.tasks[1].segment_wcets = {5ms, 7ms, 6ms};
   plan_made.tasks[2].device_class = 80'000;
   plan_made.launch_ahead = 90'000;
@@ -396,6 +397,8 @@ std::vector<ExpectedEvent> each_event() {
       {"task_segments",
        {{"task", 1}, {"device_class", 1}, {"segments", 70'000}, {"launch_ahead", 90'000}, {"longest", 7'000'000}},
        {}},
+      {"task_stream", {{"task", 1}, {"ring", 70'001}, {"begin", 0}, {"end", 70'002}}, {}},
+      {"task_stream", {{"task", 1}, {"ring", 70'001}, {"begin", 70'003}, {"end", 70'004}}, {}},
       {"task_segments",
        {{"task", 2}, {"device_class", 80'000}, {"segments", 1}, {"launch_ahead", 90'000}, {"longest", -1}},
        {}},

@@ -66,19 +66,13 @@ void plan(const Plan& made) noexcept {
   for (const TestVerdict& test : tests)
     admission_test(test.name().c_str(), test.proved, !test.sound(), Duration(test.sides().left),
                    Duration(test.sides().right), test.slack, test.limiting_task.c_str());
-<<<<<<< HEAD
   for (std::uint32_t task = 0; task < made.tasks.size(); ++task) {
     const PlannedTask& planned = made.tasks[task];
     if (planned.device_class != 1 || planned.segments > 1)
-      task_segments(task, planned.device_class, planned.segments, made.launch_ahead);
+      task_segments(task, planned.device_class, planned.segments, made.launch_ahead, longest_segment(planned));
     if (!planned.stream) continue;
     for (const SlotRange& read : planned.stream->reads) task_stream(task, planned.stream->ring, read.begin, read.end);
   }
-=======
-  for (std::uint32_t task = 0; task < made.tasks.size(); ++task)
-    if (const PlannedTask& planned = made.tasks[task]; planned.device_class != 1 || planned.segments > 1)
-      task_segments(task, planned.device_class, planned.segments, made.launch_ahead, longest_segment(planned));
->>>>>>> 92dd963 (Analysis, blame and pictures show jobs that are preempted on the device, up to where the end of a recording cuts them off)
 }
 
 void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned) noexcept {
