@@ -193,23 +193,29 @@ class VolumeTrial {
   /// With the first ones that are proved, otherwise with those that come closest. Where the device alone has time, CPU
   /// parts may need volumes that leave it more.
   Plan run() {
-    if (auto proved = searched({})) return std::move(*proved);
+    const auto roomy = [this](std::span<const Nanos> charged) {
+      return searched([&](int eighths) { return swap_volumes(plan_, set_, on_device_, overflow_, eighths, charged); });
+    };
+    if (auto proved = roomy({})) return std::move(*proved);
     // Charged, executions are longer, and the longer the more chunks move: other volumes may have room for what is
     // loaded beside them.
     for (const Nanos times : {1, 2, 64}) {
       std::vector<Nanos> charged = charged_executions(*closest_, set_);
       if (!lacks_load_room(*closest_, charged)) break;
       for (Nanos& each : charged) each *= times;
-      if (auto proved = searched(charged)) return std::move(*proved);
+      if (auto proved = roomy(charged)) return std::move(*proved);
     }
+    const auto tight = [this](int eighths) { return tight_swap_volumes(plan_, set_, on_device_, overflow_, eighths); };
+    if (auto proved = searched(tight)) return std::move(*proved);
     return examined(*closest_, set_, urgency_);
   }
 
  private:
-  std::optional<Plan> searched(std::span<const Nanos> charged) {
+  /// `proposed(eighths)`: volumes for so much of what CPU parts leave of the deadlines.
+  std::optional<Plan> searched(const auto& proposed) {
     for (const int eighths : {8, 7, 6, 4}) {
       device_has_time_ = false;
-      for (const Volumes& volumes : swap_volumes(plan_, set_, on_device_, overflow_, eighths, charged))
+      for (const Volumes& volumes : proposed(eighths))
         if (auto proved = tried(volumes)) return proved;
       if (!device_has_time_) break;
     }

@@ -191,13 +191,14 @@ class DeviceCharges {
   std::vector<Load> interruptions_;
 };
 
-/// Of a task whose constants come while it executes: its device part, and how much longer loads beside it take.
-StreamTimes stream_times(const SwapCharges& swap, const Stream& stream, std::span<const Nanos> segments,
+/// The device part, and where constants come meanwhile by how much that delays a load beside it.
+StreamTimes stream_times(const SwapCharges& swap, const PlannedTask& task, std::span<const Nanos> segments,
                          const DeviceCharges& charges) {
+  if (!task.stream) return {.execution = sum_of(segments), .copies = 0};
   StreamCosts costs = swap.stream();
   costs.copy = charges.moving(1, costs.copy);
   costs.in_flight = charges.moving(1, costs.in_flight);
-  return stream_times(stream_layers(segments, stream.reads), costs, stream.ring)
+  return stream_times(stream_layers(segments, task.stream->reads), costs, task.stream->ring)
       .value_or(StreamTimes{unbounded, unbounded});
 }
 
@@ -207,11 +208,21 @@ JobTimes job_times(const SwapCharges& swap, std::size_t chunks, Nanos execution,
           chunks > 0};
 }
 
+/// The largest volume of another task, of its level where there are several.
+std::uint64_t largest_beside(const Plan& plan, std::size_t task) {
+  std::uint64_t largest = 0;
+  for (std::size_t j = 0; j < plan.tasks.size(); ++j)
+    if (j != task && plan.tasks[j].device_class == plan.tasks[task].device_class)
+      largest = std::max<std::uint64_t>(largest, plan.tasks[j].begins_with());
+  return largest;
+}
+
 /// Device part and load of one task, by the rule that moves its chunks.
 struct SwappedPart {
   Nanos device = 0;
   Nanos load = 0;
   Nanos lead = 0;
+  Nanos delay = 0;
   std::optional<Nanos> blocking{};
 };
 
@@ -223,9 +234,19 @@ SwapBlocking blocking_of(const SwapCharges& swap, SwapRule rule, const Plan& pla
   return blocking;
 }
 
-SwappedPart swapped_part(const SwapCharges& swap, SwapRule rule, const SwapBlocking& blocking, std::size_t chunks,
-                         Nanos execution, const DeviceCharges& charges) {
-  if (rule == SwapRule::pipelined) return {.device = execution, .load = charges.moving(chunks, swap.load(chunks))};
+SwappedPart swapped_part(const SwapCharges& swap, const SwapBlocking& blocking, const Plan& plan, std::size_t task,
+                         const DeviceCharges& charges) {
+  const SwapRule rule = rule_of(plan.swap->policy);
+  const std::size_t chunks = plan.tasks[task].begins_with();
+  const Nanos execution = charges.execution(task);
+  if (rule == SwapRule::pipelined) {
+    const StreamTimes times = stream_times(swap, plan.tasks[task], charges.segments(task), charges);
+    const Nanos delay =
+        load_delay(times.execution, chunks, largest_beside(plan, task), plan.swap->frames, swap.alpha()) + times.copies;
+    return {.device = times.execution,
+            .load = charges.moving(chunks, swap.load(chunks)),
+            .delay = std::min(delay, times.execution)};
+  }
   if (rule == SwapRule::demand_paging)
     return {.device = bounded(Wide{execution} + charges.moving(chunks, swap.on_demand(chunks)))};
   const JobTimes job = job_times(swap, chunks, execution, charges);
@@ -235,15 +256,6 @@ SwappedPart swapped_part(const SwapCharges& swap, SwapRule rule, const SwapBlock
 }
 
 // ---- preemption ----
-
-/// The largest volume of another task of its level.
-std::uint64_t largest_beside(const Plan& plan, std::size_t task) {
-  std::uint64_t largest = 0;
-  for (std::size_t j = 0; j < plan.tasks.size(); ++j)
-    if (j != task && plan.tasks[j].device_class == plan.tasks[task].device_class)
-      largest = std::max<std::uint64_t>(largest, plan.tasks[j].begins_with());
-  return largest;
-}
 
 /// What the rule `segmented` asks of a task besides its parts.
 void put_into_class(StagedTask& staged, const Plan& plan, std::size_t task, const DeviceCharges& charges,
@@ -256,13 +268,6 @@ void put_into_class(StagedTask& staged, const Plan& plan, std::size_t task, cons
   if (!swap) return;
   const std::size_t chunks = plan.tasks[task].begins_with();
   staged.restore = charges.moving(chunks, swap->restore(chunks));
-  if (const auto& stream = plan.tasks[task].stream) {
-    const StreamTimes times = stream_times(*swap, *stream, segments, charges);
-    staged.device = times.execution;
-    staged.delay = times.copies;
-  }
-  staged.delay += load_delay(staged.device, chunks, largest_beside(plan, task), plan.swap->frames, swap->alpha());
-  staged.delay = std::min(staged.delay, staged.device);
 }
 
 void add_background(StagedSet& set, const StagedTask& task) {
@@ -332,21 +337,6 @@ std::optional<Finding> starved(const ResolvedSet& set) {
       .core = set.compute_core, .computes = set.board.device == DeviceKind::host, .board = set.board.name});
 }
 
-/// Condition (M): the next job's chunks are loaded beside those of each job that executes.
-std::optional<Finding> lacks_load_room(const SwapCharges& swap, const Plan& plan, const DeviceCharges& charges) {
-  const auto volume = [&](std::size_t k) { return plan.tasks[k].begins_with(); };
-  const std::uint64_t frames = plan.swap->frames;
-  const auto task = without_load_room(plan.tasks.size(), frames, volume, [&](std::size_t k) {
-    return frames_loaded_in(charges.execution(k), swap.alpha());
-  });
-  if (!task) return std::nullopt;
-  const std::uint64_t beside = frames - std::min<std::uint64_t>(frames, volume(*task));
-  return Finding{.limiting = plan.tasks[*task].name,
-                 .left = charges.execution(*task),
-                 .right = bounded(Wide{swap.alpha()} * beside),
-                 .reason = NoLoadRoom{.beside = beside, .frames = frames}};
-}
-
 /// A reservation that its thread can use up: it then stands still, and the time of moving chunks has no bound.
 std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const ResolvedSet& set,
                                const ServiceReservations& services) {
@@ -390,7 +380,6 @@ void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, co
   named.obstacle = uncharged(set.tasks);
   if (!named.obstacle) named.obstacle = starved(set);
   named.set.flight = charges.moving(swap.tasks(), swap.flight());
-  if (!named.obstacle && named.pipelined() && !plan.preempts()) named.obstacle = lacks_load_room(swap, plan, charges);
   if (!named.obstacle && named.services) named.obstacle = overrun(swap, plan, set, named.services->reserved);
 }
 
@@ -445,15 +434,14 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
   if (named.services && named.services->pauses)
     named.set.device_delay = longest_pause + with_pauses(named.set.hold_up) - named.set.hold_up;
   const auto part_of = [&](std::size_t index) -> SwappedPart {
-    const Nanos execution = charges.execution(index);
-    if (!swap || !set.tasks.tasks[index].wcet->uses_device()) return {.device = execution};
-    return swapped_part(*swap, rule_of(plan.swap->policy), *blocking, plan.tasks[index].begins_with(), execution,
-                        charges);
+    if (!swap || !set.tasks.tasks[index].wcet->uses_device()) return {.device = charges.execution(index)};
+    return swapped_part(*swap, *blocking, plan, index, charges);
   };
   named.set.preempts = plan.preempts();
   for (const std::size_t index : urgency) {
     const Task& task = set.tasks.tasks[index];
     const SwappedPart part = part_of(index);
+    if (part.delay > named.load_delay.time) named.load_delay = {.time = part.delay, .task = task.name};
     StagedTask staged{.period = task.period.count(),
                       .deadline = task.deadline.count(),
                       .before = on_core(task.wcet->before, set.board),
@@ -463,6 +451,7 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
                       .load = part.load,
                       .lead = part.lead,
                       .blocking = part.blocking,
+                      .delay = part.delay,
                       .looks = looks_of(task, set.board)};
     if (named.set.preempts) put_into_class(staged, plan, index, charges, swap);
     if (task.real_time()) {

@@ -18,7 +18,6 @@ Reason reason_of(const DeviceVerdict& verdict, const TaskSet& tasks) {
   if (!verdict.limiting && verdict.proved && std::ranges::any_of(tasks.tasks, &Task::real_time)) return NoDevicePart{};
   if (verdict.volumes.empty()) return NoVolumesFit{};
   if (!verdict.limiting) return NoTask{};
-  if (verdict.load_room) return NoLoadRoom{};
   return DeviceAlone{};
 }
 

@@ -122,19 +122,40 @@ DemandSet serial_set(const DeviceSet& set, const Volumes& volumes) {
   return result;
 }
 
-DemandSet pipelined_set(const DeviceSet& set, const Volumes& volumes) {
+/// By the rule `pipelined`.
+std::vector<DevicePart> parts_of(const DeviceSet& set, const Volumes& volumes) {
   const SwapCharges swap(set, volumes);
+  const std::uint64_t frames = swap.total() - set.overflow;
+  LargestVolumes largest;
+  for (const std::uint32_t volume : volumes) largest.add(volume);
+  std::vector<DevicePart> parts;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const Nanos execution = set.tasks[i].execution;
+    parts.push_back({.execution = execution,
+                     .load = swap.load(volumes[i]),
+                     .delay = load_delay(execution, volumes[i], largest.beside(volumes[i]), frames, swap.alpha())});
+  }
+  return parts;
+}
+
+DemandSet pipelined_set(const DeviceSet& set, const Volumes& volumes) {
+  const std::vector<DevicePart> parts = parts_of(set, volumes);
   DemandSet result;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     const DeviceTask& task = set.tasks[i];
+    const DevicePart& part = parts[i];
     if (task.real_time) {
-      result.tasks.push_back(
-          {.period = task.period, .deadline = task.deadline, .cost = task.execution, .load = swap.load(volumes[i])});
+      result.tasks.push_back({.period = task.period,
+                              .deadline = task.deadline,
+                              .cost = part.execution,
+                              .load = part.load,
+                              .delay = part.delay});
       result.index.push_back(i);
     } else {
       DevicePart& background = result.others.background;
-      background.execution = std::max(background.execution, task.execution);
-      background.load = std::max(background.load, swap.load(volumes[i]));
+      background.execution = std::max(background.execution, part.execution);
+      background.load = std::max(background.load, part.load);
+      background.delay = std::max(background.delay, part.delay);
     }
   }
   return result;
@@ -217,10 +238,7 @@ Charging charging_of(const DeviceSet& set, const Overlap& overlap) {
 
 /// While neither a task nor those above it are loaded, loads do not matter; bounds stop after the first that is late.
 void pipelined_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
-  const SwapCharges swap(set, volumes);
-  std::vector<DevicePart> parts;
-  for (std::size_t i = 0; i < set.tasks.size(); ++i) parts.push_back({set.tasks[i].execution, swap.load(volumes[i])});
-  const std::vector<Overlap> all = overlaps(parts, {});
+  const std::vector<Overlap> all = overlaps(parts_of(set, volumes), {});
   std::vector<Charging> charged;
   for (const Overlap& overlap : all) charged.push_back(charging_of(set, overlap));
   std::vector<Nanos> longest_below(set.tasks.size() + 1, 0);
@@ -261,20 +279,6 @@ void pipelined_responses(const DeviceSet& set, const Volumes& volumes, DeviceVer
   }
 }
 
-/// (M) fails for `task`: C > alpha (P - x).
-void without_room(const DeviceSet& set, const Volumes& volumes, std::size_t task, DeviceVerdict& verdict) {
-  const SwapCharges swap(set, volumes);
-  const std::size_t beside = swap.total() - set.overflow - volumes[task];
-  verdict.proved = false;
-  verdict.load_room = true;
-  verdict.limiting = task;
-  verdict.blocker.reset();
-  verdict.instant = verdict.demand = verdict.blocking = 0;
-  verdict.left = set.tasks[task].execution;
-  verdict.right = bounded(Wide{swap.alpha()} * beside);
-  verdict.slack = verdict.right - verdict.left;
-}
-
 } // namespace
 
 std::vector<DeviceTest> device_tests(Order order) {
@@ -293,7 +297,6 @@ DeviceVerdict test_device(const DeviceSet& set, DeviceTest test, Order order, co
   default: // pipelined
     if (order == Order::edf) demand(set, pipelined_set(set, volumes), verdict);
     else pipelined_responses(set, volumes, verdict);
-    if (const auto task = without_load_room(set, volumes)) without_room(set, volumes, *task, verdict);
     break;
   }
   return verdict;

@@ -25,7 +25,6 @@ struct DeviceVerdict {
   Volumes volumes{};                     // that it holds for, or that come closest; empty: no volumes fit
   std::optional<std::size_t> limiting{}; // task
   std::optional<std::size_t> blocker{};  // task; absent: none, or not one alone
-  bool load_room = false;                // it is condition (M) that fails, C <= alpha (P - x) of `limiting`
   // `left <= right` at the tightest place. Shares (theorem1, baker) are of one second.
   Nanos left = 0;
   Nanos right = 0;

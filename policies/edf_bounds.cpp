@@ -241,10 +241,7 @@ class SplitSearch {
 } // namespace
 
 SegmentedSet StagedSet::in_classes(std::span<const DemandTask> parts) const {
-  SegmentedSet result{.tasks = {},
-                      .background = {background, background_load, background_delay},
-                      .background_run = background_run,
-                      .flight = flight};
+  SegmentedSet result{.tasks = {}, .background = best_effort(), .background_run = background_run, .flight = flight};
   for (const StagedTask& task : tasks)
     if (task.uses_device())
       result.tasks.push_back({.part = parts[result.tasks.size()],

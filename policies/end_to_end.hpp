@@ -32,11 +32,11 @@ struct StagedTask {
   Nanos lines_after = 0;
   Nanos backlog = 0;  // its parts may end so much after the windows of their reservations, once the machine has stopped
   bool alone = false; // nobody else reserves a part of its core
+  Nanos delay = 0;    // of loads beside `device` (overlap.hpp)
   // Where the set is preempted on the device (segmented_tests.hpp):
   unsigned device_class = 1;
   Nanos run = 0;     // of `device`
   Nanos last = 0;    // of `device`
-  Nanos delay = 0;   // of loads beside it
   Nanos restore = 0; // of what its load has taken the frames of
   Load looks{};      // of its release thread on `core`, for what releases the next job; cost 0: it does not look
   [[nodiscard]] bool uses_device() const { return device > 0; }
@@ -67,8 +67,8 @@ struct StagedSet {
   Nanos release_jitter = 0;   // of the first part, with twice `hold_up`
   Nanos background = 0;       // longest device part of best-effort tasks, or whatever else blocks once
   Nanos background_load = 0;  // longest load of best-effort tasks
-  bool preempts = false;      // jobs on the device, at the ends of their segments; then:
   Nanos background_delay = 0; // of loads beside best-effort jobs
+  bool preempts = false;      // jobs on the device, at the ends of their segments; then:
   Nanos background_run = 0;   // of segments of best-effort jobs
   Nanos flight = 0;           // of chunks
   Nanos device_delay = 0;     // the device may stand still for so long, once in a window
@@ -79,7 +79,8 @@ struct StagedSet {
   [[nodiscard]] bool loads(std::size_t first) const {
     return std::ranges::any_of(std::span(tasks).first(first), [](const StagedTask& task) { return task.load > 0; });
   }
-  [[nodiscard]] Surroundings beside_tasks() const { return {.background = {background, background_load}}; }
+  [[nodiscard]] DevicePart best_effort() const { return {background, background_load, background_delay}; }
+  [[nodiscard]] Surroundings beside_tasks() const { return {.background = best_effort()}; }
   /// Where the set is preempted: its tasks on the device, whose parts there are `parts`.
   [[nodiscard]] SegmentedSet in_classes(std::span<const DemandTask> parts) const;
   /// What the device takes of the time of `task` at least, whatever others do.
@@ -91,8 +92,8 @@ struct StagedSet {
     if (!loads(tasks.size())) return {};
     std::vector<DevicePart> parts;
     for (const StagedTask& task : tasks)
-      if (task.uses_device()) parts.push_back({task.device, task.load});
-    std::vector<Overlap> list = overlaps(std::move(parts), {background, background_load});
+      if (task.uses_device()) parts.push_back({task.device, task.load, task.delay});
+    std::vector<Overlap> list = overlaps(std::move(parts), best_effort());
     for (Overlap& overlap : list)
       for (std::size_t i = 0; i < tasks.size(); ++i)
         if (!tasks[i].uses_device())

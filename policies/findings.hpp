@@ -91,11 +91,6 @@ struct CopyEnginesStarved {
   bool computes = false; // otherwise it spins
   std::string board;
 };
-/// Condition (M) fails.
-struct NoLoadRoom {
-  std::uint64_t beside = 0; // frames beside the task's own,
-  std::uint64_t frames = 0; // of so many; 0: not told
-};
 /// The reservation of a service thread can be used up.
 struct ServiceOverrun {
   enum class Thread : std::uint8_t { copy_in, copy_out, scheduler };
@@ -129,8 +124,8 @@ struct DeviceAlone {};
 
 using Reason = std::variant<NoTask, NoDevicePart, Overload, OnComputeCore, DemandFound, DeviceResponseFound,
                             CoreResponseFound, StagesFound, NoSplit, ReservationsFound, PartTooLong, DeadlineTooShort,
-                            DigestsUncharged, LooksUncharged, CoRunUnreserved, CopyEnginesStarved, NoLoadRoom,
-                            ServiceOverrun, BudgetUncharged, NoVolumesFit, DeviceAlone>;
+                            DigestsUncharged, LooksUncharged, CoRunUnreserved, CopyEnginesStarved, ServiceOverrun,
+                            BudgetUncharged, NoVolumesFit, DeviceAlone>;
 
 /// `left <= right`, at the task or instant that is tightest.
 struct Finding {
@@ -183,6 +178,12 @@ struct SwapFacts {
   Nanos out = 0;
 };
 
+/// Of loads beside a task's jobs, for their frames.
+struct LoadDelay {
+  Nanos time = 0;
+  std::string task{};
+};
+
 /// A core with a memory bandwidth budget, whose stalls are charged.
 struct BudgetFacts {
   Bandwidth budget{};
@@ -206,6 +207,7 @@ struct NamedSet {
   unsigned compute_core = 0;                 // that executes device parts
   bool co_runs = false;                      // two at once
   std::optional<SwapFacts> swap;             // absent: nothing is swapped
+  LoadDelay load_delay;                      // the longest; 0: no load waits for a job beside it
   std::map<unsigned, BudgetFacts> regulated; // by core
   std::optional<Finding> obstacle;           // why no test of the device covers it
   [[nodiscard]] bool uses_device() const { return std::ranges::any_of(set.tasks, &StagedTask::uses_device); }

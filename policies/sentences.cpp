@@ -13,7 +13,6 @@ std::string task_named(const std::string& name) { return "task '" + name + "'"; 
 std::string core_named(unsigned core) { return "core " + std::to_string(core); }
 std::string resource_of(const Overload& overload) { return overload.core ? core_named(*overload.core) : "device"; }
 
-const std::string load_room = "(M) for each k that swaps: x_k + max of the others' x <= P, or C_k <= alpha (P - x_k)";
 const std::string reservations = "sum of Q/d over the reservations of each core <= 0.9";
 const std::string too_close = "; the utilisation is too close to 1 to examine every instant, so nothing is promised";
 
@@ -22,7 +21,8 @@ const std::string too_close = "; the utilisation is too close to 1 to examine ev
 /// What the terms of a device test stand for where chunks are moved.
 std::string terms(SwapRule rule) {
   switch (rule) {
-  case SwapRule::pipelined: return "; e = lambda + p + q, p = max(C - lambda, 0), q = max(o - lambda, 0), o: load";
+  case SwapRule::pipelined:
+    return "; e = lambda + p + q, p = max(C - lambda, delay of loads beside it), q = max(o - lambda, 0), o: load";
   case SwapRule::serial: return "; C: O_out + O_in + C, blocking: max(O_out, max(O_in, C of another) + C)";
   case SwapRule::rt_swap: return "; C: O_out + O_in + C, B: max(O_in + C, C_max1 + C_max2) + max O_out";
   case SwapRule::demand_paging: break;
@@ -48,11 +48,11 @@ std::string device_inequality(const NamedSet& named) {
            meaning;
   if (named.pipelined() && edf)
     return "for every L, for some lambda: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) e_i + max over d_i <= L "
-           "of min(C_i, lambda) + max over d_b > L, a != b of max(lambda, C_a) + p_b + q_b <= L" +
+           "of C_i - p_i + max over d_b > L, a != b of lambda + p_a + p_b + q_b <= L" +
            meaning;
   if (named.pipelined())
     return "for some lambda: R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q e + lambda + q_i + "
-           "sum over higher priorities of (floor(w(q)/T) + 1) e, B = max over lower b, a != b of max(lambda, C_a) "
+           "sum over higher priorities of (floor(w(q)/T) + 1) e, B = max over lower b, a != b of lambda + p_a "
            "+ p_b + q_b" +
            meaning;
   if (edf)
@@ -100,7 +100,7 @@ std::string inequality_of(AdmissionTest test, Order order) {
            "(floor(w(q)/T) + 1) e";
   default: break;
   }
-  return order == Order::edf ? "for every L, for some lambda: sum of n_i(L) e_i + max of min(C_i, lambda) + B(L) <= L"
+  return order == Order::edf ? "for every L, for some lambda: sum of n_i(L) e_i + max of C_i - p_i + B(L) <= L"
                              : "for some lambda: R <= D";
 }
 
@@ -123,6 +123,13 @@ std::string swapping(const SwapFacts& swap) {
   return "; " + std::to_string(swap.chunks) + " chunks of " + to_string(swap.chunk) + " of " +
          std::to_string(swap.tasks) + " tasks are swapped in " + std::to_string(swap.frames) + " frames, at " +
          in_ms(swap.in) + " in and " + in_ms(swap.out) + " out for each";
+}
+
+/// What little room costs. `suggests`: what needs less.
+std::string delays(const LoadDelay& delay, bool suggests) {
+  if (delay.time == 0) return "";
+  return "; a load beside a job of " + task_named(delay.task) + " may wait for up to " + in_ms(delay.time) +
+         " for its frames" + (suggests ? "; [swap] policy = \"serial\" needs less room" : "");
 }
 
 std::string stalls(unsigned core, const BudgetFacts& facts) {
@@ -285,14 +292,6 @@ class Sentences {
                 " there, and the copy engines, which then stand still; give the board another service_core",
             "no copy engine on the core that executes device parts"};
   }
-  Words operator()(const NoLoadRoom& found) const {
-    const std::string where =
-        found.frames > 0 ? std::to_string(found.beside) + " of " + std::to_string(found.frames) + " " : "";
-    return {"while " + task_ + " executes for " + left() + ", the next job is loaded into the " + where +
-                "frames beside its own, which takes " + right() + ", and then waits for more" +
-                (found.frames > 0 ? "; [swap] policy = \"serial\" needs less room" : ""),
-            load_room};
-  }
   Words operator()(const ServiceOverrun& found) const {
     using Thread = ServiceOverrun::Thread;
     const std::string who = found.thread == Thread::copy_in    ? "the copy-in engine's thread"
@@ -408,7 +407,8 @@ TestVerdict told(const Finding& finding, const NamedSet& named) {
   const Nanos stop = named.set.hold_up;
   const bool whole = finding.test == AdmissionTest::end_to_end;
   TestVerdict verdict = verdict_of(finding, whole ? end_to_end_inequality(named) : device_inequality(named), &named);
-  if (named.swap && !named.names.empty()) verdict.explanation += swapping(*named.swap);
+  if (named.swap && !named.names.empty())
+    verdict.explanation += swapping(*named.swap) + delays(named.load_delay, !finding.proved && !named.set.preempts);
   for (const auto& [core, facts] : named.regulated)
     if (whole) verdict.explanation += stalls(core, facts);
   if (whole && !named.services) verdict.explanation += looks(named);

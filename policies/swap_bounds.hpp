@@ -130,7 +130,19 @@ class Theorem1 {
                         : static_cast<std::uint64_t>((time - fixed) / per_chunk);
 }
 
-// ---- condition (M) of the pipelined rule ----
+// ---- room for a load beside an execution ----
+
+/// The two largest volumes.
+struct LargestVolumes {
+  std::uint64_t largest = 0;
+  std::uint64_t second = 0;
+  constexpr void add(std::uint64_t volume) {
+    second = std::max(second, std::min(largest, volume));
+    largest = std::max(largest, volume);
+  }
+  /// Of the other tasks than one whose volume is `own`.
+  [[nodiscard]] constexpr std::uint64_t beside(std::uint64_t own) const { return own == largest ? second : largest; }
+};
 
 /// By how much a load may end later for being beside the execution of a job: that one's frames come free at its end
 /// only. `own`: its chunks, at most `frames`; `others`: the most that a load beside it has.
@@ -148,19 +160,15 @@ class Theorem1 {
          static_cast<std::uint64_t>(alpha);
 }
 
-/// (M) for each k that swaps: x_k + max of the others' x <= F, or C_k <= alpha (F - x_k); so a load beside an execution
-/// never waits for a frame of it. The first k for which it fails. `volume(k)`: x_k; `beside(k)`: ceil(C_k / alpha).
+/// (M) for each k that swaps: x_k + max of the others' x <= F, or C_k <= alpha (F - x_k); so no load is delayed by a
+/// job beside it. The first k for which it fails. `volume(k)`: x_k; `beside(k)`: ceil(C_k / alpha).
 [[nodiscard]] constexpr std::optional<std::size_t> without_load_room(std::size_t tasks, std::uint64_t frames,
                                                                      const auto& volume, const auto& beside) {
-  std::uint64_t largest = 0, second_largest = 0;
+  LargestVolumes volumes;
+  for (std::size_t k = 0; k < tasks; ++k) volumes.add(volume(k));
   for (std::size_t k = 0; k < tasks; ++k) {
     const std::uint64_t own = volume(k);
-    second_largest = std::max(second_largest, std::min(largest, own));
-    largest = std::max(largest, own);
-  }
-  for (std::size_t k = 0; k < tasks; ++k) {
-    const std::uint64_t own = volume(k);
-    if (own > 0 && own + (own == largest ? second_largest : largest) > frames && own + beside(k) > frames) return k;
+    if (own > 0 && own + volumes.beside(own) > frames && own + beside(k) > frames) return k;
   }
   return std::nullopt;
 }

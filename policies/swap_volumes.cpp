@@ -109,6 +109,16 @@ DeviceTest test_for(SwapPolicy policy, Order order) {
   return order == Order::edf ? DeviceTest::demand : DeviceTest::rta;
 }
 
+DeviceSet with_less_time(DeviceSet device, int eighths) {
+  for (DeviceTask& task : device.tasks) task.deadline = std::max(task.deadline * eighths / 8, Nanos{1});
+  return device;
+}
+
+std::vector<Volumes> of_plan(const Plan& plan, std::span<const std::size_t> urgency, std::vector<Volumes> found) {
+  for (Volumes& volumes : found) volumes = by_task<std::uint32_t>(volumes, urgency, plan.tasks.size());
+  return found;
+}
+
 // ---- why nothing fits ----
 
 std::string size_of(const Plan& plan, std::uint64_t chunks) { return to_string(plan.chunk * chunks); }
@@ -170,13 +180,17 @@ Result<> check_volumes(const Plan& plan, const ResolvedSet& set, std::uint32_t o
 
 std::vector<Volumes> swap_volumes(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
                                   std::uint32_t overflow, int eighths, std::span<const Nanos> charged) {
-  DeviceSet device = device_set(plan, set, urgency, overflow);
+  DeviceSet device = with_less_time(device_set(plan, set, urgency, overflow), eighths);
   for (std::size_t i = 0; i < device.tasks.size() && !charged.empty(); ++i)
     device.tasks[i].charged = charged[urgency[i]];
-  for (DeviceTask& task : device.tasks) task.deadline = std::max(task.deadline * eighths / 8, Nanos{1});
-  std::vector<Volumes> found = volumes_for(device, test_for(plan.swap->policy, plan.order), plan.order);
-  for (Volumes& volumes : found) volumes = by_task<std::uint32_t>(volumes, urgency, plan.tasks.size());
-  return found;
+  return of_plan(plan, urgency, volumes_for(device, test_for(plan.swap->policy, plan.order), plan.order));
+}
+
+std::vector<Volumes> tight_swap_volumes(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
+                                        std::uint32_t overflow, int eighths) {
+  if (rule_of(plan.swap->policy) != SwapRule::pipelined) return {};
+  const DeviceSet device = with_less_time(device_set(plan, set, urgency, overflow), eighths);
+  return of_plan(plan, urgency, tight_volumes(device, plan.order));
 }
 
 void assign_volumes(Plan& plan, const TaskSet& tasks, std::span<const std::uint32_t> volumes, std::uint32_t overflow) {

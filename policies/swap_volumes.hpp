@@ -33,8 +33,13 @@ namespace rtexec::policies {
                                                 std::span<const std::size_t> urgency, std::uint32_t overflow,
                                                 int eighths = 8, std::span<const Nanos> charged = {});
 
-/// Gives each task its swap slots and their volume, and the plan its frames. `volumes` must be of swap_volumes(); may
-/// be called again with others.
+/// pipelined: others, with which less is swapped and some loads wait for the job beside them. May be empty.
+[[nodiscard]] std::vector<Volumes> tight_swap_volumes(const Plan& plan, const ResolvedSet& set,
+                                                      std::span<const std::size_t> urgency, std::uint32_t overflow,
+                                                      int eighths = 8);
+
+/// Gives each task its swap slots and their volume, and the plan its frames. `volumes` must be of one of these;
+/// may be called again with others.
 void assign_volumes(Plan& plan, const TaskSet& tasks, std::span<const std::uint32_t> volumes, std::uint32_t overflow);
 
 } // namespace rtexec::policies

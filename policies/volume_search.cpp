@@ -238,14 +238,18 @@ class SerialSearch {
 
 // ---- pipelined ----
 
-/// Walks P. Given P and a bound M on all volumes, (M) is a cap on each task (most_with_load_room). Chunks that are
-/// loaded within lambda cost nothing; then the least urgent tasks are filled first. Each shape is scored at the first
-/// deadlines, and the best are examined; where one task blocks for too long, its cap is lowered.
+/// Which loads a job beside them may delay: none, which is (M), or those whose delay lambda covers.
+enum class Delays { none, within_lambda };
+
+/// Walks P. Given P and a bound M on all volumes, room for loads is a cap on each task (most_with_load_room). Chunks
+/// that are loaded within lambda cost nothing; then the least urgent tasks are filled first. Each shape is scored at
+/// the first deadlines, and the best are examined; where one task blocks for too long, its cap is lowered.
 class PipelinedSearch {
  public:
-  PipelinedSearch(const DeviceSet& set, Order order)
+  PipelinedSearch(const DeviceSet& set, Order order, Delays delays)
       : set_(set),
         order_(order),
+        delays_(delays),
         filled_first_(least_urgent_first(set, order)),
         volumes_(set.tasks.size()),
         caps_(set.tasks.size()),
@@ -298,7 +302,7 @@ class PipelinedSearch {
         for (const Nanos lambda : hidden) try_shape(frames, (frames * quarters + 3) / 4, lambda);
   }
 
-  /// 0 and some executions, the longest among them.
+  /// 0 and some executions; the longest among them, with which no load is delayed.
   std::vector<Nanos> hidden_times() const {
     std::vector<Nanos> executions;
     for (const DeviceTask& task : set_.tasks) executions.push_back(task.execution);
@@ -306,7 +310,14 @@ class PipelinedSearch {
     const std::size_t last = executions.size() - 1;
     std::vector<Nanos> times{0, executions[last / 2], executions[last]};
     times.erase(std::ranges::unique(times).begin(), times.end());
+    if (delays_ == Delays::within_lambda && times.size() > 1) times.pop_back();
     return times;
+  }
+
+  /// That load for as long as delays beside the task are not charged.
+  std::uint64_t room_beside(const DeviceTask& task, Nanos lambda) const {
+    const std::uint64_t frames = frames_beside(task, alpha_);
+    return delays_ == Delays::none ? frames : std::min(frames, frames_loaded_in(lambda, alpha_));
   }
 
   /// More frames than these change nothing: no cap depends on them.
@@ -323,14 +334,14 @@ class PipelinedSearch {
   void try_shape(std::uint64_t frames, std::uint64_t highest, Nanos lambda) {
     for (std::size_t i = 0; i < caps_.size(); ++i) {
       const DeviceTask& task = set_.tasks[i];
-      const std::uint64_t most = most_with_load_room(frames, highest, frames_beside(task, alpha_));
+      const std::uint64_t most = most_with_load_room(frames, highest, room_beside(task, lambda));
       caps_[i] =
           given(task) ? task.most : static_cast<std::uint32_t>(std::min({std::uint64_t{most_[i]}, highest, most}));
     }
     const std::uint64_t free = chunks_within(lambda, swap_->load_start(1), alpha_);
     for (int round = 0; round < most_rounds; ++round) {
       if (!fill(volumes_, set_, filled_first_, caps_, free, frames + set_.overflow)) return;
-      const double scored = score(lambda);
+      const double scored = score(lambda, frames);
       keep(best_, scored);
       if (scored <= 1) keep(light_, traffic());
       if (scored <= 1 || !lower_blocker()) return;
@@ -342,7 +353,7 @@ class PipelinedSearch {
     if (list.size() == most_found() && score >= list.back().score) return;
     const auto same = [&](const Scored& each) { return each.score <= score && each.volumes == volumes_; };
     if (std::ranges::any_of(list, same)) return;
-    if (!fits(set_, volumes_) || without_load_room(set_, volumes_)) return;
+    if (!fits(set_, volumes_) || (delays_ == Delays::none && without_load_room(set_, volumes_))) return;
     if (list.size() == most_found()) list.pop_back();
     list.insert(std::ranges::upper_bound(list, score, {}, &Scored::score), {score, volumes_});
   }
@@ -357,16 +368,20 @@ class PipelinedSearch {
 
   /// The largest of the share of all jobs, and of what is due or blocks at each first deadline; of many tasks, by their
   /// first jobs.
-  double score(Nanos lambda) {
-    double longest = 0, blocking = 0, shares = 0;
+  double score(Nanos lambda, std::uint64_t frames) {
+    LargestVolumes largest;
+    for (const std::uint32_t volume : volumes_) largest.add(volume);
+    double beside = 0, blocking = 0, shares = 0; // beside a blocking job one executes: lambda of it is in e
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
-      costs_[i] = cost_of(i, lambda);
-      longest = std::max(longest, static_cast<double>(set_.tasks[i].execution));
+      const Nanos execution = set_.tasks[i].execution;
+      const Nanos delay = load_delay(execution, volumes_[i], largest.beside(volumes_[i]), frames, alpha_);
+      const auto exposed = static_cast<double>(std::max({execution - lambda, delay, Nanos{0}}));
+      const auto load = static_cast<double>(std::max(swap_->load(volumes_[i]) - lambda, Nanos{0}));
+      costs_[i] = static_cast<double>(lambda) + exposed + load;
+      beside = std::max(beside, exposed);
       if (set_.tasks[i].real_time) shares += costs_[i] / static_cast<double>(set_.tasks[i].period);
       else blocking = std::max(blocking, costs_[i]);
     }
-    // Beside a blocking job one executes: lambda of it is in e.
-    const double beside = std::max(longest - static_cast<double>(lambda), 0.0);
     blockers_.assign(urgency_.size() + 1, {blocking, volumes_.size()});
     for (std::size_t k = urgency_.size(); k-- > 0;) {
       const double own = costs_[urgency_[k]];
@@ -401,13 +416,6 @@ class PipelinedSearch {
     return sum;
   }
 
-  double cost_of(std::size_t task, Nanos lambda) const {
-    const Nanos execution = set_.tasks[task].execution;
-    const Nanos load = swap_->load(volumes_[task]);
-    return static_cast<double>(lambda) + static_cast<double>(std::max(execution - lambda, Nanos{0})) +
-           static_cast<double>(std::max(load - lambda, Nanos{0}));
-  }
-
   /// So that it blocks no longer than the tightest place allows.
   bool lower_blocker() {
     if (!tightest_) return false;
@@ -419,6 +427,7 @@ class PipelinedSearch {
 
   const DeviceSet& set_;
   Order order_;
+  Delays delays_;
   std::vector<std::size_t> filled_first_; // the least urgent first
   std::vector<std::size_t> urgency_;      // real-time tasks, the most urgent first
   Volumes most_, volumes_, caps_;
@@ -478,19 +487,28 @@ std::vector<Volumes> volumes_for(const DeviceSet& set, DeviceTest test, Order or
   }
   if (!fits(set, most)) return {};
   if (test != DeviceTest::pipelined) return SerialSearch(set, test, order).run();
-  std::vector<Volumes> found = PipelinedSearch(set, order).run();
+  std::vector<Volumes> found = PipelinedSearch(set, order, Delays::none).run();
   if (found.empty()) found.push_back(most);
   return found;
 }
 
+std::vector<Volumes> tight_volumes(const DeviceSet& set, Order order) {
+  if (set.tasks.empty() || set.overflow == 0 || !fits(set, most_of(set))) return {};
+  return PipelinedSearch(set, order, Delays::within_lambda).run();
+}
+
 DeviceVerdict test_device(const DeviceSet& set, DeviceTest test, Order order) {
-  std::optional<DeviceVerdict> closest;
-  for (const Volumes& volumes : volumes_for(set, test, order)) {
-    DeviceVerdict verdict = test_device(set, test, order, volumes);
-    if (verdict.proved) return verdict;
-    if (!closest || verdict.slack > closest->slack) closest = std::move(verdict);
-  }
-  return closest.value_or(DeviceVerdict{.test = test});
+  DeviceVerdict closest{.test = test};
+  const auto try_all = [&](const std::vector<Volumes>& found) {
+    for (const Volumes& volumes : found) {
+      DeviceVerdict verdict = test_device(set, test, order, volumes);
+      if (closest.volumes.empty() || verdict.proved || verdict.slack > closest.slack) closest = std::move(verdict);
+      if (closest.proved) return;
+    }
+  };
+  try_all(volumes_for(set, test, order));
+  if (test == DeviceTest::pipelined && !closest.proved) try_all(tight_volumes(set, order));
+  return closest;
 }
 
 } // namespace rtexec::policies

@@ -3,7 +3,7 @@
 // x_i: chunks of task i that are swapped. V: overflow. F = sum of x - V: frames, which the swapped chunks share.
 //
 // - RT-Swap (1c), max x <= F: a job finds room for its chunks.
-// - (M) of swap_bounds.hpp: what pipelined promises.
+// - (M) of swap_bounds.hpp: what pipelined needs for loads that no job beside them delays.
 //
 // Formulas and why the search is exact for serial tests: proofs/volumes.md. Set-up only: allocates.
 #pragma once
@@ -34,5 +34,8 @@ namespace rtexec::policies {
 /// if any is, but for a few sets at the edge (proofs/volumes.md); where tasks times chunks of the largest exceed 8192
 /// (rta: 2048), only some are looked at.
 [[nodiscard]] std::vector<Volumes> volumes_for(const DeviceSet& set, DeviceTest test, Order order);
+
+/// Others for `pipelined`, whether (M) holds or not: fewer chunks move, and some loads are delayed.
+[[nodiscard]] std::vector<Volumes> tight_volumes(const DeviceSet& set, Order order);
 
 } // namespace rtexec::policies

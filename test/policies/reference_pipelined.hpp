@@ -15,7 +15,7 @@ struct PipelinedFaults {
   bool staged_load = false; // the job that is staged when a busy period begins costs nothing
   bool running_job = false; // the one that executes then costs nothing
   bool pairing = false;     // every job costs max(C, o), as if each executed beside its own load
-  bool load_room = false;   // frames for each job by itself are enough
+  bool delay = false;       // every load is as if there was room for it
   bool bypass = false;      // a job that bypasses costs its execution alone
 };
 
@@ -41,37 +41,38 @@ inline Time jobs_due(const PipelinedTask& task, Time length) {
   return length < task.deadline ? 0 : (length - task.deadline) / task.period + 1;
 }
 
-inline bool memory_fits(const PipelinedSet& set, const PipelinedFaults& faults) {
-  for (std::size_t k = 0; k < set.tasks.size(); ++k) {
-    const PipelinedTask& task = set.tasks[k];
-    if (task.chunks == 0) continue;
-    unsigned other = 0;
-    for (std::size_t j = 0; j < set.tasks.size(); ++j)
-      if (j != k) other = std::max(other, set.tasks[j].chunks);
-    if (task.chunks > set.frames) return false;
-    if (!faults.load_room && task.chunks + other > set.frames &&
-        set.per_chunk * (set.frames - task.chunks) < task.device)
-      return false;
-  }
-  return true;
+/// Where frames are too few for k and another: what k executes after the frames beside it are full.
+inline Time delay(const PipelinedSet& set, std::size_t k, const PipelinedFaults& faults) {
+  const PipelinedTask& task = set.tasks[k];
+  unsigned other = 0;
+  for (std::size_t j = 0; j < set.tasks.size(); ++j)
+    if (j != k) other = std::max(other, set.tasks[j].chunks);
+  if (faults.delay || task.chunks == 0 || task.chunks + other <= set.frames) return 0;
+  return over(task.device, set.per_chunk * (set.frames - task.chunks));
 }
 
-inline std::vector<Time> split_points(const PipelinedSet& set) {
+/// What of C_k lambda does not cover.
+inline Time exposed(const PipelinedSet& set, std::size_t k, Time lambda, const PipelinedFaults& faults) {
+  return std::max(over(set.tasks[k].device, lambda), delay(set, k, faults));
+}
+
+inline std::vector<Time> split_points(const PipelinedSet& set, const PipelinedFaults& faults) {
   std::vector<Time> points{0};
   Time longest = 0;
   for (const PipelinedTask& task : set.tasks) longest = std::max(longest, task.device);
-  for (const PipelinedTask& task : set.tasks) {
-    points.push_back(task.device);
-    if (task.load <= longest) points.push_back(task.load);
+  for (std::size_t k = 0; k < set.tasks.size(); ++k) {
+    points.push_back(set.tasks[k].device - delay(set, k, faults));
+    if (set.tasks[k].load <= longest) points.push_back(set.tasks[k].load);
   }
   return points;
 }
 
 /// e_i at `lambda`.
-inline Time cost(const PipelinedTask& task, Time lambda, const PipelinedFaults& faults) {
+inline Time cost(const PipelinedSet& set, std::size_t i, Time lambda, const PipelinedFaults& faults) {
+  const PipelinedTask& task = set.tasks[i];
   if (faults.pairing) return std::max(task.device, task.load);
   if (faults.bypass && task.chunks == 0) return task.device;
-  return lambda + over(task.device, lambda) + over(task.load, lambda);
+  return lambda + exposed(set, i, lambda, faults) + over(task.load, lambda);
 }
 
 /// B: the largest of a later `blocker` that is staged and any other task that executes, or none. A task that is the
@@ -82,14 +83,13 @@ inline Time blocking(const PipelinedSet& set, Time lambda, const PipelinedFaults
   const auto executes = [&](std::size_t a) { return !faults.running_job && !(due == 1 && in(a)); };
   Time most = 0;
   for (std::size_t a = 0; a < set.tasks.size(); ++a)
-    if (executes(a)) most = std::max(most, over(set.tasks[a].device, lambda));
+    if (executes(a)) most = std::max(most, exposed(set, a, lambda, faults));
   for (std::size_t b = 0; b < set.tasks.size(); ++b) {
     if (!later(b)) continue;
-    const Time staged = faults.staged_load ? over(set.tasks[b].device, lambda)
-                                           : over(set.tasks[b].device, lambda) + over(set.tasks[b].load, lambda);
+    const Time staged = exposed(set, b, lambda, faults) + (faults.staged_load ? 0 : over(set.tasks[b].load, lambda));
     Time before = faults.running_job ? 0 : lambda;
     for (std::size_t a = 0; a < set.tasks.size(); ++a)
-      if (a != b && executes(a)) before = std::max(before, set.tasks[a].device);
+      if (a != b && executes(a)) before = std::max(before, lambda + exposed(set, a, lambda, faults));
     most = std::max(most, before + staged);
   }
   return most;
@@ -111,9 +111,10 @@ inline bool holds(const PipelinedSet& set, Time length, const std::vector<Time>&
         set, lambda, faults, [&](std::size_t b) { return set.tasks[b].deadline > length; },
         [&](std::size_t i) { return set.tasks[i].deadline <= length; });
     Time last = 0;
-    for (const PipelinedTask& task : set.tasks) {
-      sum += jobs_due(task, length) * cost(task, lambda, faults);
-      if (task.deadline <= length) last = std::max(last, std::min(task.device, lambda));
+    for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+      const PipelinedTask& task = set.tasks[i];
+      sum += jobs_due(task, length) * cost(set, i, lambda, faults);
+      if (task.deadline <= length) last = std::max(last, task.device - exposed(set, i, lambda, faults));
     }
     return sum + last <= length;
   });
@@ -129,8 +130,9 @@ inline std::optional<Time> last_length(const PipelinedSet& set, const std::vecto
     double use = 0;
     const auto any = [](std::size_t) { return true; };
     auto work = static_cast<double>(blocking(set, lambda, faults, any, any) + lambda);
-    for (const PipelinedTask& task : set.tasks) {
-      const double share = static_cast<double>(cost(task, lambda, faults)) / static_cast<double>(task.period);
+    for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+      const PipelinedTask& task = set.tasks[i];
+      const double share = static_cast<double>(cost(set, i, lambda, faults)) / static_cast<double>(task.period);
       use += share;
       work += share * static_cast<double>(task.period - task.deadline);
     }
@@ -142,7 +144,7 @@ inline std::optional<Time> last_length(const PipelinedSet& set, const std::vecto
 }
 
 inline bool edf(const PipelinedSet& set, const PipelinedFaults& faults) {
-  const std::vector<Time> points = split_points(set);
+  const std::vector<Time> points = split_points(set, faults);
   const auto last = last_length(set, points, faults);
   if (!last) return false;
   for (const PipelinedTask& task : set.tasks)
@@ -157,7 +159,7 @@ inline std::optional<Time> response(const PipelinedSet& set, std::size_t i, Time
   const PipelinedTask& task = set.tasks[i];
   bool alone = true;
   for (std::size_t j = 0; j <= i; ++j) alone = alone && set.tasks[j].chunks == 0;
-  const auto cost_of = [&](std::size_t j) { return alone ? set.tasks[j].device : cost(set.tasks[j], lambda, faults); };
+  const auto cost_of = [&](std::size_t j) { return alone ? set.tasks[j].device : cost(set, j, lambda, faults); };
   Time blocked = 0;
   if (alone) {
     for (std::size_t j = i + 1; j < set.tasks.size(); ++j) blocked = std::max(blocked, set.tasks[j].device);
@@ -167,7 +169,7 @@ inline std::optional<Time> response(const PipelinedSet& set, std::size_t i, Time
         set, lambda, faults, [&](std::size_t b) { return b > i; }, [&](std::size_t) { return set.tasks.size() == 1; });
   }
   /// Beside the q jobs before
-  const Time last = alone ? 0 : std::min(task.device, lambda) - task.device + cost_of(i);
+  const Time last = alone ? 0 : cost_of(i) - exposed(set, i, lambda, faults);
   Time most = 0;
   for (Time q = 0;; ++q) {
     Time start = blocked + q * cost_of(i) + last;
@@ -197,7 +199,8 @@ inline std::optional<Time> response(const PipelinedSet& set, std::size_t i, Time
 [[nodiscard]] inline std::optional<std::vector<long long>> reference_pipelined(const PipelinedSet& set, Order order,
                                                                                const PipelinedFaults& faults = {}) {
   using namespace pipelined;
-  if (!memory_fits(set, faults)) return std::nullopt;
+  for (const PipelinedTask& task : set.tasks)
+    if (task.chunks > set.frames) return std::nullopt;
   std::vector<Time> bounds;
   if (order == Order::edf) {
     if (!edf(set, faults)) return std::nullopt;
@@ -206,7 +209,7 @@ inline std::optional<Time> response(const PipelinedSet& set, std::size_t i, Time
   }
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     std::optional<Time> least;
-    for (const Time lambda : split_points(set))
+    for (const Time lambda : split_points(set, faults))
       if (const auto found = response(set, i, lambda, faults)) least = std::min(least.value_or(*found), *found);
     if (!least) return std::nullopt;
     bounds.push_back(*least);

@@ -117,7 +117,7 @@ TEST_P(SegmentedReferenceSees, TheBrokenTest) {
 
 // ---- one level ----
 
-/// Tasks that are not cut, and have room beside each other.
+/// Tasks that are not cut.
 CutSet one_level(Draw& draw, Order order) {
   CutSet set = random_set(draw, order);
   unsigned most = 0, all = 0;
@@ -129,7 +129,7 @@ CutSet one_level(Draw& draw, Order order) {
     most = std::max(most, task.chunks);
     all += task.chunks;
   }
-  set.frames = std::min(2 * most, all);
+  set.frames = std::min(static_cast<unsigned>(draw.between(most, 2 * most)), all);
   return set;
 }
 

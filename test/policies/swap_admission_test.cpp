@@ -4,6 +4,7 @@
 #include "policies/charges.hpp"
 #include "policies/overlap.hpp"
 #include "policies/sentences.hpp"
+#include "policies/swap_bounds.hpp"
 #include "test/policies/reference_pipelined.hpp"
 #include "test/policies/sets.hpp"
 
@@ -142,21 +143,24 @@ TEST(SwapCharges, BestEffortTasksBlockWithTheirLoads) {
   EXPECT_EQ(named.set.background_load, 49 * ms);
 }
 
-TEST(SwapCharges, WithoutLoadRoomNothingIsPromised) {
+TEST(SwapCharges, WithoutRoomBesideAJobLoadsAreDelayed) {
   Assigned pair = assigned(SwapPolicy::pipelined); // three frames beside a job's own: 33 ms
+  const auto delay_of = [&](std::size_t task) { return charged(pair).set.tasks[task].delay; };
   pair.tasks.tasks[1].wcet->device = 33ms;
-  EXPECT_FALSE(charged(pair).obstacle);
-  pair.tasks.tasks[1].wcet->device += 1ns;
-  const auto obstacle = charged(pair).obstacle;
-  ASSERT_TRUE(obstacle);
-  EXPECT_EQ(obstacle->limiting, "slow");
-  EXPECT_EQ(obstacle->left, 33 * ms + 1);
-  EXPECT_EQ(obstacle->right, 33 * ms);
+  EXPECT_EQ(delay_of(1), 0);
+  pair.tasks.tasks[1].wcet->device += 2ms;
+  EXPECT_EQ(delay_of(0), 0);
+  EXPECT_EQ(delay_of(1), 2 * ms);
+  EXPECT_EQ(charged(pair).load_delay.task, "slow");
+  EXPECT_EQ(charged(pair).load_delay.time, 2 * ms);
   pair.plan.swap->frames = 8; // both fit
-  EXPECT_FALSE(charged(pair).obstacle);
+  EXPECT_EQ(delay_of(1), 0);
+  EXPECT_EQ(charged(pair).load_delay.time, 0);
   pair.plan.swap->frames = 7;
+  pair.tasks.tasks[1].criticality = Criticality::best_effort;
+  EXPECT_EQ(charged(pair).set.background_delay, 2 * ms);
   pair.plan.swap->policy = SwapPolicy::rt_swap; // nothing is loaded beside an execution
-  EXPECT_FALSE(charged(pair).obstacle);
+  EXPECT_EQ(charged(pair).set.background_delay, 0);
 }
 
 // The compute engine is more urgent than the copy engines: it starves them if it computes or spins on their core.
@@ -438,6 +442,31 @@ TEST(SwapCharges, UnderReservationsALoadIsInterrupted) {
   EXPECT_EQ(load(), apart + 2 * 2 * 20'001 - 2 * 2);
 }
 
+/// Two tasks of three chunks and 40 ms each, at 11 ms a chunk, in four frames: beside a job there is room for one
+/// chunk.
+TEST_P(EveryOrder, ADelayOfLoadsIsChargedAndTold) {
+  const auto planned = [](Duration period, std::uint64_t frames, SwapPolicy policy) {
+    TaskSet set = test::set_of({device_only("a", period, 40ms), device_only("b", period, 40ms, 1)}, GetParam());
+    set.swap.policy = policy;
+    set.device.capacity = chunk * frames;
+    for (Task& task : set.tasks) task.swap_volume = chunk * 3;
+    const MemoryDemand memory{.state = chunk * 3};
+    return make_plan(test::resolved(set, board_of()), std::vector{memory, memory}).value();
+  };
+  const auto told_of = [](const Plan& plan) { return test_named(plan, "end-to-end").explanation; };
+  // o = 5 + 3 x 11, delay = 40 - 11: of each job max(40, 38 + 29) at the best lambda
+  const Plan tight = planned(300ms, 4, SwapPolicy::pipelined);
+  EXPECT_TRUE(tight.proved) << told_of(tight);
+  EXPECT_THAT(told_of(tight), HasSubstr("a load beside a job of task 'a' may wait for up to 29ms for its frames"));
+  EXPECT_THAT(told_of(tight), Not(HasSubstr("serial")));
+  const Plan roomy = planned(300ms, 5, SwapPolicy::pipelined);
+  EXPECT_THAT(told_of(roomy), HasSubstr("up to 18ms"));
+  EXPECT_LT(*roomy.tasks[0].response_bound, *tight.tasks[0].response_bound);
+  const Plan refused = planned(130ms, 4, SwapPolicy::pipelined);
+  EXPECT_FALSE(refused.proved);
+  EXPECT_THAT(told_of(refused), HasSubstr("[swap] policy = \"serial\" needs less room"));
+}
+
 /// Under reservations executions are charged 18 ms more, so that (M) fails for volumes that have room for the measured
 /// ones. RT-Swap's case study.
 TEST_P(EveryOrder, VolumesHaveRoomForExecutionsAsTheyAreCharged) {
@@ -508,9 +537,8 @@ class Draw {
   std::mt19937 random_;
 };
 
-/// Where every task has room beside every other.
 Reference random_set(Draw& draw) {
-  Reference set{.tasks = {}, .per_chunk = 1, .frames = 1000};
+  Reference set{.tasks = {}, .per_chunk = draw.between(1, 6)};
   const long long n = draw.between(2, 5);
   for (long long i = 0; i < n; ++i) {
     const long long period = draw.between(20, 120);
@@ -519,16 +547,29 @@ Reference random_set(Draw& draw) {
                          .deadline = draw.between(0, 1) == 0 ? period : draw.between(period / 2, period),
                          .device = draw.between(1, period / n),
                          .load = swaps ? draw.between(1, 3 * period / (2 * n)) : 0,
-                         .chunks = swaps ? 1u : 0u});
+                         .chunks = swaps ? static_cast<unsigned>(draw.between(1, 4)) : 0u});
+    set.frames = std::max(set.frames, set.tasks.back().chunks);
   }
+  set.frames += static_cast<unsigned>(draw.between(0, 4));
   std::ranges::sort(set.tasks, {}, &rtexec::test::PipelinedTask::period);
   return set;
+}
+
+Nanos delay_of(const Reference& set, std::size_t task) {
+  LargestVolumes largest;
+  for (const auto& each : set.tasks) largest.add(each.chunks);
+  const auto& [period, deadline, device, load, chunks] = set.tasks[task];
+  return load_delay(device, chunks, largest.beside(chunks), set.frames, set.per_chunk);
 }
 
 std::vector<DemandTask> demand_tasks(const Reference& set) {
   std::vector<DemandTask> tasks;
   for (const auto& task : set.tasks)
-    tasks.push_back({.period = task.period, .deadline = task.deadline, .cost = task.device, .load = task.load});
+    tasks.push_back({.period = task.period,
+                     .deadline = task.deadline,
+                     .cost = task.device,
+                     .load = task.load,
+                     .delay = delay_of(set, tasks.size())});
   return tasks;
 }
 
@@ -536,8 +577,11 @@ std::vector<DemandTask> demand_tasks(const Reference& set) {
 std::optional<std::vector<long long>> static_bounds(const Reference& set) {
   StagedSet staged;
   for (const auto& task : set.tasks)
-    staged.tasks.push_back(
-        {.period = task.period, .deadline = task.deadline, .device = task.device, .load = task.load});
+    staged.tasks.push_back({.period = task.period,
+                            .deadline = task.deadline,
+                            .device = task.device,
+                            .load = task.load,
+                            .delay = delay_of(set, staged.tasks.size())});
   const std::vector<StageBounds> at_release(set.tasks.size());
   std::vector<long long> bounds;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
@@ -589,8 +633,32 @@ class PipelinedReferenceSees : public testing::TestWithParam<Broken> {};
 INSTANTIATE_TEST_SUITE_P(Deliberate, PipelinedReferenceSees,
                          testing::Values(Broken{"staged_load", {.staged_load = true}},
                                          Broken{"running_job", {.running_job = true}},
-                                         Broken{"pairing", {.pairing = true}}, Broken{"bypass", {.bypass = true}}),
+                                         Broken{"pairing", {.pairing = true}}, Broken{"bypass", {.bypass = true}},
+                                         Broken{"delay", {.delay = true}}),
                          [](const auto& broken) { return std::string(broken.param.name); });
+
+/// Where no load is delayed verdicts and bounds are those of the test without delays.
+TEST(PipelinedReference, WhereThereIsRoomNoDelayIsCharged) {
+  Draw draw(35);
+  int with_room = 0;
+  for (int i = 0; i < 8'000; ++i) {
+    const Reference set = random_set(draw);
+    const bool room = !without_load_room(
+        set.tasks.size(), set.frames, [&](std::size_t k) { return set.tasks[k].chunks; },
+        [&](std::size_t k) { return frames_loaded_in(set.tasks[k].device, set.per_chunk); });
+    for (std::size_t k = 0; room && k < set.tasks.size(); ++k) ASSERT_EQ(delay_of(set, k), 0) << "set " << i;
+    const bool charged = accepts(set, Order::edf);
+    const auto bounds = static_bounds(set);
+    const auto uncharged = rtexec::test::reference_pipelined(set, Order::static_priority, {.delay = true});
+    ASSERT_LE(charged, rtexec::test::reference_pipelined(set, Order::edf, {.delay = true}).has_value());
+    ASSERT_LE(bounds.has_value(), uncharged.has_value());
+    if (!room) continue;
+    ASSERT_EQ(charged, rtexec::test::reference_pipelined(set, Order::edf, {.delay = true}).has_value()) << "set " << i;
+    ASSERT_EQ(bounds, uncharged) << "set " << i;
+    ++with_room;
+  }
+  EXPECT_GT(with_room, 2000);
+}
 
 TEST_P(PipelinedReferenceSees, TheBrokenTest) {
   for (const Order order : {Order::edf, Order::static_priority}) {

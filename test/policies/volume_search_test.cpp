@@ -155,6 +155,38 @@ INSTANTIATE_TEST_SUITE_P(Serial, VolumesOfSerialTests,
                                          Case{"rta_best_effort", DeviceTest::rta, {.best_effort = true}}),
                          [](const auto& each) { return std::string(each.param.name); });
 
+/// Of what any volumes prove; (M) alone misses many of these.
+TEST(VolumesOfPipelined, TightOnesProveWhatHasNoRoomForLoads) {
+  Random random(37);
+  int provable = 0, roomy = 0, found = 0, beyond = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const DeviceSet set = random_set(random, i % 2 == 0 ? DeviceTest::pipelined : DeviceTest::rta,
+                                     {.fixed_costs = i % 3 == 0, .short_deadlines = i % 5 == 0, .best_effort = true});
+    const Order order = i % 2 == 0 ? Order::edf : Order::static_priority;
+    const auto proves = [&](const Volumes& volumes) {
+      return test_device(set, DeviceTest::pipelined, order, volumes).proved;
+    };
+    bool any = false, with_room = false;
+    each_fitting(set, [&](const Volumes& volumes) {
+      if (with_room || !proves(volumes)) return;
+      any = true;
+      with_room = !without_load_room(set, volumes);
+    });
+    std::vector<Volumes> tight = tight_volumes(set, order);
+    for (const Volumes& volumes : tight) ASSERT_TRUE(fits(set, volumes)) << described(set);
+    const bool by_room = std::ranges::any_of(volumes_for(set, DeviceTest::pipelined, order), proves);
+    const bool chosen = test_device(set, DeviceTest::pipelined, order).proved;
+    ASSERT_EQ(chosen, by_room || std::ranges::any_of(tight, proves)) << described(set);
+    ASSERT_TRUE(any || !chosen) << described(set);
+    provable += any;
+    roomy += with_room;
+    found += chosen;
+    beyond += chosen && !with_room;
+  }
+  EXPECT_GT(beyond, 20);
+  EXPECT_LE((provable - found) * 100, provable * 3) << found << " of " << provable << ", " << roomy << " with room";
+}
+
 /// For test/system/theorem1.sh: sets, and the sums of the volumes chosen for them, where RTEXEC_THEOREM1_FILE says.
 TEST(VolumesOfTheorem1, AreWrittenForTheSolver) {
   const char* file = std::getenv("RTEXEC_THEOREM1_FILE");

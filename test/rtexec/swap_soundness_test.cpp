@@ -372,7 +372,7 @@ TEST_P(BrokenPipelinedFormula, IsCaught) {
 INSTANTIATE_TEST_SUITE_P(Deliberate, BrokenPipelinedFormula,
                          testing::Values(Broken{"staged_load", {.staged_load = true}},
                                          Broken{"running_job", {.running_job = true}},
-                                         Broken{"pairing", {.pairing = true}}, Broken{"load_room", {.load_room = true}},
+                                         Broken{"pairing", {.pairing = true}}, Broken{"delay", {.delay = true}},
                                          Broken{"bypass", {.bypass = true}, 400}),
                          [](const auto& broken) { return std::string(broken.param.name); });
 

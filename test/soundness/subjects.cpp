@@ -702,7 +702,7 @@ std::vector<Subject> broken_tests() {
       broken_pipelined("pipelined static 2: staged load free", fixed, 2, {.staged_load = true}),
       broken_pipelined("pipelined edf 2: running job free", edf, 2, {.running_job = true}),
       broken_pipelined("pipelined edf 2: max(C, o) each", edf, 2, {.pairing = true}),
-      broken_pipelined("pipelined edf 1: (M) left out", edf, 1, {.load_room = true}),
+      broken_pipelined("pipelined edf 1: loads never delayed", edf, 1, {.delay = true}),
       broken_pipelined("pipelined static 1: bypass costs C", fixed, 1, {.bypass = true}),
       dear_drops("pipelined edf 2: a drop costs a copy",
                  {"dear drops", SwapPolicy::pipelined, DeviceTest::pipelined, edf, 2}),
