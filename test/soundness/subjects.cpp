@@ -108,6 +108,12 @@ std::optional<Claim> device_claim(const Way& way, const Judge& judge, const Judg
   return claim_of(found->first, found->second, way);
 }
 
+/// Some load may have to wait for the job beside it.
+bool is_tight(const DeviceSet& set) {
+  const Volumes volumes = policies::most_of(set);
+  return policies::fits(set, volumes) && policies::without_load_room(set, volumes);
+}
+
 bool all_given(const DeviceSet& set) {
   return std::ranges::all_of(set.tasks, [](const DeviceTask& task) { return task.least == task.most; });
 }
@@ -117,6 +123,16 @@ std::optional<Promise> by_test(const DeviceSet& set, const Way& way) {
                                                : policies::test_device(set, way.test, way.order);
   if (!verdict.proved) return std::nullopt;
   return Promise{verdict.volumes, verdict.responses};
+}
+
+/// With volumes that are given, and leave no room for loads beside some job.
+Subject tight_subject(const Way& way, unsigned weight) {
+  return {"tight " + way.name, weight, [way](Random& random) -> std::optional<Claim> {
+            const DeviceSet set = random_device(random, way);
+            if (!all_given(set) || !is_tight(charged(set))) return std::nullopt;
+            return device_claim(
+                way, [&](const DeviceSet& scaled) { return by_test(charged(scaled), way); }, {}, set);
+          }};
 }
 
 Subject device_subject(const Way& way, unsigned weight) {
@@ -680,6 +696,8 @@ std::vector<Subject> sound_tests() {
       subjects.push_back({std::string("segmented plans ") + (order == Order::edf ? "edf " : "static ") +
                               (swaps ? "pipelined" : "all fits"),
                           2, [order, swaps](Random& random) { return divided_claim(random, order, swaps); }});
+  for (const Way& way : device_ways())
+    if (way.test == DeviceTest::pipelined) subjects.push_back(tight_subject(way, 4));
   return subjects;
 }
 
@@ -826,6 +844,7 @@ std::vector<Subject> broken_tests() {
                 Mistake::forgets_who_went),
       exchanges("exchanges edf: declared after a job", {SwapPolicy::pipelined, edf, 2}, Mistake::forgets_what_it_was),
       exchanges("exchanges edf: told late that all fit", {SwapPolicy::pipelined, edf, 2}, Mistake::tells_late),
+      broken_pipelined("pipelined static 2: loads never delayed", fixed, 2, {.delay = true}),
   };
   for (Subject& subject : broken_divided_tests()) subjects.push_back(std::move(subject));
   return subjects;
