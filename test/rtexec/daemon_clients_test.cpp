@@ -127,6 +127,20 @@ TEST(DaemonClients, GrowingBeyondTheDeviceCostsSwappingWhichIsPromisedOrRefused)
   EXPECT_TRUE(clients.take_changes().empty());
 }
 
+/// While one executes, six of ten chunks of the other are loaded, in 600 us, and the others when it has ended.
+TEST(DaemonClients, WhoLeavesNoRoomForTheNextLoadIsPromisedWithItsDelayOrRefused) {
+  for (const Duration period : {100ms, 40ms}) {
+    Clients clients(terms_of(16, 8));
+    ASSERT_TRUE(clients.connect({"a", {}}, 10));
+    ASSERT_TRUE(clients.connect({"b", {}}, 10));
+    ASSERT_TRUE(clients.declare(0, declaration(100ms, 20ms), false));
+    const auto second = clients.declare(1, declaration(period, 20ms), false);
+    ASSERT_EQ(second.has_value(), period == 100ms);
+    if (second) EXPECT_GE(*clients.at(1)->response_bound, 40ms);
+    else EXPECT_THAT(second.error().text, HasSubstr("for its frames; [swap] policy = \"serial\" needs less room"));
+  }
+}
+
 TEST(DaemonClients, ExplicitPrioritiesAreThoseOfTheClients) {
   Terms terms = terms_of(16, 8);
   terms.device.tasks.executive.order = Order::static_priority;
