@@ -183,8 +183,7 @@ TEST_F(HoleForReal, RtSwapMisses) {
   GTEST_SKIP() << "the machine was too busy: events never came in the order of the counter-example";
 }
 
-/// With four frames more, since condition (M) wants room to land beside L1 to L3 (policies/proofs/volumes.md): it
-/// admits no plan with ten.
+/// With four frames more, so that no load waits for a job of L1 to L3 to end (policies/proofs/volumes.md).
 TEST_F(HoleForReal, PipelinedDoesNotMiss) {
   for (int i = 0; i < tries; ++i) {
     const Report report = run(SwapPolicy::pipelined, 31 - 17);
