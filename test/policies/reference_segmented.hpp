@@ -295,7 +295,8 @@ class Reference {
         least = std::min(least.value_or(end), end);
       }
     if (!least) return std::nullopt;
-    const Time end = longest + static_cast<Time>(*least);
+    // Nor beyond the longest busy period, which bounds every t
+    const Time end = longest + std::min(static_cast<Time>(*least), busiest(level));
     std::vector<Time> list;
     for (const std::size_t i : of_level(level))
       for (Time L = parts_[i].d; L <= end; L += parts_[i].T) list.push_back(L);
