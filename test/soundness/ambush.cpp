@@ -122,7 +122,8 @@ class Rounds {
     const Wcet& wcet = *claim_.tasks.tasks[job.task].wcet;
     const Duration most = part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
     const Duration taken = portion(most, tasks_[job.task].early_percent);
-    return part == Part::device ? taken + pause(taken) : taken;
+    if (part != Part::device) return taken;
+    return taken + pause(taken - claim_.plan.tasks[job.task].segments * claim_.decision);
   }
   Duration execution_beside(policies::JobId job, policies::JobId other) {
     return portion(claim_.longest_beside(job.task, other.task), tasks_[job.task].early_percent);
@@ -185,7 +186,7 @@ class Rounds {
   /// Of the engine while it executes for so long: some is kept for later, or all of it taken.
   Duration pause(Duration execution) {
     if (claim_.pause == Duration(0)) return Duration(0);
-    const Duration most = pause_left_ + std::max(Duration(0), execution - claim_.decision) / 9;
+    const Duration most = pause_left_ + std::max(Duration(0), execution) / 9;
     const Duration taken = chance(random_, 50) ? most : chance(random_, 60) ? Duration(0) : portion(most, 100);
     pause_left_ = std::min(claim_.pause, most - taken);
     return taken;

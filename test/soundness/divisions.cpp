@@ -305,6 +305,9 @@ std::vector<Subject> broken_divided_tests() {
       broken_division("max(C, o) each", edf, 2, {.pairing = true}),
       broken_division("a bypass costs C", fixed, 2, {.bypass = true}),
       broken_division("jobs of one instant", fixed, 1, {.closed = true}),
+      broken_division("committed with the last segment", fixed, 1, {.committed_tail = true}),
+      broken_division("levels wait for no chunk below", fixed, 1, {.flight_below = true}),
+      broken_division("jobs above ask when released", edf, 1, {.above_jitter = true}),
   };
 }
 

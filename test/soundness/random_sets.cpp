@@ -338,14 +338,16 @@ policies::Layers random_layers(Random& random, Nanos execution, Nanos overhead) 
   return layers;
 }
 
-/// In microseconds, beside which the step of the search for cuts is short.
-WholeSet random_divisible(Random& random, Order order, bool swaps) {
+/// At least in microseconds, beside which the step of the search for cuts is short.
+WholeSet random_divisible(Random& random, Order order, bool swaps, Cores cores) {
   constexpr std::int64_t times = 1000;
-  WholeSet set = random_whole(random, swaps ? SwapPolicy::pipelined : SwapPolicy::none, order, swaps);
-  stretch(set, times);
-  for (Duration* each :
-       {&set.board.release_latency, &set.board.context_switch, &set.board.dispatch, &set.board.hold_up})
-    *each *= times;
+  WholeSet set = random_whole(random, swaps ? SwapPolicy::pipelined : SwapPolicy::none, order, swaps, cores);
+  if (cores == Cores::by_priority) {
+    stretch(set, times);
+    for (Duration* each :
+         {&set.board.release_latency, &set.board.context_switch, &set.board.dispatch, &set.board.hold_up})
+      *each *= times;
+  }
   const bool classes = chance(random, 40), cuts = chance(random, 40);
   for (std::size_t i = 0; i < set.tasks.tasks.size(); ++i) {
     const Task& task = set.tasks.tasks[i];

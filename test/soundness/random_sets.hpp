@@ -37,7 +37,7 @@ struct WholeSet {
                                     Cores cores = Cores::by_priority);
 
 /// The same where device parts consist of layers, and some tasks say where they are cut or which class they are of.
-[[nodiscard]] WholeSet random_divisible(Random& random, Order order, bool swaps);
+[[nodiscard]] WholeSet random_divisible(Random& random, Order order, bool swaps, Cores cores = Cores::by_priority);
 
 /// The same where nothing is swapped, and many jobs may execute beside each other.
 [[nodiscard]] WholeSet random_co_running(Random& random, Order order);

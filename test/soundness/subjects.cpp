@@ -374,8 +374,8 @@ std::optional<Claim> co_running_claim(Random& random, Order order) {
 }
 
 /// Where jobs are cut, or tasks in classes.
-std::optional<Claim> divided_claim(Random& random, Order order, bool swaps) {
-  auto claim = proved_claim(random, random_divisible(random, order, swaps));
+std::optional<Claim> divided_claim(Random& random, Order order, bool swaps, Cores cores) {
+  auto claim = proved_claim(random, random_divisible(random, order, swaps, cores));
   const auto divided = [](const PlannedTask& task) { return task.segments > 1 || task.device_class != 1; };
   return claim && std::ranges::any_of(claim->plan.tasks, divided) ? std::move(claim) : std::nullopt;
 }
@@ -693,9 +693,16 @@ std::vector<Subject> sound_tests() {
   for (Subject& subject : divided_tests()) subjects.push_back(std::move(subject));
   for (const bool swaps : {false, true})
     for (const Order order : {Order::edf, Order::static_priority})
-      subjects.push_back({std::string("segmented plans ") + (order == Order::edf ? "edf " : "static ") +
-                              (swaps ? "pipelined" : "all fits"),
-                          2, [order, swaps](Random& random) { return divided_claim(random, order, swaps); }});
+      subjects.push_back(
+          {std::string("segmented plans ") + (order == Order::edf ? "edf " : "static ") +
+               (swaps ? "pipelined" : "all fits"),
+           2, [order, swaps](Random& random) { return divided_claim(random, order, swaps, Cores::by_priority); }});
+  for (const auto& [name, cores] :
+       {std::pair("segmented budgets", Cores::regulated), std::pair("segmented reserved", Cores::reserved)})
+    subjects.push_back({name, 1, [cores](Random& random) {
+                          const Order order = chance(random, 50) ? Order::edf : Order::static_priority;
+                          return divided_claim(random, order, chance(random, 50), cores);
+                        }});
   for (const Way& way : device_ways())
     if (way.test == DeviceTest::pipelined) subjects.push_back(tight_subject(way, 4));
   return subjects;
