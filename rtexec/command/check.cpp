@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <ostream>
+#include <utility>
 #include <vector>
 
 namespace rtexec::command {
@@ -40,24 +42,42 @@ void take_wcets(TaskSet& set, const std::filesystem::path& file) {
   }
 }
 
+/// A set that is not proved, with the segments that it forbids; absent where it forbids none, or cannot be planned so.
+std::optional<PlannedSet> divided(const PlannedSet& whole, TaskSet set) {
+  const auto forbids = [](const Task& task) { return task.segments == 1; };
+  if (whole.plan.proved || std::ranges::none_of(set.tasks, forbids)) return std::nullopt;
+  for (Task& task : set.tasks)
+    if (forbids(task)) task.segments.reset();
+  auto planned = plan(std::move(set), whole.machine);
+  return planned ? std::optional(std::move(*planned)) : std::nullopt;
+}
+
+nlohmann::json segments_json(const PlannedSet& whole, const std::optional<PlannedSet>& divided) {
+  if (!divided) return nullptr;
+  const SegmentCost cost = segment_cost(whole, *divided);
+  return {{"proved", divided->plan.proved}, {"device_time", cost.time}, {"device_bytes", cost.memory.count}};
+}
+
 int check(const Options& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   TaskSet set = read(options.set);
   if (!options.wcet.empty()) take_wcets(set, options.wcet);
-  const auto planned = plan_on(options.machine, std::move(set));
+  const auto planned = plan_on(options.machine, set);
+  const auto in_segments = divided(planned, std::move(set));
   std::ostream& out = text_output(options.json);
   std::vector<TestVerdict> comparison = policies::compare_device_tests(planned.plan, planned);
   if (!options.tests.empty())
     std::erase_if(comparison, [&](const TestVerdict& test) {
       return std::ranges::find(options.tests, test.name()) == options.tests.end();
     });
-  print_verdict_and_way(out, planned);
+  print_verdict_and_way(out, planned, in_segments);
   if (options.explain) print_plan(out, planned, planned.plan);
   if (options.explain || !options.tests.empty()) print_comparison(out, comparison);
   else out << "Every test with its formula and numbers: --explain\n";
   nlohmann::json told = to_json(planned, planned.plan, comparison);
   const auto lacks = executive::degradations(executive::absent_cores(planned, planned.plan));
   told["machine_lacks"] = lacks;
+  told["in_segments"] = segments_json(planned, in_segments);
   if (options.headroom) {
     const policies::Sensitivity room = find_headroom(planned);
     print_headroom(out, room);

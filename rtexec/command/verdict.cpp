@@ -303,7 +303,23 @@ std::vector<Change> changes(const PlannedSet& planned) {
   return all;
 }
 
-void print_way(std::ostream& out, const PlannedSet& planned) {
+/// Whether the segments that a set forbids would prove it, and with which costs.
+bool print_divided(std::ostream& out, const PlannedSet& whole, const PlannedSet& divided) {
+  if (!divided.plan.proved || !divided.plan.preempts()) {
+    print_wrapped(out, "Not proved with segments either, which are forbidden (segments = \"none\")");
+    return false;
+  }
+  std::string tasks;
+  for (const PlannedTask& task : divided.plan.tasks)
+    if (task.segments > 1) tasks += (tasks.empty() ? "" : ", ") + task.name + " in " + std::to_string(task.segments);
+  const SegmentCost cost = segment_cost(whole, divided);
+  print_wrapped(out, "Proved with: segments, which are forbidden (segments = \"none\")" +
+                         (tasks.empty() ? "" : ": " + tasks) + "; they take " + report::fixed(100 * cost.time, 2) +
+                         " % of the device's time, and " + readable(cost.memory) + " of its memory");
+  return true;
+}
+
+void print_way(std::ostream& out, const PlannedSet& planned, const std::optional<PlannedSet>& divided) {
   std::vector<MemoryDemand> memory;
   for (const PlannedTask& task : planned.plan.tasks) memory.push_back(task.memory);
   bool found = false;
@@ -313,6 +329,7 @@ void print_way(std::ostream& out, const PlannedSet& planned) {
     print_wrapped(out, "Proved with: " + change.what);
     found = true;
   }
+  if (divided) found |= print_divided(out, planned, *divided);
   const std::string file = planned.tasks.file.empty() ? "FILE" : config::shell_word(planned.tasks.file.string());
   if (!found && planned.plan.end_to_end.proved)
     print_wrapped(out,
@@ -371,13 +388,23 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
   out << std::flush; // before what takes long
 }
 
-void print_verdict_and_way(std::ostream& out, const PlannedSet& planned) {
+SegmentCost segment_cost(const PlannedSet& whole, const PlannedSet& divided) {
+  SegmentCost cost;
+  const Duration decision(policies::on_device(Duration(1), divided.board) - 1);
+  for (std::size_t i = 0; i < divided.plan.tasks.size(); ++i)
+    cost.time += static_cast<double>(decision.count() * (divided.plan.tasks[i].segments - 1)) /
+                 static_cast<double>(divided.tasks.tasks[i].period.count());
+  if (divided.plan.demand > whole.plan.demand) cost.memory = divided.plan.demand - whole.plan.demand;
+  return cost;
+}
+
+void print_verdict_and_way(std::ostream& out, const PlannedSet& planned, const std::optional<PlannedSet>& divided) {
   print_verdict(out, planned, planned.plan);
   std::vector<ProfileEntry> measured;
   for (const auto& entry : executive::origins(planned, planned.plan).entries)
     if (entry) measured.push_back(*entry);
   if (!measured.empty()) print_measured(out, measured);
-  if (!planned.plan.proved) print_way(out, planned);
+  if (!planned.plan.proved) print_way(out, planned, divided);
 }
 
 } // namespace rtexec::command

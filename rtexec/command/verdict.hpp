@@ -6,8 +6,10 @@
 #include <rtexec/planning.hpp>
 #include <rtexec/profile.hpp>
 #include <rtexec/resolved_set.hpp>
+#include <rtexec/units.hpp>
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +27,15 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
 [[nodiscard]] std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEntry>& entries);
 void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries);
 
+/// What segments take of the device that whole jobs do not.
+struct SegmentCost {
+  double time = 0; // the share that is charged for decisions between them
+  Bytes memory{0}; // for what lives across them
+};
+[[nodiscard]] SegmentCost segment_cost(const PlannedSet& whole, const PlannedSet& divided);
+
 /// The verdict before any run, with the measured execution times that it rests on; of a set that is not proved also
-/// what would prove it.
-void print_verdict_and_way(std::ostream& out, const PlannedSet& planned);
+/// what would prove it. `divided`: the set with the segments that it forbids; absent where it forbids none.
+void print_verdict_and_way(std::ostream& out, const PlannedSet& planned, const std::optional<PlannedSet>& divided);
 
 } // namespace rtexec::command

@@ -43,7 +43,10 @@ footprint = "20MiB"
 class = "constant"
 END
 sed 's/^layers/segments = "none"\nlayers/' mixed.toml > whole.toml
-expect 3 'Verdict: not proved' "$rtexec" check whole.toml
+expect 3 'Proved with: segments, which are forbidden' "$rtexec" check whole.toml --json whole.json
+expect 0 '^True True 1048576$' ask whole.json "d['in_segments']['proved'], 0 < d['in_segments']['device_time'] < 0.1, d['in_segments']['device_bytes']"
+sed 's/^period = "600ms"/period = "160ms"/' whole.toml > hopeless.toml
+expect 3 'Not proved with segments either' "$rtexec" check hopeless.toml
 expect 0 "slow .* swapped .*level 1, [0-9]* segments of at most" "$rtexec" check mixed.toml --json check.json
 expect 0 '^express 1 True True 1048576$' ask check.json "d['tasks'][0]['level'], d['tasks'][0]['segments'], d['tasks'][1]['segments'] > 1, len(d['tasks'][1]['cuts']) + 1 == d['tasks'][1]['segments'] == len(d['tasks'][1]['segment_wcets_ns']), d['tasks'][1]['memory']['carry_bytes']"
 expect 0 'Every real-time deadline was kept' "$rtexec" simulate mixed.toml --json simulated.json
@@ -57,6 +60,6 @@ expect '0 4' '' "$rtexec" analyze run.trace --json analyzed.json
 expect 0 '^None None$' ask analyzed.json "d['replay']['difference'], d['replay']['not_replayed']"
 
 # What cannot be done is refused.
-sed 's/^layers = 50/layers = 50\nlevel = "express"/' mixed.toml > express.toml
+sed 's/^layers = 50/layers = 50\nmemory = "whole"\nlevel = "express"/' mixed.toml > express.toml
 expect '2 3' '' "$rtexec" check express.toml
 exit $bad
