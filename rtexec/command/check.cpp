@@ -42,12 +42,15 @@ void take_wcets(TaskSet& set, const std::filesystem::path& file) {
   }
 }
 
-/// A set that is not proved, with the segments that it forbids; absent where it forbids none, or cannot be planned so.
+/// A set that is not proved, with the segments and streams that it forbids; absent where it forbids none, or cannot be
+/// planned so.
 std::optional<PlannedSet> divided(const PlannedSet& whole, TaskSet set) {
-  const auto forbids = [](const Task& task) { return task.segments == 1; };
+  const auto forbids = [](const Task& task) { return task.segments == 1 || task.constants == Constants::whole; };
   if (whole.plan.proved || std::ranges::none_of(set.tasks, forbids)) return std::nullopt;
-  for (Task& task : set.tasks)
-    if (forbids(task)) task.segments.reset();
+  for (Task& task : set.tasks) {
+    if (task.segments == 1) task.segments.reset();
+    if (task.constants == Constants::whole) task.constants = Constants::automatic;
+  }
   auto planned = plan(std::move(set), whole.machine);
   return planned ? std::optional(std::move(*planned)) : std::nullopt;
 }

@@ -303,17 +303,20 @@ std::vector<Change> changes(const PlannedSet& planned) {
   return all;
 }
 
-/// Whether the segments that a set forbids would prove it, and with which costs.
+/// Whether what a set forbids would prove it, and with which costs.
 bool print_divided(std::ostream& out, const PlannedSet& whole, const PlannedSet& divided) {
   if (!divided.plan.proved || !divided.plan.preempts()) {
-    print_wrapped(out, "Not proved with segments either, which are forbidden (segments = \"none\")");
+    print_wrapped(out,
+                  "Not proved with segments either, which are forbidden (segments = \"none\", memory = \"whole\")");
     return false;
   }
   std::string tasks;
   for (const PlannedTask& task : divided.plan.tasks)
-    if (task.segments > 1) tasks += (tasks.empty() ? "" : ", ") + task.name + " in " + std::to_string(task.segments);
+    if (task.segments > 1)
+      tasks += (tasks.empty() ? "" : ", ") + task.name + " in " + std::to_string(task.segments) +
+               (task.stream ? ", streamed" : "");
   const SegmentCost cost = segment_cost(whole, divided);
-  print_wrapped(out, "Proved with: segments, which are forbidden (segments = \"none\")" +
+  print_wrapped(out, "Proved with: segments, which are forbidden (segments = \"none\", memory = \"whole\")" +
                          (tasks.empty() ? "" : ": " + tasks) + "; they take " + report::fixed(100 * cost.time, 2) +
                          " % of the device's time, and " + readable(cost.memory) + " of its memory");
   return true;
