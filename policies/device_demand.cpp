@@ -117,7 +117,7 @@ class DeviceDemand {
       tail = std::max(tail, charge.tail);
     }
     const auto work_in = [&](Nanos window) {
-      Wide work = way->background + work_above(window);
+      Wide work = way->background + work_above(bounded(Wide{window} + tail));
       for (std::size_t i = 0; i < tasks_.size(); ++i)
         work += jobs_in({tasks_[i].period, 0, tasks_[i].jitter}, window) * way->tasks[i].cost;
       return work;

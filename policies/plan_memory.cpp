@@ -121,6 +121,8 @@ Wide outside_of(const MemoryDemand& memory, const Board& board) {
 /// What else helps a task that is too large for the device.
 std::string less_of_it(const Task& asked, const PlannedTask& task, const Board& board) {
   if (asked.constants == Constants::whole) return ", or memory = \"auto\", with which its constants may be streamed";
+  if (asked.workload == WorkloadKind::dnn && task.memory_policy == MemoryPolicy::device)
+    return ", or memory = \"stream\", with which `rtexec profile` measures it with all memory of the device";
   const bool copied = task.memory_policy == MemoryPolicy::device && task.memory.outside > Bytes{0};
   const bool helps =
       copied && std::ranges::find(board.memory_policies, MemoryPolicy::host) != board.memory_policies.end();

@@ -78,11 +78,11 @@ Result<> DeviceMemory::create_pool(std::span<const Tenant> tenants) {
     if (!created) return Unexpected(created.error());
     *chunks = std::move(*created);
   }
-  if (swapped == 0) return {};
+  if (swapped == 0 && !options_.exercise) return {};
   holders_.resize(frames_.size());
   digests_.resize(swapped);
   torn_.resize(swapped);
-  if (!device_.capabilities().remap_under_load)
+  if (swapped > 0 && !device_.capabilities().remap_under_load)
     return fail(Errc::refused,
                 "device '" + device_.name() +
                     "': its mappings cannot change while it computes, so that nothing can be swapped beside a job; " +

@@ -65,7 +65,7 @@ class DeviceMemory {
     bool skip_unchanged = false;
     bool verify = false;
     bool exercise = false; // exercise() will be called
-    OpenStore open_store;  // where there are swap slots
+    OpenStore open_store;  // where there are swap slots, or for exercise()
   };
 
   /// Creates the chunks and fills them: constants from their tenants, zero elsewhere. Swap slots are filled in the
@@ -84,7 +84,7 @@ class DeviceMemory {
   [[nodiscard]] std::span<const Memory> addresses() const { return addresses_; }
   /// Of each tenant: where what is fixed begins.
   [[nodiscard]] std::span<std::byte* const> fixed() const { return fixed_; }
-  /// Null where nothing is swapped.
+  /// Null where nothing is swapped or exercised.
   [[nodiscard]] const hal::BackingStore* store() const { return store_.get(); }
   /// Since reset_counters().
   [[nodiscard]] SwapCounters counters() const;

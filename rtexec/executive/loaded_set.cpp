@@ -83,6 +83,16 @@ Result<> settle_capacity(LoadedSet& set) {
   return {};
 }
 
+/// What is to be streamed is measured with all constants on the device, of which a run may be given less.
+void measure_streams_whole(LoadedSet& set) {
+  for (Task& task : set.tasks.tasks) {
+    if (task.constants != Constants::streamed) continue;
+    task.constants = Constants::automatic;
+    set.measures_streams = true;
+  }
+  if (set.measures_streams) set.tasks.device.capacity.reset();
+}
+
 /// Of its workloads as they are now, and of links.
 std::vector<MemoryDemand> memory_of(const LoadedSet& set) {
   std::vector<MemoryDemand> memory;
@@ -276,10 +286,9 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
     set.profile = std::move(*profile);
   }
   if (const auto loaded = Loader(set, setup).load(); !loaded) return Unexpected(loaded.error());
-  if (const auto settled = settle_capacity(set); !settled) return Unexpected(settled.error());
   set.whole_jobs = setup.tunings.has_value();
-  for (Task& task : set.tasks.tasks)
-    if (set.whole_jobs) task.constants = Constants::automatic;
+  if (set.whole_jobs) measure_streams_whole(set);
+  if (const auto settled = settle_capacity(set); !settled) return Unexpected(settled.error());
   if (!setup.tunings)
     if (const auto settled = settle_wcets(set); !settled) return Unexpected(settled.error());
   if (const auto checked = check_parts(set); !checked) return Unexpected(checked.error());

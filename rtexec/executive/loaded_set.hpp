@@ -32,6 +32,7 @@ struct LoadedSet : ResolvedSet {
   std::optional<Profile> profile;          // the profile file, where there is one
   std::optional<std::string> measured_on;  // the device of what was taken from the profile, if anything was
   bool whole_jobs = false;                 // they are about to be measured, and not cut
+  bool measures_streams = false;           // some of them will be streamed
   bool whole_device = false;               // neither board nor task set says how much of the device may be used
   OpenDevice open_own;                     // a device of the caller's own instead of the board's
 

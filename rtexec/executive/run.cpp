@@ -173,7 +173,7 @@ Result<> Run::start_threads(const Placement& placement) {
   for (const auto& run : runs_) clients.push_back(run.get());
   driver_ = std::make_unique<DeviceDriver>(
       std::move(scheduler_), *device_, *memory_, clients,
-      DeviceDriver::Options{.exercise = setup_.copy_beside && plan_.swap,
+      DeviceDriver::Options{.exercise = exercises(),
                             .co_run = co_run_policies(plan_),
                             .segments = segments_of(plan_),
                             .observer = setup_.observe_transfers,

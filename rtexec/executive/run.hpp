@@ -87,6 +87,8 @@ class Run {
   Result<> fit_out_device(const Placement& placement);
   Result<> prepare_engines();
   [[nodiscard]] std::vector<hal::EngineKind> compute_engines() const;
+  /// Copy engines always have something to copy, to measure beside it.
+  [[nodiscard]] bool exercises() const { return setup_.copy_beside && (plan_.swap || set_.measures_streams); }
   Result<> fill_device();
   void place_links();
   Result<std::unique_ptr<hal::BackingStore>> open_store(hal::Device& device, std::size_t chunks) const;

@@ -315,10 +315,10 @@ Result<> Run::prepare_engines() {
 
 Result<std::unique_ptr<hal::BackingStore>> Run::open_store(hal::Device& device, std::size_t chunks) const {
   if (setup_.open_store) return setup_.open_store(device, chunks);
-  if (!plan_.swap->store.empty()) return hal::open_file_store(device, chunks, plan_.swap->store);
+  if (!set_.store.empty()) return hal::open_file_store(device, chunks, set_.store);
+  const bool pageable = plan_.swap && plan_.swap->store_kind() == StoreKind::pageable;
   return hal::open_host_store(device, chunks,
-                              plan_.swap->store_kind() == StoreKind::pageable ? hal::HostMemoryKind::pageable
-                                                                              : hal::HostMemoryKind::page_locked);
+                              pageable ? hal::HostMemoryKind::pageable : hal::HostMemoryKind::page_locked);
 }
 
 /// Gives each workload its memory.
@@ -338,7 +338,7 @@ Result<> Run::fill_device() {
        .scratch_chunks = plan_.scratch_chunks,
        .skip_unchanged = set_.tasks.swap.skip_unchanged,
        .verify = set_.tasks.swap.verify,
-       .exercise = setup_.copy_beside && plan_.swap,
+       .exercise = exercises(),
        .open_store = [this](hal::Device& device, std::size_t chunks) { return open_store(device, chunks); }});
   if (!memory) return Unexpected(memory.error());
   memory_ = std::move(*memory);

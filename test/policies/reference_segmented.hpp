@@ -320,7 +320,7 @@ class Reference {
     for (const std::size_t i : of_level(level)) last = std::max(last, swaps ? parts_[i].C - p(parts_[i], *best) : 0);
     Time length = 1;
     for (;;) {
-      Time next = blocked(level, *best) + above(level, length);
+      Time next = blocked(level, *best) + above(level, length + last);
       for (const std::size_t i : of_level(level))
         next += ceiling(length + parts_[i].J, parts_[i].T) * (swaps ? e(parts_[i], *best) : parts_[i].C);
       if (next <= length) return length + last;

@@ -204,6 +204,27 @@ TEST(Segmented, ResponsesByHand) {
 }
 
 /// A task without room for a load beside it delays that load, and is not refused.
+/// The busy period of the level below is 105 + 142, and 54 more to its end: by then a second job above has come.
+TEST(Segmented, JobsAboveComeWhileTheLastOneBelowEnds) {
+  SegmentedSet set;
+  set.tasks.push_back({.part = {.period = 250, .deadline = 249, .cost = 97, .load = 12},
+                       .device_class = 1,
+                       .run = 97,
+                       .last = 97,
+                       .restore = 12});
+  set.tasks.push_back({.part = {.period = 398, .deadline = 397, .cost = 105, .load = 54, .delay = 6},
+                       .device_class = 2,
+                       .run = 15,
+                       .last = 6,
+                       .restore = 54});
+  set.flight = 6;
+  const SegmentedAnalysis analysis(set);
+  EXPECT_EQ(analysis.hold(0, 2), 142);
+  const DemandAnalysis found = analysis.demand();
+  EXPECT_FALSE(found.proved());
+  EXPECT_EQ(found.slack[1], 397 - 159 - 2 * 142);
+}
+
 TEST(Segmented, LoadsWaitForTheEndOfAJobWithoutRoom) {
   EXPECT_EQ(load_delay(40, 3, 2, 5, 3), 0);
   EXPECT_EQ(load_delay(40, 3, 3, 5, 3), 40 - 3 * 2);

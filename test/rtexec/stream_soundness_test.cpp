@@ -11,6 +11,8 @@
 
 #include <numeric>
 #include <optional>
+#include <sstream>
+#include <string>
 
 namespace rtexec::simulator {
 namespace {
@@ -108,6 +110,19 @@ std::optional<Claim> at_the_edge(const StreamSet& original) {
   return best;
 }
 
+std::string shapes_of(const Plan& plan) {
+  std::ostringstream text;
+  for (const PlannedTask& task : plan.tasks) {
+    text << task.name << ": class " << task.device_class << ", segments";
+    for (const Duration each : task.segment_wcets) text << " " << each.count();
+    if (task.stream) text << ", ring " << task.stream->ring << ", reads";
+    if (task.stream)
+      for (const SlotRange& read : task.stream->reads) text << " " << read.begin << "-" << read.end;
+    text << ", bound " << (task.response_bound ? task.response_bound->count() : -1) << "\n";
+  }
+  return text.str();
+}
+
 TEST(StreamSoundness, AcceptedSetsKeepEveryBound) {
   constexpr int attacks = 6;
   constexpr int steps = 40;
@@ -121,7 +136,7 @@ TEST(StreamSoundness, AcceptedSetsKeepEveryBound) {
     several += claim->plan.tasks.size() > 1 ? 1 : 0;
     for (int i = 0; i < attacks; ++i) {
       const auto found = Adversary(*claim, random).attack(steps);
-      ASSERT_FALSE(found) << test::describe(*claim, *found) << test::describe(*claim);
+      ASSERT_FALSE(found) << test::describe(*claim, *found) << test::describe(*claim) << shapes_of(claim->plan);
     }
   }
   EXPECT_EQ(sets, wanted);
