@@ -119,14 +119,16 @@ Wide outside_of(const MemoryDemand& memory, const Board& board) {
 }
 
 /// What else helps a task that is too large for the device.
-std::string less_of_it(const Task& asked, const PlannedTask& task, const Board& board) {
-  if (asked.constants == Constants::whole) return ", or memory = \"auto\", with which its constants may be streamed";
-  if (asked.workload == WorkloadKind::dnn && task.memory_policy == MemoryPolicy::device)
-    return ", or memory = \"stream\", with which `rtexec profile` measures it with all memory of the device";
-  const bool copied = task.memory_policy == MemoryPolicy::device && task.memory.outside > Bytes{0};
-  const bool helps =
-      copied && std::ranges::find(board.memory_policies, MemoryPolicy::host) != board.memory_policies.end();
-  return helps ? ", or memory_policy = \"H\", which takes less of it" : "";
+std::string less_of_it(const Task& asked, const PlannedTask& task, const ResolvedSet& set) {
+  const std::vector<MemoryPolicy>& policies = set.board.memory_policies;
+  const bool on_device = task.memory_policy == MemoryPolicy::device;
+  std::string ways;
+  if (on_device && task.memory.outside > Bytes{0} && std::ranges::find(policies, MemoryPolicy::host) != policies.end())
+    ways += ", or memory_policy = \"H\", which takes less of it";
+  if (asked.constants == Constants::whole) ways += ", or memory = \"auto\", with which its constants may be streamed";
+  else if (asked.workload == WorkloadKind::dnn && on_device && set.tasks.swap.policy == SwapPolicy::pipelined)
+    ways += ", or memory = \"stream\", with which `rtexec profile` measures it with all memory of the device";
+  return ways;
 }
 
 /// A task that no other memory is left for is refused whatever the policy.
@@ -147,7 +149,7 @@ Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryD
     config::add_line(errors, "task '" + tasks.tasks[i].name + "' alone needs " + to_string(saturated(own)) +
                                  " of device memory, but the capacity is " + to_string(plan.capacity) +
                                  "; use a smaller model or size, or a larger [device] capacity" +
-                                 less_of_it(tasks.tasks[i], task, set.board));
+                                 less_of_it(tasks.tasks[i], task, set));
   }
   if (!errors.empty()) return fail(Errc::not_proved, errors);
   if (all > std::numeric_limits<std::uint32_t>::max())

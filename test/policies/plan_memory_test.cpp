@@ -174,7 +174,10 @@ TEST(PlanMemory, ATaskThatDoesNotFitAloneIsNamed) {
     EXPECT_EQ(error.code, Errc::not_proved);
     EXPECT_EQ(error.what,
               "task 'b' alone needs 44KiB of device memory, but the capacity is 40KiB; use a smaller model or size, or "
-              "a larger [device] capacity");
+              "a larger [device] capacity" +
+                  std::string(policy == SwapPolicy::pipelined ? ", or memory = \"stream\", with which `rtexec profile` "
+                                                                "measures it with all memory of the device"
+                                                              : ""));
     two.memory[1].state = two.memory[1].constant = two.memory[1].scratch = Bytes{~std::uint64_t{0}};
     EXPECT_THAT(two.error().what, HasSubstr("task 'b' alone needs"));
   }
