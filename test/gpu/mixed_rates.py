@@ -12,13 +12,13 @@ Exit status 0: the set in segments was proved, every deadline was kept and every
 import argparse
 import csv
 import json
-import os
 import pathlib
 import re
 import statistics
 import sys
 
 import rtexec_command
+from rtexec_command import must
 
 FRONT = ("front", "yolov3-tiny", 416)
 LONG = [("far", "resnext152-32x4d", 608), ("signs", "resnet152", 608), ("road", "densenet201", 608), ("objects", "yolov3", 608),
@@ -40,12 +40,6 @@ def write(arguments, name, text):
     file = arguments.output / name
     file.write_text(text)
     return file
-
-
-def must(outcome, what, codes=(0,)):
-    if outcome.code not in codes:
-        raise SystemExit(f"{what}: {outcome.why()}\n{outcome.text[-3000:]}")
-    return outcome
 
 
 def write_models(rtexec, arguments):
@@ -126,12 +120,7 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, default=rtexec_command.build_folder() / "mixed-rates")
     rtexec_command.add_options(parser)
     arguments = parser.parse_args()
-    arguments.rtexec = arguments.rtexec.absolute()
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    os.chdir(arguments.output)
-    arguments.output = arguments.output.resolve()
-    arguments.ballast = "none"
-    rtexec = rtexec_command.Rtexec(arguments)
+    rtexec = rtexec_command.in_folder(arguments)
 
     write_models(rtexec, arguments)
     wcets = profile(rtexec, arguments)

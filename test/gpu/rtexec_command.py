@@ -1,5 +1,6 @@
 """Calls of rtexec for the scripts beside this file: with time limits, and on a GPU of which only a part is free."""
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -48,6 +49,23 @@ class Outcome:
         lines = [line for line in self.text.splitlines() if line.startswith(("rtexec: ", "ballast: ")) and " of the GPU are free" not in line]
         lines = lines or self.text.strip().splitlines()[-1:]
         return f"exit code {self.code}: {' '.join(lines)[:400]}"
+
+
+def must(outcome, what, codes=(0,)):
+    """The outcome, where it ended with one of these exit codes; else the end."""
+    if outcome.code not in codes:
+        raise SystemExit(f"{what}: {outcome.why()}\n{outcome.text[-3000:]}")
+    return outcome
+
+
+def in_folder(arguments):
+    """rtexec with all memory of the device, run where `output` is from now on."""
+    arguments.rtexec = arguments.rtexec.absolute()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    os.chdir(arguments.output)
+    arguments.output = arguments.output.resolve()
+    arguments.ballast = "none"
+    return Rtexec(arguments)
 
 
 def finished(words, limit):

@@ -25,15 +25,10 @@ import sys
 import time
 
 import rtexec_command
+from rtexec_command import must
 
 MS = 1e-6
 MIB = 1 << 20
-
-
-def must(outcome, what, codes=(0,)):
-    if outcome.code not in codes:
-        raise SystemExit(f"{what}: {outcome.why()}\n{outcome.text[-3000:]}")
-    return outcome
 
 
 def profile_of(arguments):
@@ -155,13 +150,8 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, default=rtexec_command.build_folder() / "streaming")
     rtexec_command.add_options(parser)
     arguments = parser.parse_args()
-    arguments.rtexec = arguments.rtexec.absolute()
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    os.chdir(arguments.output)
-    arguments.output = arguments.output.resolve()
-    arguments.ballast = "none"
     arguments.base = arguments.board
-    rtexec = rtexec_command.Rtexec(arguments)
+    rtexec = rtexec_command.in_folder(arguments)
 
     network = f"{arguments.model}-{arguments.size}.onnx"
     if not (arguments.output / network).exists():

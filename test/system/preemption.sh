@@ -2,46 +2,11 @@
 # Jobs that are preempted on the device between two segments: planned, simulated, run on the host device, recorded and replayed.
 set -u
 . test/support/expect.bash
+. test/support/mixed_set.bash
 enter "$1"
-ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
 
-# A short task beside two long ones, of whose memory a sixth is missing.
-cat > mixed.toml <<'END'
-[executive]
-duration = "2s"
-allow_degraded = true
-[device]
-capacity = "48MiB"
-chunk = "1MiB"
-[device.swap_cost]
-in_per_chunk = "1ms"
-out_per_chunk = "1ms"
-[[task]]
-name = "front"
-workload = "synthetic"
-period = "50ms"
-wcet = "3ms"
-footprint = "4MiB"
-swappable = "0MiB"
-[[task]]
-name = "slow"
-workload = "synthetic"
-period = "600ms"
-wcet = "150ms"
-layers = 50
-live = "1MiB"
-footprint = "30MiB"
-class = "constant"
-[[task]]
-name = "slower"
-workload = "synthetic"
-period = "900ms"
-wcet = "100ms"
-layers = 50
-live = "1MiB"
-footprint = "20MiB"
-class = "constant"
-END
+# A sixth of the memory is missing.
+mixed_set 48MiB > mixed.toml
 sed 's/^layers/segments = "none"\nlayers/' mixed.toml > whole.toml
 expect 3 'Proved with: segments, which are forbidden' "$rtexec" check whole.toml --json whole.json
 expect 0 '^True True 1048576$' ask whole.json "d['in_segments']['proved'], 0 < d['in_segments']['device_time'] < 0.1, d['in_segments']['device_bytes']"

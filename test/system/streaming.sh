@@ -3,45 +3,10 @@
 # than the device, and of a network whose outputs are the same as with all constants there.
 set -u
 . test/support/expect.bash
+. test/support/mixed_set.bash
 enter "$1"
-ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
 
-cat > stream.toml <<'END'
-[executive]
-duration = "2s"
-allow_degraded = true
-[device]
-capacity = "12MiB"
-chunk = "1MiB"
-[device.swap_cost]
-in_per_chunk = "1ms"
-out_per_chunk = "1ms"
-[[task]]
-name = "front"
-workload = "synthetic"
-period = "50ms"
-wcet = "3ms"
-footprint = "4MiB"
-swappable = "0MiB"
-[[task]]
-name = "slow"
-workload = "synthetic"
-period = "600ms"
-wcet = "150ms"
-layers = 50
-live = "1MiB"
-footprint = "30MiB"
-class = "constant"
-[[task]]
-name = "slower"
-workload = "synthetic"
-period = "900ms"
-wcet = "100ms"
-layers = 50
-live = "1MiB"
-footprint = "20MiB"
-class = "constant"
-END
+mixed_set 12MiB > stream.toml
 sed 's/^class/memory = "whole"\nclass/' stream.toml > whole.toml
 expect 3 "task 'slow' alone needs 30MiB of device memory.*or memory = .auto." "$rtexec" check whole.toml
 expect 0 'slow .* streamed, [0-9]* of 30 chunks at a time, 1[5-7][0-9] ms in place of 150 ms' "$rtexec" check stream.toml --json check.json
