@@ -117,14 +117,14 @@ TEST(ResidentTime, OfANetworkIsItsPartUnderD) {
   EXPECT_GT(longest_resident(set, 1, on_slow_host()).value(), Duration(0)) << "without who feeds it";
 }
 
-/// Its kernel takes 4 ms, and 30 ms more where pages come from the host.
+/// Its kernel takes 40 ms, and 60 ms more where pages come from the host.
 class FakeGpu {
  public:
   FakeGpu() : driver_({.memory = Bytes{512 << 20}}) {
     driver_.accept_unknown_kernels(true);
     driver_.add_kernel<tasks::cuda::AddArguments>("benchmark_add", [this](auto, auto, const auto&) {
       const int prefetches = driver_.calls<&hal::cuda::Driver::prefetch_async>();
-      hal::sleep_until(hal::now() + (prefetches_.exchange(prefetches) == prefetches ? 4ms : 34ms));
+      hal::sleep_until(hal::now() + (prefetches_.exchange(prefetches) == prefetches ? 40ms : 100ms));
     });
   }
   Setup setup() {
@@ -159,7 +159,7 @@ TEST(ResidentTime, ProfileMeasuresTheWaitsOfAGpu) {
   EXPECT_EQ(copied.mapping_idle, std::nullopt);
   ASSERT_TRUE(paged.mapping_idle.has_value());
   EXPECT_GE(*paged.mapping_idle, 5ms) << "others on this machine make kernels alone longer";
-  EXPECT_LE(*paged.mapping_idle, 32ms);
+  EXPECT_LE(*paged.mapping_idle, 85ms) << "less than all of it";
 }
 
 } // namespace
