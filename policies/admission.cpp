@@ -322,7 +322,8 @@ class DivisionTrial {
   }
 
   [[nodiscard]] DivisibleSet device(const Plan& plan) {
-    DivisibleSet result{.device = device_set(plan, set_, on_device_, overflow_), .tasks = {}};
+    DivisibleSet result{
+        .device = device_set(plan, set_, on_device_, overflow_), .tasks = {}, .launch_ahead = plan.launch_ahead};
     result.device.rule = SwapRule::pipelined;
     if (windows_.empty())
       for (const DeviceTask& task : result.device.tasks) windows_.push_back(task.deadline);
@@ -409,6 +410,7 @@ Plan with_priorities(const Plan& plan, const ResolvedSet& set, std::uint32_t ove
 Plan with_cores(const CoreAssignment& cores, const TaskSet& tasks) {
   Plan plan;
   plan.order = tasks.executive.order;
+  plan.launch_ahead = tasks.device.launch_ahead;
   plan.tasks.resize(cores.size());
   for (std::size_t i = 0; i < cores.size(); ++i) {
     plan.tasks[i].core = cores[i];

@@ -2,6 +2,7 @@
 // have the device. Pure; formulas and proofs: proofs/segment-cuts.md.
 #pragma once
 
+#include <rtexec/task_set.hpp>
 #include "policies/arithmetic.hpp"
 
 #include <cstdint>
@@ -29,9 +30,6 @@ struct Layers {
 
 /// The layers behind which segments end, ascending, without the last one.
 using Cuts = std::vector<std::uint32_t>;
-
-/// How many segments of a job can be committed behind the one that executes.
-inline constexpr unsigned most_launch_ahead = 3;
 
 /// The time of each segment, with the overhead of the cut that ends it.
 [[nodiscard]] std::vector<Nanos> segments_of(const Layers& layers, const Cuts& cuts);

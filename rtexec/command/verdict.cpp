@@ -98,12 +98,14 @@ void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan
   print_conditions(out, set, plan);
 }
 
-/// "express", "level 2, 12 segments of at most 4.1 ms"
-std::string device_class_of(const PlannedTask& planned) {
+/// "express", "level 2, 12 segments of at most 4.1 ms, 1 launched ahead"
+std::string device_class_of(const PlannedTask& planned, std::uint32_t launch_ahead) {
   std::string text = planned.device_class == 0 ? "express" : "level " + std::to_string(planned.device_class);
   if (planned.segments > 1)
     text += ", " + std::to_string(planned.segments) + " segments of at most " +
             readable(std::ranges::max(planned.segment_wcets));
+  if (planned.segments > 1 && launch_ahead > 0 && !planned.stream)
+    text += ", " + std::to_string(launch_ahead) + " launched ahead";
   return text;
 }
 
@@ -132,7 +134,7 @@ void print_tasks(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
                                    task.real_time() && bound ? readable(task.deadline - *bound) : "-",
                                    std::to_string(planned.core),
                                    memory_of(planned)};
-    if (plan.preempts()) cells.push_back(task.wcet->uses_device() ? device_class_of(planned) : "-");
+    if (plan.preempts()) cells.push_back(task.wcet->uses_device() ? device_class_of(planned, plan.launch_ahead) : "-");
     table.add(std::move(cells));
   }
   table.print(out);

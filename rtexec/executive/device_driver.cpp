@@ -34,6 +34,13 @@ class DeviceDriver::Working {
   BandwidthControl* bandwidth_ = nullptr;
 };
 
+/// A segment that was given to the compute engine.
+struct DeviceDriver::Given {
+  TaskLink* link = nullptr;
+  policies::JobId job;
+  std::uint32_t segment = 0;
+};
+
 /// The way of one task to the device and back.
 struct DeviceDriver::TaskLink {
   DeviceDriver* driver = nullptr;
@@ -44,12 +51,20 @@ struct DeviceDriver::TaskLink {
   hal::Company company = hal::Company::alone;
   Compute* on = nullptr;
   std::uint32_t segments = 1; // of each job
-  std::uint32_t segment = 0;  // that executes, or was the last to end
   Instant started{};
+  std::uint32_t done = 0; // of its segments
   // Compute engine
-  Instant begun{};      // the segment, as told to the trace
-  DevicePart part{};    // so far
-  Duration recorded{0}; // of its execution, as far as it lies in what the trace is told
+  bool opened = false;                  // the next segment to end executes, or is handed to the device
+  Instant begun{};                      // this segment, as told to the trace
+  Status trouble{};                     // of handing over a segment that is not due yet
+  std::optional<policies::JobId> ended; // with an error: what was given of it besides does not execute
+  DevicePart part{};                    // so far
+  Duration recorded{0};                 // of its execution, as far as it lies in what the trace is told
+  // Scheduler thread
+  /// Used in turn: of a job that ended with an error all but one may wait still, beside those of the next one
+  std::vector<Given> given;
+  std::uint64_t times_given = 0;
+  std::uint32_t launched = 0; // of the job's segments, the first so many have been given
   /// What is still to be executed in the warm-up, the last one first
   std::vector<std::pair<MemoryPolicy, Compute*>> rehearsals;
   bool rehearses = false; // its job is to execute again; compute engine, then scheduler thread
@@ -66,45 +81,65 @@ struct DeviceDriver::TaskLink {
     moves.store(moves.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(by), std::memory_order_relaxed);
   }
 
-  Status execute() noexcept {
+  [[nodiscard]] bool launches_ahead() const noexcept { return driver->options_.launch_ahead > 0 && segments > 1; }
+
+  void open(std::uint32_t segment) noexcept {
+    opened = true;
     driver->device_.begin_execution(company);
     work.begin(driver->options_.bandwidth);
     begun = accompanied() ? started : hal::now();
-    if (driver->recording()) {
-      if (segment == 0) traces::device_begin(executing, begun);
-      else traces::segment_begin(executing, segment, begun);
-    }
-    if (const Status prepared = driver->memory_.prepare(executing.task, segment); !prepared) return prepared;
-    return client->execute(as, segment);
+    if (!driver->recording()) return;
+    if (segment == 0) traces::device_begin(executing, begun);
+    else traces::segment_begin(executing, segment, begun);
+  }
+
+  /// While the one before it executes, where that has not ended.
+  void launch(const Given& of) noexcept {
+    if (ended == of.job || !trouble) return;
+    if (of.segment == done) open(of.segment);
+    trouble = driver->memory_.prepare(of.job.task, of.segment);
+    if (trouble) trouble = client->launch(of.segment);
+  }
+
+  Status execute(const Given& of) noexcept {
+    if (ended == of.job) return Unexpected(Errc::cancelled);
+    if (!opened) open(of.segment);
+    const Status ready = launches_ahead() ? trouble : driver->memory_.prepare(of.job.task, of.segment);
+    return ready ? client->execute(as, of.segment) : ready;
   }
 
   [[nodiscard]] bool accompanied() const noexcept { return company == hal::Company::accompanied; }
 
-  void end_execution(Status outcome, Instant begin, Instant end) noexcept {
+  void end_execution(const Given& of, Status outcome, Instant begin, Instant end) noexcept {
     on->work.ended();
-    add(outcome, accompanied() ? started : begin, end);
+    if (ended == of.job) return;
+    if (std::exchange(opened, false)) begin = std::min(begin, begun);
+    add(of.segment, outcome, accompanied() ? started : begin, end);
     work.end();
-    if (outcome && segment + 1 < segments) {
-      if (driver->recording()) traces::segment_end(executing, segment, end);
-      return tell_end(Event::Kind::segment_done, end);
+    if (outcome && of.segment + 1 < segments) {
+      if (driver->recording()) traces::segment_end(executing, of.segment, end);
+      done = of.segment + 1;
+      return tell_end(Event::Kind::segment_done, of.segment, end);
     }
+    if (!outcome) ended = of.job;
+    trouble = {};
     if (driver->recording()) {
       if (outcome && (segments > 1 || recorded < end - begun)) traces::device_executed(executing, recorded);
       traces::device_end(executing, end, outcome);
     }
     rehearses = outcome && !rehearsals.empty();
-    if (rehearses) return tell_end(Event::Kind::execution_done, end);
+    if (rehearses) return tell_end(Event::Kind::execution_done, of.segment, end);
     // Lone ones: what executes beside a job slows it down, too
     if (outcome && !accompanied() && driver->options_.bandwidth != nullptr)
       driver->options_.bandwidth->note_execution(executing.task, part.executed);
     driver->left(*this);
     // Queued before the task can request its next job: see take_events(). The scheduler is woken before the task, since
     // the device idles until the next execution.
-    tell_end(Event::Kind::execution_done, end);
+    tell_end(Event::Kind::execution_done, of.segment, end);
     client->device_part_ended(part);
   }
 
-  void add(Status outcome, Instant begin, Instant end) noexcept {
+  void add(std::uint32_t segment, Status outcome, Instant begin, Instant end) noexcept {
     if (segment == 0) part = {.outcome = {}, .begin = begin, .company = company}, recorded = Duration(0);
     const Duration executed = outcome ? driver->executed(end - begin) : end - begin;
     part.outcome = outcome;
@@ -114,7 +149,7 @@ struct DeviceDriver::TaskLink {
     part.longest = std::max(part.longest, executed);
   }
 
-  void tell_end(Event::Kind kind, Instant end) noexcept {
+  void tell_end(Event::Kind kind, std::uint32_t segment, Instant end) noexcept {
     if (!on->ended.push({.kind = kind, .job = executing, .now = end, .deadline = {}, .segment = segment}))
       driver->lose_event();
     driver->wake_.raise();
@@ -182,6 +217,7 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
     links_.back()->driver = this;
     links_.back()->client = clients[task];
     if (!options_.segments.empty()) links_.back()->segments = options_.segments[task];
+    links_.back()->given.resize(2 * (std::size_t{1} + options_.launch_ahead));
   }
   requests_.reserve(clients.size());
   for (std::size_t task = 0; task < options_.co_run.size(); ++task)
@@ -250,7 +286,7 @@ void DeviceDriver::cancel_all() noexcept {
     const std::uint32_t seen = wake_.value();
     const bool stopping = stopping_.load(std::memory_order_acquire);
     for (Event end; take_end(&compute_, end) || take_end(beside_.get(), end);)
-      if (TaskLink& link = *links_[end.job.task]; link.rehearses || end.kind == Event::Kind::segment_done)
+      if (TaskLink& link = *links_[end.job.task]; link.rehearses || leaves(link, end))
         not_executed(link, Errc::cancelled);
     for (const auto& link : links_) {
       if (link->waiting || link->preempted) not_executed(*link, Errc::cancelled);
@@ -284,9 +320,14 @@ bool DeviceDriver::step() noexcept {
 
 bool DeviceDriver::take_end(Compute* of, Event& end) noexcept { return of != nullptr && of->ended.pop(end); }
 
+/// Whether the job has executed all that was given of it, and has more.
+bool DeviceDriver::leaves(const TaskLink& link, const Event& end) noexcept {
+  return end.kind == Event::Kind::segment_done && end.segment + 1 == link.launched;
+}
+
 void DeviceDriver::decide_end(const Event& end) noexcept {
   TaskLink& link = *links_[end.job.task];
-  link.preempted = end.kind == Event::Kind::segment_done;
+  link.preempted = leaves(link, end);
   if (!std::exchange(link.rehearses, false)) {
     decide(end);
     if (link.preempted) ++link.part.preemptions;
@@ -295,7 +336,7 @@ void DeviceDriver::decide_end(const Event& end) noexcept {
   std::tie(link.as, link.on) = link.rehearsals.back();
   link.rehearsals.pop_back();
   link.company = hal::Company::alone;
-  submit(link);
+  submit(link, 0);
 }
 
 bool DeviceDriver::executes(std::uint32_t task) const noexcept {
@@ -391,28 +432,46 @@ void DeviceDriver::left(TaskLink& link) noexcept {
   if (std::exchange(link.wants_device, false)) options_.bandwidth->device_left();
 }
 
+/// Of a job that executes, the next segments: nothing else of it may change then.
 void DeviceDriver::start(TaskLink& link, const Action& action, hal::Company company) noexcept {
-  link.executing = action.job;
-  link.segment = action.segment;
   link.waiting = link.preempted = false;
-  link.as = action.as;
-  link.company = company;
-  link.on = action.beside ? beside_.get() : &compute_;
-  submit(link);
+  if (action.segment == 0) {
+    link.executing = action.job;
+    link.as = action.as;
+    link.company = company;
+    link.on = action.beside ? beside_.get() : &compute_;
+    link.done = link.launched = 0;
+  }
+  for (std::uint32_t segment = action.segment; segment <= action.segment + action.committed; ++segment)
+    submit(link, segment);
 }
 
-void DeviceDriver::submit(TaskLink& link) noexcept {
-  link.started = hal::now();
-  const hal::Work work{
-      .run = [](void* self) noexcept { return static_cast<TaskLink*>(self)->execute(); },
-      .done = [](void* self, Status outcome, Instant begin,
-                 Instant end) noexcept { static_cast<TaskLink*>(self)->end_execution(outcome, begin, end); },
-      .context = &link};
+void DeviceDriver::submit(TaskLink& link, std::uint32_t segment) noexcept {
+  if (segment == 0) link.started = hal::now();
+  Given& given = link.given[link.times_given++ % link.given.size()];
+  given = {.link = &link, .job = link.executing, .segment = segment};
+  hal::Work work{.run =
+                     [](void* self) noexcept {
+                       const auto& of = *static_cast<Given*>(self);
+                       return of.link->execute(of);
+                     },
+                 .done =
+                     [](void* self, Status outcome, Instant begin, Instant end) noexcept {
+                       const auto& of = *static_cast<Given*>(self);
+                       of.link->end_execution(of, outcome, begin, end);
+                     },
+                 .context = &given};
+  if (link.launches_ahead())
+    work.begin = [](void* self) noexcept {
+      const auto& of = *static_cast<Given*>(self);
+      of.link->launch(of);
+    };
   link.on->work.given();
   const auto submitted = link.on->engine.submit(work);
-  // An engine has one job at a time, and in the warm-up two, so its queue has room; were it refused, the engine is idle
-  // and the job has failed.
-  if (!submitted) link.end_execution(submitted, hal::now(), hal::now());
+  link.launched = segment + 1;
+  // An engine has what is given of one job at a time, of one that failed before it, and in the warm-up two, so its
+  // queue has room; were it refused, the engine is idle and the job has failed.
+  if (!submitted) link.end_execution(given, submitted, hal::now(), hal::now());
 }
 
 /// Without an action: a copy that only keeps the engine busy.

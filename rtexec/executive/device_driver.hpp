@@ -8,7 +8,9 @@
 // a task's job executes again, until each of its policies has on each engine.
 //
 // A job of several segments goes back to the scheduler after each but its last one. Its device part begins with the
-// first and ends with the last; what others execute in between is not part of its execution.
+// first and ends with the last; what others execute in between is not part of its execution. With launch-ahead the
+// compute engine has the next segments of the job already, and goes on by itself: it hands one to the device while the
+// one before executes. After an error of a segment, those that were given besides do not execute.
 #pragma once
 
 #include "hal/device.hpp"
@@ -36,10 +38,13 @@ struct DevicePart {
   hal::Company company = hal::Company::alone;
 };
 
-/// What a task does with its turn on the device. Both calls follow one another for each job that was requested, the
-/// first one for each segment; a task has one such job at a time.
+/// What a task does with its turn on the device. The calls follow one another for each job that was requested, the
+/// first two for each segment; a task has one such job at a time.
 class DeviceClient {
  public:
+  /// Only with launch-ahead: hands the segment to the device, which may execute the one before still. On a compute
+  /// engine's thread; must not block. After an error the job has failed, and nothing of it is under way.
+  virtual Status launch(std::uint32_t) noexcept { return {}; }
   /// On a compute engine's thread, in the warm-up several times for a job; not where DeviceMemory::prepare() fails.
   virtual Status execute(MemoryPolicy as, std::uint32_t segment) noexcept = 0;
   /// Once for each requested job: on the compute engine's thread, with what execute() or prepare() returned, or on the
@@ -62,6 +67,7 @@ class DeviceDriver {
     std::vector<std::vector<MemoryPolicy>> co_run = {};
     /// By task: of its jobs. Empty: one each
     std::vector<std::uint32_t> segments = {};
+    std::uint32_t launch_ahead = 0; // Plan::launch_ahead
     TransferObserver observer = {};
     /// At most so much of an execution's time from begin to end is not execution, whatever the device says: what
     /// admission charges beside the WCET, so that no delay beyond it goes unseen
@@ -100,11 +106,12 @@ class DeviceDriver {
 
  private:
   class Working;
+  struct Given;
   struct TaskLink;
   /// A compute engine.
   struct Compute {
     hal::Engine& engine;
-    Ring<policies::Event, 4> ended{}; // from the engine's thread
+    Ring<policies::Event, 8> ended{}; // from the engine's thread
     WorkCount work{};
   };
   struct TransferWork;
@@ -131,10 +138,11 @@ class DeviceDriver {
   bool take_events() noexcept;
   bool take_transfers(Direction& direction) noexcept;
   void decide(const policies::Event& event) noexcept;
+  [[nodiscard]] static bool leaves(const TaskLink& link, const policies::Event& end) noexcept;
   void decide_end(const policies::Event& end) noexcept;
   void carry_out(const policies::Action& action, hal::Company company) noexcept;
   void start(TaskLink& link, const policies::Action& action, hal::Company company) noexcept;
-  void submit(TaskLink& link) noexcept;
+  void submit(TaskLink& link, std::uint32_t segment) noexcept;
   void move(Direction& direction, const std::optional<policies::Action>& action) noexcept;
   void exercise(Direction& direction) noexcept;
   void not_executed(TaskLink& link, Errc why) noexcept;

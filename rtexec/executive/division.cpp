@@ -64,7 +64,8 @@ std::vector<SlotRange> in_chunks(const std::vector<ConstantRange>& ranges, const
 
 } // namespace
 
-Pieces pieces_of(const Task& task, const Workload& workload, const ProfileEntry* entry, Bytes chunk) {
+Pieces pieces_of(const Task& task, const Workload& workload, const ProfileEntry* entry, Bytes chunk,
+                 std::uint32_t launch_ahead) {
   Pieces result;
   result.divisible.device_class = task.device_class;
   Layers& layers = result.divisible.layers;
@@ -86,7 +87,7 @@ Pieces pieces_of(const Task& task, const Workload& workload, const ProfileEntry*
   if (may_stream && workload.memory().constant > chunk)
     result.divisible.reads = in_chunks(ranges, result.last_layer, workload.memory().constant, chunk);
   result.divisible.streams = task.constants == Constants::streamed;
-  if (task.segments) result.divisible.given = policies::cut_into(layers, *task.segments, 0).ways.front();
+  if (task.segments) result.divisible.given = policies::cut_into(layers, *task.segments, launch_ahead).ways.front();
   return result;
 }
 

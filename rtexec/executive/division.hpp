@@ -23,7 +23,8 @@ struct Pieces {
 
 /// Of a synthetic task the layers are given; of others the profile must have measured them. The time of a piece is its
 /// share of the WCET. `entry` may be null. `chunk`: of constants that are streamed.
-[[nodiscard]] Pieces pieces_of(const Task& task, const Workload& workload, const ProfileEntry* entry, Bytes chunk);
+[[nodiscard]] Pieces pieces_of(const Task& task, const Workload& workload, const ProfileEntry* entry, Bytes chunk,
+                               std::uint32_t launch_ahead);
 
 /// The cuts of a plan, which are of pieces, as layers of the workload.
 [[nodiscard]] std::vector<std::uint32_t> as_layers(const std::vector<std::uint32_t>& cuts, const Pieces& pieces);

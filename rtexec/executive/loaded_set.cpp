@@ -329,7 +329,7 @@ Result<Plan> plan_in_segments(const LoadedSet& set) {
   for (std::size_t i = 0; i < set.workloads.size(); ++i) {
     const Task& task = set.tasks.tasks[i];
     const ProfileEntry* entry = set.profile ? entry_of(*set.profile, task.name, task.memory_policy) : nullptr;
-    pieces.push_back(pieces_of(task, *set.workloads[i], entry, set.chunk));
+    pieces.push_back(pieces_of(task, *set.workloads[i], entry, set.chunk, set.tasks.device.launch_ahead));
     if (task.constants == Constants::streamed && pieces.back().divisible.reads.empty())
       return fail(Errc::bad_input,
                   "task '" + task.name + "': memory = \"stream\": " +

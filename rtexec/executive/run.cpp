@@ -176,6 +176,7 @@ Result<> Run::start_threads(const Placement& placement) {
       DeviceDriver::Options{.exercise = exercises(),
                             .co_run = co_run_policies(plan_),
                             .segments = segments_of(plan_),
+                            .launch_ahead = plan_.launch_ahead,
                             .observer = setup_.observe_transfers,
                             .most_not_executed = most_not_executed(placement, device_->kind(), set_.board),
                             .bandwidth = bandwidth_.get(),

@@ -327,6 +327,7 @@ json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison) {
   }
   return {{"verdict", plan.proved ? "proved" : "not proved"},
           {"order", spelling(plan.order)},
+          {"launch_ahead", plan.launch_ahead},
           {"measured_on", nullable(plan.measured_on)},
           {"tests", tests},
           {"comparison", compared_tests},

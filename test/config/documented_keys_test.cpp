@@ -120,6 +120,7 @@ std::vector<Document> variants(FileKind kind) {
                {"chunk", "'2MiB'"},
                {"completion", "'spin'"},
                {"co_run", "true"},
+               {"launch_ahead", "2"},
                {"memory_objective", "'least-memory'"}}},
              {"[device.swap_cost]", swap_cost},
              {"[swap]",

@@ -56,6 +56,7 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(set.device.chunk, std::nullopt);
   EXPECT_EQ(set.device.completion, Completion::spin);
   EXPECT_EQ(set.device.memory_objective, MemoryObjective::least_memory);
+  EXPECT_EQ(set.device.launch_ahead, 3u);
   const SwapCostOptions& cost = set.device.swap_cost;
   EXPECT_EQ(cost.in_per_chunk, Duration{5660us});
   EXPECT_EQ(cost.out_per_chunk, Duration{5240us});

@@ -26,6 +26,7 @@ struct Execution {
 
 struct Log {
   std::mutex mutex;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> launches{}; // tasks and segments
   std::vector<Execution> executions{};
   std::vector<std::pair<std::uint32_t, executive::DevicePart>> parts{}; // of tasks, in the order of their ends
   int now_executing = 0;
@@ -34,6 +35,7 @@ struct Log {
   std::vector<Duration> passed{}, executed{};  // parallel to these
   void clear() {
     started.clear(), outcomes.clear(), passed.clear(), executed.clear(), executions.clear(), parts.clear();
+    launches.clear();
   }
   std::size_t ended() {
     const std::lock_guard lock(mutex);
@@ -44,6 +46,11 @@ struct Log {
 class Client final : public DeviceClient {
  public:
   Client(Log& log, std::uint32_t task) : log_(log), task_(task) {}
+  Status launch(std::uint32_t segment) noexcept override {
+    const std::lock_guard lock(log_.mutex);
+    log_.launches.emplace_back(task_, segment);
+    return launch_fails_in == segment ? Status(Unexpected(Errc::io_error)) : Status();
+  }
   Status execute(MemoryPolicy as, std::uint32_t segment) noexcept override {
     {
       const std::lock_guard lock(log_.mutex);
@@ -66,6 +73,7 @@ class Client final : public DeviceClient {
   Duration takes{0};
   bool fails = false;
   std::uint32_t fails_in = 0; // segment
+  std::optional<std::uint32_t> launch_fails_in;
 
  private:
   Log& log_;
@@ -178,7 +186,12 @@ class SegmentsTest : public DriverTest {
  protected:
   void SetUp() override {
     DriverTest::SetUp();
+    make_driver(0);
+    for (Client& each : clients_) each.takes = milliseconds(20);
+  }
+  void make_driver(std::uint32_t launch_ahead) {
     Plan plan;
+    plan.launch_ahead = launch_ahead;
     plan.tasks.resize(clients_.size());
     for (std::uint32_t i = 0; i < 3; ++i) plan.tasks[i].device_class = i;
     plan.tasks[1].segments = plan.tasks[2].segments = 3;
@@ -186,9 +199,9 @@ class SegmentsTest : public DriverTest {
         policies::DeviceScheduler(plan), *device_, *memory_,
         std::vector<DeviceClient*>{&clients_[0], &clients_[1], &clients_[2]},
         DeviceDriver::Options{.segments = {1, 3, 3},
+                              .launch_ahead = launch_ahead,
                               .failed = [](void* self) noexcept { ++*static_cast<std::atomic<int>*>(self); },
                               .self = &failures_});
-    for (Client& each : clients_) each.takes = milliseconds(20);
   }
   /// While the driver runs, once so many segments have begun.
   void after_begins(std::size_t count, const auto& act) {
@@ -275,6 +288,124 @@ TEST_F(SegmentsTest, AfterALostEventPreemptedJobsAreCancelled) {
   run(2);
   loses.join();
   EXPECT_THAT(log_.outcomes, testing::Each(testing::Optional(Errc::cancelled)));
+}
+
+// ---- segments that are launched ahead ----
+
+/// As SegmentsTest; the device has the next segment of a job while one executes.
+class LaunchAheadTest : public SegmentsTest {
+ protected:
+  void SetUp() override {
+    SegmentsTest::SetUp();
+    make_driver(1);
+  }
+};
+
+TEST_F(LaunchAheadTest, TheEngineGoesOnByItself) {
+  request(1, std::chrono::seconds(1));
+  run(1);
+  EXPECT_EQ(begun(), (Order{{1, 0}, {1, 1}, {1, 2}}));
+  EXPECT_EQ(log_.launches, (Order{{1, 0}, {1, 1}, {1, 2}}));
+  EXPECT_GE(part(1).executed, milliseconds(60));
+  EXPECT_LT(part(1).longest, milliseconds(59));
+  EXPECT_EQ(part(1).preemptions, 0u);
+  EXPECT_EQ(driver_->refused(), 0u);
+}
+
+TEST_F(LaunchAheadTest, ASegmentIsLaunchedBeforeTheOneBeforeItExecutes) {
+  make_driver(2);
+  request(1, std::chrono::seconds(1));
+  std::size_t launches = 0;
+  after_begins(2, [&] {
+    const std::lock_guard lock(log_.mutex);
+    launches = log_.launches.size();
+  });
+  run(1);
+  EXPECT_EQ(launches, 3u);
+}
+
+TEST_F(LaunchAheadTest, WhoComesWaitsForWhatIsLaunched) {
+  request(2, std::chrono::seconds(1));
+  after_begins(1, [this] { request(0, std::chrono::seconds(9)); });
+  run(2);
+  EXPECT_EQ(begun(), (Order{{2, 0}, {2, 1}, {0, 0}, {2, 2}}));
+  EXPECT_EQ(part(2).preemptions, 1u);
+  EXPECT_LT(part(2).executed, part(2).end - part(2).begin - milliseconds(15));
+}
+
+TEST_F(LaunchAheadTest, NothingOfAJobExecutesAfterAnErrorAndTheNextOneDoes) {
+  for (const std::uint32_t fails_in : {0u, 1u, 2u}) {
+    make_driver(3);
+    log_.clear();
+    clients_[1].fails = true;
+    clients_[1].fails_in = fails_in;
+    request(1, std::chrono::seconds(1));
+    request(2, std::chrono::seconds(1));
+    run(2);
+    Order expected;
+    for (std::uint32_t segment = 0; segment <= fails_in; ++segment) expected.emplace_back(1, segment);
+    for (std::uint32_t segment = 0; segment < 3; ++segment) expected.emplace_back(2, segment);
+    EXPECT_EQ(begun(), expected);
+    EXPECT_EQ(part(1).outcome, Status(Unexpected(Errc::device_fault)));
+    EXPECT_TRUE(part(2).outcome);
+  }
+}
+
+/// The job's end is told, and the next job of the task requested, while what is left of it waits at the engine.
+TEST_F(LaunchAheadTest, TheNextJobOfATaskWhoseJobFailedExecutesWhole) {
+  make_driver(3);
+  clients_[1].fails = true;
+  clients_[1].fails_in = 0;
+  request(1, std::chrono::seconds(1));
+  std::thread next([this] {
+    while (log_.ended() == 0) std::this_thread::yield();
+    clients_[1].fails = false;
+    driver_->post({.kind = Event::Kind::job_requested, .job = {1, 1}, .now = {}, .deadline = {}});
+  });
+  run(2);
+  next.join();
+  EXPECT_EQ(begun(), (Order{{1, 0}, {1, 0}, {1, 1}, {1, 2}}));
+  EXPECT_THAT(log_.outcomes, testing::ElementsAre(Errc::device_fault, std::nullopt));
+  EXPECT_EQ(driver_->refused(), 0u);
+}
+
+/// The client says that nothing of the job is under way then.
+TEST_F(LaunchAheadTest, AJobOfWhichASegmentCannotBeLaunchedHasEnded) {
+  for (const std::uint32_t segment : {0u, 2u}) {
+    make_driver(2);
+    log_.clear();
+    clients_[1].launch_fails_in = segment;
+    request(1, std::chrono::seconds(1));
+    request(2, std::chrono::seconds(1));
+    run(2);
+    Order expected;
+    if (segment == 2) expected.emplace_back(1, 0);
+    for (std::uint32_t each = 0; each < 3; ++each) expected.emplace_back(2, each);
+    EXPECT_EQ(begun(), expected) << segment;
+    EXPECT_EQ(part(1).outcome, Status(Unexpected(Errc::io_error)));
+    EXPECT_TRUE(part(2).outcome);
+  }
+}
+
+TEST_F(LaunchAheadTest, AWithdrawnJobLeavesAfterWhatIsLaunched) {
+  request(1, std::chrono::seconds(1));
+  after_begins(1, [this] {
+    driver_->post({.kind = Event::Kind::job_withdrawn, .job = {1, 0}, .now = {}, .deadline = {}});
+  });
+  run(1);
+  EXPECT_EQ(begun(), (Order{{1, 0}, {1, 1}}));
+  EXPECT_EQ(part(1).outcome, Status(Unexpected(Errc::cancelled)));
+}
+
+TEST_F(LaunchAheadTest, AfterALostEventAJobEndsOnceWithWhatIsLaunched) {
+  request(1, std::chrono::seconds(1));
+  after_begins(1, [this] {
+    while (driver_->lost_events() == 0)
+      driver_->post({.kind = Event::Kind::job_withdrawn, .job = {0, 0}, .now = {}, .deadline = {}});
+  });
+  run(1);
+  EXPECT_EQ(begun(), (Order{{1, 0}, {1, 1}}));
+  EXPECT_THAT(log_.outcomes, testing::ElementsAre(Errc::cancelled));
 }
 
 // ---- jobs beside each other ----

@@ -24,6 +24,16 @@ expect 0 'segment_end: .*segment = 0' babeltrace2 run.trace
 expect '0 4' '' "$rtexec" analyze run.trace --json analyzed.json
 expect 0 '^None None$' ask analyzed.json "d['replay']['difference'], d['replay']['not_replayed']"
 
+# The device has the next segment already: it goes on by itself, and who comes waits for one more.
+sed 's/^\[device\]/&\nlaunch_ahead = 1/' mixed.toml > ahead.toml
+expect 0 'slow .* segments of at most .*, 1 launched ahead' "$rtexec" check ahead.toml --json ahead.json
+expect 0 '^1 True$' ask ahead.json "d['launch_ahead'], all(max(map(sum, zip(w, w[1:]))) <= 50e6 for w in [t['segment_wcets_ns'] for t in d['tasks'][1:]])"
+expect '0 4' '' "$rtexec" run ahead.toml --json ahead-run.json --trace ahead.trace
+expect 0 '^True 0$' ask ahead-run.json "d['tasks'][1]['preempted'] > 0, sum(t['failed'] for t in d['tasks'])"
+expect 0 'start-execution.*committed = 1' babeltrace2 ahead.trace
+expect '0 4' '' "$rtexec" analyze ahead.trace --json ahead-analyzed.json
+expect 0 '^None None$' ask ahead-analyzed.json "d['replay']['difference'], d['replay']['not_replayed']"
+
 # What cannot be done is refused.
 sed 's/^layers = 50/layers = 50\nmemory = "whole"\nlevel = "express"/' mixed.toml > express.toml
 expect '2 3' '' "$rtexec" check express.toml

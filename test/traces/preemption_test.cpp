@@ -401,6 +401,31 @@ TEST(PreemptionReplay, AgreesWithSegmentsThatAreLaunchedAheadAndJobsThatLeaveBet
   EXPECT_EQ(replay.inputs, 6u);
 }
 
+/// The engine says that a segment failed before the core hears of the end of the one before, and gives one more.
+TEST(PreemptionReplay, AgreesWithAJobOfWhichMoreIsGivenThoughItHasFailed) {
+  Script script = two();
+  script.setup.launch_ahead = 1;
+  Plan plan;
+  plan.launch_ahead = 1;
+  plan.tasks.resize(2);
+  plan.tasks[0].device_class = 0;
+  plan.tasks[1].segments = 3;
+  Driver driver(script, plan);
+  driver.request(rear, 2);
+  script.begin(rear, 3);
+  script.pause(rear, 0, 11, 11);
+  script.add(RecordKind::device_end, rear, 12).ok = false;
+  driver.tell(Event::Kind::segment_done, rear, 11, 0);
+  driver.tell(Event::Kind::execution_done, rear, 12, 1);
+  script.add(RecordKind::job_abort, rear, 13);
+  script.add(RecordKind::job_miss, rear, 13).deadline = us(401);
+  script.add(RecordKind::run_end, 400);
+  const auto replay = script.analyze().replay;
+  EXPECT_EQ(replay.difference, "");
+  EXPECT_EQ(replay.not_replayed, "");
+  EXPECT_TRUE(replay.complete);
+}
+
 TEST(PreemptionReplay, NoticesWhatIsChanged) {
   const auto difference = [](auto change) {
     Script script = withdrawn();

@@ -168,11 +168,12 @@ void Replay::take_action(const Record& record) {
 /// Each segment by itself.
 void Replay::expect_start(const Action& action) {
   if (!released_ || !on_engine(action.kind)) return;
-  auto& ordered = (action.beside ? beside_ : engine(action.kind)).ordered;
+  Engine& engine = action.beside ? beside_ : this->engine(action.kind);
+  if (engine.failed == action.job) return; // what is given of it then does not begin
   for (std::uint32_t behind = 0; behind <= action.committed; ++behind) {
-    ordered.push_back(action);
-    ordered.back().segment += behind;
-    ordered.back().committed = 0;
+    engine.ordered.push_back(action);
+    engine.ordered.back().segment += behind;
+    engine.ordered.back().committed = 0;
   }
 }
 
@@ -248,8 +249,10 @@ void Replay::end(Action::Kind kind, const Record& record) {
   if (!same_subject(*engine.under_way, record))
     return differ("'" + text(*engine.under_way) + "' is under way, but what ends is for " + text(record.job));
   engine.under_way.reset();
-  if (record.kind == RecordKind::device_end && !record.ok) // what was launched behind it does not begin
+  if (record.kind == RecordKind::device_end && !record.ok) { // nor does what was given behind it
+    engine.failed = record.job;
     std::erase_if(engine.ordered, [&](const Action& action) { return action.job == record.job; });
+  }
   Event told{.kind = Event::Kind::execution_done, .job = record.job, .now = record.at, .segment = record.segment};
   if (record.kind == RecordKind::segment_end) told.kind = Event::Kind::segment_done;
   if (of_transfer(kind)) {

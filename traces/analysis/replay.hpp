@@ -55,7 +55,8 @@ class Replay {
   struct Engine {
     std::deque<policies::Action> ordered;
     std::optional<policies::Action> under_way;
-    std::deque<policies::Event> ended; // as its engine recorded it; the input is to come
+    std::deque<policies::Event> ended;     // as its engine recorded it; the input is to come
+    std::optional<policies::JobId> failed; // the last one here
   };
   [[nodiscard]] Engine& engine(policies::Action::Kind kind) { return engines_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] Engine& engine_of(policies::Action::Kind kind, policies::JobId job);
