@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """A short network at a high rate beside long ones: proved and run in segments, and what waiting for whole jobs would do.
 
-Usage: mixed_rates.py [--seconds N] [--capacity SIZE] [--board FILE] [--output FOLDER] [--rtexec PROGRAM]
+Usage: mixed_rates.py [--seconds N] [--only-ahead] [--capacity SIZE] [--board FILE] [--output FOLDER] [--rtexec PROGRAM]
 
-Writes the models, measures the networks, and prints three tables: what `rtexec check` says of the set with whole jobs (segments = "none")
+Writes the models, measures the networks, and prints four tables: what `rtexec check` says of the set with whole jobs (segments = "none")
 and in segments; each task's worst response beside its bound, from runs of either; and how much longer the long networks execute where they
-are cut as the plan cuts them (p50 of what jobs executed on the device, in turn with uncut ones, alone on the device).
+are cut as the plan cuts them (p50 of device parts, in turn with uncut ones, alone on the device); and the same of one of them in many
+segments, by how many the device has ahead (launch_ahead).
 
 Exit status 0: the set in segments was proved, every deadline was kept and every response was within its bound; 1: it was not.
 """
@@ -23,13 +24,14 @@ from rtexec_command import must
 FRONT = ("front", "yolov3-tiny", 416)
 LONG = [("far", "resnext152-32x4d", 608), ("signs", "resnet152", 608), ("road", "densenet201", 608), ("objects", "yolov3", 608),
         ("scene", "resnext101-32x8d", 416)]
+MANY, SEGMENTS, AHEAD = LONG[1], (10, 24, 60), (0, 1, 2)
 MS = 1e-6
 
 
-def header(arguments, extra=""):
-    device = f'[device]\ncapacity = "{arguments.capacity}"\n' if arguments.capacity else ""
+def header(arguments, launch_ahead=0):
+    device = f'[device]\nlaunch_ahead = {launch_ahead}\n' + (f'capacity = "{arguments.capacity}"\n' if arguments.capacity else "")
     return (f'board = "{arguments.board}"\n[executive]\nallow_degraded = true\nprofile = "{arguments.output / "mixed.profile.toml"}"\n'
-            f'duration = "{arguments.seconds}s"\n{device}{extra}')
+            f'duration = "{arguments.seconds}s"\n{device}')
 
 
 def task(name, model, size, period, extra=""):
@@ -84,15 +86,15 @@ def run(rtexec, arguments, file, force):
     return must(rtexec.call(*words, report=file.with_suffix(".json"), limit=arguments.seconds + 240), "run", (0, 4))
 
 
-def executed(rtexec, arguments, name, model, size, wcet, segments):
-    """p50 of what its jobs execute on the device, alone, in ns."""
-    text = header(arguments) + task(name, model, size, f"{max(2, round(wcet * 3 * MS))}ms", f'segments = {segments}\n')
-    file = write(arguments, f"alone-{name}-{segments}.toml", text)
+def device_part(rtexec, arguments, name, model, size, wcet, segments, launch_ahead=0):
+    """p50 of its jobs' device parts, alone, from the begin of the first segment to the end of the last one, in ns."""
+    text = header(arguments, launch_ahead) + task(name, model, size, f"{max(2, round(wcet * 3 * MS))}ms", f'segments = {segments}\n')
+    file = write(arguments, f"alone-{name}-{segments}-{launch_ahead}.toml", text)
     jobs = file.with_suffix(".jobs.csv")
     seconds = max(2.0, wcet * 1e-9 * 3 * 60)
     must(rtexec.call("run", file, "--duration", f"{seconds:.0f}s", "--jobs", jobs, "--force", limit=seconds + 240), "run alone", (0, 4))
     with jobs.open() as lines:
-        return statistics.median(int(line["device_executed_ns"]) for line in csv.DictReader(lines) if line["outcome"] in ("in-time", "late"))
+        return statistics.median(int(line["device_end_ns"]) - int(line["device_begin_ns"]) for line in csv.DictReader(lines) if line["outcome"] in ("in-time", "late"))
 
 
 def print_bounds(title, plan, report):
@@ -109,9 +111,20 @@ def print_bounds(title, plan, report):
     return bad
 
 
+def print_launch_ahead(rtexec, arguments, wcets):
+    name, model, size = MANY
+    print(f"\n{model} alone in many segments, p50, ms; in brackets each cut, us\n  {'segments':8}" + "".join(f"{f'{n} ahead':>17}" for n in AHEAD))
+    whole = device_part(rtexec, arguments, *MANY, wcets[name], 1)
+    for segments in SEGMENTS:
+        took = [device_part(rtexec, arguments, *MANY, wcets[name], segments, n) for n in AHEAD]
+        print(f"  {segments:8}" + "".join(f"{each * MS:9.3f} ({(each - whole) / (segments - 1) / 1000:5.1f})" for each in took))
+    print(f"  {1:8}{whole * MS:9.3f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--only-ahead", action="store_true", help="only the last table")
     parser.add_argument("--capacity", help="of the device (default: the board's)")
     parser.add_argument("--board", default="rtx")
     parser.add_argument("--period", default="10ms", help="of the short network (default: 10ms)")
@@ -125,6 +138,9 @@ def main():
     write_models(rtexec, arguments)
     wcets = profile(rtexec, arguments)
     print("WCETs, ms:", ", ".join(f"{name} {wcet * MS:.2f}" for name, wcet in wcets.items()))
+    if arguments.only_ahead:
+        print_launch_ahead(rtexec, arguments, wcets)
+        return 0
     whole_file, whole = check(rtexec, arguments, wcets, "none")
     print(f"whole jobs: {whole.report['verdict']}")
     cut_file, cut = check(rtexec, arguments, wcets, "auto")
@@ -137,12 +153,13 @@ def main():
     cut_run = run(rtexec, arguments, cut_file, False)
     bad = print_bounds("In segments, ms", cut.report, cut_run.report)
 
-    print(f"\nExecution alone, p50, ms\n  {'task':10} {'segments':>8} {'whole':>9} {'cut':>9} {'ratio':>7}")
+    print(f"\nDevice part alone, p50, ms\n  {'task':10} {'segments':>8} {'whole':>9} {'cut':>9} {'ratio':>7}")
     for each in LONG:
         segments = next(planned["segments"] for planned in cut.report["tasks"] if planned["name"] == each[0])
         if segments > 1:
-            plain, divided = (executed(rtexec, arguments, *each, wcets[each[0]], count) for count in (1, segments))
+            plain, divided = (device_part(rtexec, arguments, *each, wcets[each[0]], count) for count in (1, segments))
             print(f"  {each[0]:10} {segments:8} {plain * MS:9.3f} {divided * MS:9.3f} {divided / plain:7.4f}")
+    print_launch_ahead(rtexec, arguments, wcets)
     return 1 if bad else 0
 
 
