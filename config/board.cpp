@@ -48,6 +48,8 @@ std::vector<Key<Board>> keys() {
       key<B>("dispatch", overhead, required,
              "charged by admission: job requested to device start, and device done to thread ready, each",
              &B::dispatch),
+      key<B>("cut", overhead, "as dispatch",
+             "charged by admission: between two segments of a job of which the device has the second ahead", &B::cut),
       key<B>("release_latency", overhead, required, "charged by admission: timer to thread running",
              &B::release_latency),
       key<B>("hold_up", overhead,

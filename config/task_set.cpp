@@ -62,9 +62,9 @@ std::vector<Key<DeviceOptions>> device_keys() {
              "a job under D executes beside one under M or H, while that one waits for pages; all memory must fit, and "
              "tasks say wcet_beside and mapping_idle",
              &D::co_run),
-      key<D>("launch_ahead", integer<std::uint32_t>(0, most_launch_ahead),
+      key<D>("launch_ahead", word_or("auto", integer<std::uint32_t>(0, most_launch_ahead)),
              "segments of a job that the device has while one executes: less time between two, and longer until others "
-             "can go first",
+             "can go first; auto: 1 where that proves the set, or takes less of the device",
              &D::launch_ahead),
       key<D>("memory_objective", one_of<MemoryObjective>(),
              "what memory_policy = \"auto\" is chosen for, of all policies with which the set is proved: the most time "

@@ -327,13 +327,15 @@ class DivisionTrial {
     result.device.rule = SwapRule::pipelined;
     if (windows_.empty())
       for (const DeviceTask& task : result.device.tasks) windows_.push_back(task.deadline);
-    const Nanos charge = on_device(Duration(1), set_.board) - 1;
+    const Nanos charge = between_segments(set_.board, false);
     for (std::size_t k = 0; k < on_device_.size(); ++k) {
       result.device.tasks[k].deadline = windows_[k];
       Divisible& task = result.tasks.emplace_back(divisible_[on_device_[k]]);
-      task.layers.times.back() += charge;
+      const bool ahead = plan.launch_ahead > 0 && !task.streams;
+      task.layers.times.back() += plan.launch_ahead > 0 ? 2 * charge : charge;
+      task.layers.least = ahead ? charge : 0;
       for (Nanos& each : task.layers.overheads)
-        if (each < unbounded) each += charge;
+        if (each < unbounded) each += between_segments(set_.board, ahead);
     }
     return result;
   }
@@ -410,13 +412,29 @@ Plan with_priorities(const Plan& plan, const ResolvedSet& set, std::uint32_t ove
 Plan with_cores(const CoreAssignment& cores, const TaskSet& tasks) {
   Plan plan;
   plan.order = tasks.executive.order;
-  plan.launch_ahead = tasks.device.launch_ahead;
+  plan.launch_ahead = tasks.device.launch_ahead.value_or(0);
   plan.tasks.resize(cores.size());
   for (std::size_t i = 0; i < cores.size(); ++i) {
     plan.tasks[i].core = cores[i];
     plan.tasks[i].core_chosen = !tasks.tasks[i].core;
   }
   return plan;
+}
+
+/// One segment ahead, where the set leaves it open, must take so much less of the device.
+constexpr double worth_being_ahead = 0.01;
+
+/// The plan that is proved, or comes closest; absent: there is none at all.
+std::optional<Plan> in_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                                std::span<const Divisible> divisible) {
+  auto plan = DivisionTrial(cores, set, memory, divisible).run();
+  const bool proved = plan && plan->end_to_end.proved;
+  const double taken = plan ? share_of_cuts(*plan, set) : 1;
+  if (set.tasks.device.launch_ahead || (proved && taken <= worth_being_ahead)) return plan;
+  cores.launch_ahead = 1;
+  auto ahead = DivisionTrial(cores, set, memory, divisible).run();
+  if (!ahead || !ahead->end_to_end.proved) return plan;
+  return !proved || share_of_cuts(*ahead, set) + worth_being_ahead <= taken ? std::move(ahead) : std::move(plan);
 }
 
 /// With whole jobs, or where that is not proved, or not asked for, in segments.
@@ -437,10 +455,10 @@ Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const M
   if (!given || !possible) {
     Plan whole = with_priorities(plan, set, *overflow);
     if (whole.end_to_end.proved || !possible) return whole;
-    auto divided = DivisionTrial(cores, set, memory, divisible).run();
+    auto divided = in_segments(cores, set, memory, divisible);
     return divided && divided->end_to_end.proved ? std::move(*divided) : std::move(whole);
   }
-  if (auto divided = DivisionTrial(cores, set, memory, divisible).run()) return std::move(*divided);
+  if (auto divided = in_segments(cores, set, memory, divisible)) return std::move(*divided);
   return fail(Errc::not_proved,
               "with the classes and segments that are given no swap volumes fit, or the memory that "
               "is kept between segments does not: give fewer segments or levels, or a larger "

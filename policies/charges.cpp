@@ -66,11 +66,33 @@ constexpr Wide decisions_on_chunk = 2;
 
 // ---- service threads under SCHED_DEADLINE ----
 
-/// What the compute engine is charged for each segment of a job, whatever executes beside it.
-std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, const Board& board) {
-  if (planned.segments == 1) return {on_device(device_part(*task.wcet, planned.co_run), board)};
+/// Whether the device has the next segments of its jobs ahead of their turn.
+bool is_ahead(const Plan& plan, const PlannedTask& task) {
+  return plan.launch_ahead > 0 && task.segments > 1 && !task.stream;
+}
+
+/// Whether its jobs make others leave that are ahead.
+bool stops_others(const Plan& plan, const PlannedTask& task) {
+  return std::ranges::any_of(plan.tasks, [&](const PlannedTask& other) {
+    const bool below = other.device_class > task.device_class || (other.device_class == 0 && task.device_class == 0);
+    return &other != &task && below && is_ahead(plan, other);
+  });
+}
+
+/// What the compute engine is charged for each segment of a job, whatever executes beside it. `decision`: to each. What
+/// is ahead waits at most for the answer to the end of the segment before the last one, while that executes; who makes
+/// it leave pays for its going on. Proof: proofs/segmented.md.
+std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, const Plan& plan, const Board& board,
+                              Nanos decision = 0) {
+  const Nanos begin = between_segments(board, false) + decision;
   std::vector<Nanos> segments;
-  for (const Duration each : planned.segment_wcets) segments.push_back(on_device(each, board));
+  if (planned.segments == 1) segments = {device_part(*task.wcet, planned.co_run).count()};
+  for (const Duration each : planned.segment_wcets)
+    if (planned.segments > 1) segments.push_back(each.count());
+  const bool ahead = is_ahead(plan, planned);
+  for (Nanos& each : segments)
+    each = ahead && &each != &segments.back() ? std::max(each, begin) + between_segments(board, true) : each + begin;
+  if (stops_others(plan, planned)) segments.back() += begin;
   return segments;
 }
 
@@ -92,7 +114,7 @@ std::optional<std::vector<Load>> arrivals(const Plan& plan, const ResolvedSet& s
 /// The compute engine's. It computes, or spins, while others of its machine are stopped.
 std::optional<CpuReservation> room_for_executions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   auto executions = arrivals(plan, set, lateness, [&](const Task& task, const PlannedTask& planned) {
-    return sum_of(dispatched(task, planned, set.board));
+    return sum_of(dispatched(task, planned, plan, set.board));
   });
   if (!executions) return std::nullopt;
   if (const Nanos stopped = set.board.hold_up.count(); stopped > 0) executions->push_back({longest_time, stopped, 0});
@@ -155,8 +177,9 @@ class DeviceCharges {
   std::vector<Nanos> segments(std::size_t task) const {
     const Task& charged = set_.tasks.tasks[task];
     if (!charged.wcet->uses_device()) return {};
-    std::vector<Nanos> segments = dispatched(charged, plan_.tasks[task], set_.board);
-    for (Nanos& each : segments) each = (pauses_ ? with_pauses(each) : each) + decision_;
+    if (!pauses_) return dispatched(charged, plan_.tasks[task], plan_, set_.board, decision_);
+    std::vector<Nanos> segments = dispatched(charged, plan_.tasks[task], plan_, set_.board);
+    for (Nanos& each : segments) each = with_pauses(each) + decision_;
     return segments;
   }
   Nanos execution(std::size_t task) const { return sum_of(segments(task)); }
@@ -407,6 +430,22 @@ Nanos on_core(Duration part, const Board& board) {
 
 Nanos on_device(Duration part, const Board& board) {
   return part > Duration(0) ? (part + 2 * board.dispatch).count() : 0;
+}
+
+Nanos between_segments(const Board& board, bool ahead) {
+  return ahead ? board.cut.value_or(board.dispatch).count() : (2 * board.dispatch).count();
+}
+
+double share_of_cuts(const Plan& plan, const ResolvedSet& set) {
+  double share = 0;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const Task& task = set.tasks.tasks[i];
+    if (!task.wcet->uses_device()) continue;
+    const Nanos whole = on_device(device_part(*task.wcet, plan.tasks[i].co_run), set.board);
+    const Nanos cut = sum_of(dispatched(task, plan.tasks[i], plan, set.board)) - whole;
+    share += static_cast<double>(cut) / static_cast<double>(task.period.count());
+  }
+  return share;
 }
 
 std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set) {

@@ -33,6 +33,13 @@ inline constexpr Duration message_looks = std::chrono::microseconds(500);
 /// A device part, begun and ended by the scheduler; 0 where there is none.
 [[nodiscard]] Nanos on_device(Duration part, const Board& board);
 
+/// What admission charges for the time between two segments of a job, where the device has the second one only when the
+/// first one has ended, or ahead of its turn.
+[[nodiscard]] Nanos between_segments(const Board& board, bool ahead);
+
+/// What that is of the device's time, and what jobs take that go on after others, as a share of 1.
+[[nodiscard]] double share_of_cuts(const Plan& plan, const ResolvedSet& set);
+
 /// How long the device part of each task may take, with all that is charged to it whoever is late; by task.
 [[nodiscard]] std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set);
 

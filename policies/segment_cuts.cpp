@@ -24,7 +24,7 @@ class Boundaries {
   [[nodiscard]] bool allowed(std::size_t boundary) const { return overhead(boundary) < unbounded; }
   [[nodiscard]] Nanos execution(std::size_t from, std::size_t to) const { return before_[to] - before_[from]; }
   [[nodiscard]] Nanos segment(std::size_t from, std::size_t to) const {
-    return bounded(Wide{execution(from, to)} + overhead(to));
+    return bounded(Wide{std::max(execution(from, to), to == end() ? 0 : layers_.least)} + overhead(to));
   }
 
  private:
@@ -211,7 +211,7 @@ CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch
     std::erase_if(choice.ways, [&](const Segmentation& way) { return way.cuts.size() >= segments; });
     return choice;
   };
-  const Layers times{layers.times, layers.overheads, {}};
+  const Layers times{layers.times, layers.overheads, {}, layers.least};
   const Nanos all = std::reduce(layers.times.begin(), layers.times.end());
   Nanos too_short = -1, enough = all;
   while (enough - too_short > 1) {

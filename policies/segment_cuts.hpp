@@ -26,12 +26,14 @@ struct Layers {
   /// What a cut behind each layer but the last adds to the segment that ends there. `unbounded`: no cut there.
   std::vector<Nanos> overheads;
   std::vector<Tensor> tensors;
+  /// What a segment takes at least, without its overhead, but for the last one.
+  Nanos least = 0;
 };
 
 /// The layers behind which segments end, ascending, without the last one.
 using Cuts = std::vector<std::uint32_t>;
 
-/// The time of each segment, with the overhead of the cut that ends it.
+/// The time of each segment, at least the least, with the overhead of the cut that ends it.
 [[nodiscard]] std::vector<Nanos> segments_of(const Layers& layers, const Cuts& cuts);
 /// Of 1 + `launch_ahead` consecutive segments: for so long nothing else gets the device.
 [[nodiscard]] Nanos longest_run(std::span<const Nanos> segments, unsigned launch_ahead);

@@ -84,6 +84,7 @@ class Search {
   Search(const ResolvedSet& set, const Plan& plan, const SensitivityProgress& progress)
       : set_(set), plan_(plan), progress_(progress) {
     for (const PlannedTask& task : plan.tasks) memory_.push_back(task.memory);
+    set_.tasks.device.launch_ahead = plan.launch_ahead;
     // At the start: nothing is proved by it, and it binds the volumes
     for (Task& task : set_.tasks.tasks) task.resident.reset();
     for (std::size_t i = 0; i < plan.tasks.size(); ++i)

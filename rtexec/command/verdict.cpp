@@ -395,10 +395,7 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
 
 SegmentCost segment_cost(const PlannedSet& whole, const PlannedSet& divided) {
   SegmentCost cost;
-  const Duration decision(policies::on_device(Duration(1), divided.board) - 1);
-  for (std::size_t i = 0; i < divided.plan.tasks.size(); ++i)
-    cost.time += static_cast<double>(decision.count() * (divided.plan.tasks[i].segments - 1)) /
-                 static_cast<double>(divided.tasks.tasks[i].period.count());
+  cost.time = policies::share_of_cuts(divided.plan, divided);
   if (divided.plan.demand > whole.plan.demand) cost.memory = divided.plan.demand - whole.plan.demand;
   return cost;
 }

@@ -52,10 +52,14 @@ struct DeviceDriver::TaskLink {
   Compute* on = nullptr;
   std::uint32_t segments = 1; // of each job
   Instant started{};
-  std::uint32_t done = 0; // of its segments
+  std::uint32_t done = 0;   // of its segments
+  std::uint32_t handed = 0; // of its segments, to the device ahead of their turn
   // Compute engine
+  bool launches = false;                // hands segments over ahead of their turn; constant
   bool opened = false;                  // the next segment to end executes, or is handed to the device
+  std::uint32_t told = 0;               // ends of segments that are not the last one, of all jobs
   Instant begun{};                      // this segment, as told to the trace
+  Instant last_end{};                   // of the segment before
   Status trouble{};                     // of handing over a segment that is not due yet
   std::optional<policies::JobId> ended; // with an error: what was given of it besides does not execute
   DevicePart part{};                    // so far
@@ -64,7 +68,9 @@ struct DeviceDriver::TaskLink {
   /// Used in turn: of a job that ended with an error all but one may wait still, beside those of the next one
   std::vector<Given> given;
   std::uint64_t times_given = 0;
-  std::uint32_t launched = 0; // of the job's segments, the first so many have been given
+  // Scheduler thread, which writes, and compute engine
+  std::atomic<std::uint32_t> launched{0}; // of the job's segments, the first so many have been given
+  hal::Signal decided;                    // raised once for each end that was told
   /// What is still to be executed in the warm-up, the last one first
   std::vector<std::pair<MemoryPolicy, Compute*>> rehearsals;
   bool rehearses = false; // its job is to execute again; compute engine, then scheduler thread
@@ -81,13 +87,11 @@ struct DeviceDriver::TaskLink {
     moves.store(moves.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(by), std::memory_order_relaxed);
   }
 
-  [[nodiscard]] bool launches_ahead() const noexcept { return driver->options_.launch_ahead > 0 && segments > 1; }
-
   void open(std::uint32_t segment) noexcept {
     opened = true;
     driver->device_.begin_execution(company);
     work.begin(driver->options_.bandwidth);
-    begun = accompanied() ? started : hal::now();
+    begun = accompanied() ? started : handed > segment ? last_end : hal::now();
     if (!driver->recording()) return;
     if (segment == 0) traces::device_begin(executing, begun);
     else traces::segment_begin(executing, segment, begun);
@@ -99,12 +103,13 @@ struct DeviceDriver::TaskLink {
     if (of.segment == done) open(of.segment);
     trouble = driver->memory_.prepare(of.job.task, of.segment);
     if (trouble) trouble = client->launch(of.segment);
+    handed = of.segment + 1;
   }
 
   Status execute(const Given& of) noexcept {
     if (ended == of.job) return Unexpected(Errc::cancelled);
     if (!opened) open(of.segment);
-    const Status ready = launches_ahead() ? trouble : driver->memory_.prepare(of.job.task, of.segment);
+    const Status ready = launches ? trouble : driver->memory_.prepare(of.job.task, of.segment);
     return ready ? client->execute(as, of.segment) : ready;
   }
 
@@ -119,10 +124,14 @@ struct DeviceDriver::TaskLink {
     if (outcome && of.segment + 1 < segments) {
       if (driver->recording()) traces::segment_end(executing, of.segment, end);
       done = of.segment + 1;
-      return tell_end(Event::Kind::segment_done, of.segment, end);
+      last_end = end;
+      ++told;
+      tell_end(Event::Kind::segment_done, of.segment, end);
+      return await_more();
     }
     if (!outcome) ended = of.job;
     trouble = {};
+    handed = 0;
     if (driver->recording()) {
       if (outcome && (segments > 1 || recorded < end - begun)) traces::device_executed(executing, recorded);
       traces::device_end(executing, end, outcome);
@@ -137,6 +146,16 @@ struct DeviceDriver::TaskLink {
     // the device idles until the next execution.
     tell_end(Event::Kind::execution_done, of.segment, end);
     client->device_part_ended(part);
+  }
+
+  /// While the device executes the last segment that was given.
+  void await_more() noexcept {
+    if (handed <= done || handed == segments || launched.load(std::memory_order_acquire) > handed) return;
+    for (;;) {
+      const std::uint32_t seen = decided.value();
+      if (seen == told || driver->lost_any()) return;
+      decided.wait(seen);
+    }
   }
 
   void add(std::uint32_t segment, Status outcome, Instant begin, Instant end) noexcept {
@@ -217,6 +236,7 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
     links_.back()->driver = this;
     links_.back()->client = clients[task];
     if (!options_.segments.empty()) links_.back()->segments = options_.segments[task];
+    links_.back()->launches = options_.launch_ahead > 0 && links_.back()->segments > 1 && clients[task]->launches();
     links_.back()->given.resize(2 * (std::size_t{1} + options_.launch_ahead));
   }
   requests_.reserve(clients.size());
@@ -260,6 +280,7 @@ void DeviceDriver::post(const Event& event) noexcept {
 void DeviceDriver::lose_event() noexcept {
   lost_events_.fetch_add(1, std::memory_order_release);
   if (options_.failed != nullptr) options_.failed(options_.self);
+  for (const auto& link : links_) link->decided.raise();
   wake_.raise();
 }
 
@@ -272,7 +293,7 @@ void DeviceDriver::run() noexcept {
   traces::prepare_thread();
   for (;;) {
     const std::uint32_t seen = wake_.value();
-    if (lost_events_.load(std::memory_order_acquire) > 0) return cancel_all();
+    if (lost_any()) return cancel_all();
     if (step()) continue;
     const bool still = scheduler_.idle() && in_.begun == in_.ended && out_.begun == out_.ended;
     if (stopping_.load(std::memory_order_acquire) && still) return;
@@ -322,7 +343,7 @@ bool DeviceDriver::take_end(Compute* of, Event& end) noexcept { return of != nul
 
 /// Whether the job has executed all that was given of it, and has more.
 bool DeviceDriver::leaves(const TaskLink& link, const Event& end) noexcept {
-  return end.kind == Event::Kind::segment_done && end.segment + 1 == link.launched;
+  return end.kind == Event::Kind::segment_done && end.segment + 1 == link.launched.load(std::memory_order_relaxed);
 }
 
 void DeviceDriver::decide_end(const Event& end) noexcept {
@@ -331,6 +352,7 @@ void DeviceDriver::decide_end(const Event& end) noexcept {
   if (!std::exchange(link.rehearses, false)) {
     decide(end);
     if (link.preempted) ++link.part.preemptions;
+    if (end.kind == Event::Kind::segment_done) link.decided.raise();
     return;
   }
   std::tie(link.as, link.on) = link.rehearsals.back();
@@ -440,7 +462,8 @@ void DeviceDriver::start(TaskLink& link, const Action& action, hal::Company comp
     link.as = action.as;
     link.company = company;
     link.on = action.beside ? beside_.get() : &compute_;
-    link.done = link.launched = 0;
+    link.done = link.handed = 0;
+    link.launched.store(0, std::memory_order_relaxed);
   }
   for (std::uint32_t segment = action.segment; segment <= action.segment + action.committed; ++segment)
     submit(link, segment);
@@ -461,14 +484,14 @@ void DeviceDriver::submit(TaskLink& link, std::uint32_t segment) noexcept {
                        of.link->end_execution(of, outcome, begin, end);
                      },
                  .context = &given};
-  if (link.launches_ahead())
+  if (link.launches)
     work.begin = [](void* self) noexcept {
       const auto& of = *static_cast<Given*>(self);
       of.link->launch(of);
     };
   link.on->work.given();
   const auto submitted = link.on->engine.submit(work);
-  link.launched = segment + 1;
+  link.launched.store(segment + 1, std::memory_order_release);
   // An engine has what is given of one job at a time, of one that failed before it, and in the warm-up two, so its
   // queue has room; were it refused, the engine is idle and the job has failed.
   if (!submitted) link.end_execution(given, submitted, hal::now(), hal::now());

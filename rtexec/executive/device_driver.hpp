@@ -9,8 +9,10 @@
 //
 // A job of several segments goes back to the scheduler after each but its last one. Its device part begins with the
 // first and ends with the last; what others execute in between is not part of its execution. With launch-ahead the
-// compute engine has the next segments of the job already, and goes on by itself: it hands one to the device while the
-// one before executes. After an error of a segment, those that were given besides do not execute.
+// compute engine has the next segments of the job already, and goes on by itself. Where the device computes by itself,
+// the engine hands it one while the one before executes, and before it waits for the last one that it has, it waits for
+// what the scheduler makes of the end of the one before: so the device never runs out of what it may execute. After an
+// error of a segment, those that were given besides do not execute.
 #pragma once
 
 #include "hal/device.hpp"
@@ -42,8 +44,10 @@ struct DevicePart {
 /// first two for each segment; a task has one such job at a time.
 class DeviceClient {
  public:
-  /// Only with launch-ahead: hands the segment to the device, which may execute the one before still. On a compute
-  /// engine's thread; must not block. After an error the job has failed, and nothing of it is under way.
+  /// Whether launch() hands over anything; always the same.
+  [[nodiscard]] virtual bool launches() const noexcept { return false; }
+  /// Where it does, with launch-ahead: hands the segment to the device, which may execute the one before still. On a
+  /// compute engine's thread; must not block. After an error the job has failed, and nothing of it is under way.
   virtual Status launch(std::uint32_t) noexcept { return {}; }
   /// On a compute engine's thread, in the warm-up several times for a job; not where DeviceMemory::prepare() fails.
   virtual Status execute(MemoryPolicy as, std::uint32_t segment) noexcept = 0;
@@ -138,6 +142,7 @@ class DeviceDriver {
   bool take_events() noexcept;
   bool take_transfers(Direction& direction) noexcept;
   void decide(const policies::Event& event) noexcept;
+  [[nodiscard]] bool lost_any() const noexcept { return lost_events_.load(std::memory_order_acquire) > 0; }
   [[nodiscard]] static bool leaves(const TaskLink& link, const policies::Event& end) noexcept;
   void decide_end(const policies::Event& end) noexcept;
   void carry_out(const policies::Action& action, hal::Company company) noexcept;

@@ -313,7 +313,9 @@ Result<Plan> cut(const LoadedSet& set, const Plan& plan, std::vector<Pieces>& pi
     pieces[i].divisible.given = policies::Segmentation{.cuts = task.cuts, .overhead = 0, .carry = {}};
     divisible.push_back(pieces[i].divisible);
   }
-  return policies::make_plan(set, memory_of(set), divisible);
+  ResolvedSet divided = set;
+  divided.tasks.device.launch_ahead = plan.launch_ahead;
+  return policies::make_plan(divided, memory_of(set), divisible);
 }
 
 Result<> leave_whole(const LoadedSet& set) {
@@ -329,7 +331,7 @@ Result<Plan> plan_in_segments(const LoadedSet& set) {
   for (std::size_t i = 0; i < set.workloads.size(); ++i) {
     const Task& task = set.tasks.tasks[i];
     const ProfileEntry* entry = set.profile ? entry_of(*set.profile, task.name, task.memory_policy) : nullptr;
-    pieces.push_back(pieces_of(task, *set.workloads[i], entry, set.chunk, set.tasks.device.launch_ahead));
+    pieces.push_back(pieces_of(task, *set.workloads[i], entry, set.chunk, set.tasks.device.launch_ahead.value_or(0)));
     if (task.constants == Constants::streamed && pieces.back().divisible.reads.empty())
       return fail(Errc::bad_input,
                   "task '" + task.name + "': memory = \"stream\": " +

@@ -76,6 +76,7 @@ class TaskRun final : public DeviceClient {
   /// Wakes both threads to look at RunControl.
   void interrupt() noexcept;
 
+  [[nodiscard]] bool launches() const noexcept override { return workload_.launches_segments(); }
   Status launch(std::uint32_t segment) noexcept override { return workload_.launch_segment(segment); }
   Status execute(MemoryPolicy as, std::uint32_t segment) noexcept override;
   void device_part_ended(const DevicePart& part) noexcept override;

@@ -82,6 +82,7 @@ class DnnWorkload final : public Workload, public initialise::Observable {
   [[nodiscard]] Status execute_segment(std::uint32_t segment) noexcept override {
     return network_->run_segment(segment);
   }
+  [[nodiscard]] bool launches_segments() const noexcept override { return network_->launches_segments(); }
   [[nodiscard]] Status launch_segment(std::uint32_t segment) noexcept override {
     return network_->launch_segment(segment);
   }

@@ -46,6 +46,7 @@ struct Log {
 class Client final : public DeviceClient {
  public:
   Client(Log& log, std::uint32_t task) : log_(log), task_(task) {}
+  [[nodiscard]] bool launches() const noexcept override { return hands_over; }
   Status launch(std::uint32_t segment) noexcept override {
     const std::lock_guard lock(log_.mutex);
     log_.launches.emplace_back(task_, segment);
@@ -74,6 +75,7 @@ class Client final : public DeviceClient {
   bool fails = false;
   std::uint32_t fails_in = 0; // segment
   std::optional<std::uint32_t> launch_fails_in;
+  bool hands_over = true;
 
  private:
   Log& log_;
@@ -312,16 +314,29 @@ TEST_F(LaunchAheadTest, TheEngineGoesOnByItself) {
   EXPECT_EQ(driver_->refused(), 0u);
 }
 
-TEST_F(LaunchAheadTest, ASegmentIsLaunchedBeforeTheOneBeforeItExecutes) {
-  make_driver(2);
-  request(1, std::chrono::seconds(1));
-  std::size_t launches = 0;
-  after_begins(2, [&] {
-    const std::lock_guard lock(log_.mutex);
-    launches = log_.launches.size();
-  });
-  run(1);
-  EXPECT_EQ(launches, 3u);
+TEST_F(LaunchAheadTest, ASegmentIsLaunchedBeforeTheOneBeforeItIsWaitedFor) {
+  for (const std::uint32_t launch_ahead : {1u, 2u}) {
+    make_driver(launch_ahead);
+    log_.clear();
+    request(1, std::chrono::seconds(1));
+    std::size_t launches = 0;
+    after_begins(2, [&] {
+      const std::lock_guard lock(log_.mutex);
+      launches = log_.launches.size();
+    });
+    run(1);
+    EXPECT_EQ(launches, 3u) << launch_ahead;
+  }
+}
+
+TEST_F(LaunchAheadTest, WhoComputesByItselfIsHandedNothing) {
+  clients_[2].hands_over = false;
+  make_driver(1);
+  request(2, std::chrono::seconds(1));
+  after_begins(1, [this] { request(0, std::chrono::seconds(9)); });
+  run(2);
+  EXPECT_EQ(begun(), (Order{{2, 0}, {2, 1}, {0, 0}, {2, 2}}));
+  EXPECT_TRUE(log_.launches.empty());
 }
 
 TEST_F(LaunchAheadTest, WhoComesWaitsForWhatIsLaunched) {

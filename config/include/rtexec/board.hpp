@@ -225,6 +225,9 @@ struct Board {
   /// What admission charges from a job's request to its start on the device, and again from its end there to its thread
   /// being ready.
   Duration dispatch{0};
+  /// What admission charges between two segments of a job of which the device has the second ahead of its turn. Absent:
+  /// `dispatch`.
+  std::optional<Duration> cut;
   /// What admission charges from the timer to the thread that it wakes up.
   Duration release_latency{0};
   /// How long the machine may stop beyond these three, all of it or a part: a hypervisor, firmware. Admission charges

@@ -430,8 +430,8 @@ struct DeviceOptions {
   /// Whether a job under D executes beside one under M or H, while that one waits for pages. All memory must fit.
   bool co_run = false;
   /// How many further segments of a job are given to the device while one executes, at most `most_launch_ahead`: less
-  /// time between two of them, and so many segments more before others can go first.
-  std::uint32_t launch_ahead = 0;
+  /// time between two of them, and so many segments more before others can go first. Absent: as the plan decides.
+  std::optional<std::uint32_t> launch_ahead;
   /// What tasks' memory policies are chosen for, where these are automatic.
   MemoryObjective memory_objective = MemoryObjective::most_slack;
   SwapCostOptions swap_cost;

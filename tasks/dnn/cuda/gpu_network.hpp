@@ -40,6 +40,7 @@ class GpuNetwork : public Network {
   void give_output(std::size_t output, std::byte* to) noexcept override { linked_at(inputs_.size() + output) = to; }
   [[nodiscard]] Status run() noexcept override;
   [[nodiscard]] Status run_segment(std::uint32_t segment) noexcept override;
+  [[nodiscard]] bool launches_segments() const noexcept override { return true; }
   [[nodiscard]] Status launch_segment(std::uint32_t segment) noexcept override;
 
  protected:

@@ -92,6 +92,7 @@ class Network {
   [[nodiscard]] virtual Status run() noexcept = 0;
   /// As Workload::execute_segment() and launch_segment().
   [[nodiscard]] virtual Status run_segment(std::uint32_t) noexcept { return run(); }
+  [[nodiscard]] virtual bool launches_segments() const noexcept { return false; }
   [[nodiscard]] virtual Status launch_segment(std::uint32_t) noexcept { return {}; }
 
  protected:

@@ -144,9 +144,11 @@ class RTEXEC_API Workload {
   /// In place of execute() where the job is cut: its segments in turn, from 0. Between two of them scratch may change.
   /// Returns when the segment's work is done; after an error when nothing of the job is under way.
   [[nodiscard]] virtual Status execute_segment(std::uint32_t) noexcept { return execute(); }
+  /// Whether launch_segment() does anything; always the same.
+  [[nodiscard]] virtual bool launches_segments() const noexcept { return false; }
   /// Hands the segment's work to the device and returns; execute_segment(), which then waits for it, is still called.
-  /// The one before it is launched or has been executed, and nobody else has the device until this one has been. Where
-  /// execute_segment() computes by itself, does nothing. After an error the job has failed.
+  /// The one before it is launched or has been executed, and nobody else has the device until this one has been. After
+  /// an error the job has failed, and nothing of it is under way.
   [[nodiscard]] virtual Status launch_segment(std::uint32_t) noexcept { return {}; }
   /// The same as execute() for a job of a task under D/H, for which one of the two is chosen: D, or H where another job
   /// executes beside it. What is under one policy does the same for each.
