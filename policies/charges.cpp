@@ -442,8 +442,9 @@ double share_of_cuts(const Plan& plan, const ResolvedSet& set) {
     const Task& task = set.tasks.tasks[i];
     if (!task.wcet->uses_device()) continue;
     const Nanos whole = on_device(device_part(*task.wcet, plan.tasks[i].co_run), set.board);
-    const Nanos cut = sum_of(dispatched(task, plan.tasks[i], plan, set.board)) - whole;
-    share += static_cast<double>(cut) / static_cast<double>(task.period.count());
+    const Nanos others = stops_others(plan, plan.tasks[i]) ? between_segments(set.board, false) : 0;
+    const Nanos cuts = sum_of(dispatched(task, plan.tasks[i], plan, set.board)) - whole - others;
+    share += static_cast<double>(cuts) / static_cast<double>(task.period.count());
   }
   return share;
 }

@@ -37,7 +37,7 @@ inline constexpr Duration message_looks = std::chrono::microseconds(500);
 /// first one has ended, or ahead of its turn.
 [[nodiscard]] Nanos between_segments(const Board& board, bool ahead);
 
-/// What that is of the device's time, and what jobs take that go on after others, as a share of 1.
+/// What that is of the device's time, where nobody preempts jobs, as a share of 1.
 [[nodiscard]] double share_of_cuts(const Plan& plan, const ResolvedSet& set);
 
 /// How long the device part of each task may take, with all that is charged to it whoever is late; by task.

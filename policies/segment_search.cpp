@@ -188,7 +188,7 @@ class Cutter {
     Nanos longest = 0;
     for (std::size_t k = 0; k < layers.times.size(); ++k) {
       const bool cut = k < layers.overheads.size() && layers.overheads[k] < unbounded;
-      longest = std::max(longest, layers.times[k] + (cut ? layers.overheads[k] : 0));
+      longest = std::max(longest, std::max(layers.times[k], layers.least) + (cut ? layers.overheads[k] : 0));
     }
     return longest * (1 + set_.launch_ahead);
   }

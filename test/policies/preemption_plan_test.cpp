@@ -1,4 +1,5 @@
 // Plans of sets whose jobs are preempted on the device: when they are cut, into what, and with which memory.
+#include "policies/charges.hpp"
 #include "test/policies/sets.hpp"
 
 #include <gmock/gmock.h>
@@ -97,6 +98,29 @@ TEST_P(PreemptionPlans, KeepToTheClassAndTheCutsThatAreGiven) {
 
 INSTANTIATE_TEST_SUITE_P(Orders, PreemptionPlans, testing::Values(Order::edf, Order::static_priority),
                          [](const auto& each) { return each.param == Order::edf ? "edf" : "static_priority"; });
+
+/// What begins again after each segment takes time, which what the device has ahead does not.
+TEST(PreemptionPlan, IsAheadWhereThatTakesLessOfTheDevice) {
+  Mixed mixed;
+  mixed.divisibles[1] = divisible(240ms, 96);
+  mixed.divisibles[2] = divisible(200ms, 80);
+  EXPECT_EQ(mixed.plan()->launch_ahead, 0u);
+  mixed.board.dispatch = 400us;
+  mixed.board.cut = 10us;
+  const auto ahead = mixed.plan();
+  ASSERT_TRUE(ahead && ahead->proved);
+  EXPECT_EQ(ahead->launch_ahead, 1u);
+  mixed.tasks.device.launch_ahead = 0;
+  const auto forbidden = mixed.plan();
+  ASSERT_TRUE(forbidden && forbidden->proved);
+  EXPECT_EQ(forbidden->launch_ahead, 0u);
+  const auto cuts = [&](const Plan& plan) { return share_of_cuts(plan, test::resolved(mixed.tasks, mixed.board)); };
+  EXPECT_LT(cuts(*ahead) + 0.01, cuts(*forbidden));
+  mixed.board.cut.reset();
+  EXPECT_EQ(between_segments(mixed.board, true), 400'000) << "as dispatch";
+  mixed.tasks.device.launch_ahead = 2;
+  EXPECT_EQ(mixed.plan()->launch_ahead, 2u);
+}
 
 /// The less urgent task's class goes first: its requests are counted with the jitter of its CPU part.
 TEST(PreemptionPlan, UnderStaticPriorityAClassMayGoAgainstThePriorities) {
