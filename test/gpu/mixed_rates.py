@@ -28,9 +28,9 @@ MANY, SEGMENTS, AHEAD = LONG[1], (10, 24, 60), (0, 1, 2)
 MS = 1e-6
 
 
-def header(arguments, launch_ahead=0):
-    device = f'[device]\nlaunch_ahead = {launch_ahead}\n' + (f'capacity = "{arguments.capacity}"\n' if arguments.capacity else "")
-    return (f'board = "{arguments.board}"\n[executive]\nallow_degraded = true\nprofile = "{arguments.output / "mixed.profile.toml"}"\n'
+def header(arguments, launch_ahead="auto"):
+    device = f'[device]\nlaunch_ahead = {json.dumps(launch_ahead)}\n' + (f'capacity = "{arguments.capacity}"\n' if arguments.capacity else "")
+    return (f'board = "{arguments.board}"\n[executive]\nallow_degraded = true\nkeep_awake = true\nprofile = "{arguments.output / "mixed.profile.toml"}"\n'
             f'duration = "{arguments.seconds}s"\n{device}')
 
 
@@ -86,7 +86,7 @@ def run(rtexec, arguments, file, force):
     return must(rtexec.call(*words, report=file.with_suffix(".json"), limit=arguments.seconds + 240), "run", (0, 4))
 
 
-def device_part(rtexec, arguments, name, model, size, wcet, segments, launch_ahead=0):
+def device_part(rtexec, arguments, name, model, size, wcet, segments, launch_ahead):
     """p50 of its jobs' device parts, alone, from the begin of the first segment to the end of the last one, in ns."""
     text = header(arguments, launch_ahead) + task(name, model, size, f"{max(2, round(wcet * 3 * MS))}ms", f'segments = {segments}\n')
     file = write(arguments, f"alone-{name}-{segments}-{launch_ahead}.toml", text)
@@ -98,15 +98,17 @@ def device_part(rtexec, arguments, name, model, size, wcet, segments, launch_ahe
 
 
 def print_bounds(title, plan, report):
-    print(f"\n{title}\n  {'task':10} {'on the device':>34} {'worst':>10} {'bound':>10} {'bound/worst':>11} {'missed':>6} {'preempted':>9}")
+    print(f"\n{title}\n  {'task':10} {'on the device':>42} {'worst':>10} {'bound':>10} {'bound/worst':>11} {'missed':>6} {'preempted':>9}")
     bad = 0
     for planned, seen in zip(plan["tasks"], report["tasks"]):
         bound, worst = planned["response_bound_ns"], seen["response_ns"]["max"]
         shape = f"level {planned['level']}, {planned['segments']} segments"
+        if planned["segments"] > 1 and plan["launch_ahead"]:
+            shape += f" ({plan['launch_ahead']} ahead)"
         if planned["segments"] > 1:
             shape += f" <= {max(planned['segment_wcets_ns']) * MS:.2f} ms"
         told = f"{bound * MS:10.2f} {bound / worst:11.2f}" if bound else f"{'none':>10} {'-':>11}"
-        print(f"  {planned['name']:10} {shape:>34} {worst * MS:10.2f} {told} {seen['missed']:6} {seen.get('preempted') or 0:9}")
+        print(f"  {planned['name']:10} {shape:>42} {worst * MS:10.2f} {told} {seen['missed']:6} {seen.get('preempted') or 0:9}")
         bad += seen["missed"] + (1 if bound and worst > bound else 0)
     return bad
 
@@ -114,7 +116,7 @@ def print_bounds(title, plan, report):
 def print_launch_ahead(rtexec, arguments, wcets):
     name, model, size = MANY
     print(f"\n{model} alone in many segments, p50, ms; in brackets each cut, us\n  {'segments':8}" + "".join(f"{f'{n} ahead':>17}" for n in AHEAD))
-    whole = device_part(rtexec, arguments, *MANY, wcets[name], 1)
+    whole = device_part(rtexec, arguments, *MANY, wcets[name], 1, 0)
     for segments in SEGMENTS:
         took = [device_part(rtexec, arguments, *MANY, wcets[name], segments, n) for n in AHEAD]
         print(f"  {segments:8}" + "".join(f"{each * MS:9.3f} ({(each - whole) / (segments - 1) / 1000:5.1f})" for each in took))
@@ -157,7 +159,7 @@ def main():
     for each in LONG:
         segments = next(planned["segments"] for planned in cut.report["tasks"] if planned["name"] == each[0])
         if segments > 1:
-            plain, divided = (device_part(rtexec, arguments, *each, wcets[each[0]], count) for count in (1, segments))
+            plain, divided = (device_part(rtexec, arguments, *each, wcets[each[0]], count, cut.report["launch_ahead"]) for count in (1, segments))
             print(f"  {each[0]:10} {segments:8} {plain * MS:9.3f} {divided * MS:9.3f} {divided / plain:7.4f}")
     print_launch_ahead(rtexec, arguments, wcets)
     return 1 if bad else 0
