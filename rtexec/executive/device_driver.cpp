@@ -116,8 +116,8 @@ struct DeviceDriver::TaskLink {
   [[nodiscard]] bool accompanied() const noexcept { return company == hal::Company::accompanied; }
 
   void end_execution(const Given& of, Status outcome, Instant begin, Instant end) noexcept {
+    if (ended == of.job) return driver->compute_.work.ended(); // the task's next job may have been started
     on->work.ended();
-    if (ended == of.job) return;
     if (std::exchange(opened, false)) begin = std::min(begin, begun);
     add(of.segment, outcome, accompanied() ? started : begin, end);
     work.end();

@@ -183,6 +183,7 @@ std::vector<Document> variants(FileKind kind) {
            {"service_core", "0"},
            {"context_switch", "'1us'"},
            {"dispatch", "'1us'"},
+           {"cut", "'1us'"},
            {"release_latency", "'1us'"},
            {"hold_up", "'1us'"}}},
          {"[identity]", {{"compatible", "['nvidia,a', 'nvidia,b']"}}},

@@ -360,6 +360,8 @@ WholeSet random_divisible(Random& random, Order order, bool swaps, Cores cores) 
     for (std::uint32_t layer = 0; layer + 1 < divisible.layers.times.size(); ++layer)
       if (chance(random, 60)) divisible.given->cuts.push_back(layer);
   }
+  if (chance(random, 50)) set.tasks.device.launch_ahead = static_cast<std::uint32_t>(draw(random, 0, 2));
+  if (chance(random, 50)) set.board.cut = Duration(draw(random, 0, set.board.dispatch.count()));
   return set;
 }
 

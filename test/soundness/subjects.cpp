@@ -252,6 +252,18 @@ std::optional<policies::ServiceThreads> services_of(const Plan& plan, const Reso
   return in_time && in_time->reserved == plan.services ? in_time : charged(policies::Lateness::any);
 }
 
+bool is_ahead(const Plan& plan, const PlannedTask& task) {
+  return plan.launch_ahead > 0 && task.segments > 1 && !task.stream;
+}
+
+bool makes_others_leave(const Plan& plan, std::size_t task) {
+  for (std::size_t other = 0; other < plan.tasks.size(); ++other) {
+    const std::uint32_t own = plan.tasks[task].device_class, its = plan.tasks[other].device_class;
+    if (other != task && is_ahead(plan, plan.tasks[other]) && (its > own || its + own == 0)) return true;
+  }
+  return false;
+}
+
 /// What the machine adds to the parts, of which the plan's costs are silent: switches, dispatch, decisions.
 void add_machine(Claim& claim, const ResolvedSet& set) {
   const Board& board = set.board;
@@ -266,8 +278,16 @@ void add_machine(Claim& claim, const ResolvedSet& set) {
     if (planned.before_reservation) wcet.before = planned.before_reservation->runtime;
     if (planned.after_reservation) wcet.after = planned.after_reservation->runtime;
     const Duration dispatched = 2 * board.dispatch + claim.decision;
-    for (Duration& segment : planned.segment_wcets) segment += dispatched;
-    if (wcet.uses_device()) wcet.device += planned.segments * dispatched;
+    const Duration after_others = makes_others_leave(claim.plan, i) ? dispatched : Duration(0);
+    if (wcet.uses_device()) wcet.device += dispatched + after_others;
+    for (Duration& segment : planned.segment_wcets) {
+      const bool last = &segment == &planned.segment_wcets.back();
+      Duration added = dispatched + (last ? after_others : Duration(0));
+      if (!last && is_ahead(claim.plan, planned))
+        added = std::max(dispatched - segment, Duration(0)) + board.cut.value_or(board.dispatch);
+      segment += added;
+      if (!last) wcet.device += added;
+    }
     if (planned.co_run) {
       planned.co_run->wcet += dispatched;
       if (planned.co_run->idle) *planned.co_run->idle += dispatched; // the same pairs as without
