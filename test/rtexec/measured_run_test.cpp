@@ -71,7 +71,7 @@ struct MeasuredRun : testing::Test {
     set.executive.duration.reset();
     const auto watch = [&](std::uint64_t, Duration, Duration wanted) { most = std::max(most, wanted); };
     const auto seen = executive::measured_run(set, std::move(made), enough, watch);
-    EXPECT_GE(seen.of_task(0).size(), enough.time / 10ms - 1u);
+    EXPECT_GE(seen.of_task(0).size(), enough.time / 10ms * 3 / 4) << "but for those that the machine held up";
     return most;
   }
 };
