@@ -126,8 +126,10 @@ struct DeviceDriver::TaskLink {
       done = of.segment + 1;
       last_end = end;
       ++told;
-      tell_end(Event::Kind::segment_done, of.segment, end);
-      return await_more();
+      const bool waits = handed > done && handed < segments && launched.load(std::memory_order_acquire) <= handed;
+      tell_end(Event::Kind::segment_done, of.segment, end); // unless it waits, the job may be over with this
+      if (waits) await_more();
+      return;
     }
     if (!outcome) ended = of.job;
     trouble = {};
@@ -150,7 +152,6 @@ struct DeviceDriver::TaskLink {
 
   /// While the device executes the last segment that was given.
   void await_more() noexcept {
-    if (handed <= done || handed == segments || launched.load(std::memory_order_acquire) > handed) return;
     for (;;) {
       const std::uint32_t seen = decided.value();
       if (seen == told || driver->lost_any()) return;
@@ -307,7 +308,8 @@ void DeviceDriver::cancel_all() noexcept {
     const std::uint32_t seen = wake_.value();
     const bool stopping = stopping_.load(std::memory_order_acquire);
     for (Event end; take_end(&compute_, end) || take_end(beside_.get(), end);)
-      if (TaskLink& link = *links_[end.job.task]; link.rehearses || leaves(link, end))
+      if (TaskLink& link = *links_[end.job.task];
+          end.kind == Event::Kind::segment_done ? leaves(link, end) : link.rehearses)
         not_executed(link, Errc::cancelled);
     for (const auto& link : links_) {
       if (link->waiting || link->preempted) not_executed(*link, Errc::cancelled);
@@ -349,7 +351,7 @@ bool DeviceDriver::leaves(const TaskLink& link, const Event& end) noexcept {
 void DeviceDriver::decide_end(const Event& end) noexcept {
   TaskLink& link = *links_[end.job.task];
   link.preempted = leaves(link, end);
-  if (!std::exchange(link.rehearses, false)) {
+  if (end.kind == Event::Kind::segment_done || !std::exchange(link.rehearses, false)) {
     decide(end);
     if (link.preempted) ++link.part.preemptions;
     if (end.kind == Event::Kind::segment_done) link.decided.raise();
