@@ -87,8 +87,8 @@ std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, cons
   const Nanos begin = between_segments(board, false) + decision;
   std::vector<Nanos> segments;
   if (planned.segments == 1) segments = {device_part(*task.wcet, planned.co_run).count()};
-  for (const Duration each : planned.segment_wcets)
-    if (planned.segments > 1) segments.push_back(each.count());
+  else
+    for (const Duration each : planned.segment_wcets) segments.push_back(each.count());
   const bool ahead = is_ahead(plan, planned);
   for (Nanos& each : segments)
     each = ahead && &each != &segments.back() ? std::max(each, begin) + between_segments(board, true) : each + begin;

@@ -350,13 +350,13 @@ bool DeviceDriver::leaves(const TaskLink& link, const Event& end) noexcept {
 
 void DeviceDriver::decide_end(const Event& end) noexcept {
   TaskLink& link = *links_[end.job.task];
-  link.preempted = leaves(link, end);
-  if (end.kind == Event::Kind::segment_done || !std::exchange(link.rehearses, false)) {
+  if (end.kind == Event::Kind::segment_done) {
+    link.preempted = leaves(link, end);
     decide(end);
     if (link.preempted) ++link.part.preemptions;
-    if (end.kind == Event::Kind::segment_done) link.decided.raise();
-    return;
+    return link.decided.raise();
   }
+  if (!std::exchange(link.rehearses, false)) return decide(end);
   std::tie(link.as, link.on) = link.rehearsals.back();
   link.rehearsals.pop_back();
   link.company = hal::Company::alone;

@@ -334,10 +334,26 @@ TEST(Preemption, AnyRecordThatIsMissingOrChangedMakesItsTaskInvalid) {
 
 // ---- replay ----
 
-/// Asks the core, and records both.
+/// With one segment launched ahead.
+Script two_ahead() {
+  Script script = two();
+  script.setup.launch_ahead = 1;
+  return script;
+}
+
+Plan plan_of_two_ahead() {
+  Plan plan;
+  plan.launch_ahead = 1;
+  plan.tasks.resize(2);
+  plan.tasks[0].device_class = 0;
+  plan.tasks[1].segments = 3;
+  return plan;
+}
+
+/// Asks the core for what two_ahead() says, and records both.
 class Driver {
  public:
-  Driver(Script& script, const Plan& plan) : script_(script), scheduler_(plan) {}
+  explicit Driver(Script& script) : script_(script), scheduler_(plan_of_two_ahead()) {}
   void tell(Event::Kind kind, JobId job, std::int64_t at, std::uint32_t segment = 0) {
     const Event event{.kind = kind, .job = job, .now = us(at), .deadline = us(at + 100), .segment = segment};
     Record& input = script_.add(RecordKind::scheduler_input, at);
@@ -366,14 +382,8 @@ class Driver {
 /// Of `rear`, with one segment launched ahead; `front` comes in its first segment, and `rear` is withdrawn while that
 /// has the device.
 Script withdrawn() {
-  Script script = two();
-  script.setup.launch_ahead = 1;
-  Plan plan;
-  plan.launch_ahead = 1;
-  plan.tasks.resize(2);
-  plan.tasks[0].device_class = 0;
-  plan.tasks[1].segments = 3;
-  Driver driver(script, plan);
+  Script script = two_ahead();
+  Driver driver(script);
   driver.request(rear, 2);
   script.begin(rear, 3);
   driver.request(front, 5);
@@ -403,14 +413,8 @@ TEST(PreemptionReplay, AgreesWithSegmentsThatAreLaunchedAheadAndJobsThatLeaveBet
 
 /// The engine says that a segment failed before the core hears of the end of the one before, and gives one more.
 TEST(PreemptionReplay, AgreesWithAJobOfWhichMoreIsGivenThoughItHasFailed) {
-  Script script = two();
-  script.setup.launch_ahead = 1;
-  Plan plan;
-  plan.launch_ahead = 1;
-  plan.tasks.resize(2);
-  plan.tasks[0].device_class = 0;
-  plan.tasks[1].segments = 3;
-  Driver driver(script, plan);
+  Script script = two_ahead();
+  Driver driver(script);
   driver.request(rear, 2);
   script.begin(rear, 3);
   script.pause(rear, 0, 11, 11);
