@@ -3,7 +3,6 @@
 #include "test/policies/scheduler_events.hpp"
 #include "test/policies/segmented_oracle.hpp"
 #include "test/policies/swap_history.hpp"
-#include "test/support/sanitized.hpp"
 #include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>
@@ -199,7 +198,7 @@ class History {
 };
 
 TEST(SegmentedScheduler, RandomEventsFollowTheRule) {
-  std::int64_t left = rtexec::test::sanitized ? 200'000 : 4'000'000;
+  std::int64_t left = 4'000'000;
   std::uint64_t refused = 0;
   SegmentedOracle::Counts seen;
   for (std::uint64_t seed = 0; left > 0; ++seed) {
