@@ -129,10 +129,13 @@ struct Fact {
   std::string key, value;
 };
 
-/// As Rewriter, for the facts of a table.
+/// As Rewriter, for the facts of a table; without a name for those that are in none.
 class TableRewriter {
  public:
-  TableRewriter(std::string_view table, std::vector<Fact> facts) : table_(table), facts_(std::move(facts)) {}
+  TableRewriter(std::string_view table, std::vector<Fact> facts)
+      : section_(table.empty() ? own : top), table_(table), facts_(std::move(facts)) {
+    if (table.empty()) place_ = 0;
+  }
 
   void put(std::string_view statement) {
     const std::string key = key_of(statement);
@@ -159,7 +162,7 @@ class TableRewriter {
   }
 
  private:
-  enum { top, own, other } section_ = top;
+  enum { top, own, other } section_;
   std::string table_;
   std::vector<Fact> facts_; // not yet written
   std::string text_;
@@ -267,6 +270,10 @@ Result<std::string> with_memory(std::string_view board_toml, const MemoryFacts& 
 
 Result<std::string> with_memory_costs(std::string_view board_toml, const MemoryCosts& measured) {
   return rewritten(board_toml, [&] { return with_table(board_toml, "memory_costs", facts_of(measured)); });
+}
+
+Result<std::string> with_cut(std::string_view board_toml, Duration cut) {
+  return rewritten(board_toml, [&] { return with_table(board_toml, "", {{"cut", toml_string(to_string(cut))}}); });
 }
 
 Result<std::string> with_measured_costs(std::string_view board_toml, Bytes chosen, std::span<const SwapCost> measured) {

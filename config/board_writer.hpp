@@ -36,6 +36,9 @@ namespace rtexec {
 /// others' keys stay as they are.
 [[nodiscard]] Result<std::string> with_memory_costs(std::string_view board_toml, const MemoryCosts& measured);
 
+/// `board_toml` with `cut` in place of its own, or behind its keys that are in no table.
+[[nodiscard]] Result<std::string> with_cut(std::string_view board_toml, Duration cut);
+
 namespace config {
 /// with_swap_costs() of any right TOML text, whatever other tables stand in it.
 [[nodiscard]] std::string replace_swap_costs(std::string_view toml, std::optional<Bytes> chunk,

@@ -2,6 +2,7 @@
 #include <rtexec/board.hpp>
 #include "rtexec/command/board_target.hpp"
 #include "rtexec/command/calibrate_bandwidth.hpp"
+#include "rtexec/command/calibrate_cut.hpp"
 #include "rtexec/command/calibrate_memory.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
@@ -87,7 +88,8 @@ void add_calibrate(const Command& program) {
   const Command command =
       program.add("calibrate",
                   "Measure what swapping costs on a board, or (bandwidth) what its memory "
-                  "gives, or (memory) what memory policies cost, and write it into the board's file");
+                  "gives, or (memory) what memory policies cost, or (cut) what cutting networks costs, and write it "
+                  "into the board's file");
   const auto options = std::make_shared<Options>();
   command.option("board", options->board, "BOARD", "A board by name or path").default_shown();
   command.option("-o,--output", options->output, "FILE.toml",
@@ -113,10 +115,11 @@ void add_calibrate(const Command& program) {
   command.json(options->json);
   const Command bandwidth = add_calibrate_bandwidth(command);
   const Command memory = add_calibrate_memory(command);
+  const Command cut = add_calibrate_cut(command);
   for (const Option& of_swapping : command.options())
-    for (const Command& other : {bandwidth, memory}) other.excludes(of_swapping);
-  command.on_run([options, bandwidth, memory] {
-    if (!bandwidth.given() && !memory.given()) calibrate(*options);
+    for (const Command& other : {bandwidth, memory, cut}) other.excludes(of_swapping);
+  command.on_run([options, bandwidth, memory, cut] {
+    if (!bandwidth.given() && !memory.given() && !cut.given()) calibrate(*options);
   });
 }
 

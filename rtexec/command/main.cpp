@@ -53,6 +53,7 @@ const Example examples[] = {
     {{"calibrate"}, "rtexec calibrate h200 -o my-h200.toml"},
     {{"calibrate", "bandwidth"}, "rtexec calibrate bandwidth host -o my-host.toml"},
     {{"calibrate", "memory"}, "rtexec calibrate memory h200 -o my-h200.toml"},
+    {{"calibrate", "cut"}, "rtexec calibrate cut resnet152.onnx h200 -o my-h200.toml"},
     {{"model"}, "rtexec model resnet50 --size 224 -o resnet50.onnx"},
     {{"infer"}, "rtexec infer yolov3-tiny.onnx street.jpg -o boxes.png"},
     {{"config"}, "rtexec config board"},

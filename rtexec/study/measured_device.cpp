@@ -42,7 +42,7 @@ Result<MeasuredDevice> measured_device(const Board& board, bool beside) {
     const unsigned feeder = feeder_of(board);
     const bool gpu = board.device == DeviceKind::cuda;
     MeasuredDevice measured{.claim = must(hal::CoreClaim::take(std::span(&feeder, 1))),
-                            .device = must(hal::open_device(board, gpu ? Bytes{0} : board.chunk, board.chunk)),
+                            .device = must(hal::open_device(board, Bytes{0}, board.chunk)),
                             .where = {},
                             .notes = {}};
     const std::string core = "core " + std::to_string(feeder);

@@ -443,6 +443,25 @@ MemoryCosts unified_costs() {
   return costs;
 }
 
+TEST(BoardWriter, ACutIsAKeyOfNoTable) {
+  const std::string h200 = test::read_text(boards / "h200.toml");
+  const auto text = with_cut(h200, 41us);
+  ASSERT_EQ(problem(text), "none");
+  EXPECT_EQ(parse_board(*text, "b.toml")->cut, 41us);
+  EXPECT_EQ(std::ranges::count(*text, '\n'), std::ranges::count(h200, '\n')) << "in place";
+  EXPECT_EQ(*with_cut(*text, *parse_board(h200, "b.toml")->cut), h200);
+
+  const std::string host = test::read_text(boards / "host.toml");
+  ASSERT_FALSE(parse_board(host, "b.toml")->cut);
+  const auto added = with_cut(host, 7us);
+  ASSERT_EQ(problem(added), "none");
+  EXPECT_EQ(parse_board(*added, "b.toml")->cut, 7us);
+  std::string without = *added;
+  const std::string line = "cut = \"7us\"\n";
+  ASSERT_NE(without.find(line), std::string::npos);
+  EXPECT_EQ(without.erase(without.find(line), line.size()), host);
+}
+
 TEST(BoardWriter, MemoryCostsGoIntoTheirTable) {
   const std::string board = test::read_text(boards / "tx2.toml");
   const auto text = with_memory_costs(board, unified_costs());

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A short network at a high rate beside long ones: proved and run in segments, and what waiting for whole jobs would do.
 
-Usage: mixed_rates.py [--seconds N] [--only-ahead] [--capacity SIZE] [--board FILE] [--output FOLDER] [--rtexec PROGRAM]
+Usage: mixed_rates.py [--seconds N] [--capacity SIZE] [--board FILE] [--output FOLDER] [--rtexec PROGRAM]
 
 Writes the models, measures the networks, and prints four tables: what `rtexec check` says of the set with whole jobs (segments = "none")
 and in segments; each task's worst response beside its bound, from runs of either; and how much longer the long networks execute where they
@@ -126,7 +126,6 @@ def print_launch_ahead(rtexec, arguments, wcets):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--only-ahead", action="store_true", help="only the last table")
     parser.add_argument("--capacity", help="of the device (default: the board's)")
     parser.add_argument("--board", default="rtx")
     parser.add_argument("--period", default="10ms", help="of the short network (default: 10ms)")
@@ -140,9 +139,6 @@ def main():
     write_models(rtexec, arguments)
     wcets = profile(rtexec, arguments)
     print("WCETs, ms:", ", ".join(f"{name} {wcet * MS:.2f}" for name, wcet in wcets.items()))
-    if arguments.only_ahead:
-        print_launch_ahead(rtexec, arguments, wcets)
-        return 0
     whole_file, whole = check(rtexec, arguments, wcets, "none")
     print(f"whole jobs: {whole.report['verdict']}")
     cut_file, cut = check(rtexec, arguments, wcets, "auto")

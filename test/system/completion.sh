@@ -44,7 +44,7 @@ completes 'resnet50' rtexec model resnet5
 completes 'simulate' rtexec help sim
 
 # Every subcommand and option that help shows.
-for command in check run analyze top ps simulate sweep experiment 'experiment isolation' 'experiment memory' 'experiment init' profile calibrate 'calibrate bandwidth' 'calibrate memory' model infer config probe bringup restore; do
+for command in check run analyze top ps simulate sweep experiment 'experiment isolation' 'experiment memory' 'experiment init' profile calibrate 'calibrate bandwidth' 'calibrate memory' 'calibrate cut' model infer config probe bringup restore; do
   shown=$("$rtexec" $command --help | grep -oE '^  (-\w, )?--[a-z-]+|^  -\w, ' | grep -oE -- '-[-a-z]+' | sort -u | paste -sd ' ')
   got=$(bash complete.sh "$rtexec" rtexec $command - | tr ' ' '\n' | sort -u | paste -sd ' ')
   [ "$got" = "$shown" ] || { echo "$command: completed to $got, and help shows $shown"; bad=1; }

@@ -34,6 +34,14 @@ expect 0 'start-execution.*committed = 1' babeltrace2 ahead.trace
 expect '0 4' '' "$rtexec" analyze ahead.trace --json ahead-analyzed.json
 expect 0 '^None None$' ask ahead-analyzed.json "d['replay']['difference'], d['replay']['not_replayed']"
 
+# What lies between two segments is measured, and goes into the board's file.
+expect 0 'wrote' "$rtexec" model resnet18 --size 32 -o net.onnx
+expect 0 'wrote cut = .* to board.toml' "$rtexec" calibrate cut net.onnx -o board.toml --jobs 3 --json cut.json
+expect 0 '^True True$' ask cut.json "d['cut_ns'] >= 0, d['measured'][0]['segments'] == 8"
+expect 0 '^cut = "' grep '^cut' board.toml
+sed 's/^dispatch = .*/dispatch = "500ms"/' board.toml > slow.toml
+expect 2 'too little for 8 segments of at least two dispatches' "$rtexec" calibrate cut net.onnx ./slow.toml
+
 # What cannot be done is refused.
 sed 's/^layers = 50/layers = 50\nmemory = "whole"\nlevel = "express"/' mixed.toml > express.toml
 expect '2 3' '' "$rtexec" check express.toml
