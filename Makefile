@@ -522,7 +522,7 @@ PUBLIC_HEADERS := $(wildcard */include/rtexec/*.h */include/rtexec/*.hpp)
 # The documents link to each other, so they keep their places.
 DOCUMENTS := README.md CHANGELOG.md LICENSE $(wildcard $(ROOMS:%=%/*.md) $(ROOMS:%=%/*/*.md) boards/*.md test/*.md test/*/*.md config/*.toml rtexec/view/*.jpg rtexec/examples/*)
 # A page for the program and one for each command, made of what --help prints; what help2man knows no section for gets one.
-COMMANDS := analyze bringup calibrate calibrate-bandwidth calibrate-memory check completion config experiment experiment-init experiment-isolation experiment-memory help infer model probe profile ps restore \
+COMMANDS := analyze bringup calibrate calibrate-bandwidth calibrate-cut calibrate-memory check completion config experiment experiment-init experiment-isolation experiment-memory help infer model probe profile ps restore \
   run simulate sweep top
 MAN := $(B)/man/rtexec.1 $(B)/man/rtexec-supervisor.1 $(B)/man/rtexecd.8 $(COMMANDS:%=$(B)/man/rtexec-%.1)
 help_page = help2man --no-info --section 1 --version-string='rtexec $(VERSION)' --include=$(B)/man/see-also --name

@@ -3,10 +3,10 @@
 
 Usage: mixed_rates.py [--seconds N] [--capacity SIZE] [--board FILE] [--output FOLDER] [--rtexec PROGRAM]
 
-Writes the models, measures the networks, and prints four tables: what `rtexec check` says of the set with whole jobs (segments = "none")
-and in segments; each task's worst response beside its bound, from runs of either; and how much longer the long networks execute where they
-are cut as the plan cuts them (p50 of device parts, in turn with uncut ones, alone on the device); and the same of one of them in many
-segments, by how many the device has ahead (launch_ahead).
+Writes the models, measures the networks, and prints five tables: what `rtexec check` says of the set with whole jobs (segments = "none")
+and in segments; each task's worst response beside its bound, from runs of either; how much longer the long networks execute where they are
+cut as the plan cuts them (p50 of device parts, in turn with uncut ones, alone on the device); what `rtexec calibrate cut` finds; and one of
+them in many segments, by how many the device has ahead (launch_ahead).
 
 Exit status 0: the set in segments was proved, every deadline was kept and every response was within its bound; 1: it was not.
 """
@@ -25,6 +25,7 @@ FRONT = ("front", "yolov3-tiny", 416)
 LONG = [("far", "resnext152-32x4d", 608), ("signs", "resnet152", 608), ("road", "densenet201", 608), ("objects", "yolov3", 608),
         ("scene", "resnext101-32x8d", 416)]
 MANY, SEGMENTS, AHEAD = LONG[1], (10, 24, 60), (0, 1, 2)
+WHOLE = "whole"
 MS = 1e-6
 
 
@@ -86,15 +87,32 @@ def run(rtexec, arguments, file, force):
     return must(rtexec.call(*words, report=file.with_suffix(".json"), limit=arguments.seconds + 240), "run", (0, 4))
 
 
-def device_part(rtexec, arguments, name, model, size, wcet, segments, launch_ahead):
-    """p50 of its jobs' device parts, alone, from the begin of the first segment to the end of the last one, in ns."""
-    text = header(arguments, launch_ahead) + task(name, model, size, f"{max(2, round(wcet * 3 * MS))}ms", f'segments = {segments}\n')
+def with_whole(profile, name):
+    """Of a profile's text: the same with a second entry for the network of `name`, called WHOLE."""
+    head, *entries = re.split(r"(?m)^(?=\[\[task\]\])", profile)
+    twin = next(entry for entry in entries if f'name = "{name}"' in entry).replace(f'name = "{name}"', f'name = "{WHOLE}"', 1)
+    return "".join([head, *entries, "" if entries[-1].endswith("\n") else "\n", twin])
+
+
+def device_parts(rtexec, arguments, network, wcet, segments, launch_ahead):
+    """p50 of a network's device parts in one piece and in segments, in ns: from the begin of the first segment to the end of the last one.
+    Both are tasks of one run, in turn and without others, so that the clocks of the GPU are the same for both."""
+    name, model, size = network
+    half = max(2, round(wcet * 2 * MS))
+    text = header(arguments, launch_ahead).replace("mixed.profile.toml", "twin.profile.toml")
+    text += task(name, model, size, f"{2 * half}ms", f"segments = {segments}\n")
+    text += task(WHOLE, model, size, f"{2 * half}ms", f'segments = "none"\noffset = "{half}ms"\n')
+    (arguments.output / "twin.profile.toml").write_text(with_whole((arguments.output / "mixed.profile.toml").read_text(), name))
     file = write(arguments, f"alone-{name}-{segments}-{launch_ahead}.toml", text)
     jobs = file.with_suffix(".jobs.csv")
-    seconds = max(2.0, wcet * 1e-9 * 3 * 60)
+    seconds = max(2.0, wcet * 1e-9 * 4 * 80)
     must(rtexec.call("run", file, "--duration", f"{seconds:.0f}s", "--jobs", jobs, "--force", limit=seconds + 240), "run alone", (0, 4))
+    took = {name: [], WHOLE: []}
     with jobs.open() as lines:
-        return statistics.median(int(line["device_end_ns"]) - int(line["device_begin_ns"]) for line in csv.DictReader(lines) if line["outcome"] in ("in-time", "late"))
+        for line in csv.DictReader(lines):
+            if line["outcome"] in ("in-time", "late"):
+                took[line["task"]].append(int(line["device_end_ns"]) - int(line["device_begin_ns"]))
+    return statistics.median(took[WHOLE]), statistics.median(took[name])
 
 
 def print_bounds(title, plan, report):
@@ -115,12 +133,21 @@ def print_bounds(title, plan, report):
 
 def print_launch_ahead(rtexec, arguments, wcets):
     name, model, size = MANY
-    print(f"\n{model} alone in many segments, p50, ms; in brackets each cut, us\n  {'segments':8}" + "".join(f"{f'{n} ahead':>17}" for n in AHEAD))
-    whole = device_part(rtexec, arguments, *MANY, wcets[name], 1, 0)
+    print(f"\n{model} alone in many segments, p50 beside that of whole jobs, ms; in brackets each cut, us")
+    print(f"  {'segments':8}" + "".join(f"{f'{n} ahead':>24}" for n in AHEAD))
     for segments in SEGMENTS:
-        took = [device_part(rtexec, arguments, *MANY, wcets[name], segments, n) for n in AHEAD]
-        print(f"  {segments:8}" + "".join(f"{each * MS:9.3f} ({(each - whole) / (segments - 1) / 1000:5.1f})" for each in took))
-    print(f"  {1:8}{whole * MS:9.3f}")
+        cells = ""
+        for ahead in AHEAD:
+            whole, cut = device_parts(rtexec, arguments, MANY, wcets[name], segments, ahead)
+            cells += f"{cut * MS:8.3f} {whole * MS:6.3f} ({(cut - whole) / (segments - 1) / 1000:6.1f})"
+        print(f"  {segments:8}" + cells)
+
+
+def print_calibration(rtexec, arguments):
+    _, model, size = MANY
+    outcome = must(rtexec.call("calibrate", "cut", arguments.output / f"{model}-{size}.onnx", arguments.board, "-o", arguments.output / "calibrated.toml",
+                               limit=300), "calibrate cut", (0, 2))
+    print("\n" + "\n".join(line for line in outcome.text.splitlines() if not line.startswith("measuring: ")))
 
 
 def main():
@@ -155,8 +182,9 @@ def main():
     for each in LONG:
         segments = next(planned["segments"] for planned in cut.report["tasks"] if planned["name"] == each[0])
         if segments > 1:
-            plain, divided = (device_part(rtexec, arguments, *each, wcets[each[0]], count, cut.report["launch_ahead"]) for count in (1, segments))
+            plain, divided = device_parts(rtexec, arguments, each, wcets[each[0]], segments, cut.report["launch_ahead"])
             print(f"  {each[0]:10} {segments:8} {plain * MS:9.3f} {divided * MS:9.3f} {divided / plain:7.4f}")
+    print_calibration(rtexec, arguments)
     print_launch_ahead(rtexec, arguments, wcets)
     return 1 if bad else 0
 
