@@ -319,4 +319,5 @@ os.chdir("/")
 shutil.rmtree(work)
 if problems:
     print(daemon.said.text())
+    print("\n".join(problems))  # last: of a long log the end is shown
 sys.exit(1 if problems else 0)
