@@ -1,18 +1,26 @@
-// The median that all studies and tuners print and compare.
+// The median and the percentiles that all studies and tuners print and compare.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace rtexec::config {
 
+/// The least value that at least `share` of them do not exceed; of none 0.
+template <class Value> [[nodiscard]] Value percentile_of(std::vector<Value> values, double share) {
+  if (values.empty()) return Value{};
+  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(rank, 1, values.size()) - 1);
+  std::ranges::nth_element(values, place);
+  return *place;
+}
+
 /// The middle one; of two the lower one, of none 0.
 template <class Value> [[nodiscard]] Value median_of(std::vector<Value> values) {
-  if (values.empty()) return Value{};
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+  return percentile_of(std::move(values), 0.5);
 }
 
 } // namespace rtexec::config

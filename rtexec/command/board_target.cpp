@@ -6,6 +6,7 @@
 #include "config/must.hpp"
 
 #include <algorithm>
+#include <ostream>
 
 namespace rtexec::command {
 
@@ -33,7 +34,20 @@ BoardTarget existing_target(const fs::path& output, OutputFile file, const Board
 
 } // namespace
 
-BoardTarget board_target(const std::string& name, const std::string& wanted) {
+void BoardOptions::add_to(const Command& command) {
+  command.option("board", board, "BOARD", "A board by name or path").default_shown();
+  command.option("-o,--output", output, "FILE.toml",
+                 "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a file "
+                 "that is there already is what is measured, and keeps all that was not measured anew");
+}
+
+void BoardTarget::tell(std::ostream& out, const std::string& what) const {
+  out << "wrote " << what << " to " << output.string() << ": name it in task sets as board = \"./"
+      << output.filename().string() << "\"\n";
+}
+
+BoardTarget board_target(const BoardOptions& options) {
+  const std::string &name = options.board, &wanted = options.output;
   const auto builtin = config::builtin_boards();
   const auto board = must(read_board(name));
   const auto known = std::ranges::find(builtin, name, &config::BuiltinBoard::name);

@@ -20,8 +20,7 @@ namespace rtexec::command {
 namespace {
 
 struct Options {
-  std::string board = "host";
-  std::string output;
+  BoardOptions target;
   std::vector<std::string> chunks;
   std::string volume;
   std::string store = "pinned";
@@ -58,9 +57,9 @@ void print(std::ostream& out, const executive::CalibrationEstimate& estimate) {
 void calibrate(const Options& options) {
   const auto wanted = calibration_of(options);
   OutputFile json_file = must(OutputFile::open(options.json));
-  auto target = board_target(options.board, options.output);
+  auto target = board_target(options.target);
   std::ostream& out = text_output(options.json);
-  if (target.board != options.board)
+  if (target.board != options.target.board)
     out << "measures the board of " << target.output.string() << ", which is there already\n";
   const StopRequest stop;
   Progress progress(&stop);
@@ -77,8 +76,7 @@ void calibrate(const Options& options) {
   const auto board = must(parse_board(text, target.output));
   must(target.file.write(text));
   study::print(out, measured);
-  out << "wrote " << target.output.string() << " with chunk = \"" << to_string(board.chunk)
-      << "\": name it in task sets as board = \"./" << target.output.filename().string() << "\"\n";
+  target.tell(out, "swap costs and chunk = \"" + to_string(board.chunk) + "\"");
   must(write_json(json_file, study::to_json(measured, target.output)));
 }
 
@@ -91,11 +89,7 @@ void add_calibrate(const Command& program) {
                   "gives, or (memory) what memory policies cost, or (cut) what cutting networks costs, and write it "
                   "into the board's file");
   const auto options = std::make_shared<Options>();
-  command.option("board", options->board, "BOARD", "A board by name or path").default_shown();
-  command.option("-o,--output", options->output, "FILE.toml",
-                 "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a "
-                 "file that is there already is "
-                 "what is measured, and keeps all that was not measured anew");
+  options->target.add_to(command);
   command
       .option("--chunk", options->chunks, "BYTES,...",
               "Measure these chunk sizes, or one alone (default: powers of two from 2MiB to 256MiB of which four fit "

@@ -24,8 +24,8 @@ using study::BandwidthCalibration;
 using study::BudgetProposal;
 
 struct Options {
-  std::string board = "host";
-  std::string output, event, demand, json;
+  BoardOptions target;
+  std::string event, demand, json;
   double seconds = 1;
 };
 
@@ -59,9 +59,9 @@ BandwidthCalibration measure(const study::CalibratedCores& cores, const StopRequ
 /// Nothing is written of a stand-in.
 void calibrate_stand_in(const Options& options, const study::Counting& counting, const study::CalibratedCores& cores,
                         const StopRequest& stop, OutputFile& json_file) {
-  if (!options.output.empty())
+  if (!options.target.output.empty())
     give_up(Errc::bad_input, "--event " + options.event + ": is no memory traffic, and so nothing is written to " +
-                                 options.output + ": leave out -o");
+                                 options.target.output + ": leave out -o");
   std::ostream& out = text_output(options.json);
   const auto measured = measure(cores, stop);
   print(out, measured, counting);
@@ -70,24 +70,22 @@ void calibrate_stand_in(const Options& options, const study::Counting& counting,
 
 void calibrate_memory(const Options& options, const study::Counting& counting, const study::CalibratedCores& cores,
                       std::optional<Bandwidth> demand, const StopRequest& stop, OutputFile& json_file) {
-  auto target = board_target(options.board, options.output);
+  auto target = board_target(options.target);
   std::ostream& out = text_output(options.json);
   const auto measured = measure(cores, stop);
   const MemoryFacts facts = measured.facts();
-  const auto text = must(with_memory(target.toml, facts));
-  must(target.file.write(text));
+  must(target.file.write(must(with_memory(target.toml, facts))));
   const BudgetProposal proposal = study::propose_budgets(facts, cores.cores.size(), demand);
   print(out, measured, counting);
   print_proposal(out, facts, proposal);
-  out << "wrote [memory] to " << target.output.string() << ": name it in task sets as board = \"./"
-      << target.output.filename().string() << "\"\n";
+  target.tell(out, "[memory]");
   must(write_json(json_file, to_json(measured, counting, proposal, target.output.string())));
 }
 
 void calibrate(const Options& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   const StopRequest stop;
-  const auto board = must(read_board(options.board));
+  const auto board = must(read_board(options.target.board));
   std::optional<Bandwidth> demand;
   if (!options.demand.empty()) demand = value_of("--demand", options.demand, parse_bandwidth);
   const auto machine = regulation::regulated(this_machine());
@@ -106,9 +104,7 @@ Command add_calibrate_bandwidth(const Command& calibrating) {
                       "Measure what memory bandwidth one core and all cores reach, hold counters against "
                       "traffic generators, and write [memory] into the board's file");
   const auto options = std::make_shared<Options>();
-  command.option("board", options->board, "BOARD", "A board by name or path").default_shown();
-  command.option("-o,--output", options->output, "FILE.toml",
-                 "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board)");
+  options->target.add_to(command);
   command
       .option("--event", options->event, "EVENT",
               "That counts memory traffic (default: the board's, or cache-misses); with page-faults, a stand-in, "

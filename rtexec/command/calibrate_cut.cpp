@@ -15,6 +15,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <string>
+#include <vector>
 
 namespace rtexec::command {
 
@@ -22,16 +24,33 @@ namespace {
 
 struct Options {
   std::string model;
-  std::string board = "host";
-  std::string output, json;
+  BoardOptions target;
+  std::string json;
   study::CutCalibrationOptions calibration;
 };
+
+/// How the device computes its layers fastest, as a profile holds it for a run.
+std::vector<std::string> tuned(hal::Device& device, const tasks::Graph& graph, const StopRequest& stop) {
+  Progress progress(&stop);
+  const auto network = must(tasks::make_network(graph, device.kind(), Precision::fp32));
+  return must(
+      network->tune(device, [&](std::size_t done, std::size_t of) { return progress("tuning", done, of, "layers"); }));
+}
+
+Result<std::unique_ptr<tasks::Network>> make_tuned(const tasks::Graph& graph, DeviceKind kind,
+                                                   const std::vector<std::string>& tuning) {
+  auto network = tasks::make_network(graph, kind, Precision::fp32);
+  if (!network) return network;
+  if (auto used = (*network)->use(tuning); !used) return Unexpected(used.error());
+  return network;
+}
 
 study::CutCalibration measure(hal::Device& device, const tasks::Graph& graph, const Board& board,
                               const study::CutCalibrationOptions& options) {
   const StopRequest stop;
+  const auto tuning = tuned(device, graph, stop);
+  const study::MakeNetwork make = [&] { return make_tuned(graph, device.kind(), tuning); };
   Progress progress(&stop);
-  const study::MakeNetwork make = [&] { return tasks::make_network(graph, device.kind(), Precision::fp32); };
   return must(study::calibrate_cut(device, make, board.dispatch, options, [&](std::size_t done, std::size_t of) {
     return progress("measuring", done, of, "jobs");
   }));
@@ -39,7 +58,7 @@ study::CutCalibration measure(hal::Device& device, const tasks::Graph& graph, co
 
 void calibrate(const Options& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
-  auto target = board_target(options.board, options.output);
+  auto target = board_target(options.target);
   const Board board = must(read_board(target.board));
   auto graph = must(tasks::read_onnx(options.model));
   tasks::optimise(graph);
@@ -50,8 +69,7 @@ void calibrate(const Options& options) {
   out << "Measured on " << machine.where << '\n';
   for (const std::string& note : machine.notes) out << note << '\n';
   study::print(out, measured);
-  out << "wrote cut = \"" << to_string(measured.cut) << "\" to " << target.output.string()
-      << ": name it in task sets as board = \"./" << target.output.filename().string() << "\"\n";
+  target.tell(out, "cut = \"" + to_string(measured.cut) + "\"");
   must(write_json(json_file, study::to_json(measured, target.output.string())));
 }
 
@@ -64,10 +82,7 @@ Command add_calibrate_cut(const Command& calibrating) {
       "into the board's file");
   const auto options = std::make_shared<Options>();
   command.option("model", options->model, "FILE.onnx", "The network that is cut, best one of the longest").required();
-  command.option("board", options->board, "BOARD", "A board by name or path").default_shown();
-  command.option("-o,--output", options->output, "FILE.toml",
-                 "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a file "
-                 "that is there already is what is measured");
+  options->target.add_to(command);
   command.option("--jobs", options->calibration.jobs, "N", "Of each number of segments, and as many in one piece")
       .default_shown()
       .within(3, 10000);

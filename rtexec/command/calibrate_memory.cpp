@@ -18,8 +18,8 @@ namespace rtexec::command {
 namespace {
 
 struct Options {
-  std::string board = "host";
-  std::string output, json;
+  BoardOptions target;
+  std::string json;
   study::MemoryCalibrationOptions calibration;
 };
 
@@ -35,7 +35,7 @@ study::MemoryCalibration measure(hal::Device& device, const Board& board,
 
 void calibrate(const Options& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
-  auto target = board_target(options.board, options.output);
+  auto target = board_target(options.target);
   const Board board = must(read_board(target.board));
   std::ostream& out = text_output(options.json);
   const auto machine = must(study::measured_device(board, false));
@@ -44,8 +44,7 @@ void calibrate(const Options& options) {
   out << "Measured on " << machine.where << '\n';
   for (const std::string& note : machine.notes) out << note << '\n';
   study::print(out, measured);
-  out << "wrote [memory_costs] to " << target.output.string() << ": name it in task sets as board = \"./"
-      << target.output.filename().string() << "\"\n";
+  target.tell(out, "[memory_costs]");
   must(write_json(json_file, study::to_json(measured, target.output.string())));
 }
 
@@ -57,10 +56,7 @@ Command add_calibrate_memory(const Command& calibrating) {
       "Measure what the memory policies D, M and H cost, by micro-benchmarks of several kinds and sizes, say how "
       "well the model fits, and write [memory_costs] into the board's file");
   const auto options = std::make_shared<Options>();
-  command.option("board", options->board, "BOARD", "A board by name or path").default_shown();
-  command.option("-o,--output", options->output, "FILE.toml",
-                 "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a file "
-                 "that is there already is what is measured");
+  options->target.add_to(command);
   command.option("--sizes", options->calibration.sizes, "N", "Of each micro-benchmark").default_shown().within(2, 32);
   command
       .option("--jobs", options->calibration.jobs, "N", "Of each size under each policy, of which the shortest counts")

@@ -2,12 +2,13 @@
 
 #include "config/median.hpp"
 #include "config/must.hpp"
+#include "config/profile.hpp"
 #include "config/text.hpp"
 #include "hal/thread.hpp"
 #include "rtexec/executive/device_memory.hpp"
+#include "rtexec/study/measured_device.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -17,13 +18,11 @@ namespace {
 // With fewer, what jobs differ by themselves would count as a cut.
 constexpr std::uint32_t fewest = 8, most = 64;
 
-std::unique_ptr<tasks::Network> made(const MakeNetwork& make, std::uint32_t segments) {
-  auto network = must(make());
-  const std::size_t layers = network->layers().size();
+void cut(tasks::Network& network, std::uint32_t segments) {
+  const std::size_t layers = network.layers().size();
   std::vector<std::uint32_t> after;
   for (std::uint32_t i = 1; i < segments; ++i) after.push_back(static_cast<std::uint32_t>(i * layers / segments - 1));
-  if (!after.empty()) must(network->cut(after));
-  return network;
+  must(network.cut(after));
 }
 
 /// Of a network with so many segments.
@@ -43,16 +42,16 @@ std::uint32_t most_segments(const tasks::Network& network) {
   return static_cast<std::uint32_t>(std::min<std::size_t>(most, network.layers().size()));
 }
 
-/// A network in one piece, and after cut() in segments as well. All of them lie in the same memory, whose contents
-/// change nothing about how long they take.
+/// A network in one piece, and after cut_into() in segments as well. Both lie in the same memory, whose contents change
+/// nothing about how long they take.
 class Bench {
  public:
-  Bench(hal::Device& device, const MakeNetwork& make) : device_(device), make_(make), whole_(made(make, 1)) {
+  Bench(hal::Device& device, const MakeNetwork& make) : device_(device), whole_(must(make())), cut_(must(make())) {
     MemoryDemand demand = whole_->memory();
     for (std::uint32_t segments = fewest; segments <= most_segments(*whole_); segments *= 2) {
-      const MemoryDemand other = made(make, segments)->memory();
-      demand.scratch = std::max(demand.scratch, other.scratch);
-      demand.carry = std::max(demand.carry, other.carry);
+      cut(*cut_, segments);
+      demand.scratch = std::max(demand.scratch, cut_->scratch());
+      demand.carry = std::max(demand.carry, cut_->carry());
     }
     const auto tenant = executive::resident_tenant(demand, whole_->constants(), device.chunk_size());
     memory_ = must(executive::DeviceMemory::lay_out(device, {&tenant, 1}, {}));
@@ -61,9 +60,8 @@ class Bench {
 
   [[nodiscard]] const tasks::Network& network() const { return *whole_; }
 
-  void cut(std::uint32_t segments) {
-    cut_.reset();
-    cut_ = made(make_, segments);
+  void cut_into(std::uint32_t segments) {
+    cut(*cut_, segments);
     must(cut_->bind(device_, memory_->addresses().front()));
     segments_ = segments;
     (void)run(); // warms up
@@ -79,29 +77,20 @@ class Bench {
       const Instant begin = hal::now();
       if (const auto done = execute(*whole_, 1); !done) return done;
       const Instant between = hal::now();
-      if (const auto done = cut_ ? execute(*cut_, segments_) : Status(); !done) return done;
+      if (const auto done = segments_ > 1 ? execute(*cut_, segments_) : Status(); !done) return done;
       times = {.whole = between - begin, .cut = hal::now() - between};
       return {};
     });
     if (executed.outcome) return times;
-    const auto fault = device_.fault();
-    give_up(executed.outcome.error(), "device '" + device_.name() + "': the execution failed: " +
-                                          (fault ? fault->what : std::string(name(executed.outcome.error()))));
+    throw Failed{device_error(device_, executed.outcome.error(), "the execution")};
   }
 
  private:
   hal::Device& device_;
-  const MakeNetwork& make_;
   std::unique_ptr<executive::DeviceMemory> memory_;
   std::unique_ptr<tasks::Network> whole_, cut_;
-  std::uint32_t segments_ = 0;
+  std::uint32_t segments_ = 1; // of cut_, which is bound where there are more
 };
-
-/// What 99 % of them are not above.
-Duration most_of(std::vector<Duration> times) {
-  std::ranges::sort(times);
-  return times[(times.size() * 99 + 99) / 100 - 1];
-}
 
 MeasuredCuts summary(std::uint32_t segments, const std::vector<Bench::Times>& jobs) {
   std::vector<Duration> whole, cut, each;
@@ -114,7 +103,7 @@ MeasuredCuts summary(std::uint32_t segments, const std::vector<Bench::Times>& jo
           .whole = config::median_of(whole),
           .cut = config::median_of(cut),
           .each = config::median_of(each),
-          .worst = most_of(each)};
+          .worst = config::percentile_of(each, 0.99)};
 }
 
 /// Numbers of segments that are to be measured.
@@ -125,8 +114,8 @@ std::vector<std::uint32_t> counts_for(Bench& bench, Duration dispatch) {
   for (std::uint32_t count = fewest; count <= most_segments(bench.network()); count *= 2)
     if (whole / count >= 2 * dispatch) counts.push_back(count);
   if (counts.empty())
-    give_up(Errc::bad_input, "the network has " + std::to_string(bench.network().layers().size()) + " layers" +
-                                 " and takes " + readable(whole) + ": too little for " + std::to_string(fewest) +
+    give_up(Errc::bad_input, "the network has " + std::to_string(bench.network().layers().size()) +
+                                 " layers and takes " + readable(whole) + ": too little for " + std::to_string(fewest) +
                                  " segments of at least two dispatches (" + readable(2 * dispatch) +
                                  "); take a longer one");
   return counts;
@@ -143,7 +132,7 @@ Result<CutCalibration> calibrate_cut(hal::Device& device, const MakeNetwork& mak
     CutCalibration calibration{.device = device.name(), .measured = {}};
     std::size_t done = 0;
     for (const std::uint32_t segments : counts) {
-      bench.cut(segments);
+      bench.cut_into(segments);
       std::vector<Bench::Times> jobs;
       while (jobs.size() < options.jobs) {
         jobs.push_back(bench.run());
@@ -153,8 +142,7 @@ Result<CutCalibration> calibrate_cut(hal::Device& device, const MakeNetwork& mak
       calibration.measured.push_back(summary(segments, jobs));
     }
     const Duration worst = std::ranges::max(calibration.measured, {}, &MeasuredCuts::worst).worst;
-    calibration.cut = Duration(static_cast<Duration::rep>(
-        std::ceil(static_cast<double>(std::max(worst, Duration{0}).count()) * options.margin)));
+    calibration.cut = with_margin(std::max(worst, Duration{0}), options.margin);
     return calibration;
   });
 }

@@ -37,7 +37,7 @@ struct CutCalibration {
   Duration cut{0};                    // the longest `worst`, with the margin
 };
 
-/// The same network each time, neither cut nor bound.
+/// The same network each time, neither cut nor bound, and as a run would use it: tuned.
 using MakeNetwork = std::function<Result<std::unique_ptr<tasks::Network>>()>;
 
 /// In 8, 16, ... 64 segments of at least two `dispatch`, since admission takes no shorter ones for ahead. bad_input:

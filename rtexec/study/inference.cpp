@@ -8,6 +8,7 @@
 #include "hal/thread.hpp"
 #include "rtexec/executive/device_memory.hpp"
 #include "rtexec/executive/loaded_set.hpp"
+#include "rtexec/study/measured_device.hpp"
 #include "tasks/dnn/input/input.hpp"
 #include "tasks/dnn/graph/passes.hpp"
 #include "tasks/dnn/make_network.hpp"
@@ -134,9 +135,7 @@ Result<std::vector<Duration>> Inference::run(int repeat) {
   });
   std::ranges::sort(times);
   if (executed.outcome) return times;
-  const auto fault = device_->fault();
-  return fail(executed.outcome.error(), "device '" + device_->name() + "': the execution failed: " +
-                                            (fault ? fault->what : std::string(name(executed.outcome.error()))));
+  return Unexpected(device_error(*device_, executed.outcome.error(), "the execution"));
 }
 
 Result<std::unique_ptr<tasks::OutputDecoder>> Inference::decode() const {

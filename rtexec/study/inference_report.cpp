@@ -1,5 +1,6 @@
 #include "rtexec/study/inference_report.hpp"
 
+#include "config/median.hpp"
 #include "config/text.hpp"
 #include "rtexec/channels/box_json.hpp"
 #include "rtexec/report/table.hpp"
@@ -19,12 +20,6 @@ namespace rtexec::study {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The least of the sorted `times` that at least `share` of them do not exceed.
-Duration percentile(const std::vector<Duration>& times, double share) {
-  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(times.size())));
-  return times[std::clamp<std::size_t>(rank, 1, times.size()) - 1];
-}
 
 /// File names made of an output's name: what a file name cannot hold, or a terminal does not show, becomes '_'.
 std::string file_name(std::string name) {
@@ -125,8 +120,8 @@ void print_values(std::ostream& out, const Inference& inference) {
 void print(std::ostream& out, const std::vector<Duration>& times) {
   out << "executed in " << readable(times[times.size() / 2]);
   if (times.size() > 1)
-    out << " (median of " << times.size() << "; p99 " << readable(percentile(times, 0.99)) << ", p99.9 "
-        << readable(percentile(times, 0.999)) << ", longest " << readable(times.back()) << ")";
+    out << " (median of " << times.size() << "; p99 " << readable(config::percentile_of(times, 0.99)) << ", p99.9 "
+        << readable(config::percentile_of(times, 0.999)) << ", longest " << readable(times.back()) << ")";
   out << '\n';
 }
 
@@ -156,9 +151,9 @@ nlohmann::json to_json(const Inference& inference, const tasks::OutputDecoder* d
           {"execution_ns",
            {{"min", times.front().count()},
             {"median", times[times.size() / 2].count()},
-            {"p50", percentile(times, 0.5).count()},
-            {"p99", percentile(times, 0.99).count()},
-            {"p999", percentile(times, 0.999).count()},
+            {"p50", config::percentile_of(times, 0.5).count()},
+            {"p99", config::percentile_of(times, 0.99).count()},
+            {"p999", config::percentile_of(times, 0.999).count()},
             {"max", times.back().count()}}}};
 }
 

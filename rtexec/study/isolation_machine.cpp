@@ -8,6 +8,7 @@
 #include "rtexec/channels/connect.hpp"
 #include "rtexec/executive/device_memory.hpp"
 #include "rtexec/executive/placement.hpp"
+#include "rtexec/study/measured_device.hpp"
 #include "rtexec/study/rest.hpp"
 #include "rtexec/study/traffic_counters.hpp"
 #include "tasks/winograd/winograd_workload.hpp"
@@ -270,9 +271,7 @@ class DeviceWorkload final : public IsolatedWorkload {
       return {};
     });
     if (executed.outcome) return {};
-    const auto fault = device_->fault();
-    const std::string why = fault ? fault->what : name(executed.outcome.error());
-    return fail(executed.outcome.error(), "device '" + device_->name() + "': a job failed: " + why);
+    return Unexpected(device_error(*device_, executed.outcome.error(), "a job"));
   }
 
   Result<> call(const std::function<Result<>()>& work) override {

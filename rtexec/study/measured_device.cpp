@@ -55,4 +55,9 @@ Result<MeasuredDevice> measured_device(const Board& board, bool beside) {
   });
 }
 
+Error device_error(const hal::Device& device, Errc code, const std::string& what) {
+  const auto fault = device.fault();
+  return {code, "device '" + device.name() + "': " + what + " failed: " + (fault ? fault->what : name(code))};
+}
+
 } // namespace rtexec::study

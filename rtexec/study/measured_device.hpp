@@ -23,4 +23,7 @@ struct MeasuredDevice {
 /// `beside`: with its second compute engine. refused: another run has that core, or the device is not on this machine.
 [[nodiscard]] Result<MeasuredDevice> measured_device(const Board& board, bool beside);
 
+/// Of work that its engine ended with `code`: `what` failed, and what the device says of it.
+[[nodiscard]] Error device_error(const hal::Device& device, Errc code, const std::string& what);
+
 } // namespace rtexec::study

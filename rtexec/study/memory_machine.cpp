@@ -186,7 +186,7 @@ class MachineMemory final : public MemoryPlant {
     for (const auto& each : bound.workloads) check(each->before(job), *each);
     JointRun run(*device_, bound.set, bound.workloads);
     MemoryRound round = run();
-    if (!run.outcome()) fail_of_device(run.outcome().error());
+    if (!run.outcome()) throw Failed{of_device(run.outcome().error())};
     for (const auto& each : bound.workloads) check(each->after(job), *each);
     return round;
   }
@@ -198,14 +198,10 @@ class MachineMemory final : public MemoryPlant {
   /// On the compute engine's thread.
   template <class Work> void call(Work work) {
     const auto called = device_->engine(hal::EngineKind::compute).call(work);
-    if (!called.outcome) fail_of_device(called.outcome.error());
+    if (!called.outcome) throw Failed{of_device(called.outcome.error())};
   }
 
-  [[noreturn]] void fail_of_device(Errc code) const {
-    const auto fault = device_->fault();
-    give_up(code, "device '" + device_->name() +
-                      "': a device part failed: " + (fault ? fault->what : std::string(rtexec::name(code))));
-  }
+  [[nodiscard]] Error of_device(Errc code) const { return device_error(*device_, code, "a device part"); }
 
   bool unified_;
   bool prefetches_ = false;

@@ -4,7 +4,8 @@
 Usage: mixed_rates.py [--seconds N] [--capacity SIZE] [--board FILE] [--output FOLDER] [--rtexec PROGRAM]
 
 Writes the models, measures the networks, and prints five tables: what `rtexec check` says of the set with whole jobs (segments = "none")
-and in segments; each task's worst response beside its bound, from runs of either; how much longer the long networks execute where they are
+and in segments; each task's worst response beside its bound, from runs of either, and beside the bound without reserves: of the longest times
+that were observed, on a machine that never stops; how much longer the long networks execute where they are
 cut as the plan cuts them (p50 of device parts, in turn with uncut ones, alone on the device); what `rtexec calibrate cut` finds; and one of
 them in many segments, by how many the device has ahead (launch_ahead).
 
@@ -81,6 +82,28 @@ def check(rtexec, arguments, wcets, segments):
     return file, outcome
 
 
+def without_reserves(profile):
+    """A profile's text with the longest times observed as WCETs."""
+    for part in ("", "_before", "_after"):
+        profile = re.sub(rf'(?m)^wcet{part} = .*((?:\n.*?)*?\nobserved{part} = (.*))$', rf"wcet{part} = \2\1", profile)
+    return re.sub(r"(?m)^margin = .*$", "margin = 1", profile)
+
+
+def bounds_without_reserves(rtexec, arguments, wcets, plan):
+    """By task, in ns: those of `plan`, were there no margins and no stops of the machine."""
+    board = pathlib.Path(arguments.board)
+    text = (board if board.exists() else rtexec_command.ROOT / f"boards/{board}.toml").read_text()
+    write(arguments, "never-stops.toml", re.sub(r'(?m)^hold_up = .*$', 'hold_up = "0ns"', text))
+    write(arguments, "observed.profile.toml", without_reserves((arguments.output / "mixed.profile.toml").read_text()))
+    head, *tasks = re.split(r"(?m)^(?=\[\[task\]\])", set_of(arguments, wcets, "auto"))
+    head = header(arguments, plan["launch_ahead"]).replace("mixed.profile.toml", "observed.profile.toml")
+    head = head.replace(f'board = "{arguments.board}"', 'board = "./never-stops.toml"')
+    tasks = [task.replace('"auto"', str(planned["segments"])) for task, planned in zip(tasks, plan["tasks"])]
+    file = write(arguments, "observed.toml", head + "".join(tasks))
+    found = must(rtexec.call("check", file, report=file.with_suffix(".check.json"), limit=300), "check", (0, 3)).report
+    return [task["response_bound_ns"] for task in found["tasks"]]
+
+
 def run(rtexec, arguments, file, force):
     jobs = file.with_suffix(".jobs.csv")
     words = ["run", file, "--duration", f"{arguments.seconds}s", "--jobs", jobs, *(["--force"] if force else [])]
@@ -115,10 +138,12 @@ def device_parts(rtexec, arguments, network, wcet, segments, launch_ahead):
     return statistics.median(took[WHOLE]), statistics.median(took[name])
 
 
-def print_bounds(title, plan, report):
-    print(f"\n{title}\n  {'task':10} {'on the device':>42} {'worst':>10} {'bound':>10} {'bound/worst':>11} {'missed':>6} {'preempted':>9}")
+def print_bounds(title, plan, report, bare):
+    """`bare`: bounds without reserves, by task."""
+    print(f"\n{title}\n  {'task':10} {'on the device':>42} {'worst':>10} {'bound':>10} {'bound/worst':>11} {'no reserves':>11} {'/worst':>6} "
+          f"{'missed':>6} {'preempted':>9}")
     bad = 0
-    for planned, seen in zip(plan["tasks"], report["tasks"]):
+    for planned, seen, least in zip(plan["tasks"], report["tasks"], bare):
         bound, worst = planned["response_bound_ns"], seen["response_ns"]["max"]
         shape = f"level {planned['level']}, {planned['segments']} segments"
         if planned["segments"] > 1 and plan["launch_ahead"]:
@@ -126,6 +151,7 @@ def print_bounds(title, plan, report):
         if planned["segments"] > 1:
             shape += f" <= {max(planned['segment_wcets_ns']) * MS:.2f} ms"
         told = f"{bound * MS:10.2f} {bound / worst:11.2f}" if bound else f"{'none':>10} {'-':>11}"
+        told += f" {least * MS:11.2f} {least / worst:6.2f}" if least else f" {'none':>11} {'-':>6}"
         print(f"  {planned['name']:10} {shape:>42} {worst * MS:10.2f} {told} {seen['missed']:6} {seen.get('preempted') or 0:9}")
         bad += seen["missed"] + (1 if bound and worst > bound else 0)
     return bad
@@ -172,11 +198,11 @@ def main():
     print(f"in segments: {cut.report['verdict']}")
     print(cut.text)
     whole_run = run(rtexec, arguments, whole_file, True)
-    print_bounds("Whole jobs, non-preemptive, ms", whole.report, whole_run.report)
+    print_bounds("Whole jobs, non-preemptive, ms", whole.report, whole_run.report, [None] * len(whole.report["tasks"]))
     if cut.report["verdict"] != "proved":
         return 1
     cut_run = run(rtexec, arguments, cut_file, False)
-    bad = print_bounds("In segments, ms", cut.report, cut_run.report)
+    bad = print_bounds("In segments, ms", cut.report, cut_run.report, bounds_without_reserves(rtexec, arguments, wcets, cut.report))
 
     print(f"\nDevice part alone, p50, ms\n  {'task':10} {'segments':>8} {'whole':>9} {'cut':>9} {'ratio':>7}")
     for each in LONG:
