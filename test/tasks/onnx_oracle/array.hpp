@@ -18,10 +18,13 @@ using Ints = std::vector<Index>;
   return count;
 }
 
+/// What a tensor's elements are in ONNX.
+enum class Kind { real, boolean, uint8, int8, uint16, int16, uint32, int32, uint64, int64 }; // real: float32
+
 struct Array {
   Array() = default;
-  explicit Array(Ints extents, bool whole = false)
-      : shape(std::move(extents)), values(static_cast<std::size_t>(product(shape))), integer(whole) {}
+  explicit Array(Ints extents, Kind of = Kind::real)
+      : shape(std::move(extents)), values(static_cast<std::size_t>(product(shape))), kind(of) {}
 
   [[nodiscard]] Index rank() const { return static_cast<Index>(shape.size()); }
   [[nodiscard]] Index size() const { return static_cast<Index>(values.size()); }
@@ -31,7 +34,7 @@ struct Array {
 
   Ints shape;
   std::vector<double> values;
-  bool integer = false; // int64 in ONNX, float32 otherwise
+  Kind kind = Kind::real;
 };
 
 /// Where `index` lies in a row-major tensor of `shape`.

@@ -1,36 +1,47 @@
 #include "test/tasks/onnx_oracle/model.hpp"
 
-#include <cstring>
-
 namespace rtexec::test {
 namespace {
 
 void describe(onnx::ValueInfoProto& info, const std::string& name, const Array& value) {
   info.set_name(name);
   onnx::TypeProto_Tensor& type = *info.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(value.integer ? onnx::TensorProto::INT64 : onnx::TensorProto::FLOAT);
+  type.set_elem_type(static_cast<int>(data_type_of(value.kind)));
   type.mutable_shape();
   for (const Index extent : value.shape) type.mutable_shape()->add_dim()->set_dim_value(extent);
 }
 
-template <class T> void store_raw(onnx::TensorProto& tensor, const std::vector<T>& values) {
-  tensor.set_raw_data(values.data(), values.size() * sizeof(T));
+template <class T, class Field> void store_as(onnx::TensorProto& tensor, const Array& value, bool raw, Field&& field) {
+  std::vector<T> list;
+  for (const double element : value.values) list.push_back(static_cast<T>(element));
+  if (raw) tensor.set_raw_data(list.data(), list.size() * sizeof(T));
+  else field.Add(list.begin(), list.end());
+}
+
+/// INT64_MAX, which means "to the end", must not overflow on its way from double.
+void store_integers(onnx::TensorProto& tensor, const Array& value, bool raw) {
+  const Ints list = integers(value);
+  if (raw) tensor.set_raw_data(list.data(), list.size() * sizeof(Index));
+  else tensor.mutable_int64_data()->Add(list.begin(), list.end());
 }
 
 void store(onnx::TensorProto& tensor, const Array& value, bool raw) {
   for (const Index extent : value.shape) tensor.add_dims(extent);
-  if (value.integer) {
-    const Ints list = integers(value);
-    tensor.set_data_type(onnx::TensorProto::INT64);
-    if (raw) store_raw(tensor, list);
-    else tensor.mutable_int64_data()->Add(list.begin(), list.end());
-    return;
+  tensor.set_data_type(static_cast<int>(data_type_of(value.kind)));
+  auto& small = *tensor.mutable_int32_data();
+  auto& large = *tensor.mutable_uint64_data();
+  switch (value.kind) {
+  case Kind::real: return store_as<float>(tensor, value, raw, *tensor.mutable_float_data());
+  case Kind::boolean:
+  case Kind::uint8: return store_as<std::uint8_t>(tensor, value, raw, small);
+  case Kind::int8: return store_as<std::int8_t>(tensor, value, raw, small);
+  case Kind::uint16: return store_as<std::uint16_t>(tensor, value, raw, small);
+  case Kind::int16: return store_as<std::int16_t>(tensor, value, raw, small);
+  case Kind::int32: return store_as<std::int32_t>(tensor, value, raw, small);
+  case Kind::uint32: return store_as<std::uint32_t>(tensor, value, raw, large);
+  case Kind::uint64: return store_as<std::uint64_t>(tensor, value, raw, large);
+  case Kind::int64: return store_integers(tensor, value, raw);
   }
-  Floats list;
-  for (const double element : value.values) list.push_back(static_cast<float>(element));
-  tensor.set_data_type(onnx::TensorProto::FLOAT);
-  if (raw) store_raw(tensor, list);
-  else tensor.mutable_float_data()->Add(list.begin(), list.end());
 }
 
 /// Writes each kind of attribute, and says in `text` what it wrote.
@@ -63,6 +74,13 @@ struct AttributeWriter {
     to.mutable_floats()->Add(values.begin(), values.end());
     text += "floats";
   }
+  void operator()(const Strings& values) const {
+    to.set_type(onnx::AttributeProto::STRINGS);
+    for (const std::string& value : values) {
+      to.add_strings(value);
+      text += (&value == values.data() ? "" : ",") + value;
+    }
+  }
   void operator()(const Array& value) const {
     to.set_type(onnx::AttributeProto::TENSOR);
     store(*to.mutable_t(), value, true);
@@ -86,13 +104,26 @@ Array Model::random(const Ints& shape, Range range) {
   return value;
 }
 
+Array Model::random_integers(const Ints& shape, Range range, Kind kind) {
+  std::uniform_int_distribution<Index> between(static_cast<Index>(range.low), static_cast<Index>(range.high));
+  Array value(shape, kind);
+  for (double& element : value.values) element = static_cast<double>(between(engine_));
+  return value;
+}
+
 std::string Model::new_name(const std::string& stem) { return stem + std::to_string(values_.size()); }
 
-std::string Model::input(const Ints& shape, Range range) {
+std::string Model::input(const Ints& shape, Range range) { return input(random(shape, range)); }
+std::string Model::integer_input(const Ints& shape, Range range, Kind kind) {
+  return input(random_integers(shape, range, kind));
+}
+std::string Model::bool_input(const Ints& shape) { return integer_input(shape, {0, 1}, Kind::boolean); }
+
+std::string Model::input(Array value) {
   const std::string name = new_name("input");
   inputs_.push_back(name);
-  const Array& value = values_[name] = random(shape, range);
   describe(*proto_.mutable_graph()->add_input(), name, value);
+  values_[name] = std::move(value);
   return name;
 }
 
@@ -103,24 +134,28 @@ std::string Model::batch_input(const Ints& shape) {
   return name;
 }
 
-std::string Model::constant(const Ints& shape, Range range) { return add_constant(random(shape, range)); }
+std::string Model::constant(const Ints& shape, Range range) { return constant(random(shape, range)); }
+std::string Model::integer_constant(const Ints& shape, Range range, Kind kind) {
+  return constant(random_integers(shape, range, kind));
+}
+std::string Model::bool_constant(const Ints& shape) { return integer_constant(shape, {0, 1}, Kind::boolean); }
 
 std::string Model::floats(const Ints& shape, const Floats& values) {
   Array value(shape);
   value.values.assign(values.begin(), values.end());
-  return add_constant(std::move(value));
+  return constant(std::move(value));
 }
 
 std::string Model::integers(const Ints& values) {
-  Array value({static_cast<Index>(values.size())}, true);
+  Array value({static_cast<Index>(values.size())}, Kind::int64);
   value.values.assign(values.begin(), values.end());
-  return add_constant(std::move(value));
+  return constant(std::move(value));
 }
 
 std::string Model::integer(Index number) {
-  Array value(Ints{}, true);
+  Array value(Ints{}, Kind::int64);
   value[0] = static_cast<double>(number);
-  return add_constant(std::move(value));
+  return constant(std::move(value));
 }
 
 std::string Model::listed_constant(const Ints& shape) {
@@ -133,7 +168,7 @@ std::string Model::listed_constant(const Ints& shape) {
   return name;
 }
 
-std::string Model::add_constant(Array value) {
+std::string Model::constant(Array value) {
   const std::string name = new_name("constant");
   const bool raw = engine_() % 2 == 0;
   if (engine_() % 8 == 0) {

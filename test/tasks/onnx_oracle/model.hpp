@@ -2,6 +2,7 @@
 // all tensors are known at once, and the finished model carries the outputs that are right for its inputs.
 #pragma once
 
+#include "test/tasks/onnx_oracle/kinds.hpp"
 #include "test/tasks/onnx_oracle/oracle.hpp"
 
 #include <onnx/onnx_pb.h>
@@ -25,9 +26,16 @@ class Model {
 
   // Each returns the name of the tensor that it adds.
   std::string input(const Ints& shape, Range range = {});
+  std::string input(Array value);
+  /// Whole numbers, both ends of the range among them.
+  std::string integer_input(const Ints& shape, Range range, Kind kind = Kind::int64);
+  std::string bool_input(const Ints& shape);
   /// The same with a first dimension that the file calls "batch"; shape[0] must be 1.
   std::string batch_input(const Ints& shape);
   std::string constant(const Ints& shape, Range range = {});
+  std::string constant(Array value);
+  std::string integer_constant(const Ints& shape, Range range, Kind kind = Kind::int64);
+  std::string bool_constant(const Ints& shape);
   std::string floats(const Ints& shape, const Floats& values);
   std::string integers(const Ints& values);
   std::string integer(Index value); // a scalar
@@ -55,7 +63,7 @@ class Model {
 
  private:
   Array random(const Ints& shape, Range range);
-  std::string add_constant(Array values);
+  Array random_integers(const Ints& shape, Range range, Kind kind);
   std::string new_name(const std::string& stem);
 
   int opset_;

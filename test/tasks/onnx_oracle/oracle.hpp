@@ -1,4 +1,4 @@
-// What ONNX says an operator computes (opsets 11 to 23): written from its operator specification in double precision,
+// What ONNX says an operator computes (opsets 11 to 24): written from its operator specification in double precision,
 // one loop after the other, sharing nothing with the engine.
 #pragma once
 
@@ -12,7 +12,8 @@
 namespace rtexec::test {
 
 using Floats = std::vector<float>;
-using Attribute = std::variant<Index, float, std::string, Ints, Floats, Array>;
+using Strings = std::vector<std::string>;
+using Attribute = std::variant<Index, float, std::string, Ints, Floats, Strings, Array>;
 using Attributes = std::map<std::string, Attribute>;
 
 /// One node; an absent optional input is null.
@@ -35,16 +36,38 @@ struct Operator {
 /// The outputs of one node. Throws std::invalid_argument where the oracle does not know the operator.
 [[nodiscard]] std::vector<Array> evaluate(const Operator& node);
 
-/// The values of an int64 tensor.
+/// The values of an integer tensor.
 [[nodiscard]] Ints integers(const Array& array);
 /// `axis` of a tensor of `rank` dimensions, counted from the front.
 [[nodiscard]] inline Index from_front(Index axis, Index rank) { return axis < 0 ? axis + rank : axis; }
+[[nodiscard]] inline std::size_t place(Index axis, Index rank) {
+  return static_cast<std::size_t>(from_front(axis, rank));
+}
+/// 0, 1, ... rank - 1.
+[[nodiscard]] Ints every_axis(Index rank);
+/// `x` with its elements in another shape.
+[[nodiscard]] Array with_shape(Array x, Ints shape);
 
-using Function = Array (*)(const Operator&);
+/// y[at] = x[f(at)].
+template <class F> [[nodiscard]] Array pick(const Array& x, const Ints& shape, F&& f) {
+  Array y(shape, x.kind);
+  for_each_index(shape, [&](const Ints& at) { y[offset(shape, at)] = x[offset(x.shape, f(at))]; });
+  return y;
+}
+
+/// What computes one output, or several.
+using Function = std::variant<Array (*)(const Operator&), std::vector<Array> (*)(const Operator&)>;
 using Functions = std::map<std::string, Function>;
-[[nodiscard]] const Functions& window_operators();
-[[nodiscard]] const Functions& math_operators();
-[[nodiscard]] const Functions& shape_operators();
-[[nodiscard]] std::vector<Array> split(const Operator& node);
+[[nodiscard]] Functions element_operators();
+[[nodiscard]] Functions reduction_operators();
+[[nodiscard]] Functions normalization_operators();
+[[nodiscard]] Functions product_operators();
+[[nodiscard]] Functions attention_operators();
+[[nodiscard]] Functions window_operators();
+[[nodiscard]] Functions shape_operators();
+[[nodiscard]] Functions index_operators();
+[[nodiscard]] Functions sampling_operators();
+[[nodiscard]] Functions recurrent_operators();
+[[nodiscard]] Functions quantized_operators();
 
 } // namespace rtexec::test

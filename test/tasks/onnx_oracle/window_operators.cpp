@@ -1,4 +1,5 @@
-#include "test/tasks/onnx_oracle/oracle.hpp"
+#include "test/tasks/onnx_oracle/kinds.hpp"
+#include "test/tasks/onnx_oracle/products.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,110 +12,260 @@ namespace {
 struct Sweep {
   Index in = 0, kernel = 1, stride = 1, dilation = 1, before = 0, after = 0, out = 0;
 
+  [[nodiscard]] Index reach() const { return (kernel - 1) * dilation + 1; }
   [[nodiscard]] Index position(Index window, Index tap) const { return window * stride - before + tap * dilation; }
   [[nodiscard]] bool inside(Index position) const { return position >= 0 && position < in; }
   [[nodiscard]] bool inside_padded(Index position) const { return position >= -before && position < in + after; }
 };
+using Sweeps = std::vector<Sweep>;
 
-Sweep sweep(const Operator& node, std::size_t axis, Index in, Index kernel) {
-  Sweep s;
-  s.in = in;
-  s.kernel = kernel;
-  s.stride = node.get<Ints>("strides", {1, 1})[axis];
-  s.dilation = node.get<Ints>("dilations", {1, 1})[axis];
-  const Index reach = (kernel - 1) * s.dilation + 1;
-  const auto mode = node.get<std::string>("auto_pad", "NOTSET");
-  if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-    s.out = (in + s.stride - 1) / s.stride;
-    const Index padding = std::max<Index>(0, (s.out - 1) * s.stride + reach - in);
-    const Index smaller = padding / 2;
-    s.before = mode == "SAME_UPPER" ? smaller : padding - smaller;
-    s.after = padding - s.before;
-    return s;
+/// One for each axis behind batch and channels. Neither padded nor counted yet.
+Sweeps sweeps_of(const Operator& node, const Ints& spatial, const Ints& kernel) {
+  const Ints ones(spatial.size(), 1), strides = node.get("strides", ones), dilations = node.get("dilations", ones);
+  Sweeps sweeps(spatial.size());
+  for (std::size_t d = 0; d < sweeps.size(); ++d) {
+    sweeps[d].in = spatial[d];
+    sweeps[d].kernel = kernel[d];
+    sweeps[d].stride = strides[d];
+    sweeps[d].dilation = dilations[d];
   }
-  if (mode == "NOTSET") {
-    const Ints pads = node.get<Ints>("pads", {0, 0, 0, 0});
-    s.before = pads[axis];
-    s.after = pads[axis + 2];
-  }
-  const double steps = static_cast<double>(in + s.before + s.after - reach) / static_cast<double>(s.stride);
-  s.out = static_cast<Index>(node.get<Index>("ceil_mode", 0) != 0 ? std::ceil(steps) : std::floor(steps)) + 1;
+  return sweeps;
+}
+
+Ints spatial_of(const Array& x) { return {x.shape.begin() + 2, x.shape.end()}; }
+
+void pad_to_same(Sweep& s, bool upper) {
+  s.out = (s.in + s.stride - 1) / s.stride;
+  const Index padding = std::max<Index>(0, (s.out - 1) * s.stride + s.reach() - s.in), smaller = padding / 2;
+  s.before = upper ? smaller : padding - smaller;
+  s.after = padding - s.before;
+}
+
+void count_windows(Sweep& s, bool ceil) {
+  const double steps = static_cast<double>(s.in + s.before + s.after - s.reach()) / static_cast<double>(s.stride);
+  s.out = static_cast<Index>(ceil ? std::ceil(steps) : std::floor(steps)) + 1;
   // A window that would begin in the padding behind the input is left out: what later opsets write down, and PyTorch
   // means.
-  if (node.get<Index>("ceil_mode", 0) != 0 && (s.out - 1) * s.stride >= in + s.before) --s.out;
-  return s;
+  if (ceil && (s.out - 1) * s.stride >= s.in + s.before) --s.out;
+}
+
+Sweeps sweep(const Operator& node, const Array& x, const Ints& kernel) {
+  Sweeps sweeps = sweeps_of(node, spatial_of(x), kernel);
+  const auto mode = node.get<std::string>("auto_pad", "NOTSET");
+  const Ints pads = node.get("pads", Ints(2 * sweeps.size(), 0));
+  for (std::size_t d = 0; d < sweeps.size(); ++d) {
+    if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
+      pad_to_same(sweeps[d], mode == "SAME_UPPER");
+      continue;
+    }
+    if (mode == "NOTSET") {
+      sweeps[d].before = pads[d];
+      sweeps[d].after = pads[d + sweeps.size()];
+    }
+    count_windows(sweeps[d], node.get<Index>("ceil_mode", 0) != 0);
+  }
+  return sweeps;
+}
+
+Ints windows_of(const Sweeps& sweeps, Index batch, Index channels) {
+  Ints shape{batch, channels};
+  for (const Sweep& s : sweeps) shape.push_back(s.out);
+  return shape;
+}
+
+Ints kernel_of(const Sweeps& sweeps) {
+  Ints shape;
+  for (const Sweep& s : sweeps) shape.push_back(s.kernel);
+  return shape;
+}
+
+/// An element of a window: where it stands in its plane of the input, and in the kernel.
+struct Tap {
+  Index in = 0, kernel = 0;
+};
+
+struct Window {
+  std::vector<Tap> taps; // those inside the input
+  Index padded = 0;      // how many lie inside the padded input
+};
+
+Window window_at(const Sweeps& sweeps, const Ints& window) {
+  Window found;
+  Index tap = 0;
+  for_each_index(kernel_of(sweeps), [&](const Ints& at) {
+    Index in = 0;
+    bool inside = true, inside_padded = true;
+    for (std::size_t d = 0; d < sweeps.size(); ++d) {
+      const Index position = sweeps[d].position(window[d], at[d]);
+      inside = inside && sweeps[d].inside(position);
+      inside_padded = inside_padded && sweeps[d].inside_padded(position);
+      in = in * sweeps[d].in + position;
+    }
+    if (inside) found.taps.push_back({in, tap});
+    if (inside_padded) ++found.padded;
+    ++tap;
+  });
+  return found;
+}
+
+/// f(window, i) for every place of a window, the i-th of a plane of the output.
+template <class F> void for_each_window(const Sweeps& sweeps, F&& f) {
+  Ints shape;
+  for (const Sweep& s : sweeps) shape.push_back(s.out);
+  Index i = 0;
+  for_each_index(shape, [&](const Ints& at) { f(window_at(sweeps, at), i++); });
+}
+
+Index plane_of(const Array& x) { return product(spatial_of(x)); }
+
+void add_bias(Array& y, const Array& bias) {
+  const Index plane = plane_of(y);
+  for (Index i = 0; i < y.size(); ++i) y[i] += bias[i / plane % y.extent(1)];
 }
 
 Array conv(const Operator& node) {
+  Array y = convolution(node, node.in(0), node.in(1), Kind::real);
+  if (node.has(2)) add_bias(y, node.in(2));
+  return y;
+}
+
+/// How an output of ConvTranspose is cut out of all that its windows reach.
+void place_transposed(Sweep& s, const Operator& node, std::size_t d, std::size_t rank) {
+  const auto mode = node.get<std::string>("auto_pad", "NOTSET");
+  const Ints zeros(2 * rank, 0), shape = node.get("output_shape", Ints{}), pads = node.get("pads", zeros);
+  const Index all = s.stride * (s.in - 1) + node.get("output_padding", zeros)[d] + s.reach();
+  const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+  if (shape.empty() && !same) {
+    s.before = mode == "NOTSET" ? pads[d] : 0;
+    s.out = all - s.before - (mode == "NOTSET" ? pads[d + rank] : 0);
+    return;
+  }
+  s.out = shape.empty() ? s.in * s.stride : shape[shape.size() - rank + d];
+  const Index padding = std::max<Index>(0, all - s.out);
+  s.before = mode == "SAME_UPPER" ? padding / 2 : padding - padding / 2;
+}
+
+Array conv_transpose(const Operator& node) {
   const Array &x = node.in(0), &w = node.in(1);
-  const Index groups = node.get<Index>("group", 1);
-  const Index channels = w.extent(1), filters = w.extent(0), per_group = filters / groups;
-  const Sweep v = sweep(node, 0, x.extent(2), w.extent(2)), h = sweep(node, 1, x.extent(3), w.extent(3));
-  Array y({x.extent(0), filters, v.out, h.out});
-  for_each_index(y.shape, [&](const Ints& at) {
-    double sum = node.has(2) ? node.in(2)[at[1]] : 0;
-    for (Index c = 0; c < channels; ++c)
-      for (Index i = 0; i < v.kernel; ++i) {
-        const Index row = v.position(at[2], i);
-        if (!v.inside(row)) continue;
-        const Index x_row = ((at[0] * x.extent(1) + at[1] / per_group * channels + c) * v.in + row) * h.in;
-        const Index w_row = ((at[1] * channels + c) * v.kernel + i) * h.kernel;
-        for (Index j = 0; j < h.kernel; ++j)
-          if (const Index column = h.position(at[3], j); h.inside(column)) sum += x[x_row + column] * w[w_row + j];
+  const Index groups = node.get<Index>("group", 1), filters = w.extent(1), channels = x.extent(1) / groups;
+  Sweeps sweeps = sweeps_of(node, spatial_of(x), spatial_of(w));
+  for (std::size_t d = 0; d < sweeps.size(); ++d) place_transposed(sweeps[d], node, d, sweeps.size());
+  Array y(windows_of(sweeps, x.extent(0), filters * groups));
+  const Index y_plane = plane_of(y), x_plane = plane_of(x), w_plane = plane_of(w);
+  const auto add = [&](Index from, Index tap, Index to) {
+    for (Index b = 0; b < x.extent(0); ++b)
+      for (Index c = 0; c < x.extent(1); ++c)
+        for (Index f = 0; f < filters; ++f)
+          y[(b * y.extent(1) + c / channels * filters + f) * y_plane + to] +=
+              x[(b * x.extent(1) + c) * x_plane + from] * w[(c * filters + f) * w_plane + tap];
+  };
+  Index from = 0;
+  for_each_index(spatial_of(x), [&](const Ints& at) {
+    Index tap = 0;
+    for_each_index(spatial_of(w), [&](const Ints& in_kernel) {
+      Index to = 0;
+      bool inside = true;
+      for (std::size_t d = 0; d < sweeps.size(); ++d) {
+        const Index position = sweeps[d].position(at[d], in_kernel[d]);
+        inside = inside && position >= 0 && position < sweeps[d].out;
+        to = to * sweeps[d].out + position;
       }
-    y[offset(y.shape, at)] = sum;
+      if (inside) add(from, tap, to);
+      ++tap;
+    });
+    ++from;
+  });
+  if (node.has(2)) add_bias(y, node.in(2));
+  return y;
+}
+
+/// Sums the columns [batch, channels * kernel, windows] up to pictures.
+Array column_to_image(const Operator& node) {
+  const Array& columns = node.in(0);
+  const Ints image = integers(node.in(1)), block = integers(node.in(2));
+  const Index taps = product(block), channels = columns.extent(1) / taps;
+  Ints shape{columns.extent(0), channels};
+  shape.insert(shape.end(), image.begin(), image.end());
+  Array y(shape);
+  const Index plane = plane_of(y);
+  for_each_window(sweep(node, y, block), [&](const Window& window, Index i) {
+    for (Index map = 0; map < columns.extent(0) * channels; ++map)
+      for (const Tap& tap : window.taps)
+        y[map * plane + tap.in] += columns[(map * taps + tap.kernel) * columns.extent(2) + i];
   });
   return y;
 }
 
-/// Each element at index `at` of a pool's output is f(x, at, rows, columns).
-template <class F> Array pool(const Operator& node, F&& f) {
+/// Each element of a pool's output is f(x, start, window), where `start` is where a plane of the input begins.
+template <class F> Array pool(const Operator& node, Kind kind, F&& f) {
   const Array& x = node.in(0);
-  const Ints kernel = node.get<Ints>("kernel_shape", {1, 1});
-  const Sweep v = sweep(node, 0, x.extent(2), kernel[0]), h = sweep(node, 1, x.extent(3), kernel[1]);
-  Array y({x.extent(0), x.extent(1), v.out, h.out});
-  for_each_index(y.shape, [&](const Ints& at) { y[offset(y.shape, at)] = f(x, at, v, h); });
+  const Sweeps sweeps = sweep(node, x, node.get<Ints>("kernel_shape", {}));
+  Array y(windows_of(sweeps, x.extent(0), x.extent(1)), kind);
+  const Index plane = plane_of(y), x_plane = plane_of(x);
+  for_each_window(sweeps, [&](const Window& window, Index i) {
+    for (Index map = 0; map < x.extent(0) * x.extent(1); ++map) y[map * plane + i] = f(x, map * x_plane, window);
+  });
   return y;
 }
 
-Array max_pool(const Operator& node) {
-  return pool(node, [](const Array& x, const Ints& at, const Sweep& v, const Sweep& h) {
-    double largest = -std::numeric_limits<double>::infinity();
-    for (Index i = 0; i < v.kernel; ++i)
-      for (Index j = 0; j < h.kernel; ++j) {
-        const Index row = v.position(at[2], i), column = h.position(at[3], j);
-        if (v.inside(row) && h.inside(column))
-          largest = std::max(largest, x[offset(x.shape, {at[0], at[1], row, column})]);
-      }
-    return largest;
+/// Where the largest element of a window stands: the first of equals.
+Index largest_of(const Array& x, Index start, const Window& window) {
+  Index best = -1;
+  for (const Tap& tap : window.taps)
+    if (best < 0 || x[start + tap.in] > x[best]) best = start + tap.in;
+  return best;
+}
+
+/// An index of `shape` whose dimensions behind the channels are counted column by column.
+Index column_major(const Ints& shape, Index index) {
+  const Index plane = product(Ints(shape.begin() + 2, shape.end()));
+  Index left = index % plane, at = 0, step = plane;
+  for (std::size_t d = shape.size(); d-- > 2;) {
+    step /= shape[d];
+    at += left % shape[d] * step;
+    left /= shape[d];
+  }
+  return index / plane * plane + at;
+}
+
+std::vector<Array> max_pool(const Operator& node) {
+  const bool by_column = node.get<Index>("storage_order", 0) != 0;
+  const Array values = pool(node, node.in(0).kind, [](const Array& x, Index start, const Window& window) {
+    const Index at = largest_of(x, start, window);
+    return at < 0 ? -std::numeric_limits<double>::infinity() : x[at];
   });
+  const Array indices = pool(node, Kind::int64, [=](const Array& x, Index start, const Window& window) {
+    const Index at = largest_of(x, start, window);
+    return static_cast<double>(by_column ? column_major(x.shape, at) : at);
+  });
+  return {values, indices};
 }
 
 Array average_pool(const Operator& node) {
   const bool padding_counts = node.get<Index>("count_include_pad", 0) != 0;
-  return pool(node, [=](const Array& x, const Ints& at, const Sweep& v, const Sweep& h) {
-    double sum = 0, count = 0;
-    for (Index i = 0; i < v.kernel; ++i)
-      for (Index j = 0; j < h.kernel; ++j) {
-        const Index row = v.position(at[2], i), column = h.position(at[3], j);
-        const bool inside = v.inside(row) && h.inside(column);
-        if (inside) sum += x[offset(x.shape, {at[0], at[1], row, column})];
-        // What ceil_mode adds beyond the padding counts in no mode.
-        if (padding_counts ? v.inside_padded(row) && h.inside_padded(column) : inside) count += 1;
-      }
-    return sum / count;
+  return pool(node, Kind::real, [=](const Array& x, Index start, const Window& window) {
+    double sum = 0;
+    for (const Tap& tap : window.taps) sum += x[start + tap.in];
+    // What ceil_mode adds beyond the padding counts in no mode.
+    return sum / static_cast<double>(padding_counts ? window.padded : std::ssize(window.taps));
   });
 }
 
-Array global_average_pool(const Operator& node) {
-  const Array& x = node.in(0);
-  Ints shape(x.shape.size(), 1);
-  shape[0] = x.extent(0);
-  shape[1] = x.extent(1);
-  Array y(shape);
-  const Index plane = x.size() / y.size();
-  for (Index i = 0; i < x.size(); ++i) y[i / plane] += x[i] / static_cast<double>(plane);
-  return y;
+Array lp_pool(const Operator& node) {
+  const auto p = static_cast<double>(node.get<Index>("p", 2));
+  return pool(node, Kind::real, [=](const Array& x, Index start, const Window& window) {
+    double sum = 0;
+    for (const Tap& tap : window.taps) sum += std::pow(std::abs(x[start + tap.in]), p);
+    return std::pow(sum, 1 / p);
+  });
+}
+
+/// The pool `f` with a window as large as the input.
+template <auto f> Array global(const Operator& node) {
+  Operator whole = node;
+  whole.attributes["kernel_shape"] = spatial_of(node.in(0));
+  if constexpr (std::is_same_v<decltype(f(whole)), Array>) return f(whole);
+  else return f(whole).front();
 }
 
 Array lrn(const Operator& node) {
@@ -136,13 +287,37 @@ Array lrn(const Operator& node) {
 
 } // namespace
 
-const Functions& window_operators() {
-  static const Functions functions{{"Conv", conv},
-                                   {"MaxPool", max_pool},
-                                   {"AveragePool", average_pool},
-                                   {"GlobalAveragePool", global_average_pool},
-                                   {"LRN", lrn}};
-  return functions;
+Array convolution(const Operator& node, const Array& x, const Array& w, Kind kind) {
+  const Index channels = w.extent(1), filters = w.extent(0), per_group = filters / node.get<Index>("group", 1);
+  const Sweeps sweeps = sweep(node, x, spatial_of(w));
+  Array y(windows_of(sweeps, x.extent(0), filters), kind);
+  const Index plane = plane_of(y), x_plane = plane_of(x), w_plane = plane_of(w);
+  for_each_window(sweeps, [&](const Window& window, Index i) {
+    for (Index b = 0; b < x.extent(0); ++b)
+      for (Index f = 0; f < filters; ++f) {
+        double sum = 0;
+        for (Index c = 0; c < channels; ++c) {
+          const double* const picture = &x.values[0] + (b * x.extent(1) + f / per_group * channels + c) * x_plane;
+          const double* const kernel = &w.values[0] + (f * channels + c) * w_plane;
+          for (const Tap& tap : window.taps) sum += picture[tap.in] * kernel[tap.kernel];
+        }
+        y[(b * filters + f) * plane + i] = wrapped(sum, kind);
+      }
+  });
+  return y;
+}
+
+Functions window_operators() {
+  return {{"Conv", conv},
+          {"ConvTranspose", conv_transpose},
+          {"Col2Im", column_to_image},
+          {"MaxPool", max_pool},
+          {"AveragePool", average_pool},
+          {"LpPool", lp_pool},
+          {"GlobalMaxPool", global<max_pool>},
+          {"GlobalAveragePool", global<average_pool>},
+          {"GlobalLpPool", global<lp_pool>},
+          {"LRN", lrn}};
 }
 
 } // namespace rtexec::test
