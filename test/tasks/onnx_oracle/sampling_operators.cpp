@@ -93,6 +93,7 @@ double original_coordinate(const std::string& mode, const Axis& axis, double at)
   if (mode == "tf_crop_and_resize")
     return out > 1 ? axis.start * (in - 1) + at * (axis.end - axis.start) * (in - 1) / (out - 1)
                    : 0.5 * (axis.start + axis.end) * (in - 1);
+  if (mode == "tf_half_pixel_for_nn") return (at + 0.5) / axis.scale; // up to opset 12
   if (mode == "pytorch_half_pixel" && out <= 1) return 0;
   const double half_pixel = (at + 0.5) / axis.scale - 0.5;
   return mode == "half_pixel_symmetric" ? half_pixel + in / 2 * (1 - out / (axis.scale * in)) : half_pixel;
