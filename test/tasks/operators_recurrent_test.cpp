@@ -1,0 +1,177 @@
+// Recurrent layers against the oracle.
+#include "test/tasks/onnx_oracle/cases.hpp"
+
+#include <cmath>
+
+namespace rtexec::test {
+namespace {
+
+struct Layer {
+  std::string type;
+  Index gates = 1, activations = 1;
+  Strings functions; // two sets that differ from the default, for two directions
+};
+const std::vector<Layer> layers{{"RNN", 1, 1, {"Relu", "Sigmoid"}},
+                                {"GRU", 3, 2, {"Sigmoid", "Softsign", "HardSigmoid", "Tanh"}},
+                                {"LSTM", 4, 3, {"HardSigmoid", "Tanh", "Softsign", "Sigmoid", "Softsign", "Tanh"}}};
+
+struct Size {
+  Index steps = 5, batch = 2, input = 3, hidden = 4;
+
+  [[nodiscard]] std::string text() const { return to_text({steps, batch, input, hidden}); }
+};
+const std::vector<Size> sizes{{}, {1, 1, 1, 1}, {3, 1, 33, 31}, {11, 3, 8, 16}, {2, 5, 1, 7}};
+
+/// What of a layer is given beside its weights.
+struct Given {
+  std::string direction = "forward";
+  bool bias = true, states = false, peepholes = false, batch_first = false;
+  std::string lengths = {}; // "", "full" or "some"
+
+  [[nodiscard]] Index directions() const { return direction == "bidirectional" ? 2 : 1; }
+  [[nodiscard]] std::string text() const {
+    return direction + (bias ? "" : "_no_bias") + (states ? "_states" : "") + (peepholes ? "_peepholes" : "") +
+           (batch_first ? "_batch_first" : "") + (lengths.empty() ? "" : "_" + lengths + "_lengths");
+  }
+};
+
+std::string lengths(Model& m, const Given& given, const Size& size) {
+  if (given.lengths.empty()) return "";
+  Ints all;
+  for (Index b = 0; b < size.batch; ++b)
+    all.push_back(given.lengths == "full" ? size.steps : 1 + (b * 2 + 1) % size.steps);
+  return m.constant(integers_of({size.batch}, all, Kind::int32));
+}
+
+/// A layer over one input, with all its outputs.
+Names recur(Model& m, const Layer& layer, const Size& size, const Given& given, Attributes attributes = {}) {
+  const Index directions = given.directions();
+  const double scale = 1 / std::sqrt(static_cast<double>(size.hidden));
+  const Range weights{-scale, scale};
+  const auto in_order = [&](Index first) {
+    return given.batch_first ? Ints{size.batch, first, 0} : Ints{first, size.batch, 0};
+  };
+  Ints x = in_order(size.steps), state = in_order(directions);
+  x.back() = size.input;
+  state.back() = size.hidden;
+  Names from{m.input(x), m.constant({directions, layer.gates * size.hidden, size.input}, weights),
+             m.constant({directions, layer.gates * size.hidden, size.hidden}, weights)};
+  from.push_back(given.bias ? m.constant({directions, 2 * layer.gates * size.hidden}, {-0.5, 0.5}) : "");
+  from.push_back(lengths(m, given, size));
+  from.push_back(given.states ? m.input(state) : "");
+  const bool cell = layer.type == "LSTM";
+  if (cell) from.push_back(given.states ? m.input(state) : "");
+  if (cell && given.peepholes) from.push_back(m.constant({directions, 3 * size.hidden}));
+  while (from.back().empty()) from.pop_back();
+  attributes["hidden_size"] = size.hidden;
+  if (given.direction != "forward") attributes["direction"] = given.direction;
+  if (given.batch_first) attributes["layout"] = Index{1};
+  return m.nodes(layer.type, from, cell ? 3 : 2, attributes);
+}
+
+Case layer_case(const std::string& name, int opset, const Layer& layer, const Size& size, const Given& given,
+                const Attributes& attributes = {}) {
+  return make_case(layer.type + "_" + size.text() + "_" + given.text() + name, opset,
+                   [=](Model& m) { return recur(m, layer, size, given, attributes); });
+}
+
+Cases layer_cases() {
+  Cases cases;
+  for (const Layer& layer : layers)
+    for (const std::string direction : {"forward", "reverse", "bidirectional"})
+      for (const Size& size : sizes)
+        for (const bool bias : {false, true})
+          for (const bool states : {false, true})
+            for (const int opset : {11, 14, 22})
+              cases.push_back(layer_case("", opset, layer, size, {direction, bias, states}));
+  return cases;
+}
+
+Cases attribute_cases() {
+  Cases cases;
+  for (const Layer& layer : layers)
+    for (const std::string direction : {"forward", "reverse", "bidirectional"}) {
+      const Given given{direction, true, true};
+      const auto count = static_cast<std::size_t>(layer.activations * given.directions());
+      const Strings functions(layer.functions.begin(), layer.functions.begin() + static_cast<std::ptrdiff_t>(count));
+      cases.push_back(layer_case("_functions", 14, layer, {}, given, {{"activations", functions}}));
+      for (const float clip : {0.1F, 0.5F})
+        cases.push_back(
+            layer_case("_clip" + std::to_string(std::lround(clip * 10)), 14, layer, {}, given, {{"clip", clip}}));
+      for (const bool states : {false, true}) // a layout from opset 14 on
+        cases.push_back(layer_case("", 14, layer, {}, {direction, true, states, false, true}));
+      for (const std::string some : {"full", "some"})
+        for (const bool states : {false, true})
+          cases.push_back(layer_case("", 14, layer, {7, 3, 4, 5}, {direction, true, states, false, false, some}));
+    }
+  const Layer &rnn = layers[0], &gru = layers[1], &lstm = layers[2];
+  for (const std::string direction : {"forward", "reverse", "bidirectional"})
+    for (const Size& size : sizes)
+      for (const bool bias : {false, true}) {
+        const Given given{direction, bias, true};
+        cases.push_back(layer_case("_linear_first", 14, gru, size, given, {{"linear_before_reset", Index{1}}}));
+        cases.push_back(layer_case("", 14, lstm, size, {direction, bias, true, true}));
+      }
+  cases.push_back(layer_case("_coupled", 14, lstm, {}, {"forward", true, true}, {{"input_forget", Index{1}}}));
+  const auto with_numbers = [](const Strings& functions, const Floats& alpha, const Floats& beta) {
+    Attributes attributes{{"activations", functions}};
+    if (!alpha.empty()) attributes["activation_alpha"] = alpha;
+    if (!beta.empty()) attributes["activation_beta"] = beta;
+    return attributes;
+  };
+  for (const std::string function : {"Elu", "LeakyRelu", "ThresholdedRelu"})
+    cases.push_back(layer_case("_" + function, 14, rnn, {}, {}, with_numbers({function}, {0.4F}, {})));
+  for (const std::string function : {"Affine", "ScaledTanh", "HardSigmoid"})
+    cases.push_back(layer_case("_" + function, 14, rnn, {}, {}, with_numbers({function}, {0.4F}, {0.7F})));
+  for (const std::string function : {"Softplus", "Softsign", "Relu", "Sigmoid", "Tanh"})
+    cases.push_back(layer_case("_" + function, 14, rnn, {}, {}, with_numbers({function}, {}, {})));
+  return cases;
+}
+
+/// As exporters write them.
+Cases network_cases() {
+  Cases cases;
+  const auto sequence_last = [](Model& m, const std::string& y, Index directions, const Size& size) {
+    const std::string turned = m.node("Transpose", {y}, {{"perm", Ints{0, 2, 1, 3}}});
+    return m.node("Reshape", {turned, m.integers({0, 0, directions * size.hidden})});
+  };
+  for (const Layer& layer : layers) {
+    cases.push_back(make_case(layer.type + "_two_layers", 14, [=](Model& m) {
+      const Size size{6, 1, 5, 8};
+      const std::string first = m.node("Squeeze", {recur(m, layer, size, {}).front(), m.integers({1})});
+      const Index width = layer.gates * size.hidden;
+      return m.nodes(layer.type,
+                     {first, m.constant({1, width, 8}, {-0.3, 0.3}), m.constant({1, width, 8}, {-0.3, 0.3})}, 2,
+                     {{"hidden_size", size.hidden}});
+    }));
+    cases.push_back(make_case(layer.type + "_bidirectional_and_a_product", 14, [=](Model& m) {
+      const Size size{6, 2, 5, 8};
+      const Names outputs = recur(m, layer, size, {"bidirectional"});
+      const std::string sequence = sequence_last(m, outputs.front(), 2, size);
+      return m.node("Add", {m.node("MatMul", {sequence, m.constant({16, 3})}), m.constant({3})});
+    }));
+    cases.push_back(make_case(layer.type + "_last_state", 14, [=](Model& m) {
+      const Names outputs = recur(m, layer, {6, 2, 5, 8}, {"forward", true, true});
+      return m.node("Gemm", {m.node("Squeeze", {outputs[1], m.integers({0})}), m.constant({8, 3})});
+    }));
+    cases.push_back(make_case(
+        layer.type + "_long", 14,
+        [=](Model& m) {
+          return recur(m, layer, {97, 1, 8, 24}, {});
+        },
+        3e-5));
+    cases.push_back(make_case(layer.type + "_variable_weights", 14, [=](Model& m) {
+      const Index width = layer.gates * 4;
+      return m.nodes(layer.type, {m.input({3, 2, 5}), m.input({1, width, 5}), m.input({1, width, 4})}, 2,
+                     {{"hidden_size", Index{4}}});
+    }));
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Recurrent, OnnxOperator, testing::ValuesIn(layer_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(RecurrentAttributes, OnnxOperator, testing::ValuesIn(attribute_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(RecurrentNetworks, OnnxOperator, testing::ValuesIn(network_cases()), name_of);
+
+} // namespace
+} // namespace rtexec::test
