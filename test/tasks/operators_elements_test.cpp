@@ -66,9 +66,12 @@ Cases function_cases() {
   Cases cases;
   for (const Kind& kind : kinds)
     for (const int opset : kind.opsets)
-      for (const Ints& shape : shapes)
+      for (const Ints& shape : shapes) {
+        // An element alone is measured by itself: not where a difference is all that is left of it.
+        const Range range = product(shape) == 1 ? Range{kind.range.high / 2, kind.range.high} : kind.range;
         cases.push_back(
-            of_one_input(kind.name + "_" + shape_name(shape), opset, kind.type, shape, kind.attributes, kind.range));
+            of_one_input(kind.name + "_" + shape_name(shape), opset, kind.type, shape, kind.attributes, range));
+      }
   return cases;
 }
 

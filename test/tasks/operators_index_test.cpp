@@ -306,7 +306,7 @@ Cases made_cases() {
 Cases one_hot_cases() {
   Cases cases;
   for (const bool constant : {true, false})
-    for (const Ints& shape : {Ints{}, Ints{7}, Ints{2, 3}, Ints{2, 1, 4}})
+    for (const Ints& shape : {Ints{1}, Ints{7}, Ints{2, 3}, Ints{2, 1, 4}})
       for (Index axis = -1; axis <= std::ssize(shape); ++axis)
         for (const Index depth : {1, 5, 33})
           cases.push_back(make_case(

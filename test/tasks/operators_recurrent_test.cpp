@@ -95,9 +95,10 @@ Cases attribute_cases() {
       const auto count = static_cast<std::size_t>(layer.activations * given.directions());
       const Strings functions(layer.functions.begin(), layer.functions.begin() + static_cast<std::ptrdiff_t>(count));
       cases.push_back(layer_case("_functions", 14, layer, {}, given, {{"activations", functions}}));
-      for (const float clip : {0.1F, 0.5F})
-        cases.push_back(
-            layer_case("_clip" + std::to_string(std::lround(clip * 10)), 14, layer, {}, given, {{"clip", clip}}));
+      // Of two steps from nothing, no cell reaches 1: whether it is held too, implementations differ.
+      for (const float clip : layer.type == "LSTM" ? Floats{1} : Floats{0.1F, 0.5F})
+        cases.push_back(layer_case("_clip" + std::to_string(std::lround(clip * 10)), 14, layer, {2, 2, 3, 4},
+                                   {direction, true}, {{"clip", clip}}));
       for (const bool states : {false, true}) // a layout from opset 14 on
         cases.push_back(layer_case("", 14, layer, {}, {direction, true, states, false, true}));
       for (const std::string some : {"full", "some"})

@@ -140,7 +140,7 @@ Cases crop_cases() {
   for (const std::string mode : {"linear", "cubic", "nearest"})
     for (const int opset : {11, 13, 18, 19})
       for (const Floats& region : {Floats{0, 0, 0, 0, 1, 1, 1, 1}, Floats{0, 0, 0.21F, 0.33F, 1, 1, 0.77F, 0.89F},
-                                   Floats{0, 0, -0.3F, 0.47F, 1, 1, 0.6F, 1.31F}})
+                                   Floats{0, 0, -0.31F, 0.47F, 1, 1, 0.6F, 1.31F}})
         for (const Ints& sizes : {Ints{1, 3, 4, 9}, Ints{1, 3, 1, 3}})
           cases.push_back(make_case(
               mode + "_from" + std::to_string(std::lround(100 + region[2] * 100)) + "_to_" + shape_name(sizes), opset,
@@ -214,10 +214,21 @@ Cases grid_cases() {
 
 // ---- Pad ----
 
+struct Padding {
+  Ints shape, pads, axes;
+
+  /// Whether every axis has more elements than are reflected.
+  [[nodiscard]] bool reflects() const {
+    for (std::size_t i = 0; i < pads.size(); ++i) {
+      const std::size_t of = i % (pads.size() / 2);
+      const Index axis = axes.empty() ? static_cast<Index>(of) : axes[of];
+      if (pads[i] >= shape[static_cast<std::size_t>(axis < 0 ? axis + std::ssize(shape) : axis)]) return false;
+    }
+    return true;
+  }
+};
+
 Cases pad_cases() {
-  struct Padding {
-    Ints shape, pads, axes;
-  };
   const std::vector<Padding> all{{{1, 3, 5, 6}, {0, 0, 1, 2, 0, 0, 2, 1}, {}},
                                  {{2, 3, 4, 5}, {1, 2, 3, 4, 1, 2, 3, 4}, {}},
                                  {{7}, {3, 5}, {}},
@@ -233,18 +244,7 @@ Cases pad_cases() {
     for (const int opset : {11, 13, 18, 19, 21, 24})
       for (const Padding& padding : all) {
         if ((mode == "wrap" && opset < 19) || (!padding.axes.empty() && opset < 18)) continue;
-        bool fits = mode != "reflect"; // a reflection has at most one element fewer than the axis
-        if (!fits) {
-          const auto first = padding.axes.empty() ? Ints{} : padding.axes;
-          fits = true;
-          for (std::size_t i = 0; i < padding.pads.size(); ++i) {
-            const std::size_t count = padding.pads.size() / 2, of = i % count;
-            const Index axis = first.empty() ? static_cast<Index>(of) : first[of];
-            const Index extent = padding.shape[static_cast<std::size_t>(axis < 0 ? axis + 4 : axis)];
-            fits = fits && padding.pads[i] < extent;
-          }
-        }
-        if (!fits) continue;
+        if (mode == "reflect" && !padding.reflects()) continue;
         cases.push_back(make_case(mode + "_" + shape_name(padding.shape) + "_by" + list_name(padding.pads) + "_axes" +
                                       list_name(padding.axes),
                                   opset, [=](Model& m) {
@@ -436,7 +436,7 @@ Cases column_cases() {
   add("side_by_side", {1, 15, 4}, {2, 10}, {1, 5}, {{"strides", Ints{1, 5}}});
   add("overlapping", {2, 18, 20}, {6, 7}, {3, 3}, {});
   add("strided", {1, 12, 12}, {6, 9}, {2, 3}, {{"strides", Ints{2, 2}}});
-  add("padded", {1, 8, 42}, {5, 6}, {2, 2}, {{"pads", Ints{1, 0, 1, 1}}});
+  add("padded", {1, 8, 36}, {5, 6}, {2, 2}, {{"pads", Ints{1, 0, 1, 1}}});
   add("dilated", {1, 8, 20}, {6, 7}, {2, 2}, {{"dilations", Ints{2, 2}}});
   add("three_dimensions", {1, 16, 24}, {3, 4, 5}, {2, 2, 2}, {});
   return cases;
