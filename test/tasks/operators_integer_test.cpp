@@ -35,7 +35,10 @@ std::string scales(Model& m, const Ints& shape, Scale scale, double about) {
   return m.constant(all);
 }
 std::string scale_name(Scale scale) { return scale == Scale::power_of_two ? "" : "_any_scale"; }
-double tolerance_of(Scale scale) { return scale == Scale::power_of_two ? one_operator : one_unit; }
+double tolerance_of(Scale scale, Kind kind) {
+  if (scale == Scale::power_of_two) return one_operator;
+  return kind == Kind::uint16 || kind == Kind::int16 ? one_unit / 256 : one_unit;
+}
 
 /// How finely scales are given: of all, of each place along an axis, or of blocks.
 struct Granularity {
@@ -76,7 +79,7 @@ Cases quantize_cases() {
                 const std::string x = m.input(quantized_shape, {-6, 6});
                 return m.node("QuantizeLinear", {x, scales(m, g.scales, scale, about), zeros(m)}, g.attributes);
               },
-              tolerance_of(scale)));
+              tolerance_of(scale, kind)));
           cases.push_back(make_case("Dequantize_" + name, g.opset, [=](Model& m) {
             const std::string x = m.integer_input(quantized_shape, {limits(kind).low, limits(kind).high}, kind);
             return m.node("DequantizeLinear", {x, scales(m, g.scales, scale, about), zeros(m)}, g.attributes);
@@ -89,7 +92,7 @@ Cases quantize_cases() {
                 const std::string quantized = m.node("QuantizeLinear", {x, by, from}, g.attributes);
                 return m.node("DequantizeLinear", {quantized, by, from}, g.attributes);
               },
-              tolerance_of(scale)));
+              tolerance_of(scale, kind)));
         }
     }
   cases.push_back(make_case("Quantize_without_zero_point", 13, [](Model& m) {
@@ -223,7 +226,7 @@ Cases conv_cases() {
                   if (bias) from.push_back(m.integer_constant({w.filters}, {-9000, 9000}, Kind::int32));
                   return m.node("QLinearConv", from, w.attributes());
                 },
-                tolerance_of(scale)));
+                tolerance_of(scale, Kind::uint8)));
   for (const Window& w : windows)
     for (const auto& [x_kind, w_kind] : operand_kinds)
       for (const std::string zeros : {"none", "x", "both"})
@@ -270,7 +273,7 @@ Cases matmul_cases() {
                                  integer(m, b, b_kind, constant), scales(m, {}, scale, 0.01), scalar(m, b_zero, b_kind),
                                  scales(m, {}, scale, out), scalar(m, a_zero, a_kind)});
                 },
-                tolerance_of(scale)));
+                tolerance_of(scale, Kind::uint8)));
       }
   for (const auto& [a_kind, b_kind] : operand_kinds) { // of each row, and of each column
     cases.push_back(make_case("MatMulInteger_columns_" + kind_name(a_kind) + "_" + kind_name(b_kind), 11,

@@ -347,8 +347,8 @@ Cases conv_transpose_cases() {
         for (std::size_t d = 0; d < rank; ++d) {
           const Index all = w.strides[d] * (w.spatial[d] - 1) + (w.kernel[d] - 1) * w.dilations[d] + 1;
           positive = positive && all > w.pads[d] + w.pads[d + rank];
-          padding.push_back(w.strides[d] - 1); // below the stride
-          shape.push_back(std::max<Index>(1, all - 1));
+          padding.push_back(w.strides[d] - 1);              // below the stride
+          shape.push_back(std::max(w.spatial[d], all - 1)); // never smaller than the input
         }
         add("_unpadded", w, {}, bias, opset);
         if (positive) add("", w, {{"pads", w.pads}}, bias, opset);

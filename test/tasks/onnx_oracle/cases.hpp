@@ -14,8 +14,8 @@ namespace rtexec::test {
 using Names = std::vector<std::string>;
 
 inline constexpr Index as_float = 1; // TensorProto.DataType
-/// Where a quantized output may be off by one: of 255, or of what is left of it.
-inline constexpr double one_unit = 0.015;
+/// Where a quantized output of eight bits may be off by one.
+inline constexpr double one_unit = 0.0085;
 
 /// "2x3", or "scalar".
 [[nodiscard]] inline std::string shape_name(const Ints& shape) { return shape.empty() ? "scalar" : to_text(shape); }
