@@ -161,7 +161,7 @@ Cases quantized_network_cases() {
           [=](Model& m) {
             const std::string a = through(m, m.input({1, 5, 9, 8}), 0.01, kind, zero);
             const std::string b = through(m, m.input({1, 5, 9, 8}), 0.008, kind, zero);
-            return through(m, m.node("Add", {a, b}), 0.016, kind, zero);
+            return through(m, m.node("Add", {a, b}), 0.013, kind, zero);
           },
           one_unit));
     }
