@@ -158,11 +158,11 @@ inline const std::vector<GpuCase>& gpu_cases() {
       {"means",
        [](TestGraph& g) {
          const auto x = conv(g, g.input({2, 4, 20, 20}), 12, 1);
-         g.output(g.node(Mean{24, 400, 1}, {x}, {2, 12, 1, 1}));
-         g.output(g.node(Mean{24, 400, 1}, {x}, {2, 12}));
-         g.output(g.node(Mean{2, 12, 400}, {x}, {2, 1, 20, 20}));
-         g.output(g.node(Mean{48, 10, 20}, {x}, {48, 20}));
-         g.output(g.node(Mean{1, 9600, 1}, {x}, {}));
+         g.output(g.node(Reduce{Reduce::Kind::mean, 24, 400, 1}, {x}, {2, 12, 1, 1}));
+         g.output(g.node(Reduce{Reduce::Kind::mean, 24, 400, 1}, {x}, {2, 12}));
+         g.output(g.node(Reduce{Reduce::Kind::mean, 2, 12, 400}, {x}, {2, 1, 20, 20}));
+         g.output(g.node(Reduce{Reduce::Kind::mean, 48, 10, 20}, {x}, {48, 20}));
+         g.output(g.node(Reduce{Reduce::Kind::mean, 1, 9600, 1}, {x}, {}));
        }},
       {"softmax",
        [](TestGraph& g) {
@@ -204,7 +204,7 @@ inline const std::vector<GpuCase>& gpu_cases() {
          g.output(combine(Binary::Kind::multiply, x, g.random({1, 6, 1, 1})));
          g.output(combine(Binary::Kind::divide, x, g.constant({}, {4})));
          g.output(combine(Binary::Kind::add, g.random({5}), y));
-         g.output(g.relu(combine(Binary::Kind::multiply, g.node(Mean{6, 15, 1}, {x}, {1, 6, 1, 1}), y)));
+         g.output(g.relu(combine(Binary::Kind::multiply, g.node(Reduce{Reduce::Kind::mean, 6, 15, 1}, {x}, {1, 6, 1, 1}), y)));
          g.output(combine(Binary::Kind::add, x, x));
          g.output(g.node(Binary{Binary::Kind::multiply}, {g.input({3, 1}), g.input({1, 4})}, {3, 4}));
        }},
@@ -244,12 +244,12 @@ inline const std::vector<GpuCase>& gpu_cases() {
            features.push_back(conv(g, g.relu(conv(g, normal, 16, 1)), 8, 3));
          }
          const auto last = g.concat(features);
-         g.output(g.node(Mean{48, 36, 1}, {last}, {1, 48, 1, 1}));
+         g.output(g.node(Reduce{Reduce::Kind::mean, 48, 36, 1}, {last}, {1, 48, 1, 1}));
        }},
       {"squeeze_and_excite",
        [](TestGraph& g) {
          const auto x = g.relu(conv(g, g.input({1, 3, 8, 8}), 24, 3, 2));
-         const auto mean = g.node(Mean{24, 16, 1}, {x}, {1, 24, 1, 1});
+         const auto mean = g.node(Reduce{Reduce::Kind::mean, 24, 16, 1}, {x}, {1, 24, 1, 1});
          const auto gate =
              activated(g, conv(g, g.relu(conv(g, mean, 6, 1)), 24, 1), {Kind::hard_sigmoid, 1.0F / 6, 0.5F});
          g.output(conv(g, g.node(Binary{Binary::Kind::multiply}, {x, gate}, {1, 24, 4, 4}), 16, 1));
@@ -266,7 +266,7 @@ inline const std::vector<GpuCase>& gpu_cases() {
       {"classifier",
        [](TestGraph& g) {
          auto x = g.relu(conv(g, g.input({1, 3, 8, 8}), 16, 3, 2));
-         x = reshape(g, g.node(Mean{16, 16, 1}, {x}, {1, 16, 1, 1}), {1, 16});
+         x = reshape(g, g.node(Reduce{Reduce::Kind::mean, 16, 16, 1}, {x}, {1, 16, 1, 1}), {1, 16});
          x = g.node(Gemm{false, true, 1, 1}, {x, g.random({10, 16}), g.random({10})}, {1, 10});
          g.output(g.node(Softmax{1, 10, 1}, {x}, {1, 10}));
        }},

@@ -206,7 +206,7 @@ TEST(CudaLowering, ConcatenationsReshapesAndTransposesOfImagesCostNothing) {
   TestGraph g;
   const auto x = conv(g, g.input({1, 4, 4, 4}), 16, 1);
   const auto both = g.concat({conv(g, x, 16, 1), conv(g, slice(g, x, 8, 8), 8, 1)});
-  const auto mean = g.node(Mean{24, 16, 1}, {both}, {1, 24, 1, 1});
+  const auto mean = g.node(Reduce{Reduce::Kind::mean, 24, 16, 1}, {both}, {1, 24, 1, 1});
   g.output(g.node(Gemm{}, {reshape(g, mean, {1, 24}), g.random({24, 5})}, {1, 5}));
   const auto program = lower(g.graph, Precision::fp32);
   ASSERT_TRUE(program) << test::problem(program);

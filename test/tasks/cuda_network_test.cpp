@@ -80,7 +80,7 @@ Graph small_network() {
   TestGraph g;
   auto x = g.relu(conv(g, g.input({1, 4, 6, 6}), 16, 3));
   x = g.relu(conv(g, g.relu(conv(g, x, 16, 3)), 16, 3));
-  x = g.node(Mean{16, 36, 1}, {x}, {1, 16, 1, 1});
+  x = g.node(Reduce{Reduce::Kind::mean, 16, 36, 1}, {x}, {1, 16, 1, 1});
   g.output(g.node(Gemm{false, true, 1, 1}, {reshape(g, x, {1, 16}), g.random({10, 16}), g.random({10})}, {1, 10}));
   optimise(g.graph);
   return g.graph;

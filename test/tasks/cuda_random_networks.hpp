@@ -177,7 +177,7 @@ class RandomNetwork {
 
   TensorId gated(TensorId x) {
     const auto s = shape(x);
-    const auto mean = g_.node(Mean{s[0] * s[1], s[2] * s[3], 1}, {x}, {s[0], s[1], 1, 1});
+    const auto mean = g_.node(Reduce{Reduce::Kind::mean, s[0] * s[1], s[2] * s[3], 1}, {x}, {s[0], s[1], 1, 1});
     const auto gate = activated(g_, conv_node(mean, {}, 1, s[1]), {Kind::sigmoid, 0, 0});
     return g_.node(Binary{Binary::Kind::multiply}, {x, gate}, s);
   }

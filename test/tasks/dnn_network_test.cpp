@@ -171,7 +171,7 @@ TEST(Network, RunsWithoutAllocating) {
   x = g.node(Conv{{3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 1}, {x, g.random({32, 32, 3, 3})}, {1, 32, 20, 20});
   x = g.node(Conv{{3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, 1}, {x, g.random({16, 32, 3, 3})}, {1, 16, 10, 10}); // im2col
   x = g.node(Conv{{3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 16}, {x, g.random({16, 1, 3, 3})}, {1, 16, 10, 10}); // direct
-  x = g.node(Mean{16, 100, 1}, {x}, {1, 16, 1, 1});
+  x = g.node(Reduce{Reduce::Kind::mean, 16, 100, 1}, {x}, {1, 16, 1, 1});
   x = g.node(Reshape{}, {x}, {1, 16});
   x = g.node(Gemm{}, {x, g.random({16, 10})}, {1, 10});
   g.output(g.node(Softmax{1, 10, 1}, {x}, {1, 10}));

@@ -494,7 +494,7 @@ TEST(OnnxReader, ReduceMeanOfAPlaneIsAGlobalAveragePool) {
   ASSERT_TRUE(pool.has_value());
   ASSERT_TRUE(mean.has_value());
   ASSERT_EQ(mean->nodes.size(), 1U);
-  const auto &a = std::get<Mean>(pool->nodes[0].operation), &b = std::get<Mean>(mean->nodes[0].operation);
+  const auto &a = std::get<Reduce>(pool->nodes[0].operation), &b = std::get<Reduce>(mean->nodes[0].operation);
   EXPECT_EQ((Shape{a.outer, a.count, a.inner}), (Shape{b.outer, b.count, b.inner}));
   EXPECT_EQ(mean->tensors[mean->outputs[0]].shape, (Shape{1, 3, 1, 1}));
 }

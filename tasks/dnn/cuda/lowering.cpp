@@ -24,6 +24,7 @@ int narrow(std::int64_t value) { return static_cast<int>(value); } // shapes nev
 
 ActivationArguments activation_of(const Activation& activation) {
   static_assert(static_cast<int>(Activation::Kind::swish) == ActivationArguments::swish);
+  if (activation.kind > Activation::Kind::swish) throw Unsupported{"its operation is not supported on a GPU"};
   return {static_cast<int>(activation.kind), activation.a, activation.b};
 }
 
@@ -491,7 +492,13 @@ class Lowering {
 
   // ---- reductions
 
-  void lower(const Node& node, const Mean& mean) {
+  template <class Operation> void lower(const Node& node, const Operation&) {
+    throw Unsupported{"node '" + node.name + "': its operation is not supported on a GPU"};
+  }
+
+  void lower(const Node& node, const Reduce& mean) {
+    if (mean.kind != Reduce::Kind::mean)
+      throw Unsupported{"node '" + node.name + "': its operation is not supported on a GPU"};
     const auto& x = shape(node.inputs[0]);
     if (x.size() == 4 && x[0] <= most_blocks && mean.outer == x[0] * x[1] && mean.inner == 1 &&
         (mean.count > 1 || x[2] * x[3] == 1)) {
@@ -552,6 +559,7 @@ class Lowering {
   }
 
   void lower(const Node& node, const Softmax& softmax) {
+    if (softmax.logarithm) throw Unsupported{"node '" + node.name + "': its operation is not supported on a GPU"};
     auto x = tensors_.value(node.inputs[0]);
     auto y = tensors_.destination(node.output);
     auto to = y;
@@ -577,6 +585,8 @@ class Lowering {
 
   void lower(const Node& node, const Binary& binary) {
     static_assert(static_cast<int>(Binary::Kind::divide) == BinaryArguments::divide);
+    if (binary.kind > Binary::Kind::divide)
+      throw Unsupported{"node '" + node.name + "': its operation is not supported on a GPU"};
     const auto a = tensors_.value(node.inputs[0]), b = tensors_.value(node.inputs[1]);
     const auto y = tensors_.destination(node_number_, node.inputs);
     BinaryArguments arguments;

@@ -5,6 +5,7 @@
 
 #include <rtexec/tensor.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -31,15 +32,66 @@ struct Tensor {
   [[nodiscard]] bool constant() const { return !values.empty(); }
 };
 
-/// y = f(x), element by element.
+/// y = f(x), element by element. Truth is 1 and 0.
 struct Activation {
-  /// Swish: x * sigmoid(x)
-  enum class Kind { none, relu, leaky_relu, sigmoid, hard_sigmoid, hard_swish, clip, exp, tanh, sqrt, swish };
+  enum class Kind {
+    none,
+    relu,
+    leaky_relu,       // a: slope below zero
+    sigmoid,          //
+    hard_sigmoid,     // a x + b, between 0 and 1
+    hard_swish,       //
+    clip,             // between a and b
+    exp,              //
+    tanh,             //
+    sqrt,             //
+    swish,            // x * sigmoid(x)
+    scale,            // a x + b
+    elu,              // below zero a (e^x - 1)
+    selu,             // b times elu
+    softplus,         //
+    softsign,         //
+    mish,             //
+    gelu,             // x Phi(x)
+    gelu_tanh,        // the same, approximated by tanh
+    erf,              //
+    thresholded_relu, // x where above a
+    shrink,           // towards zero by b, where further from it than a
+    absolute,         //
+    logarithm,        //
+    reciprocal,       //
+    sign,             //
+    floor,            //
+    ceil,             //
+    round,            // to even
+    truncate,         //
+    sine,             //
+    cosine,           //
+    tangent,          //
+    arc_sine,         //
+    arc_cosine,       //
+    arc_tangent,      //
+    sinh,             //
+    cosh,             //
+    arc_sinh,         //
+    arc_cosh,         //
+    arc_tanh,         //
+    is_nan,           //
+    is_infinite,      // a: where below zero, b: where above
+    is_zero,          //
+    is_not_zero,
+  };
   Kind kind = Kind::none;
-  float a = 0; // leaky_relu: slope below zero; hard_sigmoid: alpha; clip: lower bound
-  float b = 0; // hard_sigmoid: beta; clip: upper bound
+  float a = 0;
+  float b = 0;
   friend bool operator==(const Activation&, const Activation&) = default;
 };
+
+/// What follows layers in networks: kernels of layers have these in them.
+[[nodiscard]] constexpr bool is_common(Activation::Kind kind) {
+  using enum Activation::Kind;
+  return kind <= selu || kind == mish || kind == gelu || kind == gelu_tanh;
+}
 
 /// A window that moves over height and width.
 struct Window {
@@ -72,24 +124,88 @@ struct Pool {
   bool count_padding = false; // average: padding counts as zeros
 };
 
-/// Two inputs, broadcast as NumPy does.
+/// a [..., m, k] times b [..., k, n], whose leading dimensions are broadcast as NumPy does; each may be the transpose
+/// of what it says, in its last two dimensions. Times alpha.
+struct Product {
+  bool transpose_a = false;
+  bool transpose_b = false;
+  float alpha = 1;
+};
+
+/// Two inputs, broadcast as NumPy does. Truth is 1 and 0.
 struct Binary {
-  enum class Kind { add, subtract, multiply, divide };
+  enum class Kind {
+    add,
+    subtract,
+    multiply,
+    divide,
+    divide_whole, // towards zero
+    minimum,
+    maximum,
+    power,
+    modulo,    // with the sign of the second
+    remainder, // with the sign of the first
+    slope,     // the first, below zero times the second
+    equal,
+    not_equal,
+    less,
+    less_or_equal,
+  };
   Kind kind = Kind::add;
 };
+
+/// Where the first input is not zero the second, else the third: broadcast as NumPy does.
+struct Select {};
 
 /// y = x * scale[c] + shift[c], for x [n,c,...]: a batch normalisation that could not be folded. Inputs x, scale,
 /// shift.
 struct ScaleShift {};
 
-/// Softmax over the middle of x seen as [outer, count, inner].
+/// Softmax over the middle of x seen as [outer, count, inner], or its logarithm.
 struct Softmax {
+  std::int64_t outer = 1, count = 1, inner = 1;
+  bool logarithm = false;
+};
+
+/// Over the middle of x seen as [outer, count, inner].
+struct Reduce {
+  enum class Kind {
+    mean,
+    sum,
+    product,
+    minimum,
+    maximum,
+    squares,       // their sum
+    first_minimum, // its index
+    last_minimum,
+    first_maximum,
+    last_maximum,
+  };
+  Kind kind = Kind::mean;
   std::int64_t outer = 1, count = 1, inner = 1;
 };
 
-/// Mean over the middle of x seen as [outer, count, inner].
-struct Mean {
+/// Over the middle of x seen as [outer, count, inner]: y[i] is the sum of what stands up to i.
+struct RunningSum {
   std::int64_t outer = 1, count = 1, inner = 1;
+  bool exclusive = false; // of what stands before i
+  bool reverse = false;   // from the end
+};
+
+/// Over the middle of x seen as [outer, count, inner]: the indices of the `kept` largest (smallest) ones, the largest
+/// (smallest) first, of equal ones the first first.
+struct TopIndices {
+  std::int64_t outer = 1, count = 1, inner = 1;
+  std::int64_t kept = 1;
+  bool largest = true;
+};
+
+/// x seen as [outer, count], each row less its mean (if centred) and over its deviation (else over the root of the mean
+/// of its squares); then times a scale plus a shift where there are such inputs, broadcast to x as NumPy does.
+struct Normalise {
+  std::int64_t outer = 1, count = 1;
+  bool centred = true;
+  float epsilon = 1e-5F;
 };
 
 /// Local response normalisation across channels.
@@ -118,6 +234,31 @@ struct Gather {
   std::vector<std::int64_t> indices;
 };
 
+/// Input 1 holds indices along `axis` of input 0: y = x.shape with indices.shape in place of that dimension.
+/// Negative ones count from the end, those outside are taken to be the nearest inside.
+struct Take {
+  std::size_t axis = 0;
+};
+
+/// The same for each element: y is shaped as the indices, and differs from where it takes from along `axis` only.
+struct TakeElements {
+  std::size_t axis = 0;
+};
+
+/// Input 1 holds in its last dimension indices of the dimensions of input 0 from `batch` on; the first `batch`
+/// dimensions of both are the same ones.
+struct TakeSlices {
+  std::size_t batch = 0;
+};
+
+/// Input 0, into which the elements of input 2 are put (added, ...) where input 1 says, as TakeElements and TakeSlices
+/// read.
+struct Put {
+  enum class Kind { replace, add, multiply, minimum, maximum };
+  Kind kind = Kind::replace;
+  std::optional<std::size_t> axis; // of elements; absent: of slices
+};
+
 /// x, at position `before` in an output that is `value` elsewhere.
 struct Pad {
   std::vector<std::int64_t> before;
@@ -134,15 +275,51 @@ struct Resize {
   std::vector<Tap> columns; // one for each output column
 };
 
-using Operation = std::variant<Activation, Conv, Gemm, Pool, Binary, ScaleShift, Softmax, Mean, Lrn, Concat, Reshape,
-                               View, Gather, Pad, Resize>;
+/// x seen as [outer, count, inner]: y[o, i, k] is the sum over a tap's `taps` indices of their weights times x[o,
+/// index, k].
+struct Resample {
+  std::int64_t outer = 1, count = 1, inner = 1;
+  std::int64_t taps = 1;
+  std::vector<std::int64_t> indices; // `taps` for each i
+  std::vector<float> weights;        // likewise
+};
+
+/// x [n,c,h,w] at the positions of a grid [n, out_h, out_w, 2]: across, then down, from -1 to 1.
+struct GridSample {
+  enum class Mode { linear, nearest, cubic };
+  enum class Padding { zeros, border, reflection };
+  Mode mode = Mode::linear;
+  Padding padding = Padding::zeros;
+  bool align_corners = false; // -1 and 1 are the centres of the outermost pixels, else their outer edges
+};
+
+/// One direction of a recurrent layer over a sequence. Inputs: what the gates take from the sequence, biases included,
+/// [steps, batch, gates * hidden]; weights of the state [gates * hidden, hidden]; the first state [batch, hidden]; then
+/// of lstm the first cell [batch, hidden], and where `peepholes` what gates take from the cell [3 * hidden]; of gru
+/// where `late_reset` a bias [hidden]. Gates: of lstm input, output, forget, cell; of gru update, reset, hidden. y: the
+/// states [steps, batch, hidden], and behind them, of lstm, the last cell [1, batch, hidden].
+struct Recurrent {
+  enum class Kind { simple, gru, lstm };
+  Kind kind = Kind::simple;
+  bool reverse = false;
+  bool late_reset = false; // gru: the reset gate is applied to the product and its bias, not to the state before it
+  bool peepholes = false;
+  std::optional<float> clip;               // what goes into an activation is between this and its negative
+  std::array<Activation, 3> activations{}; // of gates, of the candidate, of the cell
+};
+
+using Operation = std::variant<Activation, Conv, Gemm, Product, Pool, Binary, Select, ScaleShift, Softmax, Reduce,
+                               RunningSum, TopIndices, Normalise, Lrn, Concat, Reshape, View, Gather, Take,
+                               TakeElements, TakeSlices, Put, Pad, Resize, Resample, GridSample, Recurrent>;
 
 struct Node {
   std::string name; // the ONNX node's, or its first output's where it has none
   Operation operation;
   std::vector<TensorId> inputs;
   TensorId output = 0;
-  // Conv, Gemm, Binary and ScaleShift only, and set by passes.hpp only: y = activation(operation(...) + residual).
+  // Conv, Gemm, Product, Binary, ScaleShift and Normalise only, and set by passes.hpp only: y =
+  // activation(operation(...)
+  // + residual), of which the activation is a common one.
   std::optional<TensorId> residual; // Conv and Gemm only; shaped as the output
   Activation activation;
 };

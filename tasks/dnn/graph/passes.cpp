@@ -84,7 +84,8 @@ void scale_conv(Graph& graph, Node& conv, const std::vector<float>& scale, const
 }
 
 bool takes_residual(const Node& node) {
-  return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation);
+  return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation) ||
+         std::holds_alternative<Product>(node.operation) || std::holds_alternative<Normalise>(node.operation);
 }
 
 bool takes_activation(const Node& node) {
@@ -158,7 +159,7 @@ void fuse_activations(Graph& graph) {
   Uses uses(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const auto* activation = std::get_if<Activation>(&graph.nodes[i].operation);
-    if (!activation) continue;
+    if (!activation || !is_common(activation->kind)) continue;
     const auto input = graph.nodes[i].inputs[0];
     const auto producer = uses.producer(input);
     if (!uses.single_reader(input) || producer == no_node || !takes_activation(graph.nodes[producer]) ||

@@ -1,6 +1,9 @@
 #include "tasks/dnn/kernels/elementwise.hpp"
 
 #include "tasks/dnn/kernels/functions.hpp"
+#include "tasks/dnn/kernels/rare_functions.hpp"
+
+#include <cmath>
 
 namespace rtexec::tasks::kernels {
 namespace {
@@ -27,14 +30,24 @@ RTEXEC_INLINE void combine_steps(float* y, const float* a, std::size_t step_a, c
   }
 }
 
-} // namespace
-
-RTEXEC_VECTORISED void activate(Activation f, float* y, const float* x, std::size_t n) noexcept {
+RTEXEC_VECTORISED void activate_commonly(Activation f, float* y, const float* x, std::size_t n) noexcept {
   with_kind(
       f.kind, [=]<Activation::Kind kind>() __attribute__((always_inline)) {
         each(
             n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = activate<kind>(x[i], f.a, f.b); });
       });
+}
+
+float modulo(float a, float b) noexcept {
+  const float rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+} // namespace
+
+void activate(Activation f, float* y, const float* x, std::size_t n) noexcept {
+  if (is_common(f.kind)) activate_commonly(f, y, x, n);
+  else activate_rarely(f, y, x, n);
 }
 
 RTEXEC_VECTORISED void finish(Activation f, float* y, const float* x, float bias, const float* residual,
@@ -63,29 +76,44 @@ RTEXEC_VECTORISED void scale_shift(Activation f, float* y, const float* x, float
 
 RTEXEC_VECTORISED void combine(Binary::Kind kind, float* y, const float* a, std::size_t step_a, const float* b,
                                std::size_t step_b, std::size_t n) noexcept {
+  const auto with = [=](auto f) __attribute__((always_inline)) { combine_steps(y, a, step_a, b, step_b, n, f); };
   switch (kind) {
-  case Binary::Kind::add:
-    combine_steps(
-        y, a, step_a, b, step_b, n, [](float p, float q) __attribute__((always_inline)) { return p + q; });
-    break;
-  case Binary::Kind::subtract:
-    combine_steps(
-        y, a, step_a, b, step_b, n, [](float p, float q) __attribute__((always_inline)) { return p - q; });
-    break;
-  case Binary::Kind::multiply:
-    combine_steps(
-        y, a, step_a, b, step_b, n, [](float p, float q) __attribute__((always_inline)) { return p * q; });
-    break;
-  case Binary::Kind::divide:
-    combine_steps(
-        y, a, step_a, b, step_b, n, [](float p, float q) __attribute__((always_inline)) { return p / q; });
-    break;
+    using enum Binary::Kind;
+  case add: return with([](float p, float q) __attribute__((always_inline)) { return p + q; });
+  case subtract: return with([](float p, float q) __attribute__((always_inline)) { return p - q; });
+  case multiply: return with([](float p, float q) __attribute__((always_inline)) { return p * q; });
+  case divide: return with([](float p, float q) __attribute__((always_inline)) { return p / q; });
+  case divide_whole: return with([](float p, float q) __attribute__((always_inline)) { return std::trunc(p / q); });
+  case minimum: return with([](float p, float q) __attribute__((always_inline)) { return p != p || p < q ? p : q; });
+  case maximum: return with([](float p, float q) __attribute__((always_inline)) { return p != p || p > q ? p : q; });
+  case power: return with([](float p, float q) __attribute__((always_inline)) { return std::pow(p, q); });
+  case modulo: return with([](float p, float q) __attribute__((always_inline)) { return kernels::modulo(p, q); });
+  case remainder: return with([](float p, float q) __attribute__((always_inline)) { return std::fmod(p, q); });
+  case slope: return with([](float p, float q) __attribute__((always_inline)) { return p < 0.0F ? p * q : p; });
+  case equal: return with([](float p, float q) __attribute__((always_inline)) { return p == q ? 1.0F : 0.0F; });
+  case not_equal: return with([](float p, float q) __attribute__((always_inline)) { return p != q ? 1.0F : 0.0F; });
+  case less: return with([](float p, float q) __attribute__((always_inline)) { return p < q ? 1.0F : 0.0F; });
+  case less_or_equal: return with([](float p, float q) __attribute__((always_inline)) { return p <= q ? 1.0F : 0.0F; });
   }
+}
+
+RTEXEC_VECTORISED void select(float* y, const float* condition, std::size_t step_condition, const float* a,
+                              std::size_t step_a, const float* b, std::size_t step_b, std::size_t n) noexcept {
+  each(
+      n, [=](std::size_t i) __attribute__((always_inline)) {
+        const float first = a[i * step_a], second = b[i * step_b];
+        y[i] = condition[i * step_condition] != 0.0F ? first : second;
+      });
 }
 
 RTEXEC_VECTORISED void maximum(float* y, const float* x, std::size_t n) noexcept {
   each(
       n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = at_least(y[i], x[i]); });
+}
+
+RTEXEC_VECTORISED void minimum(float* y, const float* x, std::size_t n) noexcept {
+  each(
+      n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = at_most(y[i], x[i]); });
 }
 
 RTEXEC_VECTORISED void accumulate(float* y, const float* x, float factor, std::size_t n) noexcept {
@@ -119,6 +147,24 @@ RTEXEC_VECTORISED double sum(const float* x, std::size_t n) noexcept {
     for (std::size_t lane = 0; lane < lanes; ++lane) partial[lane] += static_cast<double>(x[i + lane]);
   double total = 0;
   for (; i < n; ++i) total += static_cast<double>(x[i]);
+  for (const auto value : partial) total += value;
+  return total;
+}
+
+RTEXEC_VECTORISED double sum_of_squares(const float* x, float mean, std::size_t n) noexcept {
+  constexpr std::size_t lanes = 8;
+  double partial[lanes] = {};
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const double distance = static_cast<double>(x[i + lane]) - static_cast<double>(mean);
+      partial[lane] += distance * distance;
+    }
+  double total = 0;
+  for (; i < n; ++i) {
+    const double distance = static_cast<double>(x[i]) - static_cast<double>(mean);
+    total += distance * distance;
+  }
   for (const auto value : partial) total += value;
   return total;
 }

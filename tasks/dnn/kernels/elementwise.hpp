@@ -7,7 +7,7 @@
 
 namespace rtexec::tasks::kernels {
 
-/// y = f(x)
+/// y = f(x), of any kind; the other functions take common ones.
 void activate(Activation f, float* y, const float* x, std::size_t n) noexcept;
 /// y = f(x + bias + residual); residual may be null.
 void finish(Activation f, float* y, const float* x, float bias, const float* residual, std::size_t n) noexcept;
@@ -16,8 +16,12 @@ void scale_shift(Activation f, float* y, const float* x, float scale, float shif
 /// y = a op b. Steps are 0 (one value for all) or 1.
 void combine(Binary::Kind kind, float* y, const float* a, std::size_t step_a, const float* b, std::size_t step_b,
              std::size_t n) noexcept;
+/// y = condition ? a : b. Steps likewise.
+void select(float* y, const float* condition, std::size_t step_condition, const float* a, std::size_t step_a,
+            const float* b, std::size_t step_b, std::size_t n) noexcept;
 /// y = max(y, x)
 void maximum(float* y, const float* x, std::size_t n) noexcept;
+void minimum(float* y, const float* x, std::size_t n) noexcept;
 /// y += x * factor
 void accumulate(float* y, const float* x, float factor, std::size_t n) noexcept;
 /// y += x * x
@@ -27,6 +31,8 @@ void divide_by_power(float* y, const float* x, const float* sums, float bias, fl
                      std::size_t n) noexcept;
 /// The sum of x, in partial sums of double precision.
 double sum(const float* x, std::size_t n) noexcept;
+/// Likewise, of the squares of x - mean.
+double sum_of_squares(const float* x, float mean, std::size_t n) noexcept;
 /// y[i] = x[i * step]
 void gather_strided(float* y, const float* x, std::ptrdiff_t step, std::size_t n) noexcept;
 

@@ -4,6 +4,8 @@
 #include "tasks/dnn/kernels/gemm.hpp"
 #include "tasks/dnn/kernels/step.hpp"
 
+#include <cmath>
+
 namespace rtexec::tasks {
 namespace {
 
@@ -19,6 +21,10 @@ double product_flops(const Graph& graph, const Node& node) {
   }
   if (const auto* gemm = std::get_if<Gemm>(&node.operation))
     return 2 * outputs * static_cast<double>(graph.tensors[node.inputs[0]].shape[gemm->transpose_a ? 0 : 1]);
+  if (const auto* product = std::get_if<Product>(&node.operation)) {
+    const auto& a = graph.tensors[node.inputs[0]].shape;
+    return 2 * outputs * static_cast<double>(a[a.size() - (product->transpose_a ? 2 : 1)]);
+  }
   return 0;
 }
 
@@ -27,6 +33,8 @@ double work(const Graph& graph, const Node& node) {
   for (const auto input : node.inputs) moved += count(graph, input);
   if (const auto* pool = std::get_if<Pool>(&node.operation))
     moved *= static_cast<double>(pool->window.kernel_h) * static_cast<double>(pool->window.kernel_w);
+  if (const auto* top = std::get_if<TopIndices>(&node.operation))
+    moved *= 1 + std::log2(static_cast<double>(top->count));
   if (const auto* lrn = std::get_if<Lrn>(&node.operation)) moved *= static_cast<double>(lrn->size);
   return moved + product_flops(graph, node);
 }

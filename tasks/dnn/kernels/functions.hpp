@@ -52,6 +52,33 @@ RTEXEC_INLINE float hyperbolic_tangent(float x) {
   return z < 0.390625F ? near : far;
 }
 
+/// The error function within a few units in the last place: a quotient of polynomials in x^2 on [-4, 4], beyond which
+/// it is 1.
+RTEXEC_INLINE float error_function(float x) {
+  x = at_most(at_least(x, -4.0F), 4.0F);
+  const float z = x * x;
+  float p = -2.72614225801306e-10F;
+  p = p * z + 2.77068142495902e-08F;
+  p = p * z - 2.10102402082508e-06F;
+  p = p * z - 5.69250639462346e-05F;
+  p = p * z - 7.34990630326855e-04F;
+  p = p * z - 2.95459980854025e-03F;
+  p = p * z - 1.60960333262415e-02F;
+  float q = -1.45660718464996e-05F;
+  q = q * z - 2.13374055278905e-04F;
+  q = q * z - 1.68282697438203e-03F;
+  q = q * z - 7.37332916720468e-03F;
+  q = q * z - 1.42647390514189e-02F;
+  return x * p / q;
+}
+
+/// x tanh(log(1 + e^x)) = x (u - 1) / (u + 1) with u = (1 + e^x)^2; where that would overflow it is x.
+RTEXEC_INLINE float mish(float x) {
+  const float e = exponential(at_most(x, 30.0F));
+  const float n = e * (e + 2.0F);
+  return x * (n / (n + 2.0F));
+}
+
 /// f(i, activation) for the kind given at compile time, so that the loop has no choice in it. A NaN stays a NaN.
 template <Activation::Kind kind>
 RTEXEC_INLINE float activate(float x, [[maybe_unused]] float a, [[maybe_unused]] float b) {
@@ -66,10 +93,17 @@ RTEXEC_INLINE float activate(float x, [[maybe_unused]] float a, [[maybe_unused]]
   else if constexpr (kind == tanh) return hyperbolic_tangent(x);
   else if constexpr (kind == sqrt) return std::sqrt(x);
   else if constexpr (kind == swish) return x / (1.0F + exponential(-x));
+  else if constexpr (kind == scale) return a * x + b;
+  else if constexpr (kind == elu) return x < 0.0F ? a * (exponential(x) - 1.0F) : x;
+  else if constexpr (kind == selu) return b * (x < 0.0F ? a * (exponential(x) - 1.0F) : x);
+  else if constexpr (kind == mish) return kernels::mish(x);
+  else if constexpr (kind == gelu) return 0.5F * x * (1.0F + error_function(x * 0.707106781F));
+  else if constexpr (kind == gelu_tanh)
+    return 0.5F * x * (1.0F + hyperbolic_tangent(0.797884561F * (x + 0.044715F * x * x * x)));
   else return x;
 }
 
-/// Calls f with the activation's kind as a compile-time constant.
+/// Calls f with the activation's kind, a common one, as a compile-time constant.
 template <class F> RTEXEC_INLINE void with_kind(Activation::Kind kind, F f) {
   using Kind = Activation::Kind;
   switch (kind) {
@@ -84,6 +118,13 @@ template <class F> RTEXEC_INLINE void with_kind(Activation::Kind kind, F f) {
   case Kind::tanh: f.template operator()<Kind::tanh>(); break;
   case Kind::sqrt: f.template operator()<Kind::sqrt>(); break;
   case Kind::swish: f.template operator()<Kind::swish>(); break;
+  case Kind::scale: f.template operator()<Kind::scale>(); break;
+  case Kind::elu: f.template operator()<Kind::elu>(); break;
+  case Kind::selu: f.template operator()<Kind::selu>(); break;
+  case Kind::mish: f.template operator()<Kind::mish>(); break;
+  case Kind::gelu: f.template operator()<Kind::gelu>(); break;
+  case Kind::gelu_tanh: f.template operator()<Kind::gelu_tanh>(); break;
+  default: break;
   }
 }
 

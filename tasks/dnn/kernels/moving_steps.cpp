@@ -83,27 +83,6 @@ class ConcatStep final : public Step {
   std::vector<std::int64_t> lengths_; // of each input, for one outer index
 };
 
-class GatherStep final : public Step {
- public:
-  GatherStep(const Gather& gather, const Shape& x) : indices_(gather.indices), size_(x[gather.axis]) {
-    const auto axis = static_cast<std::ptrdiff_t>(gather.axis);
-    outer_ = element_count({x.begin(), x.begin() + axis});
-    inner_ = element_count({x.begin() + axis + 1, x.end()});
-  }
-  void run(const Operands& o) const noexcept override {
-    float* y = o.output;
-    for (std::int64_t outer = 0; outer < outer_; ++outer)
-      for (const auto index : indices_) {
-        copy(y, o.inputs[0] + (outer * size_ + index) * inner_, inner_);
-        y += inner_;
-      }
-  }
-
- private:
-  std::vector<std::int64_t> indices_;
-  std::int64_t size_, outer_ = 1, inner_ = 1;
-};
-
 class PoolStep final : public Step {
  public:
   PoolStep(const Pool& pool, const Shape& x, const Shape& y)
@@ -167,39 +146,6 @@ class PoolStep final : public Step {
   std::vector<Span> rows_, columns_; // by output row and column
 };
 
-class ResizeStep final : public Step {
- public:
-  ResizeStep(const Resize& resize, const Shape& x) : resize_(resize), planes_(x[0] * x[1]), in_h_(x[2]), in_w_(x[3]) {}
-  std::size_t workspace() const override { return static_cast<std::size_t>(in_w_); }
-
-  void run(const Operands& o) const noexcept override {
-    float* y = o.output;
-    for (std::int64_t plane = 0; plane < planes_; ++plane)
-      for (const auto& row : resize_.rows) {
-        const float* x = o.inputs[0] + plane * in_h_ * in_w_;
-        const float* line = blend_rows(o.workspace, x + row.low * in_w_, x + row.high * in_w_, row.weight);
-        for (const auto& column : resize_.columns) *y++ = blend(line[column.low], line[column.high], column.weight);
-      }
-  }
-
- private:
-  /// Exact, infinities included, where one side has all the weight.
-  static float blend(float low, float high, float weight) noexcept {
-    return weight == 0 ? low : low + (high - low) * weight;
-  }
-
-  const float* blend_rows(float* line, const float* low, const float* high, float weight) const noexcept {
-    if (weight == 0) return low;
-    const auto n = static_cast<std::size_t>(in_w_);
-    scale_shift({}, line, low, 1.0F - weight, 0.0F, n);
-    accumulate(line, high, weight, n);
-    return line;
-  }
-
-  Resize resize_;
-  std::int64_t planes_, in_h_, in_w_;
-};
-
 } // namespace
 
 StepPointer make_step(const Graph& graph, const Node& node, const View& view) {
@@ -211,14 +157,7 @@ StepPointer make_step(const Graph& graph, const Node& node, const Pad& pad) {
 StepPointer make_step(const Graph& graph, const Node& node, const Concat& concat) {
   return std::make_unique<ConcatStep>(graph, node, concat.axis);
 }
-StepPointer make_step(const Graph& graph, const Node& node, const Gather& gather) {
-  return std::make_unique<GatherStep>(gather, shape_of(graph, node.inputs[0]));
-}
 StepPointer make_step(const Graph& graph, const Node& node, const Pool& pool) {
   return std::make_unique<PoolStep>(pool, shape_of(graph, node.inputs[0]), shape_of(graph, node.output));
 }
-StepPointer make_step(const Graph& graph, const Node& node, const Resize& resize) {
-  return std::make_unique<ResizeStep>(resize, shape_of(graph, node.inputs[0]));
-}
-
 } // namespace rtexec::tasks::kernels

@@ -21,9 +21,14 @@ std::string describe(const Lowering& lowering, const Node& node) {
 const OperatorTable& operators() {
   static const OperatorTable table = [] {
     OperatorTable t;
-    add_math_operators(t);
+    add_element_operators(t);
+    add_product_operators(t);
+    add_reduction_operators(t);
     add_window_operators(t);
+    add_sampling_operators(t);
     add_shape_operators(t);
+    add_index_operators(t);
+    add_recurrent_operators(t);
     return t;
   }();
   return table;
@@ -37,8 +42,10 @@ std::string supported_operators() {
 
 /// Whether the operator's outputs are elements of its input, whatever they mean.
 bool moves_elements(const std::string& type) {
-  static const std::set<std::string_view> moving{"Identity",  "Dropout", "Flatten", "Reshape", "Squeeze", "Unsqueeze",
-                                                 "Transpose", "Slice",   "Split",   "Gather",  "Concat"};
+  static const std::set<std::string_view> moving{
+      "Identity",  "Dropout",        "Flatten",  "Reshape",         "Squeeze",  "Unsqueeze",
+      "Transpose", "Slice",          "Split",    "Gather",          "Concat",   "Expand",
+      "Tile",      "GatherElements", "GatherND", "ScatterElements", "ScatterND"};
   return moving.contains(type);
 }
 
@@ -93,11 +100,8 @@ void lower_node(Lowering& lowering, const Node& node) {
   const auto found = operators().find(node.type);
   if (found == operators().end())
     context.unsupported("this operator is not supported; supported: " + supported_operators());
-  if (node.outputs.empty() || node.outputs.front().empty()) context.bad("it has no output");
-  if (!evaluate_shape_arithmetic(context)) {
-    context.require_floats();
-    found->second(context);
-  }
+  if (std::ranges::all_of(node.outputs, &std::string::empty)) context.bad("it has no output");
+  if (!evaluate_shape_arithmetic(context)) found->second(context);
   context.require_all_attributes_read();
   context.require_all_outputs_set();
 }
@@ -136,39 +140,30 @@ bool NodeContext::has(std::size_t input) const {
 bool NodeContext::is_ints(std::size_t input) const { return has(input) && std::holds_alternative<Ints>(value(input)); }
 
 TensorId NodeContext::tensor(std::size_t input) const {
-  const auto* id = std::get_if<TensorId>(&value(input));
-  if (!id)
-    unsupported("input " + config::quoted(node_.inputs[input]) +
-                " must be a float tensor with elements; integers are supported in shape arithmetic only");
-  return *id;
+  const Value& known = value(input);
+  if (const auto* id = std::get_if<TensorId>(&known)) return *id;
+  const std::string& name = node_.inputs[input];
+  const auto* ints = std::get_if<Ints>(&known);
+  if (!ints || ints->values.empty()) unsupported("input " + config::quoted(name) + " has no elements");
+  const auto [found, missing] = lowering_.as_floats.try_emplace(name);
+  if (missing)
+    found->second = lowering_.graph.add({name, ints->shape, as_floats(ints->values, name), ElementType::int64});
+  return found->second;
 }
 
-Meaning NodeContext::meaning(std::size_t input) const { return lowering_.meaning(tensor(input)); }
-
-Meaning NodeContext::meaning_of(const std::vector<TensorId>& inputs) const {
-  if (!moves_elements(node_.type)) return {};
-  Meaning all = lowering_.meaning(inputs.front());
-  for (const auto input : inputs) {
-    const auto each = lowering_.meaning(input);
-    if (each.type != all.type && (is_integer(each.type) || is_integer(all.type)))
-      bad("its inputs are of types " + std::string(rtexec::name(all.type)) + " and " +
-          std::string(rtexec::name(each.type)));
-    all.fractions = all.fractions || each.fractions;
+std::vector<float> NodeContext::as_floats(const std::vector<std::int64_t>& ints, const std::string& name) const {
+  constexpr std::int64_t most = std::int64_t{1} << 62;
+  std::vector<float> floats;
+  for (const auto value : ints) {
+    floats.push_back(static_cast<float>(value));
+    if (value < -most || value > most || static_cast<std::int64_t>(floats.back()) != value)
+      unsupported("input " + config::quoted(name) + " holds " + std::to_string(value) +
+                  ", and the engine computes in floats, which do not hold this integer");
   }
-  return all;
+  return floats;
 }
 
-void NodeContext::require_floats() const {
-  if (moves_elements(node_.type) || node_.type == "Cast" || node_.type == "Shape") return;
-  for (const auto& input : node_.inputs) {
-    const auto found = lowering_.values.find(input);
-    const auto* id = found == lowering_.values.end() ? nullptr : std::get_if<TensorId>(&found->second);
-    if (id && is_integer(lowering_.meaning(*id).type))
-      unsupported("it would compute on " + config::quoted(input) + " of " +
-                  std::string(rtexec::name(lowering_.meaning(*id).type)) +
-                  ", and the engine computes in floats; put a Cast to FLOAT before it");
-  }
-}
+ElementType NodeContext::element_type(std::size_t input) const { return lowering_.type(tensor(input)); }
 
 const Shape& NodeContext::shape(std::size_t input) const {
   if (const auto* ints = std::get_if<Ints>(&value(input))) return ints->shape;
@@ -195,11 +190,17 @@ const std::vector<float>& NodeContext::floats(std::size_t input, const char* rol
 }
 
 const std::vector<std::int64_t>& NodeContext::ints(std::size_t input, const char* role) const {
-  const auto* found = std::get_if<Ints>(&value(input));
-  if (!found)
+  const Value& known = value(input);
+  if (const auto* found = std::get_if<Ints>(&known)) return found->values;
+  const auto* id = std::get_if<TensorId>(&known);
+  const auto* constant = id ? &lowering_.graph.tensors[*id] : nullptr;
+  if (!constant || !constant->constant() || !is_integer(constant->type))
     unsupported(std::string(role) + " (" + config::quoted(node_.inputs[input]) +
                 ") must be integers that are known when the model is loaded");
-  return found->values;
+  const auto [found, missing] = lowering_.integers.try_emplace(*id);
+  if (missing)
+    for (const float each : constant->values) found->second.push_back(static_cast<std::int64_t>(each));
+  return found->second;
 }
 
 void NodeContext::require_all_attributes_read() const {
@@ -209,7 +210,7 @@ void NodeContext::require_all_attributes_read() const {
 
 void NodeContext::require_all_outputs_set() const {
   for (const auto& output : node_.outputs)
-    if (!lowering_.values.contains(output) && lowering_.read.contains(output))
+    if (!output.empty() && !lowering_.values.contains(output) && lowering_.read.contains(output))
       unsupported("its output " + config::quoted(output) + " is not supported, and is read");
 }
 
@@ -240,9 +241,14 @@ void NodeContext::charge(std::int64_t elements) {
 }
 
 TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Shape shape) {
+  const ElementType first = lowering_.type(inputs.front());
+  return emit(std::move(operation), std::move(inputs), std::move(shape),
+              is_integer(first) || moves_elements(node_.type) ? first : ElementType::float32);
+}
+
+TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Shape shape, ElementType type) {
   auto& graph = lowering_.graph;
-  const auto output = graph.add({node_.outputs.front(), checked(std::move(shape)), {}});
-  set_meaning(output, meaning_of(inputs));
+  const auto output = graph.add({node_.outputs.front(), checked(std::move(shape)), {}, type});
   tasks::Node node{node_.name, std::move(operation), std::move(inputs), output, {}, {}};
   const auto is_constant = [&](TensorId id) { return graph.tensors[id].constant(); };
   if (std::ranges::all_of(node.inputs, is_constant) && work(graph, node) <= max_folded_work) {
@@ -254,22 +260,20 @@ TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Sh
   return output;
 }
 
-TensorId NodeContext::emit_as(Meaning meaning, TensorId input) {
-  const auto output = emit(Reshape{}, {input}, lowering_.graph.tensors[input].shape);
-  set_meaning(output, meaning);
-  return output;
-}
-
-void NodeContext::set_meaning(TensorId id, Meaning meaning) {
-  lowering_.meanings[id] = meaning;
-  lowering_.graph.tensors[id].type = meaning.type;
-}
-
 TensorId NodeContext::constant(Shape shape, std::vector<float> values) {
   return lowering_.graph.add({node_.outputs.front(), checked(std::move(shape)), std::move(values)});
 }
 
+void require_one_type(const NodeContext& node, std::size_t first, std::size_t last) {
+  const ElementType type = node.element_type(first);
+  for (std::size_t i = first; i < last; ++i)
+    if (is_integer(node.element_type(i)) != is_integer(type))
+      node.bad("its inputs are of types " + std::string(name(type)) + " and " +
+               std::string(name(node.element_type(i))));
+}
+
 void NodeContext::set_output(Value value, std::size_t output) {
+  if (node_.outputs.at(output).empty()) return;
   if (const auto* id = std::get_if<TensorId>(&value)) lowering_.graph.tensors[*id].name = node_.outputs.at(output);
   if (!lowering_.values.emplace(node_.outputs.at(output), std::move(value)).second)
     bad("it writes " + config::quoted(node_.outputs[output]) + ", which is written already");
@@ -287,7 +291,7 @@ void NodeContext::set_constant(Constant value) {
 Graph lower(Model model) {
   if (model.nodes.size() > max_nodes)
     throw Refusal(Errc::unsupported, model.file + ": more than " + std::to_string(max_nodes) + " nodes");
-  Lowering lowering{model.file, model.opset, {}, {}, {}, 0, {}};
+  Lowering lowering{.file = model.file, .opset = model.opset};
   for (const auto& output : model.outputs) lowering.read.insert(output.name);
   for (const auto& node : model.nodes) lowering.read.insert(node.inputs.begin(), node.inputs.end());
   lowering.graph.name = std::move(model.name);
@@ -296,7 +300,6 @@ Graph lower(Model model) {
   add_initialisers(lowering, model);
   for (const auto& input : model.inputs) {
     const auto id = lowering.graph.add({input.name, input_shape(model, input, lowering.graph.notes), {}, input.type});
-    lowering.meanings[id] = {input.type};
     if (input.name.empty() || !lowering.values.emplace(input.name, id).second)
       throw Refusal(Errc::bad_input,
                     model.file + ": input " + config::quoted(input.name) + " has no name, or the name of another one");
@@ -310,8 +313,8 @@ Graph lower(Model model) {
       throw Refusal(Errc::bad_input, model.file + ": no node writes the output " + config::quoted(output.name));
     const auto* id = std::get_if<TensorId>(&found->second);
     if (!id)
-      throw Refusal(Errc::unsupported,
-                    model.file + ": output " + config::quoted(output.name) + " is not a float tensor with elements");
+      throw Refusal(Errc::unsupported, model.file + ": output " + config::quoted(output.name) +
+                                           " is known when the model is loaded, or has no elements");
     give_type(lowering, output, *id);
     lowering.graph.outputs.push_back(*id);
   }

@@ -30,26 +30,19 @@ using Value = std::variant<TensorId, Ints, Empty>;
   return type != ElementType::float32 && type != ElementType::float16;
 }
 
-/// What the floats of a tensor stand for.
-struct Meaning {
-  ElementType type = ElementType::float32;
-  bool fractions = false; // of integers that come from a Cast: they are dropped where an output is given out
-};
-
 /// Everything known so far.
 struct Lowering {
   std::string file;
   std::int64_t opset = 0;
-  Graph graph;
-  std::unordered_map<std::string, Value> values;  // by ONNX name
-  std::unordered_set<std::string> read;           // ONNX names that some node, or the graph's outputs, ask for
-  std::int64_t folded = 0;                        // elements of constants computed at load
-  std::unordered_map<TensorId, Meaning> meanings; // of tensors that are not plain floats
+  Graph graph{};
+  std::unordered_map<std::string, Value> values{};       // by ONNX name
+  std::unordered_set<std::string> read{};                // ONNX names that some node, or the graph's outputs, ask for
+  std::int64_t folded = 0;                               // elements of constants computed at load
+  std::unordered_map<std::string, TensorId> as_floats{}; // of integers, by ONNX name, once they are computed with
+  std::unordered_map<TensorId, std::vector<std::int64_t>> integers{}; // of constants of integers, once asked for
 
-  [[nodiscard]] Meaning meaning(TensorId id) const {
-    const auto found = meanings.find(id);
-    return found == meanings.end() ? Meaning() : found->second;
-  }
+  /// What the floats of a tensor stand for.
+  [[nodiscard]] ElementType type(TensorId id) const { return graph.tensors[id].type; }
   /// What is known of a constant by that name.
   [[nodiscard]] Value value_of(const std::string& name, Constant constant);
 };
@@ -70,16 +63,18 @@ class NodeContext {
   [[nodiscard]] std::size_t inputs() const { return node_.inputs.size(); }
   [[nodiscard]] std::size_t outputs() const { return node_.outputs.size(); }
 
-  [[nodiscard]] bool has(std::size_t input) const; // present, and not Empty
-  [[nodiscard]] bool is_ints(std::size_t input) const;
+  [[nodiscard]] bool has(std::size_t input) const;     // present, and not Empty
+  [[nodiscard]] bool is_ints(std::size_t input) const; // and not a tensor
+  /// Integers become a constant one.
   [[nodiscard]] TensorId tensor(std::size_t input) const;
-  [[nodiscard]] Meaning meaning(std::size_t input) const;
+  [[nodiscard]] ElementType element_type(std::size_t input) const;
   /// Of a tensor or of integers
   [[nodiscard]] const Shape& shape(std::size_t input) const;
   [[nodiscard]] const Shape& shape_of_rank(std::size_t input, std::size_t rank) const;
   [[nodiscard]] const std::vector<float>& floats(std::size_t input, const char* role) const; // of a constant
   /// Null where it is computed
   [[nodiscard]] const std::vector<float>* constant_floats(std::size_t input) const;
+  /// Of integers, or a constant tensor of them
   [[nodiscard]] const std::vector<std::int64_t>& ints(std::size_t input, const char* role) const;
 
   [[nodiscard]] bool has_attribute(const char* name) const { return node_.attributes.contains(name); }
@@ -94,8 +89,6 @@ class NodeContext {
   }
   /// Counts as read: for what does not matter to inference.
   void ignore_attribute(const char* name) { read_.insert(name); }
-  /// Refuses the node where it would compute on integers that are not known when the model is loaded.
-  void require_floats() const;
   /// Refuses the node where an attribute was never read.
   void require_all_attributes_read() const;
   /// Refuses the node where it has not set an output that somebody reads.
@@ -106,10 +99,10 @@ class NodeContext {
   /// Refuses dimensions below 1 and sizes above max_elements.
   [[nodiscard]] Shape checked(Shape shape) const;
 
-  /// Appends a node, or runs it at once where all its inputs are constants; returns what it writes.
+  /// Appends a node, or runs it at once where all its inputs are constants; returns what it writes, which is of the
+  /// type of its first input, or of `type`.
   TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape);
-  /// The elements of a tensor, which from here on mean something else.
-  TensorId emit_as(Meaning meaning, TensorId input);
+  TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape, ElementType type);
   /// A constant tensor.
   TensorId constant(Shape shape, std::vector<float> values);
   /// Gives the value, made by this node, the name of an output.
@@ -127,9 +120,7 @@ class NodeContext {
     return value;
   }
   [[nodiscard]] const Value& value(std::size_t input) const;
-  /// Of what it makes of `inputs`.
-  [[nodiscard]] Meaning meaning_of(const std::vector<TensorId>& inputs) const;
-  void set_meaning(TensorId id, Meaning meaning);
+  [[nodiscard]] std::vector<float> as_floats(const std::vector<std::int64_t>& ints, const std::string& name) const;
   void charge(std::int64_t elements);
 
   Lowering& lowering_;
@@ -141,9 +132,19 @@ using Operator = void (*)(NodeContext&);
 using OperatorTable = std::map<std::string_view, Operator>;
 
 // The operators, by family.
-void add_math_operators(OperatorTable& table);   // elementwise, matrix products, reductions
-void add_window_operators(OperatorTable& table); // convolution, pooling, normalisation, resizing
-void add_shape_operators(OperatorTable& table);  // moving and renaming elements, shape arithmetic
+void add_element_operators(OperatorTable& table);   // element by element
+void add_product_operators(OperatorTable& table);   // matrix products
+void add_reduction_operators(OperatorTable& table); // sums, extremes, softmax, normalisation, order
+void add_window_operators(OperatorTable& table);    // convolution, pooling, batch normalisation
+void add_sampling_operators(OperatorTable& table);  // resizing, padding, positions between pixels
+void add_shape_operators(OperatorTable& table);     // moving and renaming elements, shape arithmetic
+void add_index_operators(OperatorTable& table);     // elements from where tensors say, and to there
+void add_recurrent_operators(OperatorTable& table); // layers over sequences
+
+/// Refuses inputs of integers beside inputs of floats.
+void require_one_type(const NodeContext& node, std::size_t first, std::size_t last);
+
+void einsum(NodeContext& node);
 
 /// Does shape arithmetic (integers, and floats of rank 0 or 1) at once. False where the node is not such a one.
 bool evaluate_shape_arithmetic(NodeContext& node);

@@ -142,6 +142,7 @@ Attribute read_attribute(const onnx::AttributeProto& attribute, const std::strin
   case Proto::STRING: return attribute.s();
   case Proto::INTS: return std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end());
   case Proto::FLOATS: return std::vector<float>(attribute.floats().begin(), attribute.floats().end());
+  case Proto::STRINGS: return std::vector<std::string>(attribute.strings().begin(), attribute.strings().end());
   case Proto::TENSOR: return read_constant(attribute.t(), what, files);
   default:
     unsupported(what + " is of a type that is not supported; supported: numbers, lists of numbers, text, a tensor");
@@ -172,7 +173,8 @@ std::optional<ElementType> element_type(int type) {
   switch (type) {
   case onnx::TensorProto::FLOAT: return ElementType::float32;
   case onnx::TensorProto::FLOAT16: return ElementType::float16;
-  case onnx::TensorProto::UINT8: return ElementType::uint8;
+  case onnx::TensorProto::UINT8:
+  case onnx::TensorProto::BOOL: return ElementType::uint8;
   case onnx::TensorProto::INT32: return ElementType::int32;
   case onnx::TensorProto::INT64: return ElementType::int64;
   default: return {};
@@ -181,7 +183,7 @@ std::optional<ElementType> element_type(int type) {
 
 [[noreturn]] void refuse_type(const std::string& what, int type) {
   unsupported(what + " is of type " + type_name(type) +
-              "; supported for inputs and outputs: FLOAT, FLOAT16, UINT8, INT32 and INT64");
+              "; supported for inputs and outputs: FLOAT, FLOAT16, UINT8, BOOL, INT32 and INT64");
 }
 
 onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::string& file) {
@@ -212,7 +214,7 @@ onnx_source::Output read_output(const onnx::ValueInfoProto& proto, const std::st
   return {proto.name(), element};
 }
 
-constexpr std::int64_t oldest_opset = 11, newest_opset = 23;
+constexpr std::int64_t oldest_opset = 11, newest_opset = 24;
 
 std::int64_t read_opset(const onnx::ModelProto& model, const std::string& file) {
   for (const auto& import : model.opset_import()) {

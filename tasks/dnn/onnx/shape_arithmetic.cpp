@@ -72,7 +72,7 @@ std::int64_t to_integer(float value) {
 template <class T> void evaluate_cast(NodeContext& node) {
   const auto from = list_of<T>(node, 0);
   const auto target = cast_target(node);
-  if (target == ElementType::uint8) node.unsupported("a cast of constants to UINT8");
+  const bool truth = cast_is_to_truth(node);
   if (!is_integer(target)) {
     List<float> to{from.scalar, {}};
     for (const auto value : from.values) to.values.push_back(static_cast<float>(value));
@@ -80,7 +80,8 @@ template <class T> void evaluate_cast(NodeContext& node) {
   } else {
     List<std::int64_t> to{from.scalar, {}};
     for (const auto value : from.values) {
-      if constexpr (std::is_same_v<T, float>) to.values.push_back(to_integer(value));
+      if (truth) to.values.push_back(value != 0);
+      else if constexpr (std::is_same_v<T, float>) to.values.push_back(to_integer(value));
       else to.values.push_back(value);
     }
     set_list(node, std::move(to));
@@ -151,15 +152,25 @@ template <class T> const OperatorTable& arithmetic_operators() {
 
 bool evaluate_shape_arithmetic(NodeContext& node) {
   if (!arithmetic_operators<float>().contains(node.type()) || !node.has(0)) return false;
-  if (node.is_ints(0)) {
-    arithmetic_operators<std::int64_t>().at(node.type())(node);
+  const auto& type = node.type();
+  const bool all_data = type == "Concat" || type == "Add" || type == "Sub" || type == "Mul" || type == "Div";
+  const std::size_t data = all_data ? node.inputs() : type == "Gather" ? 2 : 1;
+  const bool renames = type == "Squeeze" || type == "Unsqueeze" || type == "Reshape" || type == "Identity";
+  const auto all = [&](std::size_t count, auto fits) {
+    for (std::size_t i = 0; i < count; ++i)
+      if (!node.has(i) || !fits(i) || (node.shape(i).size() > 1 && !renames)) return false;
+    return true;
+  };
+  if (all(data, [&](std::size_t i) { return node.is_ints(i); })) {
+    arithmetic_operators<std::int64_t>().at(type)(node);
     return true;
   }
-  const bool all_data = node.type() == "Concat" || node.type() == "Add" || node.type() == "Sub" ||
-                        node.type() == "Mul" || node.type() == "Div";
-  for (std::size_t i = 0; i < (all_data ? node.inputs() : 1); ++i)
-    if (!node.has(i) || node.is_ints(i) || !node.constant_floats(i) || node.shape(i).size() > 1) return false;
-  arithmetic_operators<float>().at(node.type())(node);
+  const auto is_list = [&](std::size_t i) {
+    return !node.is_ints(i) && node.constant_floats(i) && !is_integer(node.element_type(i)) &&
+           node.shape(i).size() <= 1;
+  };
+  if (!all(all_data ? node.inputs() : 1, is_list)) return false;
+  arithmetic_operators<float>().at(type)(node);
   return true;
 }
 

@@ -108,18 +108,9 @@ void split(NodeContext& node) {
   node.require(cuts[axis].start + cuts[axis].count == x[axis], "its sizes do not add up to its input");
 }
 
-void gather(NodeContext& node) {
-  const auto x = node.shape(0);
-  const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
-  Shape shape(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(axis));
-  shape.insert(shape.end(), node.shape(1).begin(), node.shape(1).end());
-  shape.insert(shape.end(), x.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.end());
-  node.set_output(node.emit(Gather{axis, checked_indices(node, node.ints(1, "the indices"), x[axis])}, {node.tensor(0)},
-                            std::move(shape)));
-}
-
 void concat(NodeContext& node) {
   node.require(node.inputs() >= 1, "it has no input");
+  require_one_type(node, 0, node.inputs());
   auto shape = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis"), shape.size());
   std::vector<TensorId> inputs{node.tensor(0)};
@@ -135,31 +126,6 @@ void concat(NodeContext& node) {
     inputs.push_back(node.tensor(i));
   }
   node.set_output(node.emit(Concat{axis}, std::move(inputs), std::move(shape)));
-}
-
-void pad(NodeContext& node) {
-  auto shape = node.shape(0);
-  if (const auto mode = node.attribute<std::string>("mode", "constant"); mode != "constant")
-    node.unsupported("mode is " + config::quoted(mode) + "; supported: constant");
-  const auto& pads = node.ints(1, "the pads");
-  const auto axes =
-      named_axes(node, shape.size(), node.opset() >= 18 && node.has(3) ? &node.ints(3, "the axes") : nullptr);
-  node.require(pads.size() == 2 * axes.size(), "it needs two pads for each dimension, or for each of its axes");
-  Pad pad{std::vector<std::int64_t>(shape.size(), 0), 0};
-  if (node.has(2)) {
-    const auto& value = node.floats(2, "the value");
-    node.require(value.size() == 1, "its value must be a scalar");
-    pad.value = value.front();
-  }
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const auto before = pads[i], after = pads[i + axes.size()];
-    if (before < 0 || after < 0 || before > max_elements || after > max_elements)
-      node.unsupported("a padding of " + std::to_string(before < 0 ? before : after) + "; supported: 0 to " +
-                       std::to_string(max_elements));
-    pad.before[axes[i]] = before;
-    shape[axes[i]] += before + after;
-  }
-  node.set_output(node.emit(std::move(pad), {node.tensor(0)}, std::move(shape)));
 }
 
 void constant(NodeContext& node) {
@@ -201,18 +167,21 @@ void shape_of(NodeContext& node) {
 }
 
 void cast(NodeContext& node) {
-  const auto from = node.meaning(0);
-  Meaning to{cast_target(node)};
-  const bool narrows = to.type == ElementType::uint8 && is_integer(from.type) && from.type != to.type;
-  if (narrows) node.unsupported("a cast of integers to UINT8, which may not fit");
-  if (is_integer(to.type)) to.fractions = from.fractions || !is_integer(from.type);
-  else if (from.fractions)
-    node.unsupported("a cast of what was cast to integers before; supported: integers that are inputs or outputs");
-  node.set_output(node.emit_as(to, node.tensor(0)));
+  const auto from = node.element_type(0);
+  const bool truth = cast_is_to_truth(node);
+  const auto to = cast_target(node);
+  const auto x = node.tensor(0);
+  const auto shape = node.shape(0);
+  using Kind = Activation::Kind;
+  if (truth) return node.set_output(node.emit(Activation{Kind::is_not_zero}, {x}, shape, to));
+  if (is_integer(to) && !is_integer(from))
+    return node.set_output(node.emit(Activation{Kind::truncate}, {x}, shape, to));
+  if (to == ElementType::uint8 && from != to) {
+    const auto wrap = node.constant({}, {256});
+    return node.set_output(node.emit(Binary{Binary::Kind::modulo}, {x, wrap}, shape, to));
+  }
+  node.set_output(node.emit(Reshape{}, {x}, shape, to));
 }
-
-/// Floor and Ceil.
-void rounding(NodeContext& node) { node.unsupported("it is supported in shape arithmetic only"); }
 
 } // namespace
 
@@ -226,15 +195,11 @@ void add_shape_operators(OperatorTable& table) {
   table["Transpose"] = transpose;
   table["Slice"] = slice;
   table["Split"] = split;
-  table["Gather"] = gather;
   table["Concat"] = concat;
-  table["Pad"] = pad;
   table["Constant"] = constant;
   table["ConstantOfShape"] = constant_of_shape;
   table["Shape"] = shape_of;
   table["Cast"] = cast;
-  table["Floor"] = rounding;
-  table["Ceil"] = rounding;
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -25,6 +25,24 @@ Cut cut_of(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t
 
 } // namespace
 
+std::int64_t product(const Shape& shape, std::size_t first, std::size_t last) {
+  std::int64_t count = 1;
+  for (std::size_t d = first; d < last; ++d) count *= shape[d];
+  return count;
+}
+
+Shape broadcast(NodeContext& node, const Shape& a, const Shape& b) {
+  Shape shape(std::max(a.size(), b.size()), 1);
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const auto dimension = [&](const Shape& s) { return d < s.size() ? s[s.size() - 1 - d] : 1; };
+    const auto m = dimension(a), n = dimension(b);
+    if (m != n && m != 1 && n != 1)
+      node.bad("its inputs are " + to_string(a) + " and " + to_string(b) + ", which cannot be broadcast together");
+    shape[shape.size() - 1 - d] = std::max(m, n);
+  }
+  return shape;
+}
+
 std::vector<std::int64_t> axes_of(NodeContext& node) {
   if (node.opset() >= 13 && node.has(1)) return node.ints(1, "the axes");
   return node.attribute<std::vector<std::int64_t>>("axes", {});
@@ -131,18 +149,24 @@ std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<s
   return indices;
 }
 
+constexpr std::int64_t truth_type = 9;
+
 ElementType cast_target(NodeContext& node) {
   if (node.opset() >= 19) node.ignore_attribute("saturate");    // concerns numbers of 8 bits
   switch (const auto to = node.attribute<std::int64_t>("to")) { // numbers of onnx.TensorProto.DataType
-  case 1: return ElementType::float32;
+  case truth_type:
   case 2: return ElementType::uint8;
+  case 1:
+  case 11: return ElementType::float32; // DOUBLE, too
   case 6: return ElementType::int32;
   case 7: return ElementType::int64;
   case 10: return ElementType::float16;
   default:
     node.unsupported("a cast to data type " + std::to_string(to) +
-                     "; supported: FLOAT (1), UINT8 (2), INT32 (6), INT64 (7) and FLOAT16 (10)");
+                     "; supported: FLOAT (1), UINT8 (2), INT32 (6), INT64 (7), BOOL (9), FLOAT16 (10) and DOUBLE (11)");
   }
 }
+
+bool cast_is_to_truth(NodeContext& node) { return node.attribute<std::int64_t>("to") == truth_type; }
 
 } // namespace rtexec::tasks::onnx_source

@@ -32,5 +32,10 @@ struct Cut {
 
 /// What Cast converts to.
 [[nodiscard]] ElementType cast_target(NodeContext& node);
+[[nodiscard]] bool cast_is_to_truth(NodeContext& node);
+/// The shape that NumPy broadcasts both to.
+[[nodiscard]] Shape broadcast(NodeContext& node, const Shape& a, const Shape& b);
+/// Of the dimensions [first, last).
+[[nodiscard]] std::int64_t product(const Shape& shape, std::size_t first, std::size_t last);
 
 } // namespace rtexec::tasks::onnx_source

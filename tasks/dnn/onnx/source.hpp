@@ -32,8 +32,8 @@ struct Constant {
   std::variant<std::vector<float>, std::vector<std::int64_t>> values;
 };
 
-using Attribute =
-    std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>, Constant>;
+using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
+                               std::vector<std::string>, Constant>;
 
 struct Node {
   std::string name;

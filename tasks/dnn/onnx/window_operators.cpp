@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <tuple>
 
 namespace rtexec::tasks::onnx_source {
 namespace {
 
 constexpr std::int64_t max_extent = 1 << 15; // of kernels, strides, paddings and dilations
+constexpr std::size_t most_directions = 3;
 
 std::int64_t checked_extent(NodeContext& node, std::int64_t value, std::int64_t least, const char* what) {
   if (value < least || value > max_extent)
@@ -19,8 +22,8 @@ std::vector<std::int64_t> extents(NodeContext& node, const char* attribute, std:
                                   const char* what) {
   auto values = node.attribute<std::vector<std::int64_t>>(attribute, std::vector<std::int64_t>(count, fallback));
   if (values.size() != count)
-    node.unsupported(std::string(attribute) + " has " + std::to_string(values.size()) +
-                     " values; supported: " + std::to_string(count) + " (height and width)");
+    node.bad(std::string(attribute) + " has " + std::to_string(values.size()) + " values, and its input takes " +
+             std::to_string(count));
   for (const auto value : values) (void)checked_extent(node, value, fallback, what);
   return values;
 }
@@ -47,91 +50,353 @@ struct Direction {
   }
 };
 
-struct Placement {
-  Window window;
-  std::int64_t height = 0, width = 0; // of the output
-};
+using Directions = std::vector<Direction>;
 
-/// Reads the attributes that Conv and the pooling operators share. `kernel` is {height, width}.
-Placement place_window(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& kernel, bool ceil) {
-  const auto strides = extents(node, "strides", 2, 1, "a stride");
+/// A tensor of images, rows or volumes.
+Shape windowed(NodeContext& node, std::size_t input) {
+  auto x = node.shape(input);
+  if (x.size() < 3 || x.size() > 2 + most_directions)
+    node.unsupported("its input is " + to_string(x) + "; supported: 3, 4 and 5 dimensions");
+  return x;
+}
+
+/// Reads the attributes that Conv and the pooling operators share. `kernel` has its extent in each direction.
+Directions place_window(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& kernel) {
+  const auto count = x.size() - 2;
+  const auto strides = extents(node, "strides", count, 1, "a stride");
   // An average has none before opset 19.
   const auto dilations = node.type() == "AveragePool" && node.opset() < 19
-                             ? std::vector<std::int64_t>{1, 1}
-                             : extents(node, "dilations", 2, 1, "a dilation");
-  const auto pads = extents(node, "pads", 4, 0, "a padding");
+                             ? std::vector<std::int64_t>(count, 1)
+                             : extents(node, "dilations", count, 1, "a dilation");
+  const auto pads = extents(node, "pads", 2 * count, 0, "a padding");
   const auto auto_pad = node.attribute<std::string>("auto_pad", "NOTSET");
-  Direction h{checked_extent(node, kernel[0], 1, "a kernel"), strides[0], dilations[0], pads[0], pads[2], x[2]};
-  Direction w{checked_extent(node, kernel[1], 1, "a kernel"), strides[1], dilations[1], pads[1], pads[3], x[3]};
-  if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
-    h.pad_same(auto_pad == "SAME_UPPER");
-    w.pad_same(auto_pad == "SAME_UPPER");
-  } else if (auto_pad == "VALID") {
-    h.before = h.after = w.before = w.after = 0;
-  } else if (auto_pad != "NOTSET") {
-    node.bad("auto_pad is " + config::quoted(auto_pad));
+  Directions directions;
+  for (std::size_t d = 0; d < count; ++d) {
+    auto& each = directions.emplace_back(Direction{checked_extent(node, kernel[d], 1, "a kernel"), strides[d],
+                                                   dilations[d], pads[d], pads[d + count], x[d + 2]});
+    if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") each.pad_same(auto_pad == "SAME_UPPER");
+    else if (auto_pad == "VALID") each.before = each.after = 0;
+    else if (auto_pad != "NOTSET") node.bad("auto_pad is " + config::quoted(auto_pad));
   }
-  return {{h.kernel, w.kernel, h.stride, w.stride, h.before, w.before, h.after, w.after, h.dilation, w.dilation},
-          h.outputs(ceil),
-          w.outputs(ceil)};
+  return directions;
+}
+
+Window window_of(const Direction& h, const Direction& w) {
+  return {h.kernel, w.kernel, h.stride, w.stride, h.before, w.before, h.after, w.after, h.dilation, w.dilation};
+}
+
+constexpr Direction no_direction{1, 1, 1, 0, 0, 1};
+
+// ---- convolution
+
+/// Weights [m, c, ...] and a bias where there is one, over x [n, c, ...].
+struct Filter {
+  Shape shape;
+  TensorId weights;
+  std::optional<TensorId> bias;
+  std::int64_t groups;
+};
+
+TensorId convolve_plane(NodeContext& node, TensorId x, const Shape& shape, const Filter& filter, const Direction& h,
+                        const Direction& w) {
+  std::vector<TensorId> inputs{x, filter.weights};
+  if (filter.bias) inputs.push_back(*filter.bias);
+  return node.emit(Conv{window_of(h, w), filter.groups}, std::move(inputs),
+                   {shape[0], filter.shape[0], h.outputs(false), w.outputs(false)});
+}
+
+/// What stands at each tap of the first direction becomes channels, so that a plane is left for each output of it.
+TensorId convolve_volume(NodeContext& node, TensorId x, Shape shape, Filter filter, const Directions& directions) {
+  const auto& [d, h, w] = std::tie(directions[0], directions[1], directions[2]);
+  if (d.before + d.after > 0) {
+    shape[2] += d.before + d.after;
+    x = node.emit(Pad{{0, 0, d.before, 0, 0}, 0}, {x}, shape);
+  }
+  const auto plane = shape[3] * shape[4], volume = shape[2] * plane, outputs = d.outputs(false);
+  x = node.emit(View{0, {shape[1] * volume, d.stride * plane, volume, d.dilation * plane, shape[4], 1}}, {x},
+                {shape[0], outputs, shape[1], d.kernel, shape[3], shape[4]});
+  const Shape planes{shape[0] * outputs, shape[1] * d.kernel, shape[3], shape[4]};
+  x = node.emit(Reshape{}, {x}, planes);
+  filter.shape = {filter.shape[0], filter.shape[1] * d.kernel, h.kernel, w.kernel};
+  filter.weights = node.emit(Reshape{}, {filter.weights}, filter.shape);
+  const auto y = convolve_plane(node, x, planes, filter, h, w);
+  const auto channels = filter.shape[0], down = h.outputs(false), across = w.outputs(false), out = down * across;
+  return node.emit(View{0, {outputs * channels * out, out, channels * out, across, 1}}, {y},
+                   {shape[0], channels, outputs, down, across});
+}
+
+TensorId convolve(NodeContext& node, TensorId x, const Shape& shape, Filter filter, const Directions& directions) {
+  if (directions.size() == 3) return convolve_volume(node, x, shape, filter, directions);
+  if (directions.size() == 2) return convolve_plane(node, x, shape, filter, directions[0], directions[1]);
+  const Shape row{shape[0], shape[1], 1, shape[2]};
+  filter.shape.insert(filter.shape.begin() + 2, 1);
+  filter.weights = node.emit(Reshape{}, {filter.weights}, filter.shape);
+  const auto y = convolve_plane(node, node.emit(Reshape{}, {x}, row), row, filter, no_direction, directions[0]);
+  return node.emit(Reshape{}, {y}, {shape[0], filter.shape[0], directions[0].outputs(false)});
+}
+
+std::optional<TensorId> bias_of(NodeContext& node, std::size_t input, std::int64_t channels) {
+  if (!node.has(input)) return std::nullopt;
+  node.require(node.floats(input, "the bias").size() == static_cast<std::size_t>(channels),
+               "the bias does not have one value for each output channel");
+  return node.tensor(input);
+}
+
+Shape weights_of(NodeContext& node, const Shape& x) {
+  auto weights = node.shape_of_rank(1, x.size());
+  (void)node.floats(1, "the weights");
+  const std::vector<std::int64_t> kernel(weights.begin() + 2, weights.end());
+  if (node.attribute<std::vector<std::int64_t>>("kernel_shape", kernel) != kernel)
+    node.bad("kernel_shape contradicts the weights, which are " + to_string(weights));
+  return weights;
 }
 
 void conv(NodeContext& node) {
-  const auto& x = node.shape_of_rank(0, 4);
-  const auto& weights = node.shape_of_rank(1, 4);
-  (void)node.floats(1, "the weights");
+  const auto x = windowed(node, 0);
+  const auto weights = weights_of(node, x);
   const auto groups = node.attribute<std::int64_t>("group", 1);
   if (groups < 1 || weights[0] % groups != 0 || x[1] % groups != 0 || x[1] / groups != weights[1])
     node.bad("an input of " + to_string(x) + ", weights of " + to_string(weights) + " and " + std::to_string(groups) +
              " groups do not fit together");
-  if (node.attribute<std::vector<std::int64_t>>("kernel_shape", {weights[2], weights[3]}) !=
-      Shape{weights[2], weights[3]})
-    node.bad("kernel_shape contradicts the weights, which are " + to_string(weights));
-  std::vector<TensorId> inputs{node.tensor(0), node.tensor(1)};
-  if (node.has(2)) {
-    node.require(node.floats(2, "the bias").size() == static_cast<std::size_t>(weights[0]),
-                 "the bias does not have one value for each output channel");
-    inputs.push_back(node.tensor(2));
+  const auto directions = place_window(node, x, {weights.begin() + 2, weights.end()});
+  const Filter filter{weights, node.tensor(1), bias_of(node, 2, weights[0]), groups};
+  node.set_output(convolve(node, node.tensor(0), x, filter, directions));
+}
+
+// ---- transposed convolution
+
+/// One direction of it: output o is the sum over taps t of input (o + before - t * dilation) / stride, where that is
+/// whole. As a convolution of stride 1 its outputs come in `stride` phases, each of every stride-th tap.
+struct TransposedDirection {
+  std::int64_t size, kernel, stride, dilation, before, outputs;
+
+  [[nodiscard]] std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
+  [[nodiscard]] std::int64_t taps() const { return (reach() + stride - 1) / stride; } // of a phase
+  /// Outputs of a phase, so many that all that are wanted are there.
+  [[nodiscard]] std::int64_t in_phase() const { return std::max((before + outputs + stride - 1) / stride, size); }
+  [[nodiscard]] Direction phase() const { return {taps(), 1, 1, taps() - 1, in_phase() - size, size}; }
+};
+
+std::int64_t outputs_of(const TransposedDirection& d, std::int64_t more, std::int64_t pads) {
+  return d.stride * (d.size - 1) + more + d.reach() - pads;
+}
+
+std::vector<TransposedDirection> transposed_directions(NodeContext& node, const Shape& x, const Shape& weights) {
+  const auto count = x.size() - 2;
+  const auto strides = extents(node, "strides", count, 1, "a stride");
+  const auto dilations = extents(node, "dilations", count, 1, "a dilation");
+  const auto pads = extents(node, "pads", 2 * count, 0, "a padding");
+  const auto more = extents(node, "output_padding", count, 0, "an output padding");
+  const auto auto_pad = node.attribute<std::string>("auto_pad", "NOTSET");
+  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  if (!same && auto_pad != "VALID" && auto_pad != "NOTSET") node.bad("auto_pad is " + config::quoted(auto_pad));
+  const auto wanted = node.attribute<std::vector<std::int64_t>>("output_shape", {});
+  std::vector<TransposedDirection> directions;
+  for (std::size_t d = 0; d < count; ++d) {
+    TransposedDirection each{x[d + 2], weights[d + 2], strides[d], dilations[d], 0, 0};
+    (void)checked_extent(node, each.kernel, 1, "a kernel");
+    if (!wanted.empty() || same) {
+      node.require(wanted.empty() || wanted.size() >= count, "its output_shape is too short");
+      each.outputs = wanted.empty() ? each.size * each.stride : wanted[wanted.size() - count + d];
+      const auto total = std::max<std::int64_t>(outputs_of(each, more[d], 0) - each.outputs, 0);
+      each.before = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+    } else {
+      each.before = auto_pad == "VALID" ? 0 : pads[d];
+      each.outputs = outputs_of(each, more[d], auto_pad == "VALID" ? 0 : pads[d] + pads[d + count]);
+    }
+    if (each.outputs < 1) node.bad("its output would have no elements");
+    directions.push_back(each);
   }
-  const auto placed = place_window(node, x, {weights[2], weights[3]}, false);
-  node.set_output(
-      node.emit(Conv{placed.window, groups}, std::move(inputs), {x[0], weights[0], placed.height, placed.width}));
+  return directions;
+}
+
+/// Weights [c, m, ...] of all phases: [groups * m * phases, c in a group, taps ...], the last tap first.
+std::vector<float> weights_of_phases(const std::vector<float>& weights, const Shape& from, std::int64_t groups,
+                                     const std::vector<TransposedDirection>& directions, const Shape& to) {
+  std::vector<float> phases(static_cast<std::size_t>(element_count(to)), 0.0F);
+  const auto in = from[0] / groups, out = from[1];
+  const auto to_strides = dense_strides(to);
+  std::int64_t strides = 1;
+  for (const auto& d : directions) strides *= d.stride;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(weights.size()); ++i) {
+    auto rest = i;
+    std::int64_t phase = 0, place = 0, phases_inside = 1;
+    for (std::size_t d = directions.size(); d-- > 0;) {
+      const auto tap = rest % directions[d].kernel * directions[d].dilation;
+      rest /= directions[d].kernel;
+      phase += tap % directions[d].stride * phases_inside;
+      phases_inside *= directions[d].stride;
+      place += (directions[d].taps() - 1 - tap / directions[d].stride) * to_strides[d + 2];
+    }
+    const auto channel = rest % out, input = rest / out;
+    const auto row = ((input / in) * out + channel) * strides + phase;
+    phases[static_cast<std::size_t>(row * to_strides[0] + input % in * to_strides[1] + place)] =
+        weights[static_cast<std::size_t>(i)];
+  }
+  return phases;
+}
+
+/// The phases [n, m, phases ..., outputs ...] one inside the other, and of that what is wanted.
+TensorId interleaved(NodeContext& node, TensorId y, std::int64_t batch, std::int64_t channels,
+                     const std::vector<TransposedDirection>& directions) {
+  std::int64_t plane = 1, phases = 1;
+  for (const auto& d : directions) plane *= d.in_phase(), phases *= d.stride;
+  Shape split{batch, channels}, whole = split, wanted = split;
+  View spread{0, {channels * phases * plane, phases * plane}};
+  auto in_plane = plane, in_phases = phases * plane;
+  for (const auto& d : directions) {
+    in_plane /= d.in_phase();
+    in_phases /= d.stride;
+    split.insert(split.end(), {d.in_phase(), d.stride});
+    spread.strides.insert(spread.strides.end(), {in_plane, in_phases});
+    whole.push_back(d.in_phase() * d.stride);
+    wanted.push_back(d.outputs);
+  }
+  if (phases > 1) y = node.emit(std::move(spread), {y}, std::move(split));
+  y = node.emit(Reshape{}, {y}, whole);
+  if (whole == wanted) return y;
+  View cut{0, dense_strides(whole)};
+  for (std::size_t d = 0; d < directions.size(); ++d) cut.offset += directions[d].before * cut.strides[d + 2];
+  return node.emit(std::move(cut), {y}, std::move(wanted));
+}
+
+/// Weights [c, m in a group, ...].
+TensorId transposed(NodeContext& node, TensorId x, const Shape& from, const std::vector<float>& values,
+                    const Shape& weights, std::optional<TensorId> bias, std::int64_t groups,
+                    const std::vector<TransposedDirection>& directions) {
+  const auto channels = weights[1] * groups;
+  std::int64_t phases = 1;
+  Shape shape{channels, weights[0] / groups};
+  Directions windows;
+  for (const auto& each : directions) {
+    phases *= each.stride;
+    shape.push_back(each.taps());
+    windows.push_back(each.phase());
+  }
+  shape[0] *= phases;
+  (void)node.checked(shape);
+  auto all = weights_of_phases(values, weights, groups, directions, shape);
+  if (bias && phases > 1) {
+    const auto each = node.emit(View{0, {1, 0}}, {*bias}, {channels, phases});
+    bias = node.emit(Reshape{}, {each}, {channels * phases});
+  }
+  const auto y = convolve(node, x, from, {shape, node.constant(shape, std::move(all)), bias, groups}, windows);
+  return interleaved(node, y, from[0], channels, directions);
+}
+
+void conv_transpose(NodeContext& node) {
+  const auto x = windowed(node, 0);
+  const auto weights = weights_of(node, x);
+  const auto groups = node.attribute<std::int64_t>("group", 1);
+  if (groups < 1 || weights[0] % groups != 0 || weights[0] != x[1])
+    node.bad("an input of " + to_string(x) + ", weights of " + to_string(weights) + " and " + std::to_string(groups) +
+             " groups do not fit together");
+  const auto directions = transposed_directions(node, x, weights);
+  const auto bias = bias_of(node, 2, weights[1] * groups);
+  const auto values = node.floats(1, "the weights");
+  node.set_output(transposed(node, node.tensor(0), x, values, weights, bias, groups, directions));
+}
+
+/// Columns of patches, added where the patches were: a transposed convolution with weights that take each column to its
+/// place.
+void columns_to_image(NodeContext& node) {
+  const auto x = node.shape_of_rank(0, 3);
+  const auto image = node.ints(1, "the image's shape"), block = node.ints(2, "the block's shape");
+  const auto count = image.size();
+  node.require(count >= 1 && count <= most_directions && block.size() == count, "its image and block do not fit");
+  const auto strides = extents(node, "strides", count, 1, "a stride");
+  const auto dilations = extents(node, "dilations", count, 1, "a dilation");
+  const auto pads = extents(node, "pads", 2 * count, 0, "a padding");
+  const auto taps = element_count(block);
+  node.require(taps >= 1 && x[1] % taps == 0, "its columns do not fit its block");
+  const auto channels = x[1] / taps;
+  std::vector<TransposedDirection> directions;
+  Shape from{x[0], x[1]}, weights{x[1], 1};
+  for (std::size_t d = 0; d < count; ++d) {
+    const auto reach = (block[d] - 1) * dilations[d] + 1;
+    const auto blocks = (image[d] + pads[d] + pads[d + count] - reach) / strides[d] + 1;
+    directions.push_back({blocks, block[d], strides[d], dilations[d], pads[d], image[d]});
+    from.push_back(blocks);
+    weights.push_back(block[d]);
+  }
+  node.require(element_count(from) == element_count(x), "its columns do not fit its image");
+  std::vector<float> places(static_cast<std::size_t>(element_count(weights)), 0.0F);
+  for (std::int64_t i = 0; i < x[1]; ++i) places[static_cast<std::size_t>(i * taps + i % taps)] = 1;
+  const auto y =
+      transposed(node, node.emit(Reshape{}, {node.tensor(0)}, from), from, places, weights, {}, channels, directions);
+  node.set_output(y);
+}
+
+// ---- pooling
+
+TensorId pool_plane(NodeContext& node, Pool pool, TensorId x, const Shape& shape, const Direction& h,
+                    const Direction& w, bool ceil) {
+  for (const auto& each : {h, w}) {
+    if (std::max(each.before, each.after) >= each.reach()) node.unsupported("its padding is as large as its window");
+    // A dilated window can step over a small input altogether; that has no value.
+    if (each.dilation > 1 && each.size < each.dilation) node.unsupported("its dilation is larger than its input");
+  }
+  pool.window = window_of(h, w);
+  return node.emit(pool, {x}, {shape[0], shape[1], h.outputs(ceil), w.outputs(ceil)});
 }
 
 template <Pool::Kind kind> void pool(NodeContext& node) {
-  const auto& x = node.shape_of_rank(0, 4);
+  const auto x = windowed(node, 0);
   const auto kernel = node.attribute<std::vector<std::int64_t>>("kernel_shape");
-  if (kernel.size() != 2)
-    node.unsupported("kernel_shape has " + std::to_string(kernel.size()) + " values; supported: 2 (height and width)");
-  const bool count_padding = kind == Pool::Kind::average && node.attribute<std::int64_t>("count_include_pad", 0) != 0;
+  if (kernel.size() != x.size() - 2)
+    node.bad("kernel_shape has " + std::to_string(kernel.size()) + " values, and its input takes " +
+             std::to_string(x.size() - 2));
+  Pool pool{kind, {}, kind == Pool::Kind::average && node.attribute<std::int64_t>("count_include_pad", 0) != 0};
   if (kind == Pool::Kind::max) node.ignore_attribute("storage_order"); // concerns the indices
-  const auto placed = place_window(node, x, kernel, node.attribute<std::int64_t>("ceil_mode", 0) != 0);
-  const auto& w = placed.window;
-  const auto reach_h = (w.kernel_h - 1) * w.dilation_h + 1, reach_w = (w.kernel_w - 1) * w.dilation_w + 1;
-  if (std::max(w.pad_top, w.pad_bottom) >= reach_h || std::max(w.pad_left, w.pad_right) >= reach_w)
-    node.unsupported("its padding is as large as its window");
-  if (w.dilation_h > 1 || w.dilation_w > 1) {
-    // A dilated window can step over a small input altogether; that has no value.
-    if (x[2] < w.dilation_h || x[3] < w.dilation_w) node.unsupported("its dilation is larger than its input");
+  const bool ceil = node.attribute<std::int64_t>("ceil_mode", 0) != 0;
+  const auto directions = place_window(node, x, kernel);
+  const auto &h = directions.size() > 1 ? directions[directions.size() - 2] : no_direction, &w = directions.back();
+  // Volumes: their planes first, and then the planes' pixels
+  const auto depth = directions.size() == 3 ? x[2] : 1;
+  const Shape planes{x[0], x[1] * depth, h.size, w.size};
+  auto y = node.tensor(0);
+  if (planes != x) y = node.emit(Reshape{}, {y}, planes);
+  y = pool_plane(node, pool, y, planes, h, w, ceil);
+  Shape out{x[0], x[1]};
+  for (const auto& each : directions) out.push_back(each.outputs(ceil));
+  if (directions.size() == 3) {
+    const Shape columns{x[0], x[1], depth, out[3] * out[4]};
+    Direction all = no_direction;
+    all.size = columns[3];
+    y = pool_plane(node, pool, node.emit(Reshape{}, {y}, columns), columns, directions[0], all, ceil);
   }
-  node.set_output(node.emit(Pool{kind, w, count_padding}, {node.tensor(0)}, {x[0], x[1], placed.height, placed.width}));
+  if (directions.size() != 2) y = node.emit(Reshape{}, {y}, std::move(out));
+  node.set_output(y);
 }
 
-void global_average_pool(NodeContext& node) {
-  const auto& x = node.shape(0);
+template <Reduce::Kind kind> void global_pool(NodeContext& node) {
+  const auto x = node.shape(0);
   if (x.size() < 3) node.unsupported("its input is " + to_string(x) + "; supported: 3 dimensions or more");
   Shape shape(x.size(), 1);
   std::copy_n(x.begin(), 2, shape.begin());
   const auto planes = x[0] * x[1];
-  node.set_output(node.emit(Mean{planes, element_count(x) / planes, 1}, {node.tensor(0)}, std::move(shape)));
+  node.set_output(node.emit(Reduce{kind, planes, element_count(x) / planes, 1}, {node.tensor(0)}, std::move(shape)));
+}
+
+/// By what the batch itself has: exporters leave it so where weights are standardised.
+void normalise_by_batch(NodeContext& node) {
+  const auto x = node.shape(0);
+  const auto rest = element_count(x) / (x[0] * x[1]);
+  const auto turned = [&](TensorId from, std::int64_t a, std::int64_t b) {
+    return node.emit(View{0, {rest, b * rest, 1}}, {from}, {a, b, rest});
+  };
+  const auto channels = turned(node.emit(Reshape{}, {node.tensor(0)}, {x[0], x[1], rest}), x[1], x[0]);
+  const auto affine = [&](std::size_t input) { return node.emit(Reshape{}, {node.tensor(input)}, {x[1], 1, 1}); };
+  const auto y = node.emit(Normalise{x[1], x[0] * rest, true, node.attribute("epsilon", 1e-5F)},
+                           {channels, affine(1), affine(2)}, {x[1], x[0], rest});
+  node.set_output(node.emit(Reshape{}, {turned(y, x[0], x[1])}, x));
 }
 
 void batch_normalization(NodeContext& node) {
   const auto& x = node.shape(0);
   if (x.size() < 2) node.unsupported("its input is " + to_string(x) + "; supported: 2 dimensions or more");
-  if (node.attribute<std::int64_t>("training_mode", 0) != 0)
-    node.unsupported("training is not supported; export the model for inference");
   node.ignore_attribute("momentum");
+  if (node.attribute<std::int64_t>("training_mode", 0) != 0) return normalise_by_batch(node);
   const auto epsilon = static_cast<double>(node.attribute("epsilon", 1e-5F));
   const auto& gamma = node.floats(1, "the scale");
   const auto& beta = node.floats(2, "the bias");
@@ -163,125 +428,18 @@ void lrn(NodeContext& node) {
   node.set_output(node.emit(lrn, {node.tensor(0)}, x));
 }
 
-// ---- Resize ----
-
-struct ResizeRule {
-  bool linear = false;
-  std::string coordinates = "half_pixel";
-  std::string nearest = "round_prefer_floor";
-  std::optional<std::vector<std::int64_t>> axes = {}; // that sizes or scales are of; all where it names none
-};
-
-float source_position(const ResizeRule& rule, std::int64_t out, std::int64_t out_size, std::int64_t in_size,
-                      float scale) {
-  const auto x = static_cast<float>(out);
-  if (rule.coordinates == "asymmetric") return x / scale;
-  if (rule.coordinates == "align_corners")
-    return out_size == 1 ? 0.0F : x * static_cast<float>(in_size - 1) / static_cast<float>(out_size - 1);
-  if (rule.coordinates == "pytorch_half_pixel" && out_size == 1) return 0.0F;
-  return (x + 0.5F) / scale - 0.5F;
-}
-
-std::int64_t nearest_index(const std::string& rule, float position) {
-  if (rule == "floor") return static_cast<std::int64_t>(std::floor(position));
-  if (rule == "ceil") return static_cast<std::int64_t>(std::ceil(position));
-  if (rule == "round_prefer_ceil") return static_cast<std::int64_t>(std::floor(position + 0.5F));
-  return static_cast<std::int64_t>(std::ceil(position - 0.5F));
-}
-
-std::vector<Resize::Tap> taps(const ResizeRule& rule, std::int64_t in_size, std::int64_t out_size, float scale) {
-  std::vector<Resize::Tap> table(static_cast<std::size_t>(out_size));
-  const auto last = in_size - 1;
-  for (std::int64_t out = 0; out < out_size; ++out) {
-    auto& tap = table[static_cast<std::size_t>(out)];
-    const auto position =
-        std::clamp(source_position(rule, out, out_size, in_size, scale), -1.0F, static_cast<float>(in_size));
-    if (rule.linear) {
-      const auto inside = std::clamp(position, 0.0F, static_cast<float>(last));
-      tap.low = static_cast<std::int64_t>(inside);
-      tap.high = std::min(tap.low + 1, last);
-      tap.weight = inside - static_cast<float>(tap.low);
-    } else {
-      tap.low = tap.high = std::clamp<std::int64_t>(nearest_index(rule.nearest, position), 0, last);
-    }
-  }
-  return table;
-}
-
-void emit_resize(NodeContext& node, const ResizeRule& rule, std::size_t scales_input, std::size_t sizes_input) {
-  const auto& x = node.shape_of_rank(0, 4);
-  const auto axes = named_axes(node, 4, rule.axes ? &*rule.axes : nullptr);
-  std::vector<float> scales(4, 1.0F);
-  Shape out = x;
-  if (node.has(sizes_input)) {
-    const auto& sizes = node.ints(sizes_input, "the sizes");
-    node.require(sizes.size() == axes.size(), "it needs one size for each dimension, or for each of its axes");
-    for (std::size_t i = 0; i < axes.size(); ++i) out[axes[i]] = sizes[i];
-    out = node.checked(out);
-    for (std::size_t d = 0; d < 4; ++d) scales[d] = static_cast<float>(out[d]) / static_cast<float>(x[d]);
-  } else {
-    const auto& given = node.floats(scales_input, "the scales");
-    node.require(given.size() == axes.size(), "it needs one scale for each dimension, or for each of its axes");
-    for (std::size_t i = 0; i < axes.size(); ++i) scales[axes[i]] = given[i];
-    for (std::size_t d = 0; d < 4; ++d) {
-      if (!(scales[d] > 0) || scales[d] > static_cast<float>(max_extent))
-        node.bad("a scale of " + std::to_string(scales[d]));
-      out[d] = static_cast<std::int64_t>(static_cast<float>(x[d]) * scales[d]);
-    }
-    out = node.checked(out);
-  }
-  if (out[0] != x[0] || out[1] != x[1]) node.unsupported("it resizes batch or channels; supported: height and width");
-  Resize resize{taps(rule, x[2], out[2], scales[2]), taps(rule, x[3], out[3], scales[3])};
-  node.set_output(node.emit(std::move(resize), {node.tensor(0)}, std::move(out)));
-}
-
-std::string one_of(NodeContext& node, const char* attribute, const char* fallback,
-                   const std::vector<std::string>& known) {
-  auto value = node.attribute<std::string>(attribute, fallback);
-  if (std::ranges::find(known, value) == known.end()) {
-    std::string list;
-    for (const auto& name : known) list += (list.empty() ? "" : ", ") + name;
-    node.unsupported(std::string(attribute) + " is " + config::quoted(value) + "; supported: " + list);
-  }
-  return value;
-}
-
-void resize(NodeContext& node) {
-  ResizeRule rule;
-  rule.linear = one_of(node, "mode", "nearest", {"nearest", "linear"}) == "linear";
-  rule.coordinates = one_of(node, "coordinate_transformation_mode", "half_pixel",
-                            {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"});
-  rule.nearest =
-      one_of(node, "nearest_mode", "round_prefer_floor", {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
-  if (node.attribute<std::int64_t>("exclude_outside", 0) != 0) node.unsupported("exclude_outside is not supported");
-  if (node.opset() >= 18) {
-    if (node.has_attribute("axes")) rule.axes = node.attribute<std::vector<std::int64_t>>("axes");
-    if (node.attribute<std::int64_t>("antialias", 0) != 0 && rule.linear)
-      node.unsupported("antialias is not supported");
-    (void)one_of(node, "keep_aspect_ratio_policy", "stretch", {"stretch"});
-  }
-  node.ignore_attribute("cubic_coeff_a");
-  node.ignore_attribute("extrapolation_value");
-  emit_resize(node, rule, 2, 3);
-}
-
-/// Not of opset 10 and later, but still written by some exporters.
-void upsample(NodeContext& node) {
-  const ResizeRule rule{one_of(node, "mode", "nearest", {"nearest", "linear"}) == "linear", "asymmetric", "floor"};
-  emit_resize(node, rule, 1, 2);
-}
-
 } // namespace
 
 void add_window_operators(OperatorTable& table) {
   table["Conv"] = conv;
+  table["ConvTranspose"] = conv_transpose;
+  table["Col2Im"] = columns_to_image;
   table["MaxPool"] = pool<Pool::Kind::max>;
   table["AveragePool"] = pool<Pool::Kind::average>;
-  table["GlobalAveragePool"] = global_average_pool;
+  table["GlobalAveragePool"] = global_pool<Reduce::Kind::mean>;
+  table["GlobalMaxPool"] = global_pool<Reduce::Kind::maximum>;
   table["BatchNormalization"] = batch_normalization;
   table["LRN"] = lrn;
-  table["Resize"] = resize;
-  table["Upsample"] = upsample;
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -1,0 +1,126 @@
+// Steps that compute element by element.
+#include "tasks/dnn/kernels/elementwise.hpp"
+#include "tasks/dnn/kernels/loops.hpp"
+#include "tasks/dnn/kernels/steps.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace rtexec::tasks::kernels {
+namespace {
+
+const Shape& shape_of(const Graph& graph, TensorId id) { return graph.tensors[id].shape; }
+std::size_t count_of(const Graph& graph, TensorId id) {
+  return static_cast<std::size_t>(element_count(shape_of(graph, id)));
+}
+
+std::vector<std::int64_t> broadcast_strides(const Shape& from, const Shape& to) {
+  return broadcast(from, dense_strides(from), to);
+}
+
+class ActivationStep final : public Step {
+ public:
+  ActivationStep(Activation activation, std::size_t count) : activation_(activation), count_(count) {}
+  bool in_place(std::size_t) const override { return true; }
+  void run(const Operands& o) const noexcept override { activate(activation_, o.output, o.inputs[0], count_); }
+
+ private:
+  Activation activation_;
+  std::size_t count_;
+};
+
+class BinaryStep final : public Step {
+ public:
+  BinaryStep(Binary binary, Activation activation, const Shape& a, const Shape& b, const Shape& y)
+      : kind_(binary.kind),
+        activation_(activation),
+        loops_(y, {broadcast_strides(a, y), broadcast_strides(b, y), dense_strides(y)}),
+        whole_{a == y, b == y} {}
+
+  bool in_place(std::size_t input) const override { return whole_[input]; }
+
+  void run(const Operands& o) const noexcept override {
+    const auto& step = loops_.step();
+    loops_.run([&](const Loops<3>::Offsets& at) {
+      constexpr std::size_t piece = 2048; // stays in the first-level cache between operation and activation
+      for (std::size_t i = 0; i < loops_.count(); i += piece) {
+        const auto n = std::min(piece, loops_.count() - i);
+        float* y = o.output + at[2] + i;
+        combine(kind_, y, o.inputs[0] + at[0] + (step[0] ? i : 0), static_cast<std::size_t>(step[0]),
+                o.inputs[1] + at[1] + (step[1] ? i : 0), static_cast<std::size_t>(step[1]), n);
+        if (activation_.kind != Activation::Kind::none) activate(activation_, y, y, n);
+      }
+    });
+  }
+
+ private:
+  Binary::Kind kind_;
+  Activation activation_;
+  Loops<3> loops_;
+  std::array<bool, 2> whole_; // not broadcast
+};
+
+class SelectStep final : public Step {
+ public:
+  SelectStep(const Shape& condition, const Shape& a, const Shape& b, const Shape& y)
+      : loops_(y,
+               {broadcast_strides(condition, y), broadcast_strides(a, y), broadcast_strides(b, y), dense_strides(y)}),
+        whole_{condition == y, a == y, b == y} {}
+
+  bool in_place(std::size_t input) const override { return whole_[input]; }
+
+  void run(const Operands& o) const noexcept override {
+    const auto& step = loops_.step();
+    const auto length = [&](std::size_t k) { return static_cast<std::size_t>(step[k]); };
+    loops_.run([&](const Loops<4>::Offsets& at) {
+      select(o.output + at[3], o.inputs[0] + at[0], length(0), o.inputs[1] + at[1], length(1), o.inputs[2] + at[2],
+             length(2), loops_.count());
+    });
+  }
+
+ private:
+  Loops<4> loops_;
+  std::array<bool, 3> whole_; // not broadcast
+};
+
+class ScaleShiftStep final : public Step {
+ public:
+  ScaleShiftStep(Activation activation, const Shape& x)
+      : activation_(activation),
+        batch_(x[0]),
+        channels_(x[1]),
+        plane_(static_cast<std::size_t>(element_count(x) / (x[0] * x[1]))) {}
+  bool in_place(std::size_t input) const override { return input == 0; }
+
+  void run(const Operands& o) const noexcept override {
+    const float *x = o.inputs[0], *scale = o.inputs[1], *shift = o.inputs[2];
+    float* y = o.output;
+    for (std::int64_t image = 0; image < batch_; ++image)
+      for (std::int64_t c = 0; c < channels_; ++c, x += plane_, y += plane_)
+        scale_shift(activation_, y, x, scale[c], shift[c], plane_);
+  }
+
+ private:
+  Activation activation_;
+  std::int64_t batch_, channels_;
+  std::size_t plane_;
+};
+
+} // namespace
+
+StepPointer make_step(const Graph& graph, const Node& node, const Activation& activation) {
+  return std::make_unique<ActivationStep>(activation, count_of(graph, node.output));
+}
+StepPointer make_step(const Graph& graph, const Node& node, const Binary& binary) {
+  return std::make_unique<BinaryStep>(binary, node.activation, shape_of(graph, node.inputs[0]),
+                                      shape_of(graph, node.inputs[1]), shape_of(graph, node.output));
+}
+StepPointer make_step(const Graph& graph, const Node& node, const Select&) {
+  return std::make_unique<SelectStep>(shape_of(graph, node.inputs[0]), shape_of(graph, node.inputs[1]),
+                                      shape_of(graph, node.inputs[2]), shape_of(graph, node.output));
+}
+StepPointer make_step(const Graph& graph, const Node& node, const ScaleShift&) {
+  return std::make_unique<ScaleShiftStep>(node.activation, shape_of(graph, node.output));
+}
+
+} // namespace rtexec::tasks::kernels

@@ -1,0 +1,200 @@
+#include "tasks/dnn/onnx/shape_rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rtexec::tasks::onnx_source {
+namespace {
+
+bool known(const NodeContext& node, std::size_t input) {
+  return node.is_ints(input) || node.constant_floats(input) != nullptr;
+}
+
+void gather(NodeContext& node) {
+  const auto x = node.shape(0);
+  const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
+  Shape shape(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(axis));
+  shape.insert(shape.end(), node.shape(1).begin(), node.shape(1).end());
+  shape.insert(shape.end(), x.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.end());
+  if (known(node, 1))
+    node.set_output(node.emit(Gather{axis, checked_indices(node, node.ints(1, "the indices"), x[axis])},
+                              {node.tensor(0)}, std::move(shape)));
+  else node.set_output(node.emit(Take{axis}, {node.tensor(0), node.tensor(1)}, std::move(shape)));
+}
+
+void gather_elements(NodeContext& node) {
+  const auto x = node.shape(0), indices = node.shape(1);
+  node.require(!x.empty() && x.size() == indices.size(), "its indices have not as many dimensions as its input");
+  const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
+  for (std::size_t d = 0; d < x.size(); ++d)
+    node.require(d == axis || indices[d] <= x[d], "its indices are larger than its input");
+  node.set_output(node.emit(TakeElements{axis}, {node.tensor(0), node.tensor(1)}, indices));
+}
+
+void gather_slices(NodeContext& node) {
+  const auto x = node.shape(0), indices = node.shape(1);
+  const auto batch = node.attribute<std::int64_t>("batch_dims", 0);
+  node.require(!indices.empty() && batch >= 0 && batch < static_cast<std::int64_t>(indices.size()),
+               "its batch_dims do not fit its indices");
+  const auto first = static_cast<std::size_t>(batch);
+  const auto depth = indices.back();
+  node.require(depth >= 1 && batch + depth <= static_cast<std::int64_t>(x.size()), "its indices are too long");
+  for (std::size_t d = 0; d < first; ++d) node.require(x[d] == indices[d], "its batches differ");
+  Shape shape(indices.begin(), indices.end() - 1);
+  shape.insert(shape.end(), x.begin() + static_cast<std::ptrdiff_t>(batch + depth), x.end());
+  node.set_output(node.emit(TakeSlices{first}, {node.tensor(0), node.tensor(1)}, std::move(shape)));
+}
+
+Put::Kind reduction(NodeContext& node) {
+  const auto name = node.attribute<std::string>("reduction", "none");
+  if (name == "none") return Put::Kind::replace;
+  if (name == "add") return Put::Kind::add;
+  if (name == "mul") return Put::Kind::multiply;
+  if (name == "min") return Put::Kind::minimum;
+  if (name == "max") return Put::Kind::maximum;
+  node.bad("reduction is " + config::quoted(name));
+}
+
+void put(NodeContext& node, Put put) {
+  node.set_output(node.emit(put, {node.tensor(0), node.tensor(1), node.tensor(2)}, node.shape(0)));
+}
+
+void scatter_elements(NodeContext& node) {
+  const auto x = node.shape(0), indices = node.shape(1);
+  node.require(!x.empty() && x.size() == indices.size() && indices == node.shape(2),
+               "its indices and updates do not fit its input");
+  const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
+  for (std::size_t d = 0; d < x.size(); ++d)
+    node.require(d == axis || indices[d] <= x[d], "its indices are larger than its input");
+  put(node, {reduction(node), axis});
+}
+
+void scatter_slices(NodeContext& node) {
+  const auto x = node.shape(0), indices = node.shape(1);
+  node.require(!indices.empty() && indices.back() >= 1 && indices.back() <= static_cast<std::int64_t>(x.size()),
+               "its indices do not fit its input");
+  Shape updates(indices.begin(), indices.end() - 1);
+  updates.insert(updates.end(), x.begin() + static_cast<std::ptrdiff_t>(indices.back()), x.end());
+  node.require(updates == node.shape(2), "its updates do not fit its indices");
+  put(node, {reduction(node), {}});
+}
+
+/// The same elements along new dimensions of the given lengths.
+TensorId repeated(NodeContext& node, TensorId x, const Shape& from, const Shape& to) {
+  return node.emit(View{0, tasks::broadcast(from, dense_strides(from), to)}, {x}, to);
+}
+
+void expand(NodeContext& node) {
+  const auto x = node.shape(0);
+  const auto wanted = node.checked(node.ints(1, "the shape"));
+  node.set_output(repeated(node, node.tensor(0), x, broadcast(node, x, wanted)));
+}
+
+/// Each dimension d becomes [repeats, d], and then one again.
+void tile(NodeContext& node) {
+  const auto x = node.shape(0);
+  const auto& repeats = node.ints(1, "the repeats");
+  node.require(repeats.size() == x.size(), "it needs one number of repeats for each dimension");
+  Shape shape;
+  View view;
+  std::vector<std::pair<std::int64_t, std::int64_t>> runs; // length, stride
+  const auto strides = dense_strides(x);
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    node.require(repeats[d] >= 1, "a number of repeats is below 1");
+    shape.push_back(x[d] * repeats[d]);
+    if (repeats[d] > 1) runs.emplace_back(repeats[d], 0);
+    if (x[d] > 1 || repeats[d] == 1) runs.emplace_back(x[d], strides[d]);
+  }
+  shape = node.checked(std::move(shape));
+  Shape long_shape;
+  for (const auto& [length, stride] : runs) {
+    long_shape.push_back(length);
+    view.strides.push_back(stride);
+  }
+  const auto all = node.emit(std::move(view), {node.tensor(0)}, std::move(long_shape));
+  node.set_output(node.emit(Reshape{}, {all}, std::move(shape)));
+}
+
+void range(NodeContext& node) {
+  const bool whole = is_integer(node.element_type(0));
+  const auto one = [&](std::size_t input) {
+    const auto& values = node.floats(input, "a bound or the step");
+    node.require(values.size() == 1, "its bounds and its step must be scalars");
+    return static_cast<double>(values.front());
+  };
+  const double start = one(0), limit = one(1), step = one(2);
+  node.require(step != 0, "its step is 0");
+  const double wanted = std::max(0.0, std::ceil((limit - start) / step));
+  if (!(wanted <= static_cast<double>(max_elements))) node.unsupported("it has too many elements");
+  const auto count = static_cast<std::int64_t>(wanted);
+  if (whole) {
+    std::vector<std::int64_t> values;
+    for (std::int64_t i = 0; i < count; ++i)
+      values.push_back(static_cast<std::int64_t>(start) + i * static_cast<std::int64_t>(step));
+    return node.set_constant({{count}, std::move(values)});
+  }
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(start + static_cast<double>(i) * step));
+  node.set_constant({{count}, std::move(values)});
+}
+
+/// Zero above, or below, a diagonal: times a mask.
+void triangle(NodeContext& node) {
+  const auto x = node.shape(0);
+  node.require(x.size() >= 2, "its input has fewer than two dimensions");
+  const bool upper = node.attribute<std::int64_t>("upper", 1) != 0;
+  const auto k = node.has(1) ? node.ints(1, "k").front() : 0;
+  const auto rows = x[x.size() - 2], columns = x.back();
+  std::vector<float> mask;
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t column = 0; column < columns; ++column)
+      mask.push_back((upper ? column - row >= k : column - row <= k) ? 1.0F : 0.0F);
+  const auto zero = node.constant({}, {0});
+  node.set_output(node.emit(Select{}, {node.constant({rows, columns}, std::move(mask)), node.tensor(0), zero}, x,
+                            node.element_type(0)));
+}
+
+/// Blocks of channels become neighbours in the plane.
+void depth_to_space(NodeContext& node) {
+  const auto x = node.shape_of_rank(0, 4);
+  const auto block = node.attribute<std::int64_t>("blocksize");
+  const auto mode = node.attribute<std::string>("mode", "DCR");
+  node.require(block >= 1 && x[1] % (block * block) == 0, "its channels do not divide evenly among its blocks");
+  const auto channels = x[1] / (block * block), plane = x[2] * x[3];
+  const bool depth_first = mode == "DCR";
+  if (!depth_first && mode != "CRD") node.bad("mode is " + config::quoted(mode));
+  const auto channel = depth_first ? plane : block * block * plane;
+  const auto down = depth_first ? block * channels * plane : block * plane;
+  const auto across = depth_first ? channels * plane : plane;
+  const auto moved = node.emit(View{0, {x[1] * plane, channel, x[3], down, 1, across}}, {node.tensor(0)},
+                               {x[0], channels, x[2], block, x[3], block});
+  node.set_output(node.emit(Reshape{}, {moved}, {x[0], channels, x[2] * block, x[3] * block}));
+}
+
+void space_to_depth(NodeContext& node) {
+  const auto x = node.shape_of_rank(0, 4);
+  const auto block = node.attribute<std::int64_t>("blocksize");
+  node.require(block >= 1 && x[2] % block == 0 && x[3] % block == 0, "its blocks do not fit its input");
+  const auto plane = x[2] * x[3];
+  const auto moved = node.emit(View{0, {x[1] * plane, x[3], 1, plane, block * x[3], block}}, {node.tensor(0)},
+                               {x[0], block, block, x[1], x[2] / block, x[3] / block});
+  node.set_output(node.emit(Reshape{}, {moved}, {x[0], x[1] * block * block, x[2] / block, x[3] / block}));
+}
+
+} // namespace
+
+void add_index_operators(OperatorTable& table) {
+  table["Gather"] = gather;
+  table["GatherElements"] = gather_elements;
+  table["GatherND"] = gather_slices;
+  table["ScatterElements"] = scatter_elements;
+  table["ScatterND"] = scatter_slices;
+  table["Expand"] = expand;
+  table["Tile"] = tile;
+  table["Range"] = range;
+  table["Trilu"] = triangle;
+  table["DepthToSpace"] = depth_to_space;
+  table["SpaceToDepth"] = space_to_depth;
+}
+
+} // namespace rtexec::tasks::onnx_source

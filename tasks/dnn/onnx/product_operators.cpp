@@ -1,0 +1,75 @@
+#include "tasks/dnn/onnx/shape_rules.hpp"
+
+#include <algorithm>
+
+namespace rtexec::tasks::onnx_source {
+namespace {
+
+void gemm(NodeContext& node) {
+  Gemm gemm{node.attribute<std::int64_t>("transA", 0) != 0, node.attribute<std::int64_t>("transB", 0) != 0,
+            node.attribute("alpha", 1.0F), node.attribute("beta", 1.0F)};
+  const auto& a = node.shape_of_rank(0, 2);
+  const auto& b = node.shape_of_rank(1, 2);
+  const auto m = a[gemm.transpose_a ? 1 : 0], k = a[gemm.transpose_a ? 0 : 1];
+  const auto n = b[gemm.transpose_b ? 0 : 1];
+  if (b[gemm.transpose_b ? 1 : 0] != k)
+    node.bad("the matrices are " + to_string(a) + " and " + to_string(b) +
+             " before transposition, which cannot be multiplied");
+  std::vector<TensorId> inputs{node.tensor(0), node.tensor(1)};
+  if (node.has(2)) {
+    if (broadcast(node, {m, n}, node.shape(2)) != Shape{m, n})
+      node.bad("its third input is " + to_string(node.shape(2)) + ", larger than the product");
+    inputs.push_back(node.tensor(2));
+  }
+  node.set_output(node.emit(gemm, std::move(inputs), {m, n}));
+}
+
+/// Rows of any number by a matrix.
+TensorId rows_by_matrix(NodeContext& node, TensorId a, const Shape& shape, TensorId b, std::int64_t columns) {
+  const auto rows = product(shape, 0, shape.size() - 1);
+  if (shape.size() != 2) a = node.emit(Reshape{}, {a}, {rows, shape.back()});
+  const auto result = node.emit(Gemm{}, {a, b}, {rows, columns});
+  if (shape.size() == 2) return result;
+  auto full = shape;
+  full.back() = columns;
+  return node.emit(Reshape{}, {result}, std::move(full));
+}
+
+/// Matrices of any number, broadcast.
+TensorId matrices(NodeContext& node, TensorId a, const Shape& a_shape, TensorId b, const Shape& b_shape) {
+  auto shape = broadcast(node, {a_shape.begin(), a_shape.end() - 2}, {b_shape.begin(), b_shape.end() - 2});
+  shape.push_back(a_shape[a_shape.size() - 2]);
+  shape.push_back(b_shape.back());
+  return node.emit(Product{}, {a, b}, std::move(shape));
+}
+
+/// A vector is a row on the left and a column on the right, and the result has no such dimension.
+void mat_mul(NodeContext& node) {
+  node.require(node.inputs() == 2, "it needs two inputs");
+  auto a_shape = node.shape(0), b_shape = node.shape(1);
+  node.require(!a_shape.empty() && !b_shape.empty(), "an input is a scalar");
+  auto a = node.tensor(0), b = node.tensor(1);
+  const bool row = a_shape.size() == 1, column = b_shape.size() == 1;
+  if (row) a = node.emit(Reshape{}, {a}, a_shape = {1, a_shape[0]});
+  if (column) b = node.emit(Reshape{}, {b}, b_shape = {b_shape[0], 1});
+  if (a_shape.back() != b_shape[b_shape.size() - 2])
+    node.bad("the matrices are " + to_string(node.shape(0)) + " and " + to_string(node.shape(1)) +
+             ", which cannot be multiplied");
+  const auto result = b_shape.size() == 2 ? rows_by_matrix(node, a, a_shape, b, b_shape.back())
+                                          : matrices(node, a, a_shape, b, b_shape);
+  if (!row && !column) return node.set_output(result);
+  Shape shape = broadcast(node, {a_shape.begin(), a_shape.end() - 2}, {b_shape.begin(), b_shape.end() - 2});
+  if (!row) shape.push_back(a_shape[a_shape.size() - 2]);
+  if (!column) shape.push_back(b_shape.back());
+  node.set_output(node.emit(Reshape{}, {result}, std::move(shape)));
+}
+
+} // namespace
+
+void add_product_operators(OperatorTable& table) {
+  table["Gemm"] = gemm;
+  table["MatMul"] = mat_mul;
+  table["Einsum"] = einsum;
+}
+
+} // namespace rtexec::tasks::onnx_source

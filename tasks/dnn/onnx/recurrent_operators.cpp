@@ -1,0 +1,232 @@
+#include "tasks/dnn/onnx/shape_rules.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace rtexec::tasks::onnx_source {
+namespace {
+
+using Kind = Recurrent::Kind;
+
+/// What LSTM, GRU and RNN have in common.
+struct Layer {
+  Kind kind;
+  std::int64_t gates;
+  std::vector<std::string> activations; // of one direction, where the node names none
+};
+
+struct Sequence {
+  std::int64_t steps, batch, size;
+  bool batch_first;
+};
+
+/// Takes the parameters of named activations in their order.
+class Activations {
+ public:
+  explicit Activations(NodeContext& node)
+      : node_(node),
+        alphas_(node.attribute<std::vector<float>>("activation_alpha", {})),
+        betas_(node.attribute<std::vector<float>>("activation_beta", {})) {}
+
+  Activation next(const std::string& given) {
+    using enum Activation::Kind;
+    std::string name = given;
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (name == "sigmoid") return {sigmoid};
+    if (name == "tanh") return {tanh};
+    if (name == "relu") return {relu};
+    if (name == "softsign") return {softsign};
+    if (name == "softplus") return {softplus};
+    if (name == "leakyrelu") return {leaky_relu, alpha(0.01F)};
+    if (name == "thresholdedrelu") return {thresholded_relu, alpha(1)};
+    if (name == "elu") return {elu, alpha(1)};
+    if (name == "affine") return with_beta(scale, 1, 0);
+    if (name == "hardsigmoid") return with_beta(hard_sigmoid, 0.2F, 0.5F);
+    node_.unsupported("activation " + config::quoted(given) +
+                      "; supported: Affine, Elu, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus, Softsign, Tanh, "
+                      "ThresholdedRelu");
+  }
+
+ private:
+  float alpha(float fallback) { return alpha_ < alphas_.size() ? alphas_[alpha_++] : fallback; }
+  Activation with_beta(Activation::Kind kind, float a, float b) {
+    a = alpha(a);
+    return {kind, a, beta_ < betas_.size() ? betas_[beta_++] : b};
+  }
+
+  NodeContext& node_;
+  std::vector<float> alphas_, betas_;
+  std::size_t alpha_ = 0, beta_ = 0;
+};
+
+/// Of a tensor [directions, ...]: the part of one, without that dimension, from `first` on along the next one.
+TensorId part(NodeContext& node, TensorId x, const Shape& shape, std::int64_t direction, std::int64_t first,
+              std::int64_t count) {
+  const auto strides = dense_strides(shape);
+  Shape to(shape.begin() + 1, shape.end());
+  to[0] = count;
+  View view{direction * strides[0] + first * strides[1], {strides.begin() + 1, strides.end()}};
+  return node.emit(std::move(view), {x}, std::move(to));
+}
+
+class Builder {
+ public:
+  Builder(NodeContext& node, Layer layer) : node_(node), layer_(std::move(layer)), activations_(node) {
+    const auto x = node.shape_of_rank(0, 3);
+    const bool batch_first = node.opset() >= 14 && node.attribute<std::int64_t>("layout", 0) != 0;
+    sequence_ = {x[batch_first ? 1 : 0], x[batch_first ? 0 : 1], x[2], batch_first};
+    const auto way = node.attribute<std::string>("direction", "forward");
+    if (way != "forward" && way != "reverse" && way != "bidirectional") node.bad("direction is " + config::quoted(way));
+    both_ = way == "bidirectional";
+    reverse_ = way == "reverse";
+    hidden_ = node.shape_of_rank(2, 3)[2];
+    node.require(node.attribute<std::int64_t>("hidden_size", hidden_) == hidden_,
+                 "hidden_size contradicts its weights");
+    require_shape(1, {directions(), layer_.gates * hidden_, sequence_.size});
+    require_shape(2, {directions(), layer_.gates * hidden_, hidden_});
+    if (node.has(3)) require_shape(3, {directions(), 2 * layer_.gates * hidden_});
+    if (node.has(4) && !std::ranges::all_of(node.ints(4, "the lengths"), [&](auto n) { return n == sequence_.steps; }))
+      node.unsupported("sequences of different lengths");
+    if (node.attribute<std::int64_t>("input_forget", 0) != 0) node.unsupported("input_forget is not supported");
+    names_ = node.attribute<std::vector<std::string>>("activations", {});
+    if (node.has_attribute("clip")) clip_ = node.attribute<float>("clip");
+    late_reset_ = layer_.kind == Kind::gru && node.attribute<std::int64_t>("linear_before_reset", 0) != 0;
+  }
+
+  void build() {
+    auto x = node_.tensor(0);
+    if (sequence_.batch_first)
+      x = node_.emit(View{0, {sequence_.size, sequence_.steps * sequence_.size, 1}}, {x},
+                     {sequence_.steps, sequence_.batch, sequence_.size});
+    const Shape rows{sequence_.steps * sequence_.batch, sequence_.size};
+    x = node_.emit(Reshape{}, {x}, rows);
+    std::vector<TensorId> states, last_states, last_cells;
+    for (std::int64_t d = 0; d < directions(); ++d) {
+      const bool reverse = reverse_ || d == 1;
+      const auto y = direction(x, d, reverse);
+      states.push_back(slice(y, 0, sequence_.steps, {sequence_.steps, 1, sequence_.batch, hidden_}));
+      last_states.push_back(slice(y, reverse ? 0 : sequence_.steps - 1, 1, {1, sequence_.batch, hidden_}));
+      if (layer_.kind == Kind::lstm) last_cells.push_back(slice(y, sequence_.steps, 1, {1, sequence_.batch, hidden_}));
+    }
+    set(0, states, 1, {sequence_.steps, directions(), sequence_.batch, hidden_});
+    set(1, last_states, 0, {directions(), sequence_.batch, hidden_});
+    if (layer_.kind == Kind::lstm) set(2, last_cells, 0, {directions(), sequence_.batch, hidden_});
+  }
+
+ private:
+  [[nodiscard]] std::int64_t directions() const { return both_ ? 2 : 1; }
+
+  void require_shape(std::size_t input, const Shape& shape) {
+    if (node_.shape(input) != shape)
+      node_.bad("input " + std::to_string(input) + " is " + to_string(node_.shape(input)) + ", and should be " +
+                to_string(shape));
+  }
+
+  TensorId direction(TensorId x, std::int64_t d, bool reverse) {
+    const auto width = layer_.gates * hidden_;
+    const Shape weights{directions(), width, sequence_.size}, recurrence{directions(), width, hidden_};
+    std::vector<TensorId> product{x, part(node_, node_.tensor(1), weights, d, 0, width)};
+    std::optional<TensorId> late_bias;
+    if (node_.has(3)) {
+      const auto bias = biases(d);
+      product.push_back(bias);
+      if (late_reset_) late_bias = bias_part(d, width + 2 * hidden_, hidden_);
+    }
+    const auto flat =
+        node_.emit(Gemm{false, true, 1, 1}, std::move(product), {sequence_.steps * sequence_.batch, width});
+    const auto gates = node_.emit(Reshape{}, {flat}, {sequence_.steps, sequence_.batch, width});
+    Recurrent recurrent{layer_.kind, reverse, late_reset_, false, clip_, {}};
+    for (std::size_t i = 0; i < layer_.activations.size(); ++i) {
+      const auto at = static_cast<std::size_t>(d) * layer_.activations.size() + i;
+      recurrent.activations[i] = activations_.next(at < names_.size() ? names_[at] : layer_.activations[i]);
+    }
+    std::vector<TensorId> inputs{gates, part(node_, node_.tensor(2), recurrence, d, 0, width), first(5, d)};
+    auto steps = sequence_.steps;
+    if (layer_.kind == Kind::lstm) {
+      inputs.push_back(first(6, d));
+      ++steps;
+      if (node_.has(7)) {
+        recurrent.peepholes = true;
+        require_shape(7, {directions(), 3 * hidden_});
+        inputs.push_back(part(node_, node_.tensor(7), {directions(), 3 * hidden_}, d, 0, 3 * hidden_));
+      }
+    }
+    if (late_reset_) inputs.push_back(late_bias ? *late_bias : zeros({hidden_}));
+    return node_.emit(std::move(recurrent), std::move(inputs), {steps, sequence_.batch, hidden_});
+  }
+
+  TensorId bias_part(std::int64_t d, std::int64_t first, std::int64_t count) {
+    return part(node_, node_.tensor(3), {directions(), 2 * layer_.gates * hidden_}, d, first, count);
+  }
+
+  /// Of the sequence and of the state, in one; of a late reset the state's own is left out.
+  TensorId biases(std::int64_t d) {
+    const auto width = layer_.gates * hidden_, early = late_reset_ ? 2 * hidden_ : width;
+    auto of_state = bias_part(d, width, early);
+    if (late_reset_) of_state = node_.emit(Pad{{0}, 0}, {of_state}, {width});
+    return node_.emit(Binary{Binary::Kind::add}, {bias_part(d, 0, width), of_state}, {width});
+  }
+
+  TensorId zeros(Shape shape) {
+    const auto count = static_cast<std::size_t>(element_count(shape));
+    return node_.constant(std::move(shape), std::vector<float>(count, 0.0F));
+  }
+
+  /// State or cell at the beginning.
+  TensorId first(std::size_t input, std::int64_t d) {
+    const Shape shape{sequence_.batch, hidden_};
+    if (!node_.has(input)) return zeros(shape);
+    const auto strides = sequence_.batch_first ? std::vector<std::int64_t>{directions() * hidden_, 1}
+                                               : std::vector<std::int64_t>{hidden_, 1};
+    require_shape(input, sequence_.batch_first ? Shape{sequence_.batch, directions(), hidden_}
+                                               : Shape{directions(), sequence_.batch, hidden_});
+    const auto offset = d * (sequence_.batch_first ? hidden_ : sequence_.batch * hidden_);
+    return node_.emit(View{offset, strides}, {node_.tensor(input)}, shape);
+  }
+
+  TensorId slice(TensorId y, std::int64_t step, std::int64_t count, Shape shape) {
+    const auto size = sequence_.batch * hidden_;
+    const auto part = node_.emit(View{step * size, {size, 1}}, {y}, {count, size});
+    return node_.emit(Reshape{}, {part}, std::move(shape));
+  }
+
+  void set(std::size_t output, const std::vector<TensorId>& parts, std::size_t axis, Shape shape) {
+    if (output >= node_.outputs()) return;
+    auto y = parts.size() == 1 ? parts[0] : node_.emit(Concat{axis}, parts, shape);
+    if (sequence_.batch_first) {
+      // The batch comes first, then what stood before it
+      const auto strides = dense_strides(shape);
+      const auto batch = shape.size() - 2;
+      Shape to{shape[batch]};
+      View view{0, {strides[batch]}};
+      for (std::size_t d = 0; d < shape.size(); ++d)
+        if (d != batch) to.push_back(shape[d]), view.strides.push_back(strides[d]);
+      y = node_.emit(std::move(view), {y}, std::move(to));
+    }
+    node_.set_output(y, output);
+  }
+
+  NodeContext& node_;
+  Layer layer_;
+  Activations activations_;
+  Sequence sequence_{};
+  std::int64_t hidden_ = 1;
+  bool both_ = false, reverse_ = false, late_reset_ = false;
+  std::vector<std::string> names_;
+  std::optional<float> clip_;
+};
+
+void lstm(NodeContext& node) { Builder(node, {Kind::lstm, 4, {"Sigmoid", "Tanh", "Tanh"}}).build(); }
+void gru(NodeContext& node) { Builder(node, {Kind::gru, 3, {"Sigmoid", "Tanh"}}).build(); }
+void rnn(NodeContext& node) { Builder(node, {Kind::simple, 1, {"Tanh"}}).build(); }
+
+} // namespace
+
+void add_recurrent_operators(OperatorTable& table) {
+  table["LSTM"] = lstm;
+  table["GRU"] = gru;
+  table["RNN"] = rnn;
+}
+
+} // namespace rtexec::tasks::onnx_source
