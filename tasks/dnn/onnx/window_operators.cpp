@@ -383,7 +383,7 @@ void normalise_by_batch(NodeContext& node) {
   const auto x = node.shape(0);
   const auto rest = element_count(x) / (x[0] * x[1]);
   const auto turned = [&](TensorId from, std::int64_t a, std::int64_t b) {
-    return node.emit(View{0, {rest, b * rest, 1}}, {from}, {a, b, rest});
+    return node.emit(View{0, {rest, a * rest, 1}}, {from}, {a, b, rest});
   };
   const auto channels = turned(node.emit(Reshape{}, {node.tensor(0)}, {x[0], x[1], rest}), x[1], x[0]);
   const auto affine = [&](std::size_t input) { return node.emit(Reshape{}, {node.tensor(input)}, {x[1], 1, 1}); };
