@@ -161,7 +161,9 @@ static_assert(static_cast<int>(ElementType::uint8) == RTEXEC_UINT8 &&
               static_cast<int>(ElementType::int32) == RTEXEC_INT32 &&
               static_cast<int>(ElementType::int64) == RTEXEC_INT64 &&
               static_cast<int>(ElementType::float16) == RTEXEC_FLOAT16 &&
-              static_cast<int>(ElementType::float32) == RTEXEC_FLOAT32);
+              static_cast<int>(ElementType::float32) == RTEXEC_FLOAT32 &&
+              static_cast<int>(ElementType::int8) == RTEXEC_INT8 &&
+              static_cast<int>(ElementType::boolean) == RTEXEC_BOOLEAN);
 static_assert(sizeof(rtexec_box) == sizeof(Box) && offsetof(rtexec_box, top) == offsetof(Box, top) &&
               offsetof(rtexec_box, right) == offsetof(Box, right) &&
               offsetof(rtexec_box, bottom) == offsetof(Box, bottom) &&

@@ -15,6 +15,8 @@ rtexec_element element_of(ElementType type) noexcept {
   case ElementType::int64: return RTEXEC_ELEMENT_INT64;
   case ElementType::float16: return RTEXEC_ELEMENT_FLOAT16;
   case ElementType::float32: return RTEXEC_ELEMENT_FLOAT32;
+  case ElementType::int8: return RTEXEC_ELEMENT_INT8;
+  case ElementType::boolean: return RTEXEC_ELEMENT_BOOLEAN;
   }
   return RTEXEC_ELEMENT_UINT8;
 }

@@ -48,6 +48,8 @@ Result<ElementType> type_of(rtexec_element_type type) {
   case RTEXEC_INT64: return ElementType::int64;
   case RTEXEC_FLOAT16: return ElementType::float16;
   case RTEXEC_FLOAT32: return ElementType::float32;
+  case RTEXEC_INT8: return ElementType::int8;
+  case RTEXEC_BOOLEAN: return ElementType::boolean;
   }
   return fail(Errc::bad_input, "is of no element type that is known: " + std::to_string(static_cast<int>(type)));
 }

@@ -31,7 +31,8 @@ typedef enum rtexec_element {
   RTEXEC_ELEMENT_INT64 = 6,
   RTEXEC_ELEMENT_FLOAT16 = 7,
   RTEXEC_ELEMENT_FLOAT32 = 8,
-  RTEXEC_ELEMENT_FLOAT64 = 9
+  RTEXEC_ELEMENT_FLOAT64 = 9,
+  RTEXEC_ELEMENT_BOOLEAN = 10 /* a byte, 0 or 1 */
 } rtexec_element;
 
 /* Instants are nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share; 0: unknown. */

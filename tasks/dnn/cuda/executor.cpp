@@ -21,7 +21,9 @@ Outside outside(ElementType type) {
   switch (type) {
   case ElementType::float32: return Outside::f32;
   case ElementType::float16: return Outside::f16;
+  case ElementType::boolean:
   case ElementType::uint8: return Outside::u8;
+  case ElementType::int8: return Outside::s8;
   case ElementType::int32: return Outside::s32;
   case ElementType::int64: return Outside::s64;
   }

@@ -119,7 +119,8 @@ struct Stored {
 constexpr std::string_view kDouble = "<f8";
 constexpr Stored kTypes[] = {{"<f4", ElementType::float32, 4}, {"<f2", ElementType::float16, 2},
                              {"|u1", ElementType::uint8, 1},   {"<i4", ElementType::int32, 4},
-                             {"<i8", ElementType::int64, 8},   {kDouble, ElementType::float32, 8}};
+                             {"<i8", ElementType::int64, 8},   {"|i1", ElementType::int8, 1},
+                             {"|b1", ElementType::boolean, 1}, {kDouble, ElementType::float32, 8}};
 
 const Stored* find_type(std::string_view name) {
   const auto* const found = std::ranges::find(kTypes, name, &Stored::name);
@@ -161,7 +162,7 @@ Result<NpyTensor> parse_npy(std::span<const std::byte> bytes, const std::filesys
   const Stored* type = find_type(header->type);
   if (!type)
     return refuse("has elements of type " + config::quoted(header->type) +
-                  "; <f4, <f8, <f2, |u1, <i4 and <i8 are read");
+                  "; <f4, <f8, <f2, |u1, |i1, |b1, <i4 and <i8 are read");
   if (header->fortran_order) return refuse("is in Fortran order; save numpy.ascontiguousarray(x)");
 
   const auto data = bytes.subspan(start + length);

@@ -165,6 +165,7 @@ struct ScaleShift {};
 struct Softmax {
   std::int64_t outer = 1, count = 1, inner = 1;
   bool logarithm = false;
+  bool may_be_nothing = false; // of what is minus infinity throughout: zero
 };
 
 /// Over the middle of x seen as [outer, count, inner].

@@ -39,6 +39,8 @@ class Noise final : public InputSource {
     case ElementType::uint8:
       std::ranges::generate(tensor.as<std::uint8_t>(), [&] { return static_cast<std::uint8_t>(random.next() >> 56); });
       break;
+    case ElementType::int8:
+    case ElementType::boolean:
     case ElementType::int32:
     case ElementType::int64: std::ranges::fill(tensor.bytes, std::byte{0}); break;
     }
@@ -102,7 +104,9 @@ template <class T> void put(std::vector<std::byte>& bytes, std::size_t i, T valu
 float float_at(const NpyTensor& tensor, std::size_t i) {
   const std::byte* const bytes = tensor.bytes.data();
   switch (tensor.type) {
+  case ElementType::boolean:
   case ElementType::uint8: return element<std::uint8_t>(bytes, i);
+  case ElementType::int8: return element<std::int8_t>(bytes, i);
   case ElementType::int32: return static_cast<float>(element<std::int32_t>(bytes, i));
   case ElementType::int64: return static_cast<float>(element<std::int64_t>(bytes, i));
   case ElementType::float16: return from_half(element<std::uint16_t>(bytes, i));
@@ -115,7 +119,9 @@ float float_at(const NpyTensor& tensor, std::size_t i) {
 std::optional<std::int64_t> integer_at(const NpyTensor& tensor, std::size_t i) {
   const std::byte* const bytes = tensor.bytes.data();
   switch (tensor.type) {
+  case ElementType::boolean:
   case ElementType::uint8: return element<std::uint8_t>(bytes, i);
+  case ElementType::int8: return element<std::int8_t>(bytes, i);
   case ElementType::int32: return element<std::int32_t>(bytes, i);
   case ElementType::int64: return element<std::int64_t>(bytes, i);
   default: return {};
@@ -138,6 +144,10 @@ std::optional<std::vector<std::byte>> as_type(ElementType type, NpyTensor from) 
   bool fits = true;
   for (std::size_t i = 0; i < count && fits; ++i) switch (type) {
     case ElementType::uint8: fits = put_integer<std::uint8_t>(bytes, i, from); break;
+    case ElementType::int8: fits = put_integer<std::int8_t>(bytes, i, from); break;
+    case ElementType::boolean:
+      fits = put_integer<std::uint8_t>(bytes, i, from) && std::to_integer<unsigned>(bytes[i]) <= 1;
+      break;
     case ElementType::int32: fits = put_integer<std::int32_t>(bytes, i, from); break;
     case ElementType::int64: fits = put_integer<std::int64_t>(bytes, i, from); break;
     case ElementType::float16: put(bytes, i, to_half(float_at(from, i))); break;

@@ -32,6 +32,12 @@ template <class T> void truncate(std::byte* to, const float* from, std::size_t c
 RTEXEC_VECTORISED void from_uint8(float* to, const std::byte* from, std::size_t count) noexcept {
   widen<std::uint8_t>(to, from, count);
 }
+RTEXEC_VECTORISED void from_int8(float* to, const std::byte* from, std::size_t count) noexcept {
+  widen<std::int8_t>(to, from, count);
+}
+void to_boolean(std::byte* to, const float* from, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) to[i] = std::byte{from[i] != 0};
+}
 RTEXEC_VECTORISED void from_int32(float* to, const std::byte* from, std::size_t count) noexcept {
   widen<std::int32_t>(to, from, count);
 }
@@ -51,7 +57,9 @@ void to_float16(std::byte* to, const float* from, std::size_t count) noexcept {
 
 void to_floats(float* to, ElementType type, const std::byte* from, std::size_t count) noexcept {
   switch (type) {
-  case ElementType::uint8: return from_uint8(to, from, count);
+  case ElementType::uint8:
+  case ElementType::boolean: return from_uint8(to, from, count);
+  case ElementType::int8: return from_int8(to, from, count);
   case ElementType::int32: return from_int32(to, from, count);
   case ElementType::int64: return from_int64(to, from, count);
   case ElementType::float16: return from_float16(to, from, count);
@@ -62,6 +70,8 @@ void to_floats(float* to, ElementType type, const std::byte* from, std::size_t c
 void from_floats(std::byte* to, ElementType type, const float* from, std::size_t count) noexcept {
   switch (type) {
   case ElementType::uint8: return truncate<std::uint8_t>(to, from, count);
+  case ElementType::int8: return truncate<std::int8_t>(to, from, count);
+  case ElementType::boolean: return to_boolean(to, from, count);
   case ElementType::int32: return truncate<std::int32_t>(to, from, count);
   case ElementType::int64: return truncate<std::int64_t>(to, from, count);
   case ElementType::float16: return to_float16(to, from, count);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace rtexec::tasks::kernels {
 namespace {
@@ -34,6 +35,10 @@ class SoftmaxStep final : public Step {
   void normalise_row(float* y, const float* x, std::size_t n) const noexcept {
     float most = x[0];
     for (std::size_t i = 1; i < n; ++i) most = std::max(most, x[i]);
+    if (s_.may_be_nothing && most == -std::numeric_limits<float>::infinity()) {
+      std::fill_n(y, n, 0.0F);
+      return;
+    }
     finish({Activation::Kind::exp}, y, x, -most, nullptr, n);
     const double total = sum(y, n);
     if (s_.logarithm) finish({}, y, x, static_cast<float>(-static_cast<double>(most) - std::log(total)), nullptr, n);

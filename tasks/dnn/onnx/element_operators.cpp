@@ -66,16 +66,16 @@ void negate(NodeContext& node) { activate(node, {Function::scale, -1, 0}); }
 
 /// What computes a truth of what is no truth.
 void is_zero(NodeContext& node) {
-  node.set_output(node.emit(Activation{Function::is_zero}, {node.tensor(0)}, node.shape(0), ElementType::uint8));
+  node.set_output(node.emit(Activation{Function::is_zero}, {node.tensor(0)}, node.shape(0), ElementType::boolean));
 }
 void is_nan(NodeContext& node) {
-  node.set_output(node.emit(Activation{Function::is_nan}, {node.tensor(0)}, node.shape(0), ElementType::uint8));
+  node.set_output(node.emit(Activation{Function::is_nan}, {node.tensor(0)}, node.shape(0), ElementType::boolean));
 }
 void is_infinite(NodeContext& node) {
   const auto below = static_cast<float>(node.attribute<std::int64_t>("detect_negative", 1));
   const auto above = static_cast<float>(node.attribute<std::int64_t>("detect_positive", 1));
-  node.set_output(
-      node.emit(Activation{Function::is_infinite, below, above}, {node.tensor(0)}, node.shape(0), ElementType::uint8));
+  node.set_output(node.emit(Activation{Function::is_infinite, below, above}, {node.tensor(0)}, node.shape(0),
+                            ElementType::boolean));
 }
 
 void clip(NodeContext& node) {
@@ -131,7 +131,7 @@ template <Pair kind, bool swapped = false> void compare(NodeContext& node) {
   std::vector<TensorId> inputs{node.tensor(0), node.tensor(1)};
   if (swapped) std::swap(inputs[0], inputs[1]);
   node.set_output(
-      node.emit(Binary{kind}, std::move(inputs), broadcast(node, node.shape(0), node.shape(1)), ElementType::uint8));
+      node.emit(Binary{kind}, std::move(inputs), broadcast(node, node.shape(0), node.shape(1)), ElementType::boolean));
 }
 
 /// Of any number of inputs: one after the other.

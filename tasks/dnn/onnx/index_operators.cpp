@@ -131,11 +131,22 @@ void range(NodeContext& node) {
     std::vector<std::int64_t> values;
     for (std::int64_t i = 0; i < count; ++i)
       values.push_back(static_cast<std::int64_t>(start) + i * static_cast<std::int64_t>(step));
-    return node.set_constant({{count}, std::move(values)});
+    return node.set_constant({{count}, std::move(values), node.element_type(0)});
   }
   std::vector<float> values;
   for (std::int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(start + static_cast<double>(i) * step));
   node.set_constant({{count}, std::move(values)});
+}
+
+void eye(NodeContext& node) {
+  const auto x = node.shape_of_rank(0, 2);
+  const auto k = node.attribute<std::int64_t>("k", 0);
+  const auto type = node.has_attribute("dtype") ? data_type(node, "dtype") : node.element_type(0);
+  std::vector<float> values;
+  for (std::int64_t row = 0; row < x[0]; ++row)
+    for (std::int64_t column = 0; column < x[1]; ++column) values.push_back(column - row == k ? 1.0F : 0.0F);
+  const auto diagonal = node.constant(x, std::move(values));
+  node.set_output(node.emit(Reshape{}, {diagonal}, x, type));
 }
 
 /// Zero above, or below, a diagonal: times a mask.
@@ -192,6 +203,7 @@ void add_index_operators(OperatorTable& table) {
   table["Expand"] = expand;
   table["Tile"] = tile;
   table["Range"] = range;
+  table["EyeLike"] = eye;
   table["Trilu"] = triangle;
   table["DepthToSpace"] = depth_to_space;
   table["SpaceToDepth"] = space_to_depth;

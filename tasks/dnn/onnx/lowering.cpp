@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t max_nodes = 20'000;
 // Bounds what a small hostile file can make the reader do.
-constexpr std::int64_t max_folded_elements = max_elements / 4;
+constexpr std::int64_t always_folded_elements = max_elements / 4, folded_for_each_element = 16;
 constexpr double max_folded_work = 1e9;
 
 std::string describe(const Lowering& lowering, const Node& node) {
@@ -23,12 +23,14 @@ const OperatorTable& operators() {
     OperatorTable t;
     add_element_operators(t);
     add_product_operators(t);
+    add_attention_operators(t);
     add_reduction_operators(t);
     add_window_operators(t);
     add_sampling_operators(t);
     add_shape_operators(t);
     add_index_operators(t);
     add_recurrent_operators(t);
+    add_quantised_operators(t);
     return t;
   }();
   return table;
@@ -80,6 +82,8 @@ void add_initialisers(Lowering& lowering, Model& model) {
     if (constant.shape.size() > max_rank)
       throw Refusal(Errc::unsupported, model.file + ": initialiser " + config::quoted(name) + " has more than " +
                                            std::to_string(max_rank) + " dimensions");
+    if (const auto* floats = std::get_if<std::vector<float>>(&constant.values))
+      lowering.given += static_cast<std::int64_t>(floats->size());
     lowering.values.emplace(name, lowering.value_of(name, std::move(constant)));
   }
 }
@@ -110,7 +114,7 @@ void lower_node(Lowering& lowering, const Node& node) {
 
 Value Lowering::value_of(const std::string& name, Constant constant) {
   if (auto* ints = std::get_if<std::vector<std::int64_t>>(&constant.values))
-    return Ints{std::move(constant.shape), std::move(*ints)};
+    return Ints{std::move(constant.shape), std::move(*ints), constant.type};
   auto& floats = std::get<std::vector<float>>(constant.values);
   if (floats.empty()) return Empty{};
   return graph.add({name, std::move(constant.shape), std::move(floats)});
@@ -146,8 +150,7 @@ TensorId NodeContext::tensor(std::size_t input) const {
   const auto* ints = std::get_if<Ints>(&known);
   if (!ints || ints->values.empty()) unsupported("input " + config::quoted(name) + " has no elements");
   const auto [found, missing] = lowering_.as_floats.try_emplace(name);
-  if (missing)
-    found->second = lowering_.graph.add({name, ints->shape, as_floats(ints->values, name), ElementType::int64});
+  if (missing) found->second = lowering_.graph.add({name, ints->shape, as_floats(ints->values, name), ints->type});
   return found->second;
 }
 
@@ -235,8 +238,9 @@ Shape NodeContext::checked(Shape shape) const {
 
 void NodeContext::charge(std::int64_t elements) {
   lowering_.folded += elements;
-  if (lowering_.folded > max_folded_elements)
-    unsupported("constants computed at load take more than " + std::to_string(max_folded_elements) +
+  const auto most = std::max(always_folded_elements, folded_for_each_element * lowering_.given);
+  if (lowering_.folded > most)
+    unsupported("constants computed at load take more than " + std::to_string(most) +
                 " elements; fold them in the model instead");
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ namespace rtexec::tasks::onnx_source {
 struct Ints {
   Shape shape;
   std::vector<std::int64_t> values;
+  ElementType type = ElementType::int64;
 };
 /// A float tensor without elements, as exporters write it for an absent optional input.
 struct Empty {};
@@ -37,6 +39,7 @@ struct Lowering {
   Graph graph{};
   std::unordered_map<std::string, Value> values{};       // by ONNX name
   std::unordered_set<std::string> read{};                // ONNX names that some node, or the graph's outputs, ask for
+  std::int64_t given = 0;                                // elements of constants that the file has
   std::int64_t folded = 0;                               // elements of constants computed at load
   std::unordered_map<std::string, TensorId> as_floats{}; // of integers, by ONNX name, once they are computed with
   std::unordered_map<TensorId, std::vector<std::int64_t>> integers{}; // of constants of integers, once asked for
@@ -70,6 +73,7 @@ class NodeContext {
   [[nodiscard]] ElementType element_type(std::size_t input) const;
   /// Of a tensor or of integers
   [[nodiscard]] const Shape& shape(std::size_t input) const;
+  [[nodiscard]] Shape shape_of(TensorId id) const { return lowering_.graph.tensors[id].shape; }
   [[nodiscard]] const Shape& shape_of_rank(std::size_t input, std::size_t rank) const;
   [[nodiscard]] const std::vector<float>& floats(std::size_t input, const char* role) const; // of a constant
   /// Null where it is computed
@@ -134,17 +138,24 @@ using OperatorTable = std::map<std::string_view, Operator>;
 // The operators, by family.
 void add_element_operators(OperatorTable& table);   // element by element
 void add_product_operators(OperatorTable& table);   // matrix products
+void add_attention_operators(OperatorTable& table); // of transformers
 void add_reduction_operators(OperatorTable& table); // sums, extremes, softmax, normalisation, order
 void add_window_operators(OperatorTable& table);    // convolution, pooling, batch normalisation
 void add_sampling_operators(OperatorTable& table);  // resizing, padding, positions between pixels
 void add_shape_operators(OperatorTable& table);     // moving and renaming elements, shape arithmetic
 void add_index_operators(OperatorTable& table);     // elements from where tensors say, and to there
 void add_recurrent_operators(OperatorTable& table); // layers over sequences
+void add_quantised_operators(OperatorTable& table); // integers that stand for floats
 
 /// Refuses inputs of integers beside inputs of floats.
 void require_one_type(const NodeContext& node, std::size_t first, std::size_t last);
 
 void einsum(NodeContext& node);
+/// a [..., m, k] times b [..., k, n].
+TensorId matrix_product(NodeContext& node, TensorId a, const Shape& a_shape, TensorId b, const Shape& b_shape);
+/// With the attributes of the node. Weights [m, c in a group, ...].
+TensorId convolution(NodeContext& node, TensorId x, const Shape& shape, TensorId weights, const Shape& filter,
+                     std::optional<TensorId> bias);
 
 /// Does shape arithmetic (integers, and floats of rank 0 or 1) at once. False where the node is not such a one.
 bool evaluate_shape_arithmetic(NodeContext& node);

@@ -121,12 +121,15 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& what,
   case onnx::TensorProto::INT64:
     return {std::move(shape), read_values<Ints, std::int64_t>(tensor, tensor.int64_data(), count, what, files)};
   case onnx::TensorProto::INT32:
-    return {std::move(shape), read_values<Ints, std::int32_t>(tensor, tensor.int32_data(), count, what, files)};
+    return {std::move(shape), read_values<Ints, std::int32_t>(tensor, tensor.int32_data(), count, what, files),
+            ElementType::int32};
   case onnx::TensorProto::INT8:
-    return {std::move(shape), read_values<Ints, std::int8_t>(tensor, tensor.int32_data(), count, what, files)};
+    return {std::move(shape), read_values<Ints, std::int8_t>(tensor, tensor.int32_data(), count, what, files),
+            ElementType::int8};
   case onnx::TensorProto::UINT8:
   case onnx::TensorProto::BOOL:
-    return {std::move(shape), read_values<Ints, std::uint8_t>(tensor, tensor.int32_data(), count, what, files)};
+    return {std::move(shape), read_values<Ints, std::uint8_t>(tensor, tensor.int32_data(), count, what, files),
+            tensor.data_type() == onnx::TensorProto::BOOL ? ElementType::boolean : ElementType::uint8};
   default:
     unsupported(what + " is of type " + type_name(tensor.data_type()) +
                 "; supported: FLOAT, and DOUBLE, FLOAT16, INT64, INT32, INT8, UINT8, BOOL constants");
@@ -173,8 +176,9 @@ std::optional<ElementType> element_type(int type) {
   switch (type) {
   case onnx::TensorProto::FLOAT: return ElementType::float32;
   case onnx::TensorProto::FLOAT16: return ElementType::float16;
-  case onnx::TensorProto::UINT8:
-  case onnx::TensorProto::BOOL: return ElementType::uint8;
+  case onnx::TensorProto::UINT8: return ElementType::uint8;
+  case onnx::TensorProto::INT8: return ElementType::int8;
+  case onnx::TensorProto::BOOL: return ElementType::boolean;
   case onnx::TensorProto::INT32: return ElementType::int32;
   case onnx::TensorProto::INT64: return ElementType::int64;
   default: return {};
@@ -183,7 +187,7 @@ std::optional<ElementType> element_type(int type) {
 
 [[noreturn]] void refuse_type(const std::string& what, int type) {
   unsupported(what + " is of type " + type_name(type) +
-              "; supported for inputs and outputs: FLOAT, FLOAT16, UINT8, BOOL, INT32 and INT64");
+              "; supported for inputs and outputs: FLOAT, FLOAT16, INT8, UINT8, BOOL, INT32 and INT64");
 }
 
 onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::string& file) {

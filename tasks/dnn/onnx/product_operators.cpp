@@ -43,6 +43,15 @@ TensorId matrices(NodeContext& node, TensorId a, const Shape& a_shape, TensorId 
   return node.emit(Product{}, {a, b}, std::move(shape));
 }
 
+} // namespace
+
+TensorId matrix_product(NodeContext& node, TensorId a, const Shape& a_shape, TensorId b, const Shape& b_shape) {
+  return b_shape.size() == 2 ? rows_by_matrix(node, a, a_shape, b, b_shape.back())
+                             : matrices(node, a, a_shape, b, b_shape);
+}
+
+namespace {
+
 /// A vector is a row on the left and a column on the right, and the result has no such dimension.
 void mat_mul(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
@@ -55,8 +64,7 @@ void mat_mul(NodeContext& node) {
   if (a_shape.back() != b_shape[b_shape.size() - 2])
     node.bad("the matrices are " + to_string(node.shape(0)) + " and " + to_string(node.shape(1)) +
              ", which cannot be multiplied");
-  const auto result = b_shape.size() == 2 ? rows_by_matrix(node, a, a_shape, b, b_shape.back())
-                                          : matrices(node, a, a_shape, b, b_shape);
+  const auto result = matrix_product(node, a, a_shape, b, b_shape);
   if (!row && !column) return node.set_output(result);
   Shape shape = broadcast(node, {a_shape.begin(), a_shape.end() - 2}, {b_shape.begin(), b_shape.end() - 2});
   if (!row) shape.push_back(a_shape[a_shape.size() - 2]);

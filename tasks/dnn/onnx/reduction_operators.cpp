@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace rtexec::tasks::onnx_source {
 namespace {
@@ -127,6 +128,56 @@ template <Kind first, Kind last> void index_of(NodeContext& node) {
                             {node.tensor(0)}, shape_of(x, reduced), ElementType::int64));
 }
 
+/// Truths where an index stands in a new dimension.
+TensorId one_hot(NodeContext& node, TensorId indices, Shape shape, std::size_t axis, std::int64_t depth,
+                 ElementType type) {
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+  const auto wide = node.emit(Reshape{}, {indices}, shape);
+  Shape line(shape.size(), 1);
+  line[axis] = depth;
+  std::vector<float> numbers;
+  for (std::int64_t i = 0; i < depth; ++i) numbers.push_back(static_cast<float>(i));
+  shape[axis] = depth;
+  return node.emit(Binary{Binary::Kind::equal}, {wide, node.constant(std::move(line), std::move(numbers))}, shape,
+                   type);
+}
+
+/// 1 where the first largest stands, else 0.
+void hardmax(NodeContext& node) {
+  const auto x = node.shape(0);
+  const bool flattens = node.opset() < 13;
+  const auto axis = node.axis(node.attribute<std::int64_t>("axis", flattens ? 1 : -1), x.size());
+  const Middle middle(x, axis, flattens ? x.size() : axis + 1);
+  const auto first = node.emit(Reduce{Kind::first_maximum, middle.outer, middle.count, middle.inner}, {node.tensor(0)},
+                               {middle.outer, middle.inner}, ElementType::int64);
+  const auto y = one_hot(node, first, {middle.outer, middle.inner}, 1, middle.count, ElementType::float32);
+  node.set_output(node.emit(Reshape{}, {y}, x));
+}
+
+void one_hot(NodeContext& node) {
+  const auto indices = node.shape(0);
+  const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), indices.size() + 1);
+  const auto& values = node.floats(2, "the values");
+  node.require(values.size() == 2, "it needs two values");
+  const float off = values[0], on = values[1];
+  const auto type = node.element_type(2);
+  const auto& depths = node.floats(1, "the depth");
+  node.require(depths.size() == 1 && depths[0] >= 1, "its depth is no number above 0");
+  const auto depth = static_cast<std::int64_t>(depths[0]);
+  // Indices from the end count, others that are outside are nowhere
+  const auto whole = is_integer(node.element_type(0)) ? node.tensor(0)
+                                                      : node.emit(Activation{Activation::Kind::truncate},
+                                                                  {node.tensor(0)}, indices, ElementType::int64);
+  const auto below =
+      node.emit(Binary{Binary::Kind::less}, {whole, node.constant({}, {0})}, indices, ElementType::boolean);
+  const auto moved = node.emit(Activation{Activation::Kind::scale, 1, static_cast<float>(depth)}, {whole}, indices);
+  const auto from_front = node.emit(Select{}, {below, moved, whole}, indices, ElementType::int64);
+  auto shape = indices;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), depth);
+  const auto truths = one_hot(node, from_front, indices, axis, depth, ElementType::boolean);
+  node.set_output(node.emit(Select{}, {truths, node.constant({}, {on}), node.constant({}, {off})}, shape, type));
+}
+
 // ---- order
 
 void running_sum(NodeContext& node) {
@@ -225,6 +276,23 @@ void group_normalisation(NodeContext& node) {
   normalise_groups(node, groups, {spread(1), spread(2)});
 }
 
+/// Over the named dimensions, without scale.
+void standardise(NodeContext& node) {
+  const auto x = node.shape(0);
+  std::vector<bool> axes(x.size(), false);
+  for (const auto axis : node.attribute<std::vector<std::int64_t>>("axes", {0, 2, 3}))
+    axes[node.axis(axis, x.size())] = true;
+  auto small = x;
+  for (std::size_t d = 0; d < x.size(); ++d)
+    if (axes[d]) small[d] = 1;
+  const auto mean = reduce(node, Kind::mean, node.tensor(0), x, axes);
+  const auto centred = node.emit(Binary{Binary::Kind::subtract}, {node.tensor(0), mean}, x);
+  const auto squares = node.emit(Binary{Binary::Kind::multiply}, {centred, centred}, x);
+  const auto deviation = node.emit(root, {reduce(node, Kind::mean, squares, x, axes)}, small);
+  const auto above_zero = node.emit(Activation{Activation::Kind::scale, 1, 1e-9F}, {deviation}, small);
+  node.set_output(node.emit(Binary{Binary::Kind::divide}, {centred, above_zero}, x));
+}
+
 /// x over the sum of its magnitudes, or over the root of the sum of its squares.
 void unit_length(NodeContext& node) {
   const auto x = node.shape(0);
@@ -238,7 +306,9 @@ void unit_length(NodeContext& node) {
   TensorId length;
   if (p == 1) length = reduce(node, Kind::sum, node.emit(magnitude, {node.tensor(0)}, x), x, axes);
   else length = node.emit(root, {reduce(node, Kind::squares, node.tensor(0), x, axes)}, small);
-  node.set_output(node.emit(Binary{Binary::Kind::divide}, {node.tensor(0), length}, x));
+  const auto least = node.constant({}, {std::numeric_limits<float>::min()}); // of zeros comes zero
+  const auto above_zero = node.emit(Binary{Binary::Kind::maximum}, {length, least}, small);
+  node.set_output(node.emit(Binary{Binary::Kind::divide}, {node.tensor(0), above_zero}, x));
 }
 
 } // namespace
@@ -258,6 +328,9 @@ void add_reduction_operators(OperatorTable& table) {
   table["ReduceLogSumExp"] = reduce_log_of_powers;
   table["ArgMax"] = index_of<Kind::first_maximum, Kind::last_maximum>;
   table["ArgMin"] = index_of<Kind::first_minimum, Kind::last_minimum>;
+  table["Hardmax"] = hardmax;
+  table["OneHot"] = one_hot;
+  table["MeanVarianceNormalization"] = standardise;
   table["CumSum"] = running_sum;
   table["TopK"] = top;
   table["LayerNormalization"] = layer_normalisation;

@@ -48,6 +48,7 @@ struct Scaled {
 float source_position(const ResizeRule& rule, const Scaled& d, std::int64_t out) {
   const auto x = static_cast<float>(out), last = static_cast<float>(d.from - 1);
   if (rule.coordinates == "asymmetric") return x / d.scale;
+  if (rule.coordinates == "tf_half_pixel_for_nn") return (x + 0.5F) / d.scale;
   if (rule.coordinates == "align_corners") return d.to == 1 ? 0.0F : x * last / static_cast<float>(d.to - 1);
   if (rule.coordinates == "pytorch_half_pixel" && d.to == 1) return 0.0F;
   if (rule.coordinates == "tf_crop_and_resize")
@@ -231,7 +232,7 @@ void resize(NodeContext& node) {
   rule.mode = mode_of(node, {"nearest", "linear", "cubic"});
   rule.coordinates = one_of(node, "coordinate_transformation_mode", "half_pixel",
                             {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
-                             "tf_crop_and_resize"});
+                             "tf_crop_and_resize", "tf_half_pixel_for_nn"});
   rule.nearest =
       one_of(node, "nearest_mode", "round_prefer_floor", {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   rule.exclude_outside = node.attribute<std::int64_t>("exclude_outside", 0) != 0;

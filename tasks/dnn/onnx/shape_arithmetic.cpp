@@ -72,20 +72,21 @@ std::int64_t to_integer(float value) {
 template <class T> void evaluate_cast(NodeContext& node) {
   const auto from = list_of<T>(node, 0);
   const auto target = cast_target(node);
-  const bool truth = cast_is_to_truth(node);
+  const Shape shape = from.scalar ? Shape{} : Shape{static_cast<std::int64_t>(from.values.size())};
   if (!is_integer(target)) {
-    List<float> to{from.scalar, {}};
-    for (const auto value : from.values) to.values.push_back(static_cast<float>(value));
-    set_list(node, std::move(to));
-  } else {
-    List<std::int64_t> to{from.scalar, {}};
-    for (const auto value : from.values) {
-      if (truth) to.values.push_back(value != 0);
-      else if constexpr (std::is_same_v<T, float>) to.values.push_back(to_integer(value));
-      else to.values.push_back(value);
-    }
-    set_list(node, std::move(to));
+    std::vector<float> floats;
+    for (const auto value : from.values) floats.push_back(static_cast<float>(value));
+    return node.set_constant({shape, std::move(floats)});
   }
+  std::vector<std::int64_t> whole;
+  for (const auto value : from.values) {
+    if (target == ElementType::boolean) whole.push_back(value != 0);
+    else if constexpr (std::is_same_v<T, float>) whole.push_back(to_integer(value));
+    else whole.push_back(value);
+    if (target == ElementType::uint8) whole.back() = static_cast<std::uint8_t>(whole.back());
+    if (target == ElementType::int8) whole.back() = static_cast<std::int8_t>(whole.back());
+  }
+  node.set_constant({shape, std::move(whole), target});
 }
 
 template <class T> void evaluate_gather(NodeContext& node) {

@@ -166,22 +166,35 @@ void shape_of(NodeContext& node) {
   node.set_constant({{end - start}, std::move(values)});
 }
 
+/// Whole numbers as what a type of 8 bits, which begins at `least`, has of them.
+TensorId wrapped(NodeContext& node, TensorId x, const Shape& shape, ElementType type, float least) {
+  const auto moved = node.emit(Activation{Activation::Kind::scale, 1, -least}, {x}, shape, type);
+  const auto rest = node.emit(Binary{Binary::Kind::modulo}, {moved, node.constant({}, {256})}, shape, type);
+  return node.emit(Activation{Activation::Kind::scale, 1, least}, {rest}, shape, type);
+}
+
 void cast(NodeContext& node) {
-  const auto from = node.element_type(0);
-  const bool truth = cast_is_to_truth(node);
-  const auto to = cast_target(node);
-  const auto x = node.tensor(0);
+  const auto from = node.element_type(0), to = cast_target(node);
+  auto x = node.tensor(0);
   const auto shape = node.shape(0);
   using Kind = Activation::Kind;
-  if (truth) return node.set_output(node.emit(Activation{Kind::is_not_zero}, {x}, shape, to));
-  if (is_integer(to) && !is_integer(from))
-    return node.set_output(node.emit(Activation{Kind::truncate}, {x}, shape, to));
-  if (to == ElementType::uint8 && from != to) {
-    const auto wrap = node.constant({}, {256});
-    return node.set_output(node.emit(Binary{Binary::Kind::modulo}, {x, wrap}, shape, to));
-  }
+  if (to == ElementType::boolean) return node.set_output(node.emit(Activation{Kind::is_not_zero}, {x}, shape, to));
+  if (is_integer(to) && !is_integer(from)) x = node.emit(Activation{Kind::truncate}, {x}, shape, to);
+  const bool narrows = to != from && from != ElementType::boolean;
+  if (narrows && to == ElementType::uint8) return node.set_output(wrapped(node, x, shape, to, 0));
+  if (narrows && to == ElementType::int8) return node.set_output(wrapped(node, x, shape, to, -128));
   node.set_output(node.emit(Reshape{}, {x}, shape, to));
 }
+
+void cast_like(NodeContext& node) {
+  const auto to = node.element_type(1);
+  if (is_integer(to) != is_integer(node.element_type(0)) || (is_integer(to) && to != node.element_type(0)))
+    node.unsupported("a cast between integers and floats by an example");
+  node.ignore_attribute("saturate");
+  node.set_output(node.emit(Reshape{}, {node.tensor(0)}, node.shape(0), to));
+}
+
+void size_of(NodeContext& node) { node.set_constant({{}, std::vector{element_count(node.shape(0))}}); }
 
 } // namespace
 
@@ -200,6 +213,8 @@ void add_shape_operators(OperatorTable& table) {
   table["ConstantOfShape"] = constant_of_shape;
   table["Shape"] = shape_of;
   table["Cast"] = cast;
+  table["CastLike"] = cast_like;
+  table["Size"] = size_of;
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -149,24 +149,26 @@ std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<s
   return indices;
 }
 
-constexpr std::int64_t truth_type = 9;
-
 ElementType cast_target(NodeContext& node) {
-  if (node.opset() >= 19) node.ignore_attribute("saturate");    // concerns numbers of 8 bits
-  switch (const auto to = node.attribute<std::int64_t>("to")) { // numbers of onnx.TensorProto.DataType
-  case truth_type:
+  if (node.opset() >= 19) node.ignore_attribute("saturate"); // concerns numbers of 8 bits
+  return data_type(node, "to");
+}
+
+ElementType data_type(NodeContext& node, const char* attribute) {
+  switch (const auto to = node.attribute<std::int64_t>(attribute)) { // numbers of onnx.TensorProto.DataType
   case 2: return ElementType::uint8;
+  case 3: return ElementType::int8;
   case 1:
   case 11: return ElementType::float32; // DOUBLE, too
   case 6: return ElementType::int32;
   case 7: return ElementType::int64;
+  case 9: return ElementType::boolean;
   case 10: return ElementType::float16;
   default:
-    node.unsupported("a cast to data type " + std::to_string(to) +
-                     "; supported: FLOAT (1), UINT8 (2), INT32 (6), INT64 (7), BOOL (9), FLOAT16 (10) and DOUBLE (11)");
+    node.unsupported(
+        "a cast to data type " + std::to_string(to) +
+        "; supported: FLOAT (1), UINT8 (2), INT8 (3), INT32 (6), INT64 (7), BOOL (9), FLOAT16 (10) and DOUBLE (11)");
   }
 }
-
-bool cast_is_to_truth(NodeContext& node) { return node.attribute<std::int64_t>("to") == truth_type; }
 
 } // namespace rtexec::tasks::onnx_source

@@ -32,7 +32,8 @@ struct Cut {
 
 /// What Cast converts to.
 [[nodiscard]] ElementType cast_target(NodeContext& node);
-[[nodiscard]] bool cast_is_to_truth(NodeContext& node);
+/// That an attribute names.
+[[nodiscard]] ElementType data_type(NodeContext& node, const char* attribute);
 /// The shape that NumPy broadcasts both to.
 [[nodiscard]] Shape broadcast(NodeContext& node, const Shape& a, const Shape& b);
 /// Of the dimensions [first, last).

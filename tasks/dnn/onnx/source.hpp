@@ -30,6 +30,7 @@ struct Refusal : std::exception {
 struct Constant {
   Shape shape;
   std::variant<std::vector<float>, std::vector<std::int64_t>> values;
+  ElementType type = ElementType::int64; // of integers
 };
 
 using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,

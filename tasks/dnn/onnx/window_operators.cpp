@@ -151,16 +151,28 @@ Shape weights_of(NodeContext& node, const Shape& x) {
   return weights;
 }
 
+} // namespace
+
+TensorId convolution(NodeContext& node, TensorId x, const Shape& shape, TensorId weights, const Shape& filter,
+                     std::optional<TensorId> bias) {
+  const auto groups = node.attribute<std::int64_t>("group", 1);
+  if (groups < 1 || filter[0] % groups != 0 || shape[1] % groups != 0 || shape[1] / groups != filter[1])
+    node.bad("an input of " + to_string(shape) + ", weights of " + to_string(filter) + " and " +
+             std::to_string(groups) + " groups do not fit together");
+  const std::vector<std::int64_t> kernel(filter.begin() + 2, filter.end());
+  if (node.attribute<std::vector<std::int64_t>>("kernel_shape", kernel) != kernel)
+    node.bad("kernel_shape contradicts the weights, which are " + to_string(filter));
+  return convolve(node, x, shape, {filter, weights, bias, groups}, place_window(node, shape, kernel));
+}
+
+namespace {
+
 void conv(NodeContext& node) {
   const auto x = windowed(node, 0);
-  const auto weights = weights_of(node, x);
-  const auto groups = node.attribute<std::int64_t>("group", 1);
-  if (groups < 1 || weights[0] % groups != 0 || x[1] % groups != 0 || x[1] / groups != weights[1])
-    node.bad("an input of " + to_string(x) + ", weights of " + to_string(weights) + " and " + std::to_string(groups) +
-             " groups do not fit together");
-  const auto directions = place_window(node, x, {weights.begin() + 2, weights.end()});
-  const Filter filter{weights, node.tensor(1), bias_of(node, 2, weights[0]), groups};
-  node.set_output(convolve(node, node.tensor(0), x, filter, directions));
+  const auto weights = node.shape_of_rank(1, x.size());
+  (void)node.floats(1, "the weights");
+  const auto bias = bias_of(node, 2, weights[0]);
+  node.set_output(convolution(node, node.tensor(0), x, node.tensor(1), weights, bias));
 }
 
 // ---- transposed convolution
@@ -340,21 +352,12 @@ TensorId pool_plane(NodeContext& node, Pool pool, TensorId x, const Shape& shape
   return node.emit(pool, {x}, {shape[0], shape[1], h.outputs(ceil), w.outputs(ceil)});
 }
 
-template <Pool::Kind kind> void pool(NodeContext& node) {
-  const auto x = windowed(node, 0);
-  const auto kernel = node.attribute<std::vector<std::int64_t>>("kernel_shape");
-  if (kernel.size() != x.size() - 2)
-    node.bad("kernel_shape has " + std::to_string(kernel.size()) + " values, and its input takes " +
-             std::to_string(x.size() - 2));
-  Pool pool{kind, {}, kind == Pool::Kind::average && node.attribute<std::int64_t>("count_include_pad", 0) != 0};
-  if (kind == Pool::Kind::max) node.ignore_attribute("storage_order"); // concerns the indices
-  const bool ceil = node.attribute<std::int64_t>("ceil_mode", 0) != 0;
-  const auto directions = place_window(node, x, kernel);
+/// Volumes: their planes first, and then the planes' pixels.
+TensorId pool_all(NodeContext& node, const Pool& pool, TensorId y, const Shape& x, const Directions& directions,
+                  bool ceil) {
   const auto &h = directions.size() > 1 ? directions[directions.size() - 2] : no_direction, &w = directions.back();
-  // Volumes: their planes first, and then the planes' pixels
   const auto depth = directions.size() == 3 ? x[2] : 1;
   const Shape planes{x[0], x[1] * depth, h.size, w.size};
-  auto y = node.tensor(0);
   if (planes != x) y = node.emit(Reshape{}, {y}, planes);
   y = pool_plane(node, pool, y, planes, h, w, ceil);
   Shape out{x[0], x[1]};
@@ -365,8 +368,71 @@ template <Pool::Kind kind> void pool(NodeContext& node) {
     all.size = columns[3];
     y = pool_plane(node, pool, node.emit(Reshape{}, {y}, columns), columns, directions[0], all, ceil);
   }
-  if (directions.size() != 2) y = node.emit(Reshape{}, {y}, std::move(out));
-  node.set_output(y);
+  return directions.size() == 2 ? y : node.emit(Reshape{}, {y}, std::move(out));
+}
+
+std::vector<std::int64_t> pool_kernel(NodeContext& node, const Shape& x) {
+  auto kernel = node.attribute<std::vector<std::int64_t>>("kernel_shape");
+  if (kernel.size() != x.size() - 2)
+    node.bad("kernel_shape has " + std::to_string(kernel.size()) + " values, and its input takes " +
+             std::to_string(x.size() - 2));
+  return kernel;
+}
+
+template <Pool::Kind kind> void pool(NodeContext& node) {
+  const auto x = windowed(node, 0);
+  const Pool pool{kind, {}, kind == Pool::Kind::average && node.attribute<std::int64_t>("count_include_pad", 0) != 0};
+  if (kind == Pool::Kind::max) node.ignore_attribute("storage_order"); // concerns the indices
+  const bool ceil = node.attribute<std::int64_t>("ceil_mode", 0) != 0;
+  const auto directions = place_window(node, x, pool_kernel(node, x));
+  node.set_output(pool_all(node, pool, node.tensor(0), x, directions, ceil));
+}
+
+/// The root of the sum of powers of magnitudes.
+struct Norm {
+  explicit Norm(NodeContext& node) : p(static_cast<float>(node.attribute<std::int64_t>("p", 2))) {
+    node.require(p >= 1, "its p is below 1");
+  }
+  [[nodiscard]] TensorId powers(NodeContext& node, TensorId x, const Shape& shape) const {
+    if (p == 2) return node.emit(Binary{Binary::Kind::multiply}, {x, x}, shape);
+    x = node.emit(Activation{Activation::Kind::absolute}, {x}, shape);
+    return p == 1 ? x : node.emit(Binary{Binary::Kind::power}, {x, node.constant({}, {p})}, shape);
+  }
+  [[nodiscard]] TensorId root(NodeContext& node, TensorId x, const Shape& shape) const {
+    if (p == 1) return x;
+    if (p == 2) return node.emit(Activation{Activation::Kind::sqrt}, {x}, shape);
+    return node.emit(Binary{Binary::Kind::power}, {x, node.constant({}, {1 / p})}, shape);
+  }
+  float p;
+};
+
+/// The average of all that a window could hold times their number is their sum.
+void norm_pool(NodeContext& node) {
+  const auto x = windowed(node, 0);
+  const Norm norm(node);
+  const bool ceil = node.attribute<std::int64_t>("ceil_mode", 0) != 0;
+  const auto kernel = pool_kernel(node, x);
+  const auto directions = place_window(node, x, kernel);
+  if (ceil && std::ranges::any_of(directions, [](const auto& d) { return d.outputs(true) != d.outputs(false); }))
+    node.unsupported("a window that hangs over the end (ceil_mode)");
+  Shape out{x[0], x[1]};
+  for (const auto& each : directions) out.push_back(each.outputs(false));
+  const auto powers = norm.powers(node, node.tensor(0), x);
+  const auto mean = pool_all(node, {Pool::Kind::average, {}, true}, powers, x, directions, false);
+  const auto count = static_cast<float>(element_count(kernel));
+  node.set_output(norm.root(node, node.emit(Activation{Activation::Kind::scale, count, 0}, {mean}, out), out));
+}
+
+void global_norm(NodeContext& node) {
+  const auto x = node.shape(0);
+  if (x.size() < 3) node.unsupported("its input is " + to_string(x) + "; supported: 3 dimensions or more");
+  const Norm norm(node);
+  Shape shape(x.size(), 1);
+  std::copy_n(x.begin(), 2, shape.begin());
+  const auto planes = x[0] * x[1];
+  const auto powers = norm.powers(node, node.tensor(0), x);
+  const auto sum = node.emit(Reduce{Reduce::Kind::sum, planes, element_count(x) / planes, 1}, {powers}, shape);
+  node.set_output(norm.root(node, sum, shape));
 }
 
 template <Reduce::Kind kind> void global_pool(NodeContext& node) {
@@ -437,6 +503,8 @@ void add_window_operators(OperatorTable& table) {
   table["MaxPool"] = pool<Pool::Kind::max>;
   table["AveragePool"] = pool<Pool::Kind::average>;
   table["GlobalAveragePool"] = global_pool<Reduce::Kind::mean>;
+  table["GlobalLpPool"] = global_norm;
+  table["LpPool"] = norm_pool;
   table["GlobalMaxPool"] = global_pool<Reduce::Kind::maximum>;
   table["BatchNormalization"] = batch_normalization;
   table["LRN"] = lrn;

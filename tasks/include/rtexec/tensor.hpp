@@ -15,7 +15,7 @@
 
 namespace rtexec {
 
-enum class ElementType : std::uint8_t { uint8, int32, int64, float16, float32 };
+enum class ElementType : std::uint8_t { uint8, int32, int64, float16, float32, int8, boolean };
 
 /// The bits of an IEEE 754 binary16.
 struct Float16 {
@@ -25,7 +25,9 @@ struct Float16 {
 /// In bytes.
 [[nodiscard]] constexpr std::size_t size_of(ElementType type) noexcept {
   switch (type) {
-  case ElementType::uint8: return 1;
+  case ElementType::uint8:
+  case ElementType::int8:
+  case ElementType::boolean: return 1;
   case ElementType::float16: return 2;
   case ElementType::int32:
   case ElementType::float32: return 4;
@@ -42,6 +44,8 @@ struct Float16 {
   case ElementType::int64: return "int64";
   case ElementType::float16: return "float16";
   case ElementType::float32: return "float32";
+  case ElementType::int8: return "int8";
+  case ElementType::boolean: return "bool";
   }
   return {};
 }
@@ -58,8 +62,8 @@ struct Tensor {
   std::array<float, 3> mean{0, 0, 0};
   std::array<float, 3> deviation{1, 1, 1};
 
-  /// The elements: T is std::uint8_t, std::int32_t, std::int64_t, Float16 or float, or one of them const. Empty where
-  /// they are of another type.
+  /// The elements: T is std::uint8_t, std::int8_t, std::int32_t, std::int64_t, Float16, float or bool, or one of them
+  /// const. Empty where they are of another type.
   template <class T> [[nodiscard]] std::span<T> as() const noexcept {
     if (type != element_type<std::remove_const_t<T>>()) return {};
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
@@ -68,6 +72,8 @@ struct Tensor {
  private:
   template <class T> static constexpr ElementType element_type() noexcept {
     if constexpr (std::is_same_v<T, std::uint8_t>) return ElementType::uint8;
+    else if constexpr (std::is_same_v<T, std::int8_t>) return ElementType::int8;
+    else if constexpr (std::is_same_v<T, bool>) return ElementType::boolean;
     else if constexpr (std::is_same_v<T, std::int32_t>) return ElementType::int32;
     else if constexpr (std::is_same_v<T, std::int64_t>) return ElementType::int64;
     else if constexpr (std::is_same_v<T, Float16>) return ElementType::float16;

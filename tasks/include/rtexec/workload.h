@@ -58,7 +58,9 @@ typedef enum rtexec_element_type {
   RTEXEC_INT32 = 1,
   RTEXEC_INT64 = 2,
   RTEXEC_FLOAT16 = 3,
-  RTEXEC_FLOAT32 = 4
+  RTEXEC_FLOAT32 = 4,
+  RTEXEC_INT8 = 5,
+  RTEXEC_BOOLEAN = 6 /* a byte, 0 or 1 */
 } rtexec_element_type;
 
 /* An input or an output, in a buffer of the workload's own on the host: dense, row-major, aligned for its type. All of

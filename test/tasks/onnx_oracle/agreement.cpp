@@ -1,6 +1,7 @@
 #include "test/tasks/onnx_oracle/agreement.hpp"
 
 #include "tasks/dnn/host/host_network.hpp"
+#include "tasks/dnn/kernels/elements.hpp"
 #include "tasks/dnn/onnx/onnx_reader.hpp"
 #include "tasks/dnn/graph/passes.hpp"
 #include "test/tasks/onnx_oracle/guarded_memory.hpp"
@@ -49,8 +50,9 @@ Summary& summary() {
 const testing::Environment* const registered = testing::AddGlobalTestEnvironment(&summary());
 
 std::vector<float> floats_of(const tasks::Network::Port& port) {
-  const auto elements = port.as<const float>();
-  return {elements.begin(), elements.end()};
+  std::vector<float> floats(port.bytes.size() / size_of(port.type));
+  tasks::kernels::to_floats(floats.data(), port.type, port.bytes.data(), floats.size());
+  return floats;
 }
 
 /// A network with memory of its own.
@@ -97,8 +99,10 @@ void expect_close(const std::vector<float>& got, const Array& right, double tole
   double largest = 0, distance = 0;
   Index where = 0;
   for (Index i = 0; i < right.size(); ++i) {
-    const double away = std::abs(got[static_cast<std::size_t>(i)] - right[i]);
-    largest = std::max(largest, std::abs(right[i]));
+    const double value = got[static_cast<std::size_t>(i)];
+    const bool same = value == right[i] || (std::isnan(value) && std::isnan(right[i])); // of infinities, too
+    const double away = same ? 0 : std::abs(value - right[i]);
+    if (std::isfinite(right[i])) largest = std::max(largest, std::abs(right[i]));
     if (!(away <= distance)) { // not a number counts as far away
       distance = std::isnan(away) ? std::numeric_limits<double>::infinity() : away;
       where = i;
@@ -117,9 +121,9 @@ void set_inputs(const tasks::Network& network, const Model& model) {
     const Array& value = model.value(model.inputs()[i]);
     ASSERT_EQ(port.name, model.inputs()[i]);
     ASSERT_EQ(port.shape, value.shape);
-    const auto elements = port.as<float>();
-    ASSERT_EQ(static_cast<Index>(elements.size()), value.size());
-    std::ranges::transform(value.values, elements.begin(), [](double x) { return static_cast<float>(x); });
+    const std::vector<float> floats(value.values.begin(), value.values.end());
+    ASSERT_EQ(port.bytes.size(), floats.size() * size_of(port.type));
+    tasks::kernels::from_floats(port.bytes.data(), port.type, floats.data(), floats.size());
   }
 }
 

@@ -13,7 +13,7 @@ namespace rtexec::tasks::cuda {
 enum class Storage : int { f32, f16 };
 
 /// Elements of inputs and outputs.
-enum class Outside : int { f32, f16, u8, s32, s64 };
+enum class Outside : int { f32, f16, u8, s32, s64, s8 };
 
 /// Of a grid, along y and z.
 constexpr int most_blocks = 65535;

@@ -21,6 +21,13 @@ template <> DEVICE void Integers<unsigned char>::set(int i, unsigned char value)
   words.word[0] = (i == 0 ? 0 : words.word[0]) | static_cast<unsigned>(value) << (8 * i);
 }
 
+template <> DEVICE signed char Integers<signed char>::get(int i) const {
+  return static_cast<signed char>(words.word[0] >> (8 * i) & 0xffU);
+}
+template <> DEVICE void Integers<signed char>::set(int i, signed char value) {
+  words.word[0] = (i == 0 ? 0 : words.word[0]) | static_cast<unsigned>(static_cast<unsigned char>(value)) << (8 * i);
+}
+
 template <> DEVICE int Integers<int>::get(int i) const { return static_cast<int>(words.word[i]); }
 template <> DEVICE void Integers<int>::set(int i, int value) { words.word[i] = static_cast<unsigned>(value); }
 
@@ -38,6 +45,10 @@ template <class T> struct Limits;
 template <> struct Limits<unsigned char> {
   static constexpr float least = 0, above = 256;
   static constexpr unsigned char most = 255;
+};
+template <> struct Limits<signed char> {
+  static constexpr float least = -128, above = 128;
+  static constexpr signed char most = 127;
 };
 template <> struct Limits<int> {
   static constexpr float least = -2147483648.0F, above = 2147483648.0F;
@@ -146,11 +157,13 @@ template <class T> DEVICE void give_out(const ConvertArguments& p) {
 KERNEL(from_f32, 128, ConvertArguments) { take_in<float>(arguments); }
 KERNEL(from_f16, 128, ConvertArguments) { take_in<Half>(arguments); }
 KERNEL(from_u8, 128, ConvertArguments) { take_in<unsigned char>(arguments); }
+KERNEL(from_s8, 128, ConvertArguments) { take_in<signed char>(arguments); }
 KERNEL(from_s32, 128, ConvertArguments) { take_in<int>(arguments); }
 KERNEL(from_s64, 128, ConvertArguments) { take_in<long long>(arguments); }
 KERNEL(to_f32, 128, ConvertArguments) { give_out<float>(arguments); }
 KERNEL(to_f16, 128, ConvertArguments) { give_out<Half>(arguments); }
 KERNEL(to_u8, 128, ConvertArguments) { give_out<unsigned char>(arguments); }
+KERNEL(to_s8, 128, ConvertArguments) { give_out<signed char>(arguments); }
 KERNEL(to_s32, 128, ConvertArguments) { give_out<int>(arguments); }
 KERNEL(to_s64, 128, ConvertArguments) { give_out<long long>(arguments); }
 

@@ -149,11 +149,11 @@ Launch launch_of(const ImageInArguments& p, Storage storage) {
 }
 Launch launch_of(const ClearArguments& p) { return blocks_for("clear", p.count); }
 Launch take_in_launch(const ConvertArguments& p, Outside from) {
-  constexpr const char* kernels[] = {"from_f32", "from_f16", "from_u8", "from_s32", "from_s64"};
+  constexpr const char* kernels[] = {"from_f32", "from_f16", "from_u8", "from_s32", "from_s64", "from_s8"};
   return conversion(kernels[static_cast<int>(from)], p);
 }
 Launch give_out_launch(const ConvertArguments& p, Outside to) {
-  constexpr const char* kernels[] = {"to_f32", "to_f16", "to_u8", "to_s32", "to_s64"};
+  constexpr const char* kernels[] = {"to_f32", "to_f16", "to_u8", "to_s32", "to_s64", "to_s8"};
   return conversion(kernels[static_cast<int>(to)], p);
 }
 Launch launch_of(const PoolArguments& p, Storage storage) {
