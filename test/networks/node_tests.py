@@ -42,6 +42,7 @@ STEPS = {"float16": 2**-9, "bfloat16": 2**-6}  # two of them, relative
 
 CONTROL_FLOW = {"If", "Loop", "Scan", "SequenceMap"}
 RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+LOSSES = {"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}
 BY_CHANCE = "random numbers"
 DISPUTED = {  # where onnxruntime gives what this engine may give, too, and does not count it
     "test_resize_downsample_scales_linear_align_corners": "the size of the output before it is rounded; PyTorch and onnxruntime take the rounded one",
@@ -94,7 +95,10 @@ def rather_not_applicable(test):
         return BY_CHANCE
     if flags:
         return "training"
-    for operators, what in ((RANDOM, BY_CHANCE), (CONTROL_FLOW, "control flow"), (SHAPED_BY_VALUES, "a shape that depends on values")):
+    if any(entry.domain == "ai.onnx.ml" for entry in test.model.opset_import):
+        return "no neural network (ai.onnx.ml)"
+    for operators, what in ((RANDOM, BY_CHANCE), (CONTROL_FLOW, "control flow"), (SHAPED_BY_VALUES, "a shape that depends on values"),
+                            (LOSSES, "training"), ({"ImageDecoder"}, "a file of a picture")):
         if operators & set(nodes):
             return what
     if any(needs_double(array_of(value), test) for value in [*test.data_sets[0][0], *test.data_sets[0][1]]):
