@@ -5,8 +5,9 @@ Usage: compare.py [--board BOARD] [--precision P] [--only REGEX] [--time] [--mar
 
 The error of a network is max|a - b| / max|b| over each output, the worst of its outputs. It is right below 1e-4 in fp32, 1e-2 in tf32 and 2e-2 in
 fp16; a quantised one below 5e-2 in each, since a sum that is rounded the other way moves its layer by one step of 255.
-Detectors that choose their boxes by TopK give rows whose order is open among equals, and so is which of them are the last: each of PyTorch's rows is
-held against the row of ours that is nearest, every column as a share of its largest value, and the worst 5 % of the rows do not count.
+Detectors give boxes and scores in one output [1, 4 + scores, places] ("boxes"): each part has an error of its own, lest pixels hide scores.
+Those that choose their boxes by TopK give rows ("rows") whose order is open among equals, and so is which of them are the last: each of PyTorch's
+rows is held against the row of ours that is nearest, every column as a share of its largest value, and the worst 5 % of the rows do not count.
 --time: the median of 20 executions, beside onnxruntime's with one thread. It decides nothing.
 Exit status 0: nothing is wrong (what is refused is not); 1: a network is, or rtexec failed.
 """
@@ -17,6 +18,7 @@ import pathlib
 import re
 import sys
 import tempfile
+import textwrap
 
 import numpy
 import onnx
@@ -77,9 +79,18 @@ def error_of_rows(ours, theirs):
     return error if math.isfinite(error) else math.inf
 
 
+def error_of_boxes(ours, theirs):
+    if ours is None or ours.shape != theirs.shape or theirs.ndim != 3:
+        return relative_error(ours, theirs)
+    return max(relative_error(ours[:, :4], theirs[:, :4]), relative_error(ours[:, 4:], theirs[:, 4:]))
+
+
+ERRORS = {"plain": relative_error, "boxes": error_of_boxes, "rows": error_of_rows}
+
+
 def worst_error(outputs, arrays):
     """Of outputs in the order of the file; `arrays` is the .npz beside it."""
-    error = error_of_rows if "rows" in arrays.files and arrays["rows"] else relative_error
+    error = ERRORS[str(arrays["kind"])]
     return max(error(ours, arrays[key]) for key, ours in zip(numbered(arrays, "out"), outputs, strict=True))
 
 
@@ -106,7 +117,7 @@ def result_text(row, width=100):
     if row["error"] is not None:
         return f"{row['result']} {row['error']:.1e}"
     text = infer.shortened(row["message"]).replace("this operator is not supported", "no such operator")
-    return f"{row['result']}: {text}"[:width]
+    return textwrap.shorten(f"{row['result']}: {text}", width, placeholder=" ...")
 
 
 def print_row(row):

@@ -4,9 +4,10 @@
 Usage: export.py [--only REGEX] [--exporters traced,dynamo,int8] OUT_DIR
        export.py --stored test/networks/stored
 
-NAME.onnx is written by the exporter that traces (opset 17), NAME-dynamo.onnx by the default one, each where it can; NAME-int8-qdq.onnx and
-NAME-int8-operators.onnx (of tv_resnet18 and ul_yolov8n) are made of NAME.onnx by onnxruntime's quantization, calibrated with seeded noise. Beside
-each file a .npz holds in0, in1, ... and out0, out1, ...: of an INT8 file onnxruntime's answer, with no node fused, in place of PyTorch's.
+NAME.onnx is written by the exporter that traces (opset 17), NAME-dynamo.onnx by the default one, each where it can. Of tv_resnet18 and ul_yolov8n
+onnxruntime's quantization makes, calibrated with seeded noise, NAME-int8-qdq.onnx (QuantizeLinear and DequantizeLinear around each operator),
+NAME-int8-qlinear.onnx (QLinearConv, ...: those of ONNX alone) and NAME-int8-microsoft.onnx (with operators of onnxruntime's own).
+Beside each file a .npz holds in0, in1, ... and out0, out1, ...: of an INT8 file onnxruntime's answer, with no node fused, in place of PyTorch's.
 What is there already is kept. A line for each file tells how far onnxruntime is from these outputs, as compare.py counts it: where it is far,
 the exporter wrote another network. --stored writes the few small ones that are in git. Nothing is downloaded.
 Exit status 0; 1: a network could be exported in no way.
@@ -31,6 +32,9 @@ OPSET = 17
 EXPORTERS = ("traced", "dynamo", "int8")
 INT8_NETWORKS = ("tv_resnet18", "ul_yolov8n")
 CALIBRATION_INPUTS = 4
+QLINEAR = ("Conv", "MatMul")  # whose INT8 forms ONNX has
+QUANTISED = (*QLINEAR, "Gemm", "Add", "MaxPool", "GlobalAveragePool")
+INT8_FORMS = {"qdq": ("QDQ", QUANTISED), "qlinear": ("QOperator", QLINEAR), "microsoft": ("QOperator", QUANTISED)}
 
 
 def flat(value):
@@ -68,7 +72,7 @@ def written(exporter, name, file):
     count = len(onnx.load(file, load_external_data=False).graph.output)
     if count != len(outputs):
         raise ValueError(f"{count} outputs instead of {len(outputs)}")
-    write_arrays(file, [value.numpy() for value in inputs], outputs, rows=networks.NETWORKS[name].rows)
+    write_arrays(file, [value.numpy() for value in inputs], outputs, kind=networks.NETWORKS[name].kind)
 
 
 class Noise:
@@ -84,19 +88,18 @@ class Noise:
         return self.left.pop() if self.left else None
 
 
-def quantised(source, file, in_operators):
+def quantised(source, file, form, operators):
     """Weights of signed bytes by channel, activations of unsigned ones; what follows the last convolution of a detector stays in floats."""
     from onnxruntime import quantization
-    kind = quantization.QuantFormat.QOperator if in_operators else quantization.QuantFormat.QDQ
-    operators = ["Conv", "Gemm", "MatMul", "Add", "MaxPool", "GlobalAveragePool"]
     with tempfile.TemporaryDirectory() as folder:
         prepared = pathlib.Path(folder) / "prepared.onnx"
         quantization.quant_pre_process(source, prepared, skip_symbolic_shape=True)
-        quantization.quantize_static(prepared, file, Noise(source), quant_format=kind, op_types_to_quantize=operators, per_channel=True,
+        quantization.quantize_static(prepared, file, Noise(source), quant_format=quantization.QuantFormat[form],
+                                     op_types_to_quantize=list(operators), per_channel=True,
                                      activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8)
     arrays = numpy.load(source.with_suffix(".npz"))
     inputs = [arrays[key] for key in compare.numbered(arrays, "in")]
-    write_arrays(file, inputs, compare.onnxruntime_outputs(file, inputs, fused=False), quantised=True)
+    write_arrays(file, inputs, compare.onnxruntime_outputs(file, inputs, fused=False), kind=arrays["kind"], quantised=True)
 
 
 def attempt(file, make):
@@ -123,16 +126,11 @@ def attempt(file, make):
 
 def write(name, folder, exporters):
     """True where at least one file is there."""
-    made = []
-    for exporter in exporters:
-        file = folder / f"{name}{compare.SUFFIXES[exporter]}.onnx" if exporter != "int8" else None
-        if file:
-            made.append(attempt(file, lambda: written(exporter, name, file)))
-        elif name in INT8_NETWORKS:
-            source = folder / f"{name}.onnx"
-            for in_operators, suffix in ((False, "-int8-qdq"), (True, "-int8-operators")):
-                file = folder / f"{name}{suffix}.onnx"
-                made.append(attempt(file, lambda: quantised(source, file, in_operators)))
+    made = [attempt(file, lambda: written(exporter, name, file)) for exporter in exporters if exporter != "int8"
+            for file in [folder / f"{name}{compare.SUFFIXES[exporter]}.onnx"]]
+    if "int8" in exporters and name in INT8_NETWORKS:
+        made += [attempt(file, lambda: quantised(folder / f"{name}.onnx", file, *how)) for suffix, how in INT8_FORMS.items()
+                 for file in [folder / f"{name}-int8-{suffix}.onnx"]]
     return any(made) or not made
 
 

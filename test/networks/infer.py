@@ -61,6 +61,7 @@ def shortened(message):
     """What several nodes or networks may be refused for: without names, sizes, and the list of what is supported."""
     text = re.sub(r"; supported[^:]*: .*, .*, .*", "", message)
     text = re.sub(r"^node '.*' \((\w+), writes '.*?'\): ", r"\1: ", text)
+    text = re.sub(r"^node '.*' is of operator ([\w.]+);", r"\1:", text)
     text = re.sub(r"^attribute '(\w+)' of node '.*' \((\w+)\)", r"\2: attribute '\1'", text)
     text = re.sub(r"\b(input|output|initialiser) '[^']*'", r"\1 '...'", text)
     text = re.sub(r"'[^' ]*[/._\d][^' ]*'|'\w'", "'...'", text)

@@ -13,13 +13,14 @@ import hand_written
 
 NETWORKS = {}
 SEED = 7
-SHIFT, LEAST_SPREAD = 0.2, 0.1
+NOTHING = 1e-3       # a parameter below that takes no part
+LEAST_SPREAD = 0.1   # of a channel, beside the mean of all
 
 
 @dataclasses.dataclass
 class Network:
     make: typing.Callable  # gives the module and its inputs
-    rows: bool = False     # the output is a list of what TopK chose: the order of equals, and who is the last, may differ
+    kind: str = "plain"    # how its outputs are compared: see compare.py
 
 
 def image(size=224):
@@ -62,6 +63,12 @@ def ultralytics_network(name, size=320):
     kind = ultralytics.RTDETR if "rtdetr" in name else ultralytics.YOLO
     model = kind(f"{name}.yaml").model.eval()
     settle(model, image(size))
+    for module in model.modules():
+        for heads in ("cv3", "one2one_cv3"):  # of detectors: the scores of classes, which would all be next to nothing
+            for head in getattr(module, heads, None) or [] if hasattr(module, "nc") else []:
+                head[-1].bias.data.mul_(0.3)
+        if getattr(module, "one2one_cv2", None) is not None:
+            module.end2end = True
     model.fuse(verbose=False)
     for module in model.modules():  # as ultralytics' own export does
         if hasattr(module, "export"):
@@ -102,7 +109,9 @@ def dpt_depth():
     from transformers import DPTConfig, DPTForDepthEstimation
     sizes = {"hidden_size": 192, "num_hidden_layers": 6, "num_attention_heads": 3, "intermediate_size": 768, "image_size": 224}
     neck = {"backbone_out_indices": [1, 2, 4, 5], "neck_hidden_sizes": [48, 96, 192, 192], "fusion_hidden_size": 64}
-    return Only(DPTForDepthEstimation(DPTConfig(**sizes, **neck)), "predicted_depth", "pixel_values"), image()
+    model = DPTForDepthEstimation(DPTConfig(initializer_range=0.06, **sizes, **neck))
+    [module for module in model.head.modules() if isinstance(module, nn.Conv2d)][-1].bias.data.fill_(0.5)  # else most depths are below 0, so 0
+    return Only(model, "predicted_depth", "pixel_values"), image()
 
 
 def detr():
@@ -132,10 +141,11 @@ def whisper_encoder():
     return Only(WhisperModel(WhisperConfig(d_model=128, **sizes)).encoder, "last_hidden_state", "input_features"), (torch.randn(1, 80, 3000),)
 
 
-def add(prefix, make, names, rows=(), sizes=None):
+def add(prefix, make, names, kinds=None, sizes=None):
     for name in names:
         options = {"size": sizes[name]} if sizes and name in sizes else {}
-        NETWORKS[prefix + name.replace("-", "_")] = Network(lambda name=name, options=options: make(name, **options), name in rows)
+        kind = (kinds or {}).get(name, "plain")
+        NETWORKS[prefix + name.replace("-", "_")] = Network(lambda name=name, options=options: make(name, **options), kind)
 
 
 add("tv_", torchvision_network, (
@@ -149,9 +159,9 @@ add("timm_", timm_network, (
     "hrnet_w18_small", "cait_xxs24_224", "gernet_s", "eva02_tiny_patch14_224", "vit_small_patch14_dinov2", "nf_regnet_b0", "efficientvit_b0",
     "res2net50_26w_4s", "volo_d1_224", "davit_tiny", "focalnet_tiny_srf", "inception_next_tiny", "mambaout_femto", "hiera_tiny_224"),
     sizes={"vit_small_patch14_dinov2": 518})
-add("ul_", ultralytics_network, (
-    "yolov5n", "yolov8n", "yolov9t", "yolov10n", "yolo11n", "yolo12n", "yolo11n-seg", "yolo11n-pose", "rtdetr-resnet50", "yolo26n"),
-    rows=("yolov10n", "rtdetr-resnet50", "yolo26n"))
+ULTRALYTICS = {name: "boxes" for name in ("yolov5n", "yolov8n", "yolov9t", "yolo11n", "yolo12n", "yolo11n-seg", "yolo11n-pose")}
+ULTRALYTICS |= {name: "rows" for name in ("yolov10n", "rtdetr-resnet50", "yolo26n")}
+add("ul_", ultralytics_network, ULTRALYTICS, kinds=ULTRALYTICS)
 NETWORKS |= {f"hf_{make.__name__}": Network(make) for make in (
     segformer_b0, bert_tiny, distilbert, llama_tiny, dpt_depth, detr, clip_vision, wav2vec, whisper_encoder)}
 NETWORKS |= {name: Network(make) for name, make in hand_written.NETWORKS.items()}
@@ -159,20 +169,33 @@ NETWORKS |= {name: Network(make) for name, make in hand_written.NETWORKS.items()
 STORED = ("mlp_elu_small", "tcn", "pointnet", "lstm", "lstm_step", "gru", "transformer_policy_small", "unet_small")
 
 
-def settle(module, inputs):
-    """Gives batch normalisations scales and shifts of their own, and the statistics of what passes, so that values stay in range however deep."""
-    def take_statistics(norm, given):
-        values = given[0].transpose(0, 1).flatten(1)
-        norm.running_mean.copy_(values.mean(1))
-        spread = values.var(1, correction=0)
-        norm.running_var.copy_(spread.clamp(min=LEAST_SPREAD * float(spread.mean()) or 1.0))
+def vary(parameter):
+    """One that is the same everywhere, as scales, shifts and last layers of many are at first, would hide errors."""
+    value = float(parameter.flatten()[0])
+    if not parameter.is_floating_point() or not bool((parameter == value).all()):
+        return
+    if abs(value) < NOTHING and parameter.dim() > 1:
+        parameter.normal_(0, parameter[0].numel() ** -0.5)
+    elif abs(value) < NOTHING:
+        parameter.uniform_(0.05, 0.2)
+    else:
+        parameter.mul_(torch.empty_like(parameter).uniform_(0.75, 1.25))
 
+
+def take_statistics(norm, given):
+    """Makes a batch normalisation one that was trained on what it is given."""
+    values = given[0].transpose(0, 1).flatten(1)
+    spread = values.var(1, correction=0)
+    norm.running_mean.copy_(values.mean(1))
+    norm.running_var.copy_(spread.clamp(min=LEAST_SPREAD * float(spread.mean()) or 1.0))
+
+
+def settle(module, inputs):
+    """Parameters of their own everywhere, and batch normalisations that keep values in range however deep the network is."""
     norms = [each for each in module.modules() if isinstance(each, nn.modules.batchnorm._BatchNorm) and each.running_mean is not None]
     with torch.no_grad():
-        for norm in norms:
-            if norm.affine:
-                norm.weight.uniform_(0.75, 1.25)
-                norm.bias.normal_(0, SHIFT)
+        for parameter in module.parameters():
+            vary(parameter)
         hooks = [norm.register_forward_pre_hook(take_statistics) for norm in norms]
         module(*inputs)
         for hook in hooks:
