@@ -87,7 +87,10 @@ void reduce(NodeContext& node, const Reduction& reduction) {
     current = node.emit(Binary{Binary::Kind::multiply}, {current, current}, x);
   current = reduce(node, reduction.kind, current, x, reduced.axes);
   if (reduction.after) current = node.emit(*reduction.after, {current}, shape_of(x, {reduced.axes, true}));
-  node.set_output(node.emit(Reshape{}, {current}, shape_of(x, reduced)));
+  auto shape = shape_of(x, reduced);
+  if (current == node.tensor(0) || node.shape_of(current) != shape)
+    current = node.emit(Reshape{}, {current}, std::move(shape));
+  node.set_output(current);
 }
 
 using Kind = Reduce::Kind;

@@ -179,7 +179,11 @@ void cast(NodeContext& node) {
   const auto shape = node.shape(0);
   using Kind = Activation::Kind;
   if (to == ElementType::boolean) return node.set_output(node.emit(Activation{Kind::is_not_zero}, {x}, shape, to));
-  if (is_integer(to) && !is_integer(from)) x = node.emit(Activation{Kind::truncate}, {x}, shape, to);
+  if (is_integer(to) && !is_integer(from)) { // what does not fit becomes the nearest that does
+    if (to == ElementType::uint8) x = node.emit(Activation{Kind::clip, 0, 255}, {x}, shape);
+    if (to == ElementType::int8) x = node.emit(Activation{Kind::clip, -128, 127}, {x}, shape);
+    return node.set_output(node.emit(Activation{Kind::truncate}, {x}, shape, to));
+  }
   const bool narrows = to != from && from != ElementType::boolean;
   if (narrows && to == ElementType::uint8) return node.set_output(wrapped(node, x, shape, to, 0));
   if (narrows && to == ElementType::int8) return node.set_output(wrapped(node, x, shape, to, -128));

@@ -1,88 +1,15 @@
-// Element functions from basic operations, so that they need no library: as the host's
-// (tasks/dnn/kernels/functions.hpp).
+// The activations of graph.hpp.
 #pragma once
 
-#include "tasks/dnn/cuda/kernels/arguments.hpp"
-#include "tasks/dnn/cuda/kernels/primitives.cuh"
+#include "tasks/dnn/cuda/kernels/rare_functions.cuh"
 
 namespace rtexec::tasks::cuda {
 
-constexpr float infinity = __builtin_huge_valf();
-
-DEVICE float at_least(float x, float low) { return x < low ? low : x; }
-DEVICE float at_most(float x, float high) { return x > high ? high : x; }
-
-/// 2^n for -252 <= n <= 254 times x, exactly where the result is representable.
-DEVICE float scaled(float x, int n) {
-  const int half = n >> 1;
-  return x * bits_float(static_cast<unsigned>(half + 127) << 23U) *
-         bits_float(static_cast<unsigned>(n - half + 127) << 23U);
-}
-
-/// e^x for |x| <= 0.35 (Cephes expf).
-DEVICE float exponential_near_zero(float r) {
-  float p = 1.9875691500e-4F;
-  p = multiply_add(p, r, 1.3981999507e-3F);
-  p = multiply_add(p, r, 8.3334519073e-3F);
-  p = multiply_add(p, r, 4.1665795894e-2F);
-  p = multiply_add(p, r, 1.6666665459e-1F);
-  p = multiply_add(p, r, 5.0000001201e-1F);
-  return multiply_add(p * r, r, r) + 1.0F;
-}
-
-constexpr float rounder = 12582912.0F; // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
-
-/// e^x within 2 units in the last place, subnormal results included.
-DEVICE float exponential(float x) {
-  x = at_most(at_least(x, -110.0F), 90.0F);
-  const float shifted = multiply_add(x, 1.44269504F, rounder);
-  const float n = shifted - rounder;
-  const float r = multiply_add(n, 2.12194440e-4F, multiply_add(n, -0.693359375F, x));
-  return scaled(exponential_near_zero(r), static_cast<int>(float_bits(shifted) - float_bits(rounder)));
-}
-
-/// x^y for x >= 0, within a few units in the last place; NaN for x < 0.
-DEVICE float power(float x, float y) {
-  if (y == 0.0F) return 1.0F;
-  if (!(x >= 0.0F)) return bits_float(0x7fc00000U);
-  if (x == 0.0F) return y > 0.0F ? 0.0F : infinity;
-  if (x == infinity) return y > 0.0F ? infinity : 0.0F;
-  int exponent = 0;
-  if (x < 1.17549435e-38F) {
-    x *= 16777216.0F;
-    exponent = -24;
-  }
-  // x = 2^exponent * m with m in [sqrt(1/2), sqrt(2)), and log(m) by a polynomial (Cephes logf).
-  const unsigned bits = float_bits(x) - 0x3f3504f3U;
-  exponent += static_cast<int>(bits) >> 23;
-  const float f = bits_float((bits & 0x7fffffU) + 0x3f3504f3U) - 1.0F;
-  float p = 7.0376836292e-2F;
-  p = multiply_add(p, f, -1.1514610310e-1F);
-  p = multiply_add(p, f, 1.1676998740e-1F);
-  p = multiply_add(p, f, -1.2420140846e-1F);
-  p = multiply_add(p, f, 1.4249322787e-1F);
-  p = multiply_add(p, f, -1.6668057665e-1F);
-  p = multiply_add(p, f, 2.0000714765e-1F);
-  p = multiply_add(p, f, -2.4999993993e-1F);
-  p = multiply_add(p, f, 3.3333331174e-1F);
-  const float logarithm = multiply_add(p * f * f, f, multiply_add(f * f, -0.5F, f));
-  // The integer part of y * log2(x) is taken off before it can swallow the fraction.
-  const float e = static_cast<float>(exponent);
-  const float fraction = y * logarithm * 1.44269504F;
-  const float n = at_most(at_least(multiply_add(y, e, fraction), -252.0F), 252.0F) + rounder - rounder;
-  const float r = at_most(at_least(multiply_add(y, e, -n) + fraction, -1.0F), 1.0F);
-  return scaled(exponential_near_zero(r * 0.693147181F), static_cast<int>(n));
-}
-
-DEVICE float hyperbolic_tangent(float x) {
-  const float z = x * x;
-  float p = -5.70498872745e-3F;
-  p = multiply_add(p, z, 2.06390887954e-2F);
-  p = multiply_add(p, z, -5.37397155531e-2F);
-  p = multiply_add(p, z, 1.33314422036e-1F);
-  p = multiply_add(p, z, -3.33332819422e-1F);
-  if (z < 0.390625F) return multiply_add(p * z, x, x);
-  return 1.0F - 2.0F / (exponential(2.0F * x) + 1.0F);
+/// x (u - 1) / (u + 1) with u = (1 + e^x)^2; where that would overflow it is x.
+DEVICE float mish(float x) {
+  const float e = exponential(at_most(x, 30.0F));
+  const float n = e * (e + 2.0F);
+  return x * (n / (n + 2.0F));
 }
 
 /// A NaN stays a NaN.
@@ -98,7 +25,15 @@ DEVICE float activated(float x, const ActivationArguments& f) {
   case ActivationArguments::tanh: return hyperbolic_tangent(x);
   case ActivationArguments::sqrt: return square_root(x);
   case ActivationArguments::swish: return x / (1.0F + exponential(-x));
-  default: return x;
+  case ActivationArguments::scale: return multiply_add(f.a, x, f.b);
+  case ActivationArguments::elu: return x < 0.0F ? f.a * (exponential(x) - 1.0F) : x;
+  case ActivationArguments::selu: return f.b * (x < 0.0F ? f.a * (exponential(x) - 1.0F) : x);
+  case ActivationArguments::mish: return mish(x);
+  case ActivationArguments::gelu: return 0.5F * x * (1.0F + error_function(x * 0.707106781F));
+  case ActivationArguments::gelu_tanh:
+    return 0.5F * x * (1.0F + hyperbolic_tangent(0.797884561F * multiply_add(0.044715F * x * x, x, x)));
+  case ActivationArguments::none: return x;
+  default: return rarely_activated(x, f.kind, f.a, f.b);
   }
 }
 

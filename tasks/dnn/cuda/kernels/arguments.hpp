@@ -29,7 +29,53 @@ struct Launch {
 
 /// The activations of graph.hpp, with its parameters; values must agree with rtexec::tasks::Activation::Kind.
 struct ActivationArguments {
-  enum Kind : int { none, relu, leaky_relu, sigmoid, hard_sigmoid, hard_swish, clip, exp, tanh, sqrt, swish };
+  enum Kind : int {
+    none,
+    relu,
+    leaky_relu,
+    sigmoid,
+    hard_sigmoid,
+    hard_swish,
+    clip,
+    exp,
+    tanh,
+    sqrt,
+    swish,
+    scale,
+    elu,
+    selu,
+    softplus,
+    softsign,
+    mish,
+    gelu,
+    gelu_tanh,
+    erf,
+    thresholded_relu,
+    shrink,
+    absolute,
+    logarithm,
+    reciprocal,
+    sign,
+    floor,
+    ceil,
+    round,
+    truncate,
+    sine,
+    cosine,
+    tangent,
+    arc_sine,
+    arc_cosine,
+    arc_tangent,
+    sinh,
+    cosh,
+    arc_sinh,
+    arc_cosh,
+    arc_tanh,
+    is_nan,
+    is_infinite,
+    is_zero,
+    is_not_zero,
+  };
   int kind = none;
   float a = 0, b = 0;
 };
@@ -113,7 +159,23 @@ struct ScaleShiftArguments {
 
 /// y = activation(a op b); views have y's rank and shape (a stride of 0 where an operand is broadcast).
 struct BinaryArguments {
-  enum Kind : int { add, subtract, multiply, divide };
+  enum Kind : int {
+    add,
+    subtract,
+    multiply,
+    divide,
+    divide_whole,
+    minimum,
+    maximum,
+    power,
+    modulo,
+    remainder,
+    slope,
+    equal,
+    not_equal,
+    less,
+    less_or_equal
+  };
   const void* a = nullptr;
   const void* b = nullptr;
   void* y = nullptr;

@@ -34,12 +34,42 @@ template <class Scalar> DEVICE void scale_shift(const ScaleShiftArguments& p) {
   else scale_shift<Scalar, 1>(p);
 }
 
+/// With the sign of the first; whole numbers below 2^24 have an exact one.
+DEVICE float remainder(float a, float b) {
+  if (a != a || b != b || b == 0.0F || absolute(a) == infinity) return bits_float(0x7fc00000U);
+  if (absolute(b) == infinity) return a;
+  const double quotient = static_cast<double>(a) / static_cast<double>(b);
+  const auto whole = static_cast<double>(static_cast<long long>(quotient)); // towards zero
+  return with_sign(absolute(static_cast<float>(static_cast<double>(a) - whole * static_cast<double>(b))), a);
+}
+DEVICE float modulo(float a, float b) {
+  const float rest = remainder(a, b);
+  return rest != 0.0F && (rest < 0.0F) != (b < 0.0F) ? rest + b : rest;
+}
+
+DEVICE_CALL float combined_rarely(float a, float b, int kind) {
+  switch (kind) {
+  case BinaryArguments::divide_whole: return with_sign(whole_below(absolute(a / b)), a / b);
+  case BinaryArguments::power: return power(a, b);
+  case BinaryArguments::modulo: return modulo(a, b);
+  case BinaryArguments::remainder: return remainder(a, b);
+  case BinaryArguments::slope: return a < 0.0F ? a * b : a;
+  case BinaryArguments::equal: return truth(a == b);
+  case BinaryArguments::not_equal: return truth(a != b);
+  case BinaryArguments::less: return truth(a < b);
+  default: return truth(a <= b);
+  }
+}
+
 DEVICE float combined(float a, float b, int kind) {
   switch (kind) {
   case BinaryArguments::add: return a + b;
   case BinaryArguments::subtract: return a - b;
   case BinaryArguments::multiply: return a * b;
-  default: return a / b;
+  case BinaryArguments::divide: return a / b;
+  case BinaryArguments::minimum: return a != a || a < b ? a : b;
+  case BinaryArguments::maximum: return a != a || a > b ? a : b;
+  default: return combined_rarely(a, b, kind);
   }
 }
 
