@@ -280,7 +280,7 @@ void check_reduction(bool softmax, unsigned seed, Launch (*launch)(const ReduceA
 
 TEST(CudaReduceMean, AgreesWithItsDefinition) {
   SKIP_WITHOUT_EMULATION();
-  check_reduction(false, 4, reduce_mean_launch);
+  check_reduction(false, 4, reduce_launch);
 }
 TEST(CudaSoftmax, AgreesWithItsDefinition) {
   SKIP_WITHOUT_EMULATION();

@@ -496,11 +496,10 @@ class Lowering {
   }
 
   void lower(const Node& node, const Reduce& mean) {
-    if (mean.kind != Reduce::Kind::mean)
-      throw Unsupported{"node '" + node.name + "': its operation is not supported on a GPU"};
+    static_assert(static_cast<int>(Reduce::Kind::last_maximum) == ReduceArguments::last_maximum);
     const auto& x = shape(node.inputs[0]);
-    if (x.size() == 4 && x[0] <= most_blocks && mean.outer == x[0] * x[1] && mean.inner == 1 &&
-        (mean.count > 1 || x[2] * x[3] == 1)) {
+    if (mean.kind == Reduce::Kind::mean && x.size() == 4 && x[0] <= most_blocks && mean.outer == x[0] * x[1] &&
+        mean.inner == 1 && (mean.count > 1 || x[2] * x[3] == 1)) {
       if (auto y = tensors_.destination(node.output); reshape(y.shape, y.strides, {x[0], x[1]})) {
         global_average(node, y);
         return;
@@ -524,8 +523,9 @@ class Lowering {
     r.y_kept = kernel_view(kept, *y_strides);
     r.reduced = kernel_view(within(from.shape, *middle), within(from.strides, *middle));
     r.y_reduced = kernel_view(within(from.shape, *middle), Strides(middle->last - middle->first, 0));
-    simplify(r);
-    emit(kernel_call<ReduceArguments>(reduce_mean_launch(r, storage()), r,
+    r.kind = static_cast<int>(mean.kind);
+    if (r.kind < ReduceArguments::first_minimum) simplify(r); // else the order of indices counts
+    emit(kernel_call<ReduceArguments>(reduce_launch(r, storage()), r,
                                       {{&ReduceArguments::x, from.place}, {&ReduceArguments::y, y.place}}));
     finish(node, y);
   }
@@ -558,7 +558,6 @@ class Lowering {
   }
 
   void lower(const Node& node, const Softmax& softmax) {
-    if (softmax.logarithm) throw Unsupported{"node '" + node.name + "': its operation is not supported on a GPU"};
     auto x = tensors_.value(node.inputs[0]);
     auto y = tensors_.destination(node.output);
     auto to = y;
@@ -574,9 +573,10 @@ class Lowering {
     r.y_kept = kernel_view(without(x.shape, *middle), without(to.strides, *middle));
     r.reduced = kernel_view(within(x.shape, *middle), within(x.strides, *middle));
     r.y_reduced = kernel_view(within(x.shape, *middle), within(to.strides, *middle));
+    r.may_be_nothing = softmax.may_be_nothing;
     simplify(r);
-    emit(kernel_call<ReduceArguments>(softmax_launch(r, storage()), r,
-                                      {{&ReduceArguments::x, x.place}, {&ReduceArguments::y, y.place}}));
+    const auto launch = softmax.logarithm ? log_softmax_launch(r, storage()) : softmax_launch(r, storage());
+    emit(kernel_call<ReduceArguments>(launch, r, {{&ReduceArguments::x, x.place}, {&ReduceArguments::y, y.place}}));
     finish(node, y);
   }
 
@@ -595,6 +595,22 @@ class Lowering {
     simplify(arguments);
     using A = BinaryArguments;
     emit<A>(arguments, {{&A::a, a.place}, {&A::b, b.place}, {&A::y, y.place}});
+    finish(node, y);
+  }
+
+  void lower(const Node& node, const Select&) {
+    const auto condition = tensors_.value(node.inputs[0]), a = tensors_.value(node.inputs[1]),
+               b = tensors_.value(node.inputs[2]);
+    const auto y = tensors_.destination(node_number_, node.inputs);
+    const auto view = [&](const Value& x) { return kernel_view(y.shape, broadcast(x.shape, x.strides, y.shape)); };
+    SelectArguments arguments;
+    arguments.condition_view = view(condition);
+    arguments.a_view = view(a);
+    arguments.b_view = view(b);
+    arguments.y_view = kernel_view(y.shape, y.strides);
+    simplify(arguments);
+    using A = SelectArguments;
+    emit<A>(arguments, {{&A::condition, condition.place}, {&A::a, a.place}, {&A::b, b.place}, {&A::y, y.place}});
     finish(node, y);
   }
 

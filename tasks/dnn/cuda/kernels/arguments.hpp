@@ -184,6 +184,15 @@ struct BinaryArguments {
   ActivationArguments activation;
 };
 
+/// y = condition ? a : b; views likewise.
+struct SelectArguments {
+  const void* condition = nullptr;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* y = nullptr;
+  View condition_view, a_view, b_view, y_view;
+};
+
 /// y[i] = activation(x[i]) for every index of the views, which have one shape. Copies, transposes, slices, concatenates
 /// and converts: the kernel's name says the storage of both sides (copy_ff, copy_fh, copy_hf, copy_hh). The fastest
 /// dimension of y is the last one.
@@ -229,14 +238,28 @@ struct ResizeArguments {
   int x_stride = 1, y_stride = 1;
 };
 
-/// Over the indices of `reduced` for each index of `kept`: their mean (reduce_mean), or their softmax (softmax). y_kept
-/// and y_reduced say where results go; reduce_mean uses y_kept only. kept and y_kept have one shape, reduced and
-/// y_reduced likewise.
+/// Over the indices of `reduced` for each index of `kept`: what `kind` says of them (reduce), or their softmax
+/// (softmax), or its logarithm (log_softmax). y_kept and y_reduced say where results go; reduce uses y_kept only. kept
+/// and y_kept have one shape, reduced and y_reduced likewise.
 struct ReduceArguments {
+  enum Kind : int {
+    mean,
+    sum,
+    product,
+    minimum,
+    maximum,
+    squares,
+    first_minimum,
+    last_minimum,
+    first_maximum,
+    last_maximum
+  };
   const void* x = nullptr;
   void* y = nullptr;
   View kept, y_kept;
   View reduced, y_reduced;
+  int kind = mean;
+  int may_be_nothing = 0; // softmax of what is minus infinity throughout is zero
 };
 
 /// Local response normalisation across channels: y = x / (bias + alpha / size * sum of squares)^beta.

@@ -103,6 +103,40 @@ template <class Scalar> DEVICE void binary(const BinaryArguments& p) {
   else binary<Scalar, 1>(p);
 }
 
+template <class Scalar, int count> DEVICE void select(const SelectArguments& p) {
+  const unsigned items = element_count(p.y_view) / count;
+  const bool condition_repeated = last_stride(p.condition_view) == 0, a_repeated = last_stride(p.a_view) == 0,
+             b_repeated = last_stride(p.b_view) == 0;
+  for (unsigned item = first_item(); item < items; item += item_step()) {
+    long long condition_at = 0, a_at = 0, b_at = 0, y_at = 0;
+    each_index<count>(p.y_view, item, [&](int d, int i) {
+      condition_at += i * p.condition_view.stride[d];
+      a_at += i * p.a_view.stride[d];
+      b_at += i * p.b_view.stride[d];
+      y_at += i * p.y_view.stride[d];
+    });
+    Elements<Scalar, count> condition, a, b;
+    load(condition, static_cast<const Scalar*>(p.condition) + condition_at, condition_repeated);
+    load(a, static_cast<const Scalar*>(p.a) + a_at, a_repeated);
+    load(b, static_cast<const Scalar*>(p.b) + b_at, b_repeated);
+#pragma unroll
+    for (int i = 0; i < count; ++i) a.values[i] = condition.values[i] != 0.0F ? a.values[i] : b.values[i];
+    a.store(static_cast<Scalar*>(p.y) + y_at);
+  }
+}
+
+template <class Scalar> DEVICE void select(const SelectArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  constexpr int chunk = chunk_elements<Scalar>;
+  if (last_extent(p.y_view) % chunk == 0 && in_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
+      in_chunks_or_repeated<chunk>(p.condition_view, static_cast<const Scalar*>(p.condition)) &&
+      in_chunks_or_repeated<chunk>(p.a_view, static_cast<const Scalar*>(p.a)) &&
+      in_chunks_or_repeated<chunk>(p.b_view, static_cast<const Scalar*>(p.b)))
+    select<Scalar, chunk>(p);
+  else select<Scalar, 1>(p);
+}
+
 template <class Scalar> DEVICE void lrn(const LrnArguments& p) {
   let_next_start();
   wait_for_previous();
@@ -138,6 +172,8 @@ KERNEL(scale_shift_f, 128, ScaleShiftArguments) { scale_shift<float>(arguments);
 KERNEL(scale_shift_h, 128, ScaleShiftArguments) { scale_shift<Half>(arguments); }
 KERNEL(binary_f, 128, BinaryArguments) { binary<float>(arguments); }
 KERNEL(binary_h, 128, BinaryArguments) { binary<Half>(arguments); }
+KERNEL(select_f, 128, SelectArguments) { select<float>(arguments); }
+KERNEL(select_h, 128, SelectArguments) { select<Half>(arguments); }
 KERNEL(lrn_f, 128, LrnArguments) { lrn<float>(arguments); }
 KERNEL(lrn_h, 128, LrnArguments) { lrn<Half>(arguments); }
 

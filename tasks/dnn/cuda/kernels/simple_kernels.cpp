@@ -64,7 +64,7 @@ long long pixels_of(const ConvArguments& p) { return static_cast<long long>(p.ba
 /// One dimension as all operands see it.
 struct Dimension {
   int extent = 1;
-  long long stride[2] = {}; // of the operands that are read
+  long long stride[3] = {}; // of the operands that are read
   long long y_stride = 0;
   int x_extent = 1, before = 0; // of a padded operand
   bool apart = false;           // must stay as it is
@@ -96,7 +96,8 @@ struct Dimensions {
   static bool follows(const Dimension& outer, const Dimension& inner) {
     const bool whole = inner.x_extent == inner.extent && inner.before == 0 && !inner.apart && !outer.apart;
     return whole && outer.y_stride == inner.y_stride * inner.extent &&
-           outer.stride[0] == inner.stride[0] * inner.extent && outer.stride[1] == inner.stride[1] * inner.extent;
+           outer.stride[0] == inner.stride[0] * inner.extent && outer.stride[1] == inner.stride[1] * inner.extent &&
+           outer.stride[2] == inner.stride[2] * inner.extent;
   }
   static Dimension merged(const Dimension& outer, Dimension inner) {
     inner.before = outer.before * inner.extent;
@@ -124,6 +125,7 @@ void put(View& view, const Dimensions& from, long long (*stride)(const Dimension
 long long y_stride(const Dimension& d) { return d.y_stride; }
 long long first_stride(const Dimension& d) { return d.stride[0]; }
 long long second_stride(const Dimension& d) { return d.stride[1]; }
+long long third_stride(const Dimension& d) { return d.stride[2]; }
 
 /// Simplifies both views; `more` says what else there is to know of each dimension.
 template <class More> Dimensions simplify(View& y, View& x, const More& more) {
@@ -173,6 +175,10 @@ Launch launch_of(const BinaryArguments& p, Storage storage) {
   return chunks_for(name(storage, "binary_f", "binary_h"), elements(p.y_view), last_extent(p.y_view),
                     chunk_of(storage));
 }
+Launch launch_of(const SelectArguments& p, Storage storage) {
+  return chunks_for(name(storage, "select_f", "select_h"), elements(p.y_view), last_extent(p.y_view),
+                    chunk_of(storage));
+}
 Launch launch_of(const CopyArguments& p, Storage from, Storage to) {
   const auto all = elements(p.y_view);
   if (is_transpose(p)) {
@@ -196,13 +202,19 @@ Launch launch_of(const ResizeArguments& p, Storage storage) {
   const auto all = static_cast<long long>(p.batch) * p.out_height * p.out_width * p.channels;
   return chunks_for(name(storage, "resize_f", "resize_h"), all, p.channels, chunk_of(storage));
 }
-Launch reduce_mean_launch(const ReduceArguments& p, Storage storage) {
-  return reduction(name(storage, "reduce_mean_rows_f", "reduce_mean_rows_h"),
-                   name(storage, "reduce_mean_columns_f", "reduce_mean_columns_h"), p);
+Launch reduce_launch(const ReduceArguments& p, Storage storage) {
+  if (p.kind >= ReduceArguments::first_minimum)
+    return reduction(name(storage, "find_rows_f", "find_rows_h"), name(storage, "find_columns_f", "find_columns_h"), p);
+  return reduction(name(storage, "reduce_rows_f", "reduce_rows_h"),
+                   name(storage, "reduce_columns_f", "reduce_columns_h"), p);
 }
 Launch softmax_launch(const ReduceArguments& p, Storage storage) {
   return reduction(name(storage, "softmax_rows_f", "softmax_rows_h"),
                    name(storage, "softmax_columns_f", "softmax_columns_h"), p);
+}
+Launch log_softmax_launch(const ReduceArguments& p, Storage storage) {
+  return reduction(name(storage, "log_softmax_rows_f", "log_softmax_rows_h"),
+                   name(storage, "log_softmax_columns_f", "log_softmax_columns_h"), p);
 }
 Launch launch_of(const LrnArguments& p, Storage storage) {
   return blocks_for(name(storage, "lrn_f", "lrn_h"), p.pixels * p.channels);
@@ -249,6 +261,15 @@ void simplify(BinaryArguments& p) {
   const auto dimensions =
       simplify(p.y_view, p.a_view, [&](Dimension& each, int d) { each.stride[1] = p.b_view.stride[d]; });
   put(p.b_view, dimensions, second_stride);
+}
+
+void simplify(SelectArguments& p) {
+  const auto dimensions = simplify(p.y_view, p.condition_view, [&](Dimension& each, int d) {
+    each.stride[1] = p.a_view.stride[d];
+    each.stride[2] = p.b_view.stride[d];
+  });
+  put(p.a_view, dimensions, second_stride);
+  put(p.b_view, dimensions, third_stride);
 }
 
 void simplify(CopyArguments& p) {

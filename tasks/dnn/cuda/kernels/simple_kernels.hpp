@@ -18,12 +18,14 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const GlobalAverageArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ScaleShiftArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const BinaryArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const SelectArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const CopyArguments& arguments, Storage from, Storage to);
 [[nodiscard]] Launch launch_of(const GatherArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const PadArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ResizeArguments& arguments, Storage storage);
-[[nodiscard]] Launch reduce_mean_launch(const ReduceArguments& arguments, Storage storage);
+[[nodiscard]] Launch reduce_launch(const ReduceArguments& arguments, Storage storage);
 [[nodiscard]] Launch softmax_launch(const ReduceArguments& arguments, Storage storage);
+[[nodiscard]] Launch log_softmax_launch(const ReduceArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const LrnArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const GemmArguments& arguments, Storage storage);
 
@@ -50,6 +52,7 @@ struct GlobalAverageSplits {
 /// that every operand runs through alike become one, and y's fastest comes last. Kernels are right without it, but
 /// slower. Before launch_of().
 void simplify(BinaryArguments& arguments);
+void simplify(SelectArguments& arguments);
 void simplify(CopyArguments& arguments);
 void simplify(GatherArguments& arguments);
 void simplify(PadArguments& arguments);
