@@ -16,8 +16,9 @@ Exit status 0; 1: a network could be exported in no way.
 import argparse
 import contextlib
 import copy
-import io
+import ctypes
 import logging
+import os
 import pathlib
 import re
 import sys
@@ -56,6 +57,23 @@ def quiet():
         logging.getLogger(name).setLevel(logging.ERROR)
 
 
+@contextlib.contextmanager
+def silent():
+    """Standard output goes nowhere, that of C++ neither: exporters print whole graphs where they fail."""
+    flush = ctypes.CDLL(None).fflush
+    sys.stdout.flush()
+    kept = os.dup(1)
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        flush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
 def write_model(exporter, module, inputs, file):
     if exporter == "traced":
         torch.onnx.export(module, inputs, file, dynamo=False, opset_version=OPSET)
@@ -91,7 +109,7 @@ def written(exporter, name, file):
     """Exports a network that is made anew, since exporters change modules."""
     module, inputs = networks.build(name)
     kind = networks.NETWORKS[name].kind
-    with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):  # exporters print graphs
+    with torch.no_grad(), silent():
         outputs, error = answers(module, inputs, kind)
         write_model(exporter, module, inputs, file)
     count = len(onnx.load(file, load_external_data=False).graph.output)
