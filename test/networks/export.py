@@ -7,13 +7,18 @@ Usage: export.py [--only REGEX] [--exporters traced,dynamo,int8] OUT_DIR
 NAME.onnx is written by the exporter that traces (opset 17), NAME-dynamo.onnx by the default one, each where it can. Of tv_resnet18 and ul_yolov8n
 onnxruntime's quantization makes, calibrated with seeded noise, NAME-int8-qdq.onnx (QuantizeLinear and DequantizeLinear around each operator),
 NAME-int8-qlinear.onnx (QLinearConv, ...: those of ONNX alone) and NAME-int8-microsoft.onnx (with operators of onnxruntime's own).
-Beside each file a .npz holds in0, in1, ... and out0, out1, ...: of an INT8 file onnxruntime's answer, with no node fused, in place of PyTorch's.
+Beside each file a .npz holds in0, in1, ... and out0, out1, ..., computed in double precision: of an INT8 file onnxruntime's answer, with no node
+fused, in place of PyTorch's.
 What is there already is kept. A line for each file tells how far onnxruntime is from these outputs, as compare.py counts it: where it is far,
 the exporter wrote another network. --stored writes the few small ones that are in git. Nothing is downloaded.
 Exit status 0; 1: a network could be exported in no way.
 """
 import argparse
+import contextlib
+import copy
+import ctypes
 import logging
+import os
 import pathlib
 import re
 import sys
@@ -29,6 +34,7 @@ import compare
 import networks
 
 OPSET = 17
+SAME = 1e-3  # what differs more in double precision is another answer, as where TopK chose other boxes
 EXPORTERS = ("traced", "dynamo", "int8")
 INT8_NETWORKS = ("tv_resnet18", "ul_yolov8n")
 CALIBRATION_INPUTS = 4
@@ -51,6 +57,23 @@ def quiet():
         logging.getLogger(name).setLevel(logging.ERROR)
 
 
+@contextlib.contextmanager
+def silent():
+    """Standard output goes nowhere, that of C++ neither: exporters print whole graphs where they fail."""
+    flush = ctypes.CDLL(None).fflush
+    sys.stdout.flush()
+    kept = os.dup(1)
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        flush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
 def write_model(exporter, module, inputs, file):
     if exporter == "traced":
         torch.onnx.export(module, inputs, file, dynamo=False, opset_version=OPSET)
@@ -63,43 +86,68 @@ def write_arrays(file, inputs, outputs, **more):
     numpy.savez_compressed(file.with_suffix(".npz"), **arrays, **{name: numpy.array(value) for name, value in more.items()})
 
 
+def in_double(module, inputs):
+    """The outputs in double precision, and none of a network that insists on single."""
+    try:
+        return flat(copy.deepcopy(module).double()(*(value.double() if value.is_floating_point() else value for value in inputs)))
+    except (RuntimeError, TypeError):
+        return []
+
+
+def answers(module, inputs, kind):
+    """PyTorch's outputs, rounded from double precision where they are the same, and how far those of single precision are from them."""
+    single = [tensor.numpy().copy() for tensor in flat(module(*inputs))]
+    double = [tensor.numpy().astype(other.dtype) for tensor, other in zip(in_double(module, inputs), single)]
+    if len(double) == len(single):
+        error = max(compare.ERRORS[kind](ours, theirs) for ours, theirs in zip(single, double))
+        if error < SAME:
+            return double, error
+    return single, 0.0
+
+
 def written(exporter, name, file):
     """Exports a network that is made anew, since exporters change modules."""
     module, inputs = networks.build(name)
-    with torch.no_grad():
-        outputs = [tensor.numpy().copy() for tensor in flat(module(*inputs))]
+    kind = networks.NETWORKS[name].kind
+    with torch.no_grad(), silent():
+        outputs, error = answers(module, inputs, kind)
         write_model(exporter, module, inputs, file)
     count = len(onnx.load(file, load_external_data=False).graph.output)
     if count != len(outputs):
         raise ValueError(f"{count} outputs instead of {len(outputs)}")
-    write_arrays(file, [value.numpy() for value in inputs], outputs, kind=networks.NETWORKS[name].kind)
+    write_arrays(file, [value.numpy() for value in inputs], outputs, kind=kind, rounding=error)
 
 
-class Noise:
-    """What onnxruntime's calibration reads: seeded noise for the only input."""
+class Pictures:
+    """What onnxruntime's calibration reads: seeded noise as the network's own input is, for the only input."""
 
     def __init__(self, model):
         port = onnx.load(model).graph.input[0]
-        shape = [size.dim_value for size in port.type.tensor_type.shape.dim]
-        generator = numpy.random.default_rng(networks.SEED)
-        self.left = [{port.name: generator.standard_normal(shape, dtype=numpy.float32)} for _ in range(CALIBRATION_INPUTS)]
+        size = port.type.tensor_type.shape.dim[-1].dim_value
+        seeds = range(networks.SEED, networks.SEED + CALIBRATION_INPUTS)
+        self.left = [{port.name: networks.torchvision_networks.pictures(1, size, seed).numpy()} for seed in seeds]
 
     def get_next(self):
         return self.left.pop() if self.left else None
 
 
+def head_of(model):
+    """The nodes of a YOLOv8's last module."""
+    return [node.name for node in onnx.load(model).graph.node if node.name.startswith("/model.22/")]
+
+
 def quantised(source, file, form, operators):
-    """Weights of signed bytes by channel, activations of unsigned ones; what follows the last convolution of a detector stays in floats."""
+    """Weights of signed bytes by channel, activations of unsigned ones; a detector's head stays in floats, as usual."""
     from onnxruntime import quantization
     with tempfile.TemporaryDirectory() as folder:
         prepared = pathlib.Path(folder) / "prepared.onnx"
         quantization.quant_pre_process(source, prepared, skip_symbolic_shape=True)
-        quantization.quantize_static(prepared, file, Noise(source), quant_format=quantization.QuantFormat[form],
-                                     op_types_to_quantize=list(operators), per_channel=True,
+        quantization.quantize_static(prepared, file, Pictures(source), quant_format=quantization.QuantFormat[form],
+                                     op_types_to_quantize=list(operators), nodes_to_exclude=head_of(prepared), per_channel=True,
                                      activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8)
     arrays = numpy.load(source.with_suffix(".npz"))
     inputs = [arrays[key] for key in compare.numbered(arrays, "in")]
-    write_arrays(file, inputs, compare.onnxruntime_outputs(file, inputs, fused=False), kind=arrays["kind"], quantised=True)
+    write_arrays(file, inputs, compare.onnxruntime_outputs(file, inputs, fused=False), kind=arrays["kind"], rounding=0.0, quantised=True)
 
 
 def attempt(file, make):

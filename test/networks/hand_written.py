@@ -132,7 +132,8 @@ class TransformerPolicy(nn.Module):
         self.register_buffer("mask", torch.triu(torch.full((16, 16), float("-inf")), 1))
 
     def forward(self, x):
-        return torch.tanh(self.head(self.encode(self.observe(x) + self.position, mask=self.mask)))
+        seen = self.encode(self.observe(x) + self.position, mask=self.mask, is_causal=True)  # unsaid, it is asked of the mask's values
+        return torch.tanh(self.head(seen))
 
 
 @network

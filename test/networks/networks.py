@@ -4,6 +4,8 @@
 their configurations; those written by hand are in hand_written.py.
 """
 import dataclasses
+import pathlib
+import sys
 import typing
 
 import torch
@@ -11,10 +13,13 @@ from torch import nn
 
 import hand_written
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "gpu"))
+import torchvision_networks
+
 NETWORKS = {}
 SEED = 7
 NOTHING = 1e-3       # a parameter below that takes no part
-LEAST_SPREAD = 0.1   # of a channel, beside the mean of all
+LEAST_SPREAD = 1.0   # of a channel, beside the mean of all: what lies below would be magnified, with its rounding
 
 
 @dataclasses.dataclass
@@ -24,7 +29,7 @@ class Network:
 
 
 def image(size=224):
-    return (torch.randn(1, 3, size, size),)
+    return (torchvision_networks.pictures(1, size, SEED),)
 
 
 def tokens(length, vocabulary):
@@ -196,6 +201,9 @@ def settle(module, inputs):
     with torch.no_grad():
         for parameter in module.parameters():
             vary(parameter)
+        for norm in norms:
+            if norm.affine:
+                norm.bias.uniform_(*torchvision_networks.SHIFTS)
         hooks = [norm.register_forward_pre_hook(take_statistics) for norm in norms]
         module(*inputs)
         for hook in hooks:
