@@ -87,5 +87,5 @@ for ((try = 0; try < 3; try++)); do
   awk -v a="$alone" -v w="$with" 'BEGIN { printf "%s ns alone, %s ns as a client\n", a, w; exit !(w < a + 60) }' && break
 done
 [ $try -lt 3 ] || complain "it costs more than 60 ns"
-[ "$(grep -c 'test.* has ended: 1 jobs' log)" -ge 5 ] || complain "they were no clients: $(cat log)"
+[ "$(grep -c 'test.* has ended: [1-9]' log)" -ge 5 ] || complain "they were no clients: $(cat log)"
 exit $bad
