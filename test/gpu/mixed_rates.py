@@ -5,9 +5,9 @@ Usage: mixed_rates.py [--seconds N] [--capacity SIZE] [--board FILE] [--output F
 
 Writes the models, measures the networks, and prints five tables: what `rtexec check` says of the set with whole jobs (segments = "none")
 and in segments; each task's worst response beside its bound, from runs of either, and beside the bound without reserves: of the longest times
-that were observed, on a machine that never stops; how much longer the long networks execute where they are
-cut as the plan cuts them (p50 of device parts, in turn with uncut ones, alone on the device); what `rtexec calibrate cut` finds; and one of
-them in many segments, by how many the device has ahead (launch_ahead).
+that were observed, on a machine that never stops; how much longer the long networks execute where they are cut as the plan cuts them (p50 of
+device parts, in turn with uncut ones, alone on the device); what `rtexec calibrate cut` finds; and one of them in many segments, by how many
+the device has ahead (launch_ahead).
 
 Exit status 0: the set in segments was proved, every deadline was kept and every response was within its bound; 1: it was not.
 """
@@ -30,9 +30,9 @@ WHOLE = "whole"
 MS = 1e-6
 
 
-def header(arguments, launch_ahead="auto"):
+def header(arguments, launch_ahead="auto", profile="mixed.profile.toml", board=None):
     device = f'[device]\nlaunch_ahead = {json.dumps(launch_ahead)}\n' + (f'capacity = "{arguments.capacity}"\n' if arguments.capacity else "")
-    return (f'board = "{arguments.board}"\n[executive]\nallow_degraded = true\nkeep_awake = true\nprofile = "{arguments.output / "mixed.profile.toml"}"\n'
+    return (f'board = "{board or arguments.board}"\n[executive]\nallow_degraded = true\nkeep_awake = true\nprofile = "{arguments.output / profile}"\n'
             f'duration = "{arguments.seconds}s"\n{device}')
 
 
@@ -68,16 +68,17 @@ def profile(rtexec, arguments):
     return wcets
 
 
-def set_of(arguments, wcets, segments):
+def set_of(arguments, wcets, head, segments):
+    """`segments`: of each of the long networks."""
     share = arguments.utilisation / len(LONG)
-    text = header(arguments) + task(*FRONT, arguments.period)
-    for name, model, size in LONG:
-        text += task(name, model, size, f"{max(1, round(wcets[name] / share * MS))}ms", f'segments = "{segments}"\n')
+    text = head + task(*FRONT, arguments.period)
+    for (name, model, size), count in zip(LONG, segments):
+        text += task(name, model, size, f"{max(1, round(wcets[name] / share * MS))}ms", f"segments = {json.dumps(count)}\n")
     return text
 
 
 def check(rtexec, arguments, wcets, segments):
-    file = write(arguments, f"mixed-{segments}.toml", set_of(arguments, wcets, segments))
+    file = write(arguments, f"mixed-{segments}.toml", set_of(arguments, wcets, header(arguments), [segments] * len(LONG)))
     outcome = must(rtexec.call("check", file, report=file.with_suffix(".check.json"), limit=300), "check", (0, 3))
     return file, outcome
 
@@ -95,11 +96,8 @@ def bounds_without_reserves(rtexec, arguments, wcets, plan):
     text = (board if board.exists() else rtexec_command.ROOT / f"boards/{board}.toml").read_text()
     write(arguments, "never-stops.toml", re.sub(r'(?m)^hold_up = .*$', 'hold_up = "0ns"', text))
     write(arguments, "observed.profile.toml", without_reserves((arguments.output / "mixed.profile.toml").read_text()))
-    head, *tasks = re.split(r"(?m)^(?=\[\[task\]\])", set_of(arguments, wcets, "auto"))
-    head = header(arguments, plan["launch_ahead"]).replace("mixed.profile.toml", "observed.profile.toml")
-    head = head.replace(f'board = "{arguments.board}"', 'board = "./never-stops.toml"')
-    tasks = [task.replace('"auto"', str(planned["segments"])) for task, planned in zip(tasks, plan["tasks"])]
-    file = write(arguments, "observed.toml", head + "".join(tasks))
+    head = header(arguments, plan["launch_ahead"], "observed.profile.toml", "./never-stops.toml")
+    file = write(arguments, "observed.toml", set_of(arguments, wcets, head, [planned["segments"] for planned in plan["tasks"][1:]]))
     found = must(rtexec.call("check", file, report=file.with_suffix(".check.json"), limit=300), "check", (0, 3)).report
     return [task["response_bound_ns"] for task in found["tasks"]]
 
@@ -122,7 +120,7 @@ def device_parts(rtexec, arguments, network, wcet, segments, launch_ahead):
     Both are tasks of one run, in turn and without others, so that the clocks of the GPU are the same for both."""
     name, model, size = network
     half = max(2, round(wcet * 2 * MS))
-    text = header(arguments, launch_ahead).replace("mixed.profile.toml", "twin.profile.toml")
+    text = header(arguments, launch_ahead, "twin.profile.toml")
     text += task(name, model, size, f"{2 * half}ms", f"segments = {segments}\n")
     text += task(WHOLE, model, size, f"{2 * half}ms", f'segments = "none"\noffset = "{half}ms"\n')
     (arguments.output / "twin.profile.toml").write_text(with_whole((arguments.output / "mixed.profile.toml").read_text(), name))

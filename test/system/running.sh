@@ -62,7 +62,7 @@ sed -i 's/^device = "host"/device = "NVIDIA H200"/' measured.profile.toml
 expect 5 "was measured on device 'NVIDIA H200', and this one is 'host'" "$rtexec" run measured.toml
 
 # What swapping costs goes into a board's file, which then reads.
-expect 0 'to calibrated.toml' "$rtexec" calibrate --chunk 64KiB --volume 256KiB --jobs 3 -o calibrated.toml --json calibration.json
+expect 0 '^wrote swap costs and chunk = .* to calibrated.toml: name it in task sets' "$rtexec" calibrate --chunk 64KiB --volume 256KiB --jobs 3 -o calibrated.toml --json calibration.json
 expect 0 'a first estimate: a chunk of 64.0 KiB takes .* to measure 2 chunk sizes in 5 runs will take about .* .--chunk SIZE measures' \
   "$rtexec" calibrate --chunk 64KiB,128KiB --volume 256KiB --jobs 3 -o calibrated.toml
 rm calibrated.toml
@@ -70,7 +70,7 @@ expect 0 'to measure 1 chunk size in' "$rtexec" calibrate --chunk 64KiB --volume
 expect 0 '"in_per_chunk_ns"' cat calibration.json
 expect 0 'name = "host"' cat calibrated.toml
 expect 0 "device of board 'host': host" "$rtexec" probe --board ./calibrated.toml
-expect 0 'to calibrated.toml' "$rtexec" calibrate ./calibrated.toml --store file:calibration.swap --chunk 128KiB --volume 512KiB --jobs 3 -o calibrated.toml
+expect 0 '^wrote swap costs and chunk = .* to calibrated.toml: name it in task sets' "$rtexec" calibrate ./calibrated.toml --store file:calibration.swap --chunk 128KiB --volume 512KiB --jobs 3 -o calibrated.toml
 expect 0 'store = "pinned"' cat calibrated.toml
 expect 0 'store = "file"' cat calibrated.toml
 expect 0 '^128KiB$' python3 -c "import tomllib; print(tomllib.load(open('calibrated.toml', 'rb'))['chunk'])" # 64KiB has no costs of a file
@@ -80,9 +80,9 @@ expect 0 'measures the board of calibrated.toml' "$rtexec" calibrate host --chun
 expect 0 '^capacity = "1GiB" # mine$' cat calibrated.toml
 expect 0 '^pinned 64KiB pinned 256KiB .* file 128KiB$' python3 -c "import tomllib
 print(*(word for cost in tomllib.load(open('calibrated.toml', 'rb'))['swap_cost'] for word in (cost['store'], cost['chunk'])))"
-expect 0 'to host.toml' "$rtexec" calibrate host --chunk 64KiB --volume 256KiB --jobs 3
+expect 0 '^wrote swap costs and chunk = .* to host.toml: name it in task sets' "$rtexec" calibrate host --chunk 64KiB --volume 256KiB --jobs 3
 echo '# mine' >> host.toml
-expect 0 'to host.toml' "$rtexec" calibrate host --chunk 64KiB --volume 256KiB --jobs 3
+expect 0 '^wrote swap costs and chunk = .* to host.toml: name it in task sets' "$rtexec" calibrate host --chunk 64KiB --volume 256KiB --jobs 3
 expect 0 '^# mine$' tail -n 1 host.toml
 rm host.toml
 cp broken.toml not-a-board.toml
