@@ -23,10 +23,11 @@ void launch(emulation::EmulatedKernel kernel, Dimensions grid, Dimensions block,
 void add(hal::test::FakeCudaDriver& driver, const std::string& name, std::size_t size) {
   const auto kernel = emulation::find_kernel(name);
   if (!kernel) return;
-  const bool conv = name.starts_with("conv_");
-  driver.add_kernel(name, {size}, [kernel, conv](Dimensions grid, Dimensions block, void** arguments) {
+  const bool conv = name.starts_with("conv_"), always_clustered = name.starts_with("recurrent_");
+  driver.add_kernel(name, {size}, [=](Dimensions grid, Dimensions block, void** arguments) {
     const auto* a = conv ? static_cast<const cuda::ConvArguments*>(arguments[0]) : nullptr;
-    launch(kernel, grid, block, arguments, a && a->in_cluster ? static_cast<unsigned>(a->splits) : 1);
+    const bool clustered = always_clustered || (a && a->in_cluster);
+    launch(kernel, grid, block, arguments, !clustered ? 1 : a ? static_cast<unsigned>(a->splits) : grid.z);
   });
 }
 
@@ -51,14 +52,14 @@ void add_all(hal::test::FakeCudaDriver& driver) {
   for (const auto& variant : conv_variants()) add(driver, variant.kernel, sizeof(ConvArguments));
   add(driver, "clear", sizeof(ClearArguments));
   add_benchmarks(driver);
-  for (const auto* name :
-       {"from_f32", "from_f16", "from_u8", "from_s32", "from_s64", "to_f32", "to_f16", "to_u8", "to_s32", "to_s64"})
+  for (const auto* name : {"from_f32", "from_f16", "from_u8", "from_s32", "from_s64", "from_s8", "to_f32", "to_f16",
+                           "to_u8", "to_s32", "to_s64", "to_s8"})
     add(driver, name, sizeof(ConvertArguments));
   for (const std::string storage : {"_f", "_h"}) {
     for (const auto* name : {"depthwise", "conv_direct", "conv_rows"})
       add(driver, name + storage, sizeof(ConvArguments));
-    for (const auto* name : {"reduce_rows", "reduce_columns", "find_rows", "find_columns", "softmax_rows", "softmax_columns", "log_softmax_rows",
-                             "log_softmax_columns"})
+    for (const auto* name : {"reduce_rows", "reduce_columns", "find_rows", "find_columns", "softmax_rows",
+                             "softmax_columns", "log_softmax_rows", "log_softmax_columns"})
       add(driver, name + storage, sizeof(ReduceArguments));
     add(driver, "scale_shift" + storage, sizeof(ScaleShiftArguments));
     add(driver, "binary" + storage, sizeof(BinaryArguments));
@@ -70,6 +71,15 @@ void add_all(hal::test::FakeCudaDriver& driver) {
     add(driver, "global_average" + storage, sizeof(GlobalAverageArguments));
     add(driver, "resize" + storage, sizeof(ResizeArguments));
     add(driver, "gemm_generic" + storage, sizeof(GemmArguments));
+    add(driver, "select" + storage, sizeof(SelectArguments));
+    add(driver, "normalise" + storage, sizeof(NormaliseArguments));
+    add(driver, "take" + storage, sizeof(TakeArguments));
+    add(driver, "put" + storage, sizeof(PutArguments));
+    add(driver, "running_sum" + storage, sizeof(RunningSumArguments));
+    add(driver, "top_indices" + storage, sizeof(TopIndicesArguments));
+    add(driver, "resample" + storage, sizeof(ResampleArguments));
+    add(driver, "grid_sample" + storage, sizeof(GridSampleArguments));
+    add(driver, "recurrent" + storage, sizeof(RecurrentArguments));
   }
   for (const std::string kind : {"_ff", "_fh", "_hf", "_hh"})
     for (const auto* name : {"copy", "transpose"}) add(driver, name + kind, sizeof(CopyArguments));
@@ -114,9 +124,13 @@ Result<> BoundNetwork::place() {
 }
 
 std::vector<float> BoundNetwork::run(const std::vector<float>& input) {
+  fill_inputs(*network_, input);
+  return run_as_set();
+}
+
+std::vector<float> BoundNetwork::run_as_set() {
   const std::vector<std::byte> garbage(network_->scratch().count, std::byte{0xff});
   EXPECT_TRUE(garbage.empty() || device_.copy(buffers_[1].device, garbage.data(), Bytes{garbage.size()}).has_value());
-  fill_inputs(*network_, input);
   const auto done = network_->run();
   EXPECT_TRUE(done.has_value()) << (done ? "" : name(done.error()));
   return outputs_of(*network_);

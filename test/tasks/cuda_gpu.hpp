@@ -54,6 +54,8 @@ class BoundNetwork {
   [[nodiscard]] const std::string& error() const { return error_; }
   /// Outputs one behind the other, for inputs as fill_inputs() has them. Scratch starts as NaN.
   [[nodiscard]] std::vector<float> run(const std::vector<float>& input = {});
+  /// The same for inputs that are set.
+  [[nodiscard]] std::vector<float> run_as_set();
 
  private:
   Result<> place();

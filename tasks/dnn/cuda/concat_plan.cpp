@@ -23,13 +23,14 @@ class Planner {
   ConcatPlan plan() {
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
       const auto* concat = std::get_if<Concat>(&graph_.nodes[i].operation);
-      if (concat && concat->axis == 1 && shape(graph_.nodes[i].output).size() == 4) place(graph_.nodes[i]);
+      if (concat && concat->axis == 1 && is_image(graph_.tensors[graph_.nodes[i].output])) place(graph_.nodes[i]);
     }
     return std::move(plan_);
   }
 
  private:
   const Shape& shape(TensorId id) const { return graph_.tensors[id].shape; }
+  static bool is_image(const Tensor& tensor) { return tensor.shape.size() == 4 && !is_counted(tensor); }
 
   void place(const Node& node) {
     auto& whole = plan_.slots[node.output];

@@ -87,9 +87,12 @@ Result<> Executor::issue(const KernelCall& call, const Addresses& addresses) {
     const auto* address = addresses(each.place);
     std::memcpy(arguments.data() + each.at, &address, sizeof address);
   }
-  const auto found = resources_->function(call.launch);
+  // What needs a cluster is not chosen where there are none (device_computes); other kernels do with one block of it.
+  auto shape = call.launch;
+  if (device_.architecture() < first_with_clusters) shape.grid_z /= std::exchange(shape.cluster_z, 1U);
+  const auto found = resources_->function(shape);
   if (!found) return Unexpected(found.error());
-  return launch(*found, call.launch, arguments.data());
+  return launch(*found, shape, arguments.data());
 }
 
 Result<> Executor::launch(api::Function function, const Launch& launch, void* arguments) {

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <cmath>
 #include <bit>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace rtexec::tasks::cuda {
@@ -124,8 +126,12 @@ class Lowering {
     program_.calls.push_back({layer_, std::move(what)});
   }
 
+  template <class Arguments>
+  void emit(const Arguments& arguments, const std::vector<Operand<Arguments>>& operands, Storage of) {
+    emit(kernel_call(launch_of(arguments, of), arguments, operands));
+  }
   template <class Arguments> void emit(const Arguments& arguments, const std::vector<Operand<Arguments>>& operands) {
-    emit(kernel_call(launch_of(arguments, storage()), arguments, operands));
+    emit(arguments, operands, storage());
   }
 
   /// y = activation(x), element by element; shapes are equal.
@@ -139,11 +145,12 @@ class Lowering {
                                     {{&CopyArguments::x, x.place}, {&CopyArguments::y, y.place}}));
   }
 
-  Value copied(const Value& x, Strides strides) {
-    auto y = tensors_.allocate(x.shape, std::move(strides), x.storage);
+  Value copied(const Value& x, Strides strides, Storage to) {
+    auto y = tensors_.allocate(x.shape, std::move(strides), to);
     copy(x, y);
     return y;
   }
+  Value copied(const Value& x, Strides strides) { return copied(x, std::move(strides), storage()); }
 
   static Value under(const Value& x, Shape shape, Strides strides, std::int64_t offset = 0) {
     return {x.place.at(static_cast<std::size_t>(offset) * size_of(x.storage)), x.storage, std::move(shape),
@@ -180,7 +187,7 @@ class Lowering {
   /// bytes.
   Pixels pixels(TensorId id, bool whole = false) {
     const auto& value = tensors_.value(id);
-    const auto image = image_of(value);
+    const auto image = value.storage == storage() ? image_of(value) : std::nullopt;
     if (image && (!whole || (aligned(value) && image->pixel % tensors_.unit() == 0))) return {value, *image};
     const auto [found, missing] = images_.try_emplace(id);
     if (missing) found->second = copied(value, whole_pixels(value.shape));
@@ -214,13 +221,37 @@ class Lowering {
     return count == 1 || reshape(value.shape, value.strides, {count}) == Strides{1};
   }
 
-  Value row_major(TensorId id) {
-    const auto& value = tensors_.value(id);
+  Value row_major(TensorId id, Storage of) {
+    const auto value = stored(id, of);
     const auto dense = dense_strides(value.shape);
     if (lies_dense(value)) return under(value, value.shape, dense);
-    const auto [found, missing] = dense_.try_emplace(id);
-    if (missing) found->second = copied(value, dense);
+    const auto [found, missing] = dense_.try_emplace({id, of});
+    if (missing) found->second = copied(value, dense, of);
     return found->second;
+  }
+  Value row_major(TensorId id) { return row_major(id, storage()); }
+
+  /// `id` in that storage; a copy, made once, where it has another one.
+  Value stored(TensorId id, Storage of) {
+    if (graph_.tensors[id].constant()) return tensors_.value(id, of);
+    const auto& value = tensors_.value(id);
+    if (value.storage == of) return value;
+    const auto [found, missing] = converted_.try_emplace({id, of});
+    if (missing) found->second = copied(value, tensors_.natural(value.shape), of);
+    return found->second;
+  }
+  /// In which a node computes.
+  [[nodiscard]] Storage computed_in(const Node& node) const {
+    const auto counts = [&](TensorId id) { return is_counted(graph_.tensors[id]); };
+    return counts(node.output) || std::ranges::any_of(node.inputs, counts) ? Storage::f32 : storage();
+  }
+  /// y, or where that has another storage, what is to be copied there.
+  Value computed(const Value& y, Storage in) {
+    return y.storage == in ? y : tensors_.allocate(y.shape, tensors_.natural(y.shape), in);
+  }
+  void finish(const Node& node, const Value& y, const Value& from) {
+    if (from.place != y.place) copy(from, y);
+    finish(node, y);
   }
 
   // ---- inputs and outputs
@@ -229,9 +260,9 @@ class Lowering {
     const auto& tensor = graph_.tensors[id];
     const auto staged = tensors_.allocate(tensor.shape, dense_strides(tensor.shape), Storage::f32);
     program_.inputs.push_back({tensor.name, tensor.type, tensor.shape, staged.place});
-    if (tensor.shape.size() == 4) {
+    if (tensor.shape.size() == 4 && tensors_.storage_of(id) == storage()) {
       take_in_image(id, staged);
-    } else if (storage() == Storage::f32) {
+    } else if (tensors_.storage_of(id) == Storage::f32) {
       tensors_.set(id, staged);
       tensors_.keep(id);
     } else {
@@ -277,7 +308,8 @@ class Lowering {
     const auto image = image_of(x);
     const auto y = tensors_.destination(node_number_, {node.inputs.data(), 1});
     const auto y_image = image_of(y);
-    if (image && y_image) scale_shift(x, *image, {}, {}, y, *y_image, activation);
+    if (image && y_image && x.storage == storage() && y.storage == storage())
+      scale_shift(x, *image, {}, {}, y, *y_image, activation);
     else copy(x, y, activation);
     finish(node, y);
   }
@@ -407,33 +439,66 @@ class Lowering {
   }
 
   void generic_gemm(const Node& node, const Gemm& gemm) {
-    const auto &a = tensors_.value(node.inputs[0]), &b = tensors_.value(node.inputs[1]);
-    const auto y = tensors_.destination(node.output);
+    const auto a = stored(node.inputs[0], storage()), b = stored(node.inputs[1], storage());
     GemmArguments g;
-    g.m = narrow(y.shape[0]);
-    g.n = narrow(y.shape[1]);
-    g.k = narrow(a.shape[gemm.transpose_a ? 0 : 1]);
-    std::tie(g.a_row, g.a_column) = std::pair(a.strides[gemm.transpose_a ? 1 : 0], a.strides[gemm.transpose_a ? 0 : 1]);
-    std::tie(g.b_row, g.b_column) = std::pair(b.strides[gemm.transpose_b ? 1 : 0], b.strides[gemm.transpose_b ? 0 : 1]);
-    g.y_row = y.strides[0];
     g.alpha = gemm.alpha;
     g.beta = gemm.beta;
-    g.activation = activation_of(node.activation);
-    Place c, residual;
+    Place c;
     if (node.inputs.size() > 2) {
-      const auto& value = tensors_.value(node.inputs[2]);
-      const auto strides = broadcast(value.shape, value.strides, y.shape);
+      const auto value = stored(node.inputs[2], storage());
+      const auto strides = broadcast(value.shape, value.strides, shape(node.output));
       c = value.place;
       g.c_row = strides[0];
       g.c_column = strides[1];
     }
+    multiply(node, g, {a, gemm.transpose_a}, {b, gemm.transpose_b}, c);
+  }
+
+  void lower(const Node& node, const Product& product) {
+    GemmArguments g;
+    g.alpha = product.alpha;
+    multiply(node, g, {stored(node.inputs[0], storage()), product.transpose_a},
+             {stored(node.inputs[1], storage()), product.transpose_b}, {});
+  }
+
+  struct Matrices {
+    Value value;
+    bool transpose = false;
+    /// Of the last two dimensions, as they are multiplied.
+    [[nodiscard]] std::pair<std::int64_t, std::int64_t> strides() const {
+      const auto& s = value.strides;
+      return transpose ? std::pair(s.back(), s[s.size() - 2]) : std::pair(s[s.size() - 2], s.back());
+    }
+  };
+
+  /// All dimensions but the last two, broadcast to those of `to`.
+  static View batch_view(const Value& x, const Shape& to) {
+    const auto outer = [](const auto& of) { return std::vector(of.begin(), of.end() - 2); };
+    return kernel_view(outer(to), broadcast(outer(x.shape), outer(x.strides), outer(to)));
+  }
+
+  void multiply(const Node& node, GemmArguments g, const Matrices& a, const Matrices& b, const Place& c) {
+    const auto y = tensors_.destination(node.output);
+    g.m = narrow(y.shape[y.shape.size() - 2]);
+    g.n = narrow(y.shape.back());
+    g.k = narrow(a.value.shape[a.value.shape.size() - (a.transpose ? 2 : 1)]);
+    std::tie(g.a_row, g.a_column) = a.strides();
+    std::tie(g.b_row, g.b_column) = b.strides();
+    std::tie(g.y_row, g.y_column) = Matrices{y}.strides();
+    g.a_batch = batch_view(a.value, y.shape);
+    g.b_batch = batch_view(b.value, y.shape);
+    g.y_batch = batch_view(y, y.shape);
+    g.activation = activation_of(node.activation);
+    Place residual;
     if (node.residual) {
-      const auto value = pixels(*node.residual);
-      residual = value.value.place;
-      g.residual_row = value.image.pixel;
+      const auto value = stored(*node.residual, storage());
+      residual = value.place;
+      std::tie(g.residual_row, g.residual_column) = Matrices{value}.strides();
+      g.residual_batch = batch_view(value, y.shape);
     }
     using A = GemmArguments;
-    emit<A>(g, {{&A::a, a.place}, {&A::b, b.place}, {&A::c, c}, {&A::residual, residual}, {&A::y, y.place}});
+    emit<A>(g,
+            {{&A::a, a.value.place}, {&A::b, b.value.place}, {&A::c, c}, {&A::residual, residual}, {&A::y, y.place}});
     finish(node, y);
   }
 
@@ -491,10 +556,6 @@ class Lowering {
 
   // ---- reductions
 
-  template <class Operation> void lower(const Node& node, const Operation&) {
-    throw Unsupported{"node '" + node.name + "': its operation is not supported on a GPU"};
-  }
-
   void lower(const Node& node, const Reduce& mean) {
     static_assert(static_cast<int>(Reduce::Kind::last_maximum) == ReduceArguments::last_maximum);
     const auto& x = shape(node.inputs[0]);
@@ -505,17 +566,20 @@ class Lowering {
         return;
       }
     }
-    auto from = tensors_.value(node.inputs[0]);
+    const bool finds = mean.kind >= Reduce::Kind::first_minimum;
+    const auto in = finds ? tensors_.value(node.inputs[0]).storage : computed_in(node);
+    auto from = stored(node.inputs[0], in);
     auto middle = middle_of(from.shape, mean.outer, mean.count);
     if (!middle) {
-      from = grouped(node.inputs[0], mean.outer, mean.count, mean.inner);
+      from = grouped(node.inputs[0], mean.outer, mean.count, mean.inner, in);
       middle = Middle{1, 2};
     }
     const auto kept = without(from.shape, *middle);
-    auto y = tensors_.destination(node.output);
+    const auto to = tensors_.destination(node.output);
+    auto y = computed(to, finds ? Storage::f32 : in);
     auto y_strides = reshape(y.shape, y.strides, kept);
     if (!y_strides) {
-      y = tensors_.allocate(y.shape, dense_strides(y.shape), storage());
+      y = tensors_.allocate(y.shape, dense_strides(y.shape), y.storage);
       y_strides = dense_strides(kept);
     }
     ReduceArguments r;
@@ -525,15 +589,15 @@ class Lowering {
     r.y_reduced = kernel_view(within(from.shape, *middle), Strides(middle->last - middle->first, 0));
     r.kind = static_cast<int>(mean.kind);
     if (r.kind < ReduceArguments::first_minimum) simplify(r); // else the order of indices counts
-    emit(kernel_call<ReduceArguments>(reduce_launch(r, storage()), r,
+    emit(kernel_call<ReduceArguments>(reduce_launch(r, in), r,
                                       {{&ReduceArguments::x, from.place}, {&ReduceArguments::y, y.place}}));
-    finish(node, y);
+    finish(node, to, y);
   }
 
   /// A tensor as [outer, count, inner].
-  Value grouped(TensorId id, std::int64_t outer, std::int64_t count, std::int64_t inner) {
+  Value grouped(TensorId id, std::int64_t outer, std::int64_t count, std::int64_t inner, Storage in) {
     const Shape groups{outer, count, inner};
-    return under(row_major(id), groups, dense_strides(groups));
+    return under(row_major(id, in), groups, dense_strides(groups));
   }
 
   void global_average(const Node& node, const Value& y) {
@@ -558,12 +622,12 @@ class Lowering {
   }
 
   void lower(const Node& node, const Softmax& softmax) {
-    auto x = tensors_.value(node.inputs[0]);
+    auto x = stored(node.inputs[0], storage());
     auto y = tensors_.destination(node.output);
     auto to = y;
     auto middle = middle_of(x.shape, softmax.outer, softmax.count);
     if (!middle) {
-      x = grouped(node.inputs[0], softmax.outer, softmax.count, softmax.inner);
+      x = grouped(node.inputs[0], softmax.outer, softmax.count, softmax.inner, storage());
       middle = Middle{1, 2};
       y = tensors_.allocate(y.shape, dense_strides(y.shape), storage());
       to = under(y, x.shape, dense_strides(x.shape));
@@ -580,12 +644,144 @@ class Lowering {
     finish(node, y);
   }
 
+  /// `outer` first elements of x's shape, and the rest: a dimension that has some of both is divided.
+  struct Divided {
+    Shape shape;
+    std::size_t at = 0;            // of the first dimension of the rest
+    std::vector<std::size_t> from; // of each dimension, the undivided one
+
+    Divided(const Shape& x, std::int64_t outer) {
+      for (std::size_t d = 0; d < x.size(); ++d) {
+        const auto in_outer = std::gcd(outer, x[d]);
+        if (outer > 1 && in_outer < x[d]) add(in_outer, d);
+        if (outer > 1) at = shape.size() + (in_outer == x[d] ? 1 : 0);
+        add(outer > 1 && in_outer < x[d] ? x[d] / in_outer : x[d], d);
+        outer /= in_outer;
+      }
+    }
+    [[nodiscard]] Strides strides(const Strides& of) const {
+      Strides divided(shape.size());
+      for (std::size_t d = 0; d < shape.size(); ++d)
+        divided[d] = of[from[d]] * (d + 1 < shape.size() && from[d + 1] == from[d] ? shape[d + 1] : 1);
+      return divided;
+    }
+    void set(View& kept, View& reduced, const Strides& of) const {
+      const auto all = strides(of);
+      const auto middle = static_cast<std::ptrdiff_t>(at);
+      kept = kernel_view({shape.begin(), shape.begin() + middle}, {all.begin(), all.begin() + middle});
+      reduced = kernel_view({shape.begin() + middle, shape.end()}, {all.begin() + middle, all.end()});
+    }
+
+   private:
+    void add(std::int64_t extent, std::size_t d) {
+      shape.push_back(extent);
+      from.push_back(d);
+    }
+  };
+
+  void lower(const Node& node, const Normalise& normalise) {
+    const auto x = stored(node.inputs[0], storage());
+    const auto y = tensors_.destination(node.output);
+    const Divided divided(x.shape, normalise.outer);
+    NormaliseArguments n;
+    n.epsilon = normalise.epsilon;
+    n.centred = normalise.centred;
+    n.activation = activation_of(node.activation);
+    divided.set(n.kept, n.reduced, x.strides);
+    divided.set(n.y_kept, n.y_reduced, y.strides);
+    n.scale_kept = n.shift_kept = n.residual_kept = n.kept;
+    n.scale_reduced = n.shift_reduced = n.residual_reduced = n.reduced;
+    const auto operand = [&](TensorId id, View& kept, View& reduced) {
+      const auto value = stored(id, storage());
+      divided.set(kept, reduced, broadcast(value.shape, value.strides, x.shape));
+      return value.place;
+    };
+    Place scale, shift, residual;
+    if (node.inputs.size() > 1) scale = operand(node.inputs[1], n.scale_kept, n.scale_reduced);
+    if (node.inputs.size() > 2) shift = operand(node.inputs[2], n.shift_kept, n.shift_reduced);
+    if (node.residual) residual = operand(*node.residual, n.residual_kept, n.residual_reduced);
+    simplify(n);
+    using A = NormaliseArguments;
+    emit<A>(n, {{&A::x, x.place}, {&A::scale, scale}, {&A::shift, shift}, {&A::residual, residual}, {&A::y, y.place}});
+    finish(node, y);
+  }
+
+  /// x as [outer, count, inner] without its middle.
+  static View around(std::int64_t outer, std::int64_t count, std::int64_t inner) {
+    return kernel_view({outer, inner}, {count * inner, 1});
+  }
+
+  void lower(const Node& node, const RunningSum& running) {
+    const auto in = computed_in(node);
+    const auto x = row_major(node.inputs[0], in);
+    const auto to = tensors_.destination(node.output);
+    const auto y = tensors_.allocate(x.shape, x.strides, in);
+    RunningSumArguments r;
+    r.x_view = r.y_view = around(running.outer, running.count, running.inner);
+    r.count = narrow(running.count);
+    r.x_stride = r.y_stride = running.inner;
+    r.exclusive = running.exclusive;
+    r.reverse = running.reverse;
+    using A = RunningSumArguments;
+    emit<A>(r, {{&A::x, x.place}, {&A::y, y.place}}, in);
+    finish(node, to, y);
+  }
+
+  void lower(const Node& node, const TopIndices& top) {
+    const auto in = tensors_.value(node.inputs[0]).storage;
+    const auto x = row_major(node.inputs[0], in);
+    const auto y = tensors_.allocate(shape(node.output), dense_strides(shape(node.output)), Storage::f32);
+    TopIndicesArguments t;
+    t.x_view = around(top.outer, top.count, top.inner);
+    t.y_view = around(top.outer, top.kept, top.inner);
+    if (top.outer * top.inner > most_blocks)
+      throw Unsupported{"node '" + node.name + "': the largest elements of more than " + std::to_string(most_blocks) +
+                        " rows; supported on a GPU: up to that many"};
+    t.count = narrow(top.count);
+    t.kept = narrow(top.kept);
+    t.x_stride = t.y_stride = top.inner;
+    t.largest = top.largest;
+    using A = TopIndicesArguments;
+    emit<A>(t, {{&A::x, x.place}, {&A::y, y.place}}, in);
+    finish(node, tensors_.storage_of(node.output) == Storage::f32 ? y : copied(y, y.strides));
+  }
+
+  void lower(const Node& node, const Recurrent& recurrent) {
+    static_assert(static_cast<int>(Recurrent::Kind::lstm) == RecurrentArguments::lstm);
+    const auto operand = [&](std::size_t input) { return row_major(node.inputs[input]); };
+    const auto gates = operand(0), state = operand(2);
+    const auto& to = shape(node.output);
+    const auto y = tensors_.allocate(to, dense_strides(to), storage());
+    RecurrentArguments r;
+    r.steps = narrow(gates.shape[0]);
+    r.batch = narrow(gates.shape[1]);
+    r.hidden = narrow(state.shape[1]);
+    r.kind = static_cast<int>(recurrent.kind);
+    r.reverse = recurrent.reverse;
+    r.late_reset = recurrent.late_reset;
+    r.clips = recurrent.clip.has_value();
+    r.clip = recurrent.clip.value_or(0);
+    std::ranges::transform(recurrent.activations, r.activations, activation_of);
+    const bool lstm = recurrent.kind == Recurrent::Kind::lstm;
+    using A = RecurrentArguments;
+    emit<A>(r, {{&A::gates, gates.place},
+                {&A::weights, operand(1).place},
+                {&A::state, state.place},
+                {&A::cell, lstm ? operand(3).place : Place{}},
+                {&A::bias, recurrent.late_reset ? operand(3).place : Place{}},
+                {&A::peepholes, recurrent.peepholes ? operand(4).place : Place{}},
+                {&A::y, y.place}});
+    finish(node, y);
+  }
+
   // ---- element-wise, and what only moves
 
   void lower(const Node& node, const Binary& binary) {
     static_assert(static_cast<int>(Binary::Kind::less_or_equal) == BinaryArguments::less_or_equal);
-    const auto a = tensors_.value(node.inputs[0]), b = tensors_.value(node.inputs[1]);
-    const auto y = tensors_.destination(node_number_, node.inputs);
+    const auto in = computed_in(node);
+    const auto a = stored(node.inputs[0], in), b = stored(node.inputs[1], in);
+    const auto to = tensors_.destination(node_number_, node.inputs);
+    const auto y = computed(to, in);
     BinaryArguments arguments;
     arguments.a_view = kernel_view(y.shape, broadcast(a.shape, a.strides, y.shape));
     arguments.b_view = kernel_view(y.shape, broadcast(b.shape, b.strides, y.shape));
@@ -594,14 +790,15 @@ class Lowering {
     arguments.activation = activation_of(node.activation);
     simplify(arguments);
     using A = BinaryArguments;
-    emit<A>(arguments, {{&A::a, a.place}, {&A::b, b.place}, {&A::y, y.place}});
-    finish(node, y);
+    emit<A>(arguments, {{&A::a, a.place}, {&A::b, b.place}, {&A::y, y.place}}, in);
+    finish(node, to, y);
   }
 
   void lower(const Node& node, const Select&) {
-    const auto condition = tensors_.value(node.inputs[0]), a = tensors_.value(node.inputs[1]),
-               b = tensors_.value(node.inputs[2]);
-    const auto y = tensors_.destination(node_number_, node.inputs);
+    const auto in = computed_in(node);
+    const auto condition = stored(node.inputs[0], in), a = stored(node.inputs[1], in), b = stored(node.inputs[2], in);
+    const auto to = tensors_.destination(node_number_, node.inputs);
+    const auto y = computed(to, in);
     const auto view = [&](const Value& x) { return kernel_view(y.shape, broadcast(x.shape, x.strides, y.shape)); };
     SelectArguments arguments;
     arguments.condition_view = view(condition);
@@ -610,8 +807,8 @@ class Lowering {
     arguments.y_view = kernel_view(y.shape, y.strides);
     simplify(arguments);
     using A = SelectArguments;
-    emit<A>(arguments, {{&A::condition, condition.place}, {&A::a, a.place}, {&A::b, b.place}, {&A::y, y.place}});
-    finish(node, y);
+    emit<A>(arguments, {{&A::condition, condition.place}, {&A::a, a.place}, {&A::b, b.place}, {&A::y, y.place}}, in);
+    finish(node, to, y);
   }
 
   void lower(const Node& node, const Concat& concat) {
@@ -627,13 +824,13 @@ class Lowering {
   }
 
   void lower(const Node& node, const Reshape&) {
-    const auto x = tensors_.value(node.inputs[0]);
+    const auto x = stored(node.inputs[0], tensors_.storage_of(node.output));
     const auto& to = shape(node.output);
     if (const auto strides = reshape(x.shape, x.strides, to)) return finish(node, under(x, to, *strides));
-    auto y = tensors_.allocate(to);
+    auto y = tensors_.allocate_for(node.output);
     auto strides = reshape(to, y.strides, x.shape);
     if (!strides) {
-      y = tensors_.allocate(to, dense_strides(to), storage());
+      y = tensors_.allocate(to, dense_strides(to), y.storage);
       strides = dense_strides(x.shape);
     }
     copy(x, under(y, x.shape, *strides));
@@ -641,16 +838,17 @@ class Lowering {
   }
 
   void lower(const Node& node, const tasks::View& view) {
-    const auto& x = tensors_.value(node.inputs[0]);
+    const auto of = tensors_.storage_of(node.output);
+    const auto x = stored(node.inputs[0], of);
     const auto& to = shape(node.output);
     if (const auto found = view_of(view, to, x.shape, x.strides))
       return finish(node, under(x, to, found->strides, found->offset));
-    finish(node, under(row_major(node.inputs[0]), to, view.strides, view.offset));
+    finish(node, under(row_major(node.inputs[0], of), to, view.strides, view.offset));
   }
 
   void lower(const Node& node, const Gather& gather) {
-    const auto x = tensors_.value(node.inputs[0]);
     const auto y = tensors_.destination(node.output);
+    const auto x = stored(node.inputs[0], y.storage);
     std::vector<int> indices;
     for (const auto index : gather.indices) indices.push_back(narrow(index));
     GatherArguments arguments;
@@ -659,13 +857,174 @@ class Lowering {
     arguments.axis = narrow(static_cast<std::int64_t>(gather.axis));
     simplify(arguments);
     using A = GatherArguments;
-    emit<A>(arguments, {{&A::x, x.place}, {&A::indices, tensors_.constant(indices)}, {&A::y, y.place}});
+    emit<A>(arguments, {{&A::x, x.place}, {&A::indices, tensors_.constant(indices)}, {&A::y, y.place}}, y.storage);
     finish(node, y);
   }
 
-  void lower(const Node& node, const Pad& operation) {
-    const auto x = tensors_.value(node.inputs[0]);
+  // ---- by indices
+
+  /// Strides of y's dimensions that come from `x`'s from `first` on, at `to`; others have none.
+  static Strides placed(std::size_t rank, std::size_t to, const Strides& x, std::size_t first, std::size_t count) {
+    Strides strides(rank, 0);
+    std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(first), count,
+                strides.begin() + static_cast<std::ptrdiff_t>(to));
+    return strides;
+  }
+  static Strides sum(Strides a, const Strides& b) {
+    std::ranges::transform(a, b, a.begin(), std::plus());
+    return a;
+  }
+  /// Where indices along dimensions `first` and on of x lead.
+  static IndexedPlaces places_in(const Value& x, std::size_t first, std::size_t depth, std::int64_t stride) {
+    IndexedPlaces places;
+    places.depth = narrow(static_cast<std::int64_t>(depth));
+    places.stride = stride;
+    for (std::size_t d = 0; d < depth; ++d) {
+      places.sizes[d] = narrow(x.shape[first + d]);
+      places.strides[d] = x.strides[first + d];
+    }
+    return places;
+  }
+
+  void take(const Node& node, const IndexedPlaces& places, const Strides& x_strides, const Value& x,
+            const Strides& index_strides, const Value& indices) {
     const auto y = tensors_.destination(node.output);
+    TakeArguments t;
+    t.places = places;
+    t.x_view = kernel_view(y.shape, x_strides);
+    t.indices_view = kernel_view(y.shape, index_strides);
+    t.y_view = kernel_view(y.shape, y.strides);
+    simplify(t);
+    auto call = kernel_call<TakeArguments>(launch_of(t, y.storage), t,
+                                           {{&TakeArguments::x, x.place}, {&TakeArguments::y, y.place}});
+    add_indices<TakeArguments>(call, indices);
+    emit(std::move(call));
+    finish(node, y);
+  }
+  template <class Arguments> static void add_indices(KernelCall& call, const Value& indices) {
+    call.pointers.push_back({offsetof(Arguments, places) + offsetof(IndexedPlaces, indices), indices.place});
+  }
+
+  [[nodiscard]] Value source_of(const Node& node) { return stored(node.inputs[0], tensors_.storage_of(node.output)); }
+  [[nodiscard]] Value indices_of(const Node& node) { return stored(node.inputs[1], Storage::f32); }
+
+  void lower(const Node& node, const Take& operation) {
+    const auto x = source_of(node), indices = indices_of(node);
+    const auto rank = shape(node.output).size(), axis = operation.axis, wide = indices.shape.size();
+    take(node, places_in(x, axis, 1, 0),
+         sum(placed(rank, 0, x.strides, 0, axis),
+             placed(rank, axis + wide, x.strides, axis + 1, x.shape.size() - axis - 1)),
+         x, placed(rank, axis, indices.strides, 0, wide), indices);
+  }
+
+  void lower(const Node& node, const TakeElements& operation) {
+    const auto x = source_of(node), indices = indices_of(node);
+    auto strides = x.strides;
+    strides[operation.axis] = 0;
+    take(node, places_in(x, operation.axis, 1, 0), strides, x, indices.strides, indices);
+  }
+
+  void lower(const Node& node, const TakeSlices& operation) {
+    const auto x = source_of(node), indices = indices_of(node);
+    const auto rank = shape(node.output).size(), batch = operation.batch, wide = indices.shape.size() - 1;
+    const auto depth = static_cast<std::size_t>(indices.shape.back());
+    take(node, places_in(x, batch, depth, indices.strides.back()),
+         sum(placed(rank, 0, x.strides, 0, batch),
+             placed(rank, wide, x.strides, batch + depth, x.shape.size() - batch - depth)),
+         x, placed(rank, 0, indices.strides, 0, wide), indices);
+  }
+
+  void lower(const Node& node, const Put& operation) {
+    static_assert(static_cast<int>(Put::Kind::maximum) == PutArguments::maximum);
+    const auto to = tensors_.storage_of(node.output);
+    const auto y = tensors_.destination(node_number_, {node.inputs.data(), 1});
+    const auto x = source_of(node), indices = indices_of(node), updates = stored(node.inputs[2], to);
+    if (x.place != y.place || x.strides != y.strides) copy(x, y);
+    const auto rank = updates.shape.size();
+    PutArguments p;
+    p.kind = static_cast<int>(operation.kind);
+    Strides index_strides = indices.strides, y_strides = y.strides;
+    std::vector<bool> serial(rank, false); // dimensions in which several updates may mean the same element
+    if (operation.axis) {
+      p.places = places_in(y, *operation.axis, 1, 0);
+      y_strides[*operation.axis] = 0;
+      serial[*operation.axis] = operation.kind != Put::Kind::replace;
+    } else {
+      const auto wide = indices.shape.size() - 1;
+      const auto depth = static_cast<std::size_t>(indices.shape.back());
+      p.places = places_in(y, 0, depth, indices.strides.back());
+      index_strides = placed(rank, 0, indices.strides, 0, wide);
+      y_strides = placed(rank, wide, y.strides, depth, y.shape.size() - depth);
+      for (std::size_t d = 0; d < wide; ++d) serial[d] = operation.kind != Put::Kind::replace;
+    }
+    const auto view = [&](const Strides& strides, bool wanted) {
+      Shape shape;
+      Strides chosen;
+      for (std::size_t d = 0; d < rank; ++d)
+        if (serial[d] == wanted) {
+          shape.push_back(updates.shape[d]);
+          chosen.push_back(strides[d]);
+        }
+      return kernel_view(shape, chosen);
+    };
+    std::tie(p.x_view, p.x_serial) = std::pair(view(updates.strides, false), view(updates.strides, true));
+    std::tie(p.indices_view, p.indices_serial) = std::pair(view(index_strides, false), view(index_strides, true));
+    std::tie(p.y_view, p.y_serial) = std::pair(view(y_strides, false), view(y_strides, true));
+    using A = PutArguments;
+    auto call = kernel_call<A>(launch_of(p, to), p, {{&A::x, updates.place}, {&A::y, y.place}});
+    add_indices<A>(call, indices);
+    emit(std::move(call));
+    finish(node, y);
+  }
+
+  // ---- between elements
+
+  void lower(const Node& node, const Resample& resample) {
+    const auto x = row_major(node.inputs[0]);
+    const auto& to = shape(node.output);
+    const Shape from_shape{resample.outer, resample.count, resample.inner};
+    const auto positions = static_cast<std::int64_t>(resample.indices.size()) / resample.taps;
+    const Shape to_shape{resample.outer, positions, resample.inner};
+    const auto y = tensors_.allocate(to, dense_strides(to), storage());
+    ResampleArguments r;
+    r.x_view = kernel_view(to_shape, dense_strides(from_shape));
+    r.y_view = kernel_view(to_shape, dense_strides(to_shape));
+    r.axis = 1;
+    r.taps = narrow(resample.taps);
+    simplify(r);
+    std::vector<int> indices;
+    for (const auto index : resample.indices) indices.push_back(narrow(index));
+    using A = ResampleArguments;
+    emit<A>(r, {{&A::x, x.place},
+                {&A::indices, tensors_.constant(indices)},
+                {&A::weights, tensors_.constant(resample.weights)},
+                {&A::y, y.place}});
+    finish(node, y);
+  }
+
+  void lower(const Node& node, const GridSample& sample) {
+    static_assert(static_cast<int>(GridSample::Mode::cubic) == GridSampleArguments::cubic &&
+                  static_cast<int>(GridSample::Padding::reflection) == GridSampleArguments::reflection);
+    const auto x = pixels(node.inputs[0]);
+    const auto grid = stored(node.inputs[1], storage());
+    const auto y = as_pixels(tensors_.destination(node.output));
+    GridSampleArguments g;
+    set_images(g, x.image, y.value.shape);
+    g.y_stride = narrow(y.image.pixel);
+    std::ranges::copy(grid.strides, g.grid_strides);
+    g.mode = static_cast<int>(sample.mode);
+    g.padding = static_cast<int>(sample.padding);
+    g.align_corners = sample.align_corners;
+    using A = GridSampleArguments;
+    emit<A>(g, {{&A::x, x.value.place}, {&A::grid, grid.place}, {&A::y, y.value.place}});
+    finish(node, y.value);
+  }
+
+  // ---- what only moves
+
+  void lower(const Node& node, const Pad& operation) {
+    const auto y = tensors_.destination(node.output);
+    const auto x = stored(node.inputs[0], y.storage);
     pad(x, y, operation.before, operation.value);
     finish(node, y);
   }
@@ -677,7 +1036,7 @@ class Lowering {
     std::ranges::transform(before, arguments.before, narrow);
     arguments.value = value;
     simplify(arguments);
-    emit<PadArguments>(arguments, {{&PadArguments::x, x.place}, {&PadArguments::y, y.place}});
+    emit<PadArguments>(arguments, {{&PadArguments::x, x.place}, {&PadArguments::y, y.place}}, y.storage);
   }
 
   const Graph& graph_;
@@ -685,8 +1044,9 @@ class Lowering {
   Tensors tensors_;
   std::size_t node_number_ = 0;
   std::uint32_t layer_ = Call::no_layer;
-  bool in_layers_ = false;                            // not before the first node, nor after the last
-  std::map<TensorId, Value> images_, padded_, dense_; // copies that were made already
+  bool in_layers_ = false;                    // not before the first node, nor after the last
+  std::map<TensorId, Value> images_, padded_; // copies that were made already
+  std::map<std::pair<TensorId, Storage>, Value> dense_, converted_;
 };
 
 } // namespace

@@ -48,16 +48,25 @@ void Tensors::find_last_reads() {
   for (const auto output : graph_.outputs) last_read_[source_[output]] = std::numeric_limits<std::size_t>::max();
 }
 
-const Value& Tensors::value(TensorId id) {
-  const auto found = values_.find(id);
-  if (found != values_.end()) return found->second;
-  return values_[id] = place_constant(graph_.tensors[id]);
+Storage Tensors::storage_of(TensorId id) const {
+  return is_counted(graph_.tensors[id]) ? Storage::f32 : program_.storage;
 }
 
-Value Tensors::place_constant(const Tensor& tensor) {
+const Value& Tensors::value(TensorId id) {
+  const auto found = values_.find(id);
+  return found != values_.end() ? found->second : value(id, storage_of(id));
+}
+
+const Value& Tensors::value(TensorId id, Storage storage) {
+  const auto [found, missing] = constants_.try_emplace({id, storage});
+  if (missing) found->second = place_constant(graph_.tensors[id], storage);
+  return found->second;
+}
+
+Value Tensors::place_constant(const Tensor& tensor, Storage storage) {
   auto strides = natural(tensor.shape);
-  const auto place = stored(spread(tensor.values, tensor.shape, strides));
-  return {place, program_.storage, tensor.shape, std::move(strides)};
+  const auto place = stored(spread(tensor.values, tensor.shape, strides), storage);
+  return {place, storage, tensor.shape, std::move(strides)};
 }
 
 Strides Tensors::natural(const Shape& shape) const {
@@ -75,10 +84,15 @@ Value Tensors::allocate(const Shape& shape, Strides strides, Storage storage) {
           std::move(strides)};
 }
 
+Value Tensors::allocate_for(TensorId id) {
+  const auto& shape = graph_.tensors[id].shape;
+  return allocate(shape, natural(shape), storage_of(id));
+}
+
 Value Tensors::destination(TensorId id) {
   const auto& shape = graph_.tensors[id].shape;
   const auto& slot = concats_.slots[id];
-  if (slot.group == ConcatPlan::Slot::none) return allocate(shape);
+  if (slot.group == ConcatPlan::Slot::none) return allocate_for(id);
   const auto& group = concats_.groups[slot.group];
   auto& place = groups_[slot.group];
   if (!place) place = allocate(group.shape, channels_last(group.shape, group.pixel), program_.storage).place;
@@ -98,7 +112,7 @@ Value Tensors::destination(std::size_t node, std::span<const TensorId> inputs) {
   for (const auto input : inputs) {
     if (graph_.tensors[input].constant()) continue;
     const auto& x = value(input);
-    if (last_read_[source_[input]] != node || !own_buffer(x) || x.storage != program_.storage || x.shape != shape ||
+    if (last_read_[source_[input]] != node || !own_buffer(x) || x.storage != storage_of(output) || x.shape != shape ||
         x.strides != natural(shape))
       continue;
     const auto in_buffer = [&](TensorId other) {
@@ -120,8 +134,8 @@ Place Tensors::constant(std::span<const std::byte> bytes) {
   return {Place::Region::constant, 0, offset};
 }
 
-Place Tensors::stored(const std::vector<float>& values) {
-  if (program_.storage == Storage::f32) return constant(values);
+Place Tensors::stored(const std::vector<float>& values, Storage storage) {
+  if (storage == Storage::f32) return constant(values);
   std::vector<std::uint16_t> halves(values.size());
   std::ranges::transform(values, halves.begin(), to_half);
   return constant(halves);

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace rtexec::tasks::cuda {
@@ -29,12 +30,16 @@ class Tensors {
   /// Buffers and constants are added to `program`. Both outlive this.
   Tensors(const Graph& graph, Program& program);
 
+  /// Whole numbers up to 2^24 stay what they are.
+  [[nodiscard]] Storage storage_of(TensorId id) const;
   /// Elements in 16 bytes: what kernels read at once.
   [[nodiscard]] std::int64_t unit() const { return 16 / static_cast<std::int64_t>(size_of(program_.storage)); }
 
   /// Of an input, after set(); of a constant, which is added to the image when it is first asked for; of what a node
   /// wrote, after set().
   [[nodiscard]] const Value& value(TensorId id);
+  /// Of a constant, likewise.
+  [[nodiscard]] const Value& value(TensorId id, Storage storage);
   void set(TensorId id, Value value) { values_[id] = std::move(value); }
   /// Nothing overwrites it.
   void keep(TensorId id) { last_read_[source_[id]] = static_cast<std::size_t>(-1); }
@@ -46,6 +51,7 @@ class Tensors {
   [[nodiscard]] Value destination(std::size_t node, std::span<const TensorId> inputs);
   [[nodiscard]] Value allocate(const Shape& shape, Strides strides, Storage storage);
   [[nodiscard]] Value allocate(const Shape& shape) { return allocate(shape, natural(shape), program_.storage); }
+  [[nodiscard]] Value allocate_for(TensorId id);
   /// Images and matrices: channels last, a pixel (row) beginning at multiples of 16 bytes. Others: dense and row-major.
   [[nodiscard]] Strides natural(const Shape& shape) const;
 
@@ -53,12 +59,12 @@ class Tensors {
   template <class T> [[nodiscard]] Place constant(const std::vector<T>& values) {
     return constant(std::as_bytes(std::span(values)));
   }
-  /// In the program's storage.
-  [[nodiscard]] Place stored(const std::vector<float>& values);
+  [[nodiscard]] Place stored(const std::vector<float>& values, Storage storage);
+  [[nodiscard]] Place stored(const std::vector<float>& values) { return stored(values, program_.storage); }
 
  private:
   void find_last_reads();
-  Value place_constant(const Tensor& tensor);
+  Value place_constant(const Tensor& tensor, Storage storage);
   [[nodiscard]] bool own_buffer(const Value& value) const;
 
   const Graph& graph_;
@@ -66,6 +72,7 @@ class Tensors {
   ConcatPlan concats_;
   std::vector<std::optional<Place>> groups_; // of concats_, once something is written there
   std::map<TensorId, Value> values_;
+  std::map<std::pair<TensorId, Storage>, Value> constants_;
   std::vector<TensorId> source_;       // what a tensor may be another name of
   std::vector<std::size_t> last_read_; // node, by source
 };

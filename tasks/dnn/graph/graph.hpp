@@ -346,6 +346,10 @@ inline constexpr std::int64_t max_elements = std::int64_t{1} << 28;
 /// Largest number of dimensions, likewise.
 inline constexpr std::size_t max_rank = 8;
 
+/// Whether its elements may be whole numbers beyond those that half precision has.
+[[nodiscard]] constexpr bool is_counted(const Tensor& tensor) {
+  return tensor.type == ElementType::int32 || tensor.type == ElementType::int64;
+}
 /// The product of the dimensions. Shapes in a Graph never exceed max_elements.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);
 /// Of its values, as float.

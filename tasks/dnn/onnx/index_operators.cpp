@@ -10,16 +10,30 @@ bool known(const NodeContext& node, std::size_t input) {
   return node.is_ints(input) || node.constant_floats(input) != nullptr;
 }
 
+/// Indices that are evenly spaced need no list.
+Operation gather_along(std::size_t axis, std::vector<std::int64_t> indices, const Shape& x) {
+  const auto step = indices.size() > 1 ? indices[1] - indices[0] : 0;
+  for (std::size_t i = 1; i < indices.size(); ++i)
+    if (indices[i] - indices[i - 1] != step) return Gather{axis, std::move(indices)};
+  View view{0, dense_strides(x)};
+  view.offset = indices.front() * view.strides[axis];
+  view.strides[axis] *= step;
+  return view;
+}
+
 void gather(NodeContext& node) {
-  const auto x = node.shape(0);
+  const auto x = node.shape(0), wanted = node.shape(1);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
   Shape shape(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(axis));
-  shape.insert(shape.end(), node.shape(1).begin(), node.shape(1).end());
+  shape.insert(shape.end(), wanted.begin(), wanted.end());
   shape.insert(shape.end(), x.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.end());
-  if (known(node, 1))
-    node.set_output(node.emit(Gather{axis, checked_indices(node, node.ints(1, "the indices"), x[axis])},
-                              {node.tensor(0)}, std::move(shape)));
-  else node.set_output(node.emit(Take{axis}, {node.tensor(0), node.tensor(1)}, std::move(shape)));
+  if (!known(node, 1))
+    return node.set_output(node.emit(Take{axis}, {node.tensor(0), node.tensor(1)}, std::move(shape)));
+  const auto indices = checked_indices(node, node.ints(1, "the indices"), x[axis]);
+  auto along = x;
+  along[axis] = static_cast<std::int64_t>(indices.size());
+  const auto taken = node.emit(gather_along(axis, indices, x), {node.tensor(0)}, std::move(along));
+  node.set_output(wanted.size() == 1 ? taken : node.emit(Reshape{}, {taken}, std::move(shape)));
 }
 
 void gather_elements(NodeContext& node) {

@@ -109,6 +109,9 @@ inline void load_from_cluster(float (&to)[4], SharedAddress from) {
   must_be_aligned(words, 16);
   for (int i = 0; i < 4; ++i) to[i] = words[i];
 }
+inline void store_to_cluster(SharedAddress to, float value) {
+  *reinterpret_cast<float*>(test::emulation::shared_pointer(to, 4)) = value;
+}
 
 inline void copy16(SharedAddress to, const void* from, bool valid) { test::emulation::copy_later(to, from, valid); }
 inline void commit_copies() { test::emulation::commit_copies(); }

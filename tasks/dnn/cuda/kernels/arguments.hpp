@@ -255,7 +255,7 @@ struct ReduceArguments {
     last_maximum
   };
   const void* x = nullptr;
-  void* y = nullptr;
+  void* y = nullptr; // of indices: floats
   View kept, y_kept;
   View reduced, y_reduced;
   int kind = mean;
@@ -274,7 +274,8 @@ struct LrnArguments {
 };
 
 /// y[i, j] = activation(alpha * sum over k of a[i, k] * b[k, j] + beta * c[i, j] + residual[i, j]): any strides, for
-/// products that no convolution can state. c and residual may be null.
+/// products that no convolution can state. c and residual may be null. The same for each index of `a_batch`, whose
+/// shape all batches have.
 struct GemmArguments {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -283,8 +284,121 @@ struct GemmArguments {
   void* y = nullptr;
   int m = 1, n = 1, k = 1;
   long long a_row = 1, a_column = 1, b_row = 1, b_column = 1, c_row = 0, c_column = 0, residual_row = 0, y_row = 1;
+  long long residual_column = 1, y_column = 1;
+  View a_batch, b_batch, residual_batch, y_batch;
   float alpha = 1, beta = 1;
   ActivationArguments activation;
+};
+
+/// y = activation((x - mean) / deviation * scale + shift + residual) over the indices of `reduced` for each index of
+/// `kept`; not centred: x over the root of the mean of its squares. scale, shift and residual may be null. All views
+/// kept have one shape, all views reduced likewise.
+struct NormaliseArguments {
+  const void* x = nullptr;
+  const void* scale = nullptr;
+  const void* shift = nullptr;
+  const void* residual = nullptr;
+  void* y = nullptr;
+  View kept, scale_kept, shift_kept, residual_kept, y_kept;
+  View reduced, scale_reduced, shift_reduced, residual_reduced, y_reduced;
+  float epsilon = 0;
+  int centred = 1;
+  ActivationArguments activation;
+};
+
+/// Places in a tensor that indices mean: the sum over d < depth of (index d, at d * stride from the first one) times
+/// strides[d]. Negative indices count from the end, those outside are taken to be the nearest inside.
+struct IndexedPlaces {
+  const float* indices = nullptr;
+  int depth = 1;
+  long long stride = 0; // between the indices of a place
+  int sizes[max_dimensions] = {};
+  long long strides[max_dimensions] = {};
+};
+
+/// y[i] = x[i, and where indices[i] says]; views have y's shape.
+struct TakeArguments {
+  const void* x = nullptr;
+  void* y = nullptr;
+  IndexedPlaces places;
+  View x_view, indices_view, y_view;
+};
+
+/// y[i, and where indices[i] says] becomes, or is added, multiplied ..., x[i], for every index of `view` and, one after
+/// the other in each thread, of `serial`.
+struct PutArguments {
+  enum Kind : int { replace, add, multiply, minimum, maximum };
+  const void* x = nullptr;
+  void* y = nullptr;
+  IndexedPlaces places;
+  View x_view, indices_view, y_view;
+  View x_serial, indices_serial, y_serial;
+  int kind = replace;
+};
+
+/// y[i]: the sum of what stands up to i in `count` elements, for each index of the views. Exclusive: before i; reverse:
+/// from the end.
+struct RunningSumArguments {
+  const void* x = nullptr;
+  void* y = nullptr;
+  View x_view, y_view;
+  int count = 1;
+  long long x_stride = 1, y_stride = 1;
+  int exclusive = 0, reverse = 0;
+};
+
+/// The indices of the `kept` largest (smallest) of `count` elements, in order, of equal ones the first first; for each
+/// index of the views.
+struct TopIndicesArguments {
+  const void* x = nullptr;
+  float* y = nullptr;
+  View x_view, y_view;
+  int count = 1, kept = 1;
+  long long x_stride = 1, y_stride = 1;
+  int largest = 1;
+};
+
+/// y[..., i, ...] = the sum over `taps` of weights * x[..., indices, ...], of which each i has its own, along `axis`;
+/// views as gather has them.
+struct ResampleArguments {
+  const void* x = nullptr;
+  const int* indices = nullptr;
+  const float* weights = nullptr;
+  void* y = nullptr;
+  View x_view, y_view;
+  int axis = 0, taps = 1;
+};
+
+/// y[n, h, w, c]: x at the position grid[n, h, w], across and then down, as graph.hpp's GridSample says.
+struct GridSampleArguments {
+  enum Mode : int { linear, nearest, cubic };
+  enum Padding : int { zeros, border, reflection };
+  const void* x = nullptr;
+  const void* grid = nullptr;
+  void* y = nullptr;
+  int batch = 1, height = 1, width = 1, channels = 1;
+  int out_height = 1, out_width = 1;
+  int x_stride = 1, y_stride = 1;
+  long long grid_strides[4] = {}; // n, h, w, and from across to down
+  int mode = linear, padding = zeros, align_corners = 0;
+};
+
+/// A recurrent layer over a sequence, as graph.hpp's Recurrent says; all operands dense. A block, or a cluster of them
+/// along z, for each of `batch`; blocks share the hidden units.
+struct RecurrentArguments {
+  enum Kind : int { simple, gru, lstm };
+  const void* gates = nullptr;   // [steps, batch, width]
+  const void* weights = nullptr; // [width, hidden]
+  const void* state = nullptr;   // [batch, hidden]
+  const void* cell = nullptr;    // lstm: [batch, hidden]
+  const void* bias = nullptr;    // gru with late_reset: [hidden]
+  const void* peepholes = nullptr;
+  void* y = nullptr; // [steps, batch, hidden], then of lstm [1, batch, hidden]
+  int steps = 1, batch = 1, hidden = 1;
+  int kind = simple;
+  int reverse = 0, late_reset = 0, clips = 0;
+  float clip = 0;
+  ActivationArguments activations[3]; // of gates, of the candidate, of the cell
 };
 
 /// The network's input: dense [n, channels, h, w] floats become channels last; channels up to y_stride are zero. Clears

@@ -97,6 +97,9 @@ DEVICE void load_from_cluster(float (&to)[4], SharedAddress from) {
                : "r"(from)
                : "memory");
 }
+DEVICE void store_to_cluster(SharedAddress to, float value) {
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(to), "f"(value) : "memory");
+}
 #endif
 
 } // namespace rtexec::tasks::cuda

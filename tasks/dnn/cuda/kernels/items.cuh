@@ -66,6 +66,13 @@ template <int count, class F> DEVICE void each_index(const View& view, unsigned 
   }
 }
 
+/// Where item `item` begins.
+template <int count = 1> DEVICE long long offset_of(const View& view, unsigned item) {
+  long long at = 0;
+  each_index<count>(view, item, [&](int d, int i) { at += i * view.stride[d]; });
+  return at;
+}
+
 /// Loads `count` elements along the last dimension, or one for all of them.
 template <class Scalar, int count> DEVICE void load(Elements<Scalar, count>& to, const Scalar* from, bool repeated) {
   if (count > 1 && repeated) {

@@ -193,30 +193,38 @@ template <class Scalar> DEVICE void conv_rows(const ConvArguments& p) {
   if (thread_index() % 32 == 0) store_output<Scalar>(p, static_cast<int>(pixel), channel, sum);
 }
 
-template <class Scalar> DEVICE void gemm(const GemmArguments& p) {
-  let_next_start();
-  wait_for_previous();
+template <class Scalar> DEVICE void multiply_batch(const GemmArguments& p, unsigned batch) {
   const int first_row = block_x() * tile, first_column = block_y() * tile;
-  MatrixOperand<Scalar> a{static_cast<const Scalar*>(p.a) + first_row * p.a_row,
+  MatrixOperand<Scalar> a{static_cast<const Scalar*>(p.a) + offset_of(p.a_batch, batch) + first_row * p.a_row,
                           p.a_row,
                           p.a_column,
                           p.m - first_row,
                           p.k,
                           p.a_column == 1};
-  MatrixOperand<Scalar> b{static_cast<const Scalar*>(p.b) + first_column * p.b_column,
+  MatrixOperand<Scalar> b{static_cast<const Scalar*>(p.b) + offset_of(p.b_batch, batch) + first_column * p.b_column,
                           p.b_column,
                           p.b_row,
                           p.n - first_column,
                           p.k,
                           p.b_row == 1};
+  const Scalar* residual = static_cast<const Scalar*>(p.residual) + offset_of(p.residual_batch, batch);
+  Scalar* y = static_cast<Scalar*>(p.y) + offset_of(p.y_batch, batch);
   multiply_tile(a, b, p.k, [&](int row, int column, float sum) {
     const long long i = first_row + row, j = first_column + column;
     if (i >= p.m || j >= p.n) return;
     float value = p.alpha * sum;
     if (p.c) value += p.beta * to_float(static_cast<const Scalar*>(p.c)[i * p.c_row + j * p.c_column]);
-    if (p.residual) value += to_float(static_cast<const Scalar*>(p.residual)[i * p.residual_row + j]);
-    static_cast<Scalar*>(p.y)[i * p.y_row + j] = from_float<Scalar>(activated(value, p.activation));
+    if (p.residual) value += to_float(residual[i * p.residual_row + j * p.residual_column]);
+    y[i * p.y_row + j * p.y_column] = from_float<Scalar>(activated(value, p.activation));
   });
+}
+
+template <class Scalar> DEVICE void gemm(const GemmArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  const unsigned batches = element_count(p.a_batch);
+  for (unsigned batch = static_cast<unsigned>(block_z()); batch < batches; batch += static_cast<unsigned>(blocks_z()))
+    multiply_batch<Scalar>(p, batch);
 }
 
 } // namespace

@@ -19,12 +19,6 @@ struct Maximum {
   DEVICE static float of(float a, float b) { return a < b ? b : a; }
 };
 
-DEVICE long long offset_of(const View& view, unsigned index) {
-  long long at = 0;
-  each_index<1>(view, index, [&](int d, int i) { at += i * view.stride[d]; });
-  return at;
-}
-
 /// The threads of a block that work on one index: the whole block.
 struct Rows {
   DEVICE static unsigned kept() { return static_cast<unsigned>(block_x()); }
@@ -97,10 +91,10 @@ template <class Scalar, class Threads> DEVICE float reduced(const ReduceArgument
   }
 }
 
-template <class Scalar, class Threads> DEVICE void write(const ReduceArguments& p, float value) {
+template <class Result, class Threads> DEVICE void write(const ReduceArguments& p, float value) {
   const unsigned kept = Threads::kept();
   if (kept < element_count(p.kept) && Threads::writes())
-    static_cast<Scalar*>(p.y)[offset_of(p.y_kept, kept)] = from_float<Scalar>(value);
+    static_cast<Result*>(p.y)[offset_of(p.y_kept, kept)] = from_float<Result>(value);
 }
 
 template <class Scalar, class Threads> DEVICE void reduce(const ReduceArguments& p) {
@@ -126,7 +120,7 @@ template <class Scalar, class Threads> DEVICE void find(const ReduceArguments& p
       if (to_float(x[offset_of(p.reduced, i)]) == extreme)
         place = first ? Minimum::of(place, static_cast<float>(i)) : Maximum::of(place, static_cast<float>(i));
   }
-  write<Scalar, Threads>(p, first ? Threads::template all<Minimum>(place) : Threads::template all<Maximum>(place));
+  write<float, Threads>(p, first ? Threads::template all<Minimum>(place) : Threads::template all<Maximum>(place));
 }
 
 template <class Scalar, class Threads, bool logarithmic> DEVICE void softmax(const ReduceArguments& p) {

@@ -64,7 +64,7 @@ long long pixels_of(const ConvArguments& p) { return static_cast<long long>(p.ba
 /// One dimension as all operands see it.
 struct Dimension {
   int extent = 1;
-  long long stride[3] = {}; // of the operands that are read
+  long long stride[4] = {}; // of the operands that are read
   long long y_stride = 0;
   int x_extent = 1, before = 0; // of a padded operand
   bool apart = false;           // must stay as it is
@@ -97,7 +97,7 @@ struct Dimensions {
     const bool whole = inner.x_extent == inner.extent && inner.before == 0 && !inner.apart && !outer.apart;
     return whole && outer.y_stride == inner.y_stride * inner.extent &&
            outer.stride[0] == inner.stride[0] * inner.extent && outer.stride[1] == inner.stride[1] * inner.extent &&
-           outer.stride[2] == inner.stride[2] * inner.extent;
+           outer.stride[2] == inner.stride[2] * inner.extent && outer.stride[3] == inner.stride[3] * inner.extent;
   }
   static Dimension merged(const Dimension& outer, Dimension inner) {
     inner.before = outer.before * inner.extent;
@@ -126,6 +126,7 @@ long long y_stride(const Dimension& d) { return d.y_stride; }
 long long first_stride(const Dimension& d) { return d.stride[0]; }
 long long second_stride(const Dimension& d) { return d.stride[1]; }
 long long third_stride(const Dimension& d) { return d.stride[2]; }
+long long fourth_stride(const Dimension& d) { return d.stride[3]; }
 
 /// Simplifies both views; `more` says what else there is to know of each dimension.
 template <class More> Dimensions simplify(View& y, View& x, const More& more) {
@@ -142,6 +143,11 @@ template <class More> Dimensions simplify(View& y, View& x, const More& more) {
   put(x, dimensions, first_stride);
   return dimensions;
 }
+int apart_in(const Dimensions& dimensions) {
+  const auto* const end = dimensions.d + dimensions.rank;
+  return static_cast<int>(std::find_if(dimensions.d, end, [](const Dimension& d) { return d.apart; }) - dimensions.d);
+}
+
 constexpr auto nothing_more = [](Dimension&, int) {};
 
 } // namespace
@@ -220,8 +226,45 @@ Launch launch_of(const LrnArguments& p, Storage storage) {
   return blocks_for(name(storage, "lrn_f", "lrn_h"), p.pixels * p.channels);
 }
 Launch launch_of(const GemmArguments& p, Storage storage) {
-  return {name(storage, "gemm_generic_f", "gemm_generic_h"), count(up(p.m, tile)), count(up(p.n, tile)), 1,
+  return {name(storage, "gemm_generic_f", "gemm_generic_h"), count(up(p.m, tile)), count(up(p.n, tile)),
+          count(std::min(elements(p.a_batch), static_cast<long long>(most_blocks))), static_cast<unsigned>(block)};
+}
+Launch launch_of(const NormaliseArguments& p, Storage storage) {
+  const auto chunks = elements(p.reduced) / chunk_of(storage);
+  return {name(storage, "normalise_f", "normalise_h"), count(elements(p.kept)), 1, 1,
+          count(warp * std::clamp(chunks / (2 * warp), 1LL, 8LL))};
+}
+Launch launch_of(const TakeArguments& p, Storage storage) {
+  return chunks_for(name(storage, "take_f", "take_h"), elements(p.y_view), last_extent(p.y_view), chunk_of(storage));
+}
+Launch launch_of(const PutArguments& p, Storage storage) {
+  return blocks_for(name(storage, "put_f", "put_h"), elements(p.x_view));
+}
+Launch launch_of(const RunningSumArguments& p, Storage storage) {
+  return blocks_for(name(storage, "running_sum_f", "running_sum_h"), elements(p.x_view));
+}
+Launch launch_of(const TopIndicesArguments& p, Storage storage) {
+  return {name(storage, "top_indices_f", "top_indices_h"), count(up(p.count, block)), count(elements(p.x_view)), 1,
           static_cast<unsigned>(block)};
+}
+Launch launch_of(const ResampleArguments& p, Storage storage) {
+  return chunks_for(name(storage, "resample_f", "resample_h"), elements(p.y_view),
+                    p.axis == p.y_view.rank - 1 ? 1 : last_extent(p.y_view), chunk_of(storage));
+}
+Launch launch_of(const GridSampleArguments& p, Storage storage) {
+  const auto all = static_cast<long long>(p.batch) * p.out_height * p.out_width * p.channels;
+  return chunks_for(name(storage, "grid_sample_f", "grid_sample_h"), all, p.channels, chunk_of(storage));
+}
+Launch launch_of(const RecurrentArguments& p, Storage storage) {
+  constexpr long long least_units = 8, most_clustered = 8, most_warps = 16;
+  const auto blocks = std::clamp(p.hidden / least_units, 1LL, most_clustered);
+  return {name(storage, "recurrent_f", "recurrent_h"),
+          count(p.batch),
+          1,
+          count(blocks),
+          count(warp * std::clamp(up(p.hidden, blocks), 1LL, most_warps)),
+          count(4LL * p.hidden * static_cast<long long>(sizeof(float))),
+          count(blocks)};
 }
 
 bool is_depthwise(const ConvArguments& p) { return p.channels == 1; }
@@ -286,9 +329,7 @@ void simplify(CopyArguments& p) {
 
 void simplify(GatherArguments& p) {
   const auto dimensions = simplify(p.y_view, p.x_view, [&](Dimension& each, int d) { each.apart = d == p.axis; });
-  p.axis = static_cast<int>(
-      std::find_if(dimensions.d, dimensions.d + dimensions.rank, [](const Dimension& d) { return d.apart; }) -
-      dimensions.d);
+  p.axis = apart_in(dimensions);
 }
 
 void simplify(PadArguments& p) {
@@ -300,6 +341,32 @@ void simplify(PadArguments& p) {
     p.x_view.shape[d] = dimensions.d[d].x_extent;
     p.before[d] = dimensions.d[d].before;
   }
+}
+
+void simplify(ResampleArguments& p) {
+  const auto dimensions = simplify(p.y_view, p.x_view, [&](Dimension& each, int d) { each.apart = d == p.axis; });
+  p.axis = apart_in(dimensions);
+}
+
+void simplify(TakeArguments& p) {
+  const auto dimensions =
+      simplify(p.y_view, p.x_view, [&](Dimension& each, int d) { each.stride[1] = p.indices_view.stride[d]; });
+  put(p.indices_view, dimensions, second_stride);
+}
+
+void simplify(NormaliseArguments& p) {
+  const auto all = [](View& y, View& x, View& scale, View& shift, View& residual) {
+    const auto dimensions = simplify(y, x, [&](Dimension& each, int d) {
+      each.stride[1] = scale.stride[d];
+      each.stride[2] = shift.stride[d];
+      each.stride[3] = residual.stride[d];
+    });
+    put(scale, dimensions, second_stride);
+    put(shift, dimensions, third_stride);
+    put(residual, dimensions, fourth_stride);
+  };
+  all(p.y_kept, p.kept, p.scale_kept, p.shift_kept, p.residual_kept);
+  all(p.y_reduced, p.reduced, p.scale_reduced, p.shift_reduced, p.residual_reduced);
 }
 
 void simplify(ReduceArguments& p) {

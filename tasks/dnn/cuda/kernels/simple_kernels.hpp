@@ -28,6 +28,15 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch log_softmax_launch(const ReduceArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const LrnArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const GemmArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const NormaliseArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const TakeArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const PutArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const RunningSumArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const TopIndicesArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const ResampleArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const GridSampleArguments& arguments, Storage storage);
+/// In a cluster; where there are none, one block does it all.
+[[nodiscard]] Launch launch_of(const RecurrentArguments& arguments, Storage storage);
 
 /// Whether depthwise_launch() may be asked for: every group has one channel of x.
 [[nodiscard]] bool is_depthwise(const ConvArguments& arguments);
@@ -56,6 +65,9 @@ void simplify(SelectArguments& arguments);
 void simplify(CopyArguments& arguments);
 void simplify(GatherArguments& arguments);
 void simplify(PadArguments& arguments);
+void simplify(ResampleArguments& arguments);
+void simplify(TakeArguments& arguments);
+void simplify(NormaliseArguments& arguments);
 void simplify(ReduceArguments& arguments);
 
 } // namespace rtexec::tasks::cuda

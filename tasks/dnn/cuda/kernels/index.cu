@@ -1,0 +1,120 @@
+// Elements from where indices say, and to there; running sums and the largest elements.
+#include "tasks/dnn/cuda/kernels/functions.cuh"
+#include "tasks/dnn/cuda/kernels/items.cuh"
+
+namespace rtexec::tasks::cuda {
+namespace {
+
+/// Of a dimension of `size`; what is no index becomes one.
+DEVICE int index_of(float value, int size) {
+  const float from_front = value < 0 ? value + static_cast<float>(size) : value;
+  return from_front > 0 ? static_cast<int>(at_most(from_front, static_cast<float>(size - 1))) : 0;
+}
+
+DEVICE long long place_of(const IndexedPlaces& places, long long at) {
+  long long place = 0;
+  for (int d = 0; d < places.depth; ++d)
+    place += index_of(places.indices[at + d * places.stride], places.sizes[d]) * places.strides[d];
+  return place;
+}
+
+template <class Scalar, int count> DEVICE void take_items(const TakeArguments& p) {
+  const unsigned items = element_count(p.y_view) / static_cast<unsigned>(count);
+  for (unsigned item = first_item(); item < items; item += item_step()) {
+    long long x = 0, y = 0, indices = 0;
+    each_index<count>(p.y_view, item, [&](int d, int i) {
+      x += i * p.x_view.stride[d];
+      y += i * p.y_view.stride[d];
+      indices += i * p.indices_view.stride[d];
+    });
+    Elements<Scalar, count> elements;
+    elements.load(static_cast<const Scalar*>(p.x) + x + place_of(p.places, indices));
+    elements.store(static_cast<Scalar*>(p.y) + y);
+  }
+}
+
+template <class Scalar> DEVICE void take(const TakeArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  constexpr int chunk = chunk_elements<Scalar>;
+  bool whole = last_extent(p.y_view) % chunk == 0 && last_stride(p.indices_view) == 0 &&
+               in_chunks<chunk>(p.x_view, static_cast<const Scalar*>(p.x)) &&
+               in_chunks<chunk>(p.y_view, static_cast<Scalar*>(p.y));
+  for (int d = 0; d < p.places.depth; ++d) whole = whole && p.places.strides[d] % chunk == 0;
+  if (whole) take_items<Scalar, chunk>(p);
+  else take_items<Scalar, 1>(p);
+}
+
+DEVICE float put_together(int kind, float old, float value) {
+  switch (kind) {
+  case PutArguments::add: return old + value;
+  case PutArguments::multiply: return old * value;
+  case PutArguments::minimum: return value < old ? value : old;
+  case PutArguments::maximum: return value > old ? value : old;
+  default: return value;
+  }
+}
+
+template <class Scalar> DEVICE void put(const PutArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  const unsigned items = element_count(p.x_view), count = element_count(p.x_serial);
+  for (unsigned item = first_item(); item < items; item += item_step()) {
+    const long long x = offset_of(p.x_view, item), y = offset_of(p.y_view, item),
+                    indices = offset_of(p.indices_view, item);
+    for (unsigned i = 0; i < count; ++i) {
+      const long long place = place_of(p.places, indices + offset_of(p.indices_serial, i));
+      Scalar& to = static_cast<Scalar*>(p.y)[y + offset_of(p.y_serial, i) + place];
+      const float value = to_float(static_cast<const Scalar*>(p.x)[x + offset_of(p.x_serial, i)]);
+      to = from_float<Scalar>(p.kind == PutArguments::replace ? value : put_together(p.kind, to_float(to), value));
+    }
+  }
+}
+
+template <class Scalar> DEVICE void running_sum(const RunningSumArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  const unsigned items = element_count(p.x_view);
+  for (unsigned item = first_item(); item < items; item += item_step()) {
+    const Scalar* x = static_cast<const Scalar*>(p.x) + offset_of(p.x_view, item);
+    Scalar* y = static_cast<Scalar*>(p.y) + offset_of(p.y_view, item);
+    double sum = 0;
+    for (int j = 0; j < p.count; ++j) {
+      const int i = p.reverse ? p.count - 1 - j : j;
+      const double before = sum;
+      sum += static_cast<double>(to_float(x[i * p.x_stride]));
+      y[i * p.y_stride] = from_float<Scalar>(static_cast<float>(p.exclusive ? before : sum));
+    }
+  }
+}
+
+/// Each thread counts how many stand before its element: that is where its index goes.
+template <class Scalar> DEVICE void top_indices(const TopIndicesArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  const Scalar* x = static_cast<const Scalar*>(p.x) + offset_of(p.x_view, static_cast<unsigned>(block_y()));
+  const int own = static_cast<int>(first_item());
+  if (own >= p.count) return;
+  const float sign = p.largest ? 1.0F : -1.0F;
+  const float value = sign * to_float(x[own * p.x_stride]);
+  int before = 0;
+#pragma unroll 8
+  for (int i = 0; i < own; ++i) before += sign * to_float(x[i * p.x_stride]) >= value ? 1 : 0;
+#pragma unroll 8
+  for (int i = own + 1; i < p.count; ++i) before += sign * to_float(x[i * p.x_stride]) > value ? 1 : 0;
+  if (before < p.kept)
+    p.y[offset_of(p.y_view, static_cast<unsigned>(block_y())) + before * p.y_stride] = static_cast<float>(own);
+}
+
+} // namespace
+
+KERNEL(take_f, 128, TakeArguments) { take<float>(arguments); }
+KERNEL(take_h, 128, TakeArguments) { take<Half>(arguments); }
+KERNEL(put_f, 128, PutArguments) { put<float>(arguments); }
+KERNEL(put_h, 128, PutArguments) { put<Half>(arguments); }
+KERNEL(running_sum_f, 128, RunningSumArguments) { running_sum<float>(arguments); }
+KERNEL(running_sum_h, 128, RunningSumArguments) { running_sum<Half>(arguments); }
+KERNEL(top_indices_f, 128, TopIndicesArguments) { top_indices<float>(arguments); }
+KERNEL(top_indices_h, 128, TopIndicesArguments) { top_indices<Half>(arguments); }
+
+} // namespace rtexec::tasks::cuda

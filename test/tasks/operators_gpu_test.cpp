@@ -1,0 +1,75 @@
+// The operators of the oracle on a GPU: on this machine's where there is one, else by the emulation of its kernels.
+#include "tasks/dnn/cuda/cuda_network.hpp"
+#include "tasks/dnn/kernels/elements.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/dnn/graph/passes.hpp"
+#include "test/hal/gpu.hpp"
+#include "test/tasks/cuda_gpu.hpp"
+#include "test/tasks/onnx_oracle/agreement.hpp"
+
+#include <memory>
+
+namespace rtexec::test {
+namespace {
+
+/// One for all cases: opening one takes longer than most of them.
+class GpuOfCases : public testing::Environment {
+ public:
+  [[nodiscard]] bool is_emulated() const { return !why_no_gpu_.empty(); }
+  [[nodiscard]] hal::CudaDevice& device() {
+    if (is_emulated() && !emulated_) emulated_ = std::make_unique<tasks::EmulatedGpu>();
+    if (is_emulated()) return emulated_->device();
+    if (!device_) device_ = std::move(*hal::CudaDevice::open({.capacity = Bytes{64 << 20}}));
+    return *device_;
+  }
+  [[nodiscard]] tasks::cuda::Executor::Options launching() const {
+    return is_emulated() ? tasks::EmulatedGpu::launching() : tasks::cuda::Executor::Options{};
+  }
+  void TearDown() override {
+    device_.reset();
+    emulated_.reset();
+  }
+
+ private:
+  std::string why_no_gpu_ = hal::test::why_no_gpu();
+  std::unique_ptr<tasks::EmulatedGpu> emulated_;
+  std::unique_ptr<hal::CudaDevice> device_;
+};
+GpuOfCases& gpu() {
+  static GpuOfCases& only = *new GpuOfCases; // owned by GoogleTest
+  return only;
+}
+const testing::Environment* const registered = testing::AddGlobalTestEnvironment(&gpu());
+
+void set_inputs(const tasks::Network& network, const Model& model) {
+  for (std::size_t i = 0; i < model.inputs().size(); ++i) {
+    const auto& port = network.inputs()[i];
+    const Array& value = model.value(model.inputs()[i]);
+    const std::vector<float> floats(value.values.begin(), value.values.end());
+    tasks::kernels::from_floats(port.bytes.data(), port.type, floats.data(), floats.size());
+  }
+}
+
+TEST_P(OnnxOperator, IsComputedLikewiseOnAGpu) {
+  if (gpu().is_emulated() && emulation::unavailable()) GTEST_SKIP() << emulation::unavailable();
+  const Model model = GetParam().make();
+  const std::string bytes = model.bytes();
+  auto graph = tasks::parse_onnx(std::as_bytes(std::span(bytes)));
+  if (!graph) return; // the host's test says whether it may be refused
+  tasks::optimise(*graph);
+  auto built = tasks::CudaNetwork::build(*graph, Precision::fp32, {gpu().launching(), true});
+  ASSERT_TRUE(built) << built.error().what;
+  tasks::BoundNetwork bound(gpu().device(), std::move(*built));
+  ASSERT_EQ(bound.error(), "");
+  set_inputs(bound.network(), model);
+  const auto got = bound.run_as_set();
+  std::vector<float> right;
+  for (const auto& output : model.outputs()) {
+    const Array& value = model.value(output);
+    right.insert(right.end(), value.values.begin(), value.values.end());
+  }
+  EXPECT_LT(tasks::relative_error(got, right), GetParam().tolerance) << model.description();
+}
+
+} // namespace
+} // namespace rtexec::test
