@@ -1,5 +1,6 @@
 #include "test/tasks/cuda_gpu.hpp"
 
+#include "tasks/dnn/cuda/attention_plan.hpp"
 #include "tasks/dnn/cuda/conv_plan.hpp"
 #include "tasks/kernels/cuda/arguments.hpp"
 #include "test/tasks/cuda_emulation/emulation.hpp"
@@ -55,7 +56,12 @@ void add_all(hal::test::FakeCudaDriver& driver) {
   for (const auto* name : {"from_f32", "from_f16", "from_u8", "from_s32", "from_s64", "from_s8", "to_f32", "to_f16",
                            "to_u8", "to_s32", "to_s64", "to_s8"})
     add(driver, name, sizeof(ConvertArguments));
+  for (const auto precision : {Precision::fp32, Precision::tf32, Precision::fp16})
+    for (const int size : {32, 64, 128})
+      for (const int key_warps : {1, 2, 4})
+        add(driver, attention_kernel(precision, size, key_warps), sizeof(AttentionArguments));
   for (const std::string storage : {"_f", "_h"}) {
+    add(driver, "attention" + storage, sizeof(AttentionArguments));
     for (const auto* name : {"depthwise", "conv_direct", "conv_rows"})
       add(driver, name + storage, sizeof(ConvArguments));
     for (const auto* name : {"reduce_rows", "reduce_columns", "find_rows", "find_columns", "softmax_rows",

@@ -15,7 +15,6 @@ namespace api = hal::cuda;
 
 // First architecture whose kernels can start before the one before them has ended
 constexpr int first_to_overlap = 90;
-constexpr int first_with_clusters = 90;
 
 Outside outside(ElementType type) {
   switch (type) {
@@ -87,9 +86,7 @@ Result<> Executor::issue(const KernelCall& call, const Addresses& addresses) {
     const auto* address = addresses(each.place);
     std::memcpy(arguments.data() + each.at, &address, sizeof address);
   }
-  // What needs a cluster is not chosen where there are none (device_computes); other kernels do with one block of it.
-  auto shape = call.launch;
-  if (device_.architecture() < first_with_clusters) shape.grid_z /= std::exchange(shape.cluster_z, 1U);
+  const auto& shape = device_.architecture() < call.minimum_architecture ? call.otherwise : call.launch;
   const auto found = resources_->function(shape);
   if (!found) return Unexpected(found.error());
   return launch(*found, shape, arguments.data());
@@ -182,7 +179,7 @@ Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const P
 
 /// Where it does not, a kernel would do nothing at all, or something else.
 Result<> Executor::device_computes(const ConvChoice& choice) const {
-  const int needed = choice.in_cluster ? std::max(choice.variant->minimum_architecture, first_with_clusters)
+  const int needed = choice.in_cluster ? std::max(choice.variant->minimum_architecture, cluster_architecture)
                                        : choice.variant->minimum_architecture;
   if (device_.architecture() >= needed) return {};
   return fail(Errc::unsupported, "'" + to_string(choice) + "', which the profile chose, needs a GPU of sm_" +

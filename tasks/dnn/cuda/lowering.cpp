@@ -1,6 +1,7 @@
 #include "tasks/dnn/cuda/lowering.hpp"
 
 #include "tasks/dnn/graph/half.hpp"
+#include "tasks/dnn/cuda/attention_plan.hpp"
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 #include "tasks/dnn/cuda/tensors.hpp"
 #include "tasks/dnn/kernels/evaluate.hpp"
@@ -297,6 +298,11 @@ class Lowering {
     program_.outputs.push_back({tensor.name, tensor.type, tensor.shape, value.place});
   }
 
+  /// A matrix of all rows, under the output's shape.
+  struct Destination {
+    Value y, flat;
+  };
+
   // ---- nodes
 
   static constexpr std::int64_t few_pixels = 16; // for which kernels that read any channels are fast enough
@@ -353,7 +359,10 @@ class Lowering {
     const auto packed = packed_weights(weights, a.channels);
     std::vector<float> bias;
     if (node.inputs.size() > 2) bias = constant_of(node.inputs[2], "the bias");
-    convolution(node, a, x.value, packed, bias);
+    std::optional<Pixels> residual;
+    if (node.residual) residual = pixels(*node.residual);
+    const auto y = tensors_.destination(node.output);
+    convolution(node, a, x.value, packed, bias, residual, {y, y});
   }
 
   /// [out][kernel_h][kernel_w][channels], zero in channels that the weights do not have.
@@ -377,31 +386,28 @@ class Lowering {
   }
 
   void convolution(const Node& node, ConvArguments arguments, const Value& x, const std::vector<float>& weights,
-                   const std::vector<float>& bias) {
+                   const std::vector<float>& bias, const std::optional<Pixels>& residual, const Destination& to) {
     ConvCall call;
     call.x = x.place;
     call.weights = tensors_.stored(program_.precision == Precision::tf32 ? rounded_to_tf32(weights) : weights);
     if (!bias.empty()) call.bias = tensors_.constant(bias);
     if (!bias.empty() && storage() == Storage::f16) call.half_bias = tensors_.stored(bias);
-    if (node.residual) {
-      const auto residual = pixels(*node.residual);
-      call.residual = residual.value.place;
-      arguments.residual_stride = narrow(residual.image.pixel);
+    if (residual) {
+      call.residual = residual->value.place;
+      arguments.residual_stride = narrow(residual->image.pixel);
     }
-    const auto y = tensors_.destination(node.output);
-    call.y = y.place;
-    arguments.y_stride = narrow(image_of(y)->pixel);
+    call.y = to.y.place;
+    arguments.y_stride = narrow(image_of(to.flat)->pixel);
     arguments.activation = activation_of(node.activation);
     call.arguments = arguments;
     emit(std::move(call));
-    finish(node, y);
+    finish(node, to.y);
   }
 
   // ---- matrix products
 
   void lower(const Node& node, const Gemm& gemm) {
-    const auto& a = tensors_.value(node.inputs[0]);
-    const bool is_conv = graph_.tensors[node.inputs[1]].constant() && !gemm.transpose_a && image_of(a);
+    const bool is_conv = graph_.tensors[node.inputs[1]].constant() && !gemm.transpose_a;
     const auto bias = is_conv ? row_bias(node, gemm) : std::nullopt;
     if (bias) matrix_conv(node, gemm, *bias);
     else generic_gemm(node, gemm);
@@ -411,7 +417,7 @@ class Lowering {
   std::optional<std::vector<float>> row_bias(const Node& node, const Gemm& gemm) const {
     if (node.inputs.size() < 3) return std::vector<float>{};
     const auto& c = graph_.tensors[node.inputs[2]];
-    const auto columns = shape(node.output)[1];
+    const auto columns = shape(node.output).back();
     if (!c.constant() ||
         (c.values.size() != 1 && (c.shape.empty() || c.shape.back() != columns || element_count(c.shape) != columns)))
       return std::nullopt;
@@ -420,10 +426,34 @@ class Lowering {
     return bias;
   }
 
+  /// All dimensions but the last as rows of pixels; `whole` and `padded` as of pixels().
+  Pixels rows(TensorId id, bool padded) {
+    const auto value = stored(id, storage());
+    const Shape flat{element_count(value.shape) / value.shape.back(), value.shape.back()};
+    const auto strides = reshape(value.shape, value.strides, flat);
+    auto x = strides ? under(value, flat, *strides) : Value{};
+    auto image = strides ? image_of(x) : std::nullopt;
+    if (!image || (padded && (!aligned(x) || image->pixel % tensors_.unit() != 0))) {
+      const auto [found, missing] = rows_.try_emplace(id);
+      if (missing) {
+        found->second = tensors_.allocate(flat, whole_pixels(flat), storage());
+        copy(value, under(found->second, value.shape, *reshape(flat, found->second.strides, value.shape)));
+      }
+      x = found->second;
+      image = image_of(x);
+    }
+    const auto wanted = round_up(flat[1], tensors_.unit());
+    if (!padded || image->channels == wanted) return {x, *image};
+    const auto [found, missing] = padded_.try_emplace(id);
+    if (missing) found->second = pad_channels({x, *image}, wanted);
+    return {found->second, *image_of(found->second)};
+  }
+
   void matrix_conv(const Node& node, const Gemm& gemm, const std::vector<float>& bias) {
     const auto& b = graph_.tensors[node.inputs[1]];
-    const auto rows = shape(node.output)[0], columns = shape(node.output)[1], sum = shape(node.inputs[0])[1];
-    const auto x = rows > few_pixels ? padded_pixels(node.inputs[0]) : pixels(node.inputs[0]);
+    const auto columns = shape(node.output).back(), sum = shape(node.inputs[0]).back();
+    const auto count = element_count(shape(node.output)) / columns;
+    const auto x = rows(node.inputs[0], count > few_pixels);
     const auto channels = x.image.channels;
     std::vector<float> weights(static_cast<std::size_t>(columns * channels), 0.0F);
     for (std::int64_t n = 0; n < columns; ++n)
@@ -431,11 +461,24 @@ class Lowering {
         weights[static_cast<std::size_t>(n * channels + k)] =
             gemm.alpha * b.values[static_cast<std::size_t>(gemm.transpose_b ? n * sum + k : k * columns + n)];
     ConvArguments arguments;
-    arguments.height = arguments.out_height = narrow(rows);
+    arguments.height = arguments.out_height = narrow(count);
     arguments.channels = narrow(channels);
     arguments.out_channels = narrow(columns);
     arguments.x_stride = narrow(x.image.pixel);
-    convolution(node, arguments, x.value, weights, bias);
+    auto y = row_destination(node, {count, columns});
+    std::optional<Pixels> residual;
+    if (node.residual) residual = rows(*node.residual, false);
+    convolution(node, arguments, x.value, weights, bias, residual, y);
+  }
+
+  Destination row_destination(const Node& node, const Shape& flat) {
+    const auto& to = shape(node.output);
+    if (to.size() == 2) {
+      const auto y = tensors_.destination(node.output);
+      return {y, y};
+    }
+    const auto matrix = tensors_.allocate(flat, whole_pixels(flat), storage());
+    return {under(matrix, to, *reshape(flat, matrix.strides, to)), matrix};
   }
 
   void generic_gemm(const Node& node, const Gemm& gemm) {
@@ -500,6 +543,77 @@ class Lowering {
     emit<A>(g,
             {{&A::a, a.value.place}, {&A::b, b.value.place}, {&A::c, c}, {&A::residual, residual}, {&A::y, y.place}});
     finish(node, y);
+  }
+
+  // ---- attention
+
+  /// Rows that kernels can copy in whole chunks, where their length allows it.
+  Value rows_in_chunks(TensorId id) {
+    const auto value = stored(id, storage());
+    const auto others = std::span(value.strides).first(value.strides.size() - 1);
+    const auto whole = [&](std::int64_t stride) { return stride % tensors_.unit() == 0; };
+    if (value.shape.back() % tensors_.unit() != 0) return value;
+    return value.strides.back() == 1 && std::ranges::all_of(others, whole) && aligned(value) ? value : row_major(id);
+  }
+
+  /// [..., heads, m, e], of which heads and rows are exchanged in memory: what follows wants the heads of a row side by
+  /// side.
+  Value attended(const Node& node) {
+    const auto& to = shape(node.output);
+    if (to.size() < 3) return tensors_.destination(node.output);
+    auto strides = dense_strides(to);
+    const auto heads = to.size() - 3;
+    strides[heads] = to.back();
+    strides[heads + 1] = to[heads] * to.back();
+    return tensors_.allocate(to, std::move(strides), storage());
+  }
+
+  void lower(const Node& node, const Attention& attention) {
+    const auto q = rows_in_chunks(node.inputs[0]), k = rows_in_chunks(node.inputs[1]),
+               v = rows_in_chunks(node.inputs[2]);
+    const auto y = attended(node);
+    AttentionArguments a;
+    a.m = narrow(q.shape[q.shape.size() - 2]);
+    a.d = narrow(q.shape.back());
+    a.n = narrow(v.shape[v.shape.size() - 2]);
+    a.e = narrow(v.shape.back());
+    a.scale = attention.scale;
+    const auto set = [&](const Value& x, long long& row, long long& column, View& batch) {
+      std::tie(row, column) = Matrices{x}.strides();
+      batch = batch_view(x, y.shape);
+    };
+    set(q, a.q_row, a.q_column, a.q_batch);
+    set(k, a.k_row, a.k_column, a.k_batch);
+    set(v, a.v_row, a.v_column, a.v_batch);
+    set(y, a.y_row, a.y_column, a.y_batch);
+    Place mask;
+    if (node.inputs.size() > 3) {
+      auto value = stored(node.inputs[3], storage());
+      Shape scores(q.shape.begin(), q.shape.end() - 1);
+      scores.push_back(a.n);
+      value.strides = broadcast(value.shape, value.strides, scores);
+      value.shape = scores;
+      mask = value.place;
+      set(value, a.mask_row, a.mask_column, a.mask_batch);
+    }
+    if (a.e > attention_most_columns || element_count({y.shape.begin(), y.shape.end() - 2}) > most_blocks)
+      throw Unsupported{"node '" + node.name + "': attention of more than " + std::to_string(most_blocks) +
+                        " heads, or with values of more than " + std::to_string(attention_most_columns) +
+                        " elements; supported on a GPU: up to that many"};
+    using A = AttentionArguments;
+    const auto simple = launch_of(a, storage());
+    const auto planned = plan_attention(a, program_.precision);
+    auto call =
+        kernel_call<A>(planned.value_or(simple), a,
+                       {{&A::q, q.place}, {&A::k, k.place}, {&A::v, v.place}, {&A::mask, mask}, {&A::y, y.place}});
+    if (planned) otherwise(call, attention_architecture, simple);
+    emit(std::move(call));
+    finish(node, y);
+  }
+
+  static void otherwise(KernelCall& call, int minimum_architecture, const Launch& launch) {
+    call.minimum_architecture = minimum_architecture;
+    call.otherwise = launch;
   }
 
   // ---- windows
@@ -764,13 +878,17 @@ class Lowering {
     std::ranges::transform(recurrent.activations, r.activations, activation_of);
     const bool lstm = recurrent.kind == Recurrent::Kind::lstm;
     using A = RecurrentArguments;
-    emit<A>(r, {{&A::gates, gates.place},
-                {&A::weights, operand(1).place},
-                {&A::state, state.place},
-                {&A::cell, lstm ? operand(3).place : Place{}},
-                {&A::bias, recurrent.late_reset ? operand(3).place : Place{}},
-                {&A::peepholes, recurrent.peepholes ? operand(4).place : Place{}},
-                {&A::y, y.place}});
+    const auto alone = launch_of(r, storage());
+    auto call = kernel_call<A>(clustered(r, alone), r,
+                               {{&A::gates, gates.place},
+                                {&A::weights, operand(1).place},
+                                {&A::state, state.place},
+                                {&A::cell, lstm ? operand(3).place : Place{}},
+                                {&A::bias, recurrent.late_reset ? operand(3).place : Place{}},
+                                {&A::peepholes, recurrent.peepholes ? operand(4).place : Place{}},
+                                {&A::y, y.place}});
+    otherwise(call, cluster_architecture, alone);
+    emit(std::move(call));
     finish(node, y);
   }
 
@@ -1044,8 +1162,8 @@ class Lowering {
   Tensors tensors_;
   std::size_t node_number_ = 0;
   std::uint32_t layer_ = Call::no_layer;
-  bool in_layers_ = false;                    // not before the first node, nor after the last
-  std::map<TensorId, Value> images_, padded_; // copies that were made already
+  bool in_layers_ = false;                           // not before the first node, nor after the last
+  std::map<TensorId, Value> images_, padded_, rows_; // copies that were made already
   std::map<std::pair<TensorId, Storage>, Value> dense_, converted_;
 };
 

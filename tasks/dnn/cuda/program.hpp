@@ -37,6 +37,9 @@ struct KernelCall {
   Launch launch;
   std::vector<std::byte> arguments;
   std::vector<Pointer> pointers;
+  /// On architectures (10 * major + minor) before that one
+  Launch otherwise{};
+  int minimum_architecture = 0;
 };
 
 /// A pointer of `Arguments`, and what it points to.
@@ -55,7 +58,7 @@ template <class Arguments>
                                      const std::vector<Operand<Arguments>>& operands) {
   static_assert(std::is_trivially_copyable_v<Arguments>);
   const auto* bytes = reinterpret_cast<const std::byte*>(&arguments);
-  KernelCall call{launch, {bytes, bytes + sizeof arguments}, {}};
+  KernelCall call{launch, {bytes, bytes + sizeof arguments}, {}, {}, 0};
   for (const auto& operand : operands)
     if (operand.place.known()) call.pointers.push_back({operand.at, operand.place});
   return call;
@@ -97,6 +100,8 @@ struct Program {
   std::uint32_t counters_buffer = 0;
   double flops = 0;
 };
+
+inline constexpr int cluster_architecture = 90; // the first that has clusters of blocks
 
 [[nodiscard]] constexpr std::size_t size_of(Storage storage) { return storage == Storage::f16 ? 2 : 4; }
 

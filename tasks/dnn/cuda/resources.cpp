@@ -52,19 +52,22 @@ Result<std::shared_ptr<Resources>> Resources::of(hal::CudaDevice& device, std::s
 }
 
 Result<api::Function> Resources::function(const Launch& launch) {
-  const auto known = functions_.find(std::string_view(launch.name));
-  if (known != functions_.end()) return known->second;
-  const auto found = find(launch.name);
-  if (!found) return found;
-  if (launch.shared > plain_shared) {
-    const auto set = device_.driver().function_set_attribute(*found, api::function_max_dynamic_shared,
+  auto known = functions_.find(std::string_view(launch.name));
+  if (known == functions_.end()) {
+    const auto found = find(launch.name);
+    if (!found) return Unexpected(found.error());
+    known = functions_.emplace(launch.name, Function{*found, plain_shared}).first;
+  }
+  auto& [function, shared] = known->second;
+  if (launch.shared > shared) {
+    const auto set = device_.driver().function_set_attribute(function, api::function_max_dynamic_shared,
                                                              static_cast<int>(launch.shared));
     if (auto allowed = device_.checked(set, std::string("giving kernel ") + launch.name + " its shared memory");
         !allowed)
       return Unexpected(allowed.error());
+    shared = launch.shared;
   }
-  functions_.emplace(launch.name, *found);
-  return found;
+  return function;
 }
 
 Result<> Resources::put(api::Function function, const Launch& launch, void* arguments,

@@ -44,7 +44,11 @@ class Resources {
   hal::CudaDevice& device_;
   std::vector<KernelImage> images_; // not loaded
   std::vector<GpuModule> modules_;
-  std::map<std::string, hal::cuda::Function, std::less<>> functions_;
+  struct Function {
+    hal::cuda::Function function;
+    unsigned shared; // bytes that it may have
+  };
+  std::map<std::string, Function, std::less<>> functions_;
   std::unique_ptr<Cudnn> cudnn_;
   std::unique_ptr<Cublas> cublas_;
 };

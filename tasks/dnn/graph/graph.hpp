@@ -107,7 +107,8 @@ struct Conv {
   std::int64_t groups = 1;
 };
 
-/// alpha * op(a) * op(b) + beta * c. Inputs a, b, and c [m,n], [1,n], [n], [m,1] or scalar where there is one.
+/// alpha * op(a) * op(b) + beta * c. Inputs a, b, and c [m,n], [1,n], [n], [m,1] or scalar where there is one. Where a
+/// is no transpose it may have more than two dimensions: all but the last are its rows.
 struct Gemm {
   bool transpose_a = false;
   bool transpose_b = false;
@@ -130,6 +131,13 @@ struct Product {
   bool transpose_a = false;
   bool transpose_b = false;
   float alpha = 1;
+};
+
+/// softmax(scale * q k^T + mask) v, of q [..., m, d], k [..., n, d], v [..., n, e], and a mask broadcast to [..., m, n]
+/// where there is one; their leading dimensions are equal. The scores never lie in memory all at once.
+struct Attention {
+  float scale = 1;
+  bool may_be_nothing = false; // as of Softmax
 };
 
 /// Two inputs, broadcast as NumPy does. Truth is 1 and 0.
@@ -309,8 +317,8 @@ struct Recurrent {
   std::array<Activation, 3> activations{}; // of gates, of the candidate, of the cell
 };
 
-using Operation = std::variant<Activation, Conv, Gemm, Product, Pool, Binary, Select, ScaleShift, Softmax, Reduce,
-                               RunningSum, TopIndices, Normalise, Lrn, Concat, Reshape, View, Gather, Take,
+using Operation = std::variant<Activation, Conv, Gemm, Product, Attention, Pool, Binary, Select, ScaleShift, Softmax,
+                               Reduce, RunningSum, TopIndices, Normalise, Lrn, Concat, Reshape, View, Gather, Take,
                                TakeElements, TakeSlices, Put, Pad, Resize, Resample, GridSample, Recurrent>;
 
 struct Node {

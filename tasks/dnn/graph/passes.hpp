@@ -1,5 +1,6 @@
 // Simplifies a graph without changing what it computes: batch normalisation goes into the convolution before it,
-// activations and residual sums into the operation that makes their input, and what nobody reads goes away.
+// activations and residual sums into the operation that makes their input, what exporters write in many nodes becomes
+// one, and what nobody reads goes away.
 #pragma once
 
 #include "tasks/dnn/graph/graph.hpp"
@@ -13,6 +14,18 @@ void optimise(Graph& graph);
 void fold_scales(Graph& graph);
 /// Multiply of a tensor and its sigmoid, which nobody else reads: one Activation.
 void merge_swish(Graph& graph);
+/// Gelu in several nodes, exact or by tanh: one Activation.
+void merge_gelu(Graph& graph);
+/// Layer normalisation, or one by the root of the mean of squares, in several nodes: one Normalise.
+void merge_normalisation(Graph& graph);
+/// Multiply and Add of a Normalise's output, which nobody else reads, and a constant.
+void fuse_scales_and_shifts(Graph& graph);
+/// Add of a Gemm's output, which nobody else reads, and a constant row.
+void fuse_biases(Graph& graph);
+/// Transposes and numbers that a Product multiplies become its own.
+void simplify_products(Graph& graph);
+/// Product, mask, Softmax, Product: one Attention, where nobody else reads what lies between.
+void fuse_attention(Graph& graph);
 /// Add of a Conv's or Gemm's output and another tensor of the same shape.
 void fuse_residuals(Graph& graph);
 /// An Activation after Conv, Gemm, Binary or ScaleShift whose output nobody else reads.

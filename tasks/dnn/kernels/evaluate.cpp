@@ -19,8 +19,14 @@ double product_flops(const Graph& graph, const Node& node) {
     const auto& weights = graph.tensors[node.inputs[1]].shape;
     return 2 * outputs * static_cast<double>(weights[1] * weights[2] * weights[3]);
   }
-  if (const auto* gemm = std::get_if<Gemm>(&node.operation))
-    return 2 * outputs * static_cast<double>(graph.tensors[node.inputs[0]].shape[gemm->transpose_a ? 0 : 1]);
+  if (const auto* gemm = std::get_if<Gemm>(&node.operation)) {
+    const auto& a = graph.tensors[node.inputs[0]].shape;
+    return 2 * outputs * static_cast<double>(gemm->transpose_a ? a.front() : a.back());
+  }
+  if (std::holds_alternative<Attention>(node.operation)) {
+    const auto &q = graph.tensors[node.inputs[0]].shape, &v = graph.tensors[node.inputs[2]].shape;
+    return 2 * outputs / static_cast<double>(v.back()) * static_cast<double>(v[v.size() - 2] * (q.back() + v.back()));
+  }
   if (const auto* product = std::get_if<Product>(&node.operation)) {
     const auto& a = graph.tensors[node.inputs[0]].shape;
     return 2 * outputs * static_cast<double>(a[a.size() - (product->transpose_a ? 2 : 1)]);

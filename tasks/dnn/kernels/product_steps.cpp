@@ -15,9 +15,9 @@ class GemmStep final : public Step {
       : gemm_(gemm),
         activation_(node.activation),
         residual_(node.residual.has_value()),
-        m_(shape_of(graph, node.output)[0]),
-        n_(shape_of(graph, node.output)[1]),
-        k_(shape_of(graph, node.inputs[0])[gemm.transpose_a ? 0 : 1]) {
+        n_(shape_of(graph, node.output).back()),
+        k_(gemm.transpose_a ? shape_of(graph, node.inputs[0]).front() : shape_of(graph, node.inputs[0]).back()) {
+    m_ = element_count(shape_of(graph, node.output)) / n_;
     if (node.inputs.size() > 2) {
       const auto& c = shape_of(graph, node.inputs[2]);
       strides_ = broadcast(c, dense_strides(c), {m_, n_});
@@ -45,7 +45,7 @@ class GemmStep final : public Step {
   Gemm gemm_;
   Activation activation_;
   bool residual_;
-  std::int64_t m_, n_, k_;
+  std::int64_t m_ = 1, n_, k_;
   std::vector<std::int64_t> strides_; // of the third input; empty where there is none
 };
 

@@ -13,6 +13,7 @@ using StepPointer = std::unique_ptr<Step>;
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Activation& activation);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Gemm& gemm);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Product& product);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Attention& attention);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Pool& pool);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Binary& binary);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Select& select);

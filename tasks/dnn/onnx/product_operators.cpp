@@ -24,17 +24,6 @@ void gemm(NodeContext& node) {
   node.set_output(node.emit(gemm, std::move(inputs), {m, n}));
 }
 
-/// Rows of any number by a matrix.
-TensorId rows_by_matrix(NodeContext& node, TensorId a, const Shape& shape, TensorId b, std::int64_t columns) {
-  const auto rows = product(shape, 0, shape.size() - 1);
-  if (shape.size() != 2) a = node.emit(Reshape{}, {a}, {rows, shape.back()});
-  const auto result = node.emit(Gemm{}, {a, b}, {rows, columns});
-  if (shape.size() == 2) return result;
-  auto full = shape;
-  full.back() = columns;
-  return node.emit(Reshape{}, {result}, std::move(full));
-}
-
 /// Matrices of any number, broadcast.
 TensorId matrices(NodeContext& node, TensorId a, const Shape& a_shape, TensorId b, const Shape& b_shape) {
   auto shape = broadcast(node, {a_shape.begin(), a_shape.end() - 2}, {b_shape.begin(), b_shape.end() - 2});
@@ -46,8 +35,10 @@ TensorId matrices(NodeContext& node, TensorId a, const Shape& a_shape, TensorId 
 } // namespace
 
 TensorId matrix_product(NodeContext& node, TensorId a, const Shape& a_shape, TensorId b, const Shape& b_shape) {
-  return b_shape.size() == 2 ? rows_by_matrix(node, a, a_shape, b, b_shape.back())
-                             : matrices(node, a, a_shape, b, b_shape);
+  if (b_shape.size() != 2) return matrices(node, a, a_shape, b, b_shape);
+  auto shape = a_shape;
+  shape.back() = b_shape.back();
+  return node.emit(Gemm{}, {a, b}, std::move(shape));
 }
 
 namespace {

@@ -133,6 +133,25 @@ inline void load_matrices(unsigned (&to)[4], SharedAddress shared_row) {
   });
 }
 
+inline void load_matrices_transposed(unsigned (&to)[4], SharedAddress shared_row) {
+  struct Operand {
+    const void* row;
+    unsigned* to;
+  } own{test::emulation::shared_pointer(shared_row, 16), to};
+  must_be_aligned(own.row, 16);
+  test::emulation::together(&own, [](void* const(&operands)[32]) {
+    for (int lane = 0; lane < 32; ++lane)
+      for (int matrix = 0; matrix < 4; ++matrix) {
+        const auto half = [&](int row) {
+          return static_cast<const unsigned short*>(
+              static_cast<const Operand*>(operands[matrix * 8 + row])->row)[lane / 4];
+        };
+        static_cast<Operand*>(operands[lane])->to[matrix] =
+            static_cast<unsigned>(half(lane % 4 * 2)) | static_cast<unsigned>(half(lane % 4 * 2 + 1)) << 16U;
+      }
+  });
+}
+
 /// A lane's part of d += a * b, as PTX lays out m16n8k8 (tf32) and m16n8k16 (f16).
 struct MatrixOperands {
   float* d;

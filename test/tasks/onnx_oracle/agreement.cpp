@@ -165,6 +165,12 @@ constexpr Pass passes[] = {
     {"optimise twice", [](tasks::Graph& graph) { tasks::optimise(graph), tasks::optimise(graph); }},
     {"fold_scales", tasks::fold_scales},
     {"merge_swish", tasks::merge_swish},
+    {"merge_gelu", tasks::merge_gelu},
+    {"merge_normalisation", tasks::merge_normalisation},
+    {"fuse_scales_and_shifts", tasks::fuse_scales_and_shifts},
+    {"fuse_biases", tasks::fuse_biases},
+    {"simplify_products", tasks::simplify_products},
+    {"fuse_attention", [](tasks::Graph& graph) { tasks::simplify_products(graph), tasks::fuse_attention(graph); }},
     {"fuse_residuals", tasks::fuse_residuals},
     {"fuse_activations", tasks::fuse_activations},
     {"remove_unused", tasks::remove_unused}};

@@ -290,6 +290,26 @@ struct GemmArguments {
   ActivationArguments activation;
 };
 
+/// y[i, :] = softmax over j of (scale * q[i, :] . k[j, :] + mask[i, j]) times v[j, :], for each index of the batches,
+/// whose views have one shape. A softmax of nothing but minus infinity is zero. mask may be null.
+struct AttentionArguments {
+  const void* q = nullptr;
+  const void* k = nullptr;
+  const void* v = nullptr;
+  const void* mask = nullptr;
+  void* y = nullptr;
+  int m = 1, n = 1, d = 1, e = 1; // queries, keys, elements of both, elements of a value
+  long long q_row = 1, k_row = 1, v_row = 1, mask_row = 0, y_row = 1;
+  long long q_column = 1, k_column = 1, v_column = 1, mask_column = 0, y_column = 1;
+  View q_batch, k_batch, v_batch, mask_batch, y_batch;
+  float scale = 1;
+};
+/// Of the kernels on matrix units: warps of a block, and the keys that one of them takes at once.
+constexpr int attention_warps = 4;
+template <class Scalar> constexpr int attention_keys = sizeof(Scalar) == 2 ? 32 : 16;
+/// Of a value, for the kernel that needs none.
+constexpr int attention_most_columns = 1024;
+
 /// y = activation((x - mean) / deviation * scale + shift + residual) over the indices of `reduced` for each index of
 /// `kept`; not centred: x over the root of the mean of its squares. scale, shift and residual may be null. All views
 /// kept have one shape, all views reduced likewise.

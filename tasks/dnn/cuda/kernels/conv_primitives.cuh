@@ -40,6 +40,14 @@ DEVICE void load_matrices(unsigned (&to)[4], SharedAddress row) {
                : "memory");
 }
 
+/// Of halves: lane i gets those of column i / 4 in rows i % 4 * 2 and the next.
+DEVICE void load_matrices_transposed(unsigned (&to)[4], SharedAddress row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(row)
+               : "memory");
+}
+
 /// d += a * b, 16x8x8 tf32.
 DEVICE void multiply_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "

@@ -47,10 +47,17 @@ DEVICE float modulo(float a, float b) {
   return rest != 0.0F && (rest < 0.0F) != (b < 0.0F) ? rest + b : rest;
 }
 
+/// Whole where it is exact.
+DEVICE float power_of(float a, float b) {
+  const float result = power(a, b);
+  const bool is_whole = nearest_whole(a) == a && nearest_whole(b) == b && b >= 0.0F;
+  return is_whole ? nearest_whole(result) : result;
+}
+
 DEVICE_CALL float combined_rarely(float a, float b, int kind) {
   switch (kind) {
   case BinaryArguments::divide_whole: return with_sign(whole_below(absolute(a / b)), a / b);
-  case BinaryArguments::power: return power(a, b);
+  case BinaryArguments::power: return power_of(a, b);
   case BinaryArguments::modulo: return modulo(a, b);
   case BinaryArguments::remainder: return remainder(a, b);
   case BinaryArguments::slope: return a < 0.0F ? a * b : a;

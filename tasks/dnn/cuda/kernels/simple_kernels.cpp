@@ -234,6 +234,10 @@ Launch launch_of(const NormaliseArguments& p, Storage storage) {
   return {name(storage, "normalise_f", "normalise_h"), count(elements(p.kept)), 1, 1,
           count(warp * std::clamp(chunks / (2 * warp), 1LL, 8LL))};
 }
+Launch launch_of(const AttentionArguments& p, Storage storage) {
+  return {name(storage, "attention_f", "attention_h"), count(p.m), count(elements(p.q_batch)), 1,
+          static_cast<unsigned>(block)};
+}
 Launch launch_of(const TakeArguments& p, Storage storage) {
   return chunks_for(name(storage, "take_f", "take_h"), elements(p.y_view), last_extent(p.y_view), chunk_of(storage));
 }
@@ -256,15 +260,18 @@ Launch launch_of(const GridSampleArguments& p, Storage storage) {
   return chunks_for(name(storage, "grid_sample_f", "grid_sample_h"), all, p.channels, chunk_of(storage));
 }
 Launch launch_of(const RecurrentArguments& p, Storage storage) {
-  constexpr long long least_units = 8, most_clustered = 8, most_warps = 16;
-  const auto blocks = std::clamp(p.hidden / least_units, 1LL, most_clustered);
+  constexpr long long most_warps = 16;
   return {name(storage, "recurrent_f", "recurrent_h"),
           count(p.batch),
           1,
-          count(blocks),
-          count(warp * std::clamp(up(p.hidden, blocks), 1LL, most_warps)),
-          count(4LL * p.hidden * static_cast<long long>(sizeof(float))),
-          count(blocks)};
+          1,
+          count(warp * std::clamp(static_cast<long long>(p.hidden), 1LL, most_warps)),
+          count(4LL * p.hidden * static_cast<long long>(sizeof(float)))};
+}
+Launch clustered(const RecurrentArguments& p, Launch launch) {
+  constexpr long long least_units = 8, most_clustered = 8;
+  launch.grid_z = launch.cluster_z = count(std::clamp(p.hidden / least_units, 1LL, most_clustered));
+  return launch;
 }
 
 bool is_depthwise(const ConvArguments& p) { return p.channels == 1; }

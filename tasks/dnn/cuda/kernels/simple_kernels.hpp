@@ -35,8 +35,10 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const TopIndicesArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ResampleArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const GridSampleArguments& arguments, Storage storage);
-/// In a cluster; where there are none, one block does it all.
+[[nodiscard]] Launch launch_of(const AttentionArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const RecurrentArguments& arguments, Storage storage);
+/// By a cluster of blocks for each of the batch.
+[[nodiscard]] Launch clustered(const RecurrentArguments& arguments, Launch launch);
 
 /// Whether depthwise_launch() may be asked for: every group has one channel of x.
 [[nodiscard]] bool is_depthwise(const ConvArguments& arguments);
