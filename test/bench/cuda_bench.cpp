@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <numeric>
 #include <nlohmann/json.hpp>
 
 namespace {
@@ -24,6 +25,7 @@ struct Options {
   std::size_t runs = 10000;
   bool tune = true;
   bool print_tuning = false;
+  std::size_t layers = 0; // to print, the longest first
   std::string json;
 };
 
@@ -32,6 +34,35 @@ nlohmann::json figures(const std::vector<double>& milliseconds) {
   all["p999"] = bench::percentile(milliseconds, 0.999);
   return all;
 }
+
+/// How long layers take, each between two events, so without those beside it.
+class LayerTimes {
+ public:
+  explicit LayerTimes(std::size_t count) : begins_(count), least_(count, Duration::max()) {}
+  void observe(tasks::CudaNetwork& network) { network.observe({begin, end, this}); }
+  void print(const tasks::CudaNetwork& network, std::size_t most) const {
+    std::vector<std::size_t> order(least_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::sort(order, std::greater(), [&](std::size_t layer) { return least_[layer]; });
+    Duration all{};
+    for (const auto each : least_) all += each;
+    std::printf("  %zu layers, %.1f us\n", least_.size(), microseconds(all));
+    for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
+      std::printf("  %8.1f us %s\n", microseconds(least_[order[i]]), network.layers()[order[i]].c_str());
+  }
+
+ private:
+  static double microseconds(Duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
+  static void begin(void* self, std::uint32_t layer, Instant at) noexcept {
+    static_cast<LayerTimes*>(self)->begins_[layer] = at;
+  }
+  static void end(void* self, std::uint32_t layer, Instant at) noexcept {
+    auto& times = *static_cast<LayerTimes*>(self);
+    times.least_[layer] = std::min(times.least_[layer], at - times.begins_[layer]);
+  }
+  std::vector<Instant> begins_;
+  std::vector<Duration> least_;
+};
 
 class Bench {
  public:
@@ -45,7 +76,14 @@ class Bench {
     in_place.transfers = false;
     auto network = tasks::CudaNetwork::build(*graph, options_.precision, in_place);
     if (!network) return Unexpected(network.error());
+    LayerTimes layers((*network)->layers().size());
+    if (options_.layers > 0) layers.observe(**network);
     if (auto ready = prepare(**network); !ready) return Unexpected(ready.error());
+    if (options_.layers == 0) return time(**network);
+    constexpr int runs = 20;
+    for (int i = 0; i < runs; ++i)
+      if (const auto done = (*network)->run(); !done) return fail(done.error(), "execution failed");
+    layers.print(**network, options_.layers);
     return time(**network);
   }
 
@@ -79,8 +117,9 @@ class Bench {
     for (std::size_t i = 0; i < warm_ups + options_.runs; ++i) {
       const auto start = std::chrono::steady_clock::now();
       (void)driver.event_record(begin, stream);
-      if (const auto launched = device_.launch(network.graph()); !launched)
-        return fail(launched.error(), "launching failed");
+      const auto graph = static_cast<api::GraphExec>(network.graph().handle());
+      if (auto launched = device_.checked(driver.graph_launch(graph, stream), "launching"); !launched)
+        return Unexpected(launched.error());
       (void)driver.event_record(end, stream);
       if (const auto done = device_.wait(hal::EngineKind::compute); !done)
         return fail(done.error(), "execution failed");
@@ -133,6 +172,7 @@ int main(int argc, char** argv) {
   program.add_option("--runs", options.runs)->capture_default_str();
   program.add_flag("!--no-tune", options.tune, "default kernels");
   program.add_flag("--print-tuning", options.print_tuning);
+  program.add_option("--layers", options.layers, "print so many layers, the longest first")->type_name("N");
   program.add_option("--json", options.json)->type_name("FILE");
   CLI11_PARSE(program, argc, argv);
   return run(options);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Latency of torchvision's networks at batch 1, 3x416x416: PyTorch's best against rtexec's, measured one after the other.
+"""Latency of networks at batch 1: PyTorch's best against rtexec's, measured one after the other.
 
 Usage: compare_latency.py [--networks resnet152,...] [--precisions tf32,fp32] [--no-compile] [--torch-results FILE] --bench PROGRAM FOLDER
 
-FOLDER holds the files of export_torchvision.py. PyTorch runs as a CUDA graph of the model as it is ("graph"), as a CUDA graph of the
-model with folded batch normalisation and channels last ("folded"), and through torch.compile(mode="reduce-overhead") ("compile"), each with
+FOLDER holds the files of export_torchvision.py (at 3x416x416), or those of test/networks/export.py for networks that it knows. PyTorch runs as a CUDA graph of the model as it is ("graph"), as a CUDA graph of the
+model with folded batch normalisation, where torch.fx can trace it, and channels last ("folded"), and through torch.compile(mode="reduce-overhead") ("compile"), each with
 cudnn.benchmark and its input on the device; the best is the one with the least median. "events" is the time between two CUDA events
 around a run, "wall" the time until synchronize() returns. rtexec's times are taken in the same way by the program cuda-bench.
 
@@ -27,6 +27,9 @@ import torch.fx.experimental.optimization
 
 import torchvision_networks
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "networks"))
+import networks
+
 COMMAND = "{bench} {model} --precision {precision} --runs {runs} --json {report}"
 PRECISIONS = ("tf32", "fp32", "fp16")
 WARM_UPS = 50
@@ -42,35 +45,42 @@ def set_precision(precision):
     torch.backends.cudnn.allow_tf32 = tf32
 
 
-def captured(model, tensor):
+def captured(model, tensors):
     """Replays the model as one CUDA graph."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for _ in range(3):  # algorithms are chosen here
-            model(tensor)
+            model(*tensors)
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        output = model(tensor)
+        output = model(*tensors)
     return lambda: (graph.replay(), output)[1]
 
 
-def graph(model, tensor):
-    return captured(model, tensor)
+def graph(model, tensors):
+    return captured(model, tensors)
 
 
-def folded(model, tensor):
-    fused = torch.fx.experimental.optimization.fuse(model).to(memory_format=torch.channels_last)
-    return captured(fused, tensor.contiguous(memory_format=torch.channels_last))
+def channels_last(value):
+    return value.contiguous(memory_format=torch.channels_last) if value.dim() == 4 else value
 
 
-def compiled(model, tensor):
+def folded(model, tensors):
+    try:
+        model = torch.fx.experimental.optimization.fuse(model)
+    except Exception:  # of many kinds, where a model cannot be traced
+        pass
+    return captured(model.to(memory_format=torch.channels_last), [channels_last(tensor) for tensor in tensors])
+
+
+def compiled(model, tensors):
     torch.compiler.reset()
     run = torch.compile(model, mode="reduce-overhead")
     for _ in range(5):  # compiles, then records its graph
-        run(tensor)
-    return lambda: run(tensor)
+        run(*tensors)
+    return lambda: run(*tensors)
 
 
 VARIANTS = {"graph": graph, "folded": folded, "compile": compiled}
@@ -100,17 +110,23 @@ def measure(run, runs):
     return {"events": percentiles(events), "wall": percentiles(wall)}
 
 
-network_on_cpu = functools.cache(torchvision_networks.build)
+@functools.cache
+def network_on_cpu(network):
+    """With its inputs."""
+    if network not in torchvision_networks.NETWORKS:
+        return networks.build(network)
+    size = torchvision_networks.NETWORKS[network]
+    return torchvision_networks.build(network, size), (torchvision_networks.input_of(size),)
 
 
 def measure_variant(network, precision, variant, runs):
     set_precision(precision)
     number = torch.float16 if precision == "fp16" else torch.float32
-    size = torchvision_networks.NETWORKS[network]
-    model = copy.deepcopy(network_on_cpu(network, size)).to("cuda", number)
-    tensor = torchvision_networks.input_of(size).to("cuda", number)
+    on_cpu, inputs = network_on_cpu(network)
+    model = copy.deepcopy(on_cpu).to("cuda", number)
+    tensors = [value.to("cuda", number) if value.is_floating_point() else value.to("cuda") for value in inputs]
     with torch.no_grad():
-        result = measure(VARIANTS[variant](model, tensor), runs)
+        result = measure(VARIANTS[variant](model, tensors), runs)
     torch.cuda.empty_cache()
     return result
 
@@ -210,7 +226,7 @@ def parse():
     parser.add_argument("--command", default=COMMAND, help=f"how to time a network (default: {COMMAND})")
     parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER")
     arguments = parser.parse_args()
-    for given, known in ((arguments.networks, torchvision_networks.NETWORKS), (arguments.precisions, PRECISIONS)):
+    for given, known in ((arguments.networks, torchvision_networks.NETWORKS | networks.NETWORKS), (arguments.precisions, PRECISIONS)):
         if unknown := [name for name in given if name not in known]:
             parser.error(f"{unknown[0]} is not known; known are {', '.join(known)}")
     return arguments

@@ -164,7 +164,7 @@ add("timm_", timm_network, (
     "hrnet_w18_small", "cait_xxs24_224", "gernet_s", "eva02_tiny_patch14_224", "vit_small_patch14_dinov2", "nf_regnet_b0", "efficientvit_b0",
     "res2net50_26w_4s", "volo_d1_224", "davit_tiny", "focalnet_tiny_srf", "inception_next_tiny", "mambaout_femto", "hiera_tiny_224"),
     sizes={"vit_small_patch14_dinov2": 518})
-ULTRALYTICS = {name: "boxes" for name in ("yolov5n", "yolov8n", "yolov9t", "yolo11n", "yolo12n", "yolo11n-seg", "yolo11n-pose")}
+ULTRALYTICS = {name: "boxes" for name in ("yolov5n", "yolov8n", "yolov9t", "yolo11n", "yolo11s", "yolo12n", "yolo11n-seg", "yolo11n-pose")}
 ULTRALYTICS |= {name: "rows" for name in ("yolov10n", "rtdetr-resnet50", "yolo26n")}
 add("ul_", ultralytics_network, ULTRALYTICS, kinds=ULTRALYTICS)
 NETWORKS |= {f"hf_{make.__name__}": Network(make) for make in (
