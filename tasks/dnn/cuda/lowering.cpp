@@ -307,7 +307,15 @@ class Lowering {
 
   static constexpr std::int64_t few_pixels = 16; // for which kernels that read any channels are fast enough
 
-  void finish(const Node& node, Value value) { tensors_.set(node.output, std::move(value)); }
+  void finish(const Node& node, Value value) {
+    const auto wanted = tensors_.storage_of(node.output);
+    if (value.storage != wanted) value = copied(value, tensors_.natural(value.shape), wanted);
+    tensors_.set(node.output, std::move(value));
+  }
+  /// In the storage that the output has.
+  Value exact_destination(const Node& node) {
+    return tensors_.destination(node.output, tensors_.storage_of(node.output));
+  }
 
   void lower(const Node& node, const Activation& activation) {
     const auto& x = tensors_.value(node.inputs[0]);
@@ -407,7 +415,8 @@ class Lowering {
   // ---- matrix products
 
   void lower(const Node& node, const Gemm& gemm) {
-    const bool is_conv = graph_.tensors[node.inputs[1]].constant() && !gemm.transpose_a;
+    const bool is_conv =
+        graph_.tensors[node.inputs[1]].constant() && !gemm.transpose_a && computed_in(node) == storage();
     const auto bias = is_conv ? row_bias(node, gemm) : std::nullopt;
     if (bias) matrix_conv(node, gemm, *bias);
     else generic_gemm(node, gemm);
@@ -482,13 +491,14 @@ class Lowering {
   }
 
   void generic_gemm(const Node& node, const Gemm& gemm) {
-    const auto a = stored(node.inputs[0], storage()), b = stored(node.inputs[1], storage());
+    const auto in = computed_in(node);
+    const auto a = stored(node.inputs[0], in), b = stored(node.inputs[1], in);
     GemmArguments g;
     g.alpha = gemm.alpha;
     g.beta = gemm.beta;
     Place c;
     if (node.inputs.size() > 2) {
-      const auto value = stored(node.inputs[2], storage());
+      const auto value = stored(node.inputs[2], in);
       const auto strides = broadcast(value.shape, value.strides, shape(node.output));
       c = value.place;
       g.c_row = strides[0];
@@ -500,8 +510,9 @@ class Lowering {
   void lower(const Node& node, const Product& product) {
     GemmArguments g;
     g.alpha = product.alpha;
-    multiply(node, g, {stored(node.inputs[0], storage()), product.transpose_a},
-             {stored(node.inputs[1], storage()), product.transpose_b}, {});
+    const auto in = computed_in(node);
+    multiply(node, g, {stored(node.inputs[0], in), product.transpose_a},
+             {stored(node.inputs[1], in), product.transpose_b}, {});
   }
 
   struct Matrices {
@@ -521,7 +532,8 @@ class Lowering {
   }
 
   void multiply(const Node& node, GemmArguments g, const Matrices& a, const Matrices& b, const Place& c) {
-    const auto y = tensors_.destination(node.output);
+    const auto in = a.value.storage;
+    const auto y = tensors_.destination(node.output, in);
     g.m = narrow(y.shape[y.shape.size() - 2]);
     g.n = narrow(y.shape.back());
     g.k = narrow(a.value.shape[a.value.shape.size() - (a.transpose ? 2 : 1)]);
@@ -534,14 +546,14 @@ class Lowering {
     g.activation = activation_of(node.activation);
     Place residual;
     if (node.residual) {
-      const auto value = stored(*node.residual, storage());
+      const auto value = stored(*node.residual, in);
       residual = value.place;
       std::tie(g.residual_row, g.residual_column) = Matrices{value}.strides();
       g.residual_batch = batch_view(value, y.shape);
     }
     using A = GemmArguments;
-    emit<A>(g,
-            {{&A::a, a.value.place}, {&A::b, b.value.place}, {&A::c, c}, {&A::residual, residual}, {&A::y, y.place}});
+    emit<A>(g, {{&A::a, a.value.place}, {&A::b, b.value.place}, {&A::c, c}, {&A::residual, residual}, {&A::y, y.place}},
+            in);
     finish(node, y);
   }
 
@@ -689,7 +701,7 @@ class Lowering {
       middle = Middle{1, 2};
     }
     const auto kept = without(from.shape, *middle);
-    const auto to = tensors_.destination(node.output);
+    const auto to = exact_destination(node);
     auto y = computed(to, finds ? Storage::f32 : in);
     auto y_strides = reshape(y.shape, y.strides, kept);
     if (!y_strides) {
@@ -828,7 +840,7 @@ class Lowering {
   void lower(const Node& node, const RunningSum& running) {
     const auto in = computed_in(node);
     const auto x = row_major(node.inputs[0], in);
-    const auto to = tensors_.destination(node.output);
+    const auto to = exact_destination(node);
     const auto y = tensors_.allocate(x.shape, x.strides, in);
     RunningSumArguments r;
     r.x_view = r.y_view = around(running.outer, running.count, running.inner);
@@ -857,7 +869,7 @@ class Lowering {
     t.largest = top.largest;
     using A = TopIndicesArguments;
     emit<A>(t, {{&A::x, x.place}, {&A::y, y.place}}, in);
-    finish(node, tensors_.storage_of(node.output) == Storage::f32 ? y : copied(y, y.strides));
+    finish(node, y);
   }
 
   void lower(const Node& node, const Recurrent& recurrent) {
@@ -930,7 +942,7 @@ class Lowering {
   }
 
   void lower(const Node& node, const Concat& concat) {
-    const auto y = tensors_.destination(node.output);
+    const auto y = exact_destination(node);
     std::int64_t at = 0;
     for (const auto input : node.inputs) {
       const auto& x = tensors_.value(input);
@@ -945,7 +957,7 @@ class Lowering {
     const auto x = stored(node.inputs[0], tensors_.storage_of(node.output));
     const auto& to = shape(node.output);
     if (const auto strides = reshape(x.shape, x.strides, to)) return finish(node, under(x, to, *strides));
-    auto y = tensors_.allocate_for(node.output);
+    auto y = tensors_.allocate(to, tensors_.natural(to), x.storage);
     auto strides = reshape(to, y.strides, x.shape);
     if (!strides) {
       y = tensors_.allocate(to, dense_strides(to), y.storage);
@@ -965,7 +977,7 @@ class Lowering {
   }
 
   void lower(const Node& node, const Gather& gather) {
-    const auto y = tensors_.destination(node.output);
+    const auto y = exact_destination(node);
     const auto x = stored(node.inputs[0], y.storage);
     std::vector<int> indices;
     for (const auto index : gather.indices) indices.push_back(narrow(index));
@@ -1006,7 +1018,7 @@ class Lowering {
 
   void take(const Node& node, const IndexedPlaces& places, const Strides& x_strides, const Value& x,
             const Strides& index_strides, const Value& indices) {
-    const auto y = tensors_.destination(node.output);
+    const auto y = exact_destination(node);
     TakeArguments t;
     t.places = places;
     t.x_view = kernel_view(y.shape, x_strides);
@@ -1141,7 +1153,7 @@ class Lowering {
   // ---- what only moves
 
   void lower(const Node& node, const Pad& operation) {
-    const auto y = tensors_.destination(node.output);
+    const auto y = exact_destination(node);
     const auto x = stored(node.inputs[0], y.storage);
     pad(x, y, operation.before, operation.value);
     finish(node, y);

@@ -84,15 +84,11 @@ Value Tensors::allocate(const Shape& shape, Strides strides, Storage storage) {
           std::move(strides)};
 }
 
-Value Tensors::allocate_for(TensorId id) {
-  const auto& shape = graph_.tensors[id].shape;
-  return allocate(shape, natural(shape), storage_of(id));
-}
-
-Value Tensors::destination(TensorId id) {
+Value Tensors::destination(TensorId id, Storage storage) {
   const auto& shape = graph_.tensors[id].shape;
   const auto& slot = concats_.slots[id];
-  if (slot.group == ConcatPlan::Slot::none) return allocate_for(id);
+  if (slot.group == ConcatPlan::Slot::none || storage != program_.storage)
+    return allocate(shape, natural(shape), storage);
   const auto& group = concats_.groups[slot.group];
   auto& place = groups_[slot.group];
   if (!place) place = allocate(group.shape, channels_last(group.shape, group.pixel), program_.storage).place;
@@ -108,7 +104,7 @@ bool Tensors::own_buffer(const Value& value) const {
 Value Tensors::destination(std::size_t node, std::span<const TensorId> inputs) {
   const auto output = graph_.nodes[node].output;
   const auto& shape = graph_.tensors[output].shape;
-  if (concats_.slots[output].group != ConcatPlan::Slot::none) return destination(output);
+  if (concats_.slots[output].group != ConcatPlan::Slot::none) return destination(output, storage_of(output));
   for (const auto input : inputs) {
     if (graph_.tensors[input].constant()) continue;
     const auto& x = value(input);
@@ -121,7 +117,7 @@ Value Tensors::destination(std::size_t node, std::span<const TensorId> inputs) {
     if (std::ranges::count_if(inputs, in_buffer) > 1) continue;
     return {x.place, x.storage, shape, x.strides};
   }
-  return destination(output);
+  return destination(output, storage_of(output));
 }
 
 Place Tensors::constant(std::span<const std::byte> bytes) {

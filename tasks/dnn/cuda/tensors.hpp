@@ -45,13 +45,13 @@ class Tensors {
   void keep(TensorId id) { last_read_[source_[id]] = static_cast<std::size_t>(-1); }
 
   /// Where the node that writes `id` is to write: its slice of a concatenation, or a buffer of its own.
-  [[nodiscard]] Value destination(TensorId id);
+  [[nodiscard]] Value destination(TensorId id) { return destination(id, program_.storage); }
+  [[nodiscard]] Value destination(TensorId id, Storage storage);
   /// The same, or, when node number `node` is the last to read one of `inputs`, which has a buffer for itself and lies
   /// as the output would, that one.
   [[nodiscard]] Value destination(std::size_t node, std::span<const TensorId> inputs);
   [[nodiscard]] Value allocate(const Shape& shape, Strides strides, Storage storage);
   [[nodiscard]] Value allocate(const Shape& shape) { return allocate(shape, natural(shape), program_.storage); }
-  [[nodiscard]] Value allocate_for(TensorId id);
   /// Images and matrices: channels last, a pixel (row) beginning at multiples of 16 bytes. Others: dense and row-major.
   [[nodiscard]] Strides natural(const Shape& shape) const;
 
