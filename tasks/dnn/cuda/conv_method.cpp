@@ -9,8 +9,10 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr std::array activation_names{"none", "relu", "leaky_relu", "sigmoid", "hard_sigmoid", "hard_swish",
-                                      "clip", "exp",  "tanh",       "sqrt",    "swish"};
+constexpr std::array activation_names{
+    "none",  "relu",  "leaky_relu", "sigmoid", "hard_sigmoid", "hard_swish", "clip", "exp",  "tanh",     "sqrt",
+    "swish", "scale", "elu",        "selu",    "softplus",     "softsign",   "mish", "gelu", "gelu_tanh"};
+static_assert(activation_names.size() == ActivationArguments::gelu_tanh + 1); // of those that follow convolutions
 constexpr std::size_t most_workspace = std::size_t{4} << 30;
 
 const void* with_alignment_of(const Place& place) {

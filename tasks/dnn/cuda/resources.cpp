@@ -101,15 +101,15 @@ Result<api::Function> Resources::find(const char* name) {
     if (found.error().code != Errc::unsupported) return Unexpected(found.error());
   }
   std::ranges::stable_sort(images_, std::greater(), [&](const KernelImage& image) { return mentions(image, name); });
-  for (auto image = images_.begin(); image != images_.end(); ++image) {
-    auto module = device_.load(image->data, std::string(image->name));
+  // What was loaded stays: unloading it would end a capture.
+  while (!images_.empty()) {
+    auto module = device_.load(images_.front().data, std::string(images_.front().name));
     if (!module) return Unexpected(module.error());
-    const auto found = module->kernel(name);
-    if (!found && found.error().code == Errc::unsupported) continue;
+    images_.erase(images_.begin());
     modules_.push_back(std::move(*module));
-    images_.erase(image);
-    if (!found) return Unexpected(found.error());
-    return static_cast<api::Function>(found->function);
+    const auto found = modules_.back().kernel(name);
+    if (found) return static_cast<api::Function>(found->function);
+    if (found.error().code != Errc::unsupported) return Unexpected(found.error());
   }
   return fail(Errc::refused,
               std::string("this program has no kernel ") + name + " for " + device_.name() + " (sm_" +

@@ -26,6 +26,8 @@ DEVICE float total(float value) {
   return value;
 }
 
+constexpr unsigned most_own = 4; // items that a thread keeps
+
 /// What makes a row normal: (x - mean) * factor.
 struct Normal {
   float mean, factor;
@@ -41,78 +43,76 @@ template <class Each> DEVICE Normal normal_of(const NormaliseArguments& p, unsig
   return {mean, 1.0F / square_root(total(squares) * share + p.epsilon)};
 }
 
-template <class Scalar, int count>
-DEVICE void add(float (&values)[count], const void* from, const View& view, long long at) {
-  Elements<Scalar, count> elements;
-  load<Scalar, count>(elements, static_cast<const Scalar*>(from) + at, last_stride(view) == 0);
-#pragma unroll
-  for (int i = 0; i < count; ++i) values[i] += elements.values[i];
-}
+/// Where items of a row lie: one stride from the other, or anywhere.
+struct Evenly {
+  template <int count> DEVICE static long long offset(const View& view, unsigned item) {
+    return static_cast<long long>(item) * count * view.stride[0];
+  }
+};
+struct Anyhow {
+  template <int> DEVICE static long long offset(const View& view, unsigned item) { return offset_of(view, item); }
+};
 
-template <class Scalar, int count> struct Row {
+template <class Scalar, int count, class Lie> struct Row {
   const NormaliseArguments& p;
-  long long x, scale, shift, residual, y; // offsets
+  const Scalar *x, *scale, *shift, *residual;
+  Scalar* y;
 
   DEVICE explicit Row(const NormaliseArguments& arguments)
       : p(arguments),
-        x(offset_of(p.kept, block_x())),
-        scale(offset_of(p.scale_kept, block_x())),
-        shift(offset_of(p.shift_kept, block_x())),
-        residual(offset_of(p.residual_kept, block_x())),
-        y(offset_of(p.y_kept, block_x())) {}
+        x(begin<const Scalar>(p.x, p.kept)),
+        scale(begin<const Scalar>(p.scale, p.scale_kept)),
+        shift(begin<const Scalar>(p.shift, p.shift_kept)),
+        residual(begin<const Scalar>(p.residual, p.residual_kept)),
+        y(begin<Scalar>(p.y, p.y_kept)) {}
 
-  DEVICE void load_x(Elements<Scalar, count>& to, unsigned item) const {
-    to.load(static_cast<const Scalar*>(p.x) + x + offset_of<count>(p.reduced, item));
+  template <class T, class Void> DEVICE static T* begin(Void* tensor, const View& kept) {
+    return tensor ? static_cast<T*>(tensor) + offset_of(kept, static_cast<unsigned>(block_x())) : nullptr;
   }
 
-  DEVICE void finish(Elements<Scalar, count> values, unsigned item, const Normal& normal) const {
+  DEVICE void load_x(Elements<Scalar, count>& to, unsigned item) const {
+    to.load(x + Lie::template offset<count>(p.reduced, item));
+  }
+  DEVICE static void read(Elements<Scalar, count>& to, const Scalar* from, const View& view, unsigned item) {
+    load<Scalar, count>(to, from + Lie::template offset<count>(view, item), last_stride(view) == 0);
+  }
+
+  DEVICE void finish(Elements<Scalar, count>& values, unsigned item, const Normal& normal) const {
+    Elements<Scalar, count> operand;
 #pragma unroll
     for (int i = 0; i < count; ++i) values.values[i] = (values.values[i] - normal.mean) * normal.factor;
-    if (p.scale) {
-      Elements<Scalar, count> factors;
-      load<Scalar, count>(factors,
-                          static_cast<const Scalar*>(p.scale) + scale + offset_of<count>(p.scale_reduced, item),
-                          last_stride(p.scale_reduced) == 0);
+    if (scale) {
+      read(operand, scale, p.scale_reduced, item);
 #pragma unroll
-      for (int i = 0; i < count; ++i) values.values[i] *= factors.values[i];
+      for (int i = 0; i < count; ++i) values.values[i] *= operand.values[i];
     }
-    if (p.shift) add<Scalar>(values.values, p.shift, p.shift_reduced, shift + offset_of<count>(p.shift_reduced, item));
-    if (p.residual)
-      add<Scalar>(values.values, p.residual, p.residual_reduced, residual + offset_of<count>(p.residual_reduced, item));
+    if (shift) {
+      read(operand, shift, p.shift_reduced, item);
+#pragma unroll
+      for (int i = 0; i < count; ++i) values.values[i] += operand.values[i];
+    }
+    if (residual) {
+      read(operand, residual, p.residual_reduced, item);
+#pragma unroll
+      for (int i = 0; i < count; ++i) values.values[i] += operand.values[i];
+    }
     if (p.activation.kind != ActivationArguments::none)
 #pragma unroll
-      for (int i = 0; i < count; ++i) values.values[i] = activated(values.values[i], p.activation);
-    values.store(static_cast<Scalar*>(p.y) + y + offset_of<count>(p.y_reduced, item));
+      for (int i = 0; i < count; ++i)
+        values.values[i] = activated_elsewhere(values.values[i], p.activation.kind, p.activation.a, p.activation.b);
+    values.store(y + Lie::template offset<count>(p.y_reduced, item));
   }
 };
 
-template <class Scalar, int count> DEVICE void normalise(const NormaliseArguments& p) {
-  constexpr unsigned most_own = 4; // that a thread keeps
-  const Row<Scalar, count> row(p);
-  const unsigned elements = element_count(p.reduced), items = elements / static_cast<unsigned>(count);
+/// Whose rows a block keeps.
+template <class Scalar, int count> DEVICE void normalise_short(const NormaliseArguments& p, unsigned items) {
+  const Row<Scalar, count, Evenly> row(p);
   const unsigned first = static_cast<unsigned>(thread_index()), step = static_cast<unsigned>(block_threads());
-  if (items > most_own * step) {
-    const auto each = [&](auto f) {
-      for (unsigned item = first; item < items; item += step) {
-        Elements<Scalar, count> x;
-        row.load_x(x, item);
-#pragma unroll
-        for (int i = 0; i < count; ++i) f(x.values[i]);
-      }
-    };
-    const auto normal = normal_of(p, elements, each);
-    for (unsigned item = first; item < items; item += step) {
-      Elements<Scalar, count> x;
-      row.load_x(x, item);
-      row.finish(x, item, normal);
-    }
-    return;
-  }
   Elements<Scalar, count> own[most_own];
 #pragma unroll
   for (unsigned j = 0; j < most_own; ++j)
     if (first + j * step < items) row.load_x(own[j], first + j * step);
-  const auto normal = normal_of(p, elements, [&](auto f) {
+  const auto normal = normal_of(p, items * static_cast<unsigned>(count), [&](auto f) {
 #pragma unroll
     for (unsigned j = 0; j < most_own; ++j)
       if (first + j * step < items)
@@ -124,27 +124,49 @@ template <class Scalar, int count> DEVICE void normalise(const NormaliseArgument
     if (first + j * step < items) row.finish(own[j], first + j * step, normal);
 }
 
+template <class Scalar, int count, class Lie> DEVICE void normalise_long(const NormaliseArguments& p, unsigned items) {
+  const Row<Scalar, count, Lie> row(p);
+  const unsigned first = static_cast<unsigned>(thread_index()), step = static_cast<unsigned>(block_threads());
+  const auto normal = normal_of(p, items * static_cast<unsigned>(count), [&](auto f) {
+#pragma unroll 1
+    for (unsigned item = first; item < items; item += step) {
+      Elements<Scalar, count> x;
+      row.load_x(x, item);
+#pragma unroll
+      for (int i = 0; i < count; ++i) f(x.values[i]);
+    }
+  });
+#pragma unroll 1
+  for (unsigned item = first; item < items; item += step) {
+    Elements<Scalar, count> x;
+    row.load_x(x, item);
+    row.finish(x, item, normal);
+  }
+}
+
 /// Whether rows of all operands are read and written in chunks.
 template <class Scalar> DEVICE bool in_chunks(const NormaliseArguments& p) {
   constexpr int chunk = chunk_elements<Scalar>;
   const auto whole = [](const View& kept, const View& reduced, const void* pointer) {
-    if (!in_chunks_or_repeated<chunk>(reduced, static_cast<const Scalar*>(pointer))) return false;
-    for (int d = 0; d < kept.rank; ++d)
-      if (last_stride(reduced) != 0 && kept.stride[d] % chunk != 0) return false;
-    return true;
+    if (!pointer || last_stride(reduced) == 0) return true;
+    bool all = last_stride(reduced) == 1 && aligned(pointer);
+    for (int d = 0; d < kept.rank; ++d) all = all && kept.stride[d] % chunk == 0;
+    return all;
   };
-  return last_extent(p.reduced) % chunk == 0 && last_stride(p.reduced) == 1 && last_stride(p.y_reduced) == 1 &&
-         whole(p.kept, p.reduced, p.x) && whole(p.y_kept, p.y_reduced, p.y) &&
-         (!p.scale || whole(p.scale_kept, p.scale_reduced, p.scale)) &&
-         (!p.shift || whole(p.shift_kept, p.shift_reduced, p.shift)) &&
-         (!p.residual || whole(p.residual_kept, p.residual_reduced, p.residual));
+  return p.reduced.rank == 1 && last_extent(p.reduced) % chunk == 0 && last_stride(p.reduced) == 1 &&
+         last_stride(p.y_reduced) == 1 && whole(p.kept, p.reduced, p.x) && whole(p.y_kept, p.y_reduced, p.y) &&
+         whole(p.scale_kept, p.scale_reduced, p.scale) && whole(p.shift_kept, p.shift_reduced, p.shift) &&
+         whole(p.residual_kept, p.residual_reduced, p.residual);
 }
 
 template <class Scalar> DEVICE void normalise_rows(const NormaliseArguments& p) {
   let_next_start();
   wait_for_previous();
-  if (in_chunks<Scalar>(p)) normalise<Scalar, chunk_elements<Scalar>>(p);
-  else normalise<Scalar, 1>(p);
+  constexpr int chunk = chunk_elements<Scalar>;
+  const unsigned elements = element_count(p.reduced), chunks = elements / static_cast<unsigned>(chunk);
+  if (!in_chunks<Scalar>(p)) return normalise_long<Scalar, 1, Anyhow>(p, elements);
+  if (chunks <= most_own * static_cast<unsigned>(block_threads())) normalise_short<Scalar, chunk>(p, chunks);
+  else normalise_long<Scalar, chunk, Evenly>(p, chunks);
 }
 
 } // namespace
