@@ -1,5 +1,6 @@
 // How tensors lie on a GPU, before there is one: strides, halves, concatenations, scratch, and the names of methods.
 #include "tasks/dnn/cuda/concat_plan.hpp"
+#include "tasks/dnn/cuda/row_layout.hpp"
 #include "tasks/dnn/cuda/conv_method.hpp"
 #include "tasks/dnn/cuda/executor.hpp"
 #include "tasks/dnn/graph/half.hpp"
@@ -115,7 +116,7 @@ TEST(CudaConcat, PartsThatAreAlignedAreWrittenInPlace) {
   const auto x = g.input({1, 4, 2, 2});
   const auto a = conv(g, x, 8, 1), b = conv(g, x, 5, 1), c = conv(g, x, 4, 1);
   const auto all = g.concat({a, b, c});
-  const auto plan = plan_concats(g.graph, 4);
+  const auto plan = plan_concats(g.graph, row_layout(g.graph), 4);
   ASSERT_EQ(plan.groups.size(), 1U);
   EXPECT_EQ(plan.groups[0].pixel, 20) << "17 channels";
   EXPECT_EQ(plan.slots[all].channel, 0);
@@ -134,7 +135,7 @@ TEST(CudaConcat, ADenseChainIsOneBuffer) {
     features.push_back(conv(g, chain.back(), 4, 1));
   }
   chain.push_back(g.concat(features));
-  const auto plan = plan_concats(g.graph, 4);
+  const auto plan = plan_concats(g.graph, row_layout(g.graph), 4);
   EXPECT_EQ(plan.groups.size(), 1U);
   for (const auto id : chain) EXPECT_EQ(plan.slots[id].channel, 0);
   g.output(chain.back());

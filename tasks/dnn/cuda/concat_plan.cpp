@@ -11,7 +11,8 @@ using Slot = ConcatPlan::Slot;
 
 class Planner {
  public:
-  Planner(const Graph& graph, std::int64_t unit) : graph_(graph), unit_(unit), written_(graph.tensors.size(), false) {
+  Planner(const Graph& graph, const std::vector<bool>& rows, std::int64_t unit)
+      : graph_(graph), rows_(rows), unit_(unit), written_(graph.tensors.size(), false) {
     plan_.slots.resize(graph.tensors.size());
     for (const auto& node : graph.nodes)
       written_[node.output] =
@@ -23,14 +24,14 @@ class Planner {
   ConcatPlan plan() {
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
       const auto* concat = std::get_if<Concat>(&graph_.nodes[i].operation);
-      if (concat && concat->axis == 1 && is_image(graph_.tensors[graph_.nodes[i].output])) place(graph_.nodes[i]);
+      if (concat && concat->axis == 1 && is_image(graph_.nodes[i].output)) place(graph_.nodes[i]);
     }
     return std::move(plan_);
   }
 
  private:
   const Shape& shape(TensorId id) const { return graph_.tensors[id].shape; }
-  static bool is_image(const Tensor& tensor) { return tensor.shape.size() == 4 && !is_counted(tensor); }
+  bool is_image(TensorId id) const { return shape(id).size() == 4 && !rows_[id] && !is_counted(graph_.tensors[id]); }
 
   void place(const Node& node) {
     auto& whole = plan_.slots[node.output];
@@ -45,7 +46,8 @@ class Planner {
     auto channel = whole.channel;
     for (const auto input : node.inputs) {
       auto& part = plan_.slots[input];
-      if (part.group == Slot::none && written_[input] && channel % unit_ == 0) part = {whole.group, channel};
+      if (part.group == Slot::none && written_[input] && !rows_[input] && channel % unit_ == 0)
+        part = {whole.group, channel};
       channel += shape(input)[1];
     }
   }
@@ -63,6 +65,7 @@ class Planner {
   }
 
   const Graph& graph_;
+  const std::vector<bool>& rows_;
   std::int64_t unit_;
   std::vector<bool> written_; // by a kernel, which can write it anywhere
   ConcatPlan plan_;
@@ -70,6 +73,8 @@ class Planner {
 
 } // namespace
 
-ConcatPlan plan_concats(const Graph& graph, std::int64_t unit) { return Planner(graph, unit).plan(); }
+ConcatPlan plan_concats(const Graph& graph, const std::vector<bool>& rows, std::int64_t unit) {
+  return Planner(graph, rows, unit).plan();
+}
 
 } // namespace rtexec::tasks::cuda

@@ -23,7 +23,7 @@ struct ConcatPlan {
   std::vector<Group> groups; // one buffer each
 };
 
-/// Every slot begins at a multiple of `unit` elements.
-[[nodiscard]] ConcatPlan plan_concats(const Graph& graph, std::int64_t unit);
+/// Every slot begins at a multiple of `unit` elements. `rows`: tensors that are no images, as row_layout() tells.
+[[nodiscard]] ConcatPlan plan_concats(const Graph& graph, const std::vector<bool>& rows, std::int64_t unit);
 
 } // namespace rtexec::tasks::cuda

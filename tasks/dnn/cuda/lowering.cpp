@@ -238,7 +238,7 @@ class Lowering {
     const auto& value = tensors_.value(id);
     if (value.storage == of) return value;
     const auto [found, missing] = converted_.try_emplace({id, of});
-    if (missing) found->second = copied(value, tensors_.natural(value.shape), of);
+    if (missing) found->second = copied(value, tensors_.natural(id), of);
     return found->second;
   }
   /// In which a node computes.
@@ -248,7 +248,7 @@ class Lowering {
   }
   /// y, or where that has another storage, what is to be copied there.
   Value computed(const Value& y, Storage in) {
-    return y.storage == in ? y : tensors_.allocate(y.shape, tensors_.natural(y.shape), in);
+    return y.storage == in ? y : tensors_.allocate(y.shape, dense_strides(y.shape), in);
   }
   void finish(const Node& node, const Value& y, const Value& from) {
     if (from.place != y.place) copy(from, y);
@@ -267,14 +267,14 @@ class Lowering {
       tensors_.set(id, staged);
       tensors_.keep(id);
     } else {
-      auto value = tensors_.allocate(tensor.shape);
+      auto value = tensors_.allocate(tensor.shape, tensors_.natural(id), storage());
       copy(staged, value);
       tensors_.set(id, value);
     }
   }
 
   void take_in_image(TensorId id, const Value& staged) {
-    auto value = tensors_.allocate(staged.shape);
+    auto value = tensors_.allocate(staged.shape, whole_pixels(staged.shape), storage());
     const auto pixel = round_up(staged.shape[1], tensors_.unit());
     value.zero_channels = pixel;
     ImageInArguments in;
@@ -309,7 +309,7 @@ class Lowering {
 
   void finish(const Node& node, Value value) {
     const auto wanted = tensors_.storage_of(node.output);
-    if (value.storage != wanted) value = copied(value, tensors_.natural(value.shape), wanted);
+    if (value.storage != wanted) value = copied(value, tensors_.natural(node.output), wanted);
     tensors_.set(node.output, std::move(value));
   }
   /// In the storage that the output has.
@@ -957,7 +957,7 @@ class Lowering {
     const auto x = stored(node.inputs[0], tensors_.storage_of(node.output));
     const auto& to = shape(node.output);
     if (const auto strides = reshape(x.shape, x.strides, to)) return finish(node, under(x, to, *strides));
-    auto y = tensors_.allocate(to, tensors_.natural(to), x.storage);
+    auto y = tensors_.allocate(to, tensors_.natural(node.output), x.storage);
     auto strides = reshape(to, y.strides, x.shape);
     if (!strides) {
       y = tensors_.allocate(to, dense_strides(to), y.storage);

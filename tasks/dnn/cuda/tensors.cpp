@@ -1,5 +1,6 @@
 #include "tasks/dnn/cuda/tensors.hpp"
 
+#include "tasks/dnn/cuda/row_layout.hpp"
 #include "tasks/dnn/graph/half.hpp"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ std::vector<float> spread(const std::vector<float>& values, const Shape& shape, 
 } // namespace
 
 Tensors::Tensors(const Graph& graph, Program& program)
-    : graph_(graph), program_(program), concats_(plan_concats(graph, unit())) {
+    : graph_(graph), program_(program), rows_(row_layout(graph)), concats_(plan_concats(graph, rows_, unit())) {
   groups_.resize(concats_.groups.size());
   find_last_reads();
 }
@@ -59,18 +60,20 @@ const Value& Tensors::value(TensorId id) {
 
 const Value& Tensors::value(TensorId id, Storage storage) {
   const auto [found, missing] = constants_.try_emplace({id, storage});
-  if (missing) found->second = place_constant(graph_.tensors[id], storage);
+  if (missing) found->second = place_constant(id, storage);
   return found->second;
 }
 
-Value Tensors::place_constant(const Tensor& tensor, Storage storage) {
-  auto strides = natural(tensor.shape);
+Value Tensors::place_constant(TensorId id, Storage storage) {
+  const auto& tensor = graph_.tensors[id];
+  auto strides = natural(id);
   const auto place = stored(spread(tensor.values, tensor.shape, strides), storage);
   return {place, storage, tensor.shape, std::move(strides)};
 }
 
-Strides Tensors::natural(const Shape& shape) const {
-  if (shape.size() == 2 || shape.size() == 4) return channels_last(shape, round_up(shape[1], unit()));
+Strides Tensors::natural(TensorId id) const {
+  const auto& shape = graph_.tensors[id].shape;
+  if (shape.size() == 2 || (shape.size() == 4 && !rows_[id])) return channels_last(shape, round_up(shape[1], unit()));
   return dense_strides(shape);
 }
 
@@ -87,8 +90,7 @@ Value Tensors::allocate(const Shape& shape, Strides strides, Storage storage) {
 Value Tensors::destination(TensorId id, Storage storage) {
   const auto& shape = graph_.tensors[id].shape;
   const auto& slot = concats_.slots[id];
-  if (slot.group == ConcatPlan::Slot::none || storage != program_.storage)
-    return allocate(shape, natural(shape), storage);
+  if (slot.group == ConcatPlan::Slot::none || storage != program_.storage) return allocate(shape, natural(id), storage);
   const auto& group = concats_.groups[slot.group];
   auto& place = groups_[slot.group];
   if (!place) place = allocate(group.shape, channels_last(group.shape, group.pixel), program_.storage).place;
@@ -109,7 +111,7 @@ Value Tensors::destination(std::size_t node, std::span<const TensorId> inputs) {
     if (graph_.tensors[input].constant()) continue;
     const auto& x = value(input);
     if (last_read_[source_[input]] != node || !own_buffer(x) || x.storage != storage_of(output) || x.shape != shape ||
-        x.strides != natural(shape))
+        x.strides != natural(output))
       continue;
     const auto in_buffer = [&](TensorId other) {
       return value(other).place.region == Place::Region::buffer && value(other).place.buffer == x.place.buffer;

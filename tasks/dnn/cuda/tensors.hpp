@@ -51,9 +51,8 @@ class Tensors {
   /// as the output would, that one.
   [[nodiscard]] Value destination(std::size_t node, std::span<const TensorId> inputs);
   [[nodiscard]] Value allocate(const Shape& shape, Strides strides, Storage storage);
-  [[nodiscard]] Value allocate(const Shape& shape) { return allocate(shape, natural(shape), program_.storage); }
   /// Images and matrices: channels last, a pixel (row) beginning at multiples of 16 bytes. Others: dense and row-major.
-  [[nodiscard]] Strides natural(const Shape& shape) const;
+  [[nodiscard]] Strides natural(TensorId id) const;
 
   [[nodiscard]] Place constant(std::span<const std::byte> bytes);
   template <class T> [[nodiscard]] Place constant(const std::vector<T>& values) {
@@ -64,11 +63,12 @@ class Tensors {
 
  private:
   void find_last_reads();
-  Value place_constant(const Tensor& tensor, Storage storage);
+  Value place_constant(TensorId id, Storage storage);
   [[nodiscard]] bool own_buffer(const Value& value) const;
 
   const Graph& graph_;
   Program& program_;
+  std::vector<bool> rows_; // by tensor: row_layout.hpp
   ConcatPlan concats_;
   std::vector<std::optional<Place>> groups_; // of concats_, once something is written there
   std::map<TensorId, Value> values_;

@@ -139,6 +139,8 @@ void optimise(Graph& graph) {
   merge_normalisation(graph);
   fuse_scales_and_shifts(graph);
   fuse_biases(graph);
+  sink_permutations(graph);
+  fold_row_scales(graph);
   simplify_products(graph);
   fuse_attention(graph);
   fuse_residuals(graph);

@@ -22,6 +22,10 @@ void merge_normalisation(Graph& graph);
 void fuse_scales_and_shifts(Graph& graph);
 /// Add of a Gemm's output, which nobody else reads, and a constant row.
 void fuse_biases(Graph& graph);
+/// Add and Multiply behind a permutation of a Gemm's output, which nobody else reads, go before it.
+void sink_permutations(Graph& graph);
+/// Multiply of a Gemm's output, which nobody else reads, by a constant row: the Gemm's matrix is scaled.
+void fold_row_scales(Graph& graph);
 /// Transposes and numbers that a Product multiplies become its own.
 void simplify_products(Graph& graph);
 /// Product, mask, Softmax, Product: one Attention, where nobody else reads what lies between.

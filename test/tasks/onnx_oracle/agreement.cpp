@@ -169,6 +169,8 @@ constexpr Pass passes[] = {
     {"merge_normalisation", tasks::merge_normalisation},
     {"fuse_scales_and_shifts", tasks::fuse_scales_and_shifts},
     {"fuse_biases", tasks::fuse_biases},
+    {"sink_permutations", tasks::sink_permutations},
+    {"fold_row_scales", tasks::fold_row_scales},
     {"simplify_products", tasks::simplify_products},
     {"fuse_attention", [](tasks::Graph& graph) { tasks::simplify_products(graph), tasks::fuse_attention(graph); }},
     {"fuse_residuals", tasks::fuse_residuals},

@@ -32,27 +32,63 @@ template <class Scalar, int count> struct DepthwiseWeights {
   }
 };
 
+/// Elements as they are stored, until they are needed.
+template <class Scalar, int count> struct Kept : Chunk<Scalar> {};
+template <class Scalar> struct Kept<Scalar, 1> {
+  Scalar only;
+  DEVICE void load(const Scalar* from) { only = *from; }
+  DEVICE float value(int) const { return to_float(only); }
+};
+
+/// Sums of one row of the kernel, of `width` taps: all of what they need is on its way at once.
+template <class Scalar, int count, int width>
+DEVICE void add_row(const ConvArguments& p, float (&sums)[count], const Scalar* row, int left,
+                    const DepthwiseWeights<Scalar, count>& weights, int first_tap) {
+  Kept<Scalar, count> elements[width]{};
+#pragma unroll
+  for (int kw = 0; kw < width; ++kw) {
+    const int w = left + kw * p.dilation_w;
+    if (w >= 0 && w < p.width) elements[kw].load(row + static_cast<long long>(w) * p.x_stride);
+  }
+#pragma unroll
+  for (int kw = 0; kw < width; ++kw) {
+    const int w = left + kw * p.dilation_w;
+    if (w < 0 || w >= p.width) continue;
+    float factors[count];
+    weights.load(factors, first_tap + kw);
+#pragma unroll
+    for (int i = 0; i < count; ++i) sums[i] = multiply_add(elements[kw].value(i), factors[i], sums[i]);
+  }
+}
+
+/// A kernel of `width` taps in a row; 0: any.
+template <class Scalar, int count, int width>
+DEVICE void add_rows(const ConvArguments& p, float (&sums)[count], const Scalar* x,
+                     const DepthwiseWeights<Scalar, count>& weights, const Pixel& out) {
+  const int top = out.h * p.stride_h - p.pad_top, left = out.w * p.stride_w - p.pad_left;
+#pragma unroll 1
+  for (int kh = 0; kh < p.kernel_h; ++kh) {
+    const int h = top + kh * p.dilation_h;
+    if (h < 0 || h >= p.height) continue;
+    const Scalar* row = x + pixel_offset(out.n, h, 0, p.height, p.width, p.x_stride);
+    if constexpr (width > 0) add_row<Scalar, count, width>(p, sums, row, left, weights, kh * width);
+    else
+      for (int kw = 0; kw < p.kernel_w; ++kw)
+        add_row<Scalar, count, 1>(p, sums, row, left + kw * p.dilation_w, weights, kh * p.kernel_w + kw);
+  }
+}
+
 /// One output pixel, `count` channels from `channel` on.
 template <class Scalar, int count>
 DEVICE void depthwise_pixel(const ConvArguments& p, const Scalar* x, const DepthwiseWeights<Scalar, count>& weights,
                             int pixel, int channel) {
   const Pixel out(static_cast<unsigned>(pixel), p.out_height, p.out_width);
-  const int top = out.h * p.stride_h - p.pad_top, left = out.w * p.stride_w - p.pad_left;
   float sums[count] = {};
-  for (int kh = 0; kh < p.kernel_h; ++kh) {
-    const int h = top + kh * p.dilation_h;
-    if (h < 0 || h >= p.height) continue;
-    const Scalar* row = x + pixel_offset(out.n, h, 0, p.height, p.width, p.x_stride);
-    for (int kw = 0; kw < p.kernel_w; ++kw) {
-      const int w = left + kw * p.dilation_w;
-      if (w < 0 || w >= p.width) continue;
-      Elements<Scalar, count> elements;
-      elements.load(row + static_cast<long long>(w) * p.x_stride);
-      float factors[count];
-      weights.load(factors, kh * p.kernel_w + kw);
-#pragma unroll
-      for (int i = 0; i < count; ++i) sums[i] = multiply_add(elements.values[i], factors[i], sums[i]);
-    }
+  switch (p.kernel_w) {
+  case 3: add_rows<Scalar, count, 3>(p, sums, x, weights, out); break;
+  case 5: add_rows<Scalar, count, 5>(p, sums, x, weights, out); break;
+  case 7: add_rows<Scalar, count, 7>(p, sums, x, weights, out); break;
+  default: add_rows<Scalar, count, 0>(p, sums, x, weights, out);
   }
   Elements<Scalar, count> result;
   if (p.bias)
@@ -64,7 +100,7 @@ DEVICE void depthwise_pixel(const ConvArguments& p, const Scalar* x, const Depth
     for (int i = 0; i < count; ++i) sums[i] += result.values[i];
   }
 #pragma unroll
-  for (int i = 0; i < count; ++i) result.values[i] = activated(sums[i], p.activation);
+  for (int i = 0; i < count; ++i) result.values[i] = activated_quickly(sums[i], p.activation);
   result.store(static_cast<Scalar*>(p.y) + static_cast<long long>(pixel) * p.y_stride + channel);
 }
 
