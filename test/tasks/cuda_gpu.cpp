@@ -57,8 +57,8 @@ void add_all(hal::test::FakeCudaDriver& driver) {
   for (const std::string storage : {"_f", "_h"}) {
     for (const auto* name : {"depthwise", "conv_direct", "conv_rows"})
       add(driver, name + storage, sizeof(ConvArguments));
-    for (const auto* name : {"reduce_rows", "reduce_columns", "find_rows", "find_columns", "softmax_rows", "softmax_columns", "log_softmax_rows",
-                             "log_softmax_columns"})
+    for (const auto* name : {"reduce_rows", "reduce_columns", "find_rows", "find_columns", "softmax_rows",
+                             "softmax_columns", "log_softmax_rows", "log_softmax_columns"})
       add(driver, name + storage, sizeof(ReduceArguments));
     add(driver, "scale_shift" + storage, sizeof(ScaleShiftArguments));
     add(driver, "binary" + storage, sizeof(BinaryArguments));
@@ -102,15 +102,19 @@ BoundNetwork::~BoundNetwork() {
 
 Result<> BoundNetwork::place() {
   const auto constants = network_->constants();
-  for (const auto size : {constants.size(), static_cast<std::size_t>(network_->scratch().count)}) {
-    auto buffer = device_.allocate(BufferKind::device, Bytes{size + 256});
+  const MemoryDemand demand = network_->memory();
+  for (const Bytes size : {Bytes{constants.size()}, demand.scratch, demand.state, demand.carry}) {
+    auto buffer = device_.allocate(BufferKind::device, size + Bytes{256});
     if (!buffer) return Unexpected(buffer.error());
     buffers_.push_back(*buffer);
   }
   if (!constants.empty())
     if (const auto copied = device_.copy(buffers_[0].device, constants.data(), Bytes{constants.size()}); !copied)
       return fail(copied.error(), "copying the constants failed");
-  return network_->bind(device_, {buffers_[0].device, buffers_[1].device, nullptr});
+  return network_->bind(device_, {.constant = buffers_[0].device,
+                                  .scratch = buffers_[1].device,
+                                  .state = buffers_[2].device,
+                                  .carry = buffers_[3].device});
 }
 
 std::vector<float> BoundNetwork::run(const std::vector<float>& input) {

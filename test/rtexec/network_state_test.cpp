@@ -1,0 +1,208 @@
+// Networks that keep state, in runs: each job finds what the last one that succeeded left, whatever is swapped, cut or
+// streamed, and whichever jobs fail, are dropped or aborted.
+#include "tasks/dnn/models/graph_writer.hpp"
+#include "test/rtexec/real_time.hpp"
+#include "test/rtexec/swap_sets.hpp"
+#include "test/support/files.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+namespace rtexec {
+namespace {
+
+using namespace test;
+
+constexpr int channels = 16, side = 32;
+constexpr Bytes state_copy{channels * side * side * sizeof(float)};
+
+/// x and h -> their sum, and something that takes weights.
+class Counter {
+ public:
+  Counter() {
+    tasks::GraphWriter graph("counter", 1);
+    const auto x = graph.input(channels, side), h = graph.input(channels, side);
+    const auto sum = graph.add(x, h);
+    auto features = graph.relu(graph.conv(x, {.channels = 64, .kernel = 3, .stride = 4}));
+    for (int layer = 0; layer < 3; ++layer) features = graph.relu(graph.conv(features, {.channels = 64, .kernel = 3}));
+    graph.output(sum);
+    graph.output(graph.linear(graph.flatten(features), 10));
+    if (const auto saved = graph.save(file_); !saved) throw std::runtime_error(saved.error().what);
+    state_ = {{h.name, sum.name}};
+  }
+
+  Task task(const std::string& name, Duration offset = {}) const {
+    Task task;
+    task.name = name;
+    task.model = file_;
+    task.state = state_;
+    task.inputs = {{.tensor = {}, .source = SourceKind::program, .on_stale = OnStale::skip}};
+    task.period = task.deadline = 20ms;
+    task.offset = offset;
+    task.wcet = Wcet{.before = 1ms, .device = 5ms, .after = 1ms};
+    return task;
+  }
+
+ private:
+  ScratchFolder folder_;
+  std::filesystem::path file_ = folder_ / "counter.onnx";
+  std::map<std::string, std::string> state_;
+};
+
+/// Puts 1 into each job, so that its output says how many have succeeded. On the task's threads; read by others.
+class Count {
+ public:
+  TaskCallbacks callbacks() {
+    return {.on_input = [this](InputJob& job) -> Status { return give(job); },
+            .on_output = [this](const OutputJob& job) { take(job); }};
+  }
+  std::size_t succeeded() const { return succeeded_.load(); }
+  std::size_t failed() const { return failed_.load(); }
+  /// Jobs that did not find the state of the one before.
+  std::size_t wrong() const { return wrong_.load(); }
+
+ private:
+  /// Some fail, and some have nothing new.
+  Status give(InputJob& job) noexcept {
+    std::ranges::fill(job.inputs[0].as<float>(), 1.0F);
+    if (job.job % 7 != 3 && job.job % 7 != 5) return {};
+    ++failed_;
+    return Unexpected(job.job % 7 == 3 ? Errc::io_error : Errc::stale);
+  }
+  void take(const OutputJob& job) noexcept {
+    if (std::exchange(rehearsal_, false)) return;
+    const auto expected = static_cast<float>(++succeeded_);
+    for (const float value : job.outputs[0].as<const float>())
+      if (value != expected) return static_cast<void>(++wrong_);
+  }
+
+  bool rehearsal_ = true;
+  std::atomic<std::size_t> succeeded_{0}, failed_{0}, wrong_{0};
+};
+
+constexpr std::size_t enough = 25;
+
+/// Until each task has succeeded often.
+Report run(TaskSet set, std::vector<Count>& counts, executive::Setup setup = {}) {
+  for (std::size_t i = 0; i < counts.size(); ++i) setup.callbacks[set.tasks[i].name] = counts[i].callbacks();
+  Executive executive = made(std::move(set), std::move(setup));
+  begun(executive);
+  run_until(executive,
+            [&] { return std::ranges::all_of(counts, [](const Count& each) { return each.succeeded() > enough; }); });
+  return executive.stop();
+}
+
+void expect_kept(const std::vector<Count>& counts) {
+  for (const Count& each : counts) {
+    EXPECT_GT(each.succeeded(), enough);
+    EXPECT_GT(each.failed(), 0U);
+    EXPECT_EQ(each.wrong(), 0U);
+  }
+}
+
+TEST(NetworkState, IsOfThePlan) {
+  const Counter counter;
+  std::vector<Count> counts(1);
+  executive::Setup setup;
+  setup.callbacks["alone"] = counts[0].callbacks();
+  const Plan& plan =
+      made(swapping_set({counter.task("alone")}, endless, SwapPolicy::none, Bytes{1 << 30}), std::move(setup)).plan();
+  EXPECT_EQ(plan.tasks[0].memory.state, state_copy * 2);
+  EXPECT_EQ(plan.tasks[0].arena.state, 2U);
+}
+
+TEST(NetworkState, IsKeptFromJobToJob) {
+  const Counter counter;
+  for (const MemoryPolicy policy : {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host}) {
+    std::vector<Count> counts(1);
+    Task task = counter.task("alone");
+    task.memory_policy = policy;
+    run(swapping_set({task}, endless, SwapPolicy::none, Bytes{1 << 30}), counts);
+    expect_kept(counts);
+  }
+}
+
+class NetworkStateUnder : public testing::TestWithParam<SwapPolicy> {};
+INSTANTIATE_TEST_SUITE_P(Policies, NetworkStateUnder,
+                         testing::Values(SwapPolicy::pipelined, SwapPolicy::rt_swap, SwapPolicy::mo_vmm,
+                                         SwapPolicy::min, SwapPolicy::pageable, SwapPolicy::lru),
+                         [](const auto& policy) { return name_of(policy.param); });
+
+/// All of both networks does not fit beside one another.
+TaskSet tight(const Counter& counter, SwapPolicy policy) {
+  std::vector<Task> both{counter.task("first"), counter.task("second", 10ms)};
+  for (Task& task : both) task.swap_volume = small_chunk * 6; // of some ten, two of which are state
+  if (policy == SwapPolicy::lru)
+    for (Task& task : both) task.swap_volume.reset();
+  TaskSet set = swapping_set(std::move(both), endless, policy, Bytes{1 << 30});
+  set.swap.candidates = SwapCandidates::largest_first;
+  return set;
+}
+
+TEST_P(NetworkStateUnder, SurvivesSwapping) {
+  const Counter counter;
+  std::vector<Count> counts(2);
+  TaskSet set = tight(counter, GetParam());
+  executive::Setup setup;
+  for (std::size_t i = 0; i < 2; ++i) setup.callbacks[set.tasks[i].name] = counts[i].callbacks();
+  const Bytes demand = made(set, std::move(setup)).plan().demand;
+  set.device.capacity = demand - small_chunk * 4;
+  const Report report = run(std::move(set), counts);
+  expect_kept(counts);
+  ASSERT_TRUE(report.swap);
+  EXPECT_GT(report.swap->out, state_copy * 2 * enough) << "state left and came back";
+}
+
+TEST(NetworkState, SurvivesBetweenTheSegmentsOfPreemptedJobs) {
+  const Counter counter;
+  std::vector<Count> counts(2);
+  TaskSet set = tight(counter, SwapPolicy::pipelined);
+  set.tasks[0].segments = 6;
+  set.tasks[0].device_class = 2;
+  set.tasks[1].device_class = 1;
+  set.tasks[1].offset = {};
+  set.tasks[1].wcet->device = 1ms;
+  executive::Setup setup;
+  for (std::size_t i = 0; i < 2; ++i) setup.callbacks[set.tasks[i].name] = counts[i].callbacks();
+  const Executive planned = made(set, std::move(setup));
+  EXPECT_GT(planned.plan().tasks[0].segments, 1U);
+  set.device.capacity = planned.plan().demand - small_chunk * 4;
+  const Report report = run(std::move(set), counts);
+  expect_kept(counts);
+  ASSERT_TRUE(report.swap);
+  EXPECT_GT(report.swap->out, Bytes{0});
+}
+
+TEST(NetworkState, StaysBesideAStreamOfConstants) {
+  const Counter counter;
+  std::vector<Count> counts(1);
+  Task task = counter.task("streamed");
+  task.constants = Constants::streamed;
+  task.period = task.deadline = 60ms;
+  const Report report = run(swapping_set({task}, endless, SwapPolicy::pipelined, Bytes{1 << 30}), counts);
+  expect_kept(counts);
+  ASSERT_TRUE(report.swap);
+  EXPECT_GT(report.swap->in, Bytes{0});
+  EXPECT_EQ(report.swap->out, Bytes{0});
+}
+
+TEST(NetworkState, IsNotThatOfAbortedJobs) {
+  const Counter counter;
+  std::vector<Count> counts(2);
+  TaskSet set = tight(counter, SwapPolicy::pipelined);
+  for (Task& task : set.tasks) task.on_overrun = OnOverrun::abort_job;
+  executive::Setup setup;
+  for (std::size_t i = 0; i < 2; ++i) setup.callbacks[set.tasks[i].name] = counts[i].callbacks();
+  set.device.capacity = made(set, std::move(setup)).plan().demand - small_chunk * 4;
+  const auto store = std::make_shared<StoreOrders>();
+  store->each = Duration(4ms).count(); // some chunks of a job, at a period of 20 ms
+  executive::Setup slow;
+  slow.open_store = store_opener(store);
+  const Report report = run(std::move(set), counts, std::move(slow));
+  expect_kept(counts);
+  EXPECT_GT(report.tasks[0].aborted + report.tasks[1].aborted, 0U);
+}
+
+} // namespace
+} // namespace rtexec
