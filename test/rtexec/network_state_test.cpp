@@ -1,6 +1,8 @@
 // Networks that keep state, in runs: each job finds what the last one that succeeded left, whatever is swapped, cut or
 // streamed, and whichever jobs fail, are dropped or aborted.
+#include <rtexec/profile.hpp>
 #include "tasks/dnn/models/graph_writer.hpp"
+#include "tasks/make/make_workload.hpp"
 #include "test/rtexec/real_time.hpp"
 #include "test/rtexec/swap_sets.hpp"
 #include "test/support/files.hpp"
@@ -20,11 +22,12 @@ constexpr Bytes state_copy{channels * side * side * sizeof(float)};
 /// x and h -> their sum, and something that takes weights.
 class Counter {
  public:
-  Counter() {
+  /// `stride`: the less, the longer it takes.
+  explicit Counter(int stride = 4) {
     tasks::GraphWriter graph("counter", 1);
     const auto x = graph.input(channels, side), h = graph.input(channels, side);
     const auto sum = graph.add(x, h);
-    auto features = graph.relu(graph.conv(x, {.channels = 64, .kernel = 3, .stride = 4}));
+    auto features = graph.relu(graph.conv(x, {.channels = 64, .kernel = 3, .stride = stride}));
     for (int layer = 0; layer < 3; ++layer) features = graph.relu(graph.conv(features, {.channels = 64, .kernel = 3}));
     graph.output(sum);
     graph.output(graph.linear(graph.flatten(features), 10));
@@ -101,6 +104,25 @@ void expect_kept(const std::vector<Count>& counts) {
   }
 }
 
+/// As `rtexec profile` writes it down: how long each layer takes, without which nothing is cut or streamed.
+void know_layers(TaskSet& set, std::size_t index, const std::filesystem::path& file) {
+  const Task& task = set.tasks[index];
+  const auto workload = tasks::make_workload(task, DeviceKind::host).value();
+  const auto count = static_cast<std::uint32_t>(workload->layers().size());
+  MeasuredLayers layers{.pieces = count, .sum = task.wcet->device};
+  for (std::uint32_t layer = 0; layer < count; ++layer) layers.each.push_back({layer, task.wcet->device / count});
+  const ProfileEntry entry{.task = task.name,
+                           .workload = workload->fingerprint(),
+                           .wcet = *task.wcet,
+                           .observed = *task.wcet,
+                           .samples = 1,
+                           .layers = layers,
+                           .tuning = {}};
+  const Profile profile{.file = {}, .machine = "m", .device = "host", .entries = {entry}};
+  if (const auto written = write_profile(profile, file); !written) throw std::runtime_error(written.error().what);
+  set.executive.profile = file;
+}
+
 TEST(NetworkState, IsOfThePlan) {
   const Counter counter;
   std::vector<Count> counts(1);
@@ -155,14 +177,19 @@ TEST_P(NetworkStateUnder, SurvivesSwapping) {
 }
 
 TEST(NetworkState, SurvivesBetweenTheSegmentsOfPreemptedJobs) {
-  const Counter counter;
+  const Counter counter, longer(1);
   std::vector<Count> counts(2);
   TaskSet set = tight(counter, SwapPolicy::pipelined);
+  set.tasks[0].model = longer.task("longer").model;
+  set.tasks[0].period = set.tasks[0].deadline = 50ms;
+  set.tasks[0].wcet->device = 30ms;
   set.tasks[0].segments = 6;
   set.tasks[0].device_class = 2;
   set.tasks[1].device_class = 1;
   set.tasks[1].offset = {};
-  set.tasks[1].wcet->device = 1ms;
+  set.tasks[1].period = set.tasks[1].deadline = 15ms;
+  const ScratchFolder folder;
+  know_layers(set, 0, folder / "profile.toml");
   executive::Setup setup;
   for (std::size_t i = 0; i < 2; ++i) setup.callbacks[set.tasks[i].name] = counts[i].callbacks();
   const Executive planned = made(set, std::move(setup));
@@ -172,6 +199,7 @@ TEST(NetworkState, SurvivesBetweenTheSegmentsOfPreemptedJobs) {
   expect_kept(counts);
   ASSERT_TRUE(report.swap);
   EXPECT_GT(report.swap->out, Bytes{0});
+  EXPECT_GT(report.tasks[0].preempted, 0U);
 }
 
 TEST(NetworkState, StaysBesideAStreamOfConstants) {
@@ -180,7 +208,10 @@ TEST(NetworkState, StaysBesideAStreamOfConstants) {
   Task task = counter.task("streamed");
   task.constants = Constants::streamed;
   task.period = task.deadline = 60ms;
-  const Report report = run(swapping_set({task}, endless, SwapPolicy::pipelined, Bytes{1 << 30}), counts);
+  TaskSet set = swapping_set({task}, endless, SwapPolicy::pipelined, Bytes{1 << 30});
+  const ScratchFolder folder;
+  know_layers(set, 0, folder / "profile.toml");
+  const Report report = run(std::move(set), counts);
   expect_kept(counts);
   ASSERT_TRUE(report.swap);
   EXPECT_GT(report.swap->in, Bytes{0});
