@@ -40,7 +40,7 @@ class Counter {
     task.name = name;
     task.model = file_;
     task.state = state_;
-    task.inputs = {{.tensor = {}, .source = SourceKind::program, .on_stale = OnStale::skip}};
+    task.inputs = {{.tensor = {}, .source = SourceKind::program, .from = {}, .on_stale = OnStale::skip}};
     task.period = task.deadline = 20ms;
     task.offset = offset;
     task.wcet = Wcet{.before = 1ms, .device = 5ms, .after = 1ms};
@@ -69,9 +69,10 @@ class Count {
   /// Some fail, and some have nothing new.
   Status give(InputJob& job) noexcept {
     std::ranges::fill(job.inputs[0].as<float>(), 1.0F);
-    if (job.job % 7 != 3 && job.job % 7 != 5) return {};
+    const unsigned turn = ++asked_ % 7;
+    if (turn != 3 && turn != 5) return {};
     ++failed_;
-    return Unexpected(job.job % 7 == 3 ? Errc::io_error : Errc::stale);
+    return Unexpected(turn == 3 ? Errc::io_error : Errc::stale);
   }
   void take(const OutputJob& job) noexcept {
     if (std::exchange(rehearsal_, false)) return;
@@ -81,14 +82,20 @@ class Count {
   }
 
   bool rehearsal_ = true;
+  unsigned asked_ = 0;
   std::atomic<std::size_t> succeeded_{0}, failed_{0}, wrong_{0};
 };
 
 constexpr std::size_t enough = 25;
 
-/// Until each task has succeeded often.
-Report run(TaskSet set, std::vector<Count>& counts, executive::Setup setup = {}) {
+executive::Setup with_callbacks(const TaskSet& set, std::vector<Count>& counts, executive::Setup setup = {}) {
   for (std::size_t i = 0; i < counts.size(); ++i) setup.callbacks[set.tasks[i].name] = counts[i].callbacks();
+  return setup;
+}
+
+/// Until each task has succeeded often.
+Report run(TaskSet set, std::vector<Count>& counts) {
+  executive::Setup setup = with_callbacks(set, counts);
   Executive executive = made(std::move(set), std::move(setup));
   begun(executive);
   run_until(executive,
@@ -151,25 +158,29 @@ INSTANTIATE_TEST_SUITE_P(Policies, NetworkStateUnder,
                                          SwapPolicy::min, SwapPolicy::pageable, SwapPolicy::lru),
                          [](const auto& policy) { return name_of(policy.param); });
 
-/// All of both networks does not fit beside one another.
-TaskSet tight(const Counter& counter, SwapPolicy policy) {
-  std::vector<Task> both{counter.task("first"), counter.task("second", 10ms)};
-  for (Task& task : both) task.swap_volume = small_chunk * 6; // of some ten, two of which are state
-  if (policy == SwapPolicy::lru)
-    for (Task& task : both) task.swap_volume.reset();
-  TaskSet set = swapping_set(std::move(both), endless, policy, Bytes{1 << 30});
-  set.swap.candidates = SwapCandidates::largest_first;
+/// As it is where there is memory for all.
+Plan roomy_plan(TaskSet set, std::vector<Count>& counts) {
+  set.device.capacity = Bytes{1 << 30};
+  executive::Setup setup = with_callbacks(set, counts);
+  return made(std::move(set), std::move(setup)).plan();
+}
+
+/// Two tasks of which each has its constants and state on the device only while it executes.
+TaskSet tight(const Counter& counter, SwapPolicy policy, std::vector<Count>& counts) {
+  TaskSet set = swapping_set({counter.task("first"), counter.task("second", 10ms)}, endless, policy, {});
+  const Plan plan = roomy_plan(set, counts);
+  const Arena& arena = plan.tasks[0].arena;
+  const Bytes own = small_chunk * (arena.constant + arena.state);
+  if (policy == SwapPolicy::pipelined)
+    for (Task& task : set.tasks) task.swap_volume = own;
+  set.device.capacity = plan.demand - own + small_chunk;
   return set;
 }
 
 TEST_P(NetworkStateUnder, SurvivesSwapping) {
   const Counter counter;
   std::vector<Count> counts(2);
-  TaskSet set = tight(counter, GetParam());
-  executive::Setup setup;
-  for (std::size_t i = 0; i < 2; ++i) setup.callbacks[set.tasks[i].name] = counts[i].callbacks();
-  const Bytes demand = made(set, std::move(setup)).plan().demand;
-  set.device.capacity = demand - small_chunk * 4;
+  TaskSet set = tight(counter, GetParam(), counts);
   const Report report = run(std::move(set), counts);
   expect_kept(counts);
   ASSERT_TRUE(report.swap);
@@ -179,27 +190,20 @@ TEST_P(NetworkStateUnder, SurvivesSwapping) {
 TEST(NetworkState, SurvivesBetweenTheSegmentsOfPreemptedJobs) {
   const Counter counter, longer(1);
   std::vector<Count> counts(2);
-  TaskSet set = tight(counter, SwapPolicy::pipelined);
-  set.tasks[0].model = longer.task("longer").model;
+  TaskSet set =
+      swapping_set({longer.task("longer"), counter.task("urgent")}, endless, SwapPolicy::pipelined, Bytes{1 << 30});
   set.tasks[0].period = set.tasks[0].deadline = 50ms;
   set.tasks[0].wcet->device = 30ms;
   set.tasks[0].segments = 6;
   set.tasks[0].device_class = 2;
+  set.tasks[1].period = set.tasks[1].deadline = 12ms;
   set.tasks[1].device_class = 1;
-  set.tasks[1].offset = {};
-  set.tasks[1].period = set.tasks[1].deadline = 15ms;
   const ScratchFolder folder;
   know_layers(set, 0, folder / "profile.toml");
-  executive::Setup setup;
-  for (std::size_t i = 0; i < 2; ++i) setup.callbacks[set.tasks[i].name] = counts[i].callbacks();
-  const Executive planned = made(set, std::move(setup));
-  EXPECT_GT(planned.plan().tasks[0].segments, 1U);
-  set.device.capacity = planned.plan().demand - small_chunk * 4;
+  EXPECT_GT(roomy_plan(set, counts).tasks[0].segments, 1U);
   const Report report = run(std::move(set), counts);
   expect_kept(counts);
-  ASSERT_TRUE(report.swap);
-  EXPECT_GT(report.swap->out, Bytes{0});
-  EXPECT_GT(report.tasks[0].preempted, 0U);
+  EXPECT_GT(report.tasks[0].preempted.value_or(0), 0U);
 }
 
 TEST(NetworkState, StaysBesideAStreamOfConstants) {
@@ -207,6 +211,7 @@ TEST(NetworkState, StaysBesideAStreamOfConstants) {
   std::vector<Count> counts(1);
   Task task = counter.task("streamed");
   task.constants = Constants::streamed;
+  task.stream_chunks = 8;
   task.period = task.deadline = 60ms;
   TaskSet set = swapping_set({task}, endless, SwapPolicy::pipelined, Bytes{1 << 30});
   const ScratchFolder folder;
@@ -221,18 +226,27 @@ TEST(NetworkState, StaysBesideAStreamOfConstants) {
 TEST(NetworkState, IsNotThatOfAbortedJobs) {
   const Counter counter;
   std::vector<Count> counts(2);
-  TaskSet set = tight(counter, SwapPolicy::pipelined);
+  TaskSet set = tight(counter, SwapPolicy::pipelined, counts);
   for (Task& task : set.tasks) task.on_overrun = OnOverrun::abort_job;
-  executive::Setup setup;
-  for (std::size_t i = 0; i < 2; ++i) setup.callbacks[set.tasks[i].name] = counts[i].callbacks();
-  set.device.capacity = made(set, std::move(setup)).plan().demand - small_chunk * 4;
   const auto store = std::make_shared<StoreOrders>();
-  store->each = Duration(4ms).count(); // some chunks of a job, at a period of 20 ms
-  executive::Setup slow;
-  slow.open_store = store_opener(store);
-  const Report report = run(std::move(set), counts, std::move(slow));
+  executive::Setup setup = with_callbacks(set, counts);
+  setup.open_store = store_opener(store);
+  Executive executive = made(std::move(set), std::move(setup));
+  begun(executive);
+  const auto aborted = [&] {
+    const Report so_far = executive.progress();
+    return so_far.tasks[0].aborted + so_far.tasks[1].aborted;
+  };
+  const auto succeeded = [&] { return std::min(counts[0].succeeded(), counts[1].succeeded()); };
+  for (int round = 1; round <= 3; ++round) {
+    run_until(executive, [&] { return succeeded() > enough / 3 * static_cast<std::size_t>(round); });
+    store->each = Duration(15ms).count(); // of a chunk, at a period of 20 ms
+    run_until(executive, [&] { return aborted() > 5 * static_cast<std::uint64_t>(round); });
+    store->each = 0;
+  }
+  run_until(executive, [&] { return succeeded() > enough + 5; });
+  EXPECT_GT(executive.stop().tasks[0].aborted, 0U);
   expect_kept(counts);
-  EXPECT_GT(report.tasks[0].aborted + report.tasks[1].aborted, 0U);
 }
 
 } // namespace
