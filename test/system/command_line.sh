@@ -198,7 +198,7 @@ expect 1 '' test -e y.npy
 expect 0 'wrote out.v2/y.npy' "$rtexec" infer "${two[@]}" -o out.v2/
 
 # What files say reaches no terminal as it is, and the wrong file is called what it is.
-expect 2 "node 'y' .\\\\u001B\[2J, writes 'y'" "$rtexec" infer hostile.onnx
+expect 2 "node 'y' .\\\\u001B\[2J, writes 'y'" "$rtexec" infer hostile.onnx --shape a=1x2
 expect 2 '\\u001B\[31mname.toml: error' "$rtexec" check $'\033[31mname.toml'
 expect 2 'this is an ONNX model, not a task set: try `rtexec infer tiny.onnx`' "$rtexec" run tiny.onnx
 expect 2 'this is a task set, not a profile' "$rtexec" check good.toml --wcet good.toml
