@@ -481,6 +481,7 @@ TEST(OnnxReader, GivenShapesFixIt) {
   const auto shapeless =
       onnx_bytes("input { name: 'x' type { tensor_type { elem_type: 1 } } }" + onnx_node("Relu", {"x"}, {"y"}) + y_out);
   EXPECT_TRUE(test::fails(with_shapes({}, shapeless), Errc::bad_input, "input 'x': no dimension: not fixed"));
+  EXPECT_TRUE(test::fails(with_shapes({{"x", {2, -3}}}, shapeless), Errc::bad_input, "a dimension of -3"));
   EXPECT_TRUE(with_shapes({{"x", {2, 3}}}, shapeless).has_value());
 }
 
@@ -491,7 +492,7 @@ TEST(OnnxReader, ShapesThatDoNotFitAreRefused) {
   refused({{"z", {1}}}, "a shape is given for 'z', which is no input; its inputs are: 'x', 'h'");
   refused({{"x", {2, 3}}}, "input 'x': the shape that is given, 2x3, has 2 dimensions, and the file's, ?x3x?, has 3");
   refused({{"x", {2, 4, 5}}}, "input 'x': dimension 1 is given as 4, and the file fixes it as 3");
-  refused({{"x", {2, 3, 0}}}, "input 'x': dimension 2 ('size') is given as 0: at least 1");
+  refused({{"x", {2, 3, 0}}}, "input 'x': the shape that is given has a dimension of 0: at least 1");
   refused(
       {{"h", {1, 3, 1}}, {"x", {2, 3, 5}}},
       "input 'x': dimension 0 ('batch') is given as 2, and dimension 0 ('batch') of input 'h' as 1: one name in the "

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <span>
 #include <string_view>
 
 namespace rtexec::tasks::onnx_source {
@@ -22,7 +23,7 @@ std::string with_gaps(const Input& input, std::string_view separator) {
 /// As a key of TOML.
 std::string key_of(const std::string& name) {
   const auto is_bare = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
-  return std::ranges::all_of(name, is_bare) ? name : config::toml_string(name);
+  return config::shortened(std::ranges::all_of(name, is_bare) ? name : config::toml_string(name));
 }
 
 /// "dimension 2 ('height')"
@@ -59,18 +60,24 @@ class Shapes {
 
   /// Checks a given shape against the file, and learns from it what symbols stand for.
   void take(const Input& input, const Shape& given) {
-    if (!input.has_shape) return;
+    if (!input.has_shape) return check_sizes(input, given);
     if (given.size() != input.shape.size())
       refuse(input, "the shape that is given, " + to_string(given) + ", has " + std::to_string(given.size()) +
                         " dimensions, and the file's, " + with_gaps(input, "x") + ", has " +
                         std::to_string(input.shape.size()));
+    check_sizes(input, given);
     for (std::size_t i = 0; i < given.size(); ++i) {
-      if (given[i] < 1) refuse(input, named(input, i) + " is given as " + std::to_string(given[i]) + ": at least 1");
       if (!is_open(input.shape[i]) && input.shape[i].value != given[i])
         refuse(input, named(input, i) + " is given as " + std::to_string(given[i]) + ", and the file fixes it as " +
                           std::to_string(input.shape[i].value));
       if (is_open(input.shape[i])) learn(input, i, given[i]);
     }
+  }
+
+  void check_sizes(const Input& input, const Shape& given) const {
+    for (const std::int64_t size : given)
+      if (size < 1)
+        refuse(input, "the shape that is given has a dimension of " + std::to_string(size) + ": at least 1");
   }
 
   void learn(const Input& input, std::size_t dimension, std::int64_t size) {
@@ -104,23 +111,22 @@ class Shapes {
   }
 
   void note_open(const Input& input, const std::string& what) {
-    if (open_.empty() || open_.back() != &input) {
-      open_.push_back(&input);
-      text_ += (text_.empty() ? "" : "; ") + std::string("input ") + config::quoted(input.name) + ": " + what;
-    } else {
-      text_ += ", " + what;
-    }
+    if (!open_.empty() && open_.back().input == &input) open_.back().what += ", " + what;
+    else open_.push_back({&input, what});
   }
 
   [[noreturn]] void refuse_open() const {
-    std::string table, options;
-    for (const Input* input : open_) {
-      const std::string gaps = input->has_shape ? with_gaps(*input, ", ") : "?, ...";
-      table += (table.empty() ? "" : ", ") + key_of(input->name) + " = [" + gaps + "]";
-      options +=
-          " --shape " + config::shell_word(input->name) + "=" + (input->has_shape ? with_gaps(*input, "x") : "?x...");
+    std::string all, table, options;
+    for (const auto& [input, what] : std::span(open_).first(std::min(open_.size(), most_told))) {
+      const bool first = all.empty();
+      all += (first ? "" : "; ") + std::string("input ") + config::quoted(input->name) + ": " + what;
+      table += (first ? "" : ", ") + key_of(input->name) + " = [" +
+               (input->has_shape ? with_gaps(*input, ", ") : "?, ...") + "]";
+      options += " --shape " + config::printable(config::shell_word(input->name)) + "=" +
+                 (input->has_shape ? with_gaps(*input, "x") : "?x...");
     }
-    throw Refusal(Errc::bad_input, model_.file + ": " + text_ +
+    if (open_.size() > most_told) all += "; and " + std::to_string(open_.size() - most_told) + " more inputs";
+    throw Refusal(Errc::bad_input, model_.file + ": " + all +
                                        ": not fixed in the file; fix it with a number for each '?': by shape = { " +
                                        table + " } in a task set, by" + options + " on a command line");
   }
@@ -142,10 +148,15 @@ class Shapes {
     std::size_t dimension;
   };
 
+  struct Open {
+    const Input* input;
+    std::string what; // of it
+  };
+  static constexpr std::size_t most_told = 8;
+
   const Model& model_;
   std::map<std::string, Size> sizes_; // by symbol
-  std::vector<const Input*> open_;
-  std::string text_; // what is open in them
+  std::vector<Open> open_;
 };
 
 } // namespace
