@@ -242,7 +242,9 @@ void check_producer(const TaskSet& set, const Task& task, const TaskInput& input
   const std::string name = input.from.substr(0, input.from.find('/'));
   const std::string shown = "from = " + toml_string("task:" + input.from) + ": ";
   if (name == task.name)
-    rules.broken({"from"}, shown + "it is this task itself; keep what a job hands to the next one in the workload");
+    rules.broken({"from"}, shown +
+                               "it is this task itself: a network hands on to its next job by state = { INPUT = "
+                               "\"OUTPUT\" }, and a workload of your own keeps it");
   const auto producer = std::ranges::find(set.tasks, name, &Task::name);
   if (producer == set.tasks.end()) rules.broken({"from"}, shown + "there is no such task");
   else if (!has_tensors(*producer))

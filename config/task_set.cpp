@@ -353,6 +353,28 @@ Type<SyntheticLayers> synthetic_layers() {
           }};
 }
 
+/// Key of a table of which a task may have none.
+template <class T>
+Key<Task> table_key(std::string_view name, const Type<T>& type, std::string_view meaning,
+                    std::map<std::string, T> Task::*member) {
+  return key<Task>(
+      name, table_of(type), "none", meaning,
+      [=](const Task& task) { return (task.*member).empty() ? std::nullopt : std::optional(task.*member); },
+      [=](Task& task, const std::map<std::string, T>& values) { task.*member = values; });
+}
+
+/// On one line, which tables within one ask for.
+Type<std::vector<std::int64_t>> dimensions() {
+  constexpr std::int64_t largest = std::int64_t{1} << 28; // tasks/dnn knows how many elements there may be in all
+  Type<std::vector<std::int64_t>> type = list_of(integer<std::int64_t>(1, largest));
+  type.write = [](const std::vector<std::int64_t>& values) {
+    std::string list;
+    for (const std::int64_t value : values) list += (list.empty() ? "" : ", ") + std::to_string(value);
+    return "[" + list + "]";
+  };
+  return type;
+}
+
 std::vector<Key<Chain>> chain_keys() {
   return {
       key<Chain>("name", identifier(), required, "unique", &Chain::name),
@@ -382,6 +404,14 @@ std::vector<Key<Task>> task_keys() {
                           &Task::arguments),
       key<Task>("model", path(), "required for dnn", "dnn: an ONNX file", &Task::model),
       key<Task>("input", path(), "seeded noise", "dnn: a picture, a folder of pictures, or a .npy file", &Task::input),
+      table_key("shape", dimensions(),
+                "dnn: all dimensions of each input of which the file leaves some open, by its name: { image = [1, 3, "
+                "640, 640] }; those that the file fixes stay, and those of one name in it are of one size",
+                &Task::shape),
+      table_key("state", text(),
+                "dnn: inputs that hold what the job before left in an output, both by their names: { h = \"hn\" }; "
+                "zeros at first, and unchanged by jobs that fail or are dropped (tasks/README.md)",
+                &Task::state),
       key<Task>("precision", one_of<Precision>(),
                 "dnn on a GPU: arithmetic of its products; host devices compute in fp32", &Task::precision),
       key<Task>(

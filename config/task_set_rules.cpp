@@ -42,7 +42,20 @@ void check_exists(const std::filesystem::path& file, std::string_view key, bool 
   broken(rules, {key}, file, what + (may_be_folder ? " or folder" : ""));
 }
 
+/// Each output is handed on once, and nothing else is put into the inputs. Which there are the model knows.
+void check_state(const Task& task, const Rules& rules) {
+  std::map<std::string_view, std::string_view> inputs; // by output
+  for (const auto& [input, output] : task.state) {
+    const std::string shown = "state: " + toml_string(input) + " = " + toml_string(output) + ": ";
+    if (const auto [other, is_new] = inputs.emplace(output, input); !is_new)
+      rules.broken({"state"}, shown + "the output goes to input " + toml_string(other->second) + " already");
+    if (std::ranges::find(task.inputs, input, &TaskInput::tensor) != task.inputs.end())
+      rules.broken({"state"}, shown + "inputs has another source for the same input; leave out one of them");
+  }
+}
+
 void check_dnn(const Task& task, const Rules& rules) {
+  check_state(task, rules);
   if (task.model.empty()) rules.broken({"model", "workload"}, "model: a dnn task needs one, an ONNX file");
   else check_exists(task.model, "model", false, rules);
   if (!task.input.empty()) check_exists(task.input, "input", true, rules);
@@ -54,6 +67,8 @@ void check_dnn(const Task& task, const Rules& rules) {
 void check_no_dnn(const Task& task, const Rules& rules) {
   for (const auto& [key, file] : {std::pair("model", task.model), std::pair("input", task.input)})
     if (!file.empty()) broken(rules, {key, "workload"}, file, "only for dnn tasks");
+  if (!task.shape.empty()) rules.broken({"shape", "workload"}, "shape: only for dnn tasks");
+  if (!task.state.empty()) rules.broken({"state", "workload"}, "state: only for dnn tasks");
   if (task.precision != Precision::fp32)
     broken(rules, {"precision", "workload"}, task.precision,
            "only for dnn tasks; a " + std::string(spelling(task.workload)) + " one " +

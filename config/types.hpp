@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -164,6 +165,40 @@ template <class T> [[nodiscard]] Type<std::vector<T>> set_of(const Type<T>& type
     return {};
   };
   return set;
+}
+
+/// Names of others, each with a value of `type`.
+template <class T> [[nodiscard]] Type<std::map<std::string, T>> table_of(const Type<T>& type) {
+  return {.name = "table, " + type.name + " for each",
+          .unit = type.unit,
+          .read = [=](const Value& value) -> Read<std::map<std::string, T>> {
+            const auto* table = std::get_if<Table>(&value.content);
+            if (table == nullptr) return Unexpected("not a table: write { NAME = ... }");
+            if (table->empty()) return Unexpected("it is empty: write { NAME = ... }, or leave it out");
+            std::map<std::string, T> result;
+            for (const Entry& entry : *table) {
+              auto read = type.read(entry.value);
+              if (!read) return Unexpected(toml_string(entry.key) + " = " + spelled(entry.value) + ": " + read.error());
+              result.emplace(entry.key, std::move(*read));
+            }
+            return result;
+          },
+          .write =
+              [=](const std::map<std::string, T>& values) {
+                std::string list;
+                for (const auto& [name, value] : values)
+                  list += (list.empty() ? " " : ", ") + toml_string(name) + " = " + type.write(value);
+                return "{" + list + " }";
+              },
+          .problem = [=](const std::map<std::string, T>& values) -> std::string {
+            for (const auto& [name, value] : values) {
+              if (const std::string problem = text().problem(name); !problem.empty())
+                return toml_string(name) + ": " + problem;
+              if (const std::string problem = type.problem(value); !problem.empty())
+                return toml_string(name) + " = " + type.write(value) + ": " + problem;
+            }
+            return {};
+          }};
 }
 
 } // namespace rtexec::config

@@ -1,6 +1,7 @@
 #include <rtexec/profile.hpp>
 #include "config/names.hpp"
 #include "rtexec/command/command.hpp"
+#include "rtexec/command/shape_option.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/study/inference_report.hpp"
 
@@ -18,7 +19,7 @@ using study::Inference;
 
 struct Options {
   study::InferenceOptions network;
-  std::vector<std::string> inputs;
+  std::vector<std::string> inputs, shapes;
   std::string channels = std::string(spelling(ChannelOrder::rgb)), layout;
   std::string fit = std::string(spelling(PictureFit::letterbox));
   std::vector<double> mean, deviation, scale;
@@ -78,6 +79,7 @@ Inference load(const Options& options, std::ostream& out) {
   study::InferenceOptions network = options.network;
   network.precision = spelled_as<Precision>(options.precision);
   network.memory = spelled_as<MemoryPolicy>(options.memory);
+  network.shapes = must(parse_shapes(options.shapes));
   if (!options.profile.empty()) network.chosen = tuning_of(options);
   if (!options.tune) return must(Inference::load(network, {}));
   return must(Inference::load(
@@ -129,6 +131,7 @@ void add_infer(const Command& program) {
       "A picture (JPEG, PNG) or a tensor (.npy), for several inputs NAME=FILE for each; without it, seeded noise");
   command.option("-o,--output", options->output, "OUT",
                  "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy");
+  add_shape(command, options->shapes);
   command.option("--board", options->network.board, "BOARD", "The board whose device executes it: a name or a file")
       .default_shown();
   command.option("--precision", options->precision, "PRECISION", "Arithmetic on a GPU")

@@ -1,6 +1,7 @@
 #include "rtexec/executive/task_run.hpp"
 
 #include "rtexec/executive/contents_trace.hpp"
+#include "tasks/stateful.hpp"
 #include "traces/emit.hpp"
 
 namespace rtexec::executive {
@@ -83,7 +84,9 @@ void TaskRun::warm_up_once() noexcept {
   const Begin begin{.at = now, .executed = hal::execution_time()};
   start_job({.id = {.task = index_, .number = 0}, .nominal = now, .deadline = now + task_.deadline}, begin,
             io_.read(0, now, channels::TaskIo::For::rehearsal));
-  static_cast<void>(await_end());
+  const bool ended = await_end();
+  if (auto* const stateful = dynamic_cast<tasks::Stateful*>(&workload_); stateful != nullptr && ended)
+    stateful->begin_to_keep();
   if (!warm_up_.outcome) control_.warm_up_failed.store(this);
   control_.warmed_up.fetch_add(1);
   control_.warm_up_ended.raise();

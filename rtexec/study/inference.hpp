@@ -23,6 +23,8 @@ struct InferenceOptions {
   std::string board = "host"; // by name or path
   Precision precision = Precision::fp32;
   MemoryPolicy memory = MemoryPolicy::device;
+  /// Of inputs whose dimensions the file leaves open.
+  tasks::InputShapes shapes{};
   /// Choices that a tuning made, which are used: as Workload::use().
   std::vector<std::string> chosen{};
 };

@@ -1,11 +1,13 @@
 #include "tasks/dnn/dnn_workload.hpp"
 
+#include "config/text.hpp"
 #include "tasks/buffer_kind.hpp"
 #include "tasks/dnn/make_network.hpp"
 #include "tasks/dnn/onnx/onnx_reader.hpp"
 #include "tasks/dnn/graph/passes.hpp"
 #include "tasks/fingerprint.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -35,25 +37,78 @@ std::string_view infix(MemoryPolicy policy) {
   std::unreachable();
 }
 
+using Ports = std::span<const Network::Port>;
+
+/// Beside the file.
+void add(Fingerprint& fingerprint, const DnnWorkload::Given& given, Ports inputs) {
+  if (!given.shapes.empty())
+    for (const auto& input : inputs) fingerprint.add("shape").add(input.name).add(to_string(input.shape));
+  for (const auto& [input, output] : given.state) fingerprint.add("state").add(input).add(output);
+}
+
+/// Which of `ports` has this name.
+Result<std::size_t> number_of(const std::string& name, Ports ports, const std::string& kind) {
+  const auto found = std::ranges::find(ports, name, &Network::Port::name);
+  if (found != ports.end()) return static_cast<std::size_t>(found - ports.begin());
+  std::string there;
+  for (const auto& port : ports) there += (there.empty() ? "" : ", ") + config::quoted(port.name);
+  return fail(Errc::bad_input, "the network has no " + kind + " " + config::quoted(name) + "; there are: " + there);
+}
+
+std::string kind_of(const Network::Port& port) { return std::string(name(port.type)) + " " + to_string(port.shape); }
+
+Result<Network::State> state_of(const std::string& input, const std::string& output, const Network& network) {
+  const auto to = number_of(input, network.inputs(), "input");
+  if (!to) return Unexpected(to.error());
+  const auto from = number_of(output, network.outputs(), "output");
+  if (!from) return Unexpected(from.error());
+  const auto& taken = network.inputs()[*to];
+  const auto& left = network.outputs()[*from];
+  if (taken.type == left.type && taken.shape == left.shape) return Network::State{*to, *from};
+  return fail(Errc::bad_input, "the input is " + kind_of(taken) + ", and the output " + kind_of(left) +
+                                   ": what one job leaves is what the next one takes in only where both are alike");
+}
+
+Result<std::vector<Network::State>> states_of(const DnnWorkload::Given& given, const Network& network) {
+  std::vector<Network::State> states;
+  for (const auto& [input, output] : given.state) {
+    const auto state = state_of(input, output, network);
+    if (!state)
+      return fail(state.error().code, "state: " + config::toml_string(input) + " = " + config::toml_string(output) +
+                                          ": " + state.error().what);
+    states.push_back(*state);
+  }
+  return states;
+}
+
 } // namespace
 
 DnnWorkload::DnnWorkload(std::unique_ptr<Network> network, const Normalization& normalization,
                          std::unique_ptr<OutputDecoder> decoder, std::string fingerprint)
-    : network_(std::move(network)),
-      inputs_(normalised(network_->inputs(), normalization)),
-      decoder_(std::move(decoder)),
-      fingerprint_(std::move(fingerprint)) {}
+    : network_(std::move(network)), decoder_(std::move(decoder)), fingerprint_(std::move(fingerprint)) {
+  const auto inputs = normalised(network_->inputs(), normalization);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (std::ranges::find(network_->states(), i, &Network::State::input) != network_->states().end()) continue;
+    inputs_.push_back(inputs[i]);
+    fed_.push_back(i);
+  }
+}
 
 Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, DeviceKind kind, Precision precision,
-                                                       const std::optional<Footprint>& footprint, MemoryPolicy policy) {
+                                                       const std::optional<Footprint>& footprint, MemoryPolicy policy,
+                                                       const Given& given) {
   Fingerprint fingerprint;
-  auto graph = read_onnx(model, [&](std::span<const std::byte> bytes) { fingerprint.add(bytes); });
+  auto graph = read_onnx(model, given.shapes, [&](std::span<const std::byte> bytes) { fingerprint.add(bytes); });
   if (!graph) return Unexpected(graph.error());
   optimise(*graph);
   auto network = make_network(*graph, kind, precision, policy);
   if (!network) return fail(network.error().code, model.string() + ": " + network.error().what);
 
   const auto in_model = [&](const Error& error) { return fail(error.code, model.string() + ": " + error.what); };
+  auto states = states_of(given, **network);
+  if (!states) return in_model(states.error());
+  (*network)->keep(std::move(*states));
+  add(fingerprint, given, (*network)->inputs());
   const auto normalization = normalization_of(graph->metadata);
   if (!normalization) return in_model(normalization.error());
   auto decoder = make_decoder(graph->metadata, (*network)->inputs(), (*network)->outputs());
@@ -70,11 +125,11 @@ Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, De
 Result<> DnnWorkload::fit() {
   if (!footprint_) return {};
   const auto own = network_->memory();
-  const Bytes needed = own.constant + own.scratch + own.carry;
+  const Bytes needed = own.constant + own.scratch + own.state + own.carry;
   if (footprint_->size < needed)
-    return fail(Errc::bad_input, "footprint = " + to_string(footprint_->size) +
-                                     " is less than the network needs: " + to_string(needed) + " (constants " +
-                                     to_string(own.constant) + ", scratch " + to_string(own.scratch) + ", carry " +
+    return fail(Errc::bad_input, "footprint = " + to_string(footprint_->size) + " is less than the network needs: " +
+                                     to_string(needed) + " (constants " + to_string(own.constant) + ", scratch " +
+                                     to_string(own.scratch) + ", state " + to_string(own.state) + ", carry " +
                                      to_string(own.carry) + "); ask for at least that, or for no footprint");
   const Bytes beside = footprint_->size - needed;
   fixed_ = footprint_->size - footprint_->swappable;
@@ -119,13 +174,14 @@ Result<> DnnWorkload::cut(std::span<const std::uint32_t> after) {
 
 Result<> DnnWorkload::bind(Device& device, const Memory& memory) {
   if (auto bound = network_->bind(device, memory); !bound) return bound;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i].bytes = network_->inputs()[i].bytes;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i].bytes = network_->inputs()[fed_[i]].bytes;
   return {};
 }
 
 Status DnnWorkload::execute() noexcept { return network_->run(); }
 
 Status DnnWorkload::after(std::uint64_t) noexcept {
+  if (keeps_) network_->hand_on();
   if (decoder_) decoder_->decode(network_->outputs());
   return {};
 }

@@ -1,5 +1,6 @@
 // A network as a task's workload: execution layer by layer, outputs decoded where the model says what they mean.
-// Whoever runs it fills its inputs (input/feed.hpp). A footprint adds memory that nobody touches, to stand for what
+// Whoever runs it fills its inputs, save those that are state: they hold what the job before left in an output, and are
+// no inputs of the task. A footprint adds memory that nobody touches, to stand for what
 // another framework would take for the same network.
 #pragma once
 
@@ -7,9 +8,11 @@
 #include "tasks/constant_image.hpp"
 #include "tasks/dnn/graph/network.hpp"
 #include "tasks/dnn/output/output.hpp"
+#include "tasks/stateful.hpp"
 #include <rtexec/workload.hpp>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,13 +20,19 @@
 
 namespace rtexec::tasks {
 
-class DnnWorkload final : public Workload, public initialise::Observable {
+class DnnWorkload final : public Workload, public initialise::Observable, public Stateful {
  public:
   /// Device memory in all.
   struct Footprint {
     Bytes size;
     Bytes swappable; // the rest of `size` is fixed, and part of what is added to the network's own memory
     MemoryClass kind = MemoryClass::state; // of what is added and swappable
+  };
+
+  /// What the model's file leaves to its user.
+  struct Given {
+    InputShapes shapes;
+    std::map<std::string, std::string> state; // inputs, and the outputs of the job before that they hold
   };
 
   /// Reads and prepares everything. Errors name the file, and the node or value that cannot be used. Without a
@@ -33,7 +42,8 @@ class DnnWorkload final : public Workload, public initialise::Observable {
                                                                  DeviceKind kind = DeviceKind::host,
                                                                  Precision precision = Precision::fp32,
                                                                  const std::optional<Footprint>& footprint = {},
-                                                                 MemoryPolicy policy = MemoryPolicy::device);
+                                                                 MemoryPolicy policy = MemoryPolicy::device,
+                                                                 const Given& given = {});
 
   [[nodiscard]] MemoryDemand memory() const override;
   /// The network's image, and zeros behind it for added constants.
@@ -71,10 +81,12 @@ class DnnWorkload final : public Workload, public initialise::Observable {
   }
 
   [[nodiscard]] bool links_on_device() const override { return true; }
-  void link_input(std::size_t input) override { network_->link_input(input); }
+  void link_input(std::size_t input) override { network_->link_input(fed_[input]); }
   /// Boxes are made of what is on the host.
   void link_output(std::size_t output, bool on_host) override { network_->link_output(output, on_host || decoder_); }
-  void take_input(std::size_t input, const std::byte* from) noexcept override { network_->take_input(input, from); }
+  void take_input(std::size_t input, const std::byte* from) noexcept override {
+    network_->take_input(fed_[input], from);
+  }
   void give_output(std::size_t output, std::byte* to) noexcept override { network_->give_output(output, to); }
 
   [[nodiscard]] Status before(std::uint64_t) noexcept override { return {}; }
@@ -87,6 +99,7 @@ class DnnWorkload final : public Workload, public initialise::Observable {
     return network_->launch_segment(segment);
   }
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;
+  void begin_to_keep() noexcept override { keeps_ = true; }
 
  private:
   DnnWorkload(std::unique_ptr<Network> network, const Normalization& normalization,
@@ -95,7 +108,9 @@ class DnnWorkload final : public Workload, public initialise::Observable {
   [[nodiscard]] Result<> fit();
 
   std::unique_ptr<Network> network_;
-  std::vector<rtexec::Tensor> inputs_; // the network's, with how pictures are normalised for it
+  std::vector<rtexec::Tensor> inputs_; // the network's that are fed, with how pictures are normalised for it
+  std::vector<std::size_t> fed_;       // their numbers in the network
+  bool keeps_ = false;                 // jobs leave their state to the next one
   std::unique_ptr<OutputDecoder> decoder_;
   std::string fingerprint_;
   std::optional<Footprint> footprint_;

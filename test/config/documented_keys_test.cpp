@@ -46,8 +46,12 @@ std::vector<Document> variants(FileKind kind) {
   switch (kind) {
   case FileKind::task_set: {
     Keys with_input = dnn;
-    with_input.insert(
-        {{"input", "'good/pictures'"}, {"priority", "7"}, {"memory", "'stream'"}, {"stream_chunks", "8"}});
+    with_input.insert({{"input", "'good/pictures'"},
+                       {"priority", "7"},
+                       {"memory", "'stream'"},
+                       {"stream_chunks", "8"},
+                       {"shape", "{ x = [1, 3] }"},
+                       {"state", "{ h = 'hn' }"}});
     Keys listed = synthetic;
     listed.insert({{"releases", "['0ms', '140ms']"},
                    {"resident", "'512KiB'"},

@@ -45,6 +45,8 @@ class TimedNetwork final : public tasks::Network {
   void link_output(std::size_t, bool) override {}
   void take_input(std::size_t, const std::byte*) noexcept override {}
   void give_output(std::size_t, std::byte*) noexcept override {}
+  void link_state(std::size_t) override {}
+  void keep_output(std::size_t, std::byte*) noexcept override {}
 
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override {
     ends_.assign(after.begin(), after.end());

@@ -153,7 +153,7 @@ expect 2 'swappable' "$rtexec" sweep --swappable nan
 for number in 2.5 1e3 0; do expect 2 "'$number' is not a whole number from 1 to 1000000" "$rtexec" sweep --sets $number; done
 for command in 'calibrate bandwidth' 'experiment isolation'; do expect 2 'event: must not be empty' "$rtexec" $command --event ''; done
 
-# Two inputs and a batch that is not fixed: each input has a file of its own, and small outputs are shown.
+# Two inputs and a batch that is fixed by --shape: each input has a file of its own, and small outputs are shown.
 python3 - <<'PY'
 import struct
 def field(number, value):
@@ -172,21 +172,33 @@ def tensor(name, *values):
     open(name, "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}f", *values))
 tensor("one.npy", 5, 7.5); tensor("other.npy", 1, 2)
 PY
-expect 0 'y +1x2 +4 +4.75 +5.5 +4 5.5' "$rtexec" infer two.onnx b=other.npy a=one.npy
-expect 0 "Note: the batch of input 'a' is not fixed" "$rtexec" infer two.onnx
-expect 0 '"mean": 4.75' "$rtexec" infer two.onnx a=one.npy b=other.npy --json -
-expect 2 "one.npy: the network has 2 inputs; give a file for each input as NAME=FILE: 'a', 'b'" "$rtexec" infer two.onnx one.npy
-expect 2 "input 'b' has no file" "$rtexec" infer two.onnx a=one.npy
+expect 2 "input 'a': dimension 0 \('N'\); input 'b': dimension 0 \('N'\): not fixed in the file; .* by shape = \{ a = \[\?, 2\], b = .* by --shape a=\?x2 --shape b=\?x2" "$rtexec" infer two.onnx
+for shape in x 1x2 =1x2 a= a=1x a=x1 a=0x2 a=1,2 a=-1x2 a=99999999999999999999x2; do
+  expect 2 "not the name of an input and its dimensions: write NAME=1x3x224x224" "$rtexec" infer two.onnx --shape "$shape"
+done
+expect 2 "a=2x2: that input has a shape already" "$rtexec" infer two.onnx --shape a=1x2 --shape a=2x2
+expect 2 "dimension 0 \('N'\) is given as 2, and dimension 0 \('N'\) of input 'a' as 1" "$rtexec" infer two.onnx --shape a=1x2,b=2x2
+expect 2 "dimension 1 is given as 3, and the file fixes it as 2" "$rtexec" infer --shape a=1x3 two.onnx
+expect 0 'y +4x2' "$rtexec" infer --shape a=4x2 two.onnx
+printf '[[task]]\nname="net"\nmodel="two.onnx"\nperiod="100ms"\nwcet="1ms"\n' > open.toml
+expect 2 "task 'net': .*two.onnx: input 'a': dimension 0 \('N'\)" "$rtexec" check open.toml
+echo 'shape={a=[1,2]}' >> open.toml
+expect '0 3' 'Verdict' "$rtexec" check open.toml
+two=(two.onnx --shape a=1x2)
+expect 0 'y +1x2 +4 +4.75 +5.5 +4 5.5' "$rtexec" infer "${two[@]}" b=other.npy a=one.npy
+expect 0 '"mean": 4.75' "$rtexec" infer "${two[@]}" a=one.npy b=other.npy --json -
+expect 2 "one.npy: the network has 2 inputs; give a file for each input as NAME=FILE: 'a', 'b'" "$rtexec" infer "${two[@]}" one.npy
+expect 2 "input 'b' has no file" "$rtexec" infer "${two[@]}" a=one.npy
 expect 2 "z=one.npy: no such file, and no input of that name; .*NAME=FILE" "$rtexec" infer tiny.onnx z=one.npy
 printf '[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="100ms"\nwcet="1ms"\ninputs=[{from="one.npy", mean=1}]\n' > values.toml
 expect 2 'are for pictures, and the values of a .npy file are taken as they are' "$rtexec" check values.toml
-expect 2 'has a file already' "$rtexec" infer two.onnx a=one.npy a=other.npy
-expect 2 'into a folder' "$rtexec" infer two.onnx -o y.npy
+expect 2 'has a file already' "$rtexec" infer "${two[@]}" a=one.npy a=other.npy
+expect 2 'into a folder' "$rtexec" infer "${two[@]}" -o y.npy
 expect 1 '' test -e y.npy
-expect 0 'wrote out.v2/y.npy' "$rtexec" infer two.onnx -o out.v2/
+expect 0 'wrote out.v2/y.npy' "$rtexec" infer "${two[@]}" -o out.v2/
 
 # What files say reaches no terminal as it is, and the wrong file is called what it is.
-expect 2 "node 'y' .\\\\u001B\[2J, writes 'y'" "$rtexec" infer hostile.onnx
+expect 2 "node 'y' .\\\\u001B\[2J, writes 'y'" "$rtexec" infer hostile.onnx --shape a=1x2
 expect 2 '\\u001B\[31mname.toml: error' "$rtexec" check $'\033[31mname.toml'
 expect 2 'this is an ONNX model, not a task set: try `rtexec infer tiny.onnx`' "$rtexec" run tiny.onnx
 expect 2 'this is a task set, not a profile' "$rtexec" check good.toml --wcet good.toml

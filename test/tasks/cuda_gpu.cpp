@@ -118,15 +118,19 @@ BoundNetwork::~BoundNetwork() {
 
 Result<> BoundNetwork::place() {
   const auto constants = network_->constants();
-  for (const auto size : {constants.size(), static_cast<std::size_t>(network_->scratch().count)}) {
-    auto buffer = device_.allocate(BufferKind::device, Bytes{size + 256});
+  const MemoryDemand demand = network_->memory();
+  for (const Bytes size : {Bytes{constants.size()}, demand.scratch, demand.state, demand.carry}) {
+    auto buffer = device_.allocate(BufferKind::device, size + Bytes{256});
     if (!buffer) return Unexpected(buffer.error());
     buffers_.push_back(*buffer);
   }
   if (!constants.empty())
     if (const auto copied = device_.copy(buffers_[0].device, constants.data(), Bytes{constants.size()}); !copied)
       return fail(copied.error(), "copying the constants failed");
-  return network_->bind(device_, {buffers_[0].device, buffers_[1].device, nullptr});
+  return network_->bind(device_, {.constant = buffers_[0].device,
+                                  .scratch = buffers_[1].device,
+                                  .state = buffers_[2].device,
+                                  .carry = buffers_[3].device});
 }
 
 std::vector<float> BoundNetwork::run(const std::vector<float>& input) {

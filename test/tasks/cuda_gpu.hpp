@@ -61,7 +61,7 @@ class BoundNetwork {
   Result<> place();
   hal::CudaDevice& device_;
   std::unique_ptr<CudaNetwork> network_;
-  std::vector<Buffer> buffers_; // constants, scratch
+  std::vector<Buffer> buffers_; // constants, scratch, state, carry
   std::string error_;
 };
 

@@ -174,7 +174,7 @@ TEST_F(ExternalData, AboveTheLimitIsRefused) { // a small file can name one piec
 TEST_F(ExternalData, IsShownToTheObserver) {
   ASSERT_TRUE(read(constant(here + key("offset", "4") + key("length", "8"))).has_value());
   std::vector<std::string> seen;
-  const auto graph = read_onnx(folder_ / "net/net.onnx", [&](std::span<const std::byte> bytes) {
+  const auto graph = read_onnx(folder_ / "net/net.onnx", {}, [&](std::span<const std::byte> bytes) {
     seen.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   });
   ASSERT_TRUE(graph.has_value());

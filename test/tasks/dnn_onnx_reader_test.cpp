@@ -4,6 +4,7 @@
 #include "config/text.hpp"
 #include "tasks/dnn/host/host_network.hpp"
 #include "tasks/dnn/graph/passes.hpp"
+#include "test/support/result.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
 
 #include <gmock/gmock.h>
@@ -70,8 +71,8 @@ const Refused refusals[] = {
      {"'axis'", "given twice"}},
     {"SizeNotFixed",
      onnx_value("input", "x", {"1", "3", "height", "8"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out,
-     Errc::unsupported,
-     {"input 'x'", "dimension 2", "'height'", "not fixed", "export"}},
+     Errc::bad_input,
+     {"input 'x'", "dimension 2", "'height'", "not fixed", "shape = { x = [1, 3, ?, 8] }"}},
     {"SizeZero",
      onnx_value("input", "x", {"1", "0", "8"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out,
      Errc::bad_input,
@@ -441,12 +442,62 @@ const Refused refusals[] = {
 INSTANTIATE_TEST_SUITE_P(Onnx, Refusals, testing::ValuesIn(refusals),
                          [](const auto& refused) { return refused.param.name; });
 
-TEST(OnnxReader, ASymbolicBatchIsOne) {
-  const auto graph =
-      parse_onnx(onnx_bytes(onnx_value("input", "x", {"batch", "3"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out));
-  ASSERT_TRUE(graph.has_value());
-  EXPECT_EQ(graph->tensors[graph->inputs[0]].shape, (Shape{1, 3}));
-  EXPECT_THAT(graph->notes, testing::ElementsAre("the batch of input 'x' is not fixed in the file: taken as 1"));
+// ---- dimensions that the file leaves open
+
+std::vector<std::byte> open_model() {
+  return onnx_bytes(onnx_value("input", "x", {"batch", "3", "size"}) + onnx_value("input", "h", {"batch", "3", "1"}) +
+                    onnx_node("Add", {"x", "h"}, {"y"}) + y_out);
+}
+
+Result<Graph> with_shapes(const InputShapes& shapes, const std::vector<std::byte>& bytes = open_model()) {
+  return parse_onnx(bytes, "net.onnx", {}, shapes);
+}
+
+TEST(OnnxReader, WhatAFileLeavesOpenIsNeverTakenAsAnything) {
+  EXPECT_TRUE(
+      test::fails(with_shapes({}), Errc::bad_input,
+                  "net.onnx: input 'x': dimension 0 ('batch'), dimension 2 ('size'); input 'h': dimension 0 "
+                  "('batch'): not fixed in the file; fix it with a number for each '?': by shape = { x = [?, "
+                  "3, ?], h = [?, 3, 1] } in a task set, by --shape x=?x3x? --shape h=?x3x1 on a command line"));
+  const auto unnamed = onnx_bytes("input { name: 'a.b' type { tensor_type { elem_type: 1 shape { dim {} } } } }" +
+                                  onnx_node("Relu", {"a.b"}, {"y"}) + y_out);
+  EXPECT_TRUE(test::fails(with_shapes({}, unnamed), Errc::bad_input,
+                          "input 'a.b': dimension 0: not fixed in the file; fix it with a number for each '?': by "
+                          "shape = { \"a.b\" = [?] } in a task set, by --shape a.b=?"));
+}
+
+TEST(OnnxReader, GivenShapesFixIt) {
+  const auto graph = with_shapes({{"x", {2, 3, 5}}});
+  ASSERT_TRUE(graph.has_value()) << graph.error().what;
+  EXPECT_EQ(graph->tensors[graph->inputs[0]].shape, (Shape{2, 3, 5}));
+  EXPECT_EQ(graph->tensors[graph->inputs[1]].shape, (Shape{2, 3, 1})) << "the same symbol";
+  EXPECT_EQ(graph->tensors[graph->outputs[0]].shape, (Shape{2, 3, 5}));
+  EXPECT_TRUE(graph->notes.empty());
+  EXPECT_TRUE(with_shapes({{"x", {2, 3, 5}}, {"h", {2, 3, 1}}}).has_value());
+  const auto fixed = onnx_bytes(with_x(onnx_node("Relu", {"x"}, {"y"})));
+  const auto whole = parse_onnx(fixed);
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_TRUE(with_shapes({{"x", whole->tensors[whole->inputs[0]].shape}}, fixed).has_value()) << "what is so anyway";
+  const auto shapeless =
+      onnx_bytes("input { name: 'x' type { tensor_type { elem_type: 1 } } }" + onnx_node("Relu", {"x"}, {"y"}) + y_out);
+  EXPECT_TRUE(test::fails(with_shapes({}, shapeless), Errc::bad_input, "input 'x': no dimension: not fixed"));
+  EXPECT_TRUE(test::fails(with_shapes({{"x", {2, -3}}}, shapeless), Errc::bad_input, "a dimension of -3"));
+  EXPECT_TRUE(with_shapes({{"x", {2, 3}}}, shapeless).has_value());
+}
+
+TEST(OnnxReader, ShapesThatDoNotFitAreRefused) {
+  const auto refused = [](const InputShapes& shapes, const std::string& why) {
+    EXPECT_TRUE(test::fails(with_shapes(shapes), Errc::bad_input, "net.onnx: " + why));
+  };
+  refused({{"z", {1}}}, "a shape is given for 'z', which is no input; its inputs are: 'x', 'h'");
+  refused({{"x", {2, 3}}}, "input 'x': the shape that is given, 2x3, has 2 dimensions, and the file's, ?x3x?, has 3");
+  refused({{"x", {2, 4, 5}}}, "input 'x': dimension 1 is given as 4, and the file fixes it as 3");
+  refused({{"x", {2, 3, 0}}}, "input 'x': the shape that is given has a dimension of 0: at least 1");
+  refused(
+      {{"h", {1, 3, 1}}, {"x", {2, 3, 5}}},
+      "input 'x': dimension 0 ('batch') is given as 2, and dimension 0 ('batch') of input 'h' as 1: one name in the "
+      "file stands for one size");
+  EXPECT_TRUE(test::fails(with_shapes({{"x", {1 << 20, 3, 1 << 20}}}), Errc::unsupported, "elements"));
 }
 
 TEST(OnnxReader, OutputsKeepTheirNames) {

@@ -20,10 +20,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 namespace rtexec::tasks {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::filesystem::path write(const test::ScratchFolder& folder, const std::string& name,
@@ -33,7 +35,7 @@ std::filesystem::path write(const test::ScratchFolder& folder, const std::string
 }
 
 std::vector<std::byte> small_model(const std::string& activation = "Relu") {
-  return onnx_bytes(onnx_value("input", "x", {"n", "3", "8", "8"}) + onnx_floats("w", {4, 3, 3, 3}) +
+  return onnx_bytes(onnx_value("input", "x", {"1", "3", "8", "8"}) + onnx_floats("w", {4, 3, 3, 3}) +
                     onnx_node("Conv", {"x", "w"}, {"c"}) + onnx_node(activation, {"c"}, {"y"}) +
                     "output { name: \"y\" }");
 }
@@ -150,6 +152,110 @@ TEST(DnnWorkload, ErrorsNameTaskFileAndNode) {
 }
 
 /// As `model` needs, more, less, fixed in parts.
+// ---- state
+
+/// x and h [2], k [1] -> y and hn [2], n [1].
+std::vector<std::byte> step_model(const std::string& batch = "2") {
+  return onnx_bytes(onnx_value("input", "h", {batch}) + onnx_value("input", "x", {batch}) +
+                    onnx_value("input", "k", {"1"}) + onnx_node("Add", {"x", "h"}, {"hn"}) +
+                    onnx_node("Relu", {"hn"}, {"y"}) + onnx_node("Neg", {"k"}, {"n"}) +
+                    "output { name: \"y\" } output { name: \"hn\" } output { name: \"n\" }");
+}
+
+/// On the host device, with memory of its own.
+class Step {
+ public:
+  explicit Step(const Task& task) : workload_(std::move(make_workload(task, DeviceKind::host).value())) {
+    const MemoryDemand demand = workload_->memory();
+    scratch_ = allocate_aligned(demand.scratch.count);
+    state_ = allocate_aligned(demand.state.count);
+    std::fill_n(state_.get(), demand.state.count, std::byte{0});
+    const Memory memory{workload_->constants().data(), scratch_.get(), state_.get()};
+    EXPECT_EQ(test::problem(workload_->bind(*device_, memory)), "none");
+  }
+  Workload& workload() { return *workload_; }
+  /// Of a job on 1, 10: the sum so far.
+  std::vector<float> job(bool succeeds = true) {
+    const auto x = workload_->inputs()[0].as<float>();
+    x[0] = 1, x[1] = 10;
+    EXPECT_TRUE(workload_->before(0) && workload_->execute());
+    if (succeeds) { EXPECT_TRUE(workload_->after(0)); }
+    const auto y = workload_->outputs()[0].as<const float>();
+    return {y.begin(), y.end()};
+  }
+  void begin_to_keep() { dynamic_cast<Stateful&>(*workload_).begin_to_keep(); }
+
+ private:
+  std::unique_ptr<hal::HostDevice> device_ = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}));
+  std::unique_ptr<Workload> workload_;
+  AlignedBytes scratch_, state_;
+};
+
+TEST(DnnState, IsWhatTheLastJobThatSucceededLeft) {
+  const test::ScratchFolder folder;
+  auto task = dnn_task(write(folder, "step.onnx", step_model()));
+  task.state = {{"h", "hn"}};
+  for (const auto policy : {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host}) {
+    task.memory_policy = policy;
+    Step step(task);
+    for (int rehearsal = 0; rehearsal < 2; ++rehearsal) EXPECT_THAT(step.job(), ElementsAre(1, 10));
+    step.begin_to_keep();
+    EXPECT_THAT(step.job(), ElementsAre(1, 10)) << "zeros at first";
+    EXPECT_THAT(step.job(), ElementsAre(2, 20));
+    for (int failed = 0; failed < 2; ++failed) EXPECT_THAT(step.job(false), ElementsAre(3, 30));
+    EXPECT_THAT(step.job(), ElementsAre(3, 30)) << "as if those had not been";
+    EXPECT_THAT(step.job(), ElementsAre(4, 40));
+  }
+}
+
+TEST(DnnState, IsNoInputOfTheTask) {
+  const test::ScratchFolder folder;
+  auto task = dnn_task(write(folder, "step.onnx", step_model()));
+  const auto names = [&] {
+    std::vector<std::string> all;
+    for (const auto& input : make_workload(task, DeviceKind::host).value()->inputs()) all.push_back(input.name);
+    return all;
+  };
+  EXPECT_THAT(names(), ElementsAre("h", "x", "k"));
+  task.state = {{"h", "hn"}};
+  EXPECT_THAT(names(), ElementsAre("x", "k"));
+  Step step(task);
+  EXPECT_EQ(step.workload().memory().state, Bytes{512}) << "two copies, each aligned to 256 bytes";
+  // What is linked is told by its number among those that are left
+  const std::array<float, 2> elsewhere{5, 50};
+  step.workload().take_input(0, reinterpret_cast<const std::byte*>(elsewhere.data()));
+  EXPECT_THAT(step.job(), ElementsAre(5, 50));
+}
+
+TEST(DnnState, WhatDoesNotFitIsRefused) {
+  const test::ScratchFolder folder;
+  auto task = dnn_task(write(folder, "step.onnx", step_model()));
+  const auto refused = [&](const std::string& input, const std::string& output, const std::string& why) {
+    task.state = {{input, output}};
+    EXPECT_TRUE(test::fails(make_workload(task, DeviceKind::host), Errc::bad_input,
+                            "step.onnx: state: \"" + input + "\" = \"" + output + "\": " + why));
+  };
+  refused("z", "hn", "the network has no input 'z'; there are: 'h', 'x', 'k'");
+  refused("h", "h", "the network has no output 'h'; there are: 'y', 'hn', 'n'");
+  refused("h", "n", "the input is float32 2, and the output float32 1: ");
+}
+
+TEST(DnnState, FingerprintFollowsStateAndShapes) {
+  const test::ScratchFolder folder;
+  auto task = dnn_task(write(folder, "step.onnx", step_model("n")));
+  EXPECT_TRUE(test::fails(make_workload(task, DeviceKind::host), Errc::bad_input, "dimension 0 ('n')"));
+  const auto print = [&] { return make_workload(task, DeviceKind::host).value()->fingerprint(); };
+  task.shape = {{"x", {2}}};
+  const auto two = print();
+  task.shape["h"] = {2};
+  EXPECT_EQ(print(), two) << "as it was";
+  task.shape = {{"x", {3}}};
+  EXPECT_NE(print(), two);
+  task.shape = {{"x", {2}}};
+  task.state = {{"h", "hn"}};
+  EXPECT_NE(print(), two);
+}
+
 class Footprint : public testing::Test {
  protected:
   Footprint() : own_(load({})->memory()) {}

@@ -1,5 +1,5 @@
-// Networks whose inputs and outputs are linked: the bits that pass on the device are those that pass through the host,
-// for every type, on the host device, on an emulated GPU and on a real one.
+// Networks whose inputs and outputs are linked, to others or as state to themselves: the bits that pass on the device
+// are those that pass through the host, for every type, on the host device, on an emulated GPU and on a real one.
 #include "tasks/dnn/graph/passes.hpp"
 #include "hal/host/host_device.hpp"
 #include "test/hal/gpu.hpp"
@@ -18,6 +18,8 @@ namespace rtexec::tasks {
 namespace {
 
 using Bits = std::vector<std::byte>;
+
+using Cuts = std::vector<std::uint32_t>;
 
 constexpr MemoryPolicy policies[] = {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
 constexpr ElementType every_type[] = {ElementType::float32, ElementType::float16, ElementType::uint8,
@@ -57,11 +59,11 @@ class Maker {
   virtual std::byte* memory(std::size_t size) = 0;
 };
 
+/// The first input.
 void fill(const Network& network, int seed) {
-  std::vector<float> values(static_cast<std::size_t>(element_count(network.inputs()[0].shape)));
+  const std::span<float> values = network.inputs()[0].as<float>();
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(seed) * 13) % 64) * 1.7F - 20;
-  fill_inputs(network, values);
 }
 
 Bits bits(const Network::Port& port) { return {port.bytes.begin(), port.bytes.end()}; }
@@ -101,11 +103,60 @@ void expect_same_bits(Maker& maker, ElementType type, bool on_host) {
     }
 }
 
+// ---- state
+
+/// x [1, 3, 9, 7] of float32 and h [1, 5, 9, 7] of `type` -> y [1, 5, 9, 7] of float32 and hn, as h.
+Graph step(ElementType type) {
+  TestGraph g;
+  const auto x = g.input({1, 3, 9, 7}), h = g.input({1, 5, 9, 7}, type);
+  const auto sum = g.add(g.conv(x, 5), g.conv(h, 5));
+  const auto gate = g.node(Activation{Activation::Kind::sigmoid, 0, 0}, {sum}, {1, 5, 9, 7});
+  const auto next = g.node(Activation{Activation::Kind::scale, 100, 0}, {gate}, {1, 5, 9, 7});
+  g.output(g.conv(next, 5));
+  g.output(next, type);
+  optimise(g.graph);
+  return g.graph;
+}
+
+constexpr Network::State step_state{.input = 1, .output = 1};
+
+/// Some jobs, of which some do not hand on: their state is not that of the next one.
+void expect_same_state(Maker& maker, ElementType type, const Cuts& cuts) {
+  const auto by_hand = maker.make(step(type), [](Network&) {});
+  const auto keeping = maker.make(step(type), [&](Network& each) {
+    each.keep({step_state});
+    ASSERT_EQ(test::problem(each.cut(cuts)), "none");
+  });
+  Network& network = keeping->network();
+  std::ranges::fill(network.inputs()[1].bytes, std::byte{0x33}); // which nobody reads
+  Bits state(by_hand->network().inputs()[1].bytes.size());       // zeros
+  Bits first;
+  for (int job = 0; job < 8; ++job) {
+    fill(by_hand->network(), job);
+    fill(network, job);
+    std::ranges::copy(state, by_hand->network().inputs()[1].bytes.begin());
+    ASSERT_TRUE(by_hand->network().run());
+    for (std::uint32_t segment = 0; segment <= cuts.size(); ++segment) ASSERT_TRUE(network.run_segment(segment));
+    for (std::size_t output = 0; output < 2; ++output)
+      EXPECT_EQ(bits(network.outputs()[output]), bits(by_hand->network().outputs()[output])) << "job " << job;
+    if (job < 2 || job == 5) continue; // a rehearsal, and one that failed
+    state = bits(by_hand->network().outputs()[1]);
+    network.hand_on();
+    if (job == 2) first = state;
+  }
+  EXPECT_NE(state, first);
+}
+
 class EachType : public testing::TestWithParam<std::tuple<ElementType, bool>> {
  protected:
   void expect_same_bits(Maker& maker) {
     const auto [type, on_host] = GetParam();
     tasks::expect_same_bits(maker, type, on_host);
+  }
+  /// In one piece, or in three.
+  void expect_same_state(Maker& maker) {
+    const auto [type, cut] = GetParam();
+    tasks::expect_same_state(maker, type, cut ? Cuts{0, 2} : Cuts{});
   }
 };
 
@@ -123,15 +174,24 @@ class OnHost final : public Maker {
     Bound(const Graph& graph, const Link& link, MemoryPolicy policy, Device& device)
         : network_(std::move(*HostNetwork::build(graph, policy))) {
       link(*network_);
-      scratch_ = allocate_aligned(network_->scratch().count);
-      std::memset(scratch_.get(), 0xff, network_->scratch().count);
-      EXPECT_EQ(test::problem(network_->bind(device, {network_->constants().data(), scratch_.get(), nullptr})), "none");
+      const MemoryDemand demand = network_->memory();
+      scratch_ = filled(demand.scratch, 0xff);
+      state_ = filled(demand.state, 0);
+      carry_ = filled(demand.carry, 0xff);
+      EXPECT_EQ(test::problem(
+                    network_->bind(device, {network_->constants().data(), scratch_.get(), state_.get(), carry_.get()})),
+                "none");
     }
     Network& network() override { return *network_; }
 
    private:
+    static AlignedBytes filled(Bytes size, int value) {
+      auto bytes = allocate_aligned(size.count);
+      std::memset(bytes.get(), value, size.count);
+      return bytes;
+    }
     std::unique_ptr<HostNetwork> network_;
-    AlignedBytes scratch_;
+    AlignedBytes scratch_, state_, carry_;
   };
 
  public:
@@ -154,6 +214,30 @@ TEST_P(NetworkLinks, PassTheSameBits) {
   for (const MemoryPolicy policy : policies) {
     OnHost host(policy);
     expect_same_bits(host);
+  }
+}
+
+TEST_P(NetworkLinks, KeepTheSameState) {
+  for (const MemoryPolicy policy : policies) {
+    OnHost host(policy);
+    expect_same_state(host);
+  }
+}
+
+TEST(NetworkState, IsMemoryOfItsOwnClass) {
+  const Graph graph = step(ElementType::float16);
+  for (const MemoryPolicy policy : policies) {
+    const auto network = std::move(*HostNetwork::build(graph, policy));
+    const MemoryDemand without = network->memory();
+    network->keep({step_state});
+    const MemoryDemand with = network->memory();
+    constexpr Bytes copies{2 * 768}; // of 5 * 9 * 7 elements of two bytes, each aligned to 256
+    const bool swapped = policy == MemoryPolicy::device;
+    EXPECT_EQ(without.state, Bytes{0});
+    EXPECT_EQ(with.state, swapped ? copies : Bytes{0});
+    EXPECT_EQ((with.outside + with.host) - (without.outside + without.host), swapped ? Bytes{0} : copies);
+    EXPECT_EQ(with.scratch, without.scratch);
+    EXPECT_EQ(std::ranges::count(with.objects, MemoryClass::state, &MemoryObject::kind), swapped ? 1 : 0);
   }
 }
 
@@ -212,6 +296,17 @@ TEST_P(CudaNetworkLinks, PassTheSameBitsEmulated) {
   EXPECT_EQ(gpu.driver().objects(), before) << "all is given back";
 }
 
+TEST_P(CudaNetworkLinks, KeepTheSameStateEmulated) {
+  if (const auto* why = test::emulation::unavailable()) GTEST_SKIP() << why;
+  EmulatedGpu gpu;
+  const auto before = gpu.driver().objects();
+  for (const MemoryPolicy policy : policies) {
+    OnCuda cuda(gpu.device(), Precision::fp16, {EmulatedGpu::launching(), true, policy});
+    expect_same_state(cuda);
+  }
+  EXPECT_EQ(gpu.driver().objects(), before) << "all is given back";
+}
+
 class NetworkLinksOnGpu : public EachType {};
 INSTANTIATE_TEST_SUITE_P(All, NetworkLinksOnGpu, every_way, name_of);
 
@@ -223,6 +318,17 @@ TEST_P(NetworkLinksOnGpu, PassTheSameBits) {
     for (const MemoryPolicy policy : policies) {
       OnCuda cuda(**device, precision, {{}, true, policy});
       expect_same_bits(cuda);
+    }
+}
+
+TEST_P(NetworkLinksOnGpu, KeepTheSameState) {
+  if (const auto why = hal::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
+  const auto device = hal::CudaDevice::open({.capacity = Bytes{64 << 20}});
+  ASSERT_TRUE(device) << device.error().what;
+  for (const Precision precision : precisions)
+    for (const MemoryPolicy policy : policies) {
+      OnCuda cuda(**device, precision, {{}, true, policy});
+      expect_same_state(cuda);
     }
 }
 

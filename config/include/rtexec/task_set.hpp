@@ -9,7 +9,9 @@
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -312,6 +314,10 @@ struct Task {
   /// Where its inputs come from, and where its outputs go; of tensors that are not named here: noise, and nowhere.
   std::vector<TaskInput> inputs;
   std::vector<TaskOutput> outputs;
+  /// All dimensions of inputs of a dnn task, by their names, where the file leaves some of them open.
+  std::map<std::string, std::vector<std::int64_t>> shape;
+  /// Inputs of a dnn task that a job finds as the job before left an output of it, by their names. Zero at first.
+  std::map<std::string, std::string> state;
   /// The arithmetic of a dnn task on a GPU.
   Precision precision = Precision::fp32;
   /// The shared object that makes the workload of a custom task. Empty: a program gives the workload.

@@ -18,7 +18,13 @@ constexpr Bytes whole_reads{16}; // that kernels read at once, to the end of a b
 
 void GpuNetwork::link(std::size_t port, bool on_host) {
   links_.resize(inputs_.size() + outputs_.size());
-  links_[port] = {.linked = true, .on_host = on_host};
+  links_[port].linked = true;
+  links_[port].on_host = on_host;
+}
+
+void GpuNetwork::link_state(std::size_t output) {
+  links_.resize(inputs_.size() + outputs_.size());
+  links_[inputs_.size() + output].kept = true;
 }
 
 cuda::OuterPlace GpuNetwork::outer_input(std::size_t input) const noexcept {
@@ -30,6 +36,7 @@ std::vector<cuda::OuterPlace> GpuNetwork::outer_output(std::size_t output) const
   std::vector<cuda::OuterPlace> places;
   if (link_of(port).on_host) places.push_back({.bytes = buffers_[port].device});
   if (link_of(port).linked) places.push_back(linked_place(port));
+  if (link_of(port).kept) places.push_back(linked_place(state_place(port)));
   return places;
 }
 
@@ -70,7 +77,7 @@ Result<> GpuNetwork::allocate_ports() {
       port.bytes = {buffer->host, size};
     }
   if (links_.empty()) return {};
-  auto linked = take("its links", BufferKind::host, Bytes{links_.size() * sizeof(void*)});
+  auto linked = take("its links", BufferKind::host, Bytes{state_place(links_.size()) * sizeof(void*)});
   if (!linked) return Unexpected(linked.error());
   linked_ = *linked;
   return {};

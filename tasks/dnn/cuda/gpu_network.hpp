@@ -79,14 +79,21 @@ class GpuNetwork : public Network {
  private:
   [[nodiscard]] Result<> prepare(Precision precision, const cuda::Executor::Options& launching,
                                  const std::function<Result<>()>& open, const Issue& issue);
+  void link_state(std::size_t output) override;
+  void keep_output(std::size_t output, std::byte* at) noexcept override {
+    linked_at(state_place(inputs_.size() + output)) = at;
+  }
   /// Of an input, or of an output behind all inputs.
   struct Link {
     bool linked = false;
     bool on_host = true; // its buffer is used
+    bool kept = false;   // it is state
   };
 
   void link(std::size_t port, bool on_host);
   [[nodiscard]] Link link_of(std::size_t port) const noexcept { return links_.empty() ? Link() : links_[port]; }
+  /// Of an output that is state, among the places.
+  [[nodiscard]] std::size_t state_place(std::size_t port) const noexcept { return port + outputs_.size(); }
   [[nodiscard]] void*& linked_at(std::size_t port) noexcept { return reinterpret_cast<void**>(linked_.host)[port]; }
   [[nodiscard]] cuda::OuterPlace linked_place(std::size_t port) const noexcept {
     return {.linked = reinterpret_cast<void* const*>(linked_.device) + port};
@@ -103,7 +110,7 @@ class GpuNetwork : public Network {
 
   LayerObserver observer_;
   std::vector<Link> links_; // none: nothing is linked
-  Buffer linked_;           // by port: where it lies
+  Buffer linked_;           // by port: where it lies; then by output: where it is kept
   std::vector<hal::cuda::Event> events_;
   std::vector<GpuGraph> graphs_; // of each segment
   std::size_t launched_ = 0;     // segments, and not waited for

@@ -19,6 +19,8 @@ namespace rtexec::tasks {
 
 using Shape = std::vector<std::int64_t>; // every dimension is at least 1; empty: a scalar
 
+using InputShapes = std::map<std::string, Shape>; // by the names of inputs
+
 using TensorId = std::uint32_t; // index in Graph::tensors
 
 struct Tensor {

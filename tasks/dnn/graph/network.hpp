@@ -14,7 +14,10 @@
 // It may be cut into segments: what lives across a cut then lies in the carry, which is given as scratch is. The first
 // segment takes the inputs in, the last one gives the outputs out.
 //
-// Usual order: read_onnx, optimise, make_network, use, cut, bind, run.
+// It may keep state: outputs of a job that are inputs of the next one. They lie in memory of the class state, as the
+// ports have them, twice: a job reads the one copy and writes the other, and they change places once it has succeeded.
+//
+// Usual order: read_onnx, optimise, make_network, keep, use, cut, bind, run.
 // Implementations: HostNetwork (host_network.hpp), CudaNetwork (cuda/cuda_network.hpp).
 #pragma once
 
@@ -43,6 +46,12 @@ class Network {
   /// An input or an output, with its host buffer. On a GPU there is no buffer before bind().
   using Port = rtexec::Tensor;
 
+  /// An input that is what the job before left in an output, by their numbers. Both are of one type and shape.
+  struct State {
+    std::size_t input = 0;
+    std::size_t output = 0;
+  };
+
   static constexpr Bytes max_scratch{std::uint64_t{64} << 30};
 
   virtual ~Network() { give_back(); }
@@ -59,8 +68,11 @@ class Network {
   [[nodiscard]] virtual Bytes carry() const { return Bytes{0}; }
   /// Each constant as it lies in the image, and each buffer of scratch as it was planned.
   [[nodiscard]] virtual std::vector<MemoryObject> objects() const = 0;
-  /// What bind() is to be given, under M and H without constants, and what the network takes itself: buffers, and under
-  /// D the image.
+  /// Each input and each output once. Before memory() is asked.
+  void keep(std::vector<State> states);
+  [[nodiscard]] std::span<const State> states() const { return states_; }
+  /// What bind() is to be given, under M and H without constants and state, and what the network takes itself: buffers,
+  /// and under D the image.
   [[nodiscard]] MemoryDemand memory() const;
 
   [[nodiscard]] virtual std::span<const Port> inputs() const = 0;
@@ -82,10 +94,15 @@ class Network {
   virtual void link_output(std::size_t output, bool on_host) = 0;
   virtual void take_input(std::size_t input, const std::byte* from) noexcept = 0;
   virtual void give_output(std::size_t output, std::byte* to) noexcept = 0;
-  /// `memory`: the copy of constants(), and scratch() and carry() bytes of any content, each aligned to 256 bytes.
+  /// `memory`: the copy of constants(), scratch() and carry() bytes of any content, and zeros for state, each aligned
+  /// to 256 bytes.
   /// Under M and H, where it can be bound once, out_of_memory: also managed memory beyond what the device has free.
   /// After an error it is bound to nothing.
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory);
+
+  /// Between jobs, after bind(): the next job takes in what the last one has left. Until then, and again after bind(),
+  /// jobs take in what the one before took in, at first zeros.
+  void hand_on() noexcept;
 
   /// From the inputs to the outputs. No allocation; one caller at a time, on the compute engine's thread.
   /// After bind() only.
@@ -103,6 +120,9 @@ class Network {
   /// Of all constants, until it is released.
   [[nodiscard]] virtual std::span<const std::byte> image() const = 0;
   virtual void release_image() noexcept = 0;
+  /// As link_output(), beside that: where else the output is put.
+  virtual void link_state(std::size_t output) = 0;
+  virtual void keep_output(std::size_t output, std::byte* at) noexcept = 0;
 
   /// Under M and H.
   [[nodiscard]] bool in_place() const { return kind_of(policy_) != BufferKind::device; }
@@ -114,6 +134,9 @@ class Network {
  private:
   [[nodiscard]] Result<> bind_own(Device& device, const Memory& memory);
   [[nodiscard]] Bytes own_memory() const;
+  /// Of both copies.
+  [[nodiscard]] Bytes state_size() const { return state_copy_ * 2; }
+  void place_states() noexcept;
   void give_back() noexcept;
 
   MemoryPolicy policy_;
@@ -121,6 +144,11 @@ class Network {
   std::vector<Buffer> taken_; // of that device
   Bytes loaded_;              // of constants whose image is released
   initialise::Observer contents_observer_;
+  std::vector<State> states_;
+  std::vector<Bytes> state_offsets_; // in each copy
+  Bytes state_copy_;
+  std::byte* state_ = nullptr;
+  bool second_is_newer_ = false; // of the copies
 };
 
 } // namespace rtexec::tasks

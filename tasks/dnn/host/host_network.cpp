@@ -250,7 +250,8 @@ void HostNetwork::give_out(const Port& port, const Output& transfer) noexcept {
   const std::size_t count = port.bytes.size() / size_of(port.type);
   const bool there = port.bytes.data() == reinterpret_cast<const std::byte*>(transfer.pointer);
   if (transfer.on_host && !there) kernels::from_floats(port.bytes.data(), port.type, transfer.pointer, count);
-  if (transfer.to != nullptr) kernels::from_floats(transfer.to, port.type, transfer.pointer, count);
+  for (std::byte* const to : {transfer.to, transfer.kept})
+    if (to != nullptr) kernels::from_floats(to, port.type, transfer.pointer, count);
 }
 
 Status HostNetwork::run() noexcept {

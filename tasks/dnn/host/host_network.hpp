@@ -57,6 +57,8 @@ class HostNetwork final : public Network {
   explicit HostNetwork(MemoryPolicy policy);
 
   [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
+  void link_state(std::size_t) override {}
+  void keep_output(std::size_t output, std::byte* at) noexcept override { output_transfers_[output].kept = at; }
   /// Every constant starts at a multiple of 64 bytes.
   [[nodiscard]] std::span<const std::byte> image() const override { return {constants_.get(), constants_size_}; }
   void release_image() noexcept override;
@@ -86,7 +88,8 @@ class HostNetwork final : public Network {
     Place place;
     const float* pointer = nullptr;
     bool on_host = true;
-    std::byte* to = nullptr; // where it is linked
+    std::byte* to = nullptr;   // where it is linked
+    std::byte* kept = nullptr; // where it is state
   };
   class Builder;
 

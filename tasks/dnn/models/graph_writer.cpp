@@ -102,8 +102,10 @@ void GraphWriter::integers(const std::string& name, std::initializer_list<std::i
 }
 
 Value GraphWriter::input(int channels, int size) {
-  declare(true, "input", std::initializer_list<std::int64_t>{1, channels, size, size});
-  return {"input", channels, size, size};
+  const int before = model_->graph().input_size();
+  const std::string name = before == 0 ? "input" : "input_" + std::to_string(before);
+  declare(true, name, std::initializer_list<std::int64_t>{1, channels, size, size});
+  return {name, channels, size, size};
 }
 
 Value GraphWriter::conv(const Value& x, const ConvShape& shape, std::span<const float> bias) {

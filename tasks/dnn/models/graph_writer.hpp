@@ -58,6 +58,7 @@ class GraphWriter {
   GraphWriter& operator=(const GraphWriter&) = delete;
   ~GraphWriter();
 
+  /// Named "input"; further ones "input_1" and so on.
   Value input(int channels, int size);
 
   /// `bias`, where there is one, has a value for each output channel.

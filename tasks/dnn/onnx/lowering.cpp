@@ -1,6 +1,7 @@
 #include "tasks/dnn/onnx/lowering.hpp"
 
 #include "tasks/dnn/kernels/evaluate.hpp"
+#include "tasks/dnn/onnx/input_shapes.hpp"
 
 #include <algorithm>
 #include <set>
@@ -49,32 +50,6 @@ bool moves_elements(const std::string& type) {
       "Transpose", "Slice",          "Split",    "Gather",          "Concat",   "Expand",
       "Tile",      "GatherElements", "GatherND", "ScatterElements", "ScatterND"};
   return moving.contains(type);
-}
-
-/// Tells `notes` what the file leaves open.
-Shape input_shape(const Model& model, const Input& input, std::vector<std::string>& notes) {
-  const auto what = model.file + ": input " + config::quoted(input.name);
-  Shape shape;
-  std::int64_t count = 1;
-  for (const auto& dimension : input.shape) {
-    auto value = dimension.value;
-    if (value == 0 && shape.empty()) {
-      value = 1;
-      notes.push_back("the batch of input " + config::quoted(input.name) + " is not fixed in the file: taken as 1");
-    }
-    if (value == 0)
-      throw Refusal(Errc::unsupported,
-                    what + ": dimension " + std::to_string(shape.size()) +
-                        (dimension.symbol.empty() ? "" : " (" + config::quoted(dimension.symbol) + ")") +
-                        " is not fixed; export the model with a fixed input size (only the first dimension, the batch, "
-                        "may be symbolic: it is taken as 1)");
-    if (value > max_elements || (count *= value) > max_elements)
-      throw Refusal(Errc::unsupported, what + " has more than " + std::to_string(max_elements) + " elements");
-    shape.push_back(value);
-  }
-  if (shape.size() > max_rank)
-    throw Refusal(Errc::unsupported, what + " has more than " + std::to_string(max_rank) + " dimensions");
-  return shape;
 }
 
 void add_initialisers(Lowering& lowering, Model& model) {
@@ -302,8 +277,10 @@ Graph lower(Model model) {
   lowering.graph.metadata = std::move(model.metadata);
   lowering.graph.notes = std::move(model.notes);
   add_initialisers(lowering, model);
-  for (const auto& input : model.inputs) {
-    const auto id = lowering.graph.add({input.name, input_shape(model, input, lowering.graph.notes), {}, input.type});
+  auto shapes = input_shapes(model);
+  for (std::size_t i = 0; i < model.inputs.size(); ++i) {
+    const Input& input = model.inputs[i];
+    const auto id = lowering.graph.add({input.name, std::move(shapes[i]), {}, input.type});
     if (input.name.empty() || !lowering.values.emplace(input.name, id).second)
       throw Refusal(Errc::bad_input,
                     model.file + ": input " + config::quoted(input.name) + " has no name, or the name of another one");

@@ -196,8 +196,7 @@ onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::stri
   const auto& type = proto.type().tensor_type();
   const auto element = element_type(type.elem_type());
   if (!element) refuse_type(what, type.elem_type());
-  if (!type.has_shape()) unsupported(what + " has no shape; export the model with a fixed input shape");
-  onnx_source::Input input{proto.name(), *element, {}};
+  onnx_source::Input input{proto.name(), *element, {}, type.has_shape()};
   for (const auto& dimension : type.shape().dim()) {
     if (dimension.has_dim_value() && dimension.dim_value() == 0) bad(what + " has a dimension of 0");
     input.shape.push_back({std::max<std::int64_t>(dimension.dim_value(), 0), dimension.dim_param()});
@@ -263,23 +262,26 @@ onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view
 } // namespace
 
 Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name,
-                         const std::optional<std::filesystem::path>& folder, const BytesObserver& seen) {
+                         const std::optional<std::filesystem::path>& folder, const InputShapes& shapes,
+                         const BytesObserver& seen) {
   try {
     ExternalData files(folder, max_onnx_file, seen);
-    return onnx_source::lower(read_model(bytes, name, files));
+    auto model = read_model(bytes, name, files);
+    model.shapes = shapes;
+    return onnx_source::lower(std::move(model));
   } catch (const Refusal& refusal) { return fail(refusal.code, refusal.text); } catch (const std::bad_alloc&) {
     return fail(Errc::out_of_memory, std::string(name) + ": there is not enough memory to read this model");
   }
 }
 
-Result<Graph> read_onnx(const std::filesystem::path& file, const BytesObserver& seen) {
+Result<Graph> read_onnx(const std::filesystem::path& file, const InputShapes& shapes, const BytesObserver& seen) {
   const auto content = config::read_file(file, max_onnx_file);
   if (!content) return Unexpected(content.error());
   if (auto other = config::mistaken(file, *content, config::Content::onnx)) return Unexpected(std::move(*other));
   const auto bytes = std::as_bytes(std::span(*content));
   if (seen) seen(bytes);
   return parse_onnx(bytes, file.string(), file.has_parent_path() ? file.parent_path() : std::filesystem::path("."),
-                    seen);
+                    shapes, seen);
 }
 
 } // namespace rtexec::tasks

@@ -1,6 +1,6 @@
 // Reads ONNX files (opsets 11 to 23) into a Graph: every shape becomes static, shape arithmetic and other constant
-// sub-graphs are evaluated. A symbolic batch dimension is taken as 1. Constants may lie in other files of the model's
-// folder.
+// sub-graphs are evaluated. Dimensions of inputs that a file leaves open are fixed by who reads it, and by nobody else.
+// Constants may lie in other files of the model's folder.
 //
 // Whatever the bytes are, the answer is a Graph or an Error: no crash, and no tensor above max_elements.
 #pragma once
@@ -22,14 +22,17 @@ using BytesObserver = std::function<void(std::span<const std::byte>)>;
 /// What protobuf can parse, and the most that tensors in other files may have in all.
 inline constexpr std::size_t max_onnx_file = 0x7fff'ffff;
 
-/// bad_input: unreadable, damaged or contradictory; unsupported: an operator, attribute, type or shape that the engine
-/// does not have, with the node that needs it and what is supported instead. `seen` is told all bytes that the graph
-/// was made from: the file's, then those of each tensor in another file.
-[[nodiscard]] Result<Graph> read_onnx(const std::filesystem::path& file, const BytesObserver& seen = {});
+/// bad_input: unreadable, damaged or contradictory, a dimension that nobody fixes, or shapes that do not fit the file;
+/// unsupported: an operator, attribute, type or shape that the engine does not have, with the node that needs it and
+/// what is supported instead. `shapes`: all dimensions of inputs; the file's symbols stand for one size each, also in
+/// inputs that are not named there. `seen` is told all bytes that the graph was made from: the file's, then those of
+/// each tensor in another file.
+[[nodiscard]] Result<Graph> read_onnx(const std::filesystem::path& file, const InputShapes& shapes = {},
+                                      const BytesObserver& seen = {});
 /// The same from memory; `name` stands for the file in messages. Other files are looked for in `folder`; without one,
 /// tensors in them are refused. `seen` is told the bytes of those only.
 [[nodiscard]] Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name = "model",
                                        const std::optional<std::filesystem::path>& folder = {},
-                                       const BytesObserver& seen = {});
+                                       const InputShapes& shapes = {}, const BytesObserver& seen = {});
 
 } // namespace rtexec::tasks

@@ -53,6 +53,7 @@ struct Input {
   std::string name;
   ElementType type = ElementType::float32;
   std::vector<Dimension> shape;
+  bool has_shape = true; // false: the file does not even say how many dimensions there are
 };
 
 struct Output {
@@ -67,6 +68,7 @@ struct Model {
   std::vector<std::string> notes; // as those of the Graph
   std::int64_t opset = 0;
   std::vector<Input> inputs; // without those that are initialisers
+  InputShapes shapes;        // given by who reads the model, where the file leaves dimensions open
   std::vector<Output> outputs;
   std::map<std::string, Constant> initialisers;
   std::vector<Node> nodes;
