@@ -53,31 +53,40 @@ class AttentionNode {
     v_ = behind(5, v_);
     node.require(q_.shape[3] == k_.shape[3] && k_.shape[2] == v_.shape[2] && q_.shape[1] % k_.shape[1] == 0,
                  "its queries, keys and values do not fit together");
-    if (node.has(6)) node.unsupported("lengths of keys that are not known");
+    node.require(!node.has(6) || node.shape(6) == Shape{k_.shape[0]}, "its lengths of keys are not one for each batch");
     node.ignore_attribute("softmax_precision");
-    node.ignore_attribute("qk_matmul_output_mode");
+    told_ = node.attribute<std::int64_t>("qk_matmul_output_mode", 0);
   }
 
   void build() {
-    if (node_.outputs() > 1) node_.set_output(k_.tensor, 1);
-    if (node_.outputs() > 2) node_.set_output(v_.tensor, 2);
+    for (const auto& [output, heads] : {std::pair(std::size_t{1}, k_), std::pair(std::size_t{2}, v_)})
+      if (node_.has_output(output)) node_.set_output(node_.emit(Reshape{}, {heads.tensor}, heads.shape), output);
     const auto k = for_each_query(k_), v = for_each_query(v_);
     const float scale = node_.attribute("scale", 1 / std::sqrt(static_cast<float>(q_.shape[3])));
     const Shape scores{q_.shape[0], q_.shape[1], q_.shape[2], k.shape[2]};
     auto s = node_.emit(Product{false, true, scale}, {q_.tensor, k.tensor}, scores);
+    tell(0, s);
     if (const float cap = node_.attribute("softcap", 0.0F); cap != 0) {
       s = node_.emit(Activation{Activation::Kind::scale, 1 / cap, 0}, {s}, scores);
       s = node_.emit(Activation{Activation::Kind::tanh}, {s}, scores);
       s = node_.emit(Activation{Activation::Kind::scale, cap, 0}, {s}, scores);
     }
+    tell(1, s);
     s = masked(s, scores);
+    tell(2, s);
     s = node_.emit(Softmax{scores[0] * scores[1] * scores[2], scores[3], 1, false, true}, {s}, scores);
+    tell(3, s);
     const Shape out{scores[0], scores[1], scores[2], v.shape[3]};
     const auto y = node_.emit(Product{}, {s, v.tensor}, out);
     node_.set_output(flat_ ? without_heads(node_, {y, out}) : y);
   }
 
  private:
+  /// The scores as they are after one of the stages, where they are an output.
+  void tell(std::int64_t stage, TensorId scores) {
+    if (stage == told_ && node_.has_output(3)) node_.set_output(scores, 3);
+  }
+
   /// What earlier calls left comes first.
   Heads behind(std::size_t input, Heads heads) {
     if (!node_.has(input)) return heads;
@@ -115,15 +124,28 @@ class AttentionNode {
                    ? hide(mask)
                    : node_.emit(Binary{Binary::Kind::add}, {scores, mask}, shape);
     }
-    if (node_.attribute<std::int64_t>("is_causal", 0) != 0)
-      scores = hide(hidden_keys(node_, shape[2], shape[3], past_));
+    const bool causal = node_.attribute<std::int64_t>("is_causal", 0) != 0;
+    if (node_.has(6)) scores = hide(keys_in_use(shape, causal));
+    else if (causal) scores = hide(hidden_keys(node_, shape[2], shape[3], past_));
     return scores;
+  }
+
+  /// Of keys that are padded: those before their length, and where causal the queries are the last of them.
+  TensorId keys_in_use(const Shape& scores, bool causal) {
+    const auto queries = causal ? scores[2] : 1, keys = scores[3];
+    std::vector<float> needed; // length of the keys, so that a query sees a key
+    for (std::int64_t i = 0; i < queries; ++i)
+      for (std::int64_t j = 0; j < keys; ++j) needed.push_back(static_cast<float>(j + queries - i));
+    const auto lengths = node_.emit(Reshape{}, {node_.tensor(6)}, {scores[0], 1, 1, 1});
+    return node_.emit(Binary{Binary::Kind::less_or_equal},
+                      {node_.constant({queries, keys}, std::move(needed)), lengths}, {scores[0], 1, queries, keys},
+                      ElementType::boolean);
   }
 
   NodeContext& node_;
   bool flat_;
   Heads q_, k_, v_;
-  std::int64_t past_ = 0;
+  std::int64_t past_ = 0, told_ = 0;
 };
 
 void attention(NodeContext& node) { AttentionNode(node).build(); }

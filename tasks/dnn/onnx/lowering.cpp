@@ -36,12 +36,6 @@ const OperatorTable& operators() {
   return table;
 }
 
-std::string supported_operators() {
-  std::string list;
-  for (const auto& [name, function] : operators()) list += (list.empty() ? "" : ", ") + std::string(name);
-  return list;
-}
-
 /// Whether the operator's outputs are elements of its input, whatever they mean.
 bool moves_elements(const std::string& type) {
   static const std::set<std::string_view> moving{
@@ -99,11 +93,21 @@ void give_type(Lowering& lowering, const Output& output, TensorId id) {
   type = *output.type;
 }
 
+/// Of integers that are known: a constant.
+TensorId output_tensor(Lowering& lowering, const std::string& name, const Value& value) {
+  if (const auto* id = std::get_if<TensorId>(&value)) return *id;
+  const auto* ints = std::get_if<Ints>(&value);
+  if (!ints || ints->values.empty())
+    throw Refusal(Errc::unsupported, lowering.file + ": output " + config::quoted(name) + " has no elements");
+  std::vector<float> floats;
+  for (const auto each : ints->values) floats.push_back(static_cast<float>(each));
+  return lowering.graph.add({name, ints->shape, std::move(floats), ints->type});
+}
+
 void lower_node(Lowering& lowering, const Node& node) {
   NodeContext context(lowering, node);
   const auto found = operators().find(node.type);
-  if (found == operators().end())
-    context.unsupported("this operator is not supported; supported: " + supported_operators());
+  if (found == operators().end()) context.unsupported("this operator is not supported");
   if (std::ranges::all_of(node.outputs, &std::string::empty)) context.bad("it has no output");
   if (!evaluate_shape_arithmetic(context)) found->second(context);
   context.require_all_attributes_read();
@@ -270,10 +274,13 @@ TensorId NodeContext::constant(Shape shape, std::vector<float> values) {
 
 void require_one_type(const NodeContext& node, std::size_t first, std::size_t last) {
   const ElementType type = node.element_type(first);
-  for (std::size_t i = first; i < last; ++i)
-    if (is_integer(node.element_type(i)) != is_integer(type))
-      node.bad("its inputs are of types " + std::string(name(type)) + " and " +
-               std::string(name(node.element_type(i))));
+  for (std::size_t i = first; i < last; ++i) {
+    const ElementType other = node.element_type(i);
+    const bool differ = is_integer(type) && other != type && !node.is_ints(first) && !node.is_ints(i);
+    if (is_integer(type) != is_integer(other) || differ)
+      node.bad("its inputs " + node.name_of(first) + " and " + node.name_of(i) + " are of types " +
+               std::string(name(type)) + " and " + std::string(name(other)));
+  }
 }
 
 void NodeContext::set_output(Value value, std::size_t output) {
@@ -296,8 +303,9 @@ Graph lower(Model model) {
   if (model.nodes.size() > max_nodes)
     throw Refusal(Errc::unsupported, model.file + ": more than " + std::to_string(max_nodes) + " nodes");
   Lowering lowering{.file = model.file, .opset = model.opset};
+  for (const auto& node : model.nodes) lowering.read_by_nodes.insert(node.inputs.begin(), node.inputs.end());
+  lowering.read = lowering.read_by_nodes;
   for (const auto& output : model.outputs) lowering.read.insert(output.name);
-  for (const auto& node : model.nodes) lowering.read.insert(node.inputs.begin(), node.inputs.end());
   lowering.graph.name = std::move(model.name);
   lowering.graph.metadata = std::move(model.metadata);
   lowering.graph.notes = std::move(model.notes);
@@ -315,12 +323,9 @@ Graph lower(Model model) {
     const auto found = lowering.values.find(output.name);
     if (found == lowering.values.end())
       throw Refusal(Errc::bad_input, model.file + ": no node writes the output " + config::quoted(output.name));
-    const auto* id = std::get_if<TensorId>(&found->second);
-    if (!id)
-      throw Refusal(Errc::unsupported, model.file + ": output " + config::quoted(output.name) +
-                                           " is known when the model is loaded, or has no elements");
-    give_type(lowering, output, *id);
-    lowering.graph.outputs.push_back(*id);
+    const auto id = output_tensor(lowering, output.name, found->second);
+    give_type(lowering, output, id);
+    lowering.graph.outputs.push_back(id);
   }
   return std::move(lowering.graph);
 }

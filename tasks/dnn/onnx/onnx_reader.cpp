@@ -42,6 +42,8 @@ std::string type_name(int type) {
              : "unknown type " + std::to_string(type);
 }
 
+constexpr const char* supported_types = "FLOAT, DOUBLE, FLOAT16, BOOL, INT8 to INT64 and UINT8 to UINT64";
+
 /// The shape of a constant and its number of elements, 0 included.
 std::pair<Shape, std::size_t> constant_shape(const onnx::TensorProto& tensor, const std::string& what) {
   Shape shape(tensor.dims().begin(), tensor.dims().end());
@@ -126,13 +128,23 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& what,
   case onnx::TensorProto::INT8:
     return {std::move(shape), read_values<Ints, std::int8_t>(tensor, tensor.int32_data(), count, what, files),
             ElementType::int8};
+  case onnx::TensorProto::INT16:
+    return {std::move(shape), read_values<Ints, std::int16_t>(tensor, tensor.int32_data(), count, what, files),
+            ElementType::int16};
+  case onnx::TensorProto::UINT16:
+    return {std::move(shape), read_values<Ints, std::uint16_t>(tensor, tensor.int32_data(), count, what, files),
+            ElementType::uint16};
+  case onnx::TensorProto::UINT32:
+    return {std::move(shape), read_values<Ints, std::uint32_t>(tensor, tensor.uint64_data(), count, what, files),
+            ElementType::uint32};
+  case onnx::TensorProto::UINT64:
+    return {std::move(shape), read_values<Ints, std::uint64_t>(tensor, tensor.uint64_data(), count, what, files),
+            ElementType::uint64};
   case onnx::TensorProto::UINT8:
   case onnx::TensorProto::BOOL:
     return {std::move(shape), read_values<Ints, std::uint8_t>(tensor, tensor.int32_data(), count, what, files),
             tensor.data_type() == onnx::TensorProto::BOOL ? ElementType::boolean : ElementType::uint8};
-  default:
-    unsupported(what + " is of type " + type_name(tensor.data_type()) +
-                "; supported: FLOAT, and DOUBLE, FLOAT16, INT64, INT32, INT8, UINT8, BOOL constants");
+  default: unsupported(what + " is of type " + type_name(tensor.data_type()) + "; supported: " + supported_types);
   }
 }
 
@@ -181,13 +193,17 @@ std::optional<ElementType> element_type(int type) {
   case onnx::TensorProto::BOOL: return ElementType::boolean;
   case onnx::TensorProto::INT32: return ElementType::int32;
   case onnx::TensorProto::INT64: return ElementType::int64;
+  case onnx::TensorProto::INT16: return ElementType::int16;
+  case onnx::TensorProto::UINT16: return ElementType::uint16;
+  case onnx::TensorProto::UINT32: return ElementType::uint32;
+  case onnx::TensorProto::UINT64: return ElementType::uint64;
+  case onnx::TensorProto::DOUBLE: return ElementType::float64;
   default: return {};
   }
 }
 
 [[noreturn]] void refuse_type(const std::string& what, int type) {
-  unsupported(what + " is of type " + type_name(type) +
-              "; supported for inputs and outputs: FLOAT, FLOAT16, INT8, UINT8, BOOL, INT32 and INT64");
+  unsupported(what + " is of type " + type_name(type) + "; supported: " + supported_types);
 }
 
 onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::string& file) {
@@ -209,10 +225,8 @@ onnx_source::Output read_output(const onnx::ValueInfoProto& proto, const std::st
                                 std::vector<std::string>& notes) {
   const int type = proto.type().tensor_type().elem_type();
   if (type == onnx::TensorProto::UNDEFINED) return {proto.name(), {}};
-  if (type == onnx::TensorProto::DOUBLE) {
-    notes.push_back("output " + config::quoted(proto.name()) + " is of type DOUBLE in the file: given as FLOAT");
-    return {proto.name(), {}};
-  }
+  if (type == onnx::TensorProto::DOUBLE)
+    notes.push_back("output " + config::quoted(proto.name()) + " is of type DOUBLE: it is computed in float32");
   const auto element = element_type(type);
   if (!element) refuse_type(file + ": output " + config::quoted(proto.name()), type);
   return {proto.name(), element};

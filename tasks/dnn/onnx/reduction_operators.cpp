@@ -213,6 +213,21 @@ void top(NodeContext& node) {
 
 // ---- normalisation
 
+/// What LayerNormalization tells beside its result: the mean of each row, and one over its deviation.
+void tell_moments(NodeContext& node, const Shape& x, std::size_t axis, float epsilon) {
+  const auto outer = product(x, 0, axis), count = product(x, axis, x.size());
+  auto small = x;
+  std::fill(small.begin() + static_cast<std::ptrdiff_t>(axis), small.end(), 1);
+  const auto mean = node.emit(Reduce{Kind::mean, outer, count, 1}, {node.tensor(0)}, small);
+  if (node.has_output(1)) node.set_output(mean, 1);
+  if (!node.has_output(2)) return;
+  const auto centred = node.emit(Binary{Binary::Kind::subtract}, {node.tensor(0), mean}, x);
+  auto y = node.emit(Reduce{Kind::squares, outer, count, 1}, {centred}, small);
+  y = node.emit(Activation{Activation::Kind::scale, 1 / static_cast<float>(count), epsilon}, {y}, small);
+  y = node.emit(root, {y}, small);
+  node.set_output(node.emit(Activation{Activation::Kind::reciprocal}, {y}, small), 2);
+}
+
 /// Over the dimensions from `axis` on; scale and shift are broadcast to x.
 void normalise_rows(NodeContext& node, bool centred) {
   const auto x = node.shape(0);
@@ -227,6 +242,7 @@ void normalise_rows(NodeContext& node, bool centred) {
     }
   node.set_output(
       node.emit(Normalise{product(x, 0, axis), product(x, axis, x.size()), centred, epsilon}, std::move(inputs), x));
+  if (node.has_output(1) || node.has_output(2)) tell_moments(node, x, axis, epsilon);
 }
 
 void layer_normalisation(NodeContext& node) { normalise_rows(node, true); }

@@ -330,8 +330,10 @@ void pad(NodeContext& node) {
 // ---- GridSample ----
 
 void grid_sample(NodeContext& node) {
-  const auto x = node.shape_of_rank(0, 4), grid = node.shape_of_rank(1, 4);
-  node.require(grid[0] == x[0] && grid[3] == 2, "its grid does not fit its input");
+  const auto x = node.shape(0), grid = node.shape_of_rank(1, x.size());
+  if (x.size() != 4 && x.size() != 5)
+    node.unsupported("its input is " + to_string(x) + "; supported: 4 and 5 dimensions");
+  node.require(grid[0] == x[0] && grid.back() == std::ssize(x) - 2, "its grid does not fit its input");
   const auto mode = one_of(node, "mode", node.opset() < 20 ? "bilinear" : "linear",
                            {"bilinear", "linear", "nearest", "bicubic", "cubic"});
   const auto padding = one_of(node, "padding_mode", "zeros", {"zeros", "border", "reflection"});
@@ -343,7 +345,84 @@ void grid_sample(NodeContext& node) {
                    : padding == "border" ? GridSample::Padding::border
                                          : GridSample::Padding::reflection;
   sample.align_corners = node.attribute<std::int64_t>("align_corners", 0) != 0;
-  node.set_output(node.emit(sample, {node.tensor(0), node.tensor(1)}, {x[0], x[1], grid[1], grid[2]}));
+  Shape shape{x[0], x[1]};
+  shape.insert(shape.end(), grid.begin() + 1, grid.end() - 1);
+  node.set_output(node.emit(sample, {node.tensor(0), node.tensor(1)}, std::move(shape)));
+}
+
+/// Positions in [-1, 1], the last dimension first and 1 behind them: [places, rank + 1].
+std::vector<float> even_places(const Shape& sizes, bool corners) {
+  std::vector<float> places;
+  Shape index(sizes.size(), 0);
+  for (auto left = element_count(sizes); left > 0; --left) {
+    for (std::size_t d = sizes.size(); d-- > 0;) {
+      const auto i = static_cast<float>(index[d]), n = static_cast<float>(sizes[d]);
+      places.push_back(!corners ? (2 * i + 1) / n - 1 : n > 1 ? 2 * i / (n - 1) - 1 : 0);
+    }
+    places.push_back(1);
+    for (std::size_t d = sizes.size(); d-- > 0;) {
+      if (++index[d] < sizes[d]) break;
+      index[d] = 0;
+    }
+  }
+  return places;
+}
+
+/// Even places times a matrix for each of the batch.
+void affine_grid(NodeContext& node) {
+  const auto size = node.checked(node.ints(1, "the size"));
+  node.require(size.size() == 4 || size.size() == 5, "its size has not 4 or 5 dimensions");
+  const auto rank = std::ssize(size) - 2;
+  node.require(node.shape(0) == Shape{size[0], rank, rank + 1}, "its matrices do not fit its size");
+  const Shape sizes(size.begin() + 2, size.end());
+  const auto count = element_count(sizes);
+  const auto places =
+      node.constant({count, rank + 1}, even_places(sizes, node.attribute<std::int64_t>("align_corners", 0) != 0));
+  const auto grid = node.emit(Product{false, true, 1}, {places, node.tensor(0)}, {size[0], count, rank});
+  auto shape = sizes;
+  shape.insert(shape.begin(), size[0]);
+  shape.push_back(rank);
+  node.set_output(node.emit(Reshape{}, {grid}, std::move(shape)));
+}
+
+void region_align(NodeContext& node) {
+  const auto x = node.shape_of_rank(0, 4), regions = node.shape_of_rank(1, 2);
+  node.require(regions[1] == 4 && node.shape(2) == Shape{regions[0]}, "its regions and their images do not fit");
+  RegionAlign align;
+  if (one_of(node, "mode", "avg", {"avg", "max"}) == "max") align.kind = RegionAlign::Kind::maximum;
+  align.samples = node.attribute<std::int64_t>("sampling_ratio", 0);
+  align.scale = node.attribute("spatial_scale", 1.0F);
+  // Before opset 16 there is no such attribute, and the positions are those of output_half_pixel
+  align.half_pixel = node.opset() >= 16 && one_of(node, "coordinate_transformation_mode", "half_pixel",
+                                                  {"half_pixel", "output_half_pixel"}) == "half_pixel";
+  const auto height = node.attribute<std::int64_t>("output_height", 1),
+             width = node.attribute<std::int64_t>("output_width", 1);
+  node.set_output(
+      node.emit(align, {node.tensor(0), node.tensor(1), node.tensor(2)}, {regions[0], x[1], height, width}));
+}
+
+// ---- CenterCropPad
+
+void crop_or_pad_around_centre(NodeContext& node) {
+  auto shape = node.shape(0);
+  const auto& wanted = node.ints(1, "the shape");
+  const auto given = node.attribute<std::vector<std::int64_t>>("axes", {});
+  const auto axes = named_axes(node, shape.size(), node.has_attribute("axes") ? &given : nullptr);
+  node.require(wanted.size() == axes.size(), "it needs one size for each dimension, or for each of its axes");
+  std::vector<Padding> pads(shape.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto more = wanted[i] - shape[axes[i]];
+    if (std::abs(more) > max_elements) node.unsupported("a size of " + std::to_string(wanted[i]));
+    const auto before = more < 0 ? -(-more / 2) : more / 2;
+    pads[axes[i]] = {before, more - before};
+  }
+  const auto x = cropped(node, node.tensor(0), shape, pads);
+  Pad pad{{}, 0};
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    pad.before.push_back(pads[d].before);
+    shape[d] += pads[d].before + pads[d].after;
+  }
+  node.set_output(node.emit(std::move(pad), {x}, std::move(shape), node.element_type(0)));
 }
 
 } // namespace
@@ -352,7 +431,10 @@ void add_sampling_operators(OperatorTable& table) {
   table["Resize"] = resize;
   table["Upsample"] = upsample;
   table["Pad"] = pad;
+  table["CenterCropPad"] = crop_or_pad_around_centre;
   table["GridSample"] = grid_sample;
+  table["AffineGrid"] = affine_grid;
+  table["RoiAlign"] = region_align;
 }
 
 } // namespace rtexec::tasks::onnx_source

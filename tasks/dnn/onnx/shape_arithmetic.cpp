@@ -83,8 +83,7 @@ template <class T> void evaluate_cast(NodeContext& node) {
     if (target == ElementType::boolean) whole.push_back(value != 0);
     else if constexpr (std::is_same_v<T, float>) whole.push_back(to_integer(value));
     else whole.push_back(value);
-    if (target == ElementType::uint8) whole.back() = static_cast<std::uint8_t>(whole.back());
-    if (target == ElementType::int8) whole.back() = static_cast<std::int8_t>(whole.back());
+    whole.back() = wrapped(whole.back(), target);
   }
   node.set_constant({shape, std::move(whole), target});
 }

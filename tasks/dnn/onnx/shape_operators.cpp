@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <ranges>
 #include <type_traits>
 #include <utility>
@@ -166,11 +167,28 @@ void shape_of(NodeContext& node) {
   node.set_constant({{end - start}, std::move(values)});
 }
 
-/// Whole numbers as what a type of 8 bits, which begins at `least`, has of them.
-TensorId wrapped(NodeContext& node, TensorId x, const Shape& shape, ElementType type, float least) {
-  const auto moved = node.emit(Activation{Activation::Kind::scale, 1, -least}, {x}, shape, type);
-  const auto rest = node.emit(Binary{Binary::Kind::modulo}, {moved, node.constant({}, {256})}, shape, type);
-  return node.emit(Activation{Activation::Kind::scale, 1, least}, {rest}, shape, type);
+/// The least value of a type of integers that is not the widest, and the number of its values.
+struct Values {
+  float least, count;
+};
+
+std::optional<Values> values_of(ElementType type) {
+  switch (type) {
+  case ElementType::uint8: return Values{0, 0x1p8F};
+  case ElementType::int8: return Values{-0x1p7F, 0x1p8F};
+  case ElementType::uint16: return Values{0, 0x1p16F};
+  case ElementType::int16: return Values{-0x1p15F, 0x1p16F};
+  case ElementType::uint32: return Values{0, 0x1p32F};
+  case ElementType::uint64: return Values{0, 0x1p64F};
+  default: return {};
+  }
+}
+
+/// Whole numbers, modulo the number of values.
+TensorId wrapped(NodeContext& node, TensorId x, const Shape& shape, ElementType type, const Values& values) {
+  const auto moved = node.emit(Activation{Activation::Kind::scale, 1, -values.least}, {x}, shape, type);
+  const auto rest = node.emit(Binary{Binary::Kind::modulo}, {moved, node.constant({}, {values.count})}, shape, type);
+  return node.emit(Activation{Activation::Kind::scale, 1, values.least}, {rest}, shape, type);
 }
 
 void cast(NodeContext& node) {
@@ -179,14 +197,13 @@ void cast(NodeContext& node) {
   const auto shape = node.shape(0);
   using Kind = Activation::Kind;
   if (to == ElementType::boolean) return node.set_output(node.emit(Activation{Kind::is_not_zero}, {x}, shape, to));
+  const auto values = values_of(to);
   if (is_integer(to) && !is_integer(from)) { // what does not fit becomes the nearest that does
-    if (to == ElementType::uint8) x = node.emit(Activation{Kind::clip, 0, 255}, {x}, shape);
-    if (to == ElementType::int8) x = node.emit(Activation{Kind::clip, -128, 127}, {x}, shape);
+    if (values) x = node.emit(Activation{Kind::clip, values->least, values->least + values->count - 1}, {x}, shape);
     return node.set_output(node.emit(Activation{Kind::truncate}, {x}, shape, to));
   }
   const bool narrows = to != from && from != ElementType::boolean;
-  if (narrows && to == ElementType::uint8) return node.set_output(wrapped(node, x, shape, to, 0));
-  if (narrows && to == ElementType::int8) return node.set_output(wrapped(node, x, shape, to, -128));
+  if (narrows && values) return node.set_output(wrapped(node, x, shape, to, *values));
   node.set_output(node.emit(Reshape{}, {x}, shape, to));
 }
 

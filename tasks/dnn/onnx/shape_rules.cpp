@@ -1,6 +1,7 @@
 #include "tasks/dnn/onnx/shape_rules.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace rtexec::tasks::onnx_source {
@@ -154,20 +155,43 @@ ElementType cast_target(NodeContext& node) {
   return data_type(node, "to");
 }
 
+std::string type_name(std::int64_t data_type) {
+  constexpr std::array names{"UNDEFINED", "FLOAT",  "UINT8",     "INT8",       "UINT16",  "INT16",
+                             "INT32",     "INT64",  "STRING",    "BOOL",       "FLOAT16", "DOUBLE",
+                             "UINT32",    "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16"};
+  const bool known = data_type > 0 && data_type < std::ssize(names);
+  return known ? names[static_cast<std::size_t>(data_type)] : "data type " + std::to_string(data_type);
+}
+
+std::int64_t wrapped(std::int64_t value, ElementType type) {
+  switch (type) {
+  case ElementType::uint8: return static_cast<std::uint8_t>(value);
+  case ElementType::int8: return static_cast<std::int8_t>(value);
+  case ElementType::uint16: return static_cast<std::uint16_t>(value);
+  case ElementType::int16: return static_cast<std::int16_t>(value);
+  case ElementType::uint32: return static_cast<std::uint32_t>(value);
+  case ElementType::int32: return static_cast<std::int32_t>(value);
+  default: return value;
+  }
+}
+
 ElementType data_type(NodeContext& node, const char* attribute) {
   switch (const auto to = node.attribute<std::int64_t>(attribute)) { // numbers of onnx.TensorProto.DataType
+  case 1: return ElementType::float32;
   case 2: return ElementType::uint8;
   case 3: return ElementType::int8;
-  case 1:
-  case 11: return ElementType::float32; // DOUBLE, too
+  case 4: return ElementType::uint16;
+  case 5: return ElementType::int16;
   case 6: return ElementType::int32;
   case 7: return ElementType::int64;
   case 9: return ElementType::boolean;
   case 10: return ElementType::float16;
+  case 11: return ElementType::float64;
+  case 12: return ElementType::uint32;
+  case 13: return ElementType::uint64;
   default:
-    node.unsupported(
-        "a cast to data type " + std::to_string(to) +
-        "; supported: FLOAT (1), UINT8 (2), INT8 (3), INT32 (6), INT64 (7), BOOL (9), FLOAT16 (10) and DOUBLE (11)");
+    node.unsupported("it converts to " + type_name(to) +
+                     "; supported: FLOAT, DOUBLE, FLOAT16, BOOL, INT8 to INT64 and UINT8 to UINT64");
   }
 }
 
