@@ -181,6 +181,31 @@ TEST(NetworkTypes, WideTypesGoInAndOut) {
   EXPECT_THAT(bound.get<std::uint64_t>(2), ElementsAre(1, 0, 0, 1'000'000'000));
 }
 
+TEST(NetworkTypes, BehindBoxesThatAreChosenStandMinusOnes) {
+  const auto scalar = [](const char* name, const char* number) {
+    return std::string("initializer { name: \"") + name + "\" data_type: 1 dims: 1 float_data: " + number + " }";
+  };
+  Bound bound(value("input", "b", onnx_float, {"1", "4", "4"}) + value("input", "s", onnx_float, {"1", "2", "4"}) +
+              onnx_ints("n", {1}, {3}) + scalar("o", "0.5") + scalar("t", "0.2") +
+              onnx_node("NonMaxSuppression", {"b", "s", "n", "o", "t"}, {"y"}) +
+              value("output", "y", onnx_int64, {"chosen", "3"}));
+  const std::vector<float> boxes{0, 0, 1, 1, 0, 0, 1, 0.9F, 2, 2, 3, 3, 5, 5, 6, 6};
+  bound.set(0, boxes);
+  bound.set<float>(1, {0.5F, 0.9F, 0.3F, 0.1F, 0, 0, 0, 0.3F});
+  EXPECT_THAT(bound.get<std::int64_t>(), ElementsAre(0, 0, 1, 0, 0, 2, 0, 1, 3, -1, -1, -1, -1, -1, -1, -1, -1, -1));
+  bound.set<float>(1, {0, 0, 0, 0, 0, 0, 0, 0});
+  EXPECT_THAT(bound.get<std::int64_t>(), testing::Each(-1));
+}
+
+TEST(NetworkTypes, BoxesThatOtherNodesReadAreRefused) {
+  EXPECT_TRUE(
+      test::fails(parse_onnx(onnx_bytes(value("input", "b", onnx_float, {"1", "4", "4"}) +
+                                        value("input", "s", onnx_float, {"1", "2", "4"}) + onnx_ints("n", {1}, {3}) +
+                                        onnx_node("NonMaxSuppression", {"b", "s", "n"}, {"c"}) +
+                                        onnx_node("Identity", {"c"}, {"y"}) + "output { name: \"y\" }")),
+                  Errc::unsupported, "known only when it runs"));
+}
+
 TEST(NetworkTypes, WhatCannotBeComputedInFloatsIsRefused) {
   struct Case {
     std::string graph, part;
@@ -194,11 +219,11 @@ TEST(NetworkTypes, WhatCannotBeComputedInFloatsIsRefused) {
              y,
          "'x' and 'l' are of types uint8 and int64", Errc::bad_input},
         {floats + onnx_node("Relu", {"x"}, {"y"}) + value("output", "y", onnx_int64),
-         "is said to be of int64, and is of float32", Errc::bad_input},
+         "is said to be of int64 in the file, and is of float32", Errc::bad_input},
         {bytes + onnx_node("Identity", {"x"}, {"y"}) + value("output", "y", onnx_float),
-         "is said to be of float32, and is of uint8", Errc::bad_input},
+         "is said to be of float32 in the file, and is of uint8", Errc::bad_input},
         {floats + onnx_node("Relu", {"x"}, {"y"}) + value("output", "y", onnx_bool),
-         "is said to be of bool, and is of float32", Errc::bad_input}})
+         "is said to be of bool in the file, and is of float32", Errc::bad_input}})
     EXPECT_TRUE(test::fails(parse_onnx(onnx_bytes(graph)), code, part)) << graph;
 }
 

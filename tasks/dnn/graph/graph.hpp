@@ -376,6 +376,8 @@ inline constexpr std::size_t max_rank = 8;
 [[nodiscard]] std::size_t bytes_of(const Tensor& tensor);
 /// "1x3x224x224"; "scalar".
 [[nodiscard]] std::string to_string(const Shape& shape);
+/// "2 dimensions (3x5)".
+[[nodiscard]] std::string dimensions(const Shape& shape);
 /// The row-major strides of a dense tensor.
 [[nodiscard]] std::vector<std::int64_t> dense_strides(const Shape& shape);
 /// Strides of an operand of shape `from`, broadcast to `to` as NumPy does: 0 along what it repeats.

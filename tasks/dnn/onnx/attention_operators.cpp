@@ -3,15 +3,39 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// Causal: query i sees what stands up to `first` + i.
-TensorId hidden_keys(NodeContext& node, std::int64_t queries, std::int64_t keys, std::int64_t first) {
+/// How many keys before and behind its own place a query sees; all where there is no number.
+struct Sight {
+  std::optional<std::int64_t> before, behind;
+
+  explicit Sight(NodeContext& node) {
+    before = window(node, "left_window_size");
+    behind = window(node, "right_window_size");
+    if (node.attribute<std::int64_t>("is_causal", 0) != 0) behind = 0;
+  }
+  [[nodiscard]] bool limited() const { return before || behind; }
+
+ private:
+  static std::optional<std::int64_t> window(NodeContext& node, const char* name) {
+    const auto size = node.attribute<std::int64_t>(name, -1);
+    return size >= 0 ? std::optional(size) : std::nullopt;
+  }
+};
+
+/// Query 0 stands where key `first` stands.
+TensorId keys_in_sight(NodeContext& node, const Sight& sight, std::int64_t queries, std::int64_t keys,
+                       std::int64_t first) {
   std::vector<float> seen;
   for (std::int64_t i = 0; i < queries; ++i)
-    for (std::int64_t j = 0; j < keys; ++j) seen.push_back(j <= first + i ? 1.0F : 0.0F);
+    for (std::int64_t j = 0; j < keys; ++j) {
+      const auto ahead = j - (first + i);
+      const bool in_sight = ahead <= sight.behind.value_or(keys) && -ahead <= sight.before.value_or(keys + first);
+      seen.push_back(in_sight ? 1.0F : 0.0F);
+    }
   return node.constant({queries, keys}, std::move(seen));
 }
 
@@ -124,9 +148,13 @@ class AttentionNode {
                    ? hide(mask)
                    : node_.emit(Binary{Binary::Kind::add}, {scores, mask}, shape);
     }
-    const bool causal = node_.attribute<std::int64_t>("is_causal", 0) != 0;
-    if (node_.has(6)) scores = hide(keys_in_use(shape, causal));
-    else if (causal) scores = hide(hidden_keys(node_, shape[2], shape[3], past_));
+    const Sight sight(node_);
+    if (node_.has(6)) {
+      if (sight.before || sight.behind.value_or(0) != 0) node_.unsupported("windows over keys that are padded");
+      scores = hide(keys_in_use(shape, sight.behind.has_value()));
+    } else if (sight.limited()) {
+      scores = hide(keys_in_sight(node_, sight, shape[2], shape[3], past_));
+    }
     return scores;
   }
 
@@ -223,8 +251,8 @@ void rotary_embedding(NodeContext& node) { Rotation(node).build(); }
 } // namespace
 
 void add_attention_operators(OperatorTable& table) {
-  table["Attention"] = attention;
-  table["RotaryEmbedding"] = rotary_embedding;
+  table["Attention"] = {attention, "no windows over keys that are padded", 23};
+  table["RotaryEmbedding"] = {rotary_embedding, "", 23};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -116,6 +116,7 @@ void tile(NodeContext& node) {
 }
 
 void range(NodeContext& node) {
+  node.ignore_attribute("stash_type"); // of what is computed: float32
   const bool whole = is_integer(node.element_type(0));
   const auto one = [&](std::size_t input) {
     const auto& values = node.floats(input, "a bound or the step");
@@ -285,31 +286,41 @@ void space_to_depth(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 4);
   const auto block = node.attribute<std::int64_t>("blocksize");
   node.require(block >= 1 && x[2] % block == 0 && x[3] % block == 0, "its blocks do not fit its input");
-  const auto plane = x[2] * x[3];
-  const auto moved = node.emit(View{0, {x[1] * plane, x[3], 1, plane, block * x[3], block}}, {node.tensor(0)},
-                               {x[0], block, block, x[1], x[2] / block, x[3] / block});
+  const auto mode = node.attribute<std::string>("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") node.bad("mode is " + config::quoted(mode));
+  const auto plane = x[2] * x[3], down = x[2] / block, across = x[3] / block;
+  const bool depth_first = mode == "DCR";
+  View view{0, {x[1] * plane, x[3], 1, plane, block * x[3], block}};
+  Shape blocks{x[0], block, block, x[1], down, across};
+  if (!depth_first) {
+    view.strides = {x[1] * plane, plane, x[3], 1, block * x[3], block};
+    blocks = {x[0], x[1], block, block, down, across};
+  }
+  const auto moved = node.emit(std::move(view), {node.tensor(0)}, std::move(blocks));
   node.set_output(node.emit(Reshape{}, {moved}, {x[0], x[1] * block * block, x[2] / block, x[3] / block}));
 }
 
 } // namespace
 
 void add_index_operators(OperatorTable& table) {
-  table["Gather"] = gather;
-  table["GatherElements"] = gather_elements;
-  table["GatherND"] = gather_slices;
-  table["ScatterElements"] = scatter_elements;
-  table["ScatterND"] = scatter_slices;
-  table["Expand"] = expand;
-  table["Tile"] = tile;
-  table["Range"] = range;
-  table["EyeLike"] = eye;
-  table["Trilu"] = triangle;
-  table["Compress"] = compress;
-  table["NonZero"] = non_zero;
-  table["NonMaxSuppression"] = suppress;
-  table["ReverseSequence"] = reverse_sequence;
-  table["DepthToSpace"] = depth_to_space;
-  table["SpaceToDepth"] = space_to_depth;
+  table["Gather"] = {gather};
+  table["GatherElements"] = {gather_elements};
+  table["GatherND"] = {gather_slices};
+  table["ScatterElements"] = {scatter_elements};
+  table["ScatterND"] = {scatter_slices};
+  table["Expand"] = {expand, "the shape is known when the model is loaded"};
+  table["Tile"] = {tile, "the repeats are known when the model is loaded"};
+  table["Range"] = {range, "its inputs are constants"};
+  table["EyeLike"] = {eye, "two dimensions"};
+  table["Trilu"] = {triangle, "k is a constant", 14};
+  table["Compress"] = {compress, "the condition is a constant"};
+  table["NonZero"] = {non_zero, "its input is a constant"};
+  table["NonMaxSuppression"] = {suppress,
+                                "numbers and thresholds are constants; at run time on the host device only, as an "
+                                "output, padded with rows of -1 to the most boxes there may be"};
+  table["ReverseSequence"] = {reverse_sequence};
+  table["DepthToSpace"] = {depth_to_space, "four dimensions"};
+  table["SpaceToDepth"] = {space_to_depth, "four dimensions"};
 }
 
 } // namespace rtexec::tasks::onnx_source

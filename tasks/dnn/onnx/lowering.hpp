@@ -3,6 +3,7 @@
 #pragma once
 
 #include "config/text.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
 #include "tasks/dnn/onnx/source.hpp"
 
 #include <cstdint>
@@ -40,15 +41,23 @@ struct Lowering {
   std::unordered_map<std::string, Value> values{}; // by ONNX name
   std::unordered_set<std::string> read{};          // ONNX names that some node, or the graph's outputs, ask for
   std::unordered_set<std::string> read_by_nodes{};
-  std::int64_t given = 0;                                // elements of constants that the file has
-  std::int64_t folded = 0;                               // elements of constants computed at load
-  std::unordered_map<std::string, TensorId> as_floats{}; // of integers, by ONNX name, once they are computed with
+  std::unordered_map<std::string, std::string> unreadable{}; // ONNX names of constants that are not supported: why
+  std::int64_t given = 0;                                    // elements of constants that the file has
+  std::int64_t folded = 0;                                   // elements of constants computed at load
+  std::unordered_map<std::string, TensorId> as_floats{};     // of integers, by ONNX name, once they are computed with
   std::unordered_map<TensorId, std::vector<std::int64_t>> integers{}; // of constants of integers, once asked for
 
   /// What the floats of a tensor stand for.
   [[nodiscard]] ElementType type(TensorId id) const { return graph.tensors[id].type; }
   /// What is known of a constant by that name.
   [[nodiscard]] Value value_of(const std::string& name, Constant constant);
+};
+
+/// Of one node, whose outputs are not known then.
+struct UnsupportedNode : Refusal {
+  UnsupportedNode(const Node& node, std::string reason, const std::string& described)
+      : Refusal(Errc::unsupported, described + reason), type(node.type), name(node.name), why(std::move(reason)) {}
+  std::string type, name, why;
 };
 
 /// One node: access to its inputs, attributes and outputs, each checked. Every function throws Refusal.
@@ -106,6 +115,7 @@ class NodeContext {
   /// Refuses the node where it has not set an output that somebody reads.
   void require_all_outputs_set() const;
 
+  [[nodiscard]] bool is_read(std::size_t output) const { return lowering_.read.contains(node_.outputs.at(output)); }
   /// Whether another node reads the output.
   [[nodiscard]] bool is_read_by_nodes(std::size_t output) const {
     return lowering_.read_by_nodes.contains(node_.outputs.at(output));
@@ -132,6 +142,8 @@ class NodeContext {
     const auto found = node_.attributes.find(name);
     if (found == node_.attributes.end()) return nullptr;
     read_.insert(name);
+    if (const auto* unreadable = std::get_if<Unreadable>(&found->second))
+      unsupported("attribute " + config::quoted(name) + unreadable->why);
     const T* value = std::get_if<T>(&found->second);
     if (!value) bad("attribute " + config::quoted(name) + " is of the wrong type");
     return value;
@@ -145,8 +157,16 @@ class NodeContext {
   std::set<std::string> read_;
 };
 
-using Operator = void (*)(NodeContext&);
+using Lower = void (*)(NodeContext&);
+struct Operator {
+  Lower lower = nullptr;
+  std::string_view limits = {}; // as in SupportedOperator
+  std::int64_t since = oldest_opset;
+};
 using OperatorTable = std::map<std::string_view, Operator>;
+
+/// All of them.
+[[nodiscard]] const OperatorTable& operators();
 
 // The operators, by family.
 void add_element_operators(OperatorTable& table);   // element by element

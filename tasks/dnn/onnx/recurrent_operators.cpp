@@ -89,6 +89,10 @@ class Builder {
     require_shape(2, {directions(), layer_.gates * hidden_, hidden_});
     if (node.has(3)) require_shape(3, {directions(), 2 * layer_.gates * hidden_});
     names_ = node.attribute<std::vector<std::string>>("activations", {});
+    const auto wanted = layer_.activations.size() * static_cast<std::size_t>(directions());
+    if (!names_.empty() && names_.size() != wanted)
+      node.bad("attribute 'activations' has " + std::to_string(names_.size()) + " names, and it needs " +
+               std::to_string(wanted) + ": " + std::to_string(layer_.activations.size()) + " for each direction");
     coupled_ = layer_.kind == Kind::lstm && node.attribute<std::int64_t>("input_forget", 0) != 0;
     for (std::size_t i = 0; coupled_ && i < names_.size(); i += layer_.activations.size())
       if (names_[i] != "Sigmoid")
@@ -123,8 +127,8 @@ class Builder {
 
   void require_shape(std::size_t input, const Shape& shape) {
     if (node_.shape(input) != shape)
-      node_.bad("input " + std::to_string(input) + " is " + to_string(node_.shape(input)) + ", and should be " +
-                to_string(shape));
+      node_.bad("input " + node_.name_of(input) + " has the shape " + to_string(node_.shape(input)) +
+                ", and should have " + to_string(shape));
   }
 
   /// None where all sequences are as long as there are steps.
@@ -273,9 +277,9 @@ void rnn(NodeContext& node) { Builder(node, {Kind::simple, 1, {"Tanh"}}).build()
 } // namespace
 
 void add_recurrent_operators(OperatorTable& table) {
-  table["LSTM"] = lstm;
-  table["GRU"] = gru;
-  table["RNN"] = rnn;
+  table["LSTM"] = {lstm, "input_forget with Sigmoid only; sequences of different lengths on the host device only"};
+  table["GRU"] = {gru, "sequences of different lengths on the host device only"};
+  table["RNN"] = {rnn, "sequences of different lengths on the host device only"};
 }
 
 } // namespace rtexec::tasks::onnx_source

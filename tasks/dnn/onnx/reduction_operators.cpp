@@ -268,7 +268,7 @@ void normalise_groups(NodeContext& node, std::int64_t groups, std::vector<Tensor
 
 Shape with_channels(NodeContext& node) {
   const auto x = node.shape(0);
-  if (x.size() < 3) node.unsupported("its input is " + to_string(x) + "; supported: 3 dimensions or more");
+  if (x.size() < 3) node.unsupported("its input has " + dimensions(x) + "; supported: 3 dimensions or more");
   return x;
 }
 
@@ -333,30 +333,30 @@ void unit_length(NodeContext& node) {
 } // namespace
 
 void add_reduction_operators(OperatorTable& table) {
-  table["Softmax"] = softmax<false>;
-  table["LogSoftmax"] = softmax<true>;
-  table["ReduceMean"] = reduce_mean;
-  table["ReduceSum"] = reduce_sum;
-  table["ReduceProd"] = reduce_product;
-  table["ReduceMin"] = reduce_minimum;
-  table["ReduceMax"] = reduce_maximum;
-  table["ReduceSumSquare"] = reduce_squares;
-  table["ReduceL1"] = reduce_magnitudes;
-  table["ReduceL2"] = reduce_root;
-  table["ReduceLogSum"] = reduce_log;
-  table["ReduceLogSumExp"] = reduce_log_of_powers;
-  table["ArgMax"] = index_of<Kind::first_maximum, Kind::last_maximum>;
-  table["ArgMin"] = index_of<Kind::first_minimum, Kind::last_minimum>;
-  table["Hardmax"] = hardmax;
-  table["OneHot"] = one_hot;
-  table["MeanVarianceNormalization"] = standardise;
-  table["CumSum"] = running_sum;
-  table["TopK"] = top;
-  table["LayerNormalization"] = layer_normalisation;
-  table["RMSNormalization"] = root_mean_square_normalisation;
-  table["InstanceNormalization"] = instance_normalisation;
-  table["GroupNormalization"] = group_normalisation;
-  table["LpNormalization"] = unit_length;
+  table["Softmax"] = {softmax<false>};
+  table["LogSoftmax"] = {softmax<true>};
+  table["ReduceMean"] = {reduce_mean, "axes are known when the model is loaded"};
+  table["ReduceSum"] = {reduce_sum, "axes are known when the model is loaded"};
+  table["ReduceProd"] = {reduce_product, "axes are known when the model is loaded"};
+  table["ReduceMin"] = {reduce_minimum, "axes are known when the model is loaded"};
+  table["ReduceMax"] = {reduce_maximum, "axes are known when the model is loaded"};
+  table["ReduceSumSquare"] = {reduce_squares, "axes are known when the model is loaded"};
+  table["ReduceL1"] = {reduce_magnitudes, "axes are known when the model is loaded"};
+  table["ReduceL2"] = {reduce_root, "axes are known when the model is loaded"};
+  table["ReduceLogSum"] = {reduce_log, "axes are known when the model is loaded"};
+  table["ReduceLogSumExp"] = {reduce_log_of_powers, "axes are known when the model is loaded"};
+  table["ArgMax"] = {index_of<Kind::first_maximum, Kind::last_maximum>};
+  table["ArgMin"] = {index_of<Kind::first_minimum, Kind::last_minimum>};
+  table["Hardmax"] = {hardmax};
+  table["OneHot"] = {one_hot, "depth and values are constants"};
+  table["MeanVarianceNormalization"] = {standardise};
+  table["CumSum"] = {running_sum, "the axis is a constant"};
+  table["TopK"] = {top, "k is known when the model is loaded"};
+  table["LayerNormalization"] = {layer_normalisation, "", 17};
+  table["RMSNormalization"] = {root_mean_square_normalisation, "", 23};
+  table["InstanceNormalization"] = {instance_normalisation, "three dimensions or more"};
+  table["GroupNormalization"] = {group_normalisation, "three dimensions or more", 18};
+  table["LpNormalization"] = {unit_length, "p is 1 or 2"};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -332,7 +332,7 @@ void pad(NodeContext& node) {
 void grid_sample(NodeContext& node) {
   const auto x = node.shape(0), grid = node.shape_of_rank(1, x.size());
   if (x.size() != 4 && x.size() != 5)
-    node.unsupported("its input is " + to_string(x) + "; supported: 4 and 5 dimensions");
+    node.unsupported("its input has " + dimensions(x) + "; supported: 4 and 5 dimensions");
   node.require(grid[0] == x[0] && grid.back() == std::ssize(x) - 2, "its grid does not fit its input");
   const auto mode = one_of(node, "mode", node.opset() < 20 ? "bilinear" : "linear",
                            {"bilinear", "linear", "nearest", "bicubic", "cubic"});
@@ -428,13 +428,13 @@ void crop_or_pad_around_centre(NodeContext& node) {
 } // namespace
 
 void add_sampling_operators(OperatorTable& table) {
-  table["Resize"] = resize;
-  table["Upsample"] = upsample;
-  table["Pad"] = pad;
-  table["CenterCropPad"] = crop_or_pad_around_centre;
-  table["GridSample"] = grid_sample;
-  table["AffineGrid"] = affine_grid;
-  table["RoiAlign"] = region_align;
+  table["Resize"] = {resize, "sizes or scales, and regions, are constants"};
+  table["Upsample"] = {upsample, "scales are constants; as older exporters write it"};
+  table["Pad"] = {pad, "pads, axes and value are constants"};
+  table["CenterCropPad"] = {crop_or_pad_around_centre, "the shape is known when the model is loaded", 18};
+  table["GridSample"] = {grid_sample, "four or five dimensions; five on the host device only", 16};
+  table["AffineGrid"] = {affine_grid, "the size is known when the model is loaded", 20};
+  table["RoiAlign"] = {region_align, "on the host device only"};
 }
 
 } // namespace rtexec::tasks::onnx_source

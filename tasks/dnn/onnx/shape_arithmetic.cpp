@@ -23,7 +23,9 @@ template <class T> const std::vector<T>& values_of(const NodeContext& node, std:
 }
 
 template <class T> List<T> list_of(const NodeContext& node, std::size_t input) {
-  if (node.shape(input).size() > 1) node.unsupported("integers of more than one dimension are not supported here");
+  if (node.shape(input).size() > 1)
+    node.unsupported("input " + node.name_of(input) + " has " + dimensions(node.shape(input)) +
+                     "; supported: a scalar or a list");
   return {node.shape(input).empty(), values_of<T>(node, input)};
 }
 
@@ -138,8 +140,8 @@ template <class T> void evaluate_rounding(NodeContext& node) {
   set_list(node, std::move(list));
 }
 
-template <class T> const OperatorTable& arithmetic_operators() {
-  static const OperatorTable table{
+template <class T> const std::map<std::string_view, Lower>& arithmetic_operators() {
+  static const std::map<std::string_view, Lower> table{
       {"Add", evaluate_binary<T>},       {"Sub", evaluate_binary<T>},     {"Mul", evaluate_binary<T>},
       {"Div", evaluate_binary<T>},       {"Cast", evaluate_cast<T>},      {"Gather", evaluate_gather<T>},
       {"Slice", evaluate_slice<T>},      {"Concat", evaluate_concat<T>},  {"Squeeze", evaluate_rename<T>},

@@ -21,10 +21,14 @@ void identity(NodeContext& node) { reshape_to(node, node.shape(0)); }
 
 void dropout(NodeContext& node) {
   if (node.has(2) && node.ints(2, "training_mode") != std::vector<std::int64_t>{0})
-    node.unsupported("training is not supported; export the model for inference");
+    node.unsupported("training_mode is 1; export the model for inference (in PyTorch after model.eval())");
   node.ignore_attribute("ratio");
   node.ignore_attribute("seed");
   identity(node);
+  if (!node.has_output(1)) return;
+  const auto shape = node.shape(0);
+  const auto kept = node.constant(shape, std::vector<float>(static_cast<std::size_t>(element_count(shape)), 1.0F));
+  node.set_output(node.emit(Reshape{}, {kept}, shape, ElementType::boolean), 1);
 }
 
 void flatten(NodeContext& node) {
@@ -96,14 +100,19 @@ void split(NodeContext& node) {
   const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
   const auto sizes = split_sizes(node, x[axis]);
-  node.require(sizes.size() == node.outputs(), "it has not one size for each output");
+  if (sizes.size() != node.outputs())
+    node.bad("it has " + std::to_string(node.outputs()) + " outputs, and " + std::to_string(sizes.size()) + " sizes");
+  if (std::ranges::find(sizes, 0) != sizes.end())
+    node.unsupported("one of its sizes is 0; tensors without elements are not supported");
   std::vector<Cut> cuts;
   for (const auto size : x) cuts.push_back({0, 1, size});
   cuts[axis].count = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     cuts[axis].start += cuts[axis].count;
     cuts[axis].count = sizes[i];
-    node.require(sizes[i] >= 1 && sizes[i] <= x[axis] - cuts[axis].start, "its sizes do not fit its input");
+    if (sizes[i] < 1 || sizes[i] > x[axis] - cuts[axis].start)
+      node.bad("its sizes do not fit its input, which has " + std::to_string(x[axis]) + " along axis " +
+               std::to_string(axis));
     emit_cuts(node, cuts, i);
   }
   node.require(cuts[axis].start + cuts[axis].count == x[axis], "its sizes do not add up to its input");
@@ -120,8 +129,8 @@ void concat(NodeContext& node) {
     node.require(other.size() == shape.size(), "its inputs differ in their number of dimensions");
     const auto length = std::exchange(other[axis], shape[axis]);
     if (other != shape)
-      node.bad("its inputs are " + to_string(shape) + " and " + to_string(node.shape(i)) +
-               ", which differ outside of the axis");
+      node.bad("its inputs have the shapes " + to_string(shape) + " and " + to_string(node.shape(i)) +
+               ", which differ outside of axis " + std::to_string(axis));
     shape[axis] += length;
     shape = node.checked(std::move(shape));
     inputs.push_back(node.tensor(i));
@@ -150,7 +159,7 @@ void constant_of_shape(NodeContext& node) {
   std::visit(
       [&](const auto& values) {
         node.require(values.size() == 1, "its value must have one element");
-        node.set_constant({shape, std::decay_t<decltype(values)>(count, values.front())});
+        node.set_constant({shape, std::decay_t<decltype(values)>(count, values.front()), fill.type});
       },
       fill.values);
 }
@@ -191,8 +200,8 @@ TensorId wrapped(NodeContext& node, TensorId x, const Shape& shape, ElementType 
   return node.emit(Activation{Activation::Kind::scale, 1, values.least}, {rest}, shape, type);
 }
 
-void cast(NodeContext& node) {
-  const auto from = node.element_type(0), to = cast_target(node);
+void cast_to(NodeContext& node, ElementType to) {
+  const auto from = node.element_type(0);
   auto x = node.tensor(0);
   const auto shape = node.shape(0);
   using Kind = Activation::Kind;
@@ -207,12 +216,12 @@ void cast(NodeContext& node) {
   node.set_output(node.emit(Reshape{}, {x}, shape, to));
 }
 
+void cast(NodeContext& node) { cast_to(node, cast_target(node)); }
+
 void cast_like(NodeContext& node) {
-  const auto to = node.element_type(1);
-  if (is_integer(to) != is_integer(node.element_type(0)) || (is_integer(to) && to != node.element_type(0)))
-    node.unsupported("a cast between integers and floats by an example");
   node.ignore_attribute("saturate");
-  node.set_output(node.emit(Reshape{}, {node.tensor(0)}, node.shape(0), to));
+  node.ignore_attribute("round_mode");
+  cast_to(node, node.element_type(1));
 }
 
 void size_of(NodeContext& node) { node.set_constant({{}, std::vector{element_count(node.shape(0))}}); }
@@ -220,22 +229,22 @@ void size_of(NodeContext& node) { node.set_constant({{}, std::vector{element_cou
 } // namespace
 
 void add_shape_operators(OperatorTable& table) {
-  table["Identity"] = identity;
-  table["Dropout"] = dropout;
-  table["Flatten"] = flatten;
-  table["Reshape"] = reshape;
-  table["Squeeze"] = squeeze;
-  table["Unsqueeze"] = unsqueeze;
-  table["Transpose"] = transpose;
-  table["Slice"] = slice;
-  table["Split"] = split;
-  table["Concat"] = concat;
-  table["Constant"] = constant;
-  table["ConstantOfShape"] = constant_of_shape;
-  table["Shape"] = shape_of;
-  table["Cast"] = cast;
-  table["CastLike"] = cast_like;
-  table["Size"] = size_of;
+  table["Identity"] = {identity};
+  table["Dropout"] = {dropout, "does nothing: inference"};
+  table["Flatten"] = {flatten};
+  table["Reshape"] = {reshape, "the shape is known when the model is loaded"};
+  table["Squeeze"] = {squeeze, "axes are known when the model is loaded"};
+  table["Unsqueeze"] = {unsqueeze, "axes are known when the model is loaded"};
+  table["Transpose"] = {transpose};
+  table["Slice"] = {slice, "starts, ends, axes and steps are known when the model is loaded"};
+  table["Split"] = {split, "sizes are known when the model is loaded, and not 0"};
+  table["Concat"] = {concat};
+  table["Constant"] = {constant};
+  table["ConstantOfShape"] = {constant_of_shape, "the shape is known when the model is loaded"};
+  table["Shape"] = {shape_of};
+  table["Cast"] = {cast, "not to or from BFLOAT16, floats of 8 bits or less, INT4, UINT4 and text"};
+  table["CastLike"] = {cast_like, "as Cast", 15};
+  table["Size"] = {size_of};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -38,7 +38,8 @@ Shape broadcast(NodeContext& node, const Shape& a, const Shape& b) {
     const auto dimension = [&](const Shape& s) { return d < s.size() ? s[s.size() - 1 - d] : 1; };
     const auto m = dimension(a), n = dimension(b);
     if (m != n && m != 1 && n != 1)
-      node.bad("its inputs are " + to_string(a) + " and " + to_string(b) + ", which cannot be broadcast together");
+      node.bad("its inputs have the shapes " + to_string(a) + " and " + to_string(b) +
+               ", which cannot be broadcast together");
     shape[shape.size() - 1 - d] = std::max(m, n);
   }
   return shape;
@@ -109,7 +110,9 @@ Shape squeezed(NodeContext& node, const Shape& x, const std::vector<std::int64_t
 Shape unsqueezed(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& axes) {
   const auto rank = x.size() + axes.size();
   if (axes.empty() || rank > max_rank)
-    node.unsupported("its output would have " + std::to_string(rank) + " dimensions, or it names no axis");
+    node.unsupported(axes.empty() ? "it names no axis"
+                                  : "its output would have " + std::to_string(rank) + " dimensions; supported: up to " +
+                                        std::to_string(max_rank));
   std::vector<bool> added(rank, false);
   for (const auto axis : axes) {
     const auto d = node.axis(axis, rank);
@@ -151,16 +154,19 @@ std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<s
 }
 
 ElementType cast_target(NodeContext& node) {
-  if (node.opset() >= 19) node.ignore_attribute("saturate"); // concerns numbers of 8 bits
+  if (node.opset() >= 19) node.ignore_attribute("saturate"); // these two concern numbers of 8 bits
+  if (node.opset() >= 24) node.ignore_attribute("round_mode");
   return data_type(node, "to");
 }
 
 std::string type_name(std::int64_t data_type) {
-  constexpr std::array names{"UNDEFINED", "FLOAT",  "UINT8",     "INT8",       "UINT16",  "INT16",
-                             "INT32",     "INT64",  "STRING",    "BOOL",       "FLOAT16", "DOUBLE",
-                             "UINT32",    "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16"};
-  const bool known = data_type > 0 && data_type < std::ssize(names);
-  return known ? names[static_cast<std::size_t>(data_type)] : "data type " + std::to_string(data_type);
+  constexpr std::array names{
+      "UNDEFINED", "FLOAT",      "UINT8",      "INT8",         "UINT16",         "INT16",      "INT32",
+      "INT64",     "STRING",     "BOOL",       "FLOAT16",      "DOUBLE",         "UINT32",     "UINT64",
+      "COMPLEX64", "COMPLEX128", "BFLOAT16",   "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ",
+      "UINT4",     "INT4",       "FLOAT4E2M1", "FLOAT8E8M0",   "UINT2",          "INT2"};
+  const bool known = data_type >= 0 && data_type < std::ssize(names);
+  return known ? names[static_cast<std::size_t>(data_type)] : "unknown type " + std::to_string(data_type);
 }
 
 std::int64_t wrapped(std::int64_t value, ElementType type) {

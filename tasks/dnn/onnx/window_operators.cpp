@@ -58,7 +58,7 @@ using Directions = std::vector<Direction>;
 Shape windowed(NodeContext& node, std::size_t input) {
   auto x = node.shape(input);
   if (x.size() < 3 || x.size() > 2 + most_directions)
-    node.unsupported("its input is " + to_string(x) + "; supported: 3, 4 and 5 dimensions");
+    node.unsupported("its input has " + dimensions(x) + "; supported: 3, 4 and 5 dimensions");
   return x;
 }
 
@@ -539,7 +539,7 @@ void norm_pool(NodeContext& node) {
 
 void global_norm(NodeContext& node) {
   const auto x = node.shape(0);
-  if (x.size() < 3) node.unsupported("its input is " + to_string(x) + "; supported: 3 dimensions or more");
+  if (x.size() < 3) node.unsupported("its input has " + dimensions(x) + "; supported: 3 dimensions or more");
   const Norm norm(node);
   Shape shape(x.size(), 1);
   std::copy_n(x.begin(), 2, shape.begin());
@@ -551,7 +551,7 @@ void global_norm(NodeContext& node) {
 
 template <Reduce::Kind kind> void global_pool(NodeContext& node) {
   const auto x = node.shape(0);
-  if (x.size() < 3) node.unsupported("its input is " + to_string(x) + "; supported: 3 dimensions or more");
+  if (x.size() < 3) node.unsupported("its input has " + dimensions(x) + "; supported: 3 dimensions or more");
   Shape shape(x.size(), 1);
   std::copy_n(x.begin(), 2, shape.begin());
   const auto planes = x[0] * x[1];
@@ -574,9 +574,15 @@ void normalise_by_batch(NodeContext& node) {
 
 void batch_normalization(NodeContext& node) {
   const auto& x = node.shape(0);
-  if (x.size() < 2) node.unsupported("its input is " + to_string(x) + "; supported: 2 dimensions or more");
+  if (x.size() < 2) node.unsupported("its input has " + dimensions(x) + "; supported: 2 dimensions or more");
   node.ignore_attribute("momentum");
-  if (node.attribute<std::int64_t>("training_mode", 0) != 0) return normalise_by_batch(node);
+  if (node.attribute<std::int64_t>("training_mode", 0) != 0) {
+    for (std::size_t i = 1; i < node.outputs(); ++i)
+      if (node.is_read(i))
+        node.unsupported("training_mode is 1, and what it learns (output " + std::to_string(i) +
+                         ") is read; export the model for inference (in PyTorch after model.eval())");
+    return normalise_by_batch(node);
+  }
   const auto epsilon = static_cast<double>(node.attribute("epsilon", 1e-5F));
   const auto& gamma = node.floats(1, "the scale");
   const auto& beta = node.floats(2, "the bias");
@@ -599,7 +605,7 @@ void batch_normalization(NodeContext& node) {
 
 void lrn(NodeContext& node) {
   const auto& x = node.shape(0);
-  if (x.size() < 2) node.unsupported("its input is " + to_string(x) + "; supported: 2 dimensions or more");
+  if (x.size() < 2) node.unsupported("its input has " + dimensions(x) + "; supported: 2 dimensions or more");
   Lrn lrn;
   lrn.size = checked_extent(node, node.attribute<std::int64_t>("size"), 1, "a size");
   lrn.alpha = node.attribute("alpha", 1e-4F);
@@ -611,18 +617,18 @@ void lrn(NodeContext& node) {
 } // namespace
 
 void add_window_operators(OperatorTable& table) {
-  table["Conv"] = conv;
-  table["ConvTranspose"] = conv_transpose;
-  table["Col2Im"] = columns_to_image;
-  table["MaxPool"] = pool<Pool::Kind::max>;
-  table["MaxUnpool"] = unpool;
-  table["AveragePool"] = pool<Pool::Kind::average>;
-  table["GlobalAveragePool"] = global_pool<Reduce::Kind::mean>;
-  table["GlobalLpPool"] = global_norm;
-  table["LpPool"] = norm_pool;
-  table["GlobalMaxPool"] = global_pool<Reduce::Kind::maximum>;
-  table["BatchNormalization"] = batch_normalization;
-  table["LRN"] = lrn;
+  table["Conv"] = {conv, "one to three dimensions beside batch and channels"};
+  table["ConvTranspose"] = {conv_transpose, "weights are constants; one to three dimensions beside batch and channels"};
+  table["Col2Im"] = {columns_to_image, "shapes are known when the model is loaded", 18};
+  table["MaxPool"] = {pool<Pool::Kind::max>, "one to three dimensions beside batch and channels"};
+  table["MaxUnpool"] = {unpool, "one to three dimensions beside batch and channels"};
+  table["AveragePool"] = {pool<Pool::Kind::average>, "one to three dimensions beside batch and channels"};
+  table["GlobalAveragePool"] = {global_pool<Reduce::Kind::mean>, "three dimensions or more"};
+  table["GlobalLpPool"] = {global_norm, "three dimensions or more"};
+  table["LpPool"] = {norm_pool, "one to three dimensions beside batch and channels"};
+  table["GlobalMaxPool"] = {global_pool<Reduce::Kind::maximum>, "three dimensions or more"};
+  table["BatchNormalization"] = {batch_normalization, "scale, bias, mean and variance are constants, and no outputs"};
+  table["LRN"] = {lrn};
 }
 
 } // namespace rtexec::tasks::onnx_source
