@@ -32,8 +32,8 @@ std::string value(std::string_view role, std::string_view name, int type,
 /// Bound, with scratch that starts as NaN.
 class Bound {
  public:
-  explicit Bound(const std::string& graph) {
-    auto read = parse_onnx(onnx_bytes(graph));
+  explicit Bound(const std::string& graph, int opset = 13) {
+    auto read = parse_onnx(onnx_bytes(graph, opset));
     EXPECT_EQ(test::problem(read), "none");
     if (!read) return;
     optimise(*read);
@@ -147,6 +147,58 @@ TEST(NetworkTypes, TheFileSaysThePrecisionOfAnOutput) {
   ASSERT_TRUE(noted);
   EXPECT_EQ(noted->tensors[noted->outputs.front()].type, ElementType::float64);
   EXPECT_THAT(noted->notes, ElementsAre(testing::HasSubstr("DOUBLE")));
+}
+
+TEST(NetworkTypes, OldOpsetsSayByAttributesWhatNewOnesSayByInputs) {
+  const auto number = [](const char* name, const char* of) {
+    return std::string("initializer { name: \"") + name + "\" data_type: 1 float_data: " + of + " }";
+  };
+  const auto real = [](const char* name, const char* of) {
+    return std::string("attribute { name: \"") + name + "\" type: FLOAT f: " + of + " } ";
+  };
+  using Ints = std::vector<std::int64_t>;
+  struct Case {
+    int opset;
+    std::string before, now;
+    int now_opset = 13;
+  };
+  const std::string twice = "attribute { name: \"scales\" type: FLOATS floats: 1 floats: 1 floats: 2 floats: 2 } ",
+                    twice_input =
+                        "initializer { name: \"s\" data_type: 1 dims: 4 float_data: 1 float_data: 1 float_data: "
+                        "2 float_data: 2 }";
+  for (const auto& [opset, before, now, now_opset] :
+       {Case{7, onnx_node("Clip", {"x"}, {"y"}, real("min", "-0.5") + real("max", "2")),
+             number("a", "-0.5") + number("b", "2") + onnx_node("Clip", {"x", "a", "b"}, {"y"})},
+        {7, onnx_node("Pad", {"x"}, {"y"}, onnx_attribute("pads", Ints{0, 0, 1, 0, 0, 0, 0, 2}) + real("value", "7")),
+         onnx_ints("p", {8}, {0, 0, 1, 0, 0, 0, 0, 2}) + number("v", "7") + onnx_node("Pad", {"x", "p", "v"}, {"y"})},
+        {9,
+         onnx_node(
+             "Slice", {"x"}, {"y"},
+             onnx_attribute("starts", Ints{1}) + onnx_attribute("ends", Ints{-1}) + onnx_attribute("axes", Ints{3})),
+         onnx_ints("s", {1}, {1}) + onnx_ints("e", {1}, {-1}) + onnx_ints("a", {1}, {3}) +
+             onnx_node("Slice", {"x", "s", "e", "a"}, {"y"})},
+        {9, onnx_node("TopK", {"x"}, {"y", "i"}, onnx_attribute("k", 2)),
+         onnx_ints("k", {1}, {2}) + onnx_node("TopK", {"x", "k"}, {"y", "i"})},
+        {7, onnx_node("Upsample", {"x"}, {"y"}, twice),
+         twice_input +
+             onnx_node("Resize", {"x", "", "s"}, {"y"},
+                       onnx_text("coordinate_transformation_mode", "asymmetric") + onnx_text("nearest_mode", "floor"))},
+        {10, twice_input + onnx_node("Resize", {"x", "s"}, {"y"}),
+         twice_input +
+             onnx_node("Resize", {"x", "", "s"}, {"y"},
+                       onnx_text("coordinate_transformation_mode", "asymmetric") + onnx_text("nearest_mode", "floor"))},
+        {23, onnx_node("Attention", {"x", "x", "x"}, {"y"}, onnx_attribute("is_causal", 1)),
+         onnx_node("Attention", {"x", "x", "x"}, {"y"}, onnx_attribute("right_window_size", 0)), 25}}) {
+    SCOPED_TRACE(before);
+    const std::string x = value("input", "x", onnx_float, {"1", "2", "3", "4"}), y = "output { name: \"y\" }";
+    Bound old(x + before + y, opset), fresh(x + now + y, now_opset);
+    std::vector<float> values(24);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7 % 11) - 4;
+    old.set(0, values);
+    fresh.set(0, values);
+    EXPECT_EQ(old.get<float>(), fresh.get<float>());
+    EXPECT_EQ(old.network().outputs()[0].shape, fresh.network().outputs()[0].shape);
+  }
 }
 
 TEST(NetworkTypes, CastsBetweenIntegersKeepTheLowestBits) {

@@ -113,6 +113,11 @@ class Lowering {
 
   /// Of what an operation may be, some forms are the host's only.
   void require_on_gpu(const Node& node) const {
+    if (std::holds_alternative<RegionAlign>(node.operation) ||
+        std::holds_alternative<NonMaxSuppression>(node.operation))
+      throw Unsupported{"node '" + node.name +
+                        "': RoiAlign and NonMaxSuppression are not supported on a GPU; end the "
+                        "network before it, or run it on the host device"};
     const auto* recurrent = std::get_if<Recurrent>(&node.operation);
     if (recurrent && recurrent->lengths)
       throw Unsupported{"node '" + node.name + "': sequences of different lengths are not supported on a GPU"};

@@ -79,6 +79,26 @@ struct Blend {
   }
 };
 
+/// The pixels of a plane or volume that a position blends.
+struct Corners {
+  std::array<std::int64_t, 64> at{}; // four in each of three dimensions
+  std::array<float, 64> weight{1};
+  std::size_t count = 1;
+
+  /// Along one more dimension of `size`, inside of the others.
+  [[nodiscard]] Corners times(const Blend& blend, std::int64_t size) const noexcept {
+    Corners all;
+    all.count = 0;
+    for (std::size_t c = 0; c < count; ++c)
+      for (std::size_t i = 0; i < blend.count; ++i) {
+        if (blend.weight[i] == 0) continue;
+        all.at[all.count] = at[c] * size + blend.at[i];
+        all.weight[all.count++] = weight[c] * blend.weight[i];
+      }
+    return all;
+  }
+};
+
 class GridSampleStep final : public Step {
  public:
   GridSampleStep(const GridSample& sample, const Shape& x, const Shape& y)
@@ -94,11 +114,14 @@ class GridSampleStep final : public Step {
     for (std::int64_t n = 0; n < batch_; ++n)
       for (std::int64_t point = 0; point < points_; ++point) {
         const float* at = o.inputs[1] + (n * points_ + point) * static_cast<std::int64_t>(rank);
-        std::array<Blend, 3> blends; // the last dimension stands first in the grid
-        for (std::size_t d = 0; d < rank; ++d) blends[d] = blend_at(unscaled(at[rank - 1 - d], sizes_[d]), sizes_[d]);
-        for (std::int64_t c = 0; c < channels_; ++c) {
-          const auto plane = n * channels_ + c;
-          o.output[plane * points_ + point] = blended(o.inputs[0] + plane * plane_, blends, 0);
+        Corners corners;
+        for (std::size_t d = 0; d < rank; ++d) // the last dimension stands first in the grid
+          corners = corners.times(blend_at(unscaled(at[rank - 1 - d], sizes_[d]), sizes_[d]), sizes_[d]);
+        for (std::int64_t plane = n * channels_; plane < (n + 1) * channels_; ++plane) {
+          const float* const x = o.inputs[0] + plane * plane_;
+          float sum = 0;
+          for (std::size_t c = 0; c < corners.count; ++c) sum += corners.weight[c] * x[corners.at[c]];
+          o.output[plane * points_ + point] = sum;
         }
       }
   }
@@ -155,17 +178,6 @@ class GridSampleStep final : public Step {
     const auto far = [](float d) { return ((d - 5) * d + 8) * d * a - 4 * a; };
     const auto near = [](float d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
     return {far(t + 1), near(t), near(1 - t), far(2 - t)};
-  }
-
-  /// Over the dimensions from `d` on.
-  [[nodiscard]] float blended(const float* x, const std::array<Blend, 3>& blends, std::size_t d) const noexcept {
-    if (d == sizes_.size()) return *x;
-    std::int64_t inner = 1;
-    for (std::size_t i = d + 1; i < sizes_.size(); ++i) inner *= sizes_[i];
-    float sum = 0;
-    for (std::size_t i = 0; i < blends[d].count; ++i)
-      if (blends[d].weight[i] != 0) sum += blends[d].weight[i] * blended(x + blends[d].at[i] * inner, blends, d + 1);
-    return sum;
   }
 
   GridSample s_;

@@ -33,7 +33,7 @@ TensorId keys_in_sight(NodeContext& node, const Sight& sight, std::int64_t queri
   for (std::int64_t i = 0; i < queries; ++i)
     for (std::int64_t j = 0; j < keys; ++j) {
       const auto ahead = j - (first + i);
-      const bool in_sight = ahead <= sight.behind.value_or(keys) && -ahead <= sight.before.value_or(keys + first);
+      const bool in_sight = (!sight.behind || ahead <= *sight.behind) && (!sight.before || -ahead <= *sight.before);
       seen.push_back(in_sight ? 1.0F : 0.0F);
     }
   return node.constant({queries, keys}, std::move(seen));

@@ -304,21 +304,22 @@ void space_to_depth(NodeContext& node) {
 
 void add_index_operators(OperatorTable& table) {
   table["Gather"] = {gather};
-  table["GatherElements"] = {gather_elements};
-  table["GatherND"] = {gather_slices};
-  table["ScatterElements"] = {scatter_elements};
-  table["ScatterND"] = {scatter_slices};
-  table["Expand"] = {expand, "the shape is known when the model is loaded"};
+  table["GatherElements"] = {gather_elements, "", 11};
+  table["GatherND"] = {gather_slices, "", 11};
+  table["ScatterElements"] = {scatter_elements, "", 11};
+  table["ScatterND"] = {scatter_slices, "", 11};
+  table["Expand"] = {expand, "the shape is known when the model is loaded", 8};
   table["Tile"] = {tile, "the repeats are known when the model is loaded"};
-  table["Range"] = {range, "its inputs are constants"};
-  table["EyeLike"] = {eye, "two dimensions"};
+  table["Range"] = {range, "its inputs are constants", 11};
+  table["EyeLike"] = {eye, "two dimensions", 9};
   table["Trilu"] = {triangle, "k is a constant", 14};
-  table["Compress"] = {compress, "the condition is a constant"};
-  table["NonZero"] = {non_zero, "its input is a constant"};
+  table["Compress"] = {compress, "the condition is a constant", 9};
+  table["NonZero"] = {non_zero, "its input is a constant", 9};
   table["NonMaxSuppression"] = {suppress,
                                 "numbers and thresholds are constants; at run time on the host device only, as an "
-                                "output, padded with rows of -1 to the most boxes there may be"};
-  table["ReverseSequence"] = {reverse_sequence};
+                                "output, padded with rows of -1 to the most boxes there may be",
+                                10};
+  table["ReverseSequence"] = {reverse_sequence, "", 10};
   table["DepthToSpace"] = {depth_to_space, "four dimensions"};
   table["SpaceToDepth"] = {space_to_depth, "four dimensions"};
 }

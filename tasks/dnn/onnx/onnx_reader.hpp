@@ -22,7 +22,7 @@ namespace rtexec::tasks {
 using BytesObserver = std::function<void(std::span<const std::byte>)>;
 
 /// Of ONNX.
-inline constexpr std::int64_t oldest_opset = 11, newest_opset = 28;
+inline constexpr std::int64_t oldest_opset = 7, newest_opset = 28;
 
 /// An operator of ONNX that is read, from an opset on.
 struct SupportedOperator {

@@ -188,13 +188,13 @@ void quantise_dynamically(NodeContext& node) {
 } // namespace
 
 void add_quantised_operators(OperatorTable& table) {
-  table["QuantizeLinear"] = {quantize, "to INT8, UINT8, INT16 and UINT16"};
-  table["DequantizeLinear"] = {dequantize, "of INT8, UINT8, INT16, UINT16 and INT32"};
-  table["DynamicQuantizeLinear"] = {quantise_dynamically};
-  table["ConvInteger"] = {convolve_integers};
-  table["QLinearConv"] = {convolve_quantised};
-  table["MatMulInteger"] = {multiply_integers};
-  table["QLinearMatMul"] = {multiply_quantised};
+  table["QuantizeLinear"] = {quantize, "to INT8, UINT8, INT16 and UINT16", 10};
+  table["DequantizeLinear"] = {dequantize, "of INT8, UINT8, INT16, UINT16 and INT32", 10};
+  table["DynamicQuantizeLinear"] = {quantise_dynamically, "", 11};
+  table["ConvInteger"] = {convolve_integers, "", 10};
+  table["QLinearConv"] = {convolve_quantised, "", 10};
+  table["MatMulInteger"] = {multiply_integers, "", 10};
+  table["QLinearMatMul"] = {multiply_quantised, "", 10};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -198,7 +198,7 @@ void running_sum(NodeContext& node) {
 void top(NodeContext& node) {
   const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), x.size());
-  const auto& kept = node.ints(1, "k");
+  const auto kept = node.opset() < 10 ? std::vector{node.attribute<std::int64_t>("k")} : node.ints(1, "k");
   node.require(kept.size() == 1 && kept.front() >= 1 && kept.front() <= x[axis], "its k does not fit its input");
   node.ignore_attribute("sorted");
   const bool largest = node.attribute<std::int64_t>("largest", 1) != 0;
@@ -348,9 +348,9 @@ void add_reduction_operators(OperatorTable& table) {
   table["ArgMax"] = {index_of<Kind::first_maximum, Kind::last_maximum>};
   table["ArgMin"] = {index_of<Kind::first_minimum, Kind::last_minimum>};
   table["Hardmax"] = {hardmax};
-  table["OneHot"] = {one_hot, "depth and values are constants"};
-  table["MeanVarianceNormalization"] = {standardise};
-  table["CumSum"] = {running_sum, "the axis is a constant"};
+  table["OneHot"] = {one_hot, "depth and values are constants", 9};
+  table["MeanVarianceNormalization"] = {standardise, "", 9};
+  table["CumSum"] = {running_sum, "the axis is a constant", 11};
   table["TopK"] = {top, "k is known when the model is loaded"};
   table["LayerNormalization"] = {layer_normalisation, "", 17};
   table["RMSNormalization"] = {root_mean_square_normalisation, "", 23};

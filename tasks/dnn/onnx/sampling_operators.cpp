@@ -31,7 +31,8 @@ struct ResizeRule {
   std::optional<std::vector<std::int64_t>> axes = {}; // that sizes or scales are of; all where it names none
   float cubic = -0.75F;
   bool exclude_outside = false, antialias = false;
-  std::optional<float> extrapolation = {}; // what stands outside, of tf_crop_and_resize
+  std::optional<std::vector<float>> scales = {}; // where they are an attribute
+  std::optional<float> extrapolation = {};       // what stands outside, of tf_crop_and_resize
 };
 
 /// One dimension.
@@ -197,7 +198,7 @@ std::vector<Scaled> scaled(NodeContext& node, const ResizeRule& rule, const std:
         d.to = static_cast<std::int64_t>(std::floor(*common * static_cast<float>(d.from) + 0.5F));
       }
   } else {
-    const auto& scales = node.floats(scales_input, "the scales");
+    const auto& scales = rule.scales ? *rule.scales : node.floats(scales_input, "the scales");
     node.require(scales.size() == axes.size(), "it needs one scale for each dimension, or for each of its axes");
     for (std::size_t i = 0; i < axes.size(); ++i) {
       auto& d = dimensions[axes[i]];
@@ -227,7 +228,18 @@ ResizeRule::Mode mode_of(NodeContext& node, const std::vector<std::string>& know
                            : ResizeRule::Mode::linear;
 }
 
+/// Not of opset 10 and later, but still written by some exporters; Resize of opset 10 is the same.
+void upsample(NodeContext& node) {
+  ResizeRule rule;
+  rule.mode = mode_of(node, {"nearest", "linear"});
+  rule.coordinates = "asymmetric";
+  rule.nearest = "floor";
+  if (node.opset() < 9) rule.scales = node.attribute<std::vector<float>>("scales");
+  emit_resize(node, rule, scaled(node, rule, "stretch", 1, 2));
+}
+
 void resize(NodeContext& node) {
+  if (node.opset() < 11) return upsample(node);
   ResizeRule rule;
   rule.mode = mode_of(node, {"nearest", "linear", "cubic"});
   rule.coordinates = one_of(node, "coordinate_transformation_mode", "half_pixel",
@@ -246,15 +258,6 @@ void resize(NodeContext& node) {
     policy = one_of(node, "keep_aspect_ratio_policy", "stretch", {"stretch", "not_larger", "not_smaller"});
   }
   emit_resize(node, rule, scaled(node, rule, policy, 2, 3));
-}
-
-/// Not of opset 10 and later, but still written by some exporters.
-void upsample(NodeContext& node) {
-  ResizeRule rule;
-  rule.mode = mode_of(node, {"nearest", "linear"});
-  rule.coordinates = "asymmetric";
-  rule.nearest = "floor";
-  emit_resize(node, rule, scaled(node, rule, "stretch", 1, 2));
 }
 
 // ---- Pad ----
@@ -287,6 +290,7 @@ TensorId cropped(NodeContext& node, TensorId x, Shape& shape, std::vector<Paddin
 }
 
 float padding_value(NodeContext& node) {
+  if (node.opset() < 11) return node.attribute("value", 0.0F);
   if (!node.has(2)) return 0;
   const auto& value = node.floats(2, "the value");
   node.require(value.size() == 1, "its value must be a scalar");
@@ -296,7 +300,8 @@ float padding_value(NodeContext& node) {
 void pad(NodeContext& node) {
   auto shape = node.shape(0);
   const auto mode = one_of(node, "mode", "constant", {"constant", "reflect", "edge", "wrap"});
-  const auto& given = node.ints(1, "the pads");
+  const bool by_attributes = node.opset() < 11;
+  const auto given = by_attributes ? node.attribute<std::vector<std::int64_t>>("pads") : node.ints(1, "the pads");
   const auto axes =
       named_axes(node, shape.size(), node.opset() >= 18 && node.has(3) ? &node.ints(3, "the axes") : nullptr);
   node.require(given.size() == 2 * axes.size(), "it needs two pads for each dimension, or for each of its axes");
@@ -428,13 +433,13 @@ void crop_or_pad_around_centre(NodeContext& node) {
 } // namespace
 
 void add_sampling_operators(OperatorTable& table) {
-  table["Resize"] = {resize, "sizes or scales, and regions, are constants"};
+  table["Resize"] = {resize, "sizes or scales, and regions, are constants", 10};
   table["Upsample"] = {upsample, "scales are constants; as older exporters write it"};
   table["Pad"] = {pad, "pads, axes and value are constants"};
   table["CenterCropPad"] = {crop_or_pad_around_centre, "the shape is known when the model is loaded", 18};
   table["GridSample"] = {grid_sample, "four or five dimensions; five on the host device only", 16};
   table["AffineGrid"] = {affine_grid, "the size is known when the model is loaded", 20};
-  table["RoiAlign"] = {region_align, "on the host device only"};
+  table["RoiAlign"] = {region_align, "on the host device only", 10};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -240,7 +240,7 @@ void add_shape_operators(OperatorTable& table) {
   table["Split"] = {split, "sizes are known when the model is loaded, and not 0"};
   table["Concat"] = {concat};
   table["Constant"] = {constant};
-  table["ConstantOfShape"] = {constant_of_shape, "the shape is known when the model is loaded"};
+  table["ConstantOfShape"] = {constant_of_shape, "the shape is known when the model is loaded", 9};
   table["Shape"] = {shape_of};
   table["Cast"] = {cast, "not to or from BFLOAT16, floats of 8 bits or less, INT4, UINT4 and text"};
   table["CastLike"] = {cast_like, "as Cast", 15};

@@ -125,12 +125,15 @@ Shape unsqueezed(NodeContext& node, const Shape& x, const std::vector<std::int64
 }
 
 std::vector<Cut> cuts_of(NodeContext& node, const Shape& x) {
-  const auto& starts = node.ints(1, "the starts");
-  const auto& ends = node.ints(2, "the ends");
-  std::vector<std::int64_t> axes(starts.size()), steps(starts.size(), 1);
+  using List = std::vector<std::int64_t>;
+  const bool by_attributes = node.opset() < 10;
+  const auto starts = by_attributes ? node.attribute<List>("starts") : node.ints(1, "the starts");
+  const auto ends = by_attributes ? node.attribute<List>("ends") : node.ints(2, "the ends");
+  List axes(starts.size()), steps(starts.size(), 1);
   std::iota(axes.begin(), axes.end(), 0);
-  if (node.has(3)) axes = node.ints(3, "the axes");
-  if (node.has(4)) steps = node.ints(4, "the steps");
+  if (by_attributes) axes = node.attribute<List>("axes", axes);
+  else if (node.has(3)) axes = node.ints(3, "the axes");
+  if (!by_attributes && node.has(4)) steps = node.ints(4, "the steps");
   node.require(ends.size() == starts.size() && axes.size() == starts.size() && steps.size() == starts.size(),
                "its starts, ends, axes and steps differ in number");
   std::vector<Cut> cuts;

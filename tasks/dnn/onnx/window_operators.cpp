@@ -576,6 +576,8 @@ void batch_normalization(NodeContext& node) {
   const auto& x = node.shape(0);
   if (x.size() < 2) node.unsupported("its input has " + dimensions(x) + "; supported: 2 dimensions or more");
   node.ignore_attribute("momentum");
+  if (node.opset() < 9 && node.attribute<std::int64_t>("spatial", 1) == 0)
+    node.unsupported("spatial is 0; supported: one mean and variance for each channel");
   if (node.attribute<std::int64_t>("training_mode", 0) != 0) {
     for (std::size_t i = 1; i < node.outputs(); ++i)
       if (node.is_read(i))
@@ -621,7 +623,7 @@ void add_window_operators(OperatorTable& table) {
   table["ConvTranspose"] = {conv_transpose, "weights are constants; one to three dimensions beside batch and channels"};
   table["Col2Im"] = {columns_to_image, "shapes are known when the model is loaded", 18};
   table["MaxPool"] = {pool<Pool::Kind::max>, "one to three dimensions beside batch and channels"};
-  table["MaxUnpool"] = {unpool, "one to three dimensions beside batch and channels"};
+  table["MaxUnpool"] = {unpool, "one to three dimensions beside batch and channels", 9};
   table["AveragePool"] = {pool<Pool::Kind::average>, "one to three dimensions beside batch and channels"};
   table["GlobalAveragePool"] = {global_pool<Reduce::Kind::mean>, "three dimensions or more"};
   table["GlobalLpPool"] = {global_norm, "three dimensions or more"};
