@@ -492,6 +492,33 @@ TEST(OnnxReader, WhatIsKnownWhenTheModelIsLoadedMayBeAnOutput) {
   EXPECT_EQ(y.type, ElementType::int64);
 }
 
+TEST(OnnxReader, BitsOfConstantsAreCombined) {
+  const auto values = [](const std::string& nodes) {
+    const auto graph =
+        parse_onnx(onnx_bytes(with_x(onnx_ints("a", {2, 1}, {12, -1}) + onnx_ints("b", {3}, {10, 1, 2}) + nodes), 20));
+    EXPECT_TRUE(graph.has_value()) << graph.error().what;
+    return graph ? graph->tensors[graph->outputs[0]].values : std::vector<float>();
+  };
+  const auto two = [&](const char* type, std::string_view attributes = "") {
+    return values(onnx_node(type, {"a", "b"}, {"y"}, attributes));
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(two("BitwiseAnd"), ElementsAre(8, 0, 0, 10, 1, 2));
+  EXPECT_THAT(two("BitwiseOr"), ElementsAre(14, 13, 14, -1, -1, -1));
+  EXPECT_THAT(two("BitwiseXor"), ElementsAre(6, 13, 14, -11, -2, -3));
+  EXPECT_THAT(two("BitShift", onnx_text("direction", "LEFT")), ElementsAre(12288, 24, 48, -1024, -2, -4));
+  EXPECT_THAT(two("BitShift", onnx_text("direction", "RIGHT")), ElementsAre(0, 6, 3, -1, -1, -1));
+  EXPECT_THAT(values(onnx_node("BitwiseNot", {"a"}, {"y"})), ElementsAre(-13, 0));
+}
+
+TEST(OnnxReader, HugeWindowsOfIndicesAreRefused) {
+  const auto pool = parse_onnx(onnx_bytes(with_x(onnx_node(
+      "MaxPool", {"x"}, {"z", "y"},
+      onnx_attribute("kernel_shape", std::vector<std::int64_t>{32768, 32768}) + onnx_text("auto_pad", "SAME_UPPER")))));
+  ASSERT_FALSE(pool);
+  EXPECT_THAT(pool.error().what, HasSubstr("2^24"));
+}
+
 TEST(OnnxReader, OutputsThatNobodyReadAreNoObstacle) {
   EXPECT_TRUE(parse_onnx(onnx_bytes(with_x(onnx_node("Dropout", {"x"}, {"y", "mask"})))).has_value());
 }

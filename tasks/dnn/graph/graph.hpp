@@ -301,7 +301,8 @@ struct GridSample {
 struct RegionAlign {
   enum class Kind { average, maximum }; // of the places; the largest one of the weighted pixels around them
   Kind kind = Kind::average;
-  std::int64_t samples = 0; // in each direction; 0: one for each pixel of a bin, rounded up
+  static constexpr std::int64_t most_samples = 4096;
+  std::int64_t samples = 0; // in each direction; 0: one for each pixel of a bin, rounded up, at most so many
   float scale = 1;          // from regions to pixels
   bool half_pixel = true;   // pixel 0 is centred on 0.5, and regions may be smaller than a pixel
 };

@@ -216,7 +216,7 @@ class RegionAlignStep final : public Step {
     const float start = low * a_.scale - (a_.half_pixel ? 0.5F : 0.0F);
     const float extent = (high - low) * a_.scale;
     const float size = (a_.half_pixel ? extent : std::max(extent, 1.0F)) / static_cast<float>(bins);
-    constexpr float most = 1 << 20;
+    constexpr auto most = static_cast<float>(RegionAlign::most_samples);
     const auto count = a_.samples > 0 ? a_.samples : static_cast<std::int64_t>(std::clamp(std::ceil(size), 0.0F, most));
     const float step = size / static_cast<float>(count);
     return {start + static_cast<float>(i) * size + step / 2, step, count};
@@ -237,9 +237,9 @@ class RegionAlignStep final : public Step {
   [[nodiscard]] float bin(const float* x, const Samples& rows, const Samples& columns) const noexcept {
     float sum = 0;
     std::optional<float> most;
-    for (std::int64_t i = 0; i < rows.count; ++i)
-      for (std::int64_t j = 0; j < columns.count; ++j) {
-        const auto down = blend_at(rows.first + static_cast<float>(i) * rows.step, h_);
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+      const auto down = blend_at(rows.first + static_cast<float>(i) * rows.step, h_);
+      for (std::int64_t j = 0; down.count > 0 && j < columns.count; ++j) {
         const auto across = blend_at(columns.first + static_cast<float>(j) * columns.step, w_);
         for (std::size_t v = 0; v < down.count; ++v)
           for (std::size_t h = 0; h < across.count; ++h) {
@@ -248,6 +248,7 @@ class RegionAlignStep final : public Step {
             most = std::max(most.value_or(part), part);
           }
       }
+    }
     if (a_.kind == RegionAlign::Kind::maximum) return most.value_or(0.0F);
     return sum / static_cast<float>(std::max<std::int64_t>(rows.count * columns.count, 1));
   }

@@ -381,6 +381,7 @@ void affine_grid(NodeContext& node) {
   node.require(node.shape(0) == Shape{size[0], rank, rank + 1}, "its matrices do not fit its size");
   const Shape sizes(size.begin() + 2, size.end());
   const auto count = element_count(sizes);
+  (void)node.checked({count, rank + 1});
   const auto places =
       node.constant({count, rank + 1}, even_places(sizes, node.attribute<std::int64_t>("align_corners", 0) != 0));
   const auto grid = node.emit(Product{false, true, 1}, {places, node.tensor(0)}, {size[0], count, rank});
@@ -396,6 +397,9 @@ void region_align(NodeContext& node) {
   RegionAlign align;
   if (one_of(node, "mode", "avg", {"avg", "max"}) == "max") align.kind = RegionAlign::Kind::maximum;
   align.samples = node.attribute<std::int64_t>("sampling_ratio", 0);
+  if (align.samples < 0 || align.samples > RegionAlign::most_samples)
+    node.unsupported("sampling_ratio is " + std::to_string(align.samples) + "; supported: 0 to " +
+                     std::to_string(RegionAlign::most_samples));
   align.scale = node.attribute("spatial_scale", 1.0F);
   // Before opset 16 there is no such attribute, and the positions are those of output_half_pixel
   align.half_pixel = node.opset() >= 16 && one_of(node, "coordinate_transformation_mode", "half_pixel",

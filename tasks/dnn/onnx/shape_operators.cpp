@@ -1,6 +1,7 @@
 #include "tasks/dnn/onnx/shape_rules.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -224,6 +225,50 @@ void cast_like(NodeContext& node) {
   cast_to(node, node.element_type(1));
 }
 
+/// Of integers that are known: f(a, b), broadcast.
+template <class F> void combine_bits(NodeContext& node, F f) {
+  node.require(node.inputs() == 2, "it needs two inputs");
+  const auto &a = node.ints(0, "its first input"), &b = node.ints(1, "its second input");
+  const auto type = node.element_type(0);
+  const auto shape = node.checked(broadcast(node, node.shape(0), node.shape(1)));
+  const auto places = [&](std::size_t input) {
+    const auto from = node.shape(input);
+    const auto strides = tasks::broadcast(from, dense_strides(from), shape);
+    return [=, to = dense_strides(shape)](std::int64_t i) {
+      std::int64_t at = 0;
+      for (std::size_t d = 0; d < to.size(); ++d) at += i / to[d] % shape[d] * strides[d];
+      return static_cast<std::size_t>(at);
+    };
+  };
+  const auto at_a = places(0), at_b = places(1);
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < element_count(shape); ++i)
+    values.push_back(onnx_source::wrapped(f(a[at_a(i)], b[at_b(i)]), type));
+  node.set_constant({shape, std::move(values), type});
+}
+
+void bits_and(NodeContext& node) { combine_bits(node, std::bit_and<>()); }
+void bits_or(NodeContext& node) { combine_bits(node, std::bit_or<>()); }
+void bits_xor(NodeContext& node) { combine_bits(node, std::bit_xor<>()); }
+
+void bits_not(NodeContext& node) {
+  auto values = node.ints(0, "its input");
+  const auto type = node.element_type(0);
+  for (auto& value : values) value = onnx_source::wrapped(~value, type);
+  node.set_constant({node.shape(0), std::move(values), type});
+}
+
+void shift_bits(NodeContext& node) {
+  const auto direction = node.attribute<std::string>("direction");
+  if (direction != "LEFT" && direction != "RIGHT") node.bad("direction is " + config::quoted(direction));
+  const bool left = direction == "LEFT";
+  combine_bits(node, [&](std::int64_t value, std::int64_t by) -> std::int64_t {
+    node.require(by >= 0, "it shifts by less than 0");
+    if (by >= 64) return !left && value < 0 ? -1 : 0;
+    return left ? static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << by) : value >> by;
+  });
+}
+
 void size_of(NodeContext& node) { node.set_constant({{}, std::vector{element_count(node.shape(0))}}); }
 
 } // namespace
@@ -245,6 +290,11 @@ void add_shape_operators(OperatorTable& table) {
   table["Cast"] = {cast, "not to or from BFLOAT16, floats of 8 bits or less, INT4, UINT4 and text"};
   table["CastLike"] = {cast_like, "as Cast", 15};
   table["Size"] = {size_of};
+  table["BitwiseAnd"] = {bits_and, "its inputs are constants", 18};
+  table["BitwiseOr"] = {bits_or, "its inputs are constants", 18};
+  table["BitwiseXor"] = {bits_xor, "its inputs are constants", 18};
+  table["BitwiseNot"] = {bits_not, "its input is a constant", 18};
+  table["BitShift"] = {shift_bits, "its inputs are constants", 11};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -441,11 +441,13 @@ std::vector<std::int64_t> taps_of(const Directions& directions, bool ceil, bool 
 TensorId largest_indices(NodeContext& node, const Shape& x, const Shape& y, const Directions& directions, bool ceil) {
   const bool by_column = node.attribute<std::int64_t>("storage_order", 0) != 0;
   const auto planes = x[0] * x[1], plane = element_count(x) / planes, windows = element_count(y) / planes;
-  const auto seen = taps_of(directions, ceil, false, plane), told = taps_of(directions, ceil, by_column, plane);
-  const auto taps = static_cast<std::int64_t>(seen.size()) / windows;
   constexpr std::int64_t exact = 1 << 24; // integers that floats hold
-  if (element_count(x) > exact || std::ssize(seen) > exact)
-    node.unsupported("indices into an input of " + to_string(x) + "; supported: up to 2^24 elements");
+  std::int64_t taps = 1;
+  for (const auto& each : directions) taps = std::min(taps * each.kernel, exact + 1);
+  if (element_count(x) > exact || windows * taps > exact)
+    node.unsupported("indices into an input of " + to_string(x) +
+                     "; supported: up to 2^24 elements, and taps of windows");
+  const auto seen = taps_of(directions, ceil, false, plane), told = taps_of(directions, ceil, by_column, plane);
   constexpr float nothing = -std::numeric_limits<float>::infinity();
   auto all = node.emit(Reshape{}, {node.tensor(0)}, {planes, plane});
   all = node.emit(Pad{{0, 0}, nothing}, {all}, {planes, plane + 1});
