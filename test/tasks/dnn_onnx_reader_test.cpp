@@ -492,6 +492,16 @@ TEST(OnnxReader, WhatIsKnownWhenTheModelIsLoadedMayBeAnOutput) {
   EXPECT_EQ(y.type, ElementType::int64);
 }
 
+TEST(OnnxReader, ArithmeticOfConstantsKeepsTheirType) {
+  const std::string two = "initializer { name: \"a\" data_type: 6 dims: 1 int32_data: 2 }";
+  const auto graph =
+      parse_onnx(onnx_bytes(with_x(two + onnx_node("Add", {"a", "a"}, {"b"}) +
+                                   onnx_node("Unsqueeze", {"b", "c"}, {"y"}) + onnx_ints("c", {1}, {0}))));
+  ASSERT_TRUE(graph.has_value());
+  EXPECT_EQ(graph->tensors[graph->outputs[0]].type, ElementType::int32);
+  EXPECT_EQ(graph->tensors[graph->outputs[0]].values, std::vector<float>{4});
+}
+
 TEST(OnnxReader, BitsOfConstantsAreCombined) {
   const auto values = [](const std::string& nodes) {
     const auto graph =

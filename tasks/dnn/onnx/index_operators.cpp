@@ -306,6 +306,7 @@ void add_index_operators(OperatorTable& table) {
   table["Gather"] = {gather};
   table["GatherElements"] = {gather_elements, "", 11};
   table["GatherND"] = {gather_slices, "", 11};
+  table["Scatter"] = {scatter_elements, "as older exporters write it", 9};
   table["ScatterElements"] = {scatter_elements, "", 11};
   table["ScatterND"] = {scatter_slices, "", 11};
   table["Expand"] = {expand, "the shape is known when the model is loaded", 8};

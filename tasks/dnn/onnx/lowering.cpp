@@ -242,7 +242,10 @@ std::vector<float> NodeContext::as_floats(const std::vector<std::int64_t>& ints,
   return floats;
 }
 
-ElementType NodeContext::element_type(std::size_t input) const { return lowering_.type(tensor(input)); }
+ElementType NodeContext::element_type(std::size_t input) const {
+  if (const auto* ints = std::get_if<Ints>(&value(input))) return ints->type;
+  return lowering_.type(tensor(input));
+}
 
 const Shape& NodeContext::shape(std::size_t input) const {
   if (const auto* ints = std::get_if<Ints>(&value(input))) return ints->shape;

@@ -31,7 +31,7 @@ template <class T> List<T> list_of(const NodeContext& node, std::size_t input) {
 
 template <class T> void set_list(NodeContext& node, List<T> list) {
   const auto size = static_cast<std::int64_t>(list.values.size());
-  node.set_constant({list.scalar ? Shape{} : Shape{size}, std::move(list.values)});
+  node.set_constant({list.scalar ? Shape{} : Shape{size}, std::move(list.values), node.element_type(0)});
 }
 
 template <class T> T arithmetic(NodeContext& node, T a, T b) {
@@ -130,7 +130,7 @@ template <class T> void evaluate_rename(NodeContext& node) {
                : type == "Unsqueeze" ? unsqueezed(node, x, axes_of(node))
                : type == "Reshape"   ? requested_shape(node, x, node.ints(1, "the shape"))
                                      : x;
-  node.set_constant({std::move(shape), values_of<T>(node, 0)});
+  node.set_constant({std::move(shape), values_of<T>(node, 0), node.element_type(0)});
 }
 
 template <class T> void evaluate_rounding(NodeContext& node) {
