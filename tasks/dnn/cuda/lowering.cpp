@@ -113,17 +113,19 @@ class Lowering {
 
   /// Of what an operation may be, some forms are the host's only.
   void require_on_gpu(const Node& node) const {
-    if (std::holds_alternative<RegionAlign>(node.operation) ||
-        std::holds_alternative<NonMaxSuppression>(node.operation))
-      throw Unsupported{"node '" + node.name +
-                        "': RoiAlign and NonMaxSuppression are not supported on a GPU; end the "
-                        "network before it, or run it on the host device"};
     const auto* recurrent = std::get_if<Recurrent>(&node.operation);
     if (recurrent && recurrent->lengths)
       throw Unsupported{"node '" + node.name + "': sequences of different lengths are not supported on a GPU"};
     if (std::holds_alternative<GridSample>(node.operation) && shape(node.output).size() != 4)
       throw Unsupported{"node '" + node.name + "': sampling of volumes is not supported on a GPU"};
   }
+
+  [[noreturn]] static void refuse(const Node& node, const std::string& what) {
+    throw Unsupported{"node '" + node.name + "': " + what +
+                      " is not supported on a GPU; end the network before it, or run it on the host device"};
+  }
+  [[noreturn]] void lower(const Node& node, const RegionAlign&) { refuse(node, "RoiAlign"); }
+  [[noreturn]] void lower(const Node& node, const NonMaxSuppression&) { refuse(node, "NonMaxSuppression"); }
 
   [[nodiscard]] const Node& node() const { return graph_.nodes[node_number_]; }
   [[nodiscard]] const Shape& shape(TensorId id) const { return graph_.tensors[id].shape; }
