@@ -157,13 +157,14 @@ class TensorViews {
   std::vector<rtexec_tensor> views_;
 };
 
-static_assert(static_cast<int>(ElementType::uint8) == RTEXEC_UINT8 &&
-              static_cast<int>(ElementType::int32) == RTEXEC_INT32 &&
-              static_cast<int>(ElementType::int64) == RTEXEC_INT64 &&
-              static_cast<int>(ElementType::float16) == RTEXEC_FLOAT16 &&
-              static_cast<int>(ElementType::float32) == RTEXEC_FLOAT32 &&
-              static_cast<int>(ElementType::int8) == RTEXEC_INT8 &&
-              static_cast<int>(ElementType::boolean) == RTEXEC_BOOLEAN);
+static_assert(
+    static_cast<int>(ElementType::uint8) == RTEXEC_UINT8 && static_cast<int>(ElementType::int32) == RTEXEC_INT32 &&
+    static_cast<int>(ElementType::int64) == RTEXEC_INT64 && static_cast<int>(ElementType::float16) == RTEXEC_FLOAT16 &&
+    static_cast<int>(ElementType::float32) == RTEXEC_FLOAT32 && static_cast<int>(ElementType::int8) == RTEXEC_INT8 &&
+    static_cast<int>(ElementType::boolean) == RTEXEC_BOOLEAN &&
+    static_cast<int>(ElementType::uint16) == RTEXEC_UINT16 && static_cast<int>(ElementType::int16) == RTEXEC_INT16 &&
+    static_cast<int>(ElementType::uint32) == RTEXEC_UINT32 && static_cast<int>(ElementType::uint64) == RTEXEC_UINT64 &&
+    static_cast<int>(ElementType::float64) == RTEXEC_FLOAT64);
 static_assert(sizeof(rtexec_box) == sizeof(Box) && offsetof(rtexec_box, top) == offsetof(Box, top) &&
               offsetof(rtexec_box, right) == offsetof(Box, right) &&
               offsetof(rtexec_box, bottom) == offsetof(Box, bottom) &&

@@ -13,12 +13,15 @@ namespace {
 std::uint64_t element_size(std::uint8_t element) noexcept {
   switch (element) {
   case RTEXEC_ELEMENT_UINT8:
+  case RTEXEC_ELEMENT_BOOLEAN:
   case RTEXEC_ELEMENT_INT8: return 1;
   case RTEXEC_ELEMENT_UINT16:
   case RTEXEC_ELEMENT_INT16:
   case RTEXEC_ELEMENT_FLOAT16: return 2;
+  case RTEXEC_ELEMENT_UINT32:
   case RTEXEC_ELEMENT_INT32:
   case RTEXEC_ELEMENT_FLOAT32: return 4;
+  case RTEXEC_ELEMENT_UINT64:
   case RTEXEC_ELEMENT_INT64:
   case RTEXEC_ELEMENT_FLOAT64: return 8;
   default: return 0;

@@ -17,6 +17,11 @@ rtexec_element element_of(ElementType type) noexcept {
   case ElementType::float32: return RTEXEC_ELEMENT_FLOAT32;
   case ElementType::int8: return RTEXEC_ELEMENT_INT8;
   case ElementType::boolean: return RTEXEC_ELEMENT_BOOLEAN;
+  case ElementType::uint16: return RTEXEC_ELEMENT_UINT16;
+  case ElementType::int16: return RTEXEC_ELEMENT_INT16;
+  case ElementType::uint32: return RTEXEC_ELEMENT_UINT32;
+  case ElementType::uint64: return RTEXEC_ELEMENT_UINT64;
+  case ElementType::float64: return RTEXEC_ELEMENT_FLOAT64;
   }
   return RTEXEC_ELEMENT_UINT8;
 }

@@ -4,6 +4,7 @@
 #include "rtexec/command/shape_option.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/study/inference_report.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -29,6 +30,7 @@ struct Options {
   bool tune = false;
   std::string profile, task;
   int repeat = 1;
+  bool list_operators = false;
   std::string json;
 };
 
@@ -98,7 +100,25 @@ void write(const Inference& inference, const tasks::OutputDecoder* decoder, cons
   out << "wrote " << options.output << '\n';
 }
 
+/// What networks may be made of.
+void list_operators(const Options& options) {
+  OutputFile json_file = must(OutputFile::open(options.json));
+  std::ostream& out = text_output(options.json);
+  nlohmann::json list = nlohmann::json::array();
+  Table table({"operator", "opsets", "limits"}, {0, 1, 2});
+  for (const auto& each : tasks::supported_operators()) {
+    const auto opsets = std::to_string(each.oldest) + " to " + std::to_string(each.newest);
+    table.add({std::string(each.name), opsets, std::string(each.limits)});
+    list.push_back({{"name", each.name}, {"opsets", {each.oldest, each.newest}}, {"limits", each.limits}});
+  }
+  table.print(out);
+  must(write_json(json_file, {{"operators", list}}));
+}
+
 void infer(const Options& options) {
+  if (options.list_operators) return list_operators(options);
+  if (options.network.model.empty())
+    give_up(Errc::bad_input, "no network is named: rtexec infer MODEL.onnx (or --list-operators)");
   if (asks_for_picture(options) && options.inputs.empty())
     give_up(Errc::bad_input,
             "-o " + options.output + " draws on the picture that the network is given: give one behind the model");
@@ -125,7 +145,7 @@ void infer(const Options& options) {
 void add_infer(const Command& program) {
   const Command command = program.add("infer", "Run a network once on one input, outside any schedule");
   const auto options = std::make_shared<Options>();
-  command.option("model", options->network.model, "MODEL.onnx", "The network").required();
+  command.option("model", options->network.model, "MODEL.onnx", "The network");
   command.option(
       "input", options->inputs, "INPUT",
       "A picture (JPEG, PNG) or a tensor (.npy), for several inputs NAME=FILE for each; without it, seeded noise");
@@ -166,6 +186,8 @@ void add_infer(const Command& program) {
       .excludes(profile);
   command.option("--repeat", options->repeat, "N", "Execute so often, and print the median time and the longest ones")
       .within(1, 100000);
+  command.flag("--list-operators", options->list_operators,
+               "Print which operators of ONNX networks may have, of which opsets, and what of them is not supported");
   command.json(options->json);
   command.on_run([options] { infer(*options); });
 }

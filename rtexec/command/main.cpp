@@ -55,7 +55,7 @@ const Example examples[] = {
     {{"calibrate", "memory"}, "rtexec calibrate memory h200 -o my-h200.toml"},
     {{"calibrate", "cut"}, "rtexec calibrate cut resnet152.onnx h200 -o my-h200.toml"},
     {{"model"}, "rtexec model resnet50 --size 224 -o resnet50.onnx"},
-    {{"infer"}, "rtexec infer yolov3-tiny.onnx street.jpg -o boxes.png"},
+    {{"infer"}, "rtexec infer yolov3-tiny.onnx street.jpg -o boxes.png\n  $ rtexec infer --list-operators"},
     {{"config"}, "rtexec config board"},
     {{"probe"}, "rtexec probe robot.toml"},
     {{"bringup"}, "rtexec bringup --json bringup.json --html bringup.html"},

@@ -50,6 +50,11 @@ Result<ElementType> type_of(rtexec_element_type type) {
   case RTEXEC_FLOAT32: return ElementType::float32;
   case RTEXEC_INT8: return ElementType::int8;
   case RTEXEC_BOOLEAN: return ElementType::boolean;
+  case RTEXEC_UINT16: return ElementType::uint16;
+  case RTEXEC_INT16: return ElementType::int16;
+  case RTEXEC_UINT32: return ElementType::uint32;
+  case RTEXEC_UINT64: return ElementType::uint64;
+  case RTEXEC_FLOAT64: return ElementType::float64;
   }
   return fail(Errc::bad_input, "is of no element type that is known: " + std::to_string(static_cast<int>(type)));
 }

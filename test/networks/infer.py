@@ -60,8 +60,8 @@ def message_of(done, model):
 def shortened(message):
     """What several nodes or networks may be refused for: without names, sizes, and the list of what is supported."""
     text = re.sub(r"; supported[^:]*: .*, .*, .*", "", message)
-    text = re.sub(r"^node '.*' \((\w+), writes '.*?'\): ", r"\1: ", text)
-    text = re.sub(r"^node '.*' is of operator ([\w.]+);", r"\1:", text)
+    text = re.sub(r"; `rtexec infer --list-operators`.*", "", text)
+    text = re.sub(r"^node '.*' \(([\w.]+)(?:, writes '.*?')?\): ", r"\1: ", text)
     text = re.sub(r"^attribute '(\w+)' of node '.*' \((\w+)\)", r"\2: attribute '\1'", text)
     text = re.sub(r"\b(input|output|initialiser) '[^']*'", r"\1 '...'", text)
     text = re.sub(r"'[^' ]*[/._\d][^' ]*'|'\w'", "'...'", text)

@@ -80,6 +80,10 @@ expect 2 'is for GPUs' "$rtexec" infer tiny.onnx --precision tf32
 expect 2 'no such board' "$rtexec" infer tiny.onnx --board none
 expect 2 '\{fp16,fp32,tf32\}|fp32,tf32,fp16' "$rtexec" infer tiny.onnx --precision 1
 expect 2 'draws on the picture' "$rtexec" infer tiny.onnx -o out.png
+expect 2 'no network is named' "$rtexec" infer
+expect 0 '^  Gelu +20 to [0-9]+$' "$rtexec" infer --list-operators
+expect 0 '^  NonZero +9 to [0-9]+ +its input is a constant$' "$rtexec" infer --list-operators
+expect 0 '"name": "Conv"' "$rtexec" infer --list-operators --json -
 printf 'machine = "here"\ndevice = "host"\n' > chosen.profile.toml
 for task in front rear; do
   printf '[[task]]\nname = "%s"\nworkload = "x"\nsamples = 1\nmargin = 1\n' $task >> chosen.profile.toml

@@ -188,7 +188,7 @@ TEST(CustomWorkload, TensorsThatContradictThemselvesAreRefused) {
   refused([](rtexec_tensor& t) { t.size = 8; }, "outputs are missing, or their size");
   refused([](rtexec_tensor& t) { t.name = nullptr; }, "its output 0 has no name");
   refused([](rtexec_tensor& t) { t.name = ""; }, "has no name");
-  refused([](rtexec_tensor& t) { t.type = static_cast<rtexec_element_type>(7); }, "no element type that is known: 7");
+  refused([](rtexec_tensor& t) { t.type = static_cast<rtexec_element_type>(12); }, "no element type that is known: 12");
   refused([](rtexec_tensor& t) { t.shape = nullptr; }, "has no shape");
   refused([](rtexec_tensor& t) { t.shape = nullptr, t.rank = 3; }, "a dimension of 9223372036854775807");
   refused([](rtexec_tensor& t) { t.rank = 4; }, "a dimension of 0");

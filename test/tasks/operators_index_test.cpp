@@ -325,6 +325,15 @@ Cases one_hot_cases() {
 
 Cases compress_cases() {
   Cases cases;
+  for (const bool constant : {true, false})
+    for (const Index time : {0, 1})
+      cases.push_back(
+          make_case("ReverseSequence" + list_name({time}) + (constant ? "" : "_run_time"), 11, [=](Model& m) {
+            const std::string x = m.input(time == 0 ? Ints{6, 3, 2} : Ints{3, 6, 2});
+            const Array lengths = integers_of({3}, {6, 1, 4});
+            return m.node("ReverseSequence", {x, constant ? m.constant(lengths) : m.input(lengths)},
+                          {{"time_axis", time}, {"batch_axis", 1 - time}});
+          }));
   const auto condition = [](Model& m, const Ints& values) {
     return m.constant(integers_of({static_cast<Index>(values.size())}, values, Kind::boolean));
   };

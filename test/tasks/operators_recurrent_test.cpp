@@ -26,7 +26,7 @@ const std::vector<Size> sizes{{}, {1, 1, 1, 1}, {3, 1, 33, 31}, {11, 3, 8, 16}, 
 struct Given {
   std::string direction = "forward";
   bool bias = true, states = false, peepholes = false, batch_first = false;
-  std::string lengths = {}; // "", "full" or "some"
+  std::string lengths = {}; // "", "full", "some" or "run_time"
 
   [[nodiscard]] Index directions() const { return direction == "bidirectional" ? 2 : 1; }
   [[nodiscard]] std::string text() const {
@@ -40,7 +40,8 @@ std::string lengths(Model& m, const Given& given, const Size& size) {
   Ints all;
   for (Index b = 0; b < size.batch; ++b)
     all.push_back(given.lengths == "full" ? size.steps : 1 + (b * 2 + 1) % size.steps);
-  return m.constant(integers_of({size.batch}, all, Kind::int32));
+  const Array array = integers_of({size.batch}, all, Kind::int32);
+  return given.lengths == "run_time" ? m.input(array) : m.constant(array);
 }
 
 /// A layer over one input, with all its outputs.
@@ -101,7 +102,7 @@ Cases attribute_cases() {
                                    {direction, true}, {{"clip", clip}}));
       for (const bool states : {false, true}) // a layout from opset 14 on
         cases.push_back(layer_case("", 14, layer, {}, {direction, true, states, false, true}));
-      for (const std::string some : {"full", "some"})
+      for (const std::string some : {"full", "some", "run_time"})
         for (const bool states : {false, true})
           cases.push_back(layer_case("", 14, layer, {7, 3, 4, 5}, {direction, true, states, false, false, some}));
     }

@@ -209,6 +209,17 @@ Cases grid_cases() {
           return m.node("RoiAlign", {x, regions, m.integers({0, 1, 1})}, attributes);
         }));
       }
+  for (const std::string mode : {"avg", "max"}) // of regions that are computed
+    cases.push_back(make_case("RoiAlign_" + mode, 16, [=](Model& m) {
+      const std::string x = m.input({2, 3, 8, 9}), regions = m.input({4, 4}, {0, 8});
+      return m.node(
+          "RoiAlign", {x, regions, m.integer_input({4}, {0, 1})},
+          {{"output_height", Index{2}}, {"output_width", Index{2}}, {"sampling_ratio", Index{2}}, {"mode", mode}});
+    }));
+  for (const Ints& wanted : {Ints{3, 4}, Ints{6, 9}, Ints{5, 3}, Ints{5, 7}, Ints{8, 2}})
+    cases.push_back(make_case("CenterCropPad" + list_name(wanted), 18, [=](Model& m) {
+      return m.node("CenterCropPad", {m.input({2, 5, 7}), m.integers(wanted)}, {{"axes", Ints{1, -1}}});
+    }));
   return cases;
 }
 
@@ -314,6 +325,15 @@ Cases conv_cases() {
           attributes["group"] = w.groups;
           return m.node("Conv", from, attributes);
         }));
+  for (const Window& w : windows)
+    cases.push_back(make_case("VariableWeights_" + w.text(), 11, [=](Model& m) {
+      Attributes attributes = w.attributes();
+      attributes["group"] = w.groups;
+      return m.node("Conv",
+                    {m.input(w.input()), m.input(Window::behind({w.filters, w.channels / w.groups}, w.kernel)),
+                     m.constant({w.filters})},
+                    attributes);
+    }));
   for (const std::string mode : {"SAME_UPPER", "SAME_LOWER", "VALID"})
     for (const Ints& kernel : {Ints{4}, Ints{3, 2, 4}})
       cases.push_back(make_case(mode + "_k" + to_text(kernel), 11, [=](Model& m) {
@@ -405,7 +425,18 @@ Cases pool_cases() {
       const Names found = m.nodes("MaxPool", {m.input(w.input())}, 2, w.pool());
       return Names{found[0], m.node("Cast", {found[1]}, {{"to", as_float}})};
     }));
+    cases.push_back(make_case("Indices_by_column_" + w.text(), 12, [=](Model& m) {
+      Attributes attributes = w.pool();
+      attributes["storage_order"] = Index{1};
+      return m.nodes("MaxPool", {m.input(w.input())}, 2, attributes);
+    }));
   }
+  for (const Ints& shape : {Ints{2, 3, 8}, Ints{1, 2, 6, 8}, Ints{1, 1, 4, 4, 6}}) // there and back
+    cases.push_back(make_case("MaxUnpool_" + shape_name(shape), 11, [=](Model& m) {
+      const Ints two(shape.size() - 2, 2);
+      const Attributes attributes{{"kernel_shape", two}, {"strides", two}};
+      return m.node("MaxUnpool", m.nodes("MaxPool", {m.input(shape)}, 2, attributes), attributes);
+    }));
   for (const std::string type : {"MaxPool", "AveragePool", "LpPool"})
     for (const std::string mode : {"SAME_UPPER", "SAME_LOWER", "VALID"})
       for (const Ints& kernel : {Ints{4}, Ints{3, 2, 4}})

@@ -32,7 +32,9 @@ typedef enum rtexec_element {
   RTEXEC_ELEMENT_FLOAT16 = 7,
   RTEXEC_ELEMENT_FLOAT32 = 8,
   RTEXEC_ELEMENT_FLOAT64 = 9,
-  RTEXEC_ELEMENT_BOOLEAN = 10 /* a byte, 0 or 1 */
+  RTEXEC_ELEMENT_BOOLEAN = 10, /* a byte, 0 or 1 */
+  RTEXEC_ELEMENT_UINT32 = 11,
+  RTEXEC_ELEMENT_UINT64 = 12
 } rtexec_element;
 
 /* Instants are nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share; 0: unknown. */

@@ -26,7 +26,7 @@ struct Unsupported {
 int narrow(std::int64_t value) { return static_cast<int>(value); } // shapes never exceed max_elements
 
 ActivationArguments activation_of(const Activation& activation) {
-  static_assert(static_cast<int>(Activation::Kind::is_not_zero) == ActivationArguments::is_not_zero);
+  static_assert(static_cast<int>(Activation::Kind::scaled_tanh) == ActivationArguments::scaled_tanh);
   return {static_cast<int>(activation.kind), activation.a, activation.b};
 }
 
@@ -84,12 +84,15 @@ class Lowering {
 
   Program run() {
     program_.buffers.push_back(0); // the counters
+    for (const auto& ports : {graph_.inputs, graph_.outputs})
+      for (const auto port : ports) require_type(graph_.tensors[port]);
     for (const auto input : graph_.inputs) take_in(input);
     in_layers_ = true;
     for (node_number_ = 0; node_number_ < graph_.nodes.size(); ++node_number_) {
       layer_ = Call::no_layer;
       const auto& node = this->node();
       program_.flops += product_flops(graph_, node);
+      require_on_gpu(node);
       std::visit([&](const auto& operation) { lower(node, operation); }, node.operation);
     }
     layer_ = Call::no_layer;
@@ -104,6 +107,28 @@ class Lowering {
     program.storage = precision == Precision::fp16 ? Storage::f16 : Storage::f32;
     return program;
   }
+
+  static void require_type(const Tensor& port) {
+    if (port.type >= ElementType::uint16)
+      throw Unsupported{"input or output '" + port.name + "' is of " + std::string(name(port.type)) +
+                        ", which is not supported on a GPU; cast it in the model"};
+  }
+
+  /// Of what an operation may be, some forms are the host's only.
+  void require_on_gpu(const Node& node) const {
+    const auto* recurrent = std::get_if<Recurrent>(&node.operation);
+    if (recurrent && recurrent->lengths)
+      throw Unsupported{"node '" + node.name + "': sequences of different lengths are not supported on a GPU"};
+    if (std::holds_alternative<GridSample>(node.operation) && shape(node.output).size() != 4)
+      throw Unsupported{"node '" + node.name + "': sampling of volumes is not supported on a GPU"};
+  }
+
+  [[noreturn]] static void refuse(const Node& node, const std::string& what) {
+    throw Unsupported{"node '" + node.name + "': " + what +
+                      " is not supported on a GPU; end the network before it, or run it on the host device"};
+  }
+  [[noreturn]] void lower(const Node& node, const RegionAlign&) { refuse(node, "RoiAlign"); }
+  [[noreturn]] void lower(const Node& node, const NonMaxSuppression&) { refuse(node, "NonMaxSuppression"); }
 
   [[nodiscard]] const Node& node() const { return graph_.nodes[node_number_]; }
   [[nodiscard]] const Shape& shape(TensorId id) const { return graph_.tensors[id].shape; }

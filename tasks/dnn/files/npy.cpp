@@ -116,11 +116,11 @@ struct Stored {
   ElementType type;
   std::size_t size;
 };
-constexpr std::string_view kDouble = "<f8";
-constexpr Stored kTypes[] = {{"<f4", ElementType::float32, 4}, {"<f2", ElementType::float16, 2},
-                             {"|u1", ElementType::uint8, 1},   {"<i4", ElementType::int32, 4},
-                             {"<i8", ElementType::int64, 8},   {"|i1", ElementType::int8, 1},
-                             {"|b1", ElementType::boolean, 1}, {kDouble, ElementType::float32, 8}};
+constexpr Stored kTypes[] = {
+    {"<f4", ElementType::float32, 4}, {"<f2", ElementType::float16, 2}, {"|u1", ElementType::uint8, 1},
+    {"<i4", ElementType::int32, 4},   {"<i8", ElementType::int64, 8},   {"|i1", ElementType::int8, 1},
+    {"|b1", ElementType::boolean, 1}, {"<u2", ElementType::uint16, 2},  {"<i2", ElementType::int16, 2},
+    {"<u4", ElementType::uint32, 4},  {"<u8", ElementType::uint64, 8},  {"<f8", ElementType::float64, 8}};
 
 const Stored* find_type(std::string_view name) {
   const auto* const found = std::ranges::find(kTypes, name, &Stored::name);
@@ -162,14 +162,14 @@ Result<NpyTensor> parse_npy(std::span<const std::byte> bytes, const std::filesys
   const Stored* type = find_type(header->type);
   if (!type)
     return refuse("has elements of type " + config::quoted(header->type) +
-                  "; <f4, <f8, <f2, |u1, |i1, |b1, <i4 and <i8 are read");
+                  "; <f4, <f8, <f2, |b1, |u1, <u2, <u4, <u8, |i1, <i2, <i4 and <i8 are read");
   if (header->fortran_order) return refuse("is in Fortran order; save numpy.ascontiguousarray(x)");
 
   const auto data = bytes.subspan(start + length);
   const auto count = element_count(header->shape);
   if (!count || *count > std::numeric_limits<std::size_t>::max() / type->size || *count * type->size != data.size())
     return refuse("has " + std::to_string(data.size()) + " bytes of data, which is not what its shape says");
-  if (type->name == kDouble) return NpyTensor{header->shape, type->type, narrowed(data)};
+  if (type->type == ElementType::float64) return NpyTensor{header->shape, ElementType::float32, narrowed(data)};
   return NpyTensor{header->shape, type->type, {data.begin(), data.end()}};
 }
 

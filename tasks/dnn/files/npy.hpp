@@ -18,7 +18,7 @@ struct NpyTensor {
   std::vector<std::byte> bytes;
 };
 
-/// Reads the types of ElementType, and float64 as float32; other types, Fortran order, big endian and pickled objects
+/// Reads the types of ElementType, float64 as float32; other types, Fortran order, big endian and pickled objects
 /// are refused. Errors (bad_input) name the file and what is wrong.
 [[nodiscard]] Result<NpyTensor> read_npy(const std::filesystem::path& path);
 /// The same from memory; `path` names it in messages.

@@ -19,6 +19,11 @@ std::string to_string(const Shape& shape) {
   return text;
 }
 
+std::string dimensions(const Shape& shape) {
+  if (shape.empty()) return "no dimension (a scalar)";
+  return std::to_string(shape.size()) + (shape.size() == 1 ? " dimension (" : " dimensions (") + to_string(shape) + ")";
+}
+
 std::vector<std::int64_t> dense_strides(const Shape& shape) {
   std::vector<std::int64_t> strides(shape.size(), 1);
   for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];

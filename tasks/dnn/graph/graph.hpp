@@ -82,6 +82,7 @@ struct Activation {
     is_infinite,      // a: where below zero, b: where above
     is_zero,          //
     is_not_zero,
+    scaled_tanh, // a tanh(b x)
   };
   Kind kind = Kind::none;
   float a = 0;
@@ -295,7 +296,8 @@ struct Resample {
   std::vector<float> weights;        // likewise
 };
 
-/// x [n,c,h,w] at the positions of a grid [n, out_h, out_w, 2]: across, then down, from -1 to 1.
+/// x [n,c,h,w] at the positions of a grid [n, out_h, out_w, 2]: across, then down, from -1 to 1. Of volumes likewise:
+/// across, down, then deep.
 struct GridSample {
   enum class Mode { linear, nearest, cubic };
   enum class Padding { zeros, border, reflection };
@@ -304,24 +306,47 @@ struct GridSample {
   bool align_corners = false; // -1 and 1 are the centres of the outermost pixels, else their outer edges
 };
 
+/// x [n,c,h,w], regions [count, 4] (left, top, right, bottom), and the image of each [count]: y [count, c, out_h,
+/// out_w], each element of which is what a bin of the region holds at `samples` by `samples` places between pixels.
+struct RegionAlign {
+  enum class Kind { average, maximum }; // of the places; the largest one of the weighted pixels around them
+  Kind kind = Kind::average;
+  static constexpr std::int64_t most_samples = 4096;
+  std::int64_t samples = 0; // in each direction; 0: one for each pixel of a bin, rounded up, at most so many
+  float scale = 1;          // from regions to pixels
+  bool half_pixel = true;   // pixel 0 is centred on 0.5, and regions may be smaller than a pixel
+};
+
+/// Boxes [n, count, 4] and their scores [n, classes, count]: the best ones of each class of each image, less those that
+/// overlap a better one. y [rows, 3]: image, class and box of each; where fewer than `rows` are chosen, -1 behind them.
+struct NonMaxSuppression {
+  std::int64_t most = 1;           // of a class
+  float overlap = 0;               // intersection over union: those above it go
+  std::optional<float> score = {}; // those not above it go
+  bool centred = false; // boxes are centre across, centre down, width and height; else two corners, each down, across
+};
+
 /// One direction of a recurrent layer over a sequence. Inputs: what the gates take from the sequence, biases included,
 /// [steps, batch, gates * hidden]; weights of the state [gates * hidden, hidden]; the first state [batch, hidden]; then
 /// of lstm the first cell [batch, hidden], and where `peepholes` what gates take from the cell [3 * hidden]; of gru
-/// where `late_reset` a bias [hidden]. Gates: of lstm input, output, forget, cell; of gru update, reset, hidden. y: the
-/// states [steps, batch, hidden], and behind them, of lstm, the last cell [1, batch, hidden].
+/// where `late_reset` a bias [hidden]; and where `lengths` how many steps of each sequence count [batch]: in others
+/// state and cell stay. Gates: of lstm input, output, forget, cell; of gru update, reset, hidden. y: the states [steps,
+/// batch, hidden], and behind them, of lstm, the last cell [1, batch, hidden].
 struct Recurrent {
   enum class Kind { simple, gru, lstm };
   Kind kind = Kind::simple;
   bool reverse = false;
   bool late_reset = false; // gru: the reset gate is applied to the product and its bias, not to the state before it
   bool peepholes = false;
+  bool lengths = false;
   std::optional<float> clip;               // what goes into an activation is between this and its negative
   std::array<Activation, 3> activations{}; // of gates, of the candidate, of the cell
 };
 
-using Operation = std::variant<Activation, Conv, Gemm, Product, Attention, Pool, Binary, Select, ScaleShift, Softmax,
-                               Reduce, RunningSum, TopIndices, Normalise, Lrn, Concat, Reshape, View, Gather, Take,
-                               TakeElements, TakeSlices, Put, Pad, Resize, Resample, GridSample, Recurrent>;
+using Operation =
+    std::variant<Activation, Conv, Gemm, Product, Attention, Pool, Binary, Select, ScaleShift, Softmax, Reduce,
+                 RunningSum, TopIndices, Normalise, Lrn, Concat, Reshape, View, Gather, Take, TakeElements, TakeSlices,
+                 Put, Pad, Resize, Resample, GridSample, RegionAlign, NonMaxSuppression, Recurrent>;
 
 struct Node {
   std::string name; // the ONNX node's, or its first output's where it has none
@@ -366,6 +391,8 @@ inline constexpr std::size_t max_rank = 8;
 [[nodiscard]] std::size_t bytes_of(const Tensor& tensor);
 /// "1x3x224x224"; "scalar".
 [[nodiscard]] std::string to_string(const Shape& shape);
+/// "2 dimensions (3x5)".
+[[nodiscard]] std::string dimensions(const Shape& shape);
 /// The row-major strides of a dense tensor.
 [[nodiscard]] std::vector<std::int64_t> dense_strides(const Shape& shape);
 /// Strides of an operand of shape `from`, broadcast to `to` as NumPy does: 0 along what it repeats.

@@ -39,10 +39,8 @@ class Noise final : public InputSource {
     case ElementType::uint8:
       std::ranges::generate(tensor.as<std::uint8_t>(), [&] { return static_cast<std::uint8_t>(random.next() >> 56); });
       break;
-    case ElementType::int8:
-    case ElementType::boolean:
-    case ElementType::int32:
-    case ElementType::int64: std::ranges::fill(tensor.bytes, std::byte{0}); break;
+    case ElementType::float64: std::ranges::generate(tensor.as<double>(), [&] { return random.fraction(); }); break;
+    default: std::ranges::fill(tensor.bytes, std::byte{0});
     }
     return {};
   }
@@ -101,39 +99,41 @@ template <class T> void put(std::vector<std::byte>& bytes, std::size_t i, T valu
   std::memcpy(bytes.data() + i * sizeof value, &value, sizeof value);
 }
 
-float float_at(const NpyTensor& tensor, std::size_t i) {
+/// f(element), as what it is stored as.
+template <class F> auto with_element(const NpyTensor& tensor, std::size_t i, F f) {
   const std::byte* const bytes = tensor.bytes.data();
   switch (tensor.type) {
   case ElementType::boolean:
-  case ElementType::uint8: return element<std::uint8_t>(bytes, i);
-  case ElementType::int8: return element<std::int8_t>(bytes, i);
-  case ElementType::int32: return static_cast<float>(element<std::int32_t>(bytes, i));
-  case ElementType::int64: return static_cast<float>(element<std::int64_t>(bytes, i));
-  case ElementType::float16: return from_half(element<std::uint16_t>(bytes, i));
-  case ElementType::float32: return element<float>(bytes, i);
+  case ElementType::uint8: return f(element<std::uint8_t>(bytes, i));
+  case ElementType::int8: return f(element<std::int8_t>(bytes, i));
+  case ElementType::uint16: return f(element<std::uint16_t>(bytes, i));
+  case ElementType::int16: return f(element<std::int16_t>(bytes, i));
+  case ElementType::uint32: return f(element<std::uint32_t>(bytes, i));
+  case ElementType::int32: return f(element<std::int32_t>(bytes, i));
+  case ElementType::uint64: return f(element<std::uint64_t>(bytes, i));
+  case ElementType::int64: return f(element<std::int64_t>(bytes, i));
+  case ElementType::float16: return f(from_half(element<std::uint16_t>(bytes, i)));
+  case ElementType::float32: return f(element<float>(bytes, i));
+  case ElementType::float64: return f(element<double>(bytes, i));
   }
-  return 0;
+  std::unreachable();
 }
 
-/// Empty: it holds no integers.
-std::optional<std::int64_t> integer_at(const NpyTensor& tensor, std::size_t i) {
-  const std::byte* const bytes = tensor.bytes.data();
-  switch (tensor.type) {
-  case ElementType::boolean:
-  case ElementType::uint8: return element<std::uint8_t>(bytes, i);
-  case ElementType::int8: return element<std::int8_t>(bytes, i);
-  case ElementType::int32: return element<std::int32_t>(bytes, i);
-  case ElementType::int64: return element<std::int64_t>(bytes, i);
-  default: return {};
-  }
+float float_at(const NpyTensor& tensor, std::size_t i) {
+  return with_element(tensor, i, [](auto value) { return static_cast<float>(value); });
 }
 
 /// False where it is no integer that fits.
 template <class T> bool put_integer(std::vector<std::byte>& bytes, std::size_t i, const NpyTensor& from) {
-  const auto value = integer_at(from, i);
-  if (!value || !std::in_range<T>(*value)) return false;
-  put(bytes, i, static_cast<T>(*value));
-  return true;
+  return with_element(from, i, [&](auto value) {
+    if constexpr (std::is_integral_v<decltype(value)>) {
+      if (!std::in_range<T>(value)) return false;
+      put(bytes, i, static_cast<T>(value));
+      return true;
+    } else {
+      return false;
+    }
+  });
 }
 
 /// Empty where a value does not fit.
@@ -148,10 +148,15 @@ std::optional<std::vector<std::byte>> as_type(ElementType type, NpyTensor from) 
     case ElementType::boolean:
       fits = put_integer<std::uint8_t>(bytes, i, from) && std::to_integer<unsigned>(bytes[i]) <= 1;
       break;
+    case ElementType::uint16: fits = put_integer<std::uint16_t>(bytes, i, from); break;
+    case ElementType::int16: fits = put_integer<std::int16_t>(bytes, i, from); break;
+    case ElementType::uint32: fits = put_integer<std::uint32_t>(bytes, i, from); break;
     case ElementType::int32: fits = put_integer<std::int32_t>(bytes, i, from); break;
+    case ElementType::uint64: fits = put_integer<std::uint64_t>(bytes, i, from); break;
     case ElementType::int64: fits = put_integer<std::int64_t>(bytes, i, from); break;
     case ElementType::float16: put(bytes, i, to_half(float_at(from, i))); break;
     case ElementType::float32: put(bytes, i, float_at(from, i)); break;
+    case ElementType::float64: put(bytes, i, static_cast<double>(float_at(from, i))); break;
     }
   if (!fits) return {};
   return bytes;

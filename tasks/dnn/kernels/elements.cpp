@@ -44,6 +44,10 @@ RTEXEC_VECTORISED void from_int32(float* to, const std::byte* from, std::size_t 
 RTEXEC_VECTORISED void from_int64(float* to, const std::byte* from, std::size_t count) noexcept {
   widen<std::int64_t>(to, from, count);
 }
+void to_float64(std::byte* to, const float* from, std::size_t count) noexcept {
+  auto* const elements = reinterpret_cast<double*>(to);
+  for (std::size_t i = 0; i < count; ++i) elements[i] = static_cast<double>(from[i]);
+}
 void from_float16(float* to, const std::byte* from, std::size_t count) noexcept {
   const auto* const elements = reinterpret_cast<const std::uint16_t*>(from);
   for (std::size_t i = 0; i < count; ++i) to[i] = from_half(elements[i]);
@@ -62,6 +66,11 @@ void to_floats(float* to, ElementType type, const std::byte* from, std::size_t c
   case ElementType::int8: return from_int8(to, from, count);
   case ElementType::int32: return from_int32(to, from, count);
   case ElementType::int64: return from_int64(to, from, count);
+  case ElementType::uint16: return widen<std::uint16_t>(to, from, count);
+  case ElementType::int16: return widen<std::int16_t>(to, from, count);
+  case ElementType::uint32: return widen<std::uint32_t>(to, from, count);
+  case ElementType::uint64: return widen<std::uint64_t>(to, from, count);
+  case ElementType::float64: return widen<double>(to, from, count);
   case ElementType::float16: return from_float16(to, from, count);
   case ElementType::float32: std::memcpy(to, from, count * sizeof(float));
   }
@@ -74,6 +83,11 @@ void from_floats(std::byte* to, ElementType type, const float* from, std::size_t
   case ElementType::boolean: return to_boolean(to, from, count);
   case ElementType::int32: return truncate<std::int32_t>(to, from, count);
   case ElementType::int64: return truncate<std::int64_t>(to, from, count);
+  case ElementType::uint16: return truncate<std::uint16_t>(to, from, count);
+  case ElementType::int16: return truncate<std::int16_t>(to, from, count);
+  case ElementType::uint32: return truncate<std::uint32_t>(to, from, count);
+  case ElementType::uint64: return truncate<std::uint64_t>(to, from, count);
+  case ElementType::float64: return to_float64(to, from, count);
   case ElementType::float16: return to_float16(to, from, count);
   case ElementType::float32: std::memcpy(to, from, count * sizeof(float));
   }

@@ -7,7 +7,7 @@
 
 namespace rtexec::tasks::kernels {
 
-/// `count` elements; integers of more than 24 bits are rounded to the nearest float.
+/// `count` elements; integers of more than 24 bits and float64 are rounded to the nearest float.
 void to_floats(float* to, ElementType type, const std::byte* from, std::size_t count) noexcept;
 /// float16: to the nearest, ties to even. Integers: towards zero, what is too large or too small becomes the nearest
 /// there is, and what is no number becomes 0.

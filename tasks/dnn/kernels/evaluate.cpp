@@ -41,6 +41,12 @@ double work(const Graph& graph, const Node& node) {
     moved *= static_cast<double>(pool->window.kernel_h) * static_cast<double>(pool->window.kernel_w);
   if (const auto* top = std::get_if<TopIndices>(&node.operation))
     moved *= 1 + std::log2(static_cast<double>(top->count));
+  if (const auto* align = std::get_if<RegionAlign>(&node.operation)) {
+    const auto samples = static_cast<double>(align->samples > 0 ? align->samples : RegionAlign::most_samples);
+    moved *= samples * samples;
+  }
+  if (const auto* suppression = std::get_if<NonMaxSuppression>(&node.operation))
+    moved *= static_cast<double>(suppression->most);
   if (const auto* lrn = std::get_if<Lrn>(&node.operation)) moved *= static_cast<double>(lrn->size);
   return moved + product_flops(graph, node);
 }

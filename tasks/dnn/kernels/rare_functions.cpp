@@ -45,6 +45,7 @@ float of(Activation::Kind kind, float x, float a, float b) {
   case is_infinite: return truth(std::isinf(x) && (x < 0 ? a : b) != 0);
   case is_zero: return truth(x == 0);
   case is_not_zero: return truth(x != 0);
+  case scaled_tanh: return a * std::tanh(b * x);
   default: return x;
   }
 }

@@ -27,10 +27,12 @@ class RecurrentStep final : public Step {
       const float* gates = o.inputs[0] + step * batch_ * width_;
       float* const y = o.output + step * size;
       switch (r_.kind) {
-      case Recurrent::Kind::lstm: lstm(o, gates, state, cell, y); break;
+      case Recurrent::Kind::lstm: lstm(o, step, gates, state, cell, y); break;
       case Recurrent::Kind::gru: gru(o, gates, state, y); break;
       case Recurrent::Kind::simple: simple(o, gates, state, y); break;
       }
+      for (std::int64_t b = 0; b < batch_; ++b)
+        if (is_behind(o, step, b)) copy(y + b * hidden_, state + b * hidden_, hidden_);
       state = y;
     }
   }
@@ -38,6 +40,11 @@ class RecurrentStep final : public Step {
  private:
   static void copy(float* y, const float* x, std::int64_t n) noexcept {
     std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(float));
+  }
+
+  /// The end of a sequence.
+  [[nodiscard]] bool is_behind(const Operands& o, std::int64_t step, std::int64_t b) const noexcept {
+    return r_.lengths && static_cast<float>(step) >= o.inputs.back()[b];
   }
 
   [[nodiscard]] std::size_t h() const { return static_cast<std::size_t>(hidden_); }
@@ -64,11 +71,13 @@ class RecurrentStep final : public Step {
     copy(y, o.workspace, batch_ * hidden_);
   }
 
-  void lstm(const Operands& o, const float* gates, const float* state, float* cells, float* y) const noexcept {
+  void lstm(const Operands& o, std::int64_t step, const float* gates, const float* state, float* cells,
+            float* y) const noexcept {
     multiply_state(o.workspace, state, o.inputs[1], width_, width_);
     add(o.workspace, gates, batch_ * width_);
     const float* const peepholes = r_.peepholes ? o.inputs[4] : nullptr;
     for (std::int64_t b = 0; b < batch_; ++b) {
+      if (is_behind(o, step, b)) continue;
       float *in = o.workspace + b * width_, *out = in + hidden_, *forget = out + hidden_, *candidate = forget + hidden_;
       float *cell = cells + b * hidden_, *next = y + b * hidden_;
       if (peepholes) {

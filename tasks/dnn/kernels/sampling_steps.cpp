@@ -3,7 +3,9 @@
 #include "tasks/dnn/kernels/steps.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 
 namespace rtexec::tasks::kernels {
 namespace {
@@ -64,19 +66,63 @@ class ResampleStep final : public Step {
   Resample r_;
 };
 
+/// The pixels that one position along one dimension blends.
+struct Blend {
+  std::array<std::int64_t, 4> at{}; // where nothing stands, 0
+  std::array<float, 4> weight{};    // and there 0
+  std::size_t count = 0;
+
+  void add(std::int64_t index, float share, std::int64_t size) noexcept {
+    const bool inside = index >= 0 && index < size;
+    at[count] = inside ? index : 0;
+    weight[count++] = inside ? share : 0.0F;
+  }
+};
+
+/// The pixels of a plane or volume that a position blends.
+struct Corners {
+  std::array<std::int64_t, 64> at{}; // four in each of three dimensions
+  std::array<float, 64> weight{1};
+  std::size_t count = 1;
+
+  /// Along one more dimension of `size`, inside of the others.
+  [[nodiscard]] Corners times(const Blend& blend, std::int64_t size) const noexcept {
+    Corners all;
+    all.count = 0;
+    for (std::size_t c = 0; c < count; ++c)
+      for (std::size_t i = 0; i < blend.count; ++i) {
+        if (blend.weight[i] == 0) continue;
+        all.at[all.count] = at[c] * size + blend.at[i];
+        all.weight[all.count++] = weight[c] * blend.weight[i];
+      }
+    return all;
+  }
+};
+
 class GridSampleStep final : public Step {
  public:
   GridSampleStep(const GridSample& sample, const Shape& x, const Shape& y)
-      : s_(sample), batch_(x[0]), channels_(x[1]), h_(x[2]), w_(x[3]), points_(y[2] * y[3]) {}
+      : s_(sample),
+        batch_(x[0]),
+        channels_(x[1]),
+        points_(element_count({y.begin() + 2, y.end()})),
+        sizes_(x.begin() + 2, x.end()),
+        plane_(element_count(sizes_)) {}
 
   void run(const Operands& o) const noexcept override {
+    const std::size_t rank = sizes_.size();
     for (std::int64_t n = 0; n < batch_; ++n)
       for (std::int64_t point = 0; point < points_; ++point) {
-        const float* at = o.inputs[1] + (n * points_ + point) * 2;
-        const float across = unscaled(at[0], w_), down = unscaled(at[1], h_);
-        for (std::int64_t c = 0; c < channels_; ++c)
-          o.output[(n * channels_ + c) * points_ + point] =
-              sampled(o.inputs[0] + (n * channels_ + c) * h_ * w_, down, across);
+        const float* at = o.inputs[1] + (n * points_ + point) * static_cast<std::int64_t>(rank);
+        Corners corners;
+        for (std::size_t d = 0; d < rank; ++d) // the last dimension stands first in the grid
+          corners = corners.times(blend_at(unscaled(at[rank - 1 - d], sizes_[d]), sizes_[d]), sizes_[d]);
+        for (std::int64_t plane = n * channels_; plane < (n + 1) * channels_; ++plane) {
+          const float* const x = o.inputs[0] + plane * plane_;
+          float sum = 0;
+          for (std::size_t c = 0; c < corners.count; ++c) sum += corners.weight[c] * x[corners.at[c]];
+          o.output[plane * points_ + point] = sum;
+        }
       }
   }
 
@@ -101,28 +147,29 @@ class GridSampleStep final : public Step {
     return std::clamp(low + (over <= span ? over : 2 * span - over), 0.0F, last);
   }
 
-  [[nodiscard]] float pixel(const float* x, std::int64_t row, std::int64_t column) const noexcept {
-    return row < 0 || row >= h_ || column < 0 || column >= w_ ? 0.0F : x[row * w_ + column];
-  }
-  /// Of a neighbour of a position that was not moved.
-  [[nodiscard]] float neighbour(const float* x, float row, float column) const noexcept {
-    return pixel(x, whole(moved(row, h_)), whole(moved(column, w_)));
-  }
   /// Far outside is outside.
   static std::int64_t whole(float x) noexcept {
     return x > -1e9F && x < 1e9F ? static_cast<std::int64_t>(x) : -1'000'000'000;
   }
 
-  [[nodiscard]] float sampled(const float* x, float down, float across) const noexcept {
-    if (s_.mode == Mode::cubic) return cubic(x, down, across);
-    down = moved(down, h_);
-    across = moved(across, w_);
-    if (s_.mode == Mode::nearest) return pixel(x, whole(std::nearbyint(down)), whole(std::nearbyint(across)));
-    const float top = std::floor(down), left = std::floor(across);
-    const float below = down - top, right = across - left;
-    const auto row = whole(top), column = whole(left);
-    return (1 - below) * ((1 - right) * pixel(x, row, column) + right * pixel(x, row, column + 1)) +
-           below * ((1 - right) * pixel(x, row + 1, column) + right * pixel(x, row + 1, column + 1));
+  [[nodiscard]] Blend blend_at(float x, std::int64_t size) const noexcept {
+    Blend blend;
+    if (s_.mode == Mode::cubic) {
+      const float base = std::floor(x);
+      const auto weight = weights(x - base);
+      for (std::size_t i = 0; i < 4; ++i)
+        blend.add(whole(moved(base - 1 + static_cast<float>(i), size)), weight[i], size);
+      return blend;
+    }
+    x = moved(x, size);
+    if (s_.mode == Mode::nearest) {
+      blend.add(whole(std::nearbyint(x)), 1, size);
+      return blend;
+    }
+    const float base = std::floor(x);
+    blend.add(whole(base), 1 - (x - base), size);
+    blend.add(whole(base) + 1, x - base, size);
+    return blend;
   }
 
   /// Keys' kernel with a = -0.75.
@@ -133,22 +180,81 @@ class GridSampleStep final : public Step {
     return {far(t + 1), near(t), near(1 - t), far(2 - t)};
   }
 
-  [[nodiscard]] float cubic(const float* x, float down, float across) const noexcept {
-    const float top = std::floor(down), left = std::floor(across);
-    const auto rows = weights(down - top), columns = weights(across - left);
-    float sum = 0;
-    for (int i = 0; i < 4; ++i) {
-      float line = 0;
-      for (int j = 0; j < 4; ++j)
-        line += columns[static_cast<std::size_t>(j)] *
-                neighbour(x, top + static_cast<float>(i - 1), left + static_cast<float>(j - 1));
-      sum += rows[static_cast<std::size_t>(i)] * line;
+  GridSample s_;
+  std::int64_t batch_, channels_, points_;
+  Shape sizes_; // height and width, or depth, height and width
+  std::int64_t plane_;
+};
+
+/// Where one dimension of a bin is sampled.
+struct Samples {
+  float first = 0, step = 0;
+  std::int64_t count = 0;
+};
+
+class RegionAlignStep final : public Step {
+ public:
+  RegionAlignStep(const RegionAlign& align, const Shape& x, const Shape& y)
+      : a_(align), images_(x[0]), channels_(x[1]), h_(x[2]), w_(x[3]), regions_(y[0]), out_h_(y[2]), out_w_(y[3]) {}
+
+  void run(const Operands& o) const noexcept override {
+    float* y = o.output;
+    for (std::int64_t region = 0; region < regions_; ++region) {
+      const float* const box = o.inputs[1] + region * 4;
+      const auto image =
+          static_cast<std::int64_t>(std::clamp(o.inputs[2][region], 0.0F, static_cast<float>(images_ - 1)));
+      for (std::int64_t c = 0; c < channels_; ++c)
+        for (std::int64_t row = 0; row < out_h_; ++row)
+          for (std::int64_t column = 0; column < out_w_; ++column)
+            *y++ = bin(o.inputs[0] + (image * channels_ + c) * h_ * w_, samples(box[1], box[3], row, out_h_),
+                       samples(box[0], box[2], column, out_w_));
     }
-    return sum;
   }
 
-  GridSample s_;
-  std::int64_t batch_, channels_, h_, w_, points_;
+ private:
+  [[nodiscard]] Samples samples(float low, float high, std::int64_t i, std::int64_t bins) const noexcept {
+    const float start = low * a_.scale - (a_.half_pixel ? 0.5F : 0.0F);
+    const float extent = (high - low) * a_.scale;
+    const float size = (a_.half_pixel ? extent : std::max(extent, 1.0F)) / static_cast<float>(bins);
+    constexpr auto most = static_cast<float>(RegionAlign::most_samples);
+    const auto count = a_.samples > 0 ? a_.samples : static_cast<std::int64_t>(std::clamp(std::ceil(size), 0.0F, most));
+    const float step = size / static_cast<float>(count);
+    return {start + static_cast<float>(i) * size + step / 2, step, count};
+  }
+
+  /// Nothing too far outside.
+  static Blend blend_at(float x, std::int64_t size) noexcept {
+    Blend blend;
+    const auto last = static_cast<float>(size - 1);
+    if (!(x >= -1) || x > last + 1) return blend;
+    x = std::clamp(x, 0.0F, last);
+    const float low = std::floor(x);
+    blend.add(static_cast<std::int64_t>(low), 1 - (x - low), size);
+    blend.add(static_cast<std::int64_t>(std::min(low + 1, last)), x - low, size);
+    return blend;
+  }
+
+  [[nodiscard]] float bin(const float* x, const Samples& rows, const Samples& columns) const noexcept {
+    float sum = 0;
+    std::optional<float> most;
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+      const auto down = blend_at(rows.first + static_cast<float>(i) * rows.step, h_);
+      for (std::int64_t j = 0; down.count > 0 && j < columns.count; ++j) {
+        const auto across = blend_at(columns.first + static_cast<float>(j) * columns.step, w_);
+        for (std::size_t v = 0; v < down.count; ++v)
+          for (std::size_t h = 0; h < across.count; ++h) {
+            const float part = down.weight[v] * across.weight[h] * x[down.at[v] * w_ + across.at[h]];
+            sum += part;
+            most = std::max(most.value_or(part), part);
+          }
+      }
+    }
+    if (a_.kind == RegionAlign::Kind::maximum) return most.value_or(0.0F);
+    return sum / static_cast<float>(std::max<std::int64_t>(rows.count * columns.count, 1));
+  }
+
+  RegionAlign a_;
+  std::int64_t images_, channels_, h_, w_, regions_, out_h_, out_w_;
 };
 
 } // namespace
@@ -161,6 +267,9 @@ StepPointer make_step(const Graph&, const Node&, const Resample& resample) {
 }
 StepPointer make_step(const Graph& graph, const Node& node, const GridSample& sample) {
   return std::make_unique<GridSampleStep>(sample, shape_of(graph, node.inputs[0]), shape_of(graph, node.output));
+}
+StepPointer make_step(const Graph& graph, const Node& node, const RegionAlign& align) {
+  return std::make_unique<RegionAlignStep>(align, shape_of(graph, node.inputs[0]), shape_of(graph, node.output));
 }
 
 } // namespace rtexec::tasks::kernels

@@ -35,6 +35,8 @@ using StepPointer = std::unique_ptr<Step>;
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Resize& resize);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Resample& resample);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const GridSample& sample);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const RegionAlign& align);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const NonMaxSuppression& suppression);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Recurrent& recurrent);
 
 } // namespace rtexec::tasks::kernels

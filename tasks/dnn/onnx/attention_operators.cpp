@@ -3,15 +3,39 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// Causal: query i sees what stands up to `first` + i.
-TensorId hidden_keys(NodeContext& node, std::int64_t queries, std::int64_t keys, std::int64_t first) {
+/// How many keys before and behind its own place a query sees; all where there is no number.
+struct Sight {
+  std::optional<std::int64_t> before, behind;
+
+  explicit Sight(NodeContext& node) {
+    before = window(node, "left_window_size");
+    behind = window(node, "right_window_size");
+    if (node.attribute<std::int64_t>("is_causal", 0) != 0) behind = 0;
+  }
+  [[nodiscard]] bool limited() const { return before || behind; }
+
+ private:
+  static std::optional<std::int64_t> window(NodeContext& node, const char* name) {
+    const auto size = node.attribute<std::int64_t>(name, -1);
+    return size >= 0 ? std::optional(size) : std::nullopt;
+  }
+};
+
+/// Query 0 stands where key `first` stands.
+TensorId keys_in_sight(NodeContext& node, const Sight& sight, std::int64_t queries, std::int64_t keys,
+                       std::int64_t first) {
   std::vector<float> seen;
   for (std::int64_t i = 0; i < queries; ++i)
-    for (std::int64_t j = 0; j < keys; ++j) seen.push_back(j <= first + i ? 1.0F : 0.0F);
+    for (std::int64_t j = 0; j < keys; ++j) {
+      const auto ahead = j - (first + i);
+      const bool in_sight = (!sight.behind || ahead <= *sight.behind) && (!sight.before || -ahead <= *sight.before);
+      seen.push_back(in_sight ? 1.0F : 0.0F);
+    }
   return node.constant({queries, keys}, std::move(seen));
 }
 
@@ -53,31 +77,40 @@ class AttentionNode {
     v_ = behind(5, v_);
     node.require(q_.shape[3] == k_.shape[3] && k_.shape[2] == v_.shape[2] && q_.shape[1] % k_.shape[1] == 0,
                  "its queries, keys and values do not fit together");
-    if (node.has(6)) node.unsupported("lengths of keys that are not known");
+    node.require(!node.has(6) || node.shape(6) == Shape{k_.shape[0]}, "its lengths of keys are not one for each batch");
     node.ignore_attribute("softmax_precision");
-    node.ignore_attribute("qk_matmul_output_mode");
+    told_ = node.attribute<std::int64_t>("qk_matmul_output_mode", 0);
   }
 
   void build() {
-    if (node_.outputs() > 1) node_.set_output(k_.tensor, 1);
-    if (node_.outputs() > 2) node_.set_output(v_.tensor, 2);
+    for (const auto& [output, heads] : {std::pair(std::size_t{1}, k_), std::pair(std::size_t{2}, v_)})
+      if (node_.has_output(output)) node_.set_output(node_.emit(Reshape{}, {heads.tensor}, heads.shape), output);
     const auto k = for_each_query(k_), v = for_each_query(v_);
     const float scale = node_.attribute("scale", 1 / std::sqrt(static_cast<float>(q_.shape[3])));
     const Shape scores{q_.shape[0], q_.shape[1], q_.shape[2], k.shape[2]};
     auto s = node_.emit(Product{false, true, scale}, {q_.tensor, k.tensor}, scores);
+    tell(0, s);
     if (const float cap = node_.attribute("softcap", 0.0F); cap != 0) {
       s = node_.emit(Activation{Activation::Kind::scale, 1 / cap, 0}, {s}, scores);
       s = node_.emit(Activation{Activation::Kind::tanh}, {s}, scores);
       s = node_.emit(Activation{Activation::Kind::scale, cap, 0}, {s}, scores);
     }
+    tell(1, s);
     s = masked(s, scores);
+    tell(2, s);
     s = node_.emit(Softmax{scores[0] * scores[1] * scores[2], scores[3], 1, false, true}, {s}, scores);
+    tell(3, s);
     const Shape out{scores[0], scores[1], scores[2], v.shape[3]};
     const auto y = node_.emit(Product{}, {s, v.tensor}, out);
     node_.set_output(flat_ ? without_heads(node_, {y, out}) : y);
   }
 
  private:
+  /// The scores as they are after one of the stages, where they are an output.
+  void tell(std::int64_t stage, TensorId scores) {
+    if (stage == told_ && node_.has_output(3)) node_.set_output(scores, 3);
+  }
+
   /// What earlier calls left comes first.
   Heads behind(std::size_t input, Heads heads) {
     if (!node_.has(input)) return heads;
@@ -115,15 +148,32 @@ class AttentionNode {
                    ? hide(mask)
                    : node_.emit(Binary{Binary::Kind::add}, {scores, mask}, shape);
     }
-    if (node_.attribute<std::int64_t>("is_causal", 0) != 0)
-      scores = hide(hidden_keys(node_, shape[2], shape[3], past_));
+    const Sight sight(node_);
+    if (node_.has(6)) {
+      if (sight.before || sight.behind.value_or(0) != 0) node_.unsupported("windows over keys that are padded");
+      scores = hide(keys_in_use(shape, sight.behind.has_value()));
+    } else if (sight.limited()) {
+      scores = hide(keys_in_sight(node_, sight, shape[2], shape[3], past_));
+    }
     return scores;
+  }
+
+  /// Of keys that are padded: those before their length, and where causal the queries are the last of them.
+  TensorId keys_in_use(const Shape& scores, bool causal) {
+    const auto queries = causal ? scores[2] : 1, keys = scores[3];
+    std::vector<float> needed; // length of the keys, so that a query sees a key
+    for (std::int64_t i = 0; i < queries; ++i)
+      for (std::int64_t j = 0; j < keys; ++j) needed.push_back(static_cast<float>(j + queries - i));
+    const auto lengths = node_.emit(Reshape{}, {node_.tensor(6)}, {scores[0], 1, 1, 1});
+    return node_.emit(Binary{Binary::Kind::less_or_equal},
+                      {node_.constant({queries, keys}, std::move(needed)), lengths}, {scores[0], 1, queries, keys},
+                      ElementType::boolean);
   }
 
   NodeContext& node_;
   bool flat_;
   Heads q_, k_, v_;
-  std::int64_t past_ = 0;
+  std::int64_t past_ = 0, told_ = 0;
 };
 
 void attention(NodeContext& node) { AttentionNode(node).build(); }
@@ -201,8 +251,8 @@ void rotary_embedding(NodeContext& node) { Rotation(node).build(); }
 } // namespace
 
 void add_attention_operators(OperatorTable& table) {
-  table["Attention"] = attention;
-  table["RotaryEmbedding"] = rotary_embedding;
+  table["Attention"] = {attention, "no windows over keys that are padded", 23};
+  table["RotaryEmbedding"] = {rotary_embedding, "", 23};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -79,6 +79,10 @@ void is_infinite(NodeContext& node) {
 }
 
 void clip(NodeContext& node) {
+  if (node.opset() < 11) {
+    const auto low = node.attribute("min", std::numeric_limits<float>::lowest());
+    return activate(node, {Function::clip, low, node.attribute("max", std::numeric_limits<float>::max())});
+  }
   const auto bound = [&](std::size_t input, const char* role, float fallback) {
     if (!node.has(input)) return fallback;
     const auto& values = node.floats(input, role);
@@ -167,68 +171,68 @@ void where(NodeContext& node) {
 } // namespace
 
 void add_element_operators(OperatorTable& table) {
-  table["Relu"] = plain<Function::relu>;
-  table["Sigmoid"] = plain<Function::sigmoid>;
-  table["HardSwish"] = plain<Function::hard_swish>;
-  table["Exp"] = plain<Function::exp>;
-  table["Tanh"] = plain<Function::tanh>;
-  table["Sqrt"] = plain<Function::sqrt>;
-  table["Softplus"] = plain<Function::softplus>;
-  table["Softsign"] = plain<Function::softsign>;
-  table["Mish"] = plain<Function::mish>;
-  table["Erf"] = plain<Function::erf>;
-  table["Abs"] = plain<Function::absolute>;
-  table["Log"] = plain<Function::logarithm>;
-  table["Reciprocal"] = plain<Function::reciprocal>;
-  table["Sign"] = plain<Function::sign>;
-  table["Floor"] = plain<Function::floor>;
-  table["Ceil"] = plain<Function::ceil>;
-  table["Round"] = plain<Function::round>;
-  table["Sin"] = plain<Function::sine>;
-  table["Cos"] = plain<Function::cosine>;
-  table["Tan"] = plain<Function::tangent>;
-  table["Asin"] = plain<Function::arc_sine>;
-  table["Acos"] = plain<Function::arc_cosine>;
-  table["Atan"] = plain<Function::arc_tangent>;
-  table["Sinh"] = plain<Function::sinh>;
-  table["Cosh"] = plain<Function::cosh>;
-  table["Asinh"] = plain<Function::arc_sinh>;
-  table["Acosh"] = plain<Function::arc_cosh>;
-  table["Atanh"] = plain<Function::arc_tanh>;
-  table["LeakyRelu"] = leaky_relu;
-  table["HardSigmoid"] = hard_sigmoid;
-  table["Clip"] = clip;
-  table["Elu"] = elu;
-  table["Selu"] = selu;
-  table["Celu"] = celu;
-  table["ThresholdedRelu"] = thresholded_relu;
-  table["Shrink"] = shrink;
-  table["Gelu"] = gelu;
-  table["Swish"] = swish;
-  table["Neg"] = negate;
-  table["Not"] = is_zero;
-  table["IsNaN"] = is_nan;
-  table["IsInf"] = is_infinite;
-  table["Add"] = binary<Pair::add>;
-  table["Sub"] = binary<Pair::subtract>;
-  table["Mul"] = binary<Pair::multiply>;
-  table["Div"] = divide;
-  table["Mod"] = modulo;
-  table["Pow"] = power;
-  table["PRelu"] = parametric_relu;
-  table["And"] = compare<Pair::multiply>;
-  table["Or"] = compare<Pair::maximum>;
-  table["Xor"] = compare<Pair::not_equal>;
-  table["Equal"] = compare<Pair::equal>;
-  table["Less"] = compare<Pair::less>;
-  table["LessOrEqual"] = compare<Pair::less_or_equal>;
-  table["Greater"] = compare<Pair::less, true>;
-  table["GreaterOrEqual"] = compare<Pair::less_or_equal, true>;
-  table["Min"] = variadic<Pair::minimum>;
-  table["Max"] = variadic<Pair::maximum>;
-  table["Sum"] = variadic<Pair::add>;
-  table["Mean"] = mean;
-  table["Where"] = where;
+  table["Relu"] = {plain<Function::relu>};
+  table["Sigmoid"] = {plain<Function::sigmoid>};
+  table["HardSwish"] = {plain<Function::hard_swish>, "", 14};
+  table["Exp"] = {plain<Function::exp>};
+  table["Tanh"] = {plain<Function::tanh>};
+  table["Sqrt"] = {plain<Function::sqrt>};
+  table["Softplus"] = {plain<Function::softplus>};
+  table["Softsign"] = {plain<Function::softsign>};
+  table["Mish"] = {plain<Function::mish>, "", 18};
+  table["Erf"] = {plain<Function::erf>, "", 9};
+  table["Abs"] = {plain<Function::absolute>};
+  table["Log"] = {plain<Function::logarithm>};
+  table["Reciprocal"] = {plain<Function::reciprocal>};
+  table["Sign"] = {plain<Function::sign>, "", 9};
+  table["Floor"] = {plain<Function::floor>};
+  table["Ceil"] = {plain<Function::ceil>};
+  table["Round"] = {plain<Function::round>, "", 11};
+  table["Sin"] = {plain<Function::sine>};
+  table["Cos"] = {plain<Function::cosine>};
+  table["Tan"] = {plain<Function::tangent>};
+  table["Asin"] = {plain<Function::arc_sine>};
+  table["Acos"] = {plain<Function::arc_cosine>};
+  table["Atan"] = {plain<Function::arc_tangent>};
+  table["Sinh"] = {plain<Function::sinh>, "", 9};
+  table["Cosh"] = {plain<Function::cosh>, "", 9};
+  table["Asinh"] = {plain<Function::arc_sinh>, "", 9};
+  table["Acosh"] = {plain<Function::arc_cosh>, "", 9};
+  table["Atanh"] = {plain<Function::arc_tanh>, "", 9};
+  table["LeakyRelu"] = {leaky_relu};
+  table["HardSigmoid"] = {hard_sigmoid};
+  table["Clip"] = {clip, "bounds are constants"};
+  table["Elu"] = {elu};
+  table["Selu"] = {selu};
+  table["Celu"] = {celu, "", 12};
+  table["ThresholdedRelu"] = {thresholded_relu, "", 10};
+  table["Shrink"] = {shrink, "", 9};
+  table["Gelu"] = {gelu, "", 20};
+  table["Swish"] = {swish, "", 24};
+  table["Neg"] = {negate};
+  table["Not"] = {is_zero};
+  table["IsNaN"] = {is_nan, "", 9};
+  table["IsInf"] = {is_infinite, "", 10};
+  table["Add"] = {binary<Pair::add>};
+  table["Sub"] = {binary<Pair::subtract>};
+  table["Mul"] = {binary<Pair::multiply>};
+  table["Div"] = {divide};
+  table["Mod"] = {modulo, "", 10};
+  table["Pow"] = {power};
+  table["PRelu"] = {parametric_relu};
+  table["And"] = {compare<Pair::multiply>};
+  table["Or"] = {compare<Pair::maximum>};
+  table["Xor"] = {compare<Pair::not_equal>};
+  table["Equal"] = {compare<Pair::equal>};
+  table["Less"] = {compare<Pair::less>};
+  table["LessOrEqual"] = {compare<Pair::less_or_equal>, "", 12};
+  table["Greater"] = {compare<Pair::less, true>};
+  table["GreaterOrEqual"] = {compare<Pair::less_or_equal, true>, "", 12};
+  table["Min"] = {variadic<Pair::minimum>};
+  table["Max"] = {variadic<Pair::maximum>};
+  table["Sum"] = {variadic<Pair::add>};
+  table["Mean"] = {mean};
+  table["Where"] = {where, "", 9};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -130,6 +130,7 @@ void tile(NodeContext& node) {
 }
 
 void range(NodeContext& node) {
+  node.ignore_attribute("stash_type"); // of what is computed: float32
   const bool whole = is_integer(node.element_type(0));
   const auto one = [&](std::size_t input) {
     const auto& values = node.floats(input, "a bound or the step");
@@ -179,6 +180,105 @@ void triangle(NodeContext& node) {
                             node.element_type(0)));
 }
 
+// ---- what is chosen by values: known when the model is loaded
+
+/// Whether each element of a constant is not zero.
+std::vector<bool> truths(NodeContext& node, std::size_t input, const char* role) {
+  std::vector<bool> truths;
+  if (node.is_ints(input))
+    for (const auto value : node.ints(input, role)) truths.push_back(value != 0);
+  else
+    for (const auto value : node.floats(input, role)) truths.push_back(value != 0);
+  return truths;
+}
+
+void compress(NodeContext& node) {
+  const auto condition = truths(node, 1, "the condition");
+  auto shape = node.shape(0);
+  auto x = node.tensor(0);
+  std::size_t axis = 0;
+  if (node.has_attribute("axis")) axis = node.axis(node.attribute<std::int64_t>("axis"), shape.size());
+  else x = node.emit(Reshape{}, {x}, shape = {element_count(shape)});
+  node.require(std::ssize(condition) <= shape[axis], "its condition is longer than its input");
+  Gather gather{axis, {}};
+  for (std::size_t i = 0; i < condition.size(); ++i)
+    if (condition[i]) gather.indices.push_back(static_cast<std::int64_t>(i));
+  if (gather.indices.empty()) node.unsupported("it takes nothing");
+  shape[axis] = std::ssize(gather.indices);
+  node.set_output(node.emit(std::move(gather), {x}, std::move(shape), node.element_type(0)));
+}
+
+/// The indices of each dimension, in a row of their own.
+void non_zero(NodeContext& node) {
+  const auto shape = node.shape(0);
+  const auto truth = truths(node, 0, "its input");
+  const auto strides = dense_strides(shape);
+  std::vector<std::int64_t> values;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    for (std::size_t i = 0; i < truth.size(); ++i)
+      if (truth[i]) values.push_back(static_cast<std::int64_t>(i) / strides[d] % shape[d]);
+  const auto count = std::ranges::count(truth, true);
+  node.set_constant({{std::ssize(shape), count}, std::move(values)});
+}
+
+/// The rows of what is known in full, without those that are empty.
+void set_rows(NodeContext& node, const std::vector<float>& rows) {
+  std::vector<std::int64_t> values;
+  for (const float value : rows)
+    if (value >= 0) values.push_back(static_cast<std::int64_t>(value));
+  node.set_constant({{std::ssize(values) / 3, 3}, std::move(values)});
+}
+
+void suppress(NodeContext& node) {
+  const auto boxes = node.shape_of_rank(0, 3), scores = node.shape_of_rank(1, 3);
+  node.require(boxes[0] == scores[0] && boxes[1] == scores[2] && boxes[2] == 4, "its boxes and scores do not fit");
+  const auto threshold = [&](std::size_t input, const char* role) {
+    const auto& values = node.floats(input, role);
+    node.require(values.size() == 1, "its thresholds must be scalars");
+    return values.front();
+  };
+  NonMaxSuppression suppression;
+  const auto most = node.has(2) ? node.ints(2, "the number of boxes") : std::vector<std::int64_t>{0};
+  node.require(most.size() == 1, "its number of boxes must be a scalar");
+  if (most.front() < 1) node.unsupported("it chooses at most 0 boxes (max_output_boxes_per_class)");
+  suppression.most = std::min(most.front(), boxes[1]);
+  if (node.has(3)) suppression.overlap = threshold(3, "the overlap");
+  if (node.has(4)) suppression.score = threshold(4, "the least score");
+  suppression.centred = node.attribute<std::int64_t>("center_point_box", 0) != 0;
+  const auto chosen = node.emit(suppression, {node.tensor(0), node.tensor(1)},
+                                {scores[0] * scores[1] * suppression.most, 3}, ElementType::int64);
+  if (node.is_constant(chosen)) return set_rows(node, node.values_of(chosen));
+  if (node.is_read_by_nodes(0))
+    node.unsupported(
+        "how many boxes it chooses is known only when it runs, and other nodes read them; make them an "
+        "output of the network, and take the boxes behind it");
+  node.set_output(chosen);
+}
+
+/// Along time, each sequence of the batch from its end to its beginning; what stands behind it stays.
+void reverse_sequence(NodeContext& node) {
+  const auto x = node.shape(0);
+  const auto time = node.axis(node.attribute<std::int64_t>("time_axis", 0), x.size()),
+             batch = node.axis(node.attribute<std::int64_t>("batch_axis", 1), x.size());
+  node.require(time <= 1 && batch == 1 - time && node.shape(1) == Shape{x[batch]},
+               "its axes and lengths do not fit its input");
+  Shape along_time{1, 1}, along_batch{1, 1}, plane{x[0], x[1]};
+  along_time[time] = x[time];
+  along_batch[batch] = x[batch];
+  std::vector<float> numbers;
+  for (std::int64_t i = 0; i < x[time]; ++i) numbers.push_back(static_cast<float>(i));
+  const auto steps = node.constant(along_time, std::move(numbers));
+  const auto lengths = node.emit(Reshape{}, {node.tensor(1)}, along_batch);
+  const auto inside = node.emit(Binary{Binary::Kind::less}, {steps, lengths}, plane, ElementType::boolean);
+  const auto last = node.emit(Activation{Activation::Kind::scale, 1, -1}, {lengths}, along_batch);
+  const auto turned = node.emit(Binary{Binary::Kind::subtract}, {last, steps}, plane);
+  auto indices = node.emit(Select{}, {inside, turned, steps}, plane, ElementType::int64);
+  View each{0, {x[1], 1}};
+  each.strides.resize(x.size(), 0);
+  indices = node.emit(std::move(each), {indices}, x);
+  node.set_output(node.emit(TakeElements{time}, {node.tensor(0), indices}, x, node.element_type(0)));
+}
+
 /// Blocks of channels become neighbours in the plane.
 void depth_to_space(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 4);
@@ -200,27 +300,43 @@ void space_to_depth(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 4);
   const auto block = node.attribute<std::int64_t>("blocksize");
   node.require(block >= 1 && x[2] % block == 0 && x[3] % block == 0, "its blocks do not fit its input");
-  const auto plane = x[2] * x[3];
-  const auto moved = node.emit(View{0, {x[1] * plane, x[3], 1, plane, block * x[3], block}}, {node.tensor(0)},
-                               {x[0], block, block, x[1], x[2] / block, x[3] / block});
+  const auto mode = node.attribute<std::string>("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") node.bad("mode is " + config::quoted(mode));
+  const auto plane = x[2] * x[3], down = x[2] / block, across = x[3] / block;
+  const bool depth_first = mode == "DCR";
+  View view{0, {x[1] * plane, x[3], 1, plane, block * x[3], block}};
+  Shape blocks{x[0], block, block, x[1], down, across};
+  if (!depth_first) {
+    view.strides = {x[1] * plane, plane, x[3], 1, block * x[3], block};
+    blocks = {x[0], x[1], block, block, down, across};
+  }
+  const auto moved = node.emit(std::move(view), {node.tensor(0)}, std::move(blocks));
   node.set_output(node.emit(Reshape{}, {moved}, {x[0], x[1] * block * block, x[2] / block, x[3] / block}));
 }
 
 } // namespace
 
 void add_index_operators(OperatorTable& table) {
-  table["Gather"] = gather;
-  table["GatherElements"] = gather_elements;
-  table["GatherND"] = gather_slices;
-  table["ScatterElements"] = scatter_elements;
-  table["ScatterND"] = scatter_slices;
-  table["Expand"] = expand;
-  table["Tile"] = tile;
-  table["Range"] = range;
-  table["EyeLike"] = eye;
-  table["Trilu"] = triangle;
-  table["DepthToSpace"] = depth_to_space;
-  table["SpaceToDepth"] = space_to_depth;
+  table["Gather"] = {gather};
+  table["GatherElements"] = {gather_elements, "", 11};
+  table["GatherND"] = {gather_slices, "", 11};
+  table["Scatter"] = {scatter_elements, "as older exporters write it", 9};
+  table["ScatterElements"] = {scatter_elements, "", 11};
+  table["ScatterND"] = {scatter_slices, "", 11};
+  table["Expand"] = {expand, "the shape is known when the model is loaded", 8};
+  table["Tile"] = {tile, "the repeats are known when the model is loaded"};
+  table["Range"] = {range, "its inputs are constants", 11};
+  table["EyeLike"] = {eye, "two dimensions", 9};
+  table["Trilu"] = {triangle, "k is a constant", 14};
+  table["Compress"] = {compress, "the condition is a constant", 9};
+  table["NonZero"] = {non_zero, "its input is a constant", 9};
+  table["NonMaxSuppression"] = {suppress,
+                                "numbers and thresholds are constants; at run time on the host device only, as an "
+                                "output, padded with rows of -1 to the most boxes there may be",
+                                10};
+  table["ReverseSequence"] = {reverse_sequence, "", 10};
+  table["DepthToSpace"] = {depth_to_space, "four dimensions"};
+  table["SpaceToDepth"] = {space_to_depth, "four dimensions"};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -7,17 +7,6 @@
 #include <set>
 
 namespace rtexec::tasks::onnx_source {
-namespace {
-
-constexpr std::size_t max_nodes = 20'000;
-// Bounds what a small hostile file can make the reader do.
-constexpr std::int64_t always_folded_elements = max_elements / 4, folded_for_each_element = 16;
-constexpr double max_folded_work = 1e9;
-
-std::string describe(const Lowering& lowering, const Node& node) {
-  return lowering.file + ": node " + config::quoted(node.name) + " (" + config::printable(node.type) +
-         (node.outputs.empty() ? std::string() : ", writes " + config::quoted(node.outputs.front())) + "): ";
-}
 
 const OperatorTable& operators() {
   static const OperatorTable table = [] {
@@ -37,10 +26,18 @@ const OperatorTable& operators() {
   return table;
 }
 
-std::string supported_operators() {
-  std::string list;
-  for (const auto& [name, function] : operators()) list += (list.empty() ? "" : ", ") + std::string(name);
-  return list;
+namespace {
+
+constexpr std::size_t max_nodes = 20'000;
+constexpr const char* not_supported =
+    "this operator is not supported; `rtexec infer --list-operators` lists those that are";
+// Bounds what a small hostile file can make the reader do.
+constexpr std::int64_t always_folded_elements = max_elements / 4, folded_for_each_element = 16;
+constexpr double max_folded_work = 1e9;
+
+std::string describe(const Lowering& lowering, const Node& node) {
+  return lowering.file + ": node " + config::quoted(node.name) + " (" + config::printable(node.type) +
+         (node.outputs.empty() ? std::string() : ", writes " + config::quoted(node.outputs.front())) + "): ";
 }
 
 /// Whether the operator's outputs are elements of its input, whatever they mean.
@@ -53,7 +50,12 @@ bool moves_elements(const std::string& type) {
 }
 
 void add_initialisers(Lowering& lowering, Model& model) {
-  for (auto& [name, constant] : model.initialisers) {
+  for (auto& [name, initialiser] : model.initialisers) {
+    if (const auto* unreadable = std::get_if<Unreadable>(&initialiser)) {
+      lowering.unreadable.emplace(name, unreadable->why);
+      continue;
+    }
+    auto& constant = std::get<Constant>(initialiser);
     if (constant.shape.size() > max_rank)
       throw Refusal(Errc::unsupported, model.file + ": initialiser " + config::quoted(name) + " has more than " +
                                            std::to_string(max_rank) + " dimensions");
@@ -64,25 +66,97 @@ void add_initialisers(Lowering& lowering, Model& model) {
 }
 
 /// The type that the file says, where that differs in the precision of floats only.
-void give_type(Lowering& lowering, const Output& output, TensorId id) {
+void give_type(Lowering& lowering, const Model& model, const Output& output, TensorId id) {
   auto& type = lowering.graph.tensors[id].type;
   if (!output.type || *output.type == type) return;
   const bool taken_in = std::ranges::find(lowering.graph.inputs, id) != lowering.graph.inputs.end();
-  if (taken_in || is_integer(*output.type) || is_integer(type))
-    throw Refusal(Errc::bad_input, lowering.file + ": output " + config::quoted(output.name) + " is said to be of " +
-                                       std::string(name(*output.type)) + ", and is of " + std::string(name(type)));
+  if (taken_in || is_integer(*output.type) || is_integer(type)) {
+    const auto writes = [&](const Node& node) {
+      return std::ranges::find(node.outputs, output.name) != node.outputs.end();
+    };
+    const auto writer = std::ranges::find_if(model.nodes, writes);
+    const auto what = writer == model.nodes.end() ? lowering.file + ": " : describe(lowering, *writer);
+    throw Refusal(Errc::bad_input, what + "output " + config::quoted(output.name) + " is said to be of " +
+                                       std::string(name(*output.type)) + " in the file, and is of " +
+                                       std::string(name(type)));
+  }
   type = *output.type;
+}
+
+/// Of integers that are known: a constant.
+TensorId output_tensor(Lowering& lowering, const std::string& name, const Value& value) {
+  if (const auto* id = std::get_if<TensorId>(&value)) return *id;
+  const auto* ints = std::get_if<Ints>(&value);
+  if (!ints || ints->values.empty())
+    throw Refusal(Errc::unsupported, lowering.file + ": output " + config::quoted(name) + " has no elements");
+  std::vector<float> floats;
+  for (const auto each : ints->values) floats.push_back(static_cast<float>(each));
+  return lowering.graph.add({name, ints->shape, std::move(floats), ints->type});
 }
 
 void lower_node(Lowering& lowering, const Node& node) {
   NodeContext context(lowering, node);
   const auto found = operators().find(node.type);
-  if (found == operators().end())
-    context.unsupported("this operator is not supported; supported: " + supported_operators());
+  if (found == operators().end()) context.unsupported(not_supported);
   if (std::ranges::all_of(node.outputs, &std::string::empty)) context.bad("it has no output");
-  if (!evaluate_shape_arithmetic(context)) found->second(context);
+  if (!evaluate_shape_arithmetic(context)) found->second.lower(context);
   context.require_all_attributes_read();
   context.require_all_outputs_set();
+}
+
+/// "'a', 'b', 'c' and 4 more".
+std::string few_of(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more" : text;
+}
+
+/// All that is not supported, by operator and reason. `behind`: nodes that read from those, directly or not.
+[[noreturn]] void refuse(const Lowering& lowering, const std::vector<UnsupportedNode>& nodes, std::size_t behind) {
+  if (nodes.size() == 1) throw nodes.front();
+  std::set<std::string> types;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> groups;
+  for (const auto& node : nodes) {
+    types.insert(node.type);
+    groups[{node.type, node.why == not_supported ? "" : node.why}].push_back(config::quoted(node.name));
+  }
+  std::vector<std::string> told;
+  for (const auto& [reason, names] : groups)
+    told.push_back(config::printable(reason.first) + " (" + (names.size() == 1 ? "node " : "nodes ") + few_of(names) +
+                   (reason.second.empty() ? "" : ": " + reason.second) + ")");
+  constexpr std::size_t most = 12;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(told.size(), most); ++i) list += (i == 0 ? "" : ", ") + told[i];
+  if (told.size() > most) list += " and " + std::to_string(told.size() - most) + " more";
+  throw Refusal(
+      Errc::unsupported,
+      lowering.file + ": " + std::to_string(types.size()) + (types.size() == 1 ? " operator" : " operators") + " of " +
+          std::to_string(nodes.size()) + " nodes are not supported: " + list +
+          (behind == 0 ? ""
+                       : "; " + std::to_string(behind) + (behind == 1 ? " node that reads" : " nodes that read") +
+                             " from them not checked") +
+          "; `rtexec infer --list-operators` lists what is");
+}
+
+/// One after the other; behind one that is not supported all goes on that does not need it.
+void lower_nodes(Lowering& lowering, const std::vector<Node>& nodes) {
+  std::vector<UnsupportedNode> refused;
+  std::unordered_set<std::string> unknown;
+  std::size_t behind = 0;
+  for (const auto& node : nodes) {
+    const auto is_unknown = [&](const std::string& name) { return unknown.contains(name); };
+    bool lowered = false;
+    if (std::ranges::any_of(node.inputs, is_unknown)) ++behind;
+    else try {
+        lower_node(lowering, node);
+        lowered = true;
+      } catch (const UnsupportedNode& refusal) { refused.push_back(refusal); }
+    if (lowered) continue;
+    for (const auto& output : node.outputs)
+      if (!output.empty() && !lowering.values.contains(output)) unknown.insert(output);
+  }
+  if (!refused.empty()) refuse(lowering, refused, behind);
 }
 
 } // namespace
@@ -99,12 +173,14 @@ void NodeContext::bad(const std::string& why) const {
   throw Refusal(Errc::bad_input, describe(lowering_, node_) + why);
 }
 void NodeContext::unsupported(const std::string& why) const {
-  throw Refusal(Errc::unsupported, describe(lowering_, node_) + why);
+  throw UnsupportedNode(node_, why, describe(lowering_, node_));
 }
 
 const Value& NodeContext::value(std::size_t input) const {
   if (input >= node_.inputs.size() || node_.inputs[input].empty())
     bad("input " + std::to_string(input) + " is missing");
+  if (const auto unreadable = lowering_.unreadable.find(node_.inputs[input]); unreadable != lowering_.unreadable.end())
+    unsupported("initialiser " + config::quoted(node_.inputs[input]) + unreadable->second);
   const auto found = lowering_.values.find(node_.inputs[input]);
   if (found == lowering_.values.end())
     bad("it reads " + config::quoted(node_.inputs[input]) +
@@ -141,7 +217,10 @@ std::vector<float> NodeContext::as_floats(const std::vector<std::int64_t>& ints,
   return floats;
 }
 
-ElementType NodeContext::element_type(std::size_t input) const { return lowering_.type(tensor(input)); }
+ElementType NodeContext::element_type(std::size_t input) const {
+  if (const auto* ints = std::get_if<Ints>(&value(input))) return ints->type;
+  return lowering_.type(tensor(input));
+}
 
 const Shape& NodeContext::shape(std::size_t input) const {
   if (const auto* ints = std::get_if<Ints>(&value(input))) return ints->shape;
@@ -151,7 +230,7 @@ const Shape& NodeContext::shape(std::size_t input) const {
 const Shape& NodeContext::shape_of_rank(std::size_t input, std::size_t rank) const {
   const auto& found = shape(input);
   if (found.size() != rank)
-    unsupported("input " + config::quoted(node_.inputs[input]) + " is " + to_string(found) +
+    unsupported("input " + config::quoted(node_.inputs[input]) + " has " + dimensions(found) +
                 "; supported: " + std::to_string(rank) + " dimensions");
   return found;
 }
@@ -172,9 +251,10 @@ const std::vector<std::int64_t>& NodeContext::ints(std::size_t input, const char
   if (const auto* found = std::get_if<Ints>(&known)) return found->values;
   const auto* id = std::get_if<TensorId>(&known);
   const auto* constant = id ? &lowering_.graph.tensors[*id] : nullptr;
-  if (!constant || !constant->constant() || !is_integer(constant->type))
-    unsupported(std::string(role) + " (" + config::quoted(node_.inputs[input]) +
-                ") must be integers that are known when the model is loaded");
+  const auto what = std::string(role) + " (input " + config::quoted(node_.inputs[input]) + ") must be ";
+  if (!constant || !constant->constant())
+    unsupported(what + "known when the model is loaded, and they are an input of the network, or computed from one");
+  if (!is_integer(constant->type)) bad(what + "integers, and they are of " + std::string(name(constant->type)));
   const auto [found, missing] = lowering_.integers.try_emplace(*id);
   if (missing)
     for (const float each : constant->values) found->second.push_back(static_cast<std::int64_t>(each));
@@ -183,7 +263,8 @@ const std::vector<std::int64_t>& NodeContext::ints(std::size_t input, const char
 
 void NodeContext::require_all_attributes_read() const {
   for (const auto& [name, attribute] : node_.attributes)
-    if (!read_.contains(name)) unsupported("attribute " + config::quoted(name) + " is not supported");
+    if (!read_.contains(name))
+      unsupported("attribute " + config::quoted(name) + " is not supported in opset " + std::to_string(opset()));
 }
 
 void NodeContext::require_all_outputs_set() const {
@@ -204,7 +285,8 @@ Shape NodeContext::checked(Shape shape) const {
   std::int64_t count = 1;
   for (const auto dimension : shape) {
     if (dimension < 1)
-      bad("its output would have a dimension of " + std::to_string(dimension) + "; the input is too small for it");
+      bad("its output would have a dimension of " + std::to_string(dimension) +
+          ": its input is too small, or what is asked of it is nothing");
     if (dimension > max_elements || (count *= dimension) > max_elements)
       unsupported("its output would have more than " + std::to_string(max_elements) + " elements");
   }
@@ -245,10 +327,13 @@ TensorId NodeContext::constant(Shape shape, std::vector<float> values) {
 
 void require_one_type(const NodeContext& node, std::size_t first, std::size_t last) {
   const ElementType type = node.element_type(first);
-  for (std::size_t i = first; i < last; ++i)
-    if (is_integer(node.element_type(i)) != is_integer(type))
-      node.bad("its inputs are of types " + std::string(name(type)) + " and " +
-               std::string(name(node.element_type(i))));
+  for (std::size_t i = first; i < last; ++i) {
+    const ElementType other = node.element_type(i);
+    const bool differ = is_integer(type) && other != type && !node.is_ints(first) && !node.is_ints(i);
+    if (is_integer(type) != is_integer(other) || differ)
+      node.bad("its inputs " + node.name_of(first) + " and " + node.name_of(i) + " are of types " +
+               std::string(name(type)) + " and " + std::string(name(other)));
+  }
 }
 
 void NodeContext::set_output(Value value, std::size_t output) {
@@ -271,8 +356,9 @@ Graph lower(Model model) {
   if (model.nodes.size() > max_nodes)
     throw Refusal(Errc::unsupported, model.file + ": more than " + std::to_string(max_nodes) + " nodes");
   Lowering lowering{.file = model.file, .opset = model.opset};
+  for (const auto& node : model.nodes) lowering.read_by_nodes.insert(node.inputs.begin(), node.inputs.end());
+  lowering.read = lowering.read_by_nodes;
   for (const auto& output : model.outputs) lowering.read.insert(output.name);
-  for (const auto& node : model.nodes) lowering.read.insert(node.inputs.begin(), node.inputs.end());
   lowering.graph.name = std::move(model.name);
   lowering.graph.metadata = std::move(model.metadata);
   lowering.graph.notes = std::move(model.notes);
@@ -286,20 +372,28 @@ Graph lower(Model model) {
                     model.file + ": input " + config::quoted(input.name) + " has no name, or the name of another one");
     lowering.graph.inputs.push_back(id);
   }
-  for (const auto& node : model.nodes) lower_node(lowering, node);
+  lower_nodes(lowering, model.nodes);
   if (model.outputs.empty()) throw Refusal(Errc::bad_input, model.file + ": the graph has no output");
   for (const auto& output : model.outputs) {
     const auto found = lowering.values.find(output.name);
     if (found == lowering.values.end())
       throw Refusal(Errc::bad_input, model.file + ": no node writes the output " + config::quoted(output.name));
-    const auto* id = std::get_if<TensorId>(&found->second);
-    if (!id)
-      throw Refusal(Errc::unsupported, model.file + ": output " + config::quoted(output.name) +
-                                           " is known when the model is loaded, or has no elements");
-    give_type(lowering, output, *id);
-    lowering.graph.outputs.push_back(*id);
+    const auto id = output_tensor(lowering, output.name, found->second);
+    give_type(lowering, model, output, id);
+    lowering.graph.outputs.push_back(id);
   }
   return std::move(lowering.graph);
 }
 
 } // namespace rtexec::tasks::onnx_source
+
+namespace rtexec::tasks {
+
+std::vector<SupportedOperator> supported_operators() {
+  std::vector<SupportedOperator> all;
+  for (const auto& [name, known] : onnx_source::operators())
+    all.push_back({.name = name, .oldest = known.since, .limits = known.limits});
+  return all;
+}
+
+} // namespace rtexec::tasks

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "config/text.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
 #include "tasks/dnn/onnx/source.hpp"
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct Empty {};
 using Value = std::variant<TensorId, Ints, Empty>;
 
 [[nodiscard]] constexpr bool is_integer(ElementType type) noexcept {
-  return type != ElementType::float32 && type != ElementType::float16;
+  return type != ElementType::float32 && type != ElementType::float16 && type != ElementType::float64;
 }
 
 /// Everything known so far.
@@ -37,17 +38,26 @@ struct Lowering {
   std::string file;
   std::int64_t opset = 0;
   Graph graph{};
-  std::unordered_map<std::string, Value> values{};       // by ONNX name
-  std::unordered_set<std::string> read{};                // ONNX names that some node, or the graph's outputs, ask for
-  std::int64_t given = 0;                                // elements of constants that the file has
-  std::int64_t folded = 0;                               // elements of constants computed at load
-  std::unordered_map<std::string, TensorId> as_floats{}; // of integers, by ONNX name, once they are computed with
+  std::unordered_map<std::string, Value> values{}; // by ONNX name
+  std::unordered_set<std::string> read{};          // ONNX names that some node, or the graph's outputs, ask for
+  std::unordered_set<std::string> read_by_nodes{};
+  std::unordered_map<std::string, std::string> unreadable{}; // ONNX names of constants that are not supported: why
+  std::int64_t given = 0;                                    // elements of constants that the file has
+  std::int64_t folded = 0;                                   // elements of constants computed at load
+  std::unordered_map<std::string, TensorId> as_floats{};     // of integers, by ONNX name, once they are computed with
   std::unordered_map<TensorId, std::vector<std::int64_t>> integers{}; // of constants of integers, once asked for
 
   /// What the floats of a tensor stand for.
   [[nodiscard]] ElementType type(TensorId id) const { return graph.tensors[id].type; }
   /// What is known of a constant by that name.
   [[nodiscard]] Value value_of(const std::string& name, Constant constant);
+};
+
+/// Of one node, whose outputs are not known then.
+struct UnsupportedNode : Refusal {
+  UnsupportedNode(const Node& node, std::string reason, const std::string& described)
+      : Refusal(Errc::unsupported, described + reason), type(node.type), name(node.name), why(std::move(reason)) {}
+  std::string type, name, why;
 };
 
 /// One node: access to its inputs, attributes and outputs, each checked. Every function throws Refusal.
@@ -65,6 +75,7 @@ class NodeContext {
   [[nodiscard]] const std::string& type() const { return node_.type; }
   [[nodiscard]] std::size_t inputs() const { return node_.inputs.size(); }
   [[nodiscard]] std::size_t outputs() const { return node_.outputs.size(); }
+  [[nodiscard]] std::string name_of(std::size_t input) const { return config::quoted(node_.inputs.at(input)); }
 
   [[nodiscard]] bool has(std::size_t input) const;     // present, and not Empty
   [[nodiscard]] bool is_ints(std::size_t input) const; // and not a tensor
@@ -74,6 +85,12 @@ class NodeContext {
   /// Of a tensor or of integers
   [[nodiscard]] const Shape& shape(std::size_t input) const;
   [[nodiscard]] Shape shape_of(TensorId id) const { return lowering_.graph.tensors[id].shape; }
+  [[nodiscard]] bool is_constant(TensorId id) const { return lowering_.graph.tensors[id].constant(); }
+  [[nodiscard]] const std::vector<float>& values_of(TensorId id) const { return lowering_.graph.tensors[id].values; }
+  /// Named by the node, whether it is read or not.
+  [[nodiscard]] bool has_output(std::size_t output) const {
+    return output < node_.outputs.size() && !node_.outputs[output].empty();
+  }
   [[nodiscard]] const Shape& shape_of_rank(std::size_t input, std::size_t rank) const;
   [[nodiscard]] const std::vector<float>& floats(std::size_t input, const char* role) const; // of a constant
   /// Null where it is computed
@@ -98,6 +115,12 @@ class NodeContext {
   /// Refuses the node where it has not set an output that somebody reads.
   void require_all_outputs_set() const;
 
+  [[nodiscard]] bool is_read(std::size_t output) const { return lowering_.read.contains(node_.outputs.at(output)); }
+  /// Whether another node reads the output.
+  [[nodiscard]] bool is_read_by_nodes(std::size_t output) const {
+    return lowering_.read_by_nodes.contains(node_.outputs.at(output));
+  }
+
   /// An axis of a tensor of `rank` dimensions, counted from the end where negative.
   [[nodiscard]] std::size_t axis(std::int64_t value, std::size_t rank) const;
   /// Refuses dimensions below 1 and sizes above max_elements.
@@ -119,6 +142,8 @@ class NodeContext {
     const auto found = node_.attributes.find(name);
     if (found == node_.attributes.end()) return nullptr;
     read_.insert(name);
+    if (const auto* unreadable = std::get_if<Unreadable>(&found->second))
+      unsupported("attribute " + config::quoted(name) + unreadable->why);
     const T* value = std::get_if<T>(&found->second);
     if (!value) bad("attribute " + config::quoted(name) + " is of the wrong type");
     return value;
@@ -132,8 +157,16 @@ class NodeContext {
   std::set<std::string> read_;
 };
 
-using Operator = void (*)(NodeContext&);
+using Lower = void (*)(NodeContext&);
+struct Operator {
+  Lower lower = nullptr;
+  std::string_view limits = {}; // as in SupportedOperator
+  std::int64_t since = oldest_opset;
+};
 using OperatorTable = std::map<std::string_view, Operator>;
+
+/// All of them.
+[[nodiscard]] const OperatorTable& operators();
 
 // The operators, by family.
 void add_element_operators(OperatorTable& table);   // element by element
@@ -147,7 +180,8 @@ void add_index_operators(OperatorTable& table);     // elements from where tenso
 void add_recurrent_operators(OperatorTable& table); // layers over sequences
 void add_quantised_operators(OperatorTable& table); // integers that stand for floats
 
-/// Refuses inputs of integers beside inputs of floats.
+/// Refuses inputs of integers beside inputs of floats, and those of several types of integers. What is known when the
+/// model is loaded may be of any of those.
 void require_one_type(const NodeContext& node, std::size_t first, std::size_t last);
 
 void einsum(NodeContext& node);

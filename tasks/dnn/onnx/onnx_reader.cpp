@@ -5,6 +5,7 @@
 #include "config/text.hpp"
 #include "tasks/dnn/graph/half.hpp"
 #include "tasks/dnn/onnx/external_data.hpp"
+#include "tasks/dnn/onnx/shape_rules.hpp"
 #include "tasks/dnn/onnx/source.hpp"
 
 #pragma GCC diagnostic push
@@ -30,17 +31,15 @@ using onnx_source::Attribute;
 using onnx_source::Constant;
 using onnx_source::ExternalData;
 using onnx_source::Refusal;
+using onnx_source::type_name;
+using onnx_source::Unreadable;
 
 static_assert(std::endian::native == std::endian::little, "raw tensor data is little-endian and is copied as it is");
 
 [[noreturn]] void bad(std::string message) { throw Refusal(Errc::bad_input, std::move(message)); }
 [[noreturn]] void unsupported(std::string message) { throw Refusal(Errc::unsupported, std::move(message)); }
 
-std::string type_name(int type) {
-  return onnx::TensorProto::DataType_IsValid(type)
-             ? onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(type))
-             : "unknown type " + std::to_string(type);
-}
+constexpr const char* supported_types = "FLOAT, DOUBLE, FLOAT16, BOOL, INT8 to INT64 and UINT8 to UINT64";
 
 /// The shape of a constant and its number of elements, 0 included.
 std::pair<Shape, std::size_t> constant_shape(const onnx::TensorProto& tensor, const std::string& what) {
@@ -126,19 +125,40 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& what,
   case onnx::TensorProto::INT8:
     return {std::move(shape), read_values<Ints, std::int8_t>(tensor, tensor.int32_data(), count, what, files),
             ElementType::int8};
+  case onnx::TensorProto::INT16:
+    return {std::move(shape), read_values<Ints, std::int16_t>(tensor, tensor.int32_data(), count, what, files),
+            ElementType::int16};
+  case onnx::TensorProto::UINT16:
+    return {std::move(shape), read_values<Ints, std::uint16_t>(tensor, tensor.int32_data(), count, what, files),
+            ElementType::uint16};
+  case onnx::TensorProto::UINT32:
+    return {std::move(shape), read_values<Ints, std::uint32_t>(tensor, tensor.uint64_data(), count, what, files),
+            ElementType::uint32};
+  case onnx::TensorProto::UINT64:
+    return {std::move(shape), read_values<Ints, std::uint64_t>(tensor, tensor.uint64_data(), count, what, files),
+            ElementType::uint64};
   case onnx::TensorProto::UINT8:
   case onnx::TensorProto::BOOL:
     return {std::move(shape), read_values<Ints, std::uint8_t>(tensor, tensor.int32_data(), count, what, files),
             tensor.data_type() == onnx::TensorProto::BOOL ? ElementType::boolean : ElementType::uint8};
-  default:
-    unsupported(what + " is of type " + type_name(tensor.data_type()) +
-                "; supported: FLOAT, and DOUBLE, FLOAT16, INT64, INT32, INT8, UINT8, BOOL constants");
+  default: unsupported(what + " is of type " + type_name(tensor.data_type()) + "; supported: " + supported_types);
+  }
+}
+
+/// Where the tensor cannot be supported, why, as it stands behind `what`: for those who read it to tell.
+std::variant<Constant, Unreadable> try_constant(const onnx::TensorProto& tensor, const std::string& what,
+                                                ExternalData& files) {
+  try {
+    return read_constant(tensor, what, files);
+  } catch (const Refusal& refusal) {
+    if (refusal.code != Errc::unsupported) throw;
+    return Unreadable{refusal.text.substr(what.size())};
   }
 }
 
 Attribute read_attribute(const onnx::AttributeProto& attribute, const std::string& what, ExternalData& files) {
   using Proto = onnx::AttributeProto;
-  if (!attribute.ref_attr_name().empty()) unsupported(what + " refers to a function's attribute");
+  if (!attribute.ref_attr_name().empty()) return Unreadable{" refers to a function's attribute"};
   switch (attribute.type()) {
   case Proto::INT: return attribute.i();
   case Proto::FLOAT: return attribute.f();
@@ -146,9 +166,13 @@ Attribute read_attribute(const onnx::AttributeProto& attribute, const std::strin
   case Proto::INTS: return std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end());
   case Proto::FLOATS: return std::vector<float>(attribute.floats().begin(), attribute.floats().end());
   case Proto::STRINGS: return std::vector<std::string>(attribute.strings().begin(), attribute.strings().end());
-  case Proto::TENSOR: return read_constant(attribute.t(), what, files);
+  case Proto::TENSOR:
+    return std::visit([](auto&& read) { return Attribute(std::forward<decltype(read)>(read)); },
+                      try_constant(attribute.t(), what, files));
+  case Proto::GRAPH:
+  case Proto::GRAPHS: return Unreadable{" is a graph of its own"};
   default:
-    unsupported(what + " is of a type that is not supported; supported: numbers, lists of numbers, text, a tensor");
+    return Unreadable{" is of a type that is not supported; supported: numbers, lists of numbers, text, a tensor"};
   }
 }
 
@@ -159,10 +183,7 @@ onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& fil
                          {proto.output().begin(), proto.output().end()},
                          {}};
   if (node.name.empty() && !node.outputs.empty()) node.name = node.outputs.front();
-  if (!proto.domain().empty() && proto.domain() != "ai.onnx")
-    unsupported(file + ": node " + config::quoted(node.name) + " is of operator " +
-                config::printable(proto.domain() + "." + node.type) +
-                "; only the standard ONNX operators are supported");
+  if (!proto.domain().empty() && proto.domain() != "ai.onnx") node.type = proto.domain() + "." + node.type;
   for (const auto& attribute : proto.attribute()) {
     const auto what = file + ": attribute " + config::quoted(attribute.name()) + " of node " +
                       config::quoted(node.name) + " (" + config::printable(node.type) + ")";
@@ -181,13 +202,17 @@ std::optional<ElementType> element_type(int type) {
   case onnx::TensorProto::BOOL: return ElementType::boolean;
   case onnx::TensorProto::INT32: return ElementType::int32;
   case onnx::TensorProto::INT64: return ElementType::int64;
+  case onnx::TensorProto::INT16: return ElementType::int16;
+  case onnx::TensorProto::UINT16: return ElementType::uint16;
+  case onnx::TensorProto::UINT32: return ElementType::uint32;
+  case onnx::TensorProto::UINT64: return ElementType::uint64;
+  case onnx::TensorProto::DOUBLE: return ElementType::float64;
   default: return {};
   }
 }
 
 [[noreturn]] void refuse_type(const std::string& what, int type) {
-  unsupported(what + " is of type " + type_name(type) +
-              "; supported for inputs and outputs: FLOAT, FLOAT16, INT8, UINT8, BOOL, INT32 and INT64");
+  unsupported(what + " is of type " + type_name(type) + "; supported: " + supported_types);
 }
 
 onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::string& file) {
@@ -204,20 +229,25 @@ onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::stri
   return input;
 }
 
-onnx_source::Output read_output(const onnx::ValueInfoProto& proto, const std::string& file,
-                                std::vector<std::string>& notes) {
-  const int type = proto.type().tensor_type().elem_type();
-  if (type == onnx::TensorProto::UNDEFINED) return {proto.name(), {}};
-  if (type == onnx::TensorProto::DOUBLE) {
-    notes.push_back("output " + config::quoted(proto.name()) + " is of type DOUBLE in the file: given as FLOAT");
-    return {proto.name(), {}};
-  }
-  const auto element = element_type(type);
-  if (!element) refuse_type(file + ": output " + config::quoted(proto.name()), type);
-  return {proto.name(), element};
+/// An output, and what writes it.
+std::string described_output(const onnx::GraphProto& graph, const std::string& name, const std::string& file) {
+  for (const auto& node : graph.node())
+    if (std::ranges::find(node.output(), name) != node.output().end())
+      return file + ": node " + config::quoted(node.name()) + " (" + config::printable(node.op_type()) + "): output " +
+             config::quoted(name);
+  return file + ": output " + config::quoted(name);
 }
 
-constexpr std::int64_t oldest_opset = 11, newest_opset = 24;
+onnx_source::Output read_output(const onnx::ValueInfoProto& proto, const onnx::GraphProto& graph,
+                                const std::string& file, std::vector<std::string>& notes) {
+  const int type = proto.type().tensor_type().elem_type();
+  if (type == onnx::TensorProto::UNDEFINED) return {proto.name(), {}};
+  if (type == onnx::TensorProto::DOUBLE)
+    notes.push_back("output " + config::quoted(proto.name()) + " is of type DOUBLE: it is computed in float32");
+  const auto element = element_type(type);
+  if (!element) refuse_type(described_output(graph, proto.name(), file), type);
+  return {proto.name(), element};
+}
 
 std::int64_t read_opset(const onnx::ModelProto& model, const std::string& file) {
   for (const auto& import : model.opset_import()) {
@@ -228,6 +258,12 @@ std::int64_t read_opset(const onnx::ModelProto& model, const std::string& file) 
                   " to " + std::to_string(newest_opset));
     return import.version();
   }
+  std::string named;
+  for (const auto& import : model.opset_import())
+    named += (named.empty() ? "" : ", ") + config::printable(import.domain());
+  if (!named.empty())
+    unsupported(file + ": it has operators of " + named +
+                " only, which are not supported: networks are of operators of ONNX itself (domain ai.onnx)");
   bad(file + ": no opset is named; the file is not an ONNX model, or it is damaged");
 }
 
@@ -249,12 +285,12 @@ onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view
   for (const auto& tensor : graph.initializer())
     if (!model.initialisers
              .emplace(tensor.name(),
-                      read_constant(tensor, file + ": initialiser " + config::quoted(tensor.name()), files))
+                      try_constant(tensor, file + ": initialiser " + config::quoted(tensor.name()), files))
              .second)
       bad(file + ": initialiser " + config::quoted(tensor.name()) + " is given twice");
   for (const auto& input : graph.input())
     if (!model.initialisers.contains(input.name())) model.inputs.push_back(read_input(input, file));
-  for (const auto& output : graph.output()) model.outputs.push_back(read_output(output, file, model.notes));
+  for (const auto& output : graph.output()) model.outputs.push_back(read_output(output, graph, file, model.notes));
   for (const auto& node : graph.node()) model.nodes.push_back(read_node(node, file, files));
   return model;
 }

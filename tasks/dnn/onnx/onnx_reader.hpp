@@ -1,4 +1,4 @@
-// Reads ONNX files (opsets 11 to 23) into a Graph: every shape becomes static, shape arithmetic and other constant
+// Reads ONNX files into a Graph: every shape becomes static, shape arithmetic and other constant
 // sub-graphs are evaluated. Dimensions of inputs that a file leaves open are fixed by who reads it, and by nobody else.
 // Constants may lie in other files of the model's folder.
 //
@@ -9,24 +9,38 @@
 #include "tasks/dnn/graph/graph.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace rtexec::tasks {
 
 using BytesObserver = std::function<void(std::span<const std::byte>)>;
 
+/// Of ONNX.
+inline constexpr std::int64_t oldest_opset = 7, newest_opset = 28;
+
+/// An operator of ONNX that is read, from an opset on.
+struct SupportedOperator {
+  std::string_view name;
+  std::int64_t oldest = oldest_opset, newest = newest_opset;
+  std::string_view limits; // what of it is not supported, for people; empty: nothing
+};
+/// By name.
+[[nodiscard]] std::vector<SupportedOperator> supported_operators();
+
 /// What protobuf can parse, and the most that tensors in other files may have in all.
 inline constexpr std::size_t max_onnx_file = 0x7fff'ffff;
 
 /// bad_input: unreadable, damaged or contradictory, a dimension that nobody fixes, or shapes that do not fit the file;
-/// unsupported: an operator, attribute, type or shape that the engine does not have, with the node that needs it and
-/// what is supported instead. `shapes`: all dimensions of inputs; the file's symbols stand for one size each, also in
-/// inputs that are not named there. `seen` is told all bytes that the graph was made from: the file's, then those of
-/// each tensor in another file.
+/// unsupported: operators, attributes, types or shapes that the engine does not have, all at once, with the nodes that
+/// need them and what is supported instead. `shapes`: all dimensions of inputs; the file's symbols stand for one size
+/// each, also in inputs that are not named there. `seen` is told all bytes that the graph was made from: the file's,
+/// then those of each tensor in another file.
 [[nodiscard]] Result<Graph> read_onnx(const std::filesystem::path& file, const InputShapes& shapes = {},
                                       const BytesObserver& seen = {});
 /// The same from memory; `name` stands for the file in messages. Other files are looked for in `folder`; without one,

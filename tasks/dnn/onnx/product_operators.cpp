@@ -66,9 +66,9 @@ void mat_mul(NodeContext& node) {
 } // namespace
 
 void add_product_operators(OperatorTable& table) {
-  table["Gemm"] = gemm;
-  table["MatMul"] = mat_mul;
-  table["Einsum"] = einsum;
+  table["Gemm"] = {gemm};
+  table["MatMul"] = {mat_mul};
+  table["Einsum"] = {einsum, "", 12};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -51,7 +51,9 @@ class Grid {
 std::pair<float, float> range_of(NodeContext& node, ElementType type) {
   if (type == ElementType::uint8) return {0.0F, 255.0F};
   if (type == ElementType::int8) return {-128.0F, 127.0F};
-  node.unsupported("it would quantise to " + std::string(name(type)) + "; supported: int8 and uint8");
+  if (type == ElementType::uint16) return {0.0F, 65535.0F};
+  if (type == ElementType::int16) return {-32768.0F, 32767.0F};
+  node.unsupported("it quantises to " + std::string(name(type)) + "; supported: int8, uint8, int16 and uint16");
 }
 
 TensorId quantised(NodeContext& node, TensorId x, const Shape& shape, TensorId scale, std::optional<TensorId> zero,
@@ -73,7 +75,9 @@ ElementType named_type(NodeContext& node) {
   case 0:
   case 2: return ElementType::uint8;
   case 3: return ElementType::int8;
-  default: node.unsupported("output_dtype is " + std::to_string(type) + "; supported: UINT8 (2) and INT8 (3)");
+  case 4: return ElementType::uint16;
+  case 5: return ElementType::int16;
+  default: node.unsupported("output_dtype is " + type_name(type) + "; supported: UINT8, INT8, UINT16 and INT16");
   }
 }
 
@@ -184,13 +188,13 @@ void quantise_dynamically(NodeContext& node) {
 } // namespace
 
 void add_quantised_operators(OperatorTable& table) {
-  table["QuantizeLinear"] = quantize;
-  table["DequantizeLinear"] = dequantize;
-  table["DynamicQuantizeLinear"] = quantise_dynamically;
-  table["ConvInteger"] = convolve_integers;
-  table["QLinearConv"] = convolve_quantised;
-  table["MatMulInteger"] = multiply_integers;
-  table["QLinearMatMul"] = multiply_quantised;
+  table["QuantizeLinear"] = {quantize, "to INT8, UINT8, INT16 and UINT16", 10};
+  table["DequantizeLinear"] = {dequantize, "of INT8, UINT8, INT16, UINT16 and INT32", 10};
+  table["DynamicQuantizeLinear"] = {quantise_dynamically, "", 11};
+  table["ConvInteger"] = {convolve_integers, "", 10};
+  table["QLinearConv"] = {convolve_quantised, "", 10};
+  table["MatMulInteger"] = {multiply_integers, "", 10};
+  table["QLinearMatMul"] = {multiply_quantised, "", 10};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -43,9 +43,11 @@ class Activations {
     if (name == "elu") return {elu, alpha(1)};
     if (name == "affine") return with_beta(scale, 1, 0);
     if (name == "hardsigmoid") return with_beta(hard_sigmoid, 0.2F, 0.5F);
-    node_.unsupported("activation " + config::quoted(given) +
-                      "; supported: Affine, Elu, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus, Softsign, Tanh, "
-                      "ThresholdedRelu");
+    if (name == "scaledtanh") return with_beta(scaled_tanh, 1, 1);
+    node_.unsupported(
+        "activation " + config::quoted(given) +
+        "; supported: Affine, Elu, HardSigmoid, LeakyRelu, Relu, ScaledTanh, Sigmoid, Softplus, Softsign, "
+        "Tanh, ThresholdedRelu");
   }
 
  private:
@@ -86,10 +88,16 @@ class Builder {
     require_shape(1, {directions(), layer_.gates * hidden_, sequence_.size});
     require_shape(2, {directions(), layer_.gates * hidden_, hidden_});
     if (node.has(3)) require_shape(3, {directions(), 2 * layer_.gates * hidden_});
-    if (node.has(4) && !std::ranges::all_of(node.ints(4, "the lengths"), [&](auto n) { return n == sequence_.steps; }))
-      node.unsupported("sequences of different lengths");
-    if (node.attribute<std::int64_t>("input_forget", 0) != 0) node.unsupported("input_forget is not supported");
     names_ = node.attribute<std::vector<std::string>>("activations", {});
+    const auto wanted = layer_.activations.size() * static_cast<std::size_t>(directions());
+    if (!names_.empty() && names_.size() != wanted)
+      node.bad("attribute 'activations' has " + std::to_string(names_.size()) + " names, and it needs " +
+               std::to_string(wanted) + ": " + std::to_string(layer_.activations.size()) + " for each direction");
+    coupled_ = layer_.kind == Kind::lstm && node.attribute<std::int64_t>("input_forget", 0) != 0;
+    for (std::size_t i = 0; coupled_ && i < names_.size(); i += layer_.activations.size())
+      if (names_[i] != "Sigmoid")
+        node.unsupported("input_forget with " + config::quoted(names_[i]) + "; supported: with Sigmoid");
+    if (node.has(4)) lengths_ = lengths();
     if (node.has_attribute("clip")) clip_ = node.attribute<float>("clip");
     late_reset_ = layer_.kind == Kind::gru && node.attribute<std::int64_t>("linear_before_reset", 0) != 0;
   }
@@ -105,7 +113,7 @@ class Builder {
     for (std::int64_t d = 0; d < directions(); ++d) {
       const bool reverse = reverse_ || d == 1;
       const auto y = direction(x, d, reverse);
-      states.push_back(slice(y, 0, sequence_.steps, {sequence_.steps, 1, sequence_.batch, hidden_}));
+      states.push_back(inside(slice(y, 0, sequence_.steps, {sequence_.steps, 1, sequence_.batch, hidden_})));
       last_states.push_back(slice(y, reverse ? 0 : sequence_.steps - 1, 1, {1, sequence_.batch, hidden_}));
       if (layer_.kind == Kind::lstm) last_cells.push_back(slice(y, sequence_.steps, 1, {1, sequence_.batch, hidden_}));
     }
@@ -119,29 +127,72 @@ class Builder {
 
   void require_shape(std::size_t input, const Shape& shape) {
     if (node_.shape(input) != shape)
-      node_.bad("input " + std::to_string(input) + " is " + to_string(node_.shape(input)) + ", and should be " +
-                to_string(shape));
+      node_.bad("input " + node_.name_of(input) + " has the shape " + to_string(node_.shape(input)) +
+                ", and should have " + to_string(shape));
+  }
+
+  /// None where all sequences are as long as there are steps.
+  std::optional<TensorId> lengths() {
+    require_shape(4, {sequence_.batch});
+    if (const auto* known = node_.is_ints(4) ? &node_.ints(4, "the lengths") : nullptr) {
+      if (std::ranges::all_of(*known, [&](auto n) { return n == sequence_.steps; })) return {};
+      node_.require(std::ranges::all_of(*known, [&](auto n) { return n >= 0 && n <= sequence_.steps; }),
+                    "a sequence is longer than its input");
+    }
+    return node_.tensor(4);
+  }
+
+  /// Zero behind the end of each sequence.
+  TensorId inside(TensorId states) {
+    if (!lengths_) return states;
+    std::vector<float> steps;
+    for (std::int64_t i = 0; i < sequence_.steps; ++i) steps.push_back(static_cast<float>(i));
+    const auto numbers = node_.constant({sequence_.steps, 1, 1, 1}, std::move(steps));
+    const auto ends = node_.emit(Reshape{}, {*lengths_}, {sequence_.batch, 1});
+    const auto before = node_.emit(Binary{Binary::Kind::less}, {numbers, ends},
+                                   {sequence_.steps, 1, sequence_.batch, 1}, ElementType::boolean);
+    return node_.emit(Select{}, {before, states, node_.constant({}, {0})}, node_.shape_of(states),
+                      ElementType::float32);
+  }
+
+  /// Rows of the gates of an LSTM (weights, biases or peepholes), where the forget gate is 1 less the input gate: that
+  /// is a sigmoid of the negative.
+  TensorId coupled(TensorId rows) {
+    if (!coupled_) return rows;
+    const auto shape = node_.shape_of(rows);
+    const auto block = [&](std::int64_t first, std::int64_t count) {
+      auto part = shape;
+      part[0] = count * hidden_;
+      return node_.emit(View{first * hidden_ * product(shape, 1, shape.size()), dense_strides(shape)}, {rows},
+                        std::move(part));
+    };
+    auto half = shape;
+    half[0] = hidden_;
+    const auto forget = node_.emit(Activation{Activation::Kind::scale, -1, 0}, {block(0, 1)}, std::move(half));
+    std::vector<TensorId> blocks{block(0, 2), forget};
+    if (shape[0] > 3 * hidden_) blocks.push_back(block(3, 1));
+    return node_.emit(Concat{0}, std::move(blocks), shape);
   }
 
   TensorId direction(TensorId x, std::int64_t d, bool reverse) {
     const auto width = layer_.gates * hidden_;
     const Shape weights{directions(), width, sequence_.size}, recurrence{directions(), width, hidden_};
-    std::vector<TensorId> product{x, part(node_, node_.tensor(1), weights, d, 0, width)};
+    std::vector<TensorId> product{x, coupled(part(node_, node_.tensor(1), weights, d, 0, width))};
     std::optional<TensorId> late_bias;
     if (node_.has(3)) {
-      const auto bias = biases(d);
+      const auto bias = coupled(biases(d));
       product.push_back(bias);
       if (late_reset_) late_bias = bias_part(d, width + 2 * hidden_, hidden_);
     }
     const auto flat =
         node_.emit(Gemm{false, true, 1, 1}, std::move(product), {sequence_.steps * sequence_.batch, width});
     const auto gates = node_.emit(Reshape{}, {flat}, {sequence_.steps, sequence_.batch, width});
-    Recurrent recurrent{layer_.kind, reverse, late_reset_, false, clip_, {}};
+    Recurrent recurrent{layer_.kind, reverse, late_reset_, false, lengths_.has_value(), clip_, {}};
     for (std::size_t i = 0; i < layer_.activations.size(); ++i) {
       const auto at = static_cast<std::size_t>(d) * layer_.activations.size() + i;
       recurrent.activations[i] = activations_.next(at < names_.size() ? names_[at] : layer_.activations[i]);
     }
-    std::vector<TensorId> inputs{gates, part(node_, node_.tensor(2), recurrence, d, 0, width), first(5, d)};
+    std::vector<TensorId> inputs{gates, coupled(part(node_, node_.tensor(2), recurrence, d, 0, width)), first(5, d)};
     auto steps = sequence_.steps;
     if (layer_.kind == Kind::lstm) {
       inputs.push_back(first(6, d));
@@ -149,10 +200,11 @@ class Builder {
       if (node_.has(7)) {
         recurrent.peepholes = true;
         require_shape(7, {directions(), 3 * hidden_});
-        inputs.push_back(part(node_, node_.tensor(7), {directions(), 3 * hidden_}, d, 0, 3 * hidden_));
+        inputs.push_back(coupled(part(node_, node_.tensor(7), {directions(), 3 * hidden_}, d, 0, 3 * hidden_)));
       }
     }
     if (late_reset_) inputs.push_back(late_bias ? *late_bias : zeros({hidden_}));
+    if (lengths_) inputs.push_back(*lengths_);
     return node_.emit(std::move(recurrent), std::move(inputs), {steps, sequence_.batch, hidden_});
   }
 
@@ -212,9 +264,10 @@ class Builder {
   Activations activations_;
   Sequence sequence_{};
   std::int64_t hidden_ = 1;
-  bool both_ = false, reverse_ = false, late_reset_ = false;
+  bool both_ = false, reverse_ = false, late_reset_ = false, coupled_ = false;
   std::vector<std::string> names_;
   std::optional<float> clip_;
+  std::optional<TensorId> lengths_;
 };
 
 void lstm(NodeContext& node) { Builder(node, {Kind::lstm, 4, {"Sigmoid", "Tanh", "Tanh"}}).build(); }
@@ -224,9 +277,9 @@ void rnn(NodeContext& node) { Builder(node, {Kind::simple, 1, {"Tanh"}}).build()
 } // namespace
 
 void add_recurrent_operators(OperatorTable& table) {
-  table["LSTM"] = lstm;
-  table["GRU"] = gru;
-  table["RNN"] = rnn;
+  table["LSTM"] = {lstm, "input_forget with Sigmoid only; sequences of different lengths on the host device only"};
+  table["GRU"] = {gru, "sequences of different lengths on the host device only"};
+  table["RNN"] = {rnn, "sequences of different lengths on the host device only"};
 }
 
 } // namespace rtexec::tasks::onnx_source

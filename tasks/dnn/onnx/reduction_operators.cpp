@@ -198,7 +198,7 @@ void running_sum(NodeContext& node) {
 void top(NodeContext& node) {
   const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), x.size());
-  const auto& kept = node.ints(1, "k");
+  const auto kept = node.opset() < 10 ? std::vector{node.attribute<std::int64_t>("k")} : node.ints(1, "k");
   node.require(kept.size() == 1 && kept.front() >= 1 && kept.front() <= x[axis], "its k does not fit its input");
   node.ignore_attribute("sorted");
   const bool largest = node.attribute<std::int64_t>("largest", 1) != 0;
@@ -212,6 +212,21 @@ void top(NodeContext& node) {
 }
 
 // ---- normalisation
+
+/// What LayerNormalization tells beside its result: the mean of each row, and one over its deviation.
+void tell_moments(NodeContext& node, const Shape& x, std::size_t axis, float epsilon) {
+  const auto outer = product(x, 0, axis), count = product(x, axis, x.size());
+  auto small = x;
+  std::fill(small.begin() + static_cast<std::ptrdiff_t>(axis), small.end(), 1);
+  const auto mean = node.emit(Reduce{Kind::mean, outer, count, 1}, {node.tensor(0)}, small);
+  if (node.has_output(1)) node.set_output(mean, 1);
+  if (!node.has_output(2)) return;
+  const auto centred = node.emit(Binary{Binary::Kind::subtract}, {node.tensor(0), mean}, x);
+  auto y = node.emit(Reduce{Kind::squares, outer, count, 1}, {centred}, small);
+  y = node.emit(Activation{Activation::Kind::scale, 1 / static_cast<float>(count), epsilon}, {y}, small);
+  y = node.emit(root, {y}, small);
+  node.set_output(node.emit(Activation{Activation::Kind::reciprocal}, {y}, small), 2);
+}
 
 /// Over the dimensions from `axis` on; scale and shift are broadcast to x.
 void normalise_rows(NodeContext& node, bool centred) {
@@ -227,6 +242,7 @@ void normalise_rows(NodeContext& node, bool centred) {
     }
   node.set_output(
       node.emit(Normalise{product(x, 0, axis), product(x, axis, x.size()), centred, epsilon}, std::move(inputs), x));
+  if (node.has_output(1) || node.has_output(2)) tell_moments(node, x, axis, epsilon);
 }
 
 void layer_normalisation(NodeContext& node) { normalise_rows(node, true); }
@@ -252,7 +268,7 @@ void normalise_groups(NodeContext& node, std::int64_t groups, std::vector<Tensor
 
 Shape with_channels(NodeContext& node) {
   const auto x = node.shape(0);
-  if (x.size() < 3) node.unsupported("its input is " + to_string(x) + "; supported: 3 dimensions or more");
+  if (x.size() < 3) node.unsupported("its input has " + dimensions(x) + "; supported: 3 dimensions or more");
   return x;
 }
 
@@ -317,30 +333,30 @@ void unit_length(NodeContext& node) {
 } // namespace
 
 void add_reduction_operators(OperatorTable& table) {
-  table["Softmax"] = softmax<false>;
-  table["LogSoftmax"] = softmax<true>;
-  table["ReduceMean"] = reduce_mean;
-  table["ReduceSum"] = reduce_sum;
-  table["ReduceProd"] = reduce_product;
-  table["ReduceMin"] = reduce_minimum;
-  table["ReduceMax"] = reduce_maximum;
-  table["ReduceSumSquare"] = reduce_squares;
-  table["ReduceL1"] = reduce_magnitudes;
-  table["ReduceL2"] = reduce_root;
-  table["ReduceLogSum"] = reduce_log;
-  table["ReduceLogSumExp"] = reduce_log_of_powers;
-  table["ArgMax"] = index_of<Kind::first_maximum, Kind::last_maximum>;
-  table["ArgMin"] = index_of<Kind::first_minimum, Kind::last_minimum>;
-  table["Hardmax"] = hardmax;
-  table["OneHot"] = one_hot;
-  table["MeanVarianceNormalization"] = standardise;
-  table["CumSum"] = running_sum;
-  table["TopK"] = top;
-  table["LayerNormalization"] = layer_normalisation;
-  table["RMSNormalization"] = root_mean_square_normalisation;
-  table["InstanceNormalization"] = instance_normalisation;
-  table["GroupNormalization"] = group_normalisation;
-  table["LpNormalization"] = unit_length;
+  table["Softmax"] = {softmax<false>};
+  table["LogSoftmax"] = {softmax<true>};
+  table["ReduceMean"] = {reduce_mean, "axes are known when the model is loaded"};
+  table["ReduceSum"] = {reduce_sum, "axes are known when the model is loaded"};
+  table["ReduceProd"] = {reduce_product, "axes are known when the model is loaded"};
+  table["ReduceMin"] = {reduce_minimum, "axes are known when the model is loaded"};
+  table["ReduceMax"] = {reduce_maximum, "axes are known when the model is loaded"};
+  table["ReduceSumSquare"] = {reduce_squares, "axes are known when the model is loaded"};
+  table["ReduceL1"] = {reduce_magnitudes, "axes are known when the model is loaded"};
+  table["ReduceL2"] = {reduce_root, "axes are known when the model is loaded"};
+  table["ReduceLogSum"] = {reduce_log, "axes are known when the model is loaded"};
+  table["ReduceLogSumExp"] = {reduce_log_of_powers, "axes are known when the model is loaded"};
+  table["ArgMax"] = {index_of<Kind::first_maximum, Kind::last_maximum>};
+  table["ArgMin"] = {index_of<Kind::first_minimum, Kind::last_minimum>};
+  table["Hardmax"] = {hardmax};
+  table["OneHot"] = {one_hot, "depth and values are constants", 9};
+  table["MeanVarianceNormalization"] = {standardise, "", 9};
+  table["CumSum"] = {running_sum, "the axis is a constant", 11};
+  table["TopK"] = {top, "k is known when the model is loaded"};
+  table["LayerNormalization"] = {layer_normalisation, "", 17};
+  table["RMSNormalization"] = {root_mean_square_normalisation, "", 23};
+  table["InstanceNormalization"] = {instance_normalisation, "three dimensions or more"};
+  table["GroupNormalization"] = {group_normalisation, "three dimensions or more", 18};
+  table["LpNormalization"] = {unit_length, "p is 1 or 2"};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -31,7 +31,8 @@ struct ResizeRule {
   std::optional<std::vector<std::int64_t>> axes = {}; // that sizes or scales are of; all where it names none
   float cubic = -0.75F;
   bool exclude_outside = false, antialias = false;
-  std::optional<float> extrapolation = {}; // what stands outside, of tf_crop_and_resize
+  std::optional<std::vector<float>> scales = {}; // where they are an attribute
+  std::optional<float> extrapolation = {};       // what stands outside, of tf_crop_and_resize
 };
 
 /// One dimension.
@@ -197,7 +198,7 @@ std::vector<Scaled> scaled(NodeContext& node, const ResizeRule& rule, const std:
         d.to = static_cast<std::int64_t>(std::floor(*common * static_cast<float>(d.from) + 0.5F));
       }
   } else {
-    const auto& scales = node.floats(scales_input, "the scales");
+    const auto& scales = rule.scales ? *rule.scales : node.floats(scales_input, "the scales");
     node.require(scales.size() == axes.size(), "it needs one scale for each dimension, or for each of its axes");
     for (std::size_t i = 0; i < axes.size(); ++i) {
       auto& d = dimensions[axes[i]];
@@ -227,7 +228,18 @@ ResizeRule::Mode mode_of(NodeContext& node, const std::vector<std::string>& know
                            : ResizeRule::Mode::linear;
 }
 
+/// Not of opset 10 and later, but still written by some exporters; Resize of opset 10 is the same.
+void upsample(NodeContext& node) {
+  ResizeRule rule;
+  rule.mode = mode_of(node, {"nearest", "linear"});
+  rule.coordinates = "asymmetric";
+  rule.nearest = "floor";
+  if (node.opset() < 9) rule.scales = node.attribute<std::vector<float>>("scales");
+  emit_resize(node, rule, scaled(node, rule, "stretch", 1, 2));
+}
+
 void resize(NodeContext& node) {
+  if (node.opset() < 11) return upsample(node);
   ResizeRule rule;
   rule.mode = mode_of(node, {"nearest", "linear", "cubic"});
   rule.coordinates = one_of(node, "coordinate_transformation_mode", "half_pixel",
@@ -246,15 +258,6 @@ void resize(NodeContext& node) {
     policy = one_of(node, "keep_aspect_ratio_policy", "stretch", {"stretch", "not_larger", "not_smaller"});
   }
   emit_resize(node, rule, scaled(node, rule, policy, 2, 3));
-}
-
-/// Not of opset 10 and later, but still written by some exporters.
-void upsample(NodeContext& node) {
-  ResizeRule rule;
-  rule.mode = mode_of(node, {"nearest", "linear"});
-  rule.coordinates = "asymmetric";
-  rule.nearest = "floor";
-  emit_resize(node, rule, scaled(node, rule, "stretch", 1, 2));
 }
 
 // ---- Pad ----
@@ -287,6 +290,7 @@ TensorId cropped(NodeContext& node, TensorId x, Shape& shape, std::vector<Paddin
 }
 
 float padding_value(NodeContext& node) {
+  if (node.opset() < 11) return node.attribute("value", 0.0F);
   if (!node.has(2)) return 0;
   const auto& value = node.floats(2, "the value");
   node.require(value.size() == 1, "its value must be a scalar");
@@ -296,7 +300,8 @@ float padding_value(NodeContext& node) {
 void pad(NodeContext& node) {
   auto shape = node.shape(0);
   const auto mode = one_of(node, "mode", "constant", {"constant", "reflect", "edge", "wrap"});
-  const auto& given = node.ints(1, "the pads");
+  const bool by_attributes = node.opset() < 11;
+  const auto given = by_attributes ? node.attribute<std::vector<std::int64_t>>("pads") : node.ints(1, "the pads");
   const auto axes =
       named_axes(node, shape.size(), node.opset() >= 18 && node.has(3) ? &node.ints(3, "the axes") : nullptr);
   node.require(given.size() == 2 * axes.size(), "it needs two pads for each dimension, or for each of its axes");
@@ -330,8 +335,10 @@ void pad(NodeContext& node) {
 // ---- GridSample ----
 
 void grid_sample(NodeContext& node) {
-  const auto x = node.shape_of_rank(0, 4), grid = node.shape_of_rank(1, 4);
-  node.require(grid[0] == x[0] && grid[3] == 2, "its grid does not fit its input");
+  const auto x = node.shape(0), grid = node.shape_of_rank(1, x.size());
+  if (x.size() != 4 && x.size() != 5)
+    node.unsupported("its input has " + dimensions(x) + "; supported: 4 and 5 dimensions");
+  node.require(grid[0] == x[0] && grid.back() == std::ssize(x) - 2, "its grid does not fit its input");
   const auto mode = one_of(node, "mode", node.opset() < 20 ? "bilinear" : "linear",
                            {"bilinear", "linear", "nearest", "bicubic", "cubic"});
   const auto padding = one_of(node, "padding_mode", "zeros", {"zeros", "border", "reflection"});
@@ -343,16 +350,100 @@ void grid_sample(NodeContext& node) {
                    : padding == "border" ? GridSample::Padding::border
                                          : GridSample::Padding::reflection;
   sample.align_corners = node.attribute<std::int64_t>("align_corners", 0) != 0;
-  node.set_output(node.emit(sample, {node.tensor(0), node.tensor(1)}, {x[0], x[1], grid[1], grid[2]}));
+  Shape shape{x[0], x[1]};
+  shape.insert(shape.end(), grid.begin() + 1, grid.end() - 1);
+  node.set_output(node.emit(sample, {node.tensor(0), node.tensor(1)}, std::move(shape)));
+}
+
+/// Positions in [-1, 1], the last dimension first and 1 behind them: [places, rank + 1].
+std::vector<float> even_places(const Shape& sizes, bool corners) {
+  std::vector<float> places;
+  Shape index(sizes.size(), 0);
+  for (auto left = element_count(sizes); left > 0; --left) {
+    for (std::size_t d = sizes.size(); d-- > 0;) {
+      const auto i = static_cast<float>(index[d]), n = static_cast<float>(sizes[d]);
+      places.push_back(!corners ? (2 * i + 1) / n - 1 : n > 1 ? 2 * i / (n - 1) - 1 : 0);
+    }
+    places.push_back(1);
+    for (std::size_t d = sizes.size(); d-- > 0;) {
+      if (++index[d] < sizes[d]) break;
+      index[d] = 0;
+    }
+  }
+  return places;
+}
+
+/// Even places times a matrix for each of the batch.
+void affine_grid(NodeContext& node) {
+  const auto size = node.checked(node.ints(1, "the size"));
+  node.require(size.size() == 4 || size.size() == 5, "its size has not 4 or 5 dimensions");
+  const auto rank = std::ssize(size) - 2;
+  node.require(node.shape(0) == Shape{size[0], rank, rank + 1}, "its matrices do not fit its size");
+  const Shape sizes(size.begin() + 2, size.end());
+  const auto count = element_count(sizes);
+  (void)node.checked({count, rank + 1});
+  const auto places =
+      node.constant({count, rank + 1}, even_places(sizes, node.attribute<std::int64_t>("align_corners", 0) != 0));
+  const auto grid = node.emit(Product{false, true, 1}, {places, node.tensor(0)}, {size[0], count, rank});
+  auto shape = sizes;
+  shape.insert(shape.begin(), size[0]);
+  shape.push_back(rank);
+  node.set_output(node.emit(Reshape{}, {grid}, std::move(shape)));
+}
+
+void region_align(NodeContext& node) {
+  const auto x = node.shape_of_rank(0, 4), regions = node.shape_of_rank(1, 2);
+  node.require(regions[1] == 4 && node.shape(2) == Shape{regions[0]}, "its regions and their images do not fit");
+  RegionAlign align;
+  if (one_of(node, "mode", "avg", {"avg", "max"}) == "max") align.kind = RegionAlign::Kind::maximum;
+  align.samples = node.attribute<std::int64_t>("sampling_ratio", 0);
+  if (align.samples < 0 || align.samples > RegionAlign::most_samples)
+    node.unsupported("sampling_ratio is " + std::to_string(align.samples) + "; supported: 0 to " +
+                     std::to_string(RegionAlign::most_samples));
+  align.scale = node.attribute("spatial_scale", 1.0F);
+  // Before opset 16 there is no such attribute, and the positions are those of output_half_pixel
+  align.half_pixel = node.opset() >= 16 && one_of(node, "coordinate_transformation_mode", "half_pixel",
+                                                  {"half_pixel", "output_half_pixel"}) == "half_pixel";
+  const auto height = node.attribute<std::int64_t>("output_height", 1),
+             width = node.attribute<std::int64_t>("output_width", 1);
+  node.set_output(
+      node.emit(align, {node.tensor(0), node.tensor(1), node.tensor(2)}, {regions[0], x[1], height, width}));
+}
+
+// ---- CenterCropPad
+
+void crop_or_pad_around_centre(NodeContext& node) {
+  auto shape = node.shape(0);
+  const auto& wanted = node.ints(1, "the shape");
+  const auto given = node.attribute<std::vector<std::int64_t>>("axes", {});
+  const auto axes = named_axes(node, shape.size(), node.has_attribute("axes") ? &given : nullptr);
+  node.require(wanted.size() == axes.size(), "it needs one size for each dimension, or for each of its axes");
+  std::vector<Padding> pads(shape.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto more = wanted[i] - shape[axes[i]];
+    if (std::abs(more) > max_elements) node.unsupported("a size of " + std::to_string(wanted[i]));
+    const auto before = more < 0 ? -(-more / 2) : more / 2;
+    pads[axes[i]] = {before, more - before};
+  }
+  const auto x = cropped(node, node.tensor(0), shape, pads);
+  Pad pad{{}, 0};
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    pad.before.push_back(pads[d].before);
+    shape[d] += pads[d].before + pads[d].after;
+  }
+  node.set_output(node.emit(std::move(pad), {x}, std::move(shape), node.element_type(0)));
 }
 
 } // namespace
 
 void add_sampling_operators(OperatorTable& table) {
-  table["Resize"] = resize;
-  table["Upsample"] = upsample;
-  table["Pad"] = pad;
-  table["GridSample"] = grid_sample;
+  table["Resize"] = {resize, "sizes or scales, and regions, are constants", 10};
+  table["Upsample"] = {upsample, "scales are constants; as older exporters write it"};
+  table["Pad"] = {pad, "pads, axes and value are constants"};
+  table["CenterCropPad"] = {crop_or_pad_around_centre, "the shape is known when the model is loaded", 18};
+  table["GridSample"] = {grid_sample, "four or five dimensions; five on the host device only", 16};
+  table["AffineGrid"] = {affine_grid, "the size is known when the model is loaded", 20};
+  table["RoiAlign"] = {region_align, "on the host device only", 10};
 }
 
 } // namespace rtexec::tasks::onnx_source

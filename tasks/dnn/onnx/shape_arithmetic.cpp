@@ -23,13 +23,15 @@ template <class T> const std::vector<T>& values_of(const NodeContext& node, std:
 }
 
 template <class T> List<T> list_of(const NodeContext& node, std::size_t input) {
-  if (node.shape(input).size() > 1) node.unsupported("integers of more than one dimension are not supported here");
+  if (node.shape(input).size() > 1)
+    node.unsupported("input " + node.name_of(input) + " has " + dimensions(node.shape(input)) +
+                     "; supported: a scalar or a list");
   return {node.shape(input).empty(), values_of<T>(node, input)};
 }
 
 template <class T> void set_list(NodeContext& node, List<T> list) {
   const auto size = static_cast<std::int64_t>(list.values.size());
-  node.set_constant({list.scalar ? Shape{} : Shape{size}, std::move(list.values)});
+  node.set_constant({list.scalar ? Shape{} : Shape{size}, std::move(list.values), node.element_type(0)});
 }
 
 template <class T> T arithmetic(NodeContext& node, T a, T b) {
@@ -83,8 +85,7 @@ template <class T> void evaluate_cast(NodeContext& node) {
     if (target == ElementType::boolean) whole.push_back(value != 0);
     else if constexpr (std::is_same_v<T, float>) whole.push_back(to_integer(value));
     else whole.push_back(value);
-    if (target == ElementType::uint8) whole.back() = static_cast<std::uint8_t>(whole.back());
-    if (target == ElementType::int8) whole.back() = static_cast<std::int8_t>(whole.back());
+    whole.back() = wrapped(whole.back(), target);
   }
   node.set_constant({shape, std::move(whole), target});
 }
@@ -129,7 +130,7 @@ template <class T> void evaluate_rename(NodeContext& node) {
                : type == "Unsqueeze" ? unsqueezed(node, x, axes_of(node))
                : type == "Reshape"   ? requested_shape(node, x, node.ints(1, "the shape"))
                                      : x;
-  node.set_constant({std::move(shape), values_of<T>(node, 0)});
+  node.set_constant({std::move(shape), values_of<T>(node, 0), node.element_type(0)});
 }
 
 template <class T> void evaluate_rounding(NodeContext& node) {
@@ -139,8 +140,8 @@ template <class T> void evaluate_rounding(NodeContext& node) {
   set_list(node, std::move(list));
 }
 
-template <class T> const OperatorTable& arithmetic_operators() {
-  static const OperatorTable table{
+template <class T> const std::map<std::string_view, Lower>& arithmetic_operators() {
+  static const std::map<std::string_view, Lower> table{
       {"Add", evaluate_binary<T>},       {"Sub", evaluate_binary<T>},     {"Mul", evaluate_binary<T>},
       {"Div", evaluate_binary<T>},       {"Cast", evaluate_cast<T>},      {"Gather", evaluate_gather<T>},
       {"Slice", evaluate_slice<T>},      {"Concat", evaluate_concat<T>},  {"Squeeze", evaluate_rename<T>},

@@ -1,8 +1,10 @@
 #include "tasks/dnn/onnx/shape_rules.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <ranges>
 #include <type_traits>
 #include <utility>
@@ -20,10 +22,14 @@ void identity(NodeContext& node) { reshape_to(node, node.shape(0)); }
 
 void dropout(NodeContext& node) {
   if (node.has(2) && node.ints(2, "training_mode") != std::vector<std::int64_t>{0})
-    node.unsupported("training is not supported; export the model for inference");
+    node.unsupported("training_mode is 1; export the model for inference (in PyTorch after model.eval())");
   node.ignore_attribute("ratio");
   node.ignore_attribute("seed");
   identity(node);
+  if (!node.has_output(1)) return;
+  const auto shape = node.shape(0);
+  const auto kept = node.constant(shape, std::vector<float>(static_cast<std::size_t>(element_count(shape)), 1.0F));
+  node.set_output(node.emit(Reshape{}, {kept}, shape, ElementType::boolean), 1);
 }
 
 void flatten(NodeContext& node) {
@@ -95,14 +101,19 @@ void split(NodeContext& node) {
   const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
   const auto sizes = split_sizes(node, x[axis]);
-  node.require(sizes.size() == node.outputs(), "it has not one size for each output");
+  if (sizes.size() != node.outputs())
+    node.bad("it has " + std::to_string(node.outputs()) + " outputs, and " + std::to_string(sizes.size()) + " sizes");
+  if (std::ranges::find(sizes, 0) != sizes.end())
+    node.unsupported("one of its sizes is 0; tensors without elements are not supported");
   std::vector<Cut> cuts;
   for (const auto size : x) cuts.push_back({0, 1, size});
   cuts[axis].count = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     cuts[axis].start += cuts[axis].count;
     cuts[axis].count = sizes[i];
-    node.require(sizes[i] >= 1 && sizes[i] <= x[axis] - cuts[axis].start, "its sizes do not fit its input");
+    if (sizes[i] < 1 || sizes[i] > x[axis] - cuts[axis].start)
+      node.bad("its sizes do not fit its input, which has " + std::to_string(x[axis]) + " along axis " +
+               std::to_string(axis));
     emit_cuts(node, cuts, i);
   }
   node.require(cuts[axis].start + cuts[axis].count == x[axis], "its sizes do not add up to its input");
@@ -119,8 +130,8 @@ void concat(NodeContext& node) {
     node.require(other.size() == shape.size(), "its inputs differ in their number of dimensions");
     const auto length = std::exchange(other[axis], shape[axis]);
     if (other != shape)
-      node.bad("its inputs are " + to_string(shape) + " and " + to_string(node.shape(i)) +
-               ", which differ outside of the axis");
+      node.bad("its inputs have the shapes " + to_string(shape) + " and " + to_string(node.shape(i)) +
+               ", which differ outside of axis " + std::to_string(axis));
     shape[axis] += length;
     shape = node.checked(std::move(shape));
     inputs.push_back(node.tensor(i));
@@ -149,7 +160,7 @@ void constant_of_shape(NodeContext& node) {
   std::visit(
       [&](const auto& values) {
         node.require(values.size() == 1, "its value must have one element");
-        node.set_constant({shape, std::decay_t<decltype(values)>(count, values.front())});
+        node.set_constant({shape, std::decay_t<decltype(values)>(count, values.front()), fill.type});
       },
       fill.values);
 }
@@ -166,36 +177,96 @@ void shape_of(NodeContext& node) {
   node.set_constant({{end - start}, std::move(values)});
 }
 
-/// Whole numbers as what a type of 8 bits, which begins at `least`, has of them.
-TensorId wrapped(NodeContext& node, TensorId x, const Shape& shape, ElementType type, float least) {
-  const auto moved = node.emit(Activation{Activation::Kind::scale, 1, -least}, {x}, shape, type);
-  const auto rest = node.emit(Binary{Binary::Kind::modulo}, {moved, node.constant({}, {256})}, shape, type);
-  return node.emit(Activation{Activation::Kind::scale, 1, least}, {rest}, shape, type);
+/// The least value of a type of integers that is not the widest, and the number of its values.
+struct Values {
+  float least, count;
+};
+
+std::optional<Values> values_of(ElementType type) {
+  switch (type) {
+  case ElementType::uint8: return Values{0, 0x1p8F};
+  case ElementType::int8: return Values{-0x1p7F, 0x1p8F};
+  case ElementType::uint16: return Values{0, 0x1p16F};
+  case ElementType::int16: return Values{-0x1p15F, 0x1p16F};
+  case ElementType::uint32: return Values{0, 0x1p32F};
+  case ElementType::uint64: return Values{0, 0x1p64F};
+  default: return {};
+  }
 }
 
-void cast(NodeContext& node) {
-  const auto from = node.element_type(0), to = cast_target(node);
+/// Whole numbers, modulo the number of values.
+TensorId wrapped(NodeContext& node, TensorId x, const Shape& shape, ElementType type, const Values& values) {
+  const auto moved = node.emit(Activation{Activation::Kind::scale, 1, -values.least}, {x}, shape, type);
+  const auto rest = node.emit(Binary{Binary::Kind::modulo}, {moved, node.constant({}, {values.count})}, shape, type);
+  return node.emit(Activation{Activation::Kind::scale, 1, values.least}, {rest}, shape, type);
+}
+
+void cast_to(NodeContext& node, ElementType to) {
+  const auto from = node.element_type(0);
   auto x = node.tensor(0);
   const auto shape = node.shape(0);
   using Kind = Activation::Kind;
   if (to == ElementType::boolean) return node.set_output(node.emit(Activation{Kind::is_not_zero}, {x}, shape, to));
+  const auto values = values_of(to);
   if (is_integer(to) && !is_integer(from)) { // what does not fit becomes the nearest that does
-    if (to == ElementType::uint8) x = node.emit(Activation{Kind::clip, 0, 255}, {x}, shape);
-    if (to == ElementType::int8) x = node.emit(Activation{Kind::clip, -128, 127}, {x}, shape);
+    if (values) x = node.emit(Activation{Kind::clip, values->least, values->least + values->count - 1}, {x}, shape);
     return node.set_output(node.emit(Activation{Kind::truncate}, {x}, shape, to));
   }
   const bool narrows = to != from && from != ElementType::boolean;
-  if (narrows && to == ElementType::uint8) return node.set_output(wrapped(node, x, shape, to, 0));
-  if (narrows && to == ElementType::int8) return node.set_output(wrapped(node, x, shape, to, -128));
+  if (narrows && values) return node.set_output(wrapped(node, x, shape, to, *values));
   node.set_output(node.emit(Reshape{}, {x}, shape, to));
 }
 
+void cast(NodeContext& node) { cast_to(node, cast_target(node)); }
+
 void cast_like(NodeContext& node) {
-  const auto to = node.element_type(1);
-  if (is_integer(to) != is_integer(node.element_type(0)) || (is_integer(to) && to != node.element_type(0)))
-    node.unsupported("a cast between integers and floats by an example");
   node.ignore_attribute("saturate");
-  node.set_output(node.emit(Reshape{}, {node.tensor(0)}, node.shape(0), to));
+  node.ignore_attribute("round_mode");
+  cast_to(node, node.element_type(1));
+}
+
+/// Of integers that are known: f(a, b), broadcast.
+template <class F> void combine_bits(NodeContext& node, F f) {
+  node.require(node.inputs() == 2, "it needs two inputs");
+  const auto &a = node.ints(0, "its first input"), &b = node.ints(1, "its second input");
+  const auto type = node.element_type(0);
+  const auto shape = node.checked(broadcast(node, node.shape(0), node.shape(1)));
+  const auto places = [&](std::size_t input) {
+    const auto from = node.shape(input);
+    const auto strides = tasks::broadcast(from, dense_strides(from), shape);
+    return [=, to = dense_strides(shape)](std::int64_t i) {
+      std::int64_t at = 0;
+      for (std::size_t d = 0; d < to.size(); ++d) at += i / to[d] % shape[d] * strides[d];
+      return static_cast<std::size_t>(at);
+    };
+  };
+  const auto at_a = places(0), at_b = places(1);
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < element_count(shape); ++i)
+    values.push_back(onnx_source::wrapped(f(a[at_a(i)], b[at_b(i)]), type));
+  node.set_constant({shape, std::move(values), type});
+}
+
+void bits_and(NodeContext& node) { combine_bits(node, std::bit_and<>()); }
+void bits_or(NodeContext& node) { combine_bits(node, std::bit_or<>()); }
+void bits_xor(NodeContext& node) { combine_bits(node, std::bit_xor<>()); }
+
+void bits_not(NodeContext& node) {
+  auto values = node.ints(0, "its input");
+  const auto type = node.element_type(0);
+  for (auto& value : values) value = onnx_source::wrapped(~value, type);
+  node.set_constant({node.shape(0), std::move(values), type});
+}
+
+void shift_bits(NodeContext& node) {
+  const auto direction = node.attribute<std::string>("direction");
+  if (direction != "LEFT" && direction != "RIGHT") node.bad("direction is " + config::quoted(direction));
+  const bool left = direction == "LEFT";
+  combine_bits(node, [&](std::int64_t value, std::int64_t by) -> std::int64_t {
+    node.require(by >= 0, "it shifts by less than 0");
+    if (by >= 64) return !left && value < 0 ? -1 : 0;
+    return left ? static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << by) : value >> by;
+  });
 }
 
 void size_of(NodeContext& node) { node.set_constant({{}, std::vector{element_count(node.shape(0))}}); }
@@ -203,22 +274,27 @@ void size_of(NodeContext& node) { node.set_constant({{}, std::vector{element_cou
 } // namespace
 
 void add_shape_operators(OperatorTable& table) {
-  table["Identity"] = identity;
-  table["Dropout"] = dropout;
-  table["Flatten"] = flatten;
-  table["Reshape"] = reshape;
-  table["Squeeze"] = squeeze;
-  table["Unsqueeze"] = unsqueeze;
-  table["Transpose"] = transpose;
-  table["Slice"] = slice;
-  table["Split"] = split;
-  table["Concat"] = concat;
-  table["Constant"] = constant;
-  table["ConstantOfShape"] = constant_of_shape;
-  table["Shape"] = shape_of;
-  table["Cast"] = cast;
-  table["CastLike"] = cast_like;
-  table["Size"] = size_of;
+  table["Identity"] = {identity};
+  table["Dropout"] = {dropout, "does nothing: inference"};
+  table["Flatten"] = {flatten};
+  table["Reshape"] = {reshape, "the shape is known when the model is loaded"};
+  table["Squeeze"] = {squeeze, "axes are known when the model is loaded"};
+  table["Unsqueeze"] = {unsqueeze, "axes are known when the model is loaded"};
+  table["Transpose"] = {transpose};
+  table["Slice"] = {slice, "starts, ends, axes and steps are known when the model is loaded"};
+  table["Split"] = {split, "sizes are known when the model is loaded, and not 0"};
+  table["Concat"] = {concat};
+  table["Constant"] = {constant};
+  table["ConstantOfShape"] = {constant_of_shape, "the shape is known when the model is loaded", 9};
+  table["Shape"] = {shape_of};
+  table["Cast"] = {cast, "not to or from BFLOAT16, floats of 8 bits or less, INT4, UINT4 and text"};
+  table["CastLike"] = {cast_like, "as Cast", 15};
+  table["Size"] = {size_of};
+  table["BitwiseAnd"] = {bits_and, "its inputs are constants", 18};
+  table["BitwiseOr"] = {bits_or, "its inputs are constants", 18};
+  table["BitwiseXor"] = {bits_xor, "its inputs are constants", 18};
+  table["BitwiseNot"] = {bits_not, "its input is a constant", 18};
+  table["BitShift"] = {shift_bits, "its inputs are constants", 11};
 }
 
 } // namespace rtexec::tasks::onnx_source

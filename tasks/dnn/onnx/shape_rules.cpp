@@ -1,6 +1,7 @@
 #include "tasks/dnn/onnx/shape_rules.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace rtexec::tasks::onnx_source {
@@ -37,7 +38,8 @@ Shape broadcast(NodeContext& node, const Shape& a, const Shape& b) {
     const auto dimension = [&](const Shape& s) { return d < s.size() ? s[s.size() - 1 - d] : 1; };
     const auto m = dimension(a), n = dimension(b);
     if (m != n && m != 1 && n != 1)
-      node.bad("its inputs are " + to_string(a) + " and " + to_string(b) + ", which cannot be broadcast together");
+      node.bad("its inputs have the shapes " + to_string(a) + " and " + to_string(b) +
+               ", which cannot be broadcast together");
     shape[shape.size() - 1 - d] = std::max(m, n);
   }
   return shape;
@@ -108,7 +110,9 @@ Shape squeezed(NodeContext& node, const Shape& x, const std::vector<std::int64_t
 Shape unsqueezed(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& axes) {
   const auto rank = x.size() + axes.size();
   if (axes.empty() || rank > max_rank)
-    node.unsupported("its output would have " + std::to_string(rank) + " dimensions, or it names no axis");
+    node.unsupported(axes.empty() ? "it names no axis"
+                                  : "its output would have " + std::to_string(rank) + " dimensions; supported: up to " +
+                                        std::to_string(max_rank));
   std::vector<bool> added(rank, false);
   for (const auto axis : axes) {
     const auto d = node.axis(axis, rank);
@@ -121,12 +125,15 @@ Shape unsqueezed(NodeContext& node, const Shape& x, const std::vector<std::int64
 }
 
 std::vector<Cut> cuts_of(NodeContext& node, const Shape& x) {
-  const auto& starts = node.ints(1, "the starts");
-  const auto& ends = node.ints(2, "the ends");
-  std::vector<std::int64_t> axes(starts.size()), steps(starts.size(), 1);
+  using List = std::vector<std::int64_t>;
+  const bool by_attributes = node.opset() < 10;
+  const auto starts = by_attributes ? node.attribute<List>("starts") : node.ints(1, "the starts");
+  const auto ends = by_attributes ? node.attribute<List>("ends") : node.ints(2, "the ends");
+  List axes(starts.size()), steps(starts.size(), 1);
   std::iota(axes.begin(), axes.end(), 0);
-  if (node.has(3)) axes = node.ints(3, "the axes");
-  if (node.has(4)) steps = node.ints(4, "the steps");
+  if (by_attributes) axes = node.attribute<List>("axes", axes);
+  else if (node.has(3)) axes = node.ints(3, "the axes");
+  if (!by_attributes && node.has(4)) steps = node.ints(4, "the steps");
   node.require(ends.size() == starts.size() && axes.size() == starts.size() && steps.size() == starts.size(),
                "its starts, ends, axes and steps differ in number");
   std::vector<Cut> cuts;
@@ -150,24 +157,50 @@ std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<s
 }
 
 ElementType cast_target(NodeContext& node) {
-  if (node.opset() >= 19) node.ignore_attribute("saturate"); // concerns numbers of 8 bits
+  if (node.opset() >= 19) node.ignore_attribute("saturate"); // these two concern numbers of 8 bits
+  if (node.opset() >= 24) node.ignore_attribute("round_mode");
   return data_type(node, "to");
+}
+
+std::string type_name(std::int64_t data_type) {
+  constexpr std::array names{
+      "UNDEFINED", "FLOAT",      "UINT8",      "INT8",         "UINT16",         "INT16",      "INT32",
+      "INT64",     "STRING",     "BOOL",       "FLOAT16",      "DOUBLE",         "UINT32",     "UINT64",
+      "COMPLEX64", "COMPLEX128", "BFLOAT16",   "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ",
+      "UINT4",     "INT4",       "FLOAT4E2M1", "FLOAT8E8M0",   "UINT2",          "INT2"};
+  const bool known = data_type >= 0 && data_type < std::ssize(names);
+  return known ? names[static_cast<std::size_t>(data_type)] : "unknown type " + std::to_string(data_type);
+}
+
+std::int64_t wrapped(std::int64_t value, ElementType type) {
+  switch (type) {
+  case ElementType::uint8: return static_cast<std::uint8_t>(value);
+  case ElementType::int8: return static_cast<std::int8_t>(value);
+  case ElementType::uint16: return static_cast<std::uint16_t>(value);
+  case ElementType::int16: return static_cast<std::int16_t>(value);
+  case ElementType::uint32: return static_cast<std::uint32_t>(value);
+  case ElementType::int32: return static_cast<std::int32_t>(value);
+  default: return value;
+  }
 }
 
 ElementType data_type(NodeContext& node, const char* attribute) {
   switch (const auto to = node.attribute<std::int64_t>(attribute)) { // numbers of onnx.TensorProto.DataType
+  case 1: return ElementType::float32;
   case 2: return ElementType::uint8;
   case 3: return ElementType::int8;
-  case 1:
-  case 11: return ElementType::float32; // DOUBLE, too
+  case 4: return ElementType::uint16;
+  case 5: return ElementType::int16;
   case 6: return ElementType::int32;
   case 7: return ElementType::int64;
   case 9: return ElementType::boolean;
   case 10: return ElementType::float16;
+  case 11: return ElementType::float64;
+  case 12: return ElementType::uint32;
+  case 13: return ElementType::uint64;
   default:
-    node.unsupported(
-        "a cast to data type " + std::to_string(to) +
-        "; supported: FLOAT (1), UINT8 (2), INT8 (3), INT32 (6), INT64 (7), BOOL (9), FLOAT16 (10) and DOUBLE (11)");
+    node.unsupported("it converts to " + type_name(to) +
+                     "; supported: FLOAT, DOUBLE, FLOAT16, BOOL, INT8 to INT64 and UINT8 to UINT64");
   }
 }
 

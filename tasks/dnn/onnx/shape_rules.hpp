@@ -32,6 +32,10 @@ struct Cut {
 
 /// What Cast converts to.
 [[nodiscard]] ElementType cast_target(NodeContext& node);
+/// Of an onnx.TensorProto.DataType, as ONNX has it.
+[[nodiscard]] std::string type_name(std::int64_t data_type);
+/// What of `value` a type of integers has, modulo the number of its values.
+[[nodiscard]] std::int64_t wrapped(std::int64_t value, ElementType type);
 /// That an attribute names.
 [[nodiscard]] ElementType data_type(NodeContext& node, const char* attribute);
 /// The shape that NumPy broadcasts both to.

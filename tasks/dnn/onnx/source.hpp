@@ -33,12 +33,17 @@ struct Constant {
   ElementType type = ElementType::int64; // of integers
 };
 
+/// What stands in the file, and is not supported: why, as it stands behind its name.
+struct Unreadable {
+  std::string why;
+};
+
 using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
-                               std::vector<std::string>, Constant>;
+                               std::vector<std::string>, Constant, Unreadable>;
 
 struct Node {
   std::string name;
-  std::string type;
+  std::string type;                // with its domain before it, where that is not ONNX's own
   std::vector<std::string> inputs; // "" where an optional one is left out
   std::vector<std::string> outputs;
   std::map<std::string, Attribute> attributes;
@@ -70,7 +75,7 @@ struct Model {
   std::vector<Input> inputs; // without those that are initialisers
   InputShapes shapes;        // given by who reads the model, where the file leaves dimensions open
   std::vector<Output> outputs;
-  std::map<std::string, Constant> initialisers;
+  std::map<std::string, std::variant<Constant, Unreadable>> initialisers;
   std::vector<Node> nodes;
 };
 

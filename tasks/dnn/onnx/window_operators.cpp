@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <tuple>
 
@@ -56,7 +58,7 @@ using Directions = std::vector<Direction>;
 Shape windowed(NodeContext& node, std::size_t input) {
   auto x = node.shape(input);
   if (x.size() < 3 || x.size() > 2 + most_directions)
-    node.unsupported("its input is " + to_string(x) + "; supported: 3, 4 and 5 dimensions");
+    node.unsupported("its input has " + dimensions(x) + "; supported: 3, 4 and 5 dimensions");
   return x;
 }
 
@@ -125,7 +127,42 @@ TensorId convolve_volume(NodeContext& node, TensorId x, Shape shape, Filter filt
                    {shape[0], channels, outputs, down, across});
 }
 
+/// By a product of matrices, of weights that are computed: what each window sees becomes a column.
+TensorId convolve_by_product(NodeContext& node, TensorId x, Shape shape, const Filter& filter,
+                             const Directions& directions) {
+  Pad pad{{0, 0}, 0};
+  for (std::size_t d = 0; d < directions.size(); ++d) {
+    pad.before.push_back(directions[d].before);
+    shape[d + 2] += directions[d].before + directions[d].after;
+  }
+  if (shape != node.shape_of(x)) x = node.emit(std::move(pad), {x}, shape);
+  const auto strides = dense_strides(shape);
+  View windows{0, {strides[1]}};
+  Shape columns{shape[0] * shape[1]}, out{shape[0], filter.shape[0]}, bias(shape.size() - 1, 1);
+  for (std::size_t d = 0; d < directions.size(); ++d) {
+    columns.push_back(directions[d].kernel);
+    windows.strides.push_back(directions[d].dilation * strides[d + 2]);
+  }
+  for (std::size_t d = 0; d < directions.size(); ++d) {
+    out.push_back(directions[d].outputs(false));
+    columns.push_back(out.back());
+    windows.strides.push_back(directions[d].stride * strides[d + 2]);
+  }
+  const auto rows = filter.shape[0] / filter.groups, plane = product(out, 2, out.size());
+  const auto terms = product(filter.shape, 1, filter.shape.size());
+  x = node.emit(std::move(windows), {x}, std::move(columns));
+  x = node.emit(Reshape{}, {x}, {shape[0], filter.groups, terms, plane});
+  const auto weights = node.emit(Reshape{}, {filter.weights}, {filter.groups, rows, terms});
+  auto y = node.emit(Product{}, {weights, x}, {shape[0], filter.groups, rows, plane});
+  y = node.emit(Reshape{}, {y}, out);
+  if (!filter.bias) return y;
+  bias[0] = filter.shape[0];
+  return node.emit(Binary{Binary::Kind::add}, {y, node.emit(Reshape{}, {*filter.bias}, std::move(bias))}, out);
+}
+
 TensorId convolve(NodeContext& node, TensorId x, const Shape& shape, Filter filter, const Directions& directions) {
+  if (!node.is_constant(filter.weights) || (filter.bias && !node.is_constant(*filter.bias)))
+    return convolve_by_product(node, x, shape, filter, directions);
   if (directions.size() == 3) return convolve_volume(node, x, shape, filter, directions);
   if (directions.size() == 2) return convolve_plane(node, x, shape, filter, directions[0], directions[1]);
   const Shape row{shape[0], shape[1], 1, shape[2]};
@@ -137,8 +174,7 @@ TensorId convolve(NodeContext& node, TensorId x, const Shape& shape, Filter filt
 
 std::optional<TensorId> bias_of(NodeContext& node, std::size_t input, std::int64_t channels) {
   if (!node.has(input)) return std::nullopt;
-  node.require(node.floats(input, "the bias").size() == static_cast<std::size_t>(channels),
-               "the bias does not have one value for each output channel");
+  node.require(node.shape(input) == Shape{channels}, "the bias does not have one value for each output channel");
   return node.tensor(input);
 }
 
@@ -170,7 +206,6 @@ namespace {
 void conv(NodeContext& node) {
   const auto x = windowed(node, 0);
   const auto weights = node.shape_of_rank(1, x.size());
-  (void)node.floats(1, "the weights");
   const auto bias = bias_of(node, 2, weights[0]);
   node.set_output(convolution(node, node.tensor(0), x, node.tensor(1), weights, bias));
 }
@@ -379,13 +414,90 @@ std::vector<std::int64_t> pool_kernel(NodeContext& node, const Shape& x) {
   return kernel;
 }
 
+/// For each window and each of its taps, the tap's index in a plane, or `outside`. Column by column where `by_column`.
+std::vector<std::int64_t> taps_of(const Directions& directions, bool ceil, bool by_column, std::int64_t outside) {
+  Shape loops;
+  for (const auto& each : directions) loops.push_back(each.outputs(ceil));
+  for (const auto& each : directions) loops.push_back(each.kernel);
+  std::vector<std::int64_t> taps(static_cast<std::size_t>(element_count(loops)));
+  const std::size_t rank = directions.size();
+  Shape index(loops.size(), 0);
+  for (auto& tap : taps) {
+    for (std::size_t i = 0; i < rank && tap != outside; ++i) {
+      const auto d = by_column ? rank - 1 - i : i;
+      const auto& each = directions[d];
+      const auto at = index[d] * each.stride + index[rank + d] * each.dilation - each.before;
+      tap = at < 0 || at >= each.size ? outside : tap * each.size + at;
+    }
+    for (std::size_t d = loops.size(); d-- > 0;) {
+      if (++index[d] < loops[d]) break;
+      index[d] = 0;
+    }
+  }
+  return taps;
+}
+
+/// Where in the whole input the first largest element of each window stands.
+TensorId largest_indices(NodeContext& node, const Shape& x, const Shape& y, const Directions& directions, bool ceil) {
+  const bool by_column = node.attribute<std::int64_t>("storage_order", 0) != 0;
+  const auto planes = x[0] * x[1], plane = element_count(x) / planes, windows = element_count(y) / planes;
+  constexpr std::int64_t exact = 1 << 24; // integers that floats hold
+  std::int64_t taps = 1;
+  for (const auto& each : directions) taps = std::min(taps * each.kernel, exact + 1);
+  if (element_count(x) > exact || windows * taps > exact)
+    node.unsupported("indices into an input of " + to_string(x) +
+                     "; supported: up to 2^24 elements, and taps of windows");
+  const auto seen = taps_of(directions, ceil, false, plane), told = taps_of(directions, ceil, by_column, plane);
+  constexpr float nothing = -std::numeric_limits<float>::infinity();
+  auto all = node.emit(Reshape{}, {node.tensor(0)}, {planes, plane});
+  all = node.emit(Pad{{0, 0}, nothing}, {all}, {planes, plane + 1});
+  all = node.emit(Gather{1, seen}, {all}, {planes, windows * taps});
+  const auto tap = node.emit(Reduce{Reduce::Kind::first_maximum, planes * windows, taps, 1}, {all}, {planes, windows},
+                             ElementType::int64);
+  std::vector<float> rows, firsts;
+  for (std::int64_t i = 0; i < windows; ++i) rows.push_back(static_cast<float>(i * taps));
+  for (std::int64_t i = 0; i < planes; ++i) firsts.push_back(static_cast<float>(i * plane));
+  const Binary add{Binary::Kind::add};
+  auto index = node.emit(add, {tap, node.constant({windows}, std::move(rows))}, {planes, windows});
+  const auto table = node.constant({windows * taps}, {told.begin(), told.end()});
+  index = node.emit(Take{0}, {table, index}, {planes, windows}, ElementType::int64);
+  index = node.emit(add, {index, node.constant({planes, 1}, std::move(firsts))}, {planes, windows});
+  return node.emit(Reshape{}, {index}, y);
+}
+
 template <Pool::Kind kind> void pool(NodeContext& node) {
   const auto x = windowed(node, 0);
   const Pool pool{kind, {}, kind == Pool::Kind::average && node.attribute<std::int64_t>("count_include_pad", 0) != 0};
-  if (kind == Pool::Kind::max) node.ignore_attribute("storage_order"); // concerns the indices
   const bool ceil = node.attribute<std::int64_t>("ceil_mode", 0) != 0;
   const auto directions = place_window(node, x, pool_kernel(node, x));
-  node.set_output(pool_all(node, pool, node.tensor(0), x, directions, ceil));
+  const auto y = pool_all(node, pool, node.tensor(0), x, directions, ceil);
+  node.set_output(y);
+  if (kind != Pool::Kind::max) return;
+  if (node.has_output(1)) node.set_output(largest_indices(node, x, node.shape_of(y), directions, ceil), 1);
+  else node.ignore_attribute("storage_order");
+}
+
+/// Elements back to where MaxPool found them, among zeros.
+void unpool(NodeContext& node) {
+  const auto x = windowed(node, 0);
+  node.require(node.shape(1) == x, "it has not one index for each element");
+  const auto directions = place_window(node, x, pool_kernel(node, x));
+  Shape shape{x[0], x[1]};
+  for (const auto& each : directions)
+    shape.push_back((each.size - 1) * each.stride + each.kernel - each.before - each.after);
+  shape = node.checked(std::move(shape));
+  const auto count = element_count(shape);
+  const auto zeros = node.constant({count}, std::vector<float>(static_cast<std::size_t>(count), 0.0F));
+  const auto flat = [&](std::size_t input) { return node.emit(Reshape{}, {node.tensor(input)}, {element_count(x)}); };
+  auto y = node.emit(Put{Put::Kind::replace, 0}, {zeros, flat(1), flat(0)}, {count}, node.element_type(0));
+  y = node.emit(Reshape{}, {y}, shape);
+  if (node.has(2)) { // larger: zeros behind
+    const auto wanted = node.ints(2, "the output's shape");
+    node.require(wanted.size() == shape.size() && std::ranges::equal(wanted, shape, std::greater_equal()),
+                 "its output_shape is smaller than its output");
+    if (wanted != shape) y = node.emit(Pad{std::vector<std::int64_t>(shape.size(), 0), 0}, {y}, wanted);
+  }
+  node.set_output(y);
 }
 
 /// The root of the sum of powers of magnitudes.
@@ -412,20 +524,24 @@ void norm_pool(NodeContext& node) {
   const Norm norm(node);
   const bool ceil = node.attribute<std::int64_t>("ceil_mode", 0) != 0;
   const auto kernel = pool_kernel(node, x);
-  const auto directions = place_window(node, x, kernel);
-  if (ceil && std::ranges::any_of(directions, [](const auto& d) { return d.outputs(true) != d.outputs(false); }))
-    node.unsupported("a window that hangs over the end (ceil_mode)");
-  Shape out{x[0], x[1]};
-  for (const auto& each : directions) out.push_back(each.outputs(false));
-  const auto powers = norm.powers(node, node.tensor(0), x);
-  const auto mean = pool_all(node, {Pool::Kind::average, {}, true}, powers, x, directions, false);
+  auto directions = place_window(node, x, kernel);
+  Shape out{x[0], x[1]}, longer = out;
+  for (auto& each : directions) {
+    out.push_back(each.outputs(ceil));
+    const auto seen = (out.back() - 1) * each.stride + each.reach();
+    each.size += std::max<std::int64_t>(seen - each.size - each.before - each.after, 0); // hangs over the end
+    longer.push_back(each.size);
+  }
+  auto powers = norm.powers(node, node.tensor(0), x);
+  if (longer != x) powers = node.emit(Pad{std::vector<std::int64_t>(x.size(), 0), 0}, {powers}, longer);
+  const auto mean = pool_all(node, {Pool::Kind::average, {}, true}, powers, longer, directions, false);
   const auto count = static_cast<float>(element_count(kernel));
   node.set_output(norm.root(node, node.emit(Activation{Activation::Kind::scale, count, 0}, {mean}, out), out));
 }
 
 void global_norm(NodeContext& node) {
   const auto x = node.shape(0);
-  if (x.size() < 3) node.unsupported("its input is " + to_string(x) + "; supported: 3 dimensions or more");
+  if (x.size() < 3) node.unsupported("its input has " + dimensions(x) + "; supported: 3 dimensions or more");
   const Norm norm(node);
   Shape shape(x.size(), 1);
   std::copy_n(x.begin(), 2, shape.begin());
@@ -437,7 +553,7 @@ void global_norm(NodeContext& node) {
 
 template <Reduce::Kind kind> void global_pool(NodeContext& node) {
   const auto x = node.shape(0);
-  if (x.size() < 3) node.unsupported("its input is " + to_string(x) + "; supported: 3 dimensions or more");
+  if (x.size() < 3) node.unsupported("its input has " + dimensions(x) + "; supported: 3 dimensions or more");
   Shape shape(x.size(), 1);
   std::copy_n(x.begin(), 2, shape.begin());
   const auto planes = x[0] * x[1];
@@ -460,9 +576,17 @@ void normalise_by_batch(NodeContext& node) {
 
 void batch_normalization(NodeContext& node) {
   const auto& x = node.shape(0);
-  if (x.size() < 2) node.unsupported("its input is " + to_string(x) + "; supported: 2 dimensions or more");
+  if (x.size() < 2) node.unsupported("its input has " + dimensions(x) + "; supported: 2 dimensions or more");
   node.ignore_attribute("momentum");
-  if (node.attribute<std::int64_t>("training_mode", 0) != 0) return normalise_by_batch(node);
+  if (node.opset() < 9 && node.attribute<std::int64_t>("spatial", 1) == 0)
+    node.unsupported("spatial is 0; supported: one mean and variance for each channel");
+  if (node.attribute<std::int64_t>("training_mode", 0) != 0) {
+    for (std::size_t i = 1; i < node.outputs(); ++i)
+      if (node.is_read(i))
+        node.unsupported("training_mode is 1, and what it learns (output " + std::to_string(i) +
+                         ") is read; export the model for inference (in PyTorch after model.eval())");
+    return normalise_by_batch(node);
+  }
   const auto epsilon = static_cast<double>(node.attribute("epsilon", 1e-5F));
   const auto& gamma = node.floats(1, "the scale");
   const auto& beta = node.floats(2, "the bias");
@@ -485,7 +609,7 @@ void batch_normalization(NodeContext& node) {
 
 void lrn(NodeContext& node) {
   const auto& x = node.shape(0);
-  if (x.size() < 2) node.unsupported("its input is " + to_string(x) + "; supported: 2 dimensions or more");
+  if (x.size() < 2) node.unsupported("its input has " + dimensions(x) + "; supported: 2 dimensions or more");
   Lrn lrn;
   lrn.size = checked_extent(node, node.attribute<std::int64_t>("size"), 1, "a size");
   lrn.alpha = node.attribute("alpha", 1e-4F);
@@ -497,17 +621,18 @@ void lrn(NodeContext& node) {
 } // namespace
 
 void add_window_operators(OperatorTable& table) {
-  table["Conv"] = conv;
-  table["ConvTranspose"] = conv_transpose;
-  table["Col2Im"] = columns_to_image;
-  table["MaxPool"] = pool<Pool::Kind::max>;
-  table["AveragePool"] = pool<Pool::Kind::average>;
-  table["GlobalAveragePool"] = global_pool<Reduce::Kind::mean>;
-  table["GlobalLpPool"] = global_norm;
-  table["LpPool"] = norm_pool;
-  table["GlobalMaxPool"] = global_pool<Reduce::Kind::maximum>;
-  table["BatchNormalization"] = batch_normalization;
-  table["LRN"] = lrn;
+  table["Conv"] = {conv, "one to three dimensions beside batch and channels"};
+  table["ConvTranspose"] = {conv_transpose, "weights are constants; one to three dimensions beside batch and channels"};
+  table["Col2Im"] = {columns_to_image, "shapes are known when the model is loaded", 18};
+  table["MaxPool"] = {pool<Pool::Kind::max>, "one to three dimensions beside batch and channels"};
+  table["MaxUnpool"] = {unpool, "one to three dimensions beside batch and channels", 9};
+  table["AveragePool"] = {pool<Pool::Kind::average>, "one to three dimensions beside batch and channels"};
+  table["GlobalAveragePool"] = {global_pool<Reduce::Kind::mean>, "three dimensions or more"};
+  table["GlobalLpPool"] = {global_norm, "three dimensions or more"};
+  table["LpPool"] = {norm_pool, "one to three dimensions beside batch and channels"};
+  table["GlobalMaxPool"] = {global_pool<Reduce::Kind::maximum>, "three dimensions or more"};
+  table["BatchNormalization"] = {batch_normalization, "scale, bias, mean and variance are constants, and no outputs"};
+  table["LRN"] = {lrn};
 }
 
 } // namespace rtexec::tasks::onnx_source

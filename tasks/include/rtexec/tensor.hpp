@@ -15,7 +15,20 @@
 
 namespace rtexec {
 
-enum class ElementType : std::uint8_t { uint8, int32, int64, float16, float32, int8, boolean };
+enum class ElementType : std::uint8_t {
+  uint8,
+  int32,
+  int64,
+  float16,
+  float32,
+  int8,
+  boolean,
+  uint16,
+  int16,
+  uint32,
+  uint64,
+  float64
+};
 
 /// The bits of an IEEE 754 binary16.
 struct Float16 {
@@ -28,10 +41,15 @@ struct Float16 {
   case ElementType::uint8:
   case ElementType::int8:
   case ElementType::boolean: return 1;
+  case ElementType::uint16:
+  case ElementType::int16:
   case ElementType::float16: return 2;
+  case ElementType::uint32:
   case ElementType::int32:
   case ElementType::float32: return 4;
-  case ElementType::int64: return 8;
+  case ElementType::uint64:
+  case ElementType::int64:
+  case ElementType::float64: return 8;
   }
   return 0;
 }
@@ -46,6 +64,11 @@ struct Float16 {
   case ElementType::float32: return "float32";
   case ElementType::int8: return "int8";
   case ElementType::boolean: return "bool";
+  case ElementType::uint16: return "uint16";
+  case ElementType::int16: return "int16";
+  case ElementType::uint32: return "uint32";
+  case ElementType::uint64: return "uint64";
+  case ElementType::float64: return "float64";
   }
   return {};
 }
@@ -62,8 +85,8 @@ struct Tensor {
   std::array<float, 3> mean{0, 0, 0};
   std::array<float, 3> deviation{1, 1, 1};
 
-  /// The elements: T is std::uint8_t, std::int8_t, std::int32_t, std::int64_t, Float16, float or bool, or one of them
-  /// const. Empty where they are of another type.
+  /// The elements: T is an integer of <cstdint>, Float16, float, double or bool, or one of them const. Empty where they
+  /// are of another type.
   template <class T> [[nodiscard]] std::span<T> as() const noexcept {
     if (type != element_type<std::remove_const_t<T>>()) return {};
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
@@ -74,8 +97,13 @@ struct Tensor {
     if constexpr (std::is_same_v<T, std::uint8_t>) return ElementType::uint8;
     else if constexpr (std::is_same_v<T, std::int8_t>) return ElementType::int8;
     else if constexpr (std::is_same_v<T, bool>) return ElementType::boolean;
+    else if constexpr (std::is_same_v<T, std::uint16_t>) return ElementType::uint16;
+    else if constexpr (std::is_same_v<T, std::int16_t>) return ElementType::int16;
+    else if constexpr (std::is_same_v<T, std::uint32_t>) return ElementType::uint32;
     else if constexpr (std::is_same_v<T, std::int32_t>) return ElementType::int32;
+    else if constexpr (std::is_same_v<T, std::uint64_t>) return ElementType::uint64;
     else if constexpr (std::is_same_v<T, std::int64_t>) return ElementType::int64;
+    else if constexpr (std::is_same_v<T, double>) return ElementType::float64;
     else if constexpr (std::is_same_v<T, Float16>) return ElementType::float16;
     else {
       static_assert(std::is_same_v<T, float>, "no element of a tensor is of this type");

@@ -60,7 +60,12 @@ typedef enum rtexec_element_type {
   RTEXEC_FLOAT16 = 3,
   RTEXEC_FLOAT32 = 4,
   RTEXEC_INT8 = 5,
-  RTEXEC_BOOLEAN = 6 /* a byte, 0 or 1 */
+  RTEXEC_BOOLEAN = 6, /* a byte, 0 or 1 */
+  RTEXEC_UINT16 = 7,
+  RTEXEC_INT16 = 8,
+  RTEXEC_UINT32 = 9,
+  RTEXEC_UINT64 = 10,
+  RTEXEC_FLOAT64 = 11
 } rtexec_element_type;
 
 /* An input or an output, in a buffer of the workload's own on the host: dense, row-major, aligned for its type. All of

@@ -223,6 +223,18 @@ struct Box {
   [[nodiscard]] double area() const { return (bottom - top) * (right - left); }
 };
 
+/// Each sequence of the batch from its end to its beginning.
+Array reverse_sequence(const Operator& n) {
+  const auto time = place(n.get<Index>("time_axis", 0), n.in(0).rank());
+  const auto batch = place(n.get<Index>("batch_axis", 1), n.in(0).rank());
+  const Ints lengths = integers(n.in(1));
+  return pick(n.in(0), n.in(0).shape, [&](Ints at) {
+    const Index length = lengths[static_cast<std::size_t>(at[batch])];
+    if (at[time] < length) at[time] = length - 1 - at[time];
+    return at;
+  });
+}
+
 Box box_at(const Operator& n, Index batch, Index index) {
   const Array& boxes = n.in(0);
   const Index first = (batch * boxes.extent(1) + index) * 4;
@@ -293,6 +305,7 @@ Functions index_operators() {
           {"EyeLike", eye_like},
           {"DepthToSpace", depth_to_space},
           {"SpaceToDepth", space_to_depth},
+          {"ReverseSequence", reverse_sequence},
           {"NonMaxSuppression", non_max_suppression}};
 }
 

@@ -305,6 +305,28 @@ double even_place(Index i, Index count, bool corners) {
   return (2.0 * static_cast<double>(i) + 1) / static_cast<double>(count) - 1;
 }
 
+Array center_crop_pad(const Operator& n) {
+  const Array& x = n.in(0);
+  const Ints axes = n.get("axes", every_axis(x.rank())), wanted = integers(n.in(1));
+  Ints shape = x.shape, first(x.shape.size(), 0); // of the output, in the input
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto d = place(axes[i], x.rank());
+    shape[d] = wanted[i];
+    first[d] = wanted[i] < x.shape[d] ? (x.shape[d] - wanted[i]) / 2 : -((wanted[i] - x.shape[d]) / 2);
+  }
+  Array y(shape, x.kind);
+  for_each_index(shape, [&](Ints at) {
+    const Index to = offset(shape, at);
+    bool inside = true;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      at[d] += first[d];
+      inside = inside && at[d] >= 0 && at[d] < x.shape[d];
+    }
+    y[to] = inside ? x[offset(x.shape, at)] : 0;
+  });
+  return y;
+}
+
 Array affine_grid(const Operator& n) {
   const Array& theta = n.in(0);
   const Ints size = integers(n.in(1));
@@ -384,6 +406,7 @@ Functions sampling_operators() {
           {"Resize", resize},
           {"Upsample", upsample},
           {"GridSample", grid_sample},
+          {"CenterCropPad", center_crop_pad},
           {"AffineGrid", affine_grid},
           {"RoiAlign", roi_align}};
 }

@@ -241,6 +241,19 @@ std::vector<Array> max_pool(const Operator& node) {
   return {values, indices};
 }
 
+/// The reverse of max_pool, with its indices.
+Array max_unpool(const Operator& node) {
+  const Array &x = node.in(0), &indices = node.in(1);
+  const Sweeps sweeps = sweeps_of(node, spatial_of(x), node.get<Ints>("kernel_shape", {}));
+  Ints shape{x.extent(0), x.extent(1)};
+  const Ints pads = node.get("pads", Ints(2 * sweeps.size(), 0));
+  for (std::size_t d = 0; d < sweeps.size(); ++d)
+    shape.push_back((sweeps[d].in - 1) * sweeps[d].stride + sweeps[d].reach() - pads[d] - pads[d + sweeps.size()]);
+  Array y(shape);
+  for (Index i = 0; i < x.size(); ++i) y[static_cast<Index>(indices[i])] = x[i];
+  return y;
+}
+
 Array average_pool(const Operator& node) {
   const bool padding_counts = node.get<Index>("count_include_pad", 0) != 0;
   return pool(node, Kind::real, [=](const Array& x, Index start, const Window& window) {
@@ -312,6 +325,7 @@ Functions window_operators() {
           {"ConvTranspose", conv_transpose},
           {"Col2Im", column_to_image},
           {"MaxPool", max_pool},
+          {"MaxUnpool", max_unpool},
           {"AveragePool", average_pool},
           {"LpPool", lp_pool},
           {"GlobalMaxPool", global<max_pool>},

@@ -75,6 +75,7 @@ struct ActivationArguments {
     is_infinite,
     is_zero,
     is_not_zero,
+    scaled_tanh,
   };
   int kind = none;
   float a = 0, b = 0;

@@ -121,6 +121,7 @@ DEVICE_CALL float rarely_activated(float x, int kind, float a, float b) {
   case ActivationArguments::is_infinite: return truth((x == infinity && b != 0.0F) || (x == -infinity && a != 0.0F));
   case ActivationArguments::is_zero: return truth(x == 0.0F);
   case ActivationArguments::is_not_zero: return truth(x != 0.0F);
+  case ActivationArguments::scaled_tanh: return a * hyperbolic_tangent(b * x);
   default: return x;
   }
 }
