@@ -204,7 +204,8 @@ inline const std::vector<GpuCase>& gpu_cases() {
          g.output(combine(Binary::Kind::multiply, x, g.random({1, 6, 1, 1})));
          g.output(combine(Binary::Kind::divide, x, g.constant({}, {4})));
          g.output(combine(Binary::Kind::add, g.random({5}), y));
-         g.output(g.relu(combine(Binary::Kind::multiply, g.node(Reduce{Reduce::Kind::mean, 6, 15, 1}, {x}, {1, 6, 1, 1}), y)));
+         g.output(g.relu(
+             combine(Binary::Kind::multiply, g.node(Reduce{Reduce::Kind::mean, 6, 15, 1}, {x}, {1, 6, 1, 1}), y)));
          g.output(combine(Binary::Kind::add, x, x));
          g.output(g.node(Binary{Binary::Kind::multiply}, {g.input({3, 1}), g.input({1, 4})}, {3, 4}));
        }},

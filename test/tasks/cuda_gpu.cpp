@@ -57,8 +57,8 @@ void add_all(hal::test::FakeCudaDriver& driver) {
   for (const std::string storage : {"_f", "_h"}) {
     for (const auto* name : {"depthwise", "conv_direct", "conv_rows"})
       add(driver, name + storage, sizeof(ConvArguments));
-    for (const auto* name : {"reduce_rows", "reduce_columns", "find_rows", "find_columns", "softmax_rows", "softmax_columns", "log_softmax_rows",
-                             "log_softmax_columns"})
+    for (const auto* name : {"reduce_rows", "reduce_columns", "find_rows", "find_columns", "softmax_rows",
+                             "softmax_columns", "log_softmax_rows", "log_softmax_columns"})
       add(driver, name + storage, sizeof(ReduceArguments));
     add(driver, "scale_shift" + storage, sizeof(ScaleShiftArguments));
     add(driver, "binary" + storage, sizeof(BinaryArguments));
