@@ -1,5 +1,6 @@
 #include "tasks/dnn/kernels/conv.hpp"
 #include "tasks/dnn/kernels/elementwise.hpp"
+#include "tasks/dnn/kernels/tiles.hpp"
 #include "tasks/dnn/kernels/vector.hpp"
 
 #include <algorithm>
@@ -8,46 +9,104 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-constexpr std::int64_t chunk = 2 * lanes; // outputs computed at once
 constexpr int channels_at_once = 4;
-constexpr std::int64_t most_channels = 16;               // of a group: beyond, matrix products win
-constexpr std::int64_t most_stride = 4, most_reach = 64; // bound the padded copy of the input
+constexpr std::int64_t most_channels = 16;                  // of a group: beyond, matrix products win
+constexpr std::int64_t most_stride = 4, most_reach = lanes; // bound the padded copy of the input
+constexpr std::int64_t slack = 4 * lanes;                   // behind what is read or written in whole vectors
+
+struct Taps {
+  const std::int64_t* offsets;
+  std::int64_t count;
+};
 
 /// y[j][i] = sum over inputs and taps of weights[j][input][tap] * x[input * plane + offsets[tap] + i], for `channels`
-/// outputs j and one chunk of i.
-template <std::size_t channels>
-RTEXEC_INLINE void convolve_chunk(const float* x, std::int64_t inputs, std::int64_t plane, const std::int64_t* offsets,
-                                  std::int64_t taps, const float* weights, float* y, std::int64_t pitch_y) {
-  Vector low[channels] = {}, high[channels] = {};
+/// outputs j and `vectors` of i.
+template <std::size_t channels, std::size_t vectors>
+RTEXEC_INLINE void convolve_piece(const float* x, std::int64_t inputs, std::int64_t plane, const Taps& taps,
+                                  const float* weights, float* y, std::int64_t pitch_y) {
+  Vector sums[channels][vectors] = {};
   for (std::int64_t input = 0; input < inputs; ++input)
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-      const float* from = x + input * plane + offsets[tap];
-      Vector a, b;
-      load(a, from);
-      load(b, from + lanes);
-      const float* weight = weights + input * taps + tap;
-      for (std::size_t j = 0; j < channels; ++j, weight += inputs * taps) {
-        low[j] += a * *weight;
-        high[j] += b * *weight;
+    for (std::int64_t tap = 0; tap < taps.count; ++tap) {
+      const float* from = x + input * plane + taps.offsets[tap];
+      const float* weight = weights + input * taps.count + tap;
+      for (std::size_t v = 0; v < vectors; ++v) {
+        Vector piece;
+        load(piece, from + v * lanes);
+        for (std::size_t j = 0; j < channels; ++j)
+          sums[j][v] += piece * weight[static_cast<std::int64_t>(j) * inputs * taps.count];
       }
     }
-  for (std::size_t j = 0; j < channels; ++j, y += pitch_y) {
-    store(y, low[j]);
-    store(y + lanes, high[j]);
+  for (std::size_t j = 0; j < channels; ++j, y += pitch_y)
+    for (std::size_t v = 0; v < vectors; ++v) store(y + v * lanes, sums[j][v]);
+}
+
+/// As many sums at once as hide how long each takes.
+RTEXEC_VECTORISED void convolve(std::int64_t channels, const float* x, std::int64_t inputs, std::int64_t plane,
+                                const Taps& taps, const float* weights, float* y, std::int64_t pitch_y,
+                                std::int64_t n) noexcept {
+  if (channels == channels_at_once) {
+    std::int64_t i = 0;
+    for (; i + lanes < n; i += 2 * lanes)
+      convolve_piece<channels_at_once, 2>(x + i, inputs, plane, taps, weights, y + i, pitch_y);
+    if (i < n) convolve_piece<channels_at_once, 1>(x + i, inputs, plane, taps, weights, y + i, pitch_y);
+    return;
+  }
+  for (std::int64_t j = 0; j < channels; ++j, weights += inputs * taps.count, y += pitch_y) {
+    std::int64_t i = 0;
+    for (; i + 3 * lanes < n; i += 4 * lanes) convolve_piece<1, 4>(x + i, inputs, plane, taps, weights, y + i, 0);
+    if (i + lanes < n) convolve_piece<1, 2>(x + i, inputs, plane, taps, weights, y + i, 0), i += 2 * lanes;
+    if (i < n) convolve_piece<1, 1>(x + i, inputs, plane, taps, weights, y + i, 0);
   }
 }
 
-RTEXEC_VECTORISED void convolve(std::int64_t channels, const float* x, std::int64_t inputs, std::int64_t plane,
-                                const std::int64_t* offsets, std::int64_t taps, const float* weights, float* y,
-                                std::int64_t pitch_y, std::int64_t n) noexcept {
-  for (std::int64_t i = 0; i < n; i += chunk) {
-    if (channels == channels_at_once)
-      convolve_chunk<channels_at_once>(x + i, inputs, plane, offsets, taps, weights, y + i, pitch_y);
-    else
-      for (std::int64_t j = 0; j < channels; ++j)
-        convolve_chunk<1>(x + i, inputs, plane, offsets, taps, weights + j * inputs * taps, y + j * pitch_y + i,
-                          pitch_y);
+/// Copies rows in whole vectors: what comes too much is overwritten by the next row, and behind the last one nothing
+/// is read or written.
+RTEXEC_VECTORISED void copy_rows(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from,
+                                 std::int64_t width, std::int64_t rows) noexcept {
+  const float *to_end = to + (rows - 1) * pitch_to + width, *from_end = from + (rows - 1) * pitch_from + width;
+  for (std::int64_t row = 0; row < rows; ++row, to += pitch_to, from += pitch_from)
+    for (std::int64_t i = 0; i < width; i += lanes) {
+      if (to + i + lanes <= to_end && from + i + lanes <= from_end) {
+        Vector piece;
+        load(piece, from + i);
+        store(to + i, piece);
+      } else {
+        for (std::int64_t rest = i; rest < std::min(width, i + lanes); ++rest) to[rest] = from[rest];
+      }
+    }
+}
+
+/// to[i] = from[i] for i < width, then zero up to a whole vector or more; nothing is read from `end` on.
+RTEXEC_VECTORISED void copy_row(float* to, const float* from, std::int64_t width, std::int64_t kept,
+                                const float* end) noexcept {
+  for (std::int64_t i = 0; i < width; i += lanes) {
+    Vector piece;
+    if (from + i + lanes <= end) load(piece, from + i);
+    else load_part(piece, from + i, width - i);
+    store(to + i, piece);
   }
+  store(to + kept, Vector{});
+}
+
+/// The same of every second one: to_even[i] = from[2 i], to_odd[i] = from[2 i + 1].
+RTEXEC_VECTORISED void split_row(float* to_even, float* to_odd, const float* from, std::int64_t width,
+                                 std::int64_t kept_even, std::int64_t kept_odd, const float* end) noexcept {
+  for (std::int64_t i = 0; i < width; i += 2 * lanes) {
+    Vector low = {}, high = {};
+    if (from + i + 2 * lanes <= end) {
+      load(low, from + i);
+      load(high, from + i + lanes);
+    } else {
+      load_part(low, from + i, width - i);
+      if (width - i > lanes) load_part(high, from + i + lanes, width - i - lanes);
+    }
+    store(to_even + i / 2,
+          __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30));
+    store(to_odd + i / 2,
+          __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31));
+  }
+  store(to_even + kept_even, Vector{});
+  store(to_odd + kept_odd, Vector{});
 }
 
 /// The padded input is split into stride_h * stride_w phases, so that every tap of every stride reads contiguous
@@ -60,80 +119,87 @@ class DirectConv final : public Step {
     const auto reach_h = (w.kernel_h - 1) * w.dilation_h, reach_w = (w.kernel_w - 1) * w.dilation_w;
     width_ = g_.out_w + reach_w / w.stride_w;
     height_ = g_.out_h + reach_h / w.stride_h;
-    const auto phase = width_ * height_;
+    phase_ = width_ * height_ + slack;
     for (std::int64_t kh = 0; kh < w.kernel_h; ++kh)
       for (std::int64_t kw = 0; kw < w.kernel_w; ++kw) {
         const auto h = kh * w.dilation_h, v = kw * w.dilation_w;
-        offsets_.push_back(((h % w.stride_h) * w.stride_w + v % w.stride_w) * phase + h / w.stride_h * width_ +
+        offsets_.push_back(((h % w.stride_h) * w.stride_w + v % w.stride_w) * phase_ + h / w.stride_h * width_ +
                            v / w.stride_w);
       }
-    line_ = ((g_.out_h - 1) * width_ + g_.out_w + chunk - 1) / chunk * chunk;
-    plane_ = w.stride_h * w.stride_w * phase;
+    line_ = rounded_up((g_.out_h - 1) * width_ + g_.out_w, lanes);
+    plane_ = w.stride_h * w.stride_w * phase_;
   }
 
   std::size_t workspace() const override {
-    return static_cast<std::size_t>(g_.group_in() * plane_ + chunk + channels_at_once * line_);
+    return static_cast<std::size_t>(g_.group_in() * plane_ + slack + channels_at_once * (line_ + slack));
   }
 
   void run(const Operands& operands) const noexcept override {
     const ConvOperands o(g_, operands);
+    std::fill_n(o.workspace, g_.group_in() * plane_ + slack, 0.0F); // margins stay zero
     for (std::int64_t image = 0; image < g_.batch; ++image)
       for (std::int64_t group = 0; group < g_.groups; ++group) run_group(o, image, group);
   }
 
  private:
   void run_group(const ConvOperands& o, std::int64_t image, std::int64_t group) const noexcept {
-    float* lines = o.workspace + g_.group_in() * plane_ + chunk;
+    float* lines = o.workspace + g_.group_in() * plane_ + slack;
+    const auto pitch = line_ + slack;
     for (std::int64_t c = 0; c < g_.group_in(); ++c)
       split_phases(o.workspace + c * plane_,
                    o.x + (image * g_.in_channels + group * g_.group_in() + c) * g_.in_plane());
-    std::fill(lines - chunk, lines, 0.0F); // read behind the last plane
     const auto m = g_.group_out();
     for (std::int64_t j = 0; j < m; j += channels_at_once) {
       const auto channels = std::min<std::int64_t>(channels_at_once, m - j);
       const auto first = group * m + j;
-      convolve(channels, o.workspace, g_.group_in(), plane_, offsets_.data(), g_.taps(),
-               o.weights + first * g_.group_in() * g_.taps(), lines, line_, line_);
+      convolve(channels, o.workspace, g_.group_in(), plane_, {offsets_.data(), g_.taps()},
+               o.weights + first * g_.group_in() * g_.taps(), lines, pitch, line_);
       for (std::int64_t c = 0; c < channels; ++c)
-        store(o, lines + c * line_, image * g_.out_channels + first + c, o.bias_of(first + c));
+        store_plane(o, lines + c * pitch, image * g_.out_channels + first + c, o.bias_of(first + c));
     }
   }
 
-  void store(const ConvOperands& o, const float* line, std::int64_t plane, float bias) const noexcept {
-    for (std::int64_t row = 0; row < g_.out_h; ++row) {
-      const auto at = plane * g_.out_plane() + row * g_.out_w;
-      finish(g_.activation, o.y + at, line + row * width_, bias, o.residual ? o.residual + at : nullptr,
-             static_cast<std::size_t>(g_.out_w));
+  void store_plane(const ConvOperands& o, float* line, std::int64_t plane, float bias) const noexcept {
+    float* y = o.y + plane * g_.out_plane();
+    if (!o.residual) {
+      finish(g_.activation, line, line, bias, nullptr, static_cast<std::size_t>(line_));
+      return copy_rows(y, g_.out_w, line, width_, g_.out_w, g_.out_h);
     }
+    for (std::int64_t row = 0; row < g_.out_h; ++row)
+      finish(g_.activation, y + row * g_.out_w, line + row * width_, bias,
+             o.residual + plane * g_.out_plane() + row * g_.out_w, static_cast<std::size_t>(g_.out_w));
   }
 
   /// phase (p, q) at (r, c) is the padded input at (r * stride_h + p, c * stride_w + q).
   void split_phases(float* out, const float* x) const noexcept {
     const auto& w = g_.window;
-    for (std::int64_t p = 0; p < w.stride_h; ++p)
-      for (std::int64_t q = 0; q < w.stride_w; ++q)
-        for (std::int64_t r = 0; r < height_; ++r, out += width_) {
-          const auto row = r * w.stride_h + p - w.pad_top;
-          if (row < 0 || row >= g_.in_h) std::fill(out, out + width_, 0.0F);
-          else split_row(out, x + row * g_.in_w, q - w.pad_left);
-        }
+    for (std::int64_t p = 0; p < w.stride_h; ++p, out += w.stride_w * phase_)
+      for (std::int64_t r = 0; r < height_; ++r) {
+        const auto row = r * w.stride_h + p - w.pad_top;
+        if (row >= 0 && row < g_.in_h) split_row(out + r * width_, x + row * g_.in_w, x + g_.in_plane());
+      }
   }
 
-  /// out[i] = x[i * stride + shift], zero outside of the row.
-  void split_row(float* out, const float* x, std::int64_t shift) const noexcept {
-    const auto stride = g_.window.stride_w;
-    const auto first = std::clamp<std::int64_t>(shift >= 0 ? 0 : (stride - 1 - shift) / stride, 0, width_);
-    const auto last =
-        std::clamp<std::int64_t>(shift >= g_.in_w ? 0 : (g_.in_w - shift + stride - 1) / stride, first, width_);
-    std::fill(out, out + first, 0.0F);
-    const auto count = static_cast<std::size_t>(last - first);
-    if (stride == 1) std::memcpy(out + first, x + first + shift, count * sizeof(float));
-    else gather_strided(out + first, x + first * stride + shift, stride, count);
-    std::fill(out + last, out + width_, 0.0F);
+  /// A row of every phase, of which the first begins at `out`, and zeros up to the next row. Nothing is read from `end`
+  /// on.
+  void split_row(float* out, const float* x, const float* end) const noexcept {
+    const auto stride = g_.window.stride_w, left = g_.window.pad_left;
+    if (stride == 1) return copy_row(out + left, x, g_.in_w, std::min(g_.in_w, width_ - left), end);
+    if (stride == 2) {
+      const auto even = left / 2, odd = (left + 1) / 2; // where the first of each pair of columns goes
+      return kernels::split_row(out + left % 2 * phase_ + even, out + (left + 1) % 2 * phase_ + odd, x, g_.in_w,
+                                std::min((g_.in_w + 1) / 2, width_ - even), std::min(g_.in_w / 2, width_ - odd), end);
+    }
+    for (std::int64_t q = 0; q < stride; ++q)
+      for (std::int64_t c = 0; c < width_; ++c) {
+        const auto i = c * stride + q - left;
+        out[q * phase_ + c] = i >= 0 && i < g_.in_w ? x[i] : 0.0F;
+      }
   }
 
   ConvGeometry g_;
   std::int64_t width_ = 0, height_ = 0; // of a phase
+  std::int64_t phase_ = 0;              // floats from one to the next
   std::int64_t plane_ = 0;              // floats of all phases of a channel
   std::int64_t line_ = 0;               // outputs of a channel, with those between the rows
   std::vector<std::int64_t> offsets_;   // of each tap
