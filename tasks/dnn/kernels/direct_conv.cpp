@@ -12,6 +12,7 @@ namespace {
 constexpr int channels_at_once = 4;
 constexpr std::int64_t most_channels = 16;                  // of a group: beyond, matrix products win
 constexpr std::int64_t most_stride = 4, most_reach = lanes; // bound the padded copy of the input
+constexpr std::int64_t band_floats = 1024;                  // of outputs, which stay in the first-level cache
 constexpr std::int64_t slack = 4 * lanes;                   // behind what is read or written in whole vectors
 
 struct Taps {
@@ -59,6 +60,53 @@ RTEXEC_VECTORISED void convolve(std::int64_t channels, const float* x, std::int6
   }
 }
 
+/// `rows` rows of outputs of one channel, 3x3, 5x5 or 7x7 taps: each row of inputs is read once for all of them.
+template <std::int64_t kernel, std::int64_t rows>
+RTEXEC_INLINE void convolve_rows(const float* x, std::int64_t width, const std::int64_t* offsets, const float* weights,
+                                 float* y, std::int64_t pitch_y, std::int64_t columns) {
+  for (std::int64_t column = 0; column < columns; column += lanes) {
+    Vector sums[static_cast<std::size_t>(rows)] = {};
+    for (std::int64_t kw = 0; kw < kernel; ++kw) {
+      const float* from = x + column + offsets[kw];
+#pragma GCC unroll 16
+      for (std::int64_t in = 0; in < kernel + rows - 1; ++in) {
+        Vector piece;
+        load(piece, from + in * width);
+#pragma GCC unroll 16
+        for (std::int64_t row = 0; row < rows; ++row)
+          if (in >= row && in - row < kernel) sums[row] += piece * weights[(in - row) * kernel + kw];
+      }
+    }
+    for (std::int64_t row = 0; row < rows; ++row) store(y + row * pitch_y + column, sums[row]);
+  }
+}
+
+template <std::int64_t kernel>
+RTEXEC_INLINE void convolve_band(const float* x, std::int64_t width, const std::int64_t* offsets, const float* weights,
+                                 float* y, std::int64_t pitch_y, std::int64_t columns, std::int64_t rows) {
+  for (; rows >= 4; rows -= 4, x += 4 * width, y += 4 * pitch_y)
+    convolve_rows<kernel, 4>(x, width, offsets, weights, y, pitch_y, columns);
+  if (rows >= 2) {
+    convolve_rows<kernel, 2>(x, width, offsets, weights, y, pitch_y, columns);
+    rows -= 2, x += 2 * width, y += 2 * pitch_y;
+  }
+  if (rows > 0) convolve_rows<kernel, 1>(x, width, offsets, weights, y, pitch_y, columns);
+}
+
+bool shares_rows(const ConvGeometry& g) {
+  const auto& w = g.window;
+  return g.group_in() == 1 && w.kernel_h == w.kernel_w && (w.kernel_h == 3 || w.kernel_h == 5 || w.kernel_h == 7) &&
+         w.stride_h == 1 && w.dilation_h == 1 && (g.out_w >= lanes / 2 || w.kernel_h == 7);
+}
+
+RTEXEC_VECTORISED void convolve_shared(std::int64_t kernel, const float* x, std::int64_t width,
+                                       const std::int64_t* offsets, const float* weights, float* y,
+                                       std::int64_t pitch_y, std::int64_t columns, std::int64_t rows) noexcept {
+  if (kernel == 3) convolve_band<3>(x, width, offsets, weights, y, pitch_y, columns, rows);
+  else if (kernel == 5) convolve_band<5>(x, width, offsets, weights, y, pitch_y, columns, rows);
+  else convolve_band<7>(x, width, offsets, weights, y, pitch_y, columns, rows);
+}
+
 /// Copies rows in whole vectors: what comes too much is overwritten by the next row, and behind the last one nothing
 /// is read or written.
 RTEXEC_VECTORISED void copy_rows(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from,
@@ -76,37 +124,51 @@ RTEXEC_VECTORISED void copy_rows(float* to, std::int64_t pitch_to, const float* 
     }
 }
 
-/// to[i] = from[i] for i < width, then zero up to a whole vector or more; nothing is read from `end` on.
-RTEXEC_VECTORISED void copy_row(float* to, const float* from, std::int64_t width, std::int64_t kept,
-                                const float* end) noexcept {
-  for (std::int64_t i = 0; i < width; i += lanes) {
-    Vector piece;
-    if (from + i + lanes <= end) load(piece, from + i);
-    else load_part(piece, from + i, width - i);
-    store(to + i, piece);
+/// Rows of a picture, and where they go.
+struct Rows {
+  const float* from;
+  std::int64_t pitch_from, width, count;
+  const float* end; // of the picture: nothing is read from there on
+  std::int64_t pitch_to;
+};
+
+/// Of each row what is kept, then zeros up to the next one, a vector's at most.
+RTEXEC_VECTORISED void pad_rows(float* to, const Rows& rows, std::int64_t kept) noexcept {
+  const float* from = rows.from;
+  for (std::int64_t row = 0; row < rows.count; ++row, from += rows.pitch_from, to += rows.pitch_to) {
+    for (std::int64_t i = 0; i < rows.width; i += lanes) {
+      Vector piece;
+      if (from + i + lanes <= rows.end) load(piece, from + i);
+      else load_part(piece, from + i, rows.width - i);
+      store(to + i, piece);
+    }
+    store(to + kept, Vector{});
   }
-  store(to + kept, Vector{});
 }
 
-/// The same of every second one: to_even[i] = from[2 i], to_odd[i] = from[2 i + 1].
-RTEXEC_VECTORISED void split_row(float* to_even, float* to_odd, const float* from, std::int64_t width,
-                                 std::int64_t kept_even, std::int64_t kept_odd, const float* end) noexcept {
-  for (std::int64_t i = 0; i < width; i += 2 * lanes) {
-    Vector low = {}, high = {};
-    if (from + i + 2 * lanes <= end) {
-      load(low, from + i);
-      load(high, from + i + lanes);
-    } else {
-      load_part(low, from + i, width - i);
-      if (width - i > lanes) load_part(high, from + i + lanes, width - i - lanes);
+/// The same of every second element: to_even[i] = from[2 i], to_odd[i] = from[2 i + 1].
+RTEXEC_VECTORISED void split_rows(float* to_even, std::int64_t kept_even, float* to_odd, std::int64_t kept_odd,
+                                  const Rows& rows) noexcept {
+  const float* from = rows.from;
+  for (std::int64_t row = 0; row < rows.count;
+       ++row, from += rows.pitch_from, to_even += rows.pitch_to, to_odd += rows.pitch_to) {
+    for (std::int64_t i = 0; i < rows.width; i += 2 * lanes) {
+      Vector low = {}, high = {};
+      if (from + i + 2 * lanes <= rows.end) {
+        load(low, from + i);
+        load(high, from + i + lanes);
+      } else {
+        load_part(low, from + i, rows.width - i);
+        if (rows.width - i > lanes) load_part(high, from + i + lanes, rows.width - i - lanes);
+      }
+      store(to_even + i / 2,
+            __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30));
+      store(to_odd + i / 2,
+            __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31));
     }
-    store(to_even + i / 2,
-          __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30));
-    store(to_odd + i / 2,
-          __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31));
+    store(to_even + kept_even, Vector{});
+    store(to_odd + kept_odd, Vector{});
   }
-  store(to_even + kept_even, Vector{});
-  store(to_odd + kept_odd, Vector{});
 }
 
 /// The padded input is split into stride_h * stride_w phases, so that every tap of every stride reads contiguous
@@ -126,7 +188,12 @@ class DirectConv final : public Step {
         offsets_.push_back(((h % w.stride_h) * w.stride_w + v % w.stride_w) * phase_ + h / w.stride_h * width_ +
                            v / w.stride_w);
       }
-    line_ = rounded_up((g_.out_h - 1) * width_ + g_.out_w, lanes);
+    shares_rows_ = shares_rows(g_);
+    // Rows of one vector may lie without a gap: what comes too much is overwritten by the next one.
+    pitch_ = !shares_rows_ ? width_ : g_.out_w <= lanes ? g_.out_w : rounded_up(g_.out_w, lanes);
+    rows_ = g_.out_h;
+    if (shares_rows_) rows_ = std::min(rows_, std::max<std::int64_t>(1, band_floats / (4 * pitch_)) * 4);
+    line_ = rounded_up((rows_ - 1) * pitch_ + g_.out_w, lanes);
     plane_ = w.stride_h * w.stride_w * phase_;
   }
 
@@ -149,58 +216,72 @@ class DirectConv final : public Step {
       split_phases(o.workspace + c * plane_,
                    o.x + (image * g_.in_channels + group * g_.group_in() + c) * g_.in_plane());
     const auto m = g_.group_out();
-    for (std::int64_t j = 0; j < m; j += channels_at_once) {
-      const auto channels = std::min<std::int64_t>(channels_at_once, m - j);
+    for (std::int64_t j = 0; j < m; j += shares_rows_ ? 1 : channels_at_once) {
+      const auto channels = shares_rows_ ? 1 : std::min<std::int64_t>(channels_at_once, m - j);
       const auto first = group * m + j;
-      convolve(channels, o.workspace, g_.group_in(), plane_, {offsets_.data(), g_.taps()},
-               o.weights + first * g_.group_in() * g_.taps(), lines, pitch, line_);
-      for (std::int64_t c = 0; c < channels; ++c)
-        store_plane(o, lines + c * pitch, image * g_.out_channels + first + c, o.bias_of(first + c));
+      const float* weights = o.weights + first * g_.group_in() * g_.taps();
+      for (std::int64_t row = 0; row < g_.out_h; row += rows_) {
+        const auto rows = std::min(rows_, g_.out_h - row);
+        if (shares_rows_)
+          convolve_shared(g_.window.kernel_h, o.workspace + row * width_, width_, offsets_.data(), weights, lines,
+                          pitch_, g_.out_w, rows);
+        else
+          convolve(channels, o.workspace, g_.group_in(), plane_, {offsets_.data(), g_.taps()}, weights, lines, pitch,
+                   line_);
+        for (std::int64_t c = 0; c < channels; ++c)
+          store_rows(o, lines + c * pitch, (image * g_.out_channels + first + c) * g_.out_plane() + row * g_.out_w,
+                     rows, o.bias_of(first + c));
+      }
     }
   }
 
-  void store_plane(const ConvOperands& o, float* line, std::int64_t plane, float bias) const noexcept {
-    float* y = o.y + plane * g_.out_plane();
+  void store_rows(const ConvOperands& o, float* line, std::int64_t at, std::int64_t rows, float bias) const noexcept {
     if (!o.residual) {
-      finish(g_.activation, line, line, bias, nullptr, static_cast<std::size_t>(line_));
-      return copy_rows(y, g_.out_w, line, width_, g_.out_w, g_.out_h);
+      finish(g_.activation, line, line, bias, nullptr, static_cast<std::size_t>((rows - 1) * pitch_ + g_.out_w));
+      return copy_rows(o.y + at, g_.out_w, line, pitch_, g_.out_w, rows);
     }
-    for (std::int64_t row = 0; row < g_.out_h; ++row)
-      finish(g_.activation, y + row * g_.out_w, line + row * width_, bias,
-             o.residual + plane * g_.out_plane() + row * g_.out_w, static_cast<std::size_t>(g_.out_w));
+    for (std::int64_t row = 0; row < rows; ++row, at += g_.out_w)
+      finish(g_.activation, o.y + at, line + row * pitch_, bias, o.residual + at, static_cast<std::size_t>(g_.out_w));
   }
 
   /// phase (p, q) at (r, c) is the padded input at (r * stride_h + p, c * stride_w + q).
   void split_phases(float* out, const float* x) const noexcept {
     const auto& w = g_.window;
-    for (std::int64_t p = 0; p < w.stride_h; ++p, out += w.stride_w * phase_)
-      for (std::int64_t r = 0; r < height_; ++r) {
-        const auto row = r * w.stride_h + p - w.pad_top;
-        if (row >= 0 && row < g_.in_h) split_row(out + r * width_, x + row * g_.in_w, x + g_.in_plane());
-      }
+    for (std::int64_t p = 0; p < w.stride_h; ++p, out += w.stride_w * phase_) {
+      const auto above = w.pad_top - p; // the first row of the input is the first with r * stride_h >= above
+      const auto first = above <= 0 ? 0 : (above + w.stride_h - 1) / w.stride_h;
+      const auto from = first * w.stride_h - above;
+      const auto count = std::min((g_.in_h - from + w.stride_h - 1) / w.stride_h, height_ - first);
+      if (from < g_.in_h && count > 0)
+        split_columns(out + first * width_,
+                      {x + from * g_.in_w, w.stride_h * g_.in_w, g_.in_w, count, x + g_.in_plane(), width_});
+    }
   }
 
-  /// A row of every phase, of which the first begins at `out`, and zeros up to the next row. Nothing is read from `end`
-  /// on.
-  void split_row(float* out, const float* x, const float* end) const noexcept {
+  /// Into every phase, of which the first begins at `out`.
+  void split_columns(float* out, const Rows& rows) const noexcept {
     const auto stride = g_.window.stride_w, left = g_.window.pad_left;
-    if (stride == 1) return copy_row(out + left, x, g_.in_w, std::min(g_.in_w, width_ - left), end);
+    if (stride == 1) return pad_rows(out + left, rows, std::min(g_.in_w, width_ - left));
     if (stride == 2) {
       const auto even = left / 2, odd = (left + 1) / 2; // where the first of each pair of columns goes
-      return kernels::split_row(out + left % 2 * phase_ + even, out + (left + 1) % 2 * phase_ + odd, x, g_.in_w,
-                                std::min((g_.in_w + 1) / 2, width_ - even), std::min(g_.in_w / 2, width_ - odd), end);
+      return split_rows(out + left % 2 * phase_ + even, std::min((g_.in_w + 1) / 2, width_ - even),
+                        out + (left + 1) % 2 * phase_ + odd, std::min(g_.in_w / 2, width_ - odd), rows);
     }
-    for (std::int64_t q = 0; q < stride; ++q)
-      for (std::int64_t c = 0; c < width_; ++c) {
-        const auto i = c * stride + q - left;
-        out[q * phase_ + c] = i >= 0 && i < g_.in_w ? x[i] : 0.0F;
-      }
+    for (std::int64_t row = 0; row < rows.count; ++row)
+      for (std::int64_t q = 0; q < stride; ++q)
+        for (std::int64_t c = 0; c < width_; ++c) {
+          const auto i = c * stride + q - left;
+          out[q * phase_ + row * width_ + c] = i >= 0 && i < g_.in_w ? rows.from[row * rows.pitch_from + i] : 0.0F;
+        }
   }
 
   ConvGeometry g_;
   std::int64_t width_ = 0, height_ = 0; // of a phase
   std::int64_t phase_ = 0;              // floats from one to the next
   std::int64_t plane_ = 0;              // floats of all phases of a channel
+  bool shares_rows_ = false;            // of inputs among rows of outputs
+  std::int64_t rows_ = 0;               // of outputs, in one line
+  std::int64_t pitch_ = 0;              // from one of them to the next
   std::int64_t line_ = 0;               // outputs of a channel, with those between the rows
   std::vector<std::int64_t> offsets_;   // of each tap
 };
