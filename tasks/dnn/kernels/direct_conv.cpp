@@ -10,10 +10,10 @@ namespace rtexec::tasks::kernels {
 namespace {
 
 constexpr int channels_at_once = 4;
-constexpr std::int64_t most_channels = 16;                  // of a group: beyond, matrix products win
-constexpr std::int64_t most_stride = 4, most_reach = lanes; // bound the padded copy of the input
-constexpr std::int64_t band_floats = 1024;                  // of outputs, which stay in the first-level cache
-constexpr std::int64_t slack = 4 * lanes;                   // behind what is read or written in whole vectors
+constexpr std::int64_t most_channels = 16, most_pairs = 256; // of a group: beyond, matrix products win
+constexpr std::int64_t most_stride = 4, most_reach_h = 64, most_reach_w = lanes; // bound the padded copy of the input
+constexpr std::int64_t band_floats = 1024; // of outputs, which stay in the first-level cache
+constexpr std::int64_t slack = 4 * lanes;  // behind what is read or written in whole vectors
 
 struct Taps {
   const std::int64_t* offsets;
@@ -91,6 +91,13 @@ RTEXEC_INLINE void convolve_band(const float* x, std::int64_t width, const std::
     rows -= 2, x += 2 * width, y += 2 * pitch_y;
   }
   if (rows > 0) convolve_rows<kernel, 1>(x, width, offsets, weights, y, pitch_y, columns);
+}
+
+/// So few channels that a panel of windows would be read too few times.
+bool is_thin(const ConvGeometry& g) {
+  const auto in = g.group_in(), out = g.group_out();
+  if (g.groups > 1) return in * out <= most_pairs;
+  return in * out <= 4 * most_pairs && (out <= most_channels || in >= most_channels);
 }
 
 bool shares_rows(const ConvGeometry& g) {
@@ -290,9 +297,8 @@ class DirectConv final : public Step {
 
 bool direct_applies(const ConvGeometry& g) {
   const auto& w = g.window;
-  const auto reach = std::max((w.kernel_h - 1) * w.dilation_h, (w.kernel_w - 1) * w.dilation_w);
-  return g.groups > 1 && std::max(g.group_in(), g.group_out()) <= most_channels && g.taps() > 1 &&
-         std::max(w.stride_h, w.stride_w) <= most_stride && reach <= most_reach;
+  return is_thin(g) && g.taps() > 1 && std::max(w.stride_h, w.stride_w) <= most_stride &&
+         (w.kernel_h - 1) * w.dilation_h <= most_reach_h && (w.kernel_w - 1) * w.dilation_w <= most_reach_w;
 }
 
 PreparedStep prepare_direct_conv(const ConvGeometry& geometry) { return {std::make_unique<DirectConv>(geometry), {}}; }

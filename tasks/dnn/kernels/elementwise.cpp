@@ -169,6 +169,15 @@ RTEXEC_VECTORISED double sum_of_squares(const float* x, float mean, std::size_t 
   return total;
 }
 
+RTEXEC_VECTORISED void blend(float* y, const float* x, const std::int32_t* low, const std::int32_t* high,
+                             const float* weight, std::size_t n) noexcept {
+  each(
+      n, [=](std::size_t i) __attribute__((always_inline)) {
+        const float from = x[low[i]], to = x[high[i]], between = from + (to - from) * weight[i];
+        y[i] = weight[i] == 0.0F ? from : between;
+      });
+}
+
 RTEXEC_VECTORISED void gather_strided(float* y, const float* x, std::ptrdiff_t step, std::size_t n) noexcept {
   if (step == 2)
     each(

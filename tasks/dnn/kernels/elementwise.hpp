@@ -4,6 +4,7 @@
 #include "tasks/dnn/graph/graph.hpp"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace rtexec::tasks::kernels {
 
@@ -33,6 +34,9 @@ void divide_by_power(float* y, const float* x, const float* sums, float bias, fl
 double sum(const float* x, std::size_t n) noexcept;
 /// Likewise, of the squares of x - mean.
 double sum_of_squares(const float* x, float mean, std::size_t n) noexcept;
+/// y[i] = low + (high - low) * weight, for the elements of x with these indices; low itself where the weight is 0.
+void blend(float* y, const float* x, const std::int32_t* low, const std::int32_t* high, const float* weight,
+           std::size_t n) noexcept;
 /// y[i] = x[i * step]
 void gather_strided(float* y, const float* x, std::ptrdiff_t step, std::size_t n) noexcept;
 

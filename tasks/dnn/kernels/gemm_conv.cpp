@@ -3,13 +3,12 @@
 #include "tasks/dnn/kernels/tiles.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace rtexec::tasks::kernels {
 namespace {
 
 constexpr std::int64_t panel_floats = 128 * 1024; // half of a common second-level cache
-constexpr std::int64_t least_columns = 96, most_columns = 512;
+constexpr std::int64_t least_pixels = 96, most_pixels = 512;
 
 bool is_pointwise(const ConvGeometry& g) {
   const auto& w = g.window;
@@ -24,19 +23,57 @@ bool channels_fill_better(const ConvGeometry& g) {
   return 10 * channels * rounded_up(pixels, step) > 11 * pixels * rounded_up(channels, step);
 }
 
-/// Weights and panels of input windows, one row for each input channel and tap, one column for each output pixel. The
-/// columns of tiles are pixels, or where those are few, channels.
+/// From `first` to before `last`.
+struct Range {
+  std::int64_t first, last;
+  friend bool operator==(const Range&, const Range&) = default;
+  [[nodiscard]] std::int64_t count() const { return last - first; }
+};
+
+/// One direction of a window.
+struct Direction {
+  std::int64_t taps, stride, pad, dilation, in;
+
+  /// The taps that any of these outputs has inside of the input.
+  [[nodiscard]] Range inside(std::int64_t first_output, std::int64_t last_output) const {
+    const auto is_inside = [&](std::int64_t tap) {
+      for (auto output = first_output; output <= last_output; ++output) {
+        const auto at = output * stride - pad + tap * dilation;
+        if (at >= 0 && at < in) return true;
+      }
+      return false;
+    };
+    Range range{0, taps};
+    while (range.count() > 0 && !is_inside(range.first)) ++range.first;
+    while (range.count() > 0 && !is_inside(range.last - 1)) --range.last;
+    return range;
+  }
+};
+
+Direction downwards(const ConvGeometry& g) {
+  return {g.window.kernel_h, g.window.stride_h, g.window.pad_top, g.window.dilation_h, g.in_h};
+}
+Direction across(const ConvGeometry& g) {
+  return {g.window.kernel_w, g.window.stride_w, g.window.pad_left, g.window.dilation_w, g.in_w};
+}
+
+/// Weights and panels of input windows, one row for each tap and input channel, one column for each output pixel. Taps
+/// that see nothing but padding are left out. The columns of tiles are pixels, or where those are few, channels.
 class GemmConv final : public Step {
  public:
   explicit GemmConv(const ConvGeometry& geometry)
       : g_(geometry),
         pointwise_(is_pointwise(geometry)),
         channels_across_(channels_fill_better(geometry)),
-        depth_(g_.group_in() * g_.taps()),
+        taps_h_(downwards(g_).inside(0, g_.out_h - 1)),
+        taps_w_(across(g_).inside(0, g_.out_w - 1)),
+        depth_(taps_h_.count() * depth_of_row()),
         strip_(channels_across_ ? tile_shape().columns : balanced_block(g_.group_out(), tile_shape().rows)) {
-    const auto columns = std::clamp(panel_floats / depth_, least_columns, most_columns);
-    rows_ = balanced_block(g_.out_h, columns / g_.out_w);
-    pixels_ = rounded_up(rows_ * g_.out_w, tile_shape().columns);
+    const auto width = tile_shape().columns;
+    const auto most = std::clamp(panel_floats / std::max<std::int64_t>(depth_, 1), least_pixels, most_pixels);
+    pixels_ = balanced_block((g_.out_plane() + width - 1) / width, most / width) * width;
+    for (std::int64_t pixel = 0; pixel < g_.out_plane(); pixel += blocks_.back().pixels)
+      blocks_.push_back(block_at(pixel));
   }
 
   std::size_t workspace() const override { return static_cast<std::size_t>(pixels_ * depth_ + line_floats()); }
@@ -45,44 +82,71 @@ class GemmConv final : public Step {
     const ConvOperands o(g_, operands);
     for (std::int64_t image = 0; image < g_.batch; ++image)
       for (std::int64_t group = 0; group < g_.groups; ++group)
-        for (std::int64_t row = 0; row < g_.out_h; row += rows_)
-          run_block(o, image, group, row, std::min(rows_, g_.out_h - row));
+        for (const auto& block : blocks_) run_block(o, image, group, block);
   }
 
-  /// In strips of channels.
+  /// In strips of channels, of which each has for each tap downwards all of the inputs' taps across.
   std::vector<float> pack(const std::vector<float>& weights) const {
-    std::vector<float> packed(static_cast<std::size_t>(g_.groups * packed_group()));
+    std::vector<float> ordered(static_cast<std::size_t>(g_.out_channels * depth_)),
+        packed(static_cast<std::size_t>(g_.groups * packed_group()));
+    auto* to = ordered.data();
+    for (std::int64_t channel = 0; channel < g_.out_channels; ++channel)
+      for (auto kh = taps_h_.first; kh < taps_h_.last; ++kh)
+        for (std::int64_t in = 0; in < g_.group_in(); ++in)
+          to = std::copy_n(weights.data() +
+                               ((channel * g_.group_in() + in) * g_.window.kernel_h + kh) * g_.window.kernel_w +
+                               taps_w_.first,
+                           taps_w_.count(), to);
     for (std::int64_t group = 0; group < g_.groups; ++group)
       for (std::int64_t channel = 0; channel < g_.group_out(); channel += strip_) {
         const auto channels = std::min(strip_, g_.group_out() - channel);
         pack_strip(packed.data() + group * packed_group() + channel * depth_, channels_across_ ? strip_ : channels,
-                   weights.data() + (group * g_.group_out() + channel) * depth_, channels, depth_, depth_, 1);
+                   ordered.data() + (group * g_.group_out() + channel) * depth_, channels, depth_, depth_, 1);
       }
     return packed;
   }
 
  private:
+  /// Pixels of the output, and the taps that they have inside of the input.
+  struct Block {
+    std::int64_t pixel, pixels;
+    Range taps;
+  };
+
+  /// Where the window is dilated, of rows with the same taps.
+  [[nodiscard]] Block block_at(std::int64_t pixel) const {
+    Block block{pixel, std::min(pixels_, g_.out_plane() - pixel), taps_h_};
+    if (g_.window.dilation_h == 1) return block;
+    const auto down = downwards(g_);
+    const auto row = pixel / g_.out_w;
+    block.taps = down.inside(row, row);
+    auto next = row + 1;
+    while (next < g_.out_h && down.inside(next, next) == block.taps) ++next;
+    block.pixels = std::min(block.pixels, next * g_.out_w - pixel);
+    return block;
+  }
+
+  [[nodiscard]] std::int64_t depth_of_row() const { return g_.group_in() * taps_w_.count(); }
   [[nodiscard]] std::int64_t packed_group() const {
     return (channels_across_ ? rounded_up(g_.group_out(), strip_) : g_.group_out()) * depth_;
   }
   /// Of a row of a panel, or of a tile.
   [[nodiscard]] std::int64_t line_floats() const { return std::max(pixels_, tile_shape().rows * tile_shape().columns); }
 
-  void run_block(const ConvOperands& o, std::int64_t image, std::int64_t group, std::int64_t row,
-                 std::int64_t rows) const noexcept {
-    const auto pixels = rows * g_.out_w;
+  void run_block(const ConvOperands& o, std::int64_t image, std::int64_t group, const Block& block) const noexcept {
     const float* x = o.x + (image * g_.in_channels + group * g_.group_in()) * g_.in_plane();
     const auto first = group * g_.group_out();
-    const Outputs outputs{(image * g_.out_channels + first) * g_.out_plane() + row * g_.out_w, first, pixels};
+    const Outputs outputs{(image * g_.out_channels + first) * g_.out_plane() + block.pixel, first, block.pixels,
+                          block.taps.count() * depth_of_row(), (block.taps.first - taps_h_.first) * depth_of_row()};
     const float* weights = o.weights + group * packed_group();
     if (!channels_across_) {
-      fill_strips(o.workspace, x, row, rows);
+      fill_strips(o.workspace, x, block);
       multiply(o, outputs, o.workspace, weights);
     } else if (pointwise_) {
-      multiply_across(o, outputs, x + row * g_.out_w, g_.in_plane(), weights);
+      multiply_across(o, outputs, x + block.pixel, g_.in_plane(), weights);
     } else {
-      fill_rows(o.workspace, x, row, rows);
-      multiply_across(o, outputs, o.workspace, pixels, weights);
+      fill_rows(o.workspace, x, block);
+      multiply_across(o, outputs, o.workspace, block.pixels, weights);
     }
   }
 
@@ -91,6 +155,7 @@ class GemmConv final : public Step {
     std::int64_t at; // of the first pixel of the first channel
     std::int64_t channel;
     std::int64_t pixels;
+    std::int64_t depth, skipped; // of the matrix product, and what weights have before it
   };
 
   /// The last pass over some of the channels, while they are in cache.
@@ -109,9 +174,10 @@ class GemmConv final : public Step {
     const auto width = tile_shape().columns;
     for (std::int64_t channel = 0; channel < g_.group_out(); channel += strip_) {
       const auto channels = std::min(strip_, g_.group_out() - channel);
+      const float* strip = weights + channel * depth_ + outputs.skipped * channels;
       float* y = o.y + outputs.at + channel * g_.out_plane();
       for (std::int64_t pixel = 0; pixel < outputs.pixels; pixel += width)
-        multiply_tile({depth_, weights + channel * depth_, channels, panel + pixel * depth_}, channels,
+        multiply_tile({outputs.depth, strip, channels, panel + pixel * outputs.depth}, channels,
                       std::min(width, outputs.pixels - pixel), y + pixel, g_.out_plane());
       finish_channels(o, outputs, channel, channels);
     }
@@ -126,7 +192,8 @@ class GemmConv final : public Step {
       const auto channels = std::min(strip_, g_.group_out() - channel);
       for (std::int64_t pixel = 0; pixel < outputs.pixels; pixel += most) {
         const auto rows = std::min(most, outputs.pixels - pixel);
-        multiply_tile({depth_, panel + pixel, pitch, weights + channel * depth_}, rows, channels, tile, strip_);
+        multiply_tile({outputs.depth, panel + pixel, pitch, weights + channel * depth_ + outputs.skipped * strip_},
+                      rows, channels, tile, strip_);
         float* y = o.y + outputs.at + channel * g_.out_plane() + pixel;
         for (std::int64_t c = 0; c < channels; ++c, y += g_.out_plane())
           for (std::int64_t i = 0; i < rows; ++i) y[i] = tile[i * strip_ + c];
@@ -136,68 +203,67 @@ class GemmConv final : public Step {
   }
 
   /// f(line, channel, kh, kw) for each row of a panel.
-  template <class F> void each_line(F f) const noexcept {
+  template <class F> void each_line(const Range& taps, F f) const noexcept {
     std::int64_t line = 0;
-    for (std::int64_t channel = 0; channel < g_.group_in(); ++channel)
-      for (std::int64_t kh = 0; kh < g_.window.kernel_h; ++kh)
-        for (std::int64_t kw = 0; kw < g_.window.kernel_w; ++kw) f(line++, channel, kh, kw);
+    for (auto kh = taps.first; kh < taps.last; ++kh)
+      for (std::int64_t channel = 0; channel < g_.group_in(); ++channel)
+        for (auto kw = taps_w_.first; kw < taps_w_.last; ++kw) f(line++, channel, kh, kw);
   }
 
-  void fill_rows(float* panel, const float* x, std::int64_t row, std::int64_t rows) const noexcept {
-    each_line([&](std::int64_t line, std::int64_t channel, std::int64_t kh, std::int64_t kw) {
-      fill_line(panel + line * rows * g_.out_w, x + channel * g_.in_plane(), kh, kw, row, rows);
+  void fill_rows(float* panel, const float* x, const Block& block) const noexcept {
+    each_line(block.taps, [&](std::int64_t line, std::int64_t channel, std::int64_t kh, std::int64_t kw) {
+      fill_line(panel + line * block.pixels, x + channel * g_.in_plane(), kh, kw, block);
     });
   }
 
-  void fill_strips(float* panel, const float* x, std::int64_t row, std::int64_t rows) const noexcept {
-    const auto width = tile_shape().columns;
+  void fill_strips(float* panel, const float* x, const Block& block) const noexcept {
+    const auto width = tile_shape().columns, depth = block.taps.count() * depth_of_row();
     float* const filled = panel + pixels_ * depth_;
-    each_line([&](std::int64_t line, std::int64_t channel, std::int64_t kh, std::int64_t kw) {
-      const float* from = x + channel * g_.in_plane() + row * g_.out_w;
+    each_line(block.taps, [&](std::int64_t line, std::int64_t channel, std::int64_t kh, std::int64_t kw) {
+      const float* from = x + channel * g_.in_plane() + block.pixel;
       if (!pointwise_) {
-        fill_line(filled, x + channel * g_.in_plane(), kh, kw, row, rows);
+        fill_line(filled, x + channel * g_.in_plane(), kh, kw, block);
         from = filled;
       }
-      split(panel + line * width, width, depth_ * width, from, rows * g_.out_w);
+      split(panel + line * width, width, depth * width, from, block.pixels);
     });
   }
 
-  /// What a tap of a channel gives to each pixel of `rows` output rows.
-  void fill_line(float* line, const float* x, std::int64_t kh, std::int64_t kw, std::int64_t row,
-                 std::int64_t rows) const noexcept {
+  /// What a tap of a channel gives to each pixel of a block.
+  void fill_line(float* line, const float* x, std::int64_t kh, std::int64_t kw, const Block& block) const noexcept {
     const auto& w = g_.window;
-    for (std::int64_t out = row; out < row + rows; ++out, line += g_.out_w) {
-      const auto in = out * w.stride_h - w.pad_top + kh * w.dilation_h;
-      if (in < 0 || in >= g_.in_h) std::memset(line, 0, static_cast<std::size_t>(g_.out_w) * sizeof(float));
-      else fill_row(line, x + in * g_.in_w, kw * w.dilation_w - w.pad_left);
+    auto row = block.pixel / g_.out_w, column = block.pixel % g_.out_w;
+    for (auto left = block.pixels; left > 0; ++row, column = 0) {
+      const auto count = std::min(left, g_.out_w - column);
+      const auto in = row * w.stride_h - w.pad_top + kh * w.dilation_h;
+      if (in < 0 || in >= g_.in_h) std::fill_n(line, count, 0.0F);
+      else fill_row(line, x + in * g_.in_w, column * w.stride_w + kw * w.dilation_w - w.pad_left, count);
+      line += count;
+      left -= count;
     }
   }
 
-  /// line[i] = x[i * stride + shift], zero outside of the row.
-  void fill_row(float* line, const float* x, std::int64_t shift) const noexcept {
+  /// line[i] = x[i * stride + shift] for i < n, zero outside of the row.
+  void fill_row(float* line, const float* x, std::int64_t shift, std::int64_t n) const noexcept {
     const auto stride = g_.window.stride_w;
     const auto first_at_least = [&](std::int64_t position) { // the first i with i * stride + shift >= position
-      return std::clamp<std::int64_t>((position - shift + stride - 1) / stride, 0, g_.out_w);
+      return shift >= position ? 0 : std::min((position - shift + stride - 1) / stride, n);
     };
-    const auto first = shift >= 0 ? 0 : first_at_least(0);
-    const auto last = shift >= g_.in_w ? 0 : first_at_least(g_.in_w);
-    if (first >= last) {
-      std::memset(line, 0, static_cast<std::size_t>(g_.out_w) * sizeof(float));
-      return;
-    }
+    const auto first = first_at_least(0), last = std::max(first_at_least(g_.in_w), first);
     std::fill(line, line + first, 0.0F);
     const auto count = static_cast<std::size_t>(last - first);
-    if (stride == 1) std::memcpy(line + first, x + first + shift, count * sizeof(float));
+    if (stride == 1) std::copy_n(x + first + shift, count, line + first);
     else gather_strided(line + first, x + first * stride + shift, stride, count);
-    std::fill(line + last, line + g_.out_w, 0.0F);
+    std::fill(line + last, line + n, 0.0F);
   }
 
   ConvGeometry g_;
   bool pointwise_, channels_across_;
-  std::int64_t depth_;  // of the matrix product
+  Range taps_h_, taps_w_;
+  std::int64_t depth_;  // of the whole matrix product
   std::int64_t strip_;  // channels in a strip of weights
-  std::int64_t rows_;   // of the output, in one block
-  std::int64_t pixels_; // of a block, in whole tiles
+  std::int64_t pixels_; // of a block at most, in whole tiles
+  std::vector<Block> blocks_;
 };
 
 } // namespace
