@@ -30,6 +30,10 @@ void accumulate_squares(float* y, const float* x, std::size_t n) noexcept;
 /// y = x / (bias + factor * sums) ^ beta
 void divide_by_power(float* y, const float* x, const float* sums, float bias, float factor, float beta,
                      std::size_t n) noexcept;
+/// The largest of x; n is at least 1.
+float maximum(const float* x, std::size_t n) noexcept;
+/// y = e^(x - most), and the sum of them.
+double exponentials(float* y, const float* x, float most, std::size_t n) noexcept;
 /// The sum of x, in partial sums of double precision.
 double sum(const float* x, std::size_t n) noexcept;
 /// Likewise, of the squares of x - mean.

@@ -1,6 +1,7 @@
 #include "tasks/dnn/kernels/conv.hpp"
 #include "tasks/dnn/kernels/elementwise.hpp"
 #include "tasks/dnn/kernels/tiles.hpp"
+#include "tasks/dnn/kernels/transpose.hpp"
 
 #include <algorithm>
 
@@ -194,9 +195,7 @@ class GemmConv final : public Step {
         const auto rows = std::min(most, outputs.pixels - pixel);
         multiply_tile({outputs.depth, panel + pixel, pitch, weights + channel * depth_ + outputs.skipped * strip_},
                       rows, channels, tile, strip_);
-        float* y = o.y + outputs.at + channel * g_.out_plane() + pixel;
-        for (std::int64_t c = 0; c < channels; ++c, y += g_.out_plane())
-          for (std::int64_t i = 0; i < rows; ++i) y[i] = tile[i * strip_ + c];
+        transpose(o.y + outputs.at + channel * g_.out_plane() + pixel, g_.out_plane(), tile, strip_, rows, channels);
       }
       finish_channels(o, outputs, channel, channels);
     }

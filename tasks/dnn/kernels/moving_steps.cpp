@@ -1,6 +1,7 @@
 #include "tasks/dnn/kernels/elementwise.hpp"
 #include "tasks/dnn/kernels/loops.hpp"
 #include "tasks/dnn/kernels/steps.hpp"
+#include "tasks/dnn/kernels/transpose.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -32,12 +33,27 @@ void copy_strided(const Loops<2>& loops, float* y, const float* x) noexcept {
 
 class ViewStep final : public Step {
  public:
-  ViewStep(const View& view, const Shape& y) : offset_(view.offset), loops_(y, {view.strides, dense_strides(y)}) {}
-  void run(const Operands& o) const noexcept override { copy_strided(loops_, o.output, o.inputs[0] + offset_); }
+  ViewStep(const View& view, const Shape& y) : offset_(view.offset), loops_(y, {view.strides, dense_strides(y)}) {
+    for (std::size_t level = 1; level < loops_.levels() && !transposes_; ++level)
+      if (loops_.step()[0] > 1 && loops_.step(level)[0] == 1) {
+        loops_.put_second(level);
+        transposes_ = true;
+      }
+  }
+
+  void run(const Operands& o) const noexcept override {
+    const float* x = o.inputs[0] + offset_;
+    if (!transposes_) return copy_strided(loops_, o.output, x);
+    loops_.run<2>([&](const Loops<2>::Offsets& at) {
+      transpose(o.output + at[1], loops_.step(1)[1], x + at[0], loops_.step()[0],
+                static_cast<std::int64_t>(loops_.count()), static_cast<std::int64_t>(loops_.count(1)));
+    });
+  }
 
  private:
   std::int64_t offset_;
   Loops<2> loops_;
+  bool transposes_ = false; // the two innermost loops
 };
 
 class PadStep final : public Step {

@@ -1,5 +1,6 @@
 #include "tasks/dnn/kernels/tiles.hpp"
 
+#include "tasks/dnn/kernels/transpose.hpp"
 #include "tasks/dnn/kernels/vector.hpp"
 
 #include <array>
@@ -107,16 +108,20 @@ TileKernel choose_kernel() {
 #endif
 
 /// A line of a strip.
-RTEXEC_INLINE void pack_line(float* to, std::int64_t width, const float* from, std::int64_t count, std::int64_t step) {
+RTEXEC_INLINE void pack_line(float* to, std::int64_t width, const float* from, std::int64_t count) {
   std::int64_t i = 0;
-  if (step == 1)
-    for (; i + lanes <= count; i += lanes) {
-      Vector piece;
-      load(piece, from + i);
-      store(to + i, piece);
-    }
-  for (; i < count; ++i) to[i] = from[i * step];
+  for (; i + lanes <= count; i += lanes) {
+    Vector piece;
+    load(piece, from + i);
+    store(to + i, piece);
+  }
+  for (; i < count; ++i) to[i] = from[i];
   for (; i < width; ++i) to[i] = 0;
+}
+
+RTEXEC_VECTORISED void pack_rows(float* to, std::int64_t width, const float* from, std::int64_t count,
+                                 std::int64_t depth, std::int64_t pitch) noexcept {
+  for (std::int64_t p = 0; p < depth; ++p) pack_line(to + p * width, width, from + p * pitch, count);
 }
 
 const TileKernel& kernel() noexcept {
@@ -133,14 +138,17 @@ void multiply_tile(const TileFactors& factors, std::int64_t rows, std::int64_t c
   kernel().multiply(factors, rows, columns, c, leading_c);
 }
 
-RTEXEC_VECTORISED void pack_strip(float* to, std::int64_t width, const float* from, std::int64_t count,
-                                  std::int64_t step, std::int64_t depth, std::int64_t pitch) noexcept {
-  for (std::int64_t p = 0; p < depth; ++p) pack_line(to + p * width, width, from + p * pitch, count, step);
+void pack_strip(float* to, std::int64_t width, const float* from, std::int64_t count, std::int64_t step,
+                std::int64_t depth, std::int64_t pitch) noexcept {
+  if (step == 1) return pack_rows(to, width, from, count, depth, pitch);
+  transpose(to, width, from, step, count, depth);
+  if (count < width)
+    for (std::int64_t p = 0; p < depth; ++p) std::fill(to + p * width + count, to + (p + 1) * width, 0.0F);
 }
 
 RTEXEC_VECTORISED void split(float* to, std::int64_t width, std::int64_t pitch, const float* from,
                              std::int64_t n) noexcept {
-  for (; n > 0; n -= width, from += width, to += pitch) pack_line(to, width, from, std::min(width, n), 1);
+  for (; n > 0; n -= width, from += width, to += pitch) pack_line(to, width, from, std::min(width, n));
 }
 
 } // namespace rtexec::tasks::kernels

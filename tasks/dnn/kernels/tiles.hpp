@@ -28,7 +28,8 @@ struct TileFactors {
 void multiply_tile(const TileFactors& factors, std::int64_t rows, std::int64_t columns, float* c,
                    std::int64_t leading_c) noexcept;
 
-/// A strip: to[p * width + i] = from[i * step + p * pitch] for p < depth and i < count, and zero up to `width`.
+/// A strip: to[p * width + i] = from[i * step + p * pitch] for p < depth and i < count, and zero up to `width`; one of
+/// step and pitch is 1.
 void pack_strip(float* to, std::int64_t width, const float* from, std::int64_t count, std::int64_t step,
                 std::int64_t depth, std::int64_t pitch) noexcept;
 
