@@ -12,7 +12,9 @@ namespace {
 constexpr int channels_at_once = 4;
 constexpr std::int64_t most_channels = 16, most_pairs = 256; // of a group: beyond, matrix products win
 constexpr std::int64_t most_stride = 4, most_reach_h = 64, most_reach_w = lanes; // bound the padded copy of the input
-constexpr std::int64_t band_floats = 1024; // of outputs, which stay in the first-level cache
+constexpr std::int64_t band_floats = 4096; // of inputs at once, which stay in the first-level cache
+constexpr std::int64_t most_groups = 8;    // computed at once
+constexpr std::int64_t least_rows = 16;    // of outputs in a band
 constexpr std::int64_t slack = 4 * lanes;  // behind what is read or written in whole vectors
 
 struct Taps {
@@ -60,28 +62,38 @@ RTEXEC_VECTORISED void convolve(std::int64_t channels, const float* x, std::int6
   }
 }
 
-/// `rows` rows of outputs of one channel, 3x3, 5x5 or 7x7 taps: each row of inputs is read once for all of them.
-template <std::int64_t kernel, std::int64_t rows>
-RTEXEC_INLINE void convolve_rows(const float* x, std::int64_t width, const std::int64_t* offsets, const float* weights,
-                                 float* y, std::int64_t pitch_y, std::int64_t columns) {
-  for (std::int64_t column = 0; column < columns; column += lanes) {
-    Vector sums[static_cast<std::size_t>(rows)] = {};
-    for (std::int64_t kw = 0; kw < kernel; ++kw) {
-      const float* from = x + column + offsets[kw];
+/// `rows` rows and `vectors` across of outputs of one channel, 3x3, 5x5 or 7x7 taps: each row of inputs is read once
+/// for all of them.
+template <std::size_t kernel, std::size_t rows, std::size_t vectors>
+RTEXEC_INLINE void convolve_block(const float* x, std::int64_t width, const std::int64_t* offsets, const float* weights,
+                                  float* y, std::int64_t pitch_y) {
+  Vector sums[rows][vectors] = {};
+  for (std::size_t kw = 0; kw < kernel; ++kw) {
+    const float* from = x + offsets[kw];
 #pragma GCC unroll 16
-      for (std::int64_t in = 0; in < kernel + rows - 1; ++in) {
-        Vector piece;
-        load(piece, from + in * width);
+    for (std::size_t in = 0; in < kernel + rows - 1; ++in, from += width) {
+      Vector pieces[vectors];
+      for (std::size_t v = 0; v < vectors; ++v) load(pieces[v], from + v * lanes);
 #pragma GCC unroll 16
-        for (std::int64_t row = 0; row < rows; ++row)
-          if (in >= row && in - row < kernel) sums[row] += piece * weights[(in - row) * kernel + kw];
-      }
+      for (std::size_t row = 0; row < rows; ++row)
+        if (in >= row && in - row < kernel)
+          for (std::size_t v = 0; v < vectors; ++v) sums[row][v] += pieces[v] * weights[(in - row) * kernel + kw];
     }
-    for (std::int64_t row = 0; row < rows; ++row) store(y + row * pitch_y + column, sums[row]);
   }
+  for (std::size_t row = 0; row < rows; ++row, y += pitch_y)
+    for (std::size_t v = 0; v < vectors; ++v) store(y + v * lanes, sums[row][v]);
 }
 
-template <std::int64_t kernel>
+template <std::size_t kernel, std::size_t rows>
+RTEXEC_INLINE void convolve_rows(const float* x, std::int64_t width, const std::int64_t* offsets, const float* weights,
+                                 float* y, std::int64_t pitch_y, std::int64_t columns) {
+  std::int64_t column = 0;
+  for (; column + lanes < columns; column += 2 * lanes)
+    convolve_block<kernel, rows, 2>(x + column, width, offsets, weights, y + column, pitch_y);
+  if (column < columns) convolve_block<kernel, rows, 1>(x + column, width, offsets, weights, y + column, pitch_y);
+}
+
+template <std::size_t kernel>
 RTEXEC_INLINE void convolve_band(const float* x, std::int64_t width, const std::int64_t* offsets, const float* weights,
                                  float* y, std::int64_t pitch_y, std::int64_t columns, std::int64_t rows) {
   for (; rows >= 4; rows -= 4, x += 4 * width, y += 4 * pitch_y)
@@ -114,21 +126,33 @@ RTEXEC_VECTORISED void convolve_shared(std::int64_t kernel, const float* x, std:
   else convolve_band<7>(x, width, offsets, weights, y, pitch_y, columns, rows);
 }
 
+/// Half a vector, for rows that are no longer.
+using Half = float __attribute__((vector_size(32)));
+constexpr std::int64_t half = lanes / 2;
+
+template <class V>
+RTEXEC_INLINE void copy_rows_by(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from,
+                                std::int64_t width, std::int64_t rows) {
+  constexpr std::int64_t at_once = sizeof(V) / sizeof(float);
+  const float *to_end = to + (rows - 1) * pitch_to + width, *from_end = from + (rows - 1) * pitch_from + width;
+  for (std::int64_t row = 0; row < rows; ++row, to += pitch_to, from += pitch_from)
+    for (std::int64_t i = 0; i < width; i += at_once) {
+      if (to + i + at_once <= to_end && from + i + at_once <= from_end) {
+        V piece;
+        std::memcpy(&piece, from + i, sizeof piece);
+        std::memcpy(to + i, &piece, sizeof piece);
+      } else {
+        for (std::int64_t rest = i; rest < std::min(width, i + at_once); ++rest) to[rest] = from[rest];
+      }
+    }
+}
+
 /// Copies rows in whole vectors: what comes too much is overwritten by the next row, and behind the last one nothing
 /// is read or written.
 RTEXEC_VECTORISED void copy_rows(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from,
                                  std::int64_t width, std::int64_t rows) noexcept {
-  const float *to_end = to + (rows - 1) * pitch_to + width, *from_end = from + (rows - 1) * pitch_from + width;
-  for (std::int64_t row = 0; row < rows; ++row, to += pitch_to, from += pitch_from)
-    for (std::int64_t i = 0; i < width; i += lanes) {
-      if (to + i + lanes <= to_end && from + i + lanes <= from_end) {
-        Vector piece;
-        load(piece, from + i);
-        store(to + i, piece);
-      } else {
-        for (std::int64_t rest = i; rest < std::min(width, i + lanes); ++rest) to[rest] = from[rest];
-      }
-    }
+  if (width <= half) copy_rows_by<Half>(to, pitch_to, from, pitch_from, width, rows);
+  else copy_rows_by<Vector>(to, pitch_to, from, pitch_from, width, rows);
 }
 
 /// Rows of a picture, and where they go.
@@ -139,18 +163,25 @@ struct Rows {
   std::int64_t pitch_to;
 };
 
+template <class V> RTEXEC_INLINE void pad_rows_by(float* to, const Rows& rows, std::int64_t kept) {
+  constexpr std::int64_t at_once = sizeof(V) / sizeof(float);
+  const float* from = rows.from;
+  const V zeros = {};
+  for (std::int64_t row = 0; row < rows.count; ++row, from += rows.pitch_from, to += rows.pitch_to) {
+    for (std::int64_t i = 0; i < rows.width; i += at_once) {
+      V piece = {};
+      if (from + i + at_once <= rows.end) std::memcpy(&piece, from + i, sizeof piece);
+      else std::memcpy(&piece, from + i, static_cast<std::size_t>(rows.width - i) * sizeof(float));
+      std::memcpy(to + i, &piece, sizeof piece);
+    }
+    std::memcpy(to + kept, &zeros, sizeof zeros);
+  }
+}
+
 /// Of each row what is kept, then zeros up to the next one, a vector's at most.
 RTEXEC_VECTORISED void pad_rows(float* to, const Rows& rows, std::int64_t kept) noexcept {
-  const float* from = rows.from;
-  for (std::int64_t row = 0; row < rows.count; ++row, from += rows.pitch_from, to += rows.pitch_to) {
-    for (std::int64_t i = 0; i < rows.width; i += lanes) {
-      Vector piece;
-      if (from + i + lanes <= rows.end) load(piece, from + i);
-      else load_part(piece, from + i, rows.width - i);
-      store(to + i, piece);
-    }
-    store(to + kept, Vector{});
-  }
+  if (rows.width <= half && rows.pitch_to - kept <= half) pad_rows_by<Half>(to, rows, kept);
+  else pad_rows_by<Vector>(to, rows, kept);
 }
 
 /// The same of every second element: to_even[i] = from[2 i], to_odd[i] = from[2 i + 1].
@@ -186,9 +217,13 @@ class DirectConv final : public Step {
   explicit DirectConv(const ConvGeometry& geometry) : g_(geometry) {
     const auto& w = g_.window;
     const auto reach_h = (w.kernel_h - 1) * w.dilation_h, reach_w = (w.kernel_w - 1) * w.dilation_w;
-    width_ = g_.out_w + reach_w / w.stride_w;
-    height_ = g_.out_h + reach_h / w.stride_h;
-    phase_ = width_ * height_ + slack;
+    // Without strides the margin behind a row is also the one before the next.
+    width_ = w.stride_w == 1 ? g_.in_w + std::max(w.pad_left, w.pad_right) : g_.out_w + reach_w / w.stride_w;
+    const auto phases = w.stride_h * w.stride_w;
+    rows_ = band_floats / (g_.group_in() * phases * width_) - reach_h / w.stride_h;
+    rows_ = std::min(g_.out_h, std::max(rows_, least_rows) / 4 * 4);
+    phase_ = width_ * (rows_ + reach_h / w.stride_h) + slack;
+    plane_ = phases * phase_;
     for (std::int64_t kh = 0; kh < w.kernel_h; ++kh)
       for (std::int64_t kw = 0; kw < w.kernel_w; ++kw) {
         const auto h = kh * w.dilation_h, v = kw * w.dilation_w;
@@ -198,48 +233,71 @@ class DirectConv final : public Step {
     shares_rows_ = shares_rows(g_);
     // Rows of one vector may lie without a gap: what comes too much is overwritten by the next one.
     pitch_ = !shares_rows_ ? width_ : g_.out_w <= lanes ? g_.out_w : rounded_up(g_.out_w, lanes);
-    rows_ = g_.out_h;
-    if (shares_rows_) rows_ = std::min(rows_, std::max<std::int64_t>(1, band_floats / (4 * pitch_)) * 4);
-    line_ = rounded_up((rows_ - 1) * pitch_ + g_.out_w, lanes);
-    plane_ = w.stride_h * w.stride_w * phase_;
+    line_ = rounded_up((rows_ - 1) * pitch_ + g_.out_w, lanes) + slack;
+    if (g_.group_in() == 1 && g_.group_out() == 1)
+      groups_at_once_ = std::clamp<std::int64_t>(band_floats / plane_, 1, most_groups);
   }
 
   std::size_t workspace() const override {
-    return static_cast<std::size_t>(g_.group_in() * plane_ + slack + channels_at_once * (line_ + slack));
+    return static_cast<std::size_t>(planes() * plane_ + slack +
+                                    std::max<std::int64_t>(channels_at_once, groups_at_once_) * line_);
   }
 
   void run(const Operands& operands) const noexcept override {
     const ConvOperands o(g_, operands);
-    std::fill_n(o.workspace, g_.group_in() * plane_ + slack, 0.0F); // margins stay zero
+    std::fill_n(o.workspace, planes() * plane_ + slack, 0.0F); // margins stay zero
     for (std::int64_t image = 0; image < g_.batch; ++image)
-      for (std::int64_t group = 0; group < g_.groups; ++group) run_group(o, image, group);
+      for (std::int64_t group = 0; group < g_.groups; group += groups_at_once_)
+        for (std::int64_t row = 0; row < g_.out_h; row += rows_) {
+          const auto rows = std::min(rows_, g_.out_h - row);
+          if (groups_at_once_ == 1) run_band(o, image, group, row, rows);
+          else run_channels(o, image, group, std::min(groups_at_once_, g_.groups - group), row, rows);
+        }
   }
 
  private:
-  void run_group(const ConvOperands& o, std::int64_t image, std::int64_t group) const noexcept {
+  /// Padded channels that there are at once.
+  [[nodiscard]] std::int64_t planes() const { return g_.group_in() * groups_at_once_; }
+
+  /// Several groups of one channel each: a processor reads what it wrote a while ago more quickly than what it just
+  /// wrote in other pieces.
+  void run_channels(const ConvOperands& o, std::int64_t image, std::int64_t first, std::int64_t count, std::int64_t row,
+                    std::int64_t rows) const noexcept {
+    float* lines = o.workspace + planes() * plane_ + slack;
+    const auto channel = image * g_.out_channels + first; // of the output, and of the input
+    for (std::int64_t c = 0; c < count; ++c)
+      split_phases(o.workspace + c * plane_, o.x + (channel + c) * g_.in_plane(), row);
+    for (std::int64_t c = 0; c < count; ++c)
+      convolve_channels(1, o.workspace + c * plane_, o.weights + (first + c) * g_.taps(), lines + c * line_, rows);
+    for (std::int64_t c = 0; c < count; ++c)
+      store_rows(o, lines + c * line_, (channel + c) * g_.out_plane() + row * g_.out_w, rows, o.bias_of(first + c));
+  }
+
+  void run_band(const ConvOperands& o, std::int64_t image, std::int64_t group, std::int64_t row,
+                std::int64_t rows) const noexcept {
     float* lines = o.workspace + g_.group_in() * plane_ + slack;
-    const auto pitch = line_ + slack;
     for (std::int64_t c = 0; c < g_.group_in(); ++c)
-      split_phases(o.workspace + c * plane_,
-                   o.x + (image * g_.in_channels + group * g_.group_in() + c) * g_.in_plane());
+      split_phases(o.workspace + c * plane_, o.x + (image * g_.in_channels + group * g_.group_in() + c) * g_.in_plane(),
+                   row);
     const auto m = g_.group_out();
-    for (std::int64_t j = 0; j < m; j += shares_rows_ ? 1 : channels_at_once) {
-      const auto channels = shares_rows_ ? 1 : std::min<std::int64_t>(channels_at_once, m - j);
+    for (std::int64_t j = 0; j < m; j += channels_at_once) {
+      const auto channels = std::min<std::int64_t>(channels_at_once, m - j);
       const auto first = group * m + j;
-      const float* weights = o.weights + first * g_.group_in() * g_.taps();
-      for (std::int64_t row = 0; row < g_.out_h; row += rows_) {
-        const auto rows = std::min(rows_, g_.out_h - row);
-        if (shares_rows_)
-          convolve_shared(g_.window.kernel_h, o.workspace + row * width_, width_, offsets_.data(), weights, lines,
-                          pitch_, g_.out_w, rows);
-        else
-          convolve(channels, o.workspace, g_.group_in(), plane_, {offsets_.data(), g_.taps()}, weights, lines, pitch,
-                   line_);
-        for (std::int64_t c = 0; c < channels; ++c)
-          store_rows(o, lines + c * pitch, (image * g_.out_channels + first + c) * g_.out_plane() + row * g_.out_w,
-                     rows, o.bias_of(first + c));
-      }
+      convolve_channels(channels, o.workspace, o.weights + first * g_.group_in() * g_.taps(), lines, rows);
+      for (std::int64_t c = 0; c < channels; ++c)
+        store_rows(o, lines + c * line_, (image * g_.out_channels + first + c) * g_.out_plane() + row * g_.out_w, rows,
+                   o.bias_of(first + c));
     }
+  }
+
+  void convolve_channels(std::int64_t channels, const float* x, const float* weights, float* lines,
+                         std::int64_t rows) const noexcept {
+    if (!shares_rows_)
+      return convolve(channels, x, g_.group_in(), plane_, {offsets_.data(), g_.taps()}, weights, lines, line_,
+                      (rows - 1) * width_ + g_.out_w);
+    for (std::int64_t c = 0; c < channels; ++c)
+      convolve_shared(g_.window.kernel_h, x, width_, offsets_.data(), weights + c * g_.taps(), lines + c * line_,
+                      pitch_, g_.out_w, rows);
   }
 
   void store_rows(const ConvOperands& o, float* line, std::int64_t at, std::int64_t rows, float bias) const noexcept {
@@ -251,17 +309,22 @@ class DirectConv final : public Step {
       finish(g_.activation, o.y + at, line + row * pitch_, bias, o.residual + at, static_cast<std::size_t>(g_.out_w));
   }
 
-  /// phase (p, q) at (r, c) is the padded input at (r * stride_h + p, c * stride_w + q).
-  void split_phases(float* out, const float* x) const noexcept {
+  /// phase (p, q) at (r, c) is the padded input at ((row + r) * stride_h + p, c * stride_w + q).
+  void split_phases(float* out, const float* x, std::int64_t row) const noexcept {
     const auto& w = g_.window;
+    const auto height = (phase_ - slack) / width_;
     for (std::int64_t p = 0; p < w.stride_h; ++p, out += w.stride_w * phase_) {
-      const auto above = w.pad_top - p; // the first row of the input is the first with r * stride_h >= above
-      const auto first = above <= 0 ? 0 : (above + w.stride_h - 1) / w.stride_h;
+      const auto above = w.pad_top - p - row * w.stride_h; // rows of padding
+      const auto first = std::min(above <= 0 ? 0 : (above + w.stride_h - 1) / w.stride_h, height);
       const auto from = first * w.stride_h - above;
-      const auto count = std::min((g_.in_h - from + w.stride_h - 1) / w.stride_h, height_ - first);
-      if (from < g_.in_h && count > 0)
+      const auto count = std::clamp<std::int64_t>((g_.in_h - from + w.stride_h - 1) / w.stride_h, 0, height - first);
+      if (count > 0)
         split_columns(out + first * width_,
                       {x + from * g_.in_w, w.stride_h * g_.in_w, g_.in_w, count, x + g_.in_plane(), width_});
+      for (std::int64_t q = 0; q < w.stride_w; ++q) {
+        std::fill_n(out + q * phase_, first * width_, 0.0F);
+        std::fill(out + q * phase_ + (first + count) * width_, out + q * phase_ + height * width_, 0.0F);
+      }
     }
   }
 
@@ -283,14 +346,15 @@ class DirectConv final : public Step {
   }
 
   ConvGeometry g_;
-  std::int64_t width_ = 0, height_ = 0; // of a phase
-  std::int64_t phase_ = 0;              // floats from one to the next
-  std::int64_t plane_ = 0;              // floats of all phases of a channel
-  bool shares_rows_ = false;            // of inputs among rows of outputs
-  std::int64_t rows_ = 0;               // of outputs, in one line
-  std::int64_t pitch_ = 0;              // from one of them to the next
-  std::int64_t line_ = 0;               // outputs of a channel, with those between the rows
-  std::vector<std::int64_t> offsets_;   // of each tap
+  std::int64_t width_ = 0;   // of a phase
+  std::int64_t phase_ = 0;   // floats from one to the next
+  std::int64_t plane_ = 0;   // floats of all phases of a channel
+  bool shares_rows_ = false; // of inputs among rows of outputs
+  std::int64_t rows_ = 0;    // of outputs, in one band
+  std::int64_t pitch_ = 0;   // from one of them to the next
+  std::int64_t line_ = 0;    // floats for the outputs of a channel, with those between the rows
+  std::int64_t groups_at_once_ = 1;
+  std::vector<std::int64_t> offsets_; // of each tap
 };
 
 } // namespace
