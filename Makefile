@@ -317,6 +317,10 @@ $(EMULATED): $(B)/test/emulated/%.o: %.cu | $(LIBRARIES)
 	$(Q)$(CXX) -x c++ $(CPPFLAGS) $(CXXFLAGS) -Wno-unknown-pragmas -Wno-sign-conversion -DRTEXEC_EMULATION \
 	  -include test/tasks/cuda_emulation/primitives.hpp -c $< -o $@
 
+# Nobody reads what a root reports as errno, or which exceptions floats raised; and bounds of a variable shall stay bounds, not become branches. (Said of a function alone, in an
+# attribute, this keeps g++ 12 from vectorising what is inlined into it.)
+$(call object,$(call sources,tasks/dnn/kernels)): private CXXFLAGS += -fno-math-errno -fno-trapping-math -fno-thread-jumps
+
 # The host and the device give the same bits of floats: no product becomes part of a sum. What a root reports as errno nobody reads.
 $(call object,$(call sources,tasks/kernels)) $(filter $(B)/test/emulated/tasks/kernels/%,$(EMULATED)): private CXXFLAGS += -ffp-contract=off -fno-math-errno
 

@@ -103,7 +103,7 @@ TEST(NetworkObjects, OfOneConvolution) {
     return found;
   };
   EXPECT_EQ(sizes(MemoryClass::constant), (std::vector<std::uint64_t>{16, 48}));
-  EXPECT_EQ(sizes(MemoryClass::scratch), (std::vector<std::uint64_t>{300, 400}));
+  EXPECT_THAT(sizes(MemoryClass::scratch), testing::IsSupersetOf({300U, 400U})) << "x and y, beside a workspace";
 }
 
 } // namespace

@@ -26,12 +26,6 @@ struct ConvGeometry {
   [[nodiscard]] std::int64_t taps() const { return window.kernel_h * window.kernel_w; }
 };
 
-/// The length of equal blocks, none longer than `most`, that divide `total`; at least 1.
-[[nodiscard]] constexpr std::int64_t balanced_block(std::int64_t total, std::int64_t most) {
-  const auto blocks = most < 1 ? total : (total + most - 1) / most;
-  return (total + blocks - 1) / blocks;
-}
-
 [[nodiscard]] ConvGeometry conv_geometry(const Graph& graph, const Node& node);
 
 /// The operands of a convolution by role.
@@ -53,9 +47,8 @@ struct ConvOperands {
   [[nodiscard]] float bias_of(std::int64_t channel) const { return bias ? bias[channel] : 0.0F; }
 };
 
-/// Any convolution as products of the weights and panels of input windows (im2col); a 1x1 convolution of stride 1
-/// without the panels.
-[[nodiscard]] PreparedStep prepare_gemm_conv(const ConvGeometry& geometry);
+/// Any convolution as products of the weights and panels of input windows (im2col).
+[[nodiscard]] PreparedStep prepare_gemm_conv(const ConvGeometry& geometry, const std::vector<float>& weights);
 
 /// 3x3, stride 1, one group: F(2x2, 3x3), 2.25 times fewer multiplications. Lavin and Gray, "Fast Algorithms for
 /// Convolutional Neural Networks", 2015, section 4.1.

@@ -2,6 +2,7 @@
 
 #include "tasks/dnn/kernels/functions.hpp"
 #include "tasks/dnn/kernels/rare_functions.hpp"
+#include "tasks/dnn/kernels/vector.hpp"
 
 #include <cmath>
 
@@ -139,24 +140,54 @@ RTEXEC_VECTORISED void divide_by_power(float* y, const float* x, const float* su
   }
 }
 
-RTEXEC_VECTORISED double sum(const float* x, std::size_t n) noexcept {
-  constexpr std::size_t lanes = 8;
-  double partial[lanes] = {};
+RTEXEC_VECTORISED float maximum(const float* x, std::size_t n) noexcept {
+  Vector most = Vector{} + x[0];
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes)
-    for (std::size_t lane = 0; lane < lanes; ++lane) partial[lane] += static_cast<double>(x[i + lane]);
+  for (; i + lanes <= n; i += lanes) {
+    Vector piece;
+    load(piece, x + i);
+    most = most < piece ? piece : most;
+  }
+  const auto fold = [&](const Vector& other) __attribute__((always_inline)) { most = most < other ? other : most; };
+  fold(__builtin_shufflevector(most, most, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+  fold(__builtin_shufflevector(most, most, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
+  fold(__builtin_shufflevector(most, most, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+  fold(__builtin_shufflevector(most, most, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14));
+  float result = most[0];
+  for (; i < n; ++i) result = at_least(result, x[i]);
+  return result;
+}
+
+namespace {
+
+RTEXEC_INLINE double sum_inline(const float* x, std::size_t n) {
+  constexpr std::size_t sums = 8;
+  double partial[sums] = {};
+  std::size_t i = 0;
+  for (; i + sums <= n; i += sums)
+    for (std::size_t lane = 0; lane < sums; ++lane) partial[lane] += static_cast<double>(x[i + lane]);
   double total = 0;
   for (; i < n; ++i) total += static_cast<double>(x[i]);
   for (const auto value : partial) total += value;
   return total;
 }
 
+} // namespace
+
+RTEXEC_VECTORISED double sum(const float* x, std::size_t n) noexcept { return sum_inline(x, n); }
+
+RTEXEC_VECTORISED double exponentials(float* y, const float* x, float most, std::size_t n) noexcept {
+  each(
+      n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = exponential(x[i] - most); });
+  return sum_inline(y, n);
+}
+
 RTEXEC_VECTORISED double sum_of_squares(const float* x, float mean, std::size_t n) noexcept {
-  constexpr std::size_t lanes = 8;
-  double partial[lanes] = {};
+  constexpr std::size_t sums = 8;
+  double partial[sums] = {};
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes)
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
+  for (; i + sums <= n; i += sums)
+    for (std::size_t lane = 0; lane < sums; ++lane) {
       const double distance = static_cast<double>(x[i + lane]) - static_cast<double>(mean);
       partial[lane] += distance * distance;
     }
@@ -167,6 +198,15 @@ RTEXEC_VECTORISED double sum_of_squares(const float* x, float mean, std::size_t 
   }
   for (const auto value : partial) total += value;
   return total;
+}
+
+RTEXEC_VECTORISED void blend(float* y, const float* x, const std::int32_t* low, const std::int32_t* high,
+                             const float* weight, std::size_t n) noexcept {
+  each(
+      n, [=](std::size_t i) __attribute__((always_inline)) {
+        const float from = x[low[i]], to = x[high[i]], between = from + (to - from) * weight[i];
+        y[i] = weight[i] == 0.0F ? from : between;
+      });
 }
 
 RTEXEC_VECTORISED void gather_strided(float* y, const float* x, std::ptrdiff_t step, std::size_t n) noexcept {

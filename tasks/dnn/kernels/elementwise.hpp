@@ -4,6 +4,7 @@
 #include "tasks/dnn/graph/graph.hpp"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace rtexec::tasks::kernels {
 
@@ -29,10 +30,17 @@ void accumulate_squares(float* y, const float* x, std::size_t n) noexcept;
 /// y = x / (bias + factor * sums) ^ beta
 void divide_by_power(float* y, const float* x, const float* sums, float bias, float factor, float beta,
                      std::size_t n) noexcept;
+/// The largest of x; n is at least 1.
+float maximum(const float* x, std::size_t n) noexcept;
+/// y = e^(x - most), and the sum of them.
+double exponentials(float* y, const float* x, float most, std::size_t n) noexcept;
 /// The sum of x, in partial sums of double precision.
 double sum(const float* x, std::size_t n) noexcept;
 /// Likewise, of the squares of x - mean.
 double sum_of_squares(const float* x, float mean, std::size_t n) noexcept;
+/// y[i] = low + (high - low) * weight, for the elements of x with these indices; low itself where the weight is 0.
+void blend(float* y, const float* x, const std::int32_t* low, const std::int32_t* high, const float* weight,
+           std::size_t n) noexcept;
 /// y[i] = x[i * step]
 void gather_strided(float* y, const float* x, std::ptrdiff_t step, std::size_t n) noexcept;
 

@@ -10,13 +10,16 @@
 
 namespace rtexec::tasks::kernels {
 
-/// e^x within 2 units in the last place: x = n ln 2 + r, a polynomial in r (Cephes expf), and 2^n in two factors so
-/// that results may be subnormal or infinite.
-RTEXEC_INLINE float exponential(float x) {
+/// e^x = 2^n e^r, with n as the low bits of a float.
+struct Exponential {
+  float e_r;
+  std::int32_t n; // and more in its high bits
+};
+
+/// x = n ln 2 + r, and a polynomial in r (Cephes expf), for x between -110 and 90.
+RTEXEC_INLINE Exponential exponential_parts(float x) {
   constexpr float log2_e = 1.44269504F, ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
   constexpr float rounder = 12582912.0F; // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
-  x = x < -110.0F ? -110.0F : x;
-  x = x > 90.0F ? 90.0F : x;
   const float shifted = x * log2_e + rounder;
   const float n = shifted - rounder;
   const float r = x - n * ln2_high - n * ln2_low;
@@ -26,15 +29,31 @@ RTEXEC_INLINE float exponential(float x) {
   p = p * r + 4.1665795894e-2F;
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
-  p = p * r * r + r + 1.0F;
-  const auto exponent = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(rounder);
+  return {p * r * r + r + 1.0F, std::bit_cast<std::int32_t>(shifted)};
+}
+
+/// e^x within 2 units in the last place. 2^n in two factors, so that results may be subnormal or infinite.
+RTEXEC_INLINE float exponential(float x) {
+  x = x < -110.0F ? -110.0F : x;
+  x = x > 90.0F ? 90.0F : x;
+  const auto [e_r, n] = exponential_parts(x);
+  const auto exponent = n - 0x4b400000; // the rounder's bits
   const auto half = exponent >> 1;
   const auto first = std::bit_cast<float>((half + 127) << 23),
              second = std::bit_cast<float>((exponent - half + 127) << 23);
-  return p * first * second;
+  return e_r * first * second;
 }
 
-RTEXEC_INLINE float sigmoid(float x) { return 1.0F / (1.0F + exponential(-x)); }
+/// The same, but never below e^-87 nor above e^88, for what adds it to something or divides by it. A NaN stays a NaN.
+RTEXEC_INLINE float bounded_exponential(float x) {
+  x = x < -87.0F ? -87.0F : x;
+  x = x > 88.0F ? 88.0F : x;
+  const auto [e_r, n] = exponential_parts(x);
+  return std::bit_cast<float>(std::bit_cast<std::int32_t>(e_r) +
+                              static_cast<std::int32_t>(static_cast<std::uint32_t>(n) << 23));
+}
+
+RTEXEC_INLINE float sigmoid(float x) { return 1.0F / (1.0F + bounded_exponential(-x)); }
 
 RTEXEC_INLINE float at_least(float x, float low) { return x < low ? low : x; }
 RTEXEC_INLINE float at_most(float x, float high) { return x > high ? high : x; }
@@ -48,7 +67,7 @@ RTEXEC_INLINE float hyperbolic_tangent(float x) {
   p = p * z + 1.33314422036e-1F;
   p = p * z - 3.33332819422e-1F;
   const float near = p * z * x + x;
-  const float far = 1.0F - 2.0F / (exponential(2.0F * x) + 1.0F);
+  const float far = 1.0F - 2.0F / (bounded_exponential(2.0F * x) + 1.0F);
   return z < 0.390625F ? near : far;
 }
 
@@ -92,7 +111,7 @@ RTEXEC_INLINE float activate(float x, [[maybe_unused]] float a, [[maybe_unused]]
   else if constexpr (kind == exp) return exponential(x);
   else if constexpr (kind == tanh) return hyperbolic_tangent(x);
   else if constexpr (kind == sqrt) return std::sqrt(x);
-  else if constexpr (kind == swish) return x / (1.0F + exponential(-x));
+  else if constexpr (kind == swish) return x / (1.0F + bounded_exponential(-x));
   else if constexpr (kind == scale) return a * x + b;
   else if constexpr (kind == elu) return x < 0.0F ? a * (exponential(x) - 1.0F) : x;
   else if constexpr (kind == selu) return b * (x < 0.0F ? a * (exponential(x) - 1.0F) : x);

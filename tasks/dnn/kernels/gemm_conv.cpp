@@ -1,17 +1,15 @@
 #include "tasks/dnn/kernels/conv.hpp"
 #include "tasks/dnn/kernels/elementwise.hpp"
-#include "tasks/dnn/kernels/gemm.hpp"
+#include "tasks/dnn/kernels/tiles.hpp"
+#include "tasks/dnn/kernels/transpose.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace rtexec::tasks::kernels {
 namespace {
 
-// A panel of input windows, and as many outputs, stay within a common second-level cache where that leaves enough
-// columns.
-constexpr std::int64_t panel_floats = 192 * 1024;
-constexpr std::int64_t least_columns = 512; // thinner products are slow
+constexpr std::int64_t panel_floats = 128 * 1024; // half of a common second-level cache
+constexpr std::int64_t least_pixels = 96, most_pixels = 512;
 
 bool is_pointwise(const ConvGeometry& g) {
   const auto& w = g.window;
@@ -19,86 +17,260 @@ bool is_pointwise(const ConvGeometry& g) {
          g.in_h == g.out_h && g.in_w == g.out_w;
 }
 
+/// Channels fill the columns of tiles better than pixels do: of small pictures.
+bool channels_fill_better(const ConvGeometry& g) {
+  const auto step = tile_shape().step;
+  const auto channels = g.group_out(), pixels = g.out_plane();
+  return 10 * channels * rounded_up(pixels, step) > 11 * pixels * rounded_up(channels, step);
+}
+
+/// From `first` to before `last`.
+struct Range {
+  std::int64_t first, last;
+  friend bool operator==(const Range&, const Range&) = default;
+  [[nodiscard]] std::int64_t count() const { return last - first; }
+};
+
+/// One direction of a window.
+struct Direction {
+  std::int64_t taps, stride, pad, dilation, in;
+
+  /// The taps that any of these outputs has inside of the input.
+  [[nodiscard]] Range inside(std::int64_t first_output, std::int64_t last_output) const {
+    const auto is_inside = [&](std::int64_t tap) {
+      for (auto output = first_output; output <= last_output; ++output) {
+        const auto at = output * stride - pad + tap * dilation;
+        if (at >= 0 && at < in) return true;
+      }
+      return false;
+    };
+    Range range{0, taps};
+    while (range.count() > 0 && !is_inside(range.first)) ++range.first;
+    while (range.count() > 0 && !is_inside(range.last - 1)) --range.last;
+    return range;
+  }
+};
+
+Direction downwards(const ConvGeometry& g) {
+  return {g.window.kernel_h, g.window.stride_h, g.window.pad_top, g.window.dilation_h, g.in_h};
+}
+Direction across(const ConvGeometry& g) {
+  return {g.window.kernel_w, g.window.stride_w, g.window.pad_left, g.window.dilation_w, g.in_w};
+}
+
+/// Weights and panels of input windows, one row for each tap and input channel, one column for each output pixel. Taps
+/// that see nothing but padding are left out. The columns of tiles are pixels, or where those are few, channels.
 class GemmConv final : public Step {
  public:
   explicit GemmConv(const ConvGeometry& geometry)
-      : g_(geometry), pointwise_(is_pointwise(geometry)), depth_(g_.group_in() * g_.taps()) {
-    const auto columns = std::max(least_columns, panel_floats / std::max(depth_, g_.group_out()));
-    rows_ = balanced_block(g_.out_h, columns / g_.out_w);
+      : g_(geometry),
+        pointwise_(is_pointwise(geometry)),
+        channels_across_(channels_fill_better(geometry)),
+        taps_h_(downwards(g_).inside(0, g_.out_h - 1)),
+        taps_w_(across(g_).inside(0, g_.out_w - 1)),
+        depth_(taps_h_.count() * depth_of_row()),
+        strip_(channels_across_ ? tile_shape().columns : balanced_block(g_.group_out(), tile_shape().rows)) {
+    const auto width = tile_shape().columns;
+    const auto most = std::clamp(panel_floats / std::max<std::int64_t>(depth_, 1), least_pixels, most_pixels);
+    pixels_ = balanced_block((g_.out_plane() + width - 1) / width, most / width) * width;
+    for (std::int64_t pixel = 0; pixel < g_.out_plane(); pixel += blocks_.back().pixels)
+      blocks_.push_back(block_at(pixel));
   }
 
-  std::size_t workspace() const override {
-    return pointwise_ ? 0 : static_cast<std::size_t>(depth_) * static_cast<std::size_t>(rows_ * g_.out_w);
-  }
+  std::size_t workspace() const override { return static_cast<std::size_t>(pixels_ * depth_ + line_floats()); }
 
   void run(const Operands& operands) const noexcept override {
     const ConvOperands o(g_, operands);
     for (std::int64_t image = 0; image < g_.batch; ++image)
       for (std::int64_t group = 0; group < g_.groups; ++group)
-        for (std::int64_t row = 0; row < g_.out_h; row += rows_)
-          run_block(o, image, group, row, std::min(rows_, g_.out_h - row));
+        for (const auto& block : blocks_) run_block(o, image, group, block);
+  }
+
+  /// In strips of channels, of which each has for each tap downwards all of the inputs' taps across.
+  std::vector<float> pack(const std::vector<float>& weights) const {
+    std::vector<float> ordered(static_cast<std::size_t>(g_.out_channels * depth_)),
+        packed(static_cast<std::size_t>(g_.groups * packed_group()));
+    auto* to = ordered.data();
+    for (std::int64_t channel = 0; channel < g_.out_channels; ++channel)
+      for (auto kh = taps_h_.first; kh < taps_h_.last; ++kh)
+        for (std::int64_t in = 0; in < g_.group_in(); ++in)
+          to = std::copy_n(weights.data() +
+                               ((channel * g_.group_in() + in) * g_.window.kernel_h + kh) * g_.window.kernel_w +
+                               taps_w_.first,
+                           taps_w_.count(), to);
+    for (std::int64_t group = 0; group < g_.groups; ++group)
+      for (std::int64_t channel = 0; channel < g_.group_out(); channel += strip_) {
+        const auto channels = std::min(strip_, g_.group_out() - channel);
+        pack_strip(packed.data() + group * packed_group() + channel * depth_, channels_across_ ? strip_ : channels,
+                   ordered.data() + (group * g_.group_out() + channel) * depth_, channels, depth_, depth_, 1);
+      }
+    return packed;
   }
 
  private:
-  void run_block(const ConvOperands& o, std::int64_t image, std::int64_t group, std::int64_t row,
-                 std::int64_t rows) const noexcept {
-    const auto columns = rows * g_.out_w;
-    const auto m = g_.group_out();
+  /// Pixels of the output, and the taps that they have inside of the input.
+  struct Block {
+    std::int64_t pixel, pixels;
+    Range taps;
+  };
+
+  /// Where the window is dilated, of rows with the same taps.
+  [[nodiscard]] Block block_at(std::int64_t pixel) const {
+    Block block{pixel, std::min(pixels_, g_.out_plane() - pixel), taps_h_};
+    if (g_.window.dilation_h == 1) return block;
+    const auto down = downwards(g_);
+    const auto row = pixel / g_.out_w;
+    block.taps = down.inside(row, row);
+    auto next = row + 1;
+    while (next < g_.out_h && down.inside(next, next) == block.taps) ++next;
+    block.pixels = std::min(block.pixels, next * g_.out_w - pixel);
+    return block;
+  }
+
+  [[nodiscard]] std::int64_t depth_of_row() const { return g_.group_in() * taps_w_.count(); }
+  [[nodiscard]] std::int64_t packed_group() const {
+    return (channels_across_ ? rounded_up(g_.group_out(), strip_) : g_.group_out()) * depth_;
+  }
+  /// Of a row of a panel, or of a tile.
+  [[nodiscard]] std::int64_t line_floats() const { return std::max(pixels_, tile_shape().rows * tile_shape().columns); }
+
+  void run_block(const ConvOperands& o, std::int64_t image, std::int64_t group, const Block& block) const noexcept {
     const float* x = o.x + (image * g_.in_channels + group * g_.group_in()) * g_.in_plane();
-    const auto at = (image * g_.out_channels + group * m) * g_.out_plane() + row * g_.out_w;
-    Matrix panel{x + row * g_.out_w, g_.in_plane()};
-    if (!pointwise_) {
-      fill_panel(o.workspace, x, row, rows);
-      panel = {o.workspace, columns};
-    }
-    multiply(m, columns, depth_, 1.0F, {o.weights + group * m * depth_, depth_}, panel, o.y + at, g_.out_plane());
-    for (std::int64_t channel = 0; channel < m; ++channel) {
-      const auto place = at + channel * g_.out_plane();
-      finish(g_.activation, o.y + place, o.y + place, o.bias_of(group * m + channel),
-             o.residual ? o.residual + place : nullptr, static_cast<std::size_t>(columns));
+    const auto first = group * g_.group_out();
+    const Outputs outputs{(image * g_.out_channels + first) * g_.out_plane() + block.pixel, first, block.pixels,
+                          block.taps.count() * depth_of_row(), (block.taps.first - taps_h_.first) * depth_of_row()};
+    const float* weights = o.weights + group * packed_group();
+    if (!channels_across_) {
+      fill_strips(o.workspace, x, block);
+      multiply(o, outputs, o.workspace, weights);
+    } else if (pointwise_) {
+      multiply_across(o, outputs, x + block.pixel, g_.in_plane(), weights);
+    } else {
+      fill_rows(o.workspace, x, block);
+      multiply_across(o, outputs, o.workspace, block.pixels, weights);
     }
   }
 
-  /// One row of the panel for each channel and tap, one column for each output of `rows` output rows.
-  void fill_panel(float* panel, const float* x, std::int64_t row, std::int64_t rows) const noexcept {
+  /// What a block computes of a group's channels.
+  struct Outputs {
+    std::int64_t at; // of the first pixel of the first channel
+    std::int64_t channel;
+    std::int64_t pixels;
+    std::int64_t depth, skipped; // of the matrix product, and what weights have before it
+  };
+
+  /// The last pass over some of the channels, while they are in cache.
+  void finish_channels(const ConvOperands& o, const Outputs& outputs, std::int64_t begin,
+                       std::int64_t count) const noexcept {
+    for (auto channel = begin; channel < begin + count; ++channel) {
+      const auto place = outputs.at + channel * g_.out_plane();
+      finish(g_.activation, o.y + place, o.y + place, o.bias_of(outputs.channel + channel),
+             o.residual ? o.residual + place : nullptr, static_cast<std::size_t>(outputs.pixels));
+    }
+  }
+
+  /// Of a panel in strips of pixels.
+  void multiply(const ConvOperands& o, const Outputs& outputs, const float* panel,
+                const float* weights) const noexcept {
+    const auto width = tile_shape().columns;
+    for (std::int64_t channel = 0; channel < g_.group_out(); channel += strip_) {
+      const auto channels = std::min(strip_, g_.group_out() - channel);
+      const float* strip = weights + channel * depth_ + outputs.skipped * channels;
+      float* y = o.y + outputs.at + channel * g_.out_plane();
+      for (std::int64_t pixel = 0; pixel < outputs.pixels; pixel += width)
+        multiply_tile({outputs.depth, strip, channels, panel + pixel * outputs.depth}, channels,
+                      std::min(width, outputs.pixels - pixel), y + pixel, g_.out_plane());
+      finish_channels(o, outputs, channel, channels);
+    }
+  }
+
+  /// Of a panel whose rows are `pitch` apart. Tiles come out transposed.
+  void multiply_across(const ConvOperands& o, const Outputs& outputs, const float* panel, std::int64_t pitch,
+                       const float* weights) const noexcept {
+    float* const tile = o.workspace + pixels_ * depth_;
+    const auto most = balanced_block(outputs.pixels, tile_shape().rows);
+    for (std::int64_t channel = 0; channel < g_.group_out(); channel += strip_) {
+      const auto channels = std::min(strip_, g_.group_out() - channel);
+      for (std::int64_t pixel = 0; pixel < outputs.pixels; pixel += most) {
+        const auto rows = std::min(most, outputs.pixels - pixel);
+        multiply_tile({outputs.depth, panel + pixel, pitch, weights + channel * depth_ + outputs.skipped * strip_},
+                      rows, channels, tile, strip_);
+        transpose(o.y + outputs.at + channel * g_.out_plane() + pixel, g_.out_plane(), tile, strip_, rows, channels);
+      }
+      finish_channels(o, outputs, channel, channels);
+    }
+  }
+
+  /// f(line, channel, kh, kw) for each row of a panel.
+  template <class F> void each_line(const Range& taps, F f) const noexcept {
+    std::int64_t line = 0;
+    for (auto kh = taps.first; kh < taps.last; ++kh)
+      for (std::int64_t channel = 0; channel < g_.group_in(); ++channel)
+        for (auto kw = taps_w_.first; kw < taps_w_.last; ++kw) f(line++, channel, kh, kw);
+  }
+
+  void fill_rows(float* panel, const float* x, const Block& block) const noexcept {
+    each_line(block.taps, [&](std::int64_t line, std::int64_t channel, std::int64_t kh, std::int64_t kw) {
+      fill_line(panel + line * block.pixels, x + channel * g_.in_plane(), kh, kw, block);
+    });
+  }
+
+  void fill_strips(float* panel, const float* x, const Block& block) const noexcept {
+    const auto width = tile_shape().columns, depth = block.taps.count() * depth_of_row();
+    float* const filled = panel + pixels_ * depth_;
+    each_line(block.taps, [&](std::int64_t line, std::int64_t channel, std::int64_t kh, std::int64_t kw) {
+      const float* from = x + channel * g_.in_plane() + block.pixel;
+      if (!pointwise_) {
+        fill_line(filled, x + channel * g_.in_plane(), kh, kw, block);
+        from = filled;
+      }
+      split(panel + line * width, width, depth * width, from, block.pixels);
+    });
+  }
+
+  /// What a tap of a channel gives to each pixel of a block.
+  void fill_line(float* line, const float* x, std::int64_t kh, std::int64_t kw, const Block& block) const noexcept {
     const auto& w = g_.window;
-    for (std::int64_t channel = 0; channel < g_.group_in(); ++channel, x += g_.in_plane())
-      for (std::int64_t kh = 0; kh < w.kernel_h; ++kh)
-        for (std::int64_t kw = 0; kw < w.kernel_w; ++kw)
-          for (std::int64_t out = row; out < row + rows; ++out, panel += g_.out_w) {
-            const auto in = out * w.stride_h - w.pad_top + kh * w.dilation_h;
-            if (in < 0 || in >= g_.in_h) std::memset(panel, 0, static_cast<std::size_t>(g_.out_w) * sizeof(float));
-            else fill_row(panel, x + in * g_.in_w, kw * w.dilation_w - w.pad_left);
-          }
+    auto row = block.pixel / g_.out_w, column = block.pixel % g_.out_w;
+    for (auto left = block.pixels; left > 0; ++row, column = 0) {
+      const auto count = std::min(left, g_.out_w - column);
+      const auto in = row * w.stride_h - w.pad_top + kh * w.dilation_h;
+      if (in < 0 || in >= g_.in_h) std::fill_n(line, count, 0.0F);
+      else fill_row(line, x + in * g_.in_w, column * w.stride_w + kw * w.dilation_w - w.pad_left, count);
+      line += count;
+      left -= count;
+    }
   }
 
-  /// panel[i] = x[i * stride + shift], zero outside of the row.
-  void fill_row(float* panel, const float* x, std::int64_t shift) const noexcept {
+  /// line[i] = x[i * stride + shift] for i < n, zero outside of the row.
+  void fill_row(float* line, const float* x, std::int64_t shift, std::int64_t n) const noexcept {
     const auto stride = g_.window.stride_w;
     const auto first_at_least = [&](std::int64_t position) { // the first i with i * stride + shift >= position
-      return std::clamp<std::int64_t>((position - shift + stride - 1) / stride, 0, g_.out_w);
+      return shift >= position ? 0 : std::min((position - shift + stride - 1) / stride, n);
     };
-    const auto first = shift >= 0 ? 0 : first_at_least(0);
-    const auto last = shift >= g_.in_w ? 0 : first_at_least(g_.in_w);
-    if (first >= last) {
-      std::memset(panel, 0, static_cast<std::size_t>(g_.out_w) * sizeof(float));
-      return;
-    }
-    std::fill(panel, panel + first, 0.0F);
+    const auto first = first_at_least(0), last = std::max(first_at_least(g_.in_w), first);
+    std::fill(line, line + first, 0.0F);
     const auto count = static_cast<std::size_t>(last - first);
-    if (stride == 1) std::memcpy(panel + first, x + first + shift, count * sizeof(float));
-    else gather_strided(panel + first, x + first * stride + shift, stride, count);
-    std::fill(panel + last, panel + g_.out_w, 0.0F);
+    if (stride == 1) std::copy_n(x + first + shift, count, line + first);
+    else gather_strided(line + first, x + first * stride + shift, stride, count);
+    std::fill(line + last, line + n, 0.0F);
   }
 
   ConvGeometry g_;
-  bool pointwise_;
-  std::int64_t depth_; // of the matrix product
-  std::int64_t rows_;  // of the output, in one block
+  bool pointwise_, channels_across_;
+  Range taps_h_, taps_w_;
+  std::int64_t depth_;  // of the whole matrix product
+  std::int64_t strip_;  // channels in a strip of weights
+  std::int64_t pixels_; // of a block at most, in whole tiles
+  std::vector<Block> blocks_;
 };
 
 } // namespace
 
-PreparedStep prepare_gemm_conv(const ConvGeometry& geometry) { return {std::make_unique<GemmConv>(geometry), {}}; }
+PreparedStep prepare_gemm_conv(const ConvGeometry& geometry, const std::vector<float>& weights) {
+  auto step = std::make_unique<GemmConv>(geometry);
+  auto packed = step->pack(weights);
+  return {std::move(step), {{}, std::move(packed)}};
+}
 
 } // namespace rtexec::tasks::kernels

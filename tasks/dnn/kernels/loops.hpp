@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace rtexec::tasks::kernels {
@@ -26,17 +27,21 @@ template <std::size_t operands> class Loops {
     if (loops_.empty()) loops_.push_back({1, Offsets{}});
   }
 
-  /// Of the innermost loop
-  [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(loops_.front().count); }
-  [[nodiscard]] const Offsets& step() const { return loops_.front().step; }
+  [[nodiscard]] std::size_t levels() const { return loops_.size(); }
+  /// Of the innermost loop, or of another level.
+  [[nodiscard]] std::size_t count(std::size_t level = 0) const { return static_cast<std::size_t>(loops_[level].count); }
+  [[nodiscard]] const Offsets& step(std::size_t level = 0) const { return loops_[level].step; }
 
-  /// Calls f with each operand's offset at the beginning of each innermost loop.
-  template <class F> void run(F f) const noexcept {
+  /// Where the order is of no concern: makes another loop the one around the innermost.
+  void put_second(std::size_t level) { std::swap(loops_[1], loops_[level]); }
+
+  /// Calls f with each operand's offset at the beginning of each innermost loop, or of each of so many nested ones.
+  template <std::size_t inner = 1, class F> void run(F f) const noexcept {
     std::array<std::int64_t, max_rank> index{};
     Offsets at{};
     for (;;) {
       f(at);
-      std::size_t d = 1;
+      std::size_t d = inner;
       for (; d < loops_.size(); ++d) {
         for (std::size_t k = 0; k < operands; ++k) at[k] += loops_[d].step[k];
         if (++index[d] < loops_[d].count) break;

@@ -1,6 +1,7 @@
 #include "tasks/dnn/kernels/elementwise.hpp"
 #include "tasks/dnn/kernels/loops.hpp"
 #include "tasks/dnn/kernels/steps.hpp"
+#include "tasks/dnn/kernels/transpose.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -32,12 +33,27 @@ void copy_strided(const Loops<2>& loops, float* y, const float* x) noexcept {
 
 class ViewStep final : public Step {
  public:
-  ViewStep(const View& view, const Shape& y) : offset_(view.offset), loops_(y, {view.strides, dense_strides(y)}) {}
-  void run(const Operands& o) const noexcept override { copy_strided(loops_, o.output, o.inputs[0] + offset_); }
+  ViewStep(const View& view, const Shape& y) : offset_(view.offset), loops_(y, {view.strides, dense_strides(y)}) {
+    for (std::size_t level = 1; level < loops_.levels() && !transposes_; ++level)
+      if (loops_.step()[0] > 1 && loops_.step(level)[0] == 1) {
+        loops_.put_second(level);
+        transposes_ = true;
+      }
+  }
+
+  void run(const Operands& o) const noexcept override {
+    const float* x = o.inputs[0] + offset_;
+    if (!transposes_) return copy_strided(loops_, o.output, x);
+    loops_.run<2>([&](const Loops<2>::Offsets& at) {
+      transpose(o.output + at[1], loops_.step(1)[1], x + at[0], loops_.step()[0],
+                static_cast<std::int64_t>(loops_.count()), static_cast<std::int64_t>(loops_.count(1)));
+    });
+  }
 
  private:
   std::int64_t offset_;
   Loops<2> loops_;
+  bool transposes_ = false; // the two innermost loops
 };
 
 class PadStep final : public Step {
@@ -83,69 +99,6 @@ class ConcatStep final : public Step {
   std::vector<std::int64_t> lengths_; // of each input, for one outer index
 };
 
-class PoolStep final : public Step {
- public:
-  PoolStep(const Pool& pool, const Shape& x, const Shape& y)
-      : pool_(pool), planes_(x[0] * x[1]), in_h_(x[2]), in_w_(x[3]), out_h_(y[2]), out_w_(y[3]) {
-    const auto& w = pool_.window;
-    for (std::int64_t out = 0; out < out_w_; ++out)
-      columns_.push_back(span_of(out * w.stride_w - w.pad_left, w.kernel_w, w.dilation_w, in_w_, w.pad_right));
-    for (std::int64_t out = 0; out < out_h_; ++out)
-      rows_.push_back(span_of(out * w.stride_h - w.pad_top, w.kernel_h, w.dilation_h, in_h_, w.pad_bottom));
-  }
-  std::size_t workspace() const override { return static_cast<std::size_t>(in_w_); }
-
-  void run(const Operands& o) const noexcept override {
-    float* y = o.output;
-    for (std::int64_t plane = 0; plane < planes_; ++plane)
-      for (const auto& row : rows_) {
-        pool_columns(o.workspace, o.inputs[0] + plane * in_h_ * in_w_, row);
-        for (const auto& column : columns_) *y++ = pool_row(o.workspace, row, column);
-      }
-  }
-
- private:
-  /// The part of a window that lies inside of the input: first, first + dilation, ..., before `end`.
-  struct Span {
-    std::int64_t first, end, counted; // counted: positions that an average divides by
-  };
-
-  Span span_of(std::int64_t start, std::int64_t kernel, std::int64_t dilation, std::int64_t size,
-               std::int64_t pad_after) const {
-    const auto skipped = start >= 0 ? 0 : (-start + dilation - 1) / dilation;
-    const auto first = start + skipped * dilation, end = std::min(start + (kernel - 1) * dilation + 1, size);
-    const auto inside = (end - first + dilation - 1) / dilation;
-    // A window may hang over the padding (ceil_mode)
-    const auto padded_end = std::min(start + (kernel - 1) * dilation + 1, size + pad_after);
-    return {first, end, pool_.count_padding ? (padded_end - start + dilation - 1) / dilation : inside};
-  }
-
-  /// Vertically first, for a whole row of the input at once.
-  void pool_columns(float* line, const float* x, const Span& row) const noexcept {
-    const auto n = static_cast<std::size_t>(in_w_);
-    copy(line, x + row.first * in_w_, in_w_);
-    for (auto r = row.first + pool_.window.dilation_h; r < row.end; r += pool_.window.dilation_h) {
-      if (pool_.kind == Pool::Kind::max) maximum(line, x + r * in_w_, n);
-      else accumulate(line, x + r * in_w_, 1.0F, n);
-    }
-  }
-
-  [[nodiscard]] float pool_row(const float* line, const Span& row, const Span& column) const noexcept {
-    float value = line[column.first];
-    const auto step = pool_.window.dilation_w;
-    if (pool_.kind == Pool::Kind::max) {
-      for (auto c = column.first + step; c < column.end; c += step) value = std::max(value, line[c]);
-      return value;
-    }
-    for (auto c = column.first + step; c < column.end; c += step) value += line[c];
-    return value / static_cast<float>(row.counted * column.counted);
-  }
-
-  Pool pool_;
-  std::int64_t planes_, in_h_, in_w_, out_h_, out_w_;
-  std::vector<Span> rows_, columns_; // by output row and column
-};
-
 } // namespace
 
 StepPointer make_step(const Graph& graph, const Node& node, const View& view) {
@@ -157,7 +110,5 @@ StepPointer make_step(const Graph& graph, const Node& node, const Pad& pad) {
 StepPointer make_step(const Graph& graph, const Node& node, const Concat& concat) {
   return std::make_unique<ConcatStep>(graph, node, concat.axis);
 }
-StepPointer make_step(const Graph& graph, const Node& node, const Pool& pool) {
-  return std::make_unique<PoolStep>(pool, shape_of(graph, node.inputs[0]), shape_of(graph, node.output));
-}
+
 } // namespace rtexec::tasks::kernels

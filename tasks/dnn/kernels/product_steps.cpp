@@ -1,115 +1,139 @@
 // Steps that multiply matrices.
 #include "tasks/dnn/kernels/elementwise.hpp"
-#include "tasks/dnn/kernels/gemm.hpp"
 #include "tasks/dnn/kernels/loops.hpp"
 #include "tasks/dnn/kernels/steps.hpp"
+#include "tasks/dnn/kernels/tiled_product.hpp"
 
 namespace rtexec::tasks::kernels {
 namespace {
 
 const Shape& shape_of(const Graph& graph, TensorId id) { return graph.tensors[id].shape; }
 
-class GemmStep final : public Step {
- public:
-  GemmStep(const Graph& graph, const Node& node, const Gemm& gemm)
-      : gemm_(gemm),
-        activation_(node.activation),
-        residual_(node.residual.has_value()),
-        n_(shape_of(graph, node.output).back()),
-        k_(gemm.transpose_a ? shape_of(graph, node.inputs[0]).front() : shape_of(graph, node.inputs[0]).back()) {
-    m_ = element_count(shape_of(graph, node.output)) / n_;
-    if (node.inputs.size() > 2) {
-      const auto& c = shape_of(graph, node.inputs[2]);
-      strides_ = broadcast(c, dense_strides(c), {m_, n_});
-    }
-  }
-
-  void run(const Operands& o) const noexcept override {
-    multiply(m_, n_, k_, gemm_.alpha, {o.inputs[0], gemm_.transpose_a ? m_ : k_, gemm_.transpose_a},
-             {o.inputs[1], gemm_.transpose_b ? k_ : n_, gemm_.transpose_b}, o.output, n_);
-    const auto n = static_cast<std::size_t>(n_);
-    for (std::int64_t row = 0; row < m_; ++row) {
-      float* y = o.output + row * n_;
-      if (!strides_.empty()) add_bias(y, o.inputs[2] + row * strides_[0]);
-      if (residual_) combine(Binary::Kind::add, y, y, 1, o.inputs.back() + row * n_, 1, n);
-      if (activation_.kind != Activation::Kind::none) activate(activation_, y, y, n);
-    }
-  }
-
- private:
-  void add_bias(float* y, const float* bias) const noexcept {
-    if (strides_[1] == 0) finish({}, y, y, gemm_.beta * *bias, nullptr, static_cast<std::size_t>(n_));
-    else accumulate(y, bias, gemm_.beta, static_cast<std::size_t>(n_));
-  }
-
-  Gemm gemm_;
-  Activation activation_;
-  bool residual_;
-  std::int64_t m_ = 1, n_, k_;
-  std::vector<std::int64_t> strides_; // of the third input; empty where there is none
-};
-
 /// Of a tensor of matrices: its shape without them.
 Shape outer(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
-/// What each matrix of a tensor is from the next one, broadcast to `to`; in elements.
-std::vector<std::int64_t> matrix_strides(const Shape& shape, const Shape& to) {
-  auto strides = dense_strides(outer(shape));
-  for (auto& stride : strides) stride *= shape.back() * shape[shape.size() - 2];
-  return broadcast(outer(shape), strides, to);
-}
-
+/// One product of matrices or several, of which the second is packed beforehand where it is a constant.
 class ProductStep final : public Step {
  public:
-  ProductStep(const Graph& graph, const Node& node, const Product& product)
-      : product_(product),
+  /// `batch`: how many products there are.
+  ProductStep(const Graph& graph, const Node& node, const ProductShape& shape, const Shape& batch, float beta)
+      : shape_(shape),
+        product_(shape),
+        packed_(graph.tensors[node.inputs[1]].constant()),
         activation_(node.activation),
         residual_(node.residual.has_value()),
-        loops_(outer(shape_of(graph, node.output)), strides_of(graph, node)) {
-    const auto &a = shape_of(graph, node.inputs[0]), &y = shape_of(graph, node.output);
-    m_ = y[y.size() - 2];
-    n_ = y.back();
-    k_ = a[a.size() - (product.transpose_a ? 2 : 1)];
+        beta_(beta),
+        loops_(batch, strides_of(graph, node, batch)) {
+    if (node.inputs.size() > 2) {
+      const auto& c = shape_of(graph, node.inputs[2]);
+      bias_strides_ = broadcast(c, dense_strides(c), {shape.m, shape.n});
+    }
+  }
+
+  std::size_t workspace() const override {
+    return static_cast<std::size_t>(rounded_up(product_.workspace(), 16) + (packed_ ? 0 : product_.packed_b()));
   }
 
   void run(const Operands& o) const noexcept override {
     const auto& step = loops_.step();
+    const float* last = nullptr;
     loops_.run([&](const Loops<3>::Offsets& at) {
-      for (std::int64_t i = 0; i < static_cast<std::int64_t>(loops_.count()); ++i)
-        multiply_one(o, at[0] + i * step[0], at[1] + i * step[1], at[2] + i * step[2]);
+      for (std::int64_t i = 0; i < static_cast<std::int64_t>(loops_.count()); ++i) {
+        const float* b = o.inputs[1] + at[1] + i * step[1];
+        multiply_one(o, at[0] + i * step[0], b, b == last, at[2] + i * step[2]);
+        last = b;
+      }
     });
   }
 
+  /// The second input as run() wants it, where it is a constant.
+  std::vector<float> pack(const std::vector<float>& b) const {
+    const auto count = b.size() / static_cast<std::size_t>(shape_.n * shape_.k);
+    const auto size = static_cast<std::size_t>(product_.packed_b());
+    std::vector<float> packed(count * size);
+    for (std::size_t i = 0; i < count; ++i)
+      product_.pack_b(packed.data() + i * size, b.data() + i * static_cast<std::size_t>(shape_.n * shape_.k));
+    return packed;
+  }
+
  private:
-  static std::array<std::vector<std::int64_t>, 3> strides_of(const Graph& graph, const Node& node) {
-    const auto& y = shape_of(graph, node.output);
-    const auto of = [&](TensorId id) { return matrix_strides(shape_of(graph, id), outer(y)); };
-    return {of(node.inputs[0]), of(node.inputs[1]), of(node.output)};
+  /// How far a matrix is from the next one, in each dimension of `batch`; of b in floats as it is packed.
+  std::array<std::vector<std::int64_t>, 3> strides_of(const Graph& graph, const Node& node, const Shape& batch) const {
+    if (batch.empty()) return {};
+    const auto of = [&](TensorId id, std::int64_t size) {
+      auto strides = dense_strides(outer(shape_of(graph, id)));
+      for (auto& stride : strides) stride *= size;
+      return broadcast(outer(shape_of(graph, id)), strides, batch);
+    };
+    return {of(node.inputs[0], shape_.m * shape_.k),
+            of(node.inputs[1], packed_ ? product_.packed_b() : shape_.n * shape_.k),
+            of(node.output, shape_.m * shape_.n)};
   }
 
-  void multiply_one(const Operands& o, std::int64_t a, std::int64_t b, std::int64_t at) const noexcept {
-    float* y = o.output + at;
-    multiply(m_, n_, k_, product_.alpha, {o.inputs[0] + a, product_.transpose_a ? m_ : k_, product_.transpose_a},
-             {o.inputs[1] + b, product_.transpose_b ? k_ : n_, product_.transpose_b}, y, n_);
-    const auto count = static_cast<std::size_t>(m_ * n_);
-    if (residual_) combine(Binary::Kind::add, y, y, 1, o.inputs.back() + at, 1, count);
-    if (activation_.kind != Activation::Kind::none) activate(activation_, y, y, count);
+  void multiply_one(const Operands& o, std::int64_t a, const float* b, bool b_packed, std::int64_t at) const noexcept {
+    if (!packed_) {
+      float* const strips = o.workspace + rounded_up(product_.workspace(), 16);
+      if (!b_packed) product_.pack_b(strips, b);
+      b = strips;
+    }
+    product_.run(o.inputs[0] + a, b, o.output + at, o.workspace, [&](std::int64_t row, std::int64_t rows) {
+      for (std::int64_t i = row; i < row + rows; ++i) finish_row(o, at, i);
+    });
   }
 
-  Product product_;
+  void finish_row(const Operands& o, std::int64_t at, std::int64_t row) const noexcept {
+    const auto n = static_cast<std::size_t>(shape_.n);
+    float* y = o.output + at + row * shape_.n;
+    if (!bias_strides_.empty()) add_bias(y, o.inputs[2] + row * bias_strides_[0], n);
+    if (residual_) combine(Binary::Kind::add, y, y, 1, o.inputs.back() + at + row * shape_.n, 1, n);
+    if (activation_.kind != Activation::Kind::none) activate(activation_, y, y, n);
+  }
+
+  void add_bias(float* y, const float* bias, std::size_t n) const noexcept {
+    if (bias_strides_[1] == 0) finish({}, y, y, beta_ * *bias, nullptr, n);
+    else accumulate(y, bias, beta_, n);
+  }
+
+  ProductShape shape_;
+  TiledProduct product_;
+  bool packed_;
   Activation activation_;
   bool residual_;
-  std::int64_t m_ = 1, n_ = 1, k_ = 1;
+  float beta_;
   Loops<3> loops_;
+  std::vector<std::int64_t> bias_strides_; // of the third input; empty where there is none
 };
+
+PreparedStep prepare(const Graph& graph, const Node& node, const ProductShape& shape, const Shape& batch,
+                     float beta = 1) {
+  auto step = std::make_unique<ProductStep>(graph, node, shape, batch, beta);
+  const auto& b = graph.tensors[node.inputs[1]];
+  std::vector<std::vector<float>> packed;
+  if (b.constant()) packed = {{}, step->pack(b.values)};
+  return {std::move(step), std::move(packed)};
+}
 
 } // namespace
 
-StepPointer make_step(const Graph& graph, const Node& node, const Gemm& gemm) {
-  return std::make_unique<GemmStep>(graph, node, gemm);
+PreparedStep prepare_step(const Graph& graph, const Node& node, const Gemm& gemm) {
+  const auto &a = shape_of(graph, node.inputs[0]), &y = shape_of(graph, node.output);
+  return prepare(graph, node,
+                 {element_count(y) / y.back(), y.back(), gemm.transpose_a ? a.front() : a.back(), gemm.transpose_a,
+                  gemm.transpose_b, gemm.alpha},
+                 {}, gemm.beta);
 }
-StepPointer make_step(const Graph& graph, const Node& node, const Product& product) {
-  return std::make_unique<ProductStep>(graph, node, product);
+
+PreparedStep prepare_step(const Graph& graph, const Node& node, const Product& product) {
+  const auto &a = shape_of(graph, node.inputs[0]), &b = shape_of(graph, node.inputs[1]),
+             &y = shape_of(graph, node.output);
+  ProductShape shape{
+      y[y.size() - 2],     y.back(),     a[a.size() - (product.transpose_a ? 2 : 1)], product.transpose_a,
+      product.transpose_b, product.alpha};
+  const auto count = element_count(outer(y));
+  if (element_count(outer(b)) > 1 || element_count(outer(a)) != count || (product.transpose_a && count > 1))
+    return prepare(graph, node, shape, outer(y));
+  shape.m *= count; // the matrices of a lie one below the other, and so do those of y
+  return prepare(graph, node, shape, {});
 }
 
 } // namespace rtexec::tasks::kernels

@@ -1,5 +1,7 @@
 #include "tasks/dnn/kernels/rare_functions.hpp"
 
+#include "tasks/dnn/kernels/functions.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +21,6 @@ float of(Activation::Kind kind, float x, float a, float b) {
   switch (kind) {
   case softplus: return soft_plus(x);
   case softsign: return x / (1.0F + std::abs(x));
-  case erf: return std::erf(x);
   case thresholded_relu: return x > a ? x : 0.0F;
   case shrink: return shrunk(x, a, b);
   case absolute: return std::abs(x);
@@ -50,9 +51,15 @@ float of(Activation::Kind kind, float x, float a, float b) {
   }
 }
 
+RTEXEC_VECTORISED void error_functions(float* y, const float* x, std::size_t n) noexcept {
+  RTEXEC_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) y[i] = error_function(x[i]);
+}
+
 } // namespace
 
 void activate_rarely(Activation f, float* y, const float* x, std::size_t n) noexcept {
+  if (f.kind == Activation::Kind::erf) return error_functions(y, x, n);
   std::transform(x, x + n, y, [f](float value) { return of(f.kind, value, f.a, f.b); });
 }
 

@@ -33,14 +33,12 @@ class SoftmaxStep final : public Step {
 
  private:
   void normalise_row(float* y, const float* x, std::size_t n) const noexcept {
-    float most = x[0];
-    for (std::size_t i = 1; i < n; ++i) most = std::max(most, x[i]);
+    const float most = maximum(x, n);
     if (s_.may_be_nothing && most == -std::numeric_limits<float>::infinity()) {
       std::fill_n(y, n, 0.0F);
       return;
     }
-    finish({Activation::Kind::exp}, y, x, -most, nullptr, n);
-    const double total = sum(y, n);
+    const double total = exponentials(y, x, most, n);
     if (s_.logarithm) finish({}, y, x, static_cast<float>(-static_cast<double>(most) - std::log(total)), nullptr, n);
     else scale_shift({}, y, y, static_cast<float>(1.0 / total), 0.0F, n);
   }

@@ -14,25 +14,28 @@ const Shape& shape_of(const Graph& graph, TensorId id) { return graph.tensors[id
 
 class ResizeStep final : public Step {
  public:
-  ResizeStep(const Resize& resize, const Shape& x) : resize_(resize), planes_(x[0] * x[1]), in_h_(x[2]), in_w_(x[3]) {}
+  ResizeStep(const Resize& resize, const Shape& x)
+      : rows_(resize.rows), planes_(x[0] * x[1]), in_h_(x[2]), in_w_(x[3]) {
+    for (const auto& column : resize.columns) {
+      low_.push_back(static_cast<std::int32_t>(column.low));
+      high_.push_back(static_cast<std::int32_t>(column.high));
+      weight_.push_back(column.weight);
+    }
+  }
   std::size_t workspace() const override { return static_cast<std::size_t>(in_w_); }
 
   void run(const Operands& o) const noexcept override {
     float* y = o.output;
     for (std::int64_t plane = 0; plane < planes_; ++plane)
-      for (const auto& row : resize_.rows) {
+      for (const auto& row : rows_) {
         const float* x = o.inputs[0] + plane * in_h_ * in_w_;
         const float* line = blend_rows(o.workspace, x + row.low * in_w_, x + row.high * in_w_, row.weight);
-        for (const auto& column : resize_.columns) *y++ = blend(line[column.low], line[column.high], column.weight);
+        blend(y, line, low_.data(), high_.data(), weight_.data(), low_.size());
+        y += low_.size();
       }
   }
 
  private:
-  /// Exact, infinities included, where one side has all the weight.
-  static float blend(float low, float high, float weight) noexcept {
-    return weight == 0 ? low : low + (high - low) * weight;
-  }
-
   const float* blend_rows(float* line, const float* low, const float* high, float weight) const noexcept {
     if (weight == 0) return low;
     const auto n = static_cast<std::size_t>(in_w_);
@@ -41,7 +44,9 @@ class ResizeStep final : public Step {
     return line;
   }
 
-  Resize resize_;
+  std::vector<Resize::Tap> rows_;
+  std::vector<std::int32_t> low_, high_; // by output column
+  std::vector<float> weight_;
   std::int64_t planes_, in_h_, in_w_;
 };
 

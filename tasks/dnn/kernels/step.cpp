@@ -37,10 +37,12 @@ PreparedStep prepare(const Graph& graph, const Node& node) {
           return {};
         } else if constexpr (std::is_same_v<Kind, Conv>) {
           const auto geometry = kernels::conv_geometry(graph, node);
-          if (kernels::winograd_applies(geometry))
-            return kernels::prepare_winograd_conv(geometry, graph.tensors[node.inputs[1]].values);
+          const auto& weights = graph.tensors[node.inputs[1]].values;
+          if (kernels::winograd_applies(geometry)) return kernels::prepare_winograd_conv(geometry, weights);
           if (kernels::direct_applies(geometry)) return kernels::prepare_direct_conv(geometry);
-          return kernels::prepare_gemm_conv(geometry);
+          return kernels::prepare_gemm_conv(geometry, weights);
+        } else if constexpr (std::is_same_v<Kind, Gemm> || std::is_same_v<Kind, Product>) {
+          return kernels::prepare_step(graph, node, operation);
         } else {
           return {kernels::make_step(graph, node, operation), {}};
         }

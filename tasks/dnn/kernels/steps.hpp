@@ -11,8 +11,8 @@ namespace rtexec::tasks::kernels {
 using StepPointer = std::unique_ptr<Step>;
 
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Activation& activation);
-[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Gemm& gemm);
-[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Product& product);
+[[nodiscard]] PreparedStep prepare_step(const Graph& graph, const Node& node, const Gemm& gemm);
+[[nodiscard]] PreparedStep prepare_step(const Graph& graph, const Node& node, const Product& product);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Attention& attention);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Pool& pool);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Binary& binary);

@@ -3,6 +3,7 @@
 
 #include "tasks/dnn/kernels/vectorised.hpp"
 
+#include <cstdint>
 #include <cstring>
 
 namespace rtexec::tasks::kernels {
@@ -13,5 +14,10 @@ inline constexpr int lanes = 16;
 // From and to any address; by reference, since passing wide vectors depends on the instruction set.
 RTEXEC_INLINE void load(Vector& v, const float* from) { std::memcpy(&v, from, sizeof v); }
 RTEXEC_INLINE void store(float* to, const Vector& v) { std::memcpy(to, &v, sizeof v); }
+/// `count` of its floats, of which there are fewer or not; the others are zero.
+RTEXEC_INLINE void load_part(Vector& v, const float* from, std::int64_t count) {
+  v = Vector{};
+  std::memcpy(&v, from, static_cast<std::size_t>(count < lanes ? count : lanes) * sizeof(float));
+}
 
 } // namespace rtexec::tasks::kernels

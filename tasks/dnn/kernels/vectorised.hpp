@@ -5,10 +5,9 @@
 // already.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
-#define RTEXEC_VECTORISED \
-  __attribute__((optimize("O3", "no-math-errno"), target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define RTEXEC_VECTORISED __attribute__((optimize("O3"), target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #elif defined(__GNUC__) && !defined(__clang__)
-#define RTEXEC_VECTORISED __attribute__((optimize("O3", "no-math-errno")))
+#define RTEXEC_VECTORISED __attribute__((optimize("O3")))
 #else
 #define RTEXEC_VECTORISED
 #endif

@@ -1,6 +1,6 @@
 #include "tasks/dnn/kernels/conv.hpp"
+#include "tasks/dnn/kernels/tiles.hpp"
 #include "tasks/dnn/kernels/elementwise.hpp"
-#include "tasks/dnn/kernels/gemm.hpp"
 #include "tasks/dnn/kernels/vectorised.hpp"
 
 #include <algorithm>
@@ -11,11 +11,10 @@ namespace rtexec::tasks::kernels {
 namespace {
 
 constexpr std::int64_t points = 16;                // of a 4x4 tile
-constexpr std::int64_t least_channels = 16;        // below, the transforms cost more than they save
+constexpr std::int64_t least_channels = 16;        // in the harmonic mean; below, transforms cost more than they save
 constexpr std::int64_t block_floats = 1024 * 1024; // transformed inputs and products at once
-// At least, where there are as many: thinner products are slow
-constexpr std::int64_t block_tiles = 256;
-constexpr std::int64_t least_tiles = 40; // below, im2col is faster
+constexpr std::int64_t block_tiles = 64;           // at least, where there are as many: thinner products are slow
+constexpr std::int64_t least_tiles = 40;           // below, im2col is faster
 
 /// G g G^T of each 3x3 filter g, as 16 matrices [out, in].
 std::vector<float> transform_weights(const ConvGeometry& g, const std::vector<float>& weights) {
@@ -86,13 +85,28 @@ class WinogradConv final : public Step {
       : g_(geometry),
         tiles_w_((g_.out_w + 1) / 2),
         tiles_h_((g_.out_h + 1) / 2),
-        pitch_(std::max(2 * tiles_w_ + 2, g_.in_w + g_.window.pad_left)) {
+        pitch_(std::max(2 * tiles_w_ + 2, g_.in_w + g_.window.pad_left)),
+        strip_(balanced_block(g_.out_channels, tile_shape().rows)) {
     const auto tiles = std::max(block_tiles, block_floats / (points * (g_.in_channels + g_.out_channels)));
     block_ = balanced_block(tiles_h_, tiles / tiles_w_);
   }
 
   std::size_t workspace() const override {
-    return static_cast<std::size_t>(points * (g_.in_channels + g_.out_channels) * block_ * tiles_w_ + 5 * pitch_);
+    return static_cast<std::size_t>(5 * pitch_ + points * block_ * tiles_w_ + inputs_pitch() * points +
+                                    points * g_.out_channels * block_ * tiles_w_);
+  }
+
+  /// Of each point's matrix, strips of output channels.
+  std::vector<float> pack(const std::vector<float>& transformed) const {
+    std::vector<float> packed(static_cast<std::size_t>(points * weights_pitch()));
+    for (std::int64_t point = 0; point < points; ++point)
+      for (std::int64_t c = 0; c < g_.out_channels; c += strip_) {
+        const auto channels = std::min(strip_, g_.out_channels - c);
+        pack_strip(packed.data() + point * weights_pitch() + c * g_.in_channels, channels,
+                   transformed.data() + (point * g_.out_channels + c) * g_.in_channels, channels, g_.in_channels,
+                   g_.in_channels, 1);
+      }
+    return packed;
   }
 
   void run(const Operands& operands) const noexcept override {
@@ -100,8 +114,9 @@ class WinogradConv final : public Step {
     Work work;
     work.rows = o.workspace;
     work.zeros = work.rows + 4 * pitch_;
-    work.inputs = work.zeros + pitch_;
-    work.products = work.inputs + points * g_.in_channels * block_ * tiles_w_;
+    work.transformed = work.zeros + pitch_;
+    work.inputs = work.transformed + points * block_ * tiles_w_;
+    work.products = work.inputs + points * inputs_pitch();
     std::memset(work.rows, 0, static_cast<std::size_t>(5 * pitch_) * sizeof(float)); // the margins stay zero
     for (std::int64_t image = 0; image < g_.batch; ++image)
       for (std::int64_t row = 0; row < tiles_h_; row += block_)
@@ -110,28 +125,44 @@ class WinogradConv final : public Step {
 
  private:
   struct Work {
-    float* rows;     // four rows of input, transformed vertically, with margins
-    float* zeros;    // a row outside of the input
-    float* inputs;   // [point][in channel][tile]
-    float* products; // [point][out channel][tile]
+    float* rows;        // four rows of input, transformed vertically, with margins
+    float* zeros;       // a row outside of the input
+    float* transformed; // a channel: [point][tile]
+    float* inputs;      // [point], strips of tiles
+    float* products;    // [point][out channel][tile]
   };
+
+  [[nodiscard]] std::int64_t weights_pitch() const { return g_.out_channels * g_.in_channels; }
+  [[nodiscard]] std::int64_t inputs_pitch() const {
+    return rounded_up(block_ * tiles_w_, tile_shape().columns) * g_.in_channels;
+  }
 
   void run_block(const ConvOperands& o, const Work& work, std::int64_t image, std::int64_t row,
                  std::int64_t rows) const noexcept {
-    const auto tiles = rows * tiles_w_;
+    const auto tiles = rows * tiles_w_, width = tile_shape().columns;
     for (std::int64_t c = 0; c < g_.in_channels; ++c) {
       const float* x = o.x + (image * g_.in_channels + c) * g_.in_plane();
-      for (std::int64_t r = 0; r < rows; ++r)
-        transform_input(x, work, row + r, work.inputs + c * tiles + r * tiles_w_, g_.in_channels * tiles);
+      for (std::int64_t r = 0; r < rows; ++r) transform_input(x, work, row + r, work.transformed + r * tiles_w_, tiles);
+      for (std::int64_t point = 0; point < points; ++point)
+        split(work.inputs + point * inputs_pitch() + c * width, width, g_.in_channels * width,
+              work.transformed + point * tiles, tiles);
     }
     for (std::int64_t point = 0; point < points; ++point)
-      multiply(g_.out_channels, tiles, g_.in_channels, 1.0F,
-               {o.weights + point * g_.out_channels * g_.in_channels, g_.in_channels},
-               {work.inputs + point * g_.in_channels * tiles, tiles}, work.products + point * g_.out_channels * tiles,
-               tiles);
+      multiply(o.weights + point * weights_pitch(), work.inputs + point * inputs_pitch(),
+               work.products + point * g_.out_channels * tiles, tiles);
     for (std::int64_t c = 0; c < g_.out_channels; ++c)
       for (std::int64_t r = 0; r < rows; ++r)
         transform_output(o, work, image, c, row + r, work.products + c * tiles + r * tiles_w_, g_.out_channels * tiles);
+  }
+
+  void multiply(const float* weights, const float* inputs, float* products, std::int64_t tiles) const noexcept {
+    const auto width = tile_shape().columns;
+    for (std::int64_t c = 0; c < g_.out_channels; c += strip_) {
+      const auto channels = std::min(strip_, g_.out_channels - c);
+      for (std::int64_t tile = 0; tile < tiles; tile += width)
+        multiply_tile({g_.in_channels, weights + c * g_.in_channels, channels, inputs + tile * g_.in_channels},
+                      channels, std::min(width, tiles - tile), products + c * tiles + tile, tiles);
+    }
   }
 
   void transform_input(const float* x, const Work& work, std::int64_t tile_row, float* out,
@@ -165,6 +196,7 @@ class WinogradConv final : public Step {
   ConvGeometry g_;
   std::int64_t tiles_w_, tiles_h_;
   std::int64_t pitch_; // of a row of input with margins
+  std::int64_t strip_; // output channels in a strip of weights
   std::int64_t block_; // rows of tiles in one block
 };
 
@@ -174,12 +206,14 @@ bool winograd_applies(const ConvGeometry& g) {
   const auto& w = g.window;
   return g.groups == 1 && w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 1 && w.stride_w == 1 &&
          w.dilation_h == 1 && w.dilation_w == 1 && w.pad_left <= 1 && w.pad_right <= 1 && w.pad_top <= 1 &&
-         w.pad_bottom <= 1 && g.in_channels >= least_channels && g.out_channels >= least_channels &&
+         w.pad_bottom <= 1 && g.in_channels * g.out_channels >= least_channels * (g.in_channels + g.out_channels) &&
          ((g.out_h + 1) / 2) * ((g.out_w + 1) / 2) >= least_tiles;
 }
 
 PreparedStep prepare_winograd_conv(const ConvGeometry& geometry, const std::vector<float>& weights) {
-  return {std::make_unique<WinogradConv>(geometry), {{}, transform_weights(geometry, weights)}};
+  auto step = std::make_unique<WinogradConv>(geometry);
+  auto packed = step->pack(transform_weights(geometry, weights));
+  return {std::move(step), {{}, std::move(packed)}};
 }
 
 } // namespace rtexec::tasks::kernels
