@@ -24,7 +24,8 @@ void launch(emulation::EmulatedKernel kernel, Dimensions grid, Dimensions block,
 void add(hal::test::FakeCudaDriver& driver, const std::string& name, std::size_t size) {
   const auto kernel = emulation::find_kernel(name);
   if (!kernel) return;
-  const bool conv = name.starts_with("conv_"), always_clustered = name.starts_with("recurrent_");
+  const bool conv = name.starts_with("conv_"),
+             always_clustered = name.starts_with("recurrent_") || name.starts_with("resident_");
   driver.add_kernel(name, {size}, [=](Dimensions grid, Dimensions block, void** arguments) {
     const auto* a = conv ? static_cast<const cuda::ConvArguments*>(arguments[0]) : nullptr;
     const bool clustered = always_clustered || (a && a->in_cluster);
@@ -86,6 +87,7 @@ void add_all(hal::test::FakeCudaDriver& driver) {
     add(driver, "resample" + storage, sizeof(ResampleArguments));
     add(driver, "grid_sample" + storage, sizeof(GridSampleArguments));
     add(driver, "recurrent" + storage, sizeof(RecurrentArguments));
+    for (const auto* own : {"_16", "_32", "_64"}) add(driver, "resident" + storage + own, sizeof(RecurrentArguments));
   }
   for (const std::string kind : {"_ff", "_fh", "_hf", "_hh"})
     for (const auto* name : {"copy", "transpose"}) add(driver, name + kind, sizeof(CopyArguments));

@@ -710,8 +710,8 @@ class Lowering {
   void lower(const Node& node, const Reduce& mean) {
     static_assert(static_cast<int>(Reduce::Kind::last_maximum) == ReduceArguments::last_maximum);
     const auto& x = shape(node.inputs[0]);
-    if (mean.kind == Reduce::Kind::mean && x.size() == 4 && x[0] <= most_blocks && mean.outer == x[0] * x[1] &&
-        mean.inner == 1 && (mean.count > 1 || x[2] * x[3] == 1)) {
+    if (mean.kind == Reduce::Kind::mean && node.activation.kind == Activation::Kind::none && x.size() == 4 &&
+        x[0] <= most_blocks && mean.outer == x[0] * x[1] && mean.inner == 1 && (mean.count > 1 || x[2] * x[3] == 1)) {
       if (auto y = tensors_.destination(node.output); reshape(y.shape, y.strides, {x[0], x[1]})) {
         global_average(node, y);
         return;
@@ -739,6 +739,7 @@ class Lowering {
     r.reduced = kernel_view(within(from.shape, *middle), within(from.strides, *middle));
     r.y_reduced = kernel_view(within(from.shape, *middle), Strides(middle->last - middle->first, 0));
     r.kind = static_cast<int>(mean.kind);
+    r.activation = activation_of(node.activation);
     if (r.kind < ReduceArguments::first_minimum) simplify(r); // else the order of indices counts
     emit(kernel_call<ReduceArguments>(reduce_launch(r, in), r,
                                       {{&ReduceArguments::x, from.place}, {&ReduceArguments::y, y.place}}));
@@ -916,7 +917,10 @@ class Lowering {
     const bool lstm = recurrent.kind == Recurrent::Kind::lstm;
     using A = RecurrentArguments;
     const auto alone = launch_of(r, storage());
-    auto call = kernel_call<A>(clustered(r, alone), r,
+    const auto resident = recurrent.peepholes ? std::nullopt : resident_launch(r, storage());
+    if (resident) r.lanes = resident->lanes;
+    const auto best = resident ? resident->launch : clustered(r, alone);
+    auto call = kernel_call<A>(best, r,
                                {{&A::gates, gates.place},
                                 {&A::weights, operand(1).place},
                                 {&A::state, state.place},
@@ -924,7 +928,7 @@ class Lowering {
                                 {&A::bias, recurrent.late_reset ? operand(3).place : Place{}},
                                 {&A::peepholes, recurrent.peepholes ? operand(4).place : Place{}},
                                 {&A::y, y.place}});
-    otherwise(call, cluster_architecture, alone);
+    if (best.cluster_z > 1) otherwise(call, cluster_architecture, alone);
     emit(std::move(call));
     finish(node, y);
   }

@@ -353,10 +353,9 @@ struct Node {
   Operation operation;
   std::vector<TensorId> inputs;
   TensorId output = 0;
-  // Conv, Gemm, Product, Binary, ScaleShift and Normalise only, and set by passes.hpp only: y =
-  // activation(operation(...)
-  // + residual), of which the activation is a common one.
-  std::optional<TensorId> residual; // Conv and Gemm only; shaped as the output
+  // Conv, Gemm, Product, Binary, ScaleShift, Normalise and sums and extremes only, and set by passes.hpp only:
+  // y = activation(operation(...) + residual), of which the activation is a common one.
+  std::optional<TensorId> residual; // Conv, Gemm, Product and Normalise only; shaped as the output
   Activation activation;
 };
 

@@ -32,8 +32,9 @@ bool takes_residual(const Node& node) {
 }
 
 bool takes_activation(const Node& node) {
-  return takes_residual(node) || std::holds_alternative<Binary>(node.operation) ||
-         std::holds_alternative<ScaleShift>(node.operation);
+  const auto* reduce = std::get_if<Reduce>(&node.operation);
+  return takes_residual(node) || (reduce && reduce->kind < Reduce::Kind::first_minimum) ||
+         std::holds_alternative<Binary>(node.operation) || std::holds_alternative<ScaleShift>(node.operation);
 }
 
 } // namespace

@@ -32,7 +32,8 @@ void simplify_products(Graph& graph);
 void fuse_attention(Graph& graph);
 /// Add of a Conv's or Gemm's output and another tensor of the same shape.
 void fuse_residuals(Graph& graph);
-/// An Activation after Conv, Gemm, Binary or ScaleShift whose output nobody else reads.
+/// An Activation after Conv, Gemm, Product, Binary, ScaleShift, Normalise, or a sum or extreme, whose output nobody
+/// else reads.
 void fuse_activations(Graph& graph);
 /// Nodes and constants that no output depends on.
 void remove_unused(Graph& graph);

@@ -72,7 +72,7 @@ class SoftmaxStep final : public Step {
 
 class ReduceStep final : public Step {
  public:
-  explicit ReduceStep(const Reduce& reduce) : r_(reduce) {}
+  ReduceStep(const Reduce& reduce, const Activation& activation) : r_(reduce), activation_(activation) {}
 
   void run(const Operands& o) const noexcept override {
     for (std::int64_t outer = 0; outer < r_.outer; ++outer) {
@@ -82,6 +82,8 @@ class ReduceStep final : public Step {
       else if (r_.inner == 1 && by_sum()) *y = total(x, static_cast<std::size_t>(r_.count));
       else fold(y, x);
     }
+    const auto count = static_cast<std::size_t>(r_.outer * r_.inner);
+    if (activation_.kind != Activation::Kind::none) activate(activation_, o.output, o.output, count);
   }
 
  private:
@@ -135,6 +137,7 @@ class ReduceStep final : public Step {
   }
 
   Reduce r_;
+  Activation activation_;
 };
 
 class RunningSumStep final : public Step {
@@ -268,7 +271,9 @@ class LrnStep final : public Step {
 StepPointer make_step(const Graph&, const Node&, const Softmax& softmax) {
   return std::make_unique<SoftmaxStep>(softmax);
 }
-StepPointer make_step(const Graph&, const Node&, const Reduce& reduce) { return std::make_unique<ReduceStep>(reduce); }
+StepPointer make_step(const Graph&, const Node& node, const Reduce& reduce) {
+  return std::make_unique<ReduceStep>(reduce, node.activation);
+}
 StepPointer make_step(const Graph&, const Node&, const RunningSum& running) {
   return std::make_unique<RunningSumStep>(running);
 }

@@ -179,10 +179,16 @@ constexpr Pass passes[] = {
 
 } // namespace
 
+Result<tasks::Graph> parsed(const Model& model) {
+  const std::string bytes = model.bytes();
+  tasks::InputShapes shapes;
+  for (const auto& input : model.inputs()) shapes[input] = model.value(input).shape;
+  return tasks::parse_onnx(std::as_bytes(std::span(bytes)), "model", {}, shapes);
+}
+
 void expect_agreement(const Model& model, double tolerance, Support support) {
   SCOPED_TRACE("opset " + std::to_string(model.opset()) + ": " + model.description());
-  const std::string bytes = model.bytes();
-  auto graph = tasks::parse_onnx(std::as_bytes(std::span(bytes)));
+  auto graph = parsed(model);
   if (!graph) {
     EXPECT_EQ(graph.error().code, Errc::unsupported) << graph.error().what;
     EXPECT_TRUE(names_a_node(graph.error().what, model)) << "no node is named: " << graph.error().what;

@@ -1,6 +1,8 @@
 // Whether the engine computes what the oracle computes.
 #pragma once
 
+#include <rtexec/result.hpp>
+#include "tasks/dnn/graph/graph.hpp"
 #include "test/tasks/onnx_oracle/model.hpp"
 
 #include <gtest/gtest.h>
@@ -18,6 +20,9 @@ inline constexpr double many_operators = 1e-4;
 
 /// Whether the engine may refuse a model.
 enum class Support { required, optional };
+
+/// The model's graph, with the shapes of its inputs.
+[[nodiscard]] Result<tasks::Graph> parsed(const Model& model);
 
 /// Runs `model` as it is read, and after each pass and all of them, several times over scratch of other contents, and
 /// compares the outputs with the oracle's. A refusal must be `unsupported` and name a node; where the model is required

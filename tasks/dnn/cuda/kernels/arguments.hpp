@@ -260,6 +260,7 @@ struct ReduceArguments {
   View kept, y_kept;
   View reduced, y_reduced;
   int kind = mean;
+  ActivationArguments activation; // of what reduce computes
   int may_be_nothing = 0; // softmax of what is minus infinity throughout is zero
 };
 
@@ -416,6 +417,7 @@ struct RecurrentArguments {
   const void* peepholes = nullptr;
   void* y = nullptr; // [steps, batch, hidden], then of lstm [1, batch, hidden]
   int steps = 1, batch = 1, hidden = 1;
+  int lanes = 1; // of a row, where weights stay in registers
   int kind = simple;
   int reverse = 0, late_reset = 0, clips = 0;
   float clip = 0;

@@ -100,7 +100,7 @@ template <class Result, class Threads> DEVICE void write(const ReduceArguments& 
 template <class Scalar, class Threads> DEVICE void reduce(const ReduceArguments& p) {
   let_next_start();
   wait_for_previous();
-  write<Scalar, Threads>(p, reduced<Scalar, Threads>(p));
+  write<Scalar, Threads>(p, activated_quickly(reduced<Scalar, Threads>(p), p.activation));
 }
 
 /// The extreme first, and then where it stands.

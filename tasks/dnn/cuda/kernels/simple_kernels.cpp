@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 namespace rtexec::tasks::cuda {
 namespace {
@@ -267,6 +268,30 @@ Launch launch_of(const RecurrentArguments& p, Storage storage) {
           1,
           count(warp * std::clamp(static_cast<long long>(p.hidden), 1LL, most_warps)),
           count(4LL * p.hidden * static_cast<long long>(sizeof(float)))};
+}
+std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& p, Storage storage) {
+  if (p.kind == RecurrentArguments::gru && !p.late_reset) return std::nullopt;
+  const long long rows_of_unit = p.kind == RecurrentArguments::lstm ? 4 : p.kind == RecurrentArguments::gru ? 3 : 1;
+  const char* const kernels[] = {name(storage, "resident_f_16", "resident_h_16"),
+                                 name(storage, "resident_f_32", "resident_h_32"),
+                                 name(storage, "resident_f_64", "resident_h_64")};
+  for (const long long blocks : {1, 2, 4, 8})
+    for (const long long own : {16, 32, 64}) {
+      const long long most_threads = own == 64 ? 512 : 1024;
+      const long long units = up(p.hidden, blocks);
+      long long lanes = 1;
+      while (lanes * own < p.hidden) lanes *= 2;
+      const long long threads = up(units * rows_of_unit * lanes, warp) * warp;
+      if (threads > most_threads || lanes > warp) continue;
+      const auto floats = 2 * own * lanes + rows_of_unit * units;
+      return ResidentLaunch{{kernels[own == 16   ? 0
+                                     : own == 32 ? 1
+                                                 : 2],
+                             count(p.batch), 1, count(blocks), count(threads),
+                             count(floats * static_cast<long long>(sizeof(float))), count(blocks)},
+                            static_cast<int>(lanes)};
+    }
+  return std::nullopt;
 }
 Launch clustered(const RecurrentArguments& p, Launch launch) {
   constexpr long long least_units = 8, most_clustered = 8;

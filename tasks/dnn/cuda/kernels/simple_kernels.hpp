@@ -7,6 +7,8 @@
 
 #include "tasks/dnn/cuda/kernels/arguments.hpp"
 
+#include <optional>
+
 namespace rtexec::tasks::cuda {
 
 [[nodiscard]] Launch launch_of(const ImageInArguments& arguments, Storage storage);
@@ -37,6 +39,12 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const GridSampleArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const AttentionArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const RecurrentArguments& arguments, Storage storage);
+/// Without peepholes: with weights that stay in registers, where they fit into those of a cluster.
+struct ResidentLaunch {
+  Launch launch;
+  int lanes; // for the arguments
+};
+[[nodiscard]] std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& arguments, Storage storage);
 /// By a cluster of blocks for each of the batch.
 [[nodiscard]] Launch clustered(const RecurrentArguments& arguments, Launch launch);
 
