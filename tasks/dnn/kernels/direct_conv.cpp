@@ -109,7 +109,7 @@ RTEXEC_INLINE void convolve_band(const float* x, std::int64_t width, const std::
 bool is_thin(const ConvGeometry& g) {
   const auto in = g.group_in(), out = g.group_out();
   if (g.groups > 1) return in * out <= most_pairs;
-  return in * out <= 4 * most_pairs && (out <= most_channels || in >= most_channels);
+  return out <= most_channels ? in <= 16 * most_channels : in >= most_channels && in * out <= 4 * most_pairs;
 }
 
 bool shares_rows(const ConvGeometry& g) {

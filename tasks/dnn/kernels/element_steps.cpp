@@ -95,12 +95,26 @@ class ScaleShiftStep final : public Step {
   void run(const Operands& o) const noexcept override {
     const float *x = o.inputs[0], *scale = o.inputs[1], *shift = o.inputs[2];
     float* y = o.output;
-    for (std::int64_t image = 0; image < batch_; ++image)
+    for (std::int64_t image = 0; image < batch_; ++image) {
+      if (plane_ == 1) {
+        scale_shift_row(y, x, scale, shift);
+        x += channels_, y += channels_;
+        continue;
+      }
       for (std::int64_t c = 0; c < channels_; ++c, x += plane_, y += plane_)
         scale_shift(activation_, y, x, scale[c], shift[c], plane_);
+    }
   }
 
  private:
+  /// Of one element for each channel.
+  void scale_shift_row(float* y, const float* x, const float* scale, const float* shift) const noexcept {
+    const auto n = static_cast<std::size_t>(channels_);
+    combine(Binary::Kind::multiply, y, x, 1, scale, 1, n);
+    combine(Binary::Kind::add, y, y, 1, shift, 1, n);
+    if (activation_.kind != Activation::Kind::none) activate(activation_, y, y, n);
+  }
+
   Activation activation_;
   std::int64_t batch_, channels_;
   std::size_t plane_;

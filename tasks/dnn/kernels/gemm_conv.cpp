@@ -1,7 +1,9 @@
 #include "tasks/dnn/kernels/conv.hpp"
 #include "tasks/dnn/kernels/elementwise.hpp"
+#include "tasks/dnn/kernels/tap_line.hpp"
 #include "tasks/dnn/kernels/tiles.hpp"
 #include "tasks/dnn/kernels/transpose.hpp"
+#include "tasks/dnn/kernels/vector.hpp"
 
 #include <algorithm>
 
@@ -111,17 +113,19 @@ class GemmConv final : public Step {
   /// Pixels of the output, and the taps that they have inside of the input.
   struct Block {
     std::int64_t pixel, pixels;
+    std::int64_t row, column; // of the first pixel
     Range taps;
   };
 
   /// Where the window is dilated, of rows with the same taps.
   [[nodiscard]] Block block_at(std::int64_t pixel) const {
-    Block block{pixel, std::min(pixels_, g_.out_plane() - pixel), taps_h_};
+    const auto width = tile_shape().columns, left = g_.out_plane() - pixel;
+    Block block{pixel, std::min(balanced_block((left + width - 1) / width, pixels_ / width) * width, left),
+                pixel / g_.out_w, pixel % g_.out_w, taps_h_};
     if (g_.window.dilation_h == 1) return block;
     const auto down = downwards(g_);
-    const auto row = pixel / g_.out_w;
-    block.taps = down.inside(row, row);
-    auto next = row + 1;
+    block.taps = down.inside(block.row, block.row);
+    auto next = block.row + 1;
     while (next < g_.out_h && down.inside(next, next) == block.taps) ++next;
     block.pixels = std::min(block.pixels, next * g_.out_w - pixel);
     return block;
@@ -131,8 +135,10 @@ class GemmConv final : public Step {
   [[nodiscard]] std::int64_t packed_group() const {
     return (channels_across_ ? rounded_up(g_.group_out(), strip_) : g_.group_out()) * depth_;
   }
-  /// Of a row of a panel, or of a tile.
-  [[nodiscard]] std::int64_t line_floats() const { return std::max(pixels_, tile_shape().rows * tile_shape().columns); }
+  /// Of a row of a panel with what is written behind it, or of a tile.
+  [[nodiscard]] std::int64_t line_floats() const {
+    return std::max(pixels_ + lanes, tile_shape().rows * tile_shape().columns);
+  }
 
   void run_block(const ConvOperands& o, std::int64_t image, std::int64_t group, const Block& block) const noexcept {
     const float* x = o.x + (image * g_.in_channels + group * g_.group_in()) * g_.in_plane();
@@ -231,29 +237,16 @@ class GemmConv final : public Step {
   /// What a tap of a channel gives to each pixel of a block.
   void fill_line(float* line, const float* x, std::int64_t kh, std::int64_t kw, const Block& block) const noexcept {
     const auto& w = g_.window;
-    auto row = block.pixel / g_.out_w, column = block.pixel % g_.out_w;
-    for (auto left = block.pixels; left > 0; ++row, column = 0) {
-      const auto count = std::min(left, g_.out_w - column);
-      const auto in = row * w.stride_h - w.pad_top + kh * w.dilation_h;
-      if (in < 0 || in >= g_.in_h) std::fill_n(line, count, 0.0F);
-      else fill_row(line, x + in * g_.in_w, column * w.stride_w + kw * w.dilation_w - w.pad_left, count);
-      line += count;
-      left -= count;
-    }
-  }
-
-  /// line[i] = x[i * stride + shift] for i < n, zero outside of the row.
-  void fill_row(float* line, const float* x, std::int64_t shift, std::int64_t n) const noexcept {
-    const auto stride = g_.window.stride_w;
-    const auto first_at_least = [&](std::int64_t position) { // the first i with i * stride + shift >= position
-      return shift >= position ? 0 : std::min((position - shift + stride - 1) / stride, n);
-    };
-    const auto first = first_at_least(0), last = std::max(first_at_least(g_.in_w), first);
-    std::fill(line, line + first, 0.0F);
-    const auto count = static_cast<std::size_t>(last - first);
-    if (stride == 1) std::copy_n(x + first + shift, count, line + first);
-    else gather_strided(line + first, x + first * stride + shift, stride, count);
-    std::fill(line + last, line + n, 0.0F);
+    const TapView view{x,
+                       x + g_.in_plane(),
+                       g_.in_h,
+                       g_.in_w,
+                       g_.out_w,
+                       w.stride_h,
+                       w.stride_w,
+                       kh * w.dilation_h - w.pad_top,
+                       kw * w.dilation_w - w.pad_left};
+    fill_tap_line(line, view, block.row, block.column, block.pixels);
   }
 
   ConvGeometry g_;

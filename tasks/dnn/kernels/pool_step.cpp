@@ -38,21 +38,6 @@ RTEXEC_INLINE void load_before(Vector& v, const float* from, const float* end) {
   else load_part(v, from, end - from);
 }
 
-/// line[i * stride] for a vector of i.
-RTEXEC_INLINE void load_strided(Vector& v, const float* line, std::int64_t stride) {
-  if (stride == 1) return load(v, line);
-  if (stride == 2) {
-    Vector low, high;
-    load(low, line);
-    load(high, line + lanes);
-    v = __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    return;
-  }
-  float strided[lanes];
-  for (std::int64_t i = 0; i < lanes; ++i) strided[i] = line[i * stride];
-  load(v, strided);
-}
-
 /// In whole vectors: what comes too much is overwritten by the next row, and behind the last one nothing is written.
 template <class F> RTEXEC_INLINE void pool_planes(const Planes& p, float* y, const float* x, float* line) {
   const auto& w = p.pool.window;

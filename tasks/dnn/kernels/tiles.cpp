@@ -85,14 +85,14 @@ void multiply_plain(const TileFactors& f, std::int64_t rows, std::int64_t column
   multiply<4, 2, 6>(f, rows, columns, c, leading_c);
 }
 #if defined(__x86_64__)
-__attribute__((optimize("O3"), target("arch=x86-64-v3"))) void multiply_avx2(const TileFactors& f, std::int64_t rows,
-                                                                             std::int64_t columns, float* c,
-                                                                             std::int64_t leading_c) noexcept {
+RTEXEC_TARGET("arch=x86-64-v3")
+void multiply_avx2(const TileFactors& f, std::int64_t rows, std::int64_t columns, float* c,
+                   std::int64_t leading_c) noexcept {
   multiply<8, 2, 6>(f, rows, columns, c, leading_c);
 }
-__attribute__((optimize("O3"), target("arch=x86-64-v4"))) void multiply_avx512(const TileFactors& f, std::int64_t rows,
-                                                                               std::int64_t columns, float* c,
-                                                                               std::int64_t leading_c) noexcept {
+RTEXEC_TARGET("arch=x86-64-v4")
+void multiply_avx512(const TileFactors& f, std::int64_t rows, std::int64_t columns, float* c,
+                     std::int64_t leading_c) noexcept {
   multiply<16, 2, 14>(f, rows, columns, c, leading_c);
 }
 #endif

@@ -12,6 +12,13 @@
 #define RTEXEC_VECTORISED
 #endif
 
+/// One version of a kernel, for one of these instruction sets; who calls it has to ask the processor.
+#if defined(__GNUC__) && !defined(__clang__)
+#define RTEXEC_TARGET(set) __attribute__((optimize("O3"), target(set)))
+#else
+#define RTEXEC_TARGET(set) __attribute__((target(set)))
+#endif
+
 /// Before a loop whose iterations do not depend on each other.
 #if defined(__clang__)
 #define RTEXEC_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
