@@ -382,7 +382,9 @@ inline constexpr std::size_t max_rank = 8;
 
 /// Whether its elements may be whole numbers beyond those that half precision has.
 [[nodiscard]] constexpr bool is_counted(const Tensor& tensor) {
-  return tensor.type == ElementType::int32 || tensor.type == ElementType::int64;
+  using enum ElementType;
+  return tensor.type == int16 || tensor.type == uint16 || tensor.type == int32 || tensor.type == uint32 ||
+         tensor.type == int64 || tensor.type == uint64;
 }
 /// The product of the dimensions. Shapes in a Graph never exceed max_elements.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);

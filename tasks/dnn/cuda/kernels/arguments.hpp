@@ -261,7 +261,7 @@ struct ReduceArguments {
   View reduced, y_reduced;
   int kind = mean;
   ActivationArguments activation; // of what reduce computes
-  int may_be_nothing = 0; // softmax of what is minus infinity throughout is zero
+  int may_be_nothing = 0;         // softmax of what is minus infinity throughout is zero
 };
 
 /// Local response normalisation across channels: y = x / (bias + alpha / size * sum of squares)^beta.
