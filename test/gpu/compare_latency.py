@@ -5,7 +5,7 @@ Usage: compare_latency.py [--networks resnet152,...] [--precisions tf32,fp32] [-
 
 FOLDER holds the files of export_torchvision.py (at 3x416x416), or those of test/networks/export.py for networks that it knows. PyTorch runs as a CUDA graph of the model as it is ("graph"), as a CUDA graph of the
 model with folded batch normalisation, where torch.fx can trace it, and channels last ("folded"), and through torch.compile(mode="reduce-overhead") ("compile"), each with
-cudnn.benchmark and its input on the device; the best is the one with the least median. "events" is the time between two CUDA events
+cudnn.benchmark and its input on the device; the best is the one with the least median, and one that does not work with a network is told. "events" is the time between two CUDA events
 around a run, "wall" the time until synchronize() returns. rtexec's times are taken in the same way by the program cuda-bench.
 
 Exit status 0: every ratio and tail is within its bound; 1: one is not, or a program failed; 77: no CUDA device.
@@ -150,7 +150,7 @@ class TorchResults:
 
 
 def torch_best(results, network, precision, variants, runs):
-    """Prints a line for each variant; the best of them, null where one does not work: it might have been the best."""
+    """Prints a line for each variant; the best of those that work, null where none does."""
     measured = {}
     for variant in variants:
         try:
@@ -161,7 +161,7 @@ def torch_best(results, network, precision, variants, runs):
         events, wall = measured[variant]["events"], measured[variant]["wall"]
         print(f"  {network} {precision} {variant:8} events p50 {events['p50']:7.3f} p99 {events['p99']:7.3f} p99.9 {events['p999']:7.3f}"
               f"   wall p50 {wall['p50']:7.3f} p99 {wall['p99']:7.3f} p99.9 {wall['p999']:7.3f} ms", flush=True)
-    return min(measured.items(), key=lambda item: item[1]["events"]["p50"]) if len(measured) == len(variants) else None
+    return min(measured.items(), key=lambda item: item[1]["events"]["p50"]) if measured else None
 
 
 # ---- rtexec ---------------------------------------------------------------------------------------------------------

@@ -84,6 +84,7 @@ void add_all(hal::test::FakeCudaDriver& driver) {
     add(driver, "put" + storage, sizeof(PutArguments));
     add(driver, "running_sum" + storage, sizeof(RunningSumArguments));
     add(driver, "top_indices" + storage, sizeof(TopIndicesArguments));
+    add(driver, "top_selected" + storage, sizeof(TopIndicesArguments));
     add(driver, "resample" + storage, sizeof(ResampleArguments));
     add(driver, "grid_sample" + storage, sizeof(GridSampleArguments));
     add(driver, "recurrent" + storage, sizeof(RecurrentArguments));

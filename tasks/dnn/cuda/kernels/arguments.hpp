@@ -380,6 +380,9 @@ struct TopIndicesArguments {
   int largest = 1;
 };
 
+/// That a block can put in order; also its threads then.
+constexpr int top_most_kept = 1024;
+
 /// y[..., i, ...] = the sum over `taps` of weights * x[..., indices, ...], of which each i has its own, along `axis`;
 /// views as gather has them.
 struct ResampleArguments {

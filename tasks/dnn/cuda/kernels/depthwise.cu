@@ -113,6 +113,7 @@ template <class Scalar, int count> DEVICE void depthwise(const ConvArguments& p,
   float* staged = shape.shared > 0 ? reinterpret_cast<float*>(dynamic_shared()) : nullptr;
   if (staged) {
     const Scalar* from = static_cast<const Scalar*>(p.weights) + static_cast<long long>(first) * taps;
+#pragma unroll 8
     for (int i = thread_index(); i < channels * taps; i += block_threads())
       staged[i % taps * shape.channels + i / taps] = to_float(from[i]);
   }

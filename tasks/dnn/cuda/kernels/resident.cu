@@ -73,7 +73,13 @@ template <class Scalar, int own_weights> struct Resident {
 
   DEVICE float function(int which, float x) const {
     if (p.clips) x = at_most(at_least(x, -p.clip), p.clip);
-    return activated_quickly(x, p.activations[which]);
+    return common(x, p.activations[which]);
+  }
+  /// What most layers have is not called.
+  DEVICE static float common(float x, const ActivationArguments& f) {
+    if (f.kind == ActivationArguments::sigmoid) return 1.0F / (1.0F + exponential(-x));
+    if (f.kind == ActivationArguments::tanh) return hyperbolic_tangent(x);
+    return activated_elsewhere(x, f.kind, f.a, f.b);
   }
 
   /// This thread's row times the state.
@@ -81,6 +87,7 @@ template <class Scalar, int own_weights> struct Resident {
     float parts[4] = {};
 #pragma unroll
     for (int q = 0; q < quads; ++q) {
+      if (q * p.lanes * 4 >= p.hidden) break;
       Elements<float, 4> x;
       x.load(state + (q * p.lanes + lane) * 4);
 #pragma unroll
@@ -126,7 +133,7 @@ template <class Scalar, int own_weights> struct Resident {
         float next = sums[own];
         if (p.kind == RecurrentArguments::lstm) { // input, output, forget, cell
           cell = cell * sums[2 * units + own] + next * sums[3 * units + own];
-          next = sums[units + own] * activated_quickly(cell, p.activations[2]);
+          next = sums[units + own] * common(cell, p.activations[2]);
         } else if (p.kind == RecurrentArguments::gru) { // update, reset, hidden
           const float hidden = function(1, (sums[2 * units + own] + bias) * sums[units + own] + waiting);
           next = hidden + next * (state[first + own] - hidden);

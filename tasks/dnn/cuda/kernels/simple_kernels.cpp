@@ -249,6 +249,8 @@ Launch launch_of(const RunningSumArguments& p, Storage storage) {
   return blocks_for(name(storage, "running_sum_f", "running_sum_h"), elements(p.x_view));
 }
 Launch launch_of(const TopIndicesArguments& p, Storage storage) {
+  if (p.count > top_most_kept && p.kept <= top_most_kept)
+    return {name(storage, "top_selected_f", "top_selected_h"), 1, count(elements(p.x_view)), 1, top_most_kept};
   return {name(storage, "top_indices_f", "top_indices_h"), count(up(p.count, block)), count(elements(p.x_view)), 1,
           static_cast<unsigned>(block)};
 }
@@ -276,7 +278,7 @@ std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& p, Stora
                                  name(storage, "resident_f_32", "resident_h_32"),
                                  name(storage, "resident_f_64", "resident_h_64")};
   for (const long long blocks : {1, 2, 4, 8})
-    for (const long long own : {16, 32, 64}) {
+    for (const long long own : {64, 32, 16}) { // fewer threads finish a step sooner
       const long long most_threads = own == 64 ? 512 : 1024;
       const long long units = up(p.hidden, blocks);
       long long lanes = 1;
