@@ -70,7 +70,8 @@ TEST(Message, IsNoneWhereAnythingOfItIsWrong) {
 
 /// Against sizes in wide arithmetic, for shapes of all sizes.
 TEST(Message, SizesAreThoseOfTheirElements) {
-  const std::map<int, int> sizes{{1, 1}, {2, 1}, {3, 2}, {4, 2}, {5, 4}, {6, 8}, {7, 2}, {8, 4}, {9, 8}};
+  const std::map<int, int> sizes{{1, 1}, {2, 1}, {3, 2}, {4, 2},  {5, 4},  {6, 8},
+                                 {7, 2}, {8, 4}, {9, 8}, {10, 1}, {11, 4}, {12, 8}};
   std::mt19937_64 random(1);
   for (int i = 0; i < 20'000; ++i) {
     rtexec_message header{};
