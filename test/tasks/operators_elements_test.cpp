@@ -83,6 +83,10 @@ Cases edge_cases() {
   for (const std::string type : {"Round", "Floor", "Ceil", "Sign", "Abs", "Neg", "Shrink", "ThresholdedRelu", "Elu",
                                  "Celu", "Selu", "Softsign", "Relu", "LeakyRelu"})
     cases.push_back(make_case(type, 13, [=](Model& m) { return m.node(type, {m.input(vector_of(edges))}); }));
+  cases.push_back(make_case("Clip_below_what_half_precision_has", 13, [](Model& m) { // as a vector is normalised
+    const std::string zeros = m.input({3, 5}, {0, 0});
+    return m.node("Div", {zeros, m.node("Clip", {zeros, m.floats({}, {1e-12})})});
+  }));
   cases.push_back(make_case("Clip_min_above_max", 13, [](Model& m) {
     return m.node("Clip", {m.input({3, 5}, {-3, 3}), m.floats({}, {2}), m.floats({}, {-1})});
   }));

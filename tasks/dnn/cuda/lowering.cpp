@@ -25,11 +25,6 @@ struct Unsupported {
 
 int narrow(std::int64_t value) { return static_cast<int>(value); } // shapes never exceed max_elements
 
-ActivationArguments activation_of(const Activation& activation) {
-  static_assert(static_cast<int>(Activation::Kind::scaled_tanh) == ActivationArguments::scaled_tanh);
-  return {static_cast<int>(activation.kind), activation.a, activation.b};
-}
-
 /// Dimensions of a shape that make up outer, count and inner.
 struct Middle {
   std::size_t first = 0, last = 0; // of count: [first, last)
@@ -140,6 +135,15 @@ class Lowering {
       throw Unsupported{"node '" + node().name + "': " + role +
                         " is computed by the network; on a GPU it must be a constant"};
     return tensor.values;
+  }
+
+  /// A bound that half precision would make zero (it keeps from dividing by that) is the least number above it there.
+  [[nodiscard]] ActivationArguments activation_of(const Activation& activation) const {
+    static_assert(static_cast<int>(Activation::Kind::scaled_tanh) == ActivationArguments::scaled_tanh);
+    constexpr float least_half = 0x1p-24F;
+    const bool vanishes = storage() == Storage::f16 && activation.kind == Activation::Kind::clip && activation.a > 0 &&
+                          activation.a < least_half;
+    return {static_cast<int>(activation.kind), vanishes ? least_half : activation.a, activation.b};
   }
 
   // ---- calls
@@ -913,7 +917,8 @@ class Lowering {
     r.late_reset = recurrent.late_reset;
     r.clips = recurrent.clip.has_value();
     r.clip = recurrent.clip.value_or(0);
-    std::ranges::transform(recurrent.activations, r.activations, activation_of);
+    std::ranges::transform(recurrent.activations, r.activations,
+                           [&](const Activation& each) { return activation_of(each); });
     const bool lstm = recurrent.kind == Recurrent::Kind::lstm;
     using A = RecurrentArguments;
     const auto alone = launch_of(r, storage());
