@@ -374,8 +374,8 @@ class AttentionFusion {
     if (!scores.find()) return std::nullopt;
     const auto& product = std::get<Product>(scores.product->operation);
     const auto q = scores.product->inputs[0], k = scores.product->inputs[1], v = last.inputs[1];
-    if (p_.shape(scores.product->output) != scores_shape || leading(q) != leading(k) || leading(q) != leading(v) ||
-        (scores.mask && !scores.constant_mask.empty()))
+    if (!fits_kernels(q, v) || p_.shape(scores.product->output) != scores_shape || leading(q) != leading(k) ||
+        leading(q) != leading(v) || (scores.mask && !scores.constant_mask.empty()))
       return std::nullopt;
     Node node{last.name, Attention{product.alpha * scores.factor, s.may_be_nothing}, {}, last.output, {}, {}};
     const auto operand = [&](TensorId id, bool transpose) {
@@ -386,6 +386,13 @@ class AttentionFusion {
     if (scores.mask) node.inputs.push_back(*scores.mask);
     else if (!scores.constant_mask.empty()) node.inputs.push_back(mask(last, scores_shape, scores.constant_mask));
     return node;
+  }
+
+  /// What attention over channels has in rows is long, and its scores are few.
+  [[nodiscard]] bool fits_kernels(TensorId q, TensorId v) const {
+    constexpr std::int64_t most_columns = 1024, most_heads = 65535;
+    return p_.shape(q).back() <= most_columns && p_.shape(v).back() <= most_columns &&
+           element_count(leading(q)) <= most_heads;
   }
 
   /// Leading dimensions along which it is the same are of one element.
