@@ -242,19 +242,19 @@ bool swaps_matrices(const View& view, const Shape& from, const Shape& to) {
   return view.strides == strides;
 }
 
-/// `values` of `from`, broadcast to `to`.
-std::vector<float> spread(const std::vector<float>& values, const Shape& from, const Shape& to) {
-  const auto strides = broadcast(from, dense_strides(from), to);
+/// A tensor of `shape` whose elements are those of `values` that strides lead to.
+std::vector<float> values_at(const std::vector<float>& values, const Shape& shape,
+                             const std::vector<std::int64_t>& strides) {
   std::vector<float> result;
-  result.reserve(static_cast<std::size_t>(element_count(to)));
-  std::vector<std::int64_t> index(to.size(), 0);
+  result.reserve(static_cast<std::size_t>(element_count(shape)));
+  std::vector<std::int64_t> index(shape.size(), 0);
   std::int64_t at = 0;
-  for (auto left = element_count(to); left > 0; --left) {
+  for (auto left = element_count(shape); left > 0; --left) {
     result.push_back(values[static_cast<std::size_t>(at)]);
-    for (std::size_t d = to.size(); d-- > 0;) {
+    for (std::size_t d = shape.size(); d-- > 0;) {
       at += strides[d];
-      if (++index[d] < to[d]) break;
-      at -= strides[d] * to[d];
+      if (++index[d] < shape[d]) break;
+      at -= strides[d] * shape[d];
       index[d] = 0;
     }
   }
@@ -311,7 +311,7 @@ class Scores {
     constexpr std::int64_t most = 1 << 24;
     if (element_count(shape) > most) return false;
     const auto& tensor = p_.graph.tensors[id];
-    const auto all = spread(tensor.values, tensor.shape, shape);
+    const auto all = values_at(tensor.values, shape, broadcast(tensor.shape, dense_strides(tensor.shape), shape));
     constant_mask.resize(all.size(), 0.0F);
     for (std::size_t i = 0; i < all.size(); ++i) constant_mask[i] += factor * all[i];
     return true;
@@ -539,18 +539,7 @@ class Sinking {
       to[order[d]] = from[d];
       steps[order[d]] = strides[d];
     }
-    std::vector<float> values;
-    std::vector<std::int64_t> index(to.size(), 0);
-    std::int64_t at = 0;
-    for (auto left = element_count(to); left > 0; --left) {
-      values.push_back(tensor.values[static_cast<std::size_t>(at)]);
-      for (std::size_t d = to.size(); d-- > 0;) {
-        at += steps[d];
-        if (++index[d] < to[d]) break;
-        at -= steps[d] * to[d];
-        index[d] = 0;
-      }
-    }
+    auto values = values_at(tensor.values, to, steps);
     return graph_.add({tensor.name + ".permuted", std::move(to), std::move(values)});
   }
 

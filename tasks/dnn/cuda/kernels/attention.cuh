@@ -10,6 +10,7 @@
 #include "tasks/dnn/cuda/kernels/conv_primitives.cuh"
 #include "tasks/dnn/cuda/kernels/functions.cuh"
 #include "tasks/dnn/cuda/kernels/items.cuh"
+#include "tasks/dnn/cuda/kernels/matrix_products.cuh"
 
 namespace rtexec::tasks::cuda {
 
@@ -28,29 +29,11 @@ struct AttentionTf32 {
   }
 };
 
-/// x = high + low, both tf32, as in conv_tile.cuh.
-struct AttentionTf32x3 {
+struct AttentionTf32x3 : Tf32x3Product {
   using Scalar = float;
-  template <int n> DEVICE static void part(const unsigned (&x)[n], unsigned (&high)[n], unsigned (&low)[n]) {
-#pragma unroll
-    for (int i = 0; i < n; ++i) {
-      high[i] = rounded_to_tf32(x[i]);
-      low[i] = rounded_to_tf32(float_bits(bits_float(x[i]) - bits_float(high[i])));
-    }
-  }
-  DEVICE static void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-    unsigned a_high[4], a_low[4], b_high[2], b_low[2];
-    part(a, a_high, a_low);
-    part(b, b_high, b_low);
-    multiply_tf32(d, a_low, b_high);
-    multiply_tf32(d, a_high, b_low);
-    multiply_tf32(d, a_high, b_high);
-  }
 };
-
-struct AttentionHalf {
+struct AttentionHalf : HalfProduct {
   using Scalar = Half;
-  DEVICE static void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) { multiply_half(d, a, b); }
 };
 
 template <class Math, int head_size, int warps_of_keys> struct AttentionShape {

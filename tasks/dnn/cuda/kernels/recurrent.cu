@@ -2,19 +2,12 @@
 // hidden units; each warp computes one of them at a time, its lanes sharing the sums. Blocks of a cluster give one
 // another what they computed.
 #include "tasks/dnn/cuda/kernels/activation.cuh"
-#include "tasks/dnn/cuda/kernels/conv_primitives.cuh"
+#include "tasks/dnn/cuda/kernels/cluster.cuh"
 #include "tasks/dnn/cuda/kernels/half.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// What blocks tell one another.
-DEVICE void meet() {
-#if defined(RTEXEC_CLUSTERS)
-  if (blocks_z() > 1) return cluster_barrier();
-#endif
-  barrier();
-}
 /// By one warp: `to` of every block.
 DEVICE void tell_all(float* to, float value) {
   const int lane = thread_index() % 32;

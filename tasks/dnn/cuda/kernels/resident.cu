@@ -2,19 +2,12 @@
 // each of which has a share of its columns. What gates take is summed by these lanes, and one thread for each hidden
 // unit makes the next state of it. Blocks of a cluster share the hidden units, and give one another what they computed.
 #include "tasks/dnn/cuda/kernels/activation.cuh"
-#include "tasks/dnn/cuda/kernels/conv_primitives.cuh"
+#include "tasks/dnn/cuda/kernels/cluster.cuh"
 #include "tasks/dnn/cuda/kernels/half.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// What blocks tell one another.
-DEVICE void meet() {
-#if defined(RTEXEC_CLUSTERS)
-  if (blocks_z() > 1) return cluster_barrier();
-#endif
-  barrier();
-}
 DEVICE void tell_all(float* to, float value) {
 #if defined(RTEXEC_CLUSTERS)
   if (blocks_z() > 1) {
