@@ -39,7 +39,7 @@ ConvArguments random_conv(Random& random, bool depthwise) {
     c.out_width = out_size(c.width, c.pad_left, random.whole(0, 3), c.kernel_w, c.dilation_w, c.stride_w);
   } while (c.out_height < 1 || c.out_width < 1);
   c.groups = depthwise ? random.one_of({1, 3, 8, 16, 40, 320}) : random.one_of({1, 1, 2, 5});
-  c.channels = depthwise ? 1 : random.one_of({1, 3, 4, 8, 17, 40});
+  c.channels = depthwise ? 1 : random.one_of({2, 3, 4, 8, 17, 40});
   c.out_channels = depthwise ? random.one_of({1, 1, 1, 2, 3}) : random.one_of({1, 3, 8, 33, 40});
   const int unit = random.one_of({1, 1, 8}), in = c.groups * c.channels, out = c.groups * c.out_channels;
   const auto stride = [&](int channels) {
@@ -110,17 +110,20 @@ TEST(CudaConv, DepthwiseWithKernelsOfAnySize) {
     }
 }
 
-TEST(CudaConv, DepthwiseThreadsTakeSeveralPixels) {
+TEST(CudaConv, DepthwiseThreadsTakeChunksWhereTheseAreMany) {
   SKIP_WITHOUT_EMULATION();
   ConvArguments c;
-  c.height = c.out_height = 100;
-  c.width = c.out_width = 170;
+  c.height = c.out_height = 64;
+  c.width = c.out_width = 65;
   c.kernel_h = c.kernel_w = 3;
   c.pad_top = c.pad_left = 1;
   c.groups = c.x_stride = c.y_stride = c.residual_stride = 128;
   const auto launch = depthwise_launch(c, Storage::f32);
-  EXPECT_LT(launch.grid_x * launch.grid_y * launch.threads * 4, 100U * 170 * 128);
+  EXPECT_STREQ(launch.name, "depthwise_f");
+  EXPECT_EQ(launch.grid_x * launch.threads * 4, 64U * 65 * 128);
   check_conv(launch, c, {});
+  c.height = c.out_height = 20;
+  EXPECT_STREQ(depthwise_launch(c, Storage::f32).name, "depthwise_pairs_f");
 }
 
 /// The definition of graph.hpp, tap by tap.

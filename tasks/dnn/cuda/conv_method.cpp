@@ -115,7 +115,7 @@ bool computes(const ConvMethod& method, Precision precision, const ConvCall& cal
     return half == (precision == Precision::fp16) && precise && applies(*method.own.variant, arguments) &&
            method.own.splits <= most_splits(*method.own.variant, arguments);
   }
-  case ConvMethod::Kind::cudnn: return !method.fused || can_fuse(call);
+  case ConvMethod::Kind::cudnn: return !is_depthwise(arguments) && (!method.fused || can_fuse(call));
   case ConvMethod::Kind::cublas: return is_matrix_product(arguments);
   }
   return false;

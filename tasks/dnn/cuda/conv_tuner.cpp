@@ -1,6 +1,7 @@
 #include "tasks/dnn/cuda/conv_tuner.hpp"
 
 #include "config/median.hpp"
+#include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 #include "tasks/dnn/graph/half.hpp"
 #include "tasks/dnn/kernels/evaluate.hpp"
 
@@ -248,7 +249,7 @@ class Tuner {
         result.push_back(method);
     }
     if (result.empty() || flops_of(call) < slow_for_simple) result.push_back({});
-    if (executor_.cudnn()) add_cudnn(call, arguments, result);
+    if (executor_.cudnn() && !is_depthwise(arguments)) add_cudnn(call, arguments, result);
     if (executor_.cublas() && is_matrix_product(arguments) && Cublas::workspace_bytes <= place_.workspace)
       result.push_back({ConvMethod::Kind::cublas, {}, 0, false, Cublas::workspace_bytes});
     return result;

@@ -402,15 +402,17 @@ class Lowering {
     convolution(node, a, x.value, packed, bias, residual, {y, y});
   }
 
-  /// [out][kernel_h][kernel_w][channels], zero in channels that the weights do not have.
+  /// As ConvArguments wants them: zero in channels that the weights do not have.
   static std::vector<float> packed_weights(const Tensor& weights, std::int64_t channels) {
     const auto out = weights.shape[0], in = weights.shape[1], window = weights.shape[2] * weights.shape[3];
     std::vector<float> packed(static_cast<std::size_t>(out * window * channels), 0.0F);
     const float* from = weights.values.data();
+    const auto place = [&](std::int64_t o, std::int64_t w, std::int64_t c) {
+      return static_cast<std::size_t>(channels == 1 ? w * out + o : (o * window + w) * channels + c);
+    };
     for (std::int64_t o = 0; o < out; ++o)
       for (std::int64_t c = 0; c < in; ++c)
-        for (std::int64_t w = 0; w < window; ++w)
-          packed[static_cast<std::size_t>((o * window + w) * channels + c)] = *from++;
+        for (std::int64_t w = 0; w < window; ++w) packed[place(o, w, c)] = *from++;
     return packed;
   }
 
@@ -845,8 +847,13 @@ class Lowering {
     n.activation = activation_of(node.activation);
     divided.set(n.kept, n.reduced, x.strides);
     divided.set(n.y_kept, n.y_reduced, y.strides);
-    n.scale_kept = n.shift_kept = n.residual_kept = n.kept;
-    n.scale_reduced = n.shift_reduced = n.residual_reduced = n.reduced;
+    const Strides nowhere(x.shape.size(), 0);
+    n.residual_kept = n.kept;
+    n.residual_reduced = n.reduced;
+    n.scale_reduced = n.shift_reduced = n.reduced;
+    View same;
+    divided.set(n.scale_kept, same, nowhere);
+    n.shift_kept = n.scale_kept;
     const auto operand = [&](TensorId id, View& kept, View& reduced) {
       const auto value = stored(id, storage());
       divided.set(kept, reduced, broadcast(value.shape, value.strides, x.shape));
@@ -857,8 +864,15 @@ class Lowering {
     if (node.inputs.size() > 2) shift = operand(node.inputs[2], n.shift_kept, n.shift_reduced);
     if (node.residual) residual = operand(*node.residual, n.residual_kept, n.residual_reduced);
     simplify(n);
-    using A = NormaliseArguments;
-    emit<A>(n, {{&A::x, x.place}, {&A::scale, scale}, {&A::shift, shift}, {&A::residual, residual}, {&A::y, y.place}});
+    const auto emit_over = [&]<class A>(const A& arguments) {
+      emit<A>(arguments,
+              {{&A::x, x.place}, {&A::scale, scale}, {&A::shift, shift}, {&A::residual, residual}, {&A::y, y.place}});
+    };
+    const bool whole = std::ranges::all_of(std::array{x.place, scale, shift, residual, y.place},
+                                           [](const Place& place) { return place.offset % 16 == 0; });
+    const auto rows = whole ? whole_rows(n, storage()) : std::nullopt;
+    if (rows) emit_over(*rows);
+    else emit_over(n);
     finish(node, y);
   }
 

@@ -136,7 +136,9 @@ class ConvOracle {
         if (from_h < 0 || from_h >= c.height || from_w < 0 || from_w >= c.width) continue;
         const long long at =
             ((n * c.height + from_h) * c.width + from_w) * c.x_stride + 1LL * channel / c.out_channels * c.channels;
-        const long long weight = channel * terms() + (1LL * kh * c.kernel_w + kw) * c.channels;
+        const long long tap = 1LL * kh * c.kernel_w + kw;
+        const long long weight =
+            c.channels == 1 ? tap * c.groups * c.out_channels + channel : channel * terms() + tap * c.channels;
         for (int i = 0; i < c.channels; ++i) {
           const double product =
               x.get(static_cast<std::size_t>(at + i)) * weights.get(static_cast<std::size_t>(weight + i));

@@ -91,7 +91,8 @@ struct View {
   long long stride[max_dimensions] = {};
 };
 
-/// y = activation(conv(x, weights) + bias + residual). Weights [groups * out_channels][kernel_h][kernel_w][channels].
+/// y = activation(conv(x, weights) + bias + residual). Weights [groups * out_channels][kernel_h][kernel_w][channels],
+/// or where a group has one channel [kernel_h][kernel_w][groups * out_channels].
 /// A matrix product is a convolution with a 1x1 kernel over `height` rows of one pixel each.
 struct ConvArguments {
   const void* x = nullptr;
@@ -323,6 +324,23 @@ struct NormaliseArguments {
   void* y = nullptr;
   View kept, scale_kept, shift_kept, residual_kept, y_kept;
   View reduced, scale_reduced, shift_reduced, residual_reduced, y_reduced;
+  float epsilon = 0;
+  int centred = 1;
+  ActivationArguments activation;
+};
+
+/// The same of rows that lie whole in aligned chunks of 16 bytes, with a scale and a shift that are one row each.
+/// 1 << lane_bits lanes of a warp share a row, each of which has at most `normalise_chunks` chunks of it.
+constexpr int normalise_chunks = 8;
+struct NormaliseRowsArguments {
+  const void* x = nullptr;
+  const void* scale = nullptr;
+  const void* shift = nullptr;
+  const void* residual = nullptr;
+  void* y = nullptr;
+  int rows = 1, chunks = 1; // chunks of a row
+  int lane_bits = 0;
+  long long x_stride = 0, residual_stride = 0, y_stride = 0; // of a row
   float epsilon = 0;
   int centred = 1;
   ActivationArguments activation;

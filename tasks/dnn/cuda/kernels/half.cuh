@@ -30,20 +30,22 @@ template <class Scalar> struct Elements<Scalar, 1> {
   DEVICE void store(Scalar* to) const { *to = from_float<Scalar>(values[0]); }
 };
 
-template <> struct Elements<float, 4> {
-  float values[4];
+template <unsigned count> struct FloatElements {
+  float values[count];
   DEVICE void load(const float* from) {
-    must_be_aligned(from, 16);
-    const auto words = *reinterpret_cast<const Words<4>*>(from);
-    for (int i = 0; i < 4; ++i) values[i] = bits_float(words.word[i]);
+    must_be_aligned(from, count * 4);
+    const auto words = *reinterpret_cast<const Words<count>*>(from);
+    for (unsigned i = 0; i < count; ++i) values[i] = bits_float(words.word[i]);
   }
   DEVICE void store(float* to) const {
-    Words<4> words;
-    for (int i = 0; i < 4; ++i) words.word[i] = float_bits(values[i]);
-    must_be_aligned(to, 16);
-    *reinterpret_cast<Words<4>*>(to) = words;
+    Words<count> words;
+    for (unsigned i = 0; i < count; ++i) words.word[i] = float_bits(values[i]);
+    must_be_aligned(to, count * 4);
+    *reinterpret_cast<Words<count>*>(to) = words;
   }
 };
+template <> struct Elements<float, 2> : FloatElements<2> {};
+template <> struct Elements<float, 4> : FloatElements<4> {};
 
 DEVICE float low_half(unsigned word) { return half_bits_to_float(static_cast<unsigned short>(word & 0xffffU)); }
 DEVICE float high_half(unsigned word) { return half_bits_to_float(static_cast<unsigned short>(word >> 16U)); }
@@ -68,30 +70,31 @@ template <unsigned count> struct HalfElements {
     *reinterpret_cast<Words<count / 2>*>(to) = words;
   }
 };
+template <> struct Elements<Half, 2> : HalfElements<2> {};
 template <> struct Elements<Half, 4> : HalfElements<4> {};
 template <> struct Elements<Half, 8> : HalfElements<8> {};
 
 /// Elements in 16 bytes.
 template <class Scalar> constexpr int chunk_elements = 16 / static_cast<int>(sizeof(Scalar));
 
-/// 16 bytes of elements, kept as they are stored until one is asked for.
-template <class Scalar> struct Chunk;
-template <> struct Chunk<float> {
-  Words<4> words;
+/// `count` neighbouring elements, kept as they are stored until one is asked for.
+template <class Scalar, int count> struct Stored {
+  Words<count * sizeof(Scalar) / 4> words;
   DEVICE void load(const void* from) {
-    must_be_aligned(from, 16);
-    words = *static_cast<const Words<4>*>(from);
+    must_be_aligned(from, sizeof words);
+    words = *static_cast<const decltype(words)*>(from);
   }
-  DEVICE float value(int i) const { return bits_float(words.word[i]); }
-};
-template <> struct Chunk<Half> {
-  Words<4> words;
-  DEVICE void load(const void* from) {
-    must_be_aligned(from, 16);
-    words = *static_cast<const Words<4>*>(from);
+  DEVICE float value(int i) const {
+    if constexpr (sizeof(Scalar) == 4) return bits_float(words.word[i]);
+    else return i % 2 == 0 ? low_half(words.word[i / 2]) : high_half(words.word[i / 2]);
   }
-  DEVICE float value(int i) const { return i % 2 == 0 ? low_half(words.word[i / 2]) : high_half(words.word[i / 2]); }
 };
+template <> struct Stored<Half, 1> {
+  Half only;
+  DEVICE void load(const Half* from) { only = *from; }
+  DEVICE float value(int) const { return to_float(only); }
+};
+template <class Scalar> using Chunk = Stored<Scalar, chunk_elements<Scalar>>;
 
 template <class Pointer> DEVICE bool aligned(Pointer pointer, unsigned bytes = 16) {
   return reinterpret_cast<unsigned long long>(pointer) % bytes == 0;

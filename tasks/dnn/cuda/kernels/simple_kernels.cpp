@@ -1,7 +1,5 @@
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 
-#include "tasks/dnn/cuda/kernels/depthwise.cuh"
-
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -235,6 +233,37 @@ Launch launch_of(const NormaliseArguments& p, Storage storage) {
   return {name(storage, "normalise_f", "normalise_h"), count(elements(p.kept)), 1, 1,
           count(warp * std::clamp(chunks / (2 * warp), 1LL, 8LL))};
 }
+std::optional<NormaliseRowsArguments> whole_rows(const NormaliseArguments& p, Storage storage) {
+  const int chunk = chunk_of(storage), chunks = last_extent(p.reduced) / chunk;
+  constexpr int lanes = 32, few_chunks = normalise_chunks / 2; // of a lane
+  const auto row = [&](const View& kept, const View& reduced) {
+    return kept.rank <= 1 && reduced.rank == 1 && last_stride(reduced) == 1 && last_stride(kept) % chunk == 0;
+  };
+  const auto same_row = [&](const View& kept, const View& reduced) {
+    return row(kept, reduced) && last_stride(kept) == 0;
+  };
+  if (!row(p.kept, p.reduced) || !row(p.y_kept, p.y_reduced) || !row(p.residual_kept, p.residual_reduced) ||
+      !same_row(p.scale_kept, p.scale_reduced) || !same_row(p.shift_kept, p.shift_reduced) ||
+      last_extent(p.reduced) % chunk != 0 || chunks > lanes * normalise_chunks)
+    return std::nullopt;
+  NormaliseRowsArguments rows;
+  rows.rows = last_extent(p.kept);
+  rows.chunks = chunks;
+  while (1 << rows.lane_bits < lanes && chunks > few_chunks << rows.lane_bits) ++rows.lane_bits;
+  rows.x_stride = last_stride(p.kept);
+  rows.residual_stride = last_stride(p.residual_kept);
+  rows.y_stride = last_stride(p.y_kept);
+  rows.epsilon = p.epsilon;
+  rows.centred = p.centred;
+  rows.activation = p.activation;
+  return rows;
+}
+Launch launch_of(const NormaliseRowsArguments& p, Storage storage) {
+  const auto threads = static_cast<long long>(p.rows) << p.lane_bits;
+  // Few rows are spread over many multiprocessors.
+  const auto of_block = threads >= many_blocks * block ? block : 2 * warp;
+  return {name(storage, "normalise_rows_f", "normalise_rows_h"), count(up(threads, of_block)), 1, 1, count(of_block)};
+}
 Launch launch_of(const AttentionArguments& p, Storage storage) {
   return {name(storage, "attention_f", "attention_h"), count(p.m), count(elements(p.q_batch)), 1,
           static_cast<unsigned>(block)};
@@ -302,14 +331,16 @@ Launch clustered(const RecurrentArguments& p, Launch launch) {
 }
 
 bool is_depthwise(const ConvArguments& p) { return p.channels == 1; }
+/// In chunks where these keep a large device busy; else pairs of channels are more threads.
 Launch depthwise_launch(const ConvArguments& p, Storage storage) {
-  const auto shape = depthwise_shape(p, chunk_of(storage));
-  const auto slices = up(static_cast<long long>(p.groups) * p.out_channels, shape.channels);
-  const auto blocks = up(pixels_of(p), depthwise_threads / shape.lanes); // of one pixel for each thread
-  // Pixels for each thread, where there are many
-  const auto most = std::clamp(blocks * slices / (4 * many_blocks), 1LL, 8LL);
-  return {name(storage, "depthwise_f", "depthwise_h"), count(up(blocks, most)), count(slices), 1, depthwise_threads,
-          static_cast<unsigned>(shape.shared)};
+  constexpr long long busy = 128 << 10; // threads
+  const int channels = p.groups * p.out_channels, chunk = chunk_of(storage);
+  const auto items = [&](int of) {
+    return pixels_of(p) * channels / (p.out_channels == 1 && p.groups % of == 0 ? of : 1);
+  };
+  if (p.groups % chunk == 0 && items(chunk) >= busy)
+    return blocks_for(name(storage, "depthwise_f", "depthwise_h"), items(chunk));
+  return blocks_for(name(storage, "depthwise_pairs_f", "depthwise_pairs_h"), items(2));
 }
 Launch conv_rows_launch(const ConvArguments& p, Storage storage) {
   const auto outputs = pixels_of(p) * p.groups * p.out_channels;
@@ -321,8 +352,9 @@ Launch conv_direct_launch(const ConvArguments& p, Storage storage) {
 }
 Launch launch_of(const ConvArguments& p, Storage storage) {
   constexpr long long few_pixels = 8;
-  if (pixels_of(p) <= few_pixels && !is_depthwise(p)) return conv_rows_launch(p, storage);
-  const auto launch = is_depthwise(p) ? depthwise_launch(p, storage) : conv_direct_launch(p, storage);
+  if (is_depthwise(p)) return depthwise_launch(p, storage);
+  if (pixels_of(p) <= few_pixels) return conv_rows_launch(p, storage);
+  const auto launch = conv_direct_launch(p, storage);
   return launch.grid_y <= most_blocks && launch.grid_z <= most_blocks ? launch : conv_rows_launch(p, storage);
 }
 

@@ -31,6 +31,9 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const LrnArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const GemmArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const NormaliseArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const NormaliseRowsArguments& arguments, Storage storage);
+/// Where rows lie in whole chunks, but for addresses: these must be multiples of 16.
+[[nodiscard]] std::optional<NormaliseRowsArguments> whole_rows(const NormaliseArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const TakeArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const PutArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const RunningSumArguments& arguments, Storage storage);
