@@ -89,7 +89,8 @@ void add_all(hal::test::FakeCudaDriver& driver) {
     add(driver, "resample" + storage, sizeof(ResampleArguments));
     add(driver, "grid_sample" + storage, sizeof(GridSampleArguments));
     add(driver, "recurrent" + storage, sizeof(RecurrentArguments));
-    for (const auto* own : {"_16", "_32", "_64"}) add(driver, "resident" + storage + own, sizeof(RecurrentArguments));
+    for (const auto* kind : {"lstm", "gru", "simple"})
+      add(driver, "resident_" + (kind + storage), sizeof(RecurrentArguments));
   }
   for (const std::string kind : {"_ff", "_fh", "_hf", "_hh"})
     for (const auto* name : {"copy", "transpose"}) add(driver, name + kind, sizeof(CopyArguments));

@@ -49,7 +49,7 @@ std::optional<Launch> plan_attention(const AttentionArguments& a, Precision prec
   const int longest = std::max(a.d, a.e);
   if (longest > 128 || a.d % chunk != 0 || a.e % chunk != 0 || a.y_column != 1 ||
       !rows(a.q_row, a.q_column, a.q_batch) || !rows(a.k_row, a.k_column, a.k_batch) ||
-      !rows(a.v_row, a.v_column, a.v_batch))
+      !rows(a.v_row, a.v_column, a.v_batch) || a.y_row % 2 != 0 || !whole(a.y_batch, 2))
     return std::nullopt;
   const int size = longest <= 32 ? 32 : longest <= 64 ? 64 : 128;
   int batches = 1;

@@ -644,8 +644,9 @@ class Lowering {
                         " heads, or with values of more than " + std::to_string(attention_most_columns) +
                         " elements; supported on a GPU: up to that many"};
     using A = AttentionArguments;
+    simplify(a);
     const auto simple = launch_of(a, storage());
-    const auto planned = plan_attention(a, program_.precision);
+    const auto planned = aligned(y) ? plan_attention(a, program_.precision) : std::nullopt;
     auto call =
         kernel_call<A>(planned.value_or(simple), a,
                        {{&A::q, q.place}, {&A::k, k.place}, {&A::v, v.place}, {&A::mask, mask}, {&A::y, y.place}});
@@ -936,12 +937,14 @@ class Lowering {
     const bool lstm = recurrent.kind == Recurrent::Kind::lstm;
     using A = RecurrentArguments;
     const auto alone = launch_of(r, storage());
-    const auto resident = recurrent.peepholes ? std::nullopt : resident_launch(r, storage());
+    const auto weights = operand(1).place;
+    const bool fits = !recurrent.peepholes && weights.region == Place::Region::constant;
+    const auto resident = fits ? resident_launch(r, storage()) : std::nullopt;
     if (resident) r.lanes = resident->lanes;
     const auto best = resident ? resident->launch : clustered(r, alone);
     auto call = kernel_call<A>(best, r,
                                {{&A::gates, gates.place},
-                                {&A::weights, operand(1).place},
+                                {&A::weights, weights},
                                 {&A::state, state.place},
                                 {&A::cell, lstm ? operand(3).place : Place{}},
                                 {&A::bias, recurrent.late_reset ? operand(3).place : Place{}},

@@ -81,6 +81,8 @@ inline unsigned float_bits(float value) { return std::bit_cast<unsigned>(value);
 inline float bits_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline float multiply_add(float a, float b, float c) { return std::fma(a, b, c); }
 inline float square_root(float value) { return std::sqrt(value); }
+inline float power_of_two(float x) { return std::exp2(x); }
+inline float inverse(float x) { return 1.0F / x; }
 
 inline float half_bits_to_float(unsigned short bits) {
   const unsigned sign = static_cast<unsigned>(bits & 0x8000) << 16U, magnitude = bits & 0x7fffU;

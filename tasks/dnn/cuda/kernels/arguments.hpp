@@ -438,7 +438,7 @@ struct RecurrentArguments {
   const void* peepholes = nullptr;
   void* y = nullptr; // [steps, batch, hidden], then of lstm [1, batch, hidden]
   int steps = 1, batch = 1, hidden = 1;
-  int lanes = 1; // of a row, where weights stay in registers
+  int lanes = 1; // of a hidden unit, where weights stay in registers
   int kind = simple;
   int reverse = 0, late_reset = 0, clips = 0;
   float clip = 0;

@@ -16,6 +16,8 @@ namespace rtexec::tasks::cuda {
 
 #if defined(RTEXEC_MATRIX_UNITS)
 
+constexpr float to_base_2 = 1.44269504F;
+
 /// Both factors are rounded: neither is a weight that was rounded before.
 struct AttentionTf32 {
   using Scalar = float;
@@ -101,7 +103,7 @@ template <class Math, class Shape> struct AttentionTile {
     }
   }
 
-  /// Scales, adds the mask, and hides what is no key.
+  /// Scales, adds the mask, and hides what is no key. Scores are logarithms to base 2.
   DEVICE void finish_scores(float (&scores)[groups][4], const Scalar* mask, int first_row, int first_key) const {
 #pragma unroll
     for (int g = 0; g < groups; ++g)
@@ -109,13 +111,13 @@ template <class Math, class Shape> struct AttentionTile {
       for (int i = 0; i < 4; ++i) {
         const int row = first_row + lane() / 4 + i / 2 * 8, key = first_key + g * 8 + lane() % 4 * 2 + i % 2;
         float& value = scores[g][i];
-        value *= p.scale;
+        value *= p.scale * to_base_2;
         if (key >= p.n) value = -infinity;
-        else if (mask && row < p.m) value += to_float(mask[row * p.mask_row + key * p.mask_column]);
+        else if (mask && row < p.m) value += to_float(mask[row * p.mask_row + key * p.mask_column]) * to_base_2;
       }
   }
 
-  /// Scores become exponentials less the largest; what is summed so far shrinks to match.
+  /// Scores become powers less the largest; what is summed so far shrinks to match.
   DEVICE void take_in(float (&scores)[groups][4]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -127,7 +129,7 @@ template <class Math, class Shape> struct AttentionTile {
       largest = at_least(largest, exchange(largest, 1));
       largest = at_least(largest, exchange(largest, 2));
       const float base = largest == -infinity ? 0.0F : largest; // of nothing but hidden ones
-      const float shrunk = exponential(most[half] - base);
+      const float shrunk = power_of_two(most[half] - base);
       most[half] = largest;
       float sum = 0;
 #pragma unroll
@@ -135,7 +137,7 @@ template <class Math, class Shape> struct AttentionTile {
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
           float& score = scores[g][half * 2 + i];
-          score = score == -infinity ? 0.0F : exponential(score - base);
+          score = power_of_two(score - base);
           sum += score;
         }
       total[half] = multiply_add(total[half], shrunk, sum);
@@ -199,21 +201,23 @@ template <class Math, class Shape> struct AttentionTile {
       for (int i = 0; i < 2; ++i) sums[j][half * 2 + i] *= factor;
   }
 
-  DEVICE static float one_over(float total) { return total > 0.0F ? 1.0F / total : 0.0F; }
+  DEVICE static float one_over(float total) { return total > 0.0F ? inverse(total) : 0.0F; }
+
+  /// Two neighbouring columns, the first of which is even: there are whole chunks of them.
+  DEVICE void store_pair(Scalar* y, int row, int column, float first, float second) const {
+    if (row >= p.m || column >= p.e) return;
+    const Elements<Scalar, 2> pair{first, second};
+    pair.store(y + row * p.y_row + column);
+  }
 
   DEVICE void store_alone(Scalar* y, int first_row) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       scale_sums(half, one_over(total[half]));
-      const int row = first_row + lane() / 4 + half * 8;
-      if (row >= p.m) continue;
 #pragma unroll
       for (int j = 0; j < wide; ++j)
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          const int column = j * 8 + lane() % 4 * 2 + i;
-          if (column < p.e) y[row * p.y_row + column] = from_float<Scalar>(sums[j][half * 2 + i]);
-        }
+        store_pair(y, first_row + lane() / 4 + half * 8, j * 8 + lane() % 4 * 2, sums[j][half * 2],
+                   sums[j][half * 2 + 1]);
     }
   }
 
@@ -240,9 +244,9 @@ template <class Math, class Shape> struct AttentionTile {
       const float base = all == -infinity ? 0.0F : all;
       for (int other = 0; other < Shape::key_warps; ++other) {
         const int at = (row_warp() * Shape::key_warps + other) * 16 + row;
-        sum = multiply_add(largest[Shape::warps * 16 + at], exponential(largest[at] - base), sum);
+        sum = multiply_add(largest[Shape::warps * 16 + at], power_of_two(largest[at] - base), sum);
       }
-      scale_sums(half, exponential(most[half] - base) * one_over(sum));
+      scale_sums(half, power_of_two(most[half] - base) * one_over(sum));
 #pragma unroll
       for (int j = 0; j < wide; ++j)
 #pragma unroll
@@ -250,13 +254,16 @@ template <class Math, class Shape> struct AttentionTile {
           parts[(warp * 16 + row) * columns + j * 8 + lane() % 4 * 2 + i] = sums[j][half * 2 + i];
     }
     barrier();
-    for (int i = thread_index(); i < Shape::rows * Shape::size; i += Shape::warps * 32) {
-      const int row = i / Shape::size, column = i % Shape::size;
-      if (first_of_block + row >= p.m || column >= p.e) continue;
-      float value = 0;
+#pragma unroll 2
+    for (int i = thread_index(); i < Shape::rows * Shape::size / 2; i += Shape::warps * 32) {
+      const int row = i * 2 / Shape::size, column = i * 2 % Shape::size;
+      const float* part = parts + (row / 16 * Shape::key_warps * 16 + row % 16) * columns + column;
+      float sum[2] = {};
+#pragma unroll
       for (int other = 0; other < Shape::key_warps; ++other)
-        value += parts[((row / 16 * Shape::key_warps + other) * 16 + row % 16) * columns + column];
-      y[(first_of_block + row) * p.y_row + column] = from_float<Scalar>(value);
+#pragma unroll
+        for (int j = 0; j < 2; ++j) sum[j] += part[other * 16 * columns + j];
+      store_pair(y, first_of_block + row, column, sum[0], sum[1]);
     }
   }
 };

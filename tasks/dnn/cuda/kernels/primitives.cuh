@@ -68,6 +68,18 @@ DEVICE float multiply_add(float a, float b, float c) {
   asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(a), "f"(b), "f"(c));
   return result;
 }
+/// 2^x within 2 units in the last place; results below the least normal float are zero.
+DEVICE float power_of_two(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+/// 1/x within a unit in the last place, of normal floats; of what is infinite zero.
+DEVICE float inverse(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
 DEVICE float square_root(float value) {
   float result;
   asm("sqrt.rn.f32 %0, %1;" : "=f"(result) : "f"(value));

@@ -1,6 +1,7 @@
-// Recurrent layers whose weights stay in registers for the whole sequence: a row of the weights belongs to some lanes,
-// each of which has a share of its columns. What gates take is summed by these lanes, and one thread for each hidden
-// unit makes the next state of it. Blocks of a cluster share the hidden units, and give one another what they computed.
+// Recurrent layers whose weights stay in registers for the whole sequence: some lanes of a warp have the rows of all
+// gates of a hidden unit, each of them its share of the columns. They add up what they have by exchange, each of four
+// neighbours finishes one gate, and the first one the unit: a step needs no barrier but the one at its end. Blocks of a
+// cluster share the hidden units, and give one another what they computed.
 #include "tasks/dnn/cuda/kernels/activation.cuh"
 #include "tasks/dnn/cuda/kernels/cluster.cuh"
 #include "tasks/dnn/cuda/kernels/half.cuh"
@@ -19,142 +20,170 @@ DEVICE void tell_all(float* to, float value) {
   *to = value;
 }
 
-template <class Scalar, int own_weights> struct Resident {
-  static constexpr int quads = own_weights / 4;
+/// scale / (1 + 2^(slope x)) + shift: a sigmoid, or a hyperbolic tangent.
+struct Squash {
+  float slope, scale, shift;
+  DEVICE float operator()(float x) const { return multiply_add(scale, inverse(1.0F + power_of_two(slope * x)), shift); }
+};
+constexpr float to_base_2 = 1.44269504F;
+DEVICE Squash sigmoid() { return {-to_base_2, 1.0F, 0.0F}; }
+DEVICE Squash hyperbolic() { return {-2.0F * to_base_2, 2.0F, -1.0F}; }
+
+template <class Scalar, int kind, int columns> struct Resident {
+  static constexpr bool lstm = kind == RecurrentArguments::lstm, gru = kind == RecurrentArguments::gru;
+  static constexpr int gates = lstm ? 4 : gru ? 3 : 1;
+  static constexpr int quads = columns / 4;
 
   const RecurrentArguments& p;
-  int gates, units, first, here; // rows of a unit; units of a block, the first one, and how many there are
-  int row, lane;                 // of this thread; beyond the last row it has none
-  int gate, unit;                // of the row, the unit among all
-  int padded;                    // state, as lanes read it
-  float *states, *sums;          // two of [padded]; [gates * units]
-  float weights[own_weights];
+  int unit, lane; // of this thread; the unit among all
+  int gate;       // that this lane finishes; what comes after the last is none
+  bool has_unit;  // else the thread only takes part in exchanges
+  bool usual;     // sigmoid, tanh, tanh
+  int padded;     // a state, as lanes read it
+  float* states;  // two of them
+  float weights[gates][columns];
 
   DEVICE explicit Resident(const RecurrentArguments& arguments) : p(arguments) {
-    gates = p.kind == RecurrentArguments::lstm ? 4 : p.kind == RecurrentArguments::gru ? 3 : 1;
-    units = (p.hidden + blocks_z() - 1) / blocks_z();
-    first = block_z() * units;
-    here = p.hidden - first < units ? p.hidden - first : units;
-    row = thread_index() / p.lanes;
+    const int units = (p.hidden + blocks_z() - 1) / blocks_z(), own = thread_index() / p.lanes;
     lane = thread_index() % p.lanes;
-    gate = row / units;
-    unit = first + row % units;
-    padded = quads * p.lanes * 4;
+    gate = lane % 4;
+    unit = block_z() * units + own;
+    has_unit = own < units && unit < p.hidden;
+    padded = columns * p.lanes;
     states = reinterpret_cast<float*>(dynamic_shared());
-    sums = states + 2 * padded;
-#pragma unroll
-    for (int j = 0; j < own_weights; ++j) weights[j] = 0;
-    if (!has_row()) return;
-    const Scalar* from =
-        static_cast<const Scalar*>(p.weights) + (static_cast<long long>(gate) * p.hidden + unit) * p.hidden;
-#pragma unroll
-    for (int j = 0; j < own_weights; ++j)
-      if (column(j) < p.hidden) weights[j] = to_float(from[column(j)]);
+    const auto is = [&](int which, int function) { return p.activations[which].kind == function; };
+    usual = !p.clips && (kind == RecurrentArguments::simple || is(0, ActivationArguments::sigmoid)) &&
+            is(kind == RecurrentArguments::simple ? 0 : 1, ActivationArguments::tanh) &&
+            (!lstm || is(2, ActivationArguments::tanh));
+    load_weights();
   }
 
-  DEVICE bool has_row() const { return gate < gates && unit - first < here; }
   DEVICE int column(int j) const { return (j / 4 * p.lanes + lane) * 4 + j % 4; }
-  DEVICE bool leads() const { return lane == 0 && has_row(); }
-  /// The candidate of a GRU waits for its reset gate.
-  DEVICE bool waits() const { return p.kind == RecurrentArguments::gru && gate == 2; }
-
-  DEVICE const Scalar* given(int step) const {
-    const long long width = static_cast<long long>(gates) * p.hidden;
-    return static_cast<const Scalar*>(p.gates) + (static_cast<long long>(step) * p.batch + block_x()) * width;
-  }
-  DEVICE int step_of(int i) const { return p.reverse ? p.steps - 1 - i : i; }
-
-  DEVICE float function(int which, float x) const {
-    if (p.clips) x = at_most(at_least(x, -p.clip), p.clip);
-    return common(x, p.activations[which]);
-  }
-  /// What most layers have is not called.
-  DEVICE static float common(float x, const ActivationArguments& f) {
-    if (f.kind == ActivationArguments::sigmoid) return 1.0F / (1.0F + exponential(-x));
-    if (f.kind == ActivationArguments::tanh) return hyperbolic_tangent(x);
-    return activated_elsewhere(x, f.kind, f.a, f.b);
+  DEVICE void load_weights() {
+#pragma unroll
+    for (int g = 0; g < gates; ++g)
+#pragma unroll
+      for (int j = 0; j < columns; ++j) {
+        const bool inside = has_unit && column(j) < p.hidden;
+        const long long row = static_cast<long long>(g) * p.hidden + unit;
+        weights[g][j] = inside ? to_float(static_cast<const Scalar*>(p.weights)[row * p.hidden + column(j)]) : 0.0F;
+      }
   }
 
-  /// This thread's row times the state.
+  /// The state times the rows of all gates, of which this lane gets its own gate's.
   DEVICE float product(const float* state) const {
-    float parts[4] = {};
+    float sums[4] = {};
 #pragma unroll
     for (int q = 0; q < quads; ++q) {
       if (q * p.lanes * 4 >= p.hidden) break;
       Elements<float, 4> x;
       x.load(state + (q * p.lanes + lane) * 4);
 #pragma unroll
-      for (int i = 0; i < 4; ++i) parts[i] = multiply_add(weights[q * 4 + i], x.values[i], parts[i]);
+      for (int i = 0; i < 4; ++i)
+#pragma unroll
+        for (int g = 0; g < gates; ++g) {
+          // One gate alone has four sums, so that each addition waits for fewer others.
+          float& sum = sums[gates == 1 ? i : g];
+          sum = multiply_add(weights[g][q * 4 + i], x.values[i], sum);
+        }
     }
-    float sum = (parts[0] + parts[1]) + (parts[2] + parts[3]);
-    for (int mask = p.lanes / 2; mask > 0; mask /= 2) sum += exchange(sum, mask);
+    float sum = gates == 1 ? (sums[0] + sums[1]) + (sums[2] + sums[3]) : own_gate(sums);
+    for (int mask = gates == 1 ? 1 : 4; mask < p.lanes; mask *= 2) sum += exchange(sum, mask);
     return sum;
+  }
+  /// Of four lanes, each adds up another one of the sums.
+  DEVICE float own_gate(const float (&sums)[4]) const {
+    const bool odd = lane % 2 != 0, late = lane % 4 >= 2;
+    const float first = (odd ? sums[1] : sums[0]) + exchange(odd ? sums[0] : sums[1], 1);
+    const float second = (odd ? sums[3] : sums[2]) + exchange(odd ? sums[2] : sums[3], 1);
+    return (late ? second : first) + exchange(late ? first : second, 2);
+  }
+
+  /// `which` of the layer's activations.
+  DEVICE float function(int which, const Squash& squash, float x) const {
+    if (usual) return squash(x);
+    if (p.clips && which < 2) x = at_most(at_least(x, -p.clip), p.clip);
+    return activated_elsewhere(x, p.activations[which].kind, p.activations[which].a, p.activations[which].b);
+  }
+
+  struct Unit {
+    float state, cell;
+  };
+  /// What the gates say, whose values are this lane's and its neighbours'.
+  DEVICE void finish_lstm(Unit& own, float sum, float input) const {
+    const bool candidate = gate == 3; // input, output, forget, cell
+    const float value = function(candidate ? 1 : 0, candidate ? hyperbolic() : sigmoid(), sum + input);
+    const float output = exchange(value, 1), forget = exchange(value, 2), cell = exchange(value, 3);
+    own.cell = multiply_add(own.cell, forget, value * cell);
+    own.state = output * function(2, hyperbolic(), own.cell);
+  }
+  /// The reset gate is applied to the product and its bias.
+  DEVICE void finish_gru(Unit& own, float sum, float input, float bias, float candidate) const {
+    const float value = gate == 2 ? sum : function(0, sigmoid(), sum + input); // update, reset, hidden
+    const float reset = exchange(value, 1), product = exchange(value, 2);
+    const float hidden = function(1, hyperbolic(), (product + bias) * reset + candidate);
+    own.state = multiply_add(value, own.state - hidden, hidden);
   }
 
   DEVICE void run() {
-    const int own = thread_index(); // unit of this thread, where it has one
-    const bool finishes = own < here;
-    const long long size = static_cast<long long>(p.batch) * p.hidden,
-                    offset = static_cast<long long>(block_x()) * p.hidden;
-    for (int i = thread_index(); i < 2 * padded; i += block_threads())
-      states[i] = i < p.hidden ? to_float(static_cast<const Scalar*>(p.state)[offset + i]) : 0.0F;
-    float cell = 0, bias = 0;
-    if (finishes && p.kind == RecurrentArguments::lstm)
-      cell = to_float(static_cast<const Scalar*>(p.cell)[offset + first + own]);
-    if (finishes && p.bias) bias = to_float(static_cast<const Scalar*>(p.bias)[first + own]);
-    float input = 0, candidate = 0; // of the gates, for this step
-    const auto fetch = [&](int i) {
-      if (i >= p.steps) return;
-      const Scalar* from = given(step_of(i));
-      if (leads() && !waits()) input = to_float(from[static_cast<long long>(gate) * p.hidden + unit]);
-      if (finishes && p.kind == RecurrentArguments::gru) candidate = to_float(from[2LL * p.hidden + first + own]);
+    const bool finishes = has_unit && lane == 0, reads = has_unit && lane < gates;
+    const int wide = gates * p.hidden;
+    const long long offset = static_cast<long long>(block_x()) * p.hidden,
+                    size = static_cast<long long>(p.batch) * p.hidden;
+    const auto given = [&](const void* tensor, long long at) {
+      return to_float(static_cast<const Scalar*>(tensor)[at]);
     };
-    fetch(0);
+    for (int i = thread_index(); i < 2 * padded; i += block_threads())
+      states[i] = i < p.hidden ? given(p.state, offset + i) : 0.0F;
+    Unit own{finishes ? given(p.state, offset + unit) : 0.0F, lstm && finishes ? given(p.cell, offset + unit) : 0.0F};
+    const float bias = finishes && p.bias ? given(p.bias, unit) : 0.0F;
+    const long long first = p.reverse ? p.steps - 1 : 0, step = p.reverse ? -1 : 1;
+    const Scalar* gates_of = static_cast<const Scalar*>(p.gates) + (first * p.batch + block_x()) * wide + unit;
+    Scalar* y = static_cast<Scalar*>(p.y) + first * size + offset + unit;
+    float input = 0, candidate = 0, next_input = 0, next_candidate = 0; // what gates take from the sequence
+    const auto fetch = [&] {
+      if (reads) next_input = to_float(gates_of[gate * p.hidden]);
+      if (gru && finishes) next_candidate = to_float(gates_of[2 * p.hidden]);
+      gates_of += step * p.batch * wide;
+    };
+    fetch();
     meet();
 #pragma unroll 1
     for (int i = 0; i < p.steps; ++i) {
-      const float* state = states + i % 2 * padded;
-      float sum = product(state);
-      if (leads()) {
-        if (!waits()) sum = function(p.kind == RecurrentArguments::lstm && gate == 3 ? 1 : 0, sum + input);
-        sums[row] = sum;
-      }
-      const float waiting = candidate;
-      fetch(i + 1);
-      barrier();
+      input = next_input;
+      candidate = next_candidate;
+      if (i + 1 < p.steps) fetch();
+      const float sum = product(states + i % 2 * padded);
+      if (lstm) finish_lstm(own, sum, input);
+      else if (gru) finish_gru(own, sum, input, bias, candidate);
+      else own.state = function(0, hyperbolic(), sum + input);
+      const Scalar stored = from_float<Scalar>(own.state);
+      own.state = to_float(stored); // as whoever reads it sees it
       if (finishes) {
-        float next = sums[own];
-        if (p.kind == RecurrentArguments::lstm) { // input, output, forget, cell
-          cell = cell * sums[2 * units + own] + next * sums[3 * units + own];
-          next = sums[units + own] * common(cell, p.activations[2]);
-        } else if (p.kind == RecurrentArguments::gru) { // update, reset, hidden
-          const float hidden = function(1, (sums[2 * units + own] + bias) * sums[units + own] + waiting);
-          next = hidden + next * (state[first + own] - hidden);
-        }
-        const Scalar stored = from_float<Scalar>(next);
-        static_cast<Scalar*>(p.y)[step_of(i) * size + offset + first + own] = stored;
-        tell_all(states + (i + 1) % 2 * padded + first + own, to_float(stored)); // as whoever reads it sees it
+        tell_all(states + (i + 1) % 2 * padded + unit, own.state);
+        *y = stored;
       }
+      y += step * size;
       meet();
     }
-    if (finishes && p.kind == RecurrentArguments::lstm)
-      static_cast<Scalar*>(p.y)[p.steps * size + offset + first + own] = from_float<Scalar>(cell);
+    if (lstm && finishes) static_cast<Scalar*>(p.y)[p.steps * size + offset + unit] = from_float<Scalar>(own.cell);
   }
 };
 
-template <class Scalar, int own_weights> DEVICE void run_resident(const RecurrentArguments& p) {
+template <class Scalar, int kind, int columns> DEVICE void run_resident(const RecurrentArguments& p) {
   let_next_start();
+  Resident<Scalar, kind, columns> resident(p); // weights are constants
   wait_for_previous();
-  Resident<Scalar, own_weights>(p).run();
+  resident.run();
 }
 
 } // namespace
 
-KERNEL(resident_f_16, 1024, RecurrentArguments) { run_resident<float, 16>(arguments); }
-KERNEL(resident_h_16, 1024, RecurrentArguments) { run_resident<Half, 16>(arguments); }
-KERNEL(resident_f_32, 1024, RecurrentArguments) { run_resident<float, 32>(arguments); }
-KERNEL(resident_h_32, 1024, RecurrentArguments) { run_resident<Half, 32>(arguments); }
-KERNEL(resident_f_64, 512, RecurrentArguments) { run_resident<float, 64>(arguments); }
-KERNEL(resident_h_64, 512, RecurrentArguments) { run_resident<Half, 64>(arguments); }
+KERNEL(resident_lstm_f, 512, RecurrentArguments) { run_resident<float, RecurrentArguments::lstm, 16>(arguments); }
+KERNEL(resident_lstm_h, 512, RecurrentArguments) { run_resident<Half, RecurrentArguments::lstm, 16>(arguments); }
+KERNEL(resident_gru_f, 512, RecurrentArguments) { run_resident<float, RecurrentArguments::gru, 16>(arguments); }
+KERNEL(resident_gru_h, 512, RecurrentArguments) { run_resident<Half, RecurrentArguments::gru, 16>(arguments); }
+KERNEL(resident_simple_f, 512, RecurrentArguments) { run_resident<float, RecurrentArguments::simple, 64>(arguments); }
+KERNEL(resident_simple_h, 512, RecurrentArguments) { run_resident<Half, RecurrentArguments::simple, 64>(arguments); }
 
 } // namespace rtexec::tasks::cuda

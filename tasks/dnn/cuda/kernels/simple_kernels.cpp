@@ -301,27 +301,22 @@ Launch launch_of(const RecurrentArguments& p, Storage storage) {
           count(4LL * p.hidden * static_cast<long long>(sizeof(float)))};
 }
 std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& p, Storage storage) {
-  if (p.kind == RecurrentArguments::gru && !p.late_reset) return std::nullopt;
-  const long long rows_of_unit = p.kind == RecurrentArguments::lstm ? 4 : p.kind == RecurrentArguments::gru ? 3 : 1;
-  const char* const kernels[] = {name(storage, "resident_f_16", "resident_h_16"),
-                                 name(storage, "resident_f_32", "resident_h_32"),
-                                 name(storage, "resident_f_64", "resident_h_64")};
-  for (const long long blocks : {1, 2, 4, 8})
-    for (const long long own : {64, 32, 16}) { // fewer threads finish a step sooner
-      const long long most_threads = own == 64 ? 512 : 1024;
-      const long long units = up(p.hidden, blocks);
-      long long lanes = 1;
-      while (lanes * own < p.hidden) lanes *= 2;
-      const long long threads = up(units * rows_of_unit * lanes, warp) * warp;
-      if (threads > most_threads || lanes > warp) continue;
-      const auto floats = 2 * own * lanes + rows_of_unit * units;
-      return ResidentLaunch{{kernels[own == 16   ? 0
-                                     : own == 32 ? 1
-                                                 : 2],
-                             count(p.batch), 1, count(blocks), count(threads),
-                             count(floats * static_cast<long long>(sizeof(float))), count(blocks)},
-                            static_cast<int>(lanes)};
-    }
+  const bool lstm = p.kind == RecurrentArguments::lstm, gru = p.kind == RecurrentArguments::gru;
+  if (gru && !p.late_reset) return std::nullopt;
+  const auto* kernel = lstm  ? name(storage, "resident_lstm_f", "resident_lstm_h")
+                       : gru ? name(storage, "resident_gru_f", "resident_gru_h")
+                             : name(storage, "resident_simple_f", "resident_simple_h");
+  const long long columns = lstm || gru ? 16 : 64; // of a lane
+  constexpr long long most_threads = 512, fewest_lanes = 4;
+  long long lanes = fewest_lanes;
+  while (lanes * columns < p.hidden) lanes *= 2;
+  for (const long long blocks : {1, 2, 4, 8}) {
+    const auto threads = up(up(p.hidden, blocks) * lanes, warp) * warp;
+    if (threads > most_threads || lanes > warp) continue;
+    const auto states = 2 * columns * lanes * static_cast<long long>(sizeof(float));
+    return ResidentLaunch{{kernel, count(p.batch), 1, count(blocks), count(threads), count(states), count(blocks)},
+                          static_cast<int>(lanes)};
+  }
   return std::nullopt;
 }
 Launch clustered(const RecurrentArguments& p, Launch launch) {
@@ -433,6 +428,18 @@ void simplify(NormaliseArguments& p) {
   };
   all(p.y_kept, p.kept, p.scale_kept, p.shift_kept, p.residual_kept);
   all(p.y_reduced, p.reduced, p.scale_reduced, p.shift_reduced, p.residual_reduced);
+}
+
+void simplify(AttentionArguments& p) {
+  const auto stride = [](const View& view, int d) { return view.rank > 0 ? view.stride[d] : 0; };
+  const auto dimensions = simplify(p.y_batch, p.q_batch, [&](Dimension& each, int d) {
+    each.stride[1] = stride(p.k_batch, d);
+    each.stride[2] = stride(p.v_batch, d);
+    each.stride[3] = stride(p.mask_batch, d);
+  });
+  put(p.k_batch, dimensions, second_stride);
+  put(p.v_batch, dimensions, third_stride);
+  put(p.mask_batch, dimensions, fourth_stride);
 }
 
 void simplify(ReduceArguments& p) {

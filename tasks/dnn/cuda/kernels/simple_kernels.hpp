@@ -81,6 +81,7 @@ void simplify(PadArguments& arguments);
 void simplify(ResampleArguments& arguments);
 void simplify(TakeArguments& arguments);
 void simplify(NormaliseArguments& arguments);
+void simplify(AttentionArguments& arguments);
 void simplify(ReduceArguments& arguments);
 
 } // namespace rtexec::tasks::cuda
