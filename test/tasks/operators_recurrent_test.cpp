@@ -114,6 +114,14 @@ Cases attribute_cases() {
         cases.push_back(layer_case("_linear_first", 14, gru, size, given, {{"linear_before_reset", Index{1}}}));
         cases.push_back(layer_case("", 14, lstm, size, {direction, bias, true, true}));
       }
+  // Some, and all, of what the registers of a cluster hold, and more.
+  for (const Index hidden : {50, 100, 250, 270}) {
+    const Size size{3, 2, 5, hidden};
+    cases.push_back(layer_case("", 14, rnn, size, {"forward", true, true}));
+    cases.push_back(layer_case("", 14, lstm, size, {"reverse", true, true}));
+    cases.push_back(
+        layer_case("_linear_first", 14, gru, size, {"forward", true, true}, {{"linear_before_reset", Index{1}}}));
+  }
   cases.push_back(layer_case("_coupled", 14, lstm, {}, {"forward", true, true}, {{"input_forget", Index{1}}}));
   const auto with_numbers = [](const Strings& functions, const Floats& alpha, const Floats& beta) {
     Attributes attributes{{"activations", functions}};

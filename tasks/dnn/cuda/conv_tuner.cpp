@@ -22,7 +22,7 @@ constexpr std::size_t workspace_worth_having = std::size_t{16} << 20;
 constexpr std::size_t counter_bytes = std::size_t{4} << 20;
 // Floating-point operations: beyond it the simple kernels are never the fastest
 constexpr double slow_for_simple = 2e9;
-constexpr int repetitions = 10; // in a graph
+constexpr std::size_t repetitions = 12; // in a graph
 constexpr int launches = 7;
 constexpr double cutoff = 2;         // times the best: one launch is enough
 constexpr std::byte untouched{0xff}; // where nothing was written
@@ -96,13 +96,17 @@ class Tuner {
     return copied(place_.constants.address(), program_.constants.data(), program_.constants.size());
   }
 
-  Result<ConvMethod> fastest(const ConvCall& original, const ConvMethod& standard) {
-    const auto call = moved(original);
+  /// Of calls that have one geometry. They take turns, so that weights come from where they come from in the network:
+  /// those of many calls from memory, not from the cache.
+  Result<ConvMethod> fastest(const std::vector<const ConvCall*>& calls, const ConvMethod& standard) {
+    turns_.clear();
+    for (const auto* each : calls) turns_.push_back(moved(*each));
+    const auto call = turns_.front();
     if (auto filled = fill(call); !filled) return Unexpected(filled.error());
     auto reference = result_of(call, standard);
     if (!reference) return Unexpected(reference.error());
     ConvMethod best = standard;
-    auto least = seconds_of(call, standard, std::numeric_limits<double>::infinity());
+    auto least = seconds_of(standard, std::numeric_limits<double>::infinity());
     if (!least) return Unexpected(least.error());
     for (const auto& candidate : candidates(call)) {
       const auto seconds = try_out(call, candidate, *reference, *least);
@@ -273,15 +277,15 @@ class Tuner {
     if (!agree(*values, reference))
       return fail(Errc::unsupported,
                   "'" + to_text(method) + "' does not compute '" + geometry_of(call) + "' as the default does");
-    return seconds_of(call, method, least);
+    return seconds_of(method, least);
   }
 
   /// Of one repetition.
-  Result<double> seconds_of(const ConvCall& call, const ConvMethod& method, double least) {
+  Result<double> seconds_of(const ConvMethod& method, double least) {
     const auto graph = device_.capture([&] {
       executor_.begin();
       Result<> issued;
-      for (int i = 0; i < repetitions && issued; ++i) issued = issue(call, method);
+      for (std::size_t i = 0; i < repetitions && issued; ++i) issued = issue(turns_[i % turns_.size()], method);
       return issued;
     });
     if (!graph) return Unexpected(graph.error());
@@ -290,7 +294,7 @@ class Tuner {
       const auto time = launch(*graph);
       if (!time) return time;
       if (i == 0) continue; // warms up
-      times.push_back(*time / repetitions);
+      times.push_back(*time / static_cast<double>(repetitions));
       if (times.back() > cutoff * least) break;
     }
     return config::median_of(std::move(times));
@@ -316,6 +320,7 @@ class Tuner {
   hal::CudaDevice& device_;
   const Program& program_;
   Workplace place_;
+  std::vector<ConvCall> turns_; // that are measured
   std::array<std::size_t, part_count> offsets_{};
   std::array<api::Event, 2> events_{};
 };
@@ -343,11 +348,12 @@ Result<Workplace> make_workplace(hal::CudaDevice& device, const Program& program
   }
 }
 
-std::size_t count_geometries(const Program& program) {
-  std::map<std::string, bool> geometries;
-  for (const auto& call : program.calls)
-    if (const auto* conv = std::get_if<ConvCall>(&call.what)) geometries[geometry_of(*conv)] = true;
-  return geometries.size();
+/// Indices of calls, by their geometries.
+std::map<std::string, std::vector<std::size_t>> by_geometry(const Program& program) {
+  std::map<std::string, std::vector<std::size_t>> calls;
+  for (std::size_t i = 0; i < program.calls.size(); ++i)
+    if (const auto* conv = std::get_if<ConvCall>(&program.calls[i].what)) calls[geometry_of(*conv)].push_back(i);
+  return calls;
 }
 
 } // namespace
@@ -377,23 +383,18 @@ Result<TunedConvolutions> tune_convolutions(hal::CudaDevice& device, const Progr
   if (auto prepared = tuner.prepare(); !prepared) return Unexpected(prepared.error());
 
   TunedConvolutions tuned{{methods.begin(), methods.end()}, {}, std::move(notes)};
-  std::map<std::string, ConvMethod> known;
-  const auto wanted = count_geometries(program);
-  for (std::size_t i = 0; i < program.calls.size(); ++i) {
-    const auto* conv = std::get_if<ConvCall>(&program.calls[i].what);
-    if (!conv) continue;
-    const auto geometry = geometry_of(*conv);
-    if (const auto found = known.find(geometry); found != known.end()) {
-      tuned.methods[i] = found->second;
-      continue;
-    }
-    if (progress && !progress(known.size(), wanted)) return fail(Errc::cancelled, "tuning was stopped");
-    const auto method = tuner.fastest(*conv, default_conv_method(program.precision, *conv));
+  const auto geometries = by_geometry(program);
+  for (const auto& [geometry, indices] : geometries) {
+    if (progress && !progress(tuned.choices.size(), geometries.size()))
+      return fail(Errc::cancelled, "tuning was stopped");
+    std::vector<const ConvCall*> calls;
+    for (const auto i : indices) calls.push_back(&std::get<ConvCall>(program.calls[i].what));
+    const auto method = tuner.fastest(calls, default_conv_method(program.precision, *calls.front()));
     if (!method) return fail(method.error().code, "tuning '" + geometry + "': " + method.error().what);
-    known[geometry] = tuned.methods[i] = *method;
+    for (const auto i : indices) tuned.methods[i] = *method;
     tuned.choices.push_back({geometry, *method});
   }
-  if (progress) (void)progress(wanted, wanted);
+  if (progress) (void)progress(geometries.size(), geometries.size());
   return tuned;
 }
 

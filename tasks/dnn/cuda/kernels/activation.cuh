@@ -9,7 +9,7 @@ namespace rtexec::tasks::cuda {
 DEVICE float mish(float x) {
   const float e = exponential(at_most(x, 30.0F));
   const float n = e * (e + 2.0F);
-  return x * (n / (n + 2.0F));
+  return x * n * inverse(n + 2.0F);
 }
 
 /// A NaN stays a NaN.
@@ -17,14 +17,14 @@ DEVICE float activated(float x, const ActivationArguments& f) {
   switch (f.kind) {
   case ActivationArguments::relu: return at_least(x, 0.0F);
   case ActivationArguments::leaky_relu: return x < 0.0F ? x * f.a : x;
-  case ActivationArguments::sigmoid: return 1.0F / (1.0F + exponential(-x));
+  case ActivationArguments::sigmoid: return inverse(1.0F + exponential(-x));
   case ActivationArguments::hard_sigmoid: return at_most(at_least(multiply_add(f.a, x, f.b), 0.0F), 1.0F);
   case ActivationArguments::hard_swish: return x * at_most(at_least(multiply_add(x, 1.0F / 6.0F, 0.5F), 0.0F), 1.0F);
   case ActivationArguments::clip: return at_most(at_least(x, f.a), f.b);
   case ActivationArguments::exp: return exponential(x);
   case ActivationArguments::tanh: return hyperbolic_tangent(x);
   case ActivationArguments::sqrt: return square_root(x);
-  case ActivationArguments::swish: return x / (1.0F + exponential(-x));
+  case ActivationArguments::swish: return x * inverse(1.0F + exponential(-x));
   case ActivationArguments::scale: return multiply_add(f.a, x, f.b);
   case ActivationArguments::elu: return x < 0.0F ? f.a * (exponential(x) - 1.0F) : x;
   case ActivationArguments::selu: return f.b * (x < 0.0F ? f.a * (exponential(x) - 1.0F) : x);

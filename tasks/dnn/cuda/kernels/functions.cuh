@@ -118,7 +118,7 @@ DEVICE float hyperbolic_tangent(float x) {
   p = multiply_add(p, z, 1.33314422036e-1F);
   p = multiply_add(p, z, -3.33332819422e-1F);
   if (z < 0.390625F) return multiply_add(p * z, x, x);
-  return 1.0F - 2.0F / (exponential(2.0F * x) + 1.0F);
+  return 1.0F - 2.0F * inverse(exponential(2.0F * x) + 1.0F);
 }
 
 /// A quotient of polynomials in x^2 on [-4, 4], beyond which it is 1.
@@ -137,7 +137,7 @@ DEVICE float error_function(float x) {
   q = multiply_add(q, z, -1.68282697438203e-03F);
   q = multiply_add(q, z, -7.37332916720468e-03F);
   q = multiply_add(q, z, -1.42647390514189e-02F);
-  return x * p / q;
+  return x * p * inverse(q);
 }
 
 } // namespace rtexec::tasks::cuda
