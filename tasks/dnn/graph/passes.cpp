@@ -26,11 +26,6 @@ void scale_conv(Graph& graph, Node& conv, const std::vector<float>& scale, const
   conv.inputs.push_back(graph.add({name + ".bias", {shape[0]}, std::move(bias)}));
 }
 
-bool takes_residual(const Node& node) {
-  return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation) ||
-         std::holds_alternative<Product>(node.operation) || std::holds_alternative<Normalise>(node.operation);
-}
-
 bool takes_activation(const Node& node) {
   const auto* reduce = std::get_if<Reduce>(&node.operation);
   return takes_residual(node) || (reduce && reduce->kind < Reduce::Kind::first_minimum) ||
@@ -144,6 +139,8 @@ void optimise(Graph& graph) {
   fold_row_scales(graph);
   simplify_products(graph);
   fuse_attention(graph);
+  simplify_moves(graph);
+  sink_reshapes(graph);
   fuse_residuals(graph);
   fuse_activations(graph);
   remove_unused(graph);

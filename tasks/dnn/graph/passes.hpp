@@ -30,6 +30,11 @@ void fold_row_scales(Graph& graph);
 void simplify_products(Graph& graph);
 /// Product, mask, Softmax, Product: one Attention, where nobody else reads what lies between.
 void fuse_attention(Graph& graph);
+/// What moves nothing becomes a Reshape, a Reshape of a Reshape one, and a Concat of slices of one tensor a Gather.
+void simplify_moves(Graph& graph);
+/// A Binary behind a Reshape of what nobody else reads goes before it, if it is a sum with what a layer computes, or
+/// with what is permuted.
+void sink_reshapes(Graph& graph);
 /// Add of a Conv's or Gemm's output and another tensor of the same shape.
 void fuse_residuals(Graph& graph);
 /// An Activation after Conv, Gemm, Product, Binary, ScaleShift, Normalise, or a sum or extreme, whose output nobody

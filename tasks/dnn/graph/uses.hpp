@@ -12,6 +12,12 @@ namespace rtexec::tasks {
 
 inline constexpr std::size_t no_node = static_cast<std::size_t>(-1);
 
+/// Whether a sum with another tensor of its output's shape may become a part of it.
+[[nodiscard]] inline bool takes_residual(const Node& node) {
+  return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation) ||
+         std::holds_alternative<Product>(node.operation) || std::holds_alternative<Normalise>(node.operation);
+}
+
 /// Who writes and who reads each tensor. Nodes are removed by sweep(), so that indices stay valid during a pass.
 class Uses {
  public:

@@ -173,6 +173,8 @@ constexpr Pass passes[] = {
     {"fold_row_scales", tasks::fold_row_scales},
     {"simplify_products", tasks::simplify_products},
     {"fuse_attention", [](tasks::Graph& graph) { tasks::simplify_products(graph), tasks::fuse_attention(graph); }},
+    {"simplify_moves", tasks::simplify_moves},
+    {"sink_reshapes", [](tasks::Graph& graph) { tasks::simplify_moves(graph), tasks::sink_reshapes(graph); }},
     {"fuse_residuals", tasks::fuse_residuals},
     {"fuse_activations", tasks::fuse_activations},
     {"remove_unused", tasks::remove_unused}};
