@@ -153,5 +153,55 @@ TEST(Passes, WhatNobodyReadsGoesAway) {
   EXPECT_EQ(std::ranges::count_if(g.graph.tensors, &Tensor::constant), 1);
 }
 
+/// Of one token: a layer whose rows go through a permutation of nothing, and a sum behind it.
+TEST(Passes, ASumBehindAReshapeIsAResidual) {
+  TestGraph g;
+  const auto x = g.input({1, 3, 4}), rows = g.node(Reshape{}, {x}, {3, 4});
+  const auto gemm = g.node(Gemm{}, {rows, g.random({4, 4})}, {3, 4});
+  const auto wide = g.node(Reshape{}, {gemm}, {3, 1, 4});
+  g.output(g.add(x, g.node(View{0, {4, 4, 1}}, {wide}, {1, 3, 4})));
+  const auto before = run(g.graph);
+  optimise(g.graph);
+  EXPECT_EQ(count<Binary>(g.graph), 0U);
+  EXPECT_EQ(count<View>(g.graph), 0U);
+  expect_near(run(g.graph), before);
+}
+
+TEST(Passes, ASumBehindAReshapeThatOthersReadStays) {
+  TestGraph g;
+  const auto x = g.input({3, 4});
+  const auto moved = g.node(Reshape{}, {g.node(Gemm{}, {x, g.random({4, 4})}, {3, 4})}, {12});
+  g.output(g.add(moved, g.node(Reshape{}, {x}, {12})));
+  g.output(moved);
+  const auto before = run(g.graph);
+  optimise(g.graph);
+  EXPECT_EQ(count<Binary>(g.graph), 1U);
+  expect_near(run(g.graph), before);
+}
+
+TEST(Passes, SlicesInAnotherOrderAreOneGather) {
+  TestGraph g;
+  const auto x = g.input({2, 5, 3});
+  const auto slice = [&](std::int64_t first, std::int64_t count) {
+    return g.node(View{first * 3, {15, 3, 1}}, {x}, {2, count, 3});
+  };
+  g.output(g.concat({slice(3, 2), slice(0, 3)}));
+  const auto before = run(g.graph);
+  optimise(g.graph);
+  EXPECT_EQ(count<Gather>(g.graph), 1U);
+  EXPECT_EQ(count<Concat>(g.graph), 0U);
+  expect_near(run(g.graph), before);
+}
+
+TEST(Passes, APadOfNothingIsNone) {
+  TestGraph g;
+  g.output(g.relu(g.node(Pad{{0, 0}, 7}, {g.input({2, 3})}, {2, 3})));
+  g.output(g.relu(g.node(Pad{{0, 0}, 7}, {g.graph.inputs[0]}, {2, 4})));
+  const auto before = run(g.graph);
+  optimise(g.graph);
+  EXPECT_EQ(count<Pad>(g.graph), 1U);
+  expect_near(run(g.graph), before);
+}
+
 } // namespace
 } // namespace rtexec::tasks
