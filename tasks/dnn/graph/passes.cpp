@@ -47,30 +47,6 @@ void fold_scales(Graph& graph) {
   uses.sweep();
 }
 
-void merge_swish(Graph& graph) {
-  Uses uses(graph);
-  const auto gate_of = [&](TensorId x, TensorId gate) {
-    const auto producer = uses.producer(gate);
-    if (producer == no_node || !uses.single_reader(gate) || graph.nodes[producer].inputs[0] != x) return no_node;
-    const auto* activation = std::get_if<Activation>(&graph.nodes[producer].operation);
-    return activation && activation->kind == Activation::Kind::sigmoid ? producer : no_node;
-  };
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    auto& product = graph.nodes[i];
-    const auto* binary = std::get_if<Binary>(&product.operation);
-    if (!binary || binary->kind != Binary::Kind::multiply || product.activation.kind != Activation::Kind::none)
-      continue;
-    auto [x, other] = std::pair(product.inputs[0], product.inputs[1]);
-    if (gate_of(x, other) == no_node) std::swap(x, other);
-    const auto gate = gate_of(x, other);
-    if (gate == no_node) continue;
-    product.operation = Activation{Activation::Kind::swish};
-    product.inputs = {x};
-    uses.remove(gate);
-  }
-  uses.sweep();
-}
-
 void fuse_residuals(Graph& graph) {
   Uses uses(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {

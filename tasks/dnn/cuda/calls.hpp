@@ -1,0 +1,52 @@
+// The calls of each node: which kernel computes it, and over what. One function for each operation of graph.hpp, by
+// family as kernels/steps.hpp has them for the host.
+#pragma once
+
+#include "tasks/dnn/cuda/lowering_context.hpp"
+#include "tasks/dnn/graph/graph.hpp"
+
+namespace rtexec::tasks::cuda {
+
+// element_calls.cpp
+void lower(LoweringContext& context, const Node& node, const Activation& activation);
+void lower(LoweringContext& context, const Node& node, const ScaleShift&);
+void lower(LoweringContext& context, const Node& node, const Binary& binary);
+void lower(LoweringContext& context, const Node& node, const Select&);
+
+// product_calls.cpp
+void lower(LoweringContext& context, const Node& node, const Conv& conv);
+void lower(LoweringContext& context, const Node& node, const Gemm& gemm);
+void lower(LoweringContext& context, const Node& node, const Product& product);
+void lower(LoweringContext& context, const Node& node, const Attention& attention);
+
+// reduction_calls.cpp
+void lower(LoweringContext& context, const Node& node, const Reduce& mean);
+void lower(LoweringContext& context, const Node& node, const Softmax& softmax);
+void lower(LoweringContext& context, const Node& node, const Normalise& normalise);
+void lower(LoweringContext& context, const Node& node, const Lrn& lrn);
+void lower(LoweringContext& context, const Node& node, const RunningSum& running);
+void lower(LoweringContext& context, const Node& node, const TopIndices& top);
+
+// recurrent_calls.cpp
+void lower(LoweringContext& context, const Node& node, const Recurrent& recurrent);
+
+// moving_calls.cpp
+void lower(LoweringContext& context, const Node& node, const Concat& concat);
+void lower(LoweringContext& context, const Node& node, const Reshape&);
+void lower(LoweringContext& context, const Node& node, const tasks::View& view);
+void lower(LoweringContext& context, const Node& node, const Gather& gather);
+void lower(LoweringContext& context, const Node& node, const Pad& operation);
+
+// index_calls.cpp
+void lower(LoweringContext& context, const Node& node, const Take& operation);
+void lower(LoweringContext& context, const Node& node, const TakeElements& operation);
+void lower(LoweringContext& context, const Node& node, const TakeSlices& operation);
+void lower(LoweringContext& context, const Node& node, const Put& operation);
+
+// sampling_calls.cpp
+void lower(LoweringContext& context, const Node& node, const Pool& pool);
+void lower(LoweringContext& context, const Node& node, const Resize& resize);
+void lower(LoweringContext& context, const Node& node, const Resample& resample);
+void lower(LoweringContext& context, const Node& node, const GridSample& sample);
+
+} // namespace rtexec::tasks::cuda

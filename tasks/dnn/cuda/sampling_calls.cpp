@@ -1,0 +1,88 @@
+#include "tasks/dnn/cuda/calls.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace rtexec::tasks::cuda {
+
+void lower(LoweringContext& context, const Node& node, const Pool& pool) {
+  const auto x = context.pixels(node.inputs[0]);
+  const auto y = context.tensors.destination(node.output);
+  PoolArguments p;
+  set_images(p, x.image, y.shape);
+  set_window(p, pool.window);
+  p.pad_bottom = narrow(pool.window.pad_bottom);
+  p.pad_right = narrow(pool.window.pad_right);
+  p.y_stride = narrow(context.image_of(y)->pixel);
+  p.average = pool.kind == Pool::Kind::average;
+  p.count_padding = pool.count_padding;
+  context.emit<PoolArguments>(p, {{&PoolArguments::x, x.value.place}, {&PoolArguments::y, y.place}});
+  context.finish(node, y);
+}
+
+namespace {
+
+Place taps(LoweringContext& context, const std::vector<Resize::Tap>& taps) {
+  std::vector<ResizeTap> packed;
+  for (const auto& tap : taps) packed.push_back({narrow(tap.low), narrow(tap.high), tap.weight});
+  return context.tensors.constant(packed);
+}
+
+} // namespace
+
+void lower(LoweringContext& context, const Node& node, const Resize& resize) {
+  const auto x = context.pixels(node.inputs[0]);
+  const auto y = context.tensors.destination(node.output);
+  ResizeArguments r;
+  set_images(r, x.image, y.shape);
+  r.y_stride = narrow(context.image_of(y)->pixel);
+  using A = ResizeArguments;
+  context.emit<A>(r, {{&A::x, x.value.place},
+                      {&A::y, y.place},
+                      {&A::rows, taps(context, resize.rows)},
+                      {&A::columns, taps(context, resize.columns)}});
+  context.finish(node, y);
+}
+
+void lower(LoweringContext& context, const Node& node, const Resample& resample) {
+  const auto x = context.row_major(node.inputs[0]);
+  const auto& to = context.shape(node.output);
+  const Shape from_shape{resample.outer, resample.count, resample.inner};
+  const auto positions = static_cast<std::int64_t>(resample.indices.size()) / resample.taps;
+  const Shape to_shape{resample.outer, positions, resample.inner};
+  const auto y = context.tensors.allocate(to, dense_strides(to), context.storage());
+  ResampleArguments r;
+  r.x_view = kernel_view(to_shape, dense_strides(from_shape));
+  r.y_view = kernel_view(to_shape, dense_strides(to_shape));
+  r.axis = 1;
+  r.taps = narrow(resample.taps);
+  simplify(r);
+  std::vector<int> indices;
+  for (const auto index : resample.indices) indices.push_back(narrow(index));
+  using A = ResampleArguments;
+  context.emit<A>(r, {{&A::x, x.place},
+                      {&A::indices, context.tensors.constant(indices)},
+                      {&A::weights, context.tensors.constant(resample.weights)},
+                      {&A::y, y.place}});
+  context.finish(node, y);
+}
+
+void lower(LoweringContext& context, const Node& node, const GridSample& sample) {
+  static_assert(static_cast<int>(GridSample::Mode::cubic) == GridSampleArguments::cubic &&
+                static_cast<int>(GridSample::Padding::reflection) == GridSampleArguments::reflection);
+  const auto x = context.pixels(node.inputs[0]);
+  const auto grid = context.stored(node.inputs[1], context.storage());
+  const auto y = context.as_pixels(context.tensors.destination(node.output));
+  GridSampleArguments g;
+  set_images(g, x.image, y.value.shape);
+  g.y_stride = narrow(y.image.pixel);
+  std::ranges::copy(grid.strides, g.grid_strides);
+  g.mode = static_cast<int>(sample.mode);
+  g.padding = static_cast<int>(sample.padding);
+  g.align_corners = sample.align_corners;
+  using A = GridSampleArguments;
+  context.emit<A>(g, {{&A::x, x.value.place}, {&A::grid, grid.place}, {&A::y, y.value.place}});
+  context.finish(node, y.value);
+}
+
+} // namespace rtexec::tasks::cuda

@@ -1,0 +1,181 @@
+#include "tasks/dnn/graph/passes.hpp"
+
+#include "tasks/dnn/graph/patterns.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rtexec::tasks {
+namespace {
+
+/// How scores become what softmax reads: factor * scores + mask.
+class Scores {
+ public:
+  Scores(const Patterns& patterns, TensorId end) : p_(patterns), end_(end) {}
+
+  /// Walks back to the product; false where something else lies between.
+  bool find() {
+    for (auto id = end_; p_.uses.single_reader(id);) {
+      const auto* node = p_.writer(id);
+      if (!node) return false;
+      if (std::holds_alternative<Product>(node->operation)) {
+        product = node;
+        return true;
+      }
+      if (!pass(*node, id)) return false;
+    }
+    return false;
+  }
+
+  const Node* product = nullptr;
+  float factor = 1;
+  std::optional<TensorId> mask;     // that is computed
+  std::vector<float> constant_mask; // shaped as the scores
+
+ private:
+  bool pass(const Node& node, TensorId& id) {
+    if (const auto part = p_.scaled(node)) {
+      factor *= part->factor;
+      id = part->x;
+      return true;
+    }
+    if (std::holds_alternative<Reshape>(node.operation)) {
+      reshaped_ = true;
+      id = node.inputs[0];
+      return true;
+    }
+    const auto* pair = std::get_if<Binary>(&node.operation);
+    if (!pair || pair->kind != Pair::add) return false;
+    // Scores are what is as large as the sum.
+    const bool swapped = p_.is_constant(node.inputs[0]) || p_.shape(node.inputs[0]) != p_.shape(node.output);
+    const auto added = node.inputs[swapped ? 0 : 1];
+    id = node.inputs[swapped ? 1 : 0];
+    if (p_.shape(id) != p_.shape(node.output)) return false;
+    return p_.is_constant(added) ? add_constant(added, p_.shape(node.output)) : add_computed(added);
+  }
+
+  bool add_constant(TensorId id, const Shape& shape) {
+    constexpr std::int64_t most = 1 << 24;
+    if (element_count(shape) > most) return false;
+    const auto& tensor = p_.graph.tensors[id];
+    const auto all = values_at(tensor.values, shape, broadcast(tensor.shape, dense_strides(tensor.shape), shape));
+    constant_mask.resize(all.size(), 0.0F);
+    for (std::size_t i = 0; i < all.size(); ++i) constant_mask[i] += factor * all[i];
+    return true;
+  }
+  bool add_computed(TensorId id) {
+    if (mask || reshaped_ || factor != 1) return false;
+    mask = id;
+    return true;
+  }
+
+  const Patterns& p_;
+  TensorId end_;
+  bool reshaped_ = false;
+};
+
+/// The same matrices with those dimensions swapped, by a View.
+TensorId swapped(Graph& graph, std::vector<Node>& before, TensorId x, const std::string& name) {
+  auto shape = graph.tensors[x].shape;
+  auto strides = dense_strides(shape);
+  std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
+  std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  const auto y = graph.add({graph.tensors[x].name + ".swapped", std::move(shape), {}});
+  before.push_back({name, View{0, std::move(strides)}, {x}, y, {}, {}});
+  return y;
+}
+
+/// One attention in place of the nodes from a product to the next but one.
+class AttentionFusion {
+ public:
+  explicit AttentionFusion(Graph& graph) : p_(graph) {}
+
+  void run() {
+    std::vector<Node> nodes;
+    for (std::size_t i = 0; i < p_.graph.nodes.size(); ++i) {
+      std::vector<Node> before;
+      auto fused = fuse(p_.graph.nodes[i], before);
+      nodes.insert(nodes.end(), before.begin(), before.end());
+      nodes.push_back(fused ? std::move(*fused) : p_.graph.nodes[i]);
+    }
+    p_.graph.nodes = std::move(nodes);
+  }
+
+ private:
+  [[nodiscard]] Shape leading(TensorId id) const {
+    const auto& shape = p_.shape(id);
+    return {shape.begin(), shape.end() - 2};
+  }
+
+  std::optional<Node> fuse(const Node& last, std::vector<Node>& before) {
+    const auto* weighted = std::get_if<Product>(&last.operation);
+    if (!weighted || weighted->transpose_a || weighted->alpha != 1 || last.residual ||
+        last.activation.kind != Function::none || !p_.uses.single_reader(last.inputs[0]))
+      return std::nullopt;
+    const auto* softmax = p_.writer_of<Softmax>(last.inputs[0]);
+    if (!softmax) return std::nullopt;
+    const auto& s = std::get<Softmax>(softmax->operation);
+    const auto scores_shape = p_.shape(softmax->output);
+    if (s.logarithm || s.inner != 1 || s.count != scores_shape.back()) return std::nullopt;
+    Scores scores(p_, softmax->inputs[0]);
+    if (!scores.find()) return std::nullopt;
+    const auto& product = std::get<Product>(scores.product->operation);
+    const auto q = scores.product->inputs[0], k = scores.product->inputs[1], v = last.inputs[1];
+    if (!fits_kernels(q, v) || p_.shape(scores.product->output) != scores_shape || leading(q) != leading(k) ||
+        leading(q) != leading(v) || (scores.mask && !scores.constant_mask.empty()))
+      return std::nullopt;
+    Node node{last.name, Attention{product.alpha * scores.factor, s.may_be_nothing}, {}, last.output, {}, {}};
+    const auto operand = [&](TensorId id, bool transpose) {
+      return transpose ? swapped(p_.graph, before, id, last.name) : id;
+    };
+    node.inputs = {operand(q, product.transpose_a), operand(k, !product.transpose_b),
+                   operand(v, weighted->transpose_b)};
+    if (scores.mask) node.inputs.push_back(*scores.mask);
+    else if (!scores.constant_mask.empty()) node.inputs.push_back(mask(last, scores_shape, scores.constant_mask));
+    return node;
+  }
+
+  /// What attention over channels has in rows is long, and its scores are few.
+  [[nodiscard]] bool fits_kernels(TensorId q, TensorId v) const {
+    constexpr std::int64_t most_columns = 1024, most_heads = 65535;
+    return p_.shape(q).back() <= most_columns && p_.shape(v).back() <= most_columns &&
+           element_count(leading(q)) <= most_heads;
+  }
+
+  /// Leading dimensions along which it is the same are of one element.
+  TensorId mask(const Node& node, Shape shape, std::vector<float> values) {
+    for (std::size_t d = 0; d + 2 < shape.size(); ++d) {
+      const auto inner =
+          static_cast<std::ptrdiff_t>(element_count({shape.begin() + static_cast<std::ptrdiff_t>(d) + 1, shape.end()}));
+      const auto outer = element_count({shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(d)});
+      bool same = true;
+      for (std::int64_t o = 0; o < outer && same; ++o) {
+        const auto first = values.begin() + o * shape[d] * inner;
+        for (std::int64_t i = 1; i < shape[d] && same; ++i) same = std::equal(first, first + inner, first + i * inner);
+      }
+      if (!same) continue;
+      std::vector<float> kept;
+      for (std::int64_t o = 0; o < outer; ++o) {
+        const auto first = values.begin() + o * shape[d] * inner;
+        kept.insert(kept.end(), first, first + inner);
+      }
+      values = std::move(kept);
+      shape[d] = 1;
+    }
+    return p_.graph.add({node.name + ".mask", std::move(shape), std::move(values)});
+  }
+
+  Patterns p_;
+};
+
+} // namespace
+
+void fuse_attention(Graph& graph) {
+  AttentionFusion(graph).run();
+  remove_unused(graph);
+}
+
+} // namespace rtexec::tasks

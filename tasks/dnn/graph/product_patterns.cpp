@@ -1,0 +1,104 @@
+#include "tasks/dnn/graph/passes.hpp"
+
+#include "tasks/dnn/graph/patterns.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rtexec::tasks {
+namespace {
+
+/// Whether a View only swaps the last two dimensions.
+bool swaps_matrices(const View& view, const Shape& from, const Shape& to) {
+  if (from.size() < 2 || from.size() != to.size() || view.offset != 0) return false;
+  auto strides = dense_strides(from);
+  std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
+  return view.strides == strides;
+}
+
+} // namespace
+
+void fold_row_scales(Graph& graph) {
+  Uses uses(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& node = graph.nodes[i];
+    const auto* pair = std::get_if<Binary>(&node.operation);
+    if (!pair || pair->kind != Pair::multiply || node.activation.kind != Function::none) continue;
+    for (const std::size_t x : {0U, 1U}) {
+      auto* gemm = uses.plain_producer(node.inputs[x]);
+      const auto scale = graph.tensors[node.inputs[1 - x]];
+      const auto is_constant = [&](TensorId id) { return graph.tensors[id].constant(); };
+      const auto columns = graph.tensors[node.output].shape.empty() ? 0 : graph.tensors[node.output].shape.back();
+      if (!gemm || !std::holds_alternative<Gemm>(gemm->operation) || !scale.constant() ||
+          graph.tensors[node.inputs[x]].shape != graph.tensors[node.output].shape || scale.shape.empty() ||
+          scale.shape.back() != columns || element_count(scale.shape) != columns ||
+          !std::all_of(gemm->inputs.begin() + 1, gemm->inputs.end(), is_constant) ||
+          (gemm->inputs.size() > 2 && graph.tensors[gemm->inputs[2]].shape != Shape{columns}))
+        continue;
+      const bool in_rows = std::get<Gemm>(gemm->operation).transpose_b; // a column of the product is a row of b
+      for (std::size_t input = 1; input < gemm->inputs.size(); ++input) {
+        auto tensor = graph.tensors[gemm->inputs[input]];
+        const auto length = tensor.values.size() / static_cast<std::size_t>(columns);
+        for (std::size_t at = 0; at < tensor.values.size(); ++at)
+          tensor.values[at] *=
+              scale.values[input == 1 && in_rows ? at / length : at % static_cast<std::size_t>(columns)];
+        gemm->inputs[input] = graph.add(std::move(tensor));
+      }
+      uses.absorb(uses.producer(node.inputs[x]), i);
+      break;
+    }
+  }
+  uses.sweep();
+}
+
+void fuse_biases(Graph& graph) {
+  Uses uses(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& node = graph.nodes[i];
+    const auto* pair = std::get_if<Binary>(&node.operation);
+    if (!pair || pair->kind != Pair::add || node.activation.kind != Function::none) continue;
+    for (const std::size_t x : {0U, 1U}) {
+      auto* gemm = uses.plain_producer(node.inputs[x]);
+      const auto bias = node.inputs[1 - x];
+      const auto columns = graph.tensors[node.output].shape.empty() ? 0 : graph.tensors[node.output].shape.back();
+      const auto& values = graph.tensors[bias];
+      if (!gemm || !std::holds_alternative<Gemm>(gemm->operation) || gemm->inputs.size() != 2 || !values.constant() ||
+          values.shape.empty() || values.shape.back() != columns || element_count(values.shape) != columns ||
+          graph.tensors[node.inputs[x]].shape != graph.tensors[node.output].shape)
+        continue;
+      const auto producer = uses.producer(node.inputs[x]);
+      std::get<Gemm>(gemm->operation).beta = 1;
+      gemm->inputs.push_back(graph.add({values.name, {columns}, values.values}));
+      uses.absorb(producer, i);
+      break;
+    }
+  }
+  uses.sweep();
+}
+
+void simplify_products(Graph& graph) {
+  Patterns p(graph);
+  for (auto& node : graph.nodes) {
+    auto* product = std::get_if<Product>(&node.operation);
+    if (!product) continue;
+    for (const std::size_t i : {0U, 1U})
+      for (bool changed = true; changed;) {
+        changed = false;
+        const auto input = node.inputs[i];
+        if (const auto* view = p.writer_of<View>(input);
+            view && swaps_matrices(std::get<View>(view->operation), p.shape(view->inputs[0]), p.shape(input))) {
+          bool& transpose = i == 0 ? product->transpose_a : product->transpose_b;
+          transpose = !transpose;
+          node.inputs[i] = view->inputs[0];
+          changed = true;
+        } else if (const auto part = p.unscaled(input); part.x != input) {
+          product->alpha *= part.factor;
+          node.inputs[i] = part.x;
+          changed = true;
+        }
+      }
+  }
+  remove_unused(graph);
+}
+
+} // namespace rtexec::tasks
