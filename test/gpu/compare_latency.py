@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Latency of networks at batch 1: PyTorch's best against rtexec's, measured one after the other.
 
-Usage: compare_latency.py [--networks resnet152,...] [--precisions tf32,fp32] [--no-compile] [--torch-results FILE] --bench PROGRAM FOLDER
+Usage: compare_latency.py [--networks resnet152,...] [--precisions tf32,fp32] [--no-compile] [--compile-ahead PROCESSES] [--torch-results FILE] --bench PROGRAM FOLDER
 
 FOLDER holds the files of export_torchvision.py (at 3x416x416), or those of test/networks/export.py for networks that it knows. PyTorch runs as a CUDA graph of the model as it is ("graph"), as a CUDA graph of the
 model with folded batch normalisation, where torch.fx can trace it, and channels last ("folded"), and through torch.compile(mode="reduce-overhead") ("compile"), each with
@@ -14,6 +14,7 @@ import argparse
 import copy
 import functools
 import json
+import multiprocessing
 import pathlib
 import shlex
 import subprocess
@@ -84,6 +85,19 @@ def compiled(model, tensors):
 
 
 VARIANTS = {"graph": graph, "folded": folded, "compile": compiled}
+
+
+def compile_once(network, precision):
+    try:
+        measure_variant(network, precision, "compile", 1)
+    except Exception:  # told when it is measured
+        pass
+
+
+def compile_ahead(pairs, processes):
+    """So that what is measured one after the other later finds its kernels in inductor's cache."""
+    with multiprocessing.get_context("spawn").Pool(processes, maxtasksperchild=1) as pool:
+        pool.starmap(compile_once, pairs, chunksize=1)
 
 
 def percentiles(times_ms):
@@ -219,6 +233,7 @@ def parse():
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--no-compile", dest="variants", action="store_const", const=["graph", "folded"], default=list(VARIANTS),
                         help="leave out torch.compile, which takes a minute or two for each network and precision")
+    parser.add_argument("--compile-ahead", type=int, metavar="PROCESSES", help="first compile all networks with torch.compile, so many at once")
     parser.add_argument("--torch-results", type=pathlib.Path, metavar="FILE", help="take PyTorch's times from this file, and add to it what is not there")
     parser.add_argument("--most-ratio", type=float, default=1.0, help="of our p50 to PyTorch's (default: 1.0)")
     parser.add_argument("--most-tail", type=float, default=1.02, help="of our p99.9 to our p50 (default: 1.02)")
@@ -240,6 +255,8 @@ def main():
     results = TorchResults(arguments.torch_results)
     print(f"{results.machine}; {arguments.runs} runs each")
     pairs = [(network, precision) for network in arguments.networks for precision in arguments.precisions]
+    if arguments.compile_ahead and "compile" in arguments.variants:
+        compile_ahead(pairs, arguments.compile_ahead)
     rows = [row for network, precision in pairs if (row := compare(arguments, results, network, precision))]
     print_table(rows, arguments)
     if arguments.json:
