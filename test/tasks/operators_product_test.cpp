@@ -241,6 +241,13 @@ Cases attention_state_cases() {
     a.from.push_back(m.constant(integers_of({2, 3}, {0, 0, 0, 1, 0, 1}, Kind::boolean)));
     return m.node("Attention", a.from, a.attributes);
   }));
+  cases.push_back(make_case("OverChannels", 14, [](Model& m) { // rows that are long only as they are multiplied
+    const auto tensor = [&] { return m.input({1, 2, 1100, 4}); };
+    const auto turned = [&](const std::string& x) { return m.node("Transpose", {x}, {{"perm", Ints{0, 1, 3, 2}}}); };
+    const std::string scaled = m.node("Mul", {tensor(), m.constant({}, {0.03, 0.03})});
+    const std::string scores = m.node("MatMul", {turned(scaled), tensor()});
+    return turned(m.node("MatMul", {m.node("Softmax", {scores}, {{"axis", Index{-1}}}), turned(tensor())}));
+  }));
   cases.push_back(make_case("AsExported", 14, [](Model& m) { // scaled products, a mask, softmax, and values
     const std::string keys = m.node("Transpose", {m.input({2, 3, 6, 8})}, {{"perm", Ints{0, 1, 3, 2}}});
     const std::string scores = m.node("MatMul", {m.input({2, 3, 4, 8}), keys});

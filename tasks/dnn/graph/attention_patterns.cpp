@@ -124,7 +124,8 @@ class AttentionFusion {
     if (!scores.find()) return std::nullopt;
     const auto& product = std::get<Product>(scores.product->operation);
     const auto q = scores.product->inputs[0], k = scores.product->inputs[1], v = last.inputs[1];
-    if (!fits_kernels(q, v) || p_.shape(scores.product->output) != scores_shape || leading(q) != leading(k) ||
+    const auto columns = std::max(row_of(q, product.transpose_a), row_of(v, weighted->transpose_b));
+    if (!fits_kernels(columns, leading(q)) || p_.shape(scores.product->output) != scores_shape || leading(q) != leading(k) ||
         leading(q) != leading(v) || (scores.mask && !scores.constant_mask.empty()))
       return std::nullopt;
     Node node{last.name, Attention{product.alpha * scores.factor, s.may_be_nothing}, {}, last.output, {}, {}};
@@ -138,11 +139,15 @@ class AttentionFusion {
     return node;
   }
 
+  /// Of the matrix that is multiplied.
+  [[nodiscard]] std::int64_t row_of(TensorId id, bool transpose) const {
+    const auto& shape = p_.shape(id);
+    return shape[shape.size() - (transpose ? 2 : 1)];
+  }
   /// What attention over channels has in rows is long, and its scores are few.
-  [[nodiscard]] bool fits_kernels(TensorId q, TensorId v) const {
+  [[nodiscard]] static bool fits_kernels(std::int64_t columns, const Shape& heads) {
     constexpr std::int64_t most_columns = 1024, most_heads = 65535;
-    return p_.shape(q).back() <= most_columns && p_.shape(v).back() <= most_columns &&
-           element_count(leading(q)) <= most_heads;
+    return columns <= most_columns && element_count(heads) <= most_heads;
   }
 
   /// Leading dimensions along which it is the same are of one element.

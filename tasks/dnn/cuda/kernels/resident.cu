@@ -140,23 +140,22 @@ template <class Scalar, int kind, int columns> struct Resident {
     const long long first = p.reverse ? p.steps - 1 : 0, step = p.reverse ? -1 : 1;
     const Scalar* gates_of = static_cast<const Scalar*>(p.gates) + (first * p.batch + block_x()) * wide + unit;
     Scalar* y = static_cast<Scalar*>(p.y) + first * size + offset + unit;
-    float input = 0, candidate = 0, next_input = 0, next_candidate = 0; // what gates take from the sequence
+    Scalar input{}, candidate{}; // what gates take from the sequence next: as stored, so that nobody waits for it yet
     const auto fetch = [&] {
-      if (reads) next_input = to_float(gates_of[gate * p.hidden]);
-      if (gru && finishes) next_candidate = to_float(gates_of[2 * p.hidden]);
+      if (reads) input = gates_of[gate * p.hidden];
+      if (gru && finishes) candidate = gates_of[2 * p.hidden];
       gates_of += step * p.batch * wide;
     };
     fetch();
     meet();
 #pragma unroll 1
     for (int i = 0; i < p.steps; ++i) {
-      input = next_input;
-      candidate = next_candidate;
+      const float own_input = to_float(input), own_candidate = to_float(candidate);
       if (i + 1 < p.steps) fetch();
       const float sum = product(states + i % 2 * padded);
-      if (lstm) finish_lstm(own, sum, input);
-      else if (gru) finish_gru(own, sum, input, bias, candidate);
-      else own.state = function(0, hyperbolic(), sum + input);
+      if (lstm) finish_lstm(own, sum, own_input);
+      else if (gru) finish_gru(own, sum, own_input, bias, own_candidate);
+      else own.state = function(0, hyperbolic(), sum + own_input);
       const Scalar stored = from_float<Scalar>(own.state);
       own.state = to_float(stored); // as whoever reads it sees it
       if (finishes) {
