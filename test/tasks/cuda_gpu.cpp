@@ -63,7 +63,7 @@ void add_all(hal::test::FakeCudaDriver& driver) {
         add(driver, attention_kernel(precision, size, key_warps), sizeof(AttentionArguments));
   for (const std::string storage : {"_f", "_h"}) {
     add(driver, "attention" + storage, sizeof(AttentionArguments));
-    for (const auto* name : {"depthwise", "depthwise_pairs", "conv_direct", "conv_rows"})
+    for (const auto* name : {"depthwise", "depthwise_strips", "conv_direct", "conv_rows"})
       add(driver, name + storage, sizeof(ConvArguments));
     for (const auto* name : {"reduce_rows", "reduce_columns", "find_rows", "find_columns", "softmax_rows",
                              "softmax_columns", "log_softmax_rows", "log_softmax_columns"})

@@ -98,7 +98,7 @@ TEST(CudaConv, TheDefaultFitsEveryShape) {
 
 TEST(CudaConv, DepthwiseWithKernelsOfAnySize) {
   SKIP_WITHOUT_EMULATION();
-  for (const int kernel : {5, 7, 21})
+  for (const int kernel : {1, 2, 5, 7, 21})
     for (const int groups : {6, 264}) {
       ConvArguments c;
       c.height = c.width = c.out_height = c.out_width = 13;
@@ -110,20 +110,25 @@ TEST(CudaConv, DepthwiseWithKernelsOfAnySize) {
     }
 }
 
-TEST(CudaConv, DepthwiseThreadsTakeChunksWhereTheseAreMany) {
+TEST(CudaConv, DepthwiseThreadsTakePixelsInARowWhereTheseAreMany) {
   SKIP_WITHOUT_EMULATION();
-  ConvArguments c;
-  c.height = c.out_height = 64;
-  c.width = c.out_width = 65;
-  c.kernel_h = c.kernel_w = 3;
-  c.pad_top = c.pad_left = 1;
-  c.groups = c.x_stride = c.y_stride = c.residual_stride = 128;
-  const auto launch = depthwise_launch(c, Storage::f32);
-  EXPECT_STREQ(launch.name, "depthwise_f");
-  EXPECT_EQ(launch.grid_x * launch.threads * 4, 64U * 65 * 128);
-  check_conv(launch, c, {});
-  c.height = c.out_height = 20;
-  EXPECT_STREQ(depthwise_launch(c, Storage::f32).name, "depthwise_pairs_f");
+  for (const int kernel : {3, 5, 7}) {
+    ConvArguments c;
+    c.height = c.out_height = 40;
+    c.width = c.out_width = 41;
+    c.kernel_h = c.kernel_w = kernel;
+    c.pad_top = c.pad_left = kernel / 2;
+    c.groups = c.x_stride = c.y_stride = c.residual_stride = 80;
+    for (const auto storage : storages) {
+      const auto launch = depthwise_launch(c, storage);
+      EXPECT_STREQ(launch.name, storage == Storage::f32 ? "depthwise_strips_f" : "depthwise_strips_h");
+      check_conv(launch, c, {.storage = storage, .residual = true});
+      check_conv(launch, c, {.storage = storage, .y_offset = 1}); // one channel at once
+    }
+    c.stride_w = 2;
+    c.out_width = 21;
+    EXPECT_STREQ(depthwise_launch(c, Storage::f32).name, "depthwise_f");
+  }
 }
 
 /// The definition of graph.hpp, tap by tap.

@@ -1,72 +1,87 @@
-// Convolutions whose groups have one channel of x each. A thread computes some neighbouring channels of one pixel of y;
-// weights lie tap by tap, [kernel_h][kernel_w][channels of y], so that threads beside each other read what lies beside
-// each other. What one row of the kernel needs is on its way while the row before is added up.
+// Convolutions whose groups have one channel of x each. A thread computes two neighbouring channels of one pixel of y,
+// or of some in a row, which share what they read. Weights lie tap by tap, [kernel_h][kernel_w][channels of y], so that
+// threads beside each other read what lies beside each other. What one row of the kernel needs is on its way while the
+// row before is added up.
 #include "tasks/dnn/cuda/kernels/activation.cuh"
 #include "tasks/dnn/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// What a thread has to do: `count` channels from `channel` on, of the pixel at `out`.
+/// What a thread computes: `count` channels of some pixels in a row, the first of which is `out`.
 template <class Scalar> struct DepthwiseItem {
   const Scalar *x, *weights; // of its first channel
-  int all;                   // channels of y
-  int n, top, left;          // of the window
+  int channel, all;          // of y
+  Pixel out;
+  int top, left; // of the first pixel's window
 
-  DEVICE DepthwiseItem(const ConvArguments& p, const Pixel& out, int channel)
-      : x(static_cast<const Scalar*>(p.x) + channel / p.out_channels),
-        weights(static_cast<const Scalar*>(p.weights) + channel),
+  DEVICE DepthwiseItem(const ConvArguments& p, const Pixel& first, int first_channel)
+      : x(static_cast<const Scalar*>(p.x) + first_channel / p.out_channels),
+        weights(static_cast<const Scalar*>(p.weights) + first_channel),
+        channel(first_channel),
         all(p.groups * p.out_channels),
-        n(out.n),
-        top(out.h * p.stride_h - p.pad_top),
-        left(out.w * p.stride_w - p.pad_left) {}
+        out(first),
+        top(first.h * p.stride_h - p.pad_top),
+        left(first.w * p.stride_w - p.pad_left) {}
 };
 
-/// `width` taps of one row of the kernel, as they are stored.
-template <class Scalar, int count, int width> struct DepthwiseTaps {
-  Stored<Scalar, count> x[width], weights[width];
+/// `width` taps of one row of the kernel, as they are stored, for `strip` pixels: more than one only where neighbours
+/// are read side by side.
+template <class Scalar, int count, int width, int strip> struct DepthwiseTaps {
+  static constexpr int span = width + strip - 1;
+  using Part = Stored<Scalar, count>;
+  Part x[span], weights[width];
 
   /// Zeros where the row is not of the kernel, and for what lies outside of x.
   DEVICE void load(const ConvArguments& p, const DepthwiseItem<Scalar>& item, int kh, int first_kw) {
     const int h = item.top + kh * p.dilation_h;
     const bool inside = kh < p.kernel_h && h >= 0 && h < p.height;
-    const Scalar* row = item.x + pixel_offset(item.n, h, 0, p.height, p.width, p.x_stride);
+    const Scalar* row = item.x + pixel_offset(item.out.n, h, 0, p.height, p.width, p.x_stride);
+    const Scalar* factors = item.weights + static_cast<long long>(kh * p.kernel_w + first_kw) * item.all;
+#pragma unroll
+    for (int i = 0; i < span; ++i) {
+      const int w = item.left + (first_kw + i) * p.dilation_w;
+      x[i] = {};
+      if (inside && w >= 0 && w < p.width) x[i].load(row + static_cast<long long>(w) * p.x_stride);
+    }
 #pragma unroll
     for (int kw = 0; kw < width; ++kw) {
-      const int w = item.left + (first_kw + kw) * p.dilation_w;
-      x[kw] = {};
       weights[kw] = {};
-      if (!inside || w < 0 || w >= p.width) continue;
-      x[kw].load(row + static_cast<long long>(w) * p.x_stride);
-      weights[kw].load(item.weights + static_cast<long long>(kh * p.kernel_w + first_kw + kw) * item.all);
+      if (inside) weights[kw].load(factors + static_cast<long long>(kw) * item.all);
     }
   }
-  DEVICE void add_to(float (&sums)[count]) const {
+  DEVICE void add_to(float (&sums)[strip][count]) const {
 #pragma unroll
-    for (int kw = 0; kw < width; ++kw)
+    for (int i = 0; i < count; ++i) {
+      float values[span];
 #pragma unroll
-      for (int i = 0; i < count; ++i) sums[i] = multiply_add(x[kw].value(i), weights[kw].value(i), sums[i]);
+      for (int j = 0; j < span; ++j) values[j] = x[j].value(i);
+#pragma unroll
+      for (int kw = 0; kw < width; ++kw) {
+        const float factor = weights[kw].value(i);
+#pragma unroll
+        for (int s = 0; s < strip; ++s) sums[s][i] = multiply_add(values[s + kw], factor, sums[s][i]);
+      }
+    }
   }
 };
 
 /// A kernel of `width` taps in a row.
-template <class Scalar, int count, int width>
-DEVICE void add_rows(const ConvArguments& p, const DepthwiseItem<Scalar>& item, float (&sums)[count]) {
-  constexpr bool ahead = sizeof(Scalar) * count * width <= 80; // beyond, registers of two rows leave few threads
-  DepthwiseTaps<Scalar, count, width> taps;
-  if (ahead) taps.load(p, item, 0, 0);
+template <class Scalar, int count, int width, int strip>
+DEVICE void add_rows(const ConvArguments& p, const DepthwiseItem<Scalar>& item, float (&sums)[strip][count]) {
+  DepthwiseTaps<Scalar, count, width, strip> taps;
+  taps.load(p, item, 0, 0);
 #pragma unroll 1
   for (int kh = 0; kh < p.kernel_h; ++kh) {
-    if (!ahead) taps.load(p, item, kh, 0);
     const auto own = taps;
-    if (ahead) taps.load(p, item, kh + 1, 0);
+    taps.load(p, item, kh + 1, 0);
     own.add_to(sums);
   }
 }
-/// Any kernel.
+/// Any kernel, for one pixel.
 template <class Scalar, int count>
-DEVICE void add_taps(const ConvArguments& p, const DepthwiseItem<Scalar>& item, float (&sums)[count]) {
-  DepthwiseTaps<Scalar, count, 1> tap;
+DEVICE void add_taps(const ConvArguments& p, const DepthwiseItem<Scalar>& item, float (&sums)[1][count]) {
+  DepthwiseTaps<Scalar, count, 1, 1> tap;
 #pragma unroll 1
   for (int kh = 0; kh < p.kernel_h; ++kh)
 #pragma unroll 4
@@ -76,55 +91,67 @@ DEVICE void add_taps(const ConvArguments& p, const DepthwiseItem<Scalar>& item, 
     }
 }
 
-template <class Scalar, int count> DEVICE void depthwise_item(const ConvArguments& p, unsigned pixel, int channel) {
-  const DepthwiseItem<Scalar> item(p, Pixel(pixel, p.out_height, p.out_width), channel);
-  float sums[count] = {};
-  switch (p.kernel_w) {
-  case 3: add_rows<Scalar, count, 3>(p, item, sums); break;
-  case 5: add_rows<Scalar, count, 5>(p, item, sums); break;
-  case 7: add_rows<Scalar, count, 7>(p, item, sums); break;
-  default: add_taps<Scalar, count>(p, item, sums);
-  }
+template <class Scalar, int count>
+DEVICE void finish_pixel(const ConvArguments& p, float (&sums)[count], long long pixel, int channel) {
   Elements<Scalar, count> result;
   if (p.bias)
 #pragma unroll
     for (int i = 0; i < count; ++i) sums[i] += p.bias[channel + i];
   if (p.residual) {
-    result.load(static_cast<const Scalar*>(p.residual) + static_cast<long long>(pixel) * p.residual_stride + channel);
+    result.load(static_cast<const Scalar*>(p.residual) + pixel * p.residual_stride + channel);
 #pragma unroll
     for (int i = 0; i < count; ++i) sums[i] += result.values[i];
   }
 #pragma unroll
   for (int i = 0; i < count; ++i) result.values[i] = activated_quickly(sums[i], p.activation);
-  result.store(static_cast<Scalar*>(p.y) + static_cast<long long>(pixel) * p.y_stride + channel);
+  result.store(static_cast<Scalar*>(p.y) + pixel * p.y_stride + channel);
 }
 
-template <class Scalar, int count> DEVICE void depthwise_items(const ConvArguments& p) {
+template <class Scalar, int count, int strip>
+DEVICE void depthwise_item(const ConvArguments& p, const Pixel& out, int channel) {
+  const DepthwiseItem<Scalar> item(p, out, channel);
+  float sums[strip][count] = {};
+  if (p.kernel_w == 3) add_rows<Scalar, count, 3>(p, item, sums);
+  else if (p.kernel_w == 5) add_rows<Scalar, count, 5>(p, item, sums);
+  else if (strip > 1 || p.kernel_w == 7) add_rows<Scalar, count, 7>(p, item, sums);
+  else if constexpr (strip == 1) add_taps<Scalar, count>(p, item, sums);
+  const long long first = (static_cast<long long>(out.n) * p.out_height + out.h) * p.out_width + out.w;
+#pragma unroll
+  for (int s = 0; s < strip; ++s)
+    if (out.w + s < p.out_width) finish_pixel<Scalar, count>(p, sums[s], first + s, channel);
+}
+
+template <class Scalar, int count, int strip> DEVICE void depthwise_items(const ConvArguments& p) {
   const unsigned parts = static_cast<unsigned>(p.groups * p.out_channels / count);
-  const unsigned items = static_cast<unsigned>(p.batch * p.out_height * p.out_width) * parts;
-  for (unsigned i = first_item(); i < items; i += item_step())
-    depthwise_item<Scalar, count>(p, i / parts, static_cast<int>(i % parts) * count);
+  const int strips = (p.out_width + strip - 1) / strip;
+  const unsigned items = static_cast<unsigned>(p.batch * p.out_height * strips) * parts;
+  for (unsigned i = first_item(); i < items; i += item_step()) {
+    Pixel out(i / parts, p.out_height, strips);
+    out.w *= strip;
+    depthwise_item<Scalar, count, strip>(p, out, static_cast<int>(i % parts) * count);
+  }
 }
 
 template <class Scalar, int count> DEVICE bool in_pieces(const ConvArguments& p) {
-  return in_chunks<count>(p.x, p.x_stride, sizeof(Scalar)) && in_chunks<count>(p.y, p.y_stride, sizeof(Scalar)) &&
+  return p.out_channels == 1 && p.groups % count == 0 && aligned(p.weights, sizeof(Scalar) * count) &&
+         in_chunks<count>(p.x, p.x_stride, sizeof(Scalar)) && in_chunks<count>(p.y, p.y_stride, sizeof(Scalar)) &&
          (!p.residual || in_chunks<count>(p.residual, p.residual_stride, sizeof(Scalar)));
 }
 
-/// `count` channels at once where they lie so, else one.
-template <class Scalar, int count> DEVICE void depthwise(const ConvArguments& p) {
+/// Two channels at once where they lie so, else one.
+template <class Scalar, int strip> DEVICE void depthwise(const ConvArguments& p) {
   let_next_start();
   wait_for_previous();
-  const bool whole = p.out_channels == 1 && p.groups % count == 0 && aligned(p.weights, sizeof(Scalar) * count);
-  if (whole && in_pieces<Scalar, count>(p)) depthwise_items<Scalar, count>(p);
-  else depthwise_items<Scalar, 1>(p);
+  if (in_pieces<Scalar, 2>(p)) depthwise_items<Scalar, 2, strip>(p);
+  else depthwise_items<Scalar, 1, strip>(p);
 }
 
 } // namespace
 
-KERNEL(depthwise_f, 128, ConvArguments) { depthwise<float, 4>(arguments); }
-KERNEL(depthwise_h, 128, ConvArguments) { depthwise<Half, 8>(arguments); }
-KERNEL(depthwise_pairs_f, 128, ConvArguments) { depthwise<float, 2>(arguments); }
-KERNEL(depthwise_pairs_h, 128, ConvArguments) { depthwise<Half, 2>(arguments); }
+KERNEL(depthwise_f, 128, ConvArguments) { depthwise<float, 1>(arguments); }
+KERNEL(depthwise_h, 128, ConvArguments) { depthwise<Half, 1>(arguments); }
+// Kernels of 3, 5 or 7 columns, neither strided nor dilated in width.
+KERNEL(depthwise_strips_f, 128, ConvArguments) { depthwise<float, 4>(arguments); }
+KERNEL(depthwise_strips_h, 128, ConvArguments) { depthwise<Half, 4>(arguments); }
 
 } // namespace rtexec::tasks::cuda

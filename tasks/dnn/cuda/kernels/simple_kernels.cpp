@@ -326,16 +326,19 @@ Launch clustered(const RecurrentArguments& p, Launch launch) {
 }
 
 bool is_depthwise(const ConvArguments& p) { return p.channels == 1; }
-/// In chunks where these keep a large device busy; else pairs of channels are more threads.
+/// Pixels in a row for each thread, where enough threads are left.
 Launch depthwise_launch(const ConvArguments& p, Storage storage) {
-  constexpr long long busy = 128 << 10; // threads
-  const int channels = p.groups * p.out_channels, chunk = chunk_of(storage);
-  const auto items = [&](int of) {
-    return pixels_of(p) * channels / (p.out_channels == 1 && p.groups % of == 0 ? of : 1);
+  constexpr long long strip = 4, enough = 16 << 10;
+  const bool pairs = p.out_channels == 1 && p.groups % 2 == 0;
+  const auto items = [&](long long of) {
+    return static_cast<long long>(p.batch) * p.out_height * up(p.out_width, of) * p.groups * p.out_channels /
+           (pairs ? 2 : 1);
   };
-  if (p.groups % chunk == 0 && items(chunk) >= busy)
-    return blocks_for(name(storage, "depthwise_f", "depthwise_h"), items(chunk));
-  return blocks_for(name(storage, "depthwise_pairs_f", "depthwise_pairs_h"), items(2));
+  const bool shares = p.stride_w == 1 && p.dilation_w == 1 && p.out_width >= strip &&
+                      (p.kernel_w == 3 || p.kernel_w == 5 || p.kernel_w == 7);
+  if (shares && items(strip) >= enough)
+    return blocks_for(name(storage, "depthwise_strips_f", "depthwise_strips_h"), items(strip));
+  return blocks_for(name(storage, "depthwise_f", "depthwise_h"), items(1));
 }
 Launch conv_rows_launch(const ConvArguments& p, Storage storage) {
   const auto outputs = pixels_of(p) * p.groups * p.out_channels;
