@@ -144,6 +144,24 @@ TEST(CudaConcat, ADenseChainIsOneBuffer) {
   EXPECT_EQ(program->layers.size(), 5U) << "no concatenation is left to do";
 }
 
+/// As YOLO's stages have it: both halves of a tensor, and what is computed from one of them.
+TEST(CudaConcat, WhatIsSlicedIsWrittenInPlaceWhereAllItsSlicesFollowEachOther) {
+  for (const bool swapped : {false, true}) {
+    TestGraph g;
+    const auto x = conv(g, g.input({1, 4, 2, 2}), 16, 1);
+    const auto first = slice(g, x, 0, 8), second = slice(g, x, 8, 8);
+    const auto more = conv(g, second, 8, 1);
+    const auto all = swapped ? g.concat({second, first, more}) : g.concat({first, second, more});
+    g.output(g.relu(all));
+    const auto plan = plan_concats(g.graph, row_layout(g.graph), 4);
+    EXPECT_EQ(plan.slots[x].group == plan.slots[all].group, !swapped);
+    EXPECT_EQ(plan.slots[more].channel, 16);
+    const auto program = lower(g.graph, Precision::fp32);
+    ASSERT_TRUE(program) << test::problem(program);
+    EXPECT_EQ(program->layers.size(), swapped ? 4U : 3U) << "two convolutions, a ReLU, and copies where they must be";
+  }
+}
+
 // ---- programs
 
 /// A call must not write over what a later call still reads: buffers that live at the same time never overlap in

@@ -241,6 +241,14 @@ Cases attention_state_cases() {
     a.from.push_back(m.constant(integers_of({2, 3}, {0, 0, 0, 1, 0, 1}, Kind::boolean)));
     return m.node("Attention", a.from, a.attributes);
   }));
+  for (const bool last : {false, true}) // values times the transpose of the softmax, of channels before pixels
+    cases.push_back(make_case(std::string("Turned") + (last ? "Values" : ""), 14, [=](Model& m) {
+      const auto turned = [&](const std::string& x) { return m.node("Transpose", {x}, {{"perm", Ints{0, 1, 3, 2}}}); };
+      const std::string q = m.input({2, 3, 8, 10}), k = m.input({2, 3, 8, 6});
+      const std::string v = last ? turned(m.input({2, 3, 6, 16})) : m.input({2, 3, 16, 6});
+      const std::string scaled = m.node("Mul", {m.node("MatMul", {turned(q), k}), m.constant({}, {0.3, 0.3})});
+      return m.node("MatMul", {v, turned(m.node("Softmax", {scaled}, {{"axis", Index{-1}}}))});
+    }));
   cases.push_back(make_case("OverChannels", 14, [](Model& m) { // rows that are long only as they are multiplied
     const auto tensor = [&] { return m.input({1, 2, 1100, 4}); };
     const auto turned = [&](const std::string& x) { return m.node("Transpose", {x}, {{"perm", Ints{0, 1, 3, 2}}}); };

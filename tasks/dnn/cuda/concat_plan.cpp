@@ -12,11 +12,17 @@ using Slot = ConcatPlan::Slot;
 class Planner {
  public:
   Planner(const Graph& graph, const std::vector<bool>& rows, std::int64_t unit)
-      : graph_(graph), rows_(rows), unit_(unit), written_(graph.tensors.size(), false) {
+      : graph_(graph),
+        rows_(rows),
+        unit_(unit),
+        written_(graph.tensors.size(), false),
+        slices_(graph.tensors.size(), nullptr) {
     plan_.slots.resize(graph.tensors.size());
-    for (const auto& node : graph.nodes)
-      written_[node.output] =
-          !std::holds_alternative<Reshape>(node.operation) && !std::holds_alternative<tasks::View>(node.operation);
+    for (const auto& node : graph.nodes) {
+      const bool slice = std::holds_alternative<tasks::View>(node.operation);
+      written_[node.output] = !slice && !std::holds_alternative<Reshape>(node.operation);
+      if (slice) slices_[node.output] = &node;
+    }
   }
 
   /// From the last to the first, so that a concatenation whose inputs begin a later, longer one becomes part of that
@@ -44,12 +50,34 @@ class Planner {
       plan_.groups.push_back({shape(node.output), round_up(shape(node.output)[1], unit_)});
     }
     auto channel = whole.channel;
-    for (const auto input : node.inputs) {
-      auto& part = plan_.slots[input];
-      if (part.group == Slot::none && written_[input] && !rows_[input] && channel % unit_ == 0)
-        part = {whole.group, channel};
-      channel += shape(input)[1];
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      place(sliced(node, i).value_or(node.inputs[i]), {whole.group, channel});
+      channel += shape(node.inputs[i])[1];
     }
+  }
+  void place(TensorId id, const Slot& slot) {
+    auto& part = plan_.slots[id];
+    if (part.group == Slot::none && written_[id] && !rows_[id] && slot.channel % unit_ == 0) part = slot;
+  }
+
+  /// The tensor of which the inputs from `first` on are all channels, slice by slice.
+  std::optional<TensorId> sliced(const Node& node, std::size_t first) const {
+    const auto* slice = slices_[node.inputs[first]];
+    if (!slice) return std::nullopt;
+    const auto x = slice->inputs[0];
+    const auto dense = dense_strides(shape(x));
+    std::int64_t channel = 0;
+    for (auto i = first; i < node.inputs.size() && channel < shape(x)[1]; ++i) {
+      const auto* part = slices_[node.inputs[i]];
+      if (!part || part->inputs[0] != x) return std::nullopt;
+      const auto& view = std::get<tasks::View>(part->operation);
+      if (!is_image(x) || !lie_alike(shape(node.inputs[i]), view.strides, dense) || view.offset != channel * dense[1])
+        return std::nullopt;
+      channel += shape(node.inputs[i])[1];
+    }
+    return channel == shape(x)[1] && shape(x)[2] == shape(node.output)[2] && shape(x)[3] == shape(node.output)[3]
+               ? std::optional(x)
+               : std::nullopt;
   }
 
   /// Where all inputs of `node` already lie one behind the other.
@@ -67,7 +95,8 @@ class Planner {
   const Graph& graph_;
   const std::vector<bool>& rows_;
   std::int64_t unit_;
-  std::vector<bool> written_; // by a kernel, which can write it anywhere
+  std::vector<bool> written_;       // by a kernel, which can write it anywhere
+  std::vector<const Node*> slices_; // that make a tensor, as far as they are views
   ConcatPlan plan_;
 };
 

@@ -80,6 +80,12 @@ std::optional<Viewed> view_of(const tasks::View& view, const Shape& to, const Sh
   return result;
 }
 
+bool lie_alike(const Shape& shape, const Strides& a, const Strides& b) {
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] != 1 && a[d] != b[d]) return false;
+  return true;
+}
+
 Strides channels_last(const Shape& shape, std::int64_t pixel) {
   Strides strides(shape.size(), 1);
   auto stride = pixel;

@@ -27,6 +27,9 @@ struct Viewed {
 [[nodiscard]] std::optional<Viewed> view_of(const tasks::View& view, const Shape& to, const Shape& from,
                                             const Strides& strides);
 
+/// Whether a tensor of that shape lies alike under both: strides of a dimension of one element say nothing.
+[[nodiscard]] bool lie_alike(const Shape& shape, const Strides& a, const Strides& b);
+
 /// [n, c, ...]: channels last, `pixel` elements from one pixel to the next.
 [[nodiscard]] Strides channels_last(const Shape& shape, std::int64_t pixel);
 

@@ -111,13 +111,13 @@ Value Tensors::destination(std::size_t node, std::span<const TensorId> inputs) {
     if (graph_.tensors[input].constant()) continue;
     const auto& x = value(input);
     if (last_read_[source_[input]] != node || !own_buffer(x) || x.storage != storage_of(output) || x.shape != shape ||
-        x.strides != natural(output))
+        !lie_alike(shape, x.strides, natural(output)))
       continue;
     const auto in_buffer = [&](TensorId other) {
       return value(other).place.region == Place::Region::buffer && value(other).place.buffer == x.place.buffer;
     };
     if (std::ranges::count_if(inputs, in_buffer) > 1) continue;
-    return {x.place, x.storage, shape, x.strides};
+    return {x.place, x.storage, shape, natural(output)};
   }
   return destination(output, storage_of(output));
 }

@@ -110,33 +110,59 @@ class AttentionFusion {
     return {shape.begin(), shape.end() - 2};
   }
 
+  /// Softmax times values, or the transpose of that: values times softmax.
+  struct Weighted {
+    const Node* softmax = nullptr;
+    TensorId v = 0;
+    bool v_transposed = false; // as the softmax is multiplied by it
+    bool turned = false;       // the result is
+  };
+  std::optional<Weighted> weighted(const Node& last) const {
+    const auto* product = std::get_if<Product>(&last.operation);
+    if (!product || product->alpha != 1 || last.residual || last.activation.kind != Function::none) return std::nullopt;
+    for (const bool turned : {false, true}) {
+      const auto id = last.inputs[turned ? 1 : 0];
+      const auto* softmax = p_.uses.single_reader(id) ? p_.writer_of<Softmax>(id) : nullptr;
+      if (!softmax || (turned ? !product->transpose_b : product->transpose_a)) continue;
+      return Weighted{softmax, last.inputs[turned ? 0 : 1], turned ? !product->transpose_a : product->transpose_b,
+                      turned};
+    }
+    return std::nullopt;
+  }
+
   std::optional<Node> fuse(const Node& last, std::vector<Node>& before) {
-    const auto* weighted = std::get_if<Product>(&last.operation);
-    if (!weighted || weighted->transpose_a || weighted->alpha != 1 || last.residual ||
-        last.activation.kind != Function::none || !p_.uses.single_reader(last.inputs[0]))
-      return std::nullopt;
-    const auto* softmax = p_.writer_of<Softmax>(last.inputs[0]);
-    if (!softmax) return std::nullopt;
-    const auto& s = std::get<Softmax>(softmax->operation);
-    const auto scores_shape = p_.shape(softmax->output);
+    const auto found = weighted(last);
+    if (!found) return std::nullopt;
+    const auto& s = std::get<Softmax>(found->softmax->operation);
+    const auto scores_shape = p_.shape(found->softmax->output);
     if (s.logarithm || s.inner != 1 || s.count != scores_shape.back()) return std::nullopt;
-    Scores scores(p_, softmax->inputs[0]);
+    Scores scores(p_, found->softmax->inputs[0]);
     if (!scores.find()) return std::nullopt;
     const auto& product = std::get<Product>(scores.product->operation);
-    const auto q = scores.product->inputs[0], k = scores.product->inputs[1], v = last.inputs[1];
-    const auto columns = std::max(row_of(q, product.transpose_a), row_of(v, weighted->transpose_b));
-    if (!fits_kernels(columns, leading(q)) || p_.shape(scores.product->output) != scores_shape || leading(q) != leading(k) ||
-        leading(q) != leading(v) || (scores.mask && !scores.constant_mask.empty()))
+    const auto q = scores.product->inputs[0], k = scores.product->inputs[1], v = found->v;
+    const auto columns = row_of(v, found->v_transposed);
+    if (!fits_kernels(std::max(row_of(q, product.transpose_a), columns), leading(q)) ||
+        p_.shape(scores.product->output) != scores_shape || leading(q) != leading(k) || leading(q) != leading(v) ||
+        (scores.mask && !scores.constant_mask.empty()))
       return std::nullopt;
     Node node{last.name, Attention{product.alpha * scores.factor, s.may_be_nothing}, {}, last.output, {}, {}};
     const auto operand = [&](TensorId id, bool transpose) {
       return transpose ? swapped(p_.graph, before, id, last.name) : id;
     };
-    node.inputs = {operand(q, product.transpose_a), operand(k, !product.transpose_b),
-                   operand(v, weighted->transpose_b)};
+    node.inputs = {operand(q, product.transpose_a), operand(k, !product.transpose_b), operand(v, found->v_transposed)};
     if (scores.mask) node.inputs.push_back(*scores.mask);
     else if (!scores.constant_mask.empty()) node.inputs.push_back(mask(last, scores_shape, scores.constant_mask));
-    return node;
+    if (!found->turned) return node;
+    auto shape = scores_shape;
+    shape.back() = columns;
+    node.output = p_.graph.add({p_.graph.tensors[last.output].name + ".attended", std::move(shape), {}});
+    before.push_back(std::move(node));
+    return turned(before.back(), last.output);
+  }
+  [[nodiscard]] Node turned(const Node& attention, TensorId to) const {
+    auto strides = dense_strides(p_.shape(attention.output));
+    std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
+    return {attention.name, View{0, std::move(strides)}, {attention.output}, to, {}, {}};
   }
 
   /// Of the matrix that is multiplied.
