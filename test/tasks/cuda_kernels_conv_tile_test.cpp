@@ -44,6 +44,7 @@ ConvArguments random_conv(Random& random, const ConvVariant& variant) {
   c.x_stride = c.groups * c.channels + chunk * random.whole(0, 2);
   c.y_stride = c.groups * c.out_channels + random.one_of({0, 1, 8});
   c.residual_stride = c.groups * c.out_channels + random.one_of({0, 1, 8});
+  c.residual_last = random.chance(0.3);
   const auto activations = all_activations();
   do c.activation = activations[static_cast<std::size_t>(random.whole(0, static_cast<int>(activations.size()) - 1))];
   // No bound on errors

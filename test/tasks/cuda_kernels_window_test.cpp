@@ -48,6 +48,7 @@ ConvArguments random_conv(Random& random, bool depthwise) {
   c.x_stride = stride(in);
   c.y_stride = stride(out);
   c.residual_stride = stride(out);
+  c.residual_last = random.chance(0.3);
   const auto activations = all_activations();
   do c.activation = activations[static_cast<std::size_t>(random.whole(0, static_cast<int>(activations.size()) - 1))];
   while (c.activation.kind == ActivationArguments::sqrt); // its slope has no bound

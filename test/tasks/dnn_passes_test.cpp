@@ -92,11 +92,17 @@ TEST(Passes, BroadcastSumIsNotAResidual) {
   expect_same_after_optimise(g, 2);
 }
 
-TEST(Passes, ActivationComesAfterTheResidual) {
+TEST(Passes, ASumBehindAnActivationComesLast) {
   TestGraph g;
   const auto x = g.relu(g.input({1, 3, 4, 4}));
-  const auto activated = g.relu(g.conv(x, 3)); // fused: so the sum after it cannot be
-  g.output(g.add(activated, x));
+  g.output(g.add(g.relu(g.conv(x, 3)), x));
+  expect_same_after_optimise(g, 2);
+}
+
+TEST(Passes, OfTwoSumsTheSecondStays) {
+  TestGraph g;
+  const auto x = g.relu(g.input({1, 3, 4, 4}));
+  g.output(g.add(g.relu(g.add(g.conv(x, 3), x)), x));
   optimise(g.graph);
   EXPECT_EQ(count<Binary>(g.graph), 1U);
   expect_same_after_optimise(g, 3);

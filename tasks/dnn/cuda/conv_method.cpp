@@ -56,7 +56,7 @@ std::string geometry_of(const ConvCall& call) {
                     text(a.pad_top) + "," + text(a.pad_left) + " dilation " + pair(a.dilation_h, a.dilation_w) +
                     " groups " + text(a.groups);
   if (call.bias.known()) key += " bias";
-  if (call.residual.known()) key += " residual/" + text(a.residual_stride);
+  if (call.residual.known()) key += " residual/" + text(a.residual_stride) + (a.residual_last ? " last" : "");
   if (a.activation.kind != ActivationArguments::none)
     key += std::string(" ") + activation_names[static_cast<std::size_t>(a.activation.kind)];
   for (const auto& [place, name] :
@@ -128,7 +128,8 @@ bool is_matrix_product(const ConvArguments& a) {
 
 bool can_fuse(const ConvCall& call) {
   const auto kind = call.arguments.activation.kind;
-  return call.bias.known() && (kind == ActivationArguments::none || kind == ActivationArguments::relu);
+  return call.bias.known() && !call.arguments.residual_last &&
+         (kind == ActivationArguments::none || kind == ActivationArguments::relu);
 }
 
 } // namespace rtexec::tasks::cuda

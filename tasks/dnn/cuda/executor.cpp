@@ -207,12 +207,13 @@ Result<> Executor::finish_sums(const ConvCall& call, const Addresses& addresses)
   const bool add = call.residual.known();
   const auto pixels = static_cast<long long>(a.batch) * a.out_height * a.out_width;
   const int channels = a.out_channels * a.groups;
-  if (call.bias.known() || (!add && a.activation.kind != ActivationArguments::none)) {
+  const bool activate_first = !add || a.residual_last != 0;
+  if (call.bias.known() || (activate_first && a.activation.kind != ActivationArguments::none)) {
     ScaleShiftArguments s;
     s.pixels = pixels;
     s.channels = channels;
     s.x_stride = s.y_stride = a.y_stride;
-    if (!add) s.activation = a.activation;
+    if (activate_first) s.activation = a.activation;
     using S = ScaleShiftArguments;
     if (auto done =
             issue(kernel_call<S>(launch_of(s, storage), s, {{&S::x, call.y}, {&S::shift, call.bias}, {&S::y, call.y}}),
@@ -225,7 +226,7 @@ Result<> Executor::finish_sums(const ConvCall& call, const Addresses& addresses)
   BinaryArguments b;
   b.a_view = b.y_view = view(a.y_stride);
   b.b_view = view(a.residual_stride);
-  b.activation = a.activation;
+  if (!activate_first) b.activation = a.activation;
   simplify(b);
   using B = BinaryArguments;
   return issue(kernel_call<B>(launch_of(b, storage), b, {{&B::a, call.y}, {&B::b, call.residual}, {&B::y, call.y}}),

@@ -58,6 +58,7 @@ void convolution(LoweringContext& context, const Node& node, ConvArguments argum
   if (residual) {
     call.residual = residual->value.place;
     arguments.residual_stride = narrow(residual->image.pixel);
+    arguments.residual_last = node.residual_last;
   }
   call.y = to.y.place;
   arguments.y_stride = narrow(context.image_of(to.flat)->pixel);

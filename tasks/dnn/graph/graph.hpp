@@ -357,6 +357,7 @@ struct Node {
   // y = activation(operation(...) + residual), of which the activation is a common one.
   std::optional<TensorId> residual; // Conv, Gemm, Product and Normalise only; shaped as the output
   Activation activation;
+  bool residual_last = false; // Conv only: y = activation(operation(...)) + residual
 };
 
 struct Graph {

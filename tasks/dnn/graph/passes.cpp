@@ -86,6 +86,30 @@ void fuse_activations(Graph& graph) {
   uses.sweep();
 }
 
+void fuse_late_residuals(Graph& graph) {
+  Uses uses(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto add = graph.nodes[i];
+    const auto* binary = std::get_if<Binary>(&add.operation);
+    if (!binary || binary->kind != Binary::Kind::add || add.activation.kind != Activation::Kind::none) continue;
+    auto [a, b] = std::pair(add.inputs[0], add.inputs[1]);
+    if (graph.tensors[a].shape != graph.tensors[b].shape || a == b) continue;
+    const auto fits = [&](TensorId id) {
+      const auto producer = uses.producer(id);
+      return producer != no_node && uses.single_reader(id) && !graph.nodes[producer].residual &&
+             std::holds_alternative<Conv>(graph.nodes[producer].operation);
+    };
+    if (!fits(a) || (fits(b) && uses.producer(b) > uses.producer(a))) std::swap(a, b);
+    if (!fits(a)) continue;
+    const auto conv = uses.producer(a);
+    graph.nodes[conv].residual = b;
+    graph.nodes[conv].residual_last = true;
+    graph.nodes[conv].output = add.output;
+    uses.move(conv, i);
+  }
+  uses.sweep();
+}
+
 void remove_unused(Graph& graph) {
   std::vector<bool> used(graph.tensors.size(), false);
   for (const auto output : graph.outputs) used[output] = true;
@@ -119,6 +143,7 @@ void optimise(Graph& graph) {
   sink_reshapes(graph);
   fuse_residuals(graph);
   fuse_activations(graph);
+  fuse_late_residuals(graph);
   remove_unused(graph);
 }
 

@@ -40,6 +40,8 @@ void fuse_residuals(Graph& graph);
 /// An Activation after Conv, Gemm, Product, Binary, ScaleShift, Normalise, or a sum or extreme, whose output nobody
 /// else reads.
 void fuse_activations(Graph& graph);
+/// Add of a Conv's output behind its activation, which nobody else reads, and another tensor of the same shape.
+void fuse_late_residuals(Graph& graph);
 /// Nodes and constants that no output depends on.
 void remove_unused(Graph& graph);
 

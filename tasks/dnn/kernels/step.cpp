@@ -1,9 +1,11 @@
 #include "tasks/dnn/kernels/step.hpp"
 
 #include "tasks/dnn/kernels/conv.hpp"
+#include "tasks/dnn/kernels/elementwise.hpp"
 #include "tasks/dnn/kernels/steps.hpp"
 
 #include <type_traits>
+#include <utility>
 
 namespace rtexec::tasks {
 
@@ -29,7 +31,35 @@ ConvGeometry conv_geometry(const Graph& graph, const Node& node) {
 
 } // namespace kernels
 
+namespace {
+
+/// A sum behind a layer and its activation.
+class SumBehind : public Step {
+ public:
+  SumBehind(std::unique_ptr<Step> layer, std::size_t count) : layer_(std::move(layer)), count_(count) {}
+  void run(const Operands& o) const noexcept override {
+    layer_->run({o.inputs.first(o.inputs.size() - 1), o.output, o.workspace});
+    kernels::combine(Binary::Kind::add, o.output, o.output, 1, o.inputs.back(), 1, count_);
+  }
+  [[nodiscard]] std::size_t workspace() const override { return layer_->workspace(); }
+
+ private:
+  std::unique_ptr<Step> layer_;
+  std::size_t count_;
+};
+
+PreparedStep sum_behind(const Graph& graph, Node node) {
+  node.residual.reset();
+  node.residual_last = false;
+  auto layer = prepare(graph, node);
+  const auto count = static_cast<std::size_t>(element_count(graph.tensors[node.output].shape));
+  return {std::make_unique<SumBehind>(std::move(layer.step), count), std::move(layer.packed)};
+}
+
+} // namespace
+
 PreparedStep prepare(const Graph& graph, const Node& node) {
+  if (node.residual_last) return sum_behind(graph, node);
   return std::visit(
       [&](const auto& operation) -> PreparedStep {
         using Kind = std::decay_t<decltype(operation)>;

@@ -147,10 +147,11 @@ class ConvOracle {
         }
       }
     if (c.bias) sum += bias.get(static_cast<std::size_t>(channel));
-    if (c.residual) sum += residual.get(static_cast<std::size_t>(pixel * c.residual_stride + channel));
+    const double added = c.residual ? residual.get(static_cast<std::size_t>(pixel * c.residual_stride + channel)) : 0.0;
+    if (!c.residual_last) sum += added;
     const double slack = magnitude * k.per_product + std::abs(sum) * 1e-6 + 2e-7;
     // An activation stretches errors by its slope, which is at most the larger of 2 and its own value (exp) here.
-    const double value = activated(sum, c.activation);
+    const double value = activated(sum, c.activation) + (c.residual_last ? added : 0.0);
     return {static_cast<std::size_t>(pixel * c.y_stride + channel), value, slack * std::max(2.0, 2 * std::abs(value))};
   }
 };

@@ -177,6 +177,8 @@ constexpr Pass passes[] = {
     {"sink_reshapes", [](tasks::Graph& graph) { tasks::simplify_moves(graph), tasks::sink_reshapes(graph); }},
     {"fuse_residuals", tasks::fuse_residuals},
     {"fuse_activations", tasks::fuse_activations},
+    {"fuse_late_residuals",
+     [](tasks::Graph& graph) { tasks::fuse_activations(graph), tasks::fuse_late_residuals(graph); }},
     {"remove_unused", tasks::remove_unused}};
 
 } // namespace

@@ -50,4 +50,10 @@ DEVICE float activated_quickly(float x, const ActivationArguments& f) {
   return activated_elsewhere(x, f.kind, f.a, f.b);
 }
 
+/// What becomes of a sum that has its bias.
+DEVICE float finished(const ConvArguments& conv, float sum, float residual) {
+  return conv.residual_last ? activated_quickly(sum, conv.activation) + residual
+                            : activated_quickly(sum + residual, conv.activation);
+}
+
 } // namespace rtexec::tasks::cuda

@@ -91,7 +91,8 @@ struct View {
   long long stride[max_dimensions] = {};
 };
 
-/// y = activation(conv(x, weights) + bias + residual). Weights [groups * out_channels][kernel_h][kernel_w][channels],
+/// y = activation(conv(x, weights) + bias + residual), or where `residual_last` activation(conv(x, weights) + bias) +
+/// residual. Weights [groups * out_channels][kernel_h][kernel_w][channels],
 /// or where a group has one channel [kernel_h][kernel_w][groups * out_channels].
 /// A matrix product is a convolution with a 1x1 kernel over `height` rows of one pixel each.
 struct ConvArguments {
@@ -113,6 +114,7 @@ struct ConvArguments {
   int out_channels = 1;                                // of y, in one group
   int x_stride = 1, y_stride = 1, residual_stride = 1; // of a pixel
   int splits = 1;                                      // of the sum over kernel and channels
+  int residual_last = 0;
   int in_cluster = 0; // the blocks of a tile's splits are one cluster; `partial` and `counters` are not used
   ActivationArguments activation;
 };

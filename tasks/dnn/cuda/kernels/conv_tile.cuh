@@ -331,8 +331,7 @@ template <class Shape> struct ConvOutput {
     Elements<Scalar, 4> result;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      result.values[i] =
-          activated_quickly(sum[i] + bias[i] + (conv.residual ? residual.values[i] : 0.0F), conv.activation);
+      result.values[i] = finished(conv, sum[i] + bias[i], conv.residual ? residual.values[i] : 0.0F);
     result.store(static_cast<Scalar*>(conv.y) + offset(quad, conv.y_stride));
   }
 
@@ -344,11 +343,11 @@ template <class Shape> struct ConvOutput {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         if (i >= columns_left) continue;
-        float value = sum[i] + bias[i];
-        if (conv.residual)
-          value += to_float(static_cast<const Scalar*>(conv.residual)[offset(quad, conv.residual_stride) + i]);
+        const float residual =
+            conv.residual ? to_float(static_cast<const Scalar*>(conv.residual)[offset(quad, conv.residual_stride) + i])
+                          : 0.0F;
         static_cast<Scalar*>(conv.y)[offset(quad, conv.y_stride) + i] =
-            from_float<Scalar>(activated_quickly(value, conv.activation));
+            from_float<Scalar>(finished(conv, sum[i] + bias[i], residual));
       }
     }
   }

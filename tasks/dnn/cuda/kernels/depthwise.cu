@@ -97,13 +97,9 @@ DEVICE void finish_pixel(const ConvArguments& p, float (&sums)[count], long long
   if (p.bias)
 #pragma unroll
     for (int i = 0; i < count; ++i) sums[i] += p.bias[channel + i];
-  if (p.residual) {
-    result.load(static_cast<const Scalar*>(p.residual) + pixel * p.residual_stride + channel);
+  if (p.residual) result.load(static_cast<const Scalar*>(p.residual) + pixel * p.residual_stride + channel);
 #pragma unroll
-    for (int i = 0; i < count; ++i) sums[i] += result.values[i];
-  }
-#pragma unroll
-  for (int i = 0; i < count; ++i) result.values[i] = activated_quickly(sums[i], p.activation);
+  for (int i = 0; i < count; ++i) result.values[i] = finished(p, sums[i], p.residual ? result.values[i] : 0.0F);
   result.store(static_cast<Scalar*>(p.y) + pixel * p.y_stride + channel);
 }
 

@@ -107,11 +107,10 @@ template <class Scalar> struct WindowOperand {
 
 template <class Scalar> DEVICE void store_output(const ConvArguments& p, int pixel, int channel, float value) {
   if (p.bias) value += p.bias[channel];
-  if (p.residual)
-    value +=
-        to_float(static_cast<const Scalar*>(p.residual)[static_cast<long long>(pixel) * p.residual_stride + channel]);
+  const long long at = static_cast<long long>(pixel) * p.residual_stride + channel;
+  const float residual = p.residual ? to_float(static_cast<const Scalar*>(p.residual)[at]) : 0.0F;
   static_cast<Scalar*>(p.y)[static_cast<long long>(pixel) * p.y_stride + channel] =
-      from_float<Scalar>(activated(value, p.activation));
+      from_float<Scalar>(finished(p, value, residual));
 }
 
 template <class Scalar> DEVICE void conv_direct(const ConvArguments& p) {
