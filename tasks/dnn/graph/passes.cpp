@@ -34,6 +34,61 @@ bool takes_activation(const Node& node) {
 
 } // namespace
 
+namespace {
+
+/// a x + b, where `node` computes that of a tensor x of floats and a number.
+struct Scaling {
+  TensorId x;
+  float a, b;
+};
+std::optional<Scaling> scaling(const Graph& graph, const Node& node) {
+  const auto* pair = std::get_if<Binary>(&node.operation);
+  if (!pair || node.activation.kind != Activation::Kind::none) return std::nullopt;
+  for (const std::size_t i : {0U, 1U}) {
+    const auto x = node.inputs[i];
+    const auto& number = graph.tensors[node.inputs[1 - i]];
+    if (number.values.size() != 1 || graph.tensors[x].constant() ||
+        graph.tensors[x].shape != graph.tensors[node.output].shape ||
+        graph.tensors[node.output].type != ElementType::float32)
+      continue;
+    const float c = number.values[0];
+    switch (pair->kind) {
+    case Binary::Kind::add: return Scaling{x, 1, c};
+    case Binary::Kind::multiply: return Scaling{x, c, 0};
+    case Binary::Kind::subtract: return i == 0 ? Scaling{x, 1, -c} : Scaling{x, -1, c};
+    case Binary::Kind::divide:
+      if (i == 0 && std::isnormal(c) && std::isnormal(1 / c)) return Scaling{x, 1 / c, 0};
+      return std::nullopt;
+    default: return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+void merge_scales(Graph& graph) {
+  for (auto& node : graph.nodes)
+    if (const auto found = scaling(graph, node)) {
+      node.operation = Activation{Activation::Kind::scale, found->a, found->b};
+      node.inputs = {found->x};
+    }
+  Uses uses(graph);
+  const auto scale_of = [&](Node* node) {
+    auto* activation = node ? std::get_if<Activation>(&node->operation) : nullptr;
+    return activation && activation->kind == Activation::Kind::scale ? activation : nullptr;
+  };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto* second = scale_of(&graph.nodes[i]);
+    const auto input = graph.nodes[i].inputs.empty() ? no_node : graph.nodes[i].inputs[0];
+    auto* first = second ? scale_of(uses.plain_producer(static_cast<TensorId>(input))) : nullptr;
+    if (!first || graph.tensors[input].type != ElementType::float32) continue;
+    *first = {Activation::Kind::scale, first->a * second->a, first->b * second->a + second->b};
+    uses.absorb(uses.producer(static_cast<TensorId>(input)), i);
+  }
+  uses.sweep();
+}
+
 void fold_scales(Graph& graph) {
   Uses uses(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -142,6 +197,7 @@ void optimise(Graph& graph) {
   simplify_moves(graph);
   sink_reshapes(graph);
   fuse_residuals(graph);
+  merge_scales(graph);
   fuse_activations(graph);
   fuse_late_residuals(graph);
   remove_unused(graph);

@@ -37,6 +37,8 @@ void simplify_moves(Graph& graph);
 void sink_reshapes(Graph& graph);
 /// Add of a Conv's or Gemm's output and another tensor of the same shape.
 void fuse_residuals(Graph& graph);
+/// A Binary of a tensor and one number is an Activation that scales; one of those after another becomes part of it.
+void merge_scales(Graph& graph);
 /// An Activation after Conv, Gemm, Product, Binary, ScaleShift, Normalise, or a sum or extreme, whose output nobody
 /// else reads.
 void fuse_activations(Graph& graph);

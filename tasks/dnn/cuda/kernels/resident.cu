@@ -2,9 +2,7 @@
 // gates of a hidden unit, each of them its share of the columns. They add up what they have by exchange, each of four
 // neighbours finishes one gate, and the first one the unit: a step needs no barrier but the one at its end. Blocks of a
 // cluster share the hidden units, and give one another what they computed.
-#include "tasks/dnn/cuda/kernels/activation.cuh"
-#include "tasks/dnn/cuda/kernels/cluster.cuh"
-#include "tasks/dnn/cuda/kernels/half.cuh"
+#include "tasks/dnn/cuda/kernels/recurrent.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
@@ -102,7 +100,7 @@ template <class Scalar, int kind, int columns> struct Resident {
   /// `which` of the layer's activations.
   DEVICE float function(int which, const Squash& squash, float x) const {
     if (usual) return squash(x);
-    if (p.clips && which < 2) x = at_most(at_least(x, -p.clip), p.clip);
+    if (which < 2) x = clipped(p, x);
     return activated_elsewhere(x, p.activations[which].kind, p.activations[which].a, p.activations[which].b);
   }
 
@@ -130,21 +128,21 @@ template <class Scalar, int kind, int columns> struct Resident {
     const int wide = gates * p.hidden;
     const long long offset = static_cast<long long>(block_x()) * p.hidden,
                     size = static_cast<long long>(p.batch) * p.hidden;
-    const auto given = [&](const void* tensor, long long at) {
+    const auto read = [&](const void* tensor, long long at) {
       return to_float(static_cast<const Scalar*>(tensor)[at]);
     };
     for (int i = thread_index(); i < 2 * padded; i += block_threads())
-      states[i] = i < p.hidden ? given(p.state, offset + i) : 0.0F;
-    Unit own{finishes ? given(p.state, offset + unit) : 0.0F, lstm && finishes ? given(p.cell, offset + unit) : 0.0F};
-    const float bias = finishes && p.bias ? given(p.bias, unit) : 0.0F;
-    const long long first = p.reverse ? p.steps - 1 : 0, step = p.reverse ? -1 : 1;
-    const Scalar* gates_of = static_cast<const Scalar*>(p.gates) + (first * p.batch + block_x()) * wide + unit;
-    Scalar* y = static_cast<Scalar*>(p.y) + first * size + offset + unit;
+      states[i] = i < p.hidden ? read(p.state, offset + i) : 0.0F;
+    Unit own{finishes ? read(p.state, offset + unit) : 0.0F, lstm && finishes ? read(p.cell, offset + unit) : 0.0F};
+    const float bias = finishes && p.bias ? read(p.bias, unit) : 0.0F;
+    const long long step = p.reverse ? -1 : 1;
+    const Scalar* from = given<Scalar>(p, gates, step_of(p, 0), block_x()) + unit;
+    Scalar* y = static_cast<Scalar*>(p.y) + step_of(p, 0) * size + offset + unit;
     Scalar input{}, candidate{}; // what gates take from the sequence next: as stored, so that nobody waits for it yet
     const auto fetch = [&] {
-      if (reads) input = gates_of[gate * p.hidden];
-      if (gru && finishes) candidate = gates_of[2 * p.hidden];
-      gates_of += step * p.batch * wide;
+      if (reads) input = from[gate * p.hidden];
+      if (gru && finishes) candidate = from[2 * p.hidden];
+      from += step * p.batch * wide;
     };
     fetch();
     meet();
