@@ -4,6 +4,7 @@
 #include "tasks/dnn/kernels/rare_functions.hpp"
 #include "tasks/dnn/kernels/vector.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace rtexec::tasks::kernels {
@@ -180,6 +181,24 @@ RTEXEC_VECTORISED double exponentials(float* y, const float* x, float most, std:
   each(
       n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = exponential(x[i] - most); });
   return sum_inline(y, n);
+}
+
+RTEXEC_VECTORISED void maxima(float* most, const float* x, std::size_t width, std::size_t n) noexcept {
+  std::copy_n(x, width, most);
+  for (std::size_t row = 1; row < n; ++row)
+    each(
+        width, [=](std::size_t i) __attribute__((always_inline)) { most[i] = at_least(most[i], x[row * width + i]); });
+}
+
+RTEXEC_VECTORISED void exponentials(float* x, const float* most, float* sums, std::size_t width,
+                                    std::size_t n) noexcept {
+  std::fill_n(sums, width, 0.0F);
+  for (std::size_t row = 0; row < n; ++row, x += width)
+    each(
+        width, [=](std::size_t i) __attribute__((always_inline)) {
+          x[i] = exponential(x[i] - most[i]);
+          sums[i] += x[i];
+        });
 }
 
 RTEXEC_VECTORISED double sum_of_squares(const float* x, float mean, std::size_t n) noexcept {

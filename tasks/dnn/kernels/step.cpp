@@ -41,7 +41,8 @@ PreparedStep prepare(const Graph& graph, const Node& node) {
           if (kernels::winograd_applies(geometry)) return kernels::prepare_winograd_conv(geometry, weights);
           if (kernels::direct_applies(geometry)) return kernels::prepare_direct_conv(geometry);
           return kernels::prepare_gemm_conv(geometry, weights);
-        } else if constexpr (std::is_same_v<Kind, Gemm> || std::is_same_v<Kind, Product>) {
+        } else if constexpr (std::is_same_v<Kind, Gemm> || std::is_same_v<Kind, Product> ||
+                             std::is_same_v<Kind, Recurrent>) {
           return kernels::prepare_step(graph, node, operation);
         } else {
           return {kernels::make_step(graph, node, operation), {}};
