@@ -6,6 +6,7 @@
 #include "tasks/dnn/kernels/vector.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace rtexec::tasks::kernels {
 namespace {
@@ -25,6 +26,9 @@ bool channels_fill_better(const ConvGeometry& g) {
   const auto channels = g.group_out(), pixels = g.out_plane();
   return 10 * channels * rounded_up(pixels, step) > 11 * pixels * rounded_up(channels, step);
 }
+
+/// As many rows as transposing takes at once.
+std::int64_t whole_squares(std::int64_t rows) { return rows < 8 ? rows : rows / 4 * 4; }
 
 /// From `first` to before `last`.
 struct Range {
@@ -70,6 +74,7 @@ class GemmConv final : public Step {
         channels_across_(channels_fill_better(geometry)),
         taps_h_(downwards(g_).inside(0, g_.out_h - 1)),
         taps_w_(across(g_).inside(0, g_.out_w - 1)),
+        bounds_(bounds_of(geometry.activation)),
         depth_(taps_h_.count() * depth_of_row()),
         strip_(channels_across_ ? tile_shape().columns : balanced_block(g_.group_out(), tile_shape().rows)) {
     const auto width = tile_shape().columns;
@@ -165,13 +170,22 @@ class GemmConv final : public Step {
     std::int64_t depth, skipped; // of the matrix product, and what weights have before it
   };
 
+  /// What tiles do to their sums: all that follows, but activations that are not bounds, and residuals before those.
+  [[nodiscard]] TileEnd end_of(const ConvOperands& o) const {
+    TileEnd end;
+    if (!o.residual || !channels_across_) end.bounds = bounds_.value_or(Bounds{});
+    return end;
+  }
+
   /// The last pass over some of the channels, while they are in cache.
   void finish_channels(const ConvOperands& o, const Outputs& outputs, std::int64_t begin,
                        std::int64_t count) const noexcept {
+    const bool adds = o.residual && channels_across_;
+    if (bounds_ && !adds) return;
     for (auto channel = begin; channel < begin + count; ++channel) {
       const auto place = outputs.at + channel * g_.out_plane();
-      finish(g_.activation, o.y + place, o.y + place, o.bias_of(outputs.channel + channel),
-             o.residual ? o.residual + place : nullptr, static_cast<std::size_t>(outputs.pixels));
+      finish(g_.activation, o.y + place, o.y + place, 0, adds ? o.residual + place : nullptr,
+             static_cast<std::size_t>(outputs.pixels));
     }
   }
 
@@ -179,13 +193,17 @@ class GemmConv final : public Step {
   void multiply(const ConvOperands& o, const Outputs& outputs, const float* panel,
                 const float* weights) const noexcept {
     const auto width = tile_shape().columns;
+    auto end = end_of(o);
     for (std::int64_t channel = 0; channel < g_.group_out(); channel += strip_) {
       const auto channels = std::min(strip_, g_.group_out() - channel);
       const float* strip = weights + channel * depth_ + outputs.skipped * channels;
-      float* y = o.y + outputs.at + channel * g_.out_plane();
-      for (std::int64_t pixel = 0; pixel < outputs.pixels; pixel += width)
-        multiply_tile({outputs.depth, strip, channels, panel + pixel * outputs.depth}, channels,
-                      std::min(width, outputs.pixels - pixel), y + pixel, g_.out_plane());
+      const auto at = outputs.at + channel * g_.out_plane();
+      if (o.bias) end.row_bias = o.bias + outputs.channel + channel;
+      for (std::int64_t pixel = 0; pixel < outputs.pixels; pixel += width) {
+        if (o.residual) end.residual = o.residual + at + pixel;
+        multiply_tile({outputs.depth, strip, channels, panel + pixel * outputs.depth, 1, &end}, channels,
+                      std::min(width, outputs.pixels - pixel), o.y + at + pixel, g_.out_plane());
+      }
       finish_channels(o, outputs, channel, channels);
     }
   }
@@ -194,13 +212,17 @@ class GemmConv final : public Step {
   void multiply_across(const ConvOperands& o, const Outputs& outputs, const float* panel, std::int64_t pitch,
                        const float* weights) const noexcept {
     float* const tile = o.workspace + pixels_ * depth_;
-    const auto most = balanced_block(outputs.pixels, tile_shape().rows);
+    const auto most = whole_squares(balanced_block(outputs.pixels, tile_shape().rows));
+    auto end = end_of(o);
     for (std::int64_t channel = 0; channel < g_.group_out(); channel += strip_) {
       const auto channels = std::min(strip_, g_.group_out() - channel);
-      for (std::int64_t pixel = 0; pixel < outputs.pixels; pixel += most) {
-        const auto rows = std::min(most, outputs.pixels - pixel);
-        multiply_tile({outputs.depth, panel + pixel, pitch, weights + channel * depth_ + outputs.skipped * strip_},
-                      rows, channels, tile, strip_);
+      if (o.bias) end.column_bias = o.bias + outputs.channel + channel;
+      for (std::int64_t pixel = 0, rows; pixel < outputs.pixels; pixel += rows) {
+        const auto left = outputs.pixels - pixel;
+        rows = left <= tile_shape().rows ? left : most;
+        multiply_tile(
+            {outputs.depth, panel + pixel, pitch, weights + channel * depth_ + outputs.skipped * strip_, 1, &end}, rows,
+            channels, tile, strip_);
         transpose(o.y + outputs.at + channel * g_.out_plane() + pixel, g_.out_plane(), tile, strip_, rows, channels);
       }
       finish_channels(o, outputs, channel, channels);
@@ -252,9 +274,10 @@ class GemmConv final : public Step {
   ConvGeometry g_;
   bool pointwise_, channels_across_;
   Range taps_h_, taps_w_;
-  std::int64_t depth_;  // of the whole matrix product
-  std::int64_t strip_;  // channels in a strip of weights
-  std::int64_t pixels_; // of a block at most, in whole tiles
+  std::optional<Bounds> bounds_; // absent: the activation comes after the product
+  std::int64_t depth_;           // of the whole matrix product
+  std::int64_t strip_;           // channels in a strip of weights
+  std::int64_t pixels_;          // of a block at most, in whole tiles
   std::vector<Block> blocks_;
 };
 
