@@ -97,6 +97,10 @@ Cases conv_cases() {
   add("DepthwiseToFewer", {1, 24, 10, 11, 8, 3, 3, 8}, {{"pads", even_pads(1)}});
   add("DepthwiseBatch", {2, 33, 15, 14, 33, 3, 3, 33}, {{"pads", even_pads(1)}, {"strides", Ints{2, 1}}});
   add("DepthwiseInBands", {2, 19, 50, 201, 19, 5, 5, 19}, {{"pads", even_pads(2)}});
+  for (const Index pad : {2, 4, 6}) // windows that reach beyond either side at once
+    add("DepthwiseDilated_p" + std::to_string(pad), {2, 18, 6, 8, 18, 5, 5, 18},
+        {{"pads", even_pads(pad)}, {"dilations", Ints{2, 2}}});
+  add("DepthwiseDilatedInBands", {1, 16, 50, 201, 16, 5, 5, 16}, {{"pads", even_pads(4)}, {"dilations", Ints{2, 2}}});
   add("DepthwiseInBands_Strided", {1, 16, 51, 202, 16, 3, 3, 16},
       {{"pads", Ints{0, 1, 2, 0}}, {"strides", Ints{2, 2}}});
   add("ResNextGroups", {1, 128, 8, 8, 128, 3, 3, 32}, {{"pads", even_pads(1)}});

@@ -23,6 +23,11 @@ template <Kind kind, class R> RTEXEC_INLINE void take(R& sum, const R& pixel, [[
   else sum += pixel;
 }
 
+/// How a window moves, and its taps lie.
+struct Moves {
+  std::size_t kernel, stride = 1, dilation = 1;
+};
+
 /// The outputs of some columns, and where their windows are.
 struct Place {
   const float* x; // the input's row with the first of these taps downwards
@@ -31,28 +36,30 @@ struct Place {
   std::int64_t pixel, columns; // of the output; how many are wanted
 };
 
-template <std::size_t floats, Kind kind, std::size_t kernel, std::size_t stride, std::size_t columns>
+template <std::size_t floats, Kind kind, Moves moves, std::size_t columns>
 RTEXEC_INLINE void run_columns(const Lanes& l, const Place& at, float* y) {
   using R = typename Register<floats>::Type;
+  constexpr auto kernel = moves.kernel, stride = moves.stride, dilation = moves.dilation;
+  constexpr auto pitch = static_cast<std::int64_t>(floats * dilation);
   R sums[columns], begin = {};
   if constexpr (kind == Kind::maximum) begin -= std::numeric_limits<float>::infinity();
   if (kind == Kind::products && l.bias) std::memcpy(&begin, l.bias, sizeof begin);
   for (auto& sum : sums) sum = begin;
   const float* x = at.x;
-  for (auto kh = at.taps.first; kh < at.taps.last; ++kh, x += l.in_w * static_cast<std::int64_t>(floats)) {
+  for (auto kh = at.taps.first; kh < at.taps.last; ++kh, x += l.in_w * pitch) {
     R weights[kernel] = {};
     for (std::size_t kw = 0; kind == Kind::products && kw < kernel; ++kw)
       std::memcpy(&weights[kw], l.weights + (static_cast<std::size_t>(kh) * kernel + kw) * floats, sizeof(R));
 #pragma GCC unroll 32
-    for (std::size_t p = 0; p < (columns - 1) * stride + kernel; ++p) {
+    for (std::size_t p = 0; p < (columns - 1) * stride + (kernel - 1) * dilation + 1; ++p) {
       const auto column = at.left + static_cast<std::int64_t>(p);
       if (column < 0 || column >= l.in_w) continue;
       R pixel;
       std::memcpy(&pixel, x + column * static_cast<std::int64_t>(floats), sizeof pixel);
 #pragma GCC unroll 8
       for (std::size_t kw = 0; kw < kernel; ++kw)
-        if (p >= kw && (p - kw) % stride == 0 && (p - kw) / stride < columns)
-          take<kind>(sums[(p - kw) / stride], pixel, weights[kw]);
+        if (const auto from = p - kw * dilation; p >= kw * dilation && from % stride == 0 && from / stride < columns)
+          take<kind>(sums[from / stride], pixel, weights[kw]);
     }
   }
   const R low = R{} + l.bounds.low, high = R{} + l.bounds.high;
@@ -77,16 +84,17 @@ struct Band {
   float* y;
 };
 
-template <std::size_t floats, Kind kind, std::size_t kernel, std::size_t stride>
-RTEXEC_INLINE void run_rows(const Lanes& l, const Band& band) {
-  constexpr auto width = static_cast<std::int64_t>(floats), step = static_cast<std::int64_t>(stride);
+template <std::size_t floats, Kind kind, Moves moves> RTEXEC_INLINE void run_rows(const Lanes& l, const Band& band) {
+  constexpr auto width = static_cast<std::int64_t>(floats), step = static_cast<std::int64_t>(moves.stride),
+                 dilation = static_cast<std::int64_t>(moves.dilation);
   float* y = band.y;
   for (auto row = band.rows.first; row < band.rows.last; ++row, y += l.out_w * width) {
     const auto top = row * step - l.window.pad_top;
-    const Rows taps{std::max<std::int64_t>(0, -top), std::min(static_cast<std::int64_t>(kernel), l.in_h - top)};
-    const float* x = band.x + (top + taps.first - band.x_first) * l.in_w * width;
+    const Rows taps{std::max<std::int64_t>(0, (dilation - 1 - top) / dilation),
+                    std::min(static_cast<std::int64_t>(moves.kernel), (l.in_h - top + dilation - 1) / dilation)};
+    const float* x = band.x + (top + taps.first * dilation - band.x_first) * l.in_w * width;
     for (std::int64_t column = 0; column < l.out_w; column += at_once)
-      run_columns<floats, kind, kernel, stride, at_once>(
+      run_columns<floats, kind, moves, at_once>(
           l, {x, taps, column * step - l.window.pad_left, row * l.out_w + column, std::min(at_once, l.out_w - column)},
           y + column * width);
   }
@@ -94,8 +102,10 @@ RTEXEC_INLINE void run_rows(const Lanes& l, const Band& band) {
 
 template <std::size_t floats, Kind kind, std::size_t kernel>
 RTEXEC_INLINE void run_kernel(const Lanes& l, const Band& band) {
-  if (l.window.stride_h == 1) run_rows<floats, kind, kernel, 1>(l, band);
-  else run_rows<floats, kind, kernel, 2>(l, band);
+  if constexpr (kind == Kind::products && kernel < 7)
+    if (l.window.dilation_h == 2) return run_rows<floats, kind, Moves{kernel, 1, 2}>(l, band);
+  if (l.window.stride_h == 1) run_rows<floats, kind, Moves{kernel}>(l, band);
+  else run_rows<floats, kind, Moves{kernel, 2}>(l, band);
 }
 
 template <std::size_t floats> RTEXEC_INLINE void run_any(const Lanes& l, const Band& band) {
@@ -124,8 +134,9 @@ std::int64_t lane_count() noexcept { return tile_shape().step; }
 bool has_lanes(Kind kind, const Window& w) {
   const bool compiled = kind == Kind::products ? w.kernel_h == 3 || w.kernel_h == 5 || w.kernel_h == 7
                                                : w.kernel_h == 2 || w.kernel_h == 3;
-  return compiled && w.kernel_h == w.kernel_w && w.stride_h == w.stride_w && w.stride_h <= 2 && w.dilation_h == 1 &&
-         w.dilation_w == 1;
+  const bool dilated = kind == Kind::products && w.kernel_h < 7 && w.stride_h == 1 && w.dilation_h == 2;
+  return compiled && w.kernel_h == w.kernel_w && w.stride_h == w.stride_w && w.stride_h <= 2 &&
+         (w.dilation_h == 1 || dilated) && w.dilation_w == w.dilation_h;
 }
 
 void run_lanes(const Lanes& lanes, const float* x, std::int64_t x_first, const Rows& rows, float* y) noexcept {

@@ -19,10 +19,16 @@ constexpr std::int64_t band_floats =
 class Bands {
  public:
   Bands(const Window& window, std::int64_t in_h, std::int64_t in_w, std::int64_t out_h, std::int64_t out_w)
-      : w_(window), in_h_(in_h), in_w_(in_w), out_h_(out_h), out_w_(out_w), lanes_(lane_count()) {
-    const auto most = band_floats / (lanes_ * (w_.stride_h * in_w_ + out_w_)) - w_.kernel_h / w_.stride_h;
+      : w_(window),
+        in_h_(in_h),
+        in_w_(in_w),
+        out_h_(out_h),
+        out_w_(out_w),
+        lanes_(lane_count()),
+        reach_((w_.kernel_h - 1) * w_.dilation_h + 1) {
+    const auto most = band_floats / (lanes_ * (w_.stride_h * in_w_ + out_w_)) - reach_ / w_.stride_h;
     rows_ = balanced_block(out_h_, std::clamp<std::int64_t>(most, 1, out_h_));
-    rows_in_ = std::min(in_h_, (rows_ - 1) * w_.stride_h + w_.kernel_h);
+    rows_in_ = std::min(in_h_, (rows_ - 1) * w_.stride_h + reach_);
   }
 
   /// In floats.
@@ -52,12 +58,13 @@ class Bands {
 
  private:
   [[nodiscard]] Rows inputs_of(const Rows& out) const {
-    const auto last = std::clamp<std::int64_t>((out.last - 1) * w_.stride_h - w_.pad_top + w_.kernel_h, 0, in_h_);
+    const auto last = std::clamp<std::int64_t>((out.last - 1) * w_.stride_h - w_.pad_top + reach_, 0, in_h_);
     return {std::clamp<std::int64_t>(out.first * w_.stride_h - w_.pad_top, 0, last), last};
   }
 
   Window w_;
   std::int64_t in_h_, in_w_, out_h_, out_w_, lanes_;
+  std::int64_t reach_;                  // of a window downwards
   std::int64_t rows_ = 1, rows_in_ = 1; // of outputs in a band, and of inputs that they need
 };
 
