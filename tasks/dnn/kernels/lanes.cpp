@@ -117,6 +117,7 @@ template <std::size_t floats> RTEXEC_INLINE void run_any(const Lanes& l, const B
   if (is(Kind::products, 7)) return run_kernel<floats, Kind::products, 7>(l, band);
   if (is(Kind::maximum, 2)) return run_kernel<floats, Kind::maximum, 2>(l, band);
   if (is(Kind::maximum, 3)) return run_kernel<floats, Kind::maximum, 3>(l, band);
+  if (is(Kind::maximum, 5)) return run_kernel<floats, Kind::maximum, 5>(l, band);
   if (is(Kind::average, 2)) return run_kernel<floats, Kind::average, 2>(l, band);
   if (is(Kind::average, 3)) return run_kernel<floats, Kind::average, 3>(l, band);
 }
@@ -132,8 +133,9 @@ RTEXEC_BASELINE void run_4(const Lanes& lanes, const Band& band) noexcept { run_
 std::int64_t lane_count() noexcept { return tile_shape().step; }
 
 bool has_lanes(Kind kind, const Window& w) {
-  const bool compiled = kind == Kind::products ? w.kernel_h == 3 || w.kernel_h == 5 || w.kernel_h == 7
-                                               : w.kernel_h == 2 || w.kernel_h == 3;
+  const bool compiled = kind == Kind::products
+                            ? w.kernel_h == 3 || w.kernel_h == 5 || w.kernel_h == 7
+                            : w.kernel_h == 2 || w.kernel_h == 3 || (kind == Kind::maximum && w.kernel_h == 5);
   const bool dilated = kind == Kind::products && w.kernel_h < 7 && w.stride_h == 1 && w.dilation_h == 2;
   return compiled && w.kernel_h == w.kernel_w && w.stride_h == w.stride_w && w.stride_h <= 2 &&
          (w.dilation_h == 1 || dilated) && w.dilation_w == w.dilation_h;

@@ -25,7 +25,7 @@ struct Planes {
 
 struct Maximum {
   static constexpr float outside = -std::numeric_limits<float>::infinity();
-  RTEXEC_INLINE static void take(Vector& v, const Vector& other) { v = v < other ? other : v; }
+  RTEXEC_INLINE static void take(Vector& v, const Vector& other) { take_larger(v, other); }
 };
 
 struct Sum {
