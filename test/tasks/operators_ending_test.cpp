@@ -59,6 +59,7 @@ Cases ending_cases() {
            Layer{"Winograd", {2, 32, 14, 15}, 33, 3, 1, 1},
            Layer{"Strided", {1, 24, 17, 19}, 35, 3, 2, 1},
            Layer{"Pointwise", {2, 19, 12, 13}, 29, 1, 1, 1},
+           Layer{"PointwiseOfManyPixels", {1, 24, 20, 21}, 29, 1, 1, 1},
            Layer{"PointwiseOfFewPixels", {2, 40, 7, 7}, 70, 1, 1, 1},
            Layer{"PointwiseOfOnePixel", {1, 40, 1, 1}, 37, 1, 1, 1},
        })

@@ -12,6 +12,7 @@ namespace rtexec::tasks::kernels {
 namespace {
 
 constexpr std::int64_t panel_floats = 128 * 1024; // half of a common second-level cache
+constexpr std::int64_t most_rows = 64;            // each in a page of its own, which a processor remembers so many of
 constexpr std::int64_t least_pixels = 96, most_pixels = 512;
 
 bool is_pointwise(const ConvGeometry& g) {
@@ -75,6 +76,7 @@ class GemmConv final : public Step {
         taps_h_(downwards(g_).inside(0, g_.out_h - 1)),
         taps_w_(across(g_).inside(0, g_.out_w - 1)),
         bounds_(bounds_of(geometry.activation)),
+        reads_rows_(pointwise_ && !channels_across_ && bounds_ && g_.group_in() <= most_rows),
         depth_(taps_h_.count() * depth_of_row()),
         strip_(channels_across_ ? tile_shape().columns : balanced_block(g_.group_out(), tile_shape().rows)) {
     const auto width = tile_shape().columns;
@@ -151,7 +153,9 @@ class GemmConv final : public Step {
     const Outputs outputs{(image * g_.out_channels + first) * g_.out_plane() + block.pixel, first, block.pixels,
                           block.taps.count() * depth_of_row(), (block.taps.first - taps_h_.first) * depth_of_row()};
     const float* weights = o.weights + group * packed_group();
-    if (!channels_across_) {
+    if (reads_rows_) {
+      multiply_rows(o, outputs, x + block.pixel, weights);
+    } else if (!channels_across_) {
       fill_strips(o.workspace, x, block);
       multiply(o, outputs, o.workspace, weights);
     } else if (pointwise_) {
@@ -205,6 +209,27 @@ class GemmConv final : public Step {
                       std::min(width, outputs.pixels - pixel), o.y + at + pixel, g_.out_plane());
       }
       finish_channels(o, outputs, channel, channels);
+    }
+  }
+
+  /// Of the input itself, as long as whole tiles lie in it.
+  void multiply_rows(const ConvOperands& o, const Outputs& outputs, const float* x,
+                     const float* weights) const noexcept {
+    const auto width = tile_shape().columns;
+    auto end = end_of(o);
+    for (std::int64_t pixel = 0; pixel < outputs.pixels; pixel += width) {
+      const auto pixels = std::min(width, outputs.pixels - pixel);
+      const bool whole = pixels == width;
+      if (!whole) pack_strip(o.workspace, width, x + pixel, pixels, 1, depth_, g_.in_plane());
+      for (std::int64_t channel = 0; channel < g_.group_out(); channel += strip_) {
+        const auto channels = std::min(strip_, g_.group_out() - channel);
+        const auto at = outputs.at + channel * g_.out_plane() + pixel;
+        if (o.bias) end.row_bias = o.bias + outputs.channel + channel;
+        if (o.residual) end.residual = o.residual + at;
+        multiply_tile({depth_, weights + channel * depth_, channels, whole ? x + pixel : o.workspace, 1, &end,
+                       whole ? g_.in_plane() : 0},
+                      channels, pixels, o.y + at, g_.out_plane());
+      }
     }
   }
 
@@ -275,6 +300,7 @@ class GemmConv final : public Step {
   bool pointwise_, channels_across_;
   Range taps_h_, taps_w_;
   std::optional<Bounds> bounds_; // absent: the activation comes after the product
+  bool reads_rows_;              // of the input, instead of a panel
   std::int64_t depth_;           // of the whole matrix product
   std::int64_t strip_;           // channels in a strip of weights
   std::int64_t pixels_;          // of a block at most, in whole tiles

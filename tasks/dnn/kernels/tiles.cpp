@@ -127,18 +127,24 @@ RTEXEC_INLINE void multiply_rows(const TileFactors& f, std::int64_t stride_b, st
   multiply_exactly<floats, across, most>(f, stride_b, columns, c, leading_c);
 }
 
+/// Of b's rows, `stride_b` apart, no more registers than there are columns.
+template <std::size_t floats, std::size_t across, std::size_t most>
+RTEXEC_INLINE void multiply_columns(const TileFactors& f, std::int64_t stride_b, std::int64_t rows,
+                                    std::int64_t columns, float* c, std::int64_t leading_c) {
+  constexpr auto narrower = static_cast<std::int64_t>((across - 1) * floats);
+  if constexpr (across > 1)
+    if (columns <= narrower)
+      return multiply_columns<floats, across - 1, most>(f, stride_b, rows, columns, c, leading_c);
+  multiply_rows<floats, across, most>(f, stride_b, rows, columns, c, leading_c);
+}
+
+/// What is packed has a constant stride, which the compiler makes use of; what is not is as wide as a tile.
 template <std::size_t floats, std::size_t across, std::size_t most>
 RTEXEC_INLINE void multiply(const TileFactors& f, std::int64_t rows, std::int64_t columns, float* c,
                             std::int64_t leading_c) {
-  constexpr auto stride_b = static_cast<std::int64_t>(across * floats);
-  if constexpr (across > 1)
-    if (columns <= stride_b - static_cast<std::int64_t>(floats)) {
-      if constexpr (across > 2)
-        if (columns > static_cast<std::int64_t>(floats))
-          return multiply_rows<floats, across - 1, most>(f, stride_b, rows, columns, c, leading_c);
-      return multiply_rows<floats, 1, most>(f, stride_b, rows, columns, c, leading_c);
-    }
-  multiply_rows<floats, across, most>(f, stride_b, rows, columns, c, leading_c);
+  if (f.stride_b != 0) multiply_rows<floats, across, most>(f, f.stride_b, rows, columns, c, leading_c);
+  else
+    multiply_columns<floats, across, most>(f, static_cast<std::int64_t>(across * floats), rows, columns, c, leading_c);
 }
 
 // Each as many sums as there are registers, but for those that factors pass through.
