@@ -35,7 +35,7 @@ SOVERSION := 0
 B := $(BUILD)/$(BOARD)-$(MODE)
 
 # ---- packages -------------------------------------------------------------------------------------------------------
-PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libopenblas-serial-dev libstb-dev \
+PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libstb-dev \
   libcli11-dev nlohmann-json3-dev help2man lttng-tools liblttng-ust-dev liblttng-ctl-dev babeltrace2 libbabeltrace2-dev liburing-dev \
   libboost-dev libboost-math-dev libgtest-dev libgmock-dev libjpeg-dev zlib1g-dev
 PACKAGES_CHECK := clang-format python3 python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel perl \
@@ -82,12 +82,12 @@ COMPILER_MEMORY := --param ggc-min-heapsize=400000
 endif
 # What users of the library see of each room lies in ROOM/include/rtexec, and is included as <rtexec/...> everywhere.
 PUBLIC_INCLUDES := $(patsubst %/rtexec,-I%,$(wildcard */include/rtexec))
-CXXFLAGS += -std=c++23 -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(COMPILER_MEMORY) $(MODEFLAGS_$(MODE)) $(CPU:%=-mcpu=%) -I. $(PUBLIC_INCLUDES) -isystem $(SYSROOT)/usr/include/$(TRIPLET)/openblas-serial
+CXXFLAGS += -std=c++23 -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(COMPILER_MEMORY) $(MODEFLAGS_$(MODE)) $(CPU:%=-mcpu=%) -I. $(PUBLIC_INCLUDES)
 # Names of files in programs, as a header of the sysroot has them, do not tell where the sysroot lay.
 CPPFLAGS += $(if $(SYSROOT),-ffile-prefix-map=$(SYSROOT)=) -MMD -MP -DRTEXEC_VERSION='"$(VERSION)"' -DONNX_ML=1 -DONNX_NAMESPACE=onnx
 LDFLAGS += -pthread $(MODEFLAGS_$(MODE))
 LIBS_hal := -luring -lz
-LIBS_tasks := -lonnx -lonnx_proto -lprotobuf -L$(SYSROOT)/usr/lib/$(TRIPLET)/openblas-serial -lopenblas -ljpeg -lm
+LIBS_tasks := -lonnx -lonnx_proto -lprotobuf -ljpeg -lm
 LIBS_traces := -llttng-ust -llttng-ctl -lbabeltrace2 -ldl
 LIBS_all := $(LIBS_tasks) $(LIBS_hal) $(LIBS_traces)
 
@@ -443,7 +443,7 @@ check-asan check-tsan: check-%:
 CROSS_TESTS := config policies
 # Reads /proc/self/stat, which the emulator makes up.
 NOT_EMULATED := Process.IsAliveUntilItEnds
-EMULATOR := $(if $(CROSS),qemu-$(MACHINE)-static -L $(SYSROOT) -E LD_LIBRARY_PATH=/usr/lib/$(TRIPLET)/openblas-serial)
+EMULATOR := $(if $(CROSS),qemu-$(MACHINE)-static -L $(SYSROOT))
 .PHONY: check-cross
 check-cross: $(PROGRAM) $(CROSS_TESTS:%=$(B)/test/%-tests) ## BOARD=tx2 and the like: its programs in an emulator of its processor
 	@$(EMULATOR) $(PROGRAM) --version

@@ -165,7 +165,7 @@ OwnWorkload picture_workload(std::int64_t size = side) {
 
 TEST(Viewer, ShowsWhatADetectorSeesWhileItRuns) {
   const Front front;
-  const std::string expected = front.expected(); // beside the run it would take OpenBLAS's memory from it
+  const std::string expected = front.expected();
   const auto tap = std::make_shared<Tap>("front");
   Executive executive = front.executive(tap, 10s);
   const auto viewer = started(tap);

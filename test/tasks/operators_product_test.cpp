@@ -165,6 +165,7 @@ Cases attention_cases() {
                                {2, 5, 5, 4, 2, 8, 8},
                                {1, 7, 3, 6, 1, 5, 9},
                                {1, 33, 31, 2, 2, 16, 12},
+                               {1, 70, 45, 2, 1, 20, 40},
                                {1, 1, 1, 1, 1, 1, 1}};
   Cases cases;
   const auto add = [&](const std::string& name, int opset, const Heads& heads, auto make) {

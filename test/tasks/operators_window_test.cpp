@@ -96,6 +96,13 @@ Cases conv_cases() {
   add("DepthwiseMultiplier", {1, 8, 10, 11, 24, 3, 3, 8}, {{"pads", even_pads(1)}});
   add("DepthwiseToFewer", {1, 24, 10, 11, 8, 3, 3, 8}, {{"pads", even_pads(1)}});
   add("DepthwiseBatch", {2, 33, 15, 14, 33, 3, 3, 33}, {{"pads", even_pads(1)}, {"strides", Ints{2, 1}}});
+  add("DepthwiseInBands", {2, 19, 50, 201, 19, 5, 5, 19}, {{"pads", even_pads(2)}});
+  for (const Index pad : {2, 4, 6}) // windows that reach beyond either side at once
+    add("DepthwiseDilated_p" + std::to_string(pad), {2, 18, 6, 8, 18, 5, 5, 18},
+        {{"pads", even_pads(pad)}, {"dilations", Ints{2, 2}}});
+  add("DepthwiseDilatedInBands", {1, 16, 50, 201, 16, 5, 5, 16}, {{"pads", even_pads(4)}, {"dilations", Ints{2, 2}}});
+  add("DepthwiseInBands_Strided", {1, 16, 51, 202, 16, 3, 3, 16},
+      {{"pads", Ints{0, 1, 2, 0}}, {"strides", Ints{2, 2}}});
   add("ResNextGroups", {1, 128, 8, 8, 128, 3, 3, 32}, {{"pads", even_pads(1)}});
   add("GroupedPointwise", {1, 48, 9, 7, 36, 1, 1, 3}, {});
   return cases;
@@ -163,6 +170,7 @@ Cases pool_cases() {
                                        std::to_string(pad) + (ceil == 1 ? "_ceil" : "") +
                                        (padding_counts == 1 ? "_counting" : "");
               add(type, name, {2, 5, 13, 10}, attributes);
+              add(type, name + "_many", {2, 11, 13, 10}, attributes);
             }
   for (const std::string type : {"MaxPool", "AveragePool"}) {
     for (const char* mode : {"SAME_UPPER", "SAME_LOWER", "VALID"})
@@ -174,6 +182,8 @@ Cases pool_cases() {
     add(type, "AsymmetricPads", {1, 3, 9, 12}, {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{0, 1, 2, 2}}}, 17);
     add(type, "YoloSamePool", {1, 17, 13, 13},
         {{"kernel_shape", Ints{2, 2}}, {"pads", Ints{0, 0, 1, 1}}, {"strides", Ints{1, 1}}});
+    add(type, "InBands", {1, 17, 50, 201},
+        {{"kernel_shape", Ints{3, 3}}, {"pads", even_pads(1)}, {"strides", Ints{1, 1}}});
     add(type, "Whole", {2, 7, 6, 5}, {{"kernel_shape", Ints{6, 5}}});
     add(type, "Rows", {1, 3, 9, 33}, {{"kernel_shape", Ints{1, 4}}, {"strides", Ints{1, 2}}});
     add(type, "Columns", {1, 3, 33, 9}, {{"kernel_shape", Ints{4, 1}}, {"strides", Ints{3, 1}}});

@@ -3,7 +3,6 @@
 #include "hal/thread.hpp"
 #include "tasks/dnn/kernels/elements.hpp"
 #include "tasks/dnn/kernels/evaluate.hpp"
-#include "tasks/dnn/kernels/gemm.hpp"
 #include "tasks/dnn/host/layout.hpp"
 #include "tasks/dnn/kernels/step.hpp"
 #include "tasks/segments.hpp"
@@ -27,7 +26,6 @@ class HostNetwork::Builder {
   Builder(const Graph& graph, MemoryPolicy policy) : graph_(graph), network_(new HostNetwork(policy)) {}
 
   Result<std::unique_ptr<HostNetwork>> build() {
-    kernels::prepare_gemm();
     prepare_steps();
     if (!plan_scratch())
       return fail(Errc::out_of_memory, "network '" + graph_.name + "' needs more than " + readable(max_scratch) +

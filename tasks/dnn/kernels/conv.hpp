@@ -55,6 +55,10 @@ struct ConvOperands {
 [[nodiscard]] bool winograd_applies(const ConvGeometry& geometry);
 [[nodiscard]] PreparedStep prepare_winograd_conv(const ConvGeometry& geometry, const std::vector<float>& weights);
 
+/// Depthwise, of small pictures.
+[[nodiscard]] bool lanes_apply(const ConvGeometry& geometry);
+[[nodiscard]] PreparedStep prepare_lanes_conv(const ConvGeometry& geometry, const std::vector<float>& weights);
+
 /// Few channels in a group (depthwise included), where a matrix product would be too thin.
 [[nodiscard]] bool direct_applies(const ConvGeometry& geometry);
 [[nodiscard]] PreparedStep prepare_direct_conv(const ConvGeometry& geometry);

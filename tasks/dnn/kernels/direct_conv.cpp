@@ -43,15 +43,22 @@ RTEXEC_INLINE void convolve_piece(const float* x, std::int64_t inputs, std::int6
     for (std::size_t v = 0; v < vectors; ++v) store(y + v * lanes, sums[j][v]);
 }
 
+/// Vectors of sums beside each other: as many as registers hold, which with AVX-512 are as wide as a vector.
+#if defined(__aarch64__)
+constexpr std::size_t across = 1;
+#else
+constexpr std::size_t across = 2;
+#endif
+
 /// As many sums at once as hide how long each takes.
 RTEXEC_VECTORISED void convolve(std::int64_t channels, const float* x, std::int64_t inputs, std::int64_t plane,
                                 const Taps& taps, const float* weights, float* y, std::int64_t pitch_y,
                                 std::int64_t n) noexcept {
   if (channels == channels_at_once) {
     std::int64_t i = 0;
-    for (; i + lanes < n; i += 2 * lanes)
-      convolve_piece<channels_at_once, 2>(x + i, inputs, plane, taps, weights, y + i, pitch_y);
-    if (i < n) convolve_piece<channels_at_once, 1>(x + i, inputs, plane, taps, weights, y + i, pitch_y);
+    for (; across > 1 && i + lanes < n; i += 2 * lanes)
+      convolve_piece<channels_at_once, across>(x + i, inputs, plane, taps, weights, y + i, pitch_y);
+    for (; i < n; i += lanes) convolve_piece<channels_at_once, 1>(x + i, inputs, plane, taps, weights, y + i, pitch_y);
     return;
   }
   for (std::int64_t j = 0; j < channels; ++j, weights += inputs * taps.count, y += pitch_y) {
@@ -88,9 +95,10 @@ template <std::size_t kernel, std::size_t rows>
 RTEXEC_INLINE void convolve_rows(const float* x, std::int64_t width, const std::int64_t* offsets, const float* weights,
                                  float* y, std::int64_t pitch_y, std::int64_t columns) {
   std::int64_t column = 0;
-  for (; column + lanes < columns; column += 2 * lanes)
-    convolve_block<kernel, rows, 2>(x + column, width, offsets, weights, y + column, pitch_y);
-  if (column < columns) convolve_block<kernel, rows, 1>(x + column, width, offsets, weights, y + column, pitch_y);
+  for (; across > 1 && column + lanes < columns; column += 2 * lanes)
+    convolve_block<kernel, rows, across>(x + column, width, offsets, weights, y + column, pitch_y);
+  for (; column < columns; column += lanes)
+    convolve_block<kernel, rows, 1>(x + column, width, offsets, weights, y + column, pitch_y);
 }
 
 template <std::size_t kernel>
@@ -191,18 +199,10 @@ RTEXEC_VECTORISED void split_rows(float* to_even, std::int64_t kept_even, float*
   for (std::int64_t row = 0; row < rows.count;
        ++row, from += rows.pitch_from, to_even += rows.pitch_to, to_odd += rows.pitch_to) {
     for (std::int64_t i = 0; i < rows.width; i += 2 * lanes) {
-      Vector low = {}, high = {};
-      if (from + i + 2 * lanes <= rows.end) {
-        load(low, from + i);
-        load(high, from + i + lanes);
-      } else {
-        load_part(low, from + i, rows.width - i);
-        if (rows.width - i > lanes) load_part(high, from + i + lanes, rows.width - i - lanes);
-      }
-      store(to_even + i / 2,
-            __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30));
-      store(to_odd + i / 2,
-            __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31));
+      float part[2 * lanes] = {};
+      const bool whole = from + i + 2 * lanes <= rows.end;
+      if (!whole) std::copy_n(from + i, std::min<std::int64_t>(rows.width - i, 2 * lanes), part);
+      split_pairs(to_even + i / 2, to_odd + i / 2, whole ? from + i : part);
     }
     store(to_even + kept_even, Vector{});
     store(to_odd + kept_odd, Vector{});

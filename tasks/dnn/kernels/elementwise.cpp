@@ -4,6 +4,7 @@
 #include "tasks/dnn/kernels/rare_functions.hpp"
 #include "tasks/dnn/kernels/vector.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace rtexec::tasks::kernels {
@@ -141,18 +142,18 @@ RTEXEC_VECTORISED void divide_by_power(float* y, const float* x, const float* su
 }
 
 RTEXEC_VECTORISED float maximum(const float* x, std::size_t n) noexcept {
-  Vector most = Vector{} + x[0];
+  constexpr std::size_t parts = 2 * lanes;
+  float most[parts];
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    Vector piece;
-    load(piece, x + i);
-    most = most < piece ? piece : most;
+  if (n >= parts) {
+    for (; i < parts; ++i) most[i] = x[i];
+    for (; i + parts <= n; i += parts)
+      for (std::size_t part = 0; part < parts; ++part) most[part] = at_least(most[part], x[i + part]);
+    for (std::size_t half = parts / 2; half > 0; half /= 2)
+      for (std::size_t part = 0; part < half; ++part) most[part] = at_least(most[part], most[part + half]);
+  } else {
+    most[0] = x[i++];
   }
-  const auto fold = [&](const Vector& other) __attribute__((always_inline)) { most = most < other ? other : most; };
-  fold(__builtin_shufflevector(most, most, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
-  fold(__builtin_shufflevector(most, most, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
-  fold(__builtin_shufflevector(most, most, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
-  fold(__builtin_shufflevector(most, most, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14));
   float result = most[0];
   for (; i < n; ++i) result = at_least(result, x[i]);
   return result;
@@ -180,6 +181,24 @@ RTEXEC_VECTORISED double exponentials(float* y, const float* x, float most, std:
   each(
       n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = exponential(x[i] - most); });
   return sum_inline(y, n);
+}
+
+RTEXEC_VECTORISED void maxima(float* most, const float* x, std::size_t width, std::size_t n) noexcept {
+  std::copy_n(x, width, most);
+  for (std::size_t row = 1; row < n; ++row)
+    each(
+        width, [=](std::size_t i) __attribute__((always_inline)) { most[i] = at_least(most[i], x[row * width + i]); });
+}
+
+RTEXEC_VECTORISED void exponentials(float* x, const float* most, float* sums, std::size_t width,
+                                    std::size_t n) noexcept {
+  std::fill_n(sums, width, 0.0F);
+  for (std::size_t row = 0; row < n; ++row, x += width)
+    each(
+        width, [=](std::size_t i) __attribute__((always_inline)) {
+          x[i] = exponential(x[i] - most[i]);
+          sums[i] += x[i];
+        });
 }
 
 RTEXEC_VECTORISED double sum_of_squares(const float* x, float mean, std::size_t n) noexcept {

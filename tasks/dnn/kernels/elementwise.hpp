@@ -34,6 +34,10 @@ void divide_by_power(float* y, const float* x, const float* sums, float bias, fl
 float maximum(const float* x, std::size_t n) noexcept;
 /// y = e^(x - most), and the sum of them.
 double exponentials(float* y, const float* x, float most, std::size_t n) noexcept;
+/// The largest of each of `width` columns of x, of which there are n rows.
+void maxima(float* most, const float* x, std::size_t width, std::size_t n) noexcept;
+/// x = e^(x - most) of each column likewise, and their sums.
+void exponentials(float* x, const float* most, float* sums, std::size_t width, std::size_t n) noexcept;
 /// The sum of x, in partial sums of double precision.
 double sum(const float* x, std::size_t n) noexcept;
 /// Likewise, of the squares of x - mean.

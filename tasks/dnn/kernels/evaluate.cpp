@@ -1,7 +1,6 @@
 #include "tasks/dnn/kernels/evaluate.hpp"
 
 #include "tasks/dnn/kernels/aligned.hpp"
-#include "tasks/dnn/kernels/gemm.hpp"
 #include "tasks/dnn/kernels/step.hpp"
 
 #include <cmath>
@@ -52,7 +51,6 @@ double work(const Graph& graph, const Node& node) {
 }
 
 std::vector<float> evaluate(const Graph& graph, const Node& node) {
-  kernels::prepare_gemm();
   if (std::holds_alternative<Reshape>(node.operation)) return graph.tensors[node.inputs.front()].values;
   const auto prepared = prepare(graph, node);
   std::vector<const float*> inputs;

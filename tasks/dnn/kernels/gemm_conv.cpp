@@ -6,11 +6,13 @@
 #include "tasks/dnn/kernels/vector.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace rtexec::tasks::kernels {
 namespace {
 
 constexpr std::int64_t panel_floats = 128 * 1024; // half of a common second-level cache
+constexpr std::int64_t most_rows = 64;            // each in a page of its own, which a processor remembers so many of
 constexpr std::int64_t least_pixels = 96, most_pixels = 512;
 
 bool is_pointwise(const ConvGeometry& g) {
@@ -25,6 +27,9 @@ bool channels_fill_better(const ConvGeometry& g) {
   const auto channels = g.group_out(), pixels = g.out_plane();
   return 10 * channels * rounded_up(pixels, step) > 11 * pixels * rounded_up(channels, step);
 }
+
+/// As many rows as transposing takes at once.
+std::int64_t whole_squares(std::int64_t rows) { return rows < 8 ? rows : rows / 4 * 4; }
 
 /// From `first` to before `last`.
 struct Range {
@@ -70,6 +75,8 @@ class GemmConv final : public Step {
         channels_across_(channels_fill_better(geometry)),
         taps_h_(downwards(g_).inside(0, g_.out_h - 1)),
         taps_w_(across(g_).inside(0, g_.out_w - 1)),
+        bounds_(bounds_of(geometry.activation)),
+        reads_rows_(pointwise_ && !channels_across_ && bounds_ && g_.group_in() <= most_rows),
         depth_(taps_h_.count() * depth_of_row()),
         strip_(channels_across_ ? tile_shape().columns : balanced_block(g_.group_out(), tile_shape().rows)) {
     const auto width = tile_shape().columns;
@@ -146,7 +153,9 @@ class GemmConv final : public Step {
     const Outputs outputs{(image * g_.out_channels + first) * g_.out_plane() + block.pixel, first, block.pixels,
                           block.taps.count() * depth_of_row(), (block.taps.first - taps_h_.first) * depth_of_row()};
     const float* weights = o.weights + group * packed_group();
-    if (!channels_across_) {
+    if (reads_rows_) {
+      multiply_rows(o, outputs, x + block.pixel, weights);
+    } else if (!channels_across_) {
       fill_strips(o.workspace, x, block);
       multiply(o, outputs, o.workspace, weights);
     } else if (pointwise_) {
@@ -165,13 +174,22 @@ class GemmConv final : public Step {
     std::int64_t depth, skipped; // of the matrix product, and what weights have before it
   };
 
+  /// What tiles do to their sums: all that follows, but activations that are not bounds, and residuals before those.
+  [[nodiscard]] TileEnd end_of(const ConvOperands& o) const {
+    TileEnd end;
+    if (!o.residual || !channels_across_) end.bounds = bounds_.value_or(Bounds{});
+    return end;
+  }
+
   /// The last pass over some of the channels, while they are in cache.
   void finish_channels(const ConvOperands& o, const Outputs& outputs, std::int64_t begin,
                        std::int64_t count) const noexcept {
+    const bool adds = o.residual && channels_across_;
+    if (bounds_ && !adds) return;
     for (auto channel = begin; channel < begin + count; ++channel) {
       const auto place = outputs.at + channel * g_.out_plane();
-      finish(g_.activation, o.y + place, o.y + place, o.bias_of(outputs.channel + channel),
-             o.residual ? o.residual + place : nullptr, static_cast<std::size_t>(outputs.pixels));
+      finish(g_.activation, o.y + place, o.y + place, 0, adds ? o.residual + place : nullptr,
+             static_cast<std::size_t>(outputs.pixels));
     }
   }
 
@@ -179,14 +197,39 @@ class GemmConv final : public Step {
   void multiply(const ConvOperands& o, const Outputs& outputs, const float* panel,
                 const float* weights) const noexcept {
     const auto width = tile_shape().columns;
+    auto end = end_of(o);
     for (std::int64_t channel = 0; channel < g_.group_out(); channel += strip_) {
       const auto channels = std::min(strip_, g_.group_out() - channel);
       const float* strip = weights + channel * depth_ + outputs.skipped * channels;
-      float* y = o.y + outputs.at + channel * g_.out_plane();
-      for (std::int64_t pixel = 0; pixel < outputs.pixels; pixel += width)
-        multiply_tile({outputs.depth, strip, channels, panel + pixel * outputs.depth}, channels,
-                      std::min(width, outputs.pixels - pixel), y + pixel, g_.out_plane());
+      const auto at = outputs.at + channel * g_.out_plane();
+      if (o.bias) end.row_bias = o.bias + outputs.channel + channel;
+      for (std::int64_t pixel = 0; pixel < outputs.pixels; pixel += width) {
+        if (o.residual) end.residual = o.residual + at + pixel;
+        multiply_tile({outputs.depth, strip, channels, panel + pixel * outputs.depth, 1, &end}, channels,
+                      std::min(width, outputs.pixels - pixel), o.y + at + pixel, g_.out_plane());
+      }
       finish_channels(o, outputs, channel, channels);
+    }
+  }
+
+  /// Of the input itself, as long as whole tiles lie in it.
+  void multiply_rows(const ConvOperands& o, const Outputs& outputs, const float* x,
+                     const float* weights) const noexcept {
+    const auto width = tile_shape().columns;
+    auto end = end_of(o);
+    for (std::int64_t pixel = 0; pixel < outputs.pixels; pixel += width) {
+      const auto pixels = std::min(width, outputs.pixels - pixel);
+      const bool whole = pixels == width;
+      if (!whole) pack_strip(o.workspace, width, x + pixel, pixels, 1, depth_, g_.in_plane());
+      for (std::int64_t channel = 0; channel < g_.group_out(); channel += strip_) {
+        const auto channels = std::min(strip_, g_.group_out() - channel);
+        const auto at = outputs.at + channel * g_.out_plane() + pixel;
+        if (o.bias) end.row_bias = o.bias + outputs.channel + channel;
+        if (o.residual) end.residual = o.residual + at;
+        multiply_tile({depth_, weights + channel * depth_, channels, whole ? x + pixel : o.workspace, 1, &end,
+                       whole ? g_.in_plane() : 0},
+                      channels, pixels, o.y + at, g_.out_plane());
+      }
     }
   }
 
@@ -194,13 +237,17 @@ class GemmConv final : public Step {
   void multiply_across(const ConvOperands& o, const Outputs& outputs, const float* panel, std::int64_t pitch,
                        const float* weights) const noexcept {
     float* const tile = o.workspace + pixels_ * depth_;
-    const auto most = balanced_block(outputs.pixels, tile_shape().rows);
+    const auto most = whole_squares(balanced_block(outputs.pixels, tile_shape().rows));
+    auto end = end_of(o);
     for (std::int64_t channel = 0; channel < g_.group_out(); channel += strip_) {
       const auto channels = std::min(strip_, g_.group_out() - channel);
-      for (std::int64_t pixel = 0; pixel < outputs.pixels; pixel += most) {
-        const auto rows = std::min(most, outputs.pixels - pixel);
-        multiply_tile({outputs.depth, panel + pixel, pitch, weights + channel * depth_ + outputs.skipped * strip_},
-                      rows, channels, tile, strip_);
+      if (o.bias) end.column_bias = o.bias + outputs.channel + channel;
+      for (std::int64_t pixel = 0, rows; pixel < outputs.pixels; pixel += rows) {
+        const auto left = outputs.pixels - pixel;
+        rows = left <= tile_shape().rows ? left : most;
+        multiply_tile(
+            {outputs.depth, panel + pixel, pitch, weights + channel * depth_ + outputs.skipped * strip_, 1, &end}, rows,
+            channels, tile, strip_);
         transpose(o.y + outputs.at + channel * g_.out_plane() + pixel, g_.out_plane(), tile, strip_, rows, channels);
       }
       finish_channels(o, outputs, channel, channels);
@@ -252,9 +299,11 @@ class GemmConv final : public Step {
   ConvGeometry g_;
   bool pointwise_, channels_across_;
   Range taps_h_, taps_w_;
-  std::int64_t depth_;  // of the whole matrix product
-  std::int64_t strip_;  // channels in a strip of weights
-  std::int64_t pixels_; // of a block at most, in whole tiles
+  std::optional<Bounds> bounds_; // absent: the activation comes after the product
+  bool reads_rows_;              // of the input, instead of a panel
+  std::int64_t depth_;           // of the whole matrix product
+  std::int64_t strip_;           // channels in a strip of weights
+  std::int64_t pixels_;          // of a block at most, in whole tiles
   std::vector<Block> blocks_;
 };
 

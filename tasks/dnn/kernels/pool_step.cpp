@@ -1,3 +1,4 @@
+#include "tasks/dnn/kernels/pools.hpp"
 #include "tasks/dnn/kernels/steps.hpp"
 #include "tasks/dnn/kernels/tiles.hpp"
 #include "tasks/dnn/kernels/vector.hpp"
@@ -24,7 +25,7 @@ struct Planes {
 
 struct Maximum {
   static constexpr float outside = -std::numeric_limits<float>::infinity();
-  RTEXEC_INLINE static void take(Vector& v, const Vector& other) { v = v < other ? other : v; }
+  RTEXEC_INLINE static void take(Vector& v, const Vector& other) { take_larger(v, other); }
 };
 
 struct Sum {
@@ -99,6 +100,16 @@ class PoolStep final : public Step {
   }
   std::size_t workspace() const override { return static_cast<std::size_t>(line_); }
 
+  /// What the sum of each output's window is multiplied by.
+  std::vector<float> factors() const {
+    std::vector<float> factors;
+    for (const auto& row : planes_.rows)
+      for (std::int64_t column = 0; column < planes_.out_w; ++column)
+        factors.push_back(
+            1.0F / (static_cast<float>(row.counted) * planes_.columns_counted[static_cast<std::size_t>(column)]));
+    return factors;
+  }
+
   void run(const Operands& o) const noexcept override {
     // What lies outside of the input is never the maximum, and adds nothing.
     const bool maximum = planes_.pool.kind == Pool::Kind::max;
@@ -124,7 +135,10 @@ class PoolStep final : public Step {
 } // namespace
 
 StepPointer make_step(const Graph& graph, const Node& node, const Pool& pool) {
-  return std::make_unique<PoolStep>(pool, graph.tensors[node.inputs[0]].shape, graph.tensors[node.output].shape);
+  const auto &x = graph.tensors[node.inputs[0]].shape, &y = graph.tensors[node.output].shape;
+  auto step = std::make_unique<PoolStep>(pool, x, y);
+  if (lanes_apply(pool, x)) return make_lanes_pool(pool, x, y, step->factors());
+  return step;
 }
 
 } // namespace rtexec::tasks::kernels

@@ -4,6 +4,8 @@
 #include "tasks/dnn/kernels/steps.hpp"
 #include "tasks/dnn/kernels/tiled_product.hpp"
 
+#include <optional>
+
 namespace rtexec::tasks::kernels {
 namespace {
 
@@ -28,6 +30,9 @@ class ProductStep final : public Step {
       const auto& c = shape_of(graph, node.inputs[2]);
       bias_strides_ = broadcast(c, dense_strides(c), {shape.m, shape.n});
     }
+    const bool is_row = bias_strides_.empty() || (bias_strides_ == std::vector<std::int64_t>{0, 1} && beta_ == 1);
+    ends_in_tiles_ = is_row && shape.alpha == 1;
+    bounds_ = ends_in_tiles_ ? bounds_of(activation_) : std::nullopt;
   }
 
   std::size_t workspace() const override {
@@ -76,16 +81,28 @@ class ProductStep final : public Step {
       if (!b_packed) product_.pack_b(strips, b);
       b = strips;
     }
-    product_.run(o.inputs[0] + a, b, o.output + at, o.workspace, [&](std::int64_t row, std::int64_t rows) {
-      for (std::int64_t i = row; i < row + rows; ++i) finish_row(o, at, i);
-    });
+    product_.run(
+        o.inputs[0] + a, b, o.output + at, o.workspace,
+        [&](std::int64_t row, std::int64_t rows) {
+          for (std::int64_t i = row; i < row + rows && !bounds_; ++i) finish_row(o, at, i);
+        },
+        end_of(o, at));
+  }
+
+  TileEnd end_of(const Operands& o, std::int64_t at) const noexcept {
+    TileEnd end;
+    if (!ends_in_tiles_) return end;
+    if (!bias_strides_.empty()) end.column_bias = o.inputs[2];
+    if (residual_) end.residual = o.inputs.back() + at;
+    end.bounds = bounds_.value_or(Bounds{});
+    return end;
   }
 
   void finish_row(const Operands& o, std::int64_t at, std::int64_t row) const noexcept {
     const auto n = static_cast<std::size_t>(shape_.n);
     float* y = o.output + at + row * shape_.n;
-    if (!bias_strides_.empty()) add_bias(y, o.inputs[2] + row * bias_strides_[0], n);
-    if (residual_) combine(Binary::Kind::add, y, y, 1, o.inputs.back() + at + row * shape_.n, 1, n);
+    if (!bias_strides_.empty() && !ends_in_tiles_) add_bias(y, o.inputs[2] + row * bias_strides_[0], n);
+    if (residual_ && !ends_in_tiles_) combine(Binary::Kind::add, y, y, 1, o.inputs.back() + at + row * shape_.n, 1, n);
     if (activation_.kind != Activation::Kind::none) activate(activation_, y, y, n);
   }
 
@@ -102,6 +119,8 @@ class ProductStep final : public Step {
   float beta_;
   Loops<3> loops_;
   std::vector<std::int64_t> bias_strides_; // of the third input; empty where there is none
+  bool ends_in_tiles_ = false;             // bias and residual are what sums begin with
+  std::optional<Bounds> bounds_;           // absent: the activation, and what else is left, comes afterwards
 };
 
 PreparedStep prepare(const Graph& graph, const Node& node, const ProductShape& shape, const Shape& batch,

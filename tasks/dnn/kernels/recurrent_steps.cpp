@@ -1,23 +1,80 @@
 // Steps over sequences: one after the other, each from the state that the one before left.
 #include "tasks/dnn/kernels/elementwise.hpp"
-#include "tasks/dnn/kernels/gemm.hpp"
 #include "tasks/dnn/kernels/steps.hpp"
+#include "tasks/dnn/kernels/tiled_product.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace rtexec::tasks::kernels {
 namespace {
 
+/// The state times the transpose of weights, whose first rows may have a product of their own.
+class StateProducts {
+ public:
+  StateProducts(std::int64_t batch, std::int64_t hidden, std::int64_t rows, std::int64_t first)
+      : first_rows_(first),
+        hidden_(hidden),
+        first_({batch, first, hidden, false, true}),
+        rest_({batch, std::max<std::int64_t>(rows - first, 1), hidden, false, true}),
+        has_rest_(rows > first) {}
+
+  [[nodiscard]] std::int64_t packed() const { return first_.packed_b() + (has_rest_ ? rest_.packed_b() : 0); }
+  void pack(float* to, const float* weights) const noexcept {
+    first_.pack_b(to, weights);
+    if (has_rest_) rest_.pack_b(to + first_.packed_b(), weights + first_rows_ * hidden_);
+  }
+
+  [[nodiscard]] std::int64_t workspace() const { return std::max(first_.workspace(), rest_.workspace()); }
+  void multiply_first(float* to, const float* state, const float* packed, float* workspace) const noexcept {
+    first_.run(state, packed, to, workspace, [](auto, auto) {});
+  }
+  void multiply_rest(float* to, const float* state, const float* packed, float* workspace) const noexcept {
+    rest_.run(state, packed + first_.packed_b(), to, workspace, [](auto, auto) {});
+  }
+
+ private:
+  std::int64_t first_rows_, hidden_;
+  TiledProduct first_, rest_;
+  bool has_rest_;
+};
+
 class RecurrentStep final : public Step {
  public:
-  RecurrentStep(const Recurrent& recurrent, const Shape& gates, const Shape& state)
-      : r_(recurrent), steps_(gates[0]), batch_(gates[1]), hidden_(state[1]), width_(gates[2]) {}
+  RecurrentStep(const Recurrent& recurrent, const Shape& gates, const Shape& state, bool packed)
+      : r_(recurrent),
+        steps_(gates[0]),
+        batch_(gates[1]),
+        hidden_(state[1]),
+        width_(gates[2]),
+        packed_(packed),
+        products_(batch_, hidden_, width_, resets_early() ? 2 * hidden_ : width_) {}
 
-  /// The gates of one step, and of a GRU its state times its reset gate.
-  std::size_t workspace() const override { return static_cast<std::size_t>(batch_ * (width_ + hidden_)); }
+  std::size_t workspace() const override {
+    return static_cast<std::size_t>(sums_size() + products_.workspace() + (packed_ ? 0 : products_.packed()));
+  }
 
-  void run(const Operands& o) const noexcept override {
+  std::vector<float> pack(const std::vector<float>& weights) const {
+    std::vector<float> packed(static_cast<std::size_t>(products_.packed()));
+    products_.pack(packed.data(), weights.data());
+    return packed;
+  }
+
+  void run(const Operands& given) const noexcept override {
+    if (packed_) return run_packed(given);
+    float* const packed = given.workspace + sums_size() + products_.workspace();
+    products_.pack(packed, given.inputs[1]);
+    std::array<const float*, most_inputs> inputs{};
+    std::ranges::copy(given.inputs, inputs.begin());
+    inputs[1] = packed;
+    run_packed({std::span(inputs).first(given.inputs.size()), given.output, given.workspace});
+  }
+
+ private:
+  static constexpr std::size_t most_inputs = 6;
+
+  void run_packed(const Operands& o) const noexcept {
     const auto size = batch_ * hidden_;
     const float* state = o.inputs[2];
     float* const cell = r_.kind == Recurrent::Kind::lstm ? o.output + steps_ * size : nullptr;
@@ -37,7 +94,10 @@ class RecurrentStep final : public Step {
     }
   }
 
- private:
+  [[nodiscard]] bool resets_early() const { return r_.kind == Recurrent::Kind::gru && !r_.late_reset; }
+  /// The gates of one step, and of a GRU its state times its reset gate; in whole vectors.
+  [[nodiscard]] std::int64_t sums_size() const { return rounded_up(batch_ * (width_ + hidden_), 16); }
+
   static void copy(float* y, const float* x, std::int64_t n) noexcept {
     std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(float));
   }
@@ -54,10 +114,8 @@ class RecurrentStep final : public Step {
     activate(r_.activations[which], x, x, h());
   }
 
-  /// to [batch, rows] = state times the transpose of `rows` of the weights.
-  void multiply_state(float* to, const float* state, const float* weights, std::int64_t rows,
-                      std::int64_t leading) const noexcept {
-    multiply(batch_, rows, hidden_, 1, {state, hidden_, false}, {weights, hidden_, true}, to, leading);
+  void multiply_state(const Operands& o, const float* state) const noexcept {
+    products_.multiply_first(o.workspace, state, o.inputs[1], o.workspace + sums_size());
   }
 
   void add(float* y, const float* x, std::int64_t n) const noexcept {
@@ -65,7 +123,7 @@ class RecurrentStep final : public Step {
   }
 
   void simple(const Operands& o, const float* gates, const float* state, float* y) const noexcept {
-    multiply_state(o.workspace, state, o.inputs[1], hidden_, hidden_);
+    multiply_state(o, state);
     add(o.workspace, gates, batch_ * hidden_);
     for (std::int64_t b = 0; b < batch_; ++b) activated(0, o.workspace + b * hidden_);
     copy(y, o.workspace, batch_ * hidden_);
@@ -73,7 +131,7 @@ class RecurrentStep final : public Step {
 
   void lstm(const Operands& o, std::int64_t step, const float* gates, const float* state, float* cells,
             float* y) const noexcept {
-    multiply_state(o.workspace, state, o.inputs[1], width_, width_);
+    multiply_state(o, state);
     add(o.workspace, gates, batch_ * width_);
     const float* const peepholes = r_.peepholes ? o.inputs[4] : nullptr;
     for (std::int64_t b = 0; b < batch_; ++b) {
@@ -105,21 +163,24 @@ class RecurrentStep final : public Step {
 
   void times(float* y, const float* x) const noexcept { combine(Binary::Kind::multiply, y, y, 1, x, 1, h()); }
 
+  /// What the state gives to the candidate is its gate's sum, or where the reset comes first, a product of its own.
   void gru(const Operands& o, const float* gates, const float* state, float* y) const noexcept {
-    float *const sums = o.workspace, *const reset_state = o.workspace + batch_ * width_;
-    multiply_state(sums, state, o.inputs[1], r_.late_reset ? width_ : 2 * hidden_, width_);
+    const bool early = resets_early();
+    const auto pitch = early ? 2 * hidden_ : width_;
+    float *const sums = o.workspace, *const reset_state = sums + batch_ * width_;
+    float* const candidates = sums + (early ? batch_ : 1) * 2 * hidden_;
+    const auto pitch_candidates = early ? hidden_ : width_;
+    multiply_state(o, state);
     for (std::int64_t b = 0; b < batch_; ++b) {
-      float *update = sums + b * width_, *reset = update + hidden_;
+      float *update = sums + b * pitch, *reset = update + hidden_;
       add(update, gates + b * width_, 2 * hidden_);
       activated(0, update);
       activated(0, reset);
-      if (!r_.late_reset)
-        combine(Binary::Kind::multiply, reset_state + b * hidden_, state + b * hidden_, 1, reset, 1, h());
+      if (early) combine(Binary::Kind::multiply, reset_state + b * hidden_, state + b * hidden_, 1, reset, 1, h());
     }
-    if (!r_.late_reset)
-      multiply_state(sums + 2 * hidden_, reset_state, o.inputs[1] + 2 * hidden_ * hidden_, hidden_, width_);
+    if (early) products_.multiply_rest(candidates, reset_state, o.inputs[1], o.workspace + sums_size());
     for (std::int64_t b = 0; b < batch_; ++b) {
-      float *update = sums + b * width_, *reset = update + hidden_, *candidate = reset + hidden_;
+      float *update = sums + b * pitch, *reset = update + hidden_, *candidate = candidates + b * pitch_candidates;
       if (r_.late_reset) {
         add(candidate, o.inputs[3], hidden_);
         times(candidate, reset);
@@ -137,13 +198,19 @@ class RecurrentStep final : public Step {
 
   Recurrent r_;
   std::int64_t steps_, batch_, hidden_, width_;
+  bool packed_; // weights, beforehand: they are a constant
+  StateProducts products_;
 };
 
 } // namespace
 
-StepPointer make_step(const Graph& graph, const Node& node, const Recurrent& recurrent) {
+PreparedStep prepare_step(const Graph& graph, const Node& node, const Recurrent& recurrent) {
   const auto shape = [&](std::size_t input) -> const Shape& { return graph.tensors[node.inputs[input]].shape; };
-  return std::make_unique<RecurrentStep>(recurrent, shape(0), shape(2));
+  const auto& weights = graph.tensors[node.inputs[1]];
+  auto step = std::make_unique<RecurrentStep>(recurrent, shape(0), shape(2), weights.constant());
+  std::vector<std::vector<float>> packed;
+  if (weights.constant()) packed = {{}, step->pack(weights.values)};
+  return {std::move(step), std::move(packed)};
 }
 
 } // namespace rtexec::tasks::kernels

@@ -22,26 +22,42 @@ class ResizeStep final : public Step {
       weight_.push_back(column.weight);
     }
   }
-  std::size_t workspace() const override { return static_cast<std::size_t>(in_w_); }
+  std::size_t workspace() const override { return 2 * low_.size(); }
 
   void run(const Operands& o) const noexcept override {
     float* y = o.output;
-    for (std::int64_t plane = 0; plane < planes_; ++plane)
+    for (std::int64_t plane = 0; plane < planes_; ++plane) {
+      Lines lines{{o.workspace, o.workspace + low_.size()}};
+      const float* x = o.inputs[0] + plane * in_h_ * in_w_;
       for (const auto& row : rows_) {
-        const float* x = o.inputs[0] + plane * in_h_ * in_w_;
-        const float* line = blend_rows(o.workspace, x + row.low * in_w_, x + row.high * in_w_, row.weight);
-        blend(y, line, low_.data(), high_.data(), weight_.data(), low_.size());
+        const float* low = line(lines, x, row.low, row.high);
+        blend_lines(y, low, row.weight == 0 ? low : line(lines, x, row.high, row.low), row.weight);
         y += low_.size();
       }
+    }
   }
 
  private:
-  const float* blend_rows(float* line, const float* low, const float* high, float weight) const noexcept {
-    if (weight == 0) return low;
-    const auto n = static_cast<std::size_t>(in_w_);
-    scale_shift({}, line, low, 1.0F - weight, 0.0F, n);
-    accumulate(line, high, weight, n);
-    return line;
+  /// Rows of the input, blended across: those that the last output row was made of.
+  struct Lines {
+    std::array<float*, 2> at;
+    std::array<std::int64_t, 2> row{-1, -1};
+  };
+
+  /// Made where it is not there yet, in place of what is not `other`.
+  const float* line(Lines& lines, const float* x, std::int64_t row, std::int64_t other) const noexcept {
+    for (const std::size_t i : {0U, 1U})
+      if (lines.row[i] == row) return lines.at[i];
+    const std::size_t i = lines.row[0] == other ? 1 : 0;
+    lines.row[i] = row;
+    blend(lines.at[i], x + row * in_w_, low_.data(), high_.data(), weight_.data(), low_.size());
+    return lines.at[i];
+  }
+
+  void blend_lines(float* y, const float* low, const float* high, float weight) const noexcept {
+    if (weight == 0) return void(std::copy_n(low, low_.size(), y));
+    scale_shift({}, y, low, 1.0F - weight, 0.0F, low_.size());
+    accumulate(y, high, weight, low_.size());
   }
 
   std::vector<Resize::Tap> rows_;

@@ -69,9 +69,11 @@ PreparedStep prepare(const Graph& graph, const Node& node) {
           const auto geometry = kernels::conv_geometry(graph, node);
           const auto& weights = graph.tensors[node.inputs[1]].values;
           if (kernels::winograd_applies(geometry)) return kernels::prepare_winograd_conv(geometry, weights);
+          if (kernels::lanes_apply(geometry)) return kernels::prepare_lanes_conv(geometry, weights);
           if (kernels::direct_applies(geometry)) return kernels::prepare_direct_conv(geometry);
           return kernels::prepare_gemm_conv(geometry, weights);
-        } else if constexpr (std::is_same_v<Kind, Gemm> || std::is_same_v<Kind, Product>) {
+        } else if constexpr (std::is_same_v<Kind, Gemm> || std::is_same_v<Kind, Product> ||
+                             std::is_same_v<Kind, Recurrent>) {
           return kernels::prepare_step(graph, node, operation);
         } else {
           return {kernels::make_step(graph, node, operation), {}};

@@ -37,6 +37,6 @@ using StepPointer = std::unique_ptr<Step>;
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const GridSample& sample);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const RegionAlign& align);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const NonMaxSuppression& suppression);
-[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Recurrent& recurrent);
+[[nodiscard]] PreparedStep prepare_step(const Graph& graph, const Node& node, const Recurrent& recurrent);
 
 } // namespace rtexec::tasks::kernels

@@ -35,13 +35,14 @@ class TiledProduct {
   /// For strips of a, in floats.
   [[nodiscard]] std::int64_t workspace() const { return block_rows_ * s_.k; }
 
-  /// `done(row, rows)` is called when these rows of y are there.
+  /// `done(row, rows)` is called when these rows of y are there. `end`: for all of y, without a bias of rows.
   template <class Done>
-  void run(const float* a, const float* packed_b, float* y, float* workspace, Done done) const noexcept {
+  void run(const float* a, const float* packed_b, float* y, float* workspace, Done done,
+           const TileEnd& end = {}) const noexcept {
     for (std::int64_t row = 0; row < s_.m; row += block_rows_) {
       const auto rows = std::min(block_rows_, s_.m - row);
       pack_a(workspace, a, row, rows);
-      multiply_block(workspace, packed_b, y + row * s_.n, rows);
+      multiply_block(workspace, packed_b, y + row * s_.n, rows, end, row);
       done(row, rows);
     }
   }
@@ -56,12 +57,18 @@ class TiledProduct {
                  pitch);
   }
 
-  void multiply_block(const float* a, const float* b, float* y, std::int64_t rows) const noexcept {
-    for (std::int64_t column = 0; column < s_.n; column += strip_columns_)
-      for (std::int64_t row = 0; row < rows; row += strip_rows_)
-        multiply_tile({s_.k, a + row * s_.k, strip_rows_, b + column * s_.k, s_.alpha},
+  void multiply_block(const float* a, const float* b, float* y, std::int64_t rows, const TileEnd& end,
+                      std::int64_t first) const noexcept {
+    TileEnd of_tile = end;
+    for (std::int64_t column = 0; column < s_.n; column += strip_columns_) {
+      if (end.column_bias) of_tile.column_bias = end.column_bias + column;
+      for (std::int64_t row = 0; row < rows; row += strip_rows_) {
+        if (end.residual) of_tile.residual = end.residual + (first + row) * s_.n + column;
+        multiply_tile({s_.k, a + row * s_.k, strip_rows_, b + column * s_.k, s_.alpha, &of_tile},
                       std::min(strip_rows_, rows - row), std::min(strip_columns_, s_.n - column),
                       y + row * s_.n + column, s_.n);
+      }
+    }
   }
 
   ProductShape s_;

@@ -22,30 +22,99 @@ template <std::size_t floats> struct Register {
   typedef float Type __attribute__((vector_size(floats * sizeof(float))));
 };
 
+/// Of lines that are narrower than a tile: registers are whole.
+void copy_lines(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from, std::int64_t columns,
+                std::size_t rows) {
+  for (; rows > 0; --rows, to += pitch_to, from += pitch_from)
+    std::memcpy(to, from, static_cast<std::size_t>(columns) * sizeof(float));
+}
+
+// In these loops registers have numbers: what is not unrolled would make memory of them.
+/// What sums begin with.
+template <class R, std::size_t across, std::size_t rows>
+RTEXEC_INLINE void begin_tile(R (&sums)[rows][across], const TileEnd& end, std::int64_t columns,
+                              std::int64_t leading_c) {
+  constexpr std::size_t floats = sizeof(R) / sizeof(float), width = across * floats;
+  R bias[across] = {};
+  if (end.column_bias) {
+    float line[width] = {};
+    std::memcpy(line, end.column_bias, static_cast<std::size_t>(columns) * sizeof(float));
+    for (std::size_t j = 0; j < across; ++j) std::memcpy(&bias[j], line + j * floats, sizeof(R));
+  }
+#pragma GCC unroll 16
+  for (std::size_t i = 0; i < rows; ++i)
+#pragma GCC unroll 4
+    for (std::size_t j = 0; j < across; ++j) sums[i][j] = end.row_bias ? bias[j] + end.row_bias[i] : bias[j];
+  if (!end.residual) return;
+  float room[rows * width];
+  const bool whole = columns == static_cast<std::int64_t>(width);
+  if (!whole) copy_lines(room, width, end.residual, leading_c, columns, rows);
+  const float* from = whole ? end.residual : room;
+#pragma GCC unroll 16
+  for (std::size_t i = 0; i < rows; ++i, from += whole ? leading_c : static_cast<std::int64_t>(width))
+#pragma GCC unroll 4
+    for (std::size_t j = 0; j < across; ++j) {
+      R residual;
+      std::memcpy(&residual, from + j * floats, sizeof residual);
+      sums[i][j] += residual;
+    }
+}
+
+/// Sums, within bounds, where they belong.
+template <class R, std::size_t across, std::size_t rows>
+RTEXEC_INLINE void store_tile(const R (&sums)[rows][across], const TileFactors& f, std::int64_t columns, float* c,
+                              std::int64_t leading_c) {
+  constexpr std::size_t floats = sizeof(R) / sizeof(float), width = across * floats;
+  const auto bounds = f.end ? f.end->bounds : Bounds{};
+  const R low = R{} + bounds.low, high = R{} + bounds.high;
+  float room[rows * width];
+  const bool whole = columns == static_cast<std::int64_t>(width);
+  float* to = whole ? c : room;
+#pragma GCC unroll 16
+  for (std::size_t i = 0; i < rows; ++i, to += whole ? leading_c : static_cast<std::int64_t>(width))
+#pragma GCC unroll 4
+    for (std::size_t j = 0; j < across; ++j) {
+      R sum = sums[i][j] * f.alpha;
+      sum = sum < low ? low : sum;
+      sum = sum > high ? high : sum;
+      std::memcpy(to + j * floats, &sum, sizeof sum);
+    }
+  if (!whole) copy_lines(c, leading_c, room, width, columns, rows);
+}
+
 /// A tile of this many rows and registers across.
 template <std::size_t floats, std::size_t across, std::size_t rows>
 RTEXEC_INLINE void multiply_exactly(const TileFactors& f, std::int64_t stride_b, std::int64_t columns, float* c,
                                     std::int64_t leading_c) {
   using R = typename Register<floats>::Type;
-  R sums[rows][across] = {};
+  // Where there are few sums, several parts of each: one has to wait for itself.
+  constexpr std::size_t parts = std::max<std::size_t>(1, 8 / (rows * across));
+  R sums[parts][rows][across] = {};
+  if (f.end) begin_tile(sums[0], *f.end, columns, leading_c);
   const float *a = f.a, *b = f.b;
-  for (std::int64_t p = 0; p < f.depth; ++p, a += f.stride_a, b += stride_b) {
+  const auto add = [&](R(&part)[rows][across]) __attribute__((always_inline)) {
     R x[across];
     for (std::size_t j = 0; j < across; ++j) std::memcpy(&x[j], b + j * floats, sizeof(R));
+#pragma GCC unroll 16
     for (std::size_t i = 0; i < rows; ++i)
-      for (std::size_t j = 0; j < across; ++j) sums[i][j] += x[j] * a[i];
-  }
-  constexpr std::size_t width = across * floats;
-  const bool whole = columns == static_cast<std::int64_t>(width);
-  for (std::size_t i = 0; i < rows; ++i, c += leading_c) {
-    float line[width];
-    float* const to = whole ? c : line;
-    for (std::size_t j = 0; j < across; ++j) {
-      const R sum = sums[i][j] * f.alpha;
-      std::memcpy(to + j * floats, &sum, sizeof sum);
-    }
-    if (!whole) std::memcpy(c, line, static_cast<std::size_t>(columns) * sizeof(float));
-  }
+#pragma GCC unroll 4
+      for (std::size_t j = 0; j < across; ++j) part[i][j] += x[j] * a[i];
+    a += f.stride_a, b += stride_b;
+  };
+  std::int64_t p = 0;
+  constexpr auto at_once = static_cast<std::int64_t>(parts);
+  if constexpr (parts > 1)
+    for (; p + at_once <= f.depth; p += at_once)
+#pragma GCC unroll 8
+      for (std::size_t part = 0; part < parts; ++part) add(sums[part]);
+  for (; p < f.depth; ++p) add(sums[0]);
+#pragma GCC unroll 8
+  for (std::size_t part = 1; part < parts; ++part)
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < rows; ++i)
+#pragma GCC unroll 4
+      for (std::size_t j = 0; j < across; ++j) sums[0][i][j] += sums[part][i][j];
+  store_tile(sums[0], f, columns, c, leading_c);
 }
 
 /// Of as many rows as are asked for, `most` at most.
@@ -58,18 +127,24 @@ RTEXEC_INLINE void multiply_rows(const TileFactors& f, std::int64_t stride_b, st
   multiply_exactly<floats, across, most>(f, stride_b, columns, c, leading_c);
 }
 
+/// Of b's rows, `stride_b` apart, no more registers than there are columns.
+template <std::size_t floats, std::size_t across, std::size_t most>
+RTEXEC_INLINE void multiply_columns(const TileFactors& f, std::int64_t stride_b, std::int64_t rows,
+                                    std::int64_t columns, float* c, std::int64_t leading_c) {
+  constexpr auto narrower = static_cast<std::int64_t>((across - 1) * floats);
+  if constexpr (across > 1)
+    if (columns <= narrower)
+      return multiply_columns<floats, across - 1, most>(f, stride_b, rows, columns, c, leading_c);
+  multiply_rows<floats, across, most>(f, stride_b, rows, columns, c, leading_c);
+}
+
+/// What is packed has a constant stride, which the compiler makes use of; what is not is as wide as a tile.
 template <std::size_t floats, std::size_t across, std::size_t most>
 RTEXEC_INLINE void multiply(const TileFactors& f, std::int64_t rows, std::int64_t columns, float* c,
                             std::int64_t leading_c) {
-  constexpr auto stride_b = static_cast<std::int64_t>(across * floats);
-  if constexpr (across > 1)
-    if (columns <= stride_b - static_cast<std::int64_t>(floats)) {
-      if constexpr (across > 2)
-        if (columns > static_cast<std::int64_t>(floats))
-          return multiply_rows<floats, across - 1, most>(f, stride_b, rows, columns, c, leading_c);
-      return multiply_rows<floats, 1, most>(f, stride_b, rows, columns, c, leading_c);
-    }
-  multiply_rows<floats, across, most>(f, stride_b, rows, columns, c, leading_c);
+  if (f.stride_b != 0) multiply_rows<floats, across, most>(f, f.stride_b, rows, columns, c, leading_c);
+  else
+    multiply_columns<floats, across, most>(f, static_cast<std::int64_t>(across * floats), rows, columns, c, leading_c);
 }
 
 // Each as many sums as there are registers, but for those that factors pass through.

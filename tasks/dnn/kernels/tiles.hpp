@@ -2,6 +2,8 @@
 // Factors are packed beforehand into strips, which are as wide as a tile and lie in memory as they are read.
 #pragma once
 
+#include "tasks/dnn/kernels/bounds.hpp"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -15,6 +17,14 @@ struct TileShape {
 /// The largest tile that this processor's registers hold.
 [[nodiscard]] const TileShape& tile_shape() noexcept;
 
+/// What a tile's sums begin with, and the bounds within which they are stored. Where alpha is 1.
+struct TileEnd {
+  const float* row_bias = nullptr;    // where there are such, one for each row
+  const float* column_bias = nullptr; // for each column
+  const float* residual = nullptr;    // for each element, as far from row to row as of the result
+  Bounds bounds;
+};
+
 /// What a tile is made of: alpha times the sum over p < depth of a[p * stride_a + row] * b[p * tile columns + column].
 struct TileFactors {
   std::int64_t depth;
@@ -22,6 +32,8 @@ struct TileFactors {
   std::int64_t stride_a;
   const float* b;
   float alpha = 1;
+  const TileEnd* end = nullptr; // where there is one
+  std::int64_t stride_b = 0;    // from row to row of b, where it is not packed: all of a tile's columns are wanted then
 };
 
 /// c[row * leading_c + column], for as many rows and columns as a tile has, or fewer; all columns of b are read.

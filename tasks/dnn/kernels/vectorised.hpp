@@ -19,6 +19,13 @@
 #define RTEXEC_TARGET(set) __attribute__((target(set)))
 #endif
 
+/// For this program's baseline.
+#if defined(__GNUC__) && !defined(__clang__)
+#define RTEXEC_BASELINE __attribute__((optimize("O3")))
+#else
+#define RTEXEC_BASELINE
+#endif
+
 /// Before a loop whose iterations do not depend on each other.
 #if defined(__clang__)
 #define RTEXEC_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
