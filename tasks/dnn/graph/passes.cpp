@@ -3,6 +3,8 @@
 #include "tasks/dnn/graph/uses.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 namespace rtexec::tasks {
 namespace {
@@ -31,10 +33,6 @@ bool takes_activation(const Node& node) {
   return takes_residual(node) || (reduce && reduce->kind < Reduce::Kind::first_minimum) ||
          std::holds_alternative<Binary>(node.operation) || std::holds_alternative<ScaleShift>(node.operation);
 }
-
-} // namespace
-
-namespace {
 
 /// a x + b, where `node` computes that of a tensor x of floats and a number.
 struct Scaling {
