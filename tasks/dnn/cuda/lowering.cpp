@@ -4,6 +4,8 @@
 #include "tasks/dnn/cuda/attention_plan.hpp"
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 #include "tasks/dnn/cuda/tensors.hpp"
+#include "tasks/dnn/cuda/whole_plan.hpp"
+#include "tasks/dnn/cuda/whole_weights.hpp"
 #include "tasks/dnn/kernels/evaluate.hpp"
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace rtexec::tasks::cuda {
@@ -75,7 +78,10 @@ template <class Arguments> void set_images(Arguments& arguments, const Image& x,
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, Precision precision) : graph_(graph), tensors_(graph, prepare(program_, precision)) {}
+  Lowering(const Graph& graph, Precision precision)
+      : graph_(graph), whole_(plan_whole(graph)), tensors_(graph, prepare(program_, precision), whole_.bytes) {
+    for (const auto& [node, product] : whole_.products) tensors_.keep(product.x.x);
+  }
 
   Program run() {
     program_.buffers.push_back(0); // the counters
@@ -88,6 +94,7 @@ class Lowering {
       const auto& node = this->node();
       program_.flops += product_flops(graph_, node);
       require_on_gpu(node);
+      if (whole_.elsewhere[node_number_] || lower_whole(node)) continue;
       std::visit([&](const auto& operation) { lower(node, operation); }, node.operation);
     }
     layer_ = Call::no_layer;
@@ -164,12 +171,14 @@ class Lowering {
     emit(arguments, operands, storage());
   }
 
-  /// y = activation(x), element by element; shapes are equal.
+  /// y = activation(x), element by element; shapes are equal. Bytes are copied without activation.
   void copy(const Value& x, const Value& y, const Activation& activation = {}) {
     CopyArguments arguments;
     arguments.x_view = kernel_view(x.shape, x.strides);
     arguments.y_view = kernel_view(y.shape, y.strides);
     arguments.activation = activation_of(activation);
+    if (const float shift = shift_of(x.storage) - shift_of(y.storage); shift != 0)
+      arguments.activation = {ActivationArguments::scale, 1, shift};
     simplify(arguments);
     emit(kernel_call<CopyArguments>(launch_of(arguments, x.storage, y.storage), arguments,
                                     {{&CopyArguments::x, x.place}, {&CopyArguments::y, y.place}}));
@@ -195,12 +204,13 @@ class Lowering {
   };
 
   [[nodiscard]] std::optional<Image> image_of(const Value& value) const {
-    return cuda::image_of(value.shape, value.strides, tensors_.unit());
+    return cuda::image_of(value.shape, value.strides, std::max(tensors_.unit(), Tensors::unit(value.storage)));
   }
   /// With its channels last, each pixel beginning at a multiple of 16 bytes.
-  [[nodiscard]] Strides whole_pixels(const Shape& shape) const {
-    return channels_last(shape, round_up(shape[1], tensors_.unit()));
+  [[nodiscard]] Strides whole_pixels(const Shape& shape, Storage of) const {
+    return channels_last(shape, round_up(shape[1], std::max(tensors_.unit(), Tensors::unit(of))));
   }
+  [[nodiscard]] Strides whole_pixels(const Shape& shape) const { return whole_pixels(shape, storage()); }
   [[nodiscard]] bool aligned(const Value& value) const { return value.place.offset % 16 == 0; }
 
   /// A destination, or another one in its place that has its channels last.
@@ -269,6 +279,11 @@ class Lowering {
     const auto [found, missing] = converted_.try_emplace({id, of});
     if (missing) found->second = copied(value, tensors_.natural(id), of);
     return found->second;
+  }
+  /// In that which it has, if that is not bytes.
+  Value numbers(TensorId id) {
+    const auto& value = tensors_.value(id);
+    return size_of(value.storage) == 1 ? stored(id, storage()) : value;
   }
   /// In which a node computes.
   [[nodiscard]] Storage computed_in(const Node& node) const {
@@ -347,7 +362,7 @@ class Lowering {
   }
 
   void lower(const Node& node, const Activation& activation) {
-    const auto& x = tensors_.value(node.inputs[0]);
+    const auto x = numbers(node.inputs[0]);
     const auto image = image_of(x);
     const auto y = tensors_.destination(node_number_, {node.inputs.data(), 1});
     const auto y_image = image_of(y);
@@ -441,6 +456,158 @@ class Lowering {
     finish(node, to.y);
   }
 
+  // ---- whole numbers
+
+  /// False where the node is none that computes on them.
+  bool lower_whole(const Node& node) {
+    const auto result = whole_.results.find(node_number_);
+    if (result == whole_.results.end()) return false;
+    const auto product = whole_.products.find(node_number_);
+    if (product != whole_.products.end()) multiply_whole(node, product->second, result->second);
+    else step_whole(node, whole_.steps.at(node_number_), result->second);
+    return true;
+  }
+
+  /// `id` under the shape `flat`, in that storage, with its channels last; a copy, made once, where it lies otherwise.
+  /// `whole`: pixels begin at multiples of 16 bytes.
+  Pixels flat_pixels(TensorId id, const Shape& flat, Storage of, bool whole) {
+    const auto value = tensors_.value(id);
+    if (const auto strides = reshape(value.shape, value.strides, flat); strides && value.storage == of) {
+      auto x = under(value, flat, *strides);
+      const auto image = image_of(x);
+      if (image && (!whole || (aligned(x) && image->pixel % Tensors::unit(of) == 0))) return {std::move(x), *image};
+    }
+    const auto [found, missing] = flat_.try_emplace({id, flat, of});
+    auto& x = found->second;
+    if (missing) {
+      x = tensors_.allocate(flat, whole_pixels(flat, of), of);
+      copy(value, under(x, value.shape, *reshape(flat, x.strides, value.shape)));
+    }
+    return {x, *image_of(x)};
+  }
+  Pixels bytes(TensorId id, const Shape& flat) {
+    return flat_pixels(id, flat, graph_.tensors[id].type == ElementType::int8 ? Storage::s8 : Storage::u8, true);
+  }
+
+  /// The shape under which a Conv or a Gemm sees what it reads and writes.
+  static Shape flat(const Node& node, const Shape& shape) {
+    if (std::holds_alternative<Conv>(node.operation)) return shape;
+    return {element_count(shape) / shape.back(), shape.back()};
+  }
+
+  void multiply_whole(const Node& node, const WholeProduct& product, const WholeResult& result) {
+    const auto x = bytes(product.x.x, flat(node, shape(product.x.x)));
+    const auto out = flat(node, shape(result.output));
+    ConvArguments a;
+    if (const auto* conv = std::get_if<Conv>(&node.operation)) {
+      set_images(a, x.image, out);
+      set_window(a, conv->window);
+      a.groups = narrow(conv->groups);
+    } else {
+      a.height = a.out_height = narrow(out[0]);
+      a.x_stride = narrow(x.image.pixel);
+    }
+    const auto channels = a.groups == 1 ? round_up(x.image.channels, Tensors::unit(Storage::s8)) : x.image.channels;
+    a.channels = narrow(channels) / a.groups;
+    a.out_channels = narrow(out[1]) / a.groups;
+    a.activation = activation_of(node.activation);
+    const auto y = whole_destination(node, result);
+    a.y_stride = narrow(image_of(y.flat)->pixel);
+    a.y_storage = y.flat.storage;
+    if (result.quantise) a.levels = stored_as(a.y_storage, *result.quantise);
+    auto call = whole_call(node, product, x.value, a);
+    call.y = y.y.place;
+    emit(std::move(call));
+    tensors_.set(result.output, y.y);
+  }
+
+  Destination whole_destination(const Node& node, const WholeResult& result) {
+    const auto of = tensors_.storage_of(result.output);
+    if (std::holds_alternative<Gemm>(node.operation))
+      return row_destination(result.output, flat(node, shape(result.output)), of);
+    auto y = tensors_.destination(result.output, of);
+    if (!image_of(y)) y = tensors_.allocate(y.shape, whole_pixels(y.shape, of), of);
+    return {y, y};
+  }
+
+  /// All but the result.
+  ConvCall whole_call(const Node& node, const WholeProduct& product, const Value& x, ConvArguments a) {
+    ConvCall call;
+    a.whole = 1;
+    const auto zero = narrow(std::lround(stored_as(x.storage, product.x.from).zero));
+    a.outside = (static_cast<unsigned>(zero) & 0xffU) * 0x01010101U;
+    auto weights = whole_weights(graph_, node, *product.weights, a.channels);
+    for (auto& sum : weights.sums) sum *= -zero;
+    call.x = x.place;
+    call.weights = tensors_.constant(weights.packed);
+    call.factors = tensors_.constant(product.factors);
+    if (zero != 0) call.offsets = tensors_.constant(weights.sums);
+    if (const auto bias = whole_bias(node); !bias.empty()) call.bias = tensors_.constant(bias);
+    if (const auto& from = product.residual) {
+      const auto residual = bytes(from->x, flat(node, shape(from->x)));
+      const auto [scale, less] = stored_as(residual.value.storage, from->from);
+      a.residual_scale = scale;
+      a.residual_zero = less;
+      add_residual(call, a, residual);
+    } else if (node.residual) {
+      const auto id = *node.residual;
+      add_residual(call, a, flat_pixels(id, flat(node, shape(id)), numbers(id).storage, false));
+    }
+    call.arguments = a;
+    return call;
+  }
+
+  static void add_residual(ConvCall& call, ConvArguments& a, const Pixels& residual) {
+    call.residual = residual.value.place;
+    a.residual_storage = residual.value.storage;
+    a.residual_stride = narrow(residual.image.pixel);
+  }
+
+  [[nodiscard]] std::vector<float> whole_bias(const Node& node) const {
+    if (const auto* gemm = std::get_if<Gemm>(&node.operation)) return *row_bias(node, *gemm);
+    return node.inputs.size() > 2 ? constant_of(node.inputs[2], "the bias") : std::vector<float>{};
+  }
+
+  void step_whole(const Node& node, const WholeStep& step, const WholeResult& result) {
+    const auto* function = std::get_if<Activation>(&node.operation);
+    const auto y = tensors_.destination(result.output, tensors_.storage_of(result.output));
+    rescale(step.inputs, y, function ? *function : node.activation, result.quantise);
+    tensors_.set(result.output, y);
+  }
+
+  void lower(const Node& node, const Quantise& quantise) {
+    const auto y = exact_destination(node);
+    rescale({{node.inputs[0], {}}}, y, {}, quantise);
+    finish(node, y);
+  }
+  void lower(const Node& node, const Dequantise& dequantise) {
+    const auto y = exact_destination(node);
+    rescale({{node.inputs[0], dequantise}}, y, {}, {});
+    finish(node, y);
+  }
+
+  /// y = quantise(activation(the sum of one or two inputs)); two are bytes.
+  void rescale(const std::vector<Dequantised>& inputs, const Value& y, const Activation& activation,
+               const std::optional<Quantise>& quantise) {
+    const auto a = tensors_.value(inputs[0].x);
+    const auto b = inputs.size() > 1 ? tensors_.value(inputs[1].x) : Value{};
+    const auto view = [&](const Value& x) { return kernel_view(y.shape, broadcast(x.shape, x.strides, y.shape)); };
+    RescaleArguments r;
+    r.a_view = r.b_view = view(a);
+    r.y_view = kernel_view(y.shape, y.strides);
+    std::tie(r.a_scale, r.a_zero) = std::pair(inputs[0].from.scale, stored_as(a.storage, inputs[0].from).zero);
+    if (inputs.size() > 1) {
+      r.b_view = view(b);
+      std::tie(r.b_scale, r.b_zero) = std::pair(inputs[1].from.scale, stored_as(b.storage, inputs[1].from).zero);
+    }
+    r.activation = activation_of(activation);
+    r.to_levels = quantise ? 1 : 0;
+    if (quantise) r.levels = stored_as(y.storage, *quantise);
+    simplify(r);
+    using A = RescaleArguments;
+    emit(kernel_call<A>(launch_of(r, a.storage, y.storage), r, {{&A::a, a.place}, {&A::b, b.place}, {&A::y, y.place}}));
+  }
+
   // ---- matrix products
 
   void lower(const Node& node, const Gemm& gemm) {
@@ -503,19 +670,19 @@ class Lowering {
     arguments.channels = narrow(channels);
     arguments.out_channels = narrow(columns);
     arguments.x_stride = narrow(x.image.pixel);
-    auto y = row_destination(node, {count, columns});
+    auto y = row_destination(node.output, {count, columns}, storage());
     std::optional<Pixels> residual;
     if (node.residual) residual = rows(*node.residual, false);
     convolution(node, arguments, x.value, weights, bias, residual, y);
   }
 
-  Destination row_destination(const Node& node, const Shape& flat) {
-    const auto& to = shape(node.output);
+  Destination row_destination(TensorId id, const Shape& flat, Storage of) {
+    const auto& to = shape(id);
     if (to.size() == 2) {
-      const auto y = tensors_.destination(node.output);
+      const auto y = tensors_.destination(id, of);
       return {y, y};
     }
-    const auto matrix = tensors_.allocate(flat, whole_pixels(flat), storage());
+    const auto matrix = tensors_.allocate(flat, whole_pixels(flat, of), of);
     return {under(matrix, to, *reshape(flat, matrix.strides, to)), matrix};
   }
 
@@ -722,7 +889,7 @@ class Lowering {
       }
     }
     const bool finds = mean.kind >= Reduce::Kind::first_minimum;
-    const auto in = finds ? tensors_.value(node.inputs[0]).storage : computed_in(node);
+    const auto in = finds ? numbers(node.inputs[0]).storage : computed_in(node);
     auto from = stored(node.inputs[0], in);
     auto middle = middle_of(from.shape, mean.outer, mean.count);
     if (!middle) {
@@ -884,7 +1051,7 @@ class Lowering {
   }
 
   void lower(const Node& node, const TopIndices& top) {
-    const auto in = tensors_.value(node.inputs[0]).storage;
+    const auto in = numbers(node.inputs[0]).storage;
     const auto x = row_major(node.inputs[0], in);
     const auto y = tensors_.allocate(shape(node.output), dense_strides(shape(node.output)), Storage::f32);
     TopIndicesArguments t;
@@ -1205,12 +1372,14 @@ class Lowering {
 
   const Graph& graph_;
   Program program_;
+  WholePlan whole_;
   Tensors tensors_;
   std::size_t node_number_ = 0;
   std::uint32_t layer_ = Call::no_layer;
   bool in_layers_ = false;                           // not before the first node, nor after the last
   std::map<TensorId, Value> images_, padded_, rows_; // copies that were made already
   std::map<std::pair<TensorId, Storage>, Value> dense_, converted_;
+  std::map<std::tuple<TensorId, Shape, Storage>, Value> flat_;
 };
 
 } // namespace
