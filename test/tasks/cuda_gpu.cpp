@@ -92,8 +92,11 @@ void add_all(hal::test::FakeCudaDriver& driver) {
     for (const auto* kind : {"lstm", "gru", "simple"})
       add(driver, "resident_" + (kind + storage), sizeof(RecurrentArguments));
   }
-  for (const std::string kind : {"_ff", "_fh", "_hf", "_hh"})
+  for (const std::string kind : {"_ff", "_fh", "_fb", "_hf", "_hh", "_hb", "_bf", "_bh", "_bb"}) {
     for (const auto* name : {"copy", "transpose"}) add(driver, name + kind, sizeof(CopyArguments));
+    add(driver, "rescale" + kind, sizeof(RescaleArguments));
+  }
+  add(driver, "conv_bytes", sizeof(ConvArguments));
 }
 
 } // namespace

@@ -14,13 +14,15 @@ using namespace tasks::cuda;
 
 bool is_half(const ConvVariant& variant) { return variant.math == ConvMath::simt_h || variant.math == ConvMath::half; }
 
+bool is_whole(const ConvVariant& variant) { return variant.math == ConvMath::simt_b || variant.math == ConvMath::int8; }
+
 /// Of one product, relative to it, for sums of up to a few hundred terms.
 double error_of(ConvMath math) { return math == ConvMath::tf32 ? 0x1p-10 : math == ConvMath::tf32x3 ? 2e-6 : 1e-6; }
 
 /// A convolution that the tiles take (16-byte pixels, channels and weights), with tiles that are not full in any
 /// direction.
 ConvArguments random_conv(Random& random, const ConvVariant& variant) {
-  const int chunk = is_half(variant) ? 8 : 4;
+  const int chunk = is_whole(variant) ? 16 : is_half(variant) ? 8 : 4;
   ConvArguments c;
   do {
     c.batch = random.whole(1, 2);
@@ -50,6 +52,7 @@ ConvArguments random_conv(Random& random, const ConvVariant& variant) {
   // No bound on errors
   while (c.activation.kind == ActivationArguments::sqrt ||
          (c.activation.kind == ActivationArguments::exp && c.channels > 40));
+  if (is_whole(variant)) make_whole(random, c);
   return c;
 }
 
@@ -74,7 +77,8 @@ TEST_P(CudaConvTile, AgreesWithItsDefinition) {
   Random random(static_cast<unsigned>(variant.rows * 1000 + variant.columns));
   for (unsigned i = 0; i < 4 && !HasFailure(); ++i) {
     const auto conv = random_conv(random, variant);
-    ConvCheck check{.bias = random.chance(0.5), .residual = random.chance(0.5), .seed = i};
+    ConvCheck check{
+        .bias = random.chance(0.5), .residual = random.chance(0.5), .offsets = random.chance(0.8), .seed = i};
     for (auto* offset : {&check.residual_offset, &check.y_offset})
       *offset = random.chance(0.2) ? static_cast<std::size_t>(random.whole(1, 7)) : 0;
     ASSERT_TRUE(applies(variant, conv));

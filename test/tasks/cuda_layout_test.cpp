@@ -283,9 +283,16 @@ TEST(CudaMethod, OtherTextIsRefused) {
 
 TEST(CudaMethod, ComputesOnlyWhatItsArithmeticAndShapesAllow) {
   const auto call = small_conv();
+  auto of_bytes = call;
+  of_bytes.arguments.whole = 1;
+  EXPECT_NE(geometry_of(of_bytes), geometry_of(call));
   for (const auto& variant : conv_variants()) {
     const bool half = variant.math == ConvMath::half || variant.math == ConvMath::simt_h,
+               whole = variant.math == ConvMath::int8 || variant.math == ConvMath::simt_b,
                exact = variant.math != ConvMath::tf32;
+    EXPECT_EQ(computes(own(variant), Precision::fp16, of_bytes), whole) << variant.kernel;
+    EXPECT_EQ(computes(own(variant), Precision::fp32, of_bytes), whole) << variant.kernel;
+    if (whole) continue;
     EXPECT_EQ(computes(own(variant), Precision::fp32, call), !half && exact) << variant.kernel;
     EXPECT_EQ(computes(own(variant), Precision::tf32, call), !half) << variant.kernel;
     EXPECT_EQ(computes(own(variant), Precision::fp16, call), half) << variant.kernel;

@@ -7,6 +7,12 @@
 
 namespace rtexec::tasks::cuda {
 
+// whole_calls.cpp
+/// False where node `number` is none that computes on whole numbers.
+[[nodiscard]] bool lower_whole(LoweringContext& context, const Node& node, std::size_t number);
+void lower(LoweringContext& context, const Node& node, const Quantise& quantise);
+void lower(LoweringContext& context, const Node& node, const Dequantise& dequantise);
+
 // element_calls.cpp
 void lower(LoweringContext& context, const Node& node, const Activation& activation);
 void lower(LoweringContext& context, const Node& node, const ScaleShift&);

@@ -22,6 +22,14 @@ const void* with_alignment_of(const Place& place) {
 std::string text(int value) { return std::to_string(value); }
 std::string pair(int a, int b) { return text(a) + "x" + text(b); }
 
+const char* storage_name(Storage storage) {
+  switch (storage) {
+  case Storage::f32: return "float";
+  case Storage::f16: return "half";
+  default: return "bytes";
+  }
+}
+
 bool parse_workspace(const std::vector<std::string_view>& words, std::size_t at, ConvMethod& method) {
   if (words.size() != at + 2 || words[at] != "workspace") return false;
   const auto bytes = config::number<std::size_t>(words[at + 1]);
@@ -59,6 +67,8 @@ std::string geometry_of(const ConvCall& call) {
   if (call.residual.known()) key += " residual/" + text(a.residual_stride) + (a.residual_last ? " last" : "");
   if (a.activation.kind != ActivationArguments::none)
     key += std::string(" ") + activation_names[static_cast<std::size_t>(a.activation.kind)];
+  if (a.whole) key += std::string(" int8 to ") + storage_name(a.y_storage);
+  if (a.whole && call.residual.known()) key += std::string(" from ") + storage_name(a.residual_storage);
   for (const auto& [place, name] :
        {std::pair{&call.x, " odd-x"}, std::pair{&call.residual, " odd-residual"}, std::pair{&call.y, " odd-y"}})
     if (place->offset % 16 != 0) key += name;
@@ -99,7 +109,8 @@ Result<ConvMethod> parse_conv_method(std::string_view line) {
 ConvMethod default_conv_method(Precision precision, const ConvCall& call) {
   const auto arguments = aligned_arguments(call);
   constexpr int few_pixels = 8; // one warp for each output uses more of the device than a tile
-  if (is_depthwise(arguments) || arguments.batch * arguments.out_height * arguments.out_width <= few_pixels) return {};
+  const int pixels = arguments.batch * arguments.out_height * arguments.out_width;
+  if (is_depthwise(arguments) || (!arguments.whole && pixels <= few_pixels)) return {};
   const auto choice = default_conv(precision, arguments);
   return choice.variant ? ConvMethod{ConvMethod::Kind::own, choice} : ConvMethod{};
 }
@@ -111,12 +122,15 @@ bool computes(const ConvMethod& method, Precision precision, const ConvCall& cal
   case ConvMethod::Kind::own: {
     const auto math = method.own.variant->math;
     const bool half = math == ConvMath::half || math == ConvMath::simt_h;
+    const bool whole = math == ConvMath::int8 || math == ConvMath::simt_b;
     const bool precise = math != ConvMath::tf32 || precision == Precision::tf32;
-    return half == (precision == Precision::fp16) && precise && applies(*method.own.variant, arguments) &&
+    const bool fits = arguments.whole ? whole : !whole && half == (precision == Precision::fp16) && precise;
+    return fits && applies(*method.own.variant, arguments) &&
            method.own.splits <= most_splits(*method.own.variant, arguments);
   }
-  case ConvMethod::Kind::cudnn: return !is_depthwise(arguments) && (!method.fused || can_fuse(call));
-  case ConvMethod::Kind::cublas: return is_matrix_product(arguments);
+  case ConvMethod::Kind::cudnn:
+    return !arguments.whole && !is_depthwise(arguments) && (!method.fused || can_fuse(call));
+  case ConvMethod::Kind::cublas: return !arguments.whole && is_matrix_product(arguments);
   }
   return false;
 }

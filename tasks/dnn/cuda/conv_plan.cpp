@@ -34,7 +34,10 @@ int most_shared(int architecture) {
   }
 }
 
-constexpr int storage_size(ConvMath math) { return math == ConvMath::simt_h || math == ConvMath::half ? 2 : 4; }
+constexpr int storage_size(ConvMath math) {
+  if (math == ConvMath::simt_b || math == ConvMath::int8) return 1;
+  return math == ConvMath::simt_h || math == ConvMath::half ? 2 : 4;
+}
 
 #define SIMT(math, storage, rows, columns, own_rows, own_columns, stages) \
   {"conv_" #math "_" #rows "x" #columns,                                  \
@@ -52,9 +55,10 @@ constexpr int storage_size(ConvMath math) { return math == ConvMath::simt_h || m
    down * across * 32,                                                      \
    stages * (rows + columns) * row,                                         \
    matrix_units},
-#define SIMT_VARIANTS VARIANTS(simt_f, float) VARIANTS(simt_h, Half)
-#define MATRIX_VARIANTS \
-  VARIANTS(tf32, float, Tf32Product) VARIANTS(tf32x3, float, Tf32x3Product) VARIANTS(half, Half, HalfProduct)
+#define SIMT_VARIANTS VARIANTS(simt_f, float) VARIANTS(simt_h, Half) VARIANTS(simt_b, Byte)
+#define MATRIX_VARIANTS              \
+  VARIANTS(tf32, float, Tf32Product) \
+  VARIANTS(tf32x3, float, Tf32x3Product) VARIANTS(half, Half, HalfProduct) VARIANTS(int8, Byte, ByteProduct)
 constexpr ConvVariant table[] = {
 #include "tasks/dnn/cuda/kernels/conv_variants.inc"
 };
@@ -82,13 +86,18 @@ bool fits(const ConvVariant& variant, const ConvArguments& conv) {
          (variant.rows <= 16 || !waste(std::max(pixels(conv), 16), variant.rows));
 }
 
-bool computes(const ConvVariant& variant, Precision precision) {
-  switch (precision) {
-  case Precision::fp32: return variant.math == ConvMath::simt_f || variant.math == ConvMath::tf32x3;
-  case Precision::tf32: return variant.math == ConvMath::tf32;
-  case Precision::fp16: return variant.math == ConvMath::half;
-  }
-  return false;
+/// On matrix units, or where a device has none of them.
+ConvMath math_of(Precision precision, const ConvArguments& conv, bool matrix) {
+  if (conv.whole) return matrix ? ConvMath::int8 : ConvMath::simt_b;
+  if (precision == Precision::fp16) return matrix ? ConvMath::half : ConvMath::simt_h;
+  if (!matrix) return ConvMath::simt_f;
+  return precision == Precision::tf32 ? ConvMath::tf32 : ConvMath::tf32x3;
+}
+
+/// Whether it is worth measuring.
+bool computes(const ConvVariant& variant, Precision precision, const ConvArguments& conv, bool matrix) {
+  const bool as_precise = precision == Precision::fp32 && !conv.whole && variant.math == ConvMath::simt_f;
+  return variant.math == math_of(precision, conv, matrix) || as_precise;
 }
 
 /// As many blocks as fill the device about once, twice and four times.
@@ -169,9 +178,7 @@ std::vector<ConvChoice> conv_candidates(Precision precision, int architecture, i
   for (const ConvVariant& variant : table) {
     if (!applies(variant, conv) || !fits(variant, conv)) continue;
     if (variant.minimum_architecture > architecture || variant.shared > most_shared(architecture)) continue;
-    const bool simt = variant.math == ConvMath::simt_f || variant.math == ConvMath::simt_h;
-    const bool same_storage = (storage_size(variant.math) == 2) == (precision == Precision::fp16);
-    if (!computes(variant, precision) && (matrix || !simt || !same_storage)) continue;
+    if (!computes(variant, precision, conv, matrix)) continue;
     for (const int splits : splits_to_try(variant, conv, multiprocessors)) {
       candidates.push_back({&variant, splits, false});
       if (architecture >= clusters && splits > 1 && splits <= most_in_cluster)
@@ -182,7 +189,7 @@ std::vector<ConvChoice> conv_candidates(Precision precision, int architecture, i
 }
 
 ConvChoice default_conv(Precision precision, const ConvArguments& conv) {
-  const ConvMath math = precision == Precision::fp16 ? ConvMath::simt_h : ConvMath::simt_f;
+  const ConvMath math = math_of(precision, conv, false);
   constexpr int multiprocessors = 32; // of a middling device
   ConvChoice best;
   int best_blocks = 0;

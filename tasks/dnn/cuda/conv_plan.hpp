@@ -26,6 +26,8 @@ enum class ConvMath {
   tf32x3, // float, matrix units: each factor as a sum of two tf32, three products; as accurate as float
   simt_h, // half, multiply-add units in float
   half,   // half, matrix units with sums in float
+  simt_b, // bytes, multiply-add units: four products at once
+  int8,   // bytes, matrix units
 };
 
 struct ConvVariant {

@@ -65,9 +65,17 @@ int stride_of(const ConvCall& call, Part part) {
   const auto& a = call.arguments;
   return part == x_part ? a.x_stride : part == y_part ? a.y_stride : a.residual_stride;
 }
+/// In a network of `storage`.
+Storage storage_of(const ConvCall& call, Part part, Storage storage) {
+  const auto& a = call.arguments;
+  if (!a.whole) return storage;
+  return part == x_part ? Storage::s8 : part == y_part ? a.y_storage : a.residual_storage;
+}
 /// With room for the misalignment of the place.
 std::size_t bytes_of(const ConvCall& call, Part part, Storage storage) {
-  return pixels_of(call, part) * static_cast<std::size_t>(stride_of(call, part)) * size_of(storage) + 256;
+  return pixels_of(call, part) * static_cast<std::size_t>(stride_of(call, part)) *
+             size_of(storage_of(call, part, storage)) +
+         256;
 }
 
 double flops_of(const ConvCall& call) {
@@ -153,7 +161,7 @@ class Tuner {
     place(counters_part, counter_bytes);
     place(workspace_part, place_.workspace);
     for (const auto part : {x_part, residual_part}) {
-      const auto values = noise(bytes_of(call, part, program_.storage), part);
+      const auto values = noise(bytes_of(call, part, program_.storage), storage_of(call, part, program_.storage), part);
       if (auto done = copied(place_.scratch.address() + offsets_[part], values.data(), values.size()); !done)
         return done;
     }
@@ -161,19 +169,20 @@ class Tuner {
     return copied(place_.scratch.address() + offsets_[counters_part], zeros.data(), zeros.size());
   }
 
-  /// Between -1 and 1.
-  [[nodiscard]] std::vector<std::byte> noise(std::size_t bytes, std::uint32_t seed) const {
+  /// Between -1 and 1; bytes of any value.
+  [[nodiscard]] static std::vector<std::byte> noise(std::size_t bytes, Storage storage, std::uint32_t seed) {
     std::vector<std::byte> result(bytes);
     std::uint32_t state = seed + 1;
-    const auto next = [&] {
-      state = state * 1664525 + 1013904223;
-      return static_cast<float>(static_cast<std::int32_t>(state) / 256) / 8388608.0F;
-    };
-    const auto size = size_of(program_.storage);
+    const auto size = size_of(storage);
     for (std::size_t at = 0; at + size <= bytes; at += size) {
-      const float value = next();
+      state = state * 1664525 + 1013904223;
+      const float value = static_cast<float>(static_cast<std::int32_t>(state) / 256) / 8388608.0F;
       const auto half = to_half(value);
-      std::memcpy(result.data() + at, program_.storage == Storage::f16 ? static_cast<const void*>(&half) : &value,
+      const auto byte = static_cast<std::byte>(state >> 24U);
+      std::memcpy(result.data() + at,
+                  storage == Storage::f32   ? static_cast<const void*>(&value)
+                  : storage == Storage::f16 ? static_cast<const void*>(&half)
+                                            : &byte,
                   size);
     }
     return result;
@@ -203,7 +212,7 @@ class Tuner {
 
   /// Whether what lies around and between the pixels of y is as it was: y may be a slice of a concatenation.
   [[nodiscard]] bool keeps_neighbours(const ConvCall& call, std::span<const std::byte> image) const {
-    const auto size = size_of(program_.storage);
+    const auto size = size_of(storage_of(call, y_part, program_.storage));
     const auto pixel = static_cast<std::size_t>(call.arguments.y_stride) * size;
     const auto own = static_cast<std::size_t>(call.arguments.out_channels * call.arguments.groups) * size;
     const auto clean = [&](std::size_t begin, std::size_t end) {
@@ -218,19 +227,30 @@ class Tuner {
 
   [[nodiscard]] std::vector<float> values_of(const ConvCall& call, const std::byte* image) const {
     const auto channels = static_cast<std::size_t>(call.arguments.out_channels * call.arguments.groups);
-    const auto size = size_of(program_.storage), stride = static_cast<std::size_t>(call.arguments.y_stride);
+    const auto storage = storage_of(call, y_part, program_.storage);
+    const auto size = size_of(storage), stride = static_cast<std::size_t>(call.arguments.y_stride);
     std::vector<float> values;
     for (std::size_t pixel = 0; pixel < pixels_of(call, y_part); ++pixel)
-      for (std::size_t c = 0; c < channels; ++c) {
-        float value = 0;
-        std::uint16_t half = 0;
-        std::memcpy(size == 2 ? static_cast<void*>(&half) : &value, image + (pixel * stride + c) * size, size);
-        values.push_back(size == 2 ? from_half(half) : value);
-      }
+      for (std::size_t c = 0; c < channels; ++c)
+        values.push_back(value_at(image + (pixel * stride + c) * size, storage));
     return values;
   }
+  static float value_at(const std::byte* at, Storage storage) {
+    float value = 0;
+    std::uint16_t half = 0;
+    std::int8_t byte = 0;
+    std::memcpy(storage == Storage::f32   ? static_cast<void*>(&value)
+                : storage == Storage::f16 ? static_cast<void*>(&half)
+                                          : &byte,
+                at, size_of(storage));
+    return storage == Storage::f32 ? value : storage == Storage::f16 ? from_half(half) : static_cast<float>(byte);
+  }
 
-  [[nodiscard]] bool agree(const std::vector<float>& values, const std::vector<float>& reference) const {
+  /// Whole numbers have the same sums in any order.
+  [[nodiscard]] double tolerance_of(const ConvCall& call) const {
+    return call.arguments.whole ? 0 : tolerance(program_.precision);
+  }
+  static bool agree(const std::vector<float>& values, const std::vector<float>& reference, double tolerance) {
     double largest = 0, distance = 0;
     for (std::size_t i = 0; i < reference.size(); ++i) {
       if (!std::isfinite(reference[i])) continue;
@@ -239,7 +259,7 @@ class Tuner {
       largest = std::max(largest, std::abs(static_cast<double>(reference[i])));
       distance = std::max(distance, away);
     }
-    return distance <= tolerance(program_.precision) * largest;
+    return distance <= tolerance * largest;
   }
 
   [[nodiscard]] std::vector<ConvMethod> candidates(const ConvCall& call) const {
@@ -253,6 +273,7 @@ class Tuner {
         result.push_back(method);
     }
     if (result.empty() || flops_of(call) < slow_for_simple) result.push_back({});
+    if (arguments.whole) return result;
     if (executor_.cudnn() && !is_depthwise(arguments)) add_cudnn(call, arguments, result);
     if (executor_.cublas() && is_matrix_product(arguments) && Cublas::workspace_bytes <= place_.workspace)
       result.push_back({ConvMethod::Kind::cublas, {}, 0, false, Cublas::workspace_bytes});
@@ -274,7 +295,7 @@ class Tuner {
                          double least) {
     const auto values = result_of(call, method);
     if (!values) return Unexpected(values.error());
-    if (!agree(*values, reference))
+    if (!agree(*values, reference, tolerance_of(call)))
       return fail(Errc::unsupported,
                   "'" + to_text(method) + "' does not compute '" + geometry_of(call) + "' as the default does");
     return seconds_of(method, least);

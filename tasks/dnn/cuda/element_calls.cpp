@@ -18,7 +18,7 @@ void scale_shift(LoweringContext& context, const Value& x, const Image& from, co
 } // namespace
 
 void lower(LoweringContext& context, const Node& node, const Activation& activation) {
-  const auto& x = context.tensors.value(node.inputs[0]);
+  const auto x = context.numbers(node.inputs[0]);
   const auto image = context.image_of(x);
   const auto y = context.overwriting({node.inputs.data(), 1});
   const auto y_image = context.image_of(y);

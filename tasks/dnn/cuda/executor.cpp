@@ -172,6 +172,8 @@ Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const P
                                {&A::bias, call.bias},
                                {&A::residual, call.residual},
                                {&A::y, call.y},
+                               {&A::offsets, call.offsets},
+                               {&A::factors, call.factors},
                                {&A::partial, split ? workspace : Place{}},
                                {&A::counters, split ? counters : Place{}}}),
                addresses);

@@ -1,6 +1,7 @@
 #include "tasks/dnn/cuda/lowering_context.hpp"
 
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
+#include "tasks/dnn/cuda/whole_weights.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -27,7 +28,9 @@ Value under(const Value& x, Shape shape, Strides strides, std::int64_t offset) {
 }
 
 LoweringContext::LoweringContext(const Graph& of, Precision precision)
-    : graph(of), tensors(of, prepare(program, precision)) {}
+    : graph(of), whole_plan(plan_whole(of)), tensors(of, prepare(program, precision), whole_plan.bytes) {
+  for (const auto& [node, product] : whole_plan.products) tensors.keep(product.x.x);
+}
 
 const std::vector<float>& LoweringContext::constant_of(TensorId id, const char* role) const {
   const auto& tensor = graph.tensors[id];
@@ -58,6 +61,8 @@ void LoweringContext::copy(const Value& x, const Value& y, const Activation& act
   arguments.x_view = kernel_view(x.shape, x.strides);
   arguments.y_view = kernel_view(y.shape, y.strides);
   arguments.activation = activation_of(activation);
+  if (const float shift = shift_of(x.storage) - shift_of(y.storage); shift != 0)
+    arguments.activation = {ActivationArguments::scale, 1, shift};
   simplify(arguments);
   emit(kernel_call<CopyArguments>(launch_of(arguments, x.storage, y.storage), arguments,
                                   {{&CopyArguments::x, x.place}, {&CopyArguments::y, y.place}}));
@@ -146,6 +151,27 @@ Value LoweringContext::stored(TensorId id, Storage of) {
   const auto [found, missing] = converted_.try_emplace({id, of});
   if (missing) found->second = copied(value, tensors.natural(id), of);
   return found->second;
+}
+
+Value LoweringContext::numbers(TensorId id) {
+  const auto& value = tensors.value(id);
+  return size_of(value.storage) == 1 ? stored(id, storage()) : value;
+}
+
+Pixels LoweringContext::flat_pixels(TensorId id, const Shape& flat, Storage of, bool whole) {
+  const auto value = tensors.value(id);
+  if (const auto strides = reshape(value.shape, value.strides, flat); strides && value.storage == of) {
+    auto x = under(value, flat, *strides);
+    const auto image = image_of(x);
+    if (image && (!whole || (aligned(x) && image->pixel % Tensors::unit(of) == 0))) return {std::move(x), *image};
+  }
+  const auto [found, missing] = flat_.try_emplace({id, flat, of});
+  auto& x = found->second;
+  if (missing) {
+    x = tensors.allocate(flat, whole_pixels(flat, of), of);
+    copy(value, under(x, value.shape, *reshape(flat, x.strides, value.shape)));
+  }
+  return {x, *image_of(x)};
 }
 
 Storage LoweringContext::computed_in(const Node& node) const {

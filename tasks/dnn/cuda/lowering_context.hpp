@@ -6,14 +6,17 @@
 #include "tasks/dnn/cuda/program.hpp"
 #include "tasks/dnn/cuda/strides.hpp"
 #include "tasks/dnn/cuda/tensors.hpp"
+#include "tasks/dnn/cuda/whole_plan.hpp"
 #include "tasks/dnn/graph/graph.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -47,6 +50,7 @@ class LoweringContext {
 
   const Graph& graph;
   Program program;
+  const WholePlan whole_plan;
   Tensors tensors; // of them
 
   /// Calls belong to that node from now on.
@@ -79,7 +83,7 @@ class LoweringContext {
     emit(arguments, operands, storage());
   }
 
-  /// y = activation(x), element by element; shapes are equal.
+  /// y = activation(x), element by element; shapes are equal. Bytes are copied without activation.
   void copy(const Value& x, const Value& y, const Activation& activation = {});
   Value copied(const Value& x, Strides strides, Storage to);
   /// x, `before` elements on in each dimension, among others of that value.
@@ -88,12 +92,13 @@ class LoweringContext {
   // ---- tensors as kernels want them
 
   [[nodiscard]] std::optional<Image> image_of(const Value& value) const {
-    return cuda::image_of(value.shape, value.strides, tensors.unit());
+    return cuda::image_of(value.shape, value.strides, std::max(tensors.unit(), Tensors::unit(value.storage)));
   }
   /// With its channels last, each pixel beginning at a multiple of 16 bytes.
-  [[nodiscard]] Strides whole_pixels(const Shape& shape) const {
-    return channels_last(shape, round_up(shape[1], tensors.unit()));
+  [[nodiscard]] Strides whole_pixels(const Shape& shape, Storage of) const {
+    return channels_last(shape, round_up(shape[1], std::max(tensors.unit(), Tensors::unit(of))));
   }
+  [[nodiscard]] Strides whole_pixels(const Shape& shape) const { return whole_pixels(shape, storage()); }
   [[nodiscard]] static bool aligned(const Value& value) { return value.place.offset % 16 == 0; }
 
   /// `id` with its channels last; a copy, made once, where it lies otherwise. `whole`: pixels begin at multiples of 16
@@ -108,6 +113,11 @@ class LoweringContext {
   Value row_major(TensorId id) { return row_major(id, storage()); }
   /// `id` in that storage; a copy, made once, where it has another one.
   Value stored(TensorId id, Storage of);
+  /// In that which it has, if that is not bytes.
+  Value numbers(TensorId id);
+  /// `id` under the shape `flat`, in that storage, with its channels last; a copy, made once, where it lies otherwise.
+  /// `whole`: pixels begin at multiples of 16 bytes.
+  Pixels flat_pixels(TensorId id, const Shape& flat, Storage of, bool whole);
 
   // ---- where results go
 
@@ -134,6 +144,7 @@ class LoweringContext {
   bool in_layers_ = false;                           // not before the first node, nor after the last
   std::map<TensorId, Value> images_, padded_, rows_; // copies that were made already
   std::map<std::pair<TensorId, Storage>, Value> dense_, converted_;
+  std::map<std::tuple<TensorId, Shape, Storage>, Value> flat_;
 };
 
 // ---- what several kinds of arguments have

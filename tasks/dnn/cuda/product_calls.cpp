@@ -1,3 +1,5 @@
+#include "tasks/dnn/cuda/product_calls.hpp"
+
 #include "tasks/dnn/cuda/calls.hpp"
 
 #include "tasks/dnn/cuda/attention_plan.hpp"
@@ -18,11 +20,6 @@ namespace {
 constexpr std::int64_t few_pixels = 16; // for which kernels that read any channels are fast enough
 
 // ---- convolutions
-
-/// A matrix of all rows, under the output's shape.
-struct Destination {
-  Value y, flat;
-};
 
 /// As ConvArguments wants them: zero in channels that the weights do not have.
 std::vector<float> packed_weights(const Tensor& weights, std::int64_t channels) {
@@ -95,10 +92,7 @@ void lower(LoweringContext& context, const Node& node, const Conv& conv) {
 
 // ---- matrix products
 
-namespace {
-
-/// beta * c, for every row the same; empty without c. Nothing where c is more than a row.
-std::optional<std::vector<float>> row_bias(LoweringContext& context, const Node& node, const Gemm& gemm) {
+std::optional<std::vector<float>> row_bias(const LoweringContext& context, const Node& node, const Gemm& gemm) {
   if (node.inputs.size() < 3) return std::vector<float>{};
   const auto& c = context.graph.tensors[node.inputs[2]];
   const auto columns = context.shape(node.output).back();
@@ -110,15 +104,17 @@ std::optional<std::vector<float>> row_bias(LoweringContext& context, const Node&
   return bias;
 }
 
-Destination row_destination(LoweringContext& context, const Node& node, const Shape& flat) {
-  const auto& to = context.shape(node.output);
+Destination row_destination(LoweringContext& context, TensorId id, const Shape& flat, Storage of) {
+  const auto& to = context.shape(id);
   if (to.size() == 2) {
-    const auto y = context.tensors.destination(node.output);
+    const auto y = context.tensors.destination(id, of);
     return {y, y};
   }
-  const auto matrix = context.tensors.allocate(flat, context.whole_pixels(flat), context.storage());
+  const auto matrix = context.tensors.allocate(flat, context.whole_pixels(flat, of), of);
   return {under(matrix, to, *reshape(flat, matrix.strides, to)), matrix};
 }
+
+namespace {
 
 void matrix_conv(LoweringContext& context, const Node& node, const Gemm& gemm, const std::vector<float>& bias) {
   const auto& b = context.graph.tensors[node.inputs[1]];
@@ -136,7 +132,7 @@ void matrix_conv(LoweringContext& context, const Node& node, const Gemm& gemm, c
   arguments.channels = narrow(channels);
   arguments.out_channels = narrow(columns);
   arguments.x_stride = narrow(x.image.pixel);
-  auto y = row_destination(context, node, {count, columns});
+  auto y = row_destination(context, node.output, {count, columns}, context.storage());
   std::optional<Pixels> residual;
   if (node.residual) residual = context.rows(*node.residual, false);
   convolution(context, node, arguments, x.value, weights, bias, residual, y);

@@ -68,7 +68,8 @@ template <class Arguments>
 struct ConvCall {
   ConvArguments arguments; // without pointers
   Place x, weights, bias, residual, y;
-  Place half_bias; // fp16 only: as cuDNN wants it
+  Place half_bias;        // fp16 only: as cuDNN wants it
+  Place offsets, factors; // of whole numbers
 };
 
 struct Call {
@@ -103,6 +104,8 @@ struct Program {
 
 inline constexpr int cluster_architecture = 90; // the first that has clusters of blocks
 
-[[nodiscard]] constexpr std::size_t size_of(Storage storage) { return storage == Storage::f16 ? 2 : 4; }
+[[nodiscard]] constexpr std::size_t size_of(Storage storage) {
+  return storage == Storage::f32 ? 4 : storage == Storage::f16 ? 2 : 1;
+}
 
 } // namespace rtexec::tasks::cuda

@@ -79,7 +79,7 @@ void lower(LoweringContext& context, const Node& node, const Reduce& mean) {
     }
   }
   const bool finds = mean.kind >= Reduce::Kind::first_minimum;
-  const auto in = finds ? context.tensors.value(node.inputs[0]).storage : context.computed_in(node);
+  const auto in = finds ? context.numbers(node.inputs[0]).storage : context.computed_in(node);
   auto from = context.stored(node.inputs[0], in);
   auto middle = middle_of(from.shape, mean.outer, mean.count);
   if (!middle) {
@@ -255,7 +255,7 @@ void lower(LoweringContext& context, const Node& node, const RunningSum& running
 }
 
 void lower(LoweringContext& context, const Node& node, const TopIndices& top) {
-  const auto in = context.tensors.value(node.inputs[0]).storage;
+  const auto in = context.numbers(node.inputs[0]).storage;
   const auto x = context.row_major(node.inputs[0], in);
   const auto y =
       context.tensors.allocate(context.shape(node.output), dense_strides(context.shape(node.output)), Storage::f32);

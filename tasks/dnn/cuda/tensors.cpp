@@ -30,8 +30,12 @@ std::vector<float> spread(const std::vector<float>& values, const Shape& shape, 
 
 } // namespace
 
-Tensors::Tensors(const Graph& graph, Program& program)
-    : graph_(graph), program_(program), rows_(row_layout(graph)), concats_(plan_concats(graph, rows_, unit())) {
+Tensors::Tensors(const Graph& graph, Program& program, std::vector<bool> bytes)
+    : graph_(graph),
+      program_(program),
+      bytes_(std::move(bytes)),
+      rows_(row_layout(graph)),
+      concats_(plan_concats(graph, rows_, unit())) {
   groups_.resize(concats_.groups.size());
   find_last_reads();
 }
@@ -50,7 +54,9 @@ void Tensors::find_last_reads() {
 }
 
 Storage Tensors::storage_of(TensorId id) const {
-  return is_counted(graph_.tensors[id]) ? Storage::f32 : program_.storage;
+  const auto& tensor = graph_.tensors[id];
+  if (bytes_[id]) return tensor.type == ElementType::int8 ? Storage::s8 : Storage::u8;
+  return is_counted(tensor) ? Storage::f32 : program_.storage;
 }
 
 const Value& Tensors::value(TensorId id) {
@@ -71,10 +77,14 @@ Value Tensors::place_constant(TensorId id, Storage storage) {
   return {place, storage, tensor.shape, std::move(strides)};
 }
 
-Strides Tensors::natural(TensorId id) const {
+Strides Tensors::natural(TensorId id, Storage storage) const {
   const auto& shape = graph_.tensors[id].shape;
-  if (shape.size() == 2 || (shape.size() == 4 && !rows_[id])) return channels_last(shape, round_up(shape[1], unit()));
-  return dense_strides(shape);
+  if (shape.size() == 2 || (shape.size() == 4 && !rows_[id]))
+    return channels_last(shape, round_up(shape[1], std::max(unit(storage), unit())));
+  if (size_of(storage) > 1 || shape.empty()) return dense_strides(shape);
+  auto padded = shape;
+  padded.back() = round_up(padded.back(), unit(storage));
+  return dense_strides(padded);
 }
 
 Value Tensors::allocate(const Shape& shape, Strides strides, Storage storage) {
@@ -90,7 +100,8 @@ Value Tensors::allocate(const Shape& shape, Strides strides, Storage storage) {
 Value Tensors::destination(TensorId id, Storage storage) {
   const auto& shape = graph_.tensors[id].shape;
   const auto& slot = concats_.slots[id];
-  if (slot.group == ConcatPlan::Slot::none || storage != program_.storage) return allocate(shape, natural(id), storage);
+  if (slot.group == ConcatPlan::Slot::none || storage != program_.storage)
+    return allocate(shape, natural(id, storage), storage);
   const auto& group = concats_.groups[slot.group];
   auto& place = groups_[slot.group];
   if (!place) place = allocate(group.shape, channels_last(group.shape, group.pixel), program_.storage).place;

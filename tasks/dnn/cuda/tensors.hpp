@@ -27,13 +27,14 @@ struct Value {
 
 class Tensors {
  public:
-  /// Buffers and constants are added to `program`. Both outlive this.
-  Tensors(const Graph& graph, Program& program);
+  /// Buffers and constants are added to `program`. Both outlive this. `bytes`: which tensors lie as such.
+  Tensors(const Graph& graph, Program& program, std::vector<bool> bytes);
 
   /// Whole numbers up to 2^24 stay what they are.
   [[nodiscard]] Storage storage_of(TensorId id) const;
   /// Elements in 16 bytes: what kernels read at once.
-  [[nodiscard]] std::int64_t unit() const { return 16 / static_cast<std::int64_t>(size_of(program_.storage)); }
+  [[nodiscard]] static std::int64_t unit(Storage storage) { return 16 / static_cast<std::int64_t>(size_of(storage)); }
+  [[nodiscard]] std::int64_t unit() const { return unit(program_.storage); }
 
   /// Of an input, after set(); of a constant, which is added to the image when it is first asked for; of what a node
   /// wrote, after set().
@@ -51,8 +52,10 @@ class Tensors {
   /// as the output would, that one.
   [[nodiscard]] Value destination(std::size_t node, std::span<const TensorId> inputs);
   [[nodiscard]] Value allocate(const Shape& shape, Strides strides, Storage storage);
-  /// Images and matrices: channels last, a pixel (row) beginning at multiples of 16 bytes. Others: dense and row-major.
-  [[nodiscard]] Strides natural(TensorId id) const;
+  /// Images and matrices: channels last, a pixel (row) beginning at multiples of 16 bytes. Others: dense and row-major,
+  /// of bytes with rows that begin so.
+  [[nodiscard]] Strides natural(TensorId id, Storage storage) const;
+  [[nodiscard]] Strides natural(TensorId id) const { return natural(id, program_.storage); }
 
   [[nodiscard]] Place constant(std::span<const std::byte> bytes);
   template <class T> [[nodiscard]] Place constant(const std::vector<T>& values) {
@@ -68,7 +71,7 @@ class Tensors {
 
   const Graph& graph_;
   Program& program_;
-  std::vector<bool> rows_; // by tensor: row_layout.hpp
+  std::vector<bool> bytes_, rows_; // by tensor: whole_plan.hpp, row_layout.hpp
   ConcatPlan concats_;
   std::vector<std::optional<Place>> groups_; // of concats_, once something is written there
   std::map<TensorId, Value> values_;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +24,13 @@ using InputShapes = std::map<std::string, Shape>; // by the names of inputs
 
 using TensorId = std::uint32_t; // index in Graph::tensors
 
+/// What a constant was before it was dequantised: whole numbers, and the scale that each was multiplied by.
+struct WholeNumbers {
+  std::vector<std::int8_t> values; // in the order of the constant's
+  std::vector<float> scales;       // one of all, or one for each index of `axis`
+  std::size_t axis = 0;
+};
+
 struct Tensor {
   std::string name;
   Shape shape;
@@ -30,6 +38,7 @@ struct Tensor {
   /// As callers see an input or an output. Its floats are whole numbers where that is a type of integers, save those of
   /// an output, which are then rounded towards zero.
   ElementType type = ElementType::float32;
+  std::shared_ptr<const WholeNumbers> whole = {}; // where `values` are known to come from such
 
   [[nodiscard]] bool constant() const { return !values.empty(); }
 };
@@ -102,6 +111,17 @@ struct Window {
   std::int64_t stride_h = 1, stride_w = 1;
   std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
   std::int64_t dilation_h = 1, dilation_w = 1;
+};
+
+/// y = clip(round(x / scale) + zero, low, high), rounded to even.
+struct Quantise {
+  float scale = 1, zero = 0;
+  float low = 0, high = 255;
+};
+
+/// y = (x - zero) * scale
+struct Dequantise {
+  float scale = 1, zero = 0;
 };
 
 /// Inputs x [n,c,h,w], weights [m, c/groups, kh, kw], and a bias [m] where there is one.
@@ -343,10 +363,10 @@ struct Recurrent {
   std::array<Activation, 3> activations{}; // of gates, of the candidate, of the cell
 };
 
-using Operation =
-    std::variant<Activation, Conv, Gemm, Product, Attention, Pool, Binary, Select, ScaleShift, Softmax, Reduce,
-                 RunningSum, TopIndices, Normalise, Lrn, Concat, Reshape, View, Gather, Take, TakeElements, TakeSlices,
-                 Put, Pad, Resize, Resample, GridSample, RegionAlign, NonMaxSuppression, Recurrent>;
+using Operation = std::variant<Activation, Quantise, Dequantise, Conv, Gemm, Product, Attention, Pool, Binary, Select,
+                               ScaleShift, Softmax, Reduce, RunningSum, TopIndices, Normalise, Lrn, Concat, Reshape,
+                               View, Gather, Take, TakeElements, TakeSlices, Put, Pad, Resize, Resample, GridSample,
+                               RegionAlign, NonMaxSuppression, Recurrent>;
 
 struct Node {
   std::string name; // the ONNX node's, or its first output's where it has none

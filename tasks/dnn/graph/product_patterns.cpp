@@ -38,6 +38,7 @@ void fold_row_scales(Graph& graph) {
       const bool in_rows = std::get<Gemm>(gemm->operation).transpose_b; // a column of the product is a row of b
       for (std::size_t input = 1; input < gemm->inputs.size(); ++input) {
         auto tensor = graph.tensors[gemm->inputs[input]];
+        tensor.whole = nullptr;
         const auto length = tensor.values.size() / static_cast<std::size_t>(columns);
         for (std::size_t at = 0; at < tensor.values.size(); ++at)
           tensor.values[at] *=

@@ -29,6 +29,28 @@ class ActivationStep final : public Step {
   std::size_t count_;
 };
 
+class QuantiseStep final : public Step {
+ public:
+  QuantiseStep(const Quantise& quantise, std::size_t count) : quantise_(quantise), count_(count) {}
+  bool in_place(std::size_t) const override { return true; }
+  void run(const Operands& o) const noexcept override { quantise(quantise_, o.output, o.inputs[0], count_); }
+
+ private:
+  Quantise quantise_;
+  std::size_t count_;
+};
+
+class DequantiseStep final : public Step {
+ public:
+  DequantiseStep(const Dequantise& dequantise, std::size_t count) : dequantise_(dequantise), count_(count) {}
+  bool in_place(std::size_t) const override { return true; }
+  void run(const Operands& o) const noexcept override { dequantise(dequantise_, o.output, o.inputs[0], count_); }
+
+ private:
+  Dequantise dequantise_;
+  std::size_t count_;
+};
+
 class BinaryStep final : public Step {
  public:
   BinaryStep(Binary binary, Activation activation, const Shape& a, const Shape& b, const Shape& y)
@@ -124,6 +146,12 @@ class ScaleShiftStep final : public Step {
 
 StepPointer make_step(const Graph& graph, const Node& node, const Activation& activation) {
   return std::make_unique<ActivationStep>(activation, count_of(graph, node.output));
+}
+StepPointer make_step(const Graph& graph, const Node& node, const Quantise& quantise) {
+  return std::make_unique<QuantiseStep>(quantise, count_of(graph, node.output));
+}
+StepPointer make_step(const Graph& graph, const Node& node, const Dequantise& dequantise) {
+  return std::make_unique<DequantiseStep>(dequantise, count_of(graph, node.output));
 }
 StepPointer make_step(const Graph& graph, const Node& node, const Binary& binary) {
   return std::make_unique<BinaryStep>(binary, node.activation, shape_of(graph, node.inputs[0]),

@@ -76,6 +76,22 @@ RTEXEC_VECTORISED void scale_shift(Activation f, float* y, const float* x, float
       });
 }
 
+RTEXEC_VECTORISED void quantise(const Quantise& to, float* y, const float* x, std::size_t n) noexcept {
+  constexpr float rounder = 12582912.0F; // 1.5 * 2^23: what is added to it has no fraction
+  const float low = to.low - to.zero, high = to.high - to.zero, scale = to.scale, zero = to.zero;
+  each(
+      n, [=](std::size_t i) __attribute__((always_inline)) {
+        const float within = at_most(at_least(x[i] / scale, low), high);
+        y[i] = (within + rounder - rounder) + zero;
+      });
+}
+
+RTEXEC_VECTORISED void dequantise(const Dequantise& from, float* y, const float* x, std::size_t n) noexcept {
+  const float scale = from.scale, zero = from.zero;
+  each(
+      n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = (x[i] - zero) * scale; });
+}
+
 RTEXEC_VECTORISED void combine(Binary::Kind kind, float* y, const float* a, std::size_t step_a, const float* b,
                                std::size_t step_b, std::size_t n) noexcept {
   const auto with = [=](auto f) __attribute__((always_inline)) { combine_steps(y, a, step_a, b, step_b, n, f); };

@@ -14,6 +14,8 @@ void activate(Activation f, float* y, const float* x, std::size_t n) noexcept;
 void finish(Activation f, float* y, const float* x, float bias, const float* residual, std::size_t n) noexcept;
 /// y = f(x * scale + shift)
 void scale_shift(Activation f, float* y, const float* x, float scale, float shift, std::size_t n) noexcept;
+void quantise(const Quantise& to, float* y, const float* x, std::size_t n) noexcept;
+void dequantise(const Dequantise& from, float* y, const float* x, std::size_t n) noexcept;
 /// y = a op b. Steps are 0 (one value for all) or 1.
 void combine(Binary::Kind kind, float* y, const float* a, std::size_t step_a, const float* b, std::size_t step_b,
              std::size_t n) noexcept;

@@ -11,6 +11,8 @@ namespace rtexec::tasks::kernels {
 using StepPointer = std::unique_ptr<Step>;
 
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Activation& activation);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Quantise& quantise);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Dequantise& dequantise);
 [[nodiscard]] PreparedStep prepare_step(const Graph& graph, const Node& node, const Gemm& gemm);
 [[nodiscard]] PreparedStep prepare_step(const Graph& graph, const Node& node, const Product& product);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Attention& attention);

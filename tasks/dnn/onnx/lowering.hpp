@@ -132,6 +132,10 @@ class NodeContext {
   TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape, ElementType type);
   /// A constant tensor.
   TensorId constant(Shape shape, std::vector<float> values);
+  /// Of a constant.
+  void stands_for(TensorId id, std::shared_ptr<const WholeNumbers> whole) {
+    lowering_.graph.tensors[id].whole = std::move(whole);
+  }
   /// Gives the value, made by this node, the name of an output.
   void set_output(Value value, std::size_t output = 0);
   /// A value that was decoded or computed at load, as an output.

@@ -1,6 +1,8 @@
 #include "tasks/dnn/onnx/shape_rules.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <optional>
 
 namespace rtexec::tasks::onnx_source {
@@ -56,18 +58,50 @@ std::pair<float, float> range_of(NodeContext& node, ElementType type) {
   node.unsupported("it quantises to " + std::string(name(type)) + "; supported: int8, uint8, int16 and uint16");
 }
 
+/// What all elements share, where that is known when the model is loaded.
+std::optional<float> number(const NodeContext& node, std::optional<TensorId> id, float absent) {
+  if (!id) return absent;
+  if (!node.is_constant(*id) || node.values_of(*id).size() != 1) return std::nullopt;
+  return node.values_of(*id).front();
+}
+
 TensorId quantised(NodeContext& node, TensorId x, const Shape& shape, TensorId scale, std::optional<TensorId> zero,
                    ElementType type) {
   const auto [low, high] = range_of(node, type);
+  const auto by = number(node, scale, 1), from = number(node, zero, 0);
+  if (by && from) return node.emit(Quantise{*by, *from, low, high}, {x}, shape, type);
   auto y = node.emit(Binary{Pair::divide}, {x, scale}, shape, type);
   y = node.emit(Activation{Function::round}, {y}, shape, type);
   if (zero) y = node.emit(Binary{Pair::add}, {y, *zero}, shape, type);
   return node.emit(Activation{Function::clip, low, high}, {y}, shape, type);
 }
 
-TensorId less_zero(NodeContext& node, TensorId x, const Shape& shape, std::optional<TensorId> zero) {
-  if (!zero) return node.emit(Reshape{}, {x}, shape, ElementType::float32);
-  return node.emit(Binary{Pair::subtract}, {x, *zero}, shape, ElementType::float32);
+/// Of whole numbers that fit into eight bits, and one scale or those of one axis.
+std::shared_ptr<const WholeNumbers> whole_numbers(const NodeContext& node, TensorId whole,
+                                                  std::optional<TensorId> scale) {
+  const auto fits = [](float value) { return value >= -128 && value <= 127 && value == std::nearbyint(value); };
+  const auto& values = node.values_of(whole);
+  if (!std::ranges::all_of(values, fits) || (scale && !node.is_constant(*scale))) return nullptr;
+  auto result = std::make_shared<WholeNumbers>();
+  result->values.assign(values.begin(), values.end());
+  result->scales = scale ? node.values_of(*scale) : std::vector{1.0F};
+  const auto shape = scale ? node.shape_of(*scale) : Shape{};
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1) result->axis = d;
+  const bool one_axis = result->scales.size() == 1 || shape[result->axis] == element_count(shape);
+  return one_axis ? result : nullptr;
+}
+
+/// (x - zero) * scale, of floats or of whole numbers.
+TensorId dequantised(NodeContext& node, TensorId x, const Shape& shape, std::optional<TensorId> scale,
+                     std::optional<TensorId> zero, ElementType type = ElementType::float32) {
+  const auto by = number(node, scale, 1), from = number(node, zero, 0);
+  if (by && from && !node.is_constant(x)) return node.emit(Dequantise{*by, *from}, {x}, shape, type);
+  const auto whole =
+      zero ? node.emit(Binary{Pair::subtract}, {x, *zero}, shape, type) : node.emit(Reshape{}, {x}, shape, type);
+  const auto y = scale ? node.emit(Binary{Pair::multiply}, {whole, *scale}, shape, type) : whole;
+  if (node.is_constant(y) && node.is_constant(whole)) node.stands_for(y, whole_numbers(node, whole, scale));
+  return y;
 }
 
 ElementType named_type(NodeContext& node) {
@@ -99,11 +133,11 @@ void dequantize(NodeContext& node) {
   Grid grid(node, x);
   std::optional<TensorId> zero;
   if (node.has(2)) zero = grid.spread(2);
-  const auto moved = less_zero(node, node.tensor(0), x, zero);
-  node.set_output(node.emit(Binary{Pair::multiply}, {moved, grid.spread(1)}, x, ElementType::float32));
+  node.set_output(dequantised(node, node.tensor(0), x, grid.spread(1), zero));
 }
 
-/// Zero points of a convolution or product: one, or one for each index of `axis` of a tensor of `rank` dimensions.
+/// Zero points, or scales, of a convolution or product: one, or one for each index of `axis` of a tensor of `rank`
+/// dimensions.
 std::optional<TensorId> zero_along(NodeContext& node, std::size_t input, std::size_t rank, std::size_t axis) {
   if (!node.has(input)) return std::nullopt;
   const auto shape = node.shape(input);
@@ -119,49 +153,60 @@ TensorId along(NodeContext& node, std::size_t input, std::size_t rank, std::size
 
 void convolve_integers(NodeContext& node) {
   const auto x = node.shape(0), w = node.shape(1);
-  const auto moved = less_zero(node, node.tensor(0), x, zero_along(node, 2, x.size(), 1));
-  const auto weights = less_zero(node, node.tensor(1), w, zero_along(node, 3, w.size(), 0));
-  const auto y = convolution(node, moved, x, weights, w, {});
-  node.set_output(node.emit(Reshape{}, {y}, node.shape_of(y), ElementType::int32));
+  const auto whole = [&](std::size_t input, const Shape& shape, std::size_t axis) {
+    return dequantised(node, node.tensor(input), shape, {}, zero_along(node, input + 2, shape.size(), axis),
+                       ElementType::int32);
+  };
+  node.set_output(convolution(node, whole(0, x, 1), x, whole(1, w, 0), w, {}));
 }
 
 void convolve_quantised(NodeContext& node) {
   const auto x = node.shape(0), w = node.shape(3);
-  const auto moved = less_zero(node, node.tensor(0), x, zero_along(node, 2, x.size(), 1));
-  const auto weights = less_zero(node, node.tensor(3), w, zero_along(node, 5, w.size(), 0));
+  const auto real = [&](std::size_t input, const Shape& shape, std::size_t axis) {
+    return dequantised(node, node.tensor(input), shape, along(node, input + 1, shape.size(), axis),
+                       zero_along(node, input + 2, shape.size(), axis));
+  };
   std::optional<TensorId> bias;
-  if (node.has(8)) bias = node.emit(Reshape{}, {node.tensor(8)}, node.shape(8), ElementType::float32);
-  auto y = convolution(node, moved, x, weights, w, bias);
+  if (node.has(8)) {
+    const auto line = node.shape(8);
+    bias = node.emit(Reshape{}, {node.tensor(8)}, line, ElementType::float32);
+    for (const std::size_t scale : {std::size_t{1}, std::size_t{4}})
+      bias = node.emit(Binary{Pair::multiply}, {*bias, along(node, scale, 1, 0)}, line);
+  }
+  const auto y = convolution(node, real(0, x, 1), x, real(3, w, 0), w, bias);
   const auto shape = node.shape_of(y);
-  for (const std::size_t scale : {std::size_t{1}, std::size_t{4}})
-    y = node.emit(Binary{Pair::multiply}, {y, along(node, scale, shape.size(), 1)}, shape);
-  const auto type = node.element_type(7);
-  node.set_output(
-      quantised(node, y, shape, along(node, 6, shape.size(), 1), zero_along(node, 7, shape.size(), 1), type));
+  node.set_output(quantised(node, y, shape, along(node, 6, shape.size(), 1), zero_along(node, 7, shape.size(), 1),
+                            node.element_type(7)));
 }
 
-/// a times b, both less their zero points.
-TensorId product_of_integers(NodeContext& node, std::size_t a, std::size_t a_zero, std::size_t b, std::size_t b_zero) {
-  const auto p = node.shape(a), q = node.shape(b);
+/// One of two matrices: of rows (axis 2 from the end) or columns (1) that have zero points of their own.
+struct Factor {
+  std::size_t input;
+  std::optional<std::size_t> scale;
+  std::size_t zero, axis;
+};
+
+TensorId product_of(NodeContext& node, const Factor& a, const Factor& b) {
+  const auto p = node.shape(a.input), q = node.shape(b.input);
   node.require(p.size() >= 2 && q.size() >= 2, "its matrices have fewer than two dimensions");
-  const auto left = less_zero(node, node.tensor(a), p, zero_along(node, a_zero, p.size(), p.size() - 2));
-  const auto right = less_zero(node, node.tensor(b), q, zero_along(node, b_zero, q.size(), q.size() - 1));
+  const auto of = [&](const Factor& factor, const Shape& shape) {
+    const auto rank = shape.size(), axis = rank - factor.axis;
+    const auto scale = factor.scale ? zero_along(node, *factor.scale, rank, axis) : std::nullopt;
+    return dequantised(node, node.tensor(factor.input), shape, scale, zero_along(node, factor.zero, rank, axis),
+                       factor.scale ? ElementType::float32 : ElementType::int32);
+  };
+  const auto left = of(a, p), right = of(b, q);
   return matrix_product(node, left, p, right, q);
 }
 
-void multiply_integers(NodeContext& node) {
-  const auto y = product_of_integers(node, 0, 2, 1, 3);
-  node.set_output(node.emit(Reshape{}, {y}, node.shape_of(y), ElementType::int32));
-}
+void multiply_integers(NodeContext& node) { node.set_output(product_of(node, {0, {}, 2, 2}, {1, {}, 3, 1})); }
 
 void multiply_quantised(NodeContext& node) {
-  auto y = product_of_integers(node, 0, 2, 3, 5);
+  const auto y = product_of(node, {0, 1, 2, 2}, {3, 4, 5, 1});
   const auto shape = node.shape_of(y);
   const auto rank = shape.size();
-  y = node.emit(Binary{Pair::multiply}, {y, along(node, 1, rank, rank - 2)}, shape);
-  y = node.emit(Binary{Pair::multiply}, {y, along(node, 4, rank, rank - 1)}, shape);
-  const auto type = node.element_type(7);
-  node.set_output(quantised(node, y, shape, along(node, 6, rank, rank - 2), zero_along(node, 7, rank, rank - 2), type));
+  node.set_output(quantised(node, y, shape, along(node, 6, rank, rank - 2), zero_along(node, 7, rank, rank - 2),
+                            node.element_type(7)));
 }
 
 /// To uint8, so that all values and zero are in range.

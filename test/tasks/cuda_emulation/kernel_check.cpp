@@ -1,5 +1,7 @@
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 
+#include "tasks/dnn/cuda/program.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -33,10 +35,12 @@ std::uint16_t half_bits(double value) {
 
 /// Half the distance between neighbours of the storage around `value`, and a little.
 double rounding(Storage storage, double value) {
+  if (storage == Storage::s8) return 0.5;
   return storage == Storage::f32 ? std::abs(value) * 0x1p-23 + 0x1p-149 : std::abs(value) * 0x1.02p-11 + 0x1.02p-25;
 }
 
 bool agrees(Storage storage, double got, const Expected& expected) {
+  if (storage == Storage::s8 && std::isnan(expected.value)) return true; // that is no whole number
   if (std::isnan(expected.value)) return std::isnan(got);
   const double largest = storage == Storage::f32 ? 3.4028234663852886e38 : 65504;
   if (std::isinf(got))
@@ -79,13 +83,16 @@ class ConvOracle {
         k(check),
         pixels_in(1LL * conv.batch * conv.height * conv.width),
         pixels_out(1LL * conv.batch * conv.out_height * conv.out_width),
-        x(check.storage, pixels_size(pixels_in, conv.groups * conv.channels, conv.x_stride), check.x_offset),
-        weights(check.storage, static_cast<std::size_t>(1LL * conv.groups * conv.out_channels * terms()),
+        x(operands(), pixels_size(pixels_in, conv.groups * conv.channels, conv.x_stride), check.x_offset),
+        weights(operands(), static_cast<std::size_t>(1LL * conv.groups * conv.out_channels * terms()),
                 check.weights_offset),
         bias(Storage::f32, static_cast<std::size_t>(conv.groups * conv.out_channels)),
-        residual(check.storage, pixels_size(pixels_out, conv.groups * conv.out_channels, conv.residual_stride),
-                 check.residual_offset),
-        y(check.storage, pixels_size(pixels_out, conv.groups * conv.out_channels, conv.y_stride), check.y_offset),
+        factors(Storage::f32, bias.count()),
+        offsets(bias.count() * sizeof(int)),
+        residual(conv.whole ? conv.residual_storage : check.storage,
+                 pixels_size(pixels_out, conv.groups * conv.out_channels, conv.residual_stride), check.residual_offset),
+        y(conv.whole ? conv.y_storage : check.storage,
+          pixels_size(pixels_out, conv.groups * conv.out_channels, conv.y_stride), check.y_offset),
         partial(Storage::f32, std::max<std::size_t>(check.partials, 1)),
         counters(std::max<std::size_t>(check.counters, 1) * sizeof(unsigned)) {
     Random random(check.seed);
@@ -93,7 +100,8 @@ class ConvOracle {
     random.fill(weights);
     random.fill(bias);
     random.fill_pixels(residual, c.groups * c.out_channels, c.residual_stride);
-    for (auto* operand : {&x, &weights, &bias, &residual}) operand->protect();
+    if (c.whole) fill_whole(random);
+    for (auto* operand : {&x, &weights, &bias, &factors, &residual}) operand->protect();
     std::memset(counters.data(), 0, std::max<std::size_t>(check.counters, 1) * sizeof(unsigned));
     c.x = x.data();
     c.weights = weights.data();
@@ -119,11 +127,26 @@ class ConvOracle {
   ConvArguments c;
   ConvCheck k;
   long long pixels_in, pixels_out;
-  Buffer x, weights, bias, residual, y, partial;
+  Buffer x, weights, bias, factors;
+  GuardedMemory offsets;
+  Buffer residual, y, partial;
   GuardedMemory counters;
 
  private:
   [[nodiscard]] long long terms() const { return 1LL * c.kernel_h * c.kernel_w * c.channels; }
+  [[nodiscard]] Storage operands() const { return c.whole ? Storage::s8 : k.storage; }
+
+  /// Every byte of x is a number; sums become about as large as those of floats.
+  void fill_whole(Random& random) {
+    random.fill_whole(x, -128, 127);
+    random.fill_whole(weights, -127, 127);
+    random.fill(factors, 2e-5, 1e-4);
+    if (residual.storage() == Storage::s8) random.fill_whole(residual, -128, 127);
+    for (std::size_t i = 0; i < bias.count(); ++i) offset_of(i) = random.whole(-1 << 20, 1 << 20);
+    c.factors = static_cast<const float*>(factors.data());
+    c.offsets = k.offsets ? &offset_of(0) : nullptr;
+  }
+  [[nodiscard]] int& offset_of(std::size_t channel) const { return reinterpret_cast<int*>(offsets.data())[channel]; }
 
   [[nodiscard]] Expected element(long long pixel, int channel) const {
     const auto w = static_cast<int>(pixel % c.out_width), h = static_cast<int>(pixel / c.out_width % c.out_height);
@@ -133,35 +156,52 @@ class ConvOracle {
       for (int kw = 0; kw < c.kernel_w; ++kw) {
         const int from_h = h * c.stride_h - c.pad_top + kh * c.dilation_h,
                   from_w = w * c.stride_w - c.pad_left + kw * c.dilation_w;
-        if (from_h < 0 || from_h >= c.height || from_w < 0 || from_w >= c.width) continue;
+        const bool inside = from_h >= 0 && from_h < c.height && from_w >= 0 && from_w < c.width;
+        if (!inside && !c.whole) continue;
         const long long at =
             ((n * c.height + from_h) * c.width + from_w) * c.x_stride + 1LL * channel / c.out_channels * c.channels;
         const long long tap = 1LL * kh * c.kernel_w + kw;
-        const long long weight =
-            c.channels == 1 ? tap * c.groups * c.out_channels + channel : channel * terms() + tap * c.channels;
+        const long long weight = c.channels == 1 && !c.whole ? tap * c.groups * c.out_channels + channel
+                                                             : channel * terms() + tap * c.channels;
         for (int i = 0; i < c.channels; ++i) {
-          const double product =
-              x.get(static_cast<std::size_t>(at + i)) * weights.get(static_cast<std::size_t>(weight + i));
+          const double factor =
+              inside ? x.get(static_cast<std::size_t>(at + i)) : static_cast<std::int8_t>(c.outside & 0xffU);
+          const double product = factor * weights.get(static_cast<std::size_t>(weight + i));
           sum += product;
           magnitude += std::abs(product);
         }
       }
+    if (c.whole) {
+      if (c.offsets) sum += offset_of(static_cast<std::size_t>(channel));
+      sum *= factors.get(static_cast<std::size_t>(channel));
+      magnitude = std::abs(sum);
+    }
     if (c.bias) sum += bias.get(static_cast<std::size_t>(channel));
-    const double added = c.residual ? residual.get(static_cast<std::size_t>(pixel * c.residual_stride + channel)) : 0.0;
+    double added = 0;
+    if (c.residual) {
+      const double stored = residual.get(static_cast<std::size_t>(pixel * c.residual_stride + channel));
+      added = c.whole ? (stored - c.residual_zero) * c.residual_scale : stored;
+    }
     if (!c.residual_last) sum += added;
     const double slack = magnitude * k.per_product + std::abs(sum) * 1e-6 + 2e-7;
     // An activation stretches errors by its slope, which is at most the larger of 2 and its own value (exp) here.
     const double value = activated(sum, c.activation) + (c.residual_last ? added : 0.0);
-    return {static_cast<std::size_t>(pixel * c.y_stride + channel), value, slack * std::max(2.0, 2 * std::abs(value))};
+    const double stretched = slack * std::max(2.0, 2 * std::abs(value));
+    const auto at = static_cast<std::size_t>(pixel * c.y_stride + channel);
+    if (y.storage() != Storage::s8) return {at, value, stretched};
+    const Levels& to = c.levels;
+    return {at, std::clamp<double>(value / to.scale + to.zero, to.low, to.high), stretched / to.scale};
   }
 };
 
 } // namespace
 
 Buffer::Buffer(Storage storage, std::size_t count, std::size_t offset)
-    : storage_(storage), count_(count), offset_(offset), memory_((count + offset) * (storage == Storage::f32 ? 4 : 2)) {
+    : storage_(storage), count_(count), offset_(offset), memory_((count + offset) * width()) {
   clear();
 }
+
+std::size_t Buffer::width() const { return tasks::cuda::size_of(storage_); }
 
 void Buffer::clear() {
   const std::size_t bytes = (count_ + offset_) * width();
@@ -176,6 +216,7 @@ double Buffer::get(std::size_t i) const {
     std::memcpy(&value, at, sizeof value);
     return static_cast<double>(value);
   }
+  if (storage_ == Storage::s8) return static_cast<std::int8_t>(*at);
   std::uint16_t bits = 0;
   std::memcpy(&bits, at, sizeof bits);
   return half_value(bits);
@@ -186,6 +227,8 @@ void Buffer::set(std::size_t i, double value) {
   if (storage_ == Storage::f32) {
     const auto rounded = static_cast<float>(value);
     std::memcpy(at, &rounded, sizeof rounded);
+  } else if (storage_ == Storage::s8) {
+    *at = static_cast<std::byte>(static_cast<std::int8_t>(value));
   } else {
     const auto bits = half_bits(value);
     std::memcpy(at, &bits, sizeof bits);
@@ -285,6 +328,18 @@ void each_view_index(const View& view, const std::function<void(const std::vecto
     while (d > 0 && ++index[d - 1] == view.shape[d - 1]) index[--d] = 0;
     if (d == 0) return;
   }
+}
+
+void make_whole(Random& random, ConvArguments& c) {
+  c.whole = 1;
+  c.outside = static_cast<unsigned>(random.whole(0, 255)) * 0x01010101U;
+  c.y_storage = random.one_of({Storage::f32, Storage::f16, Storage::s8});
+  c.residual_storage = random.one_of({Storage::f32, Storage::f16, Storage::s8});
+  if (c.residual_storage == Storage::s8) {
+    c.residual_zero = static_cast<float>(random.whole(-128, 127));
+    c.residual_scale = 0.01F;
+  }
+  c.levels = {0.03F, static_cast<float>(random.whole(-128, 127)), -128, static_cast<float>(random.one_of({100, 127}))};
 }
 
 void check_conv(const Launch& launch, const ConvArguments& conv, const ConvCheck& check) {

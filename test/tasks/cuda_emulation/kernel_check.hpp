@@ -19,6 +19,7 @@ namespace rtexec::test {
 using tasks::cuda::ActivationArguments;
 using tasks::cuda::ConvArguments;
 using tasks::cuda::Launch;
+using tasks::cuda::Levels;
 using tasks::cuda::Storage;
 using tasks::cuda::View;
 
@@ -47,14 +48,15 @@ class Buffer {
   [[nodiscard]] bool neighbours_untouched() const;
 
  private:
-  [[nodiscard]] std::size_t width() const { return storage_ == Storage::f32 ? 4 : 2; }
+  [[nodiscard]] std::size_t width() const;
 
   Storage storage_;
   std::size_t count_, offset_;
   GuardedMemory memory_;
 };
 
-/// What an element must be: `value`, within `slack`, and within the storage's rounding.
+/// What an element must be: `value`, within `slack`, and within the storage's rounding: of bytes, which hold what they
+/// hold and are not shifted, half of one.
 struct Expected {
   std::size_t at = 0;
   double value = 0;
@@ -85,6 +87,9 @@ class Random {
   void fill(Buffer& buffer, double low = -1, double high = 1) {
     for (std::size_t i = 0; i < buffer.count(); ++i) buffer.set(i, real(low, high));
   }
+  void fill_whole(Buffer& buffer, int low, int high) {
+    for (std::size_t i = 0; i < buffer.count(); ++i) buffer.set(i, whole(low, high));
+  }
   /// Images with a pixel stride: channels beyond `channels` stay NaN.
   void fill_pixels(Buffer& buffer, int channels, int stride, double low = -1, double high = 1) {
     for (std::size_t i = 0; i < buffer.count(); ++i)
@@ -110,7 +115,7 @@ void each_view_index(const View& view, const std::function<void(const std::vecto
 /// How a convolution kernel is checked, beyond the arguments' geometry.
 struct ConvCheck {
   Storage storage = Storage::f32;
-  bool bias = true, residual = false;
+  bool bias = true, residual = false, offsets = true;
   /// Elements from an aligned address
   std::size_t x_offset = 0, weights_offset = 0, residual_offset = 0, y_offset = 0;
   std::size_t partials = 0; // floats, for splits
@@ -118,6 +123,9 @@ struct ConvCheck {
   double per_product = 4e-7; // error of each product, relative to it: of rounded factors, and of the sum
   unsigned seed = 1;
 };
+
+/// What a convolution of whole numbers has besides, at random.
+void make_whole(Random& random, ConvArguments& conv);
 
 /// Runs `launch` on `conv`, whose pointers are set here, against a convolution in double precision: groups, dilation,
 /// padding, bias, residual, activation, pixel strides, splits. Counters must be zero again. Every operand is guarded,

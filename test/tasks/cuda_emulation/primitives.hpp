@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #define DEVICE inline
@@ -115,6 +116,16 @@ inline void store_to_cluster(SharedAddress to, float value) {
   *reinterpret_cast<float*>(test::emulation::shared_pointer(to, 4)) = value;
 }
 
+inline void fill16(SharedAddress to, unsigned word) {
+  auto* words = reinterpret_cast<unsigned*>(test::emulation::shared_pointer(to, 16));
+  must_be_aligned(words, 16);
+  for (int i = 0; i < 4; ++i) words[i] = word;
+}
+inline int add_products(unsigned a, unsigned b, int sum) {
+  for (unsigned i = 0; i < 32; i += 8) sum += static_cast<std::int8_t>(a >> i) * static_cast<std::int8_t>(b >> i);
+  return sum;
+}
+
 inline void copy16(SharedAddress to, const void* from, bool valid) { test::emulation::copy_later(to, from, valid); }
 inline void commit_copies() { test::emulation::commit_copies(); }
 template <int pending> void await_copies() { test::emulation::await_copies(pending); }
@@ -154,17 +165,19 @@ inline void load_matrices_transposed(unsigned (&to)[4], SharedAddress shared_row
   });
 }
 
-/// A lane's part of d += a * b, as PTX lays out m16n8k8 (tf32) and m16n8k16 (f16).
-struct MatrixOperands {
-  float* d;
+/// A lane's part of d += a * b, as PTX lays out m16n8k8 (tf32), m16n8k16 (f16) and m16n8k32 (s8).
+template <class Sum> struct MatrixOperandsOf {
+  Sum* d;
   const unsigned *a, *b;
 };
+using MatrixOperands = MatrixOperandsOf<float>;
 
 /// a(row, k), b(k, column) and sums in the lanes' registers; `terms` is k's extent.
-template <int terms, class A, class B> void multiply_matrices(void* const (&operands)[32], A a, B b) {
+template <int terms, class Sum = float, class A, class B>
+void multiply_matrices(void* const (&operands)[32], A a, B b) {
   for (int row = 0; row < 16; ++row)
     for (int column = 0; column < 8; ++column) {
-      float& sum = static_cast<MatrixOperands*>(operands[row % 8 * 4 + column / 2])->d[row / 8 * 2 + column % 2];
+      auto& sum = static_cast<MatrixOperandsOf<Sum>*>(operands[row % 8 * 4 + column / 2])->d[row / 8 * 2 + column % 2];
       for (int k = 0; k < terms; ++k) sum += a(operands, row, k) * b(operands, k, column);
     }
 }
@@ -198,6 +211,24 @@ inline void multiply_half(float (&d)[4], const unsigned (&a)[4], const unsigned 
         [](void* const(&from)[32], int k, int column) {
           const unsigned word = static_cast<const MatrixOperands*>(from[column * 4 + k % 8 / 2])->b[k / 8];
           return half_bits_to_float(static_cast<unsigned short>(k % 2 == 0 ? word & 0xffffU : word >> 16U));
+        });
+  });
+}
+
+inline void multiply_bytes(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  using Own = MatrixOperandsOf<int>;
+  Own own{d, a, b};
+  test::emulation::together(&own, [](void* const(&operands)[32]) {
+    const auto byte = [](unsigned word, int k) {
+      return static_cast<int>(static_cast<std::int8_t>(word >> 8 * (k % 4)));
+    };
+    multiply_matrices<32, int>(
+        operands,
+        [&](void* const(&from)[32], int row, int k) {
+          return byte(static_cast<const Own*>(from[row % 8 * 4 + k % 16 / 4])->a[row / 8 + k / 16 * 2], k);
+        },
+        [&](void* const(&from)[32], int k, int column) {
+          return byte(static_cast<const Own*>(from[column * 4 + k % 16 / 4])->b[k / 16], k);
         });
   });
 }

@@ -9,8 +9,13 @@
 
 namespace rtexec::tasks::cuda {
 
-/// How a tensor's elements are stored.
-enum class Storage : int { f32, f16 };
+/// How a tensor's elements are stored. Bytes hold whole numbers, those of u8 less 128: so to kernels all have a sign.
+enum class Storage : int { f32, f16, s8, u8 };
+
+/// What x becomes as a whole number: clip(round(x / scale) + zero, low, high), rounded to even.
+struct Levels {
+  float scale = 1, zero = 0, low = -128, high = 127;
+};
 
 /// Elements of inputs and outputs.
 enum class Outside : int { f32, f16, u8, s32, s64, s8 };
@@ -117,6 +122,14 @@ struct ConvArguments {
   int residual_last = 0;
   int in_cluster = 0; // the blocks of a tile's splits are one cluster; `partial` and `counters` are not used
   ActivationArguments activation;
+  // Where `whole`, x and weights are bytes: y = activation((sum + offsets) * factors + bias + residual)
+  int whole = 0;
+  unsigned outside = 0;           // four bytes of what stands outside of x
+  const int* offsets = nullptr;   // of each output channel: what x's zero point adds, or null
+  const float* factors = nullptr; // likewise
+  Storage y_storage = Storage::f32, residual_storage = Storage::f32;
+  float residual_zero = 0, residual_scale = 1; // of bytes
+  Levels levels;                               // of y, where that is of bytes
 };
 
 /// y[n, h, w, c] = pooled x. Windows may reach beyond x; what lies outside is never the maximum, and counts in an
@@ -198,13 +211,27 @@ struct SelectArguments {
 };
 
 /// y[i] = activation(x[i]) for every index of the views, which have one shape. Copies, transposes, slices, concatenates
-/// and converts: the kernel's name says the storage of both sides (copy_ff, copy_fh, copy_hf, copy_hh). The fastest
+/// and converts: the kernel's name says the storage of both sides (copy_ff, copy_fh, copy_bf, ...). The fastest
 /// dimension of y is the last one.
 struct CopyArguments {
   const void* x = nullptr;
   void* y = nullptr;
   View x_view, y_view;
   ActivationArguments activation;
+};
+
+/// y = activation((a - a_zero) * a_scale + (b - b_zero) * b_scale), of which b may be null. Where y is of bytes, or of
+/// whole numbers in another storage (`to_levels`), what levels make of it. The kernel's name says the storage of a and
+/// b, and of y.
+struct RescaleArguments {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* y = nullptr;
+  View a_view, b_view, y_view;
+  float a_zero = 0, a_scale = 1, b_zero = 0, b_scale = 1;
+  ActivationArguments activation;
+  int to_levels = 0;
+  Levels levels;
 };
 
 /// y[..., i, ...] = x[..., indices[i], ...] along `axis`; views have y's shape, x's stride along `axis` is that of one

@@ -1,6 +1,6 @@
 // Asynchronous copies, matrix instructions and clusters for the convolution kernels. Registers hold 32 bits each: a
-// float, a tf32, or two halves. A fragment of A is 16 rows by 32 bytes, one of B 8 rows (columns of the product) by 32
-// bytes, so that one kernel body serves tf32 (8 values) and half (16 values).
+// float, a tf32, two halves, or four bytes. A fragment of A is 16 rows by 32 bytes, one of B 8 rows (columns of the
+// product) by 32 bytes, so that one kernel body serves tf32 (8 values), half (16) and bytes (32).
 #pragma once
 
 #include "tasks/dnn/cuda/kernels/primitives.cuh"
@@ -15,6 +15,24 @@ DEVICE SharedAddress shared_address(const void* pointer) {
   unsigned address;
   asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(address) : "l"(pointer));
   return address;
+}
+
+/// Four times `word` to shared memory, at a multiple of 16 bytes.
+DEVICE void fill16(SharedAddress to, unsigned word) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(to), "r"(word) : "memory");
+}
+
+/// sum + a * b, of four bytes each.
+DEVICE int add_products(unsigned a, unsigned b, int sum) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 610
+  asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
+#else
+#pragma unroll
+  for (unsigned i = 0; i < 32; i += 8)
+    sum += static_cast<int>(static_cast<signed char>(a >> i & 0xffU)) *
+           static_cast<int>(static_cast<signed char>(b >> i & 0xffU));
+#endif
+  return sum;
 }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -60,6 +78,12 @@ DEVICE void multiply_half(float (&d)[4], const unsigned (&a)[4], const unsigned 
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
       "%3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+/// d += a * b, 16x8x32 of bytes.
+DEVICE void multiply_bytes(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 /// The nearest tf32 to a float, as bits.

@@ -20,6 +20,7 @@ constexpr int conv_chunks = conv_piece / 16;
 
 template <class Scalar, int tile_rows, int tile_columns, int thread_count, int stage_count> struct ConvShape {
   using Storage = Scalar;
+  using Sum = typename SumType<Scalar>::type;
   static constexpr int rows = tile_rows, columns = tile_columns, threads = thread_count, stages = stage_count;
   static constexpr int per_chunk = 16 / static_cast<int>(sizeof(Scalar));
   static constexpr int per_piece = conv_piece / static_cast<int>(sizeof(Scalar));
@@ -107,7 +108,7 @@ template <class Shape> struct ConvLoader {
       const bool inside = in_sum && static_cast<unsigned>(top[i] + h) < static_cast<unsigned>(conv.height) &&
                           static_cast<unsigned>(left[i] + w) < static_cast<unsigned>(conv.width);
       if (Shape::rows % Shape::rows_at_once == 0 || first_row + i * Shape::rows_at_once < Shape::rows)
-        copy16(to + i * Shape::rows_at_once * conv_row, x + (pixel[i] + offset), inside);
+        copy_a(to + i * Shape::rows_at_once * conv_row, x + (pixel[i] + offset), inside);
     }
     channel += Shape::per_piece;
 #pragma unroll 1
@@ -118,6 +119,12 @@ template <class Shape> struct ConvLoader {
         ++tap_h;
       }
     }
+  }
+
+  DEVICE void copy_a(SharedAddress to, const Scalar* from, bool inside) const {
+    if (!is_whole<Scalar>) copy16(to, from, inside);
+    else if (inside) copy16(to, from, true);
+    else fill16(to, conv.outside);
   }
 
   DEVICE void load_b(int stage) {
@@ -140,7 +147,7 @@ template <class Shape, int own_rows, int own_columns> struct SimtSums {
   static_assert(across * down == Shape::threads);
   static constexpr int count = own_rows * own_columns;
   static constexpr float scale = 1;
-  float sums[own_rows][own_columns] = {};
+  typename Shape::Sum sums[own_rows][own_columns] = {};
 
   DEVICE static int own_row(int i) { return thread_index() / across + i * down; }
   DEVICE static int own_column(int j) { return thread_index() % across + j * across; }
@@ -156,14 +163,20 @@ template <class Shape, int own_rows, int own_columns> struct SimtSums {
         Chunk<typename Shape::Storage> a;
         a.load(stage + own_row(i) * conv_row + chunk * 16);
 #pragma unroll
-        for (int j = 0; j < own_columns; ++j)
-#pragma unroll
-          for (int k = 0; k < Shape::per_chunk; ++k) sums[i][j] += a.value(k) * b[j].value(k);
+        for (int j = 0; j < own_columns; ++j) add(sums[i][j], a, b[j]);
       }
     }
   }
+  template <class Scalar> DEVICE static void add(float& sum, const Chunk<Scalar>& a, const Chunk<Scalar>& b) {
+#pragma unroll
+    for (int k = 0; k < Shape::per_chunk; ++k) sum += a.value(k) * b.value(k);
+  }
+  DEVICE static void add(int& sum, const Chunk<Byte>& a, const Chunk<Byte>& b) {
+#pragma unroll
+    for (int k = 0; k < 4; ++k) sum = add_products(a.words.word[k], b.words.word[k], sum);
+  }
 
-  DEVICE float& element(int e) { return sums[e / own_columns][e % own_columns]; }
+  DEVICE typename Shape::Sum& element(int e) { return sums[e / own_columns][e % own_columns]; }
   DEVICE static int row_of(int e) { return own_row(e / own_columns); }
   DEVICE static int column_of(int e) { return own_column(e % own_columns); }
 };
@@ -178,7 +191,7 @@ template <class Shape, int warps_down, int warps_across, class Product> struct M
   static_assert(high * 16 == warp_rows && wide * 8 == warp_columns);
   static constexpr int count = high * wide * 4;
   static constexpr float scale = Product::scale;
-  float sums[high][wide][4] = {};
+  typename Shape::Sum sums[high][wide][4] = {};
 
   DEVICE static int lane() { return thread_index() % 32; }
   DEVICE static int warp_row() { return thread_index() / 32 / warps_across * warp_rows; }
@@ -227,12 +240,16 @@ template <class Shape, int warps_down, int warps_across, class Product> struct M
   }
 
  public:
-  DEVICE float& element(int e) { return sums[e / 4 / wide][e / 4 % wide][e % 4]; }
+  DEVICE typename Shape::Sum& element(int e) { return sums[e / 4 / wide][e / 4 % wide][e % 4]; }
   DEVICE static int row_of(int e) { return warp_row() + e / 4 / wide * 16 + e % 4 / 2 * 8 + lane() / 4; }
   DEVICE static int column_of(int e) { return warp_column() + e / 4 % wide * 8 + lane() % 4 * 2 + e % 2; }
 };
 
 #endif
+
+/// A sum on its way: whole numbers are in a float's bits.
+DEVICE float on_its_way(float sum, float scale) { return sum * scale; }
+DEVICE float on_its_way(int sum, float) { return bits_float(static_cast<unsigned>(sum)); }
 
 /// The tile's sums in shared memory, from where they leave in whole rows. A row is 32 bytes longer than it needs to be,
 /// against bank conflicts.
@@ -248,12 +265,17 @@ template <class Shape> struct StagedTile {
 template <class Shape, class Sums> DEVICE void stage_sums(float* staged, Sums& sums) {
 #pragma unroll
   for (int e = 0; e < Sums::count; ++e)
-    staged[Sums::row_of(e) * StagedTile<Shape>::row + Sums::column_of(e)] = sums.element(e) * Sums::scale;
+    staged[Sums::row_of(e) * StagedTile<Shape>::row + Sums::column_of(e)] = on_its_way(sums.element(e), Sums::scale);
 }
 
-DEVICE void add(float (&sum)[4], const float (&part)[4]) {
+template <class Sum> DEVICE void add(float (&sum)[4], const float (&part)[4]);
+template <> DEVICE void add<float>(float (&sum)[4], const float (&part)[4]) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) sum[i] += part[i];
+}
+template <> DEVICE void add<int>(float (&sum)[4], const float (&part)[4]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) sum[i] = bits_float(float_bits(sum[i]) + float_bits(part[i]));
 }
 
 template <class Shape> DEVICE void load_staged(float (&to)[4], const float* staged, int quad) {
@@ -265,7 +287,7 @@ template <class Shape> DEVICE void load_staged(float (&to)[4], const float* stag
 
 /// Adds bias and residual, applies the activation and stores the tile, four columns of a pixel at a time. A thread's
 /// quads all have the same columns, whose biases it fetches early.
-template <class Shape> struct ConvOutput {
+template <class Shape, bool whole = is_whole<typename Shape::Storage>> struct ConvOutput {
   using Scalar = typename Shape::Storage;
   static_assert(Shape::threads % StagedTile<Shape>::quads_across == 0);
   static constexpr int at_once = 4;
@@ -274,7 +296,7 @@ template <class Shape> struct ConvOutput {
   int first_pixel, pixels;
   int channel;      // first of this thread's four
   int columns_left; // of the group, from this thread's first one on
-  bool whole;       // quads are stored, and residuals read, at once
+  bool at_a_time;   // quads are stored, and residuals read, at once
   float bias[4];
 
   DEVICE ConvOutput(const ConvArguments& arguments, int group, int tile_pixel, int tile_column)
@@ -284,7 +306,7 @@ template <class Shape> struct ConvOutput {
     columns_left = conv.out_channels - column;
     const unsigned strides =
         static_cast<unsigned>(conv.y_stride | conv.out_channels | (conv.residual ? conv.residual_stride : 0));
-    whole = strides % 4 == 0 && aligned(conv.y) && aligned(conv.residual);
+    at_a_time = strides % 4 == 0 && aligned(conv.y) && aligned(conv.residual);
 #pragma unroll
     for (int i = 0; i < 4; ++i) bias[i] = conv.bias && i < columns_left ? conv.bias[channel + i] : 0.0F;
   }
@@ -292,7 +314,7 @@ template <class Shape> struct ConvOutput {
   /// `sum_of(sum, quad)` gives a quad's sums; `first` and `stride` say which are this block's.
   template <class SumOf> DEVICE void store(int first, int stride, SumOf sum_of) const {
     if (columns_left <= 0) return;
-    if (!whole) return store_apart(first, stride, sum_of);
+    if (!at_a_time) return store_apart(first, stride, sum_of);
 #pragma unroll 1
     for (int quad = first + thread_index(); quad < StagedTile<Shape>::quads; quad += stride * at_once) {
       Elements<Scalar, 4> residual[at_once];
@@ -354,7 +376,7 @@ template <class Shape> struct ConvOutput {
 };
 
 /// The sum of all splits' parts in their order, a few of which are on their way at once.
-template <class Load> DEVICE void add_parts(float (&sum)[4], int splits, Load load) {
+template <class Sum, class Load> DEVICE void add_parts(float (&sum)[4], int splits, Load load) {
   constexpr int at_once = 4;
 #pragma unroll
   for (int k = 0; k < 4; ++k) sum[k] = 0;
@@ -365,7 +387,7 @@ template <class Load> DEVICE void add_parts(float (&sum)[4], int splits, Load lo
     for (int j = 0; j < at_once; ++j)
       if (s + j < splits) load(part[j], s + j);
 #pragma unroll
-    for (int j = 0; j < at_once; ++j) add(sum, part[j]);
+    for (int j = 0; j < at_once; ++j) add<Sum>(sum, part[j]);
   }
 }
 
@@ -382,7 +404,8 @@ DEVICE void store_in_cluster(const ConvOutput<Shape>& output, const float* stage
   cluster_barrier();
   output.store(split * Shape::threads, splits * Shape::threads, [&](float(&sum)[4], int quad) {
     const SharedAddress at = mine + static_cast<unsigned>(StagedTile<Shape>::offset(quad) * 4);
-    add_parts(sum, splits, [&](float(&part)[4], int s) { load_from_cluster(part, in_block_of_cluster(at, s)); });
+    add_parts<typename Shape::Sum>(
+        sum, splits, [&](float(&part)[4], int s) { load_from_cluster(part, in_block_of_cluster(at, s)); });
   });
   cluster_barrier(); // nobody's memory goes before all have read it
 }
@@ -411,7 +434,8 @@ DEVICE void store_last(const ConvArguments& conv, const ConvOutput<Shape>& outpu
   barrier();
   if (!last) return;
   output.store(0, Shape::threads, [&](float(&sum)[4], int quad) {
-    add_parts(sum, conv.splits, [&](float(&other)[4], int s) { load_fresh4(other, parts + s * part + quad * 4); });
+    add_parts<typename Shape::Sum>(sum, conv.splits,
+                                   [&](float(&other)[4], int s) { load_fresh4(other, parts + s * part + quad * 4); });
   });
 }
 

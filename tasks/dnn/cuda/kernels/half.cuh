@@ -1,4 +1,4 @@
-// Elements of tensors in both storages, alone and in chunks of 16 bytes.
+// Elements of tensors in every storage, alone and in chunks of 16 bytes.
 #pragma once
 
 #include "tasks/dnn/cuda/kernels/primitives.cuh"
@@ -10,12 +10,22 @@ struct Half {
   unsigned short bits;
 };
 
+/// A whole number.
+struct Byte {
+  signed char value;
+};
+
 DEVICE float to_float(float value) { return value; }
+DEVICE float to_float(Byte value) { return static_cast<float>(value.value); }
 DEVICE float to_float(Half value) { return half_bits_to_float(value.bits); }
 
 template <class Scalar> DEVICE Scalar from_float(float value);
 template <> DEVICE float from_float<float>(float value) { return value; }
 template <> DEVICE Half from_float<Half>(float value) { return Half{float_to_half_bits(value)}; }
+
+template <> DEVICE Byte from_float<Byte>(float value) {
+  return Byte{static_cast<signed char>(static_cast<int>(value))};
+}
 
 /// `words` words that are read and written at once; aligned to their size.
 template <unsigned words> struct alignas(words * 4) Words { unsigned word[words]; };
@@ -74,6 +84,27 @@ template <> struct Elements<Half, 2> : HalfElements<2> {};
 template <> struct Elements<Half, 4> : HalfElements<4> {};
 template <> struct Elements<Half, 8> : HalfElements<8> {};
 
+DEVICE int byte_of(unsigned word, unsigned i) { return static_cast<signed char>(word >> 8U * i & 0xffU); }
+
+template <unsigned count> struct ByteElements {
+  float values[count];
+  DEVICE void load(const Byte* from) {
+    must_be_aligned(from, count);
+    const auto words = *reinterpret_cast<const Words<count / 4>*>(from);
+    for (unsigned i = 0; i < count; ++i) values[i] = static_cast<float>(byte_of(words.word[i / 4], i % 4));
+  }
+  DEVICE void store(Byte* to) const {
+    Words<count / 4> words{};
+    for (unsigned i = 0; i < count; ++i)
+      words.word[i / 4] |= (static_cast<unsigned>(static_cast<int>(values[i])) & 0xffU) << 8U * (i % 4);
+    must_be_aligned(to, count);
+    *reinterpret_cast<Words<count / 4>*>(to) = words;
+  }
+};
+template <> struct Elements<Byte, 4> : ByteElements<4> {};
+template <> struct Elements<Byte, 8> : ByteElements<8> {};
+template <> struct Elements<Byte, 16> : ByteElements<16> {};
+
 /// Elements in 16 bytes.
 template <class Scalar> constexpr int chunk_elements = 16 / static_cast<int>(sizeof(Scalar));
 
@@ -95,6 +126,20 @@ template <> struct Stored<Half, 1> {
   DEVICE float value(int) const { return to_float(only); }
 };
 template <class Scalar> using Chunk = Stored<Scalar, chunk_elements<Scalar>>;
+
+template <> struct Chunk<Byte> {
+  Words<4> words;
+  DEVICE void load(const void* from) {
+    must_be_aligned(from, 16);
+    words = *static_cast<const Words<4>*>(from);
+  }
+};
+
+/// Whether products are of whole numbers, and so are their sums.
+template <class Scalar> constexpr bool is_whole = false;
+template <> constexpr bool is_whole<Byte> = true;
+template <class Scalar> struct SumType { using type = float; };
+template <> struct SumType<Byte> { using type = int; };
 
 template <class Pointer> DEVICE bool aligned(Pointer pointer, unsigned bytes = 16) {
   return reinterpret_cast<unsigned long long>(pointer) % bytes == 0;

@@ -20,6 +20,11 @@ struct HalfProduct {
   DEVICE static void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) { multiply_half(d, a, b); }
 };
 
+struct ByteProduct {
+  static constexpr float scale = 1;
+  DEVICE static void multiply(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) { multiply_bytes(d, a, b); }
+};
+
 /// x = high + low, both tf32: what the product of the two low parts would add is below float's precision.
 struct Tf32x3Product {
   static constexpr float scale = 1;

@@ -8,7 +8,7 @@ namespace {
 template <class From, class To> DEVICE void copy(const CopyArguments& p) {
   let_next_start();
   wait_for_previous();
-  constexpr int chunk = sizeof(From) == 2 && sizeof(To) == 2 ? 8 : 4;
+  constexpr int chunk = chunk_elements<From> < chunk_elements<To> ? chunk_elements<From> : chunk_elements<To>;
   const bool whole = made_of_chunks<chunk>(p.y_view, static_cast<const To*>(p.y)) &&
                      in_chunks_or_repeated<chunk>(p.x_view, static_cast<const From*>(p.x));
   const bool repeated = last_stride(p.x_view) == 0;
@@ -110,10 +110,20 @@ KERNEL(copy_ff, 128, CopyArguments) { copy<float, float>(arguments); }
 KERNEL(copy_fh, 128, CopyArguments) { copy<float, Half>(arguments); }
 KERNEL(copy_hf, 128, CopyArguments) { copy<Half, float>(arguments); }
 KERNEL(copy_hh, 128, CopyArguments) { copy<Half, Half>(arguments); }
+KERNEL(copy_fb, 128, CopyArguments) { copy<float, Byte>(arguments); }
+KERNEL(copy_hb, 128, CopyArguments) { copy<Half, Byte>(arguments); }
+KERNEL(copy_bf, 128, CopyArguments) { copy<Byte, float>(arguments); }
+KERNEL(copy_bh, 128, CopyArguments) { copy<Byte, Half>(arguments); }
+KERNEL(copy_bb, 128, CopyArguments) { copy<Byte, Byte>(arguments); }
 KERNEL(transpose_ff, 256, CopyArguments) { transpose<float, float>(arguments); }
 KERNEL(transpose_fh, 256, CopyArguments) { transpose<float, Half>(arguments); }
 KERNEL(transpose_hf, 256, CopyArguments) { transpose<Half, float>(arguments); }
 KERNEL(transpose_hh, 256, CopyArguments) { transpose<Half, Half>(arguments); }
+KERNEL(transpose_fb, 256, CopyArguments) { transpose<float, Byte>(arguments); }
+KERNEL(transpose_hb, 256, CopyArguments) { transpose<Half, Byte>(arguments); }
+KERNEL(transpose_bf, 256, CopyArguments) { transpose<Byte, float>(arguments); }
+KERNEL(transpose_bh, 256, CopyArguments) { transpose<Byte, Half>(arguments); }
+KERNEL(transpose_bb, 256, CopyArguments) { transpose<Byte, Byte>(arguments); }
 KERNEL(gather_f, 128, GatherArguments) { gather<float>(arguments); }
 KERNEL(gather_h, 128, GatherArguments) { gather<Half>(arguments); }
 KERNEL(pad_f, 128, PadArguments) { pad<float>(arguments); }

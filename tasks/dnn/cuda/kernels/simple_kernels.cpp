@@ -15,7 +15,12 @@ constexpr long long many_blocks = 264; // two for each multiprocessor of a large
 long long up(long long value, long long unit) { return (value + unit - 1) / unit; }
 unsigned count(long long value) { return static_cast<unsigned>(std::max(value, 1LL)); }
 const char* name(Storage storage, const char* f, const char* h) { return storage == Storage::f32 ? f : h; }
-int chunk_of(Storage storage) { return storage == Storage::f32 ? 4 : 8; }
+int chunk_of(Storage storage) { return storage == Storage::f32 ? 4 : storage == Storage::f16 ? 8 : 16; }
+/// One of nine kernels: from floats, halves and bytes to each of them.
+const char* name(Storage from, Storage to, const char* const (&kernels)[9]) {
+  const auto kind = [](Storage storage) { return std::min(static_cast<int>(storage), 2); };
+  return kernels[kind(from) * 3 + kind(to)];
+}
 
 long long elements(const View& view) {
   long long product = 1;
@@ -189,12 +194,20 @@ Launch launch_of(const CopyArguments& p, Storage from, Storage to) {
   if (is_transpose(p)) {
     const auto down = up(p.y_view.shape[p.y_view.rank - 2], tile), across = up(last_extent(p.y_view), tile);
     const auto planes = all / p.y_view.shape[p.y_view.rank - 2] / last_extent(p.y_view);
-    const auto* kernel =
-        from == Storage::f32 ? name(to, "transpose_ff", "transpose_fh") : name(to, "transpose_hf", "transpose_hh");
+    const auto* kernel = name(from, to,
+                              {"transpose_ff", "transpose_fh", "transpose_fb", "transpose_hf", "transpose_hh",
+                               "transpose_hb", "transpose_bf", "transpose_bh", "transpose_bb"});
     return {kernel, count(planes * down * across), 1, 1, 256};
   }
-  const auto* kernel = from == Storage::f32 ? name(to, "copy_ff", "copy_fh") : name(to, "copy_hf", "copy_hh");
+  const auto* kernel = name(
+      from, to, {"copy_ff", "copy_fh", "copy_fb", "copy_hf", "copy_hh", "copy_hb", "copy_bf", "copy_bh", "copy_bb"});
   return chunks_for(kernel, all, last_extent(p.y_view), std::min(chunk_of(from), chunk_of(to)));
+}
+Launch launch_of(const RescaleArguments& p, Storage from, Storage to) {
+  const auto* kernel = name(from, to,
+                            {"rescale_ff", "rescale_fh", "rescale_fb", "rescale_hf", "rescale_hh", "rescale_hb",
+                             "rescale_bf", "rescale_bh", "rescale_bb"});
+  return chunks_for(kernel, elements(p.y_view), last_extent(p.y_view), std::min(chunk_of(from), chunk_of(to)));
 }
 Launch launch_of(const GatherArguments& p, Storage storage) {
   return chunks_for(name(storage, "gather_f", "gather_h"), elements(p.y_view),
@@ -349,6 +362,7 @@ Launch conv_direct_launch(const ConvArguments& p, Storage storage) {
           count(up(p.out_channels, tile)), count(p.groups), static_cast<unsigned>(block)};
 }
 Launch launch_of(const ConvArguments& p, Storage storage) {
+  if (p.whole) return blocks_for("conv_bytes", pixels_of(p) * p.groups * p.out_channels);
   constexpr long long few_pixels = 8;
   if (is_depthwise(p)) return depthwise_launch(p, storage);
   if (pixels_of(p) <= few_pixels) return conv_rows_launch(p, storage);
@@ -365,6 +379,12 @@ GlobalAverageSplits split(const GlobalAverageArguments& p) {
 }
 
 void simplify(BinaryArguments& p) {
+  const auto dimensions =
+      simplify(p.y_view, p.a_view, [&](Dimension& each, int d) { each.stride[1] = p.b_view.stride[d]; });
+  put(p.b_view, dimensions, second_stride);
+}
+
+void simplify(RescaleArguments& p) {
   const auto dimensions =
       simplify(p.y_view, p.a_view, [&](Dimension& each, int d) { each.stride[1] = p.b_view.stride[d]; });
   put(p.b_view, dimensions, second_stride);

@@ -2,7 +2,8 @@
 // Plain C++17, for the host. What is decided here depends on shapes only, never on addresses: kernels look at alignment
 // themselves.
 //
-// Every kernel has one parameter, the argument struct by value. Names end in the storage of the tensors ("_f", "_h").
+// Every kernel has one parameter, the argument struct by value. Names end in the storage of the tensors ("_f", "_h",
+// "_b").
 #pragma once
 
 #include "tasks/dnn/cuda/kernels/arguments.hpp"
@@ -22,6 +23,7 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const BinaryArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const SelectArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const CopyArguments& arguments, Storage from, Storage to);
+[[nodiscard]] Launch launch_of(const RescaleArguments& arguments, Storage from, Storage to);
 [[nodiscard]] Launch launch_of(const GatherArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const PadArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ResizeArguments& arguments, Storage storage);
@@ -74,6 +76,7 @@ struct GlobalAverageSplits {
 /// that every operand runs through alike become one, and y's fastest comes last. Kernels are right without it, but
 /// slower. Before launch_of().
 void simplify(BinaryArguments& arguments);
+void simplify(RescaleArguments& arguments);
 void simplify(SelectArguments& arguments);
 void simplify(CopyArguments& arguments);
 void simplify(GatherArguments& arguments);

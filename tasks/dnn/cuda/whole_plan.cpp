@@ -1,0 +1,119 @@
+#include "tasks/dnn/cuda/whole_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rtexec::tasks::cuda {
+namespace {
+
+constexpr std::int64_t most_terms = 1 << 16; // of a sum, so that it fits into 32 bits
+
+class Planner {
+ public:
+  explicit Planner(const Graph& graph)
+      : graph_(graph), writer_(graph.tensors.size(), nullptr), readers_(graph.tensors.size(), 0) {
+    plan_.elsewhere.resize(graph.nodes.size(), false);
+    plan_.bytes.resize(graph.tensors.size(), false);
+    for (const auto& node : graph.nodes) {
+      writer_[node.output] = &node;
+      for (const auto input : node.inputs) ++readers_[input];
+      if (node.residual) ++readers_[*node.residual];
+      plan_.bytes[node.output] = std::holds_alternative<Quantise>(node.operation) && is_small(type(node.output));
+    }
+    for (const auto output : graph.outputs) ++readers_[output];
+  }
+
+  WholePlan plan() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const auto& node = graph_.nodes[i];
+      if (auto product = product_of(node)) plan_.products.emplace(i, std::move(*product));
+      else if (auto step = step_of(node)) plan_.steps.emplace(i, std::move(*step));
+      else continue;
+      plan_.results.emplace(i, result_of(node));
+    }
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+      if (readers_[graph_.nodes[i].output] == 0) plan_.elsewhere[i] = true;
+    return std::move(plan_);
+  }
+
+ private:
+  [[nodiscard]] ElementType type(TensorId id) const { return graph_.tensors[id].type; }
+  [[nodiscard]] const Shape& shape(TensorId id) const { return graph_.tensors[id].shape; }
+
+  [[nodiscard]] std::optional<Dequantised> dequantised(TensorId id) const {
+    const auto* node = writer_[id];
+    const auto* from = node ? std::get_if<Dequantise>(&node->operation) : nullptr;
+    if (!from || !is_small(type(node->inputs[0]))) return std::nullopt;
+    return Dequantised{node->inputs[0], *from};
+  }
+  /// A layer reads the whole numbers themselves.
+  Dequantised taken(TensorId id) {
+    --readers_[id];
+    return *dequantised(id);
+  }
+
+  std::optional<WholeProduct> product_of(const Node& node) {
+    const bool is_conv = std::holds_alternative<Conv>(node.operation);
+    const auto* gemm = std::get_if<Gemm>(&node.operation);
+    if ((!is_conv && !gemm) || !dequantised(node.inputs[0])) return std::nullopt;
+    const auto& weights = graph_.tensors[node.inputs[1]];
+    const auto channels = shape(node.output)[is_conv ? 1 : shape(node.output).size() - 1];
+    const bool takes = !gemm || (!gemm->transpose_a && has_row(node, channels));
+    const std::size_t axis = gemm && !gemm->transpose_b ? 1 : 0;
+    if (!weights.whole || !takes || element_count(weights.shape) / channels > most_terms) return std::nullopt;
+    const auto& scales = weights.whole->scales;
+    if (scales.size() != 1 && weights.whole->axis != axis) return std::nullopt;
+    WholeProduct product{taken(node.inputs[0]), weights.whole.get(), {}, {}};
+    const float scale = product.x.from.scale * (gemm ? gemm->alpha : 1.0F);
+    for (std::int64_t c = 0; c < channels; ++c)
+      product.factors.push_back(scale * scales[scales.size() == 1 ? 0 : static_cast<std::size_t>(c)]);
+    if (node.residual && dequantised(*node.residual) && plan_.bytes[dequantised(*node.residual)->x])
+      product.residual = taken(*node.residual);
+    return product;
+  }
+
+  /// Whether what is added is nothing, or the same for every row.
+  [[nodiscard]] bool has_row(const Node& node, std::int64_t columns) const {
+    if (node.inputs.size() < 3) return true;
+    const auto& c = graph_.tensors[node.inputs[2]];
+    const auto count = element_count(c.shape);
+    return c.constant() && (count == 1 || (count == columns && c.shape.back() == columns));
+  }
+
+  std::optional<WholeStep> step_of(const Node& node) {
+    const auto* binary = std::get_if<Binary>(&node.operation);
+    const bool adds = binary && binary->kind == Binary::Kind::add;
+    if (!adds && !std::holds_alternative<Activation>(node.operation)) return std::nullopt;
+    const auto is_bytes = [&](TensorId id) {
+      const auto found = dequantised(id);
+      return found && plan_.bytes[found->x];
+    };
+    if (is_counted(graph_.tensors[node.output]) || !std::ranges::all_of(node.inputs, is_bytes)) return std::nullopt;
+    WholeStep step;
+    for (const auto input : node.inputs) step.inputs.push_back(taken(input));
+    return step;
+  }
+
+  WholeResult result_of(const Node& node) {
+    if (readers_[node.output] != 1) return {node.output, {}};
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const auto& reader = graph_.nodes[i];
+      const auto* quantise = std::get_if<Quantise>(&reader.operation);
+      if (!quantise || reader.inputs[0] != node.output || !plan_.bytes[reader.output]) continue;
+      plan_.elsewhere[i] = true;
+      return {reader.output, *quantise};
+    }
+    return {node.output, {}};
+  }
+
+  const Graph& graph_;
+  std::vector<const Node*> writer_;
+  std::vector<std::size_t> readers_;
+  WholePlan plan_;
+};
+
+} // namespace
+
+WholePlan plan_whole(const Graph& graph) { return Planner(graph).plan(); }
+
+} // namespace rtexec::tasks::cuda

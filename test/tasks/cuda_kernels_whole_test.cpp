@@ -1,0 +1,123 @@
+// Kernels between whole numbers and floats, on the emulation.
+#include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
+#include "test/tasks/cuda_emulation/kernel_check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rtexec::test {
+namespace {
+
+using namespace tasks::cuda;
+
+constexpr Storage storages[] = {Storage::f32, Storage::f16, Storage::s8};
+
+void fill(Random& random, Buffer& buffer) {
+  if (buffer.storage() == Storage::s8) random.fill_whole(buffer, -128, 127);
+  else random.fill(buffer, -4, 4);
+}
+
+/// Within which a level may be another one: rounding errors move what lies between two.
+double near_a_tie(double level) { return std::abs(level - std::floor(level) - 0.5) < 1e-4 ? 1 : 0; }
+
+void check_rescale(Random& random, Storage from, Storage to) {
+  const std::vector<int> shape{random.whole(1, 4), random.whole(1, 7), random.one_of({1, 5, 8, 16, 32, 48})};
+  RescaleArguments p;
+  p.a_view = p.b_view = p.y_view = dense_view(shape);
+  if (random.chance(0.3)) std::fill_n(p.b_view.stride, 2, 0); // of a row
+  Buffer a(from, view_size(p.a_view)), b(from, view_size(p.b_view)), y(to, view_size(p.y_view));
+  fill(random, a);
+  fill(random, b);
+  p.a = a.data();
+  p.b = random.chance(0.5) ? b.data() : nullptr;
+  p.y = y.data();
+  if (from == Storage::s8) {
+    p.a_zero = static_cast<float>(random.whole(-128, 127));
+    p.b_zero = static_cast<float>(random.whole(-128, 127));
+    p.a_scale = 0.0625F;
+    p.b_scale = 0.02F;
+  }
+  p.to_levels = to == Storage::s8 || random.chance(0.3);
+  p.levels = {0.05F, static_cast<float>(random.whole(-128, 127)), -128, 127};
+  p.activation = random.one_of<ActivationArguments>({{}, {ActivationArguments::relu}, {ActivationArguments::swish}});
+  std::vector<Expected> expected;
+  each_view_index(p.y_view, [&](const std::vector<int>& index) {
+    const auto value_of = [&](const Buffer& x, const View& view) {
+      return x.get(static_cast<std::size_t>(view_offset(view, index)));
+    };
+    double value = (value_of(a, p.a_view) - p.a_zero) * p.a_scale;
+    if (p.b) value += (value_of(b, p.b_view) - p.b_zero) * p.b_scale;
+    value = activated(value, p.activation);
+    const auto at = static_cast<std::size_t>(view_offset(p.y_view, index));
+    const Levels& l = p.levels;
+    if (!p.to_levels) return expected.push_back({at, value, 1e-5 * (1 + std::abs(value))});
+    const double level = value / l.scale + l.zero;
+    // What is whole has no rounding of its own
+    const double whole = std::clamp<double>(std::nearbyint(value / l.scale) + l.zero, l.low, l.high);
+    expected.push_back({at, whole, near_a_tie(level) - (to == Storage::s8 ? 0.4 : 0)});
+  });
+  simplify(p);
+  check_kernel(launch_of(p, from, to), &p, y, expected);
+}
+
+TEST(CudaWhole, RescalingAgreesWithItsDefinition) {
+  SKIP_WITHOUT_EMULATION();
+  Random random(3);
+  for (unsigned i = 0; i < 20 && !HasFailure(); ++i)
+    for (const auto from : storages)
+      for (const auto to : storages) check_rescale(random, from, to);
+}
+
+TEST(CudaWhole, LevelsAreRoundedToEvenAndClipped) {
+  SKIP_WITHOUT_EMULATION();
+  const std::vector<double> values{0.5, 1.5, 2.5, -0.5, -1.5, 300, -300, 127.5, 126.5, INFINITY, -INFINITY};
+  const std::vector<double> levels{3, 5, 5, 3, 1, 100, -128, 100, 100, 100, -128}; // above the zero, which is 3
+  Buffer x(Storage::f32, values.size()), y(Storage::s8, values.size());
+  std::vector<Expected> expected;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    x.set(i, values[i]);
+    expected.push_back({i, levels[i], -0.4});
+  }
+  RescaleArguments p;
+  p.a_view = p.b_view = p.y_view = dense_view({static_cast<int>(values.size())});
+  p.a = x.data();
+  p.y = y.data();
+  p.to_levels = 1;
+  p.levels = {1, 3, -128, 100};
+  check_kernel(launch_of(p, Storage::f32, Storage::s8), &p, y, expected);
+}
+
+TEST(CudaWhole, CopiesToAndFromBytes) {
+  SKIP_WITHOUT_EMULATION();
+  Random random(5);
+  for (unsigned i = 0; i < 30 && !HasFailure(); ++i)
+    for (const auto& [from, to] : {std::pair{Storage::f32, Storage::s8}, std::pair{Storage::f16, Storage::s8},
+                                   std::pair{Storage::s8, Storage::f32}, std::pair{Storage::s8, Storage::f16},
+                                   std::pair{Storage::s8, Storage::s8}}) {
+      const int rows = random.one_of({1, 8, 33}), columns = random.one_of({1, 9, 16, 48});
+      CopyArguments p;
+      p.x_view = p.y_view = dense_view({rows, columns});
+      if (random.chance(0.5)) { // x lies transposed
+        p.x_view.stride[0] = 1;
+        p.x_view.stride[1] = rows;
+      }
+      Buffer x(from, view_size(p.x_view)), y(to, view_size(p.y_view));
+      random.fill_whole(x, -100, 27);
+      p.x = x.data();
+      p.y = y.data();
+      p.activation = {ActivationArguments::scale, 1, random.one_of({0.0F, 100.0F})}; // whole numbers of another shift
+      std::vector<Expected> expected;
+      each_view_index(p.y_view, [&](const std::vector<int>& index) {
+        expected.push_back({static_cast<std::size_t>(view_offset(p.y_view, index)),
+                            x.get(static_cast<std::size_t>(view_offset(p.x_view, index))) + p.activation.b,
+                            to == Storage::s8 ? -0.4 : 0});
+      });
+      simplify(p);
+      check_kernel(launch_of(p, from, to), &p, y, expected);
+    }
+}
+
+} // namespace
+} // namespace rtexec::test
