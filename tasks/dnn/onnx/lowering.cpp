@@ -15,7 +15,9 @@ const OperatorTable& operators() {
     add_product_operators(t);
     add_attention_operators(t);
     add_reduction_operators(t);
-    add_window_operators(t);
+    add_normalisation_operators(t);
+    add_convolution_operators(t);
+    add_pooling_operators(t);
     add_sampling_operators(t);
     add_shape_operators(t);
     add_index_operators(t);

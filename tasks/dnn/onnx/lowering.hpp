@@ -169,16 +169,18 @@ using OperatorTable = std::map<std::string_view, Operator>;
 [[nodiscard]] const OperatorTable& operators();
 
 // The operators, by family.
-void add_element_operators(OperatorTable& table);   // element by element
-void add_product_operators(OperatorTable& table);   // matrix products
-void add_attention_operators(OperatorTable& table); // of transformers
-void add_reduction_operators(OperatorTable& table); // sums, extremes, softmax, normalisation, order
-void add_window_operators(OperatorTable& table);    // convolution, pooling, batch normalisation
-void add_sampling_operators(OperatorTable& table);  // resizing, padding, positions between pixels
-void add_shape_operators(OperatorTable& table);     // moving and renaming elements, shape arithmetic
-void add_index_operators(OperatorTable& table);     // elements from where tensors say, and to there
-void add_recurrent_operators(OperatorTable& table); // layers over sequences
-void add_quantised_operators(OperatorTable& table); // integers that stand for floats
+void add_element_operators(OperatorTable& table);       // element by element
+void add_product_operators(OperatorTable& table);       // matrix products
+void add_attention_operators(OperatorTable& table);     // of transformers
+void add_reduction_operators(OperatorTable& table);     // sums, extremes, softmax, order
+void add_normalisation_operators(OperatorTable& table); // by rows, groups, channels, batch
+void add_convolution_operators(OperatorTable& table);   // and transposed ones
+void add_pooling_operators(OperatorTable& table);       // of windows, and of whole planes
+void add_sampling_operators(OperatorTable& table);      // resizing, padding, positions between pixels
+void add_shape_operators(OperatorTable& table);         // moving and renaming elements, shape arithmetic
+void add_index_operators(OperatorTable& table);         // elements from where tensors say, and to there
+void add_recurrent_operators(OperatorTable& table);     // layers over sequences
+void add_quantised_operators(OperatorTable& table);     // integers that stand for floats
 
 /// Refuses inputs of integers beside inputs of floats, and those of several types of integers. What is known when the
 /// model is loaded may be of any of those.
@@ -190,6 +192,9 @@ TensorId matrix_product(NodeContext& node, TensorId a, const Shape& a_shape, Ten
 /// With the attributes of the node. Weights [m, c in a group, ...].
 TensorId convolution(NodeContext& node, TensorId x, const Shape& shape, TensorId weights, const Shape& filter,
                      std::optional<TensorId> bias);
+
+/// x over the axes that are marked, which stay, of one element.
+TensorId reduce(NodeContext& node, Reduce::Kind kind, TensorId x, Shape shape, const std::vector<bool>& axes);
 
 /// Does shape arithmetic (integers, and floats of rank 0 or 1) at once. False where the node is not such a one.
 bool evaluate_shape_arithmetic(NodeContext& node);
