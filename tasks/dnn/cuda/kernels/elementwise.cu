@@ -5,12 +5,10 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-template <class Scalar, int count> DEVICE void scale_shift(const ScaleShiftArguments& p) {
-  const unsigned chunks = static_cast<unsigned>(p.channels) / count;
-  const unsigned items = static_cast<unsigned>(p.pixels) * chunks;
-  for (unsigned item = first_item(); item < items; item += item_step()) {
-    const unsigned pixel = item / chunks;
-    const int channel = static_cast<int>(item - pixel * chunks) * count;
+template <class Scalar> DEVICE void scale_shift(const ScaleShiftArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  each_channel<Scalar>(p, static_cast<unsigned>(p.pixels), [&](auto count, unsigned pixel, int channel) {
     Elements<Scalar, count> x;
     x.load(static_cast<const Scalar*>(p.x) + static_cast<long long>(pixel) * p.x_stride + channel);
 #pragma unroll
@@ -21,17 +19,7 @@ template <class Scalar, int count> DEVICE void scale_shift(const ScaleShiftArgum
       x.values[i] = activated(value, p.activation);
     }
     x.store(static_cast<Scalar*>(p.y) + static_cast<long long>(pixel) * p.y_stride + channel);
-  }
-}
-
-template <class Scalar> DEVICE void scale_shift(const ScaleShiftArguments& p) {
-  let_next_start();
-  wait_for_previous();
-  constexpr int chunk = chunk_elements<Scalar>;
-  if (p.channels % chunk == 0 && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) &&
-      in_chunks<chunk>(p.y, p.y_stride, sizeof(Scalar)))
-    scale_shift<Scalar, chunk>(p);
-  else scale_shift<Scalar, 1>(p);
+  });
 }
 
 /// With the sign of the first; whole numbers below 2^24 have an exact one.
@@ -80,10 +68,15 @@ DEVICE float combined(float a, float b, int kind) {
   }
 }
 
-template <class Scalar, int count> DEVICE void binary(const BinaryArguments& p) {
-  const unsigned items = element_count(p.y_view) / count;
+template <class Scalar> DEVICE void binary(const BinaryArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  constexpr int chunk = chunk_elements<Scalar>;
+  const bool whole = made_of_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
+                     in_chunks_or_repeated<chunk>(p.a_view, static_cast<const Scalar*>(p.a)) &&
+                     in_chunks_or_repeated<chunk>(p.b_view, static_cast<const Scalar*>(p.b));
   const bool a_repeated = last_stride(p.a_view) == 0, b_repeated = last_stride(p.b_view) == 0;
-  for (unsigned item = first_item(); item < items; item += item_step()) {
+  each_item<chunk>(element_count(p.y_view), whole, [&](auto count, unsigned item) {
     long long a_at = 0, b_at = 0, y_at = 0;
     each_index<count>(p.y_view, item, [&](int d, int i) {
       a_at += i * p.a_view.stride[d];
@@ -96,25 +89,20 @@ template <class Scalar, int count> DEVICE void binary(const BinaryArguments& p) 
 #pragma unroll
     for (int i = 0; i < count; ++i) a.values[i] = activated(combined(a.values[i], b.values[i], p.kind), p.activation);
     a.store(static_cast<Scalar*>(p.y) + y_at);
-  }
+  });
 }
 
-template <class Scalar> DEVICE void binary(const BinaryArguments& p) {
+template <class Scalar> DEVICE void select(const SelectArguments& p) {
   let_next_start();
   wait_for_previous();
   constexpr int chunk = chunk_elements<Scalar>;
-  if (last_extent(p.y_view) % chunk == 0 && in_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
-      in_chunks_or_repeated<chunk>(p.a_view, static_cast<const Scalar*>(p.a)) &&
-      in_chunks_or_repeated<chunk>(p.b_view, static_cast<const Scalar*>(p.b)))
-    binary<Scalar, chunk>(p);
-  else binary<Scalar, 1>(p);
-}
-
-template <class Scalar, int count> DEVICE void select(const SelectArguments& p) {
-  const unsigned items = element_count(p.y_view) / count;
+  const bool whole = made_of_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
+                     in_chunks_or_repeated<chunk>(p.condition_view, static_cast<const Scalar*>(p.condition)) &&
+                     in_chunks_or_repeated<chunk>(p.a_view, static_cast<const Scalar*>(p.a)) &&
+                     in_chunks_or_repeated<chunk>(p.b_view, static_cast<const Scalar*>(p.b));
   const bool condition_repeated = last_stride(p.condition_view) == 0, a_repeated = last_stride(p.a_view) == 0,
              b_repeated = last_stride(p.b_view) == 0;
-  for (unsigned item = first_item(); item < items; item += item_step()) {
+  each_item<chunk>(element_count(p.y_view), whole, [&](auto count, unsigned item) {
     long long condition_at = 0, a_at = 0, b_at = 0, y_at = 0;
     each_index<count>(p.y_view, item, [&](int d, int i) {
       condition_at += i * p.condition_view.stride[d];
@@ -129,19 +117,7 @@ template <class Scalar, int count> DEVICE void select(const SelectArguments& p) 
 #pragma unroll
     for (int i = 0; i < count; ++i) a.values[i] = condition.values[i] != 0.0F ? a.values[i] : b.values[i];
     a.store(static_cast<Scalar*>(p.y) + y_at);
-  }
-}
-
-template <class Scalar> DEVICE void select(const SelectArguments& p) {
-  let_next_start();
-  wait_for_previous();
-  constexpr int chunk = chunk_elements<Scalar>;
-  if (last_extent(p.y_view) % chunk == 0 && in_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
-      in_chunks_or_repeated<chunk>(p.condition_view, static_cast<const Scalar*>(p.condition)) &&
-      in_chunks_or_repeated<chunk>(p.a_view, static_cast<const Scalar*>(p.a)) &&
-      in_chunks_or_repeated<chunk>(p.b_view, static_cast<const Scalar*>(p.b)))
-    select<Scalar, chunk>(p);
-  else select<Scalar, 1>(p);
+  });
 }
 
 template <class Scalar> DEVICE void lrn(const LrnArguments& p) {

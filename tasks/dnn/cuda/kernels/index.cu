@@ -28,9 +28,14 @@ DEVICE long long place_of(const IndexedPlaces& places, long long at) {
   return place;
 }
 
-template <class Scalar, int count> DEVICE void take_items(const TakeArguments& p) {
-  const unsigned items = element_count(p.y_view) / static_cast<unsigned>(count);
-  for (unsigned item = first_item(); item < items; item += item_step()) {
+template <class Scalar> DEVICE void take(const TakeArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  constexpr int chunk = chunk_elements<Scalar>;
+  bool whole = last_stride(p.indices_view) == 0 && in_chunks<chunk>(p.x_view, static_cast<const Scalar*>(p.x)) &&
+               made_of_chunks<chunk>(p.y_view, static_cast<Scalar*>(p.y));
+  for (int d = 0; d < p.places.depth; ++d) whole = whole && p.places.strides[d] % chunk == 0;
+  each_item<chunk>(element_count(p.y_view), whole, [&](auto count, unsigned item) {
     long long x = 0, y = 0, indices = 0;
     each_index<count>(p.y_view, item, [&](int d, int i) {
       x += i * p.x_view.stride[d];
@@ -40,19 +45,7 @@ template <class Scalar, int count> DEVICE void take_items(const TakeArguments& p
     Elements<Scalar, count> elements;
     elements.load(static_cast<const Scalar*>(p.x) + x + place_of(p.places, indices));
     elements.store(static_cast<Scalar*>(p.y) + y);
-  }
-}
-
-template <class Scalar> DEVICE void take(const TakeArguments& p) {
-  let_next_start();
-  wait_for_previous();
-  constexpr int chunk = chunk_elements<Scalar>;
-  bool whole = last_extent(p.y_view) % chunk == 0 && last_stride(p.indices_view) == 0 &&
-               in_chunks<chunk>(p.x_view, static_cast<const Scalar*>(p.x)) &&
-               in_chunks<chunk>(p.y_view, static_cast<Scalar*>(p.y));
-  for (int d = 0; d < p.places.depth; ++d) whole = whole && p.places.strides[d] % chunk == 0;
-  if (whole) take_items<Scalar, chunk>(p);
-  else take_items<Scalar, 1>(p);
+  });
 }
 
 DEVICE float put_together(int kind, float old, float value) {

@@ -18,6 +18,40 @@ template <int count> DEVICE bool in_chunks(const void* pointer, int stride, unsi
   return stride % count == 0 && aligned(pointer, bytes * static_cast<unsigned>(count));
 }
 
+/// A number of elements that the compiler knows.
+template <int count> struct Count {
+  DEVICE constexpr operator int() const { return count; }
+};
+
+/// f(Count, item) for every item of that many elements.
+template <int count, class F> DEVICE void each_item(unsigned elements, F f) {
+  const unsigned items = elements / static_cast<unsigned>(count);
+  for (unsigned item = first_item(); item < items; item += item_step()) f(Count<count>(), item);
+}
+/// Items are chunks where all may be, else single elements.
+template <int chunk, class F> DEVICE void each_item(unsigned elements, bool whole, F f) {
+  if (whole) each_item<chunk>(elements, f);
+  else each_item<1>(elements, f);
+}
+
+/// From pixels to pixels with as many channels: f(Count, pixel, channel) for every item, the channels from that one on.
+template <class Scalar, class Arguments, class F> DEVICE void each_channel(const Arguments& p, unsigned pixels, F f) {
+  constexpr int chunk = chunk_elements<Scalar>;
+  const auto channels = static_cast<unsigned>(p.channels);
+  each_item<chunk>(pixels * channels,
+                   p.channels % chunk == 0 && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) &&
+                       in_chunks<chunk>(p.y, p.y_stride, sizeof(Scalar)),
+                   [&](auto count, unsigned item) {
+                     const unsigned chunks = channels / static_cast<unsigned>(count), pixel = item / chunks;
+                     f(count, pixel, static_cast<int>(item - pixel * chunks) * count);
+                   });
+}
+
+/// Of the output.
+template <class Arguments> DEVICE unsigned pixels_out(const Arguments& p) {
+  return static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) * static_cast<unsigned>(p.out_width);
+}
+
 /// A pixel of an image [batch, height, width].
 struct Pixel {
   int n, h, w;
@@ -41,7 +75,7 @@ DEVICE unsigned element_count(const View& view) {
 DEVICE int last_extent(const View& view) { return view.rank > 0 ? view.shape[view.rank - 1] : 1; }
 DEVICE long long last_stride(const View& view) { return view.rank > 0 ? view.stride[view.rank - 1] : 1; }
 
-/// Whether the view's elements lie in aligned chunks along its last dimension, which has a multiple of `count`
+/// Whether the view's elements lie in aligned chunks along its last dimension, if that has a multiple of `count`
 /// elements.
 template <int count, class Scalar> DEVICE bool in_chunks(const View& view, const Scalar* pointer) {
   if (view.rank == 0 || view.stride[view.rank - 1] != 1 || !aligned(pointer, sizeof(Scalar) * count)) return false;
@@ -49,7 +83,11 @@ template <int count, class Scalar> DEVICE bool in_chunks(const View& view, const
     if (view.stride[d] % count != 0) return false;
   return true;
 }
-/// The same, or one element for all of the last dimension.
+/// Whether chunks make up the view.
+template <int count, class Scalar> DEVICE bool made_of_chunks(const View& view, const Scalar* pointer) {
+  return last_extent(view) % count == 0 && in_chunks<count>(view, pointer);
+}
+/// As in_chunks(), or one element for all of the last dimension.
 template <int count, class Scalar> DEVICE bool in_chunks_or_repeated(const View& view, const Scalar* pointer) {
   return (view.rank > 0 && view.stride[view.rank - 1] == 0) || in_chunks<count>(view, pointer);
 }

@@ -5,10 +5,14 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-template <class From, class To, int count> DEVICE void copy(const CopyArguments& p) {
-  const unsigned items = element_count(p.y_view) / count;
+template <class From, class To> DEVICE void copy(const CopyArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  constexpr int chunk = sizeof(From) == 2 && sizeof(To) == 2 ? 8 : 4;
+  const bool whole = made_of_chunks<chunk>(p.y_view, static_cast<const To*>(p.y)) &&
+                     in_chunks_or_repeated<chunk>(p.x_view, static_cast<const From*>(p.x));
   const bool repeated = last_stride(p.x_view) == 0;
-  for (unsigned item = first_item(); item < items; item += item_step()) {
+  each_item<chunk>(element_count(p.y_view), whole, [&](auto count, unsigned item) {
     long long x_at = 0, y_at = 0;
     each_index<count>(p.y_view, item, [&](int d, int i) {
       x_at += i * p.x_view.stride[d];
@@ -20,17 +24,7 @@ template <class From, class To, int count> DEVICE void copy(const CopyArguments&
 #pragma unroll
     for (int i = 0; i < count; ++i) y.values[i] = activated(x.values[i], p.activation);
     y.store(static_cast<To*>(p.y) + y_at);
-  }
-}
-
-template <class From, class To> DEVICE void copy(const CopyArguments& p) {
-  let_next_start();
-  wait_for_previous();
-  constexpr int chunk = sizeof(From) == 2 && sizeof(To) == 2 ? 8 : 4;
-  if (last_extent(p.y_view) % chunk == 0 && in_chunks<chunk>(p.y_view, static_cast<const To*>(p.y)) &&
-      in_chunks_or_repeated<chunk>(p.x_view, static_cast<const From*>(p.x)))
-    copy<From, To, chunk>(p);
-  else copy<From, To, 1>(p);
+  });
 }
 
 /// Where x's fastest dimension is not y's: tiles of 32x32 by way of shared memory, so that both sides are accessed in
@@ -68,9 +62,13 @@ template <class From, class To> DEVICE void transpose(const CopyArguments& p) {
           from_float<To>(activated(tile[lane][i], p.activation));
 }
 
-template <class Scalar, int count> DEVICE void gather(const GatherArguments& p) {
-  const unsigned items = element_count(p.y_view) / count;
-  for (unsigned item = first_item(); item < items; item += item_step()) {
+template <class Scalar> DEVICE void gather(const GatherArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  constexpr int chunk = chunk_elements<Scalar>;
+  const bool whole = p.axis != p.y_view.rank - 1 && made_of_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
+                     in_chunks<chunk>(p.x_view, static_cast<const Scalar*>(p.x));
+  each_item<chunk>(element_count(p.y_view), whole, [&](auto count, unsigned item) {
     long long x_at = 0, y_at = 0;
     each_index<count>(p.y_view, item, [&](int d, int i) {
       x_at += (d == p.axis ? p.indices[i] : i) * p.x_view.stride[d];
@@ -79,23 +77,17 @@ template <class Scalar, int count> DEVICE void gather(const GatherArguments& p) 
     Elements<Scalar, count> elements;
     elements.load(static_cast<const Scalar*>(p.x) + x_at);
     elements.store(static_cast<Scalar*>(p.y) + y_at);
-  }
+  });
 }
 
-template <class Scalar> DEVICE void gather(const GatherArguments& p) {
+template <class Scalar> DEVICE void pad(const PadArguments& p) {
   let_next_start();
   wait_for_previous();
   constexpr int chunk = chunk_elements<Scalar>;
-  if (p.axis != p.y_view.rank - 1 && last_extent(p.y_view) % chunk == 0 &&
-      in_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
-      in_chunks<chunk>(p.x_view, static_cast<const Scalar*>(p.x)))
-    gather<Scalar, chunk>(p);
-  else gather<Scalar, 1>(p);
-}
-
-template <class Scalar, int count> DEVICE void pad(const PadArguments& p) {
-  const unsigned items = element_count(p.y_view) / count;
-  for (unsigned item = first_item(); item < items; item += item_step()) {
+  const bool whole = p.y_view.rank > 0 && p.before[p.y_view.rank - 1] % chunk == 0 &&
+                     made_of_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
+                     made_of_chunks<chunk>(p.x_view, static_cast<const Scalar*>(p.x));
+  each_item<chunk>(element_count(p.y_view), whole, [&](auto count, unsigned item) {
     long long x_at = 0, y_at = 0;
     bool inside = true;
     each_index<count>(p.y_view, item, [&](int d, int i) {
@@ -109,18 +101,7 @@ template <class Scalar, int count> DEVICE void pad(const PadArguments& p) {
     for (int i = 0; i < count; ++i) elements.values[i] = p.value;
     if (inside) elements.load(static_cast<const Scalar*>(p.x) + x_at);
     elements.store(static_cast<Scalar*>(p.y) + y_at);
-  }
-}
-
-template <class Scalar> DEVICE void pad(const PadArguments& p) {
-  let_next_start();
-  wait_for_previous();
-  constexpr int chunk = chunk_elements<Scalar>;
-  if (last_extent(p.y_view) % chunk == 0 && last_extent(p.x_view) % chunk == 0 && p.y_view.rank > 0 &&
-      p.before[p.y_view.rank - 1] % chunk == 0 && in_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
-      in_chunks<chunk>(p.x_view, static_cast<const Scalar*>(p.x)))
-    pad<Scalar, chunk>(p);
-  else pad<Scalar, 1>(p);
+  });
 }
 
 } // namespace

@@ -23,13 +23,10 @@ struct Span {
   }
 };
 
-template <class Scalar, int count> DEVICE void pool(const PoolArguments& p) {
-  const unsigned chunks = static_cast<unsigned>(p.channels) / count;
-  const unsigned items = static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) *
-                         static_cast<unsigned>(p.out_width) * chunks;
-  for (unsigned item = first_item(); item < items; item += item_step()) {
-    const unsigned pixel = item / chunks;
-    const int channel = static_cast<int>(item - pixel * chunks) * count;
+template <class Scalar> DEVICE void pool(const PoolArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  each_channel<Scalar>(p, pixels_out(p), [&](auto count, unsigned pixel, int channel) {
     const Pixel out(pixel, p.out_height, p.out_width);
     const Span rows(out.h, p.stride_h, p.pad_top, p.kernel_h, p.dilation_h, p.height, p.pad_bottom,
                     p.count_padding != 0);
@@ -60,17 +57,7 @@ template <class Scalar, int count> DEVICE void pool(const PoolArguments& p) {
       for (int i = 0; i < count; ++i) result.values[i] = result.values[i] / counted;
     }
     result.store(static_cast<Scalar*>(p.y) + static_cast<long long>(pixel) * p.y_stride + channel);
-  }
-}
-
-template <class Scalar> DEVICE void pool(const PoolArguments& p) {
-  let_next_start();
-  wait_for_previous();
-  constexpr int chunk = chunk_elements<Scalar>;
-  if (p.channels % chunk == 0 && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) &&
-      in_chunks<chunk>(p.y, p.y_stride, sizeof(Scalar)))
-    pool<Scalar, chunk>(p);
-  else pool<Scalar, 1>(p);
+  });
 }
 
 /// 32 channels a block, one for each lane; warps share the pixels of this block's split.
@@ -137,13 +124,10 @@ DEVICE float blended_columns(float low, float high, float weight) {
   return weight == 0.0F ? low : low + (high - low) * weight;
 }
 
-template <class Scalar, int count> DEVICE void resize(const ResizeArguments& p) {
-  const unsigned chunks = static_cast<unsigned>(p.channels) / count;
-  const unsigned items = static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) *
-                         static_cast<unsigned>(p.out_width) * chunks;
-  for (unsigned item = first_item(); item < items; item += item_step()) {
-    const unsigned pixel = item / chunks;
-    const int channel = static_cast<int>(item - pixel * chunks) * count;
+template <class Scalar> DEVICE void resize(const ResizeArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  each_channel<Scalar>(p, pixels_out(p), [&](auto count, unsigned pixel, int channel) {
     const Pixel out(pixel, p.out_height, p.out_width);
     const ResizeTap row = p.rows[out.h], column = p.columns[out.w];
     const Scalar* x = static_cast<const Scalar*>(p.x) + channel;
@@ -170,17 +154,7 @@ template <class Scalar, int count> DEVICE void resize(const ResizeArguments& p) 
       }
     }
     result.store(static_cast<Scalar*>(p.y) + static_cast<long long>(pixel) * p.y_stride + channel);
-  }
-}
-
-template <class Scalar> DEVICE void resize(const ResizeArguments& p) {
-  let_next_start();
-  wait_for_previous();
-  constexpr int chunk = chunk_elements<Scalar>;
-  if (p.channels % chunk == 0 && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) &&
-      in_chunks<chunk>(p.y, p.y_stride, sizeof(Scalar)))
-    resize<Scalar, chunk>(p);
-  else resize<Scalar, 1>(p);
+  });
 }
 
 } // namespace

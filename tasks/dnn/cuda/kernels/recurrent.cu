@@ -1,9 +1,7 @@
 // Recurrent layers: one launch for the whole sequence. Each block has the state in shared memory, and its share of the
 // hidden units; each warp computes one of them at a time, its lanes sharing the sums. Blocks of a cluster give one
 // another what they computed.
-#include "tasks/dnn/cuda/kernels/activation.cuh"
-#include "tasks/dnn/cuda/kernels/cluster.cuh"
-#include "tasks/dnn/cuda/kernels/half.cuh"
+#include "tasks/dnn/cuda/kernels/recurrent.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
@@ -71,10 +69,7 @@ template <class Scalar> struct Sequence {
       for (int mask = 16; mask > 0; mask /= 2) sums[g] += exchange(sums[g], mask);
   }
 
-  DEVICE float function(int which, float x) const {
-    if (p.clips) x = at_most(at_least(x, -p.clip), p.clip);
-    return activated_quickly(x, p.activations[which]);
-  }
+  DEVICE float function(int which, float x) const { return activated_quickly(clipped(p, x), p.activations[which]); }
   DEVICE float given(const Scalar* gates, int gate, int unit) const {
     return to_float(gates[static_cast<long long>(gate) * p.hidden + unit]);
   }
@@ -141,10 +136,9 @@ template <class Scalar> struct Sequence {
   }
 
   DEVICE void run() const {
-    const int of_all = p.kind == RecurrentArguments::lstm ? 4 : p.kind == RecurrentArguments::gru ? 3 : 1;
-    const long long width = static_cast<long long>(of_all) * p.hidden,
-                    size = static_cast<long long>(p.batch) * p.hidden;
-    const long long offset = static_cast<long long>(batch) * p.hidden;
+    const int of_all = gates_of(p);
+    const long long size = static_cast<long long>(p.batch) * p.hidden,
+                    offset = static_cast<long long>(batch) * p.hidden;
     for (int i = thread_index(); i < p.hidden; i += block_threads())
       states[i] = to_float(static_cast<const Scalar*>(p.state)[offset + i]);
     if (p.kind == RecurrentArguments::lstm)
@@ -152,9 +146,8 @@ template <class Scalar> struct Sequence {
         own[unit - first] = to_float(static_cast<const Scalar*>(p.cell)[offset + unit]);
     meet();
     for (int i = 0; i < p.steps; ++i) {
-      const int step = p.reverse ? p.steps - 1 - i : i;
-      const Scalar* gates =
-          static_cast<const Scalar*>(p.gates) + (static_cast<long long>(step) * p.batch + batch) * width;
+      const int step = step_of(p, i);
+      const Scalar* gates = cuda::given<Scalar>(p, of_all, step, batch);
       Scalar* y = static_cast<Scalar*>(p.y) + step * size + offset;
       const float* state = states + i % 2 * p.hidden;
       float* next = states + (i + 1) % 2 * p.hidden;

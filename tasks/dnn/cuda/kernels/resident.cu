@@ -1,9 +1,7 @@
 // Recurrent layers whose weights stay in registers for the whole sequence: a row of the weights belongs to some lanes,
 // each of which has a share of its columns. What gates take is summed by these lanes, and one thread for each hidden
 // unit makes the next state of it. Blocks of a cluster share the hidden units, and give one another what they computed.
-#include "tasks/dnn/cuda/kernels/activation.cuh"
-#include "tasks/dnn/cuda/kernels/cluster.cuh"
-#include "tasks/dnn/cuda/kernels/half.cuh"
+#include "tasks/dnn/cuda/kernels/recurrent.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
@@ -31,7 +29,7 @@ template <class Scalar, int own_weights> struct Resident {
   float weights[own_weights];
 
   DEVICE explicit Resident(const RecurrentArguments& arguments) : p(arguments) {
-    gates = p.kind == RecurrentArguments::lstm ? 4 : p.kind == RecurrentArguments::gru ? 3 : 1;
+    gates = gates_of(p);
     units = (p.hidden + blocks_z() - 1) / blocks_z();
     first = block_z() * units;
     here = p.hidden - first < units ? p.hidden - first : units;
@@ -58,16 +56,7 @@ template <class Scalar, int own_weights> struct Resident {
   /// The candidate of a GRU waits for its reset gate.
   DEVICE bool waits() const { return p.kind == RecurrentArguments::gru && gate == 2; }
 
-  DEVICE const Scalar* given(int step) const {
-    const long long width = static_cast<long long>(gates) * p.hidden;
-    return static_cast<const Scalar*>(p.gates) + (static_cast<long long>(step) * p.batch + block_x()) * width;
-  }
-  DEVICE int step_of(int i) const { return p.reverse ? p.steps - 1 - i : i; }
-
-  DEVICE float function(int which, float x) const {
-    if (p.clips) x = at_most(at_least(x, -p.clip), p.clip);
-    return common(x, p.activations[which]);
-  }
+  DEVICE float function(int which, float x) const { return common(clipped(p, x), p.activations[which]); }
   /// What most layers have is not called.
   DEVICE static float common(float x, const ActivationArguments& f) {
     if (f.kind == ActivationArguments::sigmoid) return 1.0F / (1.0F + exponential(-x));
@@ -105,7 +94,7 @@ template <class Scalar, int own_weights> struct Resident {
     float input = 0, candidate = 0; // of the gates, for this step
     const auto fetch = [&](int i) {
       if (i >= p.steps) return;
-      const Scalar* from = given(step_of(i));
+      const Scalar* from = given<Scalar>(p, gates, step_of(p, i), block_x());
       if (leads() && !waits()) input = to_float(from[static_cast<long long>(gate) * p.hidden + unit]);
       if (finishes && p.kind == RecurrentArguments::gru) candidate = to_float(from[2LL * p.hidden + first + own]);
     };
@@ -132,7 +121,7 @@ template <class Scalar, int own_weights> struct Resident {
           next = hidden + next * (state[first + own] - hidden);
         }
         const Scalar stored = from_float<Scalar>(next);
-        static_cast<Scalar*>(p.y)[step_of(i) * size + offset + first + own] = stored;
+        static_cast<Scalar*>(p.y)[step_of(p, i) * size + offset + first + own] = stored;
         tell_all(states + (i + 1) % 2 * padded + first + own, to_float(stored)); // as whoever reads it sees it
       }
       meet();

@@ -5,9 +5,13 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-template <class Scalar, int count> DEVICE void resample_items(const ResampleArguments& p) {
-  const unsigned items = element_count(p.y_view) / static_cast<unsigned>(count);
-  for (unsigned item = first_item(); item < items; item += item_step()) {
+template <class Scalar> DEVICE void resample(const ResampleArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  constexpr int chunk = chunk_elements<Scalar>;
+  const bool whole = p.axis != p.y_view.rank - 1 && made_of_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
+                     in_chunks<chunk>(p.x_view, static_cast<const Scalar*>(p.x));
+  each_item<chunk>(element_count(p.y_view), whole, [&](auto count, unsigned item) {
     long long x = 0, y = 0;
     int position = 0;
     each_index<count>(p.y_view, item, [&](int d, int i) {
@@ -25,18 +29,7 @@ template <class Scalar, int count> DEVICE void resample_items(const ResampleArgu
       for (int i = 0; i < count; ++i) sum.values[i] = multiply_add(weight, elements.values[i], sum.values[i]);
     }
     sum.store(static_cast<Scalar*>(p.y) + y);
-  }
-}
-
-template <class Scalar> DEVICE void resample(const ResampleArguments& p) {
-  let_next_start();
-  wait_for_previous();
-  constexpr int chunk = chunk_elements<Scalar>;
-  if (p.axis != p.y_view.rank - 1 && last_extent(p.y_view) % chunk == 0 &&
-      in_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
-      in_chunks<chunk>(p.x_view, static_cast<const Scalar*>(p.x)))
-    resample_items<Scalar, chunk>(p);
-  else resample_items<Scalar, 1>(p);
+  });
 }
 
 /// A position along one dimension of `size`.
@@ -115,13 +108,10 @@ template <class Scalar, int count> struct Sampler {
   }
 };
 
-template <class Scalar, int count> DEVICE void grid_sample_items(const GridSampleArguments& p) {
-  const unsigned chunks = static_cast<unsigned>(p.channels) / static_cast<unsigned>(count);
-  const unsigned items = static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) *
-                         static_cast<unsigned>(p.out_width) * chunks;
-  for (unsigned item = first_item(); item < items; item += item_step()) {
-    const unsigned pixel = item / chunks;
-    const int channel = static_cast<int>(item - pixel * chunks) * count;
+template <class Scalar> DEVICE void grid_sample(const GridSampleArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  each_channel<Scalar>(p, pixels_out(p), [&](auto count, unsigned pixel, int channel) {
     const Pixel out(pixel, p.out_height, p.out_width);
     const Scalar* grid = static_cast<const Scalar*>(p.grid) + out.n * p.grid_strides[0] + out.h * p.grid_strides[1] +
                          out.w * p.grid_strides[2];
@@ -137,17 +127,7 @@ template <class Scalar, int count> DEVICE void grid_sample_items(const GridSampl
 #pragma unroll
     for (int i = 0; i < count; ++i) result.values[i] = sampler.sums[i];
     result.store(static_cast<Scalar*>(p.y) + static_cast<long long>(pixel) * p.y_stride + channel);
-  }
-}
-
-template <class Scalar> DEVICE void grid_sample(const GridSampleArguments& p) {
-  let_next_start();
-  wait_for_previous();
-  constexpr int chunk = chunk_elements<Scalar>;
-  if (p.channels % chunk == 0 && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) &&
-      in_chunks<chunk>(p.y, p.y_stride, sizeof(Scalar)))
-    grid_sample_items<Scalar, chunk>(p);
-  else grid_sample_items<Scalar, 1>(p);
+  });
 }
 
 } // namespace
