@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the networks that export.py wrote by `rtexec infer`, and holds the outputs against PyTorch's.
 
-Usage: compare.py [--board BOARD] [--precision P] [--only REGEX] [--time] [--markdown] [--json FILE] [--list-refused] --rtexec PROGRAM FOLDER
+Usage: compare.py [--board BOARD] [--precision P] [--only REGEX] [--time] [--json FILE] [--list-refused] [--rtexec PROGRAM] FOLDER
+       compare.py [--rtexec PROGRAM] [FOLDER] [--markdown] [--write DOCUMENT] [--results FILE...]
 
 The error of a network is max|a - b| / max|b| over each output, the worst of its outputs. It is right below 1e-4 in fp32, 1e-2 in tf32 and 2e-2 in
 fp16, or four times what PyTorch's own single precision makes of it, where a network magnifies rounding that much. Of a quantised one the error is
@@ -9,6 +10,8 @@ fp16, or four times what PyTorch's own single precision makes of it, where a net
 Detectors give boxes and scores in one output [1, 4 + scores, places] ("boxes"): each part has an error of its own, lest pixels hide scores.
 Those that choose their boxes by TopK give rows ("rows") whose order is open among equals, and so is which of them are the last: each of PyTorch's
 rows is held against the row of ours that is nearest, every column as a share of its largest value, and the worst 5 % of the rows do not count.
+--markdown, --write: a table of all networks; --results takes in what --json wrote, on this machine or on one that has another board. Without a
+folder nothing is run.
 --time: the median of 20 executions, beside onnxruntime's with one thread; of three turns of both the least. It decides nothing.
 Exit status 0: nothing is wrong (what is refused is not); 1: a network is, or rtexec failed.
 """
@@ -26,6 +29,7 @@ import onnx
 import onnxruntime
 
 import infer
+import table
 from infer import REFUSED, WRONG
 
 sys.path.append(str(infer.ROOT / "test/tasks"))
@@ -38,7 +42,6 @@ ROUNDINGS = 4  # times PyTorch's own error, as above
 SKIPPED_ROWS = 0.05
 RUNS = 20
 TURNS = 3
-SUFFIXES = {"traced": "", "dynamo": "-dynamo"}  # what follows a network's name in the name of its file
 
 
 def numbered(arrays, prefix):
@@ -46,11 +49,18 @@ def numbered(arrays, prefix):
     return [f"{prefix}{number}" for number in range(len(arrays.files)) if f"{prefix}{number}" in arrays.files]
 
 
-def ports_of(model):
-    """The names of inputs and outputs, and how many nodes there are."""
-    graph = onnx.load(model, load_external_data=False).graph
+def graph_of(model):
+    return onnx.load(model, load_external_data=False).graph
+
+
+def ports_of(graph):
+    """The names of inputs and outputs."""
     constants = {value.name for value in graph.initializer}
-    return [port.name for port in graph.input if port.name not in constants], [port.name for port in graph.output], len(graph.node)
+    return [port.name for port in graph.input if port.name not in constants], [port.name for port in graph.output]
+
+
+def parameters_of(graph):
+    return sum(math.prod(value.dims) for value in graph.initializer)
 
 
 def onnxruntime_outputs(model, inputs, fused=True):
@@ -128,12 +138,14 @@ def times_of(arguments, model, inputs, more):
 def compare(arguments, model):
     """What is told of a network."""
     arrays = numpy.load(model.with_suffix(".npz"))
-    names, output_names, nodes = ports_of(model)
+    graph = graph_of(model)
+    names, output_names = ports_of(graph)
     inputs = dict(zip(names, (arrays[key] for key in numbered(arrays, "in")), strict=True))
     more = ["--repeat", RUNS] if arguments.time else []
     with tempfile.TemporaryDirectory() as folder:
         outcome = infer.infer(arguments, model, inputs, pathlib.Path(folder), more)
-    row = {"network": model.stem, "nodes": nodes, "result": REFUSED if outcome.refused else WRONG, "error": None, "message": outcome.message}
+    row = {"network": model.stem, "board": arguments.board, "precision": arguments.precision, "nodes": len(graph.node),
+           "parameters": parameters_of(graph), "result": REFUSED if outcome.refused else WRONG, "error": None, "message": outcome.message}
     if outcome.code == 0:
         row["error"] = worst_error([outcome.output(name) for name in output_names], arrays)
         row["result"] = RIGHT if row["error"] < bound_of(arrays, arguments.precision) else WRONG
@@ -155,30 +167,9 @@ def print_row(row):
     print(f"{row['network']:40} {row['nodes']:5} {times} {result_text(row)}", flush=True)
 
 
-def exporter_of(stem):
-    """A network's name without the exporter's, and that."""
-    suffix = SUFFIXES["dynamo"]
-    return (stem.removesuffix(suffix), "dynamo") if stem.endswith(suffix) else (stem, "traced")
-
-
-def markdown_cell(row):
-    if row is None:
-        return ""
-    times = f", {row['rtexec_ms']:.1f} ms ({row['onnxruntime_ms']:.1f} ms)" if "rtexec_ms" in row else ""
-    return result_text(row).replace("|", "\\|") + times
-
-
-def print_markdown(rows):
-    """A line for each network, with both exporters."""
-    by_network = {}
-    for row in rows:
-        name, exporter = exporter_of(row["network"])
-        by_network.setdefault(name, {})[exporter] = row
-    times = " (in brackets onnxruntime, one thread)" if any("rtexec_ms" in row for row in rows) else ""
-    print(f"| network | nodes | traced, opset 17{times} | dynamo{times} |\n|---|---|---|---|")
-    for name, found in by_network.items():
-        nodes = ", ".join(str(found[exporter]["nodes"]) for exporter in SUFFIXES if exporter in found)
-        print(f"| `{name}` | {nodes} | {markdown_cell(found.get('traced'))} | {markdown_cell(found.get('dynamo'))} |")
+def models_of(arguments):
+    files = sorted(arguments.folder.glob("*.onnx")) if arguments.folder else []
+    return [file for file in files if arguments.only.search(file.stem) and file.with_suffix(".npz").exists()]
 
 
 def main():
@@ -186,21 +177,27 @@ def main():
     infer.add_options(parser)
     parser.add_argument("--only", type=re.compile, default=re.compile(""), metavar="REGEX", help="files with such a name")
     parser.add_argument("--time", action="store_true", help=f"also time {RUNS} executions, and onnxruntime's with one thread")
-    parser.add_argument("--markdown", action="store_true", help="print the table in Markdown, in place of lines as they come")
+    parser.add_argument("--markdown", action="store_true", help="print a table in Markdown, in place of lines as they come")
+    parser.add_argument("--write", type=pathlib.Path, metavar="DOCUMENT", help="renew that table in a document, between its marks")
+    parser.add_argument("--results", type=pathlib.Path, nargs="+", default=[], metavar="FILE", help="for that table: also what --json wrote")
     parser.add_argument("--list-refused", action="store_true", help="also print the messages of refusals, with counts")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the table to this file")
-    parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("folder", type=pathlib.Path, nargs="?", metavar="FOLDER")
     arguments = parser.parse_args()
-    models = [file for file in sorted(arguments.folder.glob("*.onnx")) if arguments.only.search(file.stem) and file.with_suffix(".npz").exists()]
-    if not models:
+    models = models_of(arguments)
+    if not models and not arguments.results:
         parser.error(f"{arguments.folder}: no such network with its .npz is there")
     rows = []
     for model in models:
         rows.append(compare(arguments, model))
         if not arguments.markdown:
             print_row(rows[-1])
-    if arguments.markdown:
-        print_markdown(rows)
+    if arguments.markdown or arguments.write:
+        text = table.markdown(rows + [row for file in arguments.results for row in json.loads(file.read_text())])
+        if arguments.markdown:
+            print(text)
+        if arguments.write:
+            table.renew(arguments.write, text)
     if arguments.list_refused:
         refused = [row for row in rows if row["result"] == REFUSED]
         infer.print_groups([row["message"] for row in refused], [row["network"] for row in refused])

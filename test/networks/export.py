@@ -32,6 +32,7 @@ import torch
 
 import compare
 import networks
+import table
 
 OPSET = 17
 SAME = 1e-3  # what differs more in double precision is another answer, as where TopK chose other boxes
@@ -175,7 +176,7 @@ def attempt(file, make):
 def write(name, folder, exporters):
     """True where at least one file is there."""
     made = [attempt(file, lambda: written(exporter, name, file)) for exporter in exporters if exporter != "int8"
-            for file in [folder / f"{name}{compare.SUFFIXES[exporter]}.onnx"]]
+            for file in [folder / f"{name}{table.SUFFIXES[exporter]}.onnx"]]
     if "int8" in exporters and name in INT8_NETWORKS:
         made += [attempt(file, lambda: quantised(folder / f"{name}.onnx", file, *how)) for suffix, how in INT8_FORMS.items()
                  for file in [folder / f"{name}-int8-{suffix}.onnx"]]
