@@ -1,6 +1,6 @@
-// Convolutions, each algorithm a step: as matrix products (im2col), by Winograd's minimal filtering, or directly for
-// groups of few channels. All share one geometry and one last pass (bias, residual, activation), done while the output
-// is in cache.
+// Convolutions, each algorithm a step: as matrix products (im2col), by Winograd's minimal filtering, with channels side
+// by side where they are depthwise, or directly for groups of few channels. All share one geometry and what comes last
+// (bias, residual, activation): done to sums in registers, or while the output is in cache.
 #pragma once
 
 #include "tasks/dnn/graph/graph.hpp"
@@ -55,7 +55,7 @@ struct ConvOperands {
 [[nodiscard]] bool winograd_applies(const ConvGeometry& geometry);
 [[nodiscard]] PreparedStep prepare_winograd_conv(const ConvGeometry& geometry, const std::vector<float>& weights);
 
-/// Depthwise, of small pictures.
+/// Depthwise, with square windows of common sizes.
 [[nodiscard]] bool lanes_apply(const ConvGeometry& geometry);
 [[nodiscard]] PreparedStep prepare_lanes_conv(const ConvGeometry& geometry, const std::vector<float>& weights);
 

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Lanes::Kind;
 
-constexpr std::int64_t at_once = 7; // columns of outputs: most small pictures are of so many
+constexpr std::int64_t few_columns = 7; // of outputs at once: small pictures mostly have so many, or twice as many
 
 template <std::size_t floats> struct Register {
   typedef float Type __attribute__((vector_size(floats * sizeof(float))));
@@ -50,7 +50,7 @@ RTEXEC_INLINE void run_columns(const Lanes& l, const Place& at, float* y) {
     R weights[kernel] = {};
     for (std::size_t kw = 0; kind == Kind::products && kw < kernel; ++kw)
       std::memcpy(&weights[kw], l.weights + (static_cast<std::size_t>(kh) * kernel + kw) * floats, sizeof(R));
-#pragma GCC unroll 32
+#pragma GCC unroll 64
     for (std::size_t p = 0; p < (columns - 1) * stride + (kernel - 1) * dilation + 1; ++p) {
       const auto column = at.left + static_cast<std::int64_t>(p);
       if (column < 0 || column >= l.in_w) continue;
@@ -63,7 +63,7 @@ RTEXEC_INLINE void run_columns(const Lanes& l, const Place& at, float* y) {
     }
   }
   const R low = R{} + l.bounds.low, high = R{} + l.bounds.high;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (std::size_t i = 0; i < columns; ++i) {
     if (static_cast<std::int64_t>(i) >= at.columns) break;
     R sum = sums[i];
@@ -84,7 +84,8 @@ struct Band {
   float* y;
 };
 
-template <std::size_t floats, Kind kind, Moves moves> RTEXEC_INLINE void run_rows(const Lanes& l, const Band& band) {
+template <std::size_t floats, Kind kind, Moves moves, std::int64_t at_once>
+RTEXEC_INLINE void run_rows(const Lanes& l, const Band& band) {
   constexpr auto width = static_cast<std::int64_t>(floats), step = static_cast<std::int64_t>(moves.stride),
                  dilation = static_cast<std::int64_t>(moves.dilation);
   float* y = band.y;
@@ -100,12 +101,20 @@ template <std::size_t floats, Kind kind, Moves moves> RTEXEC_INLINE void run_row
   }
 }
 
+/// Twice as many columns where rows are of so many, and there are registers for them.
+template <std::size_t floats, Kind kind, Moves moves> RTEXEC_INLINE void run_moves(const Lanes& l, const Band& band) {
+  if constexpr (floats == 16)
+    if (rounded_up(l.out_w, few_columns) % (2 * few_columns) == 0)
+      return run_rows<floats, kind, moves, 2 * few_columns>(l, band);
+  run_rows<floats, kind, moves, few_columns>(l, band);
+}
+
 template <std::size_t floats, Kind kind, std::size_t kernel>
 RTEXEC_INLINE void run_kernel(const Lanes& l, const Band& band) {
   if constexpr (kind == Kind::products && kernel < 7)
-    if (l.window.dilation_h == 2) return run_rows<floats, kind, Moves{kernel, 1, 2}>(l, band);
-  if (l.window.stride_h == 1) run_rows<floats, kind, Moves{kernel}>(l, band);
-  else run_rows<floats, kind, Moves{kernel, 2}>(l, band);
+    if (l.window.dilation_h == 2) return run_moves<floats, kind, Moves{kernel, 1, 2}>(l, band);
+  if (l.window.stride_h == 1) run_moves<floats, kind, Moves{kernel}>(l, band);
+  else run_moves<floats, kind, Moves{kernel, 2}>(l, band);
 }
 
 template <std::size_t floats> RTEXEC_INLINE void run_any(const Lanes& l, const Band& band) {
