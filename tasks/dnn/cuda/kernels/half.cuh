@@ -127,14 +127,6 @@ template <> struct Stored<Half, 1> {
 };
 template <class Scalar> using Chunk = Stored<Scalar, chunk_elements<Scalar>>;
 
-template <> struct Chunk<Byte> {
-  Words<4> words;
-  DEVICE void load(const void* from) {
-    must_be_aligned(from, 16);
-    words = *static_cast<const Words<4>*>(from);
-  }
-};
-
 /// Whether products are of whole numbers, and so are their sums.
 template <class Scalar> constexpr bool is_whole = false;
 template <> constexpr bool is_whole<Byte> = true;
