@@ -397,6 +397,7 @@ class Lowering {
   void lower(const Node& node, const Conv& conv) {
     const auto& weights = graph_.tensors[node.inputs[1]];
     (void)constant_of(node.inputs[1], "the weights");
+    if (computed_in(node) != storage()) return convolve_counted(node, conv);
     const auto out = shape(node.output);
     const bool pad = conv.groups == 1 && out[0] * out[2] * out[3] > few_pixels;
     const bool depthwise = conv.groups > 1 && weights.shape[1] == 1;
@@ -555,6 +556,38 @@ class Lowering {
     }
     call.arguments = a;
     return call;
+  }
+
+  /// Of whole numbers that bytes do not hold, and half precision does not either.
+  void convolve_counted(const Node& node, const Conv& conv) {
+    const auto in = Storage::f32;
+    const auto x = flat_pixels(node.inputs[0], shape(node.inputs[0]), in, false);
+    const auto y = whole_destination(node, {node.output, {}});
+    ConvArguments a;
+    set_images(a, x.image, y.y.shape);
+    set_window(a, conv.window);
+    a.groups = narrow(conv.groups);
+    a.channels = narrow(x.image.channels / conv.groups);
+    a.out_channels = narrow(y.y.shape[1] / conv.groups);
+    a.y_stride = narrow(image_of(y.flat)->pixel);
+    a.activation = activation_of(node.activation);
+    Place bias, residual;
+    if (node.inputs.size() > 2) bias = tensors_.constant(constant_of(node.inputs[2], "the bias"));
+    if (node.residual) {
+      const auto added = flat_pixels(*node.residual, y.y.shape, in, false);
+      residual = added.value.place;
+      a.residual_stride = narrow(added.image.pixel);
+    }
+    const auto weights = tensors_.stored(packed_weights(graph_.tensors[node.inputs[1]], a.channels), in);
+    using A = ConvArguments;
+    emit<A>(a,
+            {{&A::x, x.value.place},
+             {&A::weights, weights},
+             {&A::bias, bias},
+             {&A::residual, residual},
+             {&A::y, y.y.place}},
+            in);
+    tensors_.set(node.output, y.y);
   }
 
   static void add_residual(ConvCall& call, ConvArguments& a, const Pixels& residual) {
