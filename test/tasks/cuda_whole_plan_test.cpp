@@ -1,10 +1,13 @@
 // Which layers of quantised networks the GPU computes of bytes, and what is left between them. No GPU is needed.
 #include "tasks/dnn/cuda/lowering.hpp"
 #include "tasks/dnn/graph/passes.hpp"
+#include "test/tasks/cuda_gpu.hpp"
 #include "test/tasks/onnx_oracle/agreement.hpp"
 #include "test/tasks/onnx_oracle/cases.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 namespace rtexec::test {
 namespace {
@@ -32,8 +35,7 @@ Names kernels_of(const Model& model, Precision precision = Precision::fp16) {
   return names;
 }
 
-class WholePlan : public testing::Test {
- protected:
+struct QuantisedModel {
   Model m;
   std::string scale = m.floats({}, {0.0625F}), zero = m.constant(integers_of({}, {121}, Kind::uint8));
 
@@ -47,6 +49,8 @@ class WholePlan : public testing::Test {
   }
   std::string image() { return m.input({1, 5, 8, 8}); }
 };
+
+class WholePlan : public testing::Test, protected QuantisedModel {};
 
 TEST_F(WholePlan, ConvolutionsPassBytesOn) {
   const auto x = through(m.node("Relu", {conv(through(image()), 8, 5)}));
@@ -93,6 +97,47 @@ TEST_F(WholePlan, IntegersOfTheNetworkAreCopiedToBytes) {
   m.output(m.node("ConvInteger", {x, weights, zero}));
   const auto kernels = kernels_of(m);
   EXPECT_EQ(kernels.back(), "bytes to floats");
+}
+
+class WholeTuning : public tasks::EmulatedGpuTest, protected QuantisedModel {
+ protected:
+  std::unique_ptr<tasks::CudaNetwork> build(const tasks::Graph& graph) {
+    auto network = tasks::CudaNetwork::build(graph, Precision::fp16, {tasks::EmulatedGpu::launching(), true});
+    return network ? std::move(*network) : nullptr;
+  }
+};
+
+TEST_F(WholeTuning, EveryKernelGivesTheSameBits) {
+  const auto x = through(m.node("Relu", {conv(through(image()), 8, 5)}));
+  m.output(conv(x, 6, 8));
+  auto graph = parsed(m);
+  ASSERT_TRUE(graph.has_value());
+  tasks::optimise(*graph);
+  const auto outputs_by = [&](std::vector<std::string> lines) {
+    auto network = build(*graph);
+    EXPECT_TRUE(network->use(lines).has_value());
+    tasks::BoundNetwork bound(device(), std::move(network));
+    EXPECT_EQ(bound.error(), "");
+    return bound.run();
+  };
+  const auto shape = build(*graph);
+  const auto expected = outputs_by({});
+  int tried = 0;
+  for (const auto& call : shape->program().calls) {
+    const auto* conv = std::get_if<ConvCall>(&call.what);
+    if (!conv) continue;
+    for (const auto& variant : tasks::cuda::conv_variants()) {
+      const tasks::cuda::ConvMethod own{tasks::cuda::ConvMethod::Kind::own, {&variant, 1, false}};
+      if (!tasks::cuda::computes(own, Precision::fp16, *conv)) continue;
+      ++tried;
+      const auto line = tasks::cuda::geometry_of(*conv) + " = " + tasks::cuda::to_text(own);
+      EXPECT_EQ(outputs_by({line}), expected) << line;
+    }
+  }
+  EXPECT_EQ(tried, 2 * 20) << "those of bytes, for both";
+  const auto lines = build(*graph)->tune(device(), {});
+  ASSERT_TRUE(lines.has_value()) << lines.error().what;
+  EXPECT_EQ(std::ranges::count_if(*lines, [](const auto& line) { return line.contains(" int8 to "); }), 2);
 }
 
 } // namespace
