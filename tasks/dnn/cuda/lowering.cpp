@@ -397,7 +397,7 @@ class Lowering {
   void lower(const Node& node, const Conv& conv) {
     const auto& weights = graph_.tensors[node.inputs[1]];
     (void)constant_of(node.inputs[1], "the weights");
-    if (computed_in(node) != storage()) return convolve_counted(node, conv);
+    if (tensors_.storage_of(node.output) != storage()) return convolve_counted(node, conv);
     const auto out = shape(node.output);
     const bool pad = conv.groups == 1 && out[0] * out[2] * out[3] > few_pixels;
     const bool depthwise = conv.groups > 1 && weights.shape[1] == 1;
@@ -558,7 +558,7 @@ class Lowering {
     return call;
   }
 
-  /// Of whole numbers that bytes do not hold, and half precision does not either.
+  /// To whole numbers that bytes do not hold, and half precision does not either.
   void convolve_counted(const Node& node, const Conv& conv) {
     const auto in = Storage::f32;
     const auto x = flat_pixels(node.inputs[0], shape(node.inputs[0]), in, false);
