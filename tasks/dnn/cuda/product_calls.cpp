@@ -65,11 +65,42 @@ void convolution(LoweringContext& context, const Node& node, ConvArguments argum
   context.finish(node, to.y);
 }
 
+/// To whole numbers that bytes do not hold, and half precision does not either.
+void convolve_counted(LoweringContext& context, const Node& node, const Conv& conv) {
+  constexpr auto in = Storage::f32;
+  const auto x = context.flat_pixels(node.inputs[0], context.shape(node.inputs[0]), in, false);
+  auto y = context.tensors.destination(node.output, in);
+  if (!context.image_of(y)) y = context.tensors.allocate(y.shape, context.whole_pixels(y.shape, in), in);
+  ConvArguments a;
+  set_images(a, x.image, y.shape);
+  set_window(a, conv.window);
+  a.groups = narrow(conv.groups);
+  a.channels = narrow(x.image.channels / conv.groups);
+  a.out_channels = narrow(y.shape[1] / conv.groups);
+  a.y_stride = narrow(context.image_of(y)->pixel);
+  a.activation = context.activation_of(node.activation);
+  Place bias, residual;
+  if (node.inputs.size() > 2) bias = context.tensors.constant(context.constant_of(node.inputs[2], "the bias"));
+  if (node.residual) {
+    const auto added = context.flat_pixels(*node.residual, y.shape, in, false);
+    residual = added.value.place;
+    a.residual_stride = narrow(added.image.pixel);
+    a.residual_last = node.residual_last;
+  }
+  const auto weights = context.tensors.stored(packed_weights(context.graph.tensors[node.inputs[1]], a.channels), in);
+  using A = ConvArguments;
+  context.emit<A>(
+      a, {{&A::x, x.value.place}, {&A::weights, weights}, {&A::bias, bias}, {&A::residual, residual}, {&A::y, y.place}},
+      in);
+  context.tensors.set(node.output, y);
+}
+
 } // namespace
 
 void lower(LoweringContext& context, const Node& node, const Conv& conv) {
   const auto& weights = context.graph.tensors[node.inputs[1]];
   (void)context.constant_of(node.inputs[1], "the weights");
+  if (context.tensors.storage_of(node.output) != context.storage()) return convolve_counted(context, node, conv);
   const auto out = context.shape(node.output);
   const bool pad = conv.groups == 1 && out[0] * out[2] * out[3] > few_pixels;
   const bool depthwise = conv.groups > 1 && weights.shape[1] == 1;
