@@ -9,6 +9,8 @@
 #include "test/tasks/cuda_cases.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
 
 namespace rtexec::tasks {
