@@ -69,8 +69,8 @@ TEST(NetworkSegments, RandomNetworksAreTheSameWhereverTheyAreCut) {
 }
 
 class ModelSegments : public testing::TestWithParam<ModelInfo> {};
-INSTANTIATE_TEST_SUITE_P(All, ModelSegments, testing::ValuesIn(models().begin(), models().end()), [](const auto& info) {
-  std::string name(info.param.name);
+INSTANTIATE_TEST_SUITE_P(All, ModelSegments, testing::ValuesIn(models().begin(), models().end()), [](const auto& of) {
+  std::string name(of.param.name);
   std::ranges::replace(name, '-', '_');
   return name;
 });
