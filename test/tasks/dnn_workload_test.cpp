@@ -213,7 +213,8 @@ TEST(DnnState, IsNoInputOfTheTask) {
   auto task = dnn_task(write(folder, "step.onnx", step_model()));
   const auto names = [&] {
     std::vector<std::string> all;
-    for (const auto& input : make_workload(task, DeviceKind::host).value()->inputs()) all.push_back(input.name);
+    const auto workload = make_workload(task, DeviceKind::host);
+    for (const auto& input : workload.value()->inputs()) all.push_back(input.name);
     return all;
   };
   EXPECT_THAT(names(), ElementsAre("h", "x", "k"));
