@@ -63,6 +63,29 @@ std::optional<Scaling> scaling(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
+/// Sums with what `computes(uses, id)` says that a layer computes become part of that layer, before its activation or
+/// last.
+template <class Computes> void fuse_sums(Graph& graph, bool last, Computes computes) {
+  Uses uses(graph);
+  const auto fits = [&](TensorId id) { return computes(uses, id); };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& add = graph.nodes[i];
+    const auto* binary = std::get_if<Binary>(&add.operation);
+    if (!binary || binary->kind != Binary::Kind::add || add.activation.kind != Activation::Kind::none) continue;
+    auto [a, b] = std::pair(add.inputs[0], add.inputs[1]);
+    if (graph.tensors[a].shape != graph.tensors[b].shape) continue;
+    // The later of the two sums: the other is there by then.
+    if (!fits(a) || (fits(b) && uses.producer(b) > uses.producer(a))) std::swap(a, b);
+    if (!fits(a)) continue;
+    const auto layer = uses.producer(a);
+    graph.nodes[layer].residual = b;
+    graph.nodes[layer].residual_last = last;
+    graph.nodes[layer].output = add.output;
+    uses.move(layer, i);
+  }
+  uses.sweep();
+}
+
 } // namespace
 
 void merge_scales(Graph& graph) {
@@ -101,26 +124,10 @@ void fold_scales(Graph& graph) {
 }
 
 void fuse_residuals(Graph& graph) {
-  Uses uses(graph);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const auto& add = graph.nodes[i];
-    const auto* binary = std::get_if<Binary>(&add.operation);
-    if (!binary || binary->kind != Binary::Kind::add || add.activation.kind != Activation::Kind::none) continue;
-    auto [a, b] = std::pair(add.inputs[0], add.inputs[1]);
-    if (graph.tensors[a].shape != graph.tensors[b].shape) continue;
-    const auto fits = [&](TensorId id) {
-      const auto* producer = uses.plain_producer(id);
-      return producer && takes_residual(*producer);
-    };
-    // The later of the two sums: the other is there by then.
-    if (!fits(a) || (fits(b) && uses.producer(b) > uses.producer(a))) std::swap(a, b);
-    if (!fits(a)) continue;
-    const auto product = uses.producer(a);
-    graph.nodes[product].residual = b;
-    graph.nodes[product].output = add.output;
-    uses.move(product, i);
-  }
-  uses.sweep();
+  fuse_sums(graph, false, [](Uses& uses, TensorId id) {
+    const auto* producer = uses.plain_producer(id);
+    return producer && takes_residual(*producer);
+  });
 }
 
 void fuse_activations(Graph& graph) {
@@ -140,27 +147,11 @@ void fuse_activations(Graph& graph) {
 }
 
 void fuse_late_residuals(Graph& graph) {
-  Uses uses(graph);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const auto add = graph.nodes[i];
-    const auto* binary = std::get_if<Binary>(&add.operation);
-    if (!binary || binary->kind != Binary::Kind::add || add.activation.kind != Activation::Kind::none) continue;
-    auto [a, b] = std::pair(add.inputs[0], add.inputs[1]);
-    if (graph.tensors[a].shape != graph.tensors[b].shape || a == b) continue;
-    const auto fits = [&](TensorId id) {
-      const auto producer = uses.producer(id);
-      return producer != no_node && uses.single_reader(id) && !graph.nodes[producer].residual &&
-             std::holds_alternative<Conv>(graph.nodes[producer].operation);
-    };
-    if (!fits(a) || (fits(b) && uses.producer(b) > uses.producer(a))) std::swap(a, b);
-    if (!fits(a)) continue;
-    const auto conv = uses.producer(a);
-    graph.nodes[conv].residual = b;
-    graph.nodes[conv].residual_last = true;
-    graph.nodes[conv].output = add.output;
-    uses.move(conv, i);
-  }
-  uses.sweep();
+  fuse_sums(graph, true, [&](Uses& uses, TensorId id) {
+    const auto producer = uses.producer(id);
+    return producer != no_node && uses.single_reader(id) && !graph.nodes[producer].residual &&
+           std::holds_alternative<Conv>(graph.nodes[producer].operation);
+  });
 }
 
 void remove_unused(Graph& graph) {
