@@ -163,6 +163,12 @@ class TorchResults:
         return self.results[key]
 
 
+def print_times(network, precision, who, times):
+    events, wall = times["events"], times["wall"]
+    print(f"  {network} {precision} {who:8} events p50 {events['p50']:7.3f} p99 {events['p99']:7.3f} p99.9 {events['p999']:7.3f}"
+          f"   wall p50 {wall['p50']:7.3f} p99 {wall['p99']:7.3f} p99.9 {wall['p999']:7.3f} ms", flush=True)
+
+
 def torch_best(results, network, precision, variants, runs):
     """Prints a line for each variant; the best of those that work, null where none does."""
     measured = {}
@@ -172,9 +178,7 @@ def torch_best(results, network, precision, variants, runs):
         except Exception as error:  # a compiler that is missing, for example, has errors of many kinds
             print(f"  {network} {precision} {variant}: failed: {str(error).strip().splitlines()[0] if str(error) else type(error).__name__}", flush=True)
             continue
-        events, wall = measured[variant]["events"], measured[variant]["wall"]
-        print(f"  {network} {precision} {variant:8} events p50 {events['p50']:7.3f} p99 {events['p99']:7.3f} p99.9 {events['p999']:7.3f}"
-              f"   wall p50 {wall['p50']:7.3f} p99 {wall['p99']:7.3f} p99.9 {wall['p999']:7.3f} ms", flush=True)
+        print_times(network, precision, variant, measured[variant])
     return min(measured.items(), key=lambda item: item[1]["events"]["p50"]) if measured else None
 
 
@@ -194,7 +198,9 @@ def measure_rtexec(arguments, network, precision):
                              runs=arguments.runs, report=report) for word in shlex.split(arguments.command)]
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode == 0:
-            return times_of(json.loads(report.read_text()))
+            times = times_of(json.loads(report.read_text()))
+            print_times(network, precision, "rtexec", times)
+            return times
         print(f"  {network} {precision} rtexec: exit status {done.returncode}: {done.stdout.strip()[-300:]}", flush=True)
         return None
 

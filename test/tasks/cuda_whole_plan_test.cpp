@@ -55,27 +55,34 @@ class WholePlan : public testing::Test, protected QuantisedModel {};
 TEST_F(WholePlan, ConvolutionsPassBytesOn) {
   const auto x = through(m.node("Relu", {conv(through(image()), 8, 5)}));
   m.output(conv(x, 6, 8));
-  EXPECT_EQ(kernels_of(m), (Names{"rescale_hb", "bytes to bytes", "bytes to floats"}));
+  EXPECT_EQ(kernels_of(m), (Names{"rescale_fb", "bytes to bytes", "bytes to floats"}));
   EXPECT_EQ(kernels_of(m, Precision::fp32), (Names{"rescale_fb", "bytes to bytes", "bytes to floats"}));
 }
 
 TEST_F(WholePlan, StepsBetweenBytesAreOneKernel) {
   const auto x = through(conv(through(image()), 8, 5)), y = through(conv(x, 8, 8));
   m.output(conv(through(m.node("Relu", {m.node("Add", {x, y})})), 6, 8));
-  EXPECT_EQ(kernels_of(m), (Names{"rescale_hb", "bytes to bytes", "bytes to bytes", "rescale_bb", "bytes to floats"}));
+  EXPECT_EQ(kernels_of(m), (Names{"rescale_fb", "bytes to bytes", "bytes to bytes", "rescale_bb", "bytes to floats"}));
 }
 
 TEST_F(WholePlan, ResidualsAreReadAsBytes) {
   const auto x = through(conv(through(image()), 8, 5));
   m.output(m.node("Add", {conv(x, 8, 8), x}));
-  EXPECT_EQ(kernels_of(m), (Names{"rescale_hb", "bytes to bytes", "bytes to floats"}));
+  EXPECT_EQ(kernels_of(m), (Names{"rescale_fb", "bytes to bytes", "bytes to floats"}));
 }
 
 TEST_F(WholePlan, WhatFloatsReadIsComputedForThem) {
   const auto x = through(conv(through(image()), 8, 5));
   m.output(conv(x, 8, 8));
   m.output(m.node("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}}));
-  EXPECT_EQ(kernels_of(m), (Names{"rescale_hb", "bytes to bytes", "rescale_bh", "bytes to floats", "pool_h"}));
+  EXPECT_EQ(kernels_of(m), (Names{"rescale_fb", "bytes to bytes", "rescale_bh", "bytes to floats", "pool_h"}));
+}
+
+TEST_F(WholePlan, InputsAreRoundedToHalfPrecisionWhereFloatsReadThem) {
+  const auto x = image();
+  m.output(conv(through(x), 8, 5));
+  m.output(m.node("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}}));
+  EXPECT_EQ(kernels_of(m), (Names{"rescale_hb", "bytes to floats", "pool_h"}));
 }
 
 TEST_F(WholePlan, WeightsThatAreNoWholeNumbersAreFloats) {

@@ -3,6 +3,7 @@
 #include "tasks/dnn/cuda/calls.hpp"
 #include "tasks/dnn/kernels/evaluate.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
@@ -54,13 +55,26 @@ void take_in_image(LoweringContext& context, TensorId id, const Value& staged) {
   context.tensors.set(id, std::move(value));
 }
 
+/// Whether nothing else reads it: rounded to half precision first, many of its values would become another whole
+/// number.
+bool is_quantised(const Graph& graph, TensorId input) {
+  const auto reads = [&](const Node& node) {
+    return node.residual == input || std::ranges::count(node.inputs, input) > 0;
+  };
+  const auto quantises = [](const Node& node) { return std::holds_alternative<Quantise>(node.operation); };
+  const auto agrees = [&](const Node& node) { return !reads(node) || quantises(node); };
+  return std::ranges::any_of(graph.nodes, reads) && std::ranges::all_of(graph.nodes, agrees) &&
+         std::ranges::count(graph.outputs, input) == 0;
+}
+
 void take_in(LoweringContext& context, TensorId id) {
   const auto& tensor = context.graph.tensors[id];
   const auto staged = context.tensors.allocate(tensor.shape, dense_strides(tensor.shape), Storage::f32);
   context.program.inputs.push_back({tensor.name, tensor.type, tensor.shape, staged.place});
-  if (tensor.shape.size() == 4 && context.tensors.storage_of(id) == context.storage()) {
+  const auto storage = is_quantised(context.graph, id) ? Storage::f32 : context.tensors.storage_of(id);
+  if (tensor.shape.size() == 4 && storage == context.storage()) {
     take_in_image(context, id, staged);
-  } else if (context.tensors.storage_of(id) == Storage::f32) {
+  } else if (storage == Storage::f32) {
     context.tensors.set(id, staged);
     context.tensors.keep(id);
   } else {
