@@ -119,9 +119,9 @@ TEST(CudaConcat, PartsThatAreAlignedAreWrittenInPlace) {
   const auto plan = plan_concats(g.graph, row_layout(g.graph), 4);
   ASSERT_EQ(plan.groups.size(), 1U);
   EXPECT_EQ(plan.groups[0].pixel, 20) << "17 channels";
-  EXPECT_EQ(plan.slots[all].channel, 0);
-  EXPECT_EQ(plan.slots[a].channel, 0);
-  EXPECT_EQ(plan.slots[b].channel, 8);
+  EXPECT_EQ(plan.slots[all].first, 0);
+  EXPECT_EQ(plan.slots[a].first, 0);
+  EXPECT_EQ(plan.slots[b].first, 8);
   EXPECT_EQ(plan.slots[c].group, ConcatPlan::Slot::none) << "begins at channel 13";
   EXPECT_EQ(plan.slots[x].group, ConcatPlan::Slot::none);
 }
@@ -137,7 +137,7 @@ TEST(CudaConcat, ADenseChainIsOneBuffer) {
   chain.push_back(g.concat(features));
   const auto plan = plan_concats(g.graph, row_layout(g.graph), 4);
   EXPECT_EQ(plan.groups.size(), 1U);
-  for (const auto id : chain) EXPECT_EQ(plan.slots[id].channel, 0);
+  for (const auto id : chain) EXPECT_EQ(plan.slots[id].first, 0);
   g.output(chain.back());
   const auto program = lower(g.graph, Precision::fp32);
   ASSERT_TRUE(program) << test::problem(program);
@@ -155,7 +155,7 @@ TEST(CudaConcat, WhatIsSlicedIsWrittenInPlaceWhereAllItsSlicesFollowEachOther) {
     g.output(g.relu(all));
     const auto plan = plan_concats(g.graph, row_layout(g.graph), 4);
     EXPECT_EQ(plan.slots[x].group == plan.slots[all].group, !swapped);
-    EXPECT_EQ(plan.slots[more].channel, 16);
+    EXPECT_EQ(plan.slots[more].first, 16);
     const auto program = lower(g.graph, Precision::fp32);
     ASSERT_TRUE(program) << test::problem(program);
     EXPECT_EQ(program->layers.size(), swapped ? 4U : 3U) << "two convolutions, a ReLU, and copies where they must be";
@@ -231,6 +231,20 @@ TEST(CudaLowering, ConcatenationsReshapesAndTransposesOfImagesCostNothing) {
   ASSERT_TRUE(program) << test::problem(program);
   EXPECT_EQ(program->layers, (std::vector<std::string>{"node0", "node1", "node3", "node5", "node7"}));
   EXPECT_EQ(program->calls.size(), 6U) << "those, and one for the input";
+}
+
+TEST(CudaLowering, SamplesAreReadFromRowsAndWrittenBesideEachOther) {
+  TestGraph g;
+  const auto rows = g.node(Gemm{}, {g.input({20, 12}), g.random({12, 16})}, {20, 16});
+  const auto sample = [&](std::int64_t offset, std::int64_t size) {
+    const auto image = g.node(tasks::View{offset * 16, {8, 1, 16 * size, 16}}, {rows}, {2, 8, size, size});
+    return g.node(GridSample{}, {image, g.input({2, 5, 3, 2})}, {2, 8, 5, 3});
+  };
+  const auto fine = sample(0, 4), coarse = sample(16, 2);
+  g.output(g.relu(g.node(Concat{3}, {fine, coarse}, {2, 8, 5, 6})));
+  const auto program = lower(g.graph, Precision::fp32);
+  ASSERT_TRUE(program) << test::problem(program);
+  EXPECT_EQ(program->layers.size(), 4U) << "the product, two samples, the activation";
 }
 
 // ---- methods

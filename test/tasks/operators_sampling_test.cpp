@@ -186,6 +186,19 @@ Cases grid_cases() {
   cases.push_back(make_case("of_a_constant_grid", 16, [](Model& m) {
     return m.node("GridSample", {m.input({1, 3, 5, 7}), m.constant({1, 4, 4, 2}, {-1.2, 1.2})});
   }));
+  for (const Index axis : {2, 3}) // as deformable attention does, of the values of two heads at all levels
+    cases.push_back(make_case("of_levels_beside_each_other" + list_name({axis}), 16, [=](Model& m) {
+      const std::string rows = m.node("Reshape", {m.input({1, 20, 16}), m.integers({20, 2, 8})});
+      const std::string values = m.node("Transpose", {rows}, {{"perm", Ints{1, 2, 0}}});
+      const auto level = [&](Index first, Index size) {
+        const auto end = m.integers({first + size * size}), last = m.integers({2});
+        const std::string pixels = m.node("Slice", {values, m.integers({first}), end, last});
+        const std::string image = m.node("Reshape", {pixels, m.integers({2, 8, size, size})});
+        return m.node("GridSample", {image, m.input({2, 5, 3, 2}, {-1.2, 1.2})});
+      };
+      const std::string all = m.node("Concat", {level(0, 4), level(16, 2)}, {{"axis", axis}});
+      return m.node("Mul", {all, m.input({2, 1, 1, 1})});
+    }));
   for (const Index corners : {0, 1})
     for (const Ints& size : {Ints{2, 3, 5, 7}, Ints{2, 1, 2, 3, 4}})
       cases.push_back(make_case("AffineGrid_" + shape_name(size) + (corners == 1 ? "_corners" : ""), 20, [=](Model& m) {

@@ -2,6 +2,7 @@
 
 #include "tasks/dnn/cuda/strides.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace rtexec::tasks::cuda {
@@ -16,11 +17,13 @@ class Planner {
         rows_(rows),
         unit_(unit),
         written_(graph.tensors.size(), false),
+        anywhere_(graph.tensors.size(), false),
         slices_(graph.tensors.size(), nullptr) {
     plan_.slots.resize(graph.tensors.size());
     for (const auto& node : graph.nodes) {
       const bool slice = std::holds_alternative<tasks::View>(node.operation);
       written_[node.output] = !slice && !std::holds_alternative<Reshape>(node.operation);
+      anywhere_[node.output] = std::holds_alternative<GridSample>(node.operation);
       if (slice) slices_[node.output] = &node;
     }
   }
@@ -30,7 +33,9 @@ class Planner {
   ConcatPlan plan() {
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
       const auto* concat = std::get_if<Concat>(&graph_.nodes[i].operation);
-      if (concat && concat->axis == 1 && is_image(graph_.nodes[i].output)) place(graph_.nodes[i]);
+      if (!concat || !is_image(graph_.nodes[i].output)) continue;
+      if (concat->axis == 1) place(graph_.nodes[i]);
+      else place_along(concat->axis, graph_.nodes[i]);
     }
     return std::move(plan_);
   }
@@ -47,17 +52,35 @@ class Planner {
         return;
       }
       whole = {static_cast<std::uint32_t>(plan_.groups.size()), 0};
-      plan_.groups.push_back({shape(node.output), round_up(shape(node.output)[1], unit_)});
+      add_group(node, 1);
     }
-    auto channel = whole.channel;
+    auto channel = whole.first;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       place(sliced(node, i).value_or(node.inputs[i]), {whole.group, channel});
       channel += shape(node.inputs[i])[1];
     }
   }
+  void add_group(const Node& node, std::size_t axis) {
+    plan_.groups.push_back({shape(node.output), axis, round_up(shape(node.output)[1], unit_)});
+  }
+
+  /// Pixels of a part do not follow each other as those of an image.
+  void place_along(std::size_t axis, const Node& node) {
+    auto& whole = plan_.slots[node.output];
+    const auto anywhere = [&](TensorId id) { return plan_.slots[id].group == Slot::none && anywhere_[id]; };
+    if (whole.group != Slot::none || std::ranges::none_of(node.inputs, anywhere)) return;
+    whole = {static_cast<std::uint32_t>(plan_.groups.size()), 0};
+    add_group(node, axis);
+    std::int64_t first = 0;
+    for (const auto input : node.inputs) {
+      if (anywhere(input)) plan_.slots[input] = {whole.group, first};
+      first += shape(input)[axis];
+    }
+  }
+
   void place(TensorId id, const Slot& slot) {
     auto& part = plan_.slots[id];
-    if (part.group == Slot::none && written_[id] && !rows_[id] && slot.channel % unit_ == 0) part = slot;
+    if (part.group == Slot::none && written_[id] && !rows_[id] && slot.first % unit_ == 0) part = slot;
   }
 
   /// The tensor of which the inputs from `first` on are all channels, slice by slice.
@@ -83,10 +106,11 @@ class Planner {
   /// Where all inputs of `node` already lie one behind the other.
   std::optional<Slot> adjacent_inputs(const Node& node) const {
     const auto first = plan_.slots[node.inputs.front()];
-    auto channel = first.channel;
+    if (first.group == Slot::none || plan_.groups[first.group].axis != 1) return std::nullopt;
+    auto channel = first.first;
     for (const auto input : node.inputs) {
       const auto& part = plan_.slots[input];
-      if (part.group == Slot::none || part.group != first.group || part.channel != channel) return std::nullopt;
+      if (part.group != first.group || part.first != channel) return std::nullopt;
       channel += shape(input)[1];
     }
     return first;
@@ -95,7 +119,8 @@ class Planner {
   const Graph& graph_;
   const std::vector<bool>& rows_;
   std::int64_t unit_;
-  std::vector<bool> written_;       // by a kernel, which can write it anywhere
+  std::vector<bool> written_;       // by a kernel, which can leave out channels between pixels,
+  std::vector<bool> anywhere_;      // and by one that can leave out pixels
   std::vector<const Node*> slices_; // that make a tensor, as far as they are views
   ConcatPlan plan_;
 };

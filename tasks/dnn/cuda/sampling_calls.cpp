@@ -67,22 +67,37 @@ void lower(LoweringContext& context, const Node& node, const Resample& resample)
   context.finish(node, y);
 }
 
+namespace {
+
+/// An image whose channels lie side by side, whatever lies between its pixels.
+Value side_by_side(LoweringContext& context, TensorId id) {
+  const auto& x = context.tensors.value(id);
+  return x.storage == context.storage() && x.strides[1] == 1 ? x : context.pixels(id).value;
+}
+
+View by_channels(const Value& x) {
+  const auto in_order = [](const auto& of) { return std::vector{of[0], of[2], of[3], of[1]}; };
+  return kernel_view(in_order(x.shape), in_order(x.strides));
+}
+
+} // namespace
+
 void lower(LoweringContext& context, const Node& node, const GridSample& sample) {
   static_assert(static_cast<int>(GridSample::Mode::cubic) == GridSampleArguments::cubic &&
                 static_cast<int>(GridSample::Padding::reflection) == GridSampleArguments::reflection);
-  const auto x = context.pixels(node.inputs[0]);
+  const auto x = side_by_side(context, node.inputs[0]);
   const auto grid = context.stored(node.inputs[1], context.storage());
-  const auto y = context.as_pixels(context.tensors.destination(node.output));
+  const auto y = context.tensors.destination(node.output);
   GridSampleArguments g;
-  set_images(g, x.image, y.value.shape);
-  g.y_stride = narrow(y.image.pixel);
+  g.x_view = by_channels(x);
+  g.y_view = by_channels(y);
   std::ranges::copy(grid.strides, g.grid_strides);
   g.mode = static_cast<int>(sample.mode);
   g.padding = static_cast<int>(sample.padding);
   g.align_corners = sample.align_corners;
   using A = GridSampleArguments;
-  context.emit<A>(g, {{&A::x, x.value.place}, {&A::grid, grid.place}, {&A::y, y.value.place}});
-  context.finish(node, y.value);
+  context.emit<A>(g, {{&A::x, x.place}, {&A::grid, grid.place}, {&A::y, y.place}});
+  context.finish(node, y);
 }
 
 } // namespace rtexec::tasks::cuda

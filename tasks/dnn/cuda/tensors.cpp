@@ -104,9 +104,10 @@ Value Tensors::destination(TensorId id, Storage storage) {
     return allocate(shape, natural(id, storage), storage);
   const auto& group = concats_.groups[slot.group];
   auto& place = groups_[slot.group];
-  if (!place) place = allocate(group.shape, channels_last(group.shape, group.pixel), program_.storage).place;
-  return {place->at(static_cast<std::size_t>(slot.channel) * size_of(program_.storage)), program_.storage, shape,
-          channels_last(shape, group.pixel)};
+  auto strides = channels_last(group.shape, group.pixel);
+  if (!place) place = allocate(group.shape, strides, program_.storage).place;
+  const auto offset = static_cast<std::size_t>(slot.first * strides[group.axis]) * size_of(program_.storage);
+  return {place->at(offset), program_.storage, shape, std::move(strides)};
 }
 
 bool Tensors::own_buffer(const Value& value) const {

@@ -441,16 +441,14 @@ struct ResampleArguments {
   int axis = 0, taps = 1;
 };
 
-/// y[n, h, w, c]: x at the position grid[n, h, w], across and then down, as graph.hpp's GridSample says.
+/// y[n, h, w, c]: x[n, h, w, c] at the position grid[n, h, w], across and then down, as graph.hpp's GridSample says.
 struct GridSampleArguments {
   enum Mode : int { linear, nearest, cubic };
   enum Padding : int { zeros, border, reflection };
   const void* x = nullptr;
   const void* grid = nullptr;
   void* y = nullptr;
-  int batch = 1, height = 1, width = 1, channels = 1;
-  int out_height = 1, out_width = 1;
-  int x_stride = 1, y_stride = 1;
+  View x_view, y_view;
   long long grid_strides[4] = {}; // n, h, w, and from across to down
   int mode = linear, padding = zeros, align_corners = 0;
 };

@@ -66,12 +66,15 @@ template <class Scalar, int count> struct Sampler {
   float sums[count] = {};
 
   DEVICE Sampler(const GridSampleArguments& arguments, const Scalar* image)
-      : p(arguments), x(image), across{arguments, arguments.width}, down{arguments, arguments.height} {}
+      : p(arguments),
+        x(image),
+        across{arguments, arguments.x_view.shape[2]},
+        down{arguments, arguments.x_view.shape[1]} {}
 
   DEVICE void add(int row, int column, float weight) {
-    if (row < 0 || row >= p.height || column < 0 || column >= p.width) return;
+    if (row < 0 || row >= down.size || column < 0 || column >= across.size) return;
     Elements<Scalar, count> elements;
-    elements.load(x + (static_cast<long long>(row) * p.width + column) * p.x_stride);
+    elements.load(x + row * p.x_view.stride[1] + column * p.x_view.stride[2]);
 #pragma unroll
     for (int i = 0; i < count; ++i) sums[i] = multiply_add(weight, elements.values[i], sums[i]);
   }
@@ -111,13 +114,19 @@ template <class Scalar, int count> struct Sampler {
 template <class Scalar> DEVICE void grid_sample(const GridSampleArguments& p) {
   let_next_start();
   wait_for_previous();
-  each_channel<Scalar>(p, pixels_out(p), [&](auto count, unsigned pixel, int channel) {
-    const Pixel out(pixel, p.out_height, p.out_width);
-    const Scalar* grid = static_cast<const Scalar*>(p.grid) + out.n * p.grid_strides[0] + out.h * p.grid_strides[1] +
-                         out.w * p.grid_strides[2];
-    const Scalar* image =
-        static_cast<const Scalar*>(p.x) + channel + pixel_offset(out.n, 0, 0, p.height, p.width, p.x_stride);
-    Sampler<Scalar, count> sampler(p, image);
+  constexpr int chunk = chunk_elements<Scalar>;
+  const auto* x = static_cast<const Scalar*>(p.x);
+  auto* y = static_cast<Scalar*>(p.y);
+  const bool whole = made_of_chunks<chunk>(p.y_view, y) && in_chunks<chunk>(p.x_view, x);
+  each_item<chunk>(element_count(p.y_view), whole, [&](auto count, unsigned item) {
+    long long from = 0, at = 0, to = 0;
+    each_index<count>(p.y_view, item, [&](int d, int i) {
+      if (d == 0 || d == 3) from += i * p.x_view.stride[d];
+      if (d < 3) at += i * p.grid_strides[d];
+      to += i * p.y_view.stride[d];
+    });
+    const Scalar* grid = static_cast<const Scalar*>(p.grid) + at;
+    Sampler<Scalar, count> sampler(p, x + from);
     const float column = sampler.across.unscaled(to_float(grid[0])),
                 row = sampler.down.unscaled(to_float(grid[p.grid_strides[3]]));
     if (p.mode == GridSampleArguments::nearest) sampler.nearest(row, column);
@@ -126,7 +135,7 @@ template <class Scalar> DEVICE void grid_sample(const GridSampleArguments& p) {
     Elements<Scalar, count> result;
 #pragma unroll
     for (int i = 0; i < count; ++i) result.values[i] = sampler.sums[i];
-    result.store(static_cast<Scalar*>(p.y) + static_cast<long long>(pixel) * p.y_stride + channel);
+    result.store(y + to);
   });
 }
 

@@ -301,8 +301,8 @@ Launch launch_of(const ResampleArguments& p, Storage storage) {
                     p.axis == p.y_view.rank - 1 ? 1 : last_extent(p.y_view), chunk_of(storage));
 }
 Launch launch_of(const GridSampleArguments& p, Storage storage) {
-  const auto all = static_cast<long long>(p.batch) * p.out_height * p.out_width * p.channels;
-  return chunks_for(name(storage, "grid_sample_f", "grid_sample_h"), all, p.channels, chunk_of(storage));
+  return chunks_for(name(storage, "grid_sample_f", "grid_sample_h"), elements(p.y_view), last_extent(p.y_view),
+                    chunk_of(storage));
 }
 Launch launch_of(const RecurrentArguments& p, Storage storage) {
   constexpr long long most_warps = 16;
