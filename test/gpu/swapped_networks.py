@@ -66,7 +66,7 @@ def measure(rtexec, arguments):
 
 def periods_of(arguments, wcets):
     share = arguments.utilisation / len(wcets)
-    return {name: max(5, round(wcet / share * MS)) for name, wcet in wcets.items()}
+    return {name: max(arguments.shortest, round(wcet / share * MS)) for name, wcet in wcets.items()}
 
 
 def run(rtexec, arguments, file):
@@ -120,9 +120,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--networks", type=lambda text: dict(each.split("=") for each in text.split(",")), default=NETWORKS, metavar="NAME=PRECISION,...")
     parser.add_argument("--share", type=float, default=0.8, help="of the memory that all need, in the second run (default: 0.8)")
-    parser.add_argument("--seconds", type=int, default=10, help="of each run")
-    parser.add_argument("--utilisation", type=float, default=0.2, help="of the device, in sum (default: 0.2)")
-    parser.add_argument("--chunk", default="2MiB")
+    parser.add_argument("--seconds", type=int, default=20, help="of each run")
+    parser.add_argument("--utilisation", type=float, default=0.04, help="of the device, in sum (default: 0.04)")
+    parser.add_argument("--shortest", type=int, default=100, help="period of a task, in ms (default: 100)")
+    parser.add_argument("--chunk", default="16MiB")
     parser.add_argument("--board", default="rtx")
     parser.add_argument("--jobs", type=int, default=200, help="of each task, to measure it (default: 200)")
     parser.add_argument("--output", type=pathlib.Path, default=rtexec_command.build_folder() / "swapped-networks")

@@ -6,7 +6,8 @@ Usage: compare.py [--board BOARD] [--precision P] [--only REGEX] [--time] [--jso
 
 The error of a network is max|a - b| / max|b| over each output, the worst of its outputs. It is right below 1e-4 in fp32, 1e-2 in tf32 and 2e-2 in
 fp16, or four times what PyTorch's own single precision makes of it, where a network magnifies rounding that much. Of a quantised one the error is
-|a - b| / |b| in the Euclidean norm, and right below 1e-1: a sum that is rounded the other way moves its place by one step of 255.
+|a - b| / |b| in the Euclidean norm, and right below 1e-1, or below what quantising made of the network, where that is more: a sum that is
+rounded the other way moves its place by one step of 255.
 Detectors give boxes and scores in one output [1, 4 + scores, places] ("boxes"): each part has an error of its own, lest pixels hide scores.
 Those that choose their boxes by TopK give rows ("rows") whose order is open among equals, and so is which of them are the last: each of PyTorch's
 rows is held against the row of ours that is nearest, every column as a share of its largest value, and the worst 5 % of the rows do not count.
@@ -113,14 +114,15 @@ ERRORS = {"plain": relative_error, "boxes": error_of_boxes, "rows": error_of_row
 QUANTISED_ERRORS = {"plain": error_of_norm, "boxes": lambda ours, theirs: error_of_boxes(ours, theirs, error_of_norm)}
 
 
-def worst_error(outputs, arrays):
+def worst_error(outputs, arrays, errors=None):
     """Of outputs in the order of the file; `arrays` is the .npz beside it."""
-    error = (QUANTISED_ERRORS if "quantised" in arrays.files else ERRORS)[str(arrays["kind"])]
+    error = (errors or (QUANTISED_ERRORS if "quantised" in arrays.files else ERRORS))[str(arrays["kind"])]
     return max(error(ours, arrays[key]) for key, ours in zip(numbered(arrays, "out"), outputs, strict=True))
 
 
 def bound_of(arrays, precision):
-    return max(BOUNDS[precision], ROUNDINGS * float(arrays["rounding"]), QUANTISED_BOUND if "quantised" in arrays.files else 0)
+    quantised = max(QUANTISED_BOUND, float(arrays["quantised"])) if "quantised" in arrays.files else 0
+    return max(BOUNDS[precision], ROUNDINGS * float(arrays["rounding"]), quantised)
 
 
 def times_of(arguments, model, inputs, more):

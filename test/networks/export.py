@@ -148,7 +148,9 @@ def quantised(source, file, form, operators):
                                      activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8)
     arrays = numpy.load(source.with_suffix(".npz"))
     inputs = [arrays[key] for key in compare.numbered(arrays, "in")]
-    write_arrays(file, inputs, compare.onnxruntime_outputs(file, inputs, fused=False), kind=arrays["kind"], rounding=0.0, quantised=True)
+    outputs = compare.onnxruntime_outputs(file, inputs, fused=False)
+    error = compare.worst_error(outputs, arrays, compare.QUANTISED_ERRORS)
+    write_arrays(file, inputs, outputs, kind=arrays["kind"], rounding=0.0, quantised=error)
 
 
 def attempt(file, make):
