@@ -86,8 +86,8 @@ TEST_P(OnnxOperator, IsComputedLikewiseOnAGpu) {
 /// Where rounding to half a value moves the result by more than that, or beyond what half precision has.
 bool leaves_half_precision(const std::string& name) {
   static constexpr std::string_view beginnings[] = {
-      "Ceil", "Dequantize", "Exp",   "Floor",           "Hardmax",  "IsInf",    "Log",
-      "Lp",   "Mod",        "Round", "ThresholdedRelu", "largest_", "smallest_"};
+      "Ceil", "Dequantize", "Exp",        "Floor", "Hardmax",         "IsInf",    "Log",
+      "Lp",   "Mod",        "QLinearMul", "Round", "ThresholdedRelu", "largest_", "smallest_"};
   return name.contains("int16") ||
          std::ranges::any_of(beginnings, [&](std::string_view each) { return name.starts_with(each); });
 }

@@ -298,6 +298,78 @@ Cases matmul_cases() {
 const std::vector<std::pair<Ints, Ints>> pairs{
     {{2, 3, 5}, {2, 3, 5}}, {{2, 3, 5}, {5}}, {{3, 1}, {1, 33}}, {{}, {7}}, {{31}, {}}, {{2, 1, 4, 1}, {3, 1, 5}}};
 
+/// A tensor, its scale and its zero point.
+void add_quantised(Model& m, Names& to, const Ints& shape, Kind kind, double scale, bool constant = false) {
+  to.push_back(integer(m, shape, kind, constant));
+  to.push_back(scales(m, {}, Scale::power_of_two, scale));
+  to.push_back(scalar(m, kind == Kind::uint8 ? 121 : -3, kind));
+}
+void add_scale(Model& m, Names& to, Kind kind, double scale) {
+  to.push_back(scales(m, {}, Scale::power_of_two, scale));
+  to.push_back(scalar(m, kind == Kind::uint8 ? 130 : 2, kind));
+}
+
+/// Operators of onnxruntime's quantiser.
+Cases microsoft_cases() {
+  Cases cases;
+  for (const Kind kind : {Kind::uint8, Kind::int8}) {
+    const auto add = [&](const std::string& name, auto make, double tolerance = one_operator) {
+      cases.push_back(make_case(name + "_" + kind_name(kind), 13, make, tolerance));
+    };
+    for (const auto& [a, b] : pairs)
+      for (const std::string type : {"QLinearAdd", "QLinearMul"})
+        add(type + "_" + shape_name(a) + "_with_" + shape_name(b), [=, a = a, b = b](Model& m) {
+          Names from;
+          add_quantised(m, from, a, kind, 0.02);
+          add_quantised(m, from, b, kind, 0.01);
+          add_scale(m, from, kind, 0.03);
+          return m.node("com.microsoft." + type, from);
+        });
+    add("QLinearAdd_zeros_at_zero", [=](Model& m) {
+      const auto scale = [&](double about) { return scales(m, {}, Scale::power_of_two, about); };
+      return m.node("com.microsoft.QLinearAdd",
+                    {integer(m, {2, 9}, kind), scale(0.02), "", integer(m, {9}, kind), scale(0.01), "", scale(0.03)});
+    });
+    for (const std::string type : {"QLinearSigmoid", "QLinearLeakyRelu"})
+      add(
+          type,
+          [=](Model& m) {
+            Names from;
+            add_quantised(m, from, {2, 3, 7}, kind, 0.03);
+            add_scale(m, from, kind, type == "QLinearSigmoid" ? 0.004 : 0.03);
+            return m.node("com.microsoft." + type, from);
+          },
+          one_unit);
+    for (const Ints& shape : {Ints{2, 5, 8, 8}, Ints{1, 3, 4}})
+      add("QLinearGlobalAveragePool_" + shape_name(shape), [=](Model& m) {
+        Names from;
+        add_quantised(m, from, shape, kind, 0.02);
+        add_scale(m, from, kind, 0.01);
+        return m.node("com.microsoft.QLinearGlobalAveragePool", from);
+      });
+    for (const Index axis : {1, -1})
+      add("QLinearConcat" + list_name({axis}), [=](Model& m) {
+        Names from;
+        add_scale(m, from, kind, 0.03);
+        for (const Index size : {3, 4, 8})
+          add_quantised(m, from, axis == 1 ? Ints{2, size, 5} : Ints{2, 5, size}, kind,
+                        0.003 * static_cast<double>(size));
+        return m.node("com.microsoft.QLinearConcat", from, {{"axis", axis}});
+      });
+    for (const Index swap : {0, 1})
+      for (const std::string more : {"", "_bias", "_float"})
+        add("QGemm" + list_name({swap}) + more, [=](Model& m) {
+          Names from;
+          add_quantised(m, from, swap == 1 ? Ints{33, 4} : Ints{4, 33}, kind, 0.02);
+          add_quantised(m, from, swap == 1 ? Ints{6, 33} : Ints{33, 6}, Kind::int8, 0.01, true);
+          from.push_back(more == "_bias" ? m.integer_constant({6}, {-9000, 9000}, Kind::int32) : "");
+          if (more != "_float") add_scale(m, from, kind, 0.06);
+          return m.node("com.microsoft.QGemm", from, {{"transA", swap}, {"transB", swap}});
+        });
+  }
+  return cases;
+}
+
 Cases arithmetic_cases() {
   Cases cases;
   for (const Kind kind : {Kind::int32, Kind::int64, Kind::uint8, Kind::int8})
@@ -461,6 +533,7 @@ INSTANTIATE_TEST_SUITE_P(Quantize, OnnxOperator, testing::ValuesIn(quantize_case
 INSTANTIATE_TEST_SUITE_P(QuantizedNetwork, OnnxOperator, testing::ValuesIn(quantized_network_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(IntegerConv, OnnxOperator, testing::ValuesIn(conv_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(IntegerMatMul, OnnxOperator, testing::ValuesIn(matmul_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Microsoft, OnnxOperator, testing::ValuesIn(microsoft_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(IntegerArithmetic, OnnxOperator, testing::ValuesIn(arithmetic_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(CastKinds, OnnxOperator, testing::ValuesIn(cast_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(MoveKinds, OnnxOperator, testing::ValuesIn(move_cases()), name_of);

@@ -230,6 +230,94 @@ void quantise_dynamically(NodeContext& node) {
   if (node.outputs() > 2) node.set_output(point, 2);
 }
 
+// ---- what onnxruntime's quantiser writes beyond ONNX: numbers with one scale and one zero point
+
+/// A tensor before its scale and its zero point.
+TensorId real_number(NodeContext& node, std::size_t input) {
+  const auto shape = node.shape(input);
+  return dequantised(node, node.tensor(input), shape, along(node, input + 1, shape.size(), 0),
+                     zero_along(node, input + 2, shape.size(), 0));
+}
+
+/// Of the type of its zero point, or of the first input where it has none.
+void give_quantised(NodeContext& node, TensorId y, std::size_t scale) {
+  const auto shape = node.shape_of(y);
+  const auto type = node.element_type(node.has(scale + 1) ? scale + 1 : 0);
+  node.set_output(quantised(node, y, shape, along(node, scale, shape.size(), 0),
+                            zero_along(node, scale + 1, shape.size(), 0), type));
+}
+
+template <Pair kind> void combine_quantised(NodeContext& node) {
+  const auto shape = broadcast(node, node.shape(0), node.shape(3));
+  const auto a = real_number(node, 0), b = real_number(node, 3);
+  give_quantised(node, node.emit(Binary{kind}, {a, b}, shape), 6);
+}
+
+void activate_quantised(NodeContext& node, const Activation& activation) {
+  const auto shape = node.shape(0);
+  give_quantised(node, node.emit(activation, {real_number(node, 0)}, shape), 3);
+}
+
+void sigmoid_quantised(NodeContext& node) { activate_quantised(node, {Function::sigmoid}); }
+
+void leaky_relu_quantised(NodeContext& node) {
+  activate_quantised(node, {Function::leaky_relu, node.attribute("alpha", 0.01F)});
+}
+
+void average_quantised(NodeContext& node) {
+  const auto x = node.shape(0);
+  node.require(x.size() >= 3, "its input has fewer than three dimensions");
+  if (node.attribute<std::int64_t>("channels_last", 0) != 0) node.unsupported("its channels are the last dimension");
+  Shape shape(x.size(), 1);
+  std::copy_n(x.begin(), 2, shape.begin());
+  const auto outer = x[0] * x[1];
+  const Reduce mean{Reduce::Kind::mean, outer, element_count(x) / outer, 1};
+  give_quantised(node, node.emit(mean, {real_number(node, 0)}, shape), 3);
+}
+
+void concatenate_quantised(NodeContext& node) {
+  node.require(node.inputs() >= 5 && node.inputs() % 3 == 2,
+               "its inputs are not a scale, a zero point and tensors with theirs");
+  auto shape = node.shape(2);
+  const auto axis = node.axis(node.attribute<std::int64_t>("axis"), shape.size());
+  shape[axis] = 0;
+  std::vector<TensorId> parts;
+  for (std::size_t input = 2; input < node.inputs(); input += 3) {
+    auto part = node.shape(input);
+    node.require(part.size() == shape.size(), "its inputs differ in their number of dimensions");
+    shape[axis] += part[axis];
+    part[axis] = shape[axis];
+    node.require(part == shape, "its inputs differ outside of its axis");
+    parts.push_back(real_number(node, input));
+  }
+  const auto y = node.emit(Concat{axis}, std::move(parts), node.checked(shape));
+  node.set_output(quantised(node, y, shape, along(node, 0, shape.size(), 0), zero_along(node, 1, shape.size(), 0),
+                            node.element_type(1)));
+}
+
+/// A sum is added that has the scale of the product.
+void gemm_quantised(NodeContext& node) {
+  const bool transpose_a = node.attribute<std::int64_t>("transA", 0) != 0,
+             transpose_b = node.attribute<std::int64_t>("transB", 0) != 0;
+  const auto alpha = node.attribute("alpha", 1.0F);
+  const auto a = node.shape_of_rank(0, 2), b = node.shape_of_rank(3, 2);
+  const Shape shape{a[transpose_a ? 1 : 0], b[transpose_b ? 0 : 1]};
+  node.require(a[transpose_a ? 0 : 1] == b[transpose_b ? 1 : 0], "its matrices cannot be multiplied");
+  const std::size_t columns = transpose_b ? 0 : 1;
+  std::vector<TensorId> inputs{real_number(node, 0), dequantised(node, node.tensor(3), b, along(node, 4, 2, columns),
+                                                                 zero_along(node, 5, 2, columns))};
+  if (node.has(6)) {
+    const auto line = broadcast(node, node.shape(6), {shape[1]});
+    auto sum = node.emit(Reshape{}, {node.tensor(6)}, node.shape(6), ElementType::float32);
+    for (const std::size_t scale : {std::size_t{1}, std::size_t{4}})
+      sum = node.emit(Binary{Pair::multiply}, {sum, along(node, scale, 1, 0)}, line);
+    inputs.push_back(sum);
+  }
+  const auto y = node.emit(Gemm{transpose_a, transpose_b, alpha, alpha}, std::move(inputs), shape);
+  if (node.has(7)) give_quantised(node, y, 7);
+  else node.set_output(y);
+}
+
 } // namespace
 
 void add_quantised_operators(OperatorTable& table) {
@@ -240,6 +328,13 @@ void add_quantised_operators(OperatorTable& table) {
   table["QLinearConv"] = {convolve_quantised, "", 10};
   table["MatMulInteger"] = {multiply_integers, "", 10};
   table["QLinearMatMul"] = {multiply_quantised, "", 10};
+  table["com.microsoft.QLinearAdd"] = {combine_quantised<Pair::add>, "", 10};
+  table["com.microsoft.QLinearMul"] = {combine_quantised<Pair::multiply>, "", 10};
+  table["com.microsoft.QLinearSigmoid"] = {sigmoid_quantised, "", 10};
+  table["com.microsoft.QLinearLeakyRelu"] = {leaky_relu_quantised, "", 10};
+  table["com.microsoft.QLinearGlobalAveragePool"] = {average_quantised, "channels first", 10};
+  table["com.microsoft.QLinearConcat"] = {concatenate_quantised, "", 10};
+  table["com.microsoft.QGemm"] = {gemm_quantised, "", 10};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -200,7 +200,9 @@ std::vector<std::string> Model::nodes(const std::string& type, const std::vector
   for (std::size_t i = 1; i < outputs; ++i) names.push_back(name + "_" + std::to_string(i));
   onnx::NodeProto& proto = *proto_.mutable_graph()->add_node();
   proto.set_name("make_" + name);
-  proto.set_op_type(type);
+  const auto dot = type.rfind('.'); // behind a domain
+  proto.set_op_type(dot == std::string::npos ? type : type.substr(dot + 1));
+  if (dot != std::string::npos) proto.set_domain(type.substr(0, dot));
   for (const std::string& output : names) proto.add_output(output);
 
   std::string text, shapes;

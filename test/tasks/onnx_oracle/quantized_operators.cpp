@@ -112,13 +112,118 @@ Array qlinear_matmul(const Operator& n) { // inputs: a, b and y, each with its s
   return y;
 }
 
+// ---- com.microsoft, as onnxruntime documents it
+
+/// (x - zero) * scale of the tensor at `input`, which its scale and its zero point follow.
+Array real_number(const Operator& n, std::size_t input) {
+  Array y = without_zero(n.in(input), given(n, input + 2), 0);
+  for (double& value : y.values) value *= n.in(input + 1)[0];
+  return y;
+}
+
+Array with_scale(const Operator& n, const Array& x, std::size_t scale) {
+  const Array* zero = given(n, scale + 1);
+  Array y(x.shape, zero != nullptr ? zero->kind : n.in(0).kind);
+  for (Index i = 0; i < y.size(); ++i)
+    y[i] = with_zero(x[i] / n.in(scale)[0], zero != nullptr ? (*zero)[0] : 0, y.kind);
+  return y;
+}
+
+template <class F> Array microsoft_pair(const Operator& n, F f) {
+  return with_scale(n, combine(real_number(n, 0), real_number(n, 3), Kind::real, f), 6);
+}
+Array microsoft_add(const Operator& n) {
+  return microsoft_pair(n, [](double a, double b) { return a + b; });
+}
+Array microsoft_multiply(const Operator& n) {
+  return microsoft_pair(n, [](double a, double b) { return a * b; });
+}
+
+template <class F> Array microsoft_function(const Operator& n, F f) {
+  Array y = real_number(n, 0);
+  for (double& value : y.values) value = f(value);
+  return with_scale(n, y, 3);
+}
+Array microsoft_sigmoid(const Operator& n) {
+  return microsoft_function(n, [](double x) { return 1 / (1 + std::exp(-x)); });
+}
+Array microsoft_leaky_relu(const Operator& n) {
+  const double alpha = n.get<float>("alpha", 0.01F);
+  return microsoft_function(n, [=](double x) { return x < 0 ? alpha * x : x; });
+}
+
+Array microsoft_average(const Operator& n) {
+  const Array x = real_number(n, 0);
+  Ints shape(x.rank(), 1);
+  shape[0] = x.shape[0];
+  shape[1] = x.shape[1];
+  Array y(shape);
+  for_each_index(x.shape, [&](const Ints& at) {
+    Ints to(at.size(), 0);
+    to[0] = at[0];
+    to[1] = at[1];
+    y[offset(shape, to)] += x[offset(x.shape, at)] * static_cast<double>(y.size()) / static_cast<double>(x.size());
+  });
+  return with_scale(n, y, 3);
+}
+
+Array microsoft_concat(const Operator& n) {
+  const std::size_t axis = place(n.get<Index>("axis", 0), n.in(2).rank());
+  Ints shape = n.in(2).shape;
+  shape[axis] = 0;
+  for (std::size_t i = 2; i < n.inputs.size(); i += 3) shape[axis] += n.in(i).shape[axis];
+  Array y(shape, n.in(1).kind);
+  Index first = 0;
+  for (std::size_t i = 2; i < n.inputs.size(); i += 3) {
+    const Array x = real_number(n, i);
+    for_each_index(x.shape, [&](Ints at) {
+      const double value = with_zero(x[offset(x.shape, at)] / n.in(0)[0], n.in(1)[0], y.kind);
+      at[axis] += first;
+      y[offset(shape, at)] = value;
+    });
+    first += x.shape[axis];
+  }
+  return y;
+}
+
+Array transposed(const Array& x, bool swap) {
+  if (!swap) return x;
+  Array y(Ints{x.shape[1], x.shape[0]}, x.kind);
+  for_each_index(y.shape, [&](const Ints& at) { y[offset(y.shape, at)] = x[offset(x.shape, {at[1], at[0]})]; });
+  return y;
+}
+
+Array microsoft_gemm(const Operator& n) { // inputs: a and b, each with its scale and zero point; c; those of y
+  const bool swap_b = n.get<Index>("transB", 0) != 0;
+  const Array a = transposed(without_zero(n.in(0), given(n, 2), 0), n.get<Index>("transA", 0) != 0);
+  const Array b = transposed(without_zero(n.in(3), given(n, 5), swap_b ? 0 : 1), swap_b);
+  Array sums = matrix_product(a, b, Kind::real);
+  const Array& b_scale = n.in(4);
+  for_each_index(sums.shape, [&](const Ints& at) {
+    const double c = n.has(6) ? broadcast_element(n.in(6), at) : 0;
+    double& sum = sums[offset(sums.shape, at)];
+    sum = (sum + c) * n.get<float>("alpha", 1.0F) * n.in(1)[0] * b_scale[b_scale.size() == 1 ? 0 : at[1]];
+  });
+  return n.has(7) ? with_scale(n, sums, 7) : sums;
+}
+
 } // namespace
 
 Functions quantized_operators() {
-  return {
-      {"QuantizeLinear", quantize},     {"DequantizeLinear", dequantize}, {"DynamicQuantizeLinear", dynamic_quantize},
-      {"ConvInteger", conv_integer},    {"QLinearConv", qlinear_conv},    {"MatMulInteger", matmul_integer},
-      {"QLinearMatMul", qlinear_matmul}};
+  return {{"QuantizeLinear", quantize},
+          {"DequantizeLinear", dequantize},
+          {"DynamicQuantizeLinear", dynamic_quantize},
+          {"ConvInteger", conv_integer},
+          {"QLinearConv", qlinear_conv},
+          {"MatMulInteger", matmul_integer},
+          {"QLinearMatMul", qlinear_matmul},
+          {"com.microsoft.QLinearAdd", microsoft_add},
+          {"com.microsoft.QLinearMul", microsoft_multiply},
+          {"com.microsoft.QLinearSigmoid", microsoft_sigmoid},
+          {"com.microsoft.QLinearLeakyRelu", microsoft_leaky_relu},
+          {"com.microsoft.QLinearGlobalAveragePool", microsoft_average},
+          {"com.microsoft.QLinearConcat", microsoft_concat},
+          {"com.microsoft.QGemm", microsoft_gemm}};
 }
 
 } // namespace rtexec::test
