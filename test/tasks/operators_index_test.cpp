@@ -38,6 +38,13 @@ Cases gather_cases() {
   cases.push_back(make_case("OfAVector", 13, [](Model& m) {
     return m.node("Gather", {m.input({33}), m.integer_input({4}, {-33, 32})});
   }));
+  for (const Ints& shape : {Ints{}, Ints{1}, Ints{4}, Ints{2, 3}})
+    for (const bool constant : {true, false})
+      cases.push_back(make_case(
+          "OfAConstantVector_by_" + shape_name(shape) + name_of_source(constant, Kind::int64), 13, [=](Model& m) {
+            const std::string values = m.constant({33}), x = m.input({5, 1, 1});
+            return m.node("Mul", {x, m.node("Gather", {values, indices(m, shape, 33, constant)})});
+          }));
   return cases;
 }
 

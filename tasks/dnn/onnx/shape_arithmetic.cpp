@@ -172,6 +172,7 @@ bool evaluate_shape_arithmetic(NodeContext& node) {
            node.shape(i).size() <= 1;
   };
   if (!all(all_data ? node.inputs() : 1, is_list)) return false;
+  if (type == "Gather" && !(node.is_ints(1) && node.shape(1).size() <= 1)) return false;
   arithmetic_operators<float>().at(type)(node);
   return true;
 }
