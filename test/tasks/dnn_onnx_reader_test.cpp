@@ -130,6 +130,24 @@ const Refused refusals[] = {
      Errc::bad_input,
      {"the_Sigmoid", "written already"}},
     {"WritesAnInput", with_x(onnx_node("Relu", {"x"}, {"x"})), Errc::bad_input, {"'x'", "written already"}},
+    {"IfOfWhatIsComputed",
+     with_x("initializer { name: \"w\" data_type: 1 dims: 1 float_data: 1 }" +
+            onnx_node("ReduceMax", {"x"}, {"a"}, onnx_attribute("keepdims", 0)) + onnx_node("Less", {"a", "w"}, {"c"}) +
+            onnx_node("If", {"c"}, {"y"})),
+     Errc::unsupported,
+     {"the_If", "the condition (input 'c')", "depends on an input"}},
+    {"IfWithoutABranch",
+     with_x(onnx_ints("c", {}, {1}) + onnx_node("If", {"c"}, {"y"})),
+     Errc::bad_input,
+     {"the_If", "'then_branch' is missing"}},
+    {"ShapeOfNothingBelow0",
+     with_x(onnx_ints("s", {2}, {0, -1}) + onnx_node("ConstantOfShape", {"s"}, {"y"})),
+     Errc::bad_input,
+     {"the_ConstantOfShape", "-1"}},
+    {"ShapeOfNothingTooLarge",
+     with_x(onnx_ints("s", {3}, {1000000, 1000000, 0}) + onnx_node("ConstantOfShape", {"s"}, {"y"})),
+     Errc::unsupported,
+     {"the_ConstantOfShape", "elements"}},
     {"NoOutput", x4 + onnx_node("Relu", {"x"}, {"y"}), Errc::bad_input, {"no output"}},
     {"OutputMissing", x4 + onnx_node("Relu", {"x"}, {"z"}) + y_out, Errc::bad_input, {"output 'y'"}},
     {"EmptyOutput",
@@ -225,9 +243,9 @@ const Refused refusals[] = {
      Errc::bad_input,
      {"step is 0"}},
     {"SliceEmpty",
-     with_x(onnx_ints("a", {1}, {5}) + onnx_node("Slice", {"x", "a", "a"}, {"y"})),
-     Errc::bad_input,
-     {"dimension of 0"}},
+     with_x(onnx_ints("a", {1}, {5}) + onnx_node("Slice", {"x", "a", "a"}, {"z"}) + onnx_node("Relu", {"z"}, {"y"})),
+     Errc::unsupported,
+     {"the_Relu", "'z' has no elements"}},
     {"GatherOutside",
      with_x(onnx_ints("i", {}, {3}) + onnx_node("Gather", {"x", "i"}, {"y"}, onnx_attribute("axis", 1))),
      Errc::bad_input,
@@ -357,10 +375,10 @@ const Refused refusals[] = {
      {"evenly"},
      17},
     {"SplitNothingLeft",
-     with_x(onnx_node("Split", {"x"}, {"y", "a", "b", "c", "d"},
+     with_x(onnx_node("Split", {"x"}, {"a", "b", "c", "d", "y"},
                       onnx_attribute("axis", 2) + onnx_attribute("num_outputs", 5))),
      Errc::unsupported,
-     {"sizes is 0", "without elements"},
+     {"'y' has no elements"},
      18},
     {"SplitAttributeTooLate",
      with_x(onnx_node("Split", {"x"}, {"y", "z"},
@@ -609,6 +627,36 @@ TEST(OnnxReader, ConstantSubgraphsAreRunAtLoad) {
   ASSERT_TRUE(graph.has_value());
   ASSERT_EQ(graph->nodes.size(), 1U);
   EXPECT_EQ(graph->tensors[graph->nodes[0].inputs[1]].values, (std::vector<float>{1, 2, 3}));
+}
+
+std::string branch(std::string_view name, const std::string& graph, std::string_view output) {
+  return "attribute { name: \"" + std::string(name) + "\" type: GRAPH g { " + graph + " output { name: \"" +
+         std::string(output) + "\" } } }";
+}
+
+TEST(OnnxReader, OnlyTheBranchThatIsChosenIsRead) {
+  const auto choice = branch("then_branch", onnx_node("Relu", {"x"}, {"a"}), "a") +
+                      branch("else_branch", onnx_node("Det", {"x"}, {"b"}), "b");
+  const auto chosen = [&](std::int64_t condition) {
+    return parse_onnx(onnx_bytes(with_x(onnx_ints("c", {}, {condition}) + onnx_node("If", {"c"}, {"y"}, choice))));
+  };
+  const auto graph = chosen(1);
+  ASSERT_TRUE(graph.has_value());
+  EXPECT_EQ(graph->tensors[graph->outputs[0]].name, "y");
+  const auto refused = chosen(0);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().what, HasSubstr("the_Det"));
+}
+
+TEST(OnnxReader, TellsAllThatIsRefusedInBranchesAndBehindThem) {
+  const auto choice = branch("then_branch", onnx_node("Det", {"x"}, {"a"}) + onnx_node("Relu", {"a"}, {"b"}), "b") +
+                      branch("else_branch", onnx_node("Relu", {"x"}, {"c"}), "c");
+  const auto graph =
+      parse_onnx(onnx_bytes(with_x(onnx_ints("one", {}, {1}) + onnx_node("If", {"one"}, {"d"}, choice) +
+                                   onnx_node("Relu", {"d"}, {"e"}) + onnx_node("Unique", {"x"}, {"y"}))));
+  ASSERT_FALSE(graph.has_value());
+  EXPECT_THAT(graph.error().what,
+              AllOf(HasSubstr("the_Det"), HasSubstr("the_Unique"), HasSubstr("2 nodes that read from them")));
 }
 
 // PyTorch's newer exporter writes the former: nothing may be added for it

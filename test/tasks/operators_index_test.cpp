@@ -263,6 +263,49 @@ Cases range_cases() {
   return cases;
 }
 
+/// As exporters write what depends on a shape that they do not know.
+std::string flat_if_one(Model& m, const std::string& x) {
+  const std::string length = m.node("Gather", {m.node("Shape", {x}), m.integer(-1)});
+  return m.choice(
+      m.node("Equal", {length, m.integer(1)}), [&] { return m.node("Flatten", {x}); },
+      [&] { return m.node("Identity", {x}); });
+}
+
+Cases choice_cases() {
+  Cases cases;
+  for (const Index last : {1, 4}) {
+    cases.push_back(make_case("Flatten" + std::to_string(last), 13, [=](Model& m) {
+      return m.node("Relu", {flat_if_one(m, m.input({3, 5, last}))});
+    }));
+    cases.push_back(make_case("Nested" + std::to_string(last), 16, [=](Model& m) {
+      const std::string x = m.input({3, 1, last});
+      return m.choice(
+          m.bool_constant({1}), [&] { return m.node("Sigmoid", {flat_if_one(m, m.node("Neg", {x}))}); },
+          [&] { return flat_if_one(m, flat_if_one(m, x)); });
+    }));
+    cases.push_back(make_case("OfWhatIsAround" + std::to_string(last), 13, [=](Model& m) {
+      const std::string x = m.input({3, last}), y = m.node("Relu", {x});
+      const std::string chosen = m.choice(
+          m.constant(integers_of({}, {last - 1}, Kind::boolean)), [&] { return x; }, [&] { return y; });
+      return m.node("Add", {m.node("Exp", {chosen}), y});
+    }));
+    cases.push_back(make_case("OfAShape" + std::to_string(last), 13, [=](Model& m) {
+      const std::string x = m.input({3, 2, last}), shape = m.node("Shape", {x});
+      const std::string length = m.node("Gather", {shape, m.integer(2)});
+      const std::string wanted = m.choice(
+          m.node("Equal", {length, m.integer(1)}),
+          [&] {
+            return m.integers({2, -1});
+          },
+          [&] {
+            return m.node("Slice", {shape, m.integers({0}), m.integers({2})});
+          });
+      return m.node("Relu", {m.node("Reshape", {m.node("ReduceMean", {x}, {{"axes", Ints{2}}}), wanted})});
+    }));
+  }
+  return cases;
+}
+
 /// Tensors that hang on nothing but shapes and constants.
 Cases made_cases() {
   Cases cases;
@@ -278,6 +321,11 @@ Cases made_cases() {
       const std::string x = m.input({2, 4});
       const std::string ones = m.node("ConstantOfShape", {m.node("Shape", {x})}, {{"value", integers_of({1}, {1})}});
       return m.node("Add", {x, as_floats(m, ones)});
+    }));
+    cases.push_back(make_case("ConstantOfShape_of_nothing", opset, [](Model& m) { // as pads are filled up
+      const std::string none = m.node("ConstantOfShape", {m.integers({0})}, {{"value", integers_of({1}, {0})}});
+      const std::string pads = m.node("Concat", {m.integers({0, 1, 2, 0}), none}, {{"axis", Index{0}}});
+      return m.node("Pad", {m.input({3, 5}), pads});
     }));
     cases.push_back(make_case("Size", opset, [](Model& m) {
       const std::string x = m.input({2, 4, 7});
@@ -425,6 +473,7 @@ INSTANTIATE_TEST_SUITE_P(ScatterElements, OnnxOperator, testing::ValuesIn(scatte
 INSTANTIATE_TEST_SUITE_P(ScatterND, OnnxOperator, testing::ValuesIn(scatter_nd_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Repeat, OnnxOperator, testing::ValuesIn(repeat_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Range, OnnxOperator, testing::ValuesIn(range_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(If, OnnxOperator, testing::ValuesIn(choice_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Made, OnnxOperator, testing::ValuesIn(made_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(OneHot, OnnxOperator, testing::ValuesIn(one_hot_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Compress, OnnxOperator, testing::ValuesIn(compress_cases()), name_of);

@@ -167,6 +167,21 @@ Cases slice_cases() {
       return m.node("Gather", {x, m.integer(-2)}, {{"axis", axis}});
     }));
   }
+  cases.push_back(on_input("Rolled_by_0", {4, 5, 6}, [](Model& m, const std::string& x) { // as exporters write it
+    const auto cut = [&](Index start, Index end) {
+      return m.node("Slice", {x, m.integers({start}), m.integers({end}), m.integers({1})});
+    };
+    return m.node("Relu", {m.node("Concat", {cut(5, 9), cut(0, 5)}, {{"axis", Index{1}}})});
+  }));
+  cases.push_back(on_input("Split_off_nothing", {4, 5, 6}, [](Model& m, const std::string& x) {
+    const auto parts = m.nodes("Split", {x, m.integers({2, 0, 3})}, 3, {{"axis", Index{1}}});
+    return m.node("Concat", {parts[2], parts[1], parts[1], parts[0]}, {{"axis", Index{1}}});
+  }));
+  cases.push_back(on_input("Concat_with_nothing", {4, 5, 6}, [](Model& m, const std::string& x) {
+    const std::string none = m.node("ConstantOfShape", {m.integers({4, 0, 6})});
+    const std::string still = m.node("Concat", {none, none}, {{"axis", Index{1}}});
+    return m.node("Relu", {m.node("Concat", {still, x}, {{"axis", Index{1}}})});
+  }));
   cases.push_back(on_input("Gather_default", {4, 5}, [](Model& m, const std::string& x) {
     return m.node("Gather", {x, m.integers({3})});
   }));

@@ -262,6 +262,85 @@ void conv_transpose(NodeContext& node) {
   node.set_output(transposed(node, node.tensor(0), x, values, weights, bias, groups, directions));
 }
 
+// ---- deformable convolution: windows whose taps lie where offsets say
+
+/// The shapes of one. Maps: groups of channels whose taps share their offsets, of all images.
+struct Deformed {
+  Shape x, filter;
+  std::int64_t groups = 1, offset_groups = 1;
+  Directions directions{};
+
+  [[nodiscard]] std::int64_t taps() const { return filter[2] * filter[3]; }
+  [[nodiscard]] std::int64_t maps() const { return x[0] * offset_groups; }
+  [[nodiscard]] std::int64_t rows() const { return directions[0].outputs(false); }
+  [[nodiscard]] std::int64_t columns() const { return directions[1].outputs(false); }
+};
+
+/// Where the taps lie without offsets, as positions of GridSample: [taps, 2, rows, columns], rows before columns.
+std::vector<float> places_of_taps(const Deformed& conv) {
+  std::vector<float> places;
+  for (std::int64_t tap = 0; tap < conv.taps(); ++tap)
+    for (std::size_t d = 0; d < 2; ++d)
+      for (std::int64_t row = 0; row < conv.rows(); ++row)
+        for (std::int64_t column = 0; column < conv.columns(); ++column) {
+          const auto& along = conv.directions[d];
+          const auto at_tap = d == 0 ? tap / conv.filter[3] : tap % conv.filter[3];
+          const auto at = (d == 0 ? row : column) * along.stride + at_tap * along.dilation - along.before;
+          places.push_back(static_cast<float>(2 * at + 1) / static_cast<float>(along.size) - 1);
+        }
+  return places;
+}
+
+/// [maps, taps * rows, columns, 2]
+TensorId grid_of_taps(NodeContext& node, const Deformed& conv) {
+  const auto taps = conv.taps(), rows = conv.rows(), columns = conv.columns(), plane = rows * columns;
+  const Shape shape{conv.maps(), taps, 2, rows, columns};
+  node.require(node.shape(2) == Shape{conv.x[0], conv.offset_groups * taps * 2, rows, columns},
+               "its offsets do not fit its output");
+  (void)node.checked(shape);
+  const auto height = static_cast<float>(conv.x[2]), width = static_cast<float>(conv.x[3]);
+  const auto offsets = node.emit(Reshape{}, {node.tensor(2)}, shape);
+  const auto scaled =
+      node.emit(Binary{Binary::Kind::multiply}, {offsets, node.constant({2, 1, 1}, {2 / height, 2 / width})}, shape);
+  const auto places = node.constant({taps, 2, rows, columns}, places_of_taps(conv));
+  const auto grid = node.emit(Binary{Binary::Kind::add}, {scaled, places}, shape);
+  const auto pairs = node.emit(View{plane, {taps * 2 * plane, 2 * plane, columns, 1, -plane}}, {grid},
+                               {conv.maps(), taps, rows, columns, 2});
+  return node.emit(Reshape{}, {pairs}, {conv.maps(), taps * rows, columns, 2});
+}
+
+void deformable_conv(NodeContext& node) {
+  Deformed conv{node.shape_of_rank(0, 4), node.shape_of_rank(1, 4)};
+  const auto &x = conv.x, &filter = conv.filter;
+  conv.groups = node.attribute<std::int64_t>("group", 1);
+  conv.offset_groups = node.attribute<std::int64_t>("offset_group", 1);
+  node.require(conv.groups >= 1 && filter[0] % conv.groups == 0 && x[1] == filter[1] * conv.groups,
+               "its input, weights and groups do not fit together");
+  node.require(conv.offset_groups >= 1 && x[1] % conv.offset_groups == 0, "its channels and offset groups do not fit");
+  const std::vector<std::int64_t> kernel(filter.begin() + 2, filter.end());
+  node.require(node.attribute("kernel_shape", kernel) == kernel, "kernel_shape contradicts the weights");
+  conv.directions = place_window(node, x, kernel);
+  const auto taps = conv.taps(), maps = conv.maps(), rows = conv.rows(), columns = conv.columns();
+  const Shape out = node.checked({x[0], filter[0], rows, columns});
+  const auto grid = grid_of_taps(node, conv);
+  const auto channels = x[1] / conv.offset_groups;
+  const auto images = node.emit(Reshape{}, {node.tensor(0)}, {maps, channels, x[2], x[3]});
+  auto seen = node.emit(GridSample{}, {images, grid}, {maps, channels, taps * rows, columns});
+  if (node.has(4)) {
+    node.require(node.shape(4) == Shape{x[0], conv.offset_groups * taps, rows, columns}, "its mask does not fit");
+    const auto mask = node.emit(Reshape{}, {node.tensor(4)}, {maps, 1, taps * rows, columns});
+    seen = node.emit(Binary{Binary::Kind::multiply}, {seen, mask}, {maps, channels, taps * rows, columns});
+  }
+  const auto terms = filter[1] * taps, results = filter[0] / conv.groups, plane = rows * columns;
+  seen = node.emit(Reshape{}, {seen}, {x[0], conv.groups, terms, plane});
+  const auto weights = node.emit(Reshape{}, {node.tensor(1)}, {conv.groups, results, terms});
+  auto y = node.emit(Product{}, {weights, seen}, {x[0], conv.groups, results, plane});
+  y = node.emit(Reshape{}, {y}, out);
+  if (const auto bias = bias_of(node, 3, filter[0]))
+    y = node.emit(Binary{Binary::Kind::add}, {y, node.emit(Reshape{}, {*bias}, {filter[0], 1, 1})}, out);
+  node.set_output(y);
+}
+
 /// Columns of patches, added where the patches were: a transposed convolution with weights that take each column to its
 /// place.
 void columns_to_image(NodeContext& node) {
@@ -297,6 +376,7 @@ void columns_to_image(NodeContext& node) {
 void add_convolution_operators(OperatorTable& table) {
   table["Conv"] = {conv, "one to three dimensions beside batch and channels"};
   table["ConvTranspose"] = {conv_transpose, "weights are constants; one to three dimensions beside batch and channels"};
+  table["DeformConv"] = {deformable_conv, "two dimensions beside batch and channels", 19};
   table["Col2Im"] = {columns_to_image, "shapes are known when the model is loaded", 18};
 }
 

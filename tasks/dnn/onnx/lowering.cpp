@@ -23,6 +23,8 @@ const OperatorTable& operators() {
     add_index_operators(t);
     add_recurrent_operators(t);
     add_quantised_operators(t);
+    add_spectral_operators(t);
+    t["If"] = {nullptr, "the condition is known when the model is loaded"}; // see lower_branch()
     return t;
   }();
   return table;
@@ -51,15 +53,15 @@ bool moves_elements(const std::string& type) {
   return moving.contains(type);
 }
 
-void add_initialisers(Lowering& lowering, Model& model) {
-  for (auto& [name, initialiser] : model.initialisers) {
+void add_initialisers(Lowering& lowering, Initialisers initialisers) {
+  for (auto& [name, initialiser] : initialisers) {
     if (const auto* unreadable = std::get_if<Unreadable>(&initialiser)) {
       lowering.unreadable.emplace(name, unreadable->why);
       continue;
     }
     auto& constant = std::get<Constant>(initialiser);
     if (constant.shape.size() > max_rank)
-      throw Refusal(Errc::unsupported, model.file + ": initialiser " + config::quoted(name) + " has more than " +
+      throw Refusal(Errc::unsupported, lowering.file + ": initialiser " + config::quoted(name) + " has more than " +
                                            std::to_string(max_rank) + " dimensions");
     if (const auto* floats = std::get_if<std::vector<float>>(&constant.values))
       lowering.given += static_cast<std::int64_t>(floats->size());
@@ -141,24 +143,58 @@ std::string few_of(const std::vector<std::string>& names) {
           "; `rtexec infer --list-operators` lists what is");
 }
 
-/// One after the other; behind one that is not supported all goes on that does not need it.
-void lower_nodes(Lowering& lowering, const std::vector<Node>& nodes) {
-  std::vector<UnsupportedNode> refused;
-  std::unordered_set<std::string> unknown;
+struct Refused {
+  std::vector<UnsupportedNode> nodes;
+  std::unordered_set<std::string> outputs; // of those, and of the nodes behind them
   std::size_t behind = 0;
+};
+
+void lower_nodes(Lowering& lowering, const std::vector<Node>& nodes, Refused& refused);
+
+/// The nodes of the branch that its condition chooses, in place of the node.
+void lower_branch(Lowering& lowering, const Node& node, Refused& refused) {
+  NodeContext context(lowering, node);
+  const auto& condition = context.ints(0, "the condition");
+  context.require(condition.size() == 1, "its condition must have one element");
+  const bool holds = condition.front() != 0;
+  const auto branch = context.attribute<std::shared_ptr<const Subgraph>>(holds ? "then_branch" : "else_branch");
+  context.ignore_attribute(holds ? "else_branch" : "then_branch");
+  context.require_all_attributes_read();
+  context.require(branch->outputs.size() == node.outputs.size(), "its branch has not as many outputs as it has");
+  add_initialisers(lowering, branch->initialisers);
+  lower_nodes(lowering, branch->nodes, refused);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (refused.outputs.contains(branch->outputs[i])) refused.outputs.insert(node.outputs[i]);
+    else if (!node.outputs[i].empty())
+      lower_node(lowering, {node.name, "Identity", {branch->outputs[i]}, {node.outputs[i]}, {}});
+  }
+}
+
+/// One after the other; behind one that is not supported all goes on that does not need it.
+void lower_nodes(Lowering& lowering, const std::vector<Node>& nodes, Refused& refused) {
   for (const auto& node : nodes) {
-    const auto is_unknown = [&](const std::string& name) { return unknown.contains(name); };
+    const auto is_unknown = [&](const std::string& name) { return refused.outputs.contains(name); };
     bool lowered = false;
-    if (std::ranges::any_of(node.inputs, is_unknown)) ++behind;
+    if (std::ranges::any_of(node.inputs, is_unknown)) ++refused.behind;
     else try {
-        lower_node(lowering, node);
+        if (node.type == "If") lower_branch(lowering, node, refused);
+        else lower_node(lowering, node);
         lowered = true;
-      } catch (const UnsupportedNode& refusal) { refused.push_back(refusal); }
+      } catch (const UnsupportedNode& refusal) { refused.nodes.push_back(refusal); }
     if (lowered) continue;
     for (const auto& output : node.outputs)
-      if (!output.empty() && !lowering.values.contains(output)) unknown.insert(output);
+      if (!output.empty() && !lowering.values.contains(output)) refused.outputs.insert(output);
   }
-  if (!refused.empty()) refuse(lowering, refused, behind);
+}
+
+/// Visits all nodes, those of branches among them.
+template <class Visit> void each_node(const std::vector<Node>& nodes, const Visit& visit) {
+  for (const auto& node : nodes) {
+    visit(node);
+    for (const auto& [name, attribute] : node.attributes)
+      if (const auto* branch = std::get_if<std::shared_ptr<const Subgraph>>(&attribute))
+        each_node((*branch)->nodes, visit);
+  }
 }
 
 } // namespace
@@ -167,7 +203,7 @@ Value Lowering::value_of(const std::string& name, Constant constant) {
   if (auto* ints = std::get_if<std::vector<std::int64_t>>(&constant.values))
     return Ints{std::move(constant.shape), std::move(*ints), constant.type};
   auto& floats = std::get<std::vector<float>>(constant.values);
-  if (floats.empty()) return Empty{};
+  if (floats.empty()) return Empty{std::move(constant.shape)};
   return graph.add({name, std::move(constant.shape), std::move(floats)});
 }
 
@@ -196,6 +232,12 @@ bool NodeContext::has(std::size_t input) const {
 
 bool NodeContext::is_ints(std::size_t input) const { return has(input) && std::holds_alternative<Ints>(value(input)); }
 
+bool NodeContext::is_empty(std::size_t input) const {
+  const Value& known = value(input);
+  const auto* ints = std::get_if<Ints>(&known);
+  return std::holds_alternative<Empty>(known) || (ints && ints->values.empty());
+}
+
 TensorId NodeContext::tensor(std::size_t input) const {
   const Value& known = value(input);
   if (const auto* id = std::get_if<TensorId>(&known)) return *id;
@@ -221,12 +263,18 @@ std::vector<float> NodeContext::as_floats(const std::vector<std::int64_t>& ints,
 
 ElementType NodeContext::element_type(std::size_t input) const {
   if (const auto* ints = std::get_if<Ints>(&value(input))) return ints->type;
+  if (const auto* empty = std::get_if<Empty>(&value(input))) return empty->type;
   return lowering_.type(tensor(input));
 }
 
 const Shape& NodeContext::shape(std::size_t input) const {
   if (const auto* ints = std::get_if<Ints>(&value(input))) return ints->shape;
   return lowering_.graph.tensors[tensor(input)].shape;
+}
+
+const Shape& NodeContext::shape_or_empty(std::size_t input) const {
+  const auto* empty = std::get_if<Empty>(&value(input));
+  return empty ? empty->shape : shape(input);
 }
 
 const Shape& NodeContext::shape_of_rank(std::size_t input, std::size_t rank) const {
@@ -255,7 +303,7 @@ const std::vector<std::int64_t>& NodeContext::ints(std::size_t input, const char
   const auto* constant = id ? &lowering_.graph.tensors[*id] : nullptr;
   const auto what = std::string(role) + " (input " + config::quoted(node_.inputs[input]) + ") must be ";
   if (!constant || !constant->constant())
-    unsupported(what + "known when the model is loaded, and they are an input of the network, or computed from one");
+    unsupported(what + "known when the model is loaded, and depends on an input of the network");
   if (!is_integer(constant->type)) bad(what + "integers, and they are of " + std::string(name(constant->type)));
   const auto [found, missing] = lowering_.integers.try_emplace(*id);
   if (missing)
@@ -355,16 +403,19 @@ void NodeContext::set_constant(Constant value) {
 }
 
 Graph lower(Model model) {
-  if (model.nodes.size() > max_nodes)
+  std::size_t nodes = 0;
+  each_node(model.nodes, [&](const Node&) { ++nodes; });
+  if (nodes > max_nodes)
     throw Refusal(Errc::unsupported, model.file + ": more than " + std::to_string(max_nodes) + " nodes");
   Lowering lowering{.file = model.file, .opset = model.opset};
-  for (const auto& node : model.nodes) lowering.read_by_nodes.insert(node.inputs.begin(), node.inputs.end());
+  each_node(model.nodes,
+            [&](const Node& node) { lowering.read_by_nodes.insert(node.inputs.begin(), node.inputs.end()); });
   lowering.read = lowering.read_by_nodes;
   for (const auto& output : model.outputs) lowering.read.insert(output.name);
   lowering.graph.name = std::move(model.name);
   lowering.graph.metadata = std::move(model.metadata);
   lowering.graph.notes = std::move(model.notes);
-  add_initialisers(lowering, model);
+  add_initialisers(lowering, std::move(model.initialisers));
   auto shapes = input_shapes(model);
   for (std::size_t i = 0; i < model.inputs.size(); ++i) {
     const Input& input = model.inputs[i];
@@ -374,7 +425,9 @@ Graph lower(Model model) {
                     model.file + ": input " + config::quoted(input.name) + " has no name, or the name of another one");
     lowering.graph.inputs.push_back(id);
   }
-  lower_nodes(lowering, model.nodes);
+  Refused refused;
+  lower_nodes(lowering, model.nodes, refused);
+  if (!refused.nodes.empty()) refuse(lowering, refused.nodes, refused.behind);
   if (model.outputs.empty()) throw Refusal(Errc::bad_input, model.file + ": the graph has no output");
   for (const auto& output : model.outputs) {
     const auto found = lowering.values.find(output.name);

@@ -25,8 +25,11 @@ struct Ints {
   std::vector<std::int64_t> values;
   ElementType type = ElementType::int64;
 };
-/// A float tensor without elements, as exporters write it for an absent optional input.
-struct Empty {};
+/// A tensor without elements, as exporters write it for an absent optional input.
+struct Empty {
+  Shape shape;
+  ElementType type = ElementType::float32;
+};
 using Value = std::variant<TensorId, Ints, Empty>;
 
 [[nodiscard]] constexpr bool is_integer(ElementType type) noexcept {
@@ -77,13 +80,16 @@ class NodeContext {
   [[nodiscard]] std::size_t outputs() const { return node_.outputs.size(); }
   [[nodiscard]] std::string name_of(std::size_t input) const { return config::quoted(node_.inputs.at(input)); }
 
-  [[nodiscard]] bool has(std::size_t input) const;     // present, and not Empty
-  [[nodiscard]] bool is_ints(std::size_t input) const; // and not a tensor
+  [[nodiscard]] bool has(std::size_t input) const;      // present, and not Empty
+  [[nodiscard]] bool is_ints(std::size_t input) const;  // and not a tensor
+  [[nodiscard]] bool is_empty(std::size_t input) const; // present, and without elements
   /// Integers become a constant one.
   [[nodiscard]] TensorId tensor(std::size_t input) const;
   [[nodiscard]] ElementType element_type(std::size_t input) const;
   /// Of a tensor or of integers
   [[nodiscard]] const Shape& shape(std::size_t input) const;
+  /// The same, also of a tensor without elements.
+  [[nodiscard]] const Shape& shape_or_empty(std::size_t input) const;
   [[nodiscard]] Shape shape_of(TensorId id) const { return lowering_.graph.tensors[id].shape; }
   [[nodiscard]] bool is_constant(TensorId id) const { return lowering_.graph.tensors[id].constant(); }
   [[nodiscard]] const std::vector<float>& values_of(TensorId id) const { return lowering_.graph.tensors[id].values; }
@@ -185,6 +191,7 @@ void add_shape_operators(OperatorTable& table);         // moving and renaming e
 void add_index_operators(OperatorTable& table);         // elements from where tensors say, and to there
 void add_recurrent_operators(OperatorTable& table);     // layers over sequences
 void add_quantised_operators(OperatorTable& table);     // integers that stand for floats
+void add_spectral_operators(OperatorTable& table);      // Fourier transforms
 
 /// Refuses inputs of integers beside inputs of floats, and those of several types of integers. What is known when the
 /// model is loaded may be of any of those.

@@ -156,7 +156,11 @@ std::variant<Constant, Unreadable> try_constant(const onnx::TensorProto& tensor,
   }
 }
 
-Attribute read_attribute(const onnx::AttributeProto& attribute, const std::string& what, ExternalData& files) {
+std::shared_ptr<const onnx_source::Subgraph> read_subgraph(const onnx::GraphProto& graph, const std::string& file,
+                                                           ExternalData& files);
+
+Attribute read_attribute(const onnx::AttributeProto& attribute, const std::string& what, const std::string& file,
+                         ExternalData& files) {
   using Proto = onnx::AttributeProto;
   if (!attribute.ref_attr_name().empty()) return Unreadable{" refers to a function's attribute"};
   switch (attribute.type()) {
@@ -170,6 +174,9 @@ Attribute read_attribute(const onnx::AttributeProto& attribute, const std::strin
     return std::visit([](auto&& read) { return Attribute(std::forward<decltype(read)>(read)); },
                       try_constant(attribute.t(), what, files));
   case Proto::GRAPH:
+    if (attribute.g().input_size() == 0 && attribute.g().sparse_initializer_size() == 0)
+      return read_subgraph(attribute.g(), file, files);
+    [[fallthrough]];
   case Proto::GRAPHS: return Unreadable{" is a graph of its own"};
   default:
     return Unreadable{" is of a type that is not supported; supported: numbers, lists of numbers, text, a tensor"};
@@ -187,10 +194,29 @@ onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& fil
   for (const auto& attribute : proto.attribute()) {
     const auto what = file + ": attribute " + config::quoted(attribute.name()) + " of node " +
                       config::quoted(node.name) + " (" + config::printable(node.type) + ")";
-    if (!node.attributes.emplace(attribute.name(), read_attribute(attribute, what, files)).second)
+    if (!node.attributes.emplace(attribute.name(), read_attribute(attribute, what, file, files)).second)
       bad(what + " is given twice");
   }
   return node;
+}
+
+onnx_source::Initialisers read_initialisers(const onnx::GraphProto& graph, const std::string& file,
+                                            ExternalData& files) {
+  onnx_source::Initialisers all;
+  for (const auto& tensor : graph.initializer()) {
+    const auto what = file + ": initialiser " + config::quoted(tensor.name());
+    if (!all.emplace(tensor.name(), try_constant(tensor, what, files)).second) bad(what + " is given twice");
+  }
+  return all;
+}
+
+std::shared_ptr<const onnx_source::Subgraph> read_subgraph(const onnx::GraphProto& graph, const std::string& file,
+                                                           ExternalData& files) {
+  auto subgraph = std::make_shared<onnx_source::Subgraph>();
+  for (const auto& output : graph.output()) subgraph->outputs.push_back(output.name());
+  subgraph->initialisers = read_initialisers(graph, file, files);
+  for (const auto& node : graph.node()) subgraph->nodes.push_back(read_node(node, file, files));
+  return subgraph;
 }
 
 std::optional<ElementType> element_type(int type) {
@@ -282,12 +308,7 @@ onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view
   model.name = graph.name();
   for (const auto& property : proto.metadata_props()) model.metadata[property.key()] = property.value();
   if (graph.sparse_initializer_size() > 0) unsupported(file + ": sparse initialisers are not supported");
-  for (const auto& tensor : graph.initializer())
-    if (!model.initialisers
-             .emplace(tensor.name(),
-                      try_constant(tensor, file + ": initialiser " + config::quoted(tensor.name()), files))
-             .second)
-      bad(file + ": initialiser " + config::quoted(tensor.name()) + " is given twice");
+  model.initialisers = read_initialisers(graph, file, files);
   for (const auto& input : graph.input())
     if (!model.initialisers.contains(input.name())) model.inputs.push_back(read_input(input, file));
   for (const auto& output : graph.output()) model.outputs.push_back(read_output(output, graph, file, model.notes));

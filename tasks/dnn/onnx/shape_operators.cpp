@@ -66,6 +66,11 @@ void transpose(NodeContext& node) {
 }
 
 void emit_cuts(NodeContext& node, const std::vector<Cut>& cuts, std::size_t output = 0) {
+  if (std::ranges::find(cuts, 0, &Cut::count) != cuts.end()) {
+    Empty nothing{{}, node.element_type(0)};
+    for (const auto& cut : cuts) nothing.shape.push_back(cut.count);
+    return node.set_output(std::move(nothing), output);
+  }
   const auto strides = dense_strides(node.shape(0));
   View view;
   Shape shape;
@@ -77,7 +82,7 @@ void emit_cuts(NodeContext& node, const std::vector<Cut>& cuts, std::size_t outp
   node.set_output(node.emit(std::move(view), {node.tensor(0)}, std::move(shape)), output);
 }
 
-void slice(NodeContext& node) { emit_cuts(node, cuts_of(node, node.shape(0))); }
+void slice(NodeContext& node) { emit_cuts(node, cuts_of(node, node.shape_or_empty(0))); }
 
 /// As named, or in equal parts: of which the last may be smaller from opset 18 on, where their number is named too.
 std::vector<std::int64_t> split_sizes(NodeContext& node, std::int64_t size) {
@@ -103,15 +108,13 @@ void split(NodeContext& node) {
   const auto sizes = split_sizes(node, x[axis]);
   if (sizes.size() != node.outputs())
     node.bad("it has " + std::to_string(node.outputs()) + " outputs, and " + std::to_string(sizes.size()) + " sizes");
-  if (std::ranges::find(sizes, 0) != sizes.end())
-    node.unsupported("one of its sizes is 0; tensors without elements are not supported");
   std::vector<Cut> cuts;
   for (const auto size : x) cuts.push_back({0, 1, size});
   cuts[axis].count = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     cuts[axis].start += cuts[axis].count;
     cuts[axis].count = sizes[i];
-    if (sizes[i] < 1 || sizes[i] > x[axis] - cuts[axis].start)
+    if (sizes[i] < 0 || sizes[i] > x[axis] - cuts[axis].start)
       node.bad("its sizes do not fit its input, which has " + std::to_string(x[axis]) + " along axis " +
                std::to_string(axis));
     emit_cuts(node, cuts, i);
@@ -122,20 +125,22 @@ void split(NodeContext& node) {
 void concat(NodeContext& node) {
   node.require(node.inputs() >= 1, "it has no input");
   require_one_type(node, 0, node.inputs());
-  auto shape = node.shape(0);
+  auto shape = node.shape_or_empty(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis"), shape.size());
-  std::vector<TensorId> inputs{node.tensor(0)};
+  std::vector<TensorId> inputs;
+  if (!node.is_empty(0)) inputs.push_back(node.tensor(0));
   for (std::size_t i = 1; i < node.inputs(); ++i) {
-    auto other = node.shape(i);
+    auto other = node.shape_or_empty(i);
     node.require(other.size() == shape.size(), "its inputs differ in their number of dimensions");
     const auto length = std::exchange(other[axis], shape[axis]);
     if (other != shape)
-      node.bad("its inputs have the shapes " + to_string(shape) + " and " + to_string(node.shape(i)) +
+      node.bad("its inputs have the shapes " + to_string(shape) + " and " + to_string(node.shape_or_empty(i)) +
                ", which differ outside of axis " + std::to_string(axis));
     shape[axis] += length;
-    shape = node.checked(std::move(shape));
-    inputs.push_back(node.tensor(i));
+    if (!node.is_empty(i)) inputs.push_back(node.tensor(i));
   }
+  if (inputs.empty()) return node.set_output(Empty{std::move(shape), node.element_type(0)});
+  shape = node.checked(std::move(shape));
   node.set_output(node.emit(Concat{axis}, std::move(inputs), std::move(shape)));
 }
 
@@ -154,7 +159,10 @@ void constant(NodeContext& node) {
 }
 
 void constant_of_shape(NodeContext& node) {
-  const auto shape = node.checked(node.ints(0, "the shape"));
+  const Shape shape = node.ints(0, "the shape");
+  Shape filled = shape;
+  std::ranges::replace(filled, 0, 1);
+  (void)node.checked(std::move(filled));
   const auto fill = node.attribute<Constant>("value", Constant{{1}, std::vector<float>{0}});
   const auto count = static_cast<std::size_t>(element_count(shape));
   std::visit(
@@ -166,7 +174,7 @@ void constant_of_shape(NodeContext& node) {
 }
 
 void shape_of(NodeContext& node) {
-  const auto& x = node.shape(0);
+  const auto& x = node.shape_or_empty(0);
   const auto rank = static_cast<std::int64_t>(x.size());
   const auto position = [&](std::int64_t v) {
     return std::clamp<std::int64_t>(v < 0 ? std::max(v, -rank) + rank : v, 0, rank);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,8 +39,11 @@ struct Unreadable {
   std::string why;
 };
 
+/// A graph inside a node, which reads the tensors around it.
+struct Subgraph;
 using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
-                               std::vector<std::string>, Constant, Unreadable>;
+                               std::vector<std::string>, Constant, std::shared_ptr<const Subgraph>, Unreadable>;
+using Initialisers = std::map<std::string, std::variant<Constant, Unreadable>>;
 
 struct Node {
   std::string name;
@@ -47,6 +51,12 @@ struct Node {
   std::vector<std::string> inputs; // "" where an optional one is left out
   std::vector<std::string> outputs;
   std::map<std::string, Attribute> attributes;
+};
+
+struct Subgraph {
+  std::vector<std::string> outputs;
+  Initialisers initialisers;
+  std::vector<Node> nodes;
 };
 
 struct Dimension {
@@ -75,7 +85,7 @@ struct Model {
   std::vector<Input> inputs; // without those that are initialisers
   InputShapes shapes;        // given by who reads the model, where the file leaves dimensions open
   std::vector<Output> outputs;
-  std::map<std::string, std::variant<Constant, Unreadable>> initialisers;
+  Initialisers initialisers;
   std::vector<Node> nodes;
 };
 

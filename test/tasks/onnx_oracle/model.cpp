@@ -225,6 +225,33 @@ std::vector<std::string> Model::nodes(const std::string& type, const std::vector
   return names;
 }
 
+std::string Model::choice(const std::string& condition, const std::function<std::string()>& then,
+                          const std::function<std::string()>& otherwise) {
+  onnx::NodeProto choice;
+  const auto add_branch = [&](const std::string& name, const std::function<std::string()>& make) {
+    auto& nodes = *proto_.mutable_graph()->mutable_node();
+    const int first = nodes.size();
+    std::string result = make();
+    onnx::AttributeProto& attribute = *choice.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    attribute.mutable_g()->set_name(name);
+    describe(*attribute.mutable_g()->add_output(), result, value(result));
+    for (int i = first; i < nodes.size(); ++i) *attribute.mutable_g()->add_node() = nodes[i];
+    nodes.DeleteSubrange(first, nodes.size() - first);
+    return result;
+  };
+  const std::string if_true = add_branch("then_branch", then), if_false = add_branch("else_branch", otherwise);
+  const std::string name = new_name("If");
+  choice.set_name("make_" + name);
+  choice.set_op_type("If");
+  choice.add_input(condition);
+  choice.add_output(name);
+  values_[name] = value(value(condition)[0] != 0 ? if_true : if_false);
+  *proto_.mutable_graph()->add_node() = std::move(choice);
+  return name;
+}
+
 void Model::unread_output() {
   onnx::NodeProto& last = *proto_.mutable_graph()->mutable_node(proto_.graph().node_size() - 1);
   last.add_output(last.output(0) + "_unread");

@@ -8,6 +8,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
@@ -46,6 +47,9 @@ class Model {
   /// The same with several outputs.
   std::vector<std::string> nodes(const std::string& type, const std::vector<std::string>& from, std::size_t outputs,
                                  const Attributes& attributes = {});
+  /// An If, whose branches are the nodes that make their results.
+  std::string choice(const std::string& condition, const std::function<std::string()>& then,
+                     const std::function<std::string()>& otherwise);
   /// Gives the last node one more output, which nobody reads.
   void unread_output();
   void output(const std::string& name);

@@ -69,5 +69,6 @@ using Functions = std::map<std::string, Function>;
 [[nodiscard]] Functions sampling_operators();
 [[nodiscard]] Functions recurrent_operators();
 [[nodiscard]] Functions quantized_operators();
+[[nodiscard]] Functions spectral_operators();
 
 } // namespace rtexec::test

@@ -347,6 +347,43 @@ Array affine_grid(const Operator& n) {
   return y;
 }
 
+/// Of a plane that begins at `start`: 0 outside of it.
+double between_pixels(const Array& x, Index start, double row, double column) {
+  double sum = 0;
+  for (const double v : {std::floor(row), std::floor(row) + 1})
+    for (const double h : {std::floor(column), std::floor(column) + 1}) {
+      const auto i = static_cast<Index>(v), j = static_cast<Index>(h);
+      if (i < 0 || j < 0 || i >= x.extent(2) || j >= x.extent(3)) continue;
+      sum += (1 - std::abs(row - v)) * (1 - std::abs(column - h)) * x[start + i * x.extent(3) + j];
+    }
+  return sum;
+}
+
+Array deform_conv(const Operator& n) {
+  const Array &x = n.in(0), &w = n.in(1), &offsets = n.in(2);
+  const Index groups = n.get<Index>("group", 1), offset_groups = n.get<Index>("offset_group", 1);
+  const Ints strides = n.get("strides", Ints{1, 1}), dilations = n.get("dilations", Ints{1, 1}),
+             pads = n.get("pads", Ints{0, 0, 0, 0});
+  Array y({x.extent(0), w.extent(0), offsets.extent(2), offsets.extent(3)});
+  for_each_index(y.shape, [&](const Ints& at) {
+    double sum = n.has(3) ? n.in(3)[at[1]] : 0;
+    for_each_index({w.extent(1), w.extent(2), w.extent(3)}, [&](const Ints& tap) {
+      const Index channel = at[1] / (w.extent(0) / groups) * w.extent(1) + tap[0];
+      const Index place =
+          channel / (x.extent(1) / offset_groups) * w.extent(2) * w.extent(3) + tap[1] * w.extent(3) + tap[2];
+      const double row = static_cast<double>(at[2] * strides[0] + tap[1] * dilations[0] - pads[0]) +
+                         offsets[offset(offsets.shape, {at[0], 2 * place, at[2], at[3]})];
+      const double column = static_cast<double>(at[3] * strides[1] + tap[2] * dilations[1] - pads[1]) +
+                            offsets[offset(offsets.shape, {at[0], 2 * place + 1, at[2], at[3]})];
+      const double weight = w[offset(w.shape, {at[1], tap[0], tap[1], tap[2]})];
+      const double mask = n.has(4) ? n.in(4)[offset(n.in(4).shape, {at[0], place, at[2], at[3]})] : 1;
+      sum += weight * mask * between_pixels(x, offset(x.shape, {at[0], channel, 0, 0}), row, column);
+    });
+    y[offset(y.shape, at)] = sum;
+  });
+  return y;
+}
+
 /// One axis of a bin of RoiAlign: where its samples lie.
 struct Bin {
   double first = 0, step = 0;
@@ -408,7 +445,8 @@ Functions sampling_operators() {
           {"GridSample", grid_sample},
           {"CenterCropPad", center_crop_pad},
           {"AffineGrid", affine_grid},
-          {"RoiAlign", roi_align}};
+          {"RoiAlign", roi_align},
+          {"DeformConv", deform_conv}};
 }
 
 } // namespace rtexec::test
