@@ -257,6 +257,17 @@ Cases attention_state_cases() {
     const std::string scores = m.node("MatMul", {turned(scaled), tensor()});
     return turned(m.node("MatMul", {m.node("Softmax", {scores}, {{"axis", Index{-1}}}), turned(tensor())}));
   }));
+  for (const Index heads : {1, 2, 3})
+    for (const bool softmax : {false, true})
+      cases.push_back(make_case("OfHeads" + std::to_string(heads) + (softmax ? "_softmax" : ""), 14, [=](Model& m) {
+        const auto split = [&](const Ints& order) { // of [batch, length, heads, size]
+          const std::string x = m.node("Reshape", {m.input({2, 6, heads * 6}), m.integers({2, 6, heads, 6})});
+          return m.node("Transpose", {x}, {{"perm", order}});
+        };
+        const std::string scores = m.node("MatMul", {split({0, 2, 1, 3}), split({0, 2, 3, 1})});
+        if (!softmax) return scores;
+        return m.node("MatMul", {m.node("Softmax", {scores}, {{"axis", Index{-1}}}), split({0, 2, 1, 3})});
+      }));
   cases.push_back(make_case("AsExported", 14, [](Model& m) { // scaled products, a mask, softmax, and values
     const std::string keys = m.node("Transpose", {m.input({2, 3, 6, 8})}, {{"perm", Ints{0, 1, 3, 2}}});
     const std::string scores = m.node("MatMul", {m.input({2, 3, 4, 8}), keys});

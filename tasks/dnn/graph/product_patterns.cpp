@@ -12,8 +12,9 @@ namespace {
 bool swaps_matrices(const View& view, const Shape& from, const Shape& to) {
   if (from.size() < 2 || from.size() != to.size() || view.offset != 0) return false;
   auto strides = dense_strides(from);
-  std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
-  return view.strides == strides;
+  auto shape = from;
+  for (auto* each : {&strides, &shape}) std::swap(each->back(), (*each)[each->size() - 2]);
+  return view.strides == strides && shape == to; // a dimension of 1 may have the stride of another one
 }
 
 } // namespace
