@@ -177,6 +177,16 @@ Cases slice_cases() {
     const auto parts = m.nodes("Split", {x, m.integers({2, 0, 3})}, 3, {{"axis", Index{1}}});
     return m.node("Concat", {parts[2], parts[1], parts[1], parts[0]}, {{"axis", Index{1}}});
   }));
+  cases.push_back(on_input("Stored_nowhere", {4, 5}, [](Model& m, const std::string& x) { // x[3:3] = 0
+    const std::string rows = m.node("Slice", {m.integers({0, 1, 2, 3}), m.integers({3}), m.integers({3})});
+    const std::string row = m.node("Unsqueeze", {rows, m.integers({1})});
+    const std::string places = m.node("Add", {row, m.integer_constant({1, 5}, {0, 1})});
+    const std::string index = m.node("Expand", {m.node("Unsqueeze", {places, m.integers({2})}), m.integers({0, 5, 2})});
+    const std::string shape = m.node("Where", {m.bool_constant({2}), m.integers({0, 5}), m.integers({0, 5})});
+    const std::string values = m.node("Expand", {m.floats({1, 1}, {7}), shape});
+    const std::string flat = m.node("Reshape", {values, m.integers({-1, 5})});
+    return m.node("Relu", {m.node("ScatterND", {x, index, flat})});
+  }));
   cases.push_back(on_input("Concat_with_nothing", {4, 5, 6}, [](Model& m, const std::string& x) {
     const std::string none = m.node("ConstantOfShape", {m.integers({4, 0, 6})});
     const std::string still = m.node("Concat", {none, none}, {{"axis", Index{1}}});

@@ -184,6 +184,10 @@ void triangle(NodeContext& node) {
 
 /// Whether each element of a constant is not zero.
 std::vector<bool> truths(NodeContext& node, std::size_t input, const char* role) {
+  if (!known(node, input))
+    node.unsupported(std::string(role) +
+                     " is computed when the network runs, and how many elements it chooses is known only then; choose "
+                     "by Where, or a fixed number by TopK, instead");
   std::vector<bool> truths;
   if (node.is_ints(input))
     for (const auto value : node.ints(input, role)) truths.push_back(value != 0);

@@ -103,7 +103,7 @@ void lower_node(Lowering& lowering, const Node& node) {
   const auto found = operators().find(node.type);
   if (found == operators().end()) context.unsupported(not_supported);
   if (std::ranges::all_of(node.outputs, &std::string::empty)) context.bad("it has no output");
-  if (!evaluate_shape_arithmetic(context)) found->second.lower(context);
+  if (!evaluate_shape_arithmetic(context) && !evaluate_without_elements(context)) found->second.lower(context);
   context.require_all_attributes_read();
   context.require_all_outputs_set();
 }

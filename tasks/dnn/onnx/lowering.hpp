@@ -207,6 +207,8 @@ TensorId convolution(NodeContext& node, TensorId x, const Shape& shape, TensorId
 /// x over the axes that are marked, which stay, of one element.
 TensorId reduce(NodeContext& node, Reduce::Kind kind, TensorId x, Shape shape, const std::vector<bool>& axes);
 
+/// Does what has no elements to compute. False where the node is not such a one.
+bool evaluate_without_elements(NodeContext& node);
 /// Does shape arithmetic (integers, and floats of rank 0 or 1) at once. False where the node is not such a one.
 bool evaluate_shape_arithmetic(NodeContext& node);
 

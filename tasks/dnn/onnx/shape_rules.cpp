@@ -40,7 +40,7 @@ Shape broadcast(NodeContext& node, const Shape& a, const Shape& b) {
     if (m != n && m != 1 && n != 1)
       node.bad("its inputs have the shapes " + to_string(a) + " and " + to_string(b) +
                ", which cannot be broadcast together");
-    shape[shape.size() - 1 - d] = std::max(m, n);
+    shape[shape.size() - 1 - d] = m == 1 ? n : m;
   }
   return shape;
 }
