@@ -222,6 +222,9 @@ Cases layer_normalization_cases() {
       add("", "RMSNormalization", 23, shape, axis, scale, false);
     }
   add("epsilon_", "LayerNormalization", 17, {2, 3, 8}, -1, {8}, true, {{"epsilon", 0.1F}});
+  cases.push_back(make_case("RowsOfOne", 17, [](Model& m) { // nothing is left of what is equal
+    return m.node("LayerNormalization", {m.input({50, 1}, {3, 5}), m.constant({1}), m.floats({1}, {0.01F})});
+  }));
   add("epsilon_", "RMSNormalization", 23, {2, 3, 8}, -1, {8}, false, {{"epsilon", 0.1F}});
   add("one_scale_", "LayerNormalization", 17, {2, 3, 8}, 1, {1}, true);
   add("row_scale_", "LayerNormalization", 17, {2, 3, 8}, 1, {8}, true);
