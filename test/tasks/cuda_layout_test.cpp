@@ -233,6 +233,18 @@ TEST(CudaLowering, ConcatenationsReshapesAndTransposesOfImagesCostNothing) {
   EXPECT_EQ(program->calls.size(), 6U) << "those, and one for the input";
 }
 
+TEST(CudaLowering, ProductsOfTheSameRowsAreOne) {
+  TestGraph g;
+  const auto x = g.input({6, 12});
+  const auto product = [&](std::int64_t columns) { return g.node(Gemm{}, {x, g.random({12, columns})}, {6, columns}); };
+  g.output(g.node(Product{false, true}, {product(8), product(8)}, {6, 6}));
+  g.output(g.relu(product(4)));
+  g.output(product(5)); // what follows would not be aligned
+  const auto program = lower(g.graph, Precision::fp32);
+  ASSERT_TRUE(program) << test::problem(program);
+  EXPECT_EQ(program->layers, (std::vector<std::string>{"node0", "node2", "node4", "node5"}));
+}
+
 TEST(CudaLowering, SamplesAreReadFromRowsAndWrittenBesideEachOther) {
   TestGraph g;
   const auto rows = g.node(Gemm{}, {g.input({20, 12}), g.random({12, 16})}, {20, 16});

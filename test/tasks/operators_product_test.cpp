@@ -50,6 +50,16 @@ Cases matmul_cases() {
   cases.push_back(make_case("WithBias", 13, [](Model& m) {
     return m.node("Add", {m.node("MatMul", {m.input({2, 9, 16}), m.constant({16, 24})}), m.constant({24})});
   }));
+  for (const Index rows : {1, 9}) // with and without a bias and an activation
+    cases.push_back(make_case("OfTheSameRows" + list_name({rows}), 13, [=](Model& m) {
+      const std::string x = m.node("Tanh", {m.input({2, rows, 20})});
+      const auto product = [&](Index columns) { return m.node("MatMul", {x, m.constant({20, columns})}); };
+      const std::string q = m.node("Add", {product(8), m.constant({8})}), k = product(8);
+      const std::string v = m.node("Relu", {product(16)}), w = m.node("Relu", {product(24)});
+      const std::string scores = m.node("MatMul", {q, m.node("Transpose", {k}, {{"perm", Ints{0, 2, 1}}})});
+      const std::string all = m.node("MatMul", {m.node("Sigmoid", {scores}), v});
+      return Names{all, w, m.node("Mul", {q, product(8)}), product(3)};
+    }));
   cases.push_back(make_case("OfATranspose", 13, [](Model& m) {
     const std::string turned = m.node("Transpose", {m.input({2, 3, 9, 8})}, {{"perm", Ints{0, 1, 3, 2}}});
     return m.node("MatMul", {m.input({2, 3, 5, 8}), turned});

@@ -62,7 +62,6 @@ void convolution(LoweringContext& context, const Node& node, ConvArguments argum
   arguments.activation = context.activation_of(node.activation);
   call.arguments = arguments;
   context.emit(std::move(call));
-  context.finish(node, to.y);
 }
 
 /// To whole numbers that bytes do not hold, and half precision does not either.
@@ -119,6 +118,7 @@ void lower(LoweringContext& context, const Node& node, const Conv& conv) {
   if (node.residual) residual = context.pixels(*node.residual);
   const auto y = context.tensors.destination(node.output);
   convolution(context, node, a, x.value, packed, bias, residual, {y, y});
+  context.finish(node, y);
 }
 
 // ---- matrix products
@@ -147,26 +147,91 @@ Destination row_destination(LoweringContext& context, TensorId id, const Shape& 
 
 namespace {
 
-void matrix_conv(LoweringContext& context, const Node& node, const Gemm& gemm, const std::vector<float>& bias) {
-  const auto& b = context.graph.tensors[node.inputs[1]];
-  const auto columns = context.shape(node.output).back(), sum = context.shape(node.inputs[0]).back();
-  const auto count = element_count(context.shape(node.output)) / columns;
+/// A product by a constant matrix, which a convolution computes.
+struct RowProduct {
+  const Node* node;
+  const Gemm* gemm;
+  std::vector<float> bias; // or nothing
+  std::int64_t columns;
+
+  /// [columns][channels], zero in channels that the matrix does not have.
+  void append(std::vector<float>& weights, const Tensor& matrix, std::int64_t sum, std::int64_t channels) const {
+    const auto begin = weights.size();
+    weights.resize(begin + static_cast<std::size_t>(columns * channels), 0.0F);
+    for (std::int64_t n = 0; n < columns; ++n)
+      for (std::int64_t k = 0; k < sum; ++k)
+        weights[begin + static_cast<std::size_t>(n * channels + k)] =
+            gemm->alpha * matrix.values[static_cast<std::size_t>(gemm->transpose_b ? n * sum + k : k * columns + n)];
+  }
+};
+
+std::optional<RowProduct> row_product(const LoweringContext& context, const Node& node) {
+  const auto* gemm = std::get_if<Gemm>(&node.operation);
+  if (!gemm || !context.graph.tensors[node.inputs[1]].constant() || gemm->transpose_a ||
+      context.computed_in(node) != context.storage())
+    return std::nullopt;
+  auto bias = row_bias(context, node, *gemm);
+  if (!bias) return std::nullopt;
+  return RowProduct{&node, gemm, std::move(*bias), context.shape(node.output).back()};
+}
+
+/// `first`, and the later ones of the same rows that only have other columns: queries, keys and values, say.
+std::vector<RowProduct> side_by_side(const LoweringContext& context, RowProduct first) {
+  std::vector<RowProduct> all{std::move(first)};
+  const auto& node = *all.front().node;
+  const auto fits = [&](const RowProduct& product) {
+    return !product.node->residual && product.columns % context.tensors.unit() == 0;
+  };
+  if (!fits(all.front())) return all;
+  const auto& nodes = context.graph.nodes;
+  for (auto i = static_cast<std::size_t>(&node - nodes.data()) + 1; i < nodes.size(); ++i) {
+    const auto& other = nodes[i];
+    if (other.inputs.empty() || other.inputs[0] != node.inputs[0] || other.activation != node.activation ||
+        context.whole_plan.has(i))
+      continue;
+    auto product = row_product(context, other);
+    if (product && fits(*product)) all.push_back(std::move(*product));
+  }
+  return all;
+}
+
+/// All products of the same rows as one.
+void matrix_conv(LoweringContext& context, const std::vector<RowProduct>& products) {
+  const auto& node = *products.front().node;
+  const auto sum = context.shape(node.inputs[0]).back();
+  const auto count = element_count(context.shape(node.output)) / products.front().columns;
   const auto x = context.rows(node.inputs[0], count > few_pixels);
   const auto channels = x.image.channels;
-  std::vector<float> weights(static_cast<std::size_t>(columns * channels), 0.0F);
-  for (std::int64_t n = 0; n < columns; ++n)
-    for (std::int64_t k = 0; k < sum; ++k)
-      weights[static_cast<std::size_t>(n * channels + k)] =
-          gemm.alpha * b.values[static_cast<std::size_t>(gemm.transpose_b ? n * sum + k : k * columns + n)];
+  std::vector<float> weights, bias;
+  std::int64_t columns = 0;
+  for (const auto& product : products) {
+    product.append(weights, context.graph.tensors[product.node->inputs[1]], sum, channels);
+    if (!product.bias.empty()) bias.resize(static_cast<std::size_t>(columns), 0.0F);
+    bias.insert(bias.end(), product.bias.begin(), product.bias.end());
+    columns += product.columns;
+  }
+  if (!bias.empty()) bias.resize(static_cast<std::size_t>(columns), 0.0F);
   ConvArguments arguments;
   arguments.height = arguments.out_height = narrow(count);
   arguments.channels = narrow(channels);
   arguments.out_channels = narrow(columns);
   arguments.x_stride = narrow(x.image.pixel);
-  auto y = row_destination(context, node.output, {count, columns}, context.storage());
   std::optional<Pixels> residual;
   if (node.residual) residual = context.rows(*node.residual, false);
-  convolution(context, node, arguments, x.value, weights, bias, residual, y);
+  if (products.size() == 1) {
+    const auto y = row_destination(context, node.output, {count, columns}, context.storage());
+    convolution(context, node, arguments, x.value, weights, bias, residual, y);
+    return context.finish(node, y.y);
+  }
+  const auto y = context.tensors.allocate({count, columns}, {columns, 1}, context.storage());
+  convolution(context, node, arguments, x.value, weights, bias, residual, {y, y});
+  std::int64_t first = 0;
+  for (const auto& product : products) {
+    const auto part = under(y, {count, product.columns}, y.strides, first);
+    const auto& to = context.shape(product.node->output);
+    context.finish(*product.node, under(part, to, *reshape(part.shape, part.strides, to)));
+    first += product.columns;
+  }
 }
 
 struct Matrices {
@@ -232,10 +297,8 @@ void generic_gemm(LoweringContext& context, const Node& node, const Gemm& gemm) 
 } // namespace
 
 void lower(LoweringContext& context, const Node& node, const Gemm& gemm) {
-  const bool is_conv = context.graph.tensors[node.inputs[1]].constant() && !gemm.transpose_a &&
-                       context.computed_in(node) == context.storage();
-  const auto bias = is_conv ? row_bias(context, node, gemm) : std::nullopt;
-  if (bias) matrix_conv(context, node, gemm, *bias);
+  if (context.tensors.knows(node.output)) return; // computed beside another
+  if (auto product = row_product(context, node)) matrix_conv(context, side_by_side(context, std::move(*product)));
   else generic_gemm(context, node, gemm);
 }
 

@@ -42,6 +42,7 @@ class Tensors {
   /// Of a constant, likewise.
   [[nodiscard]] const Value& value(TensorId id, Storage storage);
   void set(TensorId id, Value value) { values_[id] = std::move(value); }
+  [[nodiscard]] bool knows(TensorId id) const { return values_.contains(id); }
   /// Nothing overwrites it.
   void keep(TensorId id) { last_read_[source_[id]] = static_cast<std::size_t>(-1); }
 

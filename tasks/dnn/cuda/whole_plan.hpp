@@ -43,6 +43,8 @@ struct WholePlan {
   std::map<std::size_t, WholeResult> results;
   std::vector<bool> elsewhere; // nodes that others compute
   std::vector<bool> bytes;     // tensors that lie as bytes
+
+  [[nodiscard]] bool has(std::size_t node) const { return elsewhere[node] || results.contains(node); }
 };
 
 [[nodiscard]] WholePlan plan_whole(const Graph& graph);
