@@ -154,7 +154,7 @@ Array microsoft_leaky_relu(const Operator& n) {
 
 Array microsoft_average(const Operator& n) {
   const Array x = real_number(n, 0);
-  Ints shape(x.rank(), 1);
+  Ints shape(x.shape.size(), 1);
   shape[0] = x.shape[0];
   shape[1] = x.shape[1];
   Array y(shape);
