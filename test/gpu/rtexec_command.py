@@ -68,6 +68,13 @@ def in_folder(arguments):
     return Rtexec(arguments)
 
 
+def compared_outputs(one, other):
+    """Of the outputs that both runs left in their folders: how many, and how many are not the same."""
+    one, other = ({file.name: file.read_bytes() for file in folder.rglob("*.npy")} for folder in (one, other))
+    common = one.keys() & other.keys()
+    return len(common), sum(one[each] != other[each] for each in common)
+
+
 def finished(words, limit):
     """Exit code and output of a command; what lasts longer than `limit` seconds is asked to end, and then made to."""
     try:

@@ -59,17 +59,6 @@ def run(rtexec, arguments, name, swap="", extra="", slower=1):
     return ran.report, plan.report, parts[2:]
 
 
-def outputs(folder):
-    return {file.name: file.read_bytes() for file in folder.rglob("*.npy")}
-
-
-def differing(arguments, name):
-    """Of the outputs that both runs have: how many, and how many are not the same."""
-    whole, other = outputs(arguments.output / "whole"), outputs(arguments.output / name)
-    common = whole.keys() & other.keys()
-    return len(common), sum(whole[each] != other[each] for each in common)
-
-
 def write_model(rtexec, arguments, network):
     if not arguments.model.startswith("uniform"):
         return must(rtexec.call("model", arguments.model, "--size", arguments.size, "-o", network, limit=300), "model")
@@ -180,7 +169,7 @@ def main():
         if kind == "file":
             cost = plain = plain_reads(arguments.output, chunk, chunks)
         copying = (chunks - ring) * cost
-        compared, different = differing(arguments, kind)
+        compared, different = rtexec_command.compared_outputs(arguments.output / "whole", arguments.output / kind)
         ratio = streamed / max(copying, computing)
         print(f"  {kind:8} {ring:4} {planned['segments']:8} {copying * MS:9.3f} {computing * MS:9.3f} "
               f"{ideal(planned, cost, computing) * MS:9.3f} {streamed * MS:9.3f} "

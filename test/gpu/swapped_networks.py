@@ -11,7 +11,6 @@ outputs than in the run without swapping, bit by bit: of lstm_step, job by job, 
 Exit status 0: both sets were proved, nothing exceeded a WCET or a bound, something was swapped, and all outputs are the same; 1: not so.
 """
 import argparse
-import csv
 import pathlib
 import shutil
 import sys
@@ -81,18 +80,6 @@ def run(rtexec, arguments, file):
     return plan, report, analysis
 
 
-def outputs_of(folder):
-    """The bytes of each output of a task's jobs."""
-    return {file.name: file.read_bytes() for file in folder.glob("*.npy")}
-
-
-def compared(arguments, task):
-    """Of the outputs that both runs have: how many, and how many differ."""
-    whole, swapped = (outputs_of(arguments.output / name / task) for name in ("whole", "swapped"))
-    common = whole.keys() & swapped.keys()
-    return len(common), sum(whole[each] != swapped[each] for each in common)
-
-
 def longest_execution(analysis, task):
     (found,) = [each for each in analysis["tasks"] if each["name"] == task]
     (stage,) = [each for each in found["stages"] if each["name"] == "device"]
@@ -108,7 +95,7 @@ def print_tasks(arguments, results):
     for planned, alone, seen in zip(plan["tasks"], whole["tasks"], report["tasks"]):
         name, bound, worst = planned["name"], planned["response_bound_ns"], seen["response_ns"]["max"]
         longest = longest_execution(analysis, name)
-        outputs, differ = compared(arguments, name)
+        outputs, differ = rtexec_command.compared_outputs(*(arguments.output / each / name for each in ("whole", "swapped")))
         print(f"  {name:24} {precisions_of(arguments)[name]:5} {planned['memory']['constant_bytes'] / MIB:5.0f} MiB "
               + " ".join(f"{value * MS:9.3f}" for value in (planned["wcet"]["device_ns"], longest, worst, bound or 0, alone["response_bound_ns"] or 0))
               + f" {seen['completed']:6} {seen['missed']:6} {outputs:7} {differ:6}")
@@ -140,8 +127,7 @@ def main():
     capacity = int(needed * arguments.share) // chunk * chunk
     results.append(run(rtexec, arguments, written(arguments, "swapped.toml", text_of(arguments, board, periods, "swapped", capacity))))
     bad = print_tasks(arguments, results)
-    plan, report, _ = results[1]
-    swapped = report["swap"]["in_bytes"]
+    swapped = results[1][1]["swap"]["in_bytes"]
     verdicts = [each[0]["verdict"] for each in results]
     print(f"  ms; {needed / MIB:.0f} MiB needed, {capacity / MIB:.0f} MiB there; copied in while running: {swapped / MIB:.0f} MiB; "
           f"verdicts: {', '.join(verdicts)}")

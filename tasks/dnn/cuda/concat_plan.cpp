@@ -51,8 +51,7 @@ class Planner {
         whole = *found;
         return;
       }
-      whole = {static_cast<std::uint32_t>(plan_.groups.size()), 0};
-      add_group(node, 1);
+      whole = add_group(node, 1);
     }
     auto channel = whole.first;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -60,8 +59,9 @@ class Planner {
       channel += shape(node.inputs[i])[1];
     }
   }
-  void add_group(const Node& node, std::size_t axis) {
+  Slot add_group(const Node& node, std::size_t axis) {
     plan_.groups.push_back({shape(node.output), axis, round_up(shape(node.output)[1], unit_)});
+    return {static_cast<std::uint32_t>(plan_.groups.size() - 1), 0};
   }
 
   /// Pixels of a part do not follow each other as those of an image.
@@ -69,8 +69,7 @@ class Planner {
     auto& whole = plan_.slots[node.output];
     const auto anywhere = [&](TensorId id) { return plan_.slots[id].group == Slot::none && anywhere_[id]; };
     if (whole.group != Slot::none || std::ranges::none_of(node.inputs, anywhere)) return;
-    whole = {static_cast<std::uint32_t>(plan_.groups.size()), 0};
-    add_group(node, axis);
+    whole = add_group(node, axis);
     std::int64_t first = 0;
     for (const auto input : node.inputs) {
       if (anywhere(input)) plan_.slots[input] = {whole.group, first};

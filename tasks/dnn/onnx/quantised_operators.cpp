@@ -290,9 +290,7 @@ void concatenate_quantised(NodeContext& node) {
     node.require(part == shape, "its inputs differ outside of its axis");
     parts.push_back(real_number(node, input));
   }
-  const auto y = node.emit(Concat{axis}, std::move(parts), node.checked(shape));
-  node.set_output(quantised(node, y, shape, along(node, 0, shape.size(), 0), zero_along(node, 1, shape.size(), 0),
-                            node.element_type(1)));
+  give_quantised(node, node.emit(Concat{axis}, std::move(parts), node.checked(shape)), 0);
 }
 
 /// A sum is added that has the scale of the product.
