@@ -88,6 +88,7 @@ void add_all(hal::test::FakeCudaDriver& driver) {
     add(driver, "top_selected" + storage, sizeof(TopIndicesArguments));
     add(driver, "resample" + storage, sizeof(ResampleArguments));
     add(driver, "grid_sample" + storage, sizeof(GridSampleArguments));
+    add(driver, "deformable" + storage, sizeof(DeformableArguments));
     add(driver, "recurrent" + storage, sizeof(RecurrentArguments));
     for (const auto* kind : {"lstm", "gru", "simple"})
       add(driver, "resident_" + (kind + storage), sizeof(RecurrentArguments));

@@ -209,5 +209,36 @@ TEST(Passes, APadOfNothingIsNone) {
   expect_near(run(g.graph), before);
 }
 
+/// Samples of two images beside each other, times their shares, and the sum of that.
+void sum_of_samples(TestGraph& g, TensorId shares) {
+  const auto sample = [&](std::int64_t size) {
+    return g.node(GridSample{}, {g.input({2, 4, size, size}), g.input({2, 5, 3, 2})}, {2, 4, 5, 3});
+  };
+  const auto all = g.node(Concat{3}, {sample(4), sample(2)}, {2, 4, 5, 6});
+  const auto product = g.node(Binary{Binary::Kind::multiply}, {all, shares}, {2, 4, 5, 6});
+  g.output(g.node(Reduce{Reduce::Kind::sum, 40, 6, 1}, {product}, {2, 4, 5, 1}));
+}
+
+TEST(Passes, SharesOfSamplesAreOneAttention) {
+  TestGraph g;
+  const auto softmax = g.node(Softmax{10, 6, 1}, {g.input({5, 2, 6})}, {5, 2, 6});
+  const auto heads_first = g.node(View{0, {6, 12, 1}}, {softmax}, {2, 5, 6});
+  sum_of_samples(g, g.node(Reshape{}, {heads_first}, {2, 1, 5, 6}));
+  const auto before = run(g.graph);
+  optimise(g.graph);
+  EXPECT_EQ(count<DeformableAttention>(g.graph), 1U);
+  EXPECT_EQ(count<Softmax>(g.graph) + count<GridSample>(g.graph) + count<Binary>(g.graph), 0U);
+  expect_near(run(g.graph), before);
+}
+
+TEST(Passes, SharesThatOthersReadAreNoAttention) {
+  TestGraph g;
+  const auto shares = g.node(Softmax{10, 6, 1}, {g.input({2, 1, 5, 6})}, {2, 1, 5, 6});
+  g.output(shares);
+  sum_of_samples(g, shares);
+  optimise(g.graph);
+  EXPECT_EQ(count<DeformableAttention>(g.graph), 0U);
+}
+
 } // namespace
 } // namespace rtexec::tasks

@@ -93,6 +93,36 @@ Cases edge_cases() {
   return cases;
 }
 
+/// The inverse of the sigmoid, as exporters write it: of what is clipped, with or without bounds of numerator and
+/// denominator.
+Cases logit_cases() {
+  Cases cases;
+  const auto add = [&](const std::string& name, float least, const auto& denominator) {
+    cases.push_back(make_case(name, 17, [=](Model& m) {
+      const auto number = [&](float value) { return m.floats({}, {value}); };
+      const std::string x = m.input({2, 3, 7}, {-0.3, 1.3});
+      const std::string p = m.node("Clip", {x, number(least), number(1 - least)});
+      const auto bounded = [&](const std::string& value, float bound) {
+        return m.node("Clip", {value, number(bound)});
+      };
+      return denominator(m, p, m.node("Sub", {number(1), p}), bounded);
+    }));
+  };
+  add("of_what_is_bounded", 1e-3F, [](Model& m, const auto& p, const auto& rest, const auto&) {
+    return m.node("Log", {m.node("Div", {p, rest})});
+  });
+  for (const bool same : {true, false}) // another bound is another function
+    add(same ? "of_parts_with_one_bound" : "of_parts_with_two_bounds", 0,
+        [=](Model& m, const auto& p, const auto& rest, const auto& bounded) {
+          return m.node("Log", {m.node("Div", {bounded(p, 1e-2F), bounded(rest, same ? 1e-2F : 2e-2F)})});
+        });
+  add("of_what_is_read_elsewhere", 0.1F, [](Model& m, const auto& p, const auto& rest, const auto&) {
+    const std::string quotient = m.node("Div", {p, rest});
+    return Names{quotient, m.node("Log", {quotient}), m.node("Relu", {rest})};
+  });
+  return cases;
+}
+
 /// Numbers that are none, and those without an end.
 Cases special_cases() {
   constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -292,6 +322,7 @@ Cases where_cases() {
 
 INSTANTIATE_TEST_SUITE_P(Function, OnnxOperator, testing::ValuesIn(function_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Edge, OnnxOperator, testing::ValuesIn(edge_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Logit, OnnxOperator, testing::ValuesIn(logit_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Special, OnnxOperator, testing::ValuesIn(special_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Broadcast, OnnxOperator, testing::ValuesIn(binary_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(PRelu, OnnxOperator, testing::ValuesIn(slope_cases()), name_of);

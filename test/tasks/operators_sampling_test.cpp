@@ -154,6 +154,62 @@ Cases crop_cases() {
   return cases;
 }
 
+// ---- attention to positions, as exporters write it ----
+
+struct Deformable {
+  std::string name;
+  Index batch = 1, channels = 8, points = 3;
+  bool stacked = false; // samples of images, then all of them under another shape
+  bool keeps = true;
+  std::string mode = "linear";
+};
+
+std::string attend(Model& m, const Deformable& d) {
+  constexpr Index heads = 2, queries = 5;
+  const Ints sizes{4, 2, 3};
+  const Index all = d.points * std::ssize(sizes), together = d.batch * heads;
+  const auto transpose = [&](const std::string& x, const Ints& order) {
+    return m.node("Transpose", {x}, {{"perm", order}});
+  };
+  const auto reshape = [&](const std::string& x, const Ints& shape) {
+    return m.node("Reshape", {x, m.integers(shape)});
+  };
+  const auto slice = [&](const std::string& x, Index axis, Index first, Index count) {
+    return m.node("Slice", {x, m.integers({first}), m.integers({first + count}), m.integers({axis})});
+  };
+  const std::string rows = m.input({d.batch, 29, heads, d.channels});
+  const std::string values = reshape(transpose(rows, {0, 2, 3, 1}), {together, d.channels, 29});
+  const std::string places = transpose(m.input({d.batch, queries, heads, all, 2}, {-1.2, 1.2}), {0, 2, 1, 3, 4});
+  const std::string grids = reshape(places, {together, queries, all, 2});
+  const std::string shares =
+      m.node("Softmax", {m.input({d.batch, queries, heads, all}, {-2, 2})}, {{"axis", Index{-1}}});
+  Names samples;
+  Index first = 0;
+  for (std::size_t i = 0; i < sizes.size(); first += sizes[i] * sizes[i], ++i) {
+    const std::string image =
+        reshape(slice(values, 2, first, sizes[i] * sizes[i]), {together, d.channels, sizes[i], sizes[i]});
+    const std::string grid = slice(grids, 2, static_cast<Index>(i) * d.points, d.points);
+    samples.push_back(m.node("GridSample", {image, grid}, {{"mode", d.mode}}));
+    if (d.stacked) samples.back() = m.node("Unsqueeze", {samples.back(), m.integers({3})});
+  }
+  std::string sampled = m.node("Concat", samples, {{"axis", Index{3}}});
+  if (d.stacked) sampled = reshape(sampled, {together, d.channels, queries, all});
+  const std::string weights = reshape(transpose(shares, {0, 2, 1, 3}), {together, 1, queries, all});
+  const std::string sum =
+      m.node("ReduceSum", {m.node("Mul", {sampled, weights}), m.integers({-1})}, {{"keepdims", Index{d.keeps}}});
+  return transpose(reshape(sum, {d.batch, heads * d.channels, queries}), {0, 2, 1});
+}
+
+Cases deformable_cases() {
+  Cases cases;
+  for (const Deformable& each :
+       {Deformable{"of_one"}, Deformable{"of_a_batch", 2}, Deformable{"of_few_channels", 1, 3},
+        Deformable{"of_many_channels", 2, 40, 1}, Deformable{"stacked", 1, 8, 4, true, false},
+        Deformable{"nearest", 2, 8, 3, false, false, "nearest"}, Deformable{"cubic", 1, 16, 2, true, true, "cubic"}})
+    cases.push_back(make_case(each.name, 20, [=](Model& m) { return attend(m, each); }));
+  return cases;
+}
+
 // ---- GridSample ----
 
 Cases grid_cases() {
@@ -491,6 +547,7 @@ INSTANTIATE_TEST_SUITE_P(ResizeBetween, OnnxOperator, testing::ValuesIn(interpol
 INSTANTIATE_TEST_SUITE_P(ResizeToSize, OnnxOperator, testing::ValuesIn(size_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(ResizeCrop, OnnxOperator, testing::ValuesIn(crop_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Grid, OnnxOperator, testing::ValuesIn(grid_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Deformable, OnnxOperator, testing::ValuesIn(deformable_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(PadModes, OnnxOperator, testing::ValuesIn(pad_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(ConvAnyRank, OnnxOperator, testing::ValuesIn(conv_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(ConvTranspose, OnnxOperator, testing::ValuesIn(conv_transpose_cases()), name_of);

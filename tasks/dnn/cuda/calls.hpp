@@ -54,5 +54,6 @@ void lower(LoweringContext& context, const Node& node, const Pool& pool);
 void lower(LoweringContext& context, const Node& node, const Resize& resize);
 void lower(LoweringContext& context, const Node& node, const Resample& resample);
 void lower(LoweringContext& context, const Node& node, const GridSample& sample);
+void lower(LoweringContext& context, const Node& node, const DeformableAttention& attention);
 
 } // namespace rtexec::tasks::cuda

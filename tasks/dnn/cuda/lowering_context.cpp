@@ -41,7 +41,7 @@ const std::vector<float>& LoweringContext::constant_of(TensorId id, const char* 
 }
 
 ActivationArguments LoweringContext::activation_of(const Activation& activation) const {
-  static_assert(static_cast<int>(Activation::Kind::scaled_tanh) == ActivationArguments::scaled_tanh);
+  static_assert(static_cast<int>(Activation::Kind::logit) == ActivationArguments::logit);
   constexpr float least_half = 0x1p-24F;
   const bool vanishes = storage() == Storage::f16 && activation.kind == Activation::Kind::clip && activation.a > 0 &&
                         activation.a < least_half;

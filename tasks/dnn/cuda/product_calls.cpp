@@ -325,8 +325,8 @@ Value rows_in_chunks(LoweringContext& context, TensorId id) {
              : context.row_major(id);
 }
 
-/// [..., heads, m, e], of which heads and rows are exchanged in memory: what follows wants the heads of a row side by
-/// side.
+} // namespace
+
 Value attended(LoweringContext& context, const Node& node) {
   const auto& to = context.shape(node.output);
   if (to.size() < 3) return context.tensors.destination(node.output);
@@ -336,8 +336,6 @@ Value attended(LoweringContext& context, const Node& node) {
   strides[heads + 1] = to[heads] * to.back();
   return context.tensors.allocate(to, std::move(strides), context.storage());
 }
-
-} // namespace
 
 void lower(LoweringContext& context, const Node& node, const Attention& attention) {
   const auto q = rows_in_chunks(context, node.inputs[0]), k = rows_in_chunks(context, node.inputs[1]),

@@ -18,4 +18,8 @@ struct Destination {
 [[nodiscard]] std::optional<std::vector<float>> row_bias(const LoweringContext& context, const Node& node,
                                                          const Gemm& gemm);
 
+/// Where attention's result goes, [..., heads, m, e], of which heads and rows are exchanged in memory: what follows
+/// wants the heads of a row side by side.
+[[nodiscard]] Value attended(LoweringContext& context, const Node& node);
+
 } // namespace rtexec::tasks::cuda

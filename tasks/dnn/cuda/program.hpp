@@ -44,13 +44,19 @@ struct KernelCall {
 
 /// A pointer of `Arguments`, and what it points to.
 template <class Arguments> struct Operand {
-  template <class T> Operand(T* Arguments::*member, Place where) : place(where) {
-    static const Arguments sample{};
-    at = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&(sample.*member)) -
-                                  reinterpret_cast<const std::byte*>(&sample));
-  }
+  template <class T> Operand(T* Arguments::*member, Place where) : at(offset(member)), place(where) {}
+  template <class T, std::size_t n>
+  Operand(T* (Arguments::*members)[n], std::size_t i, Place where)
+      : at(offset(members) + i * sizeof(T*)), place(where) {}
   std::size_t at;
   Place place;
+
+ private:
+  template <class T> static std::size_t offset(T Arguments::*member) {
+    static const Arguments sample{};
+    return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&(sample.*member)) -
+                                    reinterpret_cast<const std::byte*>(&sample));
+  }
 };
 
 template <class Arguments>

@@ -1,6 +1,8 @@
 #include "tasks/dnn/cuda/calls.hpp"
+#include "tasks/dnn/cuda/product_calls.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace rtexec::tasks::cuda {
@@ -80,11 +82,15 @@ View by_channels(const Value& x) {
   return kernel_view(in_order(x.shape), in_order(x.strides));
 }
 
+Sampling sampling_of(const GridSample& sample) {
+  static_assert(static_cast<int>(GridSample::Mode::cubic) == Sampling::cubic &&
+                static_cast<int>(GridSample::Padding::reflection) == Sampling::reflection);
+  return {static_cast<int>(sample.mode), static_cast<int>(sample.padding), sample.align_corners};
+}
+
 } // namespace
 
 void lower(LoweringContext& context, const Node& node, const GridSample& sample) {
-  static_assert(static_cast<int>(GridSample::Mode::cubic) == GridSampleArguments::cubic &&
-                static_cast<int>(GridSample::Padding::reflection) == GridSampleArguments::reflection);
   const auto x = side_by_side(context, node.inputs[0]);
   const auto grid = context.stored(node.inputs[1], context.storage());
   const auto y = context.tensors.destination(node.output);
@@ -92,11 +98,36 @@ void lower(LoweringContext& context, const Node& node, const GridSample& sample)
   g.x_view = by_channels(x);
   g.y_view = by_channels(y);
   std::ranges::copy(grid.strides, g.grid_strides);
-  g.mode = static_cast<int>(sample.mode);
-  g.padding = static_cast<int>(sample.padding);
-  g.align_corners = sample.align_corners;
+  g.sampling = sampling_of(sample);
   using A = GridSampleArguments;
   context.emit<A>(g, {{&A::x, x.place}, {&A::grid, grid.place}, {&A::y, y.place}});
+  context.finish(node, y);
+}
+
+void lower(LoweringContext& context, const Node& node, const DeformableAttention& attention) {
+  static_assert(DeformableAttention::most_images == most_sampled_images);
+  using A = DeformableArguments;
+  const auto scores = context.stored(node.inputs[0], context.storage());
+  const auto y = attended(context, node);
+  A a;
+  std::vector<Operand<A>> operands{{&A::scores, scores.place}, {&A::y, y.place}};
+  a.images = narrow(static_cast<std::int64_t>(node.inputs.size() / 2));
+  for (std::size_t i = 0; i < node.inputs.size() / 2; ++i) {
+    const auto x = side_by_side(context, node.inputs[1 + 2 * i]);
+    const auto grid = context.stored(node.inputs[2 + 2 * i], context.storage());
+    a.image[i] = {narrow(x.shape[2]), narrow(x.shape[3]), {x.strides[0], x.strides[2], x.strides[3]}, {}};
+    std::ranges::copy(grid.strides, a.image[i].grid_strides);
+    a.points = narrow(grid.shape[2]);
+    operands.emplace_back(&A::x, i, x.place);
+    operands.emplace_back(&A::grid, i, grid.place);
+  }
+  a.batch = narrow(y.shape[0]);
+  a.queries = narrow(y.shape[1]);
+  a.channels = narrow(y.shape[2]);
+  std::copy_n(std::array{scores.strides[0], scores.strides[2], scores.strides[3]}.begin(), 3, a.scores_strides);
+  std::copy_n(y.strides.begin(), 2, a.y_strides);
+  a.sampling = sampling_of(attention.sample);
+  context.emit<A>(a, operands);
   context.finish(node, y);
 }
 

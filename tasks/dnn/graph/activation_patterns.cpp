@@ -2,6 +2,7 @@
 
 #include "tasks/dnn/graph/patterns.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -50,6 +51,36 @@ std::optional<Gelu> gelu_of(const Patterns& p, TensorId y) {
   return std::nullopt;
 }
 
+/// log(p / (1 - p)) of a probability p, which is clipped, and so may be either part of the quotient.
+struct Logit {
+  TensorId p;
+  float least;
+};
+
+std::optional<Logit> logit_of(const Patterns& p, const Node& node) {
+  const auto* log = std::get_if<Activation>(&node.operation);
+  const auto* quotient = log && log->kind == Function::logarithm ? p.binary(node.inputs[0], Pair::divide) : nullptr;
+  if (!quotient) return std::nullopt;
+  const auto clipped = [&](TensorId id) {
+    const auto* clip = p.activation(id, Function::clip);
+    return clip ? &std::get<Activation>(clip->operation) : nullptr;
+  };
+  auto [above, below] = std::pair(quotient->inputs[0], quotient->inputs[1]);
+  float least = 0;
+  if (const auto* bound = clipped(below)) {
+    const auto* other = clipped(above);
+    if (!other || other->a != bound->a || std::min(other->b, bound->b) < 1 || bound->a < 0) return std::nullopt;
+    least = bound->a;
+    below = p.writer(below)->inputs[0];
+    above = p.writer(above)->inputs[0];
+  }
+  const auto* rest = p.binary(below, Pair::subtract);
+  const auto* range = clipped(above);
+  if (!rest || p.number(rest->inputs[0]) != 1.0F || rest->inputs[1] != above || !range || range->a < 0 || range->b > 1)
+    return std::nullopt;
+  return Logit{above, least};
+}
+
 } // namespace
 
 void merge_swish(Graph& graph) {
@@ -74,6 +105,18 @@ void merge_swish(Graph& graph) {
     uses.remove(gate);
   }
   uses.sweep();
+}
+
+void merge_logit(Graph& graph) {
+  Patterns p(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (const auto logit = logit_of(p, graph.nodes[i])) {
+      const auto* range = p.activation(logit->p, Function::clip);
+      const auto& bounds = std::get<Activation>(range->operation);
+      const bool whole = bounds.a == 0 && bounds.b == 1; // which it does itself
+      p.replace(i, Activation{Function::logit, logit->least, 0}, {whole ? range->inputs[0] : logit->p});
+    }
+  remove_unused(graph);
 }
 
 void merge_gelu(Graph& graph) {

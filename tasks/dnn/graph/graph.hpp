@@ -92,6 +92,7 @@ struct Activation {
     is_zero,          //
     is_not_zero,
     scaled_tanh, // a tanh(b x)
+    logit,       // log(x / (1 - x)) for x between 0 and 1, neither of the two below a
   };
   Kind kind = Kind::none;
   float a = 0;
@@ -326,6 +327,14 @@ struct GridSample {
   bool align_corners = false; // -1 and 1 are the centres of the outermost pixels, else their outer edges
 };
 
+/// Attention to some positions of several images (Zhu et al., Deformable DETR, 2021, equation 3). Scores [n,1,q,count],
+/// then of each image, the first one first, x [n,c,h,w] and a grid [n,q,points,2] as GridSample has them; `count` is
+/// that of all points. y [n,q,c]: what stands at q's positions, each times what softmax makes of its score.
+struct DeformableAttention {
+  static constexpr std::size_t most_images = 8;
+  GridSample sample;
+};
+
 /// x [n,c,h,w], regions [count, 4] (left, top, right, bottom), and the image of each [count]: y [count, c, out_h,
 /// out_w], each element of which is what a bin of the region holds at `samples` by `samples` places between pixels.
 struct RegionAlign {
@@ -366,7 +375,7 @@ struct Recurrent {
 using Operation = std::variant<Activation, Quantise, Dequantise, Conv, Gemm, Product, Attention, Pool, Binary, Select,
                                ScaleShift, Softmax, Reduce, RunningSum, TopIndices, Normalise, Lrn, Concat, Reshape,
                                View, Gather, Take, TakeElements, TakeSlices, Put, Pad, Resize, Resample, GridSample,
-                               RegionAlign, NonMaxSuppression, Recurrent>;
+                               DeformableAttention, RegionAlign, NonMaxSuppression, Recurrent>;
 
 struct Node {
   std::string name; // the ONNX node's, or its first output's where it has none

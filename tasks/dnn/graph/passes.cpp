@@ -176,6 +176,7 @@ void optimise(Graph& graph) {
   fold_scales(graph);
   merge_swish(graph);
   merge_gelu(graph);
+  merge_logit(graph);
   merge_normalisation(graph);
   fuse_scales_and_shifts(graph);
   fuse_biases(graph);
@@ -183,6 +184,7 @@ void optimise(Graph& graph) {
   fold_row_scales(graph);
   simplify_products(graph);
   fuse_attention(graph);
+  fuse_deformable_attention(graph);
   simplify_moves(graph);
   sink_reshapes(graph);
   fuse_residuals(graph);

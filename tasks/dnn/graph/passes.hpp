@@ -16,6 +16,8 @@ void fold_scales(Graph& graph);
 void merge_swish(Graph& graph);
 /// Gelu in several nodes, exact or by tanh: one Activation.
 void merge_gelu(Graph& graph);
+/// log(p / (1 - p)), with what keeps both from zero: one Activation.
+void merge_logit(Graph& graph);
 /// Layer normalisation, or one by the root of the mean of squares, in several nodes: one Normalise.
 void merge_normalisation(Graph& graph);
 /// Multiply and Add of a Normalise's output, which nobody else reads, and a constant.
@@ -30,6 +32,9 @@ void fold_row_scales(Graph& graph);
 void simplify_products(Graph& graph);
 /// Product, mask, Softmax, Product: one Attention, where nobody else reads what lies between.
 void fuse_attention(Graph& graph);
+/// Samples of several images beside each other, times a Softmax, and the sum of that: one DeformableAttention, where
+/// nobody else reads what lies between.
+void fuse_deformable_attention(Graph& graph);
 /// What moves nothing becomes a Reshape, a Reshape of a Reshape one, and a Concat of slices of one tensor a Gather.
 void simplify_moves(Graph& graph);
 /// A Binary behind a Reshape of what nobody else reads goes before it, if it is a sum with what a layer computes, or

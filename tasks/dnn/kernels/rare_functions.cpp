@@ -14,6 +14,11 @@ float shrunk(float x, float from, float by) { return x < -from ? x + by : x > fr
 
 float sign_of(float x) { return x > 0 ? 1.0F : x < 0 ? -1.0F : x; }
 
+float logit_of(float x, float least) {
+  x = at_most(at_least(x, 0.0F), 1.0F);
+  return std::log(at_least(x, least) / at_least(1.0F - x, least));
+}
+
 float truth(bool value) { return value ? 1.0F : 0.0F; }
 
 float of(Activation::Kind kind, float x, float a, float b) {
@@ -47,6 +52,7 @@ float of(Activation::Kind kind, float x, float a, float b) {
   case is_zero: return truth(x == 0);
   case is_not_zero: return truth(x != 0);
   case scaled_tanh: return a * std::tanh(b * x);
+  case logit: return logit_of(x, a);
   default: return x;
   }
 }

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace rtexec::tasks::kernels {
 namespace {
@@ -120,32 +122,21 @@ struct Corners {
   }
 };
 
-class GridSampleStep final : public Step {
+/// Finds what positions blend of an image or volume of `sizes`.
+class Sampler {
  public:
-  GridSampleStep(const GridSample& sample, const Shape& x, const Shape& y)
-      : s_(sample),
-        batch_(x[0]),
-        channels_(x[1]),
-        points_(element_count({y.begin() + 2, y.end()})),
-        sizes_(x.begin() + 2, x.end()),
-        plane_(element_count(sizes_)) {}
+  Sampler(const GridSample& sample, Shape sizes) : s_(sample), sizes_(std::move(sizes)) {}
 
-  void run(const Operands& o) const noexcept override {
+  /// `position`: the last dimension stands first.
+  [[nodiscard]] Corners corners(const float* position) const noexcept {
     const std::size_t rank = sizes_.size();
-    for (std::int64_t n = 0; n < batch_; ++n)
-      for (std::int64_t point = 0; point < points_; ++point) {
-        const float* at = o.inputs[1] + (n * points_ + point) * static_cast<std::int64_t>(rank);
-        Corners corners;
-        for (std::size_t d = 0; d < rank; ++d) // the last dimension stands first in the grid
-          corners = corners.times(blend_at(unscaled(at[rank - 1 - d], sizes_[d]), sizes_[d]), sizes_[d]);
-        for (std::int64_t plane = n * channels_; plane < (n + 1) * channels_; ++plane) {
-          const float* const x = o.inputs[0] + plane * plane_;
-          float sum = 0;
-          for (std::size_t c = 0; c < corners.count; ++c) sum += corners.weight[c] * x[corners.at[c]];
-          o.output[plane * points_ + point] = sum;
-        }
-      }
+    Corners corners;
+    for (std::size_t d = 0; d < rank; ++d)
+      corners = corners.times(blend_at(unscaled(position[rank - 1 - d], sizes_[d]), sizes_[d]), sizes_[d]);
+    return corners;
   }
+  [[nodiscard]] std::int64_t rank() const { return std::ssize(sizes_); }
+  [[nodiscard]] std::int64_t plane() const { return plane_; }
 
  private:
   using Mode = GridSample::Mode;
@@ -202,9 +193,77 @@ class GridSampleStep final : public Step {
   }
 
   GridSample s_;
-  std::int64_t batch_, channels_, points_;
   Shape sizes_; // height and width, or depth, height and width
-  std::int64_t plane_;
+  std::int64_t plane_ = element_count(sizes_);
+};
+
+float blended(const float* plane, const Corners& corners) noexcept {
+  float sum = 0;
+  for (std::size_t c = 0; c < corners.count; ++c) sum += corners.weight[c] * plane[corners.at[c]];
+  return sum;
+}
+
+class GridSampleStep final : public Step {
+ public:
+  GridSampleStep(const GridSample& sample, const Shape& x, const Shape& y)
+      : sampler_(sample, {x.begin() + 2, x.end()}),
+        batch_(x[0]),
+        channels_(x[1]),
+        points_(element_count({y.begin() + 2, y.end()})) {}
+
+  void run(const Operands& o) const noexcept override {
+    for (std::int64_t n = 0; n < batch_; ++n)
+      for (std::int64_t point = 0; point < points_; ++point) {
+        const auto corners = sampler_.corners(o.inputs[1] + (n * points_ + point) * sampler_.rank());
+        for (std::int64_t plane = n * channels_; plane < (n + 1) * channels_; ++plane)
+          o.output[plane * points_ + point] = blended(o.inputs[0] + plane * sampler_.plane(), corners);
+      }
+  }
+
+ private:
+  Sampler sampler_;
+  std::int64_t batch_, channels_, points_;
+};
+
+class DeformableAttentionStep final : public Step {
+ public:
+  DeformableAttentionStep(const Graph& graph, const Node& node, const DeformableAttention& attention)
+      : points_(shape_of(graph, node.inputs[2])[2]),
+        batch_(shape_of(graph, node.output)[0]),
+        queries_(shape_of(graph, node.output)[1]),
+        channels_(shape_of(graph, node.output)[2]) {
+    for (std::size_t i = 1; i < node.inputs.size(); i += 2) {
+      const auto& x = shape_of(graph, node.inputs[i]);
+      samplers_.emplace_back(attention.sample, Shape{x[2], x[3]});
+    }
+  }
+  std::size_t workspace() const override { return scores(); }
+
+  void run(const Operands& o) const noexcept override {
+    for (std::int64_t query = 0; query < batch_ * queries_; ++query) {
+      float *const y = o.output + query * channels_, *share = o.workspace;
+      const float* const x = o.inputs[0] + query * static_cast<std::int64_t>(scores());
+      const double total = exponentials(share, x, maximum(x, scores()), scores());
+      std::fill_n(y, channels_, 0.0F);
+      for (std::size_t image = 0; image < samplers_.size(); ++image)
+        for (std::int64_t point = 0; point < points_; ++point) add(y, o, image, query, point, *share++);
+      scale_shift({}, y, y, static_cast<float>(1.0 / total), 0.0F, static_cast<std::size_t>(channels_));
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t scores() const { return samplers_.size() * static_cast<std::size_t>(points_); }
+
+  void add(float* y, const Operands& o, std::size_t image, std::int64_t query, std::int64_t point,
+           float share) const noexcept {
+    const auto& sampler = samplers_[image];
+    const auto corners = sampler.corners(o.inputs[2 + 2 * image] + (query * points_ + point) * 2);
+    const float* const x = o.inputs[1 + 2 * image] + query / queries_ * channels_ * sampler.plane();
+    for (std::int64_t c = 0; c < channels_; ++c) y[c] += share * blended(x + c * sampler.plane(), corners);
+  }
+
+  std::vector<Sampler> samplers_;
+  std::int64_t points_, batch_, queries_, channels_;
 };
 
 /// Where one dimension of a bin is sampled.
@@ -288,6 +347,9 @@ StepPointer make_step(const Graph&, const Node&, const Resample& resample) {
 }
 StepPointer make_step(const Graph& graph, const Node& node, const GridSample& sample) {
   return std::make_unique<GridSampleStep>(sample, shape_of(graph, node.inputs[0]), shape_of(graph, node.output));
+}
+StepPointer make_step(const Graph& graph, const Node& node, const DeformableAttention& attention) {
+  return std::make_unique<DeformableAttentionStep>(graph, node, attention);
 }
 StepPointer make_step(const Graph& graph, const Node& node, const RegionAlign& align) {
   return std::make_unique<RegionAlignStep>(align, shape_of(graph, node.inputs[0]), shape_of(graph, node.output));

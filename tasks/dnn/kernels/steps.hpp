@@ -37,6 +37,7 @@ using StepPointer = std::unique_ptr<Step>;
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Resize& resize);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Resample& resample);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const GridSample& sample);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const DeformableAttention& attention);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const RegionAlign& align);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const NonMaxSuppression& suppression);
 [[nodiscard]] PreparedStep prepare_step(const Graph& graph, const Node& node, const Recurrent& recurrent);

@@ -81,6 +81,7 @@ struct ActivationArguments {
     is_zero,
     is_not_zero,
     scaled_tanh,
+    logit,
   };
   int kind = none;
   float a = 0, b = 0;
@@ -441,16 +442,44 @@ struct ResampleArguments {
   int axis = 0, taps = 1;
 };
 
-/// y[n, h, w, c]: x[n, h, w, c] at the position grid[n, h, w], across and then down, as graph.hpp's GridSample says.
-struct GridSampleArguments {
+/// How an image is read between its pixels, as graph.hpp's GridSample says.
+struct Sampling {
   enum Mode : int { linear, nearest, cubic };
   enum Padding : int { zeros, border, reflection };
+  int mode = linear, padding = zeros, align_corners = 0;
+};
+
+/// y[n, h, w, c]: x[n, h, w, c] at the position grid[n, h, w], across and then down.
+struct GridSampleArguments {
   const void* x = nullptr;
   const void* grid = nullptr;
   void* y = nullptr;
   View x_view, y_view;
   long long grid_strides[4] = {}; // n, h, w, and from across to down
-  int mode = linear, padding = zeros, align_corners = 0;
+  Sampling sampling;
+};
+
+constexpr int most_sampled_images = 8;
+constexpr int sampling_lanes = 4; // threads that share the points of some channels
+
+/// y[n, query, c], as graph.hpp's DeformableAttention says. Each image has `points` for each query, and channels side
+/// by side.
+struct DeformableArguments {
+  struct Image {
+    int height = 1, width = 1;
+    long long strides[3] = {};      // n, h, w
+    long long grid_strides[4] = {}; // n, query, point, and from across to down
+  };
+  const void* x[most_sampled_images] = {};
+  const void* grid[most_sampled_images] = {};
+  const void* scores = nullptr;
+  void* y = nullptr;
+  Image image[most_sampled_images];
+  int images = 1, points = 1;
+  int batch = 1, queries = 1, channels = 1;
+  long long scores_strides[3] = {}; // n, query, point of all images
+  long long y_strides[2] = {};      // n, query
+  Sampling sampling;
 };
 
 /// A recurrent layer over a sequence, as graph.hpp's Recurrent says; all operands dense. A block, or a cluster of them

@@ -88,6 +88,10 @@ DEVICE float shrunk(float x, float from, float by) {
   if (x < -from) return x + by;
   return x > from ? x - by : 0.0F;
 }
+DEVICE float logit(float x, float least) {
+  x = at_most(at_least(x, 0.0F), 1.0F);
+  return logarithm(at_least(x, least) / at_least(1.0F - x, least));
+}
 DEVICE float truth(bool value) { return value ? 1.0F : 0.0F; }
 
 /// Called, not inlined: what is rarely needed does not fill the instruction cache of what is.
@@ -122,6 +126,7 @@ DEVICE_CALL float rarely_activated(float x, int kind, float a, float b) {
   case ActivationArguments::is_zero: return truth(x == 0.0F);
   case ActivationArguments::is_not_zero: return truth(x != 0.0F);
   case ActivationArguments::scaled_tanh: return a * hyperbolic_tangent(b * x);
+  case ActivationArguments::logit: return logit(x, a);
   default: return x;
   }
 }

@@ -304,6 +304,11 @@ Launch launch_of(const GridSampleArguments& p, Storage storage) {
   return chunks_for(name(storage, "grid_sample_f", "grid_sample_h"), elements(p.y_view), last_extent(p.y_view),
                     chunk_of(storage));
 }
+Launch launch_of(const DeformableArguments& p, Storage storage) {
+  return chunks_for(name(storage, "deformable_f", "deformable_h"),
+                    static_cast<long long>(p.batch) * p.queries * p.channels * sampling_lanes, p.channels,
+                    chunk_of(storage));
+}
 Launch launch_of(const RecurrentArguments& p, Storage storage) {
   constexpr long long most_warps = 16;
   return {name(storage, "recurrent_f", "recurrent_h"),

@@ -42,6 +42,7 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const TopIndicesArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ResampleArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const GridSampleArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const DeformableArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const AttentionArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const RecurrentArguments& arguments, Storage storage);
 /// Without peepholes: with weights that stay in registers, where they fit into those of a cluster.
