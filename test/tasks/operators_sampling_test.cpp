@@ -194,7 +194,9 @@ std::string attend(Model& m, const Deformable& d) {
   }
   std::string sampled = m.node("Concat", samples, {{"axis", Index{3}}});
   if (d.stacked) sampled = reshape(sampled, {together, d.channels, queries, all});
-  const std::string weights = reshape(transpose(shares, {0, 2, 1, 3}), {together, 1, queries, all});
+  const std::string apart = reshape(shares, {d.batch, queries, heads, std::ssize(sizes), d.points});
+  const std::string heads_first = d.stacked ? transpose(apart, {0, 2, 1, 3, 4}) : transpose(shares, {0, 2, 1, 3});
+  const std::string weights = reshape(heads_first, {together, 1, queries, all});
   const std::string sum =
       m.node("ReduceSum", {m.node("Mul", {sampled, weights}), m.integers({-1})}, {{"keepdims", Index{d.keeps}}});
   return transpose(reshape(sum, {d.batch, heads * d.channels, queries}), {0, 2, 1});

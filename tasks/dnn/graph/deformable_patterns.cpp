@@ -65,22 +65,36 @@ class DeformableFusion {
     return found;
   }
 
-  /// The Softmax over the last dimension whose result `id` is, if only other dimensions were moved since.
+  /// How many last dimensions hold `count` elements; 0 where none do.
+  [[nodiscard]] static std::size_t last_dimensions(const Shape& shape, std::int64_t count) {
+    std::int64_t held = 1;
+    for (std::size_t d = shape.size(); d-- > 0;)
+      if ((held *= shape[d]) == count) return shape.size() - d;
+    return 0;
+  }
+
+  /// Whether `count` elements that follow each other still do so behind it.
+  [[nodiscard]] bool keeps(const Node& move, std::int64_t count) const {
+    const auto& to = p_.shape(move.output);
+    const auto last = last_dimensions(to, count);
+    if (last == 0 || last_dimensions(p_.shape(move.inputs[0]), count) == 0) return false;
+    const auto* view = std::get_if<View>(&move.operation);
+    if (!view) return std::holds_alternative<Reshape>(move.operation);
+    const auto dense = dense_strides(to);
+    return view->offset == 0 && std::equal(dense.end() - static_cast<std::ptrdiff_t>(last), dense.end(),
+                                           view->strides.end() - static_cast<std::ptrdiff_t>(last));
+  }
+
+  /// The Softmax whose result `id` is, if what it normalises together was moved together since.
   [[nodiscard]] const Node* softmax(TensorId id) const {
     const auto count = p_.shape(id).back();
     for (const auto* node = p_.writer(id); node && p_.uses.single_reader(node->output);
          node = p_.writer(node->inputs[0])) {
-      const auto* softmax = std::get_if<Softmax>(&node->operation);
-      if (softmax) {
+      if (const auto* softmax = std::get_if<Softmax>(&node->operation)) {
         const bool fits = softmax->inner == 1 && softmax->count == count && !softmax->logarithm;
         return fits && !softmax->may_be_nothing ? node : nullptr;
       }
-      const auto* view = std::get_if<View>(&node->operation);
-      const bool moved = view && view->offset == 0 && view->strides.back() == 1;
-      const auto& shape = p_.shape(node->inputs[0]);
-      if ((!moved && !std::holds_alternative<Reshape>(node->operation)) || shape.empty() || shape.back() != count ||
-          p_.shape(node->output).empty() || p_.shape(node->output).back() != count)
-        return nullptr;
+      if (!keeps(*node, count)) return nullptr;
     }
     return nullptr;
   }
