@@ -138,6 +138,7 @@ Cases top_k_cases() {
         for (const Index k : {1, 3, 8}) add(name, opset, {3, 5, 8}, k, attributes, ties);
         for (const Index k : {1, 7, 100}) add(name, opset, {1, 100}, k, attributes, ties);
         for (const Index k : {1, 300, 1024, 1500}) add(name + "_of_many", opset, {2, 3001}, k, attributes, ties);
+        add(name + "_of_very_many", opset, {1, 24000}, 300, attributes, ties);
         for (const Index axis : {0, 1, -2}) {
           Attributes on_axis = attributes;
           on_axis["axis"] = axis;

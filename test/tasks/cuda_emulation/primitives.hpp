@@ -63,11 +63,11 @@ inline void load_fresh4(float (&to)[4], const float* from) {
   for (int i = 0; i < 4; ++i) to[i] = from[i];
 }
 
-inline float exchange(float value, int mask) {
+template <class T> T exchange(T value, int mask) {
   struct Operand {
-    float value;
+    T value;
     int mask;
-    float result;
+    T result;
   } own{value, mask, 0};
   test::emulation::together(&own, [](void* const(&operands)[32]) {
     for (int lane = 0; lane < 32; ++lane) {
@@ -103,6 +103,9 @@ inline unsigned short float_to_half_bits(float value) {
 
 using SharedAddress = test::emulation::SharedAddress;
 inline SharedAddress shared_address(const void* pointer) { return test::emulation::shared_address(pointer); }
+inline unsigned count_up_shared(SharedAddress counter) {
+  return count_up(reinterpret_cast<unsigned*>(test::emulation::shared_pointer(counter, sizeof(unsigned))));
+}
 inline SharedAddress in_block_of_cluster(SharedAddress address, int rank) {
   return test::emulation::in_block_of_cluster(address, rank);
 }

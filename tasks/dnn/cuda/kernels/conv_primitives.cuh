@@ -9,14 +9,6 @@
 
 namespace rtexec::tasks::cuda {
 
-/// Of a byte in this block's shared memory.
-using SharedAddress = unsigned;
-DEVICE SharedAddress shared_address(const void* pointer) {
-  unsigned address;
-  asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(address) : "l"(pointer));
-  return address;
-}
-
 /// Four times `word` to shared memory, at a multiple of 16 bytes.
 DEVICE void fill16(SharedAddress to, unsigned word) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(to), "r"(word) : "memory");

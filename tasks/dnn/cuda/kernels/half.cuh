@@ -115,10 +115,11 @@ template <class Scalar, int count> struct Stored {
     must_be_aligned(from, sizeof words);
     words = *static_cast<const decltype(words)*>(from);
   }
-  DEVICE float value(int i) const {
+  DEVICE Scalar at(int i) const {
     if constexpr (sizeof(Scalar) == 4) return bits_float(words.word[i]);
-    else return i % 2 == 0 ? low_half(words.word[i / 2]) : high_half(words.word[i / 2]);
+    else return Half{static_cast<unsigned short>(i % 2 == 0 ? words.word[i / 2] & 0xffffU : words.word[i / 2] >> 16U)};
   }
+  DEVICE float value(int i) const { return to_float(at(i)); }
 };
 template <> struct Stored<Half, 1> {
   Half only;

@@ -29,15 +29,18 @@ DEVICE void load_fresh4(float (&to)[4], const float* from) {
 /// finds as well.
 DEVICE void must_be_aligned(const void*, unsigned) {}
 
-/// The value of the lane whose number differs in the bits of `mask`; all 32 lanes of the warp take part.
-DEVICE float exchange(float value, int mask) {
-  float other;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
-  asm volatile("shfl.bfly.b32 %0, %1, %2, 31;" : "=f"(other) : "f"(value), "r"(mask));
-#else
-  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, -1;" : "=f"(other) : "f"(value), "r"(mask));
-#endif
-  return other;
+/// Of a byte in this block's shared memory.
+using SharedAddress = unsigned;
+DEVICE SharedAddress shared_address(const void* pointer) {
+  unsigned address;
+  asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(address) : "l"(pointer));
+  return address;
+}
+/// Adds one, as one step for all threads of the block; what was there before. Quicker than count_up().
+DEVICE unsigned count_up_shared(SharedAddress counter) {
+  unsigned before;
+  asm volatile("atom.shared.add.u32 %0, [%1], 1;" : "=r"(before) : "r"(counter) : "memory");
+  return before;
 }
 
 DEVICE unsigned float_bits(float value) {
@@ -50,6 +53,23 @@ DEVICE float bits_float(unsigned bits) {
   asm("mov.b32 %0, %1;" : "=f"(value) : "r"(bits));
   return value;
 }
+
+/// The value of the lane whose number differs in the bits of `mask`; all 32 lanes of the warp take part.
+DEVICE unsigned exchange(unsigned value, int mask) {
+  unsigned other;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
+  asm volatile("shfl.bfly.b32 %0, %1, %2, 31;" : "=r"(other) : "r"(value), "r"(mask));
+#else
+  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, -1;" : "=r"(other) : "r"(value), "r"(mask));
+#endif
+  return other;
+}
+DEVICE float exchange(float value, int mask) { return bits_float(exchange(float_bits(value), mask)); }
+DEVICE unsigned long long exchange(unsigned long long value, int mask) {
+  const unsigned low = exchange(static_cast<unsigned>(value), mask);
+  return static_cast<unsigned long long>(exchange(static_cast<unsigned>(value >> 32U), mask)) << 32U | low;
+}
+
 DEVICE float half_bits_to_float(unsigned short bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
