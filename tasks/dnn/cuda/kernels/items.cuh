@@ -98,7 +98,7 @@ template <int count, class F> DEVICE void each_index(const View& view, unsigned 
   for (int d = view.rank - 1; d >= 0; --d) {
     const unsigned extent =
         static_cast<unsigned>(view.shape[d]) / (d == view.rank - 1 ? static_cast<unsigned>(count) : 1U);
-    const unsigned next = item / extent;
+    const unsigned next = d == 0 ? 0 : item / extent;
     f(d, static_cast<int>(item - next * extent) * (d == view.rank - 1 ? count : 1));
     item = next;
   }
