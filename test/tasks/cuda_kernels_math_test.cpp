@@ -237,54 +237,88 @@ ReduceArguments random_reduction(Random& random, std::size_t& x_size, std::size_
   return p;
 }
 
-void check_reduction(bool softmax, unsigned seed, Launch (*launch)(const ReduceArguments&, Storage)) {
+using ReductionLaunch = Launch (*)(const ReduceArguments&, Storage);
+
+/// The mean, or the softmax.
+void check_reduction(Random& random, ReduceArguments p, Buffer& x, Buffer& y, bool softmax, ReductionLaunch launch) {
+  random.fill(x, -3, softmax && x.storage() == Storage::f32 ? 60 : 3);
+  x.protect();
+  p.x = x.data();
+  p.y = y.data();
+  std::vector<Expected> expected;
+  each_view_index(p.kept, [&](const std::vector<int>& kept) {
+    double most = -inf, sum = 0, total = 0;
+    long long count = 0;
+    const auto value = [&](const std::vector<int>& reduced) {
+      return x.get(at(view_offset(p.kept, kept) + view_offset(p.reduced, reduced)));
+    };
+    each_view_index(p.reduced, [&](const std::vector<int>& reduced) { most = std::max(most, value(reduced)); });
+    each_view_index(p.reduced, [&](const std::vector<int>& reduced) {
+      sum += value(reduced);
+      total += std::exp(value(reduced) - most);
+      ++count;
+    });
+    if (!softmax) return expected.push_back({at(view_offset(p.y_kept, kept)), sum / static_cast<double>(count), 2e-6});
+    each_view_index(p.reduced, [&](const std::vector<int>& reduced) {
+      const double share = std::exp(value(reduced) - most) / total;
+      const double rounded = 2e-6 + 1.2e-7 * (most - value(reduced)); // the exponent is a float as well
+      expected.push_back(
+          {at(view_offset(p.y_kept, kept) + view_offset(p.y_reduced, reduced)), share, share * rounded + 1e-44});
+    });
+  });
+  check_kernel(launch(p, x.storage()), &p, y, expected);
+  simplify(p);
+  SCOPED_TRACE("simplified");
+  check_kernel(launch(p, x.storage()), &p, y, expected);
+}
+
+void check_reductions(bool softmax, unsigned seed, ReductionLaunch launch) {
   Random random(seed);
   for (int i = 0; i < 60 && !::testing::Test::HasFailure(); ++i)
     for (const auto storage : storages) {
-      std::size_t x_size = 0, y_size = 0;
-      auto p = random_reduction(random, x_size, y_size, softmax);
-      Buffer x(storage, x_size, random_offset(random)), y(storage, y_size, random_offset(random));
-      random.fill(x, -3, softmax && storage == Storage::f32 ? 60 : 3);
-      x.protect();
-      p.x = x.data();
-      p.y = y.data();
-      std::vector<Expected> expected;
-      each_view_index(p.kept, [&](const std::vector<int>& kept) {
-        double most = -inf, sum = 0, total = 0;
-        long long count = 0;
-        const auto value = [&](const std::vector<int>& reduced) {
-          return x.get(at(view_offset(p.kept, kept) + view_offset(p.reduced, reduced)));
-        };
-        each_view_index(p.reduced, [&](const std::vector<int>& reduced) { most = std::max(most, value(reduced)); });
-        each_view_index(p.reduced, [&](const std::vector<int>& reduced) {
-          sum += value(reduced);
-          total += std::exp(value(reduced) - most);
-          ++count;
-        });
-        if (!softmax)
-          return expected.push_back({at(view_offset(p.y_kept, kept)), sum / static_cast<double>(count), 2e-6});
-        each_view_index(p.reduced, [&](const std::vector<int>& reduced) {
-          const double share = std::exp(value(reduced) - most) / total;
-          const double rounded = 2e-6 + 1.2e-7 * (most - value(reduced)); // the exponent is a float as well
-          expected.push_back(
-              {at(view_offset(p.y_kept, kept) + view_offset(p.y_reduced, reduced)), share, share * rounded + 1e-44});
-        });
-      });
       SCOPED_TRACE(i);
-      check_kernel(launch(p, storage), &p, y, expected);
-      simplify(p);
-      SCOPED_TRACE("simplified");
-      check_kernel(launch(p, storage), &p, y, expected);
+      std::size_t x_size = 0, y_size = 0;
+      const auto p = random_reduction(random, x_size, y_size, softmax);
+      Buffer x(storage, x_size, random_offset(random)), y(storage, y_size, random_offset(random));
+      check_reduction(random, p, x, y, softmax, launch);
     }
+}
+
+/// Of [kept, reduced], or by columns of [reduced, kept].
+void check_dense_reduction(int kept, int reduced, bool columns, bool softmax, ReductionLaunch launch) {
+  SCOPED_TRACE(std::to_string(kept) + " times " + std::to_string(reduced) + (columns ? " by columns" : " by rows"));
+  Random random(8);
+  ReduceArguments p;
+  p.kept = p.y_kept = dense_view({kept});
+  p.reduced = dense_view({reduced});
+  (columns ? p.reduced : p.kept).stride[0] = columns ? kept : reduced;
+  if (softmax) {
+    p.y_kept = p.kept;
+    p.y_reduced = p.reduced;
+  }
+  for (const auto storage : storages) {
+    const auto all = at(static_cast<long long>(kept) * reduced);
+    Buffer x(storage, all), y(storage, softmax ? all : at(kept));
+    check_reduction(random, p, x, y, softmax, launch);
+  }
+}
+
+void check_little_to_reduce(bool softmax, ReductionLaunch launch) {
+  for (const int kept : {1, 5, 33, 300})
+    for (const int reduced : {1, 2, 3, 12, 16, 17, 33, 64, 65, 600})
+      for (const bool columns : {false, true}) check_dense_reduction(kept, reduced, columns, softmax, launch);
+  for (const int reduced : {1, 12, 17}) check_dense_reduction(70000, reduced, true, softmax, launch);
 }
 
 TEST(CudaReduceMean, AgreesWithItsDefinition) {
   SKIP_WITHOUT_EMULATION();
-  check_reduction(false, 4, reduce_launch);
+  check_reductions(false, 4, reduce_launch);
+  check_little_to_reduce(false, reduce_launch);
 }
 TEST(CudaSoftmax, AgreesWithItsDefinition) {
   SKIP_WITHOUT_EMULATION();
-  check_reduction(true, 5, softmax_launch);
+  check_reductions(true, 5, softmax_launch);
+  check_little_to_reduce(true, softmax_launch);
 }
 
 TEST(CudaSoftmax, NanAndInfinitiesAreNotHidden) {

@@ -295,6 +295,28 @@ struct ReduceArguments {
   int may_be_nothing = 0;         // softmax of what is minus infinity throughout is zero
 };
 
+/// Warps of a block of those kernels.
+constexpr unsigned reduce_most_warps = 8;
+/// By rows: threads that share an index that is kept. Up to 32 they are lanes of a warp, of which a block has several
+/// rows.
+constexpr unsigned reduce_row_threads(unsigned reduced) {
+  constexpr unsigned of_warp = 64; // elements
+  if (reduced > reduce_most_warps * of_warp) return 32 * reduce_most_warps;
+  if (reduced > of_warp) return (reduced + of_warp - 1) / of_warp * 32;
+  unsigned threads = 1;
+  while (threads < 32 && threads < reduced) threads *= 2;
+  return threads;
+}
+/// By columns: warps that share indices that are kept. A power of two: few where a warp has little to do, and there is
+/// work for the whole device.
+constexpr unsigned reduce_column_warps(unsigned kept, unsigned reduced) {
+  constexpr unsigned little = 16, many = 1U << 16U;
+  unsigned warps = 1;
+  while (warps < reduce_most_warps && 2 * warps <= reduced && (reduced > little * warps || kept < many / warps))
+    warps *= 2;
+  return warps;
+}
+
 /// Local response normalisation across channels: y = x / (bias + alpha / size * sum of squares)^beta.
 struct LrnArguments {
   const void* x = nullptr;

@@ -1,153 +1,176 @@
 // Means and softmax over some dimensions for each index of the others.
 //
-// "rows": a block for each index that is kept; its threads share the indices that are reduced. "columns": for where
-// neighbours in memory are kept, not reduced: each lane of a block has an index that is kept, its warps share those
-// that are reduced.
+// "rows": a block, or lanes of a warp where there is little to reduce, for each index that is kept; its threads share
+// the indices that are reduced. "columns": for where neighbours in memory are kept, not reduced: lanes of a warp have
+// an index that is kept each, warps share those that are reduced. How many: arguments.hpp.
 #include "tasks/dnn/cuda/kernels/activation.cuh"
 #include "tasks/dnn/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr int most_warps = 8;
-using Parts = float[most_warps][32];
+using Parts = float[reduce_most_warps][32];
 
 struct Sum {
   DEVICE static float of(float a, float b) { return a + b; }
+};
+struct Product {
+  DEVICE static float of(float a, float b) { return a * b; }
+};
+struct Minimum {
+  DEVICE static float of(float a, float b) { return b < a ? b : a; }
 };
 struct Maximum {
   DEVICE static float of(float a, float b) { return a < b ? b : a; }
 };
 
-/// The threads of a block that work on one index: the whole block.
+DEVICE unsigned own_thread() { return static_cast<unsigned>(thread_index()); }
+DEVICE unsigned of_block(unsigned threads) { return static_cast<unsigned>(block_threads()) / threads; }
+
+/// The threads that work on one index: neighbours.
 struct Rows {
-  DEVICE static unsigned kept() { return static_cast<unsigned>(block_x()); }
-  DEVICE static unsigned first() { return static_cast<unsigned>(thread_index()); }
-  DEVICE static unsigned step() { return static_cast<unsigned>(block_threads()); }
-  DEVICE static bool writes() { return thread_index() == 0; }
-  template <class Operation> DEVICE static float all(float value) {
-    for (int mask = 16; mask > 0; mask /= 2) value = Operation::of(value, exchange(value, mask));
-    const int warps = block_threads() / 32;
-    if (warps == 1) return value;
+  unsigned step, kept, first; // of the reduced indices, this thread's
+  bool writes;
+
+  DEVICE Rows(unsigned, unsigned reduced) : step(reduce_row_threads(reduced)) {
+    const unsigned row = own_thread() / step;
+    kept = static_cast<unsigned>(block_x()) * of_block(step) + row;
+    first = own_thread() - row * step;
+    writes = first == 0;
+  }
+  template <class Operation> DEVICE float all(float value) const {
+    for (unsigned lanes = step < 32 ? step : 32; lanes > 1; lanes /= 2)
+      value = Operation::of(value, exchange(value, static_cast<int>(lanes / 2)));
+    if (step <= 32) return value;
     auto& parts = shared_memory<Parts>();
     if (thread_index() % 32 == 0) parts[thread_index() / 32][0] = value;
     barrier();
     value = parts[0][0];
-    for (int warp = 1; warp < warps; ++warp) value = Operation::of(value, parts[warp][0]);
+    for (unsigned warp = 1; warp < step / 32; ++warp) value = Operation::of(value, parts[warp][0]);
     barrier();
     return value;
   }
 };
 
-/// One lane of each warp.
+/// One lane of each of some warps.
 struct Columns {
-  DEVICE static unsigned kept() {
-    return static_cast<unsigned>(block_x()) * 32U + static_cast<unsigned>(thread_index()) % 32U;
+  unsigned step, kept, first;
+  bool writes;
+
+  DEVICE Columns(unsigned all_kept, unsigned reduced) : step(reduce_column_warps(all_kept, reduced)) {
+    const unsigned warp = own_thread() / 32, group = warp / step;
+    kept = (static_cast<unsigned>(block_x()) * of_block(32 * step) + group) * 32 + own_thread() % 32;
+    first = warp - group * step;
+    writes = first == 0;
   }
-  DEVICE static unsigned first() { return static_cast<unsigned>(thread_index()) / 32U; }
-  DEVICE static unsigned step() { return static_cast<unsigned>(block_threads()) / 32U; }
-  DEVICE static bool writes() { return thread_index() < 32; }
-  template <class Operation> DEVICE static float all(float value) {
+  template <class Operation> DEVICE float all(float value) const {
+    if (step == 1) return value;
     auto& parts = shared_memory<Parts>();
-    const int lane = thread_index() % 32, warps = block_threads() / 32;
-    parts[thread_index() / 32][lane] = value;
+    const unsigned lane = own_thread() % 32, warp = own_thread() / 32;
+    parts[warp][lane] = value;
     barrier();
-    value = parts[0][lane];
-    for (int warp = 1; warp < warps; ++warp) value = Operation::of(value, parts[warp][lane]);
+    value = parts[warp - first][lane];
+    for (unsigned i = 1; i < step; ++i) value = Operation::of(value, parts[warp - first + i][lane]);
     barrier();
     return value;
   }
 };
 
-struct Minimum {
-  DEVICE static float of(float a, float b) { return b < a ? b : a; }
-};
-struct Product {
-  DEVICE static float of(float a, float b) { return a * b; }
-};
+/// What there is of an index that is kept, shared by threads.
+template <class Scalar, class Threads> struct Index {
+  const ReduceArguments& p;
+  const unsigned all_kept, reduced;
+  const Threads threads;
+  const bool inside;
+  const Scalar* const x;
 
-/// term(x) of all of `reduced`, put together by Operation; `neutral` changes nothing.
-template <class Scalar, class Threads, class Operation, class Term>
-DEVICE float put_together(const ReduceArguments& p, float neutral, Term term) {
-  const unsigned kept = Threads::kept(), count = element_count(p.reduced);
-  float value = neutral;
-  if (kept < element_count(p.kept)) {
-    const Scalar* x = static_cast<const Scalar*>(p.x) + offset_of(p.kept, kept);
-    for (unsigned i = Threads::first(); i < count; i += Threads::step())
-      value = Operation::of(value, term(to_float(x[offset_of(p.reduced, i)])));
+  DEVICE explicit Index(const ReduceArguments& arguments)
+      : p(arguments),
+        all_kept(element_count(p.kept)),
+        reduced(element_count(p.reduced)),
+        threads(all_kept, reduced),
+        inside(threads.kept < all_kept),
+        x(static_cast<const Scalar*>(p.x) + (inside ? offset_of(p.kept, threads.kept) : 0)) {}
+
+  /// f(x, i) for this thread's elements.
+  template <class F> DEVICE void each(F f) const {
+    if (!inside) return;
+    if (p.reduced.rank == 1) {
+      const long long stride = p.reduced.stride[0];
+#pragma unroll 4
+      for (unsigned i = threads.first; i < reduced; i += threads.step) f(to_float(x[i * stride]), i);
+    } else {
+      for (unsigned i = threads.first; i < reduced; i += threads.step) f(to_float(x[offset_of(p.reduced, i)]), i);
+    }
   }
-  return Threads::template all<Operation>(value);
-}
 
-template <class Scalar, class Threads> DEVICE float reduced(const ReduceArguments& p) {
-  const auto same = [](float x) { return x; };
-  switch (p.kind) {
-  case ReduceArguments::product: return put_together<Scalar, Threads, Product>(p, 1.0F, same);
-  case ReduceArguments::minimum: return put_together<Scalar, Threads, Minimum>(p, infinity, same);
-  case ReduceArguments::maximum: return put_together<Scalar, Threads, Maximum>(p, -infinity, same);
-  case ReduceArguments::squares: return put_together<Scalar, Threads, Sum>(p, 0.0F, [](float x) { return x * x; });
-  case ReduceArguments::sum: return put_together<Scalar, Threads, Sum>(p, 0.0F, same);
-  default: return put_together<Scalar, Threads, Sum>(p, 0.0F, same) / static_cast<float>(element_count(p.reduced));
+  /// term(x) of all, put together by Operation; `neutral` changes nothing.
+  template <class Operation, class Term> DEVICE float put_together(float neutral, Term term) const {
+    float value = neutral;
+    each([&](float element, unsigned) { value = Operation::of(value, term(element)); });
+    return threads.template all<Operation>(value);
   }
-}
+  template <class Operation> DEVICE float put_together(float neutral) const {
+    return put_together<Operation>(neutral, [](float element) { return element; });
+  }
 
-template <class Result, class Threads> DEVICE void write(const ReduceArguments& p, float value) {
-  const unsigned kept = Threads::kept();
-  if (kept < element_count(p.kept) && Threads::writes())
-    static_cast<Result*>(p.y)[offset_of(p.y_kept, kept)] = from_float<Result>(value);
+  template <class Result> DEVICE void write(float value) const {
+    if (inside && threads.writes)
+      static_cast<Result*>(p.y)[offset_of(p.y_kept, threads.kept)] = from_float<Result>(value);
+  }
+};
+
+template <class Scalar, class Threads> DEVICE float reduced(const Index<Scalar, Threads>& index) {
+  switch (index.p.kind) {
+  case ReduceArguments::product: return index.template put_together<Product>(1.0F);
+  case ReduceArguments::minimum: return index.template put_together<Minimum>(infinity);
+  case ReduceArguments::maximum: return index.template put_together<Maximum>(-infinity);
+  case ReduceArguments::squares: return index.template put_together<Sum>(0.0F, [](float x) { return x * x; });
+  case ReduceArguments::sum: return index.template put_together<Sum>(0.0F);
+  default: return index.template put_together<Sum>(0.0F) / static_cast<float>(index.reduced);
+  }
 }
 
 template <class Scalar, class Threads> DEVICE void reduce(const ReduceArguments& p) {
   let_next_start();
+  const Index<Scalar, Threads> index(p);
   wait_for_previous();
-  write<Scalar, Threads>(p, activated_quickly(reduced<Scalar, Threads>(p), p.activation));
+  index.template write<Scalar>(activated_quickly(reduced(index), p.activation));
 }
 
 /// The extreme first, and then where it stands.
 template <class Scalar, class Threads> DEVICE void find(const ReduceArguments& p) {
   let_next_start();
+  const Index<Scalar, Threads> index(p);
   wait_for_previous();
-  const auto same = [](float x) { return x; };
   const bool least = p.kind == ReduceArguments::first_minimum || p.kind == ReduceArguments::last_minimum;
   const bool first = p.kind == ReduceArguments::first_minimum || p.kind == ReduceArguments::first_maximum;
-  const float extreme = least ? put_together<Scalar, Threads, Minimum>(p, infinity, same)
-                              : put_together<Scalar, Threads, Maximum>(p, -infinity, same);
-  const unsigned kept = Threads::kept(), count = element_count(p.reduced);
-  float place = first ? static_cast<float>(count - 1) : 0.0F;
-  if (kept < element_count(p.kept)) {
-    const Scalar* x = static_cast<const Scalar*>(p.x) + offset_of(p.kept, kept);
-    for (unsigned i = Threads::first(); i < count; i += Threads::step())
-      if (to_float(x[offset_of(p.reduced, i)]) == extreme)
-        place = first ? Minimum::of(place, static_cast<float>(i)) : Maximum::of(place, static_cast<float>(i));
-  }
-  write<float, Threads>(p, first ? Threads::template all<Minimum>(place) : Threads::template all<Maximum>(place));
+  const float extreme =
+      least ? index.template put_together<Minimum>(infinity) : index.template put_together<Maximum>(-infinity);
+  float place = first ? static_cast<float>(index.reduced - 1) : 0.0F;
+  index.each([&](float x, unsigned i) {
+    if (x == extreme)
+      place = first ? Minimum::of(place, static_cast<float>(i)) : Maximum::of(place, static_cast<float>(i));
+  });
+  index.template write<float>(first ? index.threads.template all<Minimum>(place)
+                                    : index.threads.template all<Maximum>(place));
 }
 
 template <class Scalar, class Threads, bool logarithmic> DEVICE void softmax(const ReduceArguments& p) {
   let_next_start();
+  const Index<Scalar, Threads> index(p);
   wait_for_previous();
-  const unsigned kept = Threads::kept(), count = element_count(p.reduced);
-  const bool inside = kept < element_count(p.kept);
-  const Scalar* x = static_cast<const Scalar*>(p.x) + (inside ? offset_of(p.kept, kept) : 0);
-  float most = -infinity;
-  if (inside)
-    for (unsigned i = Threads::first(); i < count; i += Threads::step())
-      most = Maximum::of(most, to_float(x[offset_of(p.reduced, i)]));
-  most = Threads::template all<Maximum>(most);
-  float sum = 0;
-  if (inside)
-    for (unsigned i = Threads::first(); i < count; i += Threads::step())
-      sum += exponential(to_float(x[offset_of(p.reduced, i)]) - most);
-  sum = Threads::template all<Sum>(sum);
-  if (!inside) return;
-  Scalar* y = static_cast<Scalar*>(p.y) + offset_of(p.y_kept, kept);
+  const float most = index.template put_together<Maximum>(-infinity);
+  const float sum = index.template put_together<Sum>(0.0F, [&](float x) { return exponential(x - most); });
+  if (!index.inside) return;
+  Scalar* y = static_cast<Scalar*>(p.y) + offset_of(p.y_kept, index.threads.kept);
   const bool nothing = p.may_be_nothing && most == -infinity;
   const float log = logarithmic ? logarithm(sum) : 0.0F;
-  for (unsigned i = Threads::first(); i < count; i += Threads::step()) {
-    const float less = to_float(x[offset_of(p.reduced, i)]) - most;
+  index.each([&](float x, unsigned i) {
+    const float less = x - most;
     const float value = nothing ? 0.0F : logarithmic ? less - log : exponential(less) / sum;
     y[offset_of(p.y_reduced, i)] = from_float<Scalar>(value);
-  }
+  });
 }
 
 } // namespace

@@ -59,8 +59,13 @@ bool by_columns(const ReduceArguments& p) {
 
 Launch reduction(const char* rows, const char* columns, const ReduceArguments& p) {
   const auto kept = elements(p.kept), reduced = elements(p.reduced);
-  if (by_columns(p)) return {columns, count(up(kept, warp)), 1, 1, count(warp * std::min(reduced, 8LL))};
-  return {rows, count(kept), 1, 1, count(warp * std::clamp(up(reduced, 2 * warp), 1LL, 8LL))};
+  if (by_columns(p)) {
+    const long long warps = reduce_column_warps(count(kept), count(reduced)), of_block = std::max(warps, block / warp);
+    return {columns, count(up(kept, of_block / warps * warp)), 1, 1, count(of_block * warp)};
+  }
+  const long long threads = reduce_row_threads(count(reduced));
+  const auto of_block = threads > warp ? threads : std::min(block, up(kept * threads, warp) * warp);
+  return {rows, count(up(kept, of_block / threads)), 1, 1, count(of_block)};
 }
 
 long long pixels_of(const ConvArguments& p) { return static_cast<long long>(p.batch) * p.out_height * p.out_width; }
