@@ -245,6 +245,20 @@ TEST(CudaLowering, ProductsOfTheSameRowsAreOne) {
   EXPECT_EQ(program->layers, (std::vector<std::string>{"node0", "node2", "node4", "node5"}));
 }
 
+TEST(CudaLowering, RowsShorterThanAChunkAreNotPadded) {
+  const auto calls = [](std::int64_t terms) {
+    TestGraph g;
+    g.output(g.node(Gemm{},
+                    {g.node(Gemm{}, {g.input({40, 12}), g.random({12, terms})}, {40, terms}), g.random({terms, 8})},
+                    {40, 8}));
+    const auto program = lower(g.graph, Precision::fp32);
+    EXPECT_TRUE(program) << test::problem(program);
+    return program ? program->calls.size() : 0;
+  };
+  EXPECT_EQ(calls(3), calls(4));
+  EXPECT_EQ(calls(5), calls(4) + 1);
+}
+
 TEST(CudaLowering, SamplesAreReadFromRowsAndWrittenBesideEachOther) {
   TestGraph g;
   const auto rows = g.node(Gemm{}, {g.input({20, 12}), g.random({12, 16})}, {20, 16});

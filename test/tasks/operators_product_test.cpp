@@ -50,6 +50,11 @@ Cases matmul_cases() {
   cases.push_back(make_case("WithBias", 13, [](Model& m) {
     return m.node("Add", {m.node("MatMul", {m.input({2, 9, 16}), m.constant({16, 24})}), m.constant({24})});
   }));
+  for (const Index terms : {1, 2, 3, 4, 7}) // in rows shorter than what a GPU reads at once
+    cases.push_back(make_case("OfFewTerms" + list_name({terms}), 13, [=](Model& m) {
+      const std::string x = m.node("Sigmoid", {m.node("MatMul", {m.input({2, 30, 16}), m.constant({16, terms})})});
+      return m.node("Relu", {m.node("Add", {m.node("MatMul", {x, m.constant({terms, 70})}), m.constant({70})})});
+    }));
   for (const Index rows : {1, 9}) // with and without a bias and an activation
     cases.push_back(make_case("OfTheSameRows" + list_name({rows}), 13, [=](Model& m) {
       const std::string x = m.node("Tanh", {m.input({2, rows, 20})});

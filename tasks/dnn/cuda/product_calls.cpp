@@ -200,7 +200,8 @@ void matrix_conv(LoweringContext& context, const std::vector<RowProduct>& produc
   const auto& node = *products.front().node;
   const auto sum = context.shape(node.inputs[0]).back();
   const auto count = element_count(context.shape(node.output)) / products.front().columns;
-  const auto x = context.rows(node.inputs[0], count > few_pixels);
+  // Rows shorter than a chunk are multiplied sooner than they are padded
+  const auto x = context.rows(node.inputs[0], count > few_pixels && sum >= context.tensors.unit());
   const auto channels = x.image.channels;
   std::vector<float> weights, bias;
   std::int64_t columns = 0;

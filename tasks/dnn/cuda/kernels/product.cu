@@ -44,8 +44,9 @@ template <class A, class B, class Store> DEVICE void multiply_tile(A& a, B& b, i
     fetch(shared.a, a, first);
     fetch(shared.b, b, first);
     barrier();
+    const int left = terms - first < tile ? terms - first : tile;
 #pragma unroll 8
-    for (int k = 0; k < tile; ++k) {
+    for (int k = 0; k < left; ++k) {
       float factors[own_columns];
 #pragma unroll
       for (int j = 0; j < own_columns; ++j) factors[j] = shared.b[column + j * threads_across][k];
