@@ -83,6 +83,7 @@ template <class Scalar, class Threads> struct Index {
   const Threads threads;
   const bool inside;
   const Scalar* const x;
+  const long long y; // where its result begins
 
   DEVICE explicit Index(const ReduceArguments& arguments)
       : p(arguments),
@@ -90,7 +91,8 @@ template <class Scalar, class Threads> struct Index {
         reduced(element_count(p.reduced)),
         threads(all_kept, reduced),
         inside(threads.kept < all_kept),
-        x(static_cast<const Scalar*>(p.x) + (inside ? offset_of(p.kept, threads.kept) : 0)) {}
+        x(static_cast<const Scalar*>(p.x) + (inside ? offset_of(p.kept, threads.kept) : 0)),
+        y(inside ? offset_of(p.y_kept, threads.kept) : 0) {}
 
   /// f(x, i) for this thread's elements.
   template <class F> DEVICE void each(F f) const {
@@ -115,8 +117,7 @@ template <class Scalar, class Threads> struct Index {
   }
 
   template <class Result> DEVICE void write(float value) const {
-    if (inside && threads.writes)
-      static_cast<Result*>(p.y)[offset_of(p.y_kept, threads.kept)] = from_float<Result>(value);
+    if (inside && threads.writes) static_cast<Result*>(p.y)[y] = from_float<Result>(value);
   }
 };
 
@@ -163,7 +164,7 @@ template <class Scalar, class Threads, bool logarithmic> DEVICE void softmax(con
   const float most = index.template put_together<Maximum>(-infinity);
   const float sum = index.template put_together<Sum>(0.0F, [&](float x) { return exponential(x - most); });
   if (!index.inside) return;
-  Scalar* y = static_cast<Scalar*>(p.y) + offset_of(p.y_kept, index.threads.kept);
+  Scalar* y = static_cast<Scalar*>(p.y) + index.y;
   const bool nothing = p.may_be_nothing && most == -infinity;
   const float log = logarithmic ? logarithm(sum) : 0.0F;
   index.each([&](float x, unsigned i) {
