@@ -209,6 +209,73 @@ TEST(Passes, APadOfNothingIsNone) {
   expect_near(run(g.graph), before);
 }
 
+/// 12 indices of 40 elements.
+TensorId indices(TestGraph& g) {
+  const auto top = g.node(TopIndices{1, 40, 1, 12}, {g.input({40})}, {12});
+  g.graph.tensors[top].type = ElementType::int64;
+  return top;
+}
+TensorId pair(TestGraph& g, Binary::Kind kind, TensorId a, TensorId b, ElementType type) {
+  const auto y = g.node(Binary{kind}, {a, b}, g.graph.tensors[a].shape);
+  g.graph.tensors[y].type = type;
+  return y;
+}
+
+/// As exporters write it: rounded down where the signs differ and something remains.
+TEST(Passes, IndicesAreDividedWithoutAskingForTheirSigns) {
+  using enum Binary::Kind;
+  TestGraph g;
+  const auto x = indices(g), by = g.constant({}, {7}), zero = g.constant({}, {0}), one = g.constant({}, {1});
+  const auto number = [&](Binary::Kind kind, TensorId a, TensorId b) {
+    return pair(g, kind, a, b, ElementType::int64);
+  };
+  const auto truth = [&](Binary::Kind kind, TensorId a, TensorId b) {
+    return pair(g, kind, a, b, ElementType::boolean);
+  };
+  const auto quotient = number(divide_whole, x, by);
+  const auto differ = truth(not_equal, truth(less, x, zero), g.constant({}, {0}));
+  const auto even = truth(equal, number(modulo, x, by), zero);
+  const auto remains = g.node(Activation{Activation::Kind::is_zero}, {even}, {12});
+  g.graph.tensors[remains].type = ElementType::boolean;
+  const auto below = number(subtract, quotient, one);
+  g.output(g.node(Select{}, {truth(multiply, differ, remains), below, quotient}, {12}));
+  expect_same_after_optimise(g, 3);
+  optimise(g.graph);
+  EXPECT_EQ(count<Select>(g.graph), 0U);
+}
+
+TEST(Passes, WhatBoundsDoNotTellIsCompared) {
+  using enum Binary::Kind;
+  for (const auto [kind, number, known] : {std::tuple{less, 39.0F, false},
+                                           {less, 40.0F, true},
+                                           {less, 0.0F, true},
+                                           {less_or_equal, 0.0F, false},
+                                           {less_or_equal, -1.0F, true},
+                                           {equal, 39.0F, false},
+                                           {equal, 40.0F, true},
+                                           {not_equal, 0.0F, false},
+                                           {not_equal, 0.5F, false},
+                                           {not_equal, -3.0F, true}}) {
+    TestGraph g;
+    const auto x = indices(g);
+    g.output(pair(g, kind, x, g.constant({}, {number}), ElementType::boolean));
+    expect_same_after_optimise(g, known ? 0 : 2);
+  }
+}
+
+TEST(Passes, WhatIsChosenIsBroadcast) {
+  for (const float number : {0.0F, 40.0F}) {
+    TestGraph g;
+    const auto below = pair(g, Binary::Kind::less, indices(g), g.constant({}, {number}), ElementType::boolean);
+    g.output(g.node(Select{}, {below, g.input({1, 1}), g.constant({2, 1}, {3, 4})}, {2, 12}));
+    const auto before = run(g.graph);
+    optimise(g.graph);
+    EXPECT_EQ(count<Select>(g.graph), 0U);
+    EXPECT_EQ(count<TopIndices>(g.graph), 0U);
+    expect_near(run(g.graph), before);
+  }
+}
+
 /// Samples of two images beside each other, times their shares, and the sum of that.
 void sum_of_samples(TestGraph& g, TensorId shares) {
   const auto sample = [&](std::int64_t size) {

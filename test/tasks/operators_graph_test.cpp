@@ -258,6 +258,14 @@ template <class F> Case graph(const std::string& name, F make, Support support =
           one_operator, support};
 }
 
+/// Rounded down, as exporters write it.
+std::string floor_division(Model& m, const std::string& x, const std::string& by) {
+  const std::string zero = m.integer(0), quotient = m.node("Div", {x, by});
+  const std::string differ = m.node("Xor", {m.node("Less", {x, zero}), m.node("Less", {by, zero})});
+  const std::string remains = m.node("Not", {m.node("Equal", {m.node("Mod", {x, by}), zero})});
+  return m.node("Where", {m.node("And", {differ, remains}), m.node("Sub", {quotient, m.integer(1)}), quotient});
+}
+
 /// What has to be right at the edges of a graph and of each fusion.
 Cases edge_cases() {
   const Ints shape{1, 8, 9, 10};
@@ -497,6 +505,16 @@ Cases edge_cases() {
               const std::string x = m.input(shape), y = m.node("Concat", {x, m.node("Exp", {x})}, {{"axis", Index{1}}});
               m.output(m.node("Concat", {y, x, m.node("Relu", {y}), y}, {{"axis", Index{1}}}));
               m.output(y);
+            }),
+      graph("IndicesDivided",
+            [=](Model& m) {
+              const std::string top = m.nodes("TopK", {m.input({2, 60}), m.integers({20})}, 2)[1];
+              m.output(floor_division(m, top, m.integer(7)));
+              m.output(floor_division(m, top, m.integer(-7)));
+              const std::string last = m.node("ArgMin", {m.input({4, 9})}, {{"select_last_index", Index{1}}});
+              m.output(floor_division(m, m.node("Sub", {last, m.integer(3)}), m.integer(2)));
+              m.output(
+                  floor_division(m, m.node("Unsqueeze", {last, m.integers({0})}), m.integer_input({5, 1, 1}, {1, 4})));
             }),
       graph("NodesThatNobodyReads",
             [=](Model& m) {

@@ -173,6 +173,7 @@ void remove_unused(Graph& graph) {
 
 void optimise(Graph& graph) {
   remove_unused(graph);
+  fold_known_values(graph);
   fold_scales(graph);
   merge_swish(graph);
   merge_gelu(graph);

@@ -10,6 +10,8 @@ namespace rtexec::tasks {
 /// All of the passes below, in their order.
 void optimise(Graph& graph);
 
+/// Comparisons of whole numbers whose bounds tell the answer, and what is chosen by them.
+void fold_known_values(Graph& graph);
 /// A ScaleShift after a Conv whose output nobody else reads.
 void fold_scales(Graph& graph);
 /// Multiply of a tensor and its sigmoid, which nobody else reads: one Activation.

@@ -163,6 +163,7 @@ struct Pass {
 constexpr Pass passes[] = {
     {"optimise", tasks::optimise},
     {"optimise twice", [](tasks::Graph& graph) { tasks::optimise(graph), tasks::optimise(graph); }},
+    {"fold_known_values", tasks::fold_known_values},
     {"fold_scales", tasks::fold_scales},
     {"merge_swish", tasks::merge_swish},
     {"merge_gelu", tasks::merge_gelu},
