@@ -209,6 +209,45 @@ TEST(Passes, APadOfNothingIsNone) {
   expect_near(run(g.graph), before);
 }
 
+TensorId scaled(TestGraph& g, TensorId x, float factor, Binary::Kind kind = Binary::Kind::multiply) {
+  return g.node(Binary{kind}, {x, g.constant({}, {factor})}, g.graph.tensors[x].shape);
+}
+
+TEST(Passes, ANumberBehindAReshapeGoesIntoTheLayer) {
+  TestGraph g;
+  const auto gemm = g.node(Gemm{}, {g.input({3, 4}), g.random({4, 6}), g.random({6})}, {3, 6});
+  const auto wide = g.node(Reshape{}, {gemm}, {1, 3, 2, 3});
+  const auto turned = g.node(View{0, {18, 3, 6, 1}}, {scaled(g, wide, 0.25F)}, {1, 2, 3, 3});
+  g.output(g.relu(scaled(g, turned, 3, Binary::Kind::divide)));
+  expect_same_after_optimise(g, 4);
+  fold_layer_scales(g.graph);
+  EXPECT_EQ(count<Binary>(g.graph), 0U);
+}
+
+TEST(Passes, ANumberGoesIntoTheLayerBeforeItsActivation) {
+  TestGraph g;
+  g.output(g.relu(scaled(g, g.conv(g.input({1, 3, 4, 4}), 4), -2)));
+  expect_same_after_optimise(g, 1);
+}
+
+TEST(Passes, ANumberStaysWhereTheLayerOrItsWeightsAreReadElsewhere) {
+  for (const bool layer : {false, true}) {
+    TestGraph g;
+    const auto x = g.input({3, 4}), weights = g.random({4, 6});
+    const auto gemm = g.node(Gemm{}, {x, weights}, {3, 6});
+    g.output(scaled(g, g.node(Reshape{}, {gemm}, {18}), 0.25F));
+    g.output(layer ? gemm : weights);
+    expect_same_after_optimise(g, 3);
+  }
+}
+
+TEST(Passes, AVerySmallNumberStays) {
+  TestGraph g;
+  const auto gemm = g.node(Gemm{}, {g.input({3, 4}), g.random({4, 6})}, {3, 6});
+  g.output(scaled(g, g.node(Reshape{}, {gemm}, {18}), 1e-6F));
+  expect_same_after_optimise(g, 3);
+}
+
 /// 12 indices of 40 elements.
 TensorId indices(TestGraph& g) {
   const auto top = g.node(TopIndices{1, 40, 1, 12}, {g.input({40})}, {12});

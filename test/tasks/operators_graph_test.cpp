@@ -506,6 +506,16 @@ Cases edge_cases() {
               m.output(m.node("Concat", {y, x, m.node("Relu", {y}), y}, {{"axis", Index{1}}}));
               m.output(y);
             }),
+      graph("ScalesBehindReshapes",
+            [=](Model& m) {
+              const std::string y = m.node("Gemm", {m.input({6, 5}), m.constant({5, 12}), m.constant({12})});
+              const std::string wide = m.node("Reshape", {y, m.integers({2, 3, 4, 3})});
+              const std::string turned =
+                  m.node("Transpose", {m.node("Div", {wide, m.floats({1}, {4})})}, {{"perm", Ints{2, 0, 3, 1}}});
+              m.output(m.node("Mul", {m.floats({}, {-1.5F}), turned}));
+              const std::string flat = m.node("Flatten", {conv(m, m.input(shape), 8)});
+              m.output(m.node("Relu", {m.node("Mul", {flat, m.floats({1, 1}, {0.3F})})}));
+            }),
       graph("IndicesDivided",
             [=](Model& m) {
               const std::string top = m.nodes("TopK", {m.input({2, 60}), m.integers({20})}, 2)[1];

@@ -183,6 +183,7 @@ void optimise(Graph& graph) {
   fuse_biases(graph);
   sink_permutations(graph);
   fold_row_scales(graph);
+  fold_layer_scales(graph);
   simplify_products(graph);
   fuse_attention(graph);
   fuse_deformable_attention(graph);

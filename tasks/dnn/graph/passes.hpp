@@ -30,6 +30,8 @@ void fuse_biases(Graph& graph);
 void sink_permutations(Graph& graph);
 /// Multiply of a Gemm's output, which nobody else reads, by a constant row: the Gemm's matrix is scaled.
 void fold_row_scales(Graph& graph);
+/// Multiply of a Gemm's or Conv's output, also under another shape, by a number: the layer's constants are scaled.
+void fold_layer_scales(Graph& graph);
 /// Transposes and numbers that a Product multiplies become its own.
 void simplify_products(Graph& graph);
 /// Product, mask, Softmax, Product: one Attention, where nobody else reads what lies between.

@@ -3,6 +3,7 @@
 #include "tasks/dnn/graph/patterns.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace rtexec::tasks {
@@ -17,7 +18,47 @@ bool swaps_matrices(const View& view, const Shape& from, const Shape& to) {
   return view.strides == strides && shape == to; // a dimension of 1 may have the stride of another one
 }
 
+/// Weights of half precision stay as exact as they were where they do not shrink or grow by more.
+bool is_mild(float factor) { return std::abs(factor) <= 64 && std::abs(factor) >= 1.0F / 64; }
+
+/// A layer of floats whose constants nobody else reads, where `id` holds its results under any shape.
+Node* layer_behind(Patterns& p, TensorId id) {
+  const auto is_float = [&](TensorId x) { return p.graph.tensors[x].type == ElementType::float32; };
+  const auto own_constant = [&](TensorId x) {
+    return p.is_constant(x) && !p.graph.tensors[x].whole && p.uses.single_reader(x);
+  };
+  auto* node = is_float(id) ? p.uses.plain_producer(id) : nullptr;
+  while (node && (std::holds_alternative<Reshape>(node->operation) || std::holds_alternative<View>(node->operation)))
+    node = is_float(node->inputs[0]) ? p.uses.plain_producer(node->inputs[0]) : nullptr;
+  const bool computes =
+      node && (std::holds_alternative<Gemm>(node->operation) || std::holds_alternative<Conv>(node->operation));
+  return computes && std::all_of(node->inputs.begin() + 1, node->inputs.end(), own_constant) ? node : nullptr;
+}
+
+void scale_constants(Graph& graph, const Node& layer, double factor) {
+  for (std::size_t i = 1; i < layer.inputs.size(); ++i)
+    for (auto& value : graph.tensors[layer.inputs[i]].values)
+      value = static_cast<float>(factor * static_cast<double>(value));
+}
+
 } // namespace
+
+void fold_layer_scales(Graph& graph) {
+  Patterns p(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& node = graph.nodes[i];
+    if (node.residual || node.activation.kind != Function::none ||
+        graph.tensors[node.output].type != ElementType::float32)
+      continue;
+    const auto scaled = p.scaled(node);
+    auto* layer = scaled && is_mild(scaled->factor) ? layer_behind(p, scaled->x) : nullptr;
+    if (!layer) continue;
+    scale_constants(graph, *layer, scaled->factor);
+    p.uses.absorb(p.uses.producer(scaled->x), i);
+  }
+  p.uses.sweep();
+  remove_unused(graph);
+}
 
 void fold_row_scales(Graph& graph) {
   Uses uses(graph);

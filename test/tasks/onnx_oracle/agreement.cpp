@@ -173,6 +173,7 @@ constexpr Pass passes[] = {
     {"fuse_biases", tasks::fuse_biases},
     {"sink_permutations", tasks::sink_permutations},
     {"fold_row_scales", tasks::fold_row_scales},
+    {"fold_layer_scales", tasks::fold_layer_scales},
     {"simplify_products", tasks::simplify_products},
     {"fuse_attention", [](tasks::Graph& graph) { tasks::simplify_products(graph), tasks::fuse_attention(graph); }},
     {"fuse_deformable_attention", tasks::fuse_deformable_attention},
