@@ -248,6 +248,29 @@ TEST(Passes, AVerySmallNumberStays) {
   expect_same_after_optimise(g, 3);
 }
 
+TEST(Passes, DimensionsArePermutedBeforeTheyAreMerged) {
+  TestGraph g;
+  const auto x = g.relu(g.input({4, 3, 5, 1}));
+  const auto merged = g.node(Reshape{}, {x}, {1, 12, 5});
+  g.output(g.relu(g.node(View{0, {60, 1, 5}}, {merged}, {1, 5, 12})));
+  const auto before = run(g.graph);
+  optimise(g.graph);
+  expect_near(run(g.graph), before);
+  ASSERT_EQ(g.graph.nodes.size(), 4U);
+  EXPECT_EQ(g.graph.tensors[g.graph.nodes[1].output].shape, (Shape{5, 4, 3}));
+  EXPECT_TRUE(std::holds_alternative<Reshape>(g.graph.nodes[2].operation));
+}
+
+TEST(Passes, WhatAReshapeTakesApartIsMerged) {
+  TestGraph g;
+  const auto x = g.relu(g.input({4, 3, 5}));
+  const auto merged = g.node(Reshape{}, {x}, {6, 10});
+  g.output(g.relu(g.node(View{0, {1, 10}}, {merged}, {10, 6})));
+  expect_same_after_optimise(g, 4);
+  simplify_moves(g.graph);
+  EXPECT_TRUE(std::holds_alternative<Reshape>(g.graph.nodes[1].operation));
+}
+
 /// 12 indices of 40 elements.
 TensorId indices(TestGraph& g) {
   const auto top = g.node(TopIndices{1, 40, 1, 12}, {g.input({40})}, {12});

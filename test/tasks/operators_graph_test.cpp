@@ -516,6 +516,19 @@ Cases edge_cases() {
               const std::string flat = m.node("Flatten", {conv(m, m.input(shape), 8)});
               m.output(m.node("Relu", {m.node("Mul", {flat, m.floats({1, 1}, {0.3F})})}));
             }),
+      graph("MergedAndTransposed",
+            [=](Model& m) {
+              const auto merge = [&](const Ints& from, const Ints& to, const Ints& order) {
+                const std::string y = m.node("Reshape", {m.node("Exp", {m.input(from)}), m.integers(to)});
+                m.output(m.node("Transpose", {y}, {{"perm", order}}));
+              };
+              merge({4, 3, 5, 1}, {1, 12, 5}, {0, 2, 1});
+              merge({1, 2, 1, 3, 4, 1, 5}, {6, 1, 20}, {2, 1, 0});
+              merge({2, 3, 4, 5}, {2, 3, 20}, {0, 2, 1});
+              merge({2, 3, 4, 5}, {6, 4, 5}, {2, 0, 1});
+              merge({2, 2, 3, 3}, {4, 9}, {1, 0});
+              merge({2, 6, 5}, {4, 15}, {1, 0});
+            }),
       graph("IndicesDivided",
             [=](Model& m) {
               const std::string top = m.nodes("TopK", {m.input({2, 60}), m.integers({20})}, 2)[1];

@@ -1,5 +1,6 @@
 // Operations that only move elements: said shorter, and put where they cost least.
 #include "tasks/dnn/graph/passes.hpp"
+#include "tasks/dnn/graph/patterns.hpp"
 #include "tasks/dnn/graph/uses.hpp"
 
 #include <algorithm>
@@ -75,6 +76,23 @@ std::optional<std::int64_t> slice_along(std::size_t axis, const View& view, cons
   return first + to[axis] <= from[axis] ? std::optional(first) : std::nullopt;
 }
 
+/// The dimensions of `from` that each dimension of `to` is made of, those of one element aside; nothing where one is
+/// made of a part.
+std::optional<std::vector<Shape>> merged(const Shape& from, const Shape& to) {
+  std::vector<Shape> groups;
+  std::size_t next = 0;
+  for (const auto size : to) {
+    auto& group = groups.emplace_back();
+    std::int64_t count = 1;
+    for (; count < size; ++next) {
+      count *= from[next];
+      if (from[next] != 1) group.push_back(from[next]);
+    }
+    if (count != size) return std::nullopt;
+  }
+  return groups;
+}
+
 /// Adds, in place of `node`, what moves its elements at less cost.
 class Simplifying {
  public:
@@ -83,6 +101,7 @@ class Simplifying {
   bool operator()(const Node& node) {
     if (moves_nothing(node)) return reshape(node, node.inputs[0]);
     if (const auto* concat = std::get_if<Concat>(&node.operation)) return gather(node, concat->axis);
+    if (const auto* view = std::get_if<View>(&node.operation)) return permute(node, *view);
     return false;
   }
 
@@ -101,6 +120,31 @@ class Simplifying {
     const auto* before = graph_.writer<Reshape>(x);
     if (before && graph_.tensor(before->inputs[0]).type == graph_.tensor(x).type) x = before->inputs[0];
     graph_.add({node.name, Reshape{}, {x}, node.output, {}, {}});
+    return true;
+  }
+
+  /// Dimensions that a Reshape merges are permuted before they are: what lies in another order than the elements' is
+  /// moved once then.
+  bool permute(const Node& node, const View& view) {
+    const auto moved = node.inputs[0];
+    const auto* before = graph_.writer<Reshape>(moved);
+    if (!before || !graph_.single_reader(moved)) return false;
+    const auto x = before->inputs[0];
+    const auto order = permutation(view, graph_.shape(moved), graph_.shape(node.output));
+    const auto groups = merged(graph_.shape(x), graph_.shape(moved));
+    if (!order || !groups || graph_.tensor(x).type != graph_.tensor(moved).type ||
+        std::ranges::none_of(*groups, [](const Shape& group) { return group.size() > 1; }))
+      return false;
+    Shape to;
+    View turned;
+    const auto steps = dense_strides(graph_.shape(moved));
+    for (const auto d : *order) {
+      const auto& group = (*groups)[d];
+      to.insert(to.end(), group.begin(), group.end());
+      for (const auto stride : dense_strides(group)) turned.strides.push_back(steps[d] * stride);
+    }
+    const auto y = graph_.add(node.name, std::move(turned), {x}, to, graph_.tensor(x).type);
+    graph_.add({node.name, Reshape{}, {y}, node.output, {}, {}});
     return true;
   }
 

@@ -39,7 +39,8 @@ void fuse_attention(Graph& graph);
 /// Samples of several images beside each other, times a Softmax, and the sum of that: one DeformableAttention, where
 /// nobody else reads what lies between.
 void fuse_deformable_attention(Graph& graph);
-/// What moves nothing becomes a Reshape, a Reshape of a Reshape one, and a Concat of slices of one tensor a Gather.
+/// What moves nothing becomes a Reshape, a Reshape of a Reshape one, and a Concat of slices of one tensor a Gather;
+/// dimensions are permuted before they are merged.
 void simplify_moves(Graph& graph);
 /// A Binary behind a Reshape of what nobody else reads goes before it, if it is a sum with what a layer computes, or
 /// with what is permuted.

@@ -87,4 +87,22 @@ std::vector<float> values_at(const std::vector<float>& values, const Shape& shap
   return result;
 }
 
+std::optional<std::vector<std::size_t>> permutation(const View& view, const Shape& from, const Shape& to) {
+  if (view.offset != 0 || from.size() != to.size()) return std::nullopt;
+  const auto strides = dense_strides(from);
+  std::vector<std::size_t> order(to.size(), to.size());
+  std::vector<bool> taken(from.size(), false);
+  for (const bool single : {false, true}) // dimensions of one element have any stride
+    for (std::size_t d = 0; d < to.size(); ++d) {
+      if ((to[d] == 1) != single) continue;
+      for (std::size_t x = 0; x < from.size() && order[d] == to.size(); ++x)
+        if (!taken[x] && from[x] == to[d] && (single || strides[x] == view.strides[d])) {
+          order[d] = x;
+          taken[x] = true;
+        }
+      if (order[d] == to.size()) return std::nullopt;
+    }
+  return order;
+}
+
 } // namespace rtexec::tasks

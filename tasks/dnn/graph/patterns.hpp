@@ -23,6 +23,9 @@ using Pair = Binary::Kind;
 [[nodiscard]] std::vector<float> values_at(const std::vector<float>& values, const Shape& shape,
                                            const std::vector<std::int64_t>& strides);
 
+/// Which dimension of `from` each dimension of `to` is; nothing where the View does more than to permute.
+[[nodiscard]] std::optional<std::vector<std::size_t>> permutation(const View& view, const Shape& from, const Shape& to);
+
 /// A tensor times a number.
 struct Scaled {
   TensorId x;
