@@ -103,6 +103,25 @@ inline const std::vector<GpuCase>& gpu_cases() {
          g.output(g.node(Conv{{2, 3, 2, 1, 1, 0, 0, 2, 1, 1}, 1},
                          {g.input({1, 4, 5, 5}), g.random({8, 4, 2, 3}), g.random({8})}, {1, 8, 3, 5}));
        }},
+      {"conv_side_by_side", // with and without a bias; a part is read by each operation that may
+       [](TestGraph& g) {
+         const auto x = conv(g, g.input({2, 3, 6, 6}), 11, 1);
+         const auto a = g.relu(conv(g, x, 8, 3)), b = g.relu(conv(g, x, 16, 3));
+         const auto c =
+             g.relu(g.node(Conv{{3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 1}, {x, g.random({16, 11, 3, 3})}, {2, 16, 6, 6}));
+         const auto sum = g.add(conv(g, a, 16, 1), c);
+         const auto small = pool(g, b, Pool::Kind::max, {2, 2, 2, 2, 0, 0, 0, 0, 1, 1}, 3);
+         g.output(g.concat({sum, activated(g, c, {Kind::sigmoid, 0, 0}), g.add(b, c)}));
+         g.output(conv(g, small, 5, 3, 1));
+         g.output(conv(g, b, 16, 3, 1, 16));
+       }},
+      {"conv_side_by_side_and_added",
+       [](TestGraph& g) {
+         const auto x = conv(g, g.input({1, 3, 7, 5}), 9, 1);
+         const auto a = activated(g, conv(g, x, 8, 1), {Kind::swish, 0, 0});
+         const auto b = activated(g, conv(g, x, 16, 1), {Kind::swish, 0, 0});
+         g.output(g.add(activated(g, conv(g, a, 16, 3), {Kind::swish, 0, 0}), b));
+       }},
       {"conv_residual_and_activation",
        [](TestGraph& g) {
          const auto x = conv(g, g.input({1, 4, 6, 6}), 16, 1);

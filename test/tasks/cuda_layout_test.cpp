@@ -4,6 +4,7 @@
 #include "tasks/dnn/cuda/conv_method.hpp"
 #include "tasks/dnn/cuda/executor.hpp"
 #include "tasks/dnn/graph/half.hpp"
+#include "tasks/dnn/graph/passes.hpp"
 #include "tasks/dnn/cuda/lowering.hpp"
 #include "tasks/dnn/cuda/scratch_plan.hpp"
 #include "tasks/dnn/cuda/strides.hpp"
@@ -257,6 +258,49 @@ TEST(CudaLowering, RowsShorterThanAChunkAreNotPadded) {
   };
   EXPECT_EQ(calls(3), calls(4));
   EXPECT_EQ(calls(5), calls(4) + 1);
+}
+
+TEST(CudaLowering, ConvolutionsOfTheSameImageAreOne) {
+  TestGraph g;
+  const auto x = conv(g, g.input({1, 4, 8, 8}), 8, 1);
+  const auto a = conv(g, x, 8, 3), b = conv(g, x, 16, 3);
+  g.output(conv(g, g.concat({a, b, x}), 8, 1)); // in place
+  const auto c = conv(g, x, 12, 3), d = conv(g, x, 4, 3);
+  g.output(conv(g, conv(g, c, 4, 1), 4, 3));
+  g.output(conv(g, d, 4, 1));
+  g.output(conv(g, g.relu(conv(g, x, 8, 3)), 4, 1));         // with an activation
+  g.output(conv(g, conv(g, x, 6, 3), 4, 1));                 // what follows would not be aligned
+  g.output(conv(g, conv(g, x, 8, 3, 2), 4, 1));              // strided
+  g.output(reshape(g, conv(g, x, 8, 3), {1, 2, 4 * 8 * 8})); // wanted without others
+  g.output(conv(g, x, 8, 3));
+  optimise(g.graph);
+  const auto program = lower(g.graph, Precision::fp32);
+  ASSERT_TRUE(program) << test::problem(program);
+  std::vector<std::string> beside; // another
+  for (const auto& node : g.graph.nodes)
+    if (std::holds_alternative<Conv>(node.operation) && std::ranges::count(program->layers, node.name) == 0)
+      beside.push_back(node.name);
+  EXPECT_EQ(beside, std::vector{g.graph.tensors[d].name});
+}
+
+/// As stages have it whose second way is short: the sum is taken in by the last convolution of the first one.
+TEST(CudaLowering, BothWaysOfAStageBeginInOneConvolution) {
+  for (const bool short_first : {false, true}) {
+    TestGraph g;
+    const auto x = conv(g, g.input({1, 4, 8, 8}), 8, 1);
+    const auto way = [&](bool is_short) {
+      const auto y = g.relu(conv(g, x, 8, 1));
+      return is_short ? y : g.relu(conv(g, g.relu(conv(g, y, 8, 3)), 8, 3));
+    };
+    const auto a = way(short_first), b = way(!short_first);
+    g.output(conv(g, g.add(a, b), 4, 1));
+    const auto before = run(g.graph);
+    optimise(g.graph);
+    expect_near(run(g.graph), before);
+    const auto program = lower(g.graph, Precision::fp32);
+    ASSERT_TRUE(program) << test::problem(program);
+    EXPECT_EQ(program->layers.size(), 5U);
+  }
 }
 
 TEST(CudaLowering, SamplesAreReadFromRowsAndWrittenBesideEachOther) {

@@ -64,6 +64,77 @@ void convolution(LoweringContext& context, const Node& node, ConvArguments argum
   context.emit(std::move(call));
 }
 
+/// `bias` of `first` channels, zero where there is none, and of those behind them.
+void append(std::vector<float>& bias, std::int64_t first, const std::vector<float>& more) {
+  bias.resize(static_cast<std::size_t>(first), 0.0F);
+  bias.insert(bias.end(), more.begin(), more.end());
+}
+
+/// Whether windows lie where those of `other` do.
+bool moves_alike(const Graph& graph, const Node& node, const Node& other) {
+  const auto places = [](const Node& each) {
+    const auto& w = std::get<Conv>(each.operation).window;
+    return std::tuple(w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.pad_top, w.pad_left, w.dilation_h,
+                      w.dilation_w);
+  };
+  const auto &a = graph.tensors[node.output].shape, &b = graph.tensors[other.output].shape;
+  return places(node) == places(other) && a[2] == b[2] && a[3] == b[3];
+}
+
+/// Whose results are read as they lie among other channels.
+bool reads_images(const Operation& operation) {
+  return std::holds_alternative<Conv>(operation) || std::holds_alternative<Pool>(operation) ||
+         std::holds_alternative<Resize>(operation) || std::holds_alternative<Binary>(operation) ||
+         std::holds_alternative<Activation>(operation) || std::holds_alternative<Concat>(operation);
+}
+
+bool is_read_as_image(const LoweringContext& context, TensorId id) {
+  const auto& graph = context.graph;
+  return std::ranges::count(graph.outputs, id) == 0 && std::ranges::all_of(graph.nodes, [&](const Node& node) {
+           return std::ranges::count(node.inputs, id) == 0 || reads_images(node.operation);
+         });
+}
+
+/// `node`, and the later convolutions of the same image that only have other filters.
+std::vector<const Node*> side_by_side(const LoweringContext& context, const Node& node) {
+  const auto& graph = context.graph;
+  const auto& nodes = graph.nodes;
+  const auto fits = [&](const Node& each) {
+    const auto& weights = graph.tensors[each.inputs[1]];
+    return weights.constant() && weights.shape[1] > 1 && weights.shape[0] % context.tensors.unit() == 0 &&
+           std::get<Conv>(each.operation).groups == 1 && !each.residual &&
+           context.tensors.storage_of(each.output) == context.storage() && !context.tensors.is_part(each.output) &&
+           is_read_as_image(context, each.output);
+  };
+  std::vector<const Node*> all{&node};
+  if (!fits(node)) return all;
+  for (auto i = static_cast<std::size_t>(&node - nodes.data()) + 1; i < nodes.size(); ++i) {
+    const auto& other = nodes[i];
+    if (std::holds_alternative<Conv>(other.operation) && other.inputs[0] == node.inputs[0] &&
+        other.activation == node.activation && moves_alike(graph, other, node) && !context.whole_plan.has(i) &&
+        fits(other))
+      all.push_back(&other);
+  }
+  return all;
+}
+
+struct Filters {
+  std::vector<float> weights, bias;
+  std::int64_t count = 0;
+};
+Filters joined(const LoweringContext& context, const std::vector<const Node*>& convolutions, std::int64_t channels) {
+  Filters all;
+  for (const auto* node : convolutions) {
+    const auto& weights = context.graph.tensors[node->inputs[1]];
+    const auto packed = packed_weights(weights, channels);
+    all.weights.insert(all.weights.end(), packed.begin(), packed.end());
+    if (node->inputs.size() > 2) append(all.bias, all.count, context.constant_of(node->inputs[2], "the bias"));
+    all.count += weights.shape[0];
+  }
+  if (!all.bias.empty()) append(all.bias, all.count, {});
+  return all;
+}
+
 /// To whole numbers that bytes do not hold, and half precision does not either.
 void convolve_counted(LoweringContext& context, const Node& node, const Conv& conv) {
   constexpr auto in = Storage::f32;
@@ -97,28 +168,35 @@ void convolve_counted(LoweringContext& context, const Node& node, const Conv& co
 } // namespace
 
 void lower(LoweringContext& context, const Node& node, const Conv& conv) {
+  if (context.tensors.knows(node.output)) return; // computed beside another
   const auto& weights = context.graph.tensors[node.inputs[1]];
   (void)context.constant_of(node.inputs[1], "the weights");
   if (context.tensors.storage_of(node.output) != context.storage()) return convolve_counted(context, node, conv);
-  const auto out = context.shape(node.output);
+  auto out = context.shape(node.output);
   const bool pad = conv.groups == 1 && out[0] * out[2] * out[3] > few_pixels;
   const bool depthwise = conv.groups > 1 && weights.shape[1] == 1;
   const auto x = pad ? context.padded_pixels(node.inputs[0])
                      : context.pixels(node.inputs[0], !depthwise && out[0] * out[2] * out[3] > few_pixels);
+  const auto convolutions = side_by_side(context, node);
+  const auto filters = joined(context, convolutions, x.image.channels / conv.groups);
+  out[1] = filters.count;
   ConvArguments a;
   set_images(a, x.image, out);
   set_window(a, conv.window);
   a.groups = narrow(conv.groups);
   a.channels = narrow(x.image.channels / conv.groups);
   a.out_channels = narrow(out[1] / conv.groups);
-  const auto packed = packed_weights(weights, a.channels);
-  std::vector<float> bias;
-  if (node.inputs.size() > 2) bias = context.constant_of(node.inputs[2], "the bias");
   std::optional<Pixels> residual;
   if (node.residual) residual = context.pixels(*node.residual);
-  const auto y = context.tensors.destination(node.output);
-  convolution(context, node, a, x.value, packed, bias, residual, {y, y});
-  context.finish(node, y);
+  const auto y = convolutions.size() == 1 ? context.tensors.destination(node.output)
+                                          : context.tensors.allocate(out, context.whole_pixels(out), context.storage());
+  convolution(context, node, a, x.value, filters.weights, filters.bias, residual, {y, y});
+  std::int64_t first = 0;
+  for (const auto* each : convolutions) {
+    const auto& shape = context.shape(each->output);
+    context.finish(*each, under(y, shape, y.strides, first));
+    first += shape[1];
+  }
 }
 
 // ---- matrix products
@@ -207,11 +285,10 @@ void matrix_conv(LoweringContext& context, const std::vector<RowProduct>& produc
   std::int64_t columns = 0;
   for (const auto& product : products) {
     product.append(weights, context.graph.tensors[product.node->inputs[1]], sum, channels);
-    if (!product.bias.empty()) bias.resize(static_cast<std::size_t>(columns), 0.0F);
-    bias.insert(bias.end(), product.bias.begin(), product.bias.end());
+    if (!product.bias.empty()) append(bias, columns, product.bias);
     columns += product.columns;
   }
-  if (!bias.empty()) bias.resize(static_cast<std::size_t>(columns), 0.0F);
+  if (!bias.empty()) append(bias, columns, {});
   ConvArguments arguments;
   arguments.height = arguments.out_height = narrow(count);
   arguments.channels = narrow(channels);

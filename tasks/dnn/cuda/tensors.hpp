@@ -43,6 +43,8 @@ class Tensors {
   [[nodiscard]] const Value& value(TensorId id, Storage storage);
   void set(TensorId id, Value value) { values_[id] = std::move(value); }
   [[nodiscard]] bool knows(TensorId id) const { return values_.contains(id); }
+  /// Whether it is written in its slice of a concatenation.
+  [[nodiscard]] bool is_part(TensorId id) const { return concats_.slots[id].group != ConcatPlan::Slot::none; }
   /// Nothing overwrites it.
   void keep(TensorId id) { last_read_[source_[id]] = static_cast<std::size_t>(-1); }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace rtexec::tasks {
 namespace {
@@ -63,19 +64,41 @@ std::optional<Scaling> scaling(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
+/// Whether another convolution reads the same image in the same way: both are one then where nothing is added to
+/// either.
+bool has_twin(const Graph& graph, const Node& node) {
+  const auto shape = [&](TensorId id) { return graph.tensors[id].shape; };
+  const auto alike = [&](const Node& other) {
+    const bool gone = other.inputs.empty();
+    if (gone || &other == &node || other.operation.index() != node.operation.index() || other.residual ||
+        other.inputs[0] != node.inputs[0] || other.activation != node.activation)
+      return false;
+    const auto places = [&](const Node& each) {
+      const auto kernel = shape(each.inputs[1]), y = shape(each.output);
+      return std::pair(Shape(kernel.begin() + 1, kernel.end()), Shape(y.begin() + 2, y.end()));
+    };
+    return places(node) == places(other);
+  };
+  return std::holds_alternative<Conv>(node.operation) && std::ranges::any_of(graph.nodes, alike);
+}
+
 /// Sums with what `computes(uses, id)` says that a layer computes become part of that layer, before its activation or
 /// last.
 template <class Computes> void fuse_sums(Graph& graph, bool last, Computes computes) {
   Uses uses(graph);
   const auto fits = [&](TensorId id) { return computes(uses, id); };
+  const auto twin = [&](TensorId id) { return last && has_twin(graph, graph.nodes[uses.producer(id)]); };
+  // The one that cannot be computed beside another, else the later: the other is there by then.
+  const auto is_better = [&](TensorId b, TensorId a) {
+    return twin(a) == twin(b) ? uses.producer(b) > uses.producer(a) : twin(a);
+  };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const auto& add = graph.nodes[i];
     const auto* binary = std::get_if<Binary>(&add.operation);
     if (!binary || binary->kind != Binary::Kind::add || add.activation.kind != Activation::Kind::none) continue;
     auto [a, b] = std::pair(add.inputs[0], add.inputs[1]);
     if (graph.tensors[a].shape != graph.tensors[b].shape) continue;
-    // The later of the two sums: the other is there by then.
-    if (!fits(a) || (fits(b) && uses.producer(b) > uses.producer(a))) std::swap(a, b);
+    if (!fits(a) || (fits(b) && is_better(b, a))) std::swap(a, b);
     if (!fits(a)) continue;
     const auto layer = uses.producer(a);
     graph.nodes[layer].residual = b;
