@@ -42,6 +42,14 @@ TEST(Passes, SharedWeightsAreScaledForOneReaderOnly) {
   expect_same_after_optimise(g, 2);
 }
 
+TEST(Passes, ScaleAfterConvTakesItsActivationAlong) {
+  TestGraph g;
+  const auto conv = g.conv(g.input({1, 3, 4, 4}), 3);
+  g.output(g.node(ScaleShift{}, {conv, g.random({3}), g.random({3})}, {1, 3, 4, 4}));
+  g.graph.nodes.back().activation = {Activation::Kind::relu};
+  expect_same_after_optimise(g, 1);
+}
+
 TEST(Passes, ScaleStaysWhereTheConvIsReadElsewhere) {
   TestGraph g;
   const auto conv = g.conv(g.input({1, 3, 4, 4}), 3);

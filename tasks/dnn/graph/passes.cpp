@@ -141,6 +141,7 @@ void fold_scales(Graph& graph) {
     auto* conv = uses.plain_producer(node.inputs[0]);
     if (!conv || !std::holds_alternative<Conv>(conv->operation)) continue;
     scale_conv(graph, *conv, graph.tensors[node.inputs[1]].values, graph.tensors[node.inputs[2]].values);
+    conv->activation = node.activation;
     uses.absorb(uses.producer(node.inputs[0]), i);
   }
   uses.sweep();
