@@ -78,7 +78,7 @@ void add_all(hal::test::FakeCudaDriver& driver) {
     add(driver, "global_average" + storage, sizeof(GlobalAverageArguments));
     add(driver, "resize" + storage, sizeof(ResizeArguments));
     add(driver, "gemm_generic" + storage, sizeof(GemmArguments));
-    add(driver, "select" + storage, sizeof(SelectArguments));
+    add(driver, "ternary" + storage, sizeof(TernaryArguments));
     add(driver, "normalise" + storage, sizeof(NormaliseArguments));
     add(driver, "normalise_rows" + storage, sizeof(NormaliseRowsArguments));
     add(driver, "take" + storage, sizeof(TakeArguments));

@@ -346,6 +346,26 @@ TEST(Passes, WhatIsChosenIsBroadcast) {
   }
 }
 
+TEST(Passes, AProductAndASumAreOne) {
+  TestGraph g;
+  const auto x = g.input({2, 3, 4, 5});
+  const auto product = g.node(Binary{Binary::Kind::multiply}, {x, g.input({3, 1, 1})}, {2, 3, 4, 5});
+  const auto scaled = g.node(Activation{Activation::Kind::scale, 0.5F, 0}, {product}, {2, 3, 4, 5});
+  g.output(g.relu(g.add(g.input({2, 3, 4, 5}), scaled)));
+  expect_same_after_optimise(g, 1);
+}
+
+TEST(Passes, AProductThatOthersReadOrThatIsSmallerIsNoPartOfASum) {
+  TestGraph g;
+  const auto a = g.input({3, 1}), b = g.input({3, 1}), c = g.input({3, 4});
+  const auto small = g.node(Binary{Binary::Kind::multiply}, {a, b}, {3, 1});
+  g.output(g.node(Binary{}, {small, c}, {3, 4}));
+  const auto read = g.node(Binary{Binary::Kind::multiply}, {c, b}, {3, 4});
+  g.output(g.node(Binary{}, {read, c}, {3, 4}));
+  g.output(read);
+  expect_same_after_optimise(g, 4);
+}
+
 /// Samples of two images beside each other, times their shares, and the sum of that.
 void sum_of_samples(TestGraph& g, TensorId shares) {
   const auto sample = [&](std::int64_t size) {

@@ -18,6 +18,7 @@ void lower(LoweringContext& context, const Node& node, const Activation& activat
 void lower(LoweringContext& context, const Node& node, const ScaleShift&);
 void lower(LoweringContext& context, const Node& node, const Binary& binary);
 void lower(LoweringContext& context, const Node& node, const Select&);
+void lower(LoweringContext& context, const Node& node, const MultiplyAdd& operation);
 
 // product_calls.cpp
 void lower(LoweringContext& context, const Node& node, const Conv& conv);

@@ -56,23 +56,36 @@ void lower(LoweringContext& context, const Node& node, const Binary& binary) {
   context.finish(node, to, y);
 }
 
-void lower(LoweringContext& context, const Node& node, const Select&) {
+namespace {
+
+/// Of three operands. `arguments`: what is done with them.
+void ternary(LoweringContext& context, const Node& node, TernaryArguments arguments) {
   const auto in = context.computed_in(node);
-  const auto condition = context.stored(node.inputs[0], in), a = context.stored(node.inputs[1], in),
-             b = context.stored(node.inputs[2], in);
+  const auto a = context.stored(node.inputs[0], in), b = context.stored(node.inputs[1], in),
+             c = context.stored(node.inputs[2], in);
   const auto to = context.overwriting(node.inputs);
   const auto y = context.computed(to, in);
   const auto view = [&](const Value& x) { return kernel_view(y.shape, broadcast(x.shape, x.strides, y.shape)); };
-  SelectArguments arguments;
-  arguments.condition_view = view(condition);
   arguments.a_view = view(a);
   arguments.b_view = view(b);
+  arguments.c_view = view(c);
   arguments.y_view = kernel_view(y.shape, y.strides);
   simplify(arguments);
-  using A = SelectArguments;
-  context.emit<A>(arguments, {{&A::condition, condition.place}, {&A::a, a.place}, {&A::b, b.place}, {&A::y, y.place}},
-                  in);
+  using A = TernaryArguments;
+  context.emit<A>(arguments, {{&A::a, a.place}, {&A::b, b.place}, {&A::c, c.place}, {&A::y, y.place}}, in);
   context.finish(node, to, y);
+}
+
+} // namespace
+
+void lower(LoweringContext& context, const Node& node, const Select&) { ternary(context, node, {}); }
+
+void lower(LoweringContext& context, const Node& node, const MultiplyAdd& operation) {
+  TernaryArguments arguments;
+  arguments.kind = TernaryArguments::multiply_add;
+  arguments.alpha = operation.alpha;
+  arguments.activation = context.activation_of(node.activation);
+  ternary(context, node, arguments);
 }
 
 } // namespace rtexec::tasks::cuda

@@ -189,6 +189,11 @@ struct Binary {
 /// Where the first input is not zero the second, else the third: broadcast as NumPy does.
 struct Select {};
 
+/// alpha a b + c, for inputs a, b, c: broadcast as NumPy does. Set by passes.hpp only.
+struct MultiplyAdd {
+  float alpha = 1;
+};
+
 /// y = x * scale[c] + shift[c], for x [n,c,...]: a batch normalisation that could not be folded. Inputs x, scale,
 /// shift.
 struct ScaleShift {};
@@ -373,16 +378,16 @@ struct Recurrent {
 };
 
 using Operation = std::variant<Activation, Quantise, Dequantise, Conv, Gemm, Product, Attention, Pool, Binary, Select,
-                               ScaleShift, Softmax, Reduce, RunningSum, TopIndices, Normalise, Lrn, Concat, Reshape,
-                               View, Gather, Take, TakeElements, TakeSlices, Put, Pad, Resize, Resample, GridSample,
-                               DeformableAttention, RegionAlign, NonMaxSuppression, Recurrent>;
+                               MultiplyAdd, ScaleShift, Softmax, Reduce, RunningSum, TopIndices, Normalise, Lrn, Concat,
+                               Reshape, View, Gather, Take, TakeElements, TakeSlices, Put, Pad, Resize, Resample,
+                               GridSample, DeformableAttention, RegionAlign, NonMaxSuppression, Recurrent>;
 
 struct Node {
   std::string name; // the ONNX node's, or its first output's where it has none
   Operation operation;
   std::vector<TensorId> inputs;
   TensorId output = 0;
-  // Conv, Gemm, Product, Binary, ScaleShift, Normalise and sums and extremes only, and set by passes.hpp only:
+  // Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, Normalise and sums and extremes only, set by passes.hpp only:
   // y = activation(operation(...) + residual), of which the activation is a common one.
   std::optional<TensorId> residual; // Conv, Gemm, Product and Normalise only; shaped as the output
   Activation activation;

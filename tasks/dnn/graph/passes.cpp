@@ -32,7 +32,8 @@ void scale_conv(Graph& graph, Node& conv, const std::vector<float>& scale, const
 bool takes_activation(const Node& node) {
   const auto* reduce = std::get_if<Reduce>(&node.operation);
   return takes_residual(node) || (reduce && reduce->kind < Reduce::Kind::first_minimum) ||
-         std::holds_alternative<Binary>(node.operation) || std::holds_alternative<ScaleShift>(node.operation);
+         std::holds_alternative<Binary>(node.operation) || std::holds_alternative<MultiplyAdd>(node.operation) ||
+         std::holds_alternative<ScaleShift>(node.operation);
 }
 
 /// a x + b, where `node` computes that of a tensor x of floats and a number.
@@ -133,6 +134,45 @@ void merge_scales(Graph& graph) {
   uses.sweep();
 }
 
+namespace {
+
+/// alpha a b of floats, which nobody else reads.
+struct Multiplied {
+  TensorId a, b;
+  float alpha = 1;
+};
+std::optional<Multiplied> multiplied(const Graph& graph, Uses& uses, TensorId id) {
+  const auto* node = uses.plain_producer(id);
+  if (!node || graph.tensors[id].type != ElementType::float32) return std::nullopt;
+  const auto* scale = std::get_if<Activation>(&node->operation);
+  if (scale && scale->kind == Activation::Kind::scale && scale->b == 0) {
+    auto found = multiplied(graph, uses, node->inputs[0]);
+    if (found) found->alpha *= scale->a;
+    return found;
+  }
+  const auto* pair = std::get_if<Binary>(&node->operation);
+  if (!pair || pair->kind != Binary::Kind::multiply) return std::nullopt;
+  return Multiplied{node->inputs[0], node->inputs[1]};
+}
+
+} // namespace
+
+void fuse_multiply_adds(Graph& graph) {
+  Uses uses(graph);
+  for (auto& add : graph.nodes) {
+    const auto* pair = std::get_if<Binary>(&add.operation);
+    if (!pair || pair->kind != Binary::Kind::add || add.activation.kind != Activation::Kind::none) continue;
+    for (const std::size_t i : {0U, 1U}) {
+      const auto product = multiplied(graph, uses, add.inputs[i]);
+      if (!product || graph.tensors[add.inputs[i]].shape != graph.tensors[add.output].shape) continue;
+      add.inputs = {product->a, product->b, add.inputs[1 - i]};
+      add.operation = MultiplyAdd{product->alpha};
+      break;
+    }
+  }
+  remove_unused(graph);
+}
+
 void fold_scales(Graph& graph) {
   Uses uses(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -215,6 +255,7 @@ void optimise(Graph& graph) {
   sink_reshapes(graph);
   fuse_residuals(graph);
   merge_scales(graph);
+  fuse_multiply_adds(graph);
   fuse_activations(graph);
   fuse_late_residuals(graph);
   remove_unused(graph);

@@ -49,8 +49,11 @@ void sink_reshapes(Graph& graph);
 void fuse_residuals(Graph& graph);
 /// A Binary of a tensor and one number is an Activation that scales; one of those after another becomes part of it.
 void merge_scales(Graph& graph);
-/// An Activation after Conv, Gemm, Product, Binary, ScaleShift, Normalise, or a sum or extreme, whose output nobody
-/// else reads.
+/// Add of a Multiply's output, which may be scaled, and another tensor: one MultiplyAdd, where nobody else reads what
+/// lies between.
+void fuse_multiply_adds(Graph& graph);
+/// An Activation after Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, Normalise, or a sum or extreme, whose
+/// output nobody else reads.
 void fuse_activations(Graph& graph);
 /// Add of a Conv's output behind its activation, which nobody else reads, and another tensor of the same shape.
 void fuse_late_residuals(Graph& graph);

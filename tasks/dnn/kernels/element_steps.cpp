@@ -51,6 +51,12 @@ class DequantiseStep final : public Step {
   std::size_t count_;
 };
 
+/// f(first, count) for pieces that stay in the first-level cache from one operation to the next.
+template <class F> void each_piece(std::size_t count, F f) {
+  constexpr std::size_t piece = 2048;
+  for (std::size_t i = 0; i < count; i += piece) f(i, std::min(piece, count - i));
+}
+
 class BinaryStep final : public Step {
  public:
   BinaryStep(Binary binary, Activation activation, const Shape& a, const Shape& b, const Shape& y)
@@ -64,14 +70,12 @@ class BinaryStep final : public Step {
   void run(const Operands& o) const noexcept override {
     const auto& step = loops_.step();
     loops_.run([&](const Loops<3>::Offsets& at) {
-      constexpr std::size_t piece = 2048; // stays in the first-level cache between operation and activation
-      for (std::size_t i = 0; i < loops_.count(); i += piece) {
-        const auto n = std::min(piece, loops_.count() - i);
+      each_piece(loops_.count(), [&](std::size_t i, std::size_t n) {
         float* y = o.output + at[2] + i;
         combine(kind_, y, o.inputs[0] + at[0] + (step[0] ? i : 0), static_cast<std::size_t>(step[0]),
                 o.inputs[1] + at[1] + (step[1] ? i : 0), static_cast<std::size_t>(step[1]), n);
         if (activation_.kind != Activation::Kind::none) activate(activation_, y, y, n);
-      }
+      });
     });
   }
 
@@ -103,6 +107,39 @@ class SelectStep final : public Step {
  private:
   Loops<4> loops_;
   std::array<bool, 3> whole_; // not broadcast
+};
+
+class MultiplyAddStep final : public Step {
+ public:
+  MultiplyAddStep(MultiplyAdd operation, Activation activation, const Shape& a, const Shape& b, const Shape& c,
+                  const Shape& y)
+      : alpha_(operation.alpha),
+        activation_(activation),
+        loops_(y, {broadcast_strides(a, y), broadcast_strides(b, y), broadcast_strides(c, y), dense_strides(y)}),
+        whole_{a == y, b == y} {}
+
+  bool in_place(std::size_t input) const override { return input < 2 && whole_[input]; } // c is read last
+
+  void run(const Operands& o) const noexcept override {
+    const auto& step = loops_.step();
+    const auto length = [&](std::size_t k) { return static_cast<std::size_t>(step[k]); };
+    loops_.run([&](const Loops<4>::Offsets& at) {
+      each_piece(loops_.count(), [&](std::size_t i, std::size_t n) {
+        const auto input = [&](std::size_t k) { return o.inputs[k] + at[k] + (step[k] ? i : 0); };
+        float* y = o.output + at[3] + i;
+        combine(Binary::Kind::multiply, y, input(0), length(0), input(1), length(1), n);
+        if (alpha_ != 1) scale_shift({}, y, y, alpha_, 0.0F, n);
+        combine(Binary::Kind::add, y, y, 1, input(2), length(2), n);
+        if (activation_.kind != Activation::Kind::none) activate(activation_, y, y, n);
+      });
+    });
+  }
+
+ private:
+  float alpha_;
+  Activation activation_;
+  Loops<4> loops_;
+  std::array<bool, 2> whole_; // not broadcast
 };
 
 class ScaleShiftStep final : public Step {
@@ -156,6 +193,11 @@ StepPointer make_step(const Graph& graph, const Node& node, const Dequantise& de
 StepPointer make_step(const Graph& graph, const Node& node, const Binary& binary) {
   return std::make_unique<BinaryStep>(binary, node.activation, shape_of(graph, node.inputs[0]),
                                       shape_of(graph, node.inputs[1]), shape_of(graph, node.output));
+}
+StepPointer make_step(const Graph& graph, const Node& node, const MultiplyAdd& operation) {
+  return std::make_unique<MultiplyAddStep>(operation, node.activation, shape_of(graph, node.inputs[0]),
+                                           shape_of(graph, node.inputs[1]), shape_of(graph, node.inputs[2]),
+                                           shape_of(graph, node.output));
 }
 StepPointer make_step(const Graph& graph, const Node& node, const Select&) {
   return std::make_unique<SelectStep>(shape_of(graph, node.inputs[0]), shape_of(graph, node.inputs[1]),

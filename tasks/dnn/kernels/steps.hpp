@@ -19,6 +19,7 @@ using StepPointer = std::unique_ptr<Step>;
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Pool& pool);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Binary& binary);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Select& select);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const MultiplyAdd& operation);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const ScaleShift& scale_shift);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Softmax& softmax);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Reduce& reduce);

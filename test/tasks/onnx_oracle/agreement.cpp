@@ -181,6 +181,7 @@ constexpr Pass passes[] = {
     {"sink_reshapes", [](tasks::Graph& graph) { tasks::simplify_moves(graph), tasks::sink_reshapes(graph); }},
     {"fuse_residuals", tasks::fuse_residuals},
     {"merge_scales", tasks::merge_scales},
+    {"fuse_multiply_adds", [](tasks::Graph& graph) { tasks::merge_scales(graph), tasks::fuse_multiply_adds(graph); }},
     {"fuse_activations", tasks::fuse_activations},
     {"fuse_late_residuals",
      [](tasks::Graph& graph) { tasks::fuse_activations(graph), tasks::fuse_late_residuals(graph); }},

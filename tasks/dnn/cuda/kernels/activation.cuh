@@ -12,29 +12,49 @@ DEVICE float mish(float x) {
   return x * n * inverse(n + 2.0F);
 }
 
+/// each(function), with the function that `f` stands for. It is chosen once for all elements that `each` has: a choice
+/// for each of them would be as many pieces of code, which a kernel that runs shortly waits for.
+template <class F> DEVICE void with_function(const ActivationArguments& f, F each) {
+  const float a = f.a, b = f.b;
+  switch (f.kind) {
+  case ActivationArguments::none: return;
+  case ActivationArguments::relu: return each([](float x) { return at_least(x, 0.0F); });
+  case ActivationArguments::leaky_relu: return each([a](float x) { return x < 0.0F ? x * a : x; });
+  case ActivationArguments::sigmoid: return each([](float x) { return inverse(1.0F + exponential(-x)); });
+  case ActivationArguments::hard_sigmoid:
+    return each([a, b](float x) { return at_most(at_least(multiply_add(a, x, b), 0.0F), 1.0F); });
+  case ActivationArguments::hard_swish:
+    return each([](float x) { return x * at_most(at_least(multiply_add(x, 1.0F / 6.0F, 0.5F), 0.0F), 1.0F); });
+  case ActivationArguments::clip: return each([a, b](float x) { return at_most(at_least(x, a), b); });
+  case ActivationArguments::exp: return each([](float x) { return exponential(x); });
+  case ActivationArguments::tanh: return each([](float x) { return hyperbolic_tangent(x); });
+  case ActivationArguments::sqrt: return each([](float x) { return square_root(x); });
+  case ActivationArguments::swish: return each([](float x) { return x * inverse(1.0F + exponential(-x)); });
+  case ActivationArguments::scale: return each([a, b](float x) { return multiply_add(a, x, b); });
+  case ActivationArguments::elu: return each([a](float x) { return x < 0.0F ? a * (exponential(x) - 1.0F) : x; });
+  case ActivationArguments::selu:
+    return each([a, b](float x) { return b * (x < 0.0F ? a * (exponential(x) - 1.0F) : x); });
+  case ActivationArguments::mish: return each([](float x) { return mish(x); });
+  case ActivationArguments::gelu:
+    return each([](float x) { return 0.5F * x * (1.0F + error_function(x * 0.707106781F)); });
+  case ActivationArguments::gelu_tanh:
+    return each([](float x) {
+      return 0.5F * x * (1.0F + hyperbolic_tangent(0.797884561F * multiply_add(0.044715F * x * x, x, x)));
+    });
+  default: return each([&f](float x) { return rarely_activated(x, f.kind, f.a, f.b); });
+  }
+}
+
 /// A NaN stays a NaN.
 DEVICE float activated(float x, const ActivationArguments& f) {
-  switch (f.kind) {
-  case ActivationArguments::relu: return at_least(x, 0.0F);
-  case ActivationArguments::leaky_relu: return x < 0.0F ? x * f.a : x;
-  case ActivationArguments::sigmoid: return inverse(1.0F + exponential(-x));
-  case ActivationArguments::hard_sigmoid: return at_most(at_least(multiply_add(f.a, x, f.b), 0.0F), 1.0F);
-  case ActivationArguments::hard_swish: return x * at_most(at_least(multiply_add(x, 1.0F / 6.0F, 0.5F), 0.0F), 1.0F);
-  case ActivationArguments::clip: return at_most(at_least(x, f.a), f.b);
-  case ActivationArguments::exp: return exponential(x);
-  case ActivationArguments::tanh: return hyperbolic_tangent(x);
-  case ActivationArguments::sqrt: return square_root(x);
-  case ActivationArguments::swish: return x * inverse(1.0F + exponential(-x));
-  case ActivationArguments::scale: return multiply_add(f.a, x, f.b);
-  case ActivationArguments::elu: return x < 0.0F ? f.a * (exponential(x) - 1.0F) : x;
-  case ActivationArguments::selu: return f.b * (x < 0.0F ? f.a * (exponential(x) - 1.0F) : x);
-  case ActivationArguments::mish: return mish(x);
-  case ActivationArguments::gelu: return 0.5F * x * (1.0F + error_function(x * 0.707106781F));
-  case ActivationArguments::gelu_tanh:
-    return 0.5F * x * (1.0F + hyperbolic_tangent(0.797884561F * multiply_add(0.044715F * x * x, x, x)));
-  case ActivationArguments::none: return x;
-  default: return rarely_activated(x, f.kind, f.a, f.b);
-  }
+  with_function(f, [&x](auto function) { x = function(x); });
+  return x;
+}
+/// Of all of an array.
+template <class Floats> DEVICE void activate(Floats& x, const ActivationArguments& f) {
+  with_function(f, [&x](auto function) {
+    for (float& value : x) value = function(value);
+  });
 }
 
 /// Called, not inlined: what is rarely needed does not fill the instruction cache of what is.

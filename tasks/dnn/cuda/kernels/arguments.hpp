@@ -202,13 +202,17 @@ struct BinaryArguments {
   ActivationArguments activation;
 };
 
-/// y = condition ? a : b; views likewise.
-struct SelectArguments {
-  const void* condition = nullptr;
+/// y = a ? b : c, or activation(alpha a b + c); views likewise.
+struct TernaryArguments {
+  enum Kind : int { select, multiply_add };
   const void* a = nullptr;
   const void* b = nullptr;
+  const void* c = nullptr;
   void* y = nullptr;
-  View condition_view, a_view, b_view, y_view;
+  View a_view, b_view, c_view, y_view;
+  int kind = select;
+  float alpha = 1;
+  ActivationArguments activation;
 };
 
 /// y[i] = activation(x[i]) for every index of the views, which have one shape. Copies, transposes, slices, concatenates

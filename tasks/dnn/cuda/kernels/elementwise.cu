@@ -16,8 +16,9 @@ template <class Scalar> DEVICE void scale_shift(const ScaleShiftArguments& p) {
       float value = x.values[i];
       if (p.scale) value *= p.scale[channel + i];
       if (p.shift) value += p.shift[channel + i];
-      x.values[i] = activated(value, p.activation);
+      x.values[i] = value;
     }
+    activate(x.values, p.activation);
     x.store(static_cast<Scalar*>(p.y) + static_cast<long long>(pixel) * p.y_stride + channel);
   });
 }
@@ -56,15 +57,16 @@ DEVICE_CALL float combined_rarely(float a, float b, int kind) {
   }
 }
 
-DEVICE float combined(float a, float b, int kind) {
+/// each(function), likewise.
+template <class F> DEVICE void with_pair(int kind, F each) {
   switch (kind) {
-  case BinaryArguments::add: return a + b;
-  case BinaryArguments::subtract: return a - b;
-  case BinaryArguments::multiply: return a * b;
-  case BinaryArguments::divide: return a / b;
-  case BinaryArguments::minimum: return a != a || a < b ? a : b;
-  case BinaryArguments::maximum: return a != a || a > b ? a : b;
-  default: return combined_rarely(a, b, kind);
+  case BinaryArguments::add: return each([](float a, float b) { return a + b; });
+  case BinaryArguments::subtract: return each([](float a, float b) { return a - b; });
+  case BinaryArguments::multiply: return each([](float a, float b) { return a * b; });
+  case BinaryArguments::divide: return each([](float a, float b) { return a / b; });
+  case BinaryArguments::minimum: return each([](float a, float b) { return a != a || a < b ? a : b; });
+  case BinaryArguments::maximum: return each([](float a, float b) { return a != a || a > b ? a : b; });
+  default: return each([kind](float a, float b) { return combined_rarely(a, b, kind); });
   }
 }
 
@@ -86,36 +88,46 @@ template <class Scalar> DEVICE void binary(const BinaryArguments& p) {
     Elements<Scalar, count> a, b;
     load(a, static_cast<const Scalar*>(p.a) + a_at, a_repeated);
     load(b, static_cast<const Scalar*>(p.b) + b_at, b_repeated);
+    with_pair(p.kind, [&](auto function) {
 #pragma unroll
-    for (int i = 0; i < count; ++i) a.values[i] = activated(combined(a.values[i], b.values[i], p.kind), p.activation);
+      for (int i = 0; i < count; ++i) a.values[i] = function(a.values[i], b.values[i]);
+    });
+    activate(a.values, p.activation);
     a.store(static_cast<Scalar*>(p.y) + y_at);
   });
 }
 
-template <class Scalar> DEVICE void select(const SelectArguments& p) {
+template <class Scalar> DEVICE void ternary(const TernaryArguments& p) {
   let_next_start();
   wait_for_previous();
   constexpr int chunk = chunk_elements<Scalar>;
-  const bool whole = made_of_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
-                     in_chunks_or_repeated<chunk>(p.condition_view, static_cast<const Scalar*>(p.condition)) &&
-                     in_chunks_or_repeated<chunk>(p.a_view, static_cast<const Scalar*>(p.a)) &&
-                     in_chunks_or_repeated<chunk>(p.b_view, static_cast<const Scalar*>(p.b));
-  const bool condition_repeated = last_stride(p.condition_view) == 0, a_repeated = last_stride(p.a_view) == 0,
-             b_repeated = last_stride(p.b_view) == 0;
+  const auto in_chunks = [](const View& view, const void* x) {
+    return in_chunks_or_repeated<chunk>(view, static_cast<const Scalar*>(x));
+  };
+  const bool whole = made_of_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) && in_chunks(p.a_view, p.a) &&
+                     in_chunks(p.b_view, p.b) && in_chunks(p.c_view, p.c);
+  const bool a_repeated = last_stride(p.a_view) == 0, b_repeated = last_stride(p.b_view) == 0,
+             c_repeated = last_stride(p.c_view) == 0;
   each_item<chunk>(element_count(p.y_view), whole, [&](auto count, unsigned item) {
-    long long condition_at = 0, a_at = 0, b_at = 0, y_at = 0;
+    long long a_at = 0, b_at = 0, c_at = 0, y_at = 0;
     each_index<count>(p.y_view, item, [&](int d, int i) {
-      condition_at += i * p.condition_view.stride[d];
       a_at += i * p.a_view.stride[d];
       b_at += i * p.b_view.stride[d];
+      c_at += i * p.c_view.stride[d];
       y_at += i * p.y_view.stride[d];
     });
-    Elements<Scalar, count> condition, a, b;
-    load(condition, static_cast<const Scalar*>(p.condition) + condition_at, condition_repeated);
+    Elements<Scalar, count> a, b, c;
     load(a, static_cast<const Scalar*>(p.a) + a_at, a_repeated);
     load(b, static_cast<const Scalar*>(p.b) + b_at, b_repeated);
+    load(c, static_cast<const Scalar*>(p.c) + c_at, c_repeated);
+    if (p.kind == TernaryArguments::select) {
 #pragma unroll
-    for (int i = 0; i < count; ++i) a.values[i] = condition.values[i] != 0.0F ? a.values[i] : b.values[i];
+      for (int i = 0; i < count; ++i) a.values[i] = a.values[i] != 0.0F ? b.values[i] : c.values[i];
+    } else {
+#pragma unroll
+      for (int i = 0; i < count; ++i) a.values[i] = multiply_add(p.alpha * a.values[i], b.values[i], c.values[i]);
+      activate(a.values, p.activation);
+    }
     a.store(static_cast<Scalar*>(p.y) + y_at);
   });
 }
@@ -155,8 +167,8 @@ KERNEL(scale_shift_f, 128, ScaleShiftArguments) { scale_shift<float>(arguments);
 KERNEL(scale_shift_h, 128, ScaleShiftArguments) { scale_shift<Half>(arguments); }
 KERNEL(binary_f, 128, BinaryArguments) { binary<float>(arguments); }
 KERNEL(binary_h, 128, BinaryArguments) { binary<Half>(arguments); }
-KERNEL(select_f, 128, SelectArguments) { select<float>(arguments); }
-KERNEL(select_h, 128, SelectArguments) { select<Half>(arguments); }
+KERNEL(ternary_f, 128, TernaryArguments) { ternary<float>(arguments); }
+KERNEL(ternary_h, 128, TernaryArguments) { ternary<Half>(arguments); }
 KERNEL(lrn_f, 128, LrnArguments) { lrn<float>(arguments); }
 KERNEL(lrn_h, 128, LrnArguments) { lrn<Half>(arguments); }
 

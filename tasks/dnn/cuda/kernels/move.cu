@@ -22,7 +22,8 @@ template <class From, class To> DEVICE void copy(const CopyArguments& p) {
     load(x, static_cast<const From*>(p.x) + x_at, repeated);
     Elements<To, count> y;
 #pragma unroll
-    for (int i = 0; i < count; ++i) y.values[i] = activated(x.values[i], p.activation);
+    for (int i = 0; i < count; ++i) y.values[i] = x.values[i];
+    activate(y.values, p.activation);
     y.store(static_cast<To*>(p.y) + y_at);
   });
 }
@@ -59,7 +60,7 @@ template <class From, class To> DEVICE void transpose(const CopyArguments& p) {
   for (int i = warp; i < 32; i += warps)
     if (first_row + i < rows && first_column + lane < columns)
       y[(first_row + i) * y_row + (first_column + lane) * y_column] =
-          from_float<To>(activated(tile[lane][i], p.activation));
+          from_float<To>(activated_quickly(tile[lane][i], p.activation));
 }
 
 template <class Scalar> DEVICE void gather(const GatherArguments& p) {

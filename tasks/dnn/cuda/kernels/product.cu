@@ -215,7 +215,7 @@ template <class Scalar> DEVICE void multiply_batch(const GemmArguments& p, unsig
     float value = p.alpha * sum;
     if (p.c) value += p.beta * to_float(static_cast<const Scalar*>(p.c)[i * p.c_row + j * p.c_column]);
     if (p.residual) value += to_float(residual[i * p.residual_row + j * p.residual_column]);
-    y[i * p.y_row + j * p.y_column] = from_float<Scalar>(activated(value, p.activation));
+    y[i * p.y_row + j * p.y_column] = from_float<Scalar>(activated_quickly(value, p.activation));
   });
 }
 

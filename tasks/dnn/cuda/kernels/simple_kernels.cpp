@@ -190,8 +190,8 @@ Launch launch_of(const BinaryArguments& p, Storage storage) {
   return chunks_for(name(storage, "binary_f", "binary_h"), elements(p.y_view), last_extent(p.y_view),
                     chunk_of(storage));
 }
-Launch launch_of(const SelectArguments& p, Storage storage) {
-  return chunks_for(name(storage, "select_f", "select_h"), elements(p.y_view), last_extent(p.y_view),
+Launch launch_of(const TernaryArguments& p, Storage storage) {
+  return chunks_for(name(storage, "ternary_f", "ternary_h"), elements(p.y_view), last_extent(p.y_view),
                     chunk_of(storage));
 }
 Launch launch_of(const CopyArguments& p, Storage from, Storage to) {
@@ -400,13 +400,13 @@ void simplify(RescaleArguments& p) {
   put(p.b_view, dimensions, second_stride);
 }
 
-void simplify(SelectArguments& p) {
-  const auto dimensions = simplify(p.y_view, p.condition_view, [&](Dimension& each, int d) {
-    each.stride[1] = p.a_view.stride[d];
-    each.stride[2] = p.b_view.stride[d];
+void simplify(TernaryArguments& p) {
+  const auto dimensions = simplify(p.y_view, p.a_view, [&](Dimension& each, int d) {
+    each.stride[1] = p.b_view.stride[d];
+    each.stride[2] = p.c_view.stride[d];
   });
-  put(p.a_view, dimensions, second_stride);
-  put(p.b_view, dimensions, third_stride);
+  put(p.b_view, dimensions, second_stride);
+  put(p.c_view, dimensions, third_stride);
 }
 
 void simplify(CopyArguments& p) {

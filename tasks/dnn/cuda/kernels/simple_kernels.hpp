@@ -21,7 +21,7 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const GlobalAverageArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ScaleShiftArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const BinaryArguments& arguments, Storage storage);
-[[nodiscard]] Launch launch_of(const SelectArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const TernaryArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const CopyArguments& arguments, Storage from, Storage to);
 [[nodiscard]] Launch launch_of(const RescaleArguments& arguments, Storage from, Storage to);
 [[nodiscard]] Launch launch_of(const GatherArguments& arguments, Storage storage);
@@ -78,7 +78,7 @@ struct GlobalAverageSplits {
 /// slower. Before launch_of().
 void simplify(BinaryArguments& arguments);
 void simplify(RescaleArguments& arguments);
-void simplify(SelectArguments& arguments);
+void simplify(TernaryArguments& arguments);
 void simplify(CopyArguments& arguments);
 void simplify(GatherArguments& arguments);
 void simplify(PadArguments& arguments);

@@ -23,9 +23,12 @@ template <class From, class To, int count> DEVICE void rescale(const RescaleArgu
     for (int i = 0; i < count; ++i) {
       float value = (a.values[i] - p.a_zero) * p.a_scale;
       if (p.b) value += (b.values[i] - p.b_zero) * p.b_scale;
-      value = activated(value, p.activation);
-      y.values[i] = p.to_levels ? to_level(value, p.levels) : value;
+      y.values[i] = value;
     }
+    activate(y.values, p.activation);
+    if (p.to_levels)
+#pragma unroll
+      for (int i = 0; i < count; ++i) y.values[i] = to_level(y.values[i], p.levels);
     y.store(static_cast<To*>(p.y) + y_at);
   }
 }
