@@ -316,16 +316,16 @@ TEST(Passes, IndicesAreDividedWithoutAskingForTheirSigns) {
 
 TEST(Passes, WhatBoundsDoNotTellIsCompared) {
   using enum Binary::Kind;
-  for (const auto [kind, number, known] : {std::tuple{less, 39.0F, false},
-                                           {less, 40.0F, true},
-                                           {less, 0.0F, true},
-                                           {less_or_equal, 0.0F, false},
-                                           {less_or_equal, -1.0F, true},
-                                           {equal, 39.0F, false},
-                                           {equal, 40.0F, true},
-                                           {not_equal, 0.0F, false},
-                                           {not_equal, 0.5F, false},
-                                           {not_equal, -3.0F, true}}) {
+  for (const auto& [kind, number, known] : {std::tuple{less, 39.0F, false},
+                                            {less, 40.0F, true},
+                                            {less, 0.0F, true},
+                                            {less_or_equal, 0.0F, false},
+                                            {less_or_equal, -1.0F, true},
+                                            {equal, 39.0F, false},
+                                            {equal, 40.0F, true},
+                                            {not_equal, 0.0F, false},
+                                            {not_equal, 0.5F, false},
+                                            {not_equal, -3.0F, true}}) {
     TestGraph g;
     const auto x = indices(g);
     g.output(pair(g, kind, x, g.constant({}, {number}), ElementType::boolean));
