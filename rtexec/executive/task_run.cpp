@@ -105,9 +105,10 @@ std::optional<Instant> TaskRun::await_start() noexcept {
   }
 }
 
+/// Whoever stops the run at its end may come late: no job begins meanwhile.
 void TaskRun::release_jobs(policies::OverrunHandler& overruns, Instant end) noexcept {
   using Kind = ReleaseDecision::Kind;
-  while (overruns.next() < end && await_next(overruns) && overruns.next() < end) {
+  while (overruns.next() < end && await_next(overruns) && hal::now() < end) {
     const bool ended = handshake_.ended_by(overruns.next());
     ReleaseDecision decision = overruns.at_release(!ended, ended && exceeded_);
     if (!ended) statistics_.overrun(job_, decision.kind);

@@ -168,8 +168,8 @@ TEST(Executive, TellsWhoeverStopsItThatItWasARequest) {
   EXPECT_EQ(to_string(running.stop().stopped_by), "request");
 }
 
-// One task holds the core for longer than the run: what the others lost must not look like a success.
-TEST(Executive, ReleasesThatNeverGotTheCoreAreMissed) {
+/// One task holds the core for longer than the run of 700 ms: the other never gets it.
+TaskSet with_a_hog() {
   TaskSet set = set_of({synthetic("hog", 900ms, {.before = 800ms, .device = 1ms, .after = {}}),
                         synthetic("victim", 1s, {.before = 1ms, .device = 1ms, .after = {}})},
                        700ms);
@@ -178,14 +178,33 @@ TEST(Executive, ReleasesThatNeverGotTheCoreAreMissed) {
   set.executive.priorities = PriorityAssignment::explicit_priorities;
   set.tasks[0].priority = 2;
   set.tasks[1].priority = 1;
+  return set;
+}
+
+// What the others lost must not look like a success.
+TEST(Executive, ReleasesThatNeverGotTheCoreAreMissed) {
   executive::Setup setup;
   setup.force = true;
-  Executive executive = created(set, std::move(setup));
+  Executive executive = created(with_a_hog(), std::move(setup));
   const Report report = run(executive);
   if (!report.degraded.empty())
     GTEST_SKIP() << "without real-time priorities nobody starves: " << report.degraded.front();
   EXPECT_GE(report.tasks[1].missed, 5u);
   EXPECT_FALSE(report.deadlines_kept());
+}
+
+// Whoever stops the run may come late, and find the core free again.
+TEST(Executive, NoJobBeginsAfterTheEndOfTheRun) {
+  executive::Setup setup;
+  setup.force = true;
+  Executive executive = created(with_a_hog(), std::move(setup));
+  ASSERT_TRUE(executive.start());
+  std::this_thread::sleep_for(1s);
+  const Report report = executive.stop();
+  if (!report.degraded.empty())
+    GTEST_SKIP() << "without real-time priorities nobody starves: " << report.degraded.front();
+  EXPECT_EQ(report.tasks[1].released, 0u);
+  EXPECT_GE(report.tasks[1].missed, 5u);
 }
 
 /// The thread of a task's first part.
