@@ -3,10 +3,11 @@
 
 Usage: swapped_networks.py [--networks NAME=PRECISION,...] [--share N] [--seconds N] [--board FILE] [--output FOLDER] [--rtexec PROGRAM] FOLDER
 
-FOLDER holds the files of test/networks/export.py. Beside its networks runs lstm_step, which keeps its state from job to job. Measures all
-(`rtexec profile`), proves and runs the set with all memory there, and again with N of what it needs, or with the least of some shares that is
-proved, recorded as a trace. Prints for each task its WCET, the longest execution that `rtexec analyze` found in the trace, the worst response beside its bound, and how many jobs gave other
-outputs than in the run without swapping, bit by bit: of lstm_step, job by job, what its state has become.
+FOLDER holds the files of test/networks/export.py. Beside its networks runs lstm_step, which keeps its state from job to job. Measures all (`rtexec
+profile`) with all memory there and with the least of some shares, proves and runs the set with all memory there, and again with N of what it needs,
+or with the least of some shares that is proved, recorded as a trace. Prints for each task its WCET, the longest execution that `rtexec analyze` found
+in the trace, the worst response beside its bound, and how many jobs gave other outputs than in the run without swapping, bit by bit: of lstm_step,
+job by job, what its state has become.
 
 Exit status 0: both sets were proved, nothing exceeded a WCET or a bound, something was swapped, and all outputs are the same; 1: not so.
 """
@@ -36,6 +37,14 @@ def model_of(arguments, name):
     return STORED / f"{STATE}.onnx" if name == STATE else arguments.folder / f"{name}.onnx"
 
 
+def shares_of(arguments):
+    return [arguments.share] if arguments.share else SHARES
+
+
+def capacity_of(demand, share):
+    return int(demand["demand_bytes"] * share) // demand["chunk_bytes"] * demand["chunk_bytes"]
+
+
 def text_of(arguments, board, periods, name, capacity=None):
     """`periods`: of each task, in ms. Outputs go to the folder `name`."""
     text = (f'board = "{board}"\n[executive]\nallow_degraded = true\nkeep_awake = true\nprofile = "{PROFILE}"\n'
@@ -58,9 +67,13 @@ def measure(rtexec, arguments):
     board = arguments.output / CALIBRATED
     must(rtexec.call("calibrate", arguments.board, "--chunk", arguments.chunk, "--jobs", "10", "--volume", "512MiB", "--keep-awake", "-o", board, limit=300),
          "calibrate")
-    file = written(arguments, "measure.toml", text_of(arguments, board, dict.fromkeys(precisions_of(arguments), 1000), "measured"))
-    must(rtexec.call("profile", file, "--jobs", arguments.jobs, limit=600), "profile")
-    plan = must(rtexec.call("check", file, report=file.with_suffix(".check.json"), limit=120), "check", (0, 3)).report
+    periods = dict.fromkeys(precisions_of(arguments), 1000)
+    capacity = None
+    for added in [], ["--add"]:  # the second time where constants were just copied in
+        file = written(arguments, "measure.toml", text_of(arguments, board, periods, "measured", capacity))
+        must(rtexec.call("profile", file, *added, "--jobs", arguments.jobs // 2, limit=600), "profile")
+        plan = must(rtexec.call("check", file, report=file.with_suffix(".check.json"), limit=120), "check", (0, 3)).report
+        capacity = capacity_of(plan["device"], shares_of(arguments)[0])
     return board, {task["name"]: task["wcet"]["device_ns"] for task in plan["tasks"]}
 
 
@@ -83,8 +96,8 @@ def run(rtexec, arguments, file):
 
 def swapped_set(rtexec, arguments, board, periods, demand):
     """The set and its memory: the least that is proved, else the most that was tried."""
-    for share in [arguments.share] if arguments.share else SHARES:
-        capacity = int(demand["demand_bytes"] * share) // demand["chunk_bytes"] * demand["chunk_bytes"]
+    for share in shares_of(arguments):
+        capacity = capacity_of(demand, share)
         file = written(arguments, "swapped.toml", text_of(arguments, board, periods, "swapped", capacity))
         if rtexec.call("check", file, limit=120).code == 0:
             break

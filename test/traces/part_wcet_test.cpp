@@ -217,14 +217,17 @@ TEST(PartWcet, IsNotTheSumOfTheLayersWhereTheModelsAnswer) {
   EXPECT_EQ(layered.wcet.device, entry.wcet.device);
 }
 
+/// Of 2000 executions, one of which was the longest.
+void add_varied(ProfileEntry& entry, Part part, Duration usual, Duration longest) {
+  SampleSeries executions;
+  for (int i = 0; i < 2000; ++i) executions.add(i == 700 ? longest : usual);
+  add_executions(entry, part, executions, longest, {.margin = 1.2});
+}
+
 TEST(PartWcet, OfAnyCpuPartAllowsTheInterruptionsOfShortOnes) {
   using namespace std::chrono_literals;
   std::vector<ProfileEntry> entries(3);
-  const auto add = [](ProfileEntry& entry, Part part, Duration usual, Duration longest) {
-    SampleSeries executions;
-    for (int i = 0; i < 2000; ++i) executions.add(i == 700 ? longest : usual);
-    add_executions(entry, part, executions, longest, {.margin = 1.2});
-  };
+  const auto& add = add_varied;
   add(entries[0], Part::before, 2ms, 6ms); // long: what it varies is its own
   add(entries[0], Part::after, 60us, 130us);
   add(entries[1], Part::before, 120us, 130us);
@@ -243,6 +246,23 @@ TEST(PartWcet, OfAnyCpuPartAllowsTheInterruptionsOfShortOnes) {
   EXPECT_EQ(wcets(entries[2]), wcets(alone[2])) << "has no CPU parts";
   allow_interruptions(entries);
   EXPECT_EQ(wcets(entries[1]), expected) << "once and for all";
+}
+
+TEST(PartWcet, OfAnyDevicePartAllowsTheInterruptionsOfShortOnes) {
+  using namespace std::chrono_literals;
+  std::vector<ProfileEntry> entries(3);
+  add_varied(entries[0], Part::device, 40us, 90us);
+  add_varied(entries[1], Part::device, 150us, 160us);
+  add_varied(entries[1], Part::before, 20us, 22us);
+  add_varied(entries[2], Part::device, 2ms, 6ms); // long: what it varies is its own
+  const std::vector<ProfileEntry> alone = entries;
+  const Duration longest = alone[0].wcet.device - 40us;
+  ASSERT_GE(longest, 50us);
+  allow_interruptions(entries);
+  EXPECT_EQ(entries[0].wcet.device, alone[0].wcet.device);
+  EXPECT_EQ(entries[1].wcet.device, 150us + longest);
+  EXPECT_EQ(entries[1].wcet.before, alone[1].wcet.before) << "no part of the device";
+  EXPECT_EQ(entries[2].wcet.device, alone[2].wcet.device);
 }
 
 TEST(PartWcet, OfTheFirstHalfHoldsForTheOther) {
@@ -270,7 +290,7 @@ TEST(PartWcet, OfTheFirstHalfAllowsInterruptionsThatAnotherPartMet) {
   parts.front().executions = series(times);
   EXPECT_THAT(first_halves_hold(parts, {}), testing::ElementsAre(true, true, true));
   parts.back().part = Part::device;
-  EXPECT_THAT(first_halves_hold(parts, {}), testing::ElementsAre(true, true, false)) << "nothing interrupts a device";
+  EXPECT_THAT(first_halves_hold(parts, {}), testing::ElementsAre(true, true, false)) << "not met by a device part";
 }
 
 TEST(PartWcet, OfAProfileTellsWhetherItHoldsForItsOtherHalf) {

@@ -59,12 +59,11 @@ struct Found {
 };
 
 void allow_interruptions(std::span<Found> parts) {
-  double longest = 0;
+  double of_cpu = 0, of_device = 0;
+  const auto longest = [&](const Found& found) -> double& { return found.part == Part::device ? of_device : of_cpu; };
   for (const Found& found : parts)
-    if (found.part != Part::device && found.shortest < short_part)
-      longest = std::max(longest, found.wcet - found.shortest);
-  for (Found& found : parts)
-    if (found.part != Part::device) found.wcet = std::max(found.wcet, found.shortest + longest);
+    if (found.shortest < short_part) longest(found) = std::max(longest(found), found.wcet - found.shortest);
+  for (Found& found : parts) found.wcet = std::max(found.wcet, found.shortest + longest(found));
 }
 
 bool enough(const SampleSeries& executions) { return executions.samples().size() >= 2 * least_half; }
@@ -147,7 +146,7 @@ void allow_interruptions(std::span<ProfileEntry> entries) {
   std::vector<Found> found;
   std::vector<Duration*> wcets;
   for (ProfileEntry& entry : entries)
-    for (const Part part : {Part::before, Part::after})
+    for (const Part part : {Part::before, Part::device, Part::after})
       if (const auto& kept = entry.basis(part).longest; !kept.empty() && entry.observed.of(part) > Duration(0)) {
         const Duration& wcet = *wcets.emplace_back(&entry.wcet.of(part));
         found.push_back({.part = part,

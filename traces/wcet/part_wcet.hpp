@@ -11,7 +11,8 @@
 // measurement: the longest of all need never have been seen in one job).
 //
 // What adds to one short CPU part (an interrupt, a thread of the kernel, a hypervisor) may as well meet any other, and
-// meets each of them too seldom to be seen there: allow_interruptions() takes together what was seen in any.
+// meets each of them too seldom to be seen there: allow_interruptions() takes together what was seen in any. What adds
+// to a short device part (a launch that was held up) may meet any other device part, likewise.
 //
 // What grew is claimed to be exceeded with a probability of 1 - 0.05^(1/n) a job at most, 95 % confidence, which is
 // what the longest of n independent executions allows to say; n is what dependence leaves of their number. Where
@@ -63,7 +64,7 @@ void add_executions(ProfileEntry& entry, Part part, const SampleSeries& executio
                     const WcetOptions& options);
 
 /// Once all `entries` of a profile are made: what the WCET of any CPU part below 100 us is above its shortest execution
-/// (of those that are kept, the longest of a block), each CPU part is allowed.
+/// (of those that are kept, the longest of a block), each CPU part is allowed; each device part likewise.
 void allow_interruptions(std::span<ProfileEntry> entries);
 
 } // namespace rtexec::traces
