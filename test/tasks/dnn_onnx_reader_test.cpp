@@ -495,6 +495,16 @@ TEST(OnnxReader, GivenShapesFixIt) {
   EXPECT_TRUE(with_shapes({{"x", {2, 3}}}, shapeless).has_value());
 }
 
+TEST(OnnxReader, WhatIsNoNameOfASizeStandsForAny) {
+  for (const std::string no_name : {"?", "-1", "None"}) {
+    const auto bytes =
+        onnx_bytes(onnx_value("input", "x", {no_name, "3", no_name}) + onnx_node("Relu", {"x"}, {"y"}) + y_out);
+    EXPECT_TRUE(with_shapes({{"x", {2, 3, 5}}}, bytes).has_value()) << no_name;
+    EXPECT_TRUE(test::fails(with_shapes({}, bytes), Errc::bad_input, "input 'x': dimension 0, dimension 2: not fixed"))
+        << no_name;
+  }
+}
+
 TEST(OnnxReader, ShapesThatDoNotFitAreRefused) {
   const auto refused = [](const InputShapes& shapes, const std::string& why) {
     EXPECT_TRUE(test::fails(with_shapes(shapes), Errc::bad_input, "net.onnx: " + why));

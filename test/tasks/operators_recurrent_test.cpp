@@ -138,6 +138,41 @@ Cases attribute_cases() {
   return cases;
 }
 
+/// Of weights of 8 bits.
+Cases quantised_cases() {
+  Cases cases;
+  for (const Kind kind : {Kind::int8, Kind::uint8})
+    for (const std::string direction : {"forward", "reverse", "bidirectional"})
+      for (const bool by_row : {false, true})
+        cases.push_back(
+            make_case(std::string("DynamicQuantizeLSTM_") + (kind == Kind::int8 ? "int8_" : "uint8_") + direction +
+                          (by_row ? "_rows" : ""),
+                      14, [=](Model& m) {
+                        const Size size{5, 2, 6, 7};
+                        const Index directions = direction == "bidirectional" ? 2 : 1, rows = 4 * size.hidden;
+                        const double middle = kind == Kind::uint8 ? 128 : 0;
+                        const auto weights = [&](Index columns) {
+                          return m.integer_constant({directions, columns, rows}, {middle - 127, middle + 127}, kind);
+                        };
+                        const Ints of_rows = by_row ? Ints{directions, rows} : Ints{directions};
+                        Names from{m.input({size.steps, size.batch, size.input}),
+                                   weights(size.input),
+                                   weights(size.hidden),
+                                   m.constant({directions, 2 * rows}, {-0.5, 0.5}),
+                                   "",
+                                   m.input({directions, size.batch, size.hidden}),
+                                   m.input({directions, size.batch, size.hidden}),
+                                   ""};
+                        for (int i = 0; i < 2; ++i) {
+                          from.push_back(m.constant(of_rows, {0.002, 0.004}));
+                          from.push_back(m.integer_constant(of_rows, {middle - 9, middle + 9}, kind));
+                        }
+                        return m.nodes("com.microsoft.DynamicQuantizeLSTM", from, 3,
+                                       {{"hidden_size", size.hidden}, {"direction", direction}});
+                      }));
+  return cases;
+}
+
 /// As exporters write them.
 Cases network_cases() {
   Cases cases;
@@ -181,6 +216,7 @@ Cases network_cases() {
 
 INSTANTIATE_TEST_SUITE_P(Recurrent, OnnxOperator, testing::ValuesIn(layer_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(RecurrentAttributes, OnnxOperator, testing::ValuesIn(attribute_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(RecurrentQuantised, OnnxOperator, testing::ValuesIn(quantised_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(RecurrentNetworks, OnnxOperator, testing::ValuesIn(network_cases()), name_of);
 
 } // namespace

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -241,6 +242,12 @@ std::optional<ElementType> element_type(int type) {
   unsupported(what + " is of type " + type_name(type) + "; supported: " + supported_types);
 }
 
+/// Some exporters write "?" or "-1" where they know no name.
+std::string symbol_of(const std::string& name) {
+  const bool names = std::ranges::any_of(name, [](unsigned char c) { return std::isalpha(c) != 0 || c >= 0x80; });
+  return names && name != "None" ? name : "";
+}
+
 onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::string& file) {
   const auto what = file + ": input " + config::quoted(proto.name());
   if (!proto.type().has_tensor_type()) unsupported(what + " is not a tensor");
@@ -250,7 +257,7 @@ onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::stri
   onnx_source::Input input{proto.name(), *element, {}, type.has_shape()};
   for (const auto& dimension : type.shape().dim()) {
     if (dimension.has_dim_value() && dimension.dim_value() == 0) bad(what + " has a dimension of 0");
-    input.shape.push_back({std::max<std::int64_t>(dimension.dim_value(), 0), dimension.dim_param()});
+    input.shape.push_back({std::max<std::int64_t>(dimension.dim_value(), 0), symbol_of(dimension.dim_param())});
   }
   return input;
 }

@@ -72,9 +72,39 @@ TensorId part(NodeContext& node, TensorId x, const Shape& shape, std::int64_t di
   return node.emit(std::move(view), {x}, std::move(to));
 }
 
+/// Of all gates: [directions, gates * hidden, size], and of the state [directions, gates * hidden, hidden].
+struct Weights {
+  TensorId input, state;
+};
+Weights given_weights(NodeContext& node) {
+  static_cast<void>(node.shape_of_rank(2, 3));
+  return {node.tensor(1), node.tensor(2)};
+}
+
+/// [directions, columns, gates * hidden] of 8 bits; a scale and a zero point for each direction, or for each of its
+/// rows.
+TensorId real_weights(NodeContext& node, std::size_t input, std::size_t scale) {
+  auto shape = node.shape_of_rank(input, 3);
+  const auto spread = [&](std::size_t of) {
+    auto line = node.shape(of);
+    node.require(line == Shape{shape[0]} || line == Shape{shape[0], shape[2]},
+                 "its scale or zero point does not fit its weights");
+    line.insert(line.begin() + 1, 1);
+    if (line.size() < 3) line.push_back(1);
+    return node.emit(Reshape{}, {node.tensor(of)}, std::move(line), ElementType::float32);
+  };
+  auto real = node.emit(Reshape{}, {node.tensor(input)}, shape, ElementType::float32);
+  if (node.has(scale + 1)) real = node.emit(Binary{Binary::Kind::subtract}, {real, spread(scale + 1)}, shape);
+  real = node.emit(Binary{Binary::Kind::multiply}, {real, spread(scale)}, shape);
+  const auto strides = dense_strides(shape);
+  std::swap(shape[1], shape[2]);
+  return node.emit(View{0, {strides[0], strides[2], strides[1]}}, {real}, std::move(shape));
+}
+
 class Builder {
  public:
-  Builder(NodeContext& node, Layer layer) : node_(node), layer_(std::move(layer)), activations_(node) {
+  Builder(NodeContext& node, Layer layer, const Weights& weights)
+      : node_(node), layer_(std::move(layer)), weights_(weights), activations_(node) {
     const auto x = node.shape_of_rank(0, 3);
     const bool batch_first = node.opset() >= 14 && node.attribute<std::int64_t>("layout", 0) != 0;
     sequence_ = {x[batch_first ? 1 : 0], x[batch_first ? 0 : 1], x[2], batch_first};
@@ -82,11 +112,11 @@ class Builder {
     if (way != "forward" && way != "reverse" && way != "bidirectional") node.bad("direction is " + config::quoted(way));
     both_ = way == "bidirectional";
     reverse_ = way == "reverse";
-    hidden_ = node.shape_of_rank(2, 3)[2];
+    hidden_ = node.shape_of(weights.state)[2];
     node.require(node.attribute<std::int64_t>("hidden_size", hidden_) == hidden_,
                  "hidden_size contradicts its weights");
-    require_shape(1, {directions(), layer_.gates * hidden_, sequence_.size});
-    require_shape(2, {directions(), layer_.gates * hidden_, hidden_});
+    require_shape(1, weights_.input, {directions(), layer_.gates * hidden_, sequence_.size});
+    require_shape(2, weights_.state, {directions(), layer_.gates * hidden_, hidden_});
     if (node.has(3)) require_shape(3, {directions(), 2 * layer_.gates * hidden_});
     names_ = node.attribute<std::vector<std::string>>("activations", {});
     const auto wanted = layer_.activations.size() * static_cast<std::size_t>(directions());
@@ -125,9 +155,10 @@ class Builder {
  private:
   [[nodiscard]] std::int64_t directions() const { return both_ ? 2 : 1; }
 
-  void require_shape(std::size_t input, const Shape& shape) {
-    if (node_.shape(input) != shape)
-      node_.bad("input " + node_.name_of(input) + " has the shape " + to_string(node_.shape(input)) +
+  void require_shape(std::size_t input, const Shape& shape) { require_shape(input, node_.tensor(input), shape); }
+  void require_shape(std::size_t input, TensorId tensor, const Shape& shape) {
+    if (node_.shape_of(tensor) != shape)
+      node_.bad("input " + node_.name_of(input) + " has the shape " + to_string(node_.shape_of(tensor)) +
                 ", and should have " + to_string(shape));
   }
 
@@ -177,7 +208,7 @@ class Builder {
   TensorId direction(TensorId x, std::int64_t d, bool reverse) {
     const auto width = layer_.gates * hidden_;
     const Shape weights{directions(), width, sequence_.size}, recurrence{directions(), width, hidden_};
-    std::vector<TensorId> product{x, coupled(part(node_, node_.tensor(1), weights, d, 0, width))};
+    std::vector<TensorId> product{x, coupled(part(node_, weights_.input, weights, d, 0, width))};
     std::optional<TensorId> late_bias;
     if (node_.has(3)) {
       const auto bias = coupled(biases(d));
@@ -192,7 +223,7 @@ class Builder {
       const auto at = static_cast<std::size_t>(d) * layer_.activations.size() + i;
       recurrent.activations[i] = activations_.next(at < names_.size() ? names_[at] : layer_.activations[i]);
     }
-    std::vector<TensorId> inputs{gates, coupled(part(node_, node_.tensor(2), recurrence, d, 0, width)), first(5, d)};
+    std::vector<TensorId> inputs{gates, coupled(part(node_, weights_.state, recurrence, d, 0, width)), first(5, d)};
     auto steps = sequence_.steps;
     if (layer_.kind == Kind::lstm) {
       inputs.push_back(first(6, d));
@@ -261,6 +292,7 @@ class Builder {
 
   NodeContext& node_;
   Layer layer_;
+  Weights weights_;
   Activations activations_;
   Sequence sequence_{};
   std::int64_t hidden_ = 1;
@@ -270,9 +302,14 @@ class Builder {
   std::optional<TensorId> lengths_;
 };
 
-void lstm(NodeContext& node) { Builder(node, {Kind::lstm, 4, {"Sigmoid", "Tanh", "Tanh"}}).build(); }
-void gru(NodeContext& node) { Builder(node, {Kind::gru, 3, {"Sigmoid", "Tanh"}}).build(); }
-void rnn(NodeContext& node) { Builder(node, {Kind::simple, 1, {"Tanh"}}).build(); }
+const Layer usual_lstm{Kind::lstm, 4, {"Sigmoid", "Tanh", "Tanh"}};
+void lstm(NodeContext& node) { Builder(node, usual_lstm, given_weights(node)).build(); }
+void gru(NodeContext& node) { Builder(node, {Kind::gru, 3, {"Sigmoid", "Tanh"}}, given_weights(node)).build(); }
+void rnn(NodeContext& node) { Builder(node, {Kind::simple, 1, {"Tanh"}}, given_weights(node)).build(); }
+/// Input and state stay what they are: to quantise them as well would save nothing here.
+void quantised_lstm(NodeContext& node) {
+  Builder(node, usual_lstm, {real_weights(node, 1, 8), real_weights(node, 2, 10)}).build();
+}
 
 } // namespace
 
@@ -280,6 +317,7 @@ void add_recurrent_operators(OperatorTable& table) {
   table["LSTM"] = {lstm, "input_forget with Sigmoid only; sequences of different lengths on the host device only"};
   table["GRU"] = {gru, "sequences of different lengths on the host device only"};
   table["RNN"] = {rnn, "sequences of different lengths on the host device only"};
+  table["com.microsoft.DynamicQuantizeLSTM"] = {quantised_lstm, "as LSTM; computed in floats", 10};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -201,8 +201,33 @@ std::vector<Array> rnn(const Operator& n) { return recur(n, 1, {"Tanh"}, rnn_ste
 std::vector<Array> gru(const Operator& n) { return recur(n, 3, {"Sigmoid", "Tanh"}, gru_step); }
 std::vector<Array> lstm(const Operator& n) { return recur(n, 4, {"Sigmoid", "Tanh", "Tanh"}, lstm_step); }
 
+/// Of weights of 8 bits [directions, columns, rows] those that they stand for, [directions, rows, columns].
+Array real_weights(const Operator& n, std::size_t weights, std::size_t scales) {
+  const Array &w = n.in(weights), &scale = n.in(scales), &zero = n.in(scales + 1);
+  Array real({w.extent(0), w.extent(2), w.extent(1)});
+  Index at = 0;
+  for (Index d = 0; d < real.extent(0); ++d)
+    for (Index row = 0; row < real.extent(1); ++row)
+      for (Index column = 0; column < real.extent(2); ++column) {
+        const Index of_row = scale.shape.size() == 1 ? d : d * real.extent(1) + row;
+        real[at++] = (w[(d * real.extent(2) + column) * real.extent(1) + row] - zero[of_row]) * scale[of_row];
+      }
+  return real;
+}
+/// As onnxruntime documents it, but for the input and the state, which are not quantised.
+std::vector<Array> quantised_lstm(const Operator& n) {
+  const Array of_input = real_weights(n, 1, 8), of_state = real_weights(n, 2, 10);
+  Operator real = n;
+  real.inputs.resize(8);
+  real.inputs[1] = &of_input;
+  real.inputs[2] = &of_state;
+  return lstm(real);
+}
+
 } // namespace
 
-Functions recurrent_operators() { return {{"RNN", rnn}, {"GRU", gru}, {"LSTM", lstm}}; }
+Functions recurrent_operators() {
+  return {{"RNN", rnn}, {"GRU", gru}, {"LSTM", lstm}, {"com.microsoft.DynamicQuantizeLSTM", quantised_lstm}};
+}
 
 } // namespace rtexec::test
