@@ -78,9 +78,8 @@ Result<> check_bounds(std::string_view toml, const std::string& file) {
 }
 
 /// Told from an integer by a point, an exponent, or letters.
-std::string decimal(double x) {
-  char digits[32];
-  const std::string text(digits, std::to_chars(digits, digits + sizeof digits, x).ptr);
+std::string with_point(double x) {
+  const std::string text = decimal(x);
   return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 
@@ -111,7 +110,7 @@ std::string spelled(const Value& value) {
   struct Speller {
     std::string operator()(const std::string& text) const { return shortened(toml_string(text)); }
     std::string operator()(std::int64_t n) const { return std::to_string(n); }
-    std::string operator()(double x) const { return decimal(x); }
+    std::string operator()(double x) const { return with_point(x); }
     std::string operator()(bool b) const { return b ? "true" : "false"; }
     std::string operator()(DateOrTime) const { return "a date or time"; }
     std::string operator()(const Array& array) const { return listed(array); }

@@ -120,6 +120,7 @@ constexpr Bandwidth least_budget{1000};
 constexpr double greatest_slowdown = 100;
 constexpr unsigned smallest_picture = 16;
 constexpr unsigned largest_picture = 2896;   // whose offsets fit 32 bits
+constexpr double largest_constant = 1e15;    // whose whole numbers are exact
 constexpr unsigned largest_size = 1U << 28U; // of any micro-benchmark; tasks/kernels knows each one's own
 
 std::vector<Key<BandwidthOptions>> bandwidth_keys() {
@@ -363,16 +364,9 @@ Key<Task> table_key(std::string_view name, const Type<T>& type, std::string_view
       [=](Task& task, const std::map<std::string, T>& values) { task.*member = values; });
 }
 
-/// On one line, which tables within one ask for.
 Type<std::vector<std::int64_t>> dimensions() {
   constexpr std::int64_t largest = std::int64_t{1} << 28; // tasks/dnn knows how many elements there may be in all
-  Type<std::vector<std::int64_t>> type = list_of(integer<std::int64_t>(1, largest));
-  type.write = [](const std::vector<std::int64_t>& values) {
-    std::string list;
-    for (const std::int64_t value : values) list += (list.empty() ? "" : ", ") + std::to_string(value);
-    return "[" + list + "]";
-  };
-  return type;
+  return line_of(integer<std::int64_t>(1, largest));
 }
 
 std::vector<Key<Chain>> chain_keys() {
@@ -408,6 +402,10 @@ std::vector<Key<Task>> task_keys() {
                 "dnn: all dimensions of each input of which the file leaves some open, by its name: { image = [1, 3, "
                 "640, 640] }; those that the file fixes stay, and those of one name in it are of one size",
                 &Task::shape),
+      table_key("constant", line_of(real(-largest_constant, largest_constant)),
+                "dnn: inputs that are the same in each job, by their names: { rate = [16000] }; all elements, or one "
+                "number for all. What depends on them alone is computed when the model is loaded",
+                &Task::constant),
       table_key("state", text(),
                 "dnn: inputs that hold what the job before left in an output, both by their names: { h = \"hn\" }; "
                 "zeros at first, and unchanged by jobs that fail or are dropped (tasks/README.md)",

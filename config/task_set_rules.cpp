@@ -68,6 +68,7 @@ void check_no_dnn(const Task& task, const Rules& rules) {
   for (const auto& [key, file] : {std::pair("model", task.model), std::pair("input", task.input)})
     if (!file.empty()) broken(rules, {key, "workload"}, file, "only for dnn tasks");
   if (!task.shape.empty()) rules.broken({"shape", "workload"}, "shape: only for dnn tasks");
+  if (!task.constant.empty()) rules.broken({"constant", "workload"}, "constant: only for dnn tasks");
   if (!task.state.empty()) rules.broken({"state", "workload"}, "state: only for dnn tasks");
   if (task.precision != Precision::fp32)
     broken(rules, {"precision", "workload"}, task.precision,

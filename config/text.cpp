@@ -1,6 +1,7 @@
 #include "config/text.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <numeric>
 #include <utility>
@@ -145,6 +146,11 @@ std::vector<std::string_view> parts(std::string_view text, char separator) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return parts;
+}
+
+std::string decimal(double x) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, x).ptr};
 }
 
 } // namespace rtexec::config

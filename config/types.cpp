@@ -31,11 +31,6 @@ Read<T> read_quantity(const Value& value, Result<T> (*parse)(std::string_view), 
                     toml_string("100" + example_unit));
 }
 
-std::string decimal(double x) {
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof digits, x).ptr};
-}
-
 } // namespace
 
 namespace detail {

@@ -149,14 +149,20 @@ template <class T> [[nodiscard]] Type<std::vector<T>> list_of(const Type<T>& typ
           }};
 }
 
-/// One or more different values, on one line.
-template <class T> [[nodiscard]] Type<std::vector<T>> set_of(const Type<T>& type) {
-  Type<std::vector<T>> set = list_of(type);
-  set.write = [=](const std::vector<T>& values) {
+/// On one line, which tables within one ask for.
+template <class T> [[nodiscard]] Type<std::vector<T>> line_of(const Type<T>& type) {
+  Type<std::vector<T>> line = list_of(type);
+  line.write = [=](const std::vector<T>& values) {
     std::string list;
     for (const T& value : values) list += (list.empty() ? "" : ", ") + type.write(value);
     return "[" + list + "]";
   };
+  return line;
+}
+
+/// One or more different values, on one line.
+template <class T> [[nodiscard]] Type<std::vector<T>> set_of(const Type<T>& type) {
+  Type<std::vector<T>> set = line_of(type);
   set.problem = [=, of_each = set.problem](const std::vector<T>& values) -> std::string {
     if (values.empty()) return "an empty list";
     if (std::string problem = of_each(values); !problem.empty()) return problem;

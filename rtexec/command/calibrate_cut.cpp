@@ -5,7 +5,7 @@
 #include "rtexec/command/board_target.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
-#include "rtexec/command/shape_option.hpp"
+#include "rtexec/command/given_inputs.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/study/cut_calibration_report.hpp"
 #include "rtexec/study/measured_device.hpp"
@@ -25,7 +25,7 @@ namespace {
 
 struct Options {
   std::string model;
-  std::vector<std::string> shapes;
+  InputTexts inputs;
   BoardOptions target;
   std::string json;
   study::CutCalibrationOptions calibration;
@@ -62,7 +62,7 @@ void calibrate(const Options& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   auto target = board_target(options.target);
   const Board board = must(read_board(target.board));
-  auto graph = must(tasks::read_onnx(options.model, must(parse_shapes(options.shapes))));
+  auto graph = must(tasks::read_onnx(options.model, must(given_inputs(options.inputs))));
   tasks::optimise(graph);
   std::ostream& out = text_output(options.json);
   const auto machine = must(study::measured_device(board, false));
@@ -84,7 +84,7 @@ Command add_calibrate_cut(const Command& calibrating) {
       "into the board's file");
   const auto options = std::make_shared<Options>();
   command.option("model", options->model, "FILE.onnx", "The network that is cut, best one of the longest").required();
-  add_shape(command, options->shapes);
+  add_given_inputs(command, options->inputs);
   options->target.add_to(command);
   command.option("--jobs", options->calibration.jobs, "N", "Of each number of segments, and as many in one piece")
       .default_shown()

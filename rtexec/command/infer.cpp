@@ -1,7 +1,7 @@
 #include <rtexec/profile.hpp>
 #include "config/names.hpp"
 #include "rtexec/command/command.hpp"
-#include "rtexec/command/shape_option.hpp"
+#include "rtexec/command/given_inputs.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/study/inference_report.hpp"
 #include "tasks/dnn/onnx/onnx_reader.hpp"
@@ -20,7 +20,8 @@ using study::Inference;
 
 struct Options {
   study::InferenceOptions network;
-  std::vector<std::string> inputs, shapes;
+  std::vector<std::string> inputs;
+  InputTexts given;
   std::string channels = std::string(spelling(ChannelOrder::rgb)), layout;
   std::string fit = std::string(spelling(PictureFit::letterbox));
   std::vector<double> mean, deviation, scale;
@@ -81,7 +82,7 @@ Inference load(const Options& options, std::ostream& out) {
   study::InferenceOptions network = options.network;
   network.precision = spelled_as<Precision>(options.precision);
   network.memory = spelled_as<MemoryPolicy>(options.memory);
-  network.shapes = must(parse_shapes(options.shapes));
+  network.given = must(given_inputs(options.given));
   if (!options.profile.empty()) network.chosen = tuning_of(options);
   if (!options.tune) return must(Inference::load(network, {}));
   return must(Inference::load(
@@ -151,7 +152,7 @@ void add_infer(const Command& program) {
       "A picture (JPEG, PNG) or a tensor (.npy), for several inputs NAME=FILE for each; without it, seeded noise");
   command.option("-o,--output", options->output, "OUT",
                  "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy");
-  add_shape(command, options->shapes);
+  add_given_inputs(command, options->given);
   command.option("--board", options->network.board, "BOARD", "The board whose device executes it: a name or a file")
       .default_shown();
   command.option("--precision", options->precision, "PRECISION", "Arithmetic on a GPU")

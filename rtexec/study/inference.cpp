@@ -68,7 +68,7 @@ Result<Inference> Inference::load(const InferenceOptions& options,
     const Board board = must(read_board(options.board));
     if (const std::string problem = executive::problem_of_precision(options.precision, board); !problem.empty())
       give_up(Errc::bad_input, problem);
-    auto graph = must(tasks::read_onnx(options.model, options.shapes));
+    auto graph = must(tasks::read_onnx(options.model, options.given));
     Inference inference;
     inference.metadata_ = graph.metadata;
     inference.notes_ = graph.notes;

@@ -24,7 +24,7 @@ struct InferenceOptions {
   Precision precision = Precision::fp32;
   MemoryPolicy memory = MemoryPolicy::device;
   /// Of inputs whose dimensions the file leaves open.
-  tasks::InputShapes shapes{};
+  tasks::GivenInputs given{};
   /// Choices that a tuning made, which are used: as Workload::use().
   std::vector<std::string> chosen{};
 };

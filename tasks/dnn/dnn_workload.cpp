@@ -41,8 +41,12 @@ using Ports = std::span<const Network::Port>;
 
 /// Beside the file.
 void add(Fingerprint& fingerprint, const DnnWorkload::Given& given, Ports inputs) {
-  if (!given.shapes.empty())
+  if (!given.inputs.shapes.empty())
     for (const auto& input : inputs) fingerprint.add("shape").add(input.name).add(to_string(input.shape));
+  for (const auto& [input, values] : given.inputs.constants) {
+    fingerprint.add("constant").add(input);
+    for (const double value : values) fingerprint.add(config::decimal(value));
+  }
   for (const auto& [input, output] : given.state) fingerprint.add("state").add(input).add(output);
 }
 
@@ -98,7 +102,7 @@ Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, De
                                                        const std::optional<Footprint>& footprint, MemoryPolicy policy,
                                                        const Given& given) {
   Fingerprint fingerprint;
-  auto graph = read_onnx(model, given.shapes, [&](std::span<const std::byte> bytes) { fingerprint.add(bytes); });
+  auto graph = read_onnx(model, given.inputs, [&](std::span<const std::byte> bytes) { fingerprint.add(bytes); });
   if (!graph) return Unexpected(graph.error());
   optimise(*graph);
   auto network = make_network(*graph, kind, precision, policy);

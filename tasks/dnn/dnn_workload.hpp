@@ -31,7 +31,7 @@ class DnnWorkload final : public Workload, public initialise::Observable, public
 
   /// What the model's file leaves to its user.
   struct Given {
-    InputShapes shapes;
+    GivenInputs inputs;
     std::map<std::string, std::string> state; // inputs, and the outputs of the job before that they hold
   };
 

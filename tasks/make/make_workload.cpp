@@ -39,8 +39,9 @@ Result<std::unique_ptr<Workload>> make_dnn(const Task& task, DeviceKind kind) {
   if (task.footprint)
     footprint = {
         .size = *task.footprint, .swappable = task.swappable.value_or(*task.footprint), .kind = task.memory_class};
-  return of_task(task, DnnWorkload::load(task.model, kind, task.precision, footprint, task.memory_policy,
-                                         {.shapes = task.shape, .state = task.state}));
+  return of_task(
+      task, DnnWorkload::load(task.model, kind, task.precision, footprint, task.memory_policy,
+                              {.inputs = {.shapes = task.shape, .constants = task.constant}, .state = task.state}));
 }
 
 Result<std::unique_ptr<Workload>> make_traffic(const Task& task) {

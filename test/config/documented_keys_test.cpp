@@ -51,6 +51,7 @@ std::vector<Document> variants(FileKind kind) {
                        {"memory", "'stream'"},
                        {"stream_chunks", "8"},
                        {"shape", "{ x = [1, 3] }"},
+                       {"constant", "{ rate = [16000] }"},
                        {"state", "{ h = 'hn' }"}});
     Keys listed = synthetic;
     listed.insert({{"releases", "['0ms', '140ms']"},

@@ -193,6 +193,16 @@ expect 0 'y +1x2 +4 +4.75 +5.5 +4 5.5' "$rtexec" infer "${two[@]}" b=other.npy a
 expect 0 '"mean": 4.75' "$rtexec" infer "${two[@]}" a=one.npy b=other.npy --json -
 expect 2 "one.npy: the network has 2 inputs; give a file for each input as NAME=FILE: 'a', 'b'" "$rtexec" infer "${two[@]}" one.npy
 expect 2 "input 'b' has no file" "$rtexec" infer "${two[@]}" a=one.npy
+for constant in x a= =1 a=1x a=nan a=1e999 a=b; do
+  expect 2 "not the name of an input and its numbers: write NAME=16000" "$rtexec" infer "${two[@]}" --constant "$constant"
+done
+expect 2 "b=2: that input has a constant already" "$rtexec" infer "${two[@]}" --constant b=1,b=2
+expect 2 "a constant is given for 'c', which is no input; its inputs are: 'a', 'b'" "$rtexec" infer "${two[@]}" --constant c=1
+expect 2 "input 'b': the constant that is given has 3 numbers, and it needs one for all elements, or 2" "$rtexec" infer "${two[@]}" --constant b=1x2x3
+expect 0 'y +1x2 +4 +4.75 +5.5 +4 5.5' "$rtexec" infer "${two[@]}" --constant b=1x2 one.npy
+expect 0 'y +1x2 +4.5 +5.75 +7 +4.5 7' "$rtexec" infer "${two[@]}" --constant b=0.5 one.npy
+echo 'constant={b=[0.5]}' >> open.toml
+expect '0 3' 'Verdict' "$rtexec" check open.toml
 expect 2 "z=one.npy: no such file, and no input of that name; .*NAME=FILE" "$rtexec" infer tiny.onnx z=one.npy
 printf '[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="100ms"\nwcet="1ms"\ninputs=[{from="one.npy", mean=1}]\n' > values.toml
 expect 2 'are for pictures, and the values of a .npy file are taken as they are' "$rtexec" check values.toml

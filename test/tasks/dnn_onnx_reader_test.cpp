@@ -459,8 +459,9 @@ std::vector<std::byte> open_model() {
                     onnx_node("Add", {"x", "h"}, {"y"}) + y_out);
 }
 
-Result<Graph> with_shapes(const InputShapes& shapes, const std::vector<std::byte>& bytes = open_model()) {
-  return parse_onnx(bytes, "net.onnx", {}, shapes);
+Result<Graph> with_shapes(const std::map<std::string, Shape>& shapes,
+                          const std::vector<std::byte>& bytes = open_model()) {
+  return parse_onnx(bytes, "net.onnx", {}, {.shapes = shapes, .constants = {}});
 }
 
 TEST(OnnxReader, WhatAFileLeavesOpenIsNeverTakenAsAnything) {
@@ -506,7 +507,7 @@ TEST(OnnxReader, WhatIsNoNameOfASizeStandsForAny) {
 }
 
 TEST(OnnxReader, ShapesThatDoNotFitAreRefused) {
-  const auto refused = [](const InputShapes& shapes, const std::string& why) {
+  const auto refused = [](const std::map<std::string, Shape>& shapes, const std::string& why) {
     EXPECT_TRUE(test::fails(with_shapes(shapes), Errc::bad_input, "net.onnx: " + why));
   };
   refused({{"z", {1}}}, "a shape is given for 'z', which is no input; its inputs are: 'x', 'h'");
@@ -670,6 +671,53 @@ TEST(OnnxReader, OnlyTheBranchThatIsChosenIsRead) {
   const auto refused = chosen(0);
   ASSERT_FALSE(refused.has_value());
   EXPECT_THAT(refused.error().what, HasSubstr("the_Det"));
+}
+
+TEST(OnnxReader, InputsThatAreGivenAreConstants) {
+  const auto rate = [](const std::string& type, const std::string& shape) {
+    return "input { name: 'rate' type { tensor_type { elem_type: " + type + " shape { " + shape + " } } } }";
+  };
+  const auto choice = branch("then_branch", onnx_node("Relu", {"x"}, {"y1"}), "y1") +
+                      branch("else_branch", onnx_node("Neg", {"x"}, {"y2"}), "y2");
+  const auto bytes =
+      onnx_bytes(with_x(rate("7", "") + onnx_ints("usual", {}, {16000}) + onnx_node("Equal", {"rate", "usual"}, {"c"}) +
+                        onnx_node("If", {"c"}, {"y"}, choice)));
+  const auto given = [&](const std::map<std::string, std::vector<double>>& constants) {
+    return parse_onnx(bytes, "net.onnx", {}, {.shapes = {}, .constants = constants});
+  };
+  EXPECT_TRUE(test::fails(given({}), Errc::unsupported, "give that one, if it is the same in each job, by constant ="));
+  for (const double value : {16000.0, 8000.0}) {
+    const auto graph = given({{"rate", {value}}});
+    ASSERT_TRUE(graph.has_value()) << graph.error().what;
+    EXPECT_EQ(graph->inputs.size(), 1U);
+    ASSERT_FALSE(graph->nodes.empty());
+    const auto kind = std::get<Activation>(graph->nodes[0].operation).kind;
+    EXPECT_EQ(kind == Activation::Kind::relu, value == 16000);
+  }
+  const auto refused = [&](const std::map<std::string, std::vector<double>>& constants, const std::string& why) {
+    EXPECT_TRUE(test::fails(given(constants), Errc::bad_input, "net.onnx: " + why));
+  };
+  refused({{"sr", {1}}}, "a constant is given for 'sr', which is no input; its inputs are: 'x', 'rate'");
+  refused({{"rate", {1, 2}}},
+          "input 'rate': the constant that is given has 2 numbers, and it needs one for all elements, or 1");
+  refused({{"rate", {1.5}}}, "input 'rate': the constant that is given is 1.5, and its type is int64");
+}
+
+TEST(OnnxReader, AConstantHasOneNumberForAllElementsOrOneForEach) {
+  using Values = std::vector<float>;
+  const auto added = [](const std::string& type, const std::vector<double>& values) {
+    const auto bytes = onnx_bytes(
+        with_x("input { name: 'b' type { tensor_type { elem_type: " + type + " shape { dim { dim_value: 8 } } } } }" +
+               onnx_node("Cast", {"b"}, {"f"}, onnx_attribute("to", 1)) + onnx_node("Add", {"x", "f"}, {"y"})));
+    const auto graph = parse_onnx(bytes, "net.onnx", {}, {.shapes = {}, .constants = {{"b", values}}});
+    return graph ? graph->tensors[graph->nodes.at(0).inputs.at(1)].values : Values{};
+  };
+  EXPECT_EQ(added("1", {2.5}), Values(8, 2.5F));
+  EXPECT_EQ(added("3", {-128, 0, 127, 1, 2, 3, 4, 5}), (Values{-128, 0, 127, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(added("9", {1, 0, 1, 0, 0, 0, 1, 1}), (Values{1, 0, 1, 0, 0, 0, 1, 1}));
+  for (const double no_byte : {-129.0, 128.0, 0.5}) EXPECT_EQ(added("3", {no_byte}), Values());
+  EXPECT_EQ(added("9", {2}), Values()) << "no truth value";
+  EXPECT_EQ(added("1", {1, 2, 3}), Values());
 }
 
 TEST(OnnxReader, TellsAllThatIsRefusedInBranchesAndBehindThem) {

@@ -316,6 +316,9 @@ struct Task {
   std::vector<TaskOutput> outputs;
   /// All dimensions of inputs of a dnn task, by their names, where the file leaves some of them open.
   std::map<std::string, std::vector<std::int64_t>> shape;
+  /// Inputs of a dnn task that are the same in each job, by their names: all elements in row-major order, or one number
+  /// that all of them have. Nothing feeds them.
+  std::map<std::string, std::vector<double>> constant;
   /// Inputs of a dnn task that a job finds as the job before left an output of it, by their names. Zero at first.
   std::map<std::string, std::string> state;
   /// The arithmetic of a dnn task on a GPU.

@@ -20,7 +20,11 @@ namespace rtexec::tasks {
 
 using Shape = std::vector<std::int64_t>; // every dimension is at least 1; empty: a scalar
 
-using InputShapes = std::map<std::string, Shape>; // by the names of inputs
+/// What a model's file leaves to its user, by the names of inputs.
+struct GivenInputs {
+  std::map<std::string, Shape> shapes;                  // all dimensions, where the file leaves some of them open
+  std::map<std::string, std::vector<double>> constants; // of all elements, or one for all: no inputs any more
+};
 
 using TensorId = std::uint32_t; // index in Graph::tensors
 

@@ -1,7 +1,7 @@
 #include "tasks/dnn/onnx/lowering.hpp"
 
 #include "tasks/dnn/kernels/evaluate.hpp"
-#include "tasks/dnn/onnx/input_shapes.hpp"
+#include "tasks/dnn/onnx/given_inputs.hpp"
 
 #include <algorithm>
 #include <set>
@@ -303,7 +303,10 @@ const std::vector<std::int64_t>& NodeContext::ints(std::size_t input, const char
   const auto* constant = id ? &lowering_.graph.tensors[*id] : nullptr;
   const auto what = std::string(role) + " (input " + config::quoted(node_.inputs[input]) + ") must be ";
   if (!constant || !constant->constant())
-    unsupported(what + "known when the model is loaded, and depends on an input of the network");
+    unsupported(what +
+                "known when the model is loaded, and depends on an input of the network; give that one, if it is "
+                "the same in each job, by constant = { NAME = [...] } in a task set, by --constant NAME=... on a "
+                "command line");
   if (!is_integer(constant->type)) bad(what + "integers, and they are of " + std::string(name(constant->type)));
   const auto [found, missing] = lowering_.integers.try_emplace(*id);
   if (missing)
@@ -417,8 +420,13 @@ Graph lower(Model model) {
   lowering.graph.notes = std::move(model.notes);
   add_initialisers(lowering, std::move(model.initialisers));
   auto shapes = input_shapes(model);
+  for (const auto& [name, values] : model.given.constants) static_cast<void>(named_input(model, name, "a constant"));
   for (std::size_t i = 0; i < model.inputs.size(); ++i) {
     const Input& input = model.inputs[i];
+    if (model.given.constants.contains(input.name)) {
+      lowering.values.emplace(input.name, lowering.value_of(input.name, given_constant(model, input, shapes[i])));
+      continue;
+    }
     const auto id = lowering.graph.add({input.name, std::move(shapes[i]), {}, input.type});
     if (input.name.empty() || !lowering.values.emplace(input.name, id).second)
       throw Refusal(Errc::bad_input,

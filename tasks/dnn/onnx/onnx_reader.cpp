@@ -326,26 +326,26 @@ onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view
 } // namespace
 
 Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name,
-                         const std::optional<std::filesystem::path>& folder, const InputShapes& shapes,
+                         const std::optional<std::filesystem::path>& folder, const GivenInputs& given,
                          const BytesObserver& seen) {
   try {
     ExternalData files(folder, max_onnx_file, seen);
     auto model = read_model(bytes, name, files);
-    model.shapes = shapes;
+    model.given = given;
     return onnx_source::lower(std::move(model));
   } catch (const Refusal& refusal) { return fail(refusal.code, refusal.text); } catch (const std::bad_alloc&) {
     return fail(Errc::out_of_memory, std::string(name) + ": there is not enough memory to read this model");
   }
 }
 
-Result<Graph> read_onnx(const std::filesystem::path& file, const InputShapes& shapes, const BytesObserver& seen) {
+Result<Graph> read_onnx(const std::filesystem::path& file, const GivenInputs& given, const BytesObserver& seen) {
   const auto content = config::read_file(file, max_onnx_file);
   if (!content) return Unexpected(content.error());
   if (auto other = config::mistaken(file, *content, config::Content::onnx)) return Unexpected(std::move(*other));
   const auto bytes = std::as_bytes(std::span(*content));
   if (seen) seen(bytes);
   return parse_onnx(bytes, file.string(), file.has_parent_path() ? file.parent_path() : std::filesystem::path("."),
-                    shapes, seen);
+                    given, seen);
 }
 
 } // namespace rtexec::tasks

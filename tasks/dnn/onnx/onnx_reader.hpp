@@ -36,17 +36,17 @@ struct SupportedOperator {
 /// What protobuf can parse, and the most that tensors in other files may have in all.
 inline constexpr std::size_t max_onnx_file = 0x7fff'ffff;
 
-/// bad_input: unreadable, damaged or contradictory, a dimension that nobody fixes, or shapes that do not fit the file;
-/// unsupported: operators, attributes, types or shapes that the engine does not have, all at once, with the nodes that
-/// need them and what is supported instead. `shapes`: all dimensions of inputs; the file's symbols stand for one size
-/// each, also in inputs that are not named there. `seen` is told all bytes that the graph was made from: the file's,
-/// then those of each tensor in another file.
-[[nodiscard]] Result<Graph> read_onnx(const std::filesystem::path& file, const InputShapes& shapes = {},
+/// bad_input: unreadable, damaged or contradictory, a dimension that nobody fixes, or what is given does not fit the
+/// file; unsupported: operators, attributes, types or shapes that the engine does not have, all at once, with the nodes
+/// that need them and what is supported instead. The file's symbols stand for one size each, also in inputs whose
+/// shapes are not given. `seen` is told all bytes that the graph was made from: the file's, then those of each tensor
+/// in another file.
+[[nodiscard]] Result<Graph> read_onnx(const std::filesystem::path& file, const GivenInputs& given = {},
                                       const BytesObserver& seen = {});
 /// The same from memory; `name` stands for the file in messages. Other files are looked for in `folder`; without one,
 /// tensors in them are refused. `seen` is told the bytes of those only.
 [[nodiscard]] Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name = "model",
                                        const std::optional<std::filesystem::path>& folder = {},
-                                       const InputShapes& shapes = {}, const BytesObserver& seen = {});
+                                       const GivenInputs& given = {}, const BytesObserver& seen = {});
 
 } // namespace rtexec::tasks

@@ -83,7 +83,7 @@ struct Model {
   std::vector<std::string> notes; // as those of the Graph
   std::int64_t opset = 0;
   std::vector<Input> inputs; // without those that are initialisers
-  InputShapes shapes;        // given by who reads the model, where the file leaves dimensions open
+  GivenInputs given;         // by who reads the model
   std::vector<Output> outputs;
   Initialisers initialisers;
   std::vector<Node> nodes;

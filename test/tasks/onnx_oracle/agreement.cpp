@@ -191,9 +191,9 @@ constexpr Pass passes[] = {
 
 Result<tasks::Graph> parsed(const Model& model) {
   const std::string bytes = model.bytes();
-  tasks::InputShapes shapes;
-  for (const auto& input : model.inputs()) shapes[input] = model.value(input).shape;
-  return tasks::parse_onnx(std::as_bytes(std::span(bytes)), "model", {}, shapes);
+  tasks::GivenInputs given;
+  for (const auto& input : model.inputs()) given.shapes[input] = model.value(input).shape;
+  return tasks::parse_onnx(std::as_bytes(std::span(bytes)), "model", {}, given);
 }
 
 void expect_agreement(const Model& model, double tolerance, Support support) {

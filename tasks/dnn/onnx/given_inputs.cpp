@@ -1,6 +1,7 @@
-#include "tasks/dnn/onnx/input_shapes.hpp"
+#include "tasks/dnn/onnx/given_inputs.hpp"
 
 #include "config/text.hpp"
+#include "tasks/dnn/onnx/shape_rules.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -37,7 +38,7 @@ class Shapes {
   explicit Shapes(const Model& model) : model_(model) {}
 
   std::vector<Shape> all() {
-    for (const auto& [name, shape] : model_.shapes) take(find(name), shape);
+    for (const auto& [name, shape] : model_.given.shapes) take(named_input(model_, name, "a shape"), shape);
     std::vector<Shape> shapes;
     for (const Input& input : model_.inputs) shapes.push_back(shape_of(input));
     if (!open_.empty()) refuse_open();
@@ -47,15 +48,6 @@ class Shapes {
  private:
   [[noreturn]] void refuse(const Input& input, const std::string& why) const {
     throw Refusal(Errc::bad_input, model_.file + ": input " + config::quoted(input.name) + ": " + why);
-  }
-
-  const Input& find(const std::string& name) const {
-    const auto found = std::ranges::find(model_.inputs, name, &Input::name);
-    if (found != model_.inputs.end()) return *found;
-    std::string there;
-    for (const Input& input : model_.inputs) there += (there.empty() ? "" : ", ") + config::quoted(input.name);
-    throw Refusal(Errc::bad_input, model_.file + ": a shape is given for " + config::quoted(name) +
-                                       ", which is no input; its inputs are: " + there);
   }
 
   /// Checks a given shape against the file, and learns from it what symbols stand for.
@@ -92,12 +84,12 @@ class Shapes {
   }
 
   Shape shape_of(const Input& input) {
-    const auto given = model_.shapes.find(input.name);
+    const auto given = model_.given.shapes.find(input.name);
     Shape shape;
-    if (given != model_.shapes.end()) shape = given->second;
+    if (given != model_.given.shapes.end()) shape = given->second;
     else
       for (std::size_t i = 0; i < input.shape.size(); ++i) shape.push_back(size_of(input, i));
-    if (given == model_.shapes.end() && !input.has_shape) note_open(input, "no dimension");
+    if (given == model_.given.shapes.end() && !input.has_shape) note_open(input, "no dimension");
     check_limits(input, shape);
     return shape;
   }
@@ -161,6 +153,42 @@ class Shapes {
 
 } // namespace
 
+const Input& named_input(const Model& model, const std::string& name, std::string_view given) {
+  const auto found = std::ranges::find(model.inputs, name, &Input::name);
+  if (found != model.inputs.end()) return *found;
+  std::string there;
+  for (const Input& input : model.inputs) there += (there.empty() ? "" : ", ") + config::quoted(input.name);
+  throw Refusal(Errc::bad_input, model.file + ": " + std::string(given) + " is given for " + config::quoted(name) +
+                                     ", which is no input; its inputs are: " + there);
+}
+
 std::vector<Shape> input_shapes(const Model& model) { return Shapes(model).all(); }
+
+Constant given_constant(const Model& model, const Input& input, const Shape& shape) {
+  const auto& values = model.given.constants.at(input.name);
+  const auto refuse = [&](const std::string& why) {
+    throw Refusal(Errc::bad_input,
+                  model.file + ": input " + config::quoted(input.name) + ": the constant that is given " + why);
+  };
+  const auto count = static_cast<std::size_t>(element_count(shape));
+  if (values.size() != 1 && values.size() != count)
+    refuse("has " + std::to_string(values.size()) + " numbers, and it needs one for all elements, or " +
+           std::to_string(count));
+  const auto all = [&]<class T>(std::vector<T> converted) {
+    if (converted.size() < count) converted.resize(count, converted.front());
+    return Constant{shape, std::move(converted), input.type};
+  };
+  if (!is_integer(input.type)) return all(std::vector<float>(values.begin(), values.end()));
+  std::vector<std::int64_t> whole;
+  for (const double value : values) {
+    const auto number = static_cast<std::int64_t>(value);
+    const bool fits =
+        input.type == ElementType::boolean ? number == 0 || number == 1 : wrapped(number, input.type) == number;
+    if (static_cast<double>(number) != value || !fits)
+      refuse("is " + config::decimal(value) + ", and its type is " + std::string(name(input.type)));
+    whole.push_back(number);
+  }
+  return all(std::move(whole));
+}
 
 } // namespace rtexec::tasks::onnx_source
