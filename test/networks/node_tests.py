@@ -41,7 +41,6 @@ ROUNDING = 1e-6  # in fp32, likewise: where sums are 0 as ONNX computes them in 
 
 STEPS = {"float16": 2**-9, "bfloat16": 2**-6}  # two of them, relative
 
-CONTROL_FLOW = {"If", "Loop", "Scan", "SequenceMap"}
 RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 LOSSES = {"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}
 BY_CHANCE = "random numbers"
@@ -98,7 +97,7 @@ def rather_not_applicable(test):
         return "training"
     if any(entry.domain == "ai.onnx.ml" for entry in test.model.opset_import):
         return "no neural network (ai.onnx.ml)"
-    for operators, what in ((RANDOM, BY_CHANCE), (CONTROL_FLOW, "control flow"), (SHAPED_BY_VALUES, "a shape that depends on values"),
+    for operators, what in ((RANDOM, BY_CHANCE), (SHAPED_BY_VALUES, "a shape that depends on values"),
                             (LOSSES, "training"), ({"ImageDecoder"}, "a file of a picture")):
         if operators & set(nodes):
             return what

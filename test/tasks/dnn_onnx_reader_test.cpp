@@ -731,6 +731,109 @@ TEST(OnnxReader, TellsAllThatIsRefusedInBranchesAndBehindThem) {
               AllOf(HasSubstr("the_Det"), HasSubstr("the_Unique"), HasSubstr("2 nodes that read from them")));
 }
 
+// Names in a graph within a node are its own
+TEST(OnnxReader, BranchesMayHaveNamesOfOthers) {
+  const auto choice = [](int exponent) {
+    return branch("then_branch",
+                  onnx_floats("c", {1, 3, 1, 1}) + onnx_node("Pow", {"c", "e" + std::to_string(exponent)}, {"d"}), "d");
+  };
+  const auto graph = parse_onnx(
+      onnx_bytes(with_x(onnx_ints("one", {}, {1}) + onnx_ints("e1", {}, {1}) + onnx_ints("e2", {}, {2}) +
+                        onnx_node("If", {"one"}, {"a"}, choice(1)) + onnx_node("If", {"one"}, {"b"}, choice(2)) +
+                        onnx_node("Add", {"x", "a"}, {"z"}) + onnx_node("Mul", {"z", "b"}, {"y"}))));
+  ASSERT_TRUE(graph.has_value()) << graph.error().what;
+  ASSERT_EQ(graph->nodes.size(), 2U);
+  const auto operand = [&](std::size_t node) { return graph->tensors[graph->nodes[node].inputs[1]].values; };
+  EXPECT_EQ(operand(0), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(operand(1), (std::vector<float>{1, 4, 9}));
+}
+
+// ---- rounds
+
+/// An attribute with a graph that has inputs.
+std::string body(const std::vector<std::string>& inputs, const std::string& nodes,
+                 const std::vector<std::string>& outputs) {
+  std::string text = "attribute { name: 'body' type: GRAPH g { ";
+  for (const auto& input : inputs) text += "input { name: '" + input + "' } ";
+  text += nodes;
+  for (const auto& output : outputs) text += " output { name: '" + output + "' }";
+  return text + " } }";
+}
+
+/// What `rounds`, nodes that write s from a = {1, 2, 3} and others, make of it.
+Result<std::vector<float>> sums(const std::string& rounds) {
+  const auto graph = parse_onnx(onnx_bytes(with_x(
+      onnx_floats("a", {3}) + onnx_ints("truth", {}, {1}) + onnx_ints("zero", {}, {0}) + onnx_ints("two", {}, {2}) +
+      onnx_ints("three", {}, {3}) + onnx_ints("many", {}, {std::numeric_limits<std::int64_t>::max()}) +
+      onnx_ints("flat", {4}, {-1, 1, 1, 1}) + rounds + onnx_node("Reshape", {"s", "flat"}, {"f"}) +
+      onnx_node("Concat", {"x", "x"}, {"z"}, onnx_attribute("axis", 0)) + onnx_node("ReduceSum", {"x"}, {"r"}) +
+      onnx_node("Mul", {"r", "f"}, {"y"}))));
+  if (!graph) return Unexpected(graph.error());
+  return graph->tensors[graph->nodes.back().inputs.back()].values;
+}
+
+const std::string doubling = onnx_node("Add", {"v", "v"}, {"w"}) +
+                             onnx_node("Cast", {"i"}, {"j"}, onnx_attribute("to", 1)) +
+                             onnx_node("Mul", {"v", "j"}, {"t"});
+
+TEST(OnnxReader, ALoopIsItsRoundsOneAfterTheOther) {
+  using testing::ElementsAre;
+  const std::vector<std::string> inputs{"i", "go", "v"};
+  const auto loop = [&](const std::string& count, const std::string& condition, const std::string& goes_on,
+                        const std::vector<std::string>& outputs) {
+    const auto within = doubling + goes_on;
+    return sums(onnx_node("Loop", {count, condition, "a"}, outputs, body(inputs, within, {"on", "w", "t"})));
+  };
+  const auto always = onnx_node("Identity", {"go"}, {"on"}), twice = onnx_node("Less", {"i", "three"}, {"on"});
+  EXPECT_THAT(*loop("three", "", always, {"s", "all"}), ElementsAre(8, 16, 24));
+  EXPECT_THAT(*loop("three", "truth", always, {"last", "s"}), ElementsAre(0, 0, 0, 2, 4, 6, 8, 16, 24)) << "collected";
+  EXPECT_THAT(*loop("", "truth", twice, {"s", "all"}), ElementsAre(16, 32, 48)) << "until it is not true";
+  EXPECT_THAT(*loop("two", "truth", twice, {"s", "all"}), ElementsAre(4, 8, 12));
+  EXPECT_THAT(*loop("zero", "", always, {"s", "all"}), ElementsAre(1, 2, 3));
+  EXPECT_THAT(*loop("three", "zero", always, {"s", "all"}), ElementsAre(1, 2, 3));
+}
+
+TEST(OnnxReader, LoopsThatNobodyKnowsTheEndOfAreRefused) {
+  const auto refused = [](const std::vector<std::string>& inputs, const std::string& within,
+                          const std::vector<std::string>& outputs, Errc code, const std::string& why) {
+    EXPECT_TRUE(test::fails(
+        sums(onnx_node("Loop", inputs, {"s", "all"}, body({"i", "go", "v"}, doubling + within, outputs))), code, why));
+  };
+  const auto always = onnx_node("Identity", {"go"}, {"on"});
+  const std::vector<std::string> outputs{"on", "w", "t"};
+  refused({"many", "", "a"}, always, outputs, Errc::unsupported, "in all its rounds it has more than 20000 nodes");
+  refused({"three", "", "a"}, onnx_node("ReduceSum", {"x"}, {"u"}) + onnx_node("Greater", {"u", "a"}, {"on"}), outputs,
+          Errc::unsupported, "whether it goes round again");
+  refused({"three", "", "a"}, always, {"on", "w"}, Errc::bad_input, "its body has not the inputs and outputs");
+  refused({"three", "", "a", "a"}, always, outputs, Errc::bad_input, "its body has not the inputs and outputs");
+  refused({"three", "", "a"}, always + onnx_node("Det", {"v"}, {"d"}), outputs, Errc::unsupported, "the_Det");
+  EXPECT_TRUE(test::fails(
+      sums(onnx_node("Loop", {"zero", "", "a"}, {"b", "s"}, body({"i", "go", "v"}, doubling + always, outputs))),
+      Errc::unsupported, "it goes round no time"));
+}
+
+TEST(OnnxReader, AScanTakesSlicesInBothDirectionsAlongAnyAxis) {
+  using testing::ElementsAre;
+  const auto within = onnx_node("Add", {"v", "slice"}, {"w"}) + onnx_node("Identity", {"w"}, {"t"});
+  const auto scan = [&](const std::string& more, const std::vector<std::string>& outputs) {
+    return sums(onnx_ints("wide", {2}, {1, 3}) + onnx_node("Reshape", {"a", "wide"}, {"b"}) +
+                onnx_floats("first", {1}) +
+                onnx_node("Scan", {"first", "b"}, outputs,
+                          onnx_attribute("num_scan_inputs", 1) +
+                              onnx_attribute("scan_input_axes", std::vector<std::int64_t>{-1}) + more +
+                              body({"v", "slice"}, within, {"w", "t"})));
+  };
+  using Ints = std::vector<std::int64_t>;
+  EXPECT_THAT(*scan("", {"s", "all"}), ElementsAre(7)) << "1 + 1 + 2 + 3";
+  EXPECT_THAT(*scan("", {"last", "s"}), ElementsAre(2, 4, 7));
+  EXPECT_THAT(*scan(onnx_attribute("scan_input_directions", Ints{1}), {"last", "s"}), ElementsAre(4, 6, 7));
+  EXPECT_THAT(*scan(onnx_attribute("scan_output_directions", Ints{1}) + onnx_attribute("scan_output_axes", Ints{1}),
+                    {"last", "s"}),
+              ElementsAre(7, 4, 2));
+  EXPECT_TRUE(test::fails(scan(onnx_attribute("scan_output_axes", Ints{0, 0}), {"s", "all"}), Errc::bad_input,
+                          "lists not as many"));
+}
+
 // PyTorch's newer exporter writes the former: nothing may be added for it
 TEST(OnnxReader, ReduceMeanOfAPlaneIsAGlobalAveragePool) {
   const auto pool = parse_onnx(onnx_bytes(with_x(onnx_node("GlobalAveragePool", {"x"}, {"y"}))));

@@ -1,6 +1,7 @@
 #include "tasks/dnn/onnx/lowering.hpp"
 
 #include "tasks/dnn/kernels/evaluate.hpp"
+#include "tasks/dnn/onnx/control_flow.hpp"
 #include "tasks/dnn/onnx/given_inputs.hpp"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ const OperatorTable& operators() {
     add_recurrent_operators(t);
     add_quantised_operators(t);
     add_spectral_operators(t);
-    t["If"] = {nullptr, "the condition is known when the model is loaded"}; // see lower_branch()
+    add_control_flow(t);
     return t;
   }();
   return table;
@@ -32,7 +33,6 @@ const OperatorTable& operators() {
 
 namespace {
 
-constexpr std::size_t max_nodes = 20'000;
 constexpr const char* not_supported =
     "this operator is not supported; `rtexec infer --list-operators` lists those that are";
 // Bounds what a small hostile file can make the reader do.
@@ -51,22 +51,6 @@ bool moves_elements(const std::string& type) {
       "Transpose", "Slice",          "Split",    "Gather",          "Concat",   "Expand",
       "Tile",      "GatherElements", "GatherND", "ScatterElements", "ScatterND"};
   return moving.contains(type);
-}
-
-void add_initialisers(Lowering& lowering, Initialisers initialisers) {
-  for (auto& [name, initialiser] : initialisers) {
-    if (const auto* unreadable = std::get_if<Unreadable>(&initialiser)) {
-      lowering.unreadable.emplace(name, unreadable->why);
-      continue;
-    }
-    auto& constant = std::get<Constant>(initialiser);
-    if (constant.shape.size() > max_rank)
-      throw Refusal(Errc::unsupported, lowering.file + ": initialiser " + config::quoted(name) + " has more than " +
-                                           std::to_string(max_rank) + " dimensions");
-    if (const auto* floats = std::get_if<std::vector<float>>(&constant.values))
-      lowering.given += static_cast<std::int64_t>(floats->size());
-    lowering.values.emplace(name, lowering.value_of(name, std::move(constant)));
-  }
 }
 
 /// The type that the file says, where that differs in the precision of floats only.
@@ -96,16 +80,6 @@ TensorId output_tensor(Lowering& lowering, const std::string& name, const Value&
   std::vector<float> floats;
   for (const auto each : ints->values) floats.push_back(static_cast<float>(each));
   return lowering.graph.add({name, ints->shape, std::move(floats), ints->type});
-}
-
-void lower_node(Lowering& lowering, const Node& node) {
-  NodeContext context(lowering, node);
-  const auto found = operators().find(node.type);
-  if (found == operators().end()) context.unsupported(not_supported);
-  if (std::ranges::all_of(node.outputs, &std::string::empty)) context.bad("it has no output");
-  if (!evaluate_shape_arithmetic(context) && !evaluate_without_elements(context)) found->second.lower(context);
-  context.require_all_attributes_read();
-  context.require_all_outputs_set();
 }
 
 /// "'a', 'b', 'c' and 4 more".
@@ -143,61 +117,33 @@ std::string few_of(const std::vector<std::string>& names) {
           "; `rtexec infer --list-operators` lists what is");
 }
 
-struct Refused {
-  std::vector<UnsupportedNode> nodes;
-  std::unordered_set<std::string> outputs; // of those, and of the nodes behind them
-  std::size_t behind = 0;
-};
-
-void lower_nodes(Lowering& lowering, const std::vector<Node>& nodes, Refused& refused);
-
-/// The nodes of the branch that its condition chooses, in place of the node.
-void lower_branch(Lowering& lowering, const Node& node, Refused& refused) {
-  NodeContext context(lowering, node);
-  const auto& condition = context.ints(0, "the condition");
-  context.require(condition.size() == 1, "its condition must have one element");
-  const bool holds = condition.front() != 0;
-  const auto branch = context.attribute<std::shared_ptr<const Subgraph>>(holds ? "then_branch" : "else_branch");
-  context.ignore_attribute(holds ? "else_branch" : "then_branch");
-  context.require_all_attributes_read();
-  context.require(branch->outputs.size() == node.outputs.size(), "its branch has not as many outputs as it has");
-  add_initialisers(lowering, branch->initialisers);
-  lower_nodes(lowering, branch->nodes, refused);
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (refused.outputs.contains(branch->outputs[i])) refused.outputs.insert(node.outputs[i]);
-    else if (!node.outputs[i].empty())
-      lower_node(lowering, {node.name, "Identity", {branch->outputs[i]}, {node.outputs[i]}, {}});
-  }
-}
-
-/// One after the other; behind one that is not supported all goes on that does not need it.
-void lower_nodes(Lowering& lowering, const std::vector<Node>& nodes, Refused& refused) {
-  for (const auto& node : nodes) {
-    const auto is_unknown = [&](const std::string& name) { return refused.outputs.contains(name); };
-    bool lowered = false;
-    if (std::ranges::any_of(node.inputs, is_unknown)) ++refused.behind;
-    else try {
-        if (node.type == "If") lower_branch(lowering, node, refused);
-        else lower_node(lowering, node);
-        lowered = true;
-      } catch (const UnsupportedNode& refusal) { refused.nodes.push_back(refusal); }
-    if (lowered) continue;
-    for (const auto& output : node.outputs)
-      if (!output.empty() && !lowering.values.contains(output)) refused.outputs.insert(output);
-  }
-}
-
-/// Visits all nodes, those of branches among them.
-template <class Visit> void each_node(const std::vector<Node>& nodes, const Visit& visit) {
-  for (const auto& node : nodes) {
-    visit(node);
-    for (const auto& [name, attribute] : node.attributes)
-      if (const auto* branch = std::get_if<std::shared_ptr<const Subgraph>>(&attribute))
-        each_node((*branch)->nodes, visit);
-  }
-}
-
 } // namespace
+
+void add_initialisers(Lowering& lowering, Initialisers initialisers) {
+  for (auto& [name, initialiser] : initialisers) {
+    if (const auto* unreadable = std::get_if<Unreadable>(&initialiser)) {
+      lowering.unreadable.emplace(name, unreadable->why);
+      continue;
+    }
+    auto& constant = std::get<Constant>(initialiser);
+    if (constant.shape.size() > max_rank)
+      throw Refusal(Errc::unsupported, lowering.file + ": initialiser " + config::quoted(name) + " has more than " +
+                                           std::to_string(max_rank) + " dimensions");
+    if (const auto* floats = std::get_if<std::vector<float>>(&constant.values))
+      lowering.given += static_cast<std::int64_t>(floats->size());
+    lowering.values.emplace(name, lowering.value_of(name, std::move(constant)));
+  }
+}
+
+void lower_node(Lowering& lowering, const Node& node) {
+  NodeContext context(lowering, node);
+  const auto found = operators().find(node.type);
+  if (found == operators().end()) context.unsupported(not_supported);
+  if (std::ranges::all_of(node.outputs, &std::string::empty)) context.bad("it has no output");
+  if (!evaluate_shape_arithmetic(context) && !evaluate_without_elements(context)) found->second.lower(context);
+  context.require_all_attributes_read();
+  context.require_all_outputs_set();
+}
 
 Value Lowering::value_of(const std::string& name, Constant constant) {
   if (auto* ints = std::get_if<std::vector<std::int64_t>>(&constant.values))

@@ -47,6 +47,8 @@ struct Lowering {
   std::unordered_map<std::string, std::string> unreadable{}; // ONNX names of constants that are not supported: why
   std::int64_t given = 0;                                    // elements of constants that the file has
   std::int64_t folded = 0;                                   // elements of constants computed at load
+  std::size_t unrolled = 0;                                  // nodes of rounds
+  std::size_t copies = 0;                                    // of graphs within nodes, and other names of one's own
   std::unordered_map<std::string, TensorId> as_floats{};     // of integers, by ONNX name, once they are computed with
   std::unordered_map<TensorId, std::vector<std::int64_t>> integers{}; // of constants of integers, once asked for
 
@@ -167,6 +169,10 @@ class NodeContext {
   std::set<std::string> read_;
 };
 
+void add_initialisers(Lowering& lowering, Initialisers initialisers);
+/// Throws Refusal.
+void lower_node(Lowering& lowering, const Node& node);
+
 using Lower = void (*)(NodeContext&);
 struct Operator {
   Lower lower = nullptr;
@@ -191,6 +197,7 @@ void add_shape_operators(OperatorTable& table);         // moving and renaming e
 void add_index_operators(OperatorTable& table);         // elements from where tensors say, and to there
 void add_recurrent_operators(OperatorTable& table);     // layers over sequences
 void add_quantised_operators(OperatorTable& table);     // integers that stand for floats
+void add_control_flow(OperatorTable& table);            // nodes that hold graphs, which are in no node of their own
 void add_spectral_operators(OperatorTable& table);      // Fourier transforms
 
 /// Refuses inputs of integers beside inputs of floats, and those of several types of integers. What is known when the

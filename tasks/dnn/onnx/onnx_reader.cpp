@@ -175,8 +175,7 @@ Attribute read_attribute(const onnx::AttributeProto& attribute, const std::strin
     return std::visit([](auto&& read) { return Attribute(std::forward<decltype(read)>(read)); },
                       try_constant(attribute.t(), what, files));
   case Proto::GRAPH:
-    if (attribute.g().input_size() == 0 && attribute.g().sparse_initializer_size() == 0)
-      return read_subgraph(attribute.g(), file, files);
+    if (attribute.g().sparse_initializer_size() == 0) return read_subgraph(attribute.g(), file, files);
     [[fallthrough]];
   case Proto::GRAPHS: return Unreadable{" is a graph of its own"};
   default:
@@ -214,6 +213,7 @@ onnx_source::Initialisers read_initialisers(const onnx::GraphProto& graph, const
 std::shared_ptr<const onnx_source::Subgraph> read_subgraph(const onnx::GraphProto& graph, const std::string& file,
                                                            ExternalData& files) {
   auto subgraph = std::make_shared<onnx_source::Subgraph>();
+  for (const auto& input : graph.input()) subgraph->inputs.push_back(input.name());
   for (const auto& output : graph.output()) subgraph->outputs.push_back(output.name());
   subgraph->initialisers = read_initialisers(graph, file, files);
   for (const auto& node : graph.node()) subgraph->nodes.push_back(read_node(node, file, files));

@@ -54,7 +54,7 @@ struct Node {
 };
 
 struct Subgraph {
-  std::vector<std::string> outputs;
+  std::vector<std::string> inputs, outputs;
   Initialisers initialisers;
   std::vector<Node> nodes;
 };

@@ -1,0 +1,299 @@
+#include "tasks/dnn/onnx/control_flow.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace rtexec::tasks::onnx_source {
+namespace {
+
+using Graph = std::shared_ptr<const Subgraph>;
+using Names = std::unordered_map<std::string, std::string>; // of a graph within a node: what stands for them
+
+std::string numbered(Lowering& lowering) { return " @" + std::to_string(++lowering.copies); }
+
+/// All copies of a graph share its constants.
+Names shared_constants(Lowering& lowering, const Subgraph& graph) {
+  Names names;
+  Initialisers shared;
+  const auto suffix = numbered(lowering);
+  for (const auto& [name, initialiser] : graph.initialisers)
+    shared.emplace(names.emplace(name, name + suffix).first->second, initialiser);
+  add_initialisers(lowering, std::move(shared));
+  return names;
+}
+
+/// Names of a graph's own, which another copy of it or another graph may have as well, get a number that none has.
+class Copy {
+ public:
+  /// `names`: what stands for its inputs and its constants.
+  Copy(Lowering& lowering, const Subgraph& graph, Names names)
+      : lowering_(lowering), suffix_(numbered(lowering)), names_(std::move(names)) {
+    own(graph);
+    outputs_ = renamed(graph.outputs);
+    lowering.read.insert(outputs_.begin(), outputs_.end());
+    nodes_ = copied(graph.nodes);
+  }
+
+  void lower(Refused& refused) { lower_nodes(lowering_, nodes_, refused); }
+  [[nodiscard]] const std::vector<std::string>& outputs() const { return outputs_; }
+
+ private:
+  void own(const std::string& name) { names_.emplace(name, name + suffix_); }
+  void own(const Subgraph& graph) {
+    for (const auto& [name, initialiser] : graph.initialisers) own(name);
+    for (const auto& node : graph.nodes) {
+      for (const auto& output : node.outputs) own(output);
+      for (const auto& [name, attribute] : node.attributes)
+        if (const auto* within = std::get_if<Graph>(&attribute)) {
+          for (const auto& input : (*within)->inputs) own(input);
+          own(**within);
+        }
+    }
+  }
+
+  [[nodiscard]] std::string renamed(const std::string& name) const {
+    const auto found = name.empty() ? names_.end() : names_.find(name);
+    return found == names_.end() ? name : found->second;
+  }
+  [[nodiscard]] std::vector<std::string> renamed(std::vector<std::string> names) const {
+    for (auto& name : names) name = renamed(name);
+    return names;
+  }
+  [[nodiscard]] Initialisers copied(const Initialisers& initialisers) const {
+    Initialisers copies;
+    for (const auto& [name, initialiser] : initialisers) copies.emplace(renamed(name), initialiser);
+    return copies;
+  }
+  [[nodiscard]] Graph copied(const Subgraph& graph) const {
+    return std::make_shared<const Subgraph>(
+        Subgraph{renamed(graph.inputs), renamed(graph.outputs), copied(graph.initialisers), copied(graph.nodes)});
+  }
+  [[nodiscard]] std::vector<Node> copied(std::vector<Node> nodes) const {
+    for (auto& node : nodes) {
+      node.inputs = renamed(std::move(node.inputs));
+      node.outputs = renamed(std::move(node.outputs));
+      for (auto& [name, attribute] : node.attributes)
+        if (const auto* within = std::get_if<Graph>(&attribute)) attribute = copied(**within);
+      lowering_.read.insert(node.inputs.begin(), node.inputs.end());
+      lowering_.read_by_nodes.insert(node.inputs.begin(), node.inputs.end());
+    }
+    return nodes;
+  }
+
+  Lowering& lowering_;
+  std::string suffix_;
+  Names names_;
+  std::vector<std::string> outputs_;
+  std::vector<Node> nodes_;
+};
+
+/// What a node with a graph in it becomes.
+class Unrolling {
+ public:
+  Unrolling(Lowering& lowering, const Node& node, Refused& refused)
+      : lowering_(lowering), node_(node), refused_(refused), context_(lowering, node) {}
+
+  void branch() {
+    const bool holds = truth(0, "the condition");
+    const auto chosen = context_.attribute<Graph>(holds ? "then_branch" : "else_branch");
+    context_.ignore_attribute(holds ? "else_branch" : "then_branch");
+    context_.require_all_attributes_read();
+    context_.require(chosen->outputs.size() == node_.outputs.size(), "its branch has not as many outputs as it has");
+    Copy copy(lowering_, *chosen, shared_constants(lowering_, *chosen));
+    copy.lower(refused_);
+    for (std::size_t i = 0; i < node_.outputs.size(); ++i) give(i, copy.outputs()[i]);
+  }
+
+  void loop() {
+    const auto body = context_.attribute<Graph>("body");
+    context_.require_all_attributes_read();
+    auto rounds = std::numeric_limits<std::int64_t>::max();
+    if (context_.has(0)) rounds = number(0, "the number of rounds");
+    bool goes_on = !context_.has(1) || truth(1, "the condition");
+    begin(*body, node_.inputs.size() < 2 ? 0 : node_.inputs.size() - 2, 2, 1);
+    for (std::size_t i = 0; i < states_.size(); ++i) states_[i] = node_.inputs[i + 2];
+    for (std::int64_t round = 0; goes_on && round < rounds; ++round) {
+      const auto outputs =
+          go_round({known("round", round, ElementType::int64), known("goes on", 1, ElementType::boolean)});
+      if (!outputs) return refuse_outputs();
+      goes_on = is_true((*outputs)[0]);
+    }
+    end(std::vector<std::int64_t>(collected_.size(), 0), {});
+  }
+
+  void scan() {
+    if (context_.opset() < 9) context_.unsupported("Scan of opset 8; supported: of opset 9 and later");
+    const auto body = context_.attribute<Graph>("body");
+    const auto scanned = static_cast<std::size_t>(context_.attribute<std::int64_t>("num_scan_inputs"));
+    context_.require(scanned >= 1 && scanned <= node_.inputs.size(),
+                     "num_scan_inputs is not the number of some inputs");
+    const auto first = node_.inputs.size() - scanned;
+    begin(*body, first, 0, 0, scanned);
+    for (std::size_t i = 0; i < first; ++i) states_[i] = node_.inputs[i];
+    const auto axes = listed("scan_input_axes", scanned), backwards = listed("scan_input_directions", scanned),
+               to_axes = listed("scan_output_axes", collected_.size()),
+               to_backwards = listed("scan_output_directions", collected_.size());
+    context_.require_all_attributes_read();
+    std::int64_t steps = -1;
+    for (std::size_t i = 0; i < scanned; ++i) {
+      const auto& shape = context_.shape(first + i);
+      const auto size = shape[context_.axis(axes[i], shape.size())];
+      context_.require(steps < 0 || steps == size, "its inputs have not as many steps as each other");
+      steps = size;
+    }
+    for (std::int64_t step = 0; step < steps; ++step) {
+      std::vector<std::string> slices;
+      for (std::size_t i = 0; i < scanned; ++i) {
+        const auto at = known("step", backwards[i] != 0 ? steps - 1 - step : step, ElementType::int64);
+        slices.push_back(made("Gather", {node_.inputs[first + i], at}, {{"axis", axes[i]}}));
+      }
+      if (!go_round(std::move(slices), false)) return refuse_outputs();
+    }
+    end(to_axes, to_backwards);
+  }
+
+ private:
+  std::int64_t number(std::size_t input, const char* role) {
+    const auto& values = context_.ints(input, role);
+    context_.require(values.size() == 1, "its condition, or its number of rounds, must have one element");
+    return values.front();
+  }
+  bool truth(std::size_t input, const char* role) { return number(input, role) != 0; }
+  bool is_true(const std::string& name) {
+    const Node asking{node_.name, node_.type, {name}, node_.outputs, {}};
+    const auto& values = NodeContext(lowering_, asking).ints(0, "whether it goes round again");
+    return values.size() == 1 && values.front() != 0;
+  }
+  std::vector<std::int64_t> listed(const char* attribute, std::size_t count) {
+    auto values = context_.attribute<std::vector<std::int64_t>>(attribute, std::vector<std::int64_t>(count, 0));
+    context_.require(values.size() == count, "it lists not as many axes or directions as it has inputs or outputs");
+    return values;
+  }
+
+  /// A name of a number, or of what a node makes of others.
+  std::string own_name(const std::string& what) { return node_.name + " " + what + numbered(lowering_); }
+  std::string known(const std::string& what, std::int64_t value, ElementType type) {
+    auto name = own_name(what);
+    lowering_.values.emplace(name, Ints{{}, {value}, type});
+    return name;
+  }
+  std::string made(const std::string& type, std::vector<std::string> inputs,
+                   std::map<std::string, Attribute> attributes) {
+    auto name = own_name(type);
+    make({node_.name, type, std::move(inputs), {name}, std::move(attributes)});
+    return name;
+  }
+  void make(const Node& node) {
+    for (const auto* names : {&node.inputs, &node.outputs}) lowering_.read.insert(names->begin(), names->end());
+    lowering_.read_by_nodes.insert(node.inputs.begin(), node.inputs.end());
+    lower_node(lowering_, node);
+  }
+
+  /// `states` are handed from round to round; the body has so many inputs before them, and outputs, and so many inputs
+  /// behind them. All other outputs are collected.
+  void begin(const Subgraph& body, std::size_t states, std::size_t inputs_before, std::size_t outputs_before,
+             std::size_t inputs_behind = 0) {
+    body_ = &body;
+    outputs_before_ = outputs_before;
+    states_.resize(states);
+    context_.require(body.inputs.size() == inputs_before + states + inputs_behind && node_.outputs.size() >= states &&
+                         body.outputs.size() == outputs_before + node_.outputs.size(),
+                     "its body has not the inputs and outputs that it should have");
+    collected_.resize(node_.outputs.size() - states);
+    constants_ = shared_constants(lowering_, body);
+    each_node(body.nodes, [&](const Node&) { ++size_; });
+  }
+
+  /// `given`: what the body gets before its states, or behind them. None: something in it is not supported.
+  std::optional<std::vector<std::string>> go_round(std::vector<std::string> given, bool before = true) {
+    if ((lowering_.unrolled += size_ + 1) > max_nodes)
+      context_.unsupported("in all its rounds it has more than " + std::to_string(max_nodes) + " nodes");
+    given.insert(before ? given.end() : given.begin(), states_.begin(), states_.end());
+    auto names = constants_;
+    for (std::size_t i = 0; i < given.size(); ++i) names.emplace(body_->inputs[i], given[i]);
+    const auto refused_before = refused_.nodes.size();
+    Copy copy(lowering_, *body_, std::move(names));
+    copy.lower(refused_);
+    if (refused_.nodes.size() > refused_before) return std::nullopt;
+    const auto& outputs = copy.outputs();
+    std::copy_n(outputs.begin() + static_cast<std::ptrdiff_t>(outputs_before_), states_.size(), states_.begin());
+    for (std::size_t i = 0; i < collected_.size(); ++i)
+      collected_[i].push_back(outputs[outputs_before_ + states_.size() + i]);
+    return outputs;
+  }
+
+  /// Collected along `axes`, in the opposite order where `backwards` says so.
+  void end(const std::vector<std::int64_t>& axes, const std::vector<std::int64_t>& backwards) {
+    for (std::size_t i = 0; i < states_.size(); ++i) give(i, states_[i]);
+    for (std::size_t i = 0; i < collected_.size(); ++i) {
+      const auto& output = node_.outputs[states_.size() + i];
+      if (output.empty() || !lowering_.read.contains(output)) continue;
+      if (collected_[i].empty()) context_.unsupported("it goes round no time, and what it collects is read");
+      if (!backwards.empty() && backwards[i] != 0) std::ranges::reverse(collected_[i]);
+      std::vector<std::string> parts;
+      for (const auto& part : collected_[i]) parts.push_back(one_behind(part, axes[i]));
+      make({node_.name, "Concat", std::move(parts), {output}, {{"axis", axes[i]}}});
+    }
+  }
+  std::string one_behind(const std::string& part, std::int64_t axis) {
+    if (context_.opset() < 13) return made("Unsqueeze", {part}, {{"axes", std::vector{axis}}});
+    const auto name = own_name("axis");
+    lowering_.values.emplace(name, Ints{{1}, {axis}, ElementType::int64});
+    return made("Unsqueeze", {part, name}, {});
+  }
+
+  void give(std::size_t output, const std::string& value) {
+    const auto& name = node_.outputs[output];
+    if (name.empty()) return;
+    if (refused_.outputs.contains(value)) refused_.outputs.insert(name);
+    else lower_node(lowering_, {node_.name, "Identity", {value}, {name}, {}});
+  }
+  void refuse_outputs() { refused_.outputs.insert(node_.outputs.begin(), node_.outputs.end()); }
+
+  Lowering& lowering_;
+  const Node& node_;
+  Refused& refused_;
+  NodeContext context_;
+  const Subgraph* body_ = nullptr;
+  Names constants_;      // of the body
+  std::size_t size_ = 0; // of the body, in nodes
+  std::size_t outputs_before_ = 0;
+  std::vector<std::string> states_;
+  std::vector<std::vector<std::string>> collected_; // by output, of each round
+};
+
+void lower_any(Lowering& lowering, const Node& node, Refused& refused) {
+  if (node.type == "If") Unrolling(lowering, node, refused).branch();
+  else if (node.type == "Loop") Unrolling(lowering, node, refused).loop();
+  else if (node.type == "Scan") Unrolling(lowering, node, refused).scan();
+  else lower_node(lowering, node);
+}
+
+} // namespace
+
+void lower_nodes(Lowering& lowering, const std::vector<Node>& nodes, Refused& refused) {
+  for (const auto& node : nodes) {
+    const auto is_unknown = [&](const std::string& name) { return refused.outputs.contains(name); };
+    bool lowered = false;
+    if (std::ranges::any_of(node.inputs, is_unknown)) ++refused.behind;
+    else try {
+        lower_any(lowering, node, refused);
+        lowered = true;
+      } catch (const UnsupportedNode& refusal) { refused.nodes.push_back(refusal); }
+    if (lowered) continue;
+    for (const auto& output : node.outputs)
+      if (!output.empty() && !lowering.values.contains(output)) refused.outputs.insert(output);
+  }
+}
+
+void add_control_flow(OperatorTable& table) {
+  table["If"] = {nullptr, "the condition is known when the model is loaded"};
+  table["Loop"] = {nullptr, "how often it goes round is known when the model is loaded"};
+  table["Scan"] = {nullptr, "", 9};
+}
+
+} // namespace rtexec::tasks::onnx_source
