@@ -1,5 +1,6 @@
 #include "config/document.hpp"
 
+#include "config/decimal.hpp"
 #include "config/text.hpp"
 
 // Nesting that no file of ours needs is refused by the parser, which recurses.
@@ -19,7 +20,6 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace rtexec::config {

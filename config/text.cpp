@@ -1,7 +1,6 @@
 #include "config/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <numeric>
 #include <utility>
@@ -146,11 +145,6 @@ std::vector<std::string_view> parts(std::string_view text, char separator) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return parts;
-}
-
-std::string decimal(double x) {
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof digits, x).ptr};
 }
 
 } // namespace rtexec::config

@@ -48,9 +48,6 @@ void add_line(std::string& text, std::string_view line);
 /// The nearest of `known` by edit distance; none where more than a third of `word` would have to change.
 [[nodiscard]] std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> known);
 
-/// The shortest text of which number() makes `x` again.
-[[nodiscard]] std::string decimal(double x);
-
 /// All of `text` as a number, in `base` where one is given (of whole numbers only).
 template <class Number, class... Base> [[nodiscard]] std::optional<Number> number(std::string_view text, Base... base) {
   Number value{};

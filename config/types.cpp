@@ -1,6 +1,6 @@
 #include "config/types.hpp"
 
-#include <charconv>
+#include "config/decimal.hpp"
 
 namespace rtexec::config {
 namespace {

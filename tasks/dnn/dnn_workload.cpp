@@ -1,5 +1,6 @@
 #include "tasks/dnn/dnn_workload.hpp"
 
+#include "config/decimal.hpp"
 #include "config/text.hpp"
 #include "tasks/buffer_kind.hpp"
 #include "tasks/dnn/make_network.hpp"

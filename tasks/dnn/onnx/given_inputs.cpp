@@ -1,5 +1,6 @@
 #include "tasks/dnn/onnx/given_inputs.hpp"
 
+#include "config/decimal.hpp"
 #include "config/text.hpp"
 #include "tasks/dnn/onnx/shape_rules.hpp"
 
