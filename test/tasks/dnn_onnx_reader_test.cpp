@@ -700,6 +700,7 @@ TEST(OnnxReader, InputsThatAreGivenAreConstants) {
   refused({{"sr", {1}}}, "a constant is given for 'sr', which is no input; its inputs are: 'x', 'rate'");
   refused({{"rate", {1, 2}}},
           "input 'rate': the constant that is given has 2 numbers, and it needs one for all elements, or 1");
+  refused({{"rate", {1e30}}}, "input 'rate': the constant that is given is 1e+30, and its type is int64");
   refused({{"rate", {1.5}}}, "input 'rate': the constant that is given is 1.5, and its type is int64");
 }
 

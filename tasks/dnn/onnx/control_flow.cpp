@@ -15,6 +15,11 @@ using Names = std::unordered_map<std::string, std::string>; // of a graph within
 
 std::string numbered(Lowering& lowering) { return " @" + std::to_string(++lowering.copies); }
 
+void note_read(Lowering& lowering, const std::vector<std::string>& names) {
+  lowering.read.insert(names.begin(), names.end());
+  lowering.read_by_nodes.insert(names.begin(), names.end());
+}
+
 /// All copies of a graph share its constants.
 Names shared_constants(Lowering& lowering, const Subgraph& graph) {
   Names names;
@@ -78,8 +83,7 @@ class Copy {
       node.outputs = renamed(std::move(node.outputs));
       for (auto& [name, attribute] : node.attributes)
         if (const auto* within = std::get_if<Graph>(&attribute)) attribute = copied(**within);
-      lowering_.read.insert(node.inputs.begin(), node.inputs.end());
-      lowering_.read_by_nodes.insert(node.inputs.begin(), node.inputs.end());
+      note_read(lowering_, node.inputs);
     }
     return nodes;
   }
@@ -188,8 +192,8 @@ class Unrolling {
     return name;
   }
   void make(const Node& node) {
-    for (const auto* names : {&node.inputs, &node.outputs}) lowering_.read.insert(names->begin(), names->end());
-    lowering_.read_by_nodes.insert(node.inputs.begin(), node.inputs.end());
+    note_read(lowering_, node.inputs);
+    lowering_.read.insert(node.outputs.begin(), node.outputs.end());
     lower_node(lowering_, node);
   }
 

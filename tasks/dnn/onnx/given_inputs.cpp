@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <span>
 #include <string_view>
 
@@ -182,7 +183,7 @@ Constant given_constant(const Model& model, const Input& input, const Shape& sha
   if (!is_integer(input.type)) return all(std::vector<float>(values.begin(), values.end()));
   std::vector<std::int64_t> whole;
   for (const double value : values) {
-    const auto number = static_cast<std::int64_t>(value);
+    const auto number = std::abs(value) < 0x1p63 ? static_cast<std::int64_t>(value) : 0;
     const bool fits =
         input.type == ElementType::boolean ? number == 0 || number == 1 : wrapped(number, input.type) == number;
     if (static_cast<double>(number) != value || !fits)
