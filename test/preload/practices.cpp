@@ -7,7 +7,7 @@
 //   graph-copies MIB ROUNDS   graphs that copy and fill, made while others have the device
 //   graph-memory ROUNDS       memory that a graph allocates and frees
 //   grows MIB                 memory that grows by little, with a job under way all the time
-//   restarts MIB JOBS         jobs with a pause after each
+//   restarts MIB              jobs with a pause after each, until there is input; says when it is at work
 //   forks MIB                 children that end in every way, and one that executes another practice
 //   executes MIB              becomes another practice, which takes its time
 //   resets                    all that a context has is gone, twice
@@ -35,6 +35,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <poll.h>
 #include <random>
 #include <string>
 #include <string_view>
@@ -583,13 +584,15 @@ class Block {
   std::uint32_t value_;
 };
 
-int restarts(std::size_t mebibytes, int jobs) {
+int restarts(std::size_t mebibytes) {
   begin();
   const Block block(mebibytes * MiB);
-  for (int job = 0; job < jobs; ++job) {
-    block.compare();
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  block.compare();
+  std::puts("at work");
+  std::fflush(stdout);
+  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  while (::poll(&input, 1, 10) == 0) block.compare();
+  block.compare();
   return end();
 }
 
@@ -861,7 +864,7 @@ int main(int argc, char** argv) {
   if (practice == "graph-copies") return graph_copies(mebibytes, count);
   if (practice == "graph-memory") return graph_memory(static_cast<int>(mebibytes));
   if (practice == "grows") return grows(mebibytes);
-  if (practice == "restarts") return restarts(mebibytes, count);
+  if (practice == "restarts") return restarts(mebibytes);
   if (practice == "forks") return forks(mebibytes);
   if (practice == "executes") return executes(mebibytes);
   if (practice == "resets" || practice == "destroys") return goes(practice == "resets");

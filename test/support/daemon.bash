@@ -17,8 +17,7 @@ out_per_chunk = "2ms"
 END
 }
 await_socket() {
-  for _ in $(seq 100); do [ ! -S run/socket ] || return 0; sleep 0.05; done
-  complain "rtexecd does not listen: $(cat log)"
+  await '[ -S run/socket ]' || complain "rtexecd does not listen: $(cat log)"
 }
 as_client() { # NAME COMMAND...: said in NAME.out and NAME.err
   LD_LIBRARY_PATH=$folder/test/preload LD_PRELOAD=${PRELOAD:-$folder/lib/librtexec-preload.so} RTEXEC_DAEMON=$work/run RTEXEC_CLIENT=$1 \

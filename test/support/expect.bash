@@ -7,6 +7,11 @@ enter() { # FOLDER
   work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
   cd "$work"
 }
+await() { # CONDITION, a line of shell: until it holds; 1 where it does not within a minute
+  local _
+  for _ in {1..3000}; do eval "$1" && return; sleep 0.02; done
+  return 1
+}
 # CODES: one of them. A busy machine may break the bound of a run: where that is not the question, "0 4" will do.
 expect() { # CODES PATTERN COMMAND...
   local codes=$1 pattern=$2; shift 2

@@ -79,7 +79,7 @@ if [ "$(id -u)" = 0 ] && [ ! -e /run/rtexec/clocks ]; then
 
   start_long() {
     timeout 60 "$rtexec" run long.toml "$@" > long.txt 2>&1 & run=$!
-    for ((i = 0; i < 100; i++)); do [ "$(cat "$clocks/min")" = 2035200 ] && break; sleep 0.1; done
+    await '[ "$(cat "$clocks/min")" = 2035200 ]'
     expect 0 '^2035200$' cat "$clocks/min"
   }
   killed() { pkill -KILL -P "$run"; wait "$run" 2>/dev/null; expect 0 '^2035200$' cat "$clocks/min"; }
@@ -97,7 +97,7 @@ if [ "$(id -u)" = 0 ] && [ ! -e /run/rtexec/clocks ]; then
   # A locked clock that moves: what was measured is no WCET, says the report, and says the recording.
   lasts 3s moved.toml
   timeout 60 "$rtexec" run moved.toml --trace moved.trace > moved.txt 2>&1 & run=$!
-  for ((i = 0; i < 100; i++)); do [ "$(cat "$clocks/min")" = 2035200 ] && break; sleep 0.1; done
+  await '[ "$(cat "$clocks/min")" = 2035200 ]'
   sleep 0.5; printf 1200000 > "$clocks/now"
   wait "$run"
   expect 0 'no WCETs: there was a locked clock that moved' cat moved.txt

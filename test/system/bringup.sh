@@ -83,7 +83,7 @@ cp all.json stopped.json
 for signal in INT TERM; do
   rm -f stopped.err
   "$rtexec" bringup real-time/throttling latency deadlines --json stopped.json > stopped.tap 2> stopped.err & pid=$!
-  for ((i = 0; i < 300; i++)); do grep -qs 'release latency' stopped.err && break; sleep 0.1; done
+  await 'grep -qs "release latency" stopped.err'
   expect_cancelled "$signal" $pid stopped.err
   expect 0 '^Bail out! interrupted' tail -1 stopped.tap
   expect '1 255' 'Bailout called|FAILED' prove --exec cat stopped.tap
@@ -96,7 +96,7 @@ settings() { cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_{governor,min_freq
 before=$(settings)
 rm -f stopped.err
 "$rtexec" bringup deadlines --json stopped.json > stopped.tap 2> stopped.err & pid=$!
-for ((i = 0; i < 300; i++)); do child=$(pgrep -P "$pid" -x rtexec) && break; sleep 0.1; done
+await 'child=$(pgrep -P "$pid" -x rtexec)'
 sleep 1
 expect_cancelled INT $pid stopped.err
 [ -n "$child" ] && [ ! -e "/proc/$child" ] || { echo "the process of the item goes on: '$child'"; bad=1; }
@@ -105,7 +105,7 @@ expect_cancelled INT $pid stopped.err
 # Nothing is measured beside a run, and what is read may be asked all the same.
 { printf '[executive]\nduration="20s"\nallow_degraded=true\n'; task a 200ms 2ms; } > beside.toml
 "$rtexec" run beside.toml --force > beside.log 2>&1 & pid=$!
-for ((i = 0; i < 100; i++)); do grep -qs ' of 20.0 s' beside.log && break; sleep 0.1; done
+await 'grep -qs " of 20.0 s" beside.log'
 expect 5 'another run of rtexec, process [0-9]*' "$rtexec" bringup latency identity
 expect 5 'can be asked beside it: rtexec bringup identity kernel real-time clocks thermal power' "$rtexec" bringup
 expect 0 '^ok 1 - identity/board' "$rtexec" bringup identity

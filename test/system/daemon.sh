@@ -9,8 +9,7 @@ tests=$folder/test/preload
 write_daemon_file 32MiB 2MiB
 serve() {
   timeout 90 "$folder/bin/rtexecd" d.toml >> log 2>&1 & daemon=$!
-  for _ in $(seq 100); do ! grep -q listening log || return 0; sleep 0.05; done
-  complain "rtexecd does not listen: $(cat log)"
+  await 'grep -q listening log' || complain "rtexecd does not listen: $(cat log)"
 }
 stop() { # SIGNAL
   kill -"$1" $(pgrep -P $daemon); wait $daemon 2>/dev/null
@@ -22,7 +21,7 @@ tenant() { # NAME MIB JOBS [PERIOD_MS [WCET_MS]]
 eight() { # MIB JOBS [PERIOD_MS]: of which t8 is killed, and then the daemon by a signal
   pids=()
   for i in 1 2 3 4 5 6 7 8; do tenant "t$i" "$@" & pids+=($!); done
-  for _ in $(seq 100); do [ "$(grep -c ' is client ' log)" -lt 8 ] || break; sleep 0.05; done
+  await '[ "$(grep -c " is client " log)" -ge 8 ]'
   sleep 0.3
   kill -KILL "$(sed -n 's/^rtexecd: t8 (\([0-9]*\)) is client.*/\1/p' log)" || complain "nobody was there to be killed"
 }
@@ -71,7 +70,7 @@ write_daemon_file 32MiB 2MiB 'keep_awake = true'
 printf '[[client]]\nname = "third"\nperiod = "100ms"\nwcet = "60ms"\n' >> d.toml
 serve
 (tenant first 4 30 100 50) & first=$!
-for _ in $(seq 100); do grep -q 'first is promised' log && break; sleep 0.05; done
+await 'grep -q "first is promised" log'
 (tenant second 4 30 100 60); [ $? = 3 ] || complain "the second was not refused: $(cat second.*)"
 cat second.out
 grep -q "^not declared: .*ms in each second of the device; from task 'second (1)' on no time is left" second.out ||
@@ -86,7 +85,7 @@ grep 'first.*has ended' all.log | grep -q ' 0 too late' || complain "the first o
 echo "-- a program that is started again and again"
 serve
 (tenant beside 4 60 200 90) & beside=$!
-for _ in $(seq 100); do grep -q 'beside is promised' log && break; sleep 0.05; done
+await 'grep -q "beside is promised" log'
 for i in $(seq 20); do
   (tenant again 4 1 200 70) || complain "the ${i}th time: $(cat again.*)"
 done

@@ -39,8 +39,7 @@ tenant() { # NAME MIB JOBS [PERIOD]
 tenant front 4 60 200 & front=$!
 tenant rear 8 100000 & rear=$!
 seen() { "$rtexec" ps --daemon run --json ps.json >/dev/null && [ "$(ask ps.json "sorted(c['name'] for c in d['clients'] if c['jobs'] > 1)")" = "['front', 'rear']" ]; }
-for ((i = 0; i < 200; i++)); do seen && break; sleep 0.1; done
-[ $i -lt 200 ] || { echo "the clients are not seen"; cat ps.json log ./*.err; bad=1; }
+await seen || { echo "the clients are not seen"; cat ps.json log ./*.err; bad=1; }
 
 expect 0 'client +process +now +missed +response +deadline +memory' "$rtexec" ps --daemon run
 expect 0 "^ +front +[0-9]+ +(idle|waits|loads|runs) +[0-9]+ .* 16.0 MiB" "$rtexec" ps --daemon run

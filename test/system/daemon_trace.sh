@@ -19,7 +19,7 @@ tenant killed 8 100000 & killed=$!
 for each in $front $rear $side; do wait $each || { echo "a client failed: $(cat ./*.out ./*.err)"; bad=1; }; done
 kill -KILL "$(pgrep -P $killed -x tenant)" # a child of a child of this script
 wait $killed 2>/dev/null
-for ((i = 0; i < 100; i++)); do [ "$(grep -c 'has ended' log)" != 4 ] || break; sleep 0.1; done
+await '[ "$(grep -c "has ended" log)" = 4 ]'
 kill $daemon; wait $daemon
 expect 0 '^rtexecd: recorded [0-9]+ events, 0 lost: ' cat log
 
@@ -61,17 +61,18 @@ expect 0 '^1$' events declared
 echo "-- a signal before it listens"
 write_daemon_file 1GiB 256KiB
 timeout 60 "$folder/bin/rtexecd" d.toml --trace early > log 2>&1 & daemon=$!
-for _ in $(seq 500); do [ ! -d early/ust/uid ] || break; sleep 0.01; done
+await '[ -d early/ust/uid ]'
 kill $daemon; wait $daemon; status=$?
 [ $status = 0 ] && grep -q '^rtexecd: recorded [0-9]* events, 0 lost' log || { echo "it ended with $status: $(cat log)"; bad=1; }
 
 echo "-- a disk that becomes full"
 write_daemon_file 32MiB 2MiB
 mkdir disk
+export -f await
 if unshare -m mount -t tmpfs -o size=18m full disk 2>/dev/null; then
   status=$(unshare -m bash -c 'mount -t tmpfs -o size=18m full disk
     timeout 60 "$0" d.toml --trace disk/recording > log 2>&1 & daemon=$!
-    for _ in $(seq 100); do [ ! -S run/socket ] || break; sleep 0.05; done
+    await "[ -S run/socket ]"
     head -c 20m /dev/zero > disk/other 2>/dev/null
     kill $daemon; wait $daemon; echo $?' "$folder/bin/rtexecd")
   [ "$status" = 5 ] && grep -q 'the disk of .* is full' log || { echo "it ended with $status: $(cat log)"; bad=1; }

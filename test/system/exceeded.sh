@@ -38,7 +38,8 @@ expect 0 '^True$' ask tell.json "d['tasks'][0]['above_wcet']['device'] == d['tas
 # Beside the run: top counts what the report counts.
 sed -i 's/^duration=.*/duration="3s"/' tell.toml
 "$rtexec" run tell.toml --json seen.json >seen.log 2>&1 & run=$!
-for ((i = 0; i < 200; i++)); do "$rtexec" top $run --once --json top.json >top.txt 2>/dev/null && [ "$(ask top.json "d['tasks'][0]['above_wcet']['device'] > 2")" = True ] && break; sleep 0.1; done
+seen_above() { "$rtexec" top $run --once --json top.json >top.txt 2>/dev/null && [ "$(ask top.json "d['tasks'][0]['above_wcet']['device'] > 2")" = True ]; }
+await seen_above
 wait $run; status=$?
 expect '0 4' 'Above its WCET' bash -c "cat seen.log; exit $status"
 expect 0 '^True 0 0$' ask top.json "d['tasks'][0]['above_wcet']['device'] > 2, d['tasks'][0]['above_wcet']['before'], d['tasks'][0]['above_wcet']['after']"

@@ -57,7 +57,7 @@ expect 2 'OVERLAY=nowhere is no folder' image "my set" "an image" "$work/Image" 
 printf '#!/bin/bash\ntrap "exit 5" INT\n: > "%s"\nsleep 30 & wait\n' "$work/checks" > slow; chmod +x slow
 export -f image; export top triplet work
 rtexec=$work/slow setsid env --default-signal=INT bash -c 'image "my set" stopped' & group=$!
-for ((i = 0; i < 300; i++)); do [ -e checks ] && break; sleep 0.1; done
+await '[ -e checks ]'
 kill -INT -- -$group; wait $group; status=$?
 [ $status = 130 ] && ! compgen -G 'stopped*' || { echo "exit $status of one that was interrupted"; bad=1; }
 expect 0 'stopped: kernel ' image "my set" stopped

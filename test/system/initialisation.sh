@@ -104,6 +104,6 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 fi
 expect 5 'No space left' "$rtexec" experiment init --simulate tx2 --json /dev/full
 "$rtexec" experiment init --repeat 1000 --sizes 64MiB >cancelled.log 2>&1 & pid=$!
-for ((i = 0; i < 300; i++)); do grep -qs measuring cancelled.log && break; sleep 0.1; done
+await 'grep -qs measuring cancelled.log'
 expect_cancelled INT $pid cancelled.log
 exit $bad

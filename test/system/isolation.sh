@@ -91,7 +91,7 @@ expect 0 '--limits.*at least 1MB/s' bash -c "'$rtexec' experiment isolation --he
 expect 2 'only cores for 5' "$rtexec" experiment isolation --simulate --corunners 6 -o none/of/these
 echo 'of an earlier experiment' >earlier.json
 "$rtexec" experiment isolation --simulate --runs 10000000 -o none/of/these --json earlier.json >cancelled.log 2>&1 & pid=$!
-for ((i = 0; i < 300; i++)); do grep -qs measuring cancelled.log && break; sleep 0.1; done
+await 'grep -qs measuring cancelled.log'
 [ -d none/of/these ] || { echo "no folder before the first measurement"; bad=1; }
 expect_cancelled INT $pid cancelled.log
 [ ! -e none ] || { echo "a cancelled experiment leaves a folder behind"; bad=1; }
@@ -155,7 +155,7 @@ fi
 # A job's thread has the priority that the executive gives to it, if the kernel does not stop a thread that never rests; a measurement, however long, ends when nobody wants it any more.
 if grep -q '^.ok. bandwidth counter: core [0-9]*, page-faults' probed && grep -qE '^.ok. SCHED_FIFO' probed && [ "$(nproc)" -gt 1 ]; then
   "$rtexec" experiment isolation --event page-faults --seconds 0.3 --limits 100MB/s --workloads winograd-256p --runs 10000000 >cancelled.log 2>&1 & pid=$!
-  for ((i = 0; i < 300; i++)); do grep -qsx isolated /proc/$pid/task/*/comm && break; sleep 0.1; done
+  await 'grep -qsx isolated /proc/$pid/task/*/comm'
   wanted=97; grep -qE '^.(note|unknown). (RT throttling|fair server)' probed && wanted=0
   expect 0 "^$wanted\$" python3 - $pid <<'EOP'
 import pathlib, sys
@@ -164,7 +164,7 @@ for task in pathlib.Path(f"/proc/{sys.argv[1]}/task").iterdir():
 EOP
   expect_cancelled INT $pid cancelled.log
   "$rtexec" experiment isolation --event page-faults --seconds 3600 >cancelled.log 2>&1 & pid=$!
-  for ((i = 0; i < 300; i++)); do grep -qs corun- /proc/$pid/task/*/comm && break; sleep 0.1; done
+  await 'grep -qs corun- /proc/$pid/task/*/comm'
   expect_cancelled INT $pid cancelled.log
 fi
 

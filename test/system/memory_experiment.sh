@@ -75,7 +75,7 @@ expect 5 'cannot make this folder' "$rtexec" experiment memory --simulate tx2 -o
 expect 0 '^Measured on core' timeout 300 "$rtexec" experiment memory --workloads vector-add,gaussian --repeats 1 -o machine --json machine.json
 python3 shapes.py machine measured 2 || bad=1
 timeout 300 "$rtexec" experiment memory --repeats 1000 -o none --json none.json >cancelled.log 2>&1 & pid=$!
-for ((i = 0; i < 200; i++)); do [ -d none ] && break; sleep 0.1; done
+await '[ -d none ]'
 expect_cancelled INT $pid cancelled.log
 [ ! -e none ] || { echo "a cancelled experiment leaves a folder behind"; bad=1; }
 

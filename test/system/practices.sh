@@ -12,7 +12,7 @@ serve() { # CAPACITY [CHUNK [STUCK_AFTER]], with chunks as $chunks says
   write_daemon_file "$1" "${2-1MiB}" "patience = '10s'
 stuck_after = '${3-10s}'
 chunks = '$chunks'"
-  timeout 120 "$folder/bin/rtexecd" d.toml >> log 2>&1 & daemon=$!
+  timeout 600 "$folder/bin/rtexecd" d.toml >> log 2>&1 & daemon=$!
   await_socket
 }
 client() { # NAME PROGRAM ARGUMENTS...
@@ -63,17 +63,20 @@ for chunks in shared separate; do
 done
 echo "-- who instantiates a large graph does not hold the device"
 chunks=shared
-serve 8MiB 1MiB 300ms
-STAND_IN_INSTANTIATE_MS=700 practice 3 graphs 1 2
+serve 8MiB 1MiB 1s
+STAND_IN_INSTANTIATE_MS=1500 practice 3 graphs 1 2
 
 echo "-- a daemon with other chunks comes back"
 serve 8MiB
-client r "$tests/practices" restarts 2 100 & pid=$!
-sleep 0.5
+mkfifo enough
+client r "$tests/practices" restarts 2 < enough & pid=$!
+exec 5> enough
+await 'grep -qsx "at work" r.out'
 serve 8MiB 2MiB
-sleep 0.5
+await 'grep -q "chunk = " r.err'
 kill -0 $pid || complain "it did not wait: $(cat r.out r.err)"
 serve 8MiB 1MiB
+echo >&5
 wait $pid && grep -qx 'done' r.out || complain "it did not go on: $(cat r.out r.err)"
 [ "$(grep -c 'chunk = "2MiB", but .* in chunks of 1MiB' r.err)" = 1 ] || complain "it does not say so: $(cat r.err)"
 

@@ -13,7 +13,7 @@ taking_part() { RTEXEC_CLIENT=test RTEXEC_DAEMON=$work/run preloaded "$@"; }
 printf 'board = "host"\n[daemon]\ndirectory = "run"\n[device]\ncapacity = "4MiB"\nchunk = "1MiB"\n' > d.toml
 timeout 120 "$folder/bin/rtexecd" d.toml > log 2>&1 & daemon=$!
 trap 'kill $daemon 2>/dev/null; rm -rf "$work"' EXIT
-for _ in $(seq 100); do [ ! -S run/socket ] || break; sleep 0.05; done
+await '[ -S run/socket ]'
 
 echo "-- exported names"
 { echo dlsym; printf 'rtexec_client_%s\n' job_begin job_declare job_end last_error; sed -n 's/^FUNCTION(\([^,]*\),.*/\1/p' "$table"; } | LC_ALL=C sort > named

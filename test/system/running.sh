@@ -98,7 +98,7 @@ expect 5 'No such file' "$rtexec" calibrate --chunk 64KiB -o no/such/folder/x.to
 # What memory gives takes long to measure, and ends at once when nobody wants it any more.
 for signal in INT TERM; do
   "$rtexec" calibrate bandwidth --seconds 3600 -o cancelled.toml >cancelled.log 2>&1 & pid=$!
-  for ((i = 0; i < 300; i++)); do grep -qs corun- /proc/$pid/task/*/comm && break; sleep 0.1; done
+  await 'grep -qs corun- /proc/$pid/task/*/comm'
   expect_cancelled $signal $pid cancelled.log
   [ ! -e cancelled.toml ] || { echo "a cancelled calibration was written"; bad=1; }
 done
@@ -123,7 +123,7 @@ for signal in INT TERM; do
   output=measured.profile.toml left='measured.profile.toml stays as it was'
   [ $signal = INT ] || output=new.profile.toml left='nothing was written'
   "$rtexec" profile measured.toml -o $output --jobs 1000000 >cancelled.log 2>&1 & pid=$!
-  for ((i = 0; i < 300; i++)); do grep -qs measuring cancelled.log && break; sleep 0.1; done
+  await 'grep -qs measuring cancelled.log'
   kill -$signal $pid; wait $pid; status=$?
   [ $status = 5 ] && grep -q "was cancelled: $left" cancelled.log || { echo "SIG$signal: exit $status"; cat cancelled.log; bad=1; }
 done

@@ -30,7 +30,7 @@ python3 -c '
 import socket, sys, time
 taken = socket.socket(); taken.bind(("127.0.0.1", 0)); taken.listen()
 print(taken.getsockname()[1], flush=True); time.sleep(60)' > port & other=$!
-until [ -s port ]; do sleep 0.1; done
+await '[ -s port ]'
 expect 5 "port $(cat port) of 127.0.0.1 cannot be served: Address already in use" "$rtexec" run short.toml --show front --show-port "$(cat port)"
 kill $other; wait $other 2>/dev/null
 
@@ -40,7 +40,7 @@ grep -v wcet short.toml > measured.toml
 expect '0 4' 'execution times hold: measured on' "$rtexec" run measured.toml --show front --force
 # A folder that goes is told once, and the run goes on to its end.
 timeout 60 "$rtexec" run long.toml --duration 2s --show front --show-in vanishes >run.log 2>&1 & run=$!
-until [ -s vanishes/front.jpg ] || ! kill -0 $run 2>/dev/null; do sleep 0.05; done
+await '[ -s vanishes/front.jpg ] || ! kill -0 $run 2>/dev/null'
 rm -r vanishes
 wait $run
 grep -q 'Report after 2.00 s' run.log && [ "$(grep -c 'front.jpg: error: cannot write it: No such file' run.log)" = 1 ] || { echo "a folder that vanished:"; cat run.log; bad=1; }

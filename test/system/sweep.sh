@@ -50,7 +50,7 @@ expect 5 'pipe/outcomes.csv: error: is no regular file' timeout 20 "$rtexec" swe
 for signal in INT TERM; do
   rm -rf "stopped-$signal" cancelled.log
   "$rtexec" sweep --preset rt-swap-fig7a --sets 100000 -o "stopped-$signal" >cancelled.log 2>&1 & pid=$!
-  for ((i = 0; i < 300; i++)); do [ "$(cat "stopped-$signal/outcomes.csv" 2>/dev/null | wc -l)" -gt 20 ] && break; sleep 0.1; done
+  await '[ "$(cat "stopped-$signal/outcomes.csv" 2>/dev/null | wc -l)" -gt 20 ]'
   kill -$signal $pid; wait $pid; status=$?
   [ $status = 5 ] && grep -q 'was cancelled after .* the same command goes on from there' cancelled.log || { echo "SIG$signal: exit $status"; cat cancelled.log; bad=1; }
   [ "$(grep -cvE '^[0-9]+,[0-9]+(,[01]){8}$' "stopped-$signal/outcomes.csv")" = 2 ] || { echo "SIG$signal: broken lines"; bad=1; }

@@ -7,8 +7,7 @@ ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } #
 { printf '[executive]\nduration="5s"\nallow_degraded=true\n'; task front 50ms 2ms; task rear 80ms 3ms; } > set.toml
 begin() { # a run in the background, until it is seen
   "$rtexec" run set.toml --json report.json >run.log 2>&1 & run=$!
-  for ((i = 0; i < 100; i++)); do "$rtexec" top $run --once >/dev/null 2>&1 && return; sleep 0.1; done
-  echo "the run is not seen:"; cat run.log; bad=1
+  await '"$rtexec" top $run --once >/dev/null 2>&1' || { echo "the run is not seen:"; cat run.log; bad=1; }
 }
 
 begin
