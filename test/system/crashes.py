@@ -74,7 +74,7 @@ class Client:
                                         stderr=subprocess.PIPE)
         self.pid, self.said, self.out = self.process.pid, Lines(self.process.stderr), Lines(self.process.stdout)
 
-    def crashed(self, seconds=20):
+    def crashed(self, seconds=60):
         """When it came to its point, ns; None: it did not."""
         found = self.said.find(r"^crash (\d+)", seconds)
         return int(found[1].group(1)) if found else None

@@ -5,7 +5,8 @@ set -eu
 folder=$1
 build=${folder%/*}; flavour=${folder##*/}
 work=$(mktemp -d); trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
-kernels=$(grep -o 'sm_[0-9]*' "$build/kernels/images" | sort -u | sed 's/sm_//' | xargs) # as built: no others are asked for here
+kernels=$(<"$folder/kernel_images")
+kernels=$(grep -o 'sm_[0-9]*' <<<"$kernels" | sort -u | sed 's/sm_//' | xargs) # as built: what others are running is not built again
 make --no-print-directory BUILD="$build" MODE="${flavour#*-}" KERNEL_ARCHITECTURES="$kernels" DIST="$work/dist" DIST_ARCHIVE= DIST_BENCHES= DIST_MODELS= dist
 dist="$work/moved elsewhere"
 mv "$work/dist" "$dist"
