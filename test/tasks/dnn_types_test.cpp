@@ -19,7 +19,8 @@ namespace {
 using testing::ElementsAre;
 
 constexpr int onnx_float = 1, onnx_uint8 = 2, onnx_int8 = 3, onnx_uint16 = 4, onnx_int16 = 5, onnx_int32 = 6,
-              onnx_int64 = 7, onnx_bool = 9, onnx_float16 = 10, onnx_double = 11, onnx_uint32 = 12, onnx_uint64 = 13;
+              onnx_int64 = 7, onnx_bool = 9, onnx_float16 = 10, onnx_double = 11, onnx_uint32 = 12, onnx_uint64 = 13,
+              onnx_bfloat16 = 16;
 
 std::string cast(const std::string& from, const std::string& to, int type) {
   return onnx_node("Cast", {from}, {to}, onnx_attribute("to", type));
@@ -135,6 +136,17 @@ TEST(NetworkTypes, HalvesGoInAndOut) {
   std::vector<float> y;
   for (const auto each : bound.get<Float16>()) y.push_back(from_half(each.bits));
   EXPECT_THAT(y, ElementsAre(0.5F, -1.5F, 0, 32752)) << "half of the least is a tie to even";
+}
+
+TEST(NetworkTypes, BrainFloatsGoInAndOutAsFloats) {
+  // Constants -2.5 and 2^-126, as numbers and as bytes: floats without their lower half
+  Bound bound(value("input", "x", onnx_bfloat16, {"2"}) +
+              "initializer { name: \"w\" data_type: 16 dims: 2 int32_data: 49184 int32_data: 128 }" +
+              R"(initializer { name: "b" data_type: 16 dims: 2 raw_data: " \300\200\000" })" +
+              onnx_node("Mul", {"x", "w"}, {"p"}) + onnx_node("Add", {"p", "b"}, {"s"}) + cast("s", "c", onnx_float) +
+              cast("c", "y", onnx_bfloat16) + value("output", "y", onnx_bfloat16, {"2"}));
+  bound.set(0, std::vector<float>{3.0F, 1.0F});
+  EXPECT_THAT(bound.get<float>(), ElementsAre(-10.0F, 0x1p-125F));
 }
 
 TEST(NetworkTypes, TheFileSaysThePrecisionOfAnOutput) {
@@ -266,7 +278,7 @@ TEST(NetworkTypes, WhatCannotBeComputedInFloatsIsRefused) {
   const std::string bytes = value("input", "x", onnx_uint8), floats = value("input", "x", onnx_float),
                     y = "output { name: \"y\" }";
   for (const auto& [graph, part, code] :
-       {Case{floats + cast("x", "y", 16) + y, "it converts to BFLOAT16"},
+       {Case{floats + cast("x", "y", 17) + y, "it converts to FLOAT8E4M3FN"},
         {bytes + value("input", "l", onnx_int64) + onnx_node("Concat", {"x", "l"}, {"y"}, onnx_attribute("axis", 0)) +
              y,
          "'x' and 'l' are of types uint8 and int64", Errc::bad_input},

@@ -40,7 +40,7 @@ static_assert(std::endian::native == std::endian::little, "raw tensor data is li
 [[noreturn]] void bad(std::string message) { throw Refusal(Errc::bad_input, std::move(message)); }
 [[noreturn]] void unsupported(std::string message) { throw Refusal(Errc::unsupported, std::move(message)); }
 
-constexpr const char* supported_types = "FLOAT, DOUBLE, FLOAT16, BOOL, INT8 to INT64 and UINT8 to UINT64";
+constexpr const char* supported_types = "FLOAT, DOUBLE, FLOAT16, BFLOAT16, BOOL, INT8 to INT64 and UINT8 to UINT64";
 
 /// The shape of a constant and its number of elements, 0 included.
 std::pair<Shape, std::size_t> constant_shape(const onnx::TensorProto& tensor, const std::string& what) {
@@ -92,6 +92,8 @@ std::vector<Value> read_values(const onnx::TensorProto& tensor, const Field& fie
   return values;
 }
 
+float from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+
 float narrow(double value) {
   constexpr double limit = std::numeric_limits<float>::max();
   return static_cast<float>(
@@ -112,10 +114,12 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& what,
     std::ranges::transform(doubles, floats.begin(), narrow);
     return {std::move(shape), std::move(floats)};
   }
-  case onnx::TensorProto::FLOAT16: {
+  case onnx::TensorProto::FLOAT16:
+  case onnx::TensorProto::BFLOAT16: {
     const auto halves = read_values<std::uint16_t, std::uint16_t>(tensor, tensor.int32_data(), count, what, files);
     std::vector<float> floats(count);
-    std::ranges::transform(halves, floats.begin(), from_half);
+    std::ranges::transform(halves, floats.begin(),
+                           tensor.data_type() == onnx::TensorProto::FLOAT16 ? from_half : from_bfloat16);
     return {std::move(shape), std::move(floats)};
   }
   case onnx::TensorProto::INT64:
@@ -220,9 +224,11 @@ std::shared_ptr<const onnx_source::Subgraph> read_subgraph(const onnx::GraphProt
   return subgraph;
 }
 
+/// BFLOAT16, which neither C++ nor .npy has, is FLOAT without its last bits: in and out go floats.
 std::optional<ElementType> element_type(int type) {
   switch (type) {
-  case onnx::TensorProto::FLOAT: return ElementType::float32;
+  case onnx::TensorProto::FLOAT:
+  case onnx::TensorProto::BFLOAT16: return ElementType::float32;
   case onnx::TensorProto::FLOAT16: return ElementType::float16;
   case onnx::TensorProto::UINT8: return ElementType::uint8;
   case onnx::TensorProto::INT8: return ElementType::int8;

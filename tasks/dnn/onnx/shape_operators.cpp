@@ -295,7 +295,7 @@ void add_shape_operators(OperatorTable& table) {
   table["Constant"] = {constant};
   table["ConstantOfShape"] = {constant_of_shape, "the shape is known when the model is loaded", 9};
   table["Shape"] = {shape_of};
-  table["Cast"] = {cast, "not to or from BFLOAT16, floats of 8 bits or less, INT4, UINT4 and text"};
+  table["Cast"] = {cast, "not to or from floats of 8 bits or less, INT4, UINT4 and text"};
   table["CastLike"] = {cast_like, "as Cast", 15};
   table["Size"] = {size_of};
   table["BitwiseAnd"] = {bits_and, "its inputs are constants", 18};

@@ -186,7 +186,8 @@ std::int64_t wrapped(std::int64_t value, ElementType type) {
 
 ElementType data_type(NodeContext& node, const char* attribute) {
   switch (const auto to = node.attribute<std::int64_t>(attribute)) { // numbers of onnx.TensorProto.DataType
-  case 1: return ElementType::float32;
+  case 1:
+  case 16: return ElementType::float32; // as onnx_reader takes BFLOAT16
   case 2: return ElementType::uint8;
   case 3: return ElementType::int8;
   case 4: return ElementType::uint16;
@@ -200,7 +201,7 @@ ElementType data_type(NodeContext& node, const char* attribute) {
   case 13: return ElementType::uint64;
   default:
     node.unsupported("it converts to " + type_name(to) +
-                     "; supported: FLOAT, DOUBLE, FLOAT16, BOOL, INT8 to INT64 and UINT8 to UINT64");
+                     "; supported: FLOAT, DOUBLE, FLOAT16, BFLOAT16, BOOL, INT8 to INT64 and UINT8 to UINT64");
   }
 }
 
