@@ -848,6 +848,29 @@ TEST(OnnxReader, ReduceMeanOfAPlaneIsAGlobalAveragePool) {
   EXPECT_EQ(mean->tensors[mean->outputs[0]].shape, (Shape{1, 3, 1, 1}));
 }
 
+TEST(OnnxReader, NothingIsCutOffATransposedConvolutionWhosePaddingWindowsCanLeaveOut) {
+  struct Case {
+    std::int64_t kernel, stride, padding, size;
+    bool cut;
+  };
+  for (const auto& [kernel, stride, padding, size, cut] : {Case{3, 2, 1, 15, false},
+                                                           {5, 2, 2, 15, false},
+                                                           {3, 1, 1, 8, false},
+                                                           {2, 2, 0, 16, false},
+                                                           {4, 2, 1, 16, true}}) {
+    const std::vector<std::int64_t> strides(2, stride), pads(4, padding);
+    const auto graph =
+        parse_onnx(onnx_bytes(with_x(onnx_floats("w", {3, 4, kernel, kernel}) +
+                                     onnx_node("ConvTranspose", {"x", "w"}, {"y"},
+                                               onnx_attribute("strides", strides) + onnx_attribute("pads", pads)))));
+    ASSERT_TRUE(graph);
+    EXPECT_EQ(graph->tensors[graph->outputs.front()].shape, (Shape{1, 4, size, size}));
+    const auto views = std::ranges::count_if(
+        graph->nodes, [](const Node& node) { return std::holds_alternative<View>(node.operation); });
+    EXPECT_EQ(views, (stride > 1) + (cut || size % stride != 0)) << kernel << ", " << stride;
+  }
+}
+
 TEST(OnnxReader, AMeanOverNoAxisLeavesTheInputItsName) {
   const auto graph = parse_onnx(
       onnx_bytes(with_x(onnx_node("ReduceMean", {"x"}, {"y"}, onnx_attribute("noop_with_empty_axes", 1))), 18));

@@ -33,6 +33,16 @@ RTEXEC_INLINE void transpose_square(float* to, std::int64_t pitch_to, const floa
   std::memcpy(to + 3 * pitch_to, &d, sizeof d);
 }
 
+/// Two rows of four columns.
+RTEXEC_INLINE void transpose_pair(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from) {
+  Four a, b;
+  std::memcpy(&a, from, sizeof a);
+  std::memcpy(&b, from + pitch_from, sizeof b);
+  const Four pairs[2] = {__builtin_shufflevector(a, b, 0, 4, 1, 5), __builtin_shufflevector(a, b, 2, 6, 3, 7)};
+  const auto* pair = reinterpret_cast<const float*>(pairs);
+  for (std::int64_t i = 0; i < side; ++i) std::memcpy(to + i * pitch_to, pair + 2 * i, 2 * sizeof(float));
+}
+
 RTEXEC_INLINE void transpose_block(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from,
                                    std::int64_t rows, std::int64_t columns) {
   std::int64_t column = 0;
@@ -40,6 +50,8 @@ RTEXEC_INLINE void transpose_block(float* to, std::int64_t pitch_to, const float
     std::int64_t row = 0;
     for (; row + side <= rows; row += side)
       transpose_square(to + column * pitch_to + row, pitch_to, from + row * pitch_from + column, pitch_from);
+    for (; row + 2 <= rows; row += 2)
+      transpose_pair(to + column * pitch_to + row, pitch_to, from + row * pitch_from + column, pitch_from);
     for (; row < rows; ++row)
       for (std::int64_t i = column; i < column + side; ++i) to[i * pitch_to + row] = from[row * pitch_from + i];
   }
@@ -51,10 +63,11 @@ RTEXEC_INLINE void transpose_block(float* to, std::int64_t pitch_to, const float
 
 RTEXEC_VECTORISED void transpose(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from,
                                  std::int64_t rows, std::int64_t columns) noexcept {
+  const std::int64_t width = rows <= side ? columns : block_columns;
   for (std::int64_t row = 0; row < rows; row += block_rows)
-    for (std::int64_t column = 0; column < columns; column += block_columns)
+    for (std::int64_t column = 0; column < columns; column += width)
       transpose_block(to + column * pitch_to + row, pitch_to, from + row * pitch_from + column, pitch_from,
-                      std::min(block_rows, rows - row), std::min(block_columns, columns - column));
+                      std::min(block_rows, rows - row), std::min(width, columns - column));
 }
 
 } // namespace rtexec::tasks::kernels

@@ -137,9 +137,28 @@ struct TransposedDirection {
 
   [[nodiscard]] std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
   [[nodiscard]] std::int64_t taps() const { return (reach() + stride - 1) / stride; } // of a phase
+  /// Of what is before the outputs that are wanted, what no phase computes: all of it, unless windows would be longer.
+  [[nodiscard]] std::int64_t skipped() const {
+    return before < reach() && (before + stride - 1) / stride + behind(before) < taps() ? before : 0;
+  }
+  /// Output q of a phase is of the inputs from q - behind() on.
+  [[nodiscard]] std::int64_t behind() const { return behind(skipped()); }
+  [[nodiscard]] std::int64_t behind(std::int64_t outputs_skipped) const {
+    return (reach() - 1 - outputs_skipped) / stride;
+  }
+  [[nodiscard]] std::int64_t cut() const { return before - skipped(); } // of the phases' outputs
   /// Outputs of a phase, so many that all that are wanted are there.
-  [[nodiscard]] std::int64_t in_phase() const { return std::max((before + outputs + stride - 1) / stride, size); }
-  [[nodiscard]] Direction phase() const { return {taps(), 1, 1, taps() - 1, in_phase() - size, size}; }
+  [[nodiscard]] std::int64_t in_phase() const {
+    return std::max((cut() + outputs + stride - 1) / stride, size + behind() - taps() + 1);
+  }
+  [[nodiscard]] Direction phase() const {
+    return {taps(), 1, 1, behind(), in_phase() + taps() - 1 - behind() - size, size};
+  }
+  /// Of the tap so many places behind the first one: which phase it is of, and its place in that one's windows.
+  [[nodiscard]] std::int64_t phase_of(std::int64_t tap) const { return (tap + stride - skipped() % stride) % stride; }
+  [[nodiscard]] std::int64_t place_of(std::int64_t tap) const {
+    return (phase_of(tap) + skipped() - tap) / stride + behind();
+  }
 };
 
 std::int64_t outputs_of(const TransposedDirection& d, std::int64_t more, std::int64_t pads) {
@@ -189,9 +208,9 @@ std::vector<float> weights_of_phases(const std::vector<float>& weights, const Sh
     for (std::size_t d = directions.size(); d-- > 0;) {
       const auto tap = rest % directions[d].kernel * directions[d].dilation;
       rest /= directions[d].kernel;
-      phase += tap % directions[d].stride * phases_inside;
+      phase += directions[d].phase_of(tap) * phases_inside;
       phases_inside *= directions[d].stride;
-      place += (directions[d].taps() - 1 - tap / directions[d].stride) * to_strides[d + 2];
+      place += directions[d].place_of(tap) * to_strides[d + 2];
     }
     const auto channel = rest % out, input = rest / out;
     const auto row = ((input / in) * out + channel) * strides + phase;
@@ -221,7 +240,7 @@ TensorId interleaved(NodeContext& node, TensorId y, std::int64_t batch, std::int
   y = node.emit(Reshape{}, {y}, whole);
   if (whole == wanted) return y;
   View cut{0, dense_strides(whole)};
-  for (std::size_t d = 0; d < directions.size(); ++d) cut.offset += directions[d].before * cut.strides[d + 2];
+  for (std::size_t d = 0; d < directions.size(); ++d) cut.offset += directions[d].cut() * cut.strides[d + 2];
   return node.emit(std::move(cut), {y}, std::move(wanted));
 }
 
