@@ -9,9 +9,8 @@ supervisor=$folder/bin/rtexec-supervisor
 complain() { echo "$*"; tail -n 20 log 2>/dev/null; bad=1; }
 count() { sed -n "s/^$1 = //p" data/supervisor.counts 2>/dev/null; }
 holds() { # WHAT COMMAND...: within a minute
-  local what=$1 i; shift
-  for ((i = 0; i < 600; i++)); do "$@" && return; sleep 0.1; done
-  complain "not within a minute: $what"; return 1
+  local what=$1; shift
+  await "${*@Q}" || { complain "not within a minute: $what"; return 1; }
 }
 is() { [ "$(count "$1")" = "$2" ]; }
 fed() { stat -c %s watchdog; }

@@ -30,8 +30,10 @@ namespace {
 
 using onnx_source::Attribute;
 using onnx_source::Constant;
+using onnx_source::element_type;
 using onnx_source::ExternalData;
 using onnx_source::Refusal;
+using onnx_source::supported_types;
 using onnx_source::type_name;
 using onnx_source::Unreadable;
 
@@ -39,8 +41,6 @@ static_assert(std::endian::native == std::endian::little, "raw tensor data is li
 
 [[noreturn]] void bad(std::string message) { throw Refusal(Errc::bad_input, std::move(message)); }
 [[noreturn]] void unsupported(std::string message) { throw Refusal(Errc::unsupported, std::move(message)); }
-
-constexpr const char* supported_types = "FLOAT, DOUBLE, FLOAT16, BFLOAT16, BOOL, INT8 to INT64 and UINT8 to UINT64";
 
 /// The shape of a constant and its number of elements, 0 included.
 std::pair<Shape, std::size_t> constant_shape(const onnx::TensorProto& tensor, const std::string& what) {
@@ -222,26 +222,6 @@ std::shared_ptr<const onnx_source::Subgraph> read_subgraph(const onnx::GraphProt
   subgraph->initialisers = read_initialisers(graph, file, files);
   for (const auto& node : graph.node()) subgraph->nodes.push_back(read_node(node, file, files));
   return subgraph;
-}
-
-/// BFLOAT16, which neither C++ nor .npy has, is FLOAT without its last bits: in and out go floats.
-std::optional<ElementType> element_type(int type) {
-  switch (type) {
-  case onnx::TensorProto::FLOAT:
-  case onnx::TensorProto::BFLOAT16: return ElementType::float32;
-  case onnx::TensorProto::FLOAT16: return ElementType::float16;
-  case onnx::TensorProto::UINT8: return ElementType::uint8;
-  case onnx::TensorProto::INT8: return ElementType::int8;
-  case onnx::TensorProto::BOOL: return ElementType::boolean;
-  case onnx::TensorProto::INT32: return ElementType::int32;
-  case onnx::TensorProto::INT64: return ElementType::int64;
-  case onnx::TensorProto::INT16: return ElementType::int16;
-  case onnx::TensorProto::UINT16: return ElementType::uint16;
-  case onnx::TensorProto::UINT32: return ElementType::uint32;
-  case onnx::TensorProto::UINT64: return ElementType::uint64;
-  case onnx::TensorProto::DOUBLE: return ElementType::float64;
-  default: return {};
-  }
 }
 
 [[noreturn]] void refuse_type(const std::string& what, int type) {

@@ -184,10 +184,10 @@ std::int64_t wrapped(std::int64_t value, ElementType type) {
   }
 }
 
-ElementType data_type(NodeContext& node, const char* attribute) {
-  switch (const auto to = node.attribute<std::int64_t>(attribute)) { // numbers of onnx.TensorProto.DataType
+std::optional<ElementType> element_type(std::int64_t data_type) {
+  switch (data_type) { // numbers of onnx.TensorProto.DataType
   case 1:
-  case 16: return ElementType::float32; // as onnx_reader takes BFLOAT16
+  case 16: return ElementType::float32;
   case 2: return ElementType::uint8;
   case 3: return ElementType::int8;
   case 4: return ElementType::uint16;
@@ -199,10 +199,15 @@ ElementType data_type(NodeContext& node, const char* attribute) {
   case 11: return ElementType::float64;
   case 12: return ElementType::uint32;
   case 13: return ElementType::uint64;
-  default:
-    node.unsupported("it converts to " + type_name(to) +
-                     "; supported: FLOAT, DOUBLE, FLOAT16, BFLOAT16, BOOL, INT8 to INT64 and UINT8 to UINT64");
+  default: return {};
   }
+}
+
+ElementType data_type(NodeContext& node, const char* attribute) {
+  const auto to = node.attribute<std::int64_t>(attribute);
+  const auto type = element_type(to);
+  if (!type) node.unsupported("it converts to " + type_name(to) + "; supported: " + supported_types);
+  return *type;
 }
 
 } // namespace rtexec::tasks::onnx_source

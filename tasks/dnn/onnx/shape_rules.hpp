@@ -4,6 +4,7 @@
 #include "tasks/dnn/onnx/lowering.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace rtexec::tasks::onnx_source {
@@ -34,6 +35,11 @@ struct Cut {
 [[nodiscard]] ElementType cast_target(NodeContext& node);
 /// Of an onnx.TensorProto.DataType, as ONNX has it.
 [[nodiscard]] std::string type_name(std::int64_t data_type);
+/// The type that such elements have in and out of a network, and as constants; none where they are not supported.
+/// BFLOAT16, which neither C++ nor .npy has, is FLOAT without its last bits: floats.
+[[nodiscard]] std::optional<ElementType> element_type(std::int64_t data_type);
+inline constexpr const char* supported_types =
+    "FLOAT, DOUBLE, FLOAT16, BFLOAT16, BOOL, INT8 to INT64 and UINT8 to UINT64";
 /// What of `value` a type of integers has, modulo the number of its values.
 [[nodiscard]] std::int64_t wrapped(std::int64_t value, ElementType type);
 /// That an attribute names.
