@@ -246,6 +246,14 @@ TEST(CudaLowering, ProductsOfTheSameRowsAreOne) {
   EXPECT_EQ(program->layers, (std::vector<std::string>{"node0", "node2", "node4", "node5"}));
 }
 
+TEST(CudaLowering, ConstantsLieAsTheirKernelWantsThem) {
+  TestGraph g;
+  g.output(g.node(Recurrent{}, {g.input({3, 1, 9}), g.random({9, 9}), g.random({1, 9})}, {3, 1, 9}));
+  const auto program = lower(g.graph, Precision::fp32);
+  ASSERT_TRUE(program) << test::problem(program);
+  EXPECT_EQ(program->calls.size(), 1U) << "none moves them";
+}
+
 TEST(CudaLowering, RowsShorterThanAChunkAreNotPadded) {
   const auto calls = [](std::int64_t terms) {
     TestGraph g;

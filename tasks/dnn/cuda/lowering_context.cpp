@@ -136,8 +136,14 @@ Pixels LoweringContext::rows(TensorId id, bool padded) {
 }
 
 Value LoweringContext::row_major(TensorId id, Storage of) {
+  const auto& tensor = graph.tensors[id];
+  const auto dense = dense_strides(tensor.shape);
+  if (tensor.constant() && size_of(of) > 1 && !lies_dense({{}, of, tensor.shape, tensors.natural(id)})) {
+    const auto [found, missing] = dense_.try_emplace({id, of});
+    if (missing) found->second = {tensors.stored(tensor.values, of), of, tensor.shape, dense};
+    return found->second;
+  }
   const auto value = stored(id, of);
-  const auto dense = dense_strides(value.shape);
   if (lies_dense(value)) return under(value, value.shape, dense);
   const auto [found, missing] = dense_.try_emplace({id, of});
   if (missing) found->second = copied(value, dense, of);
