@@ -57,6 +57,25 @@ inline TensorId pool(TestGraph& g, TensorId x, Pool::Kind kind, Window window, s
   return g.node(Pool{kind, window, count_padding}, {x}, {s[0], s[1], out, out});
 }
 
+/// Layers of LSTM, each over the states [steps, batch, width] of the one before.
+inline TensorId stacked_lstm(TestGraph& g, TensorId x, const std::vector<std::int64_t>& widths) {
+  using enum Activation::Kind;
+  for (const auto width : widths) {
+    const auto from = g.graph.tensors[x].shape;
+    const auto rows = from[0] * from[1];
+    const auto flat = g.node(Gemm{false, true, 0.3F, 1},
+                             {reshape(g, x, {rows, from[2]}), g.random({4 * width, from[2]}), g.random({4 * width})},
+                             {rows, 4 * width});
+    const auto y =
+        g.node(Recurrent{Recurrent::Kind::lstm, false, false, false, false, {}, {{{sigmoid}, {tanh}, {tanh}}}},
+               {reshape(g, flat, {from[0], from[1], 4 * width}), g.random({4 * width, width}),
+                g.random({from[1], width}), g.random({from[1], width})},
+               {from[0] + 1, from[1], width});
+    x = g.node(View{0, {from[1] * width, width, 1}}, {y}, {from[0], from[1], width});
+  }
+  return x;
+}
+
 inline const std::vector<GpuCase>& gpu_cases() {
   using Kind = Activation::Kind;
   static const std::vector<GpuCase> cases{
@@ -343,6 +362,14 @@ inline const std::vector<GpuCase>& gpu_cases() {
                                 {x}, {1, 6, 6, 3});
          g.output(up);
          g.output(conv(g, g.concat({up, g.relu(up)}), 4, 1));
+       }},
+      {"recurrent_layers",
+       [](TestGraph& g) {
+         const auto x = reshape(g, g.relu(g.input({10, 6})), {5, 2, 6});
+         const auto first = stacked_lstm(g, x, {8});
+         g.output(g.relu(first));
+         const auto last = g.node(View{4 * 14, {14, 7, 1}}, {stacked_lstm(g, first, {12, 7})}, {1, 2, 7});
+         g.output(g.node(Gemm{}, {reshape(g, last, {2, 7}), g.random({7, 3})}, {2, 3}));
        }},
       {"outputs_of_all_kinds",
        [](TestGraph& g) {

@@ -24,8 +24,9 @@ void launch(emulation::EmulatedKernel kernel, Dimensions grid, Dimensions block,
 void add(hal::test::FakeCudaDriver& driver, const std::string& name, std::size_t size) {
   const auto kernel = emulation::find_kernel(name);
   if (!kernel) return;
-  const bool conv = name.starts_with("conv_"),
-             always_clustered = name.starts_with("recurrent_") || name.starts_with("resident_");
+  const bool conv = name.starts_with("conv_"), always_clustered = name.starts_with("recurrent_") ||
+                                                                  name.starts_with("resident_") ||
+                                                                  name.starts_with("stacked_");
   driver.add_kernel(name, {size}, [=](Dimensions grid, Dimensions block, void** arguments) {
     const auto* a = conv ? static_cast<const cuda::ConvArguments*>(arguments[0]) : nullptr;
     const bool clustered = always_clustered || (a && a->in_cluster);
@@ -90,8 +91,10 @@ void add_all(hal::test::FakeCudaDriver& driver) {
     add(driver, "grid_sample" + storage, sizeof(GridSampleArguments));
     add(driver, "deformable" + storage, sizeof(DeformableArguments));
     add(driver, "recurrent" + storage, sizeof(RecurrentArguments));
-    for (const auto* kind : {"lstm", "gru", "simple"})
+    for (const auto* kind : {"lstm", "gru", "simple"}) {
       add(driver, "resident_" + (kind + storage), sizeof(RecurrentArguments));
+      add(driver, "stacked_" + (kind + storage), sizeof(StackArguments));
+    }
   }
   for (const std::string kind : {"_ff", "_fh", "_fb", "_hf", "_hh", "_hb", "_bf", "_bh", "_bb"}) {
     for (const auto* name : {"copy", "transpose"}) add(driver, name + kind, sizeof(CopyArguments));

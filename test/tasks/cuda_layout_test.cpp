@@ -254,6 +254,24 @@ TEST(CudaLowering, ConstantsLieAsTheirKernelWantsThem) {
   EXPECT_EQ(program->calls.size(), 1U) << "none moves them";
 }
 
+TEST(CudaLowering, LayersOfARecurrentNetworkAreOneCallWhereTheyFitIntoBlocks) {
+  const auto calls = [](const std::vector<std::int64_t>& widths, std::int64_t inputs = 6) {
+    TestGraph g;
+    g.output(stacked_lstm(g, g.input({5, 2, inputs}), widths));
+    const auto program = lower(g.graph, Precision::fp32);
+    EXPECT_TRUE(program) << test::problem(program);
+    return program ? program->calls.size() : 0;
+  };
+  const auto alone = calls({8});
+  EXPECT_EQ(alone, 2U) << "the product, and the steps";
+  EXPECT_EQ(calls({8, 8}), 1U);
+  EXPECT_EQ(calls({64, 9, 20, 64, 7, 8, 9, 10}, 64), 1U);
+  EXPECT_EQ(calls({8, 8, 8, 8, 8, 8, 8, 8, 8}), 1U + alone) << "a cluster has eight blocks";
+  EXPECT_EQ(calls({72, 8, 8}), alone + 1U);
+  EXPECT_EQ(calls({40, 40, 40}, 80), alone + 1U);
+  EXPECT_EQ(calls({32, 32}, 80), 1U);
+}
+
 TEST(CudaLowering, RowsShorterThanAChunkAreNotPadded) {
   const auto calls = [](std::int64_t terms) {
     TestGraph g;

@@ -228,6 +228,21 @@ TEST_F(CudaProperties, ChoicesForANewerDeviceAreRefused) {
   }
 }
 
+TEST_F(CudaProperties, WithoutClustersTheLayersOfARecurrentNetworkComeOneAfterTheOther) {
+  TestGraph g;
+  g.output(stacked_lstm(g, g.input({200, 2, 5}), {6, 9, 3}));
+  const auto expected = run(g.graph);
+  for (const int architecture : {75, 90}) {
+    gpu_.reset();
+    gpu_ = std::make_unique<EmulatedGpu>(hal::test::FakeCudaProperties{.architecture = architecture});
+    for (const auto precision : {Precision::fp32, Precision::fp16}) {
+      const auto got = run_on(device(), g.graph, precision, EmulatedGpu::launching());
+      ASSERT_EQ(got.error, "");
+      EXPECT_LT(relative_error(got.outputs, expected), precision == Precision::fp32 ? 1e-5 : 1e-2) << architecture;
+    }
+  }
+}
+
 TEST_F(CudaProperties, TuningLinesThatAreCutOffOrContinuedAreRefused) {
   const auto graph = oddly_placed();
   auto network = build(graph, Precision::fp32);

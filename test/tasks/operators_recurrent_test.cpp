@@ -173,6 +173,65 @@ Cases quantised_cases() {
   return cases;
 }
 
+/// Layers of so many hidden units, each of which reads the states of the one before, and what is left of them.
+struct Stack {
+  Index steps = 6, batch = 1, input = 5;
+  Ints hidden = {48, 48};
+  std::string direction = "forward";
+  bool states = false;    // of the beginning are the network's inputs
+  bool all_given = false; // all outputs of all layers, else those of the last one
+
+  [[nodiscard]] std::string text() const {
+    Ints all{steps, batch, input};
+    all.insert(all.end(), hidden.begin(), hidden.end());
+    return to_text(all) + "_" + direction + (states ? "_states" : "") + (all_given ? "_all_given" : "");
+  }
+};
+
+Names recur(Model& m, const Layer& layer, const Stack& stack) {
+  std::string x = m.input({stack.steps, stack.batch, stack.input});
+  Index width = stack.input;
+  Names given;
+  const bool cell = layer.type == "LSTM";
+  for (const Index& hidden : stack.hidden) {
+    const double scale = 1 / std::sqrt(static_cast<double>(hidden));
+    const Range weights{-scale, scale};
+    Names from{x, m.constant({1, layer.gates * hidden, width}, weights),
+               m.constant({1, layer.gates * hidden, hidden}, weights),
+               m.constant({1, 2 * layer.gates * hidden}, {-0.5, 0.5})};
+    if (stack.states) from.insert(from.end(), {"", m.input({1, stack.batch, hidden})});
+    if (stack.states && cell) from.push_back(m.input({1, stack.batch, hidden}));
+    Attributes attributes{{"hidden_size", hidden}, {"direction", stack.direction}};
+    if (layer.type == "GRU") attributes["linear_before_reset"] = Index{1};
+    const Names outputs = m.nodes(layer.type, from, cell ? 3 : 2, attributes);
+    if (stack.all_given || &hidden == &stack.hidden.back()) given.insert(given.end(), outputs.begin(), outputs.end());
+    x = m.node("Squeeze", {outputs.front(), m.integers({1})});
+    width = hidden;
+  }
+  return given;
+}
+
+Cases stack_cases() {
+  const std::vector<Stack> stacks{
+      {},
+      {7, 2, 33, {8, 20, 12}},
+      {5, 2, 32, {48, 30}, "reverse"},
+      {5, 1, 7, {9, 64}, "forward", false, true},
+      {3, 2, 100, {40, 40, 40}},
+      {1, 1, 64, {64, 64}},
+      {4, 2, 100, {30, 32}, "reverse", false, true},
+      {4, 2, 5, {9, 7}, "forward", true, true},
+      {200, 1, 3, {4, 5, 3}}, // more steps than the inputs that shared memory has
+      {3, 1, 4, {4, 4, 4, 4, 4, 4, 4, 4, 4, 4}},
+  };
+  Cases cases;
+  for (const Layer& layer : layers)
+    for (const Stack& stack : stacks)
+      cases.push_back(make_case(
+          layer.type + "_stack_" + stack.text(), 14, [=](Model& m) { return recur(m, layer, stack); }, 3e-5));
+  return cases;
+}
+
 /// As exporters write them.
 Cases network_cases() {
   Cases cases;
@@ -217,6 +276,7 @@ Cases network_cases() {
 INSTANTIATE_TEST_SUITE_P(Recurrent, OnnxOperator, testing::ValuesIn(layer_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(RecurrentAttributes, OnnxOperator, testing::ValuesIn(attribute_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(RecurrentQuantised, OnnxOperator, testing::ValuesIn(quantised_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(RecurrentStacks, OnnxOperator, testing::ValuesIn(stack_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(RecurrentNetworks, OnnxOperator, testing::ValuesIn(network_cases()), name_of);
 
 } // namespace

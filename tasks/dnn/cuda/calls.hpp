@@ -35,6 +35,8 @@ void lower(LoweringContext& context, const Node& node, const RunningSum& running
 void lower(LoweringContext& context, const Node& node, const TopIndices& top);
 
 // recurrent_calls.cpp
+/// False where node `number` is no part of a stack.
+[[nodiscard]] bool lower_stacked(LoweringContext& context, std::size_t number);
 void lower(LoweringContext& context, const Node& node, const Recurrent& recurrent);
 
 // moving_calls.cpp

@@ -105,7 +105,7 @@ Program lowered(LoweringContext& context) {
     const auto& node = context.enter(number);
     context.program.flops += product_flops(graph, node);
     require_on_gpu(context, node);
-    if (lower_whole(context, node, number)) continue;
+    if (lower_whole(context, node, number) || lower_stacked(context, number)) continue;
     std::visit([&](const auto& operation) { lower(context, node, operation); }, node.operation);
   }
   context.leave();

@@ -28,8 +28,12 @@ Value under(const Value& x, Shape shape, Strides strides, std::int64_t offset) {
 }
 
 LoweringContext::LoweringContext(const Graph& of, Precision precision)
-    : graph(of), whole_plan(plan_whole(of)), tensors(of, prepare(program, precision), whole_plan.bytes) {
+    : graph(of),
+      whole_plan(plan_whole(of)),
+      stack_plan(plan_stacks(of, whole_plan)),
+      tensors(of, prepare(program, precision), whole_plan.bytes) {
   for (const auto& [node, product] : whole_plan.products) tensors.keep(product.x.x);
+  for (const auto& [node, stack] : stack_plan.stacks) tensors.keep(stack[0].product->inputs[0]);
 }
 
 const std::vector<float>& LoweringContext::constant_of(TensorId id, const char* role) const {

@@ -4,6 +4,7 @@
 
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 #include "tasks/dnn/cuda/program.hpp"
+#include "tasks/dnn/cuda/stack_plan.hpp"
 #include "tasks/dnn/cuda/strides.hpp"
 #include "tasks/dnn/cuda/tensors.hpp"
 #include "tasks/dnn/cuda/whole_plan.hpp"
@@ -51,6 +52,7 @@ class LoweringContext {
   const Graph& graph;
   Program program;
   const WholePlan whole_plan;
+  const StackPlan stack_plan;
   Tensors tensors; // of them
 
   /// Calls belong to that node from now on.

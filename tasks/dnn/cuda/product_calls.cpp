@@ -265,7 +265,7 @@ std::vector<RowProduct> side_by_side(const LoweringContext& context, RowProduct 
   for (auto i = static_cast<std::size_t>(&node - nodes.data()) + 1; i < nodes.size(); ++i) {
     const auto& other = nodes[i];
     if (other.inputs.empty() || other.inputs[0] != node.inputs[0] || other.activation != node.activation ||
-        context.whole_plan.has(i))
+        context.whole_plan.has(i) || context.stack_plan.has(i))
       continue;
     auto product = row_product(context, other);
     if (product && fits(*product)) all.push_back(std::move(*product));

@@ -28,6 +28,7 @@ constexpr std::size_t stack_size = 256U << 10U;
 constexpr std::size_t most_shared = 227U << 10U; // what a block may have on sm_90
 constexpr unsigned most_blocks_yz = 65535;
 constexpr unsigned most_in_cluster = 8;
+constexpr int most_idle_turns = 1 << 20;
 constexpr int warp = 32;
 constexpr unsigned char poison = 0xff; // NaN, as float and as half
 
@@ -191,6 +192,12 @@ class Machine {
   void barrier() { meet(block().at_barrier, threads_); }
   void cluster_barrier() { meet(at_cluster_barrier_, threads_ * cluster_); }
 
+  void let_others_run() {
+    if (++idle_turns_ > most_idle_turns) fail("it waits for what nobody writes");
+    ready_.push_back(running_);
+    suspend();
+  }
+
   void together(void* operand, void (*combine)(void* const (&operands)[warp])) {
     auto& own = block().warps[static_cast<std::size_t>(position.thread / warp)];
     if (own.arrived > 0 && own.combine != combine) fail("the lanes of a warp are at different exchanges");
@@ -200,6 +207,7 @@ class Machine {
     if (own.arrived < warp) return suspend();
     combine(own.operands);
     own.arrived = 0;
+    idle_turns_ = 0;
     for (auto* fiber : own.waiting)
       if (fiber != running_) ready_.push_back(fiber);
   }
@@ -236,6 +244,7 @@ class Machine {
       blocks_[static_cast<std::size_t>(rank)]->begin(threads_, position.launch.shared);
     at_cluster_barrier_.clear();
     at_wait_.clear();
+    idle_turns_ = 0;
     take_others_away();
     beginning_ = 0;
     const Position first = position;
@@ -368,7 +377,8 @@ class Machine {
   Fiber* running_ = nullptr;
   std::jmp_buf scheduler_{};
   int threads_ = 0, cluster_ = 1;
-  int beginning_ = 0; // the first block of the cluster that has threads which have not begun
+  int idle_turns_ = 0; // since lanes of a warp last met
+  int beginning_ = 0;  // the first block of the cluster that has threads which have not begun
   const char* name_ = nullptr;
   Body body_ = nullptr;
   const void* arguments_ = nullptr;
@@ -424,6 +434,7 @@ void run(const Launch& launch, const char* name, int most_threads, Body body, co
 void wait_for_previous() { machine().wait_for_previous(); }
 void barrier() { machine().barrier(); }
 void cluster_barrier() { machine().cluster_barrier(); }
+void let_others_run() { machine().let_others_run(); }
 void together(void* operand, void (*combine)(void* const (&operands)[32])) { machine().together(operand, combine); }
 void* static_shared(const void* key, std::size_t size, std::size_t alignment) {
   return machine().static_shared(key, size, alignment);

@@ -76,6 +76,8 @@ using SharedAddress = unsigned;
 [[nodiscard]] char* shared_pointer(SharedAddress address, std::size_t size);
 /// All threads of the cluster arrive before one goes on.
 void cluster_barrier();
+/// By a thread that waits for what another one writes, again and again until it is there.
+void let_others_run();
 
 void must_be_aligned(const void* pointer, unsigned bytes);
 void copy_later(SharedAddress to, const void* from, bool valid);

@@ -119,6 +119,9 @@ inline void store_to_cluster(SharedAddress to, float value) {
   *reinterpret_cast<float*>(test::emulation::shared_pointer(to, 4)) = value;
 }
 
+inline void load_fresh_shared4(float (&to)[4], SharedAddress from) { load_from_cluster(to, from); }
+inline void let_others_run() { test::emulation::let_others_run(); }
+
 inline void fill16(SharedAddress to, unsigned word) {
   auto* words = reinterpret_cast<unsigned*>(test::emulation::shared_pointer(to, 16));
   must_be_aligned(words, 16);

@@ -527,6 +527,24 @@ struct RecurrentArguments {
   ActivationArguments activations[3]; // of gates, of the candidate, of the cell
 };
 
+/// Recurrent layers of one kind, each of which reads the states of the one before; the gates are sigmoids, the rest
+/// hyperbolic tangents, and of gru the reset gate is late. Without clips and peepholes.
+struct StackArguments {
+  static constexpr int most_layers = 8;  // a block for each, in a cluster
+  static constexpr int columns = 16;     // of a lane
+  const void* x = nullptr;               // [steps, batch, inputs[0]]
+  const void* weights[most_layers] = {}; // [gates * hidden, 2, lanes * columns]: of the input, of the state
+  const float* bias[most_layers] = {};   // [4, hidden]: of the gates; of gru of the hidden one's product, then its own
+  const void* state[most_layers] = {};   // [batch, hidden]
+  const void* cell[most_layers] = {};    // lstm: [batch, hidden]
+  void* y[most_layers] = {};             // as of RecurrentArguments
+  int inputs[most_layers] = {}, hidden[most_layers] = {};
+  int layers = 1, steps = 1, batch = 1;
+  int lanes = 1;   // of a hidden unit
+  int at_once = 1; // steps whose inputs lie in shared memory
+  int reverse = 0;
+};
+
 /// The network's input: dense [n, channels, h, w] floats become channels last; channels up to y_stride are zero. Clears
 /// the counters of split sums as well, so that they are zero before the first convolution.
 struct ImageInArguments {

@@ -14,6 +14,16 @@ DEVICE void fill16(SharedAddress to, unsigned word) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(to), "r"(word) : "memory");
 }
 
+/// Four floats from there, each as another thread left it last, be it of another block of the cluster.
+DEVICE void load_fresh_shared4(float (&to)[4], SharedAddress from) {
+  asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
+               : "r"(from)
+               : "memory");
+}
+/// While a thread waits for what another one writes.
+DEVICE void let_others_run() {}
+
 /// sum + a * b, of four bytes each.
 DEVICE int add_products(unsigned a, unsigned b, int sum) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 610

@@ -323,6 +323,24 @@ Launch launch_of(const RecurrentArguments& p, Storage storage) {
           count(warp * std::clamp(static_cast<long long>(p.hidden), 1LL, most_warps)),
           count(4LL * p.hidden * static_cast<long long>(sizeof(float)))};
 }
+std::optional<int> lanes_of_stack(int most_inputs, int most_hidden) {
+  constexpr int most_threads = 256, fewest_lanes = 4;
+  int lanes = fewest_lanes;
+  while (lanes * StackArguments::columns < std::max(most_inputs, most_hidden)) lanes *= 2;
+  if (lanes > warp || most_hidden * lanes > most_threads) return std::nullopt;
+  return lanes;
+}
+Launch stack_launch(StackArguments& p, int kind, Storage storage) {
+  constexpr int floats = (48 << 10) / static_cast<int>(sizeof(float)); // of shared memory that every device has
+  const auto* kernel = kind == RecurrentArguments::lstm  ? name(storage, "stacked_lstm_f", "stacked_lstm_h")
+                       : kind == RecurrentArguments::gru ? name(storage, "stacked_gru_f", "stacked_gru_h")
+                                                         : name(storage, "stacked_simple_f", "stacked_simple_h");
+  const int padded = StackArguments::columns * p.lanes;
+  p.at_once = std::min(p.steps, floats / padded - 2);
+  const auto threads = up(1LL * *std::max_element(p.hidden, p.hidden + p.layers) * p.lanes, warp) * warp;
+  const auto shared = (2LL + p.at_once) * padded * static_cast<long long>(sizeof(float));
+  return {kernel, count(p.batch), 1, count(p.layers), count(threads), count(shared), count(p.layers)};
+}
 std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& p, Storage storage) {
   const bool lstm = p.kind == RecurrentArguments::lstm, gru = p.kind == RecurrentArguments::gru;
   if (gru && !p.late_reset) return std::nullopt;
