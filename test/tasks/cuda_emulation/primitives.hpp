@@ -120,6 +120,7 @@ inline void store_to_cluster(SharedAddress to, float value) {
 }
 
 inline void load_fresh_shared4(float (&to)[4], SharedAddress from) { load_from_cluster(to, from); }
+inline void store_shared(SharedAddress to, float value) { store_to_cluster(to, value); }
 inline void let_others_run() { test::emulation::let_others_run(); }
 
 inline void fill16(SharedAddress to, unsigned word) {

@@ -21,6 +21,9 @@ DEVICE void load_fresh_shared4(float (&to)[4], SharedAddress from) {
                : "r"(from)
                : "memory");
 }
+DEVICE void store_shared(SharedAddress to, float value) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(value) : "memory");
+}
 /// While a thread waits for what another one writes.
 DEVICE void let_others_run() {}
 

@@ -5,15 +5,14 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-DEVICE void tell_all(float* to, float value) {
+DEVICE void tell_all(SharedAddress to, float value) {
 #if defined(RTEXEC_CLUSTERS)
   if (blocks_z() > 1) {
-    for (int block = 0; block < blocks_z(); ++block)
-      store_to_cluster(in_block_of_cluster(shared_address(to), block), value);
+    for (int block = 0; block < blocks_z(); ++block) store_to_cluster(in_block_of_cluster(to, block), value);
     return;
   }
 #endif
-  *to = value;
+  store_shared(to, value);
 }
 
 template <class Scalar, int kind, int columns> struct Resident {
@@ -58,13 +57,13 @@ template <class Scalar, int kind, int columns> struct Resident {
   }
 
   /// The state times the rows of all gates, of which this lane gets its own gate's.
-  DEVICE float product(const float* state) const {
+  DEVICE float product(SharedAddress state) const {
     float sums[4] = {};
 #pragma unroll
     for (int first = 0; first < Weights::quads; first += Weights::at_once) {
       if (first > 0 && first * p.lanes * 4 >= p.hidden) break;
       typename Weights::Part x;
-      x.load(state, first, p.lanes, lane);
+      x.load(state, first, p.lanes);
       rows.add(sums, x, first);
     }
     return gate_sum<gates>(sums, p.lanes, lane);
@@ -117,16 +116,18 @@ template <class Scalar, int kind, int columns> struct Resident {
       from += to_next;
     };
     fetch();
+    StatePlaces state(states, padded, unit, lane);
     meet();
 #pragma unroll 1
     for (int i = 0; i < p.steps; ++i) {
       const float own_input = to_float(input), own_candidate = to_float(candidate);
       if (i + 1 < p.steps) fetch();
-      const float sum = product(states + i % 2 * padded);
+      const float sum = product(state.from);
       finish<usual>(own, sum, own_input, bias, own_candidate);
       const Scalar stored = from_float<Scalar>(own.state);
       own.state = to_float(stored); // as whoever reads it sees it
-      if (finishes) tell_all(states + (i + 1) % 2 * padded + unit, own.state);
+      if (finishes) tell_all(state.to, own.state);
+      state.change();
       meet();
       if (finishes) *y = stored; // a cluster's barrier would wait for it
       y += step * size;

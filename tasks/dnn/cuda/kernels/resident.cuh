@@ -27,10 +27,12 @@ template <int gates, int columns, int last = gates - 1> struct Rows {
 
   /// What a lane multiplies by quads `first` to `first + at_once` of its columns.
   struct Part {
-    Elements<float, 4> quad[at_once];
-    DEVICE void load(const float* vector, int first, int lanes, int lane) {
+    float quad[at_once][4];
+    /// Of a vector in shared memory, from this lane's first quad on.
+    DEVICE void load(SharedAddress vector, int first, int lanes) {
 #pragma unroll
-      for (int q = 0; q < at_once; ++q) quad[q].load(vector + column((first + q) * 4, lanes, lane));
+      for (int q = 0; q < at_once; ++q)
+        load_fresh_shared4(quad[q], vector + static_cast<SharedAddress>((first + q) * lanes) * 16U);
     }
   };
   DEVICE void add(float (&sums)[4], const Part& x, int first) const {
@@ -41,7 +43,7 @@ template <int gates, int columns, int last = gates - 1> struct Rows {
 #pragma unroll
         for (int g = 0; g < gates; ++g) {
           float& sum = sums[gates == 1 ? i : g == gates - 1 ? last : g];
-          sum = multiply_add(weights[g][(first + q) * 4 + i], x.quad[q].values[i], sum);
+          sum = multiply_add(weights[g][(first + q) * 4 + i], x.quad[q][i], sum);
         }
   }
 };
@@ -59,6 +61,21 @@ template <int gates> DEVICE float gate_sum(const float (&sums)[4], int lanes, in
   for (int mask = gates == 1 ? 1 : 4; mask < lanes; mask *= 2) sum += exchange(sum, mask);
   return sum;
 }
+
+/// Where a thread reads the state, and where it writes the next one: two vectors in shared memory that change places
+/// with each step.
+struct StatePlaces {
+  SharedAddress from, to, distance;
+  DEVICE StatePlaces(const float* states, int padded, int unit, int lane)
+      : from(shared_address(states + lane * 4)),
+        to(shared_address(states + padded + unit)),
+        distance(shared_address(states + padded) - shared_address(states)) {}
+  DEVICE void change() {
+    from += distance;
+    to -= distance;
+    distance = 0U - distance;
+  }
+};
 
 /// Of a hidden unit.
 struct Unit {

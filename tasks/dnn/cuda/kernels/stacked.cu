@@ -89,27 +89,26 @@ template <class Scalar, int kind> struct Stacked {
   }
 
   /// What the input in that place adds, once all of it has come.
-  DEVICE void add_input(float (&sums)[4], int place) const {
+  DEVICE void add_input(float (&sums)[4], SharedAddress input) const {
     for (;;) {
       typename OfInput::Part x;
-      bool all = true;
-#pragma unroll
-      for (int q = 0; q < OfInput::at_once; ++q)
-        load_fresh_shared4(x.quad[q].values,
-                           shared_address(inputs + place * padded + OfInput::column(q * 4, p.lanes, lane)));
+      x.load(input, 0, p.lanes);
 #pragma unroll
       for (float& sum : sums) sum = 0;
       of_input.add(sums, x, 0);
       // What has not come is no number, and so no sum of it is
       const float sum = gates == 1 ? (sums[0] + sums[1]) + (sums[2] + sums[3]) : sums[0];
-      if (sum == sum) return;
-#pragma unroll
-      for (int q = 0; q < OfInput::at_once; ++q)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) all = all && float_bits(x.quad[q].values[i]) != nothing_yet;
-      if (all) return;
+      if (sum == sum || has_come(x)) return;
       let_others_run();
     }
+  }
+  DEVICE static bool has_come(const typename OfInput::Part& x) {
+    bool all = true;
+#pragma unroll
+    for (int q = 0; q < OfInput::at_once; ++q)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) all = all && float_bits(x.quad[q][i]) != nothing_yet;
+    return all;
   }
 
   DEVICE void finish(Unit& own, float sum) const {
@@ -124,7 +123,8 @@ template <class Scalar, int kind> struct Stacked {
 
   DEVICE void run() const {
     const bool hands_on = finishes && layer + 1 < blocks_z();
-    const SharedAddress next = in_next_block(inputs + unit);
+    const SharedAddress input = shared_address(inputs + lane * 4), next = in_next_block(inputs + unit);
+    StatePlaces state(states, padded, unit, lane);
     const long long size = static_cast<long long>(p.batch) * hidden, own_offset = block_x() * hidden + unit;
     const long long to_next = p.reverse ? -size : size;
     auto* y = static_cast<Scalar*>(p.y[layer]) + step_of(0) * size + own_offset;
@@ -138,22 +138,23 @@ template <class Scalar, int kind> struct Stacked {
       prepare_inputs(first, end);
       meet();
       float sums[4];
-      add_input(sums, 0);
+      add_input(sums, input);
 #pragma unroll 1
       for (int i = first; i < end; ++i) {
         typename OfState::Part x;
-        x.load(states + i % 2 * padded, 0, p.lanes, lane);
+        x.load(state.from, 0, p.lanes);
         of_state.add(sums, x, 0);
         finish(own, gate_sum<gates>(sums, p.lanes, lane) + bias);
         const Scalar stored = from_float<Scalar>(own.state);
         own.state = to_float(stored); // as whoever reads it sees it
         if (finishes) {
-          states[(i + 1) % 2 * padded + unit] = own.state;
+          store_shared(state.to, own.state);
           *y = stored;
         }
-        if (hands_on) tell(next, (i - first) * padded, sent(own.state));
+        if (hands_on) tell(next + place(i - first), sent(own.state));
         y += to_next;
-        if (i + 1 < end) add_input(sums, i + 1 - first);
+        state.change();
+        if (i + 1 < end) add_input(sums, input + place(i + 1 - first));
         barrier();
       }
     }
@@ -166,10 +167,14 @@ template <class Scalar, int kind> struct Stacked {
 #endif
     return 0;
   }
-  DEVICE static void tell(SharedAddress to, int offset, float value) {
+  DEVICE static void tell(SharedAddress to, float value) {
 #if defined(RTEXEC_CLUSTERS)
-    store_to_cluster(to + static_cast<SharedAddress>(offset * static_cast<int>(sizeof(float))), value);
+    store_to_cluster(to, value);
 #endif
+  }
+  /// Of input number i among those in shared memory, in bytes.
+  DEVICE SharedAddress place(int i) const {
+    return static_cast<SharedAddress>(i * padded * static_cast<int>(sizeof(float)));
   }
 };
 
