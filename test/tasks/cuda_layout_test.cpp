@@ -255,15 +255,16 @@ TEST(CudaLowering, ConstantsLieAsTheirKernelWantsThem) {
 }
 
 TEST(CudaLowering, LayersOfARecurrentNetworkAreOneCallWhereTheyFitIntoBlocks) {
-  const auto calls = [](const std::vector<std::int64_t>& widths, std::int64_t inputs = 6) {
+  const auto calls = [](const std::vector<std::int64_t>& widths, std::int64_t inputs = 8, std::int64_t steps = 40) {
     TestGraph g;
-    g.output(stacked_lstm(g, g.input({5, 2, inputs}), widths));
+    g.output(stacked_lstm(g, g.input({steps, 2, inputs}), widths));
     const auto program = lower(g.graph, Precision::fp32);
     EXPECT_TRUE(program) << test::problem(program);
     return program ? program->calls.size() : 0;
   };
   const auto alone = calls({8});
   EXPECT_EQ(alone, 2U) << "the product, and the steps";
+  EXPECT_EQ(calls({8}, 8, 10), 1U) << "few steps";
   EXPECT_EQ(calls({8, 8}), 1U);
   EXPECT_EQ(calls({64, 9, 20, 64, 7, 8, 9, 10}, 64), 1U);
   EXPECT_EQ(calls({8, 8, 8, 8, 8, 8, 8, 8, 8}), 1U + alone) << "a cluster has eight blocks";

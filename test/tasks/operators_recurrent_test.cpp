@@ -219,6 +219,8 @@ Cases stack_cases() {
       {5, 1, 7, {9, 64}, "forward", false, true},
       {3, 2, 100, {40, 40, 40}},
       {1, 1, 64, {64, 64}},
+      {4, 3, 9, {13}},
+      {40, 1, 9, {13}}, // too many steps for a layer alone
       {4, 2, 100, {30, 32}, "reverse", false, true},
       {4, 2, 5, {9, 7}, "forward", true, true},
       {200, 1, 3, {4, 5, 3}}, // more steps than the inputs that shared memory has

@@ -124,9 +124,10 @@ class Planner {
            lanes_of_stack(static_cast<int>(inputs), static_cast<int>(hidden));
   }
 
-  /// A layer alone is none.
+  /// A layer alone is one if it has few steps: in each of more it would cost time to multiply the input as well.
   void finish(Stack& stack) {
-    if (stack.size() > 1) {
+    constexpr std::int64_t few_steps = 32;
+    if (stack.size() > 1 || (!stack.empty() && fits(stack) && steps(stack[0]) <= few_steps)) {
       for (const auto& layer : stack) compute_elsewhere(layer);
       const auto first = number(*stack[0].recurrent);
       plan_.elsewhere[first] = false;
@@ -134,6 +135,7 @@ class Planner {
     }
     stack.clear();
   }
+  [[nodiscard]] std::int64_t steps(const StackedLayer& layer) const { return shape(layer.recurrent->inputs[0])[0]; }
   void compute_elsewhere(const StackedLayer& layer) {
     for (const auto* node = layer.recurrent; node != layer.product; node = writer_[node->inputs[0]])
       plan_.elsewhere[number(*node)] = true;

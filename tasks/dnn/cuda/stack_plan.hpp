@@ -1,5 +1,5 @@
-// Which recurrent layers one kernel computes, all of them at the same time: layers of one kind, each of which takes its
-// input from the states of the one before by a product. Pure: no device is needed.
+// Which recurrent layers one kernel computes with the products of their inputs, all of them at the same time: layers of
+// one kind, each of which reads the states of the one before. Pure: no device is needed.
 #pragma once
 
 #include "tasks/dnn/cuda/whole_plan.hpp"
