@@ -61,6 +61,11 @@ template <class Floats> DEVICE void activate(Floats& x, const ActivationArgument
 DEVICE_CALL float activated_elsewhere(float x, int kind, float a, float b) {
   return activated(x, ActivationArguments{kind, a, b});
 }
+/// Of all of an array.
+template <class Floats> DEVICE void activate_elsewhere(Floats& x, const ActivationArguments& f) {
+  if (f.kind == ActivationArguments::none) return;
+  for (float& value : x) value = activated_elsewhere(value, f.kind, f.a, f.b);
+}
 
 /// The same, for kernels that inline it often: what follows most convolutions is tried first.
 DEVICE float activated_quickly(float x, const ActivationArguments& f) {

@@ -16,8 +16,6 @@ namespace rtexec::tasks::cuda {
 
 #if defined(RTEXEC_MATRIX_UNITS)
 
-constexpr float to_base_2 = 1.44269504F;
-
 /// Both factors are rounded: neither is a weight that was rounded before.
 struct AttentionTf32 {
   using Scalar = float;

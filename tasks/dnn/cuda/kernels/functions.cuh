@@ -8,6 +8,7 @@
 namespace rtexec::tasks::cuda {
 
 constexpr float infinity = __builtin_huge_valf();
+constexpr float to_base_2 = 1.44269504F; // log2(e)
 
 DEVICE float at_least(float x, float low) { return x < low ? low : x; }
 DEVICE float at_most(float x, float high) { return x > high ? high : x; }
@@ -35,7 +36,7 @@ constexpr float rounder = 12582912.0F; // 1.5 * 2^23: adding it leaves the neare
 /// e^x within 2 units in the last place, subnormal results included.
 DEVICE float exponential(float x) {
   x = at_most(at_least(x, -110.0F), 90.0F);
-  const float shifted = multiply_add(x, 1.44269504F, rounder);
+  const float shifted = multiply_add(x, to_base_2, rounder);
   const float n = shifted - rounder;
   const float r = multiply_add(n, 2.12194440e-4F, multiply_add(n, -0.693359375F, x));
   return scaled(exponential_near_zero(r), static_cast<int>(float_bits(shifted) - float_bits(rounder)));
@@ -104,7 +105,7 @@ DEVICE float power(float x, float y) {
   if (x == infinity) return y > 0.0F ? infinity : 0.0F;
   // The integer part of y * log2(x) is taken off before it can swallow the fraction.
   const Logarithm parts = logarithm_parts(x);
-  const float fraction = y * parts.rest * 1.44269504F;
+  const float fraction = y * parts.rest * to_base_2;
   const float n = at_most(at_least(multiply_add(y, parts.exponent, fraction), -252.0F), 252.0F) + rounder - rounder;
   const float r = at_most(at_least(multiply_add(y, parts.exponent, -n) + fraction, -1.0F), 1.0F);
   return scaled(exponential_near_zero(r * 0.693147181F), static_cast<int>(n));

@@ -96,10 +96,7 @@ template <class Scalar, int count, class Lie> struct Row {
 #pragma unroll
       for (int i = 0; i < count; ++i) values.values[i] += operand.values[i];
     }
-    if (p.activation.kind != ActivationArguments::none)
-#pragma unroll
-      for (int i = 0; i < count; ++i)
-        values.values[i] = activated_elsewhere(values.values[i], p.activation.kind, p.activation.a, p.activation.b);
+    activate_elsewhere(values.values, p.activation);
     values.store(y + Lie::template offset<count>(p.y_reduced, item));
   }
 };

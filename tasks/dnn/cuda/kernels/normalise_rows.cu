@@ -64,10 +64,7 @@ template <class Scalar> struct NormalisedRow {
 #pragma unroll
         for (int i = 0; i < chunk; ++i) y.values[i] += residual.value(i);
       }
-      if (p.activation.kind != ActivationArguments::none)
-#pragma unroll
-        for (int i = 0; i < chunk; ++i)
-          y.values[i] = activated_elsewhere(y.values[i], p.activation.kind, p.activation.a, p.activation.b);
+      activate_elsewhere(y.values, p.activation);
       y.store(static_cast<Scalar*>(p.y) + row * p.y_stride + part * chunk);
     });
   }

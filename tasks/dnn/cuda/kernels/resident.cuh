@@ -7,12 +7,11 @@
 
 namespace rtexec::tasks::cuda {
 
-/// scale / (1 + 2^(slope x)) + shift: a sigmoid, or a hyperbolic tangent.
+/// scale / (1 + 2^(slope x)) + shift: a sigmoid, or a hyperbolic tangent, as exact as numbers near 1 are.
 struct Squash {
   float slope, scale, shift;
   DEVICE float operator()(float x) const { return multiply_add(scale, inverse(1.0F + power_of_two(slope * x)), shift); }
 };
-constexpr float to_base_2 = 1.44269504F;
 DEVICE Squash sigmoid() { return {-to_base_2, 1.0F, 0.0F}; }
 DEVICE Squash hyperbolic() { return {-2.0F * to_base_2, 2.0F, -1.0F}; }
 
