@@ -1,6 +1,7 @@
 // Latency of networks on the GPU, input and output in place on the device: between two CUDA events around each launch,
 // and on the host's clock until the completion is seen by spinning. What test/gpu/compare_latency.py holds against
-// PyTorch.
+// PyTorch. An idle GPU meets the first event while the host still launches, and waits where that is interrupted; how
+// long the GPU itself takes is seen of queued runs, which are launched while others run.
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/dnn/cuda/cuda_network.hpp"
 #include "tasks/dnn/onnx/onnx_reader.hpp"
@@ -88,6 +89,8 @@ class Bench {
   }
 
  private:
+  static constexpr int warm_ups = 100;
+
   Result<> prepare(tasks::CudaNetwork& network) {
     if (options_.tune) {
       const auto lines = network.tune(device_, [](std::size_t, std::size_t) { return true; });
@@ -105,34 +108,50 @@ class Bench {
     return network.bind(device_, {.constant = memory->device, .scratch = scratch->device, .state = nullptr});
   }
 
+  struct Times {
+    double events, wall; // ms
+  };
+
   Result<nlohmann::json> time(const tasks::CudaNetwork& network) {
-    const auto& driver = device_.driver();
-    const auto stream = device_.stream(hal::EngineKind::compute);
     api::Event begin = nullptr, end = nullptr;
     for (auto* event : {&begin, &end})
-      if (auto made = device_.checked(driver.event_create(event, api::event_default), "making an event"); !made)
+      if (auto made = device_.checked(device_.driver().event_create(event, api::event_default), "making an event");
+          !made)
         return Unexpected(made.error());
-    std::vector<double> events, wall;
-    constexpr std::size_t warm_ups = 100;
-    for (std::size_t i = 0; i < warm_ups + options_.runs; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      (void)driver.event_record(begin, stream);
-      const auto graph = static_cast<api::GraphExec>(network.graph().handle());
-      if (auto launched = device_.checked(driver.graph_launch(graph, stream), "launching"); !launched)
-        return Unexpected(launched.error());
-      (void)driver.event_record(end, stream);
-      if (const auto done = device_.wait(hal::EngineKind::compute); !done)
-        return fail(done.error(), "execution failed");
-      const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-      float milliseconds = 0;
-      if (auto known = device_.checked(driver.event_elapsed(&milliseconds, begin, end), "reading an event"); !known)
-        return Unexpected(known.error());
+    std::vector<double> events, wall, queued;
+    for (int i = 0; i < warm_ups + static_cast<int>(options_.runs); ++i) {
+      const auto alone = time_run(network, begin, end, 0), behind_others = time_run(network, begin, end, 3);
+      for (const auto* times : {&alone, &behind_others})
+        if (!*times) return Unexpected(times->error());
       if (i < warm_ups) continue;
-      events.push_back(static_cast<double>(milliseconds));
-      wall.push_back(took.count());
+      events.push_back(alone->events);
+      wall.push_back(alone->wall);
+      queued.push_back(behind_others->events);
     }
-    for (const auto event : {begin, end}) (void)driver.event_destroy(event);
-    return nlohmann::json{{"events", figures(events)}, {"wall", figures(wall)}};
+    for (const auto event : {begin, end}) (void)device_.driver().event_destroy(event);
+    return nlohmann::json{{"events", figures(events)}, {"wall", figures(wall)}, {"queued", figures(queued)}};
+  }
+
+  /// Of one run, launched behind so many others.
+  Result<Times> time_run(const tasks::CudaNetwork& network, api::Event begin, api::Event end, int others) {
+    const auto& driver = device_.driver();
+    const auto stream = device_.stream(hal::EngineKind::compute);
+    const auto launch = [&] {
+      const auto graph = static_cast<api::GraphExec>(network.graph().handle());
+      return device_.checked(driver.graph_launch(graph, stream), "launching");
+    };
+    for (int i = 0; i < others; ++i)
+      if (auto launched = launch(); !launched) return Unexpected(launched.error());
+    const auto start = std::chrono::steady_clock::now();
+    (void)driver.event_record(begin, stream);
+    if (auto launched = launch(); !launched) return Unexpected(launched.error());
+    (void)driver.event_record(end, stream);
+    if (const auto done = device_.wait(hal::EngineKind::compute); !done) return fail(done.error(), "execution failed");
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    float milliseconds = 0;
+    if (auto known = device_.checked(driver.event_elapsed(&milliseconds, begin, end), "reading an event"); !known)
+      return Unexpected(known.error());
+    return Times{static_cast<double>(milliseconds), took.count()};
   }
 
   hal::CudaDevice& device_;
@@ -143,16 +162,16 @@ int run(const Options& options) {
   auto device = hal::CudaDevice::open({.completion = Completion::spin});
   if (!device) return std::printf("skipped: %s\n", device.error().what.c_str()), 0;
   nlohmann::json all;
-  std::printf("%-28s %10s %10s %10s %10s %10s\n", "network, ms", "events p50", "p99.9", "p99.9/p50", "wall p50",
-              "wall p99.9");
+  std::printf("%-28s %10s %10s %10s %10s %10s %10s %10s\n", "network, ms", "queued p50", "p99.9", "p99.9/p50",
+              "events p50", "p99.9", "wall p50", "p99.9");
   for (const auto& model : options.models) {
     const auto measured = Bench(**device, options).measure(model);
     if (!measured) return std::fprintf(stderr, "%s: %s\n", model.c_str(), measured.error().what.c_str()), 1;
-    const auto& events = (*measured)["events"];
-    const double p50 = events["p50"], p999 = events["p999"], wall = (*measured)["wall"]["p50"],
-                 wall999 = (*measured)["wall"]["p999"];
+    const auto figure = [&](const char* of, const char* name) { return (*measured)[of][name].get<double>(); };
+    const double p50 = figure("queued", "p50"), p999 = figure("queued", "p999");
     const auto name = model.substr(model.rfind('/') + 1);
-    std::printf("%-28s %10.3f %10.3f %10.3f %10.3f %10.3f\n", name.c_str(), p50, p999, p999 / p50, wall, wall999);
+    std::printf("%-28s %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f\n", name.c_str(), p50, p999, p999 / p50,
+                figure("events", "p50"), figure("events", "p999"), figure("wall", "p50"), figure("wall", "p999"));
     std::fflush(stdout);
     all[name] = *measured;
   }
