@@ -89,7 +89,7 @@ class Bench {
   }
 
  private:
-  static constexpr int warm_ups = 100;
+  static constexpr std::size_t warm_ups = 100;
 
   Result<> prepare(tasks::CudaNetwork& network) {
     if (options_.tune) {
@@ -119,7 +119,7 @@ class Bench {
           !made)
         return Unexpected(made.error());
     std::vector<double> events, wall, queued;
-    for (int i = 0; i < warm_ups + static_cast<int>(options_.runs); ++i) {
+    for (std::size_t i = 0; i < warm_ups + options_.runs; ++i) {
       const auto alone = time_run(network, begin, end, 0), behind_others = time_run(network, begin, end, 3);
       for (const auto* times : {&alone, &behind_others})
         if (!*times) return Unexpected(times->error());

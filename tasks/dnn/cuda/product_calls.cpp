@@ -202,13 +202,10 @@ void lower(LoweringContext& context, const Node& node, const Conv& conv) {
 // ---- matrix products
 
 std::optional<std::vector<float>> row_bias(const LoweringContext& context, const Node& node, const Gemm& gemm) {
+  if (!adds_a_row(context.graph, node)) return std::nullopt;
   if (node.inputs.size() < 3) return std::vector<float>{};
   const auto& c = context.graph.tensors[node.inputs[2]];
-  const auto columns = context.shape(node.output).back();
-  if (!c.constant() ||
-      (c.values.size() != 1 && (c.shape.empty() || c.shape.back() != columns || element_count(c.shape) != columns)))
-    return std::nullopt;
-  std::vector<float> bias(static_cast<std::size_t>(columns));
+  std::vector<float> bias(static_cast<std::size_t>(context.shape(node.output).back()));
   for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = gemm.beta * c.values[c.values.size() == 1 ? 0 : i];
   return bias;
 }

@@ -1,6 +1,8 @@
 #include "tasks/dnn/cuda/stack_plan.hpp"
 
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
+#include "tasks/dnn/cuda/strides.hpp"
+#include "tasks/dnn/graph/uses.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -28,14 +30,7 @@ bool is_usual(const Recurrent& layer) {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const WholePlan& whole)
-      : graph_(graph), whole_(whole), writer_(graph.tensors.size(), nullptr), readers_(graph.tensors.size(), 0) {
-    for (const auto& node : graph.nodes) {
-      writer_[node.output] = &node;
-      for (const auto input : node.inputs) ++readers_[input];
-      if (node.residual) ++readers_[*node.residual];
-    }
-    for (const auto output : graph.outputs) ++readers_[output];
+  Planner(const Graph& graph, const WholePlan& whole) : graph_(graph), whole_(whole), links_(graph) {
     plan_.elsewhere.resize(graph.nodes.size(), false);
   }
 
@@ -53,6 +48,7 @@ class Planner {
 
  private:
   [[nodiscard]] const Shape& shape(TensorId id) const { return graph_.tensors[id].shape; }
+  [[nodiscard]] const Node* writer(TensorId id) const { return links_.writer(graph_, id); }
   [[nodiscard]] bool constant(TensorId id) const { return graph_.tensors[id].constant(); }
   [[nodiscard]] std::size_t number(const Node& node) const {
     return static_cast<std::size_t>(&node - graph_.nodes.data());
@@ -60,16 +56,14 @@ class Planner {
 
   /// Where the elements of `id` come from, all of them, in the order that they have there from the first one on.
   [[nodiscard]] TensorId source(TensorId id) const {
-    for (const auto* node = writer_[id]; node && is_beginning(*node); node = writer_[id]) id = node->inputs[0];
+    for (const auto* node = writer(id); node && is_beginning(*node); node = writer(id)) id = node->inputs[0];
     return id;
   }
   [[nodiscard]] bool is_beginning(const Node& node) const {
     const auto* view = std::get_if<tasks::View>(&node.operation);
     if (!view) return std::holds_alternative<Reshape>(node.operation);
-    std::int64_t stride = 1;
-    for (auto d = shape(node.output).size(); d-- > 0; stride *= shape(node.output)[d])
-      if (shape(node.output)[d] > 1 && view->strides[d] != stride) return false;
-    return view->offset == 0;
+    const auto& to = shape(node.output);
+    return view->offset == 0 && lie_alike(to, view->strides, dense_strides(to));
   }
 
   /// Without its shape.
@@ -78,7 +72,7 @@ class Planner {
     if (!recurrent || !is_usual(*recurrent) || !constant(node.inputs[1])) return std::nullopt;
     if (recurrent->kind == Recurrent::Kind::gru && !constant(node.inputs[3])) return std::nullopt;
     auto gates = node.inputs[0];
-    for (const auto* from = writer_[gates]; readers_[gates] == 1 && from; from = writer_[gates]) {
+    for (const auto* from = writer(gates); links_.readers[gates] == 1 && from; from = writer(gates)) {
       if (is_product(*from)) return StackedLayer{from, &node};
       if (!std::holds_alternative<Reshape>(from->operation)) break;
       gates = from->inputs[0];
@@ -90,9 +84,7 @@ class Planner {
     if (!gemm || gemm->transpose_a || node.residual || node.activation.kind != Activation::Kind::none ||
         whole_.has(number(node)) || is_counted(graph_.tensors[node.inputs[0]]))
       return false;
-    const auto width = shape(node.output).back();
-    const auto is_row = [&](TensorId id) { return element_count(shape(id)) == width && shape(id).back() == width; };
-    return constant(node.inputs[1]) && (node.inputs.size() < 3 || (constant(node.inputs[2]) && is_row(node.inputs[2])));
+    return constant(node.inputs[1]) && adds_a_row(graph_, node);
   }
 
   [[nodiscard]] bool continues(const Stack& stack, const StackedLayer& layer) const {
@@ -112,7 +104,7 @@ class Planner {
   [[nodiscard]] bool begins_before(const Node& layer, const Node& first) const {
     const auto last = std::get<Recurrent>(layer.operation).kind == Recurrent::Kind::lstm ? 3U : 2U;
     return std::all_of(layer.inputs.begin() + 2, layer.inputs.begin() + last + 1,
-                       [&](TensorId id) { return !writer_[id] || number(*writer_[id]) < number(first); });
+                       [&](TensorId id) { return !writer(id) || links_.producer[id] < number(first); });
   }
   [[nodiscard]] bool fits(const Stack& stack) const {
     std::int64_t inputs = 0, hidden = 0;
@@ -137,15 +129,14 @@ class Planner {
   }
   [[nodiscard]] std::int64_t steps(const StackedLayer& layer) const { return shape(layer.recurrent->inputs[0])[0]; }
   void compute_elsewhere(const StackedLayer& layer) {
-    for (const auto* node = layer.recurrent; node != layer.product; node = writer_[node->inputs[0]])
+    for (const auto* node = layer.recurrent; node != layer.product; node = writer(node->inputs[0]))
       plan_.elsewhere[number(*node)] = true;
     plan_.elsewhere[number(*layer.product)] = true;
   }
 
   const Graph& graph_;
   const WholePlan& whole_;
-  std::vector<const Node*> writer_; // by tensor, as the next one
-  std::vector<int> readers_;
+  Links links_;
   StackPlan plan_;
 };
 

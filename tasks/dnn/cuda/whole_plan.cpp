@@ -1,5 +1,7 @@
 #include "tasks/dnn/cuda/whole_plan.hpp"
 
+#include "tasks/dnn/graph/uses.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,17 +12,11 @@ constexpr std::int64_t most_terms = 1 << 16; // of a sum, so that it fits into 3
 
 class Planner {
  public:
-  explicit Planner(const Graph& graph)
-      : graph_(graph), writer_(graph.tensors.size(), nullptr), readers_(graph.tensors.size(), 0) {
+  explicit Planner(const Graph& graph) : graph_(graph), links_(graph) {
     plan_.elsewhere.resize(graph.nodes.size(), false);
     plan_.bytes.resize(graph.tensors.size(), false);
-    for (const auto& node : graph.nodes) {
-      writer_[node.output] = &node;
-      for (const auto input : node.inputs) ++readers_[input];
-      if (node.residual) ++readers_[*node.residual];
+    for (const auto& node : graph.nodes)
       plan_.bytes[node.output] = std::holds_alternative<Quantise>(node.operation) && is_small(type(node.output));
-    }
-    for (const auto output : graph.outputs) ++readers_[output];
   }
 
   WholePlan plan() {
@@ -32,7 +28,7 @@ class Planner {
       plan_.results.emplace(i, result_of(node));
     }
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
-      if (readers_[graph_.nodes[i].output] == 0) plan_.elsewhere[i] = true;
+      if (links_.readers[graph_.nodes[i].output] == 0) plan_.elsewhere[i] = true;
     return std::move(plan_);
   }
 
@@ -41,14 +37,14 @@ class Planner {
   [[nodiscard]] const Shape& shape(TensorId id) const { return graph_.tensors[id].shape; }
 
   [[nodiscard]] std::optional<Dequantised> dequantised(TensorId id) const {
-    const auto* node = writer_[id];
+    const auto* node = links_.writer(graph_, id);
     const auto* from = node ? std::get_if<Dequantise>(&node->operation) : nullptr;
     if (!from || !is_small(type(node->inputs[0]))) return std::nullopt;
     return Dequantised{node->inputs[0], *from};
   }
   /// A layer reads the whole numbers themselves.
   Dequantised taken(TensorId id) {
-    --readers_[id];
+    --links_.readers[id];
     return *dequantised(id);
   }
 
@@ -58,7 +54,7 @@ class Planner {
     if ((!is_conv && !gemm) || !dequantised(node.inputs[0])) return std::nullopt;
     const auto& weights = graph_.tensors[node.inputs[1]];
     const auto channels = shape(node.output)[is_conv ? 1 : shape(node.output).size() - 1];
-    const bool takes = !gemm || (!gemm->transpose_a && has_row(node, channels));
+    const bool takes = !gemm || (!gemm->transpose_a && adds_a_row(graph_, node));
     const std::size_t axis = gemm && !gemm->transpose_b ? 1 : 0;
     if (!weights.whole || !takes || element_count(weights.shape) / channels > most_terms) return std::nullopt;
     const auto& scales = weights.whole->scales;
@@ -70,14 +66,6 @@ class Planner {
     if (node.residual && dequantised(*node.residual) && plan_.bytes[dequantised(*node.residual)->x])
       product.residual = taken(*node.residual);
     return product;
-  }
-
-  /// Whether what is added is nothing, or the same for every row.
-  [[nodiscard]] bool has_row(const Node& node, std::int64_t columns) const {
-    if (node.inputs.size() < 3) return true;
-    const auto& c = graph_.tensors[node.inputs[2]];
-    const auto count = element_count(c.shape);
-    return c.constant() && (count == 1 || (count == columns && c.shape.back() == columns));
   }
 
   std::optional<WholeStep> step_of(const Node& node) {
@@ -95,7 +83,7 @@ class Planner {
   }
 
   WholeResult result_of(const Node& node) {
-    if (readers_[node.output] != 1) return {node.output, {}};
+    if (links_.readers[node.output] != 1) return {node.output, {}};
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const auto& reader = graph_.nodes[i];
       const auto* quantise = std::get_if<Quantise>(&reader.operation);
@@ -107,8 +95,7 @@ class Planner {
   }
 
   const Graph& graph_;
-  std::vector<const Node*> writer_;
-  std::vector<std::size_t> readers_;
+  Links links_; // readers: but those that take whole numbers in its place
   WholePlan plan_;
 };
 

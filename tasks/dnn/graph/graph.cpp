@@ -8,6 +8,13 @@ std::int64_t element_count(const Shape& shape) {
   return count;
 }
 
+bool adds_a_row(const Graph& graph, const Node& gemm) {
+  if (gemm.inputs.size() < 3) return true;
+  const auto& c = graph.tensors[gemm.inputs[2]];
+  const auto count = element_count(c.shape), columns = graph.tensors[gemm.output].shape.back();
+  return c.constant() && (count == 1 || (count == columns && c.shape.back() == columns));
+}
+
 std::size_t bytes_of(const Tensor& tensor) {
   return static_cast<std::size_t>(element_count(tensor.shape)) * sizeof(float);
 }

@@ -427,6 +427,8 @@ inline constexpr std::size_t max_rank = 8;
 }
 /// The product of the dimensions. Shapes in a Graph never exceed max_elements.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);
+/// Whether what a Gemm adds to its product is nothing, or constants that are the same in every row.
+[[nodiscard]] bool adds_a_row(const Graph& graph, const Node& gemm);
 /// Of its values, as float.
 [[nodiscard]] std::size_t bytes_of(const Tensor& tensor);
 /// "1x3x224x224"; "scalar".

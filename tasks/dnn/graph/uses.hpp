@@ -1,4 +1,4 @@
-// Who writes and who reads each tensor of a graph, for passes that change it.
+// Who writes and who reads each tensor of a graph, for plans of it and for passes that change it.
 #pragma once
 
 #include "tasks/dnn/graph/graph.hpp"
@@ -18,43 +18,51 @@ inline constexpr std::size_t no_node = static_cast<std::size_t>(-1);
          std::holds_alternative<Product>(node.operation) || std::holds_alternative<Normalise>(node.operation);
 }
 
+/// By tensor: the node that writes it, or no_node, and how many read it, who takes the graph's outputs among them.
+struct Links {
+  explicit Links(const Graph& graph) : producer(graph.tensors.size(), no_node), readers(graph.tensors.size(), 0) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      producer[graph.nodes[i].output] = i;
+      for (const auto input : graph.nodes[i].inputs) ++readers[input];
+      if (graph.nodes[i].residual) ++readers[*graph.nodes[i].residual];
+    }
+    for (const auto output : graph.outputs) ++readers[output];
+  }
+
+  [[nodiscard]] const Node* writer(const Graph& graph, TensorId id) const {
+    return producer[id] == no_node ? nullptr : &graph.nodes[producer[id]];
+  }
+
+  std::vector<std::size_t> producer;
+  std::vector<std::size_t> readers;
+};
+
 /// Who writes and who reads each tensor. Nodes are removed by sweep(), so that indices stay valid during a pass.
 class Uses {
  public:
-  explicit Uses(Graph& graph)
-      : graph_(graph),
-        producer_(graph.tensors.size(), no_node),
-        readers_(graph.tensors.size(), 0),
-        removed_(graph.nodes.size(), false) {
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      producer_[graph.nodes[i].output] = i;
-      for (const auto input : graph.nodes[i].inputs) ++readers_[input];
-      if (graph.nodes[i].residual) ++readers_[*graph.nodes[i].residual];
-    }
-    for (const auto output : graph.outputs) ++readers_[output];
-  }
+  explicit Uses(Graph& graph) : graph_(graph), links_(graph), removed_(graph.nodes.size(), false) {}
 
-  [[nodiscard]] std::size_t producer(TensorId id) const { return producer_[id]; }
-  [[nodiscard]] bool single_reader(TensorId id) const { return readers_[id] == 1; }
+  [[nodiscard]] std::size_t producer(TensorId id) const { return links_.producer[id]; }
+  [[nodiscard]] bool single_reader(TensorId id) const { return links_.readers[id] == 1; }
 
   /// The node that writes `id`, where nobody but one node reads it, and the node's result goes through no activation or
   /// sum yet.
   [[nodiscard]] Node* plain_producer(TensorId id) {
-    if (producer_[id] == no_node || !single_reader(id)) return nullptr;
-    auto& node = graph_.nodes[producer_[id]];
+    if (producer(id) == no_node || !single_reader(id)) return nullptr;
+    auto& node = graph_.nodes[producer(id)];
     return node.residual || node.activation.kind != Activation::Kind::none ? nullptr : &node;
   }
 
   /// Node `into` takes over the output of node `gone`.
   void absorb(std::size_t into, std::size_t gone) {
     graph_.nodes[into].output = graph_.nodes[gone].output;
-    producer_[graph_.nodes[into].output] = into;
+    links_.producer[graph_.nodes[into].output] = into;
     removed_[gone] = true;
   }
   /// Moves node `from` to the place of node `to`, which goes away.
   void move(std::size_t from, std::size_t to) {
     graph_.nodes[to] = std::move(graph_.nodes[from]);
-    producer_[graph_.nodes[to].output] = to;
+    links_.producer[graph_.nodes[to].output] = to;
     removed_[from] = true;
   }
 
@@ -70,8 +78,7 @@ class Uses {
 
  private:
   Graph& graph_;
-  std::vector<std::size_t> producer_;
-  std::vector<std::size_t> readers_;
+  Links links_;
   std::vector<bool> removed_;
 };
 
