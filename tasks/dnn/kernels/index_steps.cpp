@@ -24,7 +24,7 @@ void copy(float* y, const float* x, std::int64_t n) noexcept {
 std::int64_t index_of(float value, std::int64_t size) noexcept {
   const auto last = static_cast<float>(size - 1);
   const float from_front = value < 0 ? value + static_cast<float>(size) : value;
-  return from_front > 0 ? static_cast<std::int64_t>(std::min(from_front, last)) : 0;
+  return from_front > 0 ? std::min(static_cast<std::int64_t>(std::min(from_front, last)), size - 1) : 0;
 }
 
 class GatherStep final : public Step {

@@ -281,8 +281,7 @@ class RegionAlignStep final : public Step {
     float* y = o.output;
     for (std::int64_t region = 0; region < regions_; ++region) {
       const float* const box = o.inputs[1] + region * 4;
-      const auto image =
-          static_cast<std::int64_t>(std::clamp(o.inputs[2][region], 0.0F, static_cast<float>(images_ - 1)));
+      const auto image = image_of(o.inputs[2][region]);
       for (std::int64_t c = 0; c < channels_; ++c)
         for (std::int64_t row = 0; row < out_h_; ++row)
           for (std::int64_t column = 0; column < out_w_; ++column)
@@ -292,12 +291,19 @@ class RegionAlignStep final : public Step {
   }
 
  private:
+  /// The nearest image; the first one for NaN.
+  [[nodiscard]] std::int64_t image_of(float number) const noexcept {
+    return number > 0 ? std::min(static_cast<std::int64_t>(std::min(number, 1e9F)), images_ - 1) : 0;
+  }
+
   [[nodiscard]] Samples samples(float low, float high, std::int64_t i, std::int64_t bins) const noexcept {
     const float start = low * a_.scale - (a_.half_pixel ? 0.5F : 0.0F);
     const float extent = (high - low) * a_.scale;
     const float size = (a_.half_pixel ? extent : std::max(extent, 1.0F)) / static_cast<float>(bins);
     constexpr auto most = static_cast<float>(RegionAlign::most_samples);
-    const auto count = a_.samples > 0 ? a_.samples : static_cast<std::int64_t>(std::clamp(std::ceil(size), 0.0F, most));
+    const auto count = a_.samples > 0 ? a_.samples
+                       : size > 0     ? static_cast<std::int64_t>(std::min(std::ceil(size), most))
+                                      : 0;
     const float step = size / static_cast<float>(count);
     return {start + static_cast<float>(i) * size + step / 2, step, count};
   }
