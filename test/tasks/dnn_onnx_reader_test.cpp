@@ -416,7 +416,7 @@ const Refused refusals[] = {
      with_x(onnx_ints("s", {2}, {16384, 16384}) + onnx_node("ConstantOfShape", {"s"}, {"a"}) +
             onnx_node("Add", {"x", "a"}, {"y"})),
      Errc::unsupported,
-     {"computed at load"}},
+     {"computed while the model is loaded", "240 MiB"}},
     {"DivisionByZero",
      with_x(onnx_ints("a", {1}, {1}) + onnx_ints("b", {1}, {0}) + onnx_node("Div", {"a", "b"}, {"c"}) +
             onnx_node("Reshape", {"x", "c"}, {"y"})),

@@ -29,14 +29,11 @@ struct Sight {
 /// Query 0 stands where key `first` stands.
 TensorId keys_in_sight(NodeContext& node, const Sight& sight, std::int64_t queries, std::int64_t keys,
                        std::int64_t first) {
-  std::vector<float> seen;
-  for (std::int64_t i = 0; i < queries; ++i)
-    for (std::int64_t j = 0; j < keys; ++j) {
-      const auto ahead = j - (first + i);
-      const bool in_sight = (!sight.behind || ahead <= *sight.behind) && (!sight.before || -ahead <= *sight.before);
-      seen.push_back(in_sight ? 1.0F : 0.0F);
-    }
-  return node.constant({queries, keys}, std::move(seen));
+  return node.filled({queries, keys}, [&](std::int64_t i) {
+    const auto ahead = i % keys - (first + i / keys);
+    const bool in_sight = (!sight.behind || ahead <= *sight.behind) && (!sight.before || -ahead <= *sight.before);
+    return in_sight ? 1.0F : 0.0F;
+  });
 }
 
 /// Queries, keys and values [batch, heads, length, size].
@@ -72,10 +69,11 @@ class AttentionNode {
     q_ = heads_of(node, 0, "q_num_heads");
     k_ = heads_of(node, 1, "kv_num_heads");
     v_ = heads_of(node, 2, "kv_num_heads");
-    past_ = node.has(4) ? node.shape(4)[2] : 0;
+    past_ = node.has(4) ? node.shape_of_rank(4, 4)[2] : 0;
     k_ = behind(4, k_);
     v_ = behind(5, v_);
-    node.require(q_.shape[3] == k_.shape[3] && k_.shape[2] == v_.shape[2] && q_.shape[1] % k_.shape[1] == 0,
+    node.require(q_.shape[0] == k_.shape[0] && q_.shape[3] == k_.shape[3] && q_.shape[1] % k_.shape[1] == 0 &&
+                     std::equal(k_.shape.begin(), k_.shape.begin() + 3, v_.shape.begin()),
                  "its queries, keys and values do not fit together");
     node.require(!node.has(6) || node.shape(6) == Shape{k_.shape[0]}, "its lengths of keys are not one for each batch");
     node.ignore_attribute("softmax_precision");
@@ -137,6 +135,7 @@ class AttentionNode {
     if (node_.has(3)) {
       auto mask = node_.tensor(3);
       auto given = node_.shape(3);
+      node_.require(!given.empty(), "its mask is a scalar");
       if (given.back() < shape[3]) { // what it does not say is hidden
         given.back() = shape[3];
         const bool truth = node_.element_type(3) == ElementType::boolean;
@@ -161,12 +160,11 @@ class AttentionNode {
   /// Of keys that are padded: those before their length, and where causal the queries are the last of them.
   TensorId keys_in_use(const Shape& scores, bool causal) {
     const auto queries = causal ? scores[2] : 1, keys = scores[3];
-    std::vector<float> needed; // length of the keys, so that a query sees a key
-    for (std::int64_t i = 0; i < queries; ++i)
-      for (std::int64_t j = 0; j < keys; ++j) needed.push_back(static_cast<float>(j + queries - i));
+    // Length of the keys, so that a query sees a key
+    const auto needed = node_.filled({queries, keys},
+                                     [&](std::int64_t i) { return static_cast<float>(i % keys + queries - i / keys); });
     const auto lengths = node_.emit(Reshape{}, {node_.tensor(6)}, {scores[0], 1, 1, 1});
-    return node_.emit(Binary{Binary::Kind::less_or_equal},
-                      {node_.constant({queries, keys}, std::move(needed)), lengths}, {scores[0], 1, queries, keys},
+    return node_.emit(Binary{Binary::Kind::less_or_equal}, {needed, lengths}, {scores[0], 1, queries, keys},
                       ElementType::boolean);
   }
 
@@ -184,7 +182,7 @@ class Rotation {
   explicit Rotation(NodeContext& node) : node_(node), x_(heads_of(node, 0, "num_heads")) {
     const auto asked = node.attribute<std::int64_t>("rotary_embedding_dim", 0);
     pairs_ = (asked == 0 ? x_.shape[3] : asked) / 2;
-    node.require(pairs_ >= 1 && 2 * pairs_ <= x_.shape[3], "its rotary_embedding_dim does not fit its input");
+    node.require(pairs_ >= 1 && pairs_ <= x_.shape[3] / 2, "its rotary_embedding_dim does not fit its input");
     interleaved_ = node.attribute<std::int64_t>("interleaved", 0) != 0;
   }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace rtexec::tasks::onnx_source {
@@ -20,21 +21,38 @@ void note_read(Lowering& lowering, const std::vector<std::string>& names) {
   lowering.read_by_nodes.insert(names.begin(), names.end());
 }
 
-/// All copies of a graph share its constants.
-Names shared_constants(Lowering& lowering, const Subgraph& graph) {
-  Names names;
-  Initialisers shared;
-  const auto suffix = numbered(lowering);
-  for (const auto& [name, initialiser] : graph.initialisers)
-    shared.emplace(names.emplace(name, name + suffix).first->second, initialiser);
-  add_initialisers(lowering, std::move(shared));
-  return names;
+/// Visits the names of all values that a node reads, those that graphs within it read among them.
+template <class Visit> void each_read(const Node& node, const Visit& visit) {
+  std::ranges::for_each(node.inputs, visit);
+  for (const auto& [name, attribute] : node.attributes)
+    if (const auto* within = std::get_if<Graph>(&attribute)) {
+      for (const auto& each : (*within)->nodes) each_read(each, visit);
+      std::ranges::for_each((*within)->outputs, visit);
+    }
 }
+
+/// The body of a loop in two parts.
+struct Body {
+  Subgraph fixed;   // nodes that read no input of the body, directly or not: the same in all rounds
+  Subgraph varying; // all others
+
+  explicit Body(const Subgraph& body) {
+    varying.inputs = body.inputs;
+    varying.outputs = body.outputs;
+    std::unordered_set<std::string> names(body.inputs.begin(), body.inputs.end());
+    for (const auto& node : body.nodes) {
+      bool varies = false;
+      each_read(node, [&](const std::string& name) { varies = varies || names.contains(name); });
+      if (varies) names.insert(node.outputs.begin(), node.outputs.end());
+      (varies ? varying : fixed).nodes.push_back(node);
+    }
+  }
+};
 
 /// Names of a graph's own, which another copy of it or another graph may have as well, get a number that none has.
 class Copy {
  public:
-  /// `names`: what stands for its inputs and its constants.
+  /// `names`: what stands for its inputs.
   Copy(Lowering& lowering, const Subgraph& graph, Names names)
       : lowering_(lowering), suffix_(numbered(lowering)), names_(std::move(names)) {
     own(graph);
@@ -45,11 +63,14 @@ class Copy {
 
   void lower(Refused& refused) { lower_nodes(lowering_, nodes_, refused); }
   [[nodiscard]] const std::vector<std::string>& outputs() const { return outputs_; }
+  [[nodiscard]] std::string renamed(const std::string& name) const {
+    const auto found = name.empty() ? names_.end() : names_.find(name);
+    return found == names_.end() ? name : found->second;
+  }
 
  private:
   void own(const std::string& name) { names_.emplace(name, name + suffix_); }
   void own(const Subgraph& graph) {
-    for (const auto& [name, initialiser] : graph.initialisers) own(name);
     for (const auto& node : graph.nodes) {
       for (const auto& output : node.outputs) own(output);
       for (const auto& [name, attribute] : node.attributes)
@@ -60,22 +81,13 @@ class Copy {
     }
   }
 
-  [[nodiscard]] std::string renamed(const std::string& name) const {
-    const auto found = name.empty() ? names_.end() : names_.find(name);
-    return found == names_.end() ? name : found->second;
-  }
   [[nodiscard]] std::vector<std::string> renamed(std::vector<std::string> names) const {
     for (auto& name : names) name = renamed(name);
     return names;
   }
-  [[nodiscard]] Initialisers copied(const Initialisers& initialisers) const {
-    Initialisers copies;
-    for (const auto& [name, initialiser] : initialisers) copies.emplace(renamed(name), initialiser);
-    return copies;
-  }
   [[nodiscard]] Graph copied(const Subgraph& graph) const {
     return std::make_shared<const Subgraph>(
-        Subgraph{renamed(graph.inputs), renamed(graph.outputs), copied(graph.initialisers), copied(graph.nodes)});
+        Subgraph{renamed(graph.inputs), renamed(graph.outputs), {}, copied(graph.nodes)});
   }
   [[nodiscard]] std::vector<Node> copied(std::vector<Node> nodes) const {
     for (auto& node : nodes) {
@@ -107,7 +119,7 @@ class Unrolling {
     context_.ignore_attribute(holds ? "else_branch" : "then_branch");
     context_.require_all_attributes_read();
     context_.require(chosen->outputs.size() == node_.outputs.size(), "its branch has not as many outputs as it has");
-    Copy copy(lowering_, *chosen, shared_constants(lowering_, *chosen));
+    Copy copy(lowering_, *chosen, {});
     copy.lower(refused_);
     for (std::size_t i = 0; i < node_.outputs.size(); ++i) give(i, copy.outputs()[i]);
   }
@@ -116,7 +128,7 @@ class Unrolling {
     const auto body = context_.attribute<Graph>("body");
     context_.require_all_attributes_read();
     auto rounds = std::numeric_limits<std::int64_t>::max();
-    if (context_.has(0)) rounds = number(0, "the number of rounds");
+    if (context_.has(0)) rounds = context_.integer(0, "the number of rounds");
     bool goes_on = !context_.has(1) || truth(1, "the condition");
     begin(*body, node_.inputs.size() < 2 ? 0 : node_.inputs.size() - 2, 2, 1);
     for (std::size_t i = 0; i < states_.size(); ++i) states_[i] = node_.inputs[i + 2];
@@ -161,12 +173,7 @@ class Unrolling {
   }
 
  private:
-  std::int64_t number(std::size_t input, const char* role) {
-    const auto& values = context_.ints(input, role);
-    context_.require(values.size() == 1, "its condition, or its number of rounds, must have one element");
-    return values.front();
-  }
-  bool truth(std::size_t input, const char* role) { return number(input, role) != 0; }
+  bool truth(std::size_t input, const char* role) { return context_.integer(input, role) != 0; }
   bool is_true(const std::string& name) {
     const Node asking{node_.name, node_.type, {name}, node_.outputs, {}};
     const auto& values = NodeContext(lowering_, asking).ints(0, "whether it goes round again");
@@ -201,26 +208,46 @@ class Unrolling {
   /// behind them. All other outputs are collected.
   void begin(const Subgraph& body, std::size_t states, std::size_t inputs_before, std::size_t outputs_before,
              std::size_t inputs_behind = 0) {
-    body_ = &body;
     outputs_before_ = outputs_before;
     states_.resize(states);
     context_.require(body.inputs.size() == inputs_before + states + inputs_behind && node_.outputs.size() >= states &&
                          body.outputs.size() == outputs_before + node_.outputs.size(),
                      "its body has not the inputs and outputs that it should have");
     collected_.resize(node_.outputs.size() - states);
-    constants_ = shared_constants(lowering_, body);
-    each_node(body.nodes, [&](const Node&) { ++size_; });
+    body_.emplace(body);
+  }
+
+  /// Refuses nodes that make too many of all rounds.
+  void count(const std::vector<Node>& nodes) {
+    ++lowering_.unrolled;
+    each_node(nodes, [&](const Node&) { ++lowering_.unrolled; });
+    if (lowering_.unrolled > max_nodes)
+      context_.unsupported("in all its rounds it has more than " + std::to_string(max_nodes) + " nodes");
+  }
+
+  /// Lowers what is the same in all rounds, once.
+  void lower_fixed() {
+    count(body_->fixed.nodes);
+    Copy copy(lowering_, body_->fixed, {});
+    const auto note = [&](const std::string& name) {
+      if (const auto own = copy.renamed(name); own != name) note_read(lowering_, {own});
+    };
+    for (const auto& node : body_->varying.nodes) each_read(node, note);
+    std::ranges::for_each(body_->varying.outputs, note);
+    copy.lower(refused_);
+    for (const auto& node : body_->fixed.nodes)
+      for (const auto& output : node.outputs) fixed_.emplace(output, copy.renamed(output));
   }
 
   /// `given`: what the body gets before its states, or behind them. None: something in it is not supported.
   std::optional<std::vector<std::string>> go_round(std::vector<std::string> given, bool before = true) {
-    if ((lowering_.unrolled += size_ + 1) > max_nodes)
-      context_.unsupported("in all its rounds it has more than " + std::to_string(max_nodes) + " nodes");
-    given.insert(before ? given.end() : given.begin(), states_.begin(), states_.end());
-    auto names = constants_;
-    for (std::size_t i = 0; i < given.size(); ++i) names.emplace(body_->inputs[i], given[i]);
     const auto refused_before = refused_.nodes.size();
-    Copy copy(lowering_, *body_, std::move(names));
+    if (!std::exchange(begun_, true)) lower_fixed();
+    count(body_->varying.nodes);
+    given.insert(before ? given.end() : given.begin(), states_.begin(), states_.end());
+    auto names = fixed_;
+    for (std::size_t i = 0; i < given.size(); ++i) names.emplace(body_->varying.inputs[i], given[i]);
+    Copy copy(lowering_, body_->varying, std::move(names));
     copy.lower(refused_);
     if (refused_.nodes.size() > refused_before) return std::nullopt;
     const auto& outputs = copy.outputs();
@@ -262,9 +289,9 @@ class Unrolling {
   const Node& node_;
   Refused& refused_;
   NodeContext context_;
-  const Subgraph* body_ = nullptr;
-  Names constants_;      // of the body
-  std::size_t size_ = 0; // of the body, in nodes
+  std::optional<Body> body_;
+  bool begun_ = false;
+  Names fixed_; // what the body's nodes that are the same in all rounds write
   std::size_t outputs_before_ = 0;
   std::vector<std::string> states_;
   std::vector<std::vector<std::string>> collected_; // by output, of each round

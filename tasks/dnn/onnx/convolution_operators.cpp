@@ -98,7 +98,6 @@ std::optional<TensorId> bias_of(NodeContext& node, std::size_t input, std::int64
 
 Shape weights_of(NodeContext& node, const Shape& x) {
   auto weights = node.shape_of_rank(1, x.size());
-  (void)node.floats(1, "the weights");
   const std::vector<std::int64_t> kernel(weights.begin() + 2, weights.end());
   if (node.attribute<std::vector<std::int64_t>>("kernel_shape", kernel) != kernel)
     node.bad("kernel_shape contradicts the weights, which are " + to_string(weights));
@@ -110,6 +109,8 @@ Shape weights_of(NodeContext& node, const Shape& x) {
 TensorId convolution(NodeContext& node, TensorId x, const Shape& shape, TensorId weights, const Shape& filter,
                      std::optional<TensorId> bias) {
   const auto groups = node.attribute<std::int64_t>("group", 1);
+  require_images(node, shape);
+  node.require(filter.size() == shape.size(), "its weights and its input differ in their number of dimensions");
   if (groups < 1 || filter[0] % groups != 0 || shape[1] % groups != 0 || shape[1] / groups != filter[1])
     node.bad("an input of " + to_string(shape) + ", weights of " + to_string(filter) + " and " +
              std::to_string(groups) + " groups do not fit together");
@@ -258,7 +259,7 @@ TensorId transposed(NodeContext& node, TensorId x, const Shape& from, const std:
     windows.push_back(each.phase());
   }
   shape[0] *= phases;
-  (void)node.checked(shape);
+  (void)node.reserve(shape);
   auto all = weights_of_phases(values, weights, groups, directions, shape);
   if (bias && phases > 1) {
     const auto each = node.emit(View{0, {1, 0}}, {*bias}, {channels, phases});
@@ -316,7 +317,7 @@ TensorId grid_of_taps(NodeContext& node, const Deformed& conv) {
   const Shape shape{conv.maps(), taps, 2, rows, columns};
   node.require(node.shape(2) == Shape{conv.x[0], conv.offset_groups * taps * 2, rows, columns},
                "its offsets do not fit its output");
-  (void)node.checked(shape);
+  (void)node.reserve(shape);
   const auto height = static_cast<float>(conv.x[2]), width = static_cast<float>(conv.x[3]);
   const auto offsets = node.emit(Reshape{}, {node.tensor(2)}, shape);
   const auto scaled =
@@ -333,8 +334,9 @@ void deformable_conv(NodeContext& node) {
   const auto &x = conv.x, &filter = conv.filter;
   conv.groups = node.attribute<std::int64_t>("group", 1);
   conv.offset_groups = node.attribute<std::int64_t>("offset_group", 1);
-  node.require(conv.groups >= 1 && filter[0] % conv.groups == 0 && x[1] == filter[1] * conv.groups,
-               "its input, weights and groups do not fit together");
+  node.require(
+      conv.groups >= 1 && filter[0] % conv.groups == 0 && x[1] % conv.groups == 0 && x[1] / conv.groups == filter[1],
+      "its input, weights and groups do not fit together");
   node.require(conv.offset_groups >= 1 && x[1] % conv.offset_groups == 0, "its channels and offset groups do not fit");
   const std::vector<std::int64_t> kernel(filter.begin() + 2, filter.end());
   node.require(node.attribute("kernel_shape", kernel) == kernel, "kernel_shape contradicts the weights");
@@ -364,7 +366,8 @@ void deformable_conv(NodeContext& node) {
 /// place.
 void columns_to_image(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 3);
-  const auto image = node.ints(1, "the image's shape"), block = node.ints(2, "the block's shape");
+  const auto image = node.checked(node.ints(1, "the image's shape")),
+             block = node.checked(node.ints(2, "the block's shape"));
   const auto count = image.size();
   node.require(count >= 1 && count <= most_directions && block.size() == count, "its image and block do not fit");
   const auto strides = extents(node, "strides", count, 1, "a stride");
@@ -383,7 +386,7 @@ void columns_to_image(NodeContext& node) {
     weights.push_back(block[d]);
   }
   node.require(element_count(from) == element_count(x), "its columns do not fit its image");
-  std::vector<float> places(static_cast<std::size_t>(element_count(weights)), 0.0F);
+  std::vector<float> places(node.reserve(weights), 0.0F);
   for (std::int64_t i = 0; i < x[1]; ++i) places[static_cast<std::size_t>(i * taps + i % taps)] = 1;
   const auto y =
       transposed(node, node.emit(Reshape{}, {node.tensor(0)}, from), from, places, weights, {}, channels, directions);

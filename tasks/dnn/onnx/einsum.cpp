@@ -34,6 +34,8 @@ class Equation {
     if (arrow == std::string::npos) result_ = implied();
     else result_ = named(text.substr(arrow + 2), unnamed_);
     for (const char letter : result_) node.require(sizes_.contains(letter), "its result has a dimension of no input");
+    for (const char letter : result_)
+      node.require(std::ranges::count(result_, letter) == 1, "its result names a dimension twice");
   }
 
   TensorId build() {

@@ -51,7 +51,7 @@ bool has_nothing(const NodeContext& node, std::size_t inputs) {
 }
 
 bool expands_to_nothing(const NodeContext& node) {
-  if (node.type() != "Expand" || node.inputs() != 2 || !(node.is_ints(1) || node.constant_floats(1))) return false;
+  if (node.type() != "Expand" || node.inputs() != 2 || !(node.is_ints(1) || node.is_known(1))) return false;
   const auto& shape = node.ints(1, "the shape");
   return std::ranges::find(shape, 0) != shape.end();
 }

@@ -6,9 +6,7 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-bool known(const NodeContext& node, std::size_t input) {
-  return node.is_ints(input) || node.constant_floats(input) != nullptr;
-}
+bool known(const NodeContext& node, std::size_t input) { return node.is_ints(input) || node.is_known(input); }
 
 /// Indices that are evenly spaced need no list.
 Operation gather_along(std::size_t axis, std::vector<std::int64_t> indices, const Shape& x) {
@@ -30,6 +28,7 @@ void gather(NodeContext& node) {
   if (!known(node, 1))
     return node.set_output(node.emit(Take{axis}, {node.tensor(0), node.tensor(1)}, std::move(shape)));
   const auto indices = checked_indices(node, node.ints(1, "the indices"), x[axis]);
+  if (indices.empty()) return node.set_output(Empty{std::move(shape), node.element_type(0)});
   auto along = x;
   along[axis] = static_cast<std::int64_t>(indices.size());
   const auto taken = node.emit(gather_along(axis, indices, x), {node.tensor(0)}, std::move(along));
@@ -114,7 +113,7 @@ void tile(NodeContext& node) {
   std::vector<std::pair<std::int64_t, std::int64_t>> runs; // length, stride
   const auto strides = dense_strides(x);
   for (std::size_t d = 0; d < x.size(); ++d) {
-    node.require(repeats[d] >= 1, "a number of repeats is below 1");
+    node.require(repeats[d] >= 1 && repeats[d] <= max_elements / x[d], "a number of repeats is below 1, or too large");
     shape.push_back(x[d] * repeats[d]);
     if (repeats[d] > 1) runs.emplace_back(repeats[d], 0);
     if (x[d] > 1 || repeats[d] == 1) runs.emplace_back(x[d], strides[d]);
@@ -142,6 +141,7 @@ void range(NodeContext& node) {
   const double wanted = std::max(0.0, std::ceil((limit - start) / step));
   if (!(wanted <= static_cast<double>(max_elements))) node.unsupported("it has too many elements");
   const auto count = static_cast<std::int64_t>(wanted);
+  (void)node.reserve({std::max<std::int64_t>(count, 1)}, whole ? sizeof(std::int64_t) : sizeof(float));
   if (whole) {
     std::vector<std::int64_t> values;
     for (std::int64_t i = 0; i < count; ++i)
@@ -157,10 +157,7 @@ void eye(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 2);
   const auto k = node.attribute<std::int64_t>("k", 0);
   const auto type = node.has_attribute("dtype") ? data_type(node, "dtype") : node.element_type(0);
-  std::vector<float> values;
-  for (std::int64_t row = 0; row < x[0]; ++row)
-    for (std::int64_t column = 0; column < x[1]; ++column) values.push_back(column - row == k ? 1.0F : 0.0F);
-  const auto diagonal = node.constant(x, std::move(values));
+  const auto diagonal = node.filled(x, [&](std::int64_t i) { return i % x[1] - i / x[1] == k ? 1.0F : 0.0F; });
   node.set_output(node.emit(Reshape{}, {diagonal}, x, type));
 }
 
@@ -169,15 +166,14 @@ void triangle(NodeContext& node) {
   const auto x = node.shape(0);
   node.require(x.size() >= 2, "its input has fewer than two dimensions");
   const bool upper = node.attribute<std::int64_t>("upper", 1) != 0;
-  const auto k = node.has(1) ? node.ints(1, "k").front() : 0;
+  const auto k = node.has(1) ? node.integer(1, "k") : 0;
   const auto rows = x[x.size() - 2], columns = x.back();
-  std::vector<float> mask;
-  for (std::int64_t row = 0; row < rows; ++row)
-    for (std::int64_t column = 0; column < columns; ++column)
-      mask.push_back((upper ? column - row >= k : column - row <= k) ? 1.0F : 0.0F);
+  const auto mask = node.filled({rows, columns}, [&](std::int64_t i) {
+    const auto diagonal = i % columns - i / columns;
+    return (upper ? diagonal >= k : diagonal <= k) ? 1.0F : 0.0F;
+  });
   const auto zero = node.constant({}, {0});
-  node.set_output(node.emit(Select{}, {node.constant({rows, columns}, std::move(mask)), node.tensor(0), zero}, x,
-                            node.element_type(0)));
+  node.set_output(node.emit(Select{}, {mask, node.tensor(0), zero}, x, node.element_type(0)));
 }
 
 // ---- what is chosen by values: known when the model is loaded
@@ -216,6 +212,7 @@ void compress(NodeContext& node) {
 void non_zero(NodeContext& node) {
   const auto shape = node.shape(0);
   const auto truth = truths(node, 0, "its input");
+  node.charge(truth.size() * shape.size(), sizeof(std::int64_t));
   const auto strides = dense_strides(shape);
   std::vector<std::int64_t> values;
   for (std::size_t d = 0; d < shape.size(); ++d)
@@ -269,9 +266,7 @@ void reverse_sequence(NodeContext& node) {
   Shape along_time{1, 1}, along_batch{1, 1}, plane{x[0], x[1]};
   along_time[time] = x[time];
   along_batch[batch] = x[batch];
-  std::vector<float> numbers;
-  for (std::int64_t i = 0; i < x[time]; ++i) numbers.push_back(static_cast<float>(i));
-  const auto steps = node.constant(along_time, std::move(numbers));
+  const auto steps = node.filled(along_time, [](std::int64_t i) { return static_cast<float>(i); });
   const auto lengths = node.emit(Reshape{}, {node.tensor(1)}, along_batch);
   const auto inside = node.emit(Binary{Binary::Kind::less}, {steps, lengths}, plane, ElementType::boolean);
   const auto last = node.emit(Activation{Activation::Kind::scale, 1, -1}, {lengths}, along_batch);
@@ -288,7 +283,8 @@ void depth_to_space(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 4);
   const auto block = node.attribute<std::int64_t>("blocksize");
   const auto mode = node.attribute<std::string>("mode", "DCR");
-  node.require(block >= 1 && x[1] % (block * block) == 0, "its channels do not divide evenly among its blocks");
+  node.require(block >= 1 && block <= x[1] && x[1] % (block * block) == 0,
+               "its channels do not divide evenly among its blocks");
   const auto channels = x[1] / (block * block), plane = x[2] * x[3];
   const bool depth_first = mode == "DCR";
   if (!depth_first && mode != "CRD") node.bad("mode is " + config::quoted(mode));

@@ -1,11 +1,14 @@
 #include "tasks/dnn/onnx/lowering.hpp"
 
+#include "tasks/dnn/graph/validation.hpp"
 #include "tasks/dnn/kernels/evaluate.hpp"
 #include "tasks/dnn/onnx/control_flow.hpp"
 #include "tasks/dnn/onnx/given_inputs.hpp"
+#include "tasks/dnn/onnx/initialisers.hpp"
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 namespace rtexec::tasks::onnx_source {
 
@@ -35,9 +38,11 @@ namespace {
 
 constexpr const char* not_supported =
     "this operator is not supported; `rtexec infer --list-operators` lists those that are";
-// Bounds what a small hostile file can make the reader do.
-constexpr std::int64_t always_folded_elements = max_elements / 4, folded_for_each_element = 16;
-constexpr double max_folded_work = 1e9;
+// Bounds what a file can make the reader do, by the size of its constants. A small file has 240 MiB, so that the
+// process stays below 256 MiB, and about a second.
+constexpr std::int64_t always_made_bytes = 240 << 20, made_for_each_byte = 4;
+constexpr double max_folding = 1e9, always_folding = 1e9, folding_for_each_byte = 100;
+constexpr double trivial_folding = 1e4; // times max_nodes: little; shapes are computed by such nodes
 
 std::string describe(const Lowering& lowering, const Node& node) {
   return lowering.file + ": node " + config::quoted(node.name) + " (" + config::printable(node.type) +
@@ -119,6 +124,15 @@ std::string few_of(const std::vector<std::string>& names) {
 
 } // namespace
 
+namespace {
+
+std::int64_t bytes_of(const Constant& constant) {
+  return std::visit([](const auto& values) { return static_cast<std::int64_t>(std::span(values).size_bytes()); },
+                    constant.values);
+}
+
+} // namespace
+
 void add_initialisers(Lowering& lowering, Initialisers initialisers) {
   for (auto& [name, initialiser] : initialisers) {
     if (const auto* unreadable = std::get_if<Unreadable>(&initialiser)) {
@@ -129,8 +143,7 @@ void add_initialisers(Lowering& lowering, Initialisers initialisers) {
     if (constant.shape.size() > max_rank)
       throw Refusal(Errc::unsupported, lowering.file + ": initialiser " + config::quoted(name) + " has more than " +
                                            std::to_string(max_rank) + " dimensions");
-    if (const auto* floats = std::get_if<std::vector<float>>(&constant.values))
-      lowering.given += static_cast<std::int64_t>(floats->size());
+    lowering.given += bytes_of(constant);
     lowering.values.emplace(name, lowering.value_of(name, std::move(constant)));
   }
 }
@@ -197,6 +210,7 @@ TensorId NodeContext::tensor(std::size_t input) const {
 
 std::vector<float> NodeContext::as_floats(const std::vector<std::int64_t>& ints, const std::string& name) const {
   constexpr std::int64_t most = std::int64_t{1} << 62;
+  charge(ints.size());
   std::vector<float> floats;
   for (const auto value : ints) {
     floats.push_back(static_cast<float>(value));
@@ -213,33 +227,28 @@ ElementType NodeContext::element_type(std::size_t input) const {
   return lowering_.type(tensor(input));
 }
 
-const Shape& NodeContext::shape(std::size_t input) const {
+Shape NodeContext::shape(std::size_t input) const {
   if (const auto* ints = std::get_if<Ints>(&value(input))) return ints->shape;
   return lowering_.graph.tensors[tensor(input)].shape;
 }
 
-const Shape& NodeContext::shape_or_empty(std::size_t input) const {
+Shape NodeContext::shape_or_empty(std::size_t input) const {
   const auto* empty = std::get_if<Empty>(&value(input));
   return empty ? empty->shape : shape(input);
 }
 
-const Shape& NodeContext::shape_of_rank(std::size_t input, std::size_t rank) const {
-  const auto& found = shape(input);
+Shape NodeContext::shape_of_rank(std::size_t input, std::size_t rank) const {
+  auto found = shape(input);
   if (found.size() != rank)
     unsupported("input " + config::quoted(node_.inputs[input]) + " has " + dimensions(found) +
                 "; supported: " + std::to_string(rank) + " dimensions");
   return found;
 }
 
-const std::vector<float>* NodeContext::constant_floats(std::size_t input) const {
-  const auto& found = lowering_.graph.tensors[tensor(input)];
-  return found.constant() ? &found.values : nullptr;
-}
-
-const std::vector<float>& NodeContext::floats(std::size_t input, const char* role) const {
-  const auto* values = constant_floats(input);
-  if (!values) unsupported(std::string(role) + " (" + config::quoted(node_.inputs[input]) + ") must be a constant");
-  return *values;
+std::vector<float> NodeContext::floats(std::size_t input, const char* role) const {
+  if (!is_known(input))
+    unsupported(std::string(role) + " (" + config::quoted(node_.inputs[input]) + ") must be a constant");
+  return values_of(tensor(input));
 }
 
 const std::vector<std::int64_t>& NodeContext::ints(std::size_t input, const char* role) const {
@@ -255,9 +264,16 @@ const std::vector<std::int64_t>& NodeContext::ints(std::size_t input, const char
                 "command line");
   if (!is_integer(constant->type)) bad(what + "integers, and they are of " + std::string(name(constant->type)));
   const auto [found, missing] = lowering_.integers.try_emplace(*id);
+  if (missing) charge(constant->values.size(), sizeof(std::int64_t));
   if (missing)
     for (const float each : constant->values) found->second.push_back(static_cast<std::int64_t>(each));
   return found->second;
+}
+
+std::int64_t NodeContext::integer(std::size_t input, const char* role) const {
+  const auto& values = ints(input, role);
+  if (values.size() != 1) bad(std::string(role) + " must have one element, and has " + std::to_string(values.size()));
+  return values.front();
 }
 
 void NodeContext::require_all_attributes_read() const {
@@ -292,12 +308,31 @@ Shape NodeContext::checked(Shape shape) const {
   return shape;
 }
 
-void NodeContext::charge(std::int64_t elements) {
-  lowering_.folded += elements;
-  const auto most = std::max(always_folded_elements, folded_for_each_element * lowering_.given);
-  if (lowering_.folded > most)
-    unsupported("constants computed at load take more than " + std::to_string(most) +
-                " elements; fold them in the model instead");
+std::size_t NodeContext::reserve(const Shape& shape, std::size_t element_size) const {
+  const auto count = static_cast<std::size_t>(element_count(checked(shape)));
+  require_budget(static_cast<std::int64_t>(count * element_size));
+  return count;
+}
+
+void NodeContext::charge(std::size_t elements, std::size_t element_size) const {
+  const auto bytes = static_cast<std::int64_t>(elements * element_size);
+  require_budget(bytes);
+  lowering_.made += bytes;
+}
+
+void NodeContext::require_budget(std::int64_t bytes) const {
+  const auto most = std::max(always_made_bytes, made_for_each_byte * lowering_.given);
+  if (bytes > most - lowering_.made)
+    unsupported("constants that are computed while the model is loaded need more than " + std::to_string(most >> 20) +
+                " MiB; compute them when the model is exported, and store them in it");
+}
+
+/// What is not folded is computed when the network runs.
+bool NodeContext::is_worth_folding(double work) {
+  const double most = std::max(always_folding, folding_for_each_byte * static_cast<double>(lowering_.given));
+  if (work > max_folding || (work > trivial_folding && work > most - lowering_.folding)) return false;
+  lowering_.folding += work;
+  return true;
 }
 
 TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Shape shape) {
@@ -310,9 +345,10 @@ TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Sh
   auto& graph = lowering_.graph;
   const auto output = graph.add({node_.outputs.front(), checked(std::move(shape)), {}, type});
   tasks::Node node{node_.name, std::move(operation), std::move(inputs), output, {}, {}};
+  if (const auto misfit = find_misfit(graph, node)) bad(*misfit);
   const auto is_constant = [&](TensorId id) { return graph.tensors[id].constant(); };
-  if (std::ranges::all_of(node.inputs, is_constant) && work(graph, node) <= max_folded_work) {
-    charge(element_count(graph.tensors[output].shape));
+  if (std::ranges::all_of(node.inputs, is_constant) && is_worth_folding(work(graph, node))) {
+    charge(static_cast<std::size_t>(element_count(graph.tensors[output].shape)));
     graph.tensors[output].values = evaluate(graph, node);
   } else {
     graph.nodes.push_back(std::move(node));
@@ -321,6 +357,7 @@ TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Sh
 }
 
 TensorId NodeContext::constant(Shape shape, std::vector<float> values) {
+  charge(values.size());
   return lowering_.graph.add({node_.outputs.front(), checked(std::move(shape)), std::move(values)});
 }
 
@@ -345,7 +382,7 @@ void NodeContext::set_output(Value value, std::size_t output) {
 void NodeContext::set_constant(Constant value) {
   if (value.shape.size() > max_rank)
     unsupported("its output has more than " + std::to_string(max_rank) + " dimensions");
-  charge(std::visit([](const auto& values) { return static_cast<std::int64_t>(values.size()); }, value.values));
+  charge(static_cast<std::size_t>(bytes_of(value)), 1);
   if (const auto* floats = std::get_if<std::vector<float>>(&value.values); floats && !floats->empty())
     value.shape = checked(std::move(value.shape));
   set_output(lowering_.value_of(node_.outputs.front(), std::move(value)));
@@ -356,6 +393,7 @@ Graph lower(Model model) {
   each_node(model.nodes, [&](const Node&) { ++nodes; });
   if (nodes > max_nodes)
     throw Refusal(Errc::unsupported, model.file + ": more than " + std::to_string(max_nodes) + " nodes");
+  lift_initialisers(model);
   Lowering lowering{.file = model.file, .opset = model.opset};
   each_node(model.nodes,
             [&](const Node& node) { lowering.read_by_nodes.insert(node.inputs.begin(), node.inputs.end()); });

@@ -45,8 +45,9 @@ struct Lowering {
   std::unordered_set<std::string> read{};          // ONNX names that some node, or the graph's outputs, ask for
   std::unordered_set<std::string> read_by_nodes{};
   std::unordered_map<std::string, std::string> unreadable{}; // ONNX names of constants that are not supported: why
-  std::int64_t given = 0;                                    // elements of constants that the file has
-  std::int64_t folded = 0;                                   // elements of constants computed at load
+  std::int64_t given = 0;                                    // bytes of constants that the file has
+  std::int64_t made = 0;                                     // bytes of constants made while loading
+  double folding = 0;                                        // work of nodes run while loading, see evaluate.hpp
   std::size_t unrolled = 0;                                  // nodes of rounds
   std::size_t copies = 0;                                    // of graphs within nodes, and other names of one's own
   std::unordered_map<std::string, TensorId> as_floats{};     // of integers, by ONNX name, once they are computed with
@@ -65,7 +66,8 @@ struct UnsupportedNode : Refusal {
   std::string type, name, why;
 };
 
-/// One node: access to its inputs, attributes and outputs, each checked. Every function throws Refusal.
+/// One node: access to its inputs, attributes and outputs, each checked. Every function throws Refusal. What is known
+/// of tensors is returned by value: tensors move in memory while the graph grows.
 class NodeContext {
  public:
   NodeContext(Lowering& lowering, const Node& node) : lowering_(lowering), node_(node) {}
@@ -89,22 +91,24 @@ class NodeContext {
   [[nodiscard]] TensorId tensor(std::size_t input) const;
   [[nodiscard]] ElementType element_type(std::size_t input) const;
   /// Of a tensor or of integers
-  [[nodiscard]] const Shape& shape(std::size_t input) const;
+  [[nodiscard]] Shape shape(std::size_t input) const;
   /// The same, also of a tensor without elements.
-  [[nodiscard]] const Shape& shape_or_empty(std::size_t input) const;
+  [[nodiscard]] Shape shape_or_empty(std::size_t input) const;
   [[nodiscard]] Shape shape_of(TensorId id) const { return lowering_.graph.tensors[id].shape; }
   [[nodiscard]] bool is_constant(TensorId id) const { return lowering_.graph.tensors[id].constant(); }
-  [[nodiscard]] const std::vector<float>& values_of(TensorId id) const { return lowering_.graph.tensors[id].values; }
+  [[nodiscard]] std::vector<float> values_of(TensorId id) const { return lowering_.graph.tensors[id].values; }
   /// Named by the node, whether it is read or not.
   [[nodiscard]] bool has_output(std::size_t output) const {
     return output < node_.outputs.size() && !node_.outputs[output].empty();
   }
-  [[nodiscard]] const Shape& shape_of_rank(std::size_t input, std::size_t rank) const;
-  [[nodiscard]] const std::vector<float>& floats(std::size_t input, const char* role) const; // of a constant
-  /// Null where it is computed
-  [[nodiscard]] const std::vector<float>* constant_floats(std::size_t input) const;
+  [[nodiscard]] Shape shape_of_rank(std::size_t input, std::size_t rank) const;
+  [[nodiscard]] std::vector<float> floats(std::size_t input, const char* role) const; // of a constant
+  /// True if an input is known when the model is loaded.
+  [[nodiscard]] bool is_known(std::size_t input) const { return is_constant(tensor(input)); }
   /// Of integers, or a constant tensor of them
   [[nodiscard]] const std::vector<std::int64_t>& ints(std::size_t input, const char* role) const;
+  /// The only element of those.
+  [[nodiscard]] std::int64_t integer(std::size_t input, const char* role) const;
 
   [[nodiscard]] bool has_attribute(const char* name) const { return node_.attributes.contains(name); }
   template <class T> [[nodiscard]] T attribute(const char* name, T fallback) {
@@ -135,11 +139,22 @@ class NodeContext {
   [[nodiscard]] Shape checked(Shape shape) const;
 
   /// Appends a node, or runs it at once where all its inputs are constants; returns what it writes, which is of the
-  /// type of its first input, or of `type`.
+  /// type of its first input, or of `type`. Refuses operands that do not fit the operation.
   TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape);
   TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape, ElementType type);
-  /// A constant tensor.
+  /// A constant tensor. Large values are made by filled(), or behind reserve().
   TensorId constant(Shape shape, std::vector<float> values);
+  /// A constant tensor whose element i, in row-major order, is f(i). Memory is charged before it is taken.
+  template <class F> TensorId filled(Shape shape, F f) {
+    std::vector<float> values(reserve(shape));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = f(static_cast<std::int64_t>(i));
+    return constant(std::move(shape), std::move(values));
+  }
+  /// Checks that a constant of `shape` can be made; returns its number of elements. Refuses the node if the shape is
+  /// not valid or the file's memory budget does not hold the constant.
+  std::size_t reserve(const Shape& shape, std::size_t element_size = sizeof(float)) const;
+  /// Charges memory for constants to the file's budget. Refuses the node if the budget is spent.
+  void charge(std::size_t elements, std::size_t element_size = sizeof(float)) const;
   /// Of a constant.
   void stands_for(TensorId id, std::shared_ptr<const WholeNumbers> whole) {
     lowering_.graph.tensors[id].whole = std::move(whole);
@@ -162,7 +177,8 @@ class NodeContext {
   }
   [[nodiscard]] const Value& value(std::size_t input) const;
   [[nodiscard]] std::vector<float> as_floats(const std::vector<std::int64_t>& ints, const std::string& name) const;
-  void charge(std::int64_t elements);
+  void require_budget(std::int64_t bytes) const;
+  [[nodiscard]] bool is_worth_folding(double work);
 
   Lowering& lowering_;
   const Node& node_;

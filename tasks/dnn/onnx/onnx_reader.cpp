@@ -161,6 +161,11 @@ std::variant<Constant, Unreadable> try_constant(const onnx::TensorProto& tensor,
   }
 }
 
+Attribute attribute_of(std::variant<Constant, Unreadable> read) {
+  if (auto* constant = std::get_if<Constant>(&read)) return std::make_shared<const Constant>(std::move(*constant));
+  return std::get<Unreadable>(std::move(read));
+}
+
 std::shared_ptr<const onnx_source::Subgraph> read_subgraph(const onnx::GraphProto& graph, const std::string& file,
                                                            ExternalData& files);
 
@@ -175,9 +180,7 @@ Attribute read_attribute(const onnx::AttributeProto& attribute, const std::strin
   case Proto::INTS: return std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end());
   case Proto::FLOATS: return std::vector<float>(attribute.floats().begin(), attribute.floats().end());
   case Proto::STRINGS: return std::vector<std::string>(attribute.strings().begin(), attribute.strings().end());
-  case Proto::TENSOR:
-    return std::visit([](auto&& read) { return Attribute(std::forward<decltype(read)>(read)); },
-                      try_constant(attribute.t(), what, files));
+  case Proto::TENSOR: return attribute_of(try_constant(attribute.t(), what, files));
   case Proto::GRAPH:
     if (attribute.g().sparse_initializer_size() == 0) return read_subgraph(attribute.g(), file, files);
     [[fallthrough]];

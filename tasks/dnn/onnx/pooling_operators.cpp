@@ -79,6 +79,7 @@ TensorId largest_indices(NodeContext& node, const Shape& x, const Shape& y, cons
   if (element_count(x) > exact || windows * taps > exact)
     node.unsupported("indices into an input of " + to_string(x) +
                      "; supported: up to 2^24 elements, and taps of windows");
+  node.charge(static_cast<std::size_t>(2 * windows * taps), sizeof(std::int64_t));
   const auto seen = taps_of(directions, ceil, false, plane), told = taps_of(directions, ceil, by_column, plane);
   constexpr float nothing = -std::numeric_limits<float>::infinity();
   auto all = node.emit(Reshape{}, {node.tensor(0)}, {planes, plane});
@@ -86,14 +87,13 @@ TensorId largest_indices(NodeContext& node, const Shape& x, const Shape& y, cons
   all = node.emit(Gather{1, seen}, {all}, {planes, windows * taps});
   const auto tap = node.emit(Reduce{Reduce::Kind::first_maximum, planes * windows, taps, 1}, {all}, {planes, windows},
                              ElementType::int64);
-  std::vector<float> rows, firsts;
-  for (std::int64_t i = 0; i < windows; ++i) rows.push_back(static_cast<float>(i * taps));
-  for (std::int64_t i = 0; i < planes; ++i) firsts.push_back(static_cast<float>(i * plane));
+  const auto rows = node.filled({windows}, [&](std::int64_t i) { return static_cast<float>(i * taps); });
+  const auto firsts = node.filled({planes, 1}, [&](std::int64_t i) { return static_cast<float>(i * plane); });
   const Binary add{Binary::Kind::add};
-  auto index = node.emit(add, {tap, node.constant({windows}, std::move(rows))}, {planes, windows});
+  auto index = node.emit(add, {tap, rows}, {planes, windows});
   const auto table = node.constant({windows * taps}, {told.begin(), told.end()});
   index = node.emit(Take{0}, {table, index}, {planes, windows}, ElementType::int64);
-  index = node.emit(add, {index, node.constant({planes, 1}, std::move(firsts))}, {planes, windows});
+  index = node.emit(add, {index, firsts}, {planes, windows});
   return node.emit(Reshape{}, {index}, y);
 }
 
@@ -119,7 +119,7 @@ void unpool(NodeContext& node) {
     shape.push_back((each.size - 1) * each.stride + each.kernel - each.before - each.after);
   shape = node.checked(std::move(shape));
   const auto count = element_count(shape);
-  const auto zeros = node.constant({count}, std::vector<float>(static_cast<std::size_t>(count), 0.0F));
+  const auto zeros = node.filled({count}, [](std::int64_t) { return 0.0F; });
   const auto flat = [&](std::size_t input) { return node.emit(Reshape{}, {node.tensor(input)}, {element_count(x)}); };
   auto y = node.emit(Put{Put::Kind::replace, 0}, {zeros, flat(1), flat(0)}, {count}, node.element_type(0));
   y = node.emit(Reshape{}, {y}, shape);

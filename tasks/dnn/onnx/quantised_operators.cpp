@@ -34,7 +34,9 @@ class Grid {
 
  private:
   TensorId blocks(TensorId tensor, const Shape& shape, std::size_t axis) {
-    node_.require(shape.size() == x_.size() && shape[axis] * block_ >= x_[axis], "its blocks do not fit its input");
+    auto expected = x_;
+    expected[axis] = (x_[axis] - 1) / block_ + 1;
+    node_.require(block_ <= max_elements && shape == expected, "its blocks do not fit its input");
     auto strides = dense_strides(shape);
     auto wide = shape;
     wide.insert(wide.begin() + static_cast<std::ptrdiff_t>(axis) + 1, block_);
@@ -61,7 +63,7 @@ std::pair<float, float> range_of(NodeContext& node, ElementType type) {
 /// What all elements share, where that is known when the model is loaded.
 std::optional<float> number(const NodeContext& node, std::optional<TensorId> id, float absent) {
   if (!id) return absent;
-  if (!node.is_constant(*id) || node.values_of(*id).size() != 1) return std::nullopt;
+  if (!node.is_constant(*id) || element_count(node.shape_of(*id)) != 1) return std::nullopt;
   return node.values_of(*id).front();
 }
 
@@ -143,7 +145,10 @@ std::optional<TensorId> zero_along(NodeContext& node, std::size_t input, std::si
   const auto shape = node.shape(input);
   Shape line(element_count(shape) == 1 ? 0 : rank, 1);
   if (shape.size() == rank && rank > 1) line = shape;
-  else if (!line.empty()) line[axis] = element_count(shape);
+  else if (!line.empty()) {
+    node.require(axis < rank, "a scale or zero point has more elements than its tensor has channels");
+    line[axis] = element_count(shape);
+  }
   return node.emit(Reshape{}, {node.tensor(input)}, std::move(line));
 }
 

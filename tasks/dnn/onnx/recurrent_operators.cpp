@@ -176,9 +176,7 @@ class Builder {
   /// Zero behind the end of each sequence.
   TensorId inside(TensorId states) {
     if (!lengths_) return states;
-    std::vector<float> steps;
-    for (std::int64_t i = 0; i < sequence_.steps; ++i) steps.push_back(static_cast<float>(i));
-    const auto numbers = node_.constant({sequence_.steps, 1, 1, 1}, std::move(steps));
+    const auto numbers = node_.filled({sequence_.steps, 1, 1, 1}, [](std::int64_t i) { return static_cast<float>(i); });
     const auto ends = node_.emit(Reshape{}, {*lengths_}, {sequence_.batch, 1});
     const auto before = node_.emit(Binary{Binary::Kind::less}, {numbers, ends},
                                    {sequence_.steps, 1, sequence_.batch, 1}, ElementType::boolean);
@@ -252,8 +250,7 @@ class Builder {
   }
 
   TensorId zeros(Shape shape) {
-    const auto count = static_cast<std::size_t>(element_count(shape));
-    return node_.constant(std::move(shape), std::vector<float>(count, 0.0F));
+    return node_.filled(std::move(shape), [](std::int64_t) { return 0.0F; });
   }
 
   /// State or cell at the beginning.

@@ -142,11 +142,9 @@ TensorId one_hot(NodeContext& node, TensorId indices, Shape shape, std::size_t a
   const auto wide = node.emit(Reshape{}, {indices}, shape);
   Shape line(shape.size(), 1);
   line[axis] = depth;
-  std::vector<float> numbers;
-  for (std::int64_t i = 0; i < depth; ++i) numbers.push_back(static_cast<float>(i));
+  const auto numbers = node.filled(std::move(line), [](std::int64_t i) { return static_cast<float>(i); });
   shape[axis] = depth;
-  return node.emit(Binary{Binary::Kind::equal}, {wide, node.constant(std::move(line), std::move(numbers))}, shape,
-                   type);
+  return node.emit(Binary{Binary::Kind::equal}, {wide, numbers}, shape, type);
 }
 
 /// 1 where the first largest stands, else 0.
@@ -170,6 +168,7 @@ void one_hot(NodeContext& node) {
   const auto type = node.element_type(2);
   const auto& depths = node.floats(1, "the depth");
   node.require(depths.size() == 1 && depths[0] >= 1, "its depth is no number above 0");
+  if (depths[0] > static_cast<float>(max_elements)) node.unsupported("its depth is too large");
   const auto depth = static_cast<std::int64_t>(depths[0]);
   // Indices from the end count, others that are outside are nowhere
   const auto whole = is_integer(node.element_type(0)) ? node.tensor(0)
@@ -189,9 +188,7 @@ void one_hot(NodeContext& node) {
 
 void running_sum(NodeContext& node) {
   const auto x = node.shape(0);
-  const auto& given = node.ints(1, "the axis");
-  node.require(given.size() == 1, "its axis must be one number");
-  const auto middle = along(x, node.axis(given.front(), x.size()));
+  const auto middle = along(x, node.axis(node.integer(1, "the axis"), x.size()));
   const bool exclusive = node.attribute<std::int64_t>("exclusive", 0) != 0;
   const bool reverse = node.attribute<std::int64_t>("reverse", 0) != 0;
   node.set_output(
@@ -202,15 +199,15 @@ void running_sum(NodeContext& node) {
 void top(NodeContext& node) {
   const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), x.size());
-  const auto kept = node.opset() < 10 ? std::vector{node.attribute<std::int64_t>("k")} : node.ints(1, "k");
-  node.require(kept.size() == 1 && kept.front() >= 1 && kept.front() <= x[axis], "its k does not fit its input");
+  const auto kept = node.opset() < 10 ? node.attribute<std::int64_t>("k") : node.integer(1, "k");
+  node.require(kept >= 1 && kept <= x[axis], "its k does not fit its input");
   node.ignore_attribute("sorted");
   const bool largest = node.attribute<std::int64_t>("largest", 1) != 0;
   auto shape = x;
-  shape[axis] = kept.front();
+  shape[axis] = kept;
   const auto middle = along(x, axis);
-  const auto indices = node.emit(TopIndices{middle.outer, middle.count, middle.inner, kept.front(), largest},
-                                 {node.tensor(0)}, shape, ElementType::int64);
+  const auto indices = node.emit(TopIndices{middle.outer, middle.count, middle.inner, kept, largest}, {node.tensor(0)},
+                                 shape, ElementType::int64);
   node.set_output(node.emit(TakeElements{axis}, {node.tensor(0), indices}, shape, node.element_type(0)));
   if (node.outputs() > 1) node.set_output(indices, 1);
 }

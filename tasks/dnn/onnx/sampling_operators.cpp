@@ -72,7 +72,8 @@ float clamped_position(const ResizeRule& rule, const Scaled& d, std::int64_t out
   return std::clamp(source_position(rule, d, out), -1.0F, static_cast<float>(d.from));
 }
 
-std::vector<Resize::Tap> two_taps(const ResizeRule& rule, const Scaled& d) {
+std::vector<Resize::Tap> two_taps(const NodeContext& node, const ResizeRule& rule, const Scaled& d) {
+  node.charge(static_cast<std::size_t>(d.to), sizeof(Resize::Tap));
   std::vector<Resize::Tap> table(static_cast<std::size_t>(d.to));
   const auto last = d.from - 1;
   for (std::int64_t out = 0; out < d.to; ++out) {
@@ -98,10 +99,11 @@ float cubic_weight(float x, float a) {
 
 /// Of neighbours on both sides of each position: two of linear ones, four of cubic ones, and more where an image
 /// shrinks and is to be smoothed.
-Resample many_taps(const ResizeRule& rule, const Scaled& d) {
+Resample many_taps(const NodeContext& node, const ResizeRule& rule, const Scaled& d) {
   const bool cubic = rule.mode == ResizeRule::Mode::cubic;
   const float scale = rule.antialias ? std::min(d.scale, 1.0F) : 1.0F;
   const auto reach = static_cast<std::int64_t>(std::ceil((cubic ? 2.0F : 1.0F) / scale)); // on each side
+  node.charge(static_cast<std::size_t>(2 * reach * d.to), sizeof(std::int64_t) + sizeof(float));
   Resample resample{.count = d.from, .taps = 2 * reach, .indices = {}, .weights = {}};
   for (std::int64_t out = 0; out < d.to; ++out) {
     const auto position = source_position(rule, d, out);
@@ -129,10 +131,10 @@ TensorId resize_dimension(NodeContext& node, const ResizeRule& rule, const Scale
   shape[axis] = d.to;
   if (rule.mode == ResizeRule::Mode::nearest) {
     Gather gather{axis, {}};
-    for (const auto& tap : two_taps(rule, d)) gather.indices.push_back(tap.low);
+    for (const auto& tap : two_taps(node, rule, d)) gather.indices.push_back(tap.low);
     return node.emit(std::move(gather), {x}, shape);
   }
-  auto resample = many_taps(rule, d);
+  auto resample = many_taps(node, rule, d);
   resample.outer = product(from, 0, axis);
   resample.inner = product(from, axis + 1, from.size());
   return node.emit(std::move(resample), {x}, shape);
@@ -141,14 +143,15 @@ TensorId resize_dimension(NodeContext& node, const ResizeRule& rule, const Scale
 /// What stands outside of the input, in this dimension.
 TensorId with_outside(NodeContext& node, const ResizeRule& rule, const Scaled& d, TensorId y, const Shape& shape,
                       std::size_t axis) {
-  std::vector<float> inside;
-  for (std::int64_t out = 0; out < d.to; ++out) {
-    const auto position = source_position(rule, d, out);
-    inside.push_back(position >= 0 && position <= static_cast<float>(d.from - 1) ? 1.0F : 0.0F);
-  }
-  if (std::ranges::find(inside, 0.0F) == inside.end()) return y;
   Shape line(shape.size(), 1);
   line[axis] = d.to;
+  std::vector<float> inside(node.reserve(line));
+  for (std::int64_t out = 0; out < d.to; ++out) {
+    const auto position = source_position(rule, d, out);
+    const bool is_inside = position >= 0 && position <= static_cast<float>(d.from - 1);
+    inside[static_cast<std::size_t>(out)] = is_inside ? 1.0F : 0.0F;
+  }
+  if (std::ranges::find(inside, 0.0F) == inside.end()) return y;
   const auto mask = node.constant(std::move(line), std::move(inside));
   return node.emit(Select{}, {mask, y, node.constant({}, {*rule.extrapolation})}, shape);
 }
@@ -162,7 +165,7 @@ void emit_resize(NodeContext& node, const ResizeRule& rule, const std::vector<Sc
   if (images && two) {
     shape[2] = dimensions[2].to;
     shape[3] = dimensions[3].to;
-    x = node.emit(Resize{two_taps(rule, dimensions[2]), two_taps(rule, dimensions[3])}, {x}, shape);
+    x = node.emit(Resize{two_taps(node, rule, dimensions[2]), two_taps(node, rule, dimensions[3])}, {x}, shape);
   } else {
     for (std::size_t d = 0; d < dimensions.size(); ++d)
       if (!dimensions[d].same(rule)) x = resize_dimension(node, rule, dimensions[d], x, shape, d);
@@ -213,6 +216,9 @@ std::vector<Scaled> scaled(NodeContext& node, const ResizeRule& rule, const std:
   if (rule.extrapolation) {
     const auto& region = node.floats(1, "the region");
     node.require(region.size() == 2 * axes.size(), "its region does not fit its axes");
+    constexpr float farthest = 1 << 15; // in sizes of the input
+    for (const float edge : region)
+      if (!(std::abs(edge) <= farthest)) node.unsupported("a region's edge at " + std::to_string(edge));
     for (std::size_t i = 0; i < axes.size(); ++i) {
       dimensions[axes[i]].start = region[i];
       dimensions[axes[i]].end = region[i + axes.size()];
@@ -309,17 +315,21 @@ void pad(NodeContext& node) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     pads[axes[i]] = {given[i], given[i + axes.size()]};
     for (const auto each : {given[i], given[i + axes.size()]})
-      if (std::abs(each) > max_elements) node.unsupported("a padding of " + std::to_string(each));
+      if (each < -max_elements || each > max_elements) node.unsupported("a padding of " + std::to_string(each));
   }
   const auto value = padding_value(node);
   auto x = cropped(node, node.tensor(0), shape, pads);
   if (mode != "constant") {
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (pads[d].before + pads[d].after == 0) continue;
+      auto padded = shape;
+      padded[d] += pads[d].before + pads[d].after;
+      (void)node.checked(padded);
+      node.charge(static_cast<std::size_t>(padded[d]), sizeof(std::int64_t));
       Gather gather{d, {}};
       for (auto i = -pads[d].before; i < shape[d] + pads[d].after; ++i)
         gather.indices.push_back(mirrored(mode, i, shape[d]));
-      shape[d] += pads[d].before + pads[d].after;
+      shape = std::move(padded);
       x = node.emit(std::move(gather), {x}, shape);
     }
     return node.set_output(x == node.tensor(0) ? node.emit(Reshape{}, {x}, shape) : x);
@@ -381,7 +391,7 @@ void affine_grid(NodeContext& node) {
   node.require(node.shape(0) == Shape{size[0], rank, rank + 1}, "its matrices do not fit its size");
   const Shape sizes(size.begin() + 2, size.end());
   const auto count = element_count(sizes);
-  (void)node.checked({count, rank + 1});
+  (void)node.reserve({count, rank + 1});
   const auto places =
       node.constant({count, rank + 1}, even_places(sizes, node.attribute<std::int64_t>("align_corners", 0) != 0));
   const auto grid = node.emit(Product{false, true, 1}, {places, node.tensor(0)}, {size[0], count, rank});
@@ -420,8 +430,8 @@ void crop_or_pad_around_centre(NodeContext& node) {
   node.require(wanted.size() == axes.size(), "it needs one size for each dimension, or for each of its axes");
   std::vector<Padding> pads(shape.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (wanted[i] < 1 || wanted[i] > max_elements) node.unsupported("a size of " + std::to_string(wanted[i]));
     const auto more = wanted[i] - shape[axes[i]];
-    if (std::abs(more) > max_elements) node.unsupported("a size of " + std::to_string(wanted[i]));
     const auto before = more < 0 ? -(-more / 2) : more / 2;
     pads[axes[i]] = {before, more - before};
   }

@@ -17,7 +17,7 @@ template <class T> struct List {
   std::vector<T> values;
 };
 
-template <class T> const std::vector<T>& values_of(const NodeContext& node, std::size_t input) {
+template <class T> std::vector<T> values_of(const NodeContext& node, std::size_t input) {
   if constexpr (std::is_same_v<T, float>) return node.floats(input, "the input");
   else return node.ints(input, "the input");
 }
@@ -168,8 +168,7 @@ bool evaluate_shape_arithmetic(NodeContext& node) {
     return true;
   }
   const auto is_list = [&](std::size_t i) {
-    return !node.is_ints(i) && node.constant_floats(i) && !is_integer(node.element_type(i)) &&
-           node.shape(i).size() <= 1;
+    return !node.is_ints(i) && node.is_known(i) && !is_integer(node.element_type(i)) && node.shape(i).size() <= 1;
   };
   if (!all(all_data ? node.inputs() : 1, is_list)) return false;
   if (type == "Gather" && !(node.is_ints(1) && node.shape(1).size() <= 1)) return false;

@@ -28,7 +28,7 @@ void dropout(NodeContext& node) {
   identity(node);
   if (!node.has_output(1)) return;
   const auto shape = node.shape(0);
-  const auto kept = node.constant(shape, std::vector<float>(static_cast<std::size_t>(element_count(shape)), 1.0F));
+  const auto kept = node.filled(shape, [](std::int64_t) { return 1.0F; });
   node.set_output(node.emit(Reshape{}, {kept}, shape, ElementType::boolean), 1);
 }
 
@@ -145,7 +145,7 @@ void concat(NodeContext& node) {
 }
 
 void constant(NodeContext& node) {
-  if (node.has_attribute("value")) return node.set_constant(node.attribute<Constant>("value"));
+  if (node.has_attribute("value")) return node.set_constant(*node.attribute<SharedConstant>("value"));
   if (node.has_attribute("value_int"))
     return node.set_constant({{}, std::vector{node.attribute<std::int64_t>("value_int")}});
   if (node.has_attribute("value_float"))
@@ -162,8 +162,9 @@ void constant_of_shape(NodeContext& node) {
   const Shape shape = node.ints(0, "the shape");
   Shape filled = shape;
   std::ranges::replace(filled, 0, 1);
-  (void)node.checked(std::move(filled));
-  const auto fill = node.attribute<Constant>("value", Constant{{1}, std::vector<float>{0}});
+  (void)node.reserve(filled, sizeof(std::int64_t));
+  const auto given = node.attribute<SharedConstant>("value", nullptr);
+  const auto fill = given ? *given : Constant{{1}, std::vector<float>{0}};
   const auto count = static_cast<std::size_t>(element_count(shape));
   std::visit(
       [&](const auto& values) {
@@ -238,7 +239,8 @@ template <class F> void combine_bits(NodeContext& node, F f) {
   node.require(node.inputs() == 2, "it needs two inputs");
   const auto &a = node.ints(0, "its first input"), &b = node.ints(1, "its second input");
   const auto type = node.element_type(0);
-  const auto shape = node.checked(broadcast(node, node.shape(0), node.shape(1)));
+  const auto shape = broadcast(node, node.shape(0), node.shape(1));
+  (void)node.reserve(shape, sizeof(std::int64_t));
   const auto places = [&](std::size_t input) {
     const auto from = node.shape(input);
     const auto strides = tasks::broadcast(from, dense_strides(from), shape);

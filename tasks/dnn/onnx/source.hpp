@@ -41,8 +41,9 @@ struct Unreadable {
 
 /// A graph inside a node, which reads the tensors around it.
 struct Subgraph;
+using SharedConstant = std::shared_ptr<const Constant>; // nodes are copied for each round of a loop
 using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
-                               std::vector<std::string>, Constant, std::shared_ptr<const Subgraph>, Unreadable>;
+                               std::vector<std::string>, SharedConstant, std::shared_ptr<const Subgraph>, Unreadable>;
 using Initialisers = std::map<std::string, std::variant<Constant, Unreadable>>;
 
 struct Node {
@@ -55,7 +56,7 @@ struct Node {
 
 struct Subgraph {
   std::vector<std::string> inputs, outputs;
-  Initialisers initialisers;
+  Initialisers initialisers; // none behind lift_initialisers()
   std::vector<Node> nodes;
 };
 

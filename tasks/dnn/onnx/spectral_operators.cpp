@@ -17,12 +17,6 @@ struct Transform {
   [[nodiscard]] std::int64_t bins() const { return one_sided ? length / 2 + 1 : length; }
 };
 
-std::int64_t scalar(const NodeContext& node, std::size_t input, const char* role) {
-  const auto& values = node.ints(input, role);
-  node.require(values.size() == 1, "its lengths and its step must be scalars");
-  return values.front();
-}
-
 /// [samples, parts, bins, 2]
 TensorId matrix_of(NodeContext& node, const Transform& transform) {
   const auto [samples, parts, length, inverse, one_sided] = transform;
@@ -30,6 +24,7 @@ TensorId matrix_of(NodeContext& node, const Transform& transform) {
   if (length > most_terms || samples > most_terms / (2 * parts * bins))
     node.unsupported("it transforms " + std::to_string(samples) + " samples to " + std::to_string(bins) +
                      " frequencies, and more than " + std::to_string(most_terms / 2) + " of both are not supported");
+  (void)node.reserve({samples, parts, bins, 2});
   const double turn = (inverse ? 2 : -2) * std::numbers::pi / static_cast<double>(length);
   const double scale = inverse ? 1 / static_cast<double>(length) : 1;
   std::vector<float> values;
@@ -63,12 +58,12 @@ void fourier_transform(NodeContext& node) {
   node.require(x.size() >= 2 && x.back() <= 2, "its input has no last dimension of 1 or 2");
   const bool by_attribute = node.opset() < 20;
   const auto given = by_attribute  ? node.attribute<std::int64_t>("axis", 1)
-                     : node.has(2) ? scalar(node, 2, "the axis")
+                     : node.has(2) ? node.integer(2, "the axis")
                                    : -2;
   const auto axis = node.axis(given, x.size());
   node.require(axis + 1 < x.size(), "its axis is that of real and imaginary parts");
   Transform transform{x[axis], x.back(), x[axis]};
-  if (node.has(1)) transform.length = scalar(node, 1, "the length");
+  if (node.has(1)) transform.length = node.integer(1, "the length");
   node.require(transform.length >= 1, "its length is below 1");
   transform.inverse = node.attribute<std::int64_t>("inverse", 0) != 0;
   transform.one_sided = node.attribute<std::int64_t>("onesided", 0) != 0;
@@ -91,11 +86,11 @@ void fourier_transform(NodeContext& node) {
 void short_time_transform(NodeContext& node) {
   const auto x = node.shape(0);
   node.require(x.size() == 2 || (x.size() == 3 && x[2] <= 2), "its signal is not [batch, length, 1 or 2]");
-  const auto step = scalar(node, 1, "the step");
-  const auto length = node.has(3)   ? scalar(node, 3, "the length of a frame")
+  const auto step = node.integer(1, "the step");
+  const auto length = node.has(3)   ? node.integer(3, "the length of a frame")
                       : node.has(2) ? element_count(node.shape(2))
                                     : 0;
-  node.require(step >= 1 && length >= 1 && length <= x[1], "its frames do not fit its signal");
+  node.require(step >= 1 && step <= max_elements && length >= 1 && length <= x[1], "its frames do not fit its signal");
   Transform transform{length, x.size() == 3 ? x[2] : 1, length};
   transform.one_sided = node.attribute<std::int64_t>("onesided", 1) != 0;
   require_one_side(node, transform);

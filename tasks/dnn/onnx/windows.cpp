@@ -41,10 +41,14 @@ std::int64_t Direction::outputs(bool ceil) const {
   return count;
 }
 
-Shape windowed(NodeContext& node, std::size_t input) {
-  auto x = node.shape(input);
+void require_images(const NodeContext& node, const Shape& x) {
   if (x.size() < 3 || x.size() > 2 + most_directions)
     node.unsupported("its input has " + dimensions(x) + "; supported: 3, 4 and 5 dimensions");
+}
+
+Shape windowed(NodeContext& node, std::size_t input) {
+  auto x = node.shape(input);
+  require_images(node, x);
   return x;
 }
 

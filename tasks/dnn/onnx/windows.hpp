@@ -33,7 +33,9 @@ using Directions = std::vector<Direction>;
 
 inline constexpr Direction no_direction{1, 1, 1, 0, 0, 1};
 
-/// A tensor of images, rows or volumes.
+/// Refuses shapes that are not of images, rows or volumes.
+void require_images(const NodeContext& node, const Shape& x);
+/// The shape of a tensor of images, rows or volumes.
 [[nodiscard]] Shape windowed(NodeContext& node, std::size_t input);
 /// Reads the attributes that Conv and the pooling operators share. `kernel` has its extent in each direction.
 [[nodiscard]] Directions place_window(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& kernel);
