@@ -38,7 +38,7 @@ B := $(BUILD)/$(BOARD)-$(MODE)
 PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libstb-dev \
   libcli11-dev nlohmann-json3-dev help2man lttng-tools liblttng-ust-dev liblttng-ctl-dev babeltrace2 libbabeltrace2-dev liburing-dev \
   libboost-dev libboost-math-dev libgtest-dev libgmock-dev libjpeg-dev zlib1g-dev
-PACKAGES_CHECK := clang-format python3 python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel perl \
+PACKAGES_CHECK := clang-format python3 python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel perl shellcheck \
   iceoryx libiceoryx-binding-c-dev
 PACKAGES_BENCH := libbenchmark-dev rt-tests iceoryx libiceoryx-binding-c2
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev

@@ -142,10 +142,10 @@ class BesideSection {
     const Instant begin = hal::now();
     for (std::size_t i = 0; i < warm_ups + most && (times.size() < least || hal::now() - begin < long_enough); ++i) {
       (void)driver.event_record(events[0], stream);
-      if (const auto launched = device.launch(network.graph()); !launched)
+      if (const auto launched = device.begin_run(network.graph()); !launched)
         return fail(launched.error(), "launching failed");
       (void)driver.event_record(events[1], stream);
-      if (const auto done = device.wait(hal::EngineKind::compute); !done) return fail(done.error(), "execution failed");
+      if (const auto done = device.end_run(network.graph()); !done) return fail(done.error(), "execution failed");
       float took = 0;
       if (const auto known = device.checked(driver.event_elapsed(&took, events[0], events[1]), "reading an event");
           !known)

@@ -5,7 +5,7 @@ enter() { # FOLDER
   folder=$(realpath "$1")
   rtexec=$folder/bin/rtexec
   work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
-  cd "$work"
+  cd "$work" || exit
 }
 await() { # CONDITION, a line of shell: until it holds; 1 where it does not within a minute
   local _

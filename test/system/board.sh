@@ -22,7 +22,7 @@ expect 0 'no board is known that the device tree calls acme,board: taken as boar
 
 # A run that was killed left its state file. The machine's own is left alone.
 if [ "$(id -u)" = 0 ] && [ ! -e /run/rtexec/clocks ]; then
-  mkdir -p -m 755 /run/rtexec
+  install -d -m 755 /run/rtexec
   printf 2035200 > min_freq
   printf 'rtexec clocks 1\n%s\t345600\t2035200\nend 1\n' "$PWD/min_freq" > /run/rtexec/clocks
   expect 0 '^Clocks: 1 file is as before' "$rtexec" restore
@@ -78,7 +78,7 @@ if [ "$(id -u)" = 0 ] && [ ! -e /run/rtexec/clocks ]; then
   expect 0 '^345600$' cat "$clocks/min"
 
   start_long() {
-    timeout 60 "$rtexec" run long.toml "$@" > long.txt 2>&1 & run=$!
+    timeout 60 "$rtexec" run long.toml > long.txt 2>&1 & run=$!
     await '[ "$(cat "$clocks/min")" = 2035200 ]'
     expect 0 '^2035200$' cat "$clocks/min"
   }

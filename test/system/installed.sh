@@ -15,7 +15,7 @@ echo '#include <rtexec/rtexec.h>
 int main(void) { return rtexec_load("none.toml", 0) != 0; }' | cc -x c - -o "$work/loaded" $(PKG_CONFIG_PATH= pkg-config --cflags --libs rtexec-c)
 LD_LIBRARY_PATH= "$work/loaded"
 LOADER
-if unshare -m true 2>/dev/null; then work=$work build=$build flavour=$flavour unshare -m bash "$work/loader"; fi
+if unshare -m true 2>/dev/null; then export work build flavour; unshare -m bash "$work/loader"; fi
 
 # Built all at once: what they run is promised nothing.
 strict="-Wall -Wextra -Wpedantic -Werror"

@@ -84,7 +84,7 @@ echo "-- what a launch costs with a daemon, in a job"
 export STAND_IN_DROPS=1 RTEXEC_DAEMON=$work/run
 of_one_job() { grep -c 'test.* has ended: 1 jobs' log; } # a thread that is held up ends its job early
 for ((try = 0; try < 3; try++)); do
-  alone=$(least "$tests/calls-linked" launches) with=$(RTEXEC_CLIENT=test least preloaded "$tests/calls-linked" launches)
+  alone=$(least "$tests/calls-linked" launches) with=$(RTEXEC_CLIENT="test" least preloaded "$tests/calls-linked" launches)
   awk -v a="$alone" -v w="$with" 'BEGIN { printf "%s ns alone, %s ns as a client\n", a, w; exit !(w < a + 60) }' && [ "$(of_one_job)" -ge 5 ] && break
 done
 [ $try -lt 3 ] || complain "it costs more than 60 ns, or they were no clients: $(cat log)"
