@@ -77,14 +77,31 @@ Result<> check_bounds(std::string_view toml, const std::string& file) {
   return {};
 }
 
+/// By its byte order mark, or by the zero bytes of its first two characters, which are ASCII in every file of ours.
+bool is_utf16(std::string_view text) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) return true;
+  if (text.size() < 4) return false;
+  const bool odd = text[1] == 0 && text[3] == 0, even = text[0] == 0 && text[2] == 0;
+  return odd != even;
+}
+
 /// Told from an integer by a point, an exponent, or letters.
 std::string with_point(double x) {
   const std::string text = decimal(x);
   return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 
-/// What toml++ says; of a word without quotes it does not say that it wants quotes.
-std::string problem_of_syntax(std::string_view description) {
+/// True if `at` is behind the last character of its line.
+bool is_end_of_line(std::string_view toml, Position at) {
+  for (std::uint32_t line = 1; line < at.line; ++line) toml.remove_prefix(toml.find('\n') + 1); // npos + 1 is 0
+  const std::string_view line = toml.substr(0, std::min(toml.find_first_of("\r\n"), toml.size()));
+  const auto characters = std::ranges::count_if(line, [](unsigned char byte) { return (byte & 0xc0) != 0x80; });
+  return at.column > static_cast<std::uint32_t>(characters);
+}
+
+/// What toml++ says, with the cause of what it describes by a consequence.
+std::string problem_of_syntax(std::string_view description, bool at_end_of_line) {
+  if (at_end_of_line && description.contains("parsing string")) return "the string has no closing quote on this line";
   const bool bare_word = description.ends_with("could not determine value type");
   return std::string(description) + (bare_word ? " (text stands between quotes)" : "");
 }
@@ -120,11 +137,17 @@ std::string spelled(const Value& value) {
 }
 
 Result<Table> parse_document(std::string_view toml, const std::string& file) {
+  if (is_utf16(toml))
+    return fail(Errc::bad_input, file +
+                                     ": error: the text is UTF-16, and TOML must be UTF-8: save it so, or convert it "
+                                     "with `iconv -f UTF-16 -t UTF-8`");
   if (const auto bounds = check_bounds(toml, file); !bounds) return Unexpected(bounds.error());
   const toml::parse_result parsed = toml::parse(toml);
-  if (!parsed)
+  if (!parsed) {
+    const Position at = position(parsed.error().source());
     return fail(Errc::bad_input,
-                message(file, position(parsed.error().source()), problem_of_syntax(parsed.error().description())));
+                message(file, at, problem_of_syntax(parsed.error().description(), is_end_of_line(toml, at))));
+  }
   return converted(parsed.table(), 0);
 }
 

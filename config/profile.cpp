@@ -267,6 +267,27 @@ void add_degraded(ProfileEntry& entry, const std::vector<std::string>& lines) {
     if (std::ranges::find(entry.degraded, line) == entry.degraded.end()) entry.degraded.push_back(line);
 }
 
+namespace {
+
+/// "dnn-cuda-fp16-" of "dnn-cuda-fp16-0123456789abcdef".
+std::string_view kind_of(std::string_view fingerprint) {
+  return fingerprint.substr(0, std::min(fingerprint.rfind('-'), fingerprint.size()));
+}
+
+/// The difference of two fingerprints in words, so far as they tell it: their kinds are text, the rest are hashes.
+std::string what_changed(std::string_view before, std::string_view now) {
+  constexpr std::string_view tuning = "-tuned-";
+  const std::string_view plain_before = before.substr(0, before.find(tuning)),
+                         plain_now = now.substr(0, now.find(tuning));
+  if (plain_before == plain_now) return "the tuning of its kernels";
+  if (kind_of(plain_before) != kind_of(plain_now))
+    return "the kind of workload, its device or its precision (" + toml_string(kind_of(plain_before)) + ", now " +
+           toml_string(kind_of(plain_now)) + ")";
+  return "its model or parameters, its input files, or the kinds of its inputs and outputs";
+}
+
+} // namespace
+
 Profile with_others(Profile profile, const Profile& before) {
   for (const ProfileEntry& entry : before.entries)
     if (entry_of(profile, entry.task, entry.memory_policy) == nullptr) profile.entries.push_back(entry);
@@ -298,9 +319,8 @@ Result<> apply_profile(TaskSet& tasks, const Profile& profile, const std::vector
                        : "") +
                   "\n";
     else if (entry->workload != fingerprints[i])
-      problems += subject +
-                  "its measurement is stale: its workload, or what feeds it and takes its results, is another (" +
-                  toml_string(fingerprints[i]) + ", and not " + toml_string(entry->workload) + ")\n";
+      problems += subject + "its measurement is stale: since then " + what_changed(entry->workload, fingerprints[i]) +
+                  " changed\n";
     else fill(task, *entry);
   }
   if (!problems.empty())

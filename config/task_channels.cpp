@@ -73,24 +73,27 @@ std::string problem_of(SinkKind kind, const std::string& of) {
 }
 
 template <class Kind> Type<Choice<Kind>> choice(std::span<const Scheme<Kind>> schemes) {
-  return {.name = listed(schemes),
-          .read = [=](const Value& value) -> Read<Choice<Kind>> {
-            const auto given = detail::read_string(value);
-            if (!given) return Unexpected(given.error() + ": use " + listed(schemes));
-            for (const auto& [prefix, kind, what] : schemes) {
-              if (what.empty() ? *given != prefix : !given->starts_with(prefix)) continue;
-              std::string of = what.empty() ? "" : given->substr(prefix.size());
-              if (!what.empty() && of.empty()) return Unexpected("nothing follows: use " + listed(schemes));
-              return Choice<Kind>{kind, std::move(of)};
-            }
-            return Unexpected("use " + listed(schemes));
+  return {
+      .name = listed(schemes),
+      .read = [=](const Value& value) -> Read<Choice<Kind>> {
+        const auto given = detail::read_string(value);
+        if (!given) return Unexpected(given.error() + ": use " + listed(schemes));
+        for (const auto& [prefix, kind, what] : schemes) {
+          if (what.empty() ? *given != prefix : !given->starts_with(prefix)) continue;
+          if (prefix.empty() && given->contains("://"))
+            return Unexpected(given->substr(0, given->find("://")) + ":// is not supported: use " + listed(schemes));
+          std::string of = what.empty() ? "" : given->substr(prefix.size());
+          if (!what.empty() && of.empty()) return Unexpected("nothing follows: use " + listed(schemes));
+          return Choice<Kind>{kind, std::move(of)};
+        }
+        return Unexpected("use " + listed(schemes));
+      },
+      .write =
+          [=](const Choice<Kind>& chosen) {
+            const auto scheme = std::ranges::find(schemes, chosen.kind, &Scheme<Kind>::kind);
+            return toml_string((scheme == schemes.end() ? "?" : std::string(scheme->prefix)) + chosen.of);
           },
-          .write =
-              [=](const Choice<Kind>& chosen) {
-                const auto scheme = std::ranges::find(schemes, chosen.kind, &Scheme<Kind>::kind);
-                return toml_string((scheme == schemes.end() ? "?" : std::string(scheme->prefix)) + chosen.of);
-              },
-          .problem = [](const Choice<Kind>& chosen) { return problem_of(chosen.kind, chosen.of); }};
+      .problem = [](const Choice<Kind>& chosen) { return problem_of(chosen.kind, chosen.of); }};
 }
 
 template <class S, class Kind>

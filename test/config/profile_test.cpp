@@ -228,6 +228,17 @@ TEST(ApplyProfile, FillsInWhatWasMeasuredBesideAnother) {
   EXPECT_EQ(set.tasks[3].wcet_beside, std::nullopt);
 }
 
+TEST(ApplyProfile, SaysInWordsWhatChanged) {
+  const auto change = [](const std::string& before, const std::string& now) {
+    TaskSet set = tasks({"a"});
+    return apply_profile(set, profile_of({entry("a", before)}), {now}).error().what;
+  };
+  EXPECT_THAT(change("dnn-0123", "dnn-4567"), testing::HasSubstr("since then its model or parameters"));
+  EXPECT_THAT(change("dnn-cuda-fp32-0123", "dnn-cuda-fp16-4567"),
+              testing::HasSubstr("its precision (\"dnn-cuda-fp32\", now \"dnn-cuda-fp16\") changed"));
+  EXPECT_THAT(change("dnn-0123-tuned-1", "dnn-0123-tuned-2"), testing::HasSubstr("the tuning of its kernels changed"));
+}
+
 TEST(ApplyProfile, NamesEveryTaskThatHasNoneAndChangesNothing) {
   TaskSet set = tasks({"a", "b", "c"});
   Profile profile = profile_of({entry("a", "net 1"), entry("b", "net 2")});
@@ -236,8 +247,8 @@ TEST(ApplyProfile, NamesEveryTaskThatHasNoneAndChangesNothing) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::bad_input);
   EXPECT_EQ(result.error().what,
-            "demo.profile.toml: error: task 'b': its measurement is stale: its workload, or what feeds it and takes "
-            "its results, is another (\"net 3\", and not \"net 2\")\n"
+            "demo.profile.toml: error: task 'b': its measurement is stale: since then the kind of workload, its "
+            "device or its precision (\"net 2\", now \"net 3\") changed\n"
             "demo.profile.toml: error: task 'c': it was not measured\n"
             "run `rtexec profile demo.toml`, or give wcet in the task set");
   EXPECT_FALSE(set.tasks[0].wcet);
