@@ -1,6 +1,8 @@
 #include "hal/linux/partition.hpp"
 #include "hal/linux/probe.hpp"
 
+#include "config/decimal.hpp"
+#include "hal/control_groups.hpp"
 #include "hal/kernel.hpp"
 #include "hal/resources.hpp"
 #include "hal/stolen_time.hpp"
@@ -138,6 +140,25 @@ Finding cpusets(const Machine& machine) {
           (mount->top / "rtexec-*").string() + "; echo 1 > " + (mount->top / "cpuset.sched_load_balance").string());
 }
 
+Finding memory_limit_of_groups(const Machine& machine) {
+  const auto limit = memory_limit(machine);
+  if (!limit) return ok("memory limit", "no control group sets one");
+  return note(
+      "memory limit",
+      readable(limit->limit) + ", of which " + readable(limit->left) + " are left (" + limit->file.string() + ")",
+      "A process that takes more is killed. `rtexec check` compares what a set needs; raise the limit where it "
+      "is refused (MemoryMax= of systemd, --memory of docker).");
+}
+
+Finding cpu_quota_of_groups(const Machine& machine) {
+  const auto quota = cpu_quota(machine);
+  if (!quota) return ok("cpu quota", "no control group sets one");
+  return note(
+      "cpu quota", config::decimal(quota->cores) + " cores (" + quota->file.string() + ")",
+      "Threads that take more wait for the next period. `rtexec check` compares what a set uses; raise the quota "
+      "where it is refused (CPUQuota= of systemd, --cpus of docker).");
+}
+
 Finding swap(const Machine& machine) {
   const std::string swaps = machine.read("/proc/swaps").value_or("");
   if (std::ranges::count(swaps, '\n') == 0) return ok("swap", "off");
@@ -220,8 +241,9 @@ Finding system_management(const Machine& machine) {
 
 std::vector<Finding> findings_by_reading(const Machine& machine) {
   std::vector<Finding> findings;
-  for (const auto look : {cores, rt_throttling, fair_server, preemption, isolation, frequency, cpusets, swap,
-                          transparent_hugepages, smt, clock_source, hypervisor, system_management}) {
+  for (const auto look :
+       {cores, memory_limit_of_groups, cpu_quota_of_groups, rt_throttling, fair_server, preemption, isolation,
+        frequency, cpusets, swap, transparent_hugepages, smt, clock_source, hypervisor, system_management}) {
     findings.push_back(look(machine));
   }
   return findings;

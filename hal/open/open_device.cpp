@@ -1,6 +1,7 @@
 #include "hal/open/open_device.hpp"
 
 #include "hal/cuda/cuda_device.hpp"
+#include "hal/cuda/driver.hpp"
 #include "hal/host/host_device.hpp"
 #include "hal/open/available_memory.hpp"
 
@@ -32,6 +33,12 @@ Result<std::unique_ptr<Device>> open_cuda(const CudaOptions& options, const std:
 }
 
 } // namespace
+
+Result<> find_driver(const Board& board) {
+  if (board.device == DeviceKind::host) return {};
+  const auto driver = cuda::open_driver();
+  return driver ? Result<>() : fail(Errc::refused, driver.error().what);
+}
 
 Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, Bytes chunk, Completion completion,
                                             const Machine& machine) {

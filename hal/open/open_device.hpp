@@ -19,4 +19,7 @@ namespace rtexec::hal {
                                                           Completion completion = Completion::block,
                                                           const Machine& machine = Machine());
 
+/// refused: the board's device needs a driver that this machine does not have.
+[[nodiscard]] Result<> find_driver(const Board& board);
+
 } // namespace rtexec::hal

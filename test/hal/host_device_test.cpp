@@ -430,8 +430,8 @@ TEST(AvailableMemory, IsWhatTheMachineAndEachControlGroupLeave) {
   group("/sys/fs/cgroup/a/b", "max", "4096");
   EXPECT_EQ(refusal(100), "");
   group("/sys/fs/cgroup/a", "81920", "40960"); // of the group above
-  EXPECT_NE(refusal(11).find(
-                "the tasks: 44.0 KiB are needed, 40.0 KiB are available to this process (/sys/fs/cgroup/a/memory.max)"),
+  EXPECT_NE(refusal(11).find("the tasks: 44.0 KiB are needed, 40.0 KiB are available to this process (the limit in "
+                             "/sys/fs/cgroup/a/memory.max is 80.0 KiB)"),
             std::string::npos)
       << refusal(11);
   EXPECT_EQ(refusal(10), "");
