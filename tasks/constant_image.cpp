@@ -1,5 +1,6 @@
 #include "tasks/constant_image.hpp"
 
+#include "hal/mapping_advice.hpp"
 #include "tasks/random.hpp"
 
 #include <algorithm>
@@ -28,8 +29,8 @@ Result<hal::FileDescriptor> memory_file(Bytes size) {
 /// The beginning of `file` at `at`.
 Result<> map(const hal::FileDescriptor& file, std::byte* at, Bytes size, int protection) {
   if (hal::sys().mmap(at, size.count, protection, MAP_SHARED | MAP_FIXED, file.number(), 0) != MAP_FAILED) return {};
-  return hal::call_failed("mapping " + readable(size) + " of " + purpose, errno,
-                          "Free memory, or raise vm.max_map_count if the process has very many mappings.",
+  const int error = errno;
+  return hal::call_failed("mapping " + readable(size) + " of " + purpose, error, hal::mapping_advice(error, size),
                           Errc::out_of_memory);
 }
 

@@ -5,6 +5,7 @@
 #include "tasks/dnn/output/draw.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/support/files.hpp"
+#include "test/support/jpeg.hpp"
 #include "test/tasks/npy_files.hpp"
 
 #include <gtest/gtest.h>
@@ -218,10 +219,10 @@ TEST_F(Inputs, ATensorIsConvertedWhereNothingIsLost) {
             (std::vector<std::uint16_t>{0, 0x3c00, 0x5bf8}));
   const std::vector<std::int32_t> large{0, 256, -1};
   ASSERT_TRUE(write_npy(folder_ / "l.npy", Shape{3}, ElementType::int32, std::as_bytes(std::span(large))));
-  EXPECT_NE(error(folder_ / "l.npy", like({3}, ElementType::uint8)).find("holds int32 that are no uint8"),
+  EXPECT_NE(error(folder_ / "l.npy", like({3}, ElementType::uint8)).find("file holds int32, input 'x' needs uint8"),
             std::string::npos);
   ASSERT_TRUE(write_floats(folder_ / "f.npy", Shape{3}, {0, 1, 2}));
-  EXPECT_NE(error(folder_ / "f.npy", like({3}, ElementType::int64)).find("holds float32 that are no int64"),
+  EXPECT_NE(error(folder_ / "f.npy", like({3}, ElementType::int64)).find("file holds float32, input 'x' needs int64"),
             std::string::npos);
 }
 
@@ -369,6 +370,22 @@ TEST_F(Inputs, AHuffmanTableWithTooManyCodesIsRefused) {
   jpeg.replace(table + 5, 16, std::string(16, '\x20'));
   write_text(folder_ / "p.jpg", jpeg);
   EXPECT_NE(error(folder_ / "p.jpg").find("a Huffman table that does not fit"), std::string::npos);
+}
+
+/// As webcams save them.
+TEST_F(Inputs, AJpegWithoutHuffmanTablesIsDecodedWithTheStandardOnes) {
+  std::mt19937 random(3);
+  const test::JpegShape bare{.width = 48, .height = 32, .tables = false}, whole{.width = 48, .height = 32};
+  std::vector<std::uint8_t> pixels(std::size_t{3} * 48 * 32);
+  for (auto& each : pixels) each = static_cast<std::uint8_t>(random());
+  const auto write = [&](const char* name, const std::vector<std::byte>& file) {
+    write_text(folder_ / name, {reinterpret_cast<const char*>(file.data()), file.size()});
+  };
+  write("bare.jpg", test::jpeg(pixels, bare));
+  write("whole.jpg", test::jpeg(pixels, whole));
+  const auto right = read_picture(folder_ / "whole.jpg"), decoded = read_picture(folder_ / "bare.jpg");
+  ASSERT_TRUE(right && decoded) << decoded.error().what;
+  EXPECT_EQ(decoded->rgb, right->rgb);
 }
 
 TEST_F(Inputs, NoPrefixOfAJpegIsTakenForAPicture) {

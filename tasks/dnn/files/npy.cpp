@@ -169,7 +169,8 @@ Result<NpyTensor> parse_npy(std::span<const std::byte> bytes, const std::filesys
   const auto count = element_count(header->shape);
   if (!count || *count > std::numeric_limits<std::size_t>::max() / type->size || *count * type->size != data.size())
     return refuse("has " + std::to_string(data.size()) + " bytes of data, which is not what its shape says");
-  if (type->type == ElementType::float64) return NpyTensor{header->shape, ElementType::float32, narrowed(data)};
+  if (type->type == ElementType::float64)
+    return NpyTensor{header->shape, ElementType::float32, narrowed(data), type->type};
   return NpyTensor{header->shape, type->type, {data.begin(), data.end()}};
 }
 

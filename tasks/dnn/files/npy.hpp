@@ -16,6 +16,7 @@ struct NpyTensor {
   std::vector<std::int64_t> shape;
   ElementType type = ElementType::float32;
   std::vector<std::byte> bytes;
+  ElementType stored = type; // in the file
 };
 
 /// Reads the types of ElementType, float64 as float32; other types, Fortran order, big endian and pickled objects

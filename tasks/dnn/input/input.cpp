@@ -1,8 +1,10 @@
 #include "tasks/dnn/input/input.hpp"
 
 #include "config/files.hpp"
+#include "config/text.hpp"
 #include "tasks/dnn/graph/graph.hpp"
 #include "tasks/dnn/graph/half.hpp"
+#include "tasks/dnn/input/compressed_picture.hpp"
 #include "tasks/dnn/input/frame.hpp"
 #include "tasks/dnn/input/picture.hpp"
 #include "tasks/random.hpp"
@@ -68,7 +70,7 @@ class Pictures final : public InputSource {
   explicit Pictures(FrameSampler sampler) : sampler_(std::move(sampler)) {}
 
   Result<> add(const fs::path& path) {
-    auto compressed = config::read_file(path, kLargestPictureFile);
+    auto compressed = read_compressed(path);
     if (!compressed) return Unexpected(compressed.error());
     if (const auto decoded = decoder_.prepare(bytes_of(*compressed), path); !decoded)
       return Unexpected(decoded.error());
@@ -187,11 +189,11 @@ Result<std::unique_ptr<InputSource>> make_tensor(const fs::path& path, const rte
   if (tensor->shape != input.shape)
     return fail(Errc::bad_input, path.string() + ": has shape " + to_string(tensor->shape) +
                                      ", but the network's input is " + to_string(input.shape));
-  const std::string held(name(tensor->type)), wanted(name(input.type));
+  const std::string held(name(tensor->stored)), wanted(name(input.type));
   auto bytes = as_type(input.type, std::move(*tensor));
   if (!bytes)
-    return fail(Errc::bad_input, path.string() + ": holds " + held + " that are no " + wanted +
-                                     ", which the network's input is of; save it with .astype(\"" + wanted + "\")");
+    return fail(Errc::bad_input, path.string() + ": file holds " + held + ", input '" + config::printable(input.name) +
+                                     "' needs " + wanted + "; save it with .astype(\"" + wanted + "\")");
   return std::make_unique<FixedTensor>(std::move(*bytes));
 }
 

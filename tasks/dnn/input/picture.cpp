@@ -1,6 +1,6 @@
 #include "tasks/dnn/input/picture.hpp"
 
-#include "config/files.hpp"
+#include "tasks/dnn/input/compressed_picture.hpp"
 #include "tasks/dnn/input/jpeg.hpp"
 #include "tasks/dnn/input/png.hpp"
 
@@ -118,7 +118,7 @@ Result<PictureView> PictureDecoder::prepare(std::span<const std::byte> compresse
 }
 
 Result<Picture> read_picture(const std::filesystem::path& path) {
-  const auto compressed = config::read_file(path, kLargestPictureFile);
+  const auto compressed = read_compressed(path);
   if (!compressed) return Unexpected(compressed.error());
   PictureDecoder decoder;
   const auto view = decoder.prepare(std::as_bytes(std::span(*compressed)), path);
