@@ -169,7 +169,10 @@ std::vector<Key<CoreBudget>> core_budget_keys() {
 
 std::vector<Key<OutputOptions>> output_keys() {
   using O = OutputOptions;
-  return {key<O>("trace", path(), "none", "run: folder of an LTTng trace, new or empty, as --trace", &O::trace),
+  return {key<O>("trace", path(), "none",
+                 "run: folder for LTTng traces, each run's in a folder of its own below it; the link latest leads to "
+                 "the last one",
+                 &O::trace),
           key<O>("jobs", path(), "none", "run: CSV file with a line for each job, as --jobs", &O::jobs),
           key<O>("json", path(), "none", "run: JSON file with the report, as --json", &O::json)};
 }

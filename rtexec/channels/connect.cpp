@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <set>
 
 namespace rtexec::channels {
 namespace {
@@ -52,6 +53,11 @@ Duration longest_between_jobs(const Task& task) {
 }
 
 constexpr std::size_t most_kept = 1024; // values of one output
+
+/// "out/" for "out", "./out" and "out/".
+std::filesystem::path normal(const std::string& folder) {
+  return (std::filesystem::path(folder) / "").lexically_normal();
+}
 
 class Connector {
  public:
@@ -255,7 +261,18 @@ class Connector {
     }
   }
 
+  /// Two outputs in one folder would both write TASK.jsonl.
+  void check_folders(std::size_t task) {
+    std::set<std::filesystem::path> folders;
+    for (const TaskOutput& asked : tasks_[task].outputs)
+      if (asked.sink == SinkKind::files && !asked.to.empty() && !folders.insert(normal(asked.to)).second)
+        complain(task, "outputs: \"file:" + asked.to +
+                           "\" is given twice, and both would write the same files: give each a folder of its own, or "
+                           "leave tensor out, which writes all outputs");
+  }
+
   void add_outputs(std::size_t task) {
+    check_folders(task);
     for (const TaskOutput& asked : tasks_[task].outputs) {
       const bool all = asked.tensor.empty() && asked.sink != SinkKind::iceoryx;
       const auto output = all ? Output() : Output::of(*workloads_[task], asked.tensor);
@@ -267,13 +284,22 @@ class Connector {
     }
   }
 
+  /// One for all tasks that name the same folder. nullptr: no folder is named, and results are thrown away.
+  std::shared_ptr<RunFolder> run_folder(const std::string& name) {
+    if (name.empty()) return nullptr;
+    auto& folder = run_folders_[normal(name)];
+    if (!folder) folder = std::make_shared<RunFolder>(name);
+    return folder;
+  }
+
   /// Detections are in the files in any case.
   void add_files(std::size_t task, const std::optional<Output>& only, const std::string& folder) {
     std::vector<std::size_t> tensors(only ? 0 : workloads_[task]->outputs().size());
     std::iota(tensors.begin(), tensors.end(), std::size_t{0});
     if (only && !only->is_detections()) tensors.push_back(only->tensor());
-    made_[task]->add_sink(std::make_unique<FileSink>(folder, tasks_[task].name, *workloads_[task], std::move(tensors)),
-                          "file:" + folder);
+    made_[task]->add_sink(
+        std::make_unique<FileSink>(run_folder(folder), tasks_[task].name, *workloads_[task], std::move(tensors)),
+        "file:" + folder);
   }
 
   const TaskSet& set_;
@@ -281,6 +307,7 @@ class Connector {
   const Workloads workloads_;
   std::map<std::string, TaskCallbacks> callbacks_;
   std::vector<std::unique_ptr<TaskIo>> made_;
+  std::map<std::filesystem::path, std::shared_ptr<RunFolder>> run_folders_;
   std::vector<Link> links_;
   std::vector<DeviceLink> on_device_;
   std::string errors_;

@@ -1,5 +1,6 @@
 #include "rtexec/channels/file_sink.hpp"
 
+#include "config/file_names.hpp"
 #include "rtexec/channels/box_json.hpp"
 #include "rtexec/channels/bytes.hpp"
 #include "rtexec/channels/output.hpp"
@@ -7,10 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <system_error>
-#include <unistd.h>
 
 namespace rtexec::channels {
 namespace {
@@ -21,16 +20,23 @@ Unexpected<Error> io_error(const std::filesystem::path& file, int number) {
   return fail(Errc::io_error, file.string() + ": " + std::generic_category().message(number));
 }
 
+std::vector<std::string> file_names_of(const Workload& workload, const std::vector<std::size_t>& tensors) {
+  std::vector<std::string> names;
+  for (const std::size_t tensor : tensors) names.push_back(workload.outputs()[tensor].name);
+  return config::file_names(names);
+}
+
 std::int64_t ns(Instant at) { return at.time_since_epoch().count(); }
 
 } // namespace
 
-FileSink::FileSink(std::filesystem::path folder, std::string task, const Workload& workload,
+FileSink::FileSink(std::shared_ptr<RunFolder> folder, std::string task, const Workload& workload,
                    std::vector<std::size_t> tensors)
     : folder_(std::move(folder)),
       task_(std::move(task)),
       workload_(workload),
       tensors_(std::move(tensors)),
+      file_names_(file_names_of(workload_, tensors_)),
       kept_(most_kept) {}
 
 void FileSink::close() {
@@ -40,7 +46,7 @@ void FileSink::close() {
 }
 
 Result<> FileSink::open() {
-  if (!folder_.empty())
+  if (folder_)
     if (const auto made = make_files(); !made) return made;
   for (Kept& kept : kept_) {
     kept.detections.resize(most_boxes);
@@ -52,29 +58,17 @@ Result<> FileSink::open() {
   return {};
 }
 
-Result<> FileSink::is_new() const {
-  std::error_code error;
-  if (!std::filesystem::exists(lines_file(), error)) return {};
-  return fail(Errc::bad_input, lines_file().string() + ": results are there already: name a new folder");
-}
-
-/// Of what does not exist yet, the folder that it would be made in.
 std::optional<Result<>> FileSink::try_out() {
-  if (folder_.empty()) return std::nullopt;
-  if (const auto fresh = is_new(); !fresh) return fresh;
-  std::error_code error;
-  std::filesystem::path there = std::filesystem::absolute(folder_ / task_);
-  while (!std::filesystem::exists(there, error) && there.has_relative_path()) there = there.parent_path();
-  if (!std::filesystem::is_directory(there, error)) return io_error(folder_ / task_, ENOTDIR);
-  return ::faccessat(AT_FDCWD, there.c_str(), W_OK | X_OK, AT_EACCESS) == 0 ? Result<>()
-                                                                            : io_error(folder_ / task_, errno);
+  if (!folder_) return std::nullopt;
+  return folder_->check();
 }
 
 Result<> FileSink::make_files() {
-  if (const auto fresh = is_new(); !fresh) return fresh;
+  if (auto made = folder_->make(); !made) return made;
+  const std::filesystem::path tensors = folder_->path() / task_;
   std::error_code error;
-  std::filesystem::create_directories(folder_ / task_, error);
-  if (error) return io_error(folder_ / task_, error.value());
+  std::filesystem::create_directory(tensors, error);
+  if (error) return io_error(tensors, error.value());
   errno = 0;
   lines_.open(lines_file());
   return lines_ ? Result<>() : io_error(lines_file(), errno);
@@ -100,7 +94,7 @@ void FileSink::write_all() {
     const std::uint32_t seen = news_.value();
     const bool ending = ending_.load();
     for (; done < taken_.load(std::memory_order_acquire); written_.store(++done, std::memory_order_release)) {
-      if (folder_.empty()) continue;
+      if (!folder_) continue;
       if (!failed_.load()) {
         const auto wrote = write(kept_[done % kept_.size()]);
         if (wrote) continue;
@@ -121,8 +115,8 @@ Result<> FileSink::write(const Kept& kept) {
   line["tensors"] = nlohmann::json::object();
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const Tensor& tensor = workload_.outputs()[tensors_[i]];
-    const std::string file = task_ + "/" + std::to_string(kept.job) + "." + tensor.name + ".npy";
-    if (const auto wrote = tasks::write_npy(folder_ / file, tensor.shape, tensor.type, kept.tensors[i]); !wrote)
+    const std::string file = task_ + "/" + std::to_string(kept.job) + "." + file_names_[i] + ".npy";
+    if (const auto wrote = tasks::write_npy(folder_->path() / file, tensor.shape, tensor.type, kept.tensors[i]); !wrote)
       return wrote;
     line["tensors"][tensor.name] = file;
   }

@@ -1,9 +1,11 @@
-// Results in files: a line of JSON for each job in FOLDER/TASK.jsonl, and its tensors as FOLDER/TASK/JOB.TENSOR.npy.
-// Written by a thread without priority; jobs whose results find no room in its memory are dropped.
+// Results in files: a line of JSON for each job in RUN/TASK.jsonl, and its tensors as RUN/TASK/JOB.TENSOR.npy, where
+// RUN is the folder of the run. Written by a thread without priority; jobs whose results find no room in its memory are
+// dropped.
 #pragma once
 
 #include <rtexec/workload.hpp>
 #include "hal/thread.hpp"
+#include "rtexec/channels/run_folder.hpp"
 #include "rtexec/channels/sink.hpp"
 
 #include <algorithm>
@@ -20,12 +22,13 @@ namespace rtexec::channels {
 
 class FileSink final : public Sink {
  public:
-  /// An empty folder: what is taken is thrown away. `tensors`: which outputs of `workload`, which outlives this; its
-  /// detections are in each line.
-  FileSink(std::filesystem::path folder, std::string task, const Workload& workload, std::vector<std::size_t> tensors);
+  /// `folder`: shared by the sinks of a run; nullptr: results are thrown away. `tensors`: which outputs of `workload`,
+  /// which outlives this; its detections are in each line.
+  FileSink(std::shared_ptr<RunFolder> folder, std::string task, const Workload& workload,
+           std::vector<std::size_t> tensors);
   ~FileSink() override { close(); }
 
-  /// bad_input: results of the task are there already; io_error.
+  /// Errors are those of RunFolder::make().
   [[nodiscard]] Result<> open() override;
   [[nodiscard]] std::optional<Result<>> try_out() override;
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
@@ -46,17 +49,16 @@ class FileSink final : public Sink {
     std::size_t boxes = 0;
   };
 
-  /// Whether there are no results of the task.
-  [[nodiscard]] Result<> is_new() const;
   [[nodiscard]] Result<> make_files();
   void write_all();
   [[nodiscard]] Result<> write(const Kept& kept);
-  [[nodiscard]] std::filesystem::path lines_file() const { return folder_ / (task_ + ".jsonl"); }
+  [[nodiscard]] std::filesystem::path lines_file() const { return folder_->path() / (task_ + ".jsonl"); }
 
-  const std::filesystem::path folder_;
+  const std::shared_ptr<RunFolder> folder_;
   const std::string task_;
   const Workload& workload_;
   const std::vector<std::size_t> tensors_;
+  const std::vector<std::string> file_names_; // of `tensors_`
   std::vector<Kept> kept_;
   std::atomic<std::uint64_t> taken_{0}, written_{0}, lost_{0};
   std::atomic<bool> ending_{false}, failed_{false};

@@ -101,7 +101,8 @@ void tell(view::Viewer* viewer, LiveTable& table) {
 
 Outcome execute(Executive& executive, RunRecording& recording, view::Viewer* viewer, std::ostream& out) {
   must(executive.start());
-  if (!told_before_start(executive)) print_verdict(out, executive.set(), executive.plan(), executive.degraded());
+  if (!told_before_start(executive))
+    print_verdict(out, executive.set(), executive.plan(), {.running = true, .degraded = executive.degraded()});
   if (const auto swap = executive.progress().swap) print_fallback(out, *swap);
 
   {
@@ -127,6 +128,7 @@ void complete(Options& options, const OutputOptions& asked) {
 
 int run(Options options) {
   TaskSet set = read(options.set);
+  const bool asked_by_set = options.trace.empty();
   complete(options, set.output);
   if (options.trace_layers && options.trace.empty() && options.flight_recorder.empty())
     give_up(Errc::bad_input, "--trace-layers: nothing is recorded: add --trace DIR or --flight-recorder DIR");
@@ -136,6 +138,7 @@ int run(Options options) {
   std::optional<Bytes> limit;
   if (!options.trace_limit.empty()) limit = value_of("--trace-limit", options.trace_limit, parse_bytes);
   RunRecording recording({.trace = options.trace,
+                          .trace_in_run_folder = asked_by_set,
                           .flight_recorder = options.flight_recorder,
                           .above_wcet = options.snapshot_above_wcet,
                           .layers = options.trace_layers,
@@ -163,7 +166,10 @@ int run(Options options) {
   if (told_before_start(executive)) print_verdict(out, executive.set(), executive.plan());
   out << std::endl;
   // Refused before anything is recorded or written.
-  must(executive.startable());
+  if (const auto may_start = executive.startable(); !may_start)
+    give_up(
+        may_start.error().code,
+        may_start.error().what + (may_start.error().code == Errc::not_proved ? ", --force runs it all the same" : ""));
   OutputFile json_file = must(OutputFile::open(options.json));
   OutputFile jobs_file = must(OutputFile::open(options.jobs));
   auto viewer = start_viewer(tap, options, executive, out);

@@ -1,5 +1,6 @@
 #include "rtexec/command/run_recording.hpp"
 
+#include "rtexec/channels/run_folder.hpp"
 #include "rtexec/command/text.hpp"
 
 #include <atomic>
@@ -18,10 +19,19 @@ RunRecording::~RunRecording() { restore_signal(); }
 Result<> RunRecording::start() {
   if (on_misses()) return start_flight_recorder();
   if (options_.trace.empty()) return {};
-  auto session = traces::Session::start(options_.trace, {.layers = options_.layers, .limit = options_.limit});
+  const auto folder = trace_folder();
+  if (!folder) return Unexpected(folder.error());
+  auto session = traces::Session::start(*folder, {.layers = options_.layers, .limit = options_.limit});
   if (!session) return Unexpected(session.error());
   session_.emplace(std::move(*session));
   return {};
+}
+
+Result<std::filesystem::path> RunRecording::trace_folder() const {
+  if (!options_.trace_in_run_folder) return options_.trace;
+  channels::RunFolder folder(options_.trace);
+  if (const auto made = folder.make(); !made) return Unexpected(made.error());
+  return folder.path();
 }
 
 Result<> RunRecording::start_flight_recorder() {

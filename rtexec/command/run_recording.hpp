@@ -15,6 +15,7 @@ namespace rtexec::command {
 
 struct RunRecordingOptions {
   std::filesystem::path trace;           // empty: no trace
+  bool trace_in_run_folder = false;      // in a folder of this run below `trace`; otherwise `trace` itself
   std::filesystem::path flight_recorder; // empty: none; not beside a trace
   bool above_wcet = false;               // snapshots of parts above their WCETs too
   bool layers = false;
@@ -40,6 +41,7 @@ class RunRecording {
 
  private:
   [[nodiscard]] Result<> start_flight_recorder();
+  [[nodiscard]] Result<std::filesystem::path> trace_folder() const;
   void restore_signal();
 
   RunRecordingOptions options_;

@@ -154,9 +154,7 @@ Result<> Run::startable() const {
                                        "' is released by its inputs, and none of them is a camera or of iceoryx: "
                                        "write one in inputs, or trigger = \"call\" for a program to release it");
   if (!plan_.proved && !setup_.force)
-    return fail(
-        Errc::not_proved,
-        "the task set is not promised to keep its deadlines: `rtexec check` shows why, --force runs it all the same");
+    return fail(Errc::not_proved, "the task set is not promised to keep its deadlines: `rtexec check` shows why");
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "rtexec/study/inference_report.hpp"
 
+#include "config/file_names.hpp"
 #include "config/median.hpp"
 #include "config/text.hpp"
 #include "rtexec/channels/box_json.hpp"
@@ -20,13 +21,6 @@ namespace rtexec::study {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// File names made of an output's name: what a file name cannot hold, or a terminal does not show, becomes '_'.
-std::string file_name(std::string name) {
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return c == '/' || c < 0x20 || c == 0x7f; }, '_');
-  return name + ".npy";
-}
 
 struct Values {
   double min, mean, max; // nan where one of them is
@@ -63,10 +57,15 @@ Result<> write_outputs(const Inference& inference, const fs::path& folder, std::
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return fail(Errc::refused, "cannot make the folder '" + folder.string() + "': " + error.message());
-  for (const auto& port : inference.network().outputs()) {
-    const fs::path file = folder / file_name(port.name);
+  std::vector<std::string> names;
+  for (const auto& port : inference.network().outputs()) names.push_back(port.name);
+  const std::vector<std::string> files = config::file_names(names);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto& port = inference.network().outputs()[i];
+    const fs::path file = folder / (files[i] + ".npy");
     if (const auto written = tasks::write_npy(file, port.shape, port.type, port.bytes); !written) return written;
-    out << "wrote " << config::printable(file.string(), 1000) << " (" << tasks::to_string(port.shape) << ")\n";
+    out << "wrote " << config::printable(file.string(), 1000) << " (" << tasks::to_string(port.shape) << ")"
+        << (files[i] == names[i] ? "" : ": output " + config::quoted(names[i])) << '\n';
   }
   return {};
 }
@@ -84,10 +83,13 @@ Result<> write_picture(const Inference& inference, const tasks::OutputDecoder& d
 }
 
 void print(std::ostream& out, const tasks::OutputDecoder& decoder) {
-  const auto number = [](float value) { return std::to_string(static_cast<int>(value)); };
+  const auto number = [](float value) { return report::fixed(std::trunc(static_cast<double>(value)) + 0.0, 0); };
   const auto score = [](float value) {
     const double percent = static_cast<double>(value) * 100;
-    return (percent < 10 ? report::significant(percent, 2) : std::to_string(std::lround(percent))) + "%";
+    if (std::isnan(percent)) return std::string("NaN");
+    return (percent < 10 || std::isinf(percent) ? report::significant(percent, 2)
+                                                : std::to_string(std::lround(percent))) +
+           "%";
   };
   const bool ranks = !decoder.classes().empty();
   report::Table table(ranks ? std::vector<std::string>{"class", "score"}

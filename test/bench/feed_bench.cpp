@@ -252,7 +252,7 @@ void bench_pairs(const std::filesystem::path& folder) {
 void bench_results() {
   const auto own = workload();
   TaskIo io("a", *own, {});
-  io.add_sink(std::make_unique<channels::FileSink>("", "a", *own, std::vector<std::size_t>{0}), "files");
+  io.add_sink(std::make_unique<channels::FileSink>(nullptr, "a", *own, std::vector<std::size_t>{0}), "files");
   if (const auto opened = io.open(); !opened) return void(std::fprintf(stderr, "%s\n", opened.error().what.c_str()));
   const Input from(ElementType::float32);
   std::vector<Input> kept;

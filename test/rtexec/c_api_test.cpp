@@ -421,7 +421,7 @@ TEST(CApi, ADetectorsBoxesAreThoseOfItsFiles) {
   EXPECT_TRUE(rtexec_wait(executive.get(), -1));
   EXPECT_NE(rtexec_stop(executive.get(), &error), nullptr);
   executive.reset(); // all is written
-  std::ifstream lines(folder / "out/own.jsonl");
+  std::ifstream lines(folder / "out/latest/own.jsonl");
   nlohmann::json last;
   for (std::string line; std::getline(lines, line);) last = nlohmann::json::parse(line);
   EXPECT_EQ(last["job"], seen.job);

@@ -311,7 +311,7 @@ TEST(Channels, ResultsGoToFiles) {
   executive.reset();
   const ChannelReport& files = channel(report, "file:" + (folder / "out").string());
   EXPECT_EQ(files.moved + files.dropped, report.tasks[0].completed);
-  std::ifstream lines(folder / "out/a.jsonl");
+  std::ifstream lines(folder / "out/latest/a.jsonl");
   std::uint64_t count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
     const auto json = nlohmann::json::parse(line);

@@ -260,7 +260,7 @@ TaskSet set_for(From from, const Known& known, bool messages) {
 /// What became of the results elsewhere than in this program.
 Results in_files(const Known& known) {
   Results results;
-  std::ifstream file(std::filesystem::path(known.results()) / "net.jsonl");
+  std::ifstream file(std::filesystem::path(known.results()) / "latest/net.jsonl");
   for (std::string line; std::getline(file, line);) {
     const auto json = nlohmann::json::parse(line);
     if (json["job"] != 1) continue;
@@ -272,7 +272,7 @@ Results in_files(const Known& known) {
                                .score = box["score"],
                                .label = box["class"]});
     for (const auto& [_, tensor] : json["tensors"].items()) {
-      const auto read = tasks::read_npy(std::filesystem::path(known.results()) / tensor.get<std::string>());
+      const auto read = tasks::read_npy(std::filesystem::path(known.results()) / "latest" / tensor.get<std::string>());
       EXPECT_EQ(problem(read), "none");
       results.tensors.push_back(read->bytes);
     }

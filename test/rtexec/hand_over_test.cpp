@@ -205,7 +205,7 @@ struct Files : testing::Test {
   static const ChannelReport& files(const Report& report) { return report.channels.back(); }
   static void expect_untouched(const TaskReport& other) { EXPECT_EQ(other.failed + other.aborted, 0u); }
   std::vector<std::string> lines() const {
-    std::ifstream file(results + "/a.jsonl");
+    std::ifstream file(results + "/latest/a.jsonl");
     std::vector<std::string> all;
     for (std::string line; std::getline(file, line);) all.push_back(line);
     return all;
@@ -251,7 +251,28 @@ TEST_F(Files, AFullDiskDropsResultsAndNoJob) {
   expect_untouched(report.tasks[1]);
 }
 
-TEST_F(Files, ResultsThatAreThereOrCannotBeWrittenRefuseTheStart) {
+std::vector<std::string> entries_of(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+  return names;
+}
+
+TEST_F(Files, GoIntoAFolderOfEachRunBesideOlderOnes) {
+  write_text(folder / "out/a.jsonl", "kept");
+  set.tasks[1].outputs = set.tasks[0].outputs;
+  for (int run = 0; run < 2; ++run) {
+    ExecutiveSetup setup;
+    Executive executive = started(set, std::move(setup));
+    executive.wait();
+    static_cast<void>(executive.stop());
+    EXPECT_FALSE(lines().empty());
+    EXPECT_TRUE(std::filesystem::exists(folder / "out/latest/b.jsonl")) << "tasks of a run share its folder";
+  }
+  EXPECT_EQ(entries_of(folder / "out").size(), 4u) << "what was there, two runs, and the link";
+  EXPECT_EQ(read_text(folder / "out/a.jsonl"), "kept");
+}
+
+TEST_F(Files, FoldersThatCannotBeMadeRefuseTheStart) {
   const auto refusal = [&] {
     ExecutiveSetup setup;
     setup.force = true;
@@ -260,10 +281,9 @@ TEST_F(Files, ResultsThatAreThereOrCannotBeWrittenRefuseTheStart) {
     EXPECT_EQ(problem(executive), "none");
     return problem(executive->start());
   };
-  write_text(folder / "out/a.jsonl", "kept");
-  EXPECT_THAT(refusal(), HasSubstr("a.jsonl: results are there already: name a new folder"));
-  EXPECT_EQ(read_text(folder / "out/a.jsonl"), "kept");
-  EXPECT_FALSE(std::filesystem::exists(folder / "out/a")) << "nothing was made";
+  std::filesystem::create_directories(folder / "out/latest");
+  EXPECT_THAT(refusal(), HasSubstr("latest: must be a link"));
+  EXPECT_EQ(entries_of(folder / "out").size(), 1u) << "nothing was made";
   write_text(folder / "file", "");
   set.tasks[0].outputs[0].to = (folder / "file/out").string();
   const std::string refused = refusal();

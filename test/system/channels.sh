@@ -36,9 +36,9 @@ assert 5 <= tasks["tracker"]["completed"] <= tasks["detector"]["completed"], tas
 assert chain["reaction_ns"]["count"] >= 5 and chain["age_ns"]["count"] >= 50, chain
 moved = {channel["name"]: channel["moved"] for channel in report["channels"]}
 assert moved["boxes from task:detector/detections"] >= 5 and moved["target from task:tracker/target"] >= 5, moved
-lines = [json.loads(line) for line in open("commands/actuator.jsonl")]
+lines = [json.loads(line) for line in open("commands/latest/actuator.jsonl")]
 assert len(lines) >= 50 and all(abs(line["release_ns"] - line["sampled_ns"]) < 3e9 for line in lines[50:]), lines[50:]
-commands = [struct.unpack("<2f", open(file, "rb").read()[-8:]) for file in glob.glob("commands/actuator/*.npy")]
+commands = [struct.unpack("<2f", open(file, "rb").read()[-8:]) for file in glob.glob("commands/latest/actuator/*.npy")]
 assert any(pan or tilt for pan, tilt in commands), commands
 PYTHON
 

@@ -27,9 +27,9 @@ cmp -s by_hand/18/78.npy by_hand/19/78.npy && { echo "the state says nothing"; b
 # Every job that succeeded, in their order: a busy machine may drop some.
 expect_same() { # FOLDER
   local count=0 job name
-  for job in $(ls "$1/step" | sed -n 's/\.78\.npy$//p' | sort -n); do
+  for job in $(ls "$1/latest/step" | sed -n 's/\.78\.npy$//p' | sort -n); do
     for name in 71 72 78; do
-      cmp "$1/step/$job.$name.npy" "by_hand/$count/$name.npy" || { echo "$1: job $job differs"; bad=1; return; }
+      cmp "$1/latest/step/$job.$name.npy" "by_hand/$count/$name.npy" || { echo "$1: job $job differs"; bad=1; return; }
     done
     count=$((count + 1))
   done

@@ -56,6 +56,6 @@ for name in streamed filed; do
   expect '0 3' 'net .* streamed, [0-9]* of 4[0-9] chunks' "$rtexec" check net-$name.toml
   expect '0 4' '' "$rtexec" run net-$name.toml --force --json $name.json
   expect 0 '^True True$' ask $name.json "d['tasks'][0]['failed'] == 0, d['tasks'][0]['completed'] >= 4"
-  expect 0 '^4$' bash -c "for job in 0 1 2 3; do cmp {whole,$name}/net/\$job.*.npy && echo same; done | grep -c same"
+  expect 0 '^4$' bash -c "for job in 0 1 2 3; do cmp {whole,$name}/latest/net/\$job.*.npy && echo same; done | grep -c same"
 done
 exit $bad
