@@ -1,6 +1,7 @@
 #include "rtexec/command/analysis_text.hpp"
 
 #include "rtexec/command/text.hpp"
+#include "rtexec/report/name_list.hpp"
 #include "traces/report/names.hpp"
 
 #include <algorithm>
@@ -290,7 +291,7 @@ std::string why_refused(const Pwcet& pwcet) {
 }
 
 void print_tails(std::ostream& out, const Analysis& analysis) {
-  std::map<std::string, std::string> refused; // reasons, and whom they are of
+  std::map<std::string, report::NameList> refused; // the parts of each reason
   Table table({"task", "part", "samples", "longest", "exceeded with at most", "probability", "peaks over threshold",
                "block maxima"},
               {0, 1});
@@ -300,8 +301,7 @@ void print_tails(std::ostream& out, const Analysis& analysis) {
       const Pwcet& pwcet = stage.pwcet;
       if (stage.times.max == Duration(0)) continue;
       if (!estimated(pwcet)) {
-        auto& whom = refused[why_refused(pwcet)];
-        whom += (whom.empty() ? "" : ", ") + task.setup.name + " " + stage.name;
+        refused[why_refused(pwcet)].add(task.setup.name + " " + stage.name);
         continue;
       }
       const auto& quantiles = pwcet.pot.refused.empty() ? pwcet.pot.quantiles : pwcet.maxima.quantiles;
@@ -312,7 +312,7 @@ void print_tails(std::ostream& out, const Analysis& analysis) {
     }
   out << "\nBeyond what was seen: the time that a job exceeds with a probability [95 % confidence]\n";
   if (rows > 0) table.print(out);
-  for (const auto& [why, whom] : refused) out << "  No estimate of " << whom << ":\n    " << why << '\n';
+  for (const auto& [why, parts] : refused) out << "  No estimate of " << parts.text() << ":\n    " << why << '\n';
 }
 
 void print_tests(std::ostream& out, const std::vector<traces::ApplicabilityTest>& tests) {

@@ -1,4 +1,5 @@
 #include "config/keys.hpp"
+#include "config/text.hpp"
 #include "hal/board/board.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/text.hpp"
@@ -8,7 +9,8 @@
 #include <memory>
 #include <optional>
 #include <nlohmann/json.hpp>
-#include <ranges>
+#include <string_view>
+#include <vector>
 
 namespace rtexec::command {
 
@@ -20,14 +22,48 @@ const std::map<std::string, FileKind> kinds = {{"task-set", FileKind::task_set},
                                                {"daemon", FileKind::daemon}};
 
 struct Options {
-  std::string kind = "task-set";
-  std::string board; // whose kernel command line is printed instead
+  std::string topic = "task-set"; // a file, a table or a key
+  std::string board;              // whose kernel command line is printed instead
   std::string json;
 };
 
-void print_keys(std::ostream& out, FileKind kind) {
+std::string_view without_brackets(std::string_view table) {
+  while (table.starts_with('[')) table.remove_prefix(1);
+  while (table.ends_with(']')) table.remove_suffix(1);
+  return table;
+}
+
+/// "period", "[[task]]", "task" or "task.period", and "task" for "[[task.inputs]]" too.
+bool is_meant(const KeyDoc& doc, std::string_view topic) {
+  const std::string_view table = without_brackets(doc.table), name = without_brackets(topic);
+  return doc.key == name || table == name || (table.starts_with(name) && table.substr(name.size()).starts_with('.')) ||
+         std::string(table) + "." + doc.key == name;
+}
+
+/// The keys of a file, or those of any file that `topic` names by table or key. bad_input: there are none.
+std::vector<KeyDoc> find_keys(const std::string& topic) {
+  if (const auto kind = kinds.find(topic); kind != kinds.end()) {
+    const auto all = documented_keys(kind->second);
+    return {all.begin(), all.end()};
+  }
+  std::vector<KeyDoc> found;
+  std::vector<std::string_view> known;
+  for (const FileKind kind : {FileKind::task_set, FileKind::board, FileKind::daemon}) {
+    for (const KeyDoc& doc : documented_keys(kind)) {
+      if (is_meant(doc, topic)) found.push_back(doc);
+      known.push_back(doc.key);
+      known.push_back(without_brackets(doc.table));
+    }
+    if (!found.empty()) return found;
+  }
+  const auto near = config::nearest(topic, known);
+  give_up(Errc::bad_input, "no file, table or key is called '" + config::printable(topic) + "'" +
+                               (near ? "; did you mean '" + std::string(*near) + "'?" : ": `rtexec config` lists all"));
+}
+
+void print_keys(std::ostream& out, const std::vector<KeyDoc>& keys) {
   std::optional<std::string> table;
-  for (const KeyDoc& doc : documented_keys(kind)) {
+  for (const KeyDoc& doc : keys) {
     if (doc.table != table) {
       table = doc.table;
       out << (table->empty() ? "(top level)" : table->starts_with("[") ? *table : "[" + *table + "]") << '\n';
@@ -39,10 +75,10 @@ void print_keys(std::ostream& out, FileKind kind) {
 
 void config(const Options& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
-  const FileKind kind = kinds.at(options.kind);
-  print_keys(text_output(options.json), kind);
+  const std::vector<KeyDoc> docs = find_keys(options.topic);
+  print_keys(text_output(options.json), docs);
   nlohmann::json keys = nlohmann::json::array();
-  for (const KeyDoc& doc : documented_keys(kind))
+  for (const KeyDoc& doc : docs)
     keys.push_back({{"table", doc.table},
                     {"key", doc.key},
                     {"type", doc.type},
@@ -65,14 +101,16 @@ void add_config(const Command& program) {
   const Command command =
       program.add("config", "Document every key of the TOML files: type, unit, default and meaning");
   const auto options = std::make_shared<Options>();
-  const auto names = std::views::keys(kinds);
-  const Option kind =
-      command.option("kind", options->kind, "KIND", "Which file").default_shown().one_of({names.begin(), names.end()});
+  const Option topic = command
+                           .option("topic", options->topic, "TOPIC",
+                                   "A file (task-set, board, profile, daemon), a table such as task, or a key such as "
+                                   "period")
+                           .default_shown();
   command
       .option("--command-line", options->board, "BOARD",
               "Print instead what the file of this board asks of the kernel's command line")
       .not_empty()
-      .excludes(kind);
+      .excludes(topic);
   command.json(options->json);
   command.on_run([options] { options->board.empty() ? config(*options) : print_command_line(*options); });
 }

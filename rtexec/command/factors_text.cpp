@@ -2,6 +2,7 @@
 #include "rtexec/command/analysis_text.hpp"
 
 #include "rtexec/command/text.hpp"
+#include "rtexec/report/name_list.hpp"
 
 #include <algorithm>
 #include <array>
@@ -83,15 +84,15 @@ void print_factors(std::ostream& out, const Analysis& analysis, std::size_t most
   out << "\nWhat execution times depend on (x: how many times longer 90 % of one group are than of another)\n";
   Table table({"task", "part", "", "x", "", "jobs", "p50", "p99", "max", "above WCET"}, {0, 1, 2, 4});
   std::size_t rows = 0;
-  std::string steady;
+  report::NameList steady;
   for (const traces::TaskAnalysis& task : analysis.tasks)
     for (const StageAnalysis& part : task.stages) {
       if (part.factors.empty() || part.times.max == Duration(0)) continue;
       if (add_part(table, task.setup.name, part)) ++rows;
-      else steady += (steady.empty() ? "" : ", ") + task.setup.name + " " + part.name;
+      else steady.add(task.setup.name + " " + part.name);
     }
   if (rows > 0) table.print(out);
-  if (!steady.empty()) out << "  On none of it (x below " << worth_showing << "): " << steady << '\n';
+  if (!steady.empty()) out << "  On none of it (x below " << worth_showing << "): " << steady.text() << '\n';
   print_excesses(out, analysis, most_excesses);
 }
 

@@ -141,8 +141,8 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int exit_code = rtexec::command::run(argc, argv);
-    if (std::cout.flush() || exit_code != 0) return exit_code;
-    if (!rtexec::command::reader_left()) std::fputs("rtexec: standard output could not be written\n", stderr);
+    if (std::cout.flush() || exit_code != 0 || rtexec::command::reader_left()) return exit_code;
+    std::fputs("rtexec: standard output could not be written\n", stderr);
     return rtexec::exit_code(rtexec::Errc::refused);
   } catch (const std::exception& error) { return rtexec::command::report({rtexec::Errc::refused, error.what()}); }
 }

@@ -4,6 +4,7 @@
 #include "hal/machine.hpp"
 #include "policies/co_run.hpp"
 #include "policies/plan_memory.hpp"
+#include "rtexec/report/name_list.hpp"
 #include "traces/analysis/analysis.hpp"
 
 #include <algorithm>
@@ -38,13 +39,10 @@ Toned outcome(const Report& report) {
 
 /// Where there is a choice of kernels, which tasks run those that were measured.
 void print_tuning(std::ostream& out, const Plan& plan) {
-  std::string tuned, untuned;
-  for (const PlannedTask& task : plan.tasks) {
-    std::string& names = task.tuning.empty() ? untuned : tuned;
-    names += (names.empty() ? "'" : ", '") + task.name + "'";
-  }
-  if (!tuned.empty()) out << "Tuned by their profile: " << tuned << '\n';
-  if (!untuned.empty()) out << "Default kernels, not tuned (rtexec profile does that): " << untuned << '\n';
+  report::NameList tuned, untuned;
+  for (const PlannedTask& task : plan.tasks) (task.tuning.empty() ? untuned : tuned).add("'" + task.name + "'");
+  if (!tuned.empty()) out << "Tuned by their profile: " << tuned.text() << '\n';
+  if (!untuned.empty()) out << "Default kernels, not tuned (rtexec profile does that): " << untuned.text() << '\n';
 }
 
 void print_device(std::ostream& out, const DeviceReport& device) {
@@ -147,14 +145,15 @@ void print_below(std::ostream& out, const std::vector<Reactions>& chains, std::s
 
 void print_links(std::ostream& out, const Plan& plan) {
   Bytes all;
-  std::string tasks;
+  report::NameList tasks;
   for (const PlannedTask& task : plan.tasks) {
     if (task.links == Bytes{0}) continue;
     all += task.links;
-    tasks += (tasks.empty() ? "" : ", ") + task.name;
+    tasks.add(task.name);
   }
   if (!tasks.empty())
-    out << "  Of it " << readable(all) << " for outputs that stay on the device for other tasks: of " << tasks << '\n';
+    out << "  Of it " << readable(all) << " for outputs that stay on the device for other tasks: of " << tasks.text()
+        << '\n';
 }
 
 void print_pairs(std::ostream& out, const Plan& plan) {
@@ -303,10 +302,10 @@ void print_chains(std::ostream& out, const Report& report) {
 /// Of each task that has such a count.
 void print_counts(std::ostream& out, const char* what, const Report& report,
                   std::optional<std::uint64_t> TaskReport::*count) {
-  std::string tasks;
+  report::NameList tasks;
   for (const TaskReport& task : report.tasks)
-    if (task.*count) tasks += (tasks.empty() ? "" : ", ") + std::to_string(*(task.*count)) + " of " + task.name;
-  if (!tasks.empty()) out << what << ": " << tasks << '\n';
+    if (task.*count) tasks.add(std::to_string(*(task.*count)) + " of " + task.name);
+  if (!tasks.empty()) out << what << ": " << tasks.text() << '\n';
 }
 
 void print_report(std::ostream& out, const Report& report) {
@@ -360,8 +359,8 @@ void print_report(std::ostream& out, const Report& report) {
     if (task.bound && task.response.max > *task.bound)
       out << Toned{Tone::bad, "A BOUND WAS BROKEN"} << ": task '" << task.name << "' responded in "
           << readable(task.response.max) << ", promised were " << readable(*task.bound)
-          << ": an execution time, or what the machine took away, is larger than the plan knows (rtexec profile, "
-             "rtexec probe)\n";
+          << ": a part took longer than its WCET (measure again: rtexec profile), or the machine stopped the run for "
+             "longer than hold_up of its board (rtexec probe says by what)\n";
   for (const ChainReport& chain : report.chains)
     if (chain.violations() > 0)
       out << Toned{Tone::bad, "A BOUND WAS BROKEN"} << ": chain '" << chain.name << "', " << chain.violations()

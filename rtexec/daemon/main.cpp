@@ -3,6 +3,7 @@
 #include <rtexec/planning.hpp>
 
 #include "config/daemon_settings.hpp"
+#include "hal/open/open_device.hpp"
 #include "hal/thread.hpp"
 #include "rtexec/daemon/server.hpp"
 #include "rtexec/daemon/set_up.hpp"
@@ -125,6 +126,7 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
   auto board = read_board(settings->board);
   if (!board) return give_up(board.error());
   const bool automatic = settings->daemon.chunks == config::ChunkSharing::automatic;
+  if (const auto driver = hal::find_driver(*board); !driver && automatic) return give_up(driver.error());
   auto options = set_up(std::move(*settings), std::move(*board), this_machine());
   if (!options) return give_up(options.error());
   allow_descriptors();

@@ -183,6 +183,8 @@ Result<BandwidthCalibration> calibrate_bandwidth(const CalibratedCores& cores, c
   });
 }
 
+std::string in_megabytes(Bandwidth value) { return std::to_string(value.bytes_per_second / megabyte) + "MB/s"; }
+
 BudgetProposal propose_budgets(const MemoryFacts& facts, std::size_t cores, std::optional<Bandwidth> demand) {
   constexpr Bandwidth to_begin_with{100 * megabyte};
   const std::size_t others = std::max<std::size_t>(cores, 2) - 1;
@@ -198,7 +200,7 @@ BudgetProposal propose_budgets(const MemoryFacts& facts, std::size_t cores, std:
   }
   const std::uint64_t left = facts.saturation.bytes_per_second - std::min(facts.saturation, *demand).bytes_per_second;
   const std::string need =
-      to_string(*demand) + " of the " + to_string(facts.saturation) + " that all cores together reach";
+      in_megabytes(*demand) + " of the " + in_megabytes(facts.saturation) + " that all cores together reach";
   if (const Bandwidth share = whole_megabytes({left / others}); share > Bandwidth{}) {
     proposal.best_effort = share;
     const std::string who = others == 1 ? "the core that does not feed it gets"

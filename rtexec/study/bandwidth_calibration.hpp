@@ -65,6 +65,9 @@ struct BudgetProposal {
   std::optional<Bandwidth> best_effort; // for [bandwidth]; absent: the demand leaves nothing
   std::string reason;                   // of best_effort
 };
+/// "14400MB/s", the unit of all that a calibration prints.
+[[nodiscard]] std::string in_megabytes(Bandwidth value);
+
 /// `demand`: what the device, and the core that feeds it, need at worst; not known: 100 MB/s, to begin with.
 [[nodiscard]] BudgetProposal propose_budgets(const MemoryFacts& facts, std::size_t cores,
                                              std::optional<Bandwidth> demand);

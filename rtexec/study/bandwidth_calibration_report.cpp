@@ -47,12 +47,12 @@ void print(std::ostream& out, const BandwidthCalibration& calibration, const Cou
 }
 
 void print_proposal(std::ostream& out, const MemoryFacts& facts, const BudgetProposal& proposal) {
-  out << "One core reaches " << to_string(facts.core_bandwidth) << ", all together " << to_string(facts.saturation)
-      << '\n';
-  out << "Budgets that all cores may have at once: [[bandwidth.core]] budget = \"" << to_string(proposal.each)
+  out << "One core reaches " << in_megabytes(facts.core_bandwidth) << ", all together "
+      << in_megabytes(facts.saturation) << '\n';
+  out << "Budgets that all cores may have at once: [[bandwidth.core]] budget = \"" << in_megabytes(proposal.each)
       << "\"\n";
   out << (proposal.best_effort
-              ? "Beside the device: [bandwidth] best_effort = \"" + to_string(*proposal.best_effort) + "\": "
+              ? "Beside the device: [bandwidth] best_effort = \"" + in_megabytes(*proposal.best_effort) + "\": "
               : "Beside the device: ")
       << proposal.reason << '\n';
 }

@@ -40,7 +40,7 @@ std::string what(const Share& share, policies::JobId job, const std::vector<Task
 std::string worded(const Share& share, const JobBreakdown& job, const std::vector<TaskStatistics>& tasks) {
   std::string text = readable(share.time) + " " + what(share, job.job, tasks);
   if (share.overrun > Duration(0)) text += ", " + readable(share.overrun) + " over its WCET";
-  return text + " (usually " + readable(share.usual) + ")";
+  return share.usual > Duration(0) ? text + " (usually " + readable(share.usual) + ")" : text;
 }
 
 std::string counted(std::uint32_t count, const char* what) {
