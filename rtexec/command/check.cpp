@@ -1,7 +1,11 @@
 #include "config/profile.hpp"
+#include "config/text.hpp"
+#include "hal/board/board.hpp"
+#include "hal/machine.hpp"
 #include "policies/comparison.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/headroom.hpp"
+#include "rtexec/command/output_needs.hpp"
 #include "rtexec/json/json.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
@@ -9,6 +13,7 @@
 #include "rtexec/executive/needs.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -61,11 +66,59 @@ nlohmann::json segments_json(const PlannedSet& whole, const std::optional<Planne
   return {{"proved", divided->plan.proved}, {"device_time", cost.time}, {"device_bytes", cost.memory.count}};
 }
 
+/// On this machine asks for all that `run` asks for, in the same order; another machine is asked for nothing.
+executive::Inquiry inquire(const Options& options, const TaskSet& set) {
+  if (!options.machine.empty()) {
+    executive::Inquiry elsewhere{.planned = plan_on(options.machine, set), .startable = {}, .needs = {}};
+    elsewhere.needs = executive::absent_cores(elsewhere.planned, elsewhere.planned.plan);
+    if (!elsewhere.planned.plan.proved) elsewhere.startable = fail(Errc::not_proved, "the set is not proved");
+    elsewhere.not_asked = "the plan is for '" + elsewhere.planned.machine.name + "' (--machine)";
+    return elsewhere;
+  }
+  auto here = must(executive::inquire(set));
+  auto outputs = find_output_needs(set.output);
+  here.needs.insert(here.needs.begin(), std::make_move_iterator(outputs.begin()),
+                    std::make_move_iterator(outputs.end()));
+  return here;
+}
+
+/// The error that `run` would end with before its first job. Of a machine that was not asked, all that it is known to
+/// lack is one, also where the set allows degraded runs.
+Result<> refusal_of(const executive::Inquiry& inquiry) {
+  if (!inquiry.startable) return inquiry.startable;
+  const bool allow_degraded = inquiry.not_asked.empty() && inquiry.planned.tasks.executive.allow_degraded;
+  return executive::refusal_of(inquiry.needs, allow_degraded);
+}
+
+/// In the words of the run that is refused.
+void print_machine(std::ostream& out, const executive::Inquiry& inquiry) {
+  if (!inquiry.not_asked.empty())
+    print_wrapped(out, "This machine was not asked for what a run needs: " + inquiry.not_asked);
+  const Board& board = inquiry.planned.board;
+  if (inquiry.not_asked.empty() && !board.identity.compatible.empty() && !hal::identify_board(hal::Machine()).told)
+    print_wrapped(
+        out, "No device tree says that this machine is board '" + board.name + "'; what follows is of this machine");
+  const auto refusal = refusal_of(inquiry);
+  if (refusal || refusal.error().code == Errc::not_proved) return;
+  out << "`rtexec run` is refused (exit code " << exit_code(refusal.error().code) << "):\n";
+  for (const auto line : config::parts(refusal.error().what, '\n'))
+    print_wrapped(out, "  " + std::string(line), "    ");
+}
+
+nlohmann::json needs_json(const executive::Inquiry& inquiry) {
+  nlohmann::json needs = nlohmann::json::array();
+  for (const executive::Need& need : inquiry.needs)
+    needs.push_back({{"subject", need.subject}, {"state", need.state}, {"given", !need.refused}});
+  return needs;
+}
+
 int check(const Options& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   TaskSet set = read(options.set);
   if (!options.wcet.empty()) take_wcets(set, options.wcet);
-  const auto planned = plan_on(options.machine, set);
+  const auto inquiry = inquire(options, set);
+  const PlannedSet& planned = inquiry.planned;
+  const auto refusal = refusal_of(inquiry);
   const auto in_segments = divided(planned, std::move(set));
   std::ostream& out = text_output(options.json);
   std::vector<TestVerdict> comparison = policies::compare_device_tests(planned.plan, planned);
@@ -73,13 +126,17 @@ int check(const Options& options) {
     std::erase_if(comparison, [&](const TestVerdict& test) {
       return std::ranges::find(options.tests, test.name()) == options.tests.end();
     });
-  print_verdict_and_way(out, planned, in_segments);
+  const auto lacks = executive::degradations(inquiry.needs);
+  print_verdict_and_way(out, planned,
+                        {.asked = inquiry.not_asked.empty(), .refused = !refusal.has_value(), .degraded = lacks},
+                        in_segments);
+  print_machine(out, inquiry);
   if (options.explain) print_plan(out, planned, planned.plan);
   if (options.explain || !options.tests.empty()) print_comparison(out, comparison);
   else out << "Every test with its formula and numbers: --explain\n";
   nlohmann::json told = to_json(planned, planned.plan, comparison);
-  const auto lacks = executive::degradations(executive::absent_cores(planned, planned.plan));
   told["machine_lacks"] = lacks;
+  told["machine_needs"] = needs_json(inquiry);
   told["in_segments"] = segments_json(planned, in_segments);
   if (options.headroom) {
     const policies::Sensitivity room = find_headroom(planned);
@@ -87,14 +144,14 @@ int check(const Options& options) {
     told["headroom"] = to_json(room);
   }
   must(write_json(json_file, told));
-  if (!planned.plan.proved) return exit_code(Errc::not_proved);
-  return lacks.empty() ? 0 : exit_code(Errc::refused);
+  return refusal ? 0 : exit_code(refusal.error().code);
 }
 
 } // namespace
 
 void add_check(const Command& program, int& exit_code) {
-  const Command command = program.add("check", "Say whether every deadline can be promised, with the numbers");
+  const Command command =
+      program.add("check", "Say whether every deadline can be promised, and whether this machine would run the set");
   const auto options = std::make_shared<Options>();
   add_task_set(command, options->set);
   add_machine_option(command, options->machine);

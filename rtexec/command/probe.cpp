@@ -4,6 +4,7 @@
 #include "hal/open/open_device.hpp"
 #include "rtexec/bringup/gpu_clocks.hpp"
 #include "rtexec/command/command.hpp"
+#include "rtexec/command/output_needs.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/executive/needs.hpp"
 #include "rtexec/json/machine.hpp"
@@ -189,7 +190,8 @@ int probe_for(const Options& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
   auto set = read_task_set(options.tasks);
-  const auto needs = set ? executive::find_needs(std::move(*set)) : Unexpected(set.error());
+  auto needs = set ? executive::find_needs(*set) : Unexpected(set.error());
+  if (needs) std::ranges::move(find_output_needs(set->output), std::back_inserter(*needs));
   const auto findings = findings_for(needs);
   print(out, findings);
   must(write_json(json_file, to_json(findings, this_machine())));

@@ -11,6 +11,7 @@
 #include "rtexec/executive/needs.hpp"
 #include "rtexec/executive/origins.hpp"
 #include "rtexec/report/columns.hpp"
+#include "rtexec/report/name_list.hpp"
 #include "rtexec/report/table.hpp"
 #include "rtexec/report/tone.hpp"
 
@@ -44,6 +45,20 @@ std::string unpromised(const ResolvedSet& set, const Plan& plan) {
   return (count == 1 ? "task " : "tasks ") + names;
 }
 
+/// A host device computes on a core of its own.
+bool has_too_few_cores(const ResolvedSet& set) {
+  return set.board.device == DeviceKind::host && set.machine.cores.size() < 2;
+}
+
+/// Names the task or the resource that the plan fails by, with its numbers.
+std::string why_not(const ResolvedSet& set, const Plan& plan) {
+  if (!has_too_few_cores(set)) return plan.end_to_end.explanation;
+  return "board '" + set.board.name +
+         "' needs two cores: one executes networks, the other one the CPU parts of tasks; got core " +
+         std::to_string(set.machine.cores.front()) + " only. Give this process another core (taskset, cpuset, " +
+         "--cpuset-cpus of docker)";
+}
+
 /// The chains that may exceed a limit: "the limits of chain 'a'".
 std::string unkept(const Plan& plan) {
   std::string names;
@@ -69,28 +84,33 @@ void print_conditions(std::ostream& out, const ResolvedSet& set, const Plan& pla
 }
 
 /// In one line, and what it rests on below.
-void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan,
-                     const std::vector<std::string>& degraded) {
+void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan, const Readiness& readiness) {
   const auto say = [&out](report::Tone tone, const std::string& verdict) {
     std::ostringstream lines;
     print_wrapped(lines, "Verdict: " + verdict);
     out << report::Toned{tone, lines.view()};
   };
-  if (!plan.end_to_end.proved)
-    return say(report::Tone::bad, "not proved: nothing is promised to " + unpromised(set, plan));
+  if (!plan.end_to_end.proved) {
+    say(report::Tone::bad, "not proved: " + why_not(set, plan));
+    return print_wrapped(out, "Nothing is promised to " + unpromised(set, plan));
+  }
   if (!plan.proved) return say(report::Tone::bad, "not proved: every deadline would be kept, but not " + unkept(plan));
-  const auto lacks = !degraded.empty()                    ? degraded
-                     : set.tasks.executive.allow_degraded ? foreseen(set, plan)
-                                                          : std::vector<std::string>();
+  const bool may_degrade = set.tasks.executive.allow_degraded;
+  const auto lacks = readiness.running || (readiness.asked && may_degrade) ? readiness.degraded
+                     : may_degrade                                         ? foreseen(set, plan)
+                                                                           : std::vector<std::string>();
   if (!lacks.empty()) {
-    say(report::Tone::warning, std::string("would be proved, but ") + (degraded.empty() ? "a run here" : "this run") +
+    say(report::Tone::warning, std::string("would be proved, but ") + (readiness.running ? "this run" : "a run here") +
                                    " is degraded: the promise does not hold");
     for (const std::string& line : lacks) print_item(out, first_line_of(line));
     return;
   }
   const std::string other = executive::other_machine(set, plan);
-  say(other.empty() ? report::Tone::good : report::Tone::warning,
-      other.empty() ? "proved: every real-time deadline will be kept, if" : "proved for " + other);
+  if (other.empty() && readiness.refused)
+    say(report::Tone::warning, "proved, but `run` is refused here (below); every real-time deadline would be kept, if");
+  else
+    say(other.empty() ? report::Tone::good : report::Tone::warning,
+        other.empty() ? "proved: every real-time deadline will be kept, if" : "proved for " + other);
   constexpr std::size_t most = 2; // the first line has all cores
   const auto absent = executive::absent_cores(set, plan);
   for (std::size_t i = 0; i < std::min(absent.size(), most); ++i)
@@ -191,12 +211,12 @@ std::string measured_wcet(const ProfileEntry& entry, Part part) {
   return text.str();
 }
 
-/// Of the parts that take time, the most that is claimed.
-std::string claimed(const ProfileEntry& entry) {
+/// The share of jobs that takes longer, at most, in the part where it is largest.
+std::string exceedance(const ProfileEntry& entry) {
   double most = 0;
   for (const Part part : {Part::before, Part::device, Part::after}) {
     if (entry.observed.of(part) == Duration(0)) continue;
-    if (entry.basis(part).exceedance == 0) return "nothing";
+    if (entry.basis(part).exceedance == 0) return "unknown";
     most = std::max(most, entry.basis(part).exceedance);
   }
   std::ostringstream text;
@@ -255,15 +275,14 @@ std::string why_no_pair(const ResolvedSet& set, const Plan& plan) {
 
 void print_co_running(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   if (!set.tasks.device.co_run) return;
-  std::string pairs;
+  report::NameList pairs;
   for (const policies::TaskPair& pair : policies::pairs(plan))
-    pairs += (pairs.empty() ? "" : ", ") + plan.tasks[pair.executes].name + " beside " + plan.tasks[pair.waits].name;
-  print_wrapped(out, "Co-running: " + (pairs.empty() ? "no pair: " + why_no_pair(set, plan) : pairs));
+    pairs.add(plan.tasks[pair.executes].name + " beside " + plan.tasks[pair.waits].name);
+  print_wrapped(out, "Co-running: " + (pairs.empty() ? "no pair: " + why_no_pair(set, plan) : pairs.text()));
 }
 
 void print_limit(std::ostream& out, const Plan& plan) {
   const TestVerdict& deciding = plan.end_to_end;
-  if (!deciding.proved) print_wrapped(out, "Why: " + deciding.explanation);
   for (const PlannedChain& chain : plan.chains)
     if (!chain.finding.empty())
       print_wrapped(out, std::string(chain.kept ? "Chain '" : "Why: chain '") + chain.name + "': " + chain.finding);
@@ -312,15 +331,15 @@ bool print_divided(std::ostream& out, const PlannedSet& whole, const PlannedSet&
                   "Not proved with segments either, which are forbidden (segments = \"none\", memory = \"whole\")");
     return false;
   }
-  std::string tasks;
+  report::NameList tasks;
   for (const PlannedTask& task : divided.plan.tasks)
     if (task.segments > 1)
-      tasks += (tasks.empty() ? "" : ", ") + task.name + " in " + std::to_string(task.segments) +
-               (task.stream ? ", streamed" : "");
+      tasks.add(task.name + " in " + std::to_string(task.segments) + (task.stream ? ", streamed" : ""));
   const SegmentCost cost = segment_cost(whole, divided);
   print_wrapped(out, "Proved with: segments, which are forbidden (segments = \"none\", memory = \"whole\")" +
-                         (tasks.empty() ? "" : ": " + tasks) + "; they take " + report::fixed(100 * cost.time, 2) +
-                         " % of the device's time, and " + readable(cost.memory) + " of its memory");
+                         (tasks.empty() ? "" : ": " + tasks.text()) + "; they take " +
+                         report::fixed(100 * cost.time, 2) + " % of the device's time, and " + readable(cost.memory) +
+                         " of its memory");
   return true;
 }
 
@@ -357,21 +376,22 @@ std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEn
 void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries) {
   const bool pairs =
       std::ranges::any_of(entries, [](const ProfileEntry& each) { return each.wcet_beside.has_value(); });
-  std::vector<std::string> header{"measured", "jobs", "first part", "device", "last part", "claimed"};
+  std::vector<std::string> header{"measured", "jobs", "first part", "device", "last part", "exceeded"};
   if (pairs) header.insert(header.end(), {"beside", "waits"});
   report::Table table(std::move(header));
   const auto shown = [](const std::optional<Duration>& time) { return time ? readable(*time) : "-"; };
   for (const ProfileEntry& entry : entries) {
     std::vector<std::string> row{measured_name(entry, entries),      std::to_string(entry.samples),
                                  measured_wcet(entry, Part::before), measured_wcet(entry, Part::device),
-                                 measured_wcet(entry, Part::after),  claimed(entry)};
+                                 measured_wcet(entry, Part::after),  exceedance(entry)};
     if (pairs) row.insert(row.end(), {shown(entry.wcet_beside), shown(entry.mapping_idle)});
     table.add(std::move(row));
   }
   table.print(out);
   print_wrapped(out,
-                std::string("WCETs, x times the longest seen; m: by models of the tail; (N pieces): sum of the longest "
-                            "of N pieces of its layers; claimed: at most this share of jobs takes longer") +
+                std::string("WCETs; x2.0: twice the longest time that was measured; m: from a model of the "
+                            "distribution's tail; (N pieces): sum of the longest times of N pieces of its layers; "
+                            "exceeded: by at most this share of jobs; unknown: too few were measured") +
                     (pairs ? "; beside: WCET on the device beside a job of another task (wcet_beside); waits: how long "
                              "of that at least for pages (mapping_idle)"
                            : ""));
@@ -381,9 +401,8 @@ void print_wrapped(std::ostream& out, const std::string& text, std::string_view 
   for (const std::string& line : report::wrapped(text, columns, indent, report::LongWord::whole)) out << line << '\n';
 }
 
-void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
-                   const std::vector<std::string>& degraded) {
-  print_judgement(out, set, plan, degraded);
+void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan, const Readiness& readiness) {
+  print_judgement(out, set, plan, readiness);
   print_tasks(out, set, plan);
   print_chains(out, set, plan);
   print_device(out, plan);
@@ -400,13 +419,14 @@ SegmentCost segment_cost(const PlannedSet& whole, const PlannedSet& divided) {
   return cost;
 }
 
-void print_verdict_and_way(std::ostream& out, const PlannedSet& planned, const std::optional<PlannedSet>& divided) {
-  print_verdict(out, planned, planned.plan);
+void print_verdict_and_way(std::ostream& out, const PlannedSet& planned, const Readiness& readiness,
+                           const std::optional<PlannedSet>& divided) {
+  print_verdict(out, planned, planned.plan, readiness);
   std::vector<ProfileEntry> measured;
   for (const auto& entry : executive::origins(planned, planned.plan).entries)
     if (entry) measured.push_back(*entry);
   if (!measured.empty()) print_measured(out, measured);
-  if (!planned.plan.proved) print_way(out, planned, divided);
+  if (!planned.plan.proved && !has_too_few_cores(planned)) print_way(out, planned, divided);
 }
 
 } // namespace rtexec::command

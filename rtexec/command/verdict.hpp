@@ -19,9 +19,15 @@ namespace rtexec::command {
 /// In lines of 80 columns, those after the first indented. Names and commands stay whole, so that they can be copied.
 void print_wrapped(std::ostream& out, const std::string& text, std::string_view indent = "  ");
 
-/// `degraded`: what the machine did not give a run that goes on all the same.
-void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
-                   const std::vector<std::string>& degraded = {});
+/// What is known of a run on the set's machine, beside the plan.
+struct Readiness {
+  bool running = false;              // the verdict is of a run under way
+  bool asked = false;                // the machine was asked for all that a run needs
+  bool refused = false;              // by the machine: a run will not start
+  std::vector<std::string> degraded; // what a run does without; of a machine that was not asked: empty
+};
+
+void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan, const Readiness& readiness = {});
 
 /// How the WCETs of a profile were measured, a line for each task.
 [[nodiscard]] std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEntry>& entries);
@@ -36,6 +42,7 @@ struct SegmentCost {
 
 /// The verdict before any run, with the measured execution times that it rests on; of a set that is not proved also
 /// what would prove it. `divided`: the set with the segments that it forbids; absent where it forbids none.
-void print_verdict_and_way(std::ostream& out, const PlannedSet& planned, const std::optional<PlannedSet>& divided);
+void print_verdict_and_way(std::ostream& out, const PlannedSet& planned, const Readiness& readiness,
+                           const std::optional<PlannedSet>& divided);
 
 } // namespace rtexec::command

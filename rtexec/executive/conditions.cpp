@@ -117,7 +117,7 @@ Condition nothing_above(const ResolvedSet& set, const Plan& plan) {
   if (!unknown.empty()) condition = {condition.supposed, Standing::unknown, "not known: " + unknown};
   if (!against.empty())
     condition = {condition.supposed, Standing::against,
-                 "against it: " + against + (unknown.empty() ? "" : "; " + condition.known)};
+                 whose(set) + " has " + against + (unknown.empty() ? "" : "; " + condition.known)};
   if (found.empty())
     condition = {condition.supposed, Standing::unknown,
                  whose(set) + "'s file does not tell: write it anew, by rtexec probe --json"};

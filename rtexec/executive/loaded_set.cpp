@@ -1,3 +1,4 @@
+#include "hal/open/available_memory.hpp"
 #include "hal/open/open_device.hpp"
 #include "tasks/make/make_workload.hpp"
 #include "rtexec/channels/connect.hpp"
@@ -15,6 +16,8 @@
 #include "tasks/fingerprint.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
 
 namespace rtexec::executive {
 
@@ -99,6 +102,20 @@ std::vector<MemoryDemand> memory_of(const LoadedSet& set) {
   for (const auto& workload : set.workloads) memory.push_back(workload->memory());
   for (const channels::DeviceLink& link : set.links) memory[link.producer].fixed += link.latest->room();
   return memory;
+}
+
+/// Before they are read: at the limit of a control group, the kernel kills the process without a word. A model is held
+/// as its file and as its tensors.
+Result<> check_room_for_models(const TaskSet& tasks) {
+  std::set<std::filesystem::path> models;
+  for (const Task& task : tasks.tasks)
+    if (!task.model.empty()) models.insert(task.model);
+  Bytes needed;
+  std::error_code missing; // told when it is read
+  for (const auto& model : models)
+    if (const auto size = std::filesystem::file_size(model, missing); !missing) needed += Bytes{2 * size};
+  if (needed == Bytes{}) return {};
+  return hal::check_available_memory(needed, "the models of the set", hal::Machine());
 }
 
 /// Makes the workload of each task, connects them, and gives them their tuning where it is known: all errors at once of
@@ -279,6 +296,8 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
   static_cast<ResolvedSet&>(set) = resolve(std::move(tasks), std::move(*board), std::move(machine));
   if (const auto checked = regulation::check_budgets(set); !checked) return Unexpected(checked.error());
   set.open_own = setup.open_device;
+  if (set.machine.here)
+    if (const auto room = check_room_for_models(set.tasks); !room) return Unexpected(room.error());
   const auto& file = set.tasks.executive.profile;
   if (std::error_code error; !setup.tunings && !file.empty() && std::filesystem::exists(file, error)) {
     auto profile = read_profile(file);

@@ -98,18 +98,31 @@ std::vector<std::string> degradations(const std::vector<Need>& needs) {
   return lines;
 }
 
-Result<std::vector<Need>> find_needs(TaskSet tasks) {
+Result<Inquiry> inquire(TaskSet tasks) {
   Setup setup;
   auto set = load(std::move(tasks), setup);
   if (!set) return Unexpected(set.error());
   auto made = plan(*set);
   if (!made) return Unexpected(made.error());
+  Inquiry inquiry{.planned = {static_cast<const ResolvedSet&>(*set), *made}, .startable = {}, .needs = {}};
   Run run(std::move(*set), std::move(*made), std::move(setup));
-  Placement placement;
-  std::vector<Need> needs = run.ask(placement);
-  std::ranges::move(run.ask_for_channels(), std::back_inserter(needs));
-  if (const auto startable = run.startable(); !startable) needs.push_back(refused("promise", startable.error()));
-  return needs;
+  inquiry.startable = run.startable();
+  if (const auto board = run.ask_for_board(); board && board->refused && !run.set_.tasks.executive.allow_degraded) {
+    inquiry.not_asked = board->state;
+    inquiry.needs.push_back(*board);
+  } else {
+    Placement placement;
+    inquiry.needs = run.ask(placement);
+  }
+  std::ranges::move(run.ask_for_channels(), std::back_inserter(inquiry.needs));
+  return inquiry;
+}
+
+Result<std::vector<Need>> find_needs(TaskSet tasks) {
+  auto inquiry = inquire(std::move(tasks));
+  if (!inquiry) return Unexpected(inquiry.error());
+  if (!inquiry->startable) inquiry->needs.push_back(refused("promise", inquiry->startable.error()));
+  return std::move(inquiry->needs);
 }
 
 } // namespace rtexec::executive

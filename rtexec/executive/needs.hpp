@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rtexec/plan.hpp>
+#include <rtexec/planning.hpp>
 #include <rtexec/resolved_set.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
@@ -36,8 +37,17 @@ struct Need {
 /// A line for each refusal.
 [[nodiscard]] std::vector<std::string> degradations(const std::vector<Need>& needs);
 
-/// What a run of `tasks` would be told now, on this machine: asks for all of it, and gives it back. Errors are those of
-/// Executive::create().
+/// A set planned for this machine, and what a run of it would be told now.
+struct Inquiry {
+  PlannedSet planned;
+  Result<> startable;      // Executive::startable(), which a run checks first
+  std::vector<Need> needs; // in the order in which a run asks; inputs and outputs of tasks last
+  std::string not_asked{}; // why this machine was not asked for more than its board; empty: it was
+};
+/// Acquires all that a run needs, and gives it back. A machine that is another board than the set's is asked for no
+/// more, unless the set allows a degraded run. Errors are those of Executive::create().
+[[nodiscard]] Result<Inquiry> inquire(TaskSet tasks);
+/// All refusals of inquire(), the set's own included.
 [[nodiscard]] Result<std::vector<Need>> find_needs(TaskSet tasks);
 
 } // namespace rtexec::executive

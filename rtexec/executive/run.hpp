@@ -42,6 +42,8 @@ class Run {
   std::vector<Need> ask(Placement& placement);
   /// Instead of start(): cameras, messages and folders of the tasks, of which start() tells the first that it lacks.
   std::vector<Need> ask_for_channels();
+  /// Absent: the set's board may be any machine.
+  std::optional<Need> ask_for_board() const;
   bool wait(std::optional<Duration> at_most);
   Instant planned_end() const;
   Report report() const;
@@ -70,7 +72,6 @@ class Run {
   void connect_followers();
   Need ask_for_cores(const Placement& placement);
   Need ask_for_frequency(const Placement& placement);
-  std::optional<Need> ask_for_board() const;
   std::optional<Need> ask_for_clocks();
   Need ask_for_idle_states();
   std::optional<Need> ask_for_awake_cores(const Placement& placement);
@@ -83,7 +84,9 @@ class Run {
   RegulatedRun regulated(const Placement& placement) const;
   Result<> regulate(const Placement& placement);
   Bytes host_buffers() const;
+  Bytes stacks() const;
   Need ask_for_host_memory() const;
+  std::optional<Need> ask_for_cpu_quota() const;
   Result<> fit_out_device(const Placement& placement);
   Result<> prepare_engines();
   [[nodiscard]] std::vector<hal::EngineKind> compute_engines() const;

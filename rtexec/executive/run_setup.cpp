@@ -1,12 +1,15 @@
 #include "rtexec/executive/run.hpp"
 
+#include "config/decimal.hpp"
 #include "hal/board/board.hpp"
+#include "hal/control_groups.hpp"
 #include "hal/open/available_memory.hpp"
 #include "hal/resources.hpp"
 #include "policies/plan_memory.hpp"
 #include "traces/emit.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <set>
 #include <sys/mman.h>
@@ -64,8 +67,13 @@ std::vector<Need> Run::ask(Placement& placement) {
   std::vector<Need> needs;
   static_cast<void>(hal::Machine().clear_left_over_partition()); // what cannot be removed is told by `rtexec probe`
   static_cast<void>(hal::restore_clocks(hal::Machine()));        // and what cannot be restored, by `rtexec restore`
-  const auto locked = hal::lock_memory();
-  needs.push_back(locked ? given("locked memory", "allowed") : refused("locked memory", locked.error()));
+  needs.push_back(ask_for_host_memory());
+  const bool has_room = !needs.back().refused; // without it, the kernel may kill the process that takes more
+  if (has_room) {
+    const auto locked = hal::lock_memory();
+    needs.push_back(locked ? given("locked memory", "allowed") : refused("locked memory", locked.error()));
+  }
+  if (auto quota = ask_for_cpu_quota()) needs.push_back(std::move(*quota));
   needs.push_back(ask_for_idle_states());
   placement = place_threads(set_, plan_, hal::Machine());
   std::ranges::move(placement.needs, std::back_inserter(needs));
@@ -75,7 +83,7 @@ std::vector<Need> Run::ask(Placement& placement) {
   for (auto& need : {ask_for_board(), ask_for_clocks(), ask_for_awake_cores(placement), ask_for_neighbours(placement),
                      ask_for_budgets(placement), ask_for_store()})
     if (need) needs.push_back(*need);
-  needs.push_back(ask_for_host_memory());
+  if (!has_room) return needs;
   needs.push_back(ask_for_device());
   if (const auto room = ask_for_room()) needs.push_back(*room);
   return needs;
@@ -213,14 +221,38 @@ Bytes Run::host_buffers() const {
   return all;
 }
 
-/// Before any is taken: where a control group's limit is met, the kernel ends the process without a word.
+/// Memory of the threads' stacks.
+Bytes Run::stacks() const {
+  constexpr Bytes of_task{3 << 20}, of_services{16 << 20};
+  return of_task * plan_.tasks.size() + of_services;
+}
+
+/// What the whole process takes beyond what it has: locking populates its programs and libraries. Asked before any of
+/// it is taken: at the limit of a control group, the kernel kills the process without a word.
 Need Run::ask_for_host_memory() const {
-  Bytes needed = host_buffers();
+  Bytes needed = host_buffers() + stacks() + hal::unlocked_memory(hal::Machine());
   if (set_.board.device == DeviceKind::host && !setup_.open_device) needed += plan_.demand;
   if (plan_.swap && plan_.swap->store.empty() && !setup_.open_store) needed += policies::swap_volume(plan_);
-  const auto available = hal::check_available_memory(needed, "the tasks' memory on this machine", hal::Machine());
+  const auto available = hal::check_available_memory(needed, "the memory of this process", hal::Machine());
   if (!available) return indispensable(refused("host memory", available.error()));
   return given("host memory", "there is room for " + readable(needed));
+}
+
+/// Absent: no control group limits the processor time of this process.
+std::optional<Need> Run::ask_for_cpu_quota() const {
+  const auto quota = hal::cpu_quota(hal::Machine());
+  if (!quota) return std::nullopt;
+  double used = 0; // cores
+  for (const Task& task : set_.tasks.tasks) {
+    const Wcet wcet = task.wcet.value_or(Wcet());
+    const Duration on_cores =
+        wcet.before + wcet.after + (set_.board.device == DeviceKind::host ? wcet.device : Duration(0));
+    used += static_cast<double>(on_cores.count()) / static_cast<double>(task.period.count());
+  }
+  const auto cores = [](double number) { return config::decimal(std::round(number * 100) / 100) + " cores"; };
+  const std::string state = cores(quota->cores) + " by " + quota->file.string() + "; the tasks use " + cores(used);
+  if (used <= quota->cores) return given("cpu quota", state);
+  return refused("cpu quota", {Errc::refused, state + "\nRaise the limit (CPUQuota= of systemd, --cpus of docker)."});
 }
 
 Need Run::ask_for_device() {
@@ -239,8 +271,7 @@ Need Run::ask_for_device() {
 
 /// Where locked memory is limited: for what is still to come, stacks and the copies of the tasks' memory.
 std::optional<Need> Run::ask_for_room() const {
-  constexpr Bytes stacks_of_task{3 << 20}, stacks_of_services{16 << 20};
-  const Bytes ahead = plan_.separate + host_buffers() + stacks_of_task * plan_.tasks.size() + stacks_of_services;
+  const Bytes ahead = plan_.separate + host_buffers() + stacks();
   const auto room = hal::Mapping::anonymous(round_up(ahead, hal::page_size()), PROT_NONE, 0, "what the run will lock");
   if (room) return std::nullopt;
   Need need = refused("locked memory", room.error());

@@ -90,8 +90,7 @@ TEST(Needs, OfInputsAndOutputsAreTriedWithoutATrace) {
   const ScratchFolder folder;
   ASSERT_EQ(problem(tasks::write_model("mobilenet_v3", {.size = 32}, folder / "net.onnx")), "none");
   write_text(folder / "file", "");
-  std::filesystem::create_directory(folder / "old");
-  write_text(folder / "old" / "c.jsonl", "");
+  std::filesystem::create_directories(folder / "old" / "latest");
   TaskSet set = small_set();
   const auto add = [&](const char* name, const std::string& out) {
     Task& task = set.tasks.emplace_back(synthetic(name, 500ms, {.before = 1ms, .device = 1ms, .after = 1ms}));
@@ -111,7 +110,7 @@ TEST(Needs, OfInputsAndOutputsAreTriedWithoutATrace) {
       "task 'b', input from v4l2:/dev/no-camera: opening the camera /dev/no-camera failed: No such";
   EXPECT_THAT(told(*needs), HasSubstr(camera));
   EXPECT_THAT(told(*needs), HasSubstr("task 'b', file:" + (folder / "file/out").string()));
-  EXPECT_THAT(told(*needs), HasSubstr("c.jsonl: results are there already: name a new folder"));
+  EXPECT_THAT(told(*needs), HasSubstr("old/latest: must be a link"));
   EXPECT_THAT(told(*needs), Not(HasSubstr("task 'd'")));
   EXPECT_FALSE(std::filesystem::exists(folder / "new"));
   EXPECT_THAT(refusal_of(*needs, true).error().what, HasSubstr(camera)) << "no run does without";

@@ -433,7 +433,7 @@ TEST(Conditions, WhatDisturbsIsListedApartFromWhatIsNotKnown) {
   machine.disturbances.push_back({"host", Condition::Standing::against, "a host"});
   const Condition found = condition(planned_on(machine), "nothing above the executive on cores ");
   EXPECT_EQ(found.standing, Condition::Standing::against);
-  EXPECT_EQ(found.known, "against it: a host; not known: SMIs");
+  EXPECT_EQ(found.known, "that machine has a host; not known: SMIs");
 }
 
 TEST(MachineFile, IsReadAsItWasWritten) {

@@ -35,13 +35,13 @@ expect 0 '^True True 3 None$' python3 -c "import json; c, = json.load(open('chai
 expect '0 5' '^  fusion +0 ns +[0-9.]+ ms$' "$rtexec" check chain.toml --explain
 expect 3 "^Verdict: not proved: every deadline would be kept, but not the limits of chain" first_line "$rtexec" check stale.toml
 expect 3 "exceeds max_age, 20ms," "$rtexec" check stale.toml
-expect 3 "reaction time and its data age: task" "$rtexec" check waiting.toml
+expect 2 "reaction time and its data age: task" "$rtexec" check waiting.toml
 expect 2 "released by its inputs, and none of them" "$rtexec" run waiting.toml --force
 sed "0,/core=0/s//core=0\ninput_delay='8ms'/" chain.toml > sampled.toml
 sed "0,/input_delay/s//trigger='input'\n&/" sampled.toml > seen.toml
 expect '0 5' '^  \(sampling\) +8.00 ms +-$' "$rtexec" check sampled.toml --explain
 expect '0 5' "^Bounds of chain 'steer' count from the sampling of what 'camera' reads, up to" "$rtexec" check sampled.toml --json sampled.json
-expect '0 5' '^  - input delays hold, and sources sample a period apart' "$rtexec" check seen.toml --json seen.json
+expect 2 '^  - input delays hold, and sources sample a period apart' "$rtexec" check seen.toml --json seen.json
 expect 0 '^8000000 0 True$' python3 -c "import json
 bare, sampled, seen = (json.load(open(f + '.json'))['chains'][0] for f in ('chain', 'sampled', 'seen'))
 of = lambda chain: chain['reaction_bound_ns']
@@ -64,8 +64,8 @@ done
   expect 0 '^  task3 .* 12.0 MiB swapped$' cat six.txt
   expect 0 'Limits: task .task1., ' cat six.txt
 }
-expect 3 '^Verdict: not proved: nothing is promised to tasks ' first_line "$rtexec" check late.toml
-expect 3 'Why: .*the tasks ask for' "$rtexec" check late.toml
+expect 3 '^Verdict: not proved: the tasks ask for [0-9.]+ms in each second of the' first_line "$rtexec" check late.toml
+expect 3 "^Nothing is promised to tasks 'task1', 'task2' and 4 more" "$rtexec" check late.toml
 expect 3 '[-][-]headroom' "$rtexec" check late.toml
 for text in 'for some lambda' 'R = J \+ w <= D' 'Test end-to-end: ' 'theorem1 \(not sound\)' 'wcet cpu\+device\+cpu'; do
   expect_not "$text" "$rtexec" check six.toml
@@ -88,7 +88,7 @@ machine() { printf '[{"machine": {"name": "a robot", "cores": [0, 1, 2, 3], "no_
 machine '' > old.json
 machine ', "disturbances": [{"supposed": "no virtual machine", "standing": "against", "known": "a host that stops it"}]' > robot.json
 expect 0 'that machine.s file does not$' "$rtexec" check small.toml --machine old.json
-expect 0 'against it: a host that stops it' "$rtexec" check small.toml --machine robot.json
+expect 0 'that machine has a host that' "$rtexec" check small.toml --machine robot.json
 "$rtexec" probe --json here.json >/dev/null
 expect 0 '"disturbances"' cat here.json
 
@@ -115,7 +115,7 @@ expect '0 5' 'core' "$rtexec" probe small.toml
 [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || { echo "not root: what a user lacks is not tried"; exit $bad; }
 cp "$rtexec" program
 user() { setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all bash -c 'ulimit -l 64 -r 0; exec "$@"' - "$@"; }
-for command in probe run; do
+for command in probe check run; do
   expect 5 'SCHED_(FIFO|DEADLINE)' user ./program $command small.toml
   expect 5 '/etc/security/limits.d/rtexec.conf' user ./program $command small.toml
   expect 5 'nobody - rtprio 99' user ./program $command small.toml
