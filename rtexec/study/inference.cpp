@@ -75,6 +75,7 @@ Result<Inference> Inference::load(const InferenceOptions& options,
     tasks::optimise(graph);
     auto network = tasks::make_network(graph, board.device, options.precision, options.memory);
     if (!network) give_up(network.error().code, options.model + ": " + network.error().what);
+    graph = {}; // the network has a copy of its constants
     if ((*network)->inputs().empty()) give_up(Errc::bad_input, options.model + ": the network has no input");
     inference.network_ = std::move(*network);
     if (const auto used = inference.network_->use(options.chosen); !used)

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 
 namespace rtexec::tasks {
 namespace {
@@ -250,6 +251,18 @@ TEST(LoopsOfManyRounds, ReadInitialisersOfGraphsWithinTheirBodyOnce) {
   ASSERT_TRUE(graph) << graph.error().what;
   EXPECT_EQ(constants_of(*graph, 3), 2); // one of each branch
   EXPECT_EQ(run(*graph, {1, 1, 1}), (std::vector<float>{41, 81, 121}));
+}
+
+TEST(LoopsOfManyRounds, ShareOnePackedCopyOfWeights) {
+  const auto bytes_of_constants = [](int rounds) -> std::size_t {
+    const auto graph = parse_onnx(onnx_bytes(
+        input("x", {1, 64}) + constant("w", 1, {64, 64}, "0.01") +
+        loop(rounds, onnx_node("MatMul", {"state", "w"}, {"product"}) + onnx_node("Tanh", {"product"}, {"next"})) +
+        y_out));
+    if (!graph) throw std::runtime_error(graph.error().what);
+    return HostNetwork::build(*graph).value()->constants().size();
+  };
+  EXPECT_EQ(bytes_of_constants(100), bytes_of_constants(1));
 }
 
 TEST(HostileInputs, RegionsOfNoNumbersAreNoUndefinedBehaviour) {

@@ -28,12 +28,12 @@ class Guarded {
 };
 
 void expect_in_bounds(const Graph& graph, const Node& node) {
-  const auto prepared = prepare(graph, node);
+  const auto step = prepare(graph, node);
   std::vector<std::vector<float>> inputs;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const auto& tensor = graph.tensors[node.inputs[i]];
-    const bool packed = i < prepared.packed.size() && !prepared.packed[i].empty();
-    inputs.push_back(packed ? prepared.packed[i]
+    const bool packed = i == 1 && !step->packing().empty();
+    inputs.push_back(packed ? step->pack(tensor.values)
                      : tensor.constant()
                          ? tensor.values
                          : std::vector<float>(static_cast<std::size_t>(element_count(tensor.shape)), 0.5F));
@@ -41,8 +41,8 @@ void expect_in_bounds(const Graph& graph, const Node& node) {
   std::vector<const float*> pointers;
   for (const auto& input : inputs) pointers.push_back(input.data());
   const auto& y = graph.tensors[node.output].shape;
-  const Guarded output(static_cast<std::size_t>(element_count(y))), workspace(prepared.step->workspace());
-  prepared.step->run({pointers, output.data(), workspace.data()});
+  const Guarded output(static_cast<std::size_t>(element_count(y))), workspace(step->workspace());
+  step->run({pointers, output.data(), workspace.data()});
   EXPECT_TRUE(output.kept()) << "output of " << to_string(y);
   EXPECT_TRUE(workspace.kept()) << "workspace for an output of " << to_string(y);
 }

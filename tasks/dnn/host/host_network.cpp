@@ -8,9 +8,11 @@
 #include "tasks/segments.hpp"
 #include "tasks/dnn/graph/constant_ranges.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
-#include <unordered_map>
+#include <string>
+#include <utility>
 
 namespace rtexec::tasks {
 namespace {
@@ -40,11 +42,17 @@ class HostNetwork::Builder {
   }
 
  private:
+  /// A constant of the image: as the graph has it, or packed for a step.
+  struct Blob {
+    std::size_t offset = 0;
+    const std::vector<float>* given = nullptr;
+    std::vector<float> packed = {};
+    [[nodiscard]] std::span<const std::byte> bytes() const { return std::as_bytes(std::span(given ? *given : packed)); }
+  };
+
   void prepare_steps() {
     for (const auto& node : graph_.nodes) {
-      auto prepared = prepare(graph_, node);
-      steps_.push_back(std::move(prepared.step));
-      packed_.push_back(std::move(prepared.packed));
+      steps_.push_back(prepare(graph_, node));
       network_->flops_ += product_flops(graph_, node);
     }
   }
@@ -87,26 +95,29 @@ class HostNetwork::Builder {
     return {Place::Region::buffer, location.offset, location.buffer};
   }
 
-  Place place_constant(TensorId id) {
-    const auto [found, is_new] = constants_.try_emplace(id, network_->constants_size_);
-    if (is_new) append_constant(graph_.tensors[id].values);
+  /// Nodes that read a constant in the same layout share one copy.
+  Place place_constant(TensorId id, const Step* packs = nullptr) {
+    const auto packing = packs ? packs->packing() : "";
+    const auto [found, is_new] = constants_.try_emplace({id, packing}, network_->constants_size_);
+    const auto& values = graph_.tensors[id].values;
+    if (is_new && packing.empty()) append_constant({.given = &values});
+    else if (is_new) append_constant({.packed = packs->pack(values)});
     return {Place::Region::constant, found->second};
   }
 
-  Place append_constant(const std::vector<float>& values) {
-    const auto offset = network_->constants_size_;
-    blobs_.push_back({offset, &values});
-    network_->constant_objects_.push_back({MemoryClass::constant, {offset}, {values.size() * sizeof(float)}});
-    network_->constants_size_ = MemoryPlan::aligned(offset + values.size() * sizeof(float));
-    return {Place::Region::constant, offset};
+  void append_constant(Blob blob) {
+    const auto offset = blob.offset = network_->constants_size_;
+    const auto size = blob.bytes().size();
+    blobs_.push_back(std::move(blob));
+    network_->constant_objects_.push_back({MemoryClass::constant, {offset}, {size}});
+    network_->constants_size_ = MemoryPlan::aligned(offset + size);
   }
 
   void add_layer(std::size_t i) {
     const auto& node = graph_.nodes[i];
-    const auto& packed = packed_[i];
     Layer layer;
     for (std::size_t k = 0; k < node.inputs.size(); ++k)
-      layer.inputs.push_back(k < packed.size() && !packed[k].empty() ? append_constant(packed[k])
+      layer.inputs.push_back(k == 1 && !steps_[i]->packing().empty() ? place_constant(node.inputs[k], steps_[i].get())
                                                                      : place_of(node.inputs[k]));
     if (node.residual) layer.inputs.push_back(place_of(*node.residual));
     layer.output = place_of(node.output);
@@ -133,26 +144,24 @@ class HostNetwork::Builder {
     port.bytes = {buffer.get(), bytes_of(port)};
   }
 
+  /// Frees each packed copy at once: large constants are in memory as few times as possible.
   void copy_constants() {
     network_->constants_ = allocate_aligned(network_->constants_size_);
-    std::memset(network_->constants_.get(), 0, network_->constants_size_);
-    for (const auto& blob : blobs_)
-      std::memcpy(network_->constants_.get() + blob.offset, blob.values->data(), blob.values->size() * sizeof(float));
+    for (auto& blob : blobs_) {
+      const auto bytes = blob.bytes();
+      auto* const end = std::ranges::copy(bytes, network_->constants_.get() + blob.offset).out;
+      std::memset(end, 0, MemoryPlan::aligned(bytes.size()) - bytes.size());
+      blob.packed = {};
+    }
   }
-
-  struct Blob {
-    std::size_t offset;
-    const std::vector<float>* values;
-  };
 
   const Graph& graph_;
   std::unique_ptr<HostNetwork> network_;
-  std::vector<std::unique_ptr<Step>> steps_;            // parallel to the nodes
-  std::vector<std::vector<std::vector<float>>> packed_; // by node, by input
+  std::vector<std::unique_ptr<Step>> steps_; // parallel to the nodes
   Layout layout_;
-  std::map<std::uint32_t, std::size_t> ports_;          // by their buffers of the layout
-  std::size_t first_workspace_ = 0;                     // among the buffers
-  std::unordered_map<TensorId, std::size_t> constants_; // offset of each that is used as it is
+  std::map<std::uint32_t, std::size_t> ports_;                        // by their buffers of the layout
+  std::size_t first_workspace_ = 0;                                   // among the buffers
+  std::map<std::pair<TensorId, std::string>, std::size_t> constants_; // offsets, by layout; as it is where that is ""
   std::vector<Blob> blobs_;
 };
 

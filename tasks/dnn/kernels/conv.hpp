@@ -7,7 +7,7 @@
 #include "tasks/dnn/kernels/step.hpp"
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 namespace rtexec::tasks::kernels {
 
@@ -48,19 +48,19 @@ struct ConvOperands {
 };
 
 /// Any convolution as products of the weights and panels of input windows (im2col).
-[[nodiscard]] PreparedStep prepare_gemm_conv(const ConvGeometry& geometry, const std::vector<float>& weights);
+[[nodiscard]] std::unique_ptr<Step> make_gemm_conv(const ConvGeometry& geometry);
 
 /// 3x3, stride 1, one group: F(2x2, 3x3), 2.25 times fewer multiplications. Lavin and Gray, "Fast Algorithms for
 /// Convolutional Neural Networks", 2015, section 4.1.
 [[nodiscard]] bool winograd_applies(const ConvGeometry& geometry);
-[[nodiscard]] PreparedStep prepare_winograd_conv(const ConvGeometry& geometry, const std::vector<float>& weights);
+[[nodiscard]] std::unique_ptr<Step> make_winograd_conv(const ConvGeometry& geometry);
 
 /// Depthwise, with square windows of common sizes.
 [[nodiscard]] bool lanes_apply(const ConvGeometry& geometry);
-[[nodiscard]] PreparedStep prepare_lanes_conv(const ConvGeometry& geometry, const std::vector<float>& weights);
+[[nodiscard]] std::unique_ptr<Step> make_lanes_conv(const ConvGeometry& geometry);
 
 /// Few channels in a group (depthwise included), where a matrix product would be too thin.
 [[nodiscard]] bool direct_applies(const ConvGeometry& geometry);
-[[nodiscard]] PreparedStep prepare_direct_conv(const ConvGeometry& geometry);
+[[nodiscard]] std::unique_ptr<Step> make_direct_conv(const ConvGeometry& geometry);
 
 } // namespace rtexec::tasks::kernels

@@ -365,6 +365,6 @@ bool direct_applies(const ConvGeometry& g) {
          (w.kernel_h - 1) * w.dilation_h <= most_reach_h && (w.kernel_w - 1) * w.dilation_w <= most_reach_w;
 }
 
-PreparedStep prepare_direct_conv(const ConvGeometry& geometry) { return {std::make_unique<DirectConv>(geometry), {}}; }
+std::unique_ptr<Step> make_direct_conv(const ConvGeometry& geometry) { return std::make_unique<DirectConv>(geometry); }
 
 } // namespace rtexec::tasks::kernels

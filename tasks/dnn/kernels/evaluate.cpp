@@ -52,15 +52,14 @@ double work(const Graph& graph, const Node& node) {
 
 std::vector<float> evaluate(const Graph& graph, const Node& node) {
   if (std::holds_alternative<Reshape>(node.operation)) return graph.tensors[node.inputs.front()].values;
-  const auto prepared = prepare(graph, node);
+  const auto step = prepare(graph, node);
   std::vector<const float*> inputs;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const bool packed = i < prepared.packed.size() && !prepared.packed[i].empty();
-    inputs.push_back((packed ? prepared.packed[i] : graph.tensors[node.inputs[i]].values).data());
-  }
-  const auto workspace = allocate_aligned(prepared.step->workspace() * sizeof(float));
+  for (const auto input : node.inputs) inputs.push_back(graph.tensors[input].values.data());
+  std::vector<float> packed;
+  if (!step->packing().empty()) inputs[1] = (packed = step->pack(graph.tensors[node.inputs[1]].values)).data();
+  const auto workspace = allocate_aligned(step->workspace() * sizeof(float));
   std::vector<float> output(static_cast<std::size_t>(element_count(graph.tensors[node.output].shape)));
-  prepared.step->run({inputs, output.data(), reinterpret_cast<float*>(workspace.get())});
+  step->run({inputs, output.data(), reinterpret_cast<float*>(workspace.get())});
   return output;
 }
 

@@ -95,8 +95,12 @@ class GemmConv final : public Step {
         for (const auto& block : blocks_) run_block(o, image, group, block);
   }
 
+  std::string packing() const override {
+    return packing_name("gemm", {g_.groups, g_.in_channels, g_.out_channels, g_.window.kernel_h, g_.window.kernel_w,
+                                 taps_h_.first, taps_h_.last, taps_w_.first, taps_w_.last, strip_, channels_across_});
+  }
   /// In strips of channels, of which each has for each tap downwards all of the inputs' taps across.
-  std::vector<float> pack(const std::vector<float>& weights) const {
+  std::vector<float> pack(const std::vector<float>& weights) const override {
     std::vector<float> ordered(static_cast<std::size_t>(g_.out_channels * depth_)),
         packed(static_cast<std::size_t>(g_.groups * packed_group()));
     auto* to = ordered.data();
@@ -309,10 +313,6 @@ class GemmConv final : public Step {
 
 } // namespace
 
-PreparedStep prepare_gemm_conv(const ConvGeometry& geometry, const std::vector<float>& weights) {
-  auto step = std::make_unique<GemmConv>(geometry);
-  auto packed = step->pack(weights);
-  return {std::move(step), {{}, std::move(packed)}};
-}
+std::unique_ptr<Step> make_gemm_conv(const ConvGeometry& geometry) { return std::make_unique<GemmConv>(geometry); }
 
 } // namespace rtexec::tasks::kernels

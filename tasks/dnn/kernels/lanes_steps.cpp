@@ -91,7 +91,8 @@ class LanesConv final : public Step {
 
   std::size_t workspace() const override { return static_cast<std::size_t>(bands_.workspace()); }
 
-  std::vector<float> pack(const std::vector<float>& weights) const {
+  std::string packing() const override { return packing_name("lanes", {g_.out_channels, g_.taps()}); }
+  std::vector<float> pack(const std::vector<float>& weights) const override {
     std::vector<float> packed(static_cast<std::size_t>(groups_.count() * packed_group()));
     for (std::int64_t group = 0; group < groups_.count(); ++group)
       transpose(packed.data() + group * packed_group(), lane_count(),
@@ -184,11 +185,7 @@ bool lanes_apply(const ConvGeometry& g) {
          has_lanes(Lanes::Kind::products, g.window);
 }
 
-PreparedStep prepare_lanes_conv(const ConvGeometry& geometry, const std::vector<float>& weights) {
-  auto step = std::make_unique<LanesConv>(geometry);
-  auto packed = step->pack(weights);
-  return {std::move(step), {{}, std::move(packed)}};
-}
+std::unique_ptr<Step> make_lanes_conv(const ConvGeometry& geometry) { return std::make_unique<LanesConv>(geometry); }
 
 bool lanes_apply(const Pool& pool, const Shape& x) {
   return x[0] * x[1] >= lane_count() && has_lanes(LanesPool::kind_of(pool), pool.window);

@@ -18,7 +18,7 @@ Shape outer(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 class ProductStep final : public Step {
  public:
   /// `batch`: how many products there are.
-  ProductStep(const Graph& graph, const Node& node, const ProductShape& shape, const Shape& batch, float beta)
+  ProductStep(const Graph& graph, const Node& node, const ProductShape& shape, const Shape& batch, float beta = 1)
       : shape_(shape),
         product_(shape),
         packed_(graph.tensors[node.inputs[1]].constant()),
@@ -51,8 +51,10 @@ class ProductStep final : public Step {
     });
   }
 
-  /// The second input as run() wants it, where it is a constant.
-  std::vector<float> pack(const std::vector<float>& b) const {
+  std::string packing() const override {
+    return packed_ ? packing_name("product", {shape_.n, shape_.k, shape_.transpose_b}) : "";
+  }
+  std::vector<float> pack(const std::vector<float>& b) const override {
     const auto count = b.size() / static_cast<std::size_t>(shape_.n * shape_.k);
     const auto size = static_cast<std::size_t>(product_.packed_b());
     std::vector<float> packed(count * size);
@@ -123,26 +125,20 @@ class ProductStep final : public Step {
   std::optional<Bounds> bounds_;           // absent: the activation, and what else is left, comes afterwards
 };
 
-PreparedStep prepare(const Graph& graph, const Node& node, const ProductShape& shape, const Shape& batch,
-                     float beta = 1) {
-  auto step = std::make_unique<ProductStep>(graph, node, shape, batch, beta);
-  const auto& b = graph.tensors[node.inputs[1]];
-  std::vector<std::vector<float>> packed;
-  if (b.constant()) packed = {{}, step->pack(b.values)};
-  return {std::move(step), std::move(packed)};
-}
-
 } // namespace
 
-PreparedStep prepare_step(const Graph& graph, const Node& node, const Gemm& gemm) {
+StepPointer make_step(const Graph& graph, const Node& node, const Gemm& gemm) {
   const auto &a = shape_of(graph, node.inputs[0]), &y = shape_of(graph, node.output);
-  return prepare(graph, node,
-                 {element_count(y) / y.back(), y.back(), gemm.transpose_a ? a.front() : a.back(), gemm.transpose_a,
-                  gemm.transpose_b, gemm.alpha},
-                 {}, gemm.beta);
+  const ProductShape shape{element_count(y) / y.back(),
+                           y.back(),
+                           gemm.transpose_a ? a.front() : a.back(),
+                           gemm.transpose_a,
+                           gemm.transpose_b,
+                           gemm.alpha};
+  return std::make_unique<ProductStep>(graph, node, shape, Shape{}, gemm.beta);
 }
 
-PreparedStep prepare_step(const Graph& graph, const Node& node, const Product& product) {
+StepPointer make_step(const Graph& graph, const Node& node, const Product& product) {
   const auto &a = shape_of(graph, node.inputs[0]), &b = shape_of(graph, node.inputs[1]),
              &y = shape_of(graph, node.output);
   ProductShape shape{
@@ -150,9 +146,9 @@ PreparedStep prepare_step(const Graph& graph, const Node& node, const Product& p
       product.transpose_b, product.alpha};
   const auto count = element_count(outer(y));
   if (element_count(outer(b)) > 1 || element_count(outer(a)) != count || (product.transpose_a && count > 1))
-    return prepare(graph, node, shape, outer(y));
+    return std::make_unique<ProductStep>(graph, node, shape, outer(y));
   shape.m *= count; // the matrices of a lie one below the other, and so do those of y
-  return prepare(graph, node, shape, {});
+  return std::make_unique<ProductStep>(graph, node, shape, Shape{});
 }
 
 } // namespace rtexec::tasks::kernels

@@ -55,7 +55,10 @@ class RecurrentStep final : public Step {
     return static_cast<std::size_t>(sums_size() + products_.workspace() + (packed_ ? 0 : products_.packed()));
   }
 
-  std::vector<float> pack(const std::vector<float>& weights) const {
+  std::string packing() const override {
+    return packed_ ? packing_name("state", {hidden_, width_, resets_early()}) : "";
+  }
+  std::vector<float> pack(const std::vector<float>& weights) const override {
     std::vector<float> packed(static_cast<std::size_t>(products_.packed()));
     products_.pack(packed.data(), weights.data());
     return packed;
@@ -204,13 +207,9 @@ class RecurrentStep final : public Step {
 
 } // namespace
 
-PreparedStep prepare_step(const Graph& graph, const Node& node, const Recurrent& recurrent) {
+StepPointer make_step(const Graph& graph, const Node& node, const Recurrent& recurrent) {
   const auto shape = [&](std::size_t input) -> const Shape& { return graph.tensors[node.inputs[input]].shape; };
-  const auto& weights = graph.tensors[node.inputs[1]];
-  auto step = std::make_unique<RecurrentStep>(recurrent, shape(0), shape(2), weights.constant());
-  std::vector<std::vector<float>> packed;
-  if (weights.constant()) packed = {{}, step->pack(weights.values)};
-  return {std::move(step), std::move(packed)};
+  return std::make_unique<RecurrentStep>(recurrent, shape(0), shape(2), graph.tensors[node.inputs[1]].constant());
 }
 
 } // namespace rtexec::tasks::kernels

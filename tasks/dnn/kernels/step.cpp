@@ -42,41 +42,46 @@ class SumBehind : public Step {
     kernels::combine(Binary::Kind::add, o.output, o.output, 1, o.inputs.back(), 1, count_);
   }
   [[nodiscard]] std::size_t workspace() const override { return layer_->workspace(); }
+  [[nodiscard]] std::string packing() const override { return layer_->packing(); }
+  [[nodiscard]] std::vector<float> pack(const std::vector<float>& values) const override {
+    return layer_->pack(values);
+  }
 
  private:
   std::unique_ptr<Step> layer_;
   std::size_t count_;
 };
 
-PreparedStep sum_behind(const Graph& graph, Node node) {
+std::unique_ptr<Step> sum_behind(const Graph& graph, Node node) {
   node.residual.reset();
   node.residual_last = false;
-  auto layer = prepare(graph, node);
   const auto count = static_cast<std::size_t>(element_count(graph.tensors[node.output].shape));
-  return {std::make_unique<SumBehind>(std::move(layer.step), count), std::move(layer.packed)};
+  return std::make_unique<SumBehind>(prepare(graph, node), count);
 }
 
 } // namespace
 
-PreparedStep prepare(const Graph& graph, const Node& node) {
+std::string packing_name(const char* kind, std::initializer_list<std::int64_t> numbers) {
+  std::string name = kind;
+  for (const auto number : numbers) name += ' ' + std::to_string(number);
+  return name;
+}
+
+std::unique_ptr<Step> prepare(const Graph& graph, const Node& node) {
   if (node.residual_last) return sum_behind(graph, node);
   return std::visit(
-      [&](const auto& operation) -> PreparedStep {
+      [&](const auto& operation) -> std::unique_ptr<Step> {
         using Kind = std::decay_t<decltype(operation)>;
         if constexpr (std::is_same_v<Kind, Reshape>) {
-          return {};
+          return nullptr;
         } else if constexpr (std::is_same_v<Kind, Conv>) {
           const auto geometry = kernels::conv_geometry(graph, node);
-          const auto& weights = graph.tensors[node.inputs[1]].values;
-          if (kernels::winograd_applies(geometry)) return kernels::prepare_winograd_conv(geometry, weights);
-          if (kernels::lanes_apply(geometry)) return kernels::prepare_lanes_conv(geometry, weights);
-          if (kernels::direct_applies(geometry)) return kernels::prepare_direct_conv(geometry);
-          return kernels::prepare_gemm_conv(geometry, weights);
-        } else if constexpr (std::is_same_v<Kind, Gemm> || std::is_same_v<Kind, Product> ||
-                             std::is_same_v<Kind, Recurrent>) {
-          return kernels::prepare_step(graph, node, operation);
+          if (kernels::winograd_applies(geometry)) return kernels::make_winograd_conv(geometry);
+          if (kernels::lanes_apply(geometry)) return kernels::make_lanes_conv(geometry);
+          if (kernels::direct_applies(geometry)) return kernels::make_direct_conv(geometry);
+          return kernels::make_gemm_conv(geometry);
         } else {
-          return {kernels::make_step(graph, node, operation), {}};
+          return kernels::make_step(graph, node, operation);
         }
       },
       node.operation);

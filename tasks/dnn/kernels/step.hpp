@@ -1,12 +1,15 @@
-// A step: one node with its kernel chosen, its geometry prepared and its constants packed. Addresses come with each
-// run, so a step is immutable once made.
+// A step: one node with its kernel chosen and its geometry prepared. Addresses come with each run, so a step is
+// immutable once made.
 #pragma once
 
 #include "tasks/dnn/graph/graph.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace rtexec::tasks {
@@ -33,17 +36,19 @@ class Step {
     return false;
   }
 
+  /// The layout in which run() reads the second input if that is a constant; empty: as it is. Steps that return the
+  /// same text can share one packed copy of a constant.
+  [[nodiscard]] virtual std::string packing() const { return {}; }
+  /// The values of that constant in that layout.
+  [[nodiscard]] virtual std::vector<float> pack(const std::vector<float>& values) const { return values; }
+
  protected:
   Step() = default;
 };
 
-/// A step, and the constants that it wants packed in its own way.
-struct PreparedStep {
-  std::unique_ptr<Step> step;
-  std::vector<std::vector<float>> packed; // by input; where empty, or beyond the end, the constant as it is
-};
-
-/// Chooses the kernel of `node`. The step is null for a Reshape: nothing is to be done.
-[[nodiscard]] PreparedStep prepare(const Graph& graph, const Node& node);
+/// Chooses the kernel of `node`. Returns null for a Reshape: nothing is to be done.
+[[nodiscard]] std::unique_ptr<Step> prepare(const Graph& graph, const Node& node);
+/// A name of a layout that depends on these numbers only.
+[[nodiscard]] std::string packing_name(const char* kind, std::initializer_list<std::int64_t> numbers);
 
 } // namespace rtexec::tasks

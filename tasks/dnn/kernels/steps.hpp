@@ -13,8 +13,8 @@ using StepPointer = std::unique_ptr<Step>;
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Activation& activation);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Quantise& quantise);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Dequantise& dequantise);
-[[nodiscard]] PreparedStep prepare_step(const Graph& graph, const Node& node, const Gemm& gemm);
-[[nodiscard]] PreparedStep prepare_step(const Graph& graph, const Node& node, const Product& product);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Gemm& gemm);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Product& product);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Attention& attention);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Pool& pool);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Binary& binary);
@@ -41,6 +41,6 @@ using StepPointer = std::unique_ptr<Step>;
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const DeformableAttention& attention);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const RegionAlign& align);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const NonMaxSuppression& suppression);
-[[nodiscard]] PreparedStep prepare_step(const Graph& graph, const Node& node, const Recurrent& recurrent);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Recurrent& recurrent);
 
 } // namespace rtexec::tasks::kernels

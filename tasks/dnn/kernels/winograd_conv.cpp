@@ -96,8 +96,10 @@ class WinogradConv final : public Step {
                                     points * g_.out_channels * block_ * tiles_w_);
   }
 
+  std::string packing() const override { return packing_name("winograd", {g_.in_channels, g_.out_channels}); }
   /// Of each point's matrix, strips of output channels.
-  std::vector<float> pack(const std::vector<float>& transformed) const {
+  std::vector<float> pack(const std::vector<float>& weights) const override {
+    const auto transformed = transform_weights(g_, weights);
     std::vector<float> packed(static_cast<std::size_t>(points * weights_pitch()));
     for (std::int64_t point = 0; point < points; ++point)
       for (std::int64_t c = 0; c < g_.out_channels; c += strip_) {
@@ -210,10 +212,8 @@ bool winograd_applies(const ConvGeometry& g) {
          ((g.out_h + 1) / 2) * ((g.out_w + 1) / 2) >= least_tiles;
 }
 
-PreparedStep prepare_winograd_conv(const ConvGeometry& geometry, const std::vector<float>& weights) {
-  auto step = std::make_unique<WinogradConv>(geometry);
-  auto packed = step->pack(transform_weights(geometry, weights));
-  return {std::move(step), {{}, std::move(packed)}};
+std::unique_ptr<Step> make_winograd_conv(const ConvGeometry& geometry) {
+  return std::make_unique<WinogradConv>(geometry);
 }
 
 } // namespace rtexec::tasks::kernels

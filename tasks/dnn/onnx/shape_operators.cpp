@@ -162,13 +162,13 @@ void constant_of_shape(NodeContext& node) {
   const Shape shape = node.ints(0, "the shape");
   Shape filled = shape;
   std::ranges::replace(filled, 0, 1);
-  (void)node.reserve(filled, sizeof(std::int64_t));
   const auto given = node.attribute<SharedConstant>("value", nullptr);
   const auto fill = given ? *given : Constant{{1}, std::vector<float>{0}};
   const auto count = static_cast<std::size_t>(element_count(shape));
   std::visit(
       [&](const auto& values) {
         node.require(values.size() == 1, "its value must have one element");
+        (void)node.reserve(filled, sizeof(values.front()));
         node.set_constant({shape, std::decay_t<decltype(values)>(count, values.front()), fill.type});
       },
       fill.values);
