@@ -140,6 +140,17 @@ if [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null; then
 else skip 'a user without rights' 'needs root and setpriv'; fi
 
 # Control groups, of both versions.
+printf '[executive]\n' > busy.toml; task a 100ms 60ms >> busy.toml
+quota=/sys/fs/cgroup/cpu/rtexec-gate-$$
+if mkdir "$quota" 2>/dev/null; then
+  trap 'kill -KILL $first 2>/dev/null; rmdir "$quota"; rm -rf "$work"' EXIT
+  throttled() { bash -c 'echo $$ > '"$quota"'/cgroup.procs && exec "$@"' - "$@"; }
+  echo 50000 > "$quota/cpu.cfs_quota_us"
+  same 'half a core for a set that uses 0.6' 5 busy.toml throttled
+  said "cpu quota: 0.5 cores by $quota/cpu.cfs_quota_us; the tasks use 0.6 cores"
+  echo -1 > "$quota/cpu.cfs_quota_us"
+  same 'a group without a quota' 0 busy.toml throttled
+else skip 'a small quota' 'no group of the controller cpu can be made here'; fi
 group=
 for root in /sys/fs/cgroup/memory /sys/fs/cgroup; do
   limit=$root/rtexec-gate-$$/memory.limit_in_bytes; [ $root = /sys/fs/cgroup/memory ] || limit=$root/rtexec-gate-$$/memory.max
@@ -149,7 +160,7 @@ for root in /sys/fs/cgroup/memory /sys/fs/cgroup; do
   rmdir "$group"; group=
 done
 if [ -n "$group" ]; then
-  trap 'kill -KILL $first 2>/dev/null; rmdir "$group"; rm -rf "$work"' EXIT
+  trap 'kill -KILL $first 2>/dev/null; rmdir "$group" "$quota" 2>/dev/null; rm -rf "$work"' EXIT
   grouped() { bash -c 'echo $$ > '"$group"'/cgroup.procs && exec "$@"' - "$@"; }
   same 'a control group of 60 MB' 5 good.toml grouped
   said "the limit in $limit is 5"

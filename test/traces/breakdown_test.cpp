@@ -376,7 +376,7 @@ TEST(Blame, ADelayedSwapThatIsShorterThanTheUsualExecution) {
   });
   ASSERT_EQ(analysis.missed_jobs.size(), 1u);
   EXPECT_EQ(analysis.missed_jobs[0].shares[0].cause, Cause::swap_in);
-  EXPECT_THAT(analysis.missed_jobs[0].blame, HasSubstr("75.0 us its own swap-in (usually 0 ns)"));
+  EXPECT_THAT(analysis.missed_jobs[0].blame, HasSubstr("75.0 us its own swap-in"));
 }
 
 TEST(Blame, AThrottledCore) {
@@ -391,7 +391,7 @@ TEST(Blame, AThrottledCore) {
   });
   ASSERT_EQ(analysis.missed_jobs.size(), 1u);
   EXPECT_EQ(analysis.missed_jobs[0].shares[0].cause, Cause::throttled);
-  EXPECT_THAT(analysis.missed_jobs[0].blame, HasSubstr("70.0 us throttled (usually 0 ns)"));
+  EXPECT_THAT(analysis.missed_jobs[0].blame, HasSubstr("70.0 us throttled"));
 }
 
 TEST(Blame, ItsOwnLongExecution) {
