@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <compare>
 #include <numeric>
 #include <tuple>
@@ -32,31 +33,68 @@ class Boundaries {
   std::vector<Nanos> before_; // the time of all layers before each boundary
 };
 
-/// The carry within a segment, of which the tensors that cross one of its ends live there.
+/// The carry within a segment whose end moves: the most that lives at once of the tensors that cross one of its ends.
+/// A tree of maxima over the layers, to which the bytes of a tensor are added for its whole life while it crosses an
+/// end. No layer behind the segment holds more than its last one, so the maximum over all layers is the segment's.
 class Carry {
  public:
-  explicit Carry(const Layers& layers) : size_(layers.times.size() + 1), alive_(size_ * size_) {
-    for (const Tensor& tensor : layers.tensors) at(tensor.first + 1, tensor.last) += tensor.size.count;
-    for (std::size_t boundary = 1; boundary < size_; ++boundary)
-      for (std::size_t layer = size_ - 1; layer-- > 0;)
-        at(boundary, layer) += at(boundary - 1, layer) + at(boundary, layer + 1) - at(boundary - 1, layer + 1);
+  explicit Carry(const Layers& layers)
+      : leaves_(std::bit_ceil(std::max<std::size_t>(layers.times.size(), 1))),
+        most_(2 * leaves_),
+        added_(2 * leaves_),
+        made_(layers.times.size()),
+        last_read_(layers.times.size()) {
+    for (const Tensor& tensor : layers.tensors) {
+      if (tensor.first == tensor.last || tensor.size.count == 0) continue; // crosses nothing
+      made_[tensor.first].push_back(tensor);
+      last_read_[tensor.last].push_back(tensor);
+    }
   }
 
-  [[nodiscard]] Bytes within(std::size_t from, std::size_t to) const {
-    std::uint64_t most = 0;
-    for (std::size_t layer = from; layer < to; ++layer) most = std::max(most, at(from, layer) + at(layer + 1, to));
-    return {most - at(from, to)};
+  /// Starts with an empty segment at boundary `from`.
+  void begin(std::size_t from) {
+    std::ranges::fill(most_, 0);
+    std::ranges::fill(added_, 0);
+    from_ = end_ = from;
+    for (std::size_t layer = 0; layer < from; ++layer)
+      for (const Tensor& tensor : made_[layer])
+        if (tensor.last >= from) add(tensor, tensor.size.count);
+  }
+
+  /// Adds the next layer to the segment, and returns the carry within it.
+  Bytes extend() {
+    for (const Tensor& tensor : last_read_[end_])
+      if (tensor.first >= from_) add(tensor, -tensor.size.count);
+    for (const Tensor& tensor : made_[end_]) add(tensor, tensor.size.count);
+    ++end_;
+    return {most_[1]};
   }
 
  private:
-  /// Bytes of the tensors that are made before this boundary and read by this layer or a later one.
-  [[nodiscard]] std::uint64_t at(std::size_t boundary, std::size_t layer) const {
-    return alive_[boundary * size_ + layer];
+  /// Sums are modulo 2^64; those of a node never become negative.
+  void add(const Tensor& tensor, std::uint64_t bytes) {
+    const std::size_t first = std::max<std::size_t>(tensor.first, from_) + leaves_;
+    const std::size_t last = tensor.last + leaves_;
+    for (std::size_t low = first, high = last + 1; low < high; low /= 2, high /= 2) {
+      if (low % 2 == 1) add_to(low++, bytes);
+      if (high % 2 == 1) add_to(--high, bytes);
+    }
+    update_above(first);
+    update_above(last);
   }
-  std::uint64_t& at(std::size_t boundary, std::size_t layer) { return alive_[boundary * size_ + layer]; }
+  void add_to(std::size_t node, std::uint64_t bytes) {
+    most_[node] += bytes;
+    added_[node] += bytes;
+  }
+  void update_above(std::size_t node) {
+    while ((node /= 2) > 0) most_[node] = std::max(most_[2 * node], most_[2 * node + 1]) + added_[node];
+  }
 
-  std::size_t size_;
-  std::vector<std::uint64_t> alive_;
+  std::size_t leaves_;
+  std::vector<std::uint64_t> most_;  // by node: the most of its layers, without what was added to nodes above
+  std::vector<std::uint64_t> added_; // by node: to all of its layers
+  std::vector<std::vector<Tensor>> made_, last_read_; // by layer
+  std::size_t from_ = 0, end_ = 0;
 };
 
 /// Way up to a boundary.
@@ -65,6 +103,7 @@ struct Label {
   std::uint32_t cuts = 0;
   Bytes carry;
   std::array<Nanos, most_launch_ahead> recent{}; // the time of the last segment, the last two, ..
+  Nanos longest_run = 0;                         // decides between labels of equal costs
   std::size_t boundary = 0, index = 0;           // of the label that it goes on from
 
   [[nodiscard]] auto costs() const { return std::tie(price, cuts, carry, recent); }
@@ -76,14 +115,15 @@ bool dominates(const Label& a, const Label& b) {
          std::ranges::equal(a.recent, b.recent, std::ranges::less_equal{});
 }
 
-void keep_best(std::vector<Label>& labels) {
-  std::ranges::sort(labels, {}, &Label::costs);
-  std::size_t kept = 0;
-  for (const Label& label : labels) {
-    const auto best = std::span(labels).first(kept);
-    if (std::ranges::none_of(best, [&](const Label& other) { return dominates(other, label); })) labels[kept++] = label;
+/// Keeps the labels of which none dominates another one; of equal ones that with the shortest runs.
+void keep(std::vector<Label>& labels, const Label& label) {
+  if (const auto equal = std::ranges::find(labels, label.costs(), &Label::costs); equal != labels.end()) {
+    if (label.longest_run < equal->longest_run) *equal = label;
+    return;
   }
-  labels.resize(kept);
+  if (std::ranges::any_of(labels, [&](const Label& other) { return dominates(other, label); })) return;
+  std::erase_if(labels, [&](const Label& other) { return dominates(label, other); });
+  labels.push_back(label);
 }
 
 /// Shortest paths over the boundaries, with several costs.
@@ -93,20 +133,16 @@ class Search {
   template <class Price>
   Search(const Layers& layers, Nanos tolerance, unsigned launch_ahead, Price price)
       : boundaries_(layers), tolerance_(tolerance), launch_ahead_(launch_ahead), labels_(boundaries_.end() + 1) {
-    const Carry carry(layers);
     labels_.front().emplace_back();
-    for (std::size_t from = 0; from < boundaries_.end(); ++from) {
-      keep_best(labels_[from]);
-      if (labels_[from].empty()) continue;
-      for (std::size_t to = from + 1; to <= boundaries_.end() && boundaries_.execution(from, to) <= tolerance; ++to)
-        if (fits(from, to)) extend(from, to, to == boundaries_.end() ? 0 : price(to), carry.within(from, to));
-    }
-    keep_best(labels_.back());
+    if (boundaries_.segment(0, boundaries_.end()) <= tolerance) labels_.back() = labels_.front();
+    else if (too_long_ = layers_without_segment(); too_long_.empty()) find_ways(layers, price);
   }
 
   [[nodiscard]] CutChoice result() const {
     CutChoice choice;
-    for (const Label& label : labels_.back()) {
+    std::vector<Label> best = labels_.back();
+    std::ranges::sort(best, {}, &Label::costs);
+    for (const Label& label : best) {
       Segmentation& way = choice.ways.emplace_back();
       way.carry = label.carry;
       for (const Label* at = &label; at->boundary > 0; at = &labels_[at->boundary][at->index]) {
@@ -115,40 +151,63 @@ class Search {
       }
       std::ranges::reverse(way.cuts);
     }
-    if (choice.ways.empty()) choice.too_long = obstacles();
+    if (choice.ways.empty()) choice.too_long = too_long_.empty() ? layers_behind_the_last_way() : too_long_;
     return choice;
   }
 
  private:
+  template <class Price> void find_ways(const Layers& layers, Price price) {
+    const std::size_t end = boundaries_.end();
+    Carry carry(layers);
+    for (std::size_t from = 0; from < end; ++from) {
+      if (labels_[from].empty()) continue;
+      carry.begin(from);
+      for (std::size_t to = from + 1; to <= end && boundaries_.execution(from, to) <= tolerance_; ++to) {
+        const Bytes within = carry.extend();
+        const Nanos segment = boundaries_.segment(from, to);
+        if (segment <= tolerance_ && boundaries_.allowed(to))
+          extend(from, to, segment, to == end ? 0 : price(to), within);
+      }
+    }
+  }
+
   [[nodiscard]] bool fits(std::size_t from, std::size_t to) const {
     return boundaries_.allowed(to) && boundaries_.segment(from, to) <= tolerance_;
   }
 
-  void extend(std::size_t from, std::size_t to, Nanos price, Bytes carry) {
-    const Nanos segment = boundaries_.segment(from, to);
+  void extend(std::size_t from, std::size_t to, Nanos segment, Nanos price, Bytes carry) {
     const bool last = to == boundaries_.end();
     for (std::size_t index = 0; index < labels_[from].size(); ++index) {
       const Label& label = labels_[from][index];
-      if (launch_ahead_ > 0 && label.recent[launch_ahead_ - 1] + segment > tolerance_) continue;
+      const Nanos run = segment + (launch_ahead_ > 0 ? label.recent[launch_ahead_ - 1] : 0);
+      if (run > tolerance_) continue;
       Label next{.price = label.price + price,
                  .cuts = label.cuts + !last,
                  .carry = std::max(label.carry, carry),
+                 .longest_run = std::max(label.longest_run, run),
                  .boundary = from,
                  .index = index};
       for (unsigned k = 0; k < launch_ahead_ && !last; ++k)
         next.recent[k] = segment + (k == 0 ? 0 : label.recent[k - 1]);
-      labels_[to].push_back(next);
+      keep(labels_[to], next);
     }
   }
 
-  [[nodiscard]] std::vector<std::uint32_t> obstacles() const {
+  /// The layers that no segment within the tolerance holds.
+  [[nodiscard]] std::vector<std::uint32_t> layers_without_segment() const {
     std::vector<std::uint32_t> layers;
     for (std::size_t from = 0, covered = 0; from < boundaries_.end(); ++from) {
-      for (std::size_t to = from + 1; boundaries_.allowed(from) && to <= boundaries_.end(); ++to)
-        if (fits(from, to)) covered = std::max(covered, to);
+      for (std::size_t to = std::max(from, covered) + 1;
+           boundaries_.allowed(from) && to <= boundaries_.end() && boundaries_.execution(from, to) <= tolerance_; ++to)
+        if (fits(from, to)) covered = to;
       if (covered <= from) layers.push_back(static_cast<std::uint32_t>(from));
     }
-    if (!layers.empty()) return layers;
+    return layers;
+  }
+
+  /// Those behind the last boundary that a way reaches, up to the next one that may be cut.
+  [[nodiscard]] std::vector<std::uint32_t> layers_behind_the_last_way() const {
+    std::vector<std::uint32_t> layers;
     std::size_t stop = boundaries_.end();
     while (labels_[stop].empty()) --stop;
     do layers.push_back(static_cast<std::uint32_t>(stop++));
@@ -160,6 +219,7 @@ class Search {
   Nanos tolerance_;
   unsigned launch_ahead_;
   std::vector<std::vector<Label>> labels_; // by boundary
+  std::vector<std::uint32_t> too_long_;    // layers that no segment holds
 };
 
 CutChoice fewest_cuts(const Layers& layers, Nanos tolerance, unsigned launch_ahead) {
@@ -188,15 +248,17 @@ Nanos longest_run(std::span<const Nanos> segments, unsigned launch_ahead) {
 
 Segmentation segmentation_of(const Layers& layers, const Cuts& cuts) {
   const Boundaries boundaries(layers);
-  const Carry carry(layers);
+  Carry carry(layers);
   Segmentation result{.cuts = cuts, .overhead = 0, .carry = {}};
   std::size_t from = 0;
-  for (const std::uint32_t cut : cuts) {
-    result.overhead += boundaries.overhead(cut + 1);
-    result.carry = std::max(result.carry, carry.within(from, cut + 1));
-    from = cut + 1;
-  }
-  result.carry = std::max(result.carry, carry.within(from, boundaries.end()));
+  const auto add_segment = [&](std::size_t to) {
+    Bytes within;
+    for (carry.begin(from); from < to; ++from) within = carry.extend();
+    result.overhead += boundaries.overhead(to);
+    result.carry = std::max(result.carry, within);
+  };
+  for (const std::uint32_t cut : cuts) add_segment(cut + 1);
+  add_segment(boundaries.end());
   return result;
 }
 
@@ -213,7 +275,14 @@ CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch
   };
   const Layers times{layers.times, layers.overheads, {}, layers.least};
   const Nanos all = std::reduce(layers.times.begin(), layers.times.end());
-  Nanos too_short = -1, enough = all;
+  // The longest run holds the longest layer, and of so many runs in a row some hold their share of all.
+  const Nanos runs = (Nanos{segments} + launch_ahead) / (1 + launch_ahead);
+  Nanos enough = std::max(layers.times.empty() ? 0 : std::ranges::max(layers.times), (all + runs - 1) / runs);
+  Nanos too_short = enough - 1;
+  for (Nanos step = 1 + enough / 16; enough < all && within(times, enough).ways.empty(); step *= 2) {
+    too_short = enough;
+    enough = std::min(all, enough + step);
+  }
   while (enough - too_short > 1) {
     const Nanos run = too_short + (enough - too_short) / 2;
     (within(times, run).ways.empty() ? too_short : enough) = run;

@@ -192,6 +192,25 @@ TEST(SegmentCuts, AreNotMadeWhereTheWholeIsTolerated) {
   EXPECT_EQ(choose_cuts({}, 0, 0).ways.size(), 1U) << "no layers";
 }
 
+/// With the cubic search of all segments this would take minutes.
+TEST(SegmentCuts, OfThousandsOfLayersAreFoundSoon) {
+  Random random(6);
+  constexpr std::size_t count = 3000;
+  Layers layers;
+  for (std::uint32_t layer = 0; layer < count; ++layer) {
+    layers.times.push_back(draw(random, 1, 1000));
+    if (layer + 1 == count) break;
+    layers.overheads.push_back(20);
+    layers.tensors.push_back({{static_cast<std::uint64_t>(draw(random, 1, 100))}, layer, layer + 1});
+  }
+  const Nanos all = sum_of(layers.times);
+  EXPECT_EQ(choose_cuts(layers, all, 0).ways.front().cuts, Cuts{});
+  EXPECT_EQ(choose_cuts(layers, all / 2 + 1000, 0).ways.front().cuts.size(), 1U);
+  layers.times[1500] = all;
+  EXPECT_EQ(choose_cuts(layers, all - 1, 0).too_long, std::vector<std::uint32_t>{1500});
+  EXPECT_EQ(cut_into(layers, 3, 0).ways.front().cuts.size(), 2U);
+}
+
 TEST(SegmentCuts, NameTheLayersThatAreTooLong) {
   const auto names = [](const Layers& layers, Nanos tolerance, unsigned launch_ahead = 0) {
     return choose_cuts(layers, tolerance, launch_ahead).too_long;
