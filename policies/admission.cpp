@@ -267,11 +267,15 @@ class VolumeTrial {
 /// then have to swap more.
 class DivisionTrial {
  public:
+  /// What is looked for: only a plan that is proved, or also the one that comes closest.
+  enum class Goal { proof, closest };
+
   /// `plan` has cores.
   DivisionTrial(const Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory,
-                std::span<const Divisible> divisible)
+                std::span<const Divisible> divisible, Goal goal)
       : plan_(plan),
         set_(set),
+        goal_(goal),
         memory_(memory),
         divisible_(divisible),
         urgency_(by_urgency(set.tasks)),
@@ -283,6 +287,8 @@ class DivisionTrial {
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
       auto plan = tried();
       if (!plan || plan->end_to_end.proved) return plan ? std::move(plan) : std::move(closest_);
+      // Windows only become shorter.
+      if (goal_ == Goal::proof && !device_has_time_) return plan;
       learn_windows(*plan);
       if (!closest_ || plan->end_to_end.slack > closest_->end_to_end.slack) closest_ = std::move(plan);
     }
@@ -316,6 +322,7 @@ class DivisionTrial {
       overflow_ = *overflow;
       auto found = divide(device(plan), plan.order);
       if (!found) return std::nullopt;
+      device_has_time_ = found->proved;
       division = std::move(found->division);
     }
     return std::nullopt;
@@ -372,22 +379,24 @@ class DivisionTrial {
 
   const Plan& plan_;
   const ResolvedSet& set_;
+  const Goal goal_;
   std::span<const MemoryDemand> memory_;
   std::span<const Divisible> divisible_;
   const std::vector<std::size_t> urgency_;
   const std::vector<std::size_t> on_device_; // those of them that use the device
   std::uint32_t overflow_ = 0;               // that the last division is for
+  bool device_has_time_ = false;             // with the last division, alone
   std::vector<Nanos> windows_;               // on the device, of the tasks there
   std::optional<Plan> closest_;
 };
 
-constexpr std::size_t most_preempting = 64; // tasks
+/// Tasks; in a larger set, classes, cuts and streams that it leaves open are not searched.
+constexpr std::size_t max_searched = 64;
 
 /// Whether jobs may be preempted on the device at all.
 bool may_preempt(const ResolvedSet& set, const Plan& plan) {
   const SwapPolicy policy = set.tasks.swap.policy;
-  return (policy == SwapPolicy::pipelined || policy == SwapPolicy::none) && !plan.co_runs() &&
-         set.tasks.tasks.size() <= most_preempting;
+  return (policy == SwapPolicy::pipelined || policy == SwapPolicy::none) && !plan.co_runs();
 }
 
 Plan planned(Plan plan, const ResolvedSet& set, std::span<const std::size_t> urgency, std::uint32_t overflow) {
@@ -426,20 +435,20 @@ constexpr double worth_being_ahead = 0.01;
 
 /// The plan that is proved, or comes closest; absent: there is none at all.
 std::optional<Plan> in_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
-                                std::span<const Divisible> divisible) {
-  auto plan = DivisionTrial(cores, set, memory, divisible).run();
+                                std::span<const Divisible> divisible, DivisionTrial::Goal goal) {
+  auto plan = DivisionTrial(cores, set, memory, divisible, goal).run();
   const bool proved = plan && plan->end_to_end.proved;
   const double taken = plan ? share_of_cuts(*plan, set) : 1;
   if (set.tasks.device.launch_ahead || (proved && taken <= worth_being_ahead)) return plan;
   cores.launch_ahead = 1;
-  auto ahead = DivisionTrial(cores, set, memory, divisible).run();
+  auto ahead = DivisionTrial(cores, set, memory, divisible, DivisionTrial::Goal::proof).run();
   if (!ahead || !ahead->end_to_end.proved) return plan;
   return !proved || share_of_cuts(*ahead, set) + worth_being_ahead <= taken ? std::move(ahead) : std::move(plan);
 }
 
 /// With whole jobs, or where that is not proved, or not asked for, in segments.
 Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
-                           std::span<const Divisible> given_divisible) {
+                           std::span<const Divisible> given_divisible, DivisionTrial::Goal goal) {
   const auto streamed = with_streams(set, given_divisible);
   if (!streamed) return Unexpected(streamed.error());
   const std::span<const Divisible> divisible = *streamed;
@@ -450,15 +459,15 @@ Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const M
   const bool possible = !divisible.empty() && may_preempt(set, plan);
   const bool given = std::ranges::any_of(divisible, &Divisible::fixed);
   if (!possible && std::ranges::any_of(divisible, &Divisible::streams))
-    return fail(Errc::bad_input, "memory = \"stream\" is for sets of at most " + std::to_string(most_preempting) +
-                                     " tasks none of which executes beside another one; leave it out");
+    return fail(Errc::bad_input,
+                "memory = \"stream\" is for sets none of whose tasks executes beside another one; leave it out");
   if (!given || !possible) {
     Plan whole = with_priorities(plan, set, *overflow);
-    if (whole.end_to_end.proved || !possible) return whole;
-    auto divided = in_segments(cores, set, memory, divisible);
+    if (whole.end_to_end.proved || !possible || set.tasks.tasks.size() > max_searched) return whole;
+    auto divided = in_segments(cores, set, memory, divisible, DivisionTrial::Goal::proof);
     return divided && divided->end_to_end.proved ? std::move(*divided) : std::move(whole);
   }
-  if (auto divided = in_segments(cores, set, memory, divisible)) return std::move(*divided);
+  if (auto divided = in_segments(cores, set, memory, divisible, goal)) return std::move(*divided);
   return fail(Errc::not_proved,
               "with the classes and segments that are given no swap volumes fit, or the memory that "
               "is kept between segments does not: give fewer segments or levels, or a larger "
@@ -468,7 +477,8 @@ Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const M
 /// Where that is not proved, more and more of the tasks that may stream do, those with the most constants first.
 Result<Plan> with_more_streams(const Plan& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                                std::span<const Divisible> divisible) {
-  auto plan = with_segments(cores, set, memory, divisible);
+  auto plan = with_segments(cores, set, memory, divisible, DivisionTrial::Goal::closest);
+  if (divisible.size() > max_searched) return plan;
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i < divisible.size() && set.tasks.swap.policy == SwapPolicy::pipelined; ++i)
     if (!divisible[i].streams && !divisible[i].reads.empty() && divisible[i].reads.back().end > 1) others.push_back(i);
@@ -477,7 +487,8 @@ Result<Plan> with_more_streams(const Plan& cores, const ResolvedSet& set, std::s
   for (const std::size_t i : others) {
     if (plan && plan->end_to_end.proved) break;
     tasks[i].streams = true;
-    auto streamed = with_segments(cores, set, memory, tasks);
+    const auto goal = plan ? DivisionTrial::Goal::proof : DivisionTrial::Goal::closest;
+    auto streamed = with_segments(cores, set, memory, tasks, goal);
     if (streamed && (!plan || streamed->end_to_end.proved)) plan = std::move(streamed);
   }
   return plan;

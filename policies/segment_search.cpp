@@ -357,16 +357,25 @@ class Search {
 
   /// False: it cannot be cut so.
   [[nodiscard]] bool examine(Choice& choice) {
+    const auto [known, is_new] = examined_.try_emplace({choice.classes, choice.volumes, choice.longest_run});
+    if (is_new) known->second = lateness_of(choice);
+    if (!known->second) return false;
+    choice.lateness = *known->second;
+    return true;
+  }
+
+  /// Keeps the choice if it is the best so far. Absent: it cannot be cut so.
+  [[nodiscard]] std::optional<double> lateness_of(const Choice& choice) {
     const auto& cuts = cuts_of(choice);
-    if (!cuts) return false;
+    if (!cuts) return std::nullopt;
     Division division{.classes = choice.classes, .volumes = choice.volumes, .cuts = *cuts};
     const Verdict verdict = verdict_of(divided(set_, division).set, order_);
-    choice.lateness = verdict.proved ? 0 : verdict.lateness;
-    if (!closest_ || verdict.proved || (!proved() && choice.lateness < least_lateness_)) {
+    const double lateness = verdict.proved ? 0 : verdict.lateness;
+    if (!closest_ || verdict.proved || (!proved() && lateness < least_lateness_)) {
       closest_ = DivisionVerdict{std::move(division), verdict.proved, verdict.slack};
-      least_lateness_ = choice.lateness;
+      least_lateness_ = lateness;
     }
-    return true;
+    return lateness;
   }
 
   [[nodiscard]] const std::optional<std::vector<Segmentation>>& cuts_of(const Choice& choice) {
@@ -459,6 +468,7 @@ class Search {
   bool given_ = false;                  // some class is
   std::size_t left_ = 0;                // how many are still examined
   std::map<std::pair<std::vector<bool>, Nanos>, std::optional<std::vector<Segmentation>>> cuts_;
+  std::map<std::tuple<std::vector<unsigned>, Volumes, Nanos>, std::optional<double>> examined_; // lateness
   Choice at_;
   std::optional<DivisionVerdict> closest_;
   double least_lateness_ = 0;

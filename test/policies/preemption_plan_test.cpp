@@ -100,6 +100,26 @@ INSTANTIATE_TEST_SUITE_P(Orders, PreemptionPlans, testing::Values(Order::edf, Or
                          [](const auto& each) { return each.param == Order::edf ? "edf" : "static_priority"; });
 
 /// What begins again after each segment takes time, which what the device has ahead does not.
+TEST_P(PreemptionPlans, KeepGivenClassesAndSegmentsOfMoreThan64Tasks) {
+  Mixed mixed(GetParam());
+  for (unsigned i = 0; i < 70; ++i) {
+    mixed.tasks.tasks.push_back(task_of("rare" + std::to_string(i), 2000ms, {0ns, 500us, 0ns}, i % 8));
+    mixed.divisibles.push_back(divisible(500us, 1));
+  }
+  mixed.memory.resize(mixed.tasks.tasks.size());
+  EXPECT_FALSE(mixed.plan()->proved) << "nothing is given, and nothing searched";
+  mixed.divisibles[0].device_class = 0;
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    mixed.divisibles[i].device_class = 1;
+    mixed.divisibles[i].given = cut_into(mixed.divisibles[i].layers, 24, 0).ways.front();
+  }
+  const auto plan = mixed.plan();
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_TRUE(plan->proved) << plan->end_to_end.explanation;
+  EXPECT_EQ(plan->tasks[0].device_class, 0U);
+  EXPECT_EQ(plan->tasks[2].segments, 20U);
+}
+
 TEST(PreemptionPlan, IsAheadWhereThatTakesLessOfTheDevice) {
   Mixed mixed;
   mixed.divisibles[1] = divisible(240ms, 96);
