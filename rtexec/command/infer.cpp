@@ -1,5 +1,6 @@
 #include <rtexec/profile.hpp>
 #include "config/names.hpp"
+#include "config/text.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/given_inputs.hpp"
 #include "rtexec/command/text.hpp"
@@ -101,6 +102,17 @@ void write(const Inference& inference, const tasks::OutputDecoder* decoder, cons
   out << "wrote " << options.output << '\n';
 }
 
+/// Noise is one value where it must be an index: nothing can be concluded from results of it.
+void print_zero_inputs(std::ostream& out, const Inference& inference) {
+  const auto inputs = inference.network().inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool zeros = std::ranges::all_of(inputs[i].bytes, [](std::byte each) { return each == std::byte{0}; });
+    if (inference.files()[i].empty() && zeros)
+      out << "Note: input " << config::quoted(inputs[i].name) << " (" << name(inputs[i].type)
+          << ") is all zeros, since no file is given for it: NAME=FILE.npy\n";
+  }
+}
+
 /// What networks may be made of.
 void list_operators(const Options& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
@@ -132,6 +144,7 @@ void infer(const Options& options) {
   auto inference = load(options, out);
   for (const std::string& note : inference.notes()) out << "Note: " << note << '\n';
   must(inference.fetch_inputs(options.inputs, preprocessing_of(options)));
+  print_zero_inputs(out, inference);
   const auto times = must(inference.run(options.repeat));
   const auto decoder = must(inference.decode());
   if (decoder) study::print(out, *decoder);

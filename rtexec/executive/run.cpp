@@ -76,7 +76,7 @@ bool Run::trigger(std::string_view task) noexcept {
 Run::~Run() {
   beat_.reset();
   end_threads();
-  if (device_)
+  if (driver_) // without it no job was executed, and the second engine may not be there
     for (const auto kind : compute_engines())
       static_cast<void>(device_->engine(kind).call([]() noexcept { return Status(); }));
   publisher_.reset();

@@ -79,8 +79,12 @@ std::vector<Need> Run::ask(Placement& placement) {
   std::ranges::move(placement.needs, std::back_inserter(needs));
   partition_ = std::move(placement.partition);
   needs.push_back(ask_for_cores(placement));
-  needs.push_back(ask_for_frequency(placement));
-  for (auto& need : {ask_for_board(), ask_for_clocks(), ask_for_awake_cores(placement), ask_for_neighbours(placement),
+  // The clocks are those of the run that has the cores: it gives them back.
+  if (!needs.back().refused || set_.tasks.executive.allow_degraded) {
+    needs.push_back(ask_for_frequency(placement));
+    if (auto clocks = ask_for_clocks()) needs.push_back(std::move(*clocks));
+  }
+  for (auto& need : {ask_for_board(), ask_for_awake_cores(placement), ask_for_neighbours(placement),
                      ask_for_budgets(placement), ask_for_store()})
     if (need) needs.push_back(*need);
   if (!has_room) return needs;

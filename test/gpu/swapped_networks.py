@@ -119,7 +119,7 @@ def print_tasks(arguments, results):
     for planned, alone, seen in zip(plan["tasks"], whole["tasks"], report["tasks"]):
         name, bound, worst = planned["name"], planned["response_bound_ns"], seen["response_ns"]["max"]
         longest = longest_execution(analysis, name)
-        outputs, differ = rtexec_command.compared_outputs(*(arguments.output / each / name for each in ("whole", "swapped")))
+        outputs, differ = rtexec_command.compared_outputs(*(arguments.output / each / "latest" / name for each in ("whole", "swapped")))
         print(f"  {name:24} {precisions_of(arguments)[name]:5} {planned['memory']['constant_bytes'] / MIB:5.0f} MiB "
               + " ".join(f"{value * MS:9.3f}" for value in (planned["wcet"]["device_ns"], longest, worst, bound or 0, alone["response_bound_ns"] or 0))
               + f" {seen['completed']:6} {seen['missed']:6} {outputs:7} {differ:6}")

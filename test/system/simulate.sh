@@ -39,9 +39,9 @@ second=${hole%-hole.toml}-second-hole.toml
 expect 4 'm7 .* 144 ms .* 1 missed' "$rtexec" simulate "$second"
 for policy in serial pipelined; do
   expect 0 'Every real-time deadline was kept' "$rtexec" simulate "$second" --policy $policy
-  # Each task has a core of its own, which few machines have.
-  expect '0 5' '^Verdict: proved' "$rtexec" check "$second" --policy $policy
-  expect '0 5' 'theorem1 .not sound. +yes +0.99' "$rtexec" check "$second" --policy $policy --explain
+  # `run` takes no listed releases, and so `check` ends as it would.
+  expect 2 '^Verdict: proved' "$rtexec" check "$second" --policy $policy
+  expect 2 'theorem1 .not sound. +yes +0.99' "$rtexec" check "$second" --policy $policy --explain
 done
 
 # Where dropping a chunk takes longer than copying it, that is what is charged.
