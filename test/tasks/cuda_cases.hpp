@@ -81,9 +81,12 @@ inline const std::vector<GpuCase>& gpu_cases() {
   static const std::vector<GpuCase> cases{
       {"typed_inputs", // of which all but the first are no images
        [](TestGraph& g) {
-         auto y = g.input({1, 3, 5, 7}, ElementType::uint8);
+         const auto real = [&](Shape shape, ElementType type) {
+           return g.cast(g.input(std::move(shape), type), ElementType::float32);
+         };
+         auto y = real({1, 3, 5, 7}, ElementType::uint8);
          for (const auto type : {ElementType::int32, ElementType::int64, ElementType::float16})
-           y = g.add(y, reshape(g, g.input({105}, type), {1, 3, 5, 7}));
+           y = g.add(y, reshape(g, real({105}, type), {1, 3, 5, 7}));
          g.output(y);
        }},
       {"typed_outputs", // exact in half precision, so that all round alike

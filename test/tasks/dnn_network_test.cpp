@@ -16,7 +16,7 @@ namespace {
 
 Layout layout_of(const Graph& graph) {
   std::vector<std::unique_ptr<Step>> steps;
-  for (const auto& node : graph.nodes) steps.push_back(prepare(graph, node).step);
+  for (const auto& node : graph.nodes) steps.push_back(prepare(graph, node));
   return lay_out(graph, steps);
 }
 

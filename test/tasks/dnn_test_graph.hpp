@@ -3,6 +3,7 @@
 
 #include "tasks/dnn/kernels/aligned.hpp"
 #include "tasks/dnn/kernels/elements.hpp"
+#include "test/tasks/port_values.hpp"
 #include "tasks/dnn/host/host_network.hpp"
 
 #include <gtest/gtest.h>
@@ -29,6 +30,18 @@ struct TestGraph {
   TensorId constant(Shape shape, std::vector<float> values) {
     return add("constant", std::move(shape), std::move(values));
   }
+  TensorId integers(Shape shape, std::vector<std::int64_t> values, ElementType type = ElementType::int64) {
+    const auto id = add("integers", std::move(shape), {});
+    graph.tensors[id].integers = std::move(values);
+    graph.tensors[id].type = type;
+    return id;
+  }
+  TensorId cast(TensorId id, ElementType type) {
+    const bool converts = is_integer(type) || is_integer(graph.tensors[id].type);
+    const auto y = node(converts ? Operation(Cast{}) : Operation(Reshape{}), {id}, graph.tensors[id].shape);
+    graph.tensors[y].type = type;
+    return y;
+  }
   TensorId random(Shape shape) {
     std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
     for (auto& value : values) value = std::uniform_real_distribution<float>(-1, 1)(engine_);
@@ -54,11 +67,8 @@ struct TestGraph {
     return node(Concat{1}, std::move(inputs), std::move(shape));
   }
   void output(TensorId id) { graph.outputs.push_back(id); }
-  /// Of another type than float32, which only an output of its own can be.
-  void output(TensorId id, ElementType type) {
-    output(node(Reshape{}, {id}, graph.tensors[id].shape));
-    graph.tensors[graph.outputs.back()].type = type;
-  }
+  /// Of another type than float32.
+  void output(TensorId id, ElementType type) { output(cast(id, type)); }
 
  private:
   TensorId add(std::string name, Shape shape, std::vector<float> values) {
@@ -79,7 +89,7 @@ inline void fill_inputs(const Network& network, const std::vector<float>& input)
       for (std::size_t i = 0; i < values.size(); ++i)
         values[i] =
             (port.type == ElementType::uint8 ? 0.0F : -8.0F) + (floats ? 0.25F : 1.0F) * static_cast<float>(i % 64);
-    kernels::from_floats(port.bytes.data(), port.type, values.data(), values.size());
+    set_elements(port, values);
   }
 }
 

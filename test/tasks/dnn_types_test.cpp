@@ -4,7 +4,7 @@
 #include "tasks/dnn/onnx/onnx_reader.hpp"
 #include "test/support/result.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
-#include "test/tasks/dnn_test_graph.hpp"
+#include "test/tasks/bound_network.hpp"
 
 #include <gmock/gmock.h>
 
@@ -29,37 +29,6 @@ std::string value(std::string_view role, std::string_view name, int type,
                   const std::vector<std::string>& dimensions = {"4"}) {
   return onnx_value(role, name, dimensions, type);
 }
-
-/// Bound, with scratch that starts as NaN.
-class Bound {
- public:
-  explicit Bound(const std::string& graph, int opset = 13) {
-    auto read = parse_onnx(onnx_bytes(graph, opset));
-    EXPECT_EQ(test::problem(read), "none");
-    if (!read) return;
-    optimise(*read);
-    network_ = std::move(*HostNetwork::build(*read));
-    scratch_ = allocate_aligned(network_->scratch().count);
-    std::memset(scratch_.get(), 0xff, network_->scratch().count);
-    network_->bind(network_->constants().data(), scratch_.get());
-  }
-
-  template <class T> void set(std::size_t input, const std::vector<T>& values) {
-    const auto elements = network_->inputs()[input].as<T>();
-    ASSERT_EQ(elements.size(), values.size());
-    std::ranges::copy(values, elements.begin());
-  }
-  template <class T> std::vector<T> get(std::size_t output = 0) {
-    EXPECT_TRUE(network_->run());
-    const auto elements = network_->outputs()[output].as<const T>();
-    return {elements.begin(), elements.end()};
-  }
-  HostNetwork& network() { return *network_; }
-
- private:
-  std::unique_ptr<HostNetwork> network_;
-  AlignedBytes scratch_;
-};
 
 TEST(NetworkTypes, TwoInputsAreAdded) {
   std::mt19937 random(1);

@@ -38,7 +38,7 @@ Graph writing(ElementType type) {
 /// That of `type` -> [1, 4, 9, 7].
 Graph reading(ElementType type) {
   TestGraph g;
-  g.output(g.conv(g.input({1, 5, 9, 7}, type), 4));
+  g.output(g.conv(g.cast(g.input({1, 5, 9, 7}, type), ElementType::float32), 4));
   optimise(g.graph);
   return g.graph;
 }
@@ -109,7 +109,7 @@ void expect_same_bits(Maker& maker, ElementType type, bool on_host) {
 Graph step(ElementType type) {
   TestGraph g;
   const auto x = g.input({1, 3, 9, 7}), h = g.input({1, 5, 9, 7}, type);
-  const auto sum = g.add(g.conv(x, 5), g.conv(h, 5));
+  const auto sum = g.add(g.conv(x, 5), g.conv(g.cast(h, ElementType::float32), 5));
   const auto gate = g.node(Activation{Activation::Kind::sigmoid, 0, 0}, {sum}, {1, 5, 9, 7});
   const auto next = g.node(Activation{Activation::Kind::scale, 100, 0}, {gate}, {1, 5, 9, 7});
   g.output(g.conv(next, 5));

@@ -1,6 +1,7 @@
 // The operators of the oracle on a GPU: on this machine's where there is one, else by the emulation of its kernels.
 #include "tasks/dnn/cuda/cuda_network.hpp"
 #include "tasks/dnn/kernels/elements.hpp"
+#include "test/tasks/port_values.hpp"
 #include "tasks/dnn/graph/passes.hpp"
 #include "test/hal/gpu.hpp"
 #include "test/tasks/cuda_gpu.hpp"
@@ -48,7 +49,7 @@ void set_inputs(const tasks::Network& network, const Model& model) {
     const auto& port = network.inputs()[i];
     const Array& value = model.value(model.inputs()[i]);
     const std::vector<float> floats(value.values.begin(), value.values.end());
-    tasks::kernels::from_floats(port.bytes.data(), port.type, floats.data(), floats.size());
+    tasks::set_elements(port, floats);
   }
 }
 

@@ -38,7 +38,7 @@ void expect_in_bounds(const Graph& graph, const Node& node) {
                          ? tensor.values
                          : std::vector<float>(static_cast<std::size_t>(element_count(tensor.shape)), 0.5F));
   }
-  std::vector<const float*> pointers;
+  std::vector<const void*> pointers;
   for (const auto& input : inputs) pointers.push_back(input.data());
   const auto& y = graph.tensors[node.output].shape;
   const Guarded output(static_cast<std::size_t>(element_count(y))), workspace(step->workspace());

@@ -1,9 +1,11 @@
 #include "tasks/dnn/cuda/lowering.hpp"
 
 #include "tasks/dnn/cuda/calls.hpp"
+#include "tasks/dnn/cuda/float_graph.hpp"
 #include "tasks/dnn/kernels/evaluate.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -38,6 +40,11 @@ void require_on_gpu(const LoweringContext& context, const Node& node) {
 [[noreturn]] void lower(LoweringContext&, const Node& node, const NonMaxSuppression&) {
   refuse(node, "NonMaxSuppression");
 }
+
+// as_floats() leaves none of these.
+[[noreturn]] void lower(LoweringContext&, const Node& node, const Cast&) { refuse(node, "Cast"); }
+[[noreturn]] void lower(LoweringContext&, const Node& node, const IntegerMatMul&) { refuse(node, "IntegerMatMul"); }
+[[noreturn]] void lower(LoweringContext&, const Node& node, const IntegerConv&) { refuse(node, "IntegerConv"); }
 
 // ---- inputs and outputs
 
@@ -117,7 +124,8 @@ Program lowered(LoweringContext& context) {
 
 Result<Program> lower(const Graph& graph, Precision precision) {
   try {
-    LoweringContext context(graph, precision);
+    const auto floats = has_integers(graph) ? std::optional(as_floats(graph)) : std::nullopt;
+    LoweringContext context(floats ? *floats : graph, precision);
     return lowered(context);
   } catch (const Unsupported& unsupported) { return fail(Errc::unsupported, unsupported.what); }
 }

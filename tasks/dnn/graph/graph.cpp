@@ -1,5 +1,8 @@
 #include "tasks/dnn/graph/graph.hpp"
 
+#include <bit>
+#include <cstring>
+
 namespace rtexec::tasks {
 
 std::int64_t element_count(const Shape& shape) {
@@ -16,7 +19,35 @@ bool adds_a_row(const Graph& graph, const Node& gemm) {
 }
 
 std::size_t bytes_of(const Tensor& tensor) {
-  return static_cast<std::size_t>(element_count(tensor.shape)) * sizeof(float);
+  return static_cast<std::size_t>(element_count(tensor.shape)) * stored_size(tensor.type);
+}
+
+std::int64_t wrapped(std::int64_t value, ElementType type) {
+  switch (type) {
+  case ElementType::boolean: return value != 0;
+  case ElementType::uint8: return static_cast<std::uint8_t>(value);
+  case ElementType::int8: return static_cast<std::int8_t>(value);
+  case ElementType::uint16: return static_cast<std::uint16_t>(value);
+  case ElementType::int16: return static_cast<std::int16_t>(value);
+  case ElementType::uint32: return static_cast<std::uint32_t>(value);
+  case ElementType::int32: return static_cast<std::int32_t>(value);
+  default: return value;
+  }
+}
+
+std::vector<std::byte> stored(const Tensor& constant) {
+  static_assert(std::endian::native == std::endian::little, "the low bytes of an int64 are the narrower integer");
+  std::vector<std::byte> bytes(bytes_of(constant));
+  if (!is_integer(constant.type)) {
+    std::memcpy(bytes.data(), constant.values.data(), bytes.size());
+    return bytes;
+  }
+  const auto size = stored_size(constant.type);
+  for (std::size_t i = 0; i < constant.integers.size(); ++i) {
+    const auto value = wrapped(constant.integers[i], constant.type);
+    std::memcpy(bytes.data() + i * size, &value, size);
+  }
+  return bytes;
 }
 
 std::string to_string(const Shape& shape) {

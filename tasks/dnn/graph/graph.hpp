@@ -1,4 +1,5 @@
-// The engine's picture of a network: static shapes, float32 (but for what goes in and comes out), NCHW, few operations.
+// The engine's picture of a network: static shapes, typed tensors, NCHW, few operations. Integers of every width and
+// booleans are computed in their own type, modulo 2^n; floats in the network's precision.
 // Read from ONNX by onnx_reader.hpp, simplified by passes.hpp, executed by network.hpp. Plain values; owns its
 // constants.
 #pragma once
@@ -35,16 +36,24 @@ struct WholeNumbers {
   std::size_t axis = 0;
 };
 
+/// True for the integer types and for booleans, which are stored as bytes of 0 and 1.
+[[nodiscard]] constexpr bool is_integer(ElementType type) noexcept {
+  return type != ElementType::float32 && type != ElementType::float16 && type != ElementType::float64;
+}
+/// The bytes of one element in the host engine's memory: floats of every precision are stored as float32.
+[[nodiscard]] constexpr std::size_t stored_size(ElementType type) noexcept {
+  return is_integer(type) ? size_of(type) : sizeof(float);
+}
+
 struct Tensor {
   std::string name;
   Shape shape;
-  std::vector<float> values; // of a constant, in row-major order; empty for what is computed
-  /// As callers see an input or an output. Its floats are whole numbers where that is a type of integers, save those of
-  /// an output, which are then rounded towards zero.
+  std::vector<float> values; // of a constant of floats, in row-major order; empty for what is computed
   ElementType type = ElementType::float32;
+  std::vector<std::int64_t> integers = {};        // of a constant of integers or booleans; uint64 by its bits
   std::shared_ptr<const WholeNumbers> whole = {}; // where `values` are known to come from such
 
-  [[nodiscard]] bool constant() const { return !values.empty(); }
+  [[nodiscard]] bool constant() const { return !values.empty() || !integers.empty(); }
 };
 
 /// y = f(x), element by element. Truth is 1 and 0.
@@ -168,7 +177,7 @@ struct Attention {
   bool may_be_nothing = false; // as of Softmax
 };
 
-/// Two inputs, broadcast as NumPy does. Truth is 1 and 0.
+/// Two inputs of one type, broadcast as NumPy does; comparisons write booleans.
 struct Binary {
   enum class Kind {
     add,
@@ -186,11 +195,34 @@ struct Binary {
     not_equal,
     less,
     less_or_equal,
+    bit_and, // this and the following: integers only
+    bit_or,
+    bit_xor,
+    shift_left,
+    shift_right,
   };
   Kind kind = Kind::add;
 };
 
-/// Where the first input is not zero the second, else the third: broadcast as NumPy does.
+/// True if the result is a boolean.
+[[nodiscard]] constexpr bool is_comparison(Binary::Kind kind) {
+  return kind >= Binary::Kind::equal && kind <= Binary::Kind::less_or_equal;
+}
+
+/// Converts to the output's type. Floats are truncated towards zero to integers, of which they become the nearest (NaN:
+/// 0); integers become narrower modulo 2^n; to a boolean: whether it is not zero.
+struct Cast {};
+
+/// a [..., m, k] times b [..., k, n] of integers, modulo 2^n; leading dimensions are broadcast as NumPy does. Operands
+/// of int16 have a product of int32, others one of their own type.
+struct IntegerMatMul {};
+
+/// A convolution of int16 as Conv has it, without bias: int32, modulo 2^32.
+struct IntegerConv {
+  Conv conv;
+};
+
+/// Where the first input, of booleans, is true the second, else the third: broadcast as NumPy does.
 struct Select {};
 
 /// alpha a b + c, for inputs a, b, c: broadcast as NumPy does. Set by passes.hpp only.
@@ -276,7 +308,7 @@ struct Gather {
   std::vector<std::int64_t> indices;
 };
 
-/// Input 1 holds indices along `axis` of input 0: y = x.shape with indices.shape in place of that dimension.
+/// Input 1 holds int64 indices along `axis` of input 0: y = x.shape with indices.shape in place of that dimension.
 /// Negative ones count from the end, those outside are taken to be the nearest inside.
 struct Take {
   std::size_t axis = 0;
@@ -304,7 +336,8 @@ struct Put {
 /// x, at position `before` in an output that is `value` elsewhere.
 struct Pad {
   std::vector<std::int64_t> before;
-  float value = 0;
+  float value = 0;          // of floats
+  std::int64_t integer = 0; // of integers and booleans
 };
 
 /// Interpolation in height and width: each output row (column) blends two input rows (columns).
@@ -381,10 +414,11 @@ struct Recurrent {
   std::array<Activation, 3> activations{}; // of gates, of the candidate, of the cell
 };
 
-using Operation = std::variant<Activation, Quantise, Dequantise, Conv, Gemm, Product, Attention, Pool, Binary, Select,
-                               MultiplyAdd, ScaleShift, Softmax, Reduce, RunningSum, TopIndices, Normalise, Lrn, Concat,
-                               Reshape, View, Gather, Take, TakeElements, TakeSlices, Put, Pad, Resize, Resample,
-                               GridSample, DeformableAttention, RegionAlign, NonMaxSuppression, Recurrent>;
+using Operation =
+    std::variant<Activation, Cast, Quantise, Dequantise, Conv, Gemm, Product, IntegerMatMul, IntegerConv, Attention,
+                 Pool, Binary, Select, MultiplyAdd, ScaleShift, Softmax, Reduce, RunningSum, TopIndices, Normalise, Lrn,
+                 Concat, Reshape, View, Gather, Take, TakeElements, TakeSlices, Put, Pad, Resize, Resample, GridSample,
+                 DeformableAttention, RegionAlign, NonMaxSuppression, Recurrent>;
 
 struct Node {
   std::string name; // the ONNX node's, or its first output's where it has none
@@ -419,18 +453,20 @@ inline constexpr std::int64_t max_elements = std::int64_t{1} << 28;
 /// Largest number of dimensions, likewise.
 inline constexpr std::size_t max_rank = 8;
 
-/// Whether its elements may be whole numbers beyond those that half precision has.
+/// True if the elements may be integers that half precision does not hold.
 [[nodiscard]] constexpr bool is_counted(const Tensor& tensor) {
-  using enum ElementType;
-  return tensor.type == int16 || tensor.type == uint16 || tensor.type == int32 || tensor.type == uint32 ||
-         tensor.type == int64 || tensor.type == uint64;
+  return is_integer(tensor.type) && size_of(tensor.type) > 1;
 }
 /// The product of the dimensions. Shapes in a Graph never exceed max_elements.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);
 /// Whether what a Gemm adds to its product is nothing, or constants that are the same in every row.
 [[nodiscard]] bool adds_a_row(const Graph& graph, const Node& gemm);
-/// Of its values, as float.
+/// In the host engine's memory.
 [[nodiscard]] std::size_t bytes_of(const Tensor& tensor);
+/// What of `value` a type of integers holds, modulo the number of its values.
+[[nodiscard]] std::int64_t wrapped(std::int64_t value, ElementType type);
+/// The elements of a constant in the host engine's memory.
+[[nodiscard]] std::vector<std::byte> stored(const Tensor& constant);
 /// "1x3x224x224"; "scalar".
 [[nodiscard]] std::string to_string(const Shape& shape);
 /// "2 dimensions (3x5)".

@@ -5,16 +5,15 @@
 #include "tasks/dnn/graph/patterns.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace rtexec::tasks {
 namespace {
 
-/// As floats, which are rounded as what is computed: what lies between two numbers still does then.
 struct Bounds {
-  float low = 0, high = 0;
+  std::int64_t low = 0, high = 0;
   [[nodiscard]] bool is_number() const { return low == high; }
 };
 using Known = std::optional<Bounds>;
@@ -26,17 +25,19 @@ Known both(const Known& a, const Known& b) {
   return Bounds{std::min(a->low, b->low), std::max(a->high, b->high)};
 }
 
-/// Of operations that only rise or only fall with each operand.
-std::optional<float> computed(Pair kind, float a, float b) {
+/// Returns the result of operations that only rise or only fall with each operand; nullopt if it overflows.
+std::optional<std::int64_t> computed(Pair kind, std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  const auto unless = [&](bool overflows) { return overflows ? std::nullopt : std::optional(result); };
   switch (kind) {
-  case Pair::add: return a + b;
-  case Pair::subtract: return a - b;
-  case Pair::multiply: return a * b;
-  case Pair::divide_whole: return std::trunc(a / b);
+  case Pair::add: return unless(__builtin_add_overflow(a, b, &result));
+  case Pair::subtract: return unless(__builtin_sub_overflow(a, b, &result));
+  case Pair::multiply: return unless(__builtin_mul_overflow(a, b, &result));
+  case Pair::divide_whole: return b == -1 ? unless(__builtin_sub_overflow(0, a, &result)) : std::optional(a / b);
   case Pair::minimum: return std::min(a, b);
   case Pair::maximum: return std::max(a, b);
-  case Pair::less: return a < b ? 1.0F : 0.0F;
-  case Pair::less_or_equal: return a <= b ? 1.0F : 0.0F;
+  case Pair::less: return a < b;
+  case Pair::less_or_equal: return a <= b;
   default: return std::nullopt;
   }
 }
@@ -44,10 +45,10 @@ std::optional<float> computed(Pair kind, float a, float b) {
 Known at_corners(Pair kind, const Bounds& a, const Bounds& b) {
   if (kind == Pair::divide_whole && b.low <= 0 && b.high >= 0) return std::nullopt;
   Known result;
-  for (const float x : {a.low, a.high})
-    for (const float y : {b.low, b.high}) {
+  for (const auto x : {a.low, a.high})
+    for (const auto y : {b.low, b.high}) {
       const auto value = computed(kind, x, y);
-      if (!value || !std::isfinite(*value)) return std::nullopt;
+      if (!value) return std::nullopt;
       result = both(result.value_or(Bounds{*value, *value}), Bounds{*value, *value});
     }
   return result;
@@ -58,10 +59,8 @@ Bounds equality(const Bounds& a, const Bounds& b) {
   return a.is_number() && b.is_number() ? Bounds{1, 1} : truth;
 }
 
-bool compares(Pair kind) { return kind >= Pair::equal; }
-
 Known bounds_of(Pair kind, const Known& a, const Known& b) {
-  if (!a || !b) return compares(kind) ? Known(truth) : std::nullopt;
+  if (!a || !b) return is_comparison(kind) ? Known(truth) : std::nullopt;
   const auto equal = equality(*a, *b);
   if (kind == Pair::equal) return equal;
   if (kind == Pair::not_equal) return Bounds{1 - equal.high, 1 - equal.low};
@@ -84,17 +83,24 @@ class KnownValues {
     for (auto& node : graph_.nodes) {
       choose(node);
       auto& output = graph_.tensors[node.output];
-      if (!is_counted(output) && output.type != ElementType::boolean) continue;
+      if (!is_integer(output.type)) continue;
       const auto bounds = bounds_of(node);
+      if (!bounds || !holds(output.type, *bounds)) continue;
       known_[node.output] = bounds;
-      if (bounds && bounds->is_number())
-        output.values.assign(static_cast<std::size_t>(element_count(output.shape)), bounds->low);
+      if (bounds->is_number())
+        output.integers.assign(static_cast<std::size_t>(element_count(output.shape)), bounds->low);
     }
     std::erase_if(graph_.nodes, [&](const Node& node) { return graph_.tensors[node.output].constant(); });
     remove_unused(graph_);
   }
 
  private:
+  /// True if no value between them wraps around. The upper half of uint64 has no bounds here.
+  static bool holds(ElementType type, const Bounds& bounds) {
+    if (type == ElementType::uint64) return bounds.low >= 0;
+    return wrapped(bounds.low, type) == bounds.low && wrapped(bounds.high, type) == bounds.high;
+  }
+
   /// Of a Select whose condition is known.
   void choose(Node& node) {
     if (!std::holds_alternative<Select>(node.operation)) return;
@@ -107,17 +113,16 @@ class KnownValues {
   }
 
   Known known(TensorId id) const {
-    const auto& values = graph_.tensors[id].values;
-    if (values.empty()) return known_[id];
-    if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return std::nullopt;
-    const auto [low, high] = std::ranges::minmax(values);
-    return Bounds{low, high};
+    const auto& tensor = graph_.tensors[id];
+    if (tensor.integers.empty()) return known_[id];
+    const auto [low, high] = std::ranges::minmax(tensor.integers);
+    return holds(tensor.type, {low, high}) ? Known(Bounds{low, high}) : std::nullopt;
   }
 
   Known bounds_of(const Node& node) const {
     if (node.activation.kind != Function::none || node.residual) return std::nullopt;
     const auto input = [&](std::size_t i) { return known(node.inputs[i]); };
-    const auto indices = [](std::int64_t count) { return Bounds{0, static_cast<float>(count - 1)}; };
+    const auto indices = [](std::int64_t count) { return Bounds{0, count - 1}; };
     if (const auto* top = std::get_if<TopIndices>(&node.operation)) return indices(top->count);
     if (const auto* reduce = std::get_if<Reduce>(&node.operation))
       return reduce->kind >= Reduce::Kind::first_minimum ? Known(indices(reduce->count)) : std::nullopt;
@@ -126,13 +131,16 @@ class KnownValues {
     if (const auto* activation = std::get_if<Activation>(&node.operation))
       return tasks::bounds_of(*activation, input(0));
     if (std::holds_alternative<Select>(node.operation)) return both(input(1), input(2));
+    if (std::holds_alternative<Cast>(node.operation) && graph_.tensors[node.output].type == ElementType::boolean)
+      return tasks::bounds_of(Activation{Function::is_not_zero}, input(0));
     return moves(node.operation) ? input(0) : std::nullopt;
   }
 
   static bool moves(const Operation& operation) {
     return std::holds_alternative<Reshape>(operation) || std::holds_alternative<View>(operation) ||
-           std::holds_alternative<Gather>(operation) || std::holds_alternative<Take>(operation) ||
-           std::holds_alternative<TakeElements>(operation) || std::holds_alternative<TakeSlices>(operation);
+           std::holds_alternative<Cast>(operation) || std::holds_alternative<Gather>(operation) ||
+           std::holds_alternative<Take>(operation) || std::holds_alternative<TakeElements>(operation) ||
+           std::holds_alternative<TakeSlices>(operation);
   }
 
   Graph& graph_;

@@ -177,7 +177,8 @@ class Sinking {
 
   bool operator()(const Node& node) {
     const auto* pair = std::get_if<Binary>(&node.operation);
-    if (!pair || node.activation.kind != Activation::Kind::none) return false;
+    if (!pair || node.activation.kind != Activation::Kind::none || is_integer(graph_.tensor(node.output).type))
+      return false;
     const bool sum = pair->kind == Binary::Kind::add;
     for (const std::size_t i : {0U, 1U}) {
       const auto moved = node.inputs[i], other = node.inputs[1 - i];

@@ -201,8 +201,8 @@ void fuse_activations(Graph& graph) {
     if (!activation || !is_common(activation->kind)) continue;
     const auto input = graph.nodes[i].inputs[0];
     const auto producer = uses.producer(input);
-    if (!uses.single_reader(input) || producer == no_node || !takes_activation(graph.nodes[producer]) ||
-        graph.nodes[producer].activation.kind != Activation::Kind::none)
+    if (is_integer(graph.tensors[input].type) || !uses.single_reader(input) || producer == no_node ||
+        !takes_activation(graph.nodes[producer]) || graph.nodes[producer].activation.kind != Activation::Kind::none)
       continue;
     graph.nodes[producer].activation = *activation;
     uses.absorb(producer, i);
@@ -232,7 +232,7 @@ void remove_unused(Graph& graph) {
   std::ranges::reverse(kept);
   graph.nodes = std::move(kept);
   for (TensorId id = 0; id < graph.tensors.size(); ++id)
-    if (!used[id]) graph.tensors[id].values = {};
+    if (!used[id]) graph.tensors[id].values = {}, graph.tensors[id].integers = {};
 }
 
 void optimise(Graph& graph) {

@@ -57,7 +57,8 @@ class Sinking {
 
   bool sink(const Node& node) {
     const auto* pair = std::get_if<Binary>(&node.operation);
-    if (!pair || (pair->kind != Pair::add && pair->kind != Pair::multiply) || node.activation.kind != Function::none)
+    if (!pair || (pair->kind != Pair::add && pair->kind != Pair::multiply) || node.activation.kind != Function::none ||
+        is_integer(graph_.tensors[node.output].type))
       return false;
     for (const std::size_t i : {0U, 1U}) {
       const auto id = node.inputs[i], other = node.inputs[1 - i];

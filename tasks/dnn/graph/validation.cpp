@@ -149,6 +149,7 @@ class Checker {
   }
 
   void fits(const Activation&) const { element_wise(); }
+  void fits(const Cast&) const { element_wise(); }
   void fits(const Quantise&) const { element_wise(); }
   void fits(const Dequantise&) const { element_wise(); }
   void fits(const Binary&) const { broadcasts(2); }
@@ -171,6 +172,11 @@ class Checker {
       return room < 0 ? 0 : room / d.stride + 1;
     };
     need_output_shape({x[0], w[0], outputs(down, x[2]), outputs(right, x[3])});
+  }
+
+  void fits(const IntegerConv& conv) const {
+    need_inputs(2, 2);
+    fits(conv.conv);
   }
 
   void fits(const Pool& pool) const {
@@ -214,6 +220,8 @@ class Checker {
     batches->insert(batches->end(), {m, n});
     need_output_shape(*batches);
   }
+
+  void fits(const IntegerMatMul&) const { fits(Product{}); }
 
   void fits(const Attention&) const {
     need_inputs(3, 4);

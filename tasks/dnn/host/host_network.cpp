@@ -21,6 +21,11 @@ std::size_t bytes_of(const Network::Port& port) {
   return static_cast<std::size_t>(element_count(port.shape)) * size_of(port.type);
 }
 
+/// True if callers see the elements as the engine stores them. Booleans of callers may be any byte.
+bool is_stored_as_seen(ElementType type) {
+  return type == ElementType::float32 || (is_integer(type) && type != ElementType::boolean);
+}
+
 } // namespace
 
 class HostNetwork::Builder {
@@ -42,12 +47,16 @@ class HostNetwork::Builder {
   }
 
  private:
-  /// A constant of the image: as the graph has it, or packed for a step.
+  /// A constant of the image: floats as the graph has them, packed for a step, or integers as they are stored.
   struct Blob {
     std::size_t offset = 0;
     const std::vector<float>* given = nullptr;
     std::vector<float> packed = {};
-    [[nodiscard]] std::span<const std::byte> bytes() const { return std::as_bytes(std::span(given ? *given : packed)); }
+    std::vector<std::byte> integers = {};
+    [[nodiscard]] std::span<const std::byte> bytes() const {
+      if (!integers.empty()) return integers;
+      return std::as_bytes(std::span(given ? *given : packed));
+    }
   };
 
   void prepare_steps() {
@@ -79,7 +88,7 @@ class HostNetwork::Builder {
     for (const auto* ids : {&graph_.inputs, &graph_.outputs})
       for (const auto id : *ids) {
         const auto& at = layout_.tensors[id];
-        if (at.buffer != Location::none && at.offset == 0 && graph_.tensors[id].type == ElementType::float32 &&
+        if (at.buffer != Location::none && at.offset == 0 && is_stored_as_seen(graph_.tensors[id].type) &&
             layout_.buffers[at.buffer].size == bytes_of(graph_.tensors[id]))
           ports_.try_emplace(at.buffer, number);
         ++number;
@@ -99,9 +108,10 @@ class HostNetwork::Builder {
   Place place_constant(TensorId id, const Step* packs = nullptr) {
     const auto packing = packs ? packs->packing() : "";
     const auto [found, is_new] = constants_.try_emplace({id, packing}, network_->constants_size_);
-    const auto& values = graph_.tensors[id].values;
-    if (is_new && packing.empty()) append_constant({.given = &values});
-    else if (is_new) append_constant({.packed = packs->pack(values)});
+    const auto& tensor = graph_.tensors[id];
+    if (is_new && is_integer(tensor.type)) append_constant({.integers = stored(tensor)});
+    else if (is_new && packing.empty()) append_constant({.given = &tensor.values});
+    else if (is_new) append_constant({.packed = packs->pack(tensor.values)});
     return {Place::Region::constant, found->second};
   }
 
@@ -152,6 +162,7 @@ class HostNetwork::Builder {
       auto* const end = std::ranges::copy(bytes, network_->constants_.get() + blob.offset).out;
       std::memset(end, 0, MemoryPlan::aligned(bytes.size()) - bytes.size());
       blob.packed = {};
+      blob.integers = {};
     }
   }
 
@@ -233,15 +244,15 @@ void HostNetwork::bind(const std::byte* constants, std::byte* scratch, std::byte
     if (place.region == Place::Region::port) return port(place.number).bytes.data();
     return (plan_.carried[place.number] ? carry : scratch) + plan_.offset(place.number);
   };
-  const auto write = [&](const Place& place) { return reinterpret_cast<float*>(begin(place) + place.offset); };
-  const auto read = [&](const Place& place) -> const float* {
+  const auto write = [&](const Place& place) { return begin(place) + place.offset; };
+  const auto read = [&](const Place& place) -> const std::byte* {
     if (place.region != Place::Region::constant) return write(place);
-    return reinterpret_cast<const float*>(constants + place.offset);
+    return constants + place.offset;
   };
   for (auto& layer : steps_) {
     for (std::size_t k = 0; k < layer.inputs.size(); ++k) layer.input_pointers[k] = read(layer.inputs[k]);
     layer.output_pointer = write(layer.output);
-    layer.workspace_pointer = write(layer.workspace);
+    layer.workspace_pointer = reinterpret_cast<float*>(write(layer.workspace));
   }
   for (auto& transfer : input_transfers_) transfer.pointer = write(transfer.place);
   for (auto& transfer : output_transfers_) transfer.pointer = read(transfer.place);
@@ -249,16 +260,16 @@ void HostNetwork::bind(const std::byte* constants, std::byte* scratch, std::byte
 
 void HostNetwork::take_in(const Port& port, const Input& transfer) noexcept {
   const std::byte* const from = transfer.from != nullptr ? transfer.from : port.bytes.data();
-  if (from == reinterpret_cast<const std::byte*>(transfer.pointer)) return;
-  kernels::to_floats(transfer.pointer, port.type, from, port.bytes.size() / size_of(port.type));
+  if (from == transfer.pointer) return;
+  kernels::stage_input(transfer.pointer, port.type, from, port.bytes.size() / size_of(port.type));
 }
 
 void HostNetwork::give_out(const Port& port, const Output& transfer) noexcept {
   const std::size_t count = port.bytes.size() / size_of(port.type);
-  const bool there = port.bytes.data() == reinterpret_cast<const std::byte*>(transfer.pointer);
-  if (transfer.on_host && !there) kernels::from_floats(port.bytes.data(), port.type, transfer.pointer, count);
+  const bool there = port.bytes.data() == transfer.pointer;
+  if (transfer.on_host && !there) kernels::stage_output(port.bytes.data(), port.type, transfer.pointer, count);
   for (std::byte* const to : {transfer.to, transfer.kept})
-    if (to != nullptr) kernels::from_floats(to, port.type, transfer.pointer, count);
+    if (to != nullptr) kernels::stage_output(to, port.type, transfer.pointer, count);
 }
 
 Status HostNetwork::run() noexcept {

@@ -75,18 +75,18 @@ class HostNetwork final : public Network {
     std::unique_ptr<Step> step;
     std::vector<Place> inputs;
     Place output, workspace;
-    std::vector<const float*> input_pointers;
-    float* output_pointer = nullptr;
+    std::vector<const void*> input_pointers;
+    void* output_pointer = nullptr;
     float* workspace_pointer = nullptr;
   };
   struct Input {
     Place place;
-    float* pointer = nullptr;
+    std::byte* pointer = nullptr;
     const std::byte* from = nullptr; // its bytes, until it is linked
   };
   struct Output {
     Place place;
-    const float* pointer = nullptr;
+    const std::byte* pointer = nullptr;
     bool on_host = true;
     std::byte* to = nullptr;   // where it is linked
     std::byte* kept = nullptr; // where it is state

@@ -62,8 +62,8 @@ class AttentionStep final : public Step {
     work.values = work.keys + keys_.floats();
     work.mask = work.values + values_.floats();
     for (std::int64_t b = 0; b < batch_; ++b) {
-      keys_.pack(work.keys, o.inputs[1] + b * n_ * d_);
-      values_.pack(work.values, o.inputs[2] + b * n_ * e_);
+      keys_.pack(work.keys, o.input(1) + b * n_ * d_);
+      values_.pack(work.values, o.input(2) + b * n_ * e_);
       for (std::int64_t first = 0; first < m_; first += block_) attend(o, work, b, first, std::min(block_, m_ - first));
     }
   }
@@ -96,13 +96,13 @@ class AttentionStep final : public Step {
 
   void attend(const Operands& o, const Work& work, std::int64_t b, std::int64_t first,
               std::int64_t queries) const noexcept {
-    pack_strip(work.queries, tile_shape().columns, o.inputs[0] + (b * m_ + first) * d_, queries, d_, d_, 1);
+    pack_strip(work.queries, tile_shape().columns, o.input(0) + (b * m_ + first) * d_, queries, d_, d_, 1);
     for (std::int64_t key = 0; key < n_; key += keys_.width)
       multiply_tile({d_, work.keys + key * d_, keys_.width, work.queries, a_.scale}, std::min(keys_.width, n_ - key),
                     width_, work.scores + key * width_, width_);
-    if (!mask_strides_.empty()) add_mask(work, o.inputs[3], b, first, queries);
+    if (!mask_strides_.empty()) add_mask(work, o.input(3), b, first, queries);
     normalise(work);
-    float* const y = o.output + (b * m_ + first) * e_;
+    float* const y = o.output() + (b * m_ + first) * e_;
     const auto rows = balanced_block(queries, tile_shape().rows);
     for (std::int64_t row = 0; row < queries; row += rows)
       for (std::int64_t column = 0; column < e_; column += values_.width)

@@ -31,11 +31,11 @@ struct ConvGeometry {
 /// The operands of a convolution by role.
 struct ConvOperands {
   ConvOperands(const ConvGeometry& g, const Operands& o)
-      : x(o.inputs[0]),
-        weights(o.inputs[1]),
-        bias(g.bias ? o.inputs[2] : nullptr),
-        residual(g.residual ? o.inputs.back() : nullptr),
-        y(o.output),
+      : x(o.input(0)),
+        weights(o.input(1)),
+        bias(g.bias ? o.input(2) : nullptr),
+        residual(g.residual ? o.residual() : nullptr),
+        y(o.output()),
         workspace(o.workspace) {}
   const float* x;
   const float* weights;

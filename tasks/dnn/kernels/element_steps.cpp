@@ -1,7 +1,9 @@
-// Steps that compute element by element.
+// Steps that compute floats element by element.
+#include "tasks/dnn/kernels/arithmetic.hpp"
+#include "tasks/dnn/kernels/element_types.hpp"
 #include "tasks/dnn/kernels/elementwise.hpp"
 #include "tasks/dnn/kernels/loops.hpp"
-#include "tasks/dnn/kernels/steps.hpp"
+#include "tasks/dnn/kernels/typed_steps.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,40 +24,53 @@ class ActivationStep final : public Step {
  public:
   ActivationStep(Activation activation, std::size_t count) : activation_(activation), count_(count) {}
   bool in_place(std::size_t) const override { return true; }
-  void run(const Operands& o) const noexcept override { activate(activation_, o.output, o.inputs[0], count_); }
+  void run(const Operands& o) const noexcept override { activate(activation_, o.output(), o.input(0), count_); }
 
  private:
   Activation activation_;
   std::size_t count_;
 };
 
-class QuantiseStep final : public Step {
+/// f(first, count) for pieces that stay in the first-level cache from one operation to the next.
+constexpr std::ptrdiff_t piece = 2048; // elements
+template <class F> void each_piece(std::size_t count, F f) {
+  constexpr auto most = static_cast<std::size_t>(piece);
+  for (std::size_t i = 0; i < count; i += most) f(i, std::min(most, count - i));
+}
+
+template <class T> class QuantiseStep final : public Step {
  public:
   QuantiseStep(const Quantise& quantise, std::size_t count) : quantise_(quantise), count_(count) {}
-  bool in_place(std::size_t) const override { return true; }
-  void run(const Operands& o) const noexcept override { quantise(quantise_, o.output, o.inputs[0], count_); }
+
+  void run(const Operands& o) const noexcept override {
+    std::array<float, piece> rounded;
+    each_piece(count_, [&](std::size_t first, std::size_t n) {
+      quantise(quantise_, rounded.data(), o.input(0) + first, n);
+      std::transform(rounded.begin(), rounded.begin() + n, o.output<T>() + first, truncated<T>);
+    });
+  }
 
  private:
   Quantise quantise_;
   std::size_t count_;
 };
 
-class DequantiseStep final : public Step {
+template <class T> class DequantiseStep final : public Step {
  public:
   DequantiseStep(const Dequantise& dequantise, std::size_t count) : dequantise_(dequantise), count_(count) {}
-  bool in_place(std::size_t) const override { return true; }
-  void run(const Operands& o) const noexcept override { dequantise(dequantise_, o.output, o.inputs[0], count_); }
+
+  void run(const Operands& o) const noexcept override {
+    each_piece(count_, [&](std::size_t first, std::size_t n) {
+      float* const y = o.output() + first;
+      std::transform(o.input<T>(0) + first, o.input<T>(0) + first + n, y, [](T x) { return static_cast<float>(x); });
+      dequantise(dequantise_, y, y, n);
+    });
+  }
 
  private:
   Dequantise dequantise_;
   std::size_t count_;
 };
-
-/// f(first, count) for pieces that stay in the first-level cache from one operation to the next.
-template <class F> void each_piece(std::size_t count, F f) {
-  constexpr std::size_t piece = 2048;
-  for (std::size_t i = 0; i < count; i += piece) f(i, std::min(piece, count - i));
-}
 
 class BinaryStep final : public Step {
  public:
@@ -71,9 +86,9 @@ class BinaryStep final : public Step {
     const auto& step = loops_.step();
     loops_.run([&](const Loops<3>::Offsets& at) {
       each_piece(loops_.count(), [&](std::size_t i, std::size_t n) {
-        float* y = o.output + at[2] + i;
-        combine(kind_, y, o.inputs[0] + at[0] + (step[0] ? i : 0), static_cast<std::size_t>(step[0]),
-                o.inputs[1] + at[1] + (step[1] ? i : 0), static_cast<std::size_t>(step[1]), n);
+        float* y = o.output() + at[2] + i;
+        combine(kind_, y, o.input(0) + at[0] + (step[0] ? i : 0), static_cast<std::size_t>(step[0]),
+                o.input(1) + at[1] + (step[1] ? i : 0), static_cast<std::size_t>(step[1]), n);
         if (activation_.kind != Activation::Kind::none) activate(activation_, y, y, n);
       });
     });
@@ -84,29 +99,6 @@ class BinaryStep final : public Step {
   Activation activation_;
   Loops<3> loops_;
   std::array<bool, 2> whole_; // not broadcast
-};
-
-class SelectStep final : public Step {
- public:
-  SelectStep(const Shape& condition, const Shape& a, const Shape& b, const Shape& y)
-      : loops_(y,
-               {broadcast_strides(condition, y), broadcast_strides(a, y), broadcast_strides(b, y), dense_strides(y)}),
-        whole_{condition == y, a == y, b == y} {}
-
-  bool in_place(std::size_t input) const override { return whole_[input]; }
-
-  void run(const Operands& o) const noexcept override {
-    const auto& step = loops_.step();
-    const auto length = [&](std::size_t k) { return static_cast<std::size_t>(step[k]); };
-    loops_.run([&](const Loops<4>::Offsets& at) {
-      select(o.output + at[3], o.inputs[0] + at[0], length(0), o.inputs[1] + at[1], length(1), o.inputs[2] + at[2],
-             length(2), loops_.count());
-    });
-  }
-
- private:
-  Loops<4> loops_;
-  std::array<bool, 3> whole_; // not broadcast
 };
 
 class MultiplyAddStep final : public Step {
@@ -125,8 +117,8 @@ class MultiplyAddStep final : public Step {
     const auto length = [&](std::size_t k) { return static_cast<std::size_t>(step[k]); };
     loops_.run([&](const Loops<4>::Offsets& at) {
       each_piece(loops_.count(), [&](std::size_t i, std::size_t n) {
-        const auto input = [&](std::size_t k) { return o.inputs[k] + at[k] + (step[k] ? i : 0); };
-        float* y = o.output + at[3] + i;
+        const auto input = [&](std::size_t k) { return o.input(k) + at[k] + (step[k] ? i : 0); };
+        float* y = o.output() + at[3] + i;
         combine(Binary::Kind::multiply, y, input(0), length(0), input(1), length(1), n);
         if (alpha_ != 1) scale_shift({}, y, y, alpha_, 0.0F, n);
         combine(Binary::Kind::add, y, y, 1, input(2), length(2), n);
@@ -152,8 +144,8 @@ class ScaleShiftStep final : public Step {
   bool in_place(std::size_t input) const override { return input == 0; }
 
   void run(const Operands& o) const noexcept override {
-    const float *x = o.inputs[0], *scale = o.inputs[1], *shift = o.inputs[2];
-    float* y = o.output;
+    const float *x = o.input(0), *scale = o.input(1), *shift = o.input(2);
+    float* y = o.output();
     for (std::int64_t image = 0; image < batch_; ++image) {
       if (plane_ == 1) {
         scale_shift_row(y, x, scale, shift);
@@ -182,15 +174,23 @@ class ScaleShiftStep final : public Step {
 } // namespace
 
 StepPointer make_step(const Graph& graph, const Node& node, const Activation& activation) {
+  if (graph.tensors[node.output].type == ElementType::boolean) return make_truth_step(graph, node, activation);
+  if (is_integer(graph.tensors[node.output].type)) return make_integer_step(graph, node, activation);
   return std::make_unique<ActivationStep>(activation, count_of(graph, node.output));
 }
 StepPointer make_step(const Graph& graph, const Node& node, const Quantise& quantise) {
-  return std::make_unique<QuantiseStep>(quantise, count_of(graph, node.output));
+  return for_integer(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
+    return std::make_unique<QuantiseStep<T>>(quantise, count_of(graph, node.output));
+  });
 }
 StepPointer make_step(const Graph& graph, const Node& node, const Dequantise& dequantise) {
-  return std::make_unique<DequantiseStep>(dequantise, count_of(graph, node.output));
+  return for_integer(graph.tensors[node.inputs[0]].type, [&]<class T>() -> StepPointer {
+    return std::make_unique<DequantiseStep<T>>(dequantise, count_of(graph, node.output));
+  });
 }
 StepPointer make_step(const Graph& graph, const Node& node, const Binary& binary) {
+  if (is_comparison(binary.kind)) return make_comparison_step(graph, node, binary.kind);
+  if (is_integer(graph.tensors[node.output].type)) return make_integer_step(graph, node, binary);
   return std::make_unique<BinaryStep>(binary, node.activation, shape_of(graph, node.inputs[0]),
                                       shape_of(graph, node.inputs[1]), shape_of(graph, node.output));
 }
@@ -198,10 +198,6 @@ StepPointer make_step(const Graph& graph, const Node& node, const MultiplyAdd& o
   return std::make_unique<MultiplyAddStep>(operation, node.activation, shape_of(graph, node.inputs[0]),
                                            shape_of(graph, node.inputs[1]), shape_of(graph, node.inputs[2]),
                                            shape_of(graph, node.output));
-}
-StepPointer make_step(const Graph& graph, const Node& node, const Select&) {
-  return std::make_unique<SelectStep>(shape_of(graph, node.inputs[0]), shape_of(graph, node.inputs[1]),
-                                      shape_of(graph, node.inputs[2]), shape_of(graph, node.output));
 }
 StepPointer make_step(const Graph& graph, const Node& node, const ScaleShift&) {
   return std::make_unique<ScaleShiftStep>(node.activation, shape_of(graph, node.output));

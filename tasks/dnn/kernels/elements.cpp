@@ -1,22 +1,14 @@
 #include "tasks/dnn/kernels/elements.hpp"
 
+#include "tasks/dnn/graph/graph.hpp"
 #include "tasks/dnn/graph/half.hpp"
 #include "tasks/dnn/kernels/vectorised.hpp"
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 namespace rtexec::tasks::kernels {
 namespace {
-
-template <class T> RTEXEC_INLINE T truncated(float value) noexcept {
-  constexpr float below = static_cast<float>(std::numeric_limits<T>::min());
-  constexpr float above = static_cast<float>(std::numeric_limits<T>::max()); // rounded up where T has more bits
-  if (!(value < above)) return std::isnan(value) ? T{0} : std::numeric_limits<T>::max();
-  return value > below ? static_cast<T>(value) : std::numeric_limits<T>::min();
-}
 
 template <class T> RTEXEC_INLINE void widen(float* to, const std::byte* from, std::size_t count) noexcept {
   const auto* const elements = reinterpret_cast<const T*>(from);
@@ -24,19 +16,11 @@ template <class T> RTEXEC_INLINE void widen(float* to, const std::byte* from, st
   for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<float>(elements[i]);
 }
 
-template <class T> void truncate(std::byte* to, const float* from, std::size_t count) noexcept {
-  auto* const elements = reinterpret_cast<T*>(to);
-  for (std::size_t i = 0; i < count; ++i) elements[i] = truncated<T>(from[i]);
-}
-
 RTEXEC_VECTORISED void from_uint8(float* to, const std::byte* from, std::size_t count) noexcept {
   widen<std::uint8_t>(to, from, count);
 }
 RTEXEC_VECTORISED void from_int8(float* to, const std::byte* from, std::size_t count) noexcept {
   widen<std::int8_t>(to, from, count);
-}
-void to_boolean(std::byte* to, const float* from, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; ++i) to[i] = std::byte{from[i] != 0};
 }
 RTEXEC_VECTORISED void from_int32(float* to, const std::byte* from, std::size_t count) noexcept {
   widen<std::int32_t>(to, from, count);
@@ -76,20 +60,18 @@ void to_floats(float* to, ElementType type, const std::byte* from, std::size_t c
   }
 }
 
-void from_floats(std::byte* to, ElementType type, const float* from, std::size_t count) noexcept {
+void stage_input(std::byte* to, ElementType type, const std::byte* from, std::size_t count) noexcept {
+  if (!is_integer(type)) return to_floats(reinterpret_cast<float*>(to), type, from, count);
+  if (type != ElementType::boolean) return void(std::memcpy(to, from, count * size_of(type)));
+  for (std::size_t i = 0; i < count; ++i) to[i] = std::byte{from[i] != std::byte{0}};
+}
+
+void stage_output(std::byte* to, ElementType type, const std::byte* from, std::size_t count) noexcept {
+  const auto* const floats = reinterpret_cast<const float*>(from);
   switch (type) {
-  case ElementType::uint8: return truncate<std::uint8_t>(to, from, count);
-  case ElementType::int8: return truncate<std::int8_t>(to, from, count);
-  case ElementType::boolean: return to_boolean(to, from, count);
-  case ElementType::int32: return truncate<std::int32_t>(to, from, count);
-  case ElementType::int64: return truncate<std::int64_t>(to, from, count);
-  case ElementType::uint16: return truncate<std::uint16_t>(to, from, count);
-  case ElementType::int16: return truncate<std::int16_t>(to, from, count);
-  case ElementType::uint32: return truncate<std::uint32_t>(to, from, count);
-  case ElementType::uint64: return truncate<std::uint64_t>(to, from, count);
-  case ElementType::float64: return to_float64(to, from, count);
-  case ElementType::float16: return to_float16(to, from, count);
-  case ElementType::float32: std::memcpy(to, from, count * sizeof(float));
+  case ElementType::float64: return to_float64(to, floats, count);
+  case ElementType::float16: return to_float16(to, floats, count);
+  default: std::memcpy(to, from, count * size_of(type));
   }
 }
 

@@ -101,26 +101,22 @@ RTEXEC_VECTORISED void combine(Binary::Kind kind, float* y, const float* a, std:
   case subtract: return with([](float p, float q) __attribute__((always_inline)) { return p - q; });
   case multiply: return with([](float p, float q) __attribute__((always_inline)) { return p * q; });
   case divide: return with([](float p, float q) __attribute__((always_inline)) { return p / q; });
-  case divide_whole: return with([](float p, float q) __attribute__((always_inline)) { return std::trunc(p / q); });
   case minimum: return with([](float p, float q) __attribute__((always_inline)) { return p != p || p < q ? p : q; });
   case maximum: return with([](float p, float q) __attribute__((always_inline)) { return p != p || p > q ? p : q; });
   case power: return with([](float p, float q) __attribute__((always_inline)) { return std::pow(p, q); });
   case modulo: return with([](float p, float q) __attribute__((always_inline)) { return kernels::modulo(p, q); });
   case remainder: return with([](float p, float q) __attribute__((always_inline)) { return std::fmod(p, q); });
   case slope: return with([](float p, float q) __attribute__((always_inline)) { return p < 0.0F ? p * q : p; });
-  case equal: return with([](float p, float q) __attribute__((always_inline)) { return p == q ? 1.0F : 0.0F; });
-  case not_equal: return with([](float p, float q) __attribute__((always_inline)) { return p != q ? 1.0F : 0.0F; });
-  case less: return with([](float p, float q) __attribute__((always_inline)) { return p < q ? 1.0F : 0.0F; });
-  case less_or_equal: return with([](float p, float q) __attribute__((always_inline)) { return p <= q ? 1.0F : 0.0F; });
+  default: return; // comparisons and operations on integers have steps of their own
   }
 }
 
-RTEXEC_VECTORISED void select(float* y, const float* condition, std::size_t step_condition, const float* a,
+RTEXEC_VECTORISED void select(float* y, const std::uint8_t* condition, std::size_t step_condition, const float* a,
                               std::size_t step_a, const float* b, std::size_t step_b, std::size_t n) noexcept {
   each(
       n, [=](std::size_t i) __attribute__((always_inline)) {
         const float first = a[i * step_a], second = b[i * step_b];
-        y[i] = condition[i * step_condition] != 0.0F ? first : second;
+        y[i] = condition[i * step_condition] != 0 ? first : second;
       });
 }
 

@@ -16,11 +16,11 @@ void finish(Activation f, float* y, const float* x, float bias, const float* res
 void scale_shift(Activation f, float* y, const float* x, float scale, float shift, std::size_t n) noexcept;
 void quantise(const Quantise& to, float* y, const float* x, std::size_t n) noexcept;
 void dequantise(const Dequantise& from, float* y, const float* x, std::size_t n) noexcept;
-/// y = a op b. Steps are 0 (one value for all) or 1.
+/// y = a op b, for operations on floats. Steps are 0 (one value for all) or 1.
 void combine(Binary::Kind kind, float* y, const float* a, std::size_t step_a, const float* b, std::size_t step_b,
              std::size_t n) noexcept;
 /// y = condition ? a : b. Steps likewise.
-void select(float* y, const float* condition, std::size_t step_condition, const float* a, std::size_t step_a,
+void select(float* y, const std::uint8_t* condition, std::size_t step_condition, const float* a, std::size_t step_a,
             const float* b, std::size_t step_b, std::size_t n) noexcept;
 /// y = max(y, x)
 void maximum(float* y, const float* x, std::size_t n) noexcept;

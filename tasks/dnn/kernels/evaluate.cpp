@@ -1,9 +1,11 @@
 #include "tasks/dnn/kernels/evaluate.hpp"
 
 #include "tasks/dnn/kernels/aligned.hpp"
+#include "tasks/dnn/kernels/element_types.hpp"
 #include "tasks/dnn/kernels/step.hpp"
 
 #include <cmath>
+#include <list>
 
 namespace rtexec::tasks {
 namespace {
@@ -14,7 +16,7 @@ double count(const Graph& graph, TensorId id) { return static_cast<double>(eleme
 
 double product_flops(const Graph& graph, const Node& node) {
   const double outputs = count(graph, node.output);
-  if (std::holds_alternative<Conv>(node.operation)) {
+  if (std::holds_alternative<Conv>(node.operation) || std::holds_alternative<IntegerConv>(node.operation)) {
     const auto& weights = graph.tensors[node.inputs[1]].shape;
     return 2 * outputs * static_cast<double>(weights[1] * weights[2] * weights[3]);
   }
@@ -22,6 +24,8 @@ double product_flops(const Graph& graph, const Node& node) {
     const auto& a = graph.tensors[node.inputs[0]].shape;
     return 2 * outputs * static_cast<double>(gemm->transpose_a ? a.front() : a.back());
   }
+  if (std::holds_alternative<IntegerMatMul>(node.operation))
+    return 2 * outputs * static_cast<double>(graph.tensors[node.inputs[0]].shape.back());
   if (std::holds_alternative<Attention>(node.operation)) {
     const auto &q = graph.tensors[node.inputs[0]].shape, &v = graph.tensors[node.inputs[2]].shape;
     return 2 * outputs / static_cast<double>(v.back()) * static_cast<double>(v[v.size() - 2] * (q.back() + v.back()));
@@ -50,17 +54,55 @@ double work(const Graph& graph, const Node& node) {
   return moved + product_flops(graph, node);
 }
 
-std::vector<float> evaluate(const Graph& graph, const Node& node) {
-  if (std::holds_alternative<Reshape>(node.operation)) return graph.tensors[node.inputs.front()].values;
-  const auto step = prepare(graph, node);
-  std::vector<const float*> inputs;
-  for (const auto input : node.inputs) inputs.push_back(graph.tensors[input].values.data());
+namespace {
+
+/// The elements of a constant, as they are stored: those of integers are copied.
+class StoredConstant {
+ public:
+  explicit StoredConstant(const Tensor& constant) {
+    if (is_integer(constant.type)) copy_ = stored(constant);
+    address_ = is_integer(constant.type) ? static_cast<const void*>(copy_.data()) : constant.values.data();
+  }
+  [[nodiscard]] const void* address() const { return address_; }
+
+ private:
+  std::vector<std::byte> copy_;
+  const void* address_;
+};
+
+/// Runs a step over constants.
+void run(const Graph& graph, const Node& node, const Step& step, void* output) {
+  std::list<StoredConstant> constants;
+  std::vector<const void*> inputs;
+  for (const auto input : node.inputs) inputs.push_back(constants.emplace_back(graph.tensors[input]).address());
   std::vector<float> packed;
-  if (!step->packing().empty()) inputs[1] = (packed = step->pack(graph.tensors[node.inputs[1]].values)).data();
-  const auto workspace = allocate_aligned(step->workspace() * sizeof(float));
-  std::vector<float> output(static_cast<std::size_t>(element_count(graph.tensors[node.output].shape)));
-  step->run({inputs, output.data(), reinterpret_cast<float*>(workspace.get())});
-  return output;
+  if (!step.packing().empty()) inputs[1] = (packed = step.pack(graph.tensors[node.inputs[1]].values)).data();
+  const auto workspace = allocate_aligned(step.workspace() * sizeof(float));
+  step.run({inputs, output, reinterpret_cast<float*>(workspace.get())});
+}
+
+} // namespace
+
+void evaluate(Graph& graph, const Node& node) {
+  auto& output = graph.tensors[node.output];
+  if (std::holds_alternative<Reshape>(node.operation)) {
+    output.values = graph.tensors[node.inputs.front()].values;
+    output.integers = graph.tensors[node.inputs.front()].integers;
+    return;
+  }
+  const auto step = prepare(graph, node);
+  const auto count = static_cast<std::size_t>(element_count(output.shape));
+  if (!is_integer(output.type)) {
+    std::vector<float> values(count);
+    run(graph, node, *step, values.data());
+    output.values = std::move(values);
+    return;
+  }
+  kernels::for_integer(output.type, [&]<class T>() {
+    std::vector<T> integers(count);
+    run(graph, node, *step, integers.data());
+    output.integers.assign(integers.begin(), integers.end());
+  });
 }
 
 } // namespace rtexec::tasks

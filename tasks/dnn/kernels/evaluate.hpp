@@ -3,8 +3,6 @@
 
 #include "tasks/dnn/graph/graph.hpp"
 
-#include <vector>
-
 namespace rtexec::tasks {
 
 /// Multiplications and additions of a convolution or matrix product, as its formula states them; else 0.
@@ -13,7 +11,7 @@ namespace rtexec::tasks {
 /// Elements touched, and multiply-adds where there are more: what running `node` once costs, roughly. Never overflows.
 [[nodiscard]] double work(const Graph& graph, const Node& node);
 
-/// The values that `node` writes. All its inputs must be constants.
-[[nodiscard]] std::vector<float> evaluate(const Graph& graph, const Node& node);
+/// Runs `node`, whose inputs must all be constants, and stores what it computes in its output, which becomes one.
+void evaluate(Graph& graph, const Node& node);
 
 } // namespace rtexec::tasks

@@ -1,5 +1,6 @@
-// Steps that take elements from where indices say, and put them there.
-#include "tasks/dnn/kernels/elementwise.hpp"
+// Steps that take elements from where int64 indices say, and put them there.
+#include "tasks/dnn/kernels/arithmetic.hpp"
+#include "tasks/dnn/kernels/element_types.hpp"
 #include "tasks/dnn/kernels/steps.hpp"
 
 #include <algorithm>
@@ -16,18 +17,18 @@ std::int64_t count_of(const Shape& shape, std::size_t first, std::size_t last) {
       {shape.begin() + static_cast<std::ptrdiff_t>(first), shape.begin() + static_cast<std::ptrdiff_t>(last)});
 }
 
-void copy(float* y, const float* x, std::int64_t n) noexcept {
-  std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(float));
+using Index = std::int64_t;
+
+template <class T> void copy(T* y, const T* x, std::int64_t n) noexcept {
+  std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(T));
 }
 
-/// Of a dimension of `size`; what is no index becomes one.
-std::int64_t index_of(float value, std::int64_t size) noexcept {
-  const auto last = static_cast<float>(size - 1);
-  const float from_front = value < 0 ? value + static_cast<float>(size) : value;
-  return from_front > 0 ? std::min(static_cast<std::int64_t>(std::min(from_front, last)), size - 1) : 0;
+/// An index into a dimension of `size`: negative ones count from the end, those outside become the nearest inside.
+Index index_of(Index value, std::int64_t size) noexcept {
+  return std::clamp(value < 0 ? value + size : value, Index{0}, size - 1);
 }
 
-class GatherStep final : public Step {
+template <class T> class GatherStep final : public Step {
  public:
   GatherStep(const Gather& gather, const Shape& x) : indices_(gather.indices), size_(x[gather.axis]) {
     const auto axis = static_cast<std::ptrdiff_t>(gather.axis);
@@ -35,10 +36,10 @@ class GatherStep final : public Step {
     inner_ = element_count({x.begin() + axis + 1, x.end()});
   }
   void run(const Operands& o) const noexcept override {
-    float* y = o.output;
+    T* y = o.output<T>();
     for (std::int64_t outer = 0; outer < outer_; ++outer)
       for (const auto index : indices_) {
-        copy(y, o.inputs[0] + (outer * size_ + index) * inner_, inner_);
+        copy(y, o.input<T>(0) + (outer * size_ + index) * inner_, inner_);
         y += inner_;
       }
   }
@@ -48,7 +49,7 @@ class GatherStep final : public Step {
   std::int64_t size_, outer_ = 1, inner_ = 1;
 };
 
-class TakeStep final : public Step {
+template <class T> class TakeStep final : public Step {
  public:
   TakeStep(const Take& take, const Shape& x, const Shape& indices)
       : size_(x[take.axis]),
@@ -57,10 +58,10 @@ class TakeStep final : public Step {
         indices_(element_count(indices)) {}
 
   void run(const Operands& o) const noexcept override {
-    float* y = o.output;
+    T* y = o.output<T>();
     for (std::int64_t outer = 0; outer < outer_; ++outer)
       for (std::int64_t i = 0; i < indices_; ++i, y += inner_)
-        copy(y, o.inputs[0] + (outer * size_ + index_of(o.inputs[1][i], size_)) * inner_, inner_);
+        copy(y, o.input<T>(0) + (outer * size_ + index_of(o.input<Index>(1)[i], size_)) * inner_, inner_);
   }
 
  private:
@@ -74,7 +75,7 @@ class ElementPlaces {
       : axis_(axis), size_(data[axis]), shape_(indices), strides_(dense_strides(data)) {}
 
   /// f(place, number of the index)
-  template <class F> void each(const float* indices, F f) const noexcept {
+  template <class F> void each(const Index* indices, F f) const noexcept {
     std::array<std::int64_t, max_rank> index{};
     const auto count = element_count(shape_);
     for (std::int64_t i = 0; i < count; ++i) {
@@ -113,7 +114,7 @@ class SlicePlaces {
   }
 
   /// f(place, number of the slice)
-  template <class F> void each(const float* indices, F f) const noexcept {
+  template <class F> void each(const Index* indices, F f) const noexcept {
     std::int64_t number = 0;
     for (std::int64_t b = 0; b < batches_; ++b)
       for (std::int64_t i = 0; i < in_batch_; ++i, ++number) {
@@ -130,23 +131,24 @@ class SlicePlaces {
   std::int64_t batches_ = 1, in_batch_ = 1, batch_stride_ = 1;
 };
 
-class TakeElementsStep final : public Step {
+template <class T> class TakeElementsStep final : public Step {
  public:
   explicit TakeElementsStep(ElementPlaces places) : places_(std::move(places)) {}
   void run(const Operands& o) const noexcept override {
-    places_.each(o.inputs[1], [&](std::int64_t place, std::int64_t i) { o.output[i] = o.inputs[0][place]; });
+    places_.each(o.input<Index>(1),
+                 [&](std::int64_t place, std::int64_t i) { o.output<T>()[i] = o.input<T>(0)[place]; });
   }
 
  private:
   ElementPlaces places_;
 };
 
-class TakeSlicesStep final : public Step {
+template <class T> class TakeSlicesStep final : public Step {
  public:
   explicit TakeSlicesStep(SlicePlaces places) : places_(std::move(places)) {}
   void run(const Operands& o) const noexcept override {
-    places_.each(o.inputs[1], [&](std::int64_t place, std::int64_t i) {
-      copy(o.output + i * places_.slice, o.inputs[0] + place, places_.slice);
+    places_.each(o.input<Index>(1), [&](std::int64_t place, std::int64_t i) {
+      copy(o.output<T>() + i * places_.slice, o.input<T>(0) + place, places_.slice);
     });
   }
 
@@ -154,27 +156,38 @@ class TakeSlicesStep final : public Step {
   SlicePlaces places_;
 };
 
-void put(Put::Kind kind, float* y, const float* x, std::int64_t n) noexcept {
-  const auto count = static_cast<std::size_t>(n);
+template <class T> T combined(Put::Kind kind, T y, T x) noexcept {
+  const auto sum = [](auto a, auto b) { return a + b; };
+  const auto product = [](auto a, auto b) { return a * b; };
+  const auto apply = [&](auto f) {
+    if constexpr (std::is_same_v<T, float>) return f(y, x);
+    else return modular(y, x, f);
+  };
   switch (kind) {
-  case Put::Kind::replace: return copy(y, x, n);
-  case Put::Kind::add: return combine(Binary::Kind::add, y, y, 1, x, 1, count);
-  case Put::Kind::multiply: return combine(Binary::Kind::multiply, y, y, 1, x, 1, count);
-  case Put::Kind::minimum: return combine(Binary::Kind::minimum, y, y, 1, x, 1, count);
-  case Put::Kind::maximum: return combine(Binary::Kind::maximum, y, y, 1, x, 1, count);
+  case Put::Kind::replace: return x;
+  case Put::Kind::add: return apply(sum);
+  case Put::Kind::multiply: return apply(product);
+  case Put::Kind::minimum: return std::min(y, x);
+  case Put::Kind::maximum: return std::max(y, x);
   }
+  return x;
 }
 
-template <class Places> class PutStep final : public Step {
+template <class T> void put(Put::Kind kind, T* y, const T* x, std::int64_t n) noexcept {
+  if (kind == Put::Kind::replace) return copy(y, x, n);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = combined(kind, y[i], x[i]);
+}
+
+template <class T, class Places> class PutStep final : public Step {
  public:
   PutStep(Put::Kind kind, Places places, std::int64_t slice, std::int64_t count)
       : kind_(kind), places_(std::move(places)), slice_(slice), count_(count) {}
   bool in_place(std::size_t input) const override { return input == 0; }
 
   void run(const Operands& o) const noexcept override {
-    if (o.output != o.inputs[0]) copy(o.output, o.inputs[0], count_);
-    places_.each(o.inputs[1], [&](std::int64_t place, std::int64_t i) {
-      put(kind_, o.output + place, o.inputs[2] + i * slice_, slice_);
+    if (o.output<T>() != o.input<T>(0)) copy(o.output<T>(), o.input<T>(0), count_);
+    places_.each(o.input<Index>(1), [&](std::int64_t place, std::int64_t i) {
+      put(kind_, o.output<T>() + place, o.input<T>(2) + i * slice_, slice_);
     });
   }
 
@@ -187,27 +200,37 @@ template <class Places> class PutStep final : public Step {
 } // namespace
 
 StepPointer make_step(const Graph& graph, const Node& node, const Gather& gather) {
-  return std::make_unique<GatherStep>(gather, shape_of(graph, node.inputs[0]));
+  return for_width(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
+    return std::make_unique<GatherStep<T>>(gather, shape_of(graph, node.inputs[0]));
+  });
 }
 StepPointer make_step(const Graph& graph, const Node& node, const Take& take) {
-  return std::make_unique<TakeStep>(take, shape_of(graph, node.inputs[0]), shape_of(graph, node.inputs[1]));
+  return for_width(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
+    return std::make_unique<TakeStep<T>>(take, shape_of(graph, node.inputs[0]), shape_of(graph, node.inputs[1]));
+  });
 }
 StepPointer make_step(const Graph& graph, const Node& node, const TakeElements& take) {
-  return std::make_unique<TakeElementsStep>(
-      ElementPlaces(take.axis, shape_of(graph, node.inputs[0]), shape_of(graph, node.inputs[1])));
+  return for_width(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
+    return std::make_unique<TakeElementsStep<T>>(
+        ElementPlaces(take.axis, shape_of(graph, node.inputs[0]), shape_of(graph, node.inputs[1])));
+  });
 }
 StepPointer make_step(const Graph& graph, const Node& node, const TakeSlices& take) {
-  return std::make_unique<TakeSlicesStep>(
-      SlicePlaces(take.batch, shape_of(graph, node.inputs[0]), shape_of(graph, node.inputs[1])));
+  return for_width(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
+    return std::make_unique<TakeSlicesStep<T>>(
+        SlicePlaces(take.batch, shape_of(graph, node.inputs[0]), shape_of(graph, node.inputs[1])));
+  });
 }
 StepPointer make_step(const Graph& graph, const Node& node, const Put& put) {
   const auto &data = shape_of(graph, node.inputs[0]), &indices = shape_of(graph, node.inputs[1]);
   const auto count = element_count(data);
-  if (put.axis)
-    return std::make_unique<PutStep<ElementPlaces>>(put.kind, ElementPlaces(*put.axis, data, indices), 1, count);
-  SlicePlaces places(0, data, indices);
-  const auto slice = places.slice;
-  return std::make_unique<PutStep<SlicePlaces>>(put.kind, std::move(places), slice, count);
+  return for_element(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
+    if (put.axis)
+      return std::make_unique<PutStep<T, ElementPlaces>>(put.kind, ElementPlaces(*put.axis, data, indices), 1, count);
+    SlicePlaces places(0, data, indices);
+    const auto slice = places.slice;
+    return std::make_unique<PutStep<T, SlicePlaces>>(put.kind, std::move(places), slice, count);
+  });
 }
 
 } // namespace rtexec::tasks::kernels

@@ -161,7 +161,7 @@ class LanesPool final : public Step {
     for (std::int64_t group = 0; group < groups_.count(); ++group) {
       const auto first = groups_.first_of(group);
       bands_.run(
-          lanes, o.inputs[0] + first * in_h_ * in_w_, o.output + first * out_h_ * out_w_, o.workspace,
+          lanes, o.input(0) + first * in_h_ * in_w_, o.output() + first * out_h_ * out_w_, o.workspace,
           [](float*, std::int64_t) {}, [](std::int64_t, std::int64_t) {});
     }
   }

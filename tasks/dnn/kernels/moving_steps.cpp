@@ -1,3 +1,5 @@
+// Steps that move elements, whatever they are: by their width.
+#include "tasks/dnn/kernels/element_types.hpp"
 #include "tasks/dnn/kernels/elementwise.hpp"
 #include "tasks/dnn/kernels/loops.hpp"
 #include "tasks/dnn/kernels/steps.hpp"
@@ -11,29 +13,27 @@ namespace {
 
 const Shape& shape_of(const Graph& graph, TensorId id) { return graph.tensors[id].shape; }
 
-void copy(float* y, const float* x, std::int64_t n) noexcept {
-  std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(float));
+template <class T> void copy(T* y, const T* x, std::int64_t n) noexcept {
+  std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(T));
 }
 
 /// Copies between two layouts: operand 0 is read, operand 1 written.
-void copy_strided(const Loops<2>& loops, float* y, const float* x) noexcept {
+template <class T> void copy_strided(const Loops<2>& loops, T* y, const T* x) noexcept {
   const auto n = loops.count();
   const auto [from, to] = loops.step();
   loops.run([&](const Loops<2>::Offsets& at) {
-    if (to != 1) {
-      for (std::size_t i = 0; i < n; ++i)
-        y[at[1] + static_cast<std::int64_t>(i) * to] = x[at[0] + static_cast<std::int64_t>(i) * from];
-    } else if (from == 1) {
-      std::memcpy(y + at[1], x + at[0], n * sizeof(float));
-    } else {
-      gather_strided(y + at[1], x + at[0], from, n);
-    }
+    if (to == 1 && from == 1) return copy(y + at[1], x + at[0], static_cast<std::int64_t>(n));
+    if constexpr (std::is_same_v<T, float>)
+      if (to == 1) return gather_strided(y + at[1], x + at[0], from, n);
+    for (std::size_t i = 0; i < n; ++i)
+      y[at[1] + static_cast<std::int64_t>(i) * to] = x[at[0] + static_cast<std::int64_t>(i) * from];
   });
 }
 
-class ViewStep final : public Step {
+template <class T> class ViewStep final : public Step {
  public:
   ViewStep(const View& view, const Shape& y) : offset_(view.offset), loops_(y, {view.strides, dense_strides(y)}) {
+    if (!std::is_same_v<T, float>) return;
     for (std::size_t level = 1; level < loops_.levels() && !transposes_; ++level)
       if (loops_.step()[0] > 1 && loops_.step(level)[0] == 1) {
         loops_.put_second(level);
@@ -42,40 +42,46 @@ class ViewStep final : public Step {
   }
 
   void run(const Operands& o) const noexcept override {
-    const float* x = o.inputs[0] + offset_;
-    if (!transposes_) return copy_strided(loops_, o.output, x);
-    loops_.run<2>([&](const Loops<2>::Offsets& at) {
-      transpose(o.output + at[1], loops_.step(1)[1], x + at[0], loops_.step()[0],
-                static_cast<std::int64_t>(loops_.count()), static_cast<std::int64_t>(loops_.count(1)));
-    });
+    const T* x = o.input<T>(0) + offset_;
+    if (!transposes_) return copy_strided(loops_, o.output<T>(), x);
+    if constexpr (std::is_same_v<T, float>) transpose_planes(o.output(), x);
   }
 
  private:
+  void transpose_planes(float* y, const float* x) const noexcept {
+    loops_.template run<2>([&](const Loops<2>::Offsets& at) {
+      transpose(y + at[1], loops_.step(1)[1], x + at[0], loops_.step()[0], static_cast<std::int64_t>(loops_.count()),
+                static_cast<std::int64_t>(loops_.count(1)));
+    });
+  }
+
   std::int64_t offset_;
   Loops<2> loops_;
   bool transposes_ = false; // the two innermost loops
 };
 
-class PadStep final : public Step {
+template <class T> class PadStep final : public Step {
  public:
   PadStep(const Pad& pad, const Shape& x, const Shape& y)
-      : value_(pad.value), count_(element_count(y)), loops_(x, {dense_strides(x), dense_strides(y)}) {
+      : value_(std::is_same_v<T, float> ? static_cast<T>(pad.value) : static_cast<T>(pad.integer)),
+        count_(element_count(y)),
+        loops_(x, {dense_strides(x), dense_strides(y)}) {
     const auto strides = dense_strides(y);
     for (std::size_t d = 0; d < strides.size(); ++d) offset_ += pad.before[d] * strides[d];
   }
   void run(const Operands& o) const noexcept override {
-    std::fill_n(o.output, count_, value_);
-    copy_strided(loops_, o.output + offset_, o.inputs[0]);
+    std::fill_n(o.output<T>(), count_, value_);
+    copy_strided(loops_, o.output<T>() + offset_, o.input<T>(0));
   }
 
  private:
-  float value_;
+  T value_;
   std::int64_t count_;
   std::int64_t offset_ = 0;
   Loops<2> loops_;
 };
 
-class ConcatStep final : public Step {
+template <class T> class ConcatStep final : public Step {
  public:
   ConcatStep(const Graph& graph, const Node& node, std::size_t axis) {
     const auto& y = shape_of(graph, node.output);
@@ -87,9 +93,9 @@ class ConcatStep final : public Step {
     std::int64_t at = 0;
     for (std::size_t i = 0; i < lengths_.size(); ++i) {
       const auto length = lengths_[i];
-      if (o.output + at != o.inputs[i]) // else it was written in place
+      if (o.output<T>() + at != o.input<T>(i)) // else it was written in place
         for (std::int64_t outer = 0; outer < outer_; ++outer)
-          copy(o.output + outer * pitch_ + at, o.inputs[i] + outer * length, length);
+          copy(o.output<T>() + outer * pitch_ + at, o.input<T>(i) + outer * length, length);
       at += length;
     }
   }
@@ -102,13 +108,18 @@ class ConcatStep final : public Step {
 } // namespace
 
 StepPointer make_step(const Graph& graph, const Node& node, const View& view) {
-  return std::make_unique<ViewStep>(view, shape_of(graph, node.output));
+  return for_width(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
+    return std::make_unique<ViewStep<T>>(view, shape_of(graph, node.output));
+  });
 }
 StepPointer make_step(const Graph& graph, const Node& node, const Pad& pad) {
-  return std::make_unique<PadStep>(pad, shape_of(graph, node.inputs[0]), shape_of(graph, node.output));
+  return for_element(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
+    return std::make_unique<PadStep<T>>(pad, shape_of(graph, node.inputs[0]), shape_of(graph, node.output));
+  });
 }
 StepPointer make_step(const Graph& graph, const Node& node, const Concat& concat) {
-  return std::make_unique<ConcatStep>(graph, node, concat.axis);
+  return for_width(graph.tensors[node.output].type,
+                   [&]<class T>() -> StepPointer { return std::make_unique<ConcatStep<T>>(graph, node, concat.axis); });
 }
 
 } // namespace rtexec::tasks::kernels

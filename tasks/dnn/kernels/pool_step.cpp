@@ -114,7 +114,7 @@ class PoolStep final : public Step {
     // What lies outside of the input is never the maximum, and adds nothing.
     const bool maximum = planes_.pool.kind == Pool::Kind::max;
     std::fill_n(o.workspace, line_, maximum ? Maximum::outside : Sum::outside);
-    (maximum ? find_maxima : find_averages)(planes_, o.output, o.inputs[0], o.workspace);
+    (maximum ? find_maxima : find_averages)(planes_, o.output(), o.input(0), o.workspace);
   }
 
  private:

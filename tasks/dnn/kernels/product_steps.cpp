@@ -44,7 +44,7 @@ class ProductStep final : public Step {
     const float* last = nullptr;
     loops_.run([&](const Loops<3>::Offsets& at) {
       for (std::int64_t i = 0; i < static_cast<std::int64_t>(loops_.count()); ++i) {
-        const float* b = o.inputs[1] + at[1] + i * step[1];
+        const float* b = o.input(1) + at[1] + i * step[1];
         multiply_one(o, at[0] + i * step[0], b, b == last, at[2] + i * step[2]);
         last = b;
       }
@@ -84,7 +84,7 @@ class ProductStep final : public Step {
       b = strips;
     }
     product_.run(
-        o.inputs[0] + a, b, o.output + at, o.workspace,
+        o.input(0) + a, b, o.output() + at, o.workspace,
         [&](std::int64_t row, std::int64_t rows) {
           for (std::int64_t i = row; i < row + rows && !bounds_; ++i) finish_row(o, at, i);
         },
@@ -94,17 +94,17 @@ class ProductStep final : public Step {
   TileEnd end_of(const Operands& o, std::int64_t at) const noexcept {
     TileEnd end;
     if (!ends_in_tiles_) return end;
-    if (!bias_strides_.empty()) end.column_bias = o.inputs[2];
-    if (residual_) end.residual = o.inputs.back() + at;
+    if (!bias_strides_.empty()) end.column_bias = o.input(2);
+    if (residual_) end.residual = o.residual() + at;
     end.bounds = bounds_.value_or(Bounds{});
     return end;
   }
 
   void finish_row(const Operands& o, std::int64_t at, std::int64_t row) const noexcept {
     const auto n = static_cast<std::size_t>(shape_.n);
-    float* y = o.output + at + row * shape_.n;
-    if (!bias_strides_.empty() && !ends_in_tiles_) add_bias(y, o.inputs[2] + row * bias_strides_[0], n);
-    if (residual_ && !ends_in_tiles_) combine(Binary::Kind::add, y, y, 1, o.inputs.back() + at + row * shape_.n, 1, n);
+    float* y = o.output() + at + row * shape_.n;
+    if (!bias_strides_.empty() && !ends_in_tiles_) add_bias(y, o.input(2) + row * bias_strides_[0], n);
+    if (residual_ && !ends_in_tiles_) combine(Binary::Kind::add, y, y, 1, o.residual() + at + row * shape_.n, 1, n);
     if (activation_.kind != Activation::Kind::none) activate(activation_, y, y, n);
   }
 

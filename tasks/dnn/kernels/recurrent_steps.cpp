@@ -67,11 +67,11 @@ class RecurrentStep final : public Step {
   void run(const Operands& given) const noexcept override {
     if (packed_) return run_packed(given);
     float* const packed = given.workspace + sums_size() + products_.workspace();
-    products_.pack(packed, given.inputs[1]);
-    std::array<const float*, most_inputs> inputs{};
+    products_.pack(packed, given.input(1));
+    std::array<const void*, most_inputs> inputs{};
     std::ranges::copy(given.inputs, inputs.begin());
     inputs[1] = packed;
-    run_packed({std::span(inputs).first(given.inputs.size()), given.output, given.workspace});
+    run_packed({std::span(inputs).first(given.inputs.size()), given.output(), given.workspace});
   }
 
  private:
@@ -79,13 +79,13 @@ class RecurrentStep final : public Step {
 
   void run_packed(const Operands& o) const noexcept {
     const auto size = batch_ * hidden_;
-    const float* state = o.inputs[2];
-    float* const cell = r_.kind == Recurrent::Kind::lstm ? o.output + steps_ * size : nullptr;
-    if (cell) copy(cell, o.inputs[3], size);
+    const float* state = o.input(2);
+    float* const cell = r_.kind == Recurrent::Kind::lstm ? o.output() + steps_ * size : nullptr;
+    if (cell) copy(cell, o.input(3), size);
     for (std::int64_t i = 0; i < steps_; ++i) {
       const auto step = r_.reverse ? steps_ - 1 - i : i;
-      const float* gates = o.inputs[0] + step * batch_ * width_;
-      float* const y = o.output + step * size;
+      const float* gates = o.input(0) + step * batch_ * width_;
+      float* const y = o.output() + step * size;
       switch (r_.kind) {
       case Recurrent::Kind::lstm: lstm(o, step, gates, state, cell, y); break;
       case Recurrent::Kind::gru: gru(o, gates, state, y); break;
@@ -107,7 +107,7 @@ class RecurrentStep final : public Step {
 
   /// The end of a sequence.
   [[nodiscard]] bool is_behind(const Operands& o, std::int64_t step, std::int64_t b) const noexcept {
-    return r_.lengths && static_cast<float>(step) >= o.inputs.back()[b];
+    return r_.lengths && static_cast<float>(step) >= o.input(o.inputs.size() - 1)[b];
   }
 
   [[nodiscard]] std::size_t h() const { return static_cast<std::size_t>(hidden_); }
@@ -118,7 +118,7 @@ class RecurrentStep final : public Step {
   }
 
   void multiply_state(const Operands& o, const float* state) const noexcept {
-    products_.multiply_first(o.workspace, state, o.inputs[1], o.workspace + sums_size());
+    products_.multiply_first(o.workspace, state, o.input(1), o.workspace + sums_size());
   }
 
   void add(float* y, const float* x, std::int64_t n) const noexcept {
@@ -136,7 +136,7 @@ class RecurrentStep final : public Step {
             float* y) const noexcept {
     multiply_state(o, state);
     add(o.workspace, gates, batch_ * width_);
-    const float* const peepholes = r_.peepholes ? o.inputs[4] : nullptr;
+    const float* const peepholes = r_.peepholes ? o.input(4) : nullptr;
     for (std::int64_t b = 0; b < batch_; ++b) {
       if (is_behind(o, step, b)) continue;
       float *in = o.workspace + b * width_, *out = in + hidden_, *forget = out + hidden_, *candidate = forget + hidden_;
@@ -181,11 +181,11 @@ class RecurrentStep final : public Step {
       activated(0, reset);
       if (early) combine(Binary::Kind::multiply, reset_state + b * hidden_, state + b * hidden_, 1, reset, 1, h());
     }
-    if (early) products_.multiply_rest(candidates, reset_state, o.inputs[1], o.workspace + sums_size());
+    if (early) products_.multiply_rest(candidates, reset_state, o.input(1), o.workspace + sums_size());
     for (std::int64_t b = 0; b < batch_; ++b) {
       float *update = sums + b * pitch, *reset = update + hidden_, *candidate = candidates + b * pitch_candidates;
       if (r_.late_reset) {
-        add(candidate, o.inputs[3], hidden_);
+        add(candidate, o.input(3), hidden_);
         times(candidate, reset);
       }
       add(candidate, gates + b * width_ + 2 * hidden_, hidden_);

@@ -1,7 +1,7 @@
-// Steps that compute over rows or columns: sums, softmax, normalisation, order.
+// Steps that compute floats over rows or columns: sums, softmax, normalisation.
 #include "tasks/dnn/kernels/elementwise.hpp"
 #include "tasks/dnn/kernels/loops.hpp"
-#include "tasks/dnn/kernels/steps.hpp"
+#include "tasks/dnn/kernels/typed_steps.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,10 +23,10 @@ class SoftmaxStep final : public Step {
     if (s_.inner == 1) {
       const auto n = static_cast<std::size_t>(s_.count);
       for (std::int64_t outer = 0; outer < s_.outer; ++outer)
-        normalise_row(o.output + outer * s_.count, o.inputs[0] + outer * s_.count, n);
+        normalise_row(o.output() + outer * s_.count, o.input(0) + outer * s_.count, n);
     } else {
       for (std::int64_t outer = 0; outer < s_.outer; ++outer)
-        normalise_columns(o.output + outer * s_.count * s_.inner, o.inputs[0] + outer * s_.count * s_.inner,
+        normalise_columns(o.output() + outer * s_.count * s_.inner, o.input(0) + outer * s_.count * s_.inner,
                           o.workspace);
     }
   }
@@ -76,21 +76,19 @@ class ReduceStep final : public Step {
 
   void run(const Operands& o) const noexcept override {
     for (std::int64_t outer = 0; outer < r_.outer; ++outer) {
-      const float* x = o.inputs[0] + outer * r_.count * r_.inner;
-      float* y = o.output + outer * r_.inner;
-      if (by_index()) find(y, x);
-      else if (r_.inner == 1 && by_sum()) *y = total(x, static_cast<std::size_t>(r_.count));
+      const float* x = o.input(0) + outer * r_.count * r_.inner;
+      float* y = o.output() + outer * r_.inner;
+      if (r_.inner == 1 && by_sum()) *y = total(x, static_cast<std::size_t>(r_.count));
       else if (r_.inner == 1 && r_.kind == Kind::maximum) *y = maximum(x, static_cast<std::size_t>(r_.count));
       else fold(y, x);
     }
     const auto count = static_cast<std::size_t>(r_.outer * r_.inner);
-    if (activation_.kind != Activation::Kind::none) activate(activation_, o.output, o.output, count);
+    if (activation_.kind != Activation::Kind::none) activate(activation_, o.output(), o.output(), count);
   }
 
  private:
   using Kind = Reduce::Kind;
 
-  [[nodiscard]] bool by_index() const { return r_.kind >= Kind::first_minimum; }
   [[nodiscard]] bool by_sum() const {
     return r_.kind == Kind::mean || r_.kind == Kind::sum || r_.kind == Kind::squares;
   }
@@ -119,79 +117,8 @@ class ReduceStep final : public Step {
     }
   }
 
-  void find(float* y, const float* x) const noexcept {
-    for (std::int64_t inner = 0; inner < r_.inner; ++inner) {
-      std::int64_t best = 0;
-      for (std::int64_t i = 1; i < r_.count; ++i)
-        if (beats(x[i * r_.inner + inner], x[best * r_.inner + inner])) best = i;
-      y[inner] = static_cast<float>(best);
-    }
-  }
-
-  [[nodiscard]] bool beats(float later, float earlier) const noexcept {
-    switch (r_.kind) {
-    case Kind::first_minimum: return later < earlier;
-    case Kind::last_minimum: return later <= earlier;
-    case Kind::first_maximum: return later > earlier;
-    default: return later >= earlier;
-    }
-  }
-
   Reduce r_;
   Activation activation_;
-};
-
-class RunningSumStep final : public Step {
- public:
-  explicit RunningSumStep(const RunningSum& running) : r_(running) {}
-
-  void run(const Operands& o) const noexcept override {
-    for (std::int64_t outer = 0; outer < r_.outer; ++outer)
-      for (std::int64_t inner = 0; inner < r_.inner; ++inner) {
-        const std::int64_t at = outer * r_.count * r_.inner + inner;
-        add_up(o.output + at, o.inputs[0] + at);
-      }
-  }
-
- private:
-  void add_up(float* y, const float* x) const noexcept {
-    double sum = 0;
-    for (std::int64_t i = 0; i < r_.count; ++i) {
-      const std::int64_t at = (r_.reverse ? r_.count - 1 - i : i) * r_.inner;
-      if (r_.exclusive) y[at] = static_cast<float>(sum);
-      sum += static_cast<double>(x[at]);
-      if (!r_.exclusive) y[at] = static_cast<float>(sum);
-    }
-  }
-
-  RunningSum r_;
-};
-
-/// Keeps the best ones so far in order: quick where few are kept, and where many are, no slower than count * kept.
-class TopIndicesStep final : public Step {
- public:
-  explicit TopIndicesStep(const TopIndices& top) : t_(top) {}
-  std::size_t workspace() const override { return static_cast<std::size_t>(t_.count); }
-
-  void run(const Operands& o) const noexcept override {
-    for (std::int64_t outer = 0; outer < t_.outer; ++outer)
-      for (std::int64_t inner = 0; inner < t_.inner; ++inner)
-        find(o.output + outer * t_.kept * t_.inner + inner, o.inputs[0] + outer * t_.count * t_.inner + inner,
-             o.workspace);
-  }
-
- private:
-  void find(float* y, const float* x, float* order) const noexcept {
-    for (std::int64_t i = 0; i < t_.count; ++i) order[i] = static_cast<float>(i);
-    const auto value = [&](float index) { return x[static_cast<std::int64_t>(index) * t_.inner]; };
-    std::partial_sort(order, order + t_.kept, order + t_.count, [&](float a, float b) {
-      const float p = value(a), q = value(b);
-      return p == q ? a < b : t_.largest ? p > q : p < q;
-    });
-    for (std::int64_t i = 0; i < t_.kept; ++i) y[i * t_.inner] = order[i];
-  }
-
-  TopIndices t_;
 };
 
 class NormaliseStep final : public Step {
@@ -211,12 +138,12 @@ class NormaliseStep final : public Step {
   void run(const Operands& o) const noexcept override {
     const auto n = static_cast<std::size_t>(n_.count);
     for (std::int64_t outer = 0; outer < n_.outer; ++outer)
-      normalise(o.output + outer * n_.count, o.inputs[0] + outer * n_.count, n);
+      normalise(o.output() + outer * n_.count, o.input(0) + outer * n_.count, n);
     const auto count = static_cast<std::size_t>(n_.outer * n_.count);
     for (std::size_t i = 0; i < affine_.size(); ++i)
-      apply(i == 0 ? Binary::Kind::multiply : Binary::Kind::add, affine_[i], o.output, o.inputs[i + 1]);
-    if (residual_) combine(Binary::Kind::add, o.output, o.output, 1, o.inputs.back(), 1, count);
-    if (activation_.kind != Activation::Kind::none) activate(activation_, o.output, o.output, count);
+      apply(i == 0 ? Binary::Kind::multiply : Binary::Kind::add, affine_[i], o.output(), o.input(i + 1));
+    if (residual_) combine(Binary::Kind::add, o.output(), o.output(), 1, o.residual(), 1, count);
+    if (activation_.kind != Activation::Kind::none) activate(activation_, o.output(), o.output(), count);
   }
 
  private:
@@ -256,12 +183,12 @@ class LrnStep final : public Step {
     const auto n = static_cast<std::size_t>(plane_);
     for (std::int64_t image = 0; image < batch_; ++image)
       for (std::int64_t c = 0; c < channels_; ++c) {
-        const float* x = o.inputs[0] + image * channels_ * plane_;
+        const float* x = o.input(0) + image * channels_ * plane_;
         std::fill_n(o.workspace, n, 0.0F);
         const auto first = std::max<std::int64_t>(c - (lrn_.size - 1) / 2, 0),
                    last = std::min(c + lrn_.size / 2, channels_ - 1);
         for (std::int64_t other = first; other <= last; ++other) accumulate_squares(o.workspace, x + other * plane_, n);
-        divide_by_power(o.output + (image * channels_ + c) * plane_, x + c * plane_, o.workspace, lrn_.bias,
+        divide_by_power(o.output() + (image * channels_ + c) * plane_, x + c * plane_, o.workspace, lrn_.bias,
                         lrn_.alpha / static_cast<float>(lrn_.size), lrn_.beta, n);
       }
   }
@@ -276,14 +203,10 @@ class LrnStep final : public Step {
 StepPointer make_step(const Graph&, const Node&, const Softmax& softmax) {
   return std::make_unique<SoftmaxStep>(softmax);
 }
-StepPointer make_step(const Graph&, const Node& node, const Reduce& reduce) {
+StepPointer make_step(const Graph& graph, const Node& node, const Reduce& reduce) {
+  if (reduce.kind >= Reduce::Kind::first_minimum) return make_index_step(graph, node, reduce);
+  if (is_integer(graph.tensors[node.output].type)) return make_integer_step(graph, node, reduce);
   return std::make_unique<ReduceStep>(reduce, node.activation);
-}
-StepPointer make_step(const Graph&, const Node&, const RunningSum& running) {
-  return std::make_unique<RunningSumStep>(running);
-}
-StepPointer make_step(const Graph&, const Node&, const TopIndices& top) {
-  return std::make_unique<TopIndicesStep>(top);
 }
 StepPointer make_step(const Graph& graph, const Node& node, const Normalise& normalise) {
   return std::make_unique<NormaliseStep>(normalise, graph, node);

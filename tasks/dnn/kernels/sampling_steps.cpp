@@ -27,10 +27,10 @@ class ResizeStep final : public Step {
   std::size_t workspace() const override { return 2 * low_.size(); }
 
   void run(const Operands& o) const noexcept override {
-    float* y = o.output;
+    float* y = o.output();
     for (std::int64_t plane = 0; plane < planes_; ++plane) {
       Lines lines{{o.workspace, o.workspace + low_.size()}};
-      const float* x = o.inputs[0] + plane * in_h_ * in_w_;
+      const float* x = o.input(0) + plane * in_h_ * in_w_;
       for (const auto& row : rows_) {
         const float* low = line(lines, x, row.low, row.high);
         blend_lines(y, low, row.weight == 0 ? low : line(lines, x, row.high, row.low), row.weight);
@@ -74,9 +74,9 @@ class ResampleStep final : public Step {
 
   void run(const Operands& o) const noexcept override {
     const auto inner = static_cast<std::size_t>(r_.inner);
-    float* y = o.output;
+    float* y = o.output();
     for (std::int64_t outer = 0; outer < r_.outer; ++outer) {
-      const float* x = o.inputs[0] + outer * r_.count * r_.inner;
+      const float* x = o.input(0) + outer * r_.count * r_.inner;
       for (std::size_t first = 0; first < r_.indices.size(); first += static_cast<std::size_t>(r_.taps), y += inner) {
         std::fill_n(y, inner, 0.0F);
         for (std::size_t tap = first; tap < first + static_cast<std::size_t>(r_.taps); ++tap)
@@ -214,9 +214,9 @@ class GridSampleStep final : public Step {
   void run(const Operands& o) const noexcept override {
     for (std::int64_t n = 0; n < batch_; ++n)
       for (std::int64_t point = 0; point < points_; ++point) {
-        const auto corners = sampler_.corners(o.inputs[1] + (n * points_ + point) * sampler_.rank());
+        const auto corners = sampler_.corners(o.input(1) + (n * points_ + point) * sampler_.rank());
         for (std::int64_t plane = n * channels_; plane < (n + 1) * channels_; ++plane)
-          o.output[plane * points_ + point] = blended(o.inputs[0] + plane * sampler_.plane(), corners);
+          o.output()[plane * points_ + point] = blended(o.input(0) + plane * sampler_.plane(), corners);
       }
   }
 
@@ -241,8 +241,8 @@ class DeformableAttentionStep final : public Step {
 
   void run(const Operands& o) const noexcept override {
     for (std::int64_t query = 0; query < batch_ * queries_; ++query) {
-      float *const y = o.output + query * channels_, *share = o.workspace;
-      const float* const x = o.inputs[0] + query * static_cast<std::int64_t>(scores());
+      float *const y = o.output() + query * channels_, *share = o.workspace;
+      const float* const x = o.input(0) + query * static_cast<std::int64_t>(scores());
       const double total = exponentials(share, x, maximum(x, scores()), scores());
       std::fill_n(y, channels_, 0.0F);
       for (std::size_t image = 0; image < samplers_.size(); ++image)
@@ -257,8 +257,8 @@ class DeformableAttentionStep final : public Step {
   void add(float* y, const Operands& o, std::size_t image, std::int64_t query, std::int64_t point,
            float share) const noexcept {
     const auto& sampler = samplers_[image];
-    const auto corners = sampler.corners(o.inputs[2 + 2 * image] + (query * points_ + point) * 2);
-    const float* const x = o.inputs[1 + 2 * image] + query / queries_ * channels_ * sampler.plane();
+    const auto corners = sampler.corners(o.input(2 + 2 * image) + (query * points_ + point) * 2);
+    const float* const x = o.input(1 + 2 * image) + query / queries_ * channels_ * sampler.plane();
     for (std::int64_t c = 0; c < channels_; ++c) y[c] += share * blended(x + c * sampler.plane(), corners);
   }
 
@@ -278,14 +278,14 @@ class RegionAlignStep final : public Step {
       : a_(align), images_(x[0]), channels_(x[1]), h_(x[2]), w_(x[3]), regions_(y[0]), out_h_(y[2]), out_w_(y[3]) {}
 
   void run(const Operands& o) const noexcept override {
-    float* y = o.output;
+    float* y = o.output();
     for (std::int64_t region = 0; region < regions_; ++region) {
-      const float* const box = o.inputs[1] + region * 4;
-      const auto image = image_of(o.inputs[2][region]);
+      const float* const box = o.input(1) + region * 4;
+      const auto image = std::clamp(o.input<std::int64_t>(2)[region], std::int64_t{0}, images_ - 1);
       for (std::int64_t c = 0; c < channels_; ++c)
         for (std::int64_t row = 0; row < out_h_; ++row)
           for (std::int64_t column = 0; column < out_w_; ++column)
-            *y++ = bin(o.inputs[0] + (image * channels_ + c) * h_ * w_, samples(box[1], box[3], row, out_h_),
+            *y++ = bin(o.input(0) + (image * channels_ + c) * h_ * w_, samples(box[1], box[3], row, out_h_),
                        samples(box[0], box[2], column, out_w_));
     }
   }

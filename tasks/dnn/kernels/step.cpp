@@ -38,8 +38,8 @@ class SumBehind : public Step {
  public:
   SumBehind(std::unique_ptr<Step> layer, std::size_t count) : layer_(std::move(layer)), count_(count) {}
   void run(const Operands& o) const noexcept override {
-    layer_->run({o.inputs.first(o.inputs.size() - 1), o.output, o.workspace});
-    kernels::combine(Binary::Kind::add, o.output, o.output, 1, o.inputs.back(), 1, count_);
+    layer_->run({o.inputs.first(o.inputs.size() - 1), o.output(), o.workspace});
+    kernels::combine(Binary::Kind::add, o.output(), o.output(), 1, o.residual(), 1, count_);
   }
   [[nodiscard]] std::size_t workspace() const override { return layer_->workspace(); }
   [[nodiscard]] std::string packing() const override { return layer_->packing(); }

@@ -14,10 +14,18 @@
 
 namespace rtexec::tasks {
 
+/// The addresses of a step's tensors. Elements are stored as stored_size() says: integers and booleans in their own
+/// type, floats of every precision as float.
 struct Operands {
-  std::span<const float* const> inputs; // the node's inputs, then its residual where it has one
-  float* output = nullptr;              // may be inputs[0] or the residual where the step works in place
-  float* workspace = nullptr;           // Step::workspace() floats, aligned to 64 bytes, of any content
+  std::span<const void* const> inputs; // the node's inputs, then its residual where it has one
+  void* to = nullptr;                  // the output; may be an input or the residual where the step works in place
+  float* workspace = nullptr;          // Step::workspace() floats, aligned to 64 bytes, of any content
+
+  template <class T = float> [[nodiscard]] const T* input(std::size_t i) const {
+    return static_cast<const T*>(inputs[i]);
+  }
+  [[nodiscard]] const float* residual() const { return static_cast<const float*>(inputs.back()); }
+  template <class T = float> [[nodiscard]] T* output() const { return static_cast<T*>(to); }
 };
 
 class Step {

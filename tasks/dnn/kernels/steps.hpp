@@ -11,10 +11,13 @@ namespace rtexec::tasks::kernels {
 using StepPointer = std::unique_ptr<Step>;
 
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Activation& activation);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Cast& cast);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Quantise& quantise);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Dequantise& dequantise);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Gemm& gemm);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Product& product);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const IntegerMatMul& product);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const IntegerConv& conv);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Attention& attention);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Pool& pool);
 [[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Binary& binary);

@@ -29,10 +29,9 @@ struct Sight {
 /// Query 0 stands where key `first` stands.
 TensorId keys_in_sight(NodeContext& node, const Sight& sight, std::int64_t queries, std::int64_t keys,
                        std::int64_t first) {
-  return node.filled({queries, keys}, [&](std::int64_t i) {
+  return node.filled({queries, keys}, ElementType::boolean, [&](std::int64_t i) {
     const auto ahead = i % keys - (first + i / keys);
-    const bool in_sight = (!sight.behind || ahead <= *sight.behind) && (!sight.before || -ahead <= *sight.before);
-    return in_sight ? 1.0F : 0.0F;
+    return (!sight.behind || ahead <= *sight.behind) && (!sight.before || -ahead <= *sight.before);
   });
 }
 
@@ -161,9 +160,9 @@ class AttentionNode {
   TensorId keys_in_use(const Shape& scores, bool causal) {
     const auto queries = causal ? scores[2] : 1, keys = scores[3];
     // Length of the keys, so that a query sees a key
-    const auto needed = node_.filled({queries, keys},
-                                     [&](std::int64_t i) { return static_cast<float>(i % keys + queries - i / keys); });
-    const auto lengths = node_.emit(Reshape{}, {node_.tensor(6)}, {scores[0], 1, 1, 1});
+    const auto needed = node_.filled({queries, keys}, ElementType::int64,
+                                     [&](std::int64_t i) { return i % keys + queries - i / keys; });
+    const auto lengths = node_.emit(Reshape{}, {node_.indices(6)}, {scores[0], 1, 1, 1});
     return node_.emit(Binary{Binary::Kind::less_or_equal}, {needed, lengths}, {scores[0], 1, queries, keys},
                       ElementType::boolean);
   }
@@ -230,7 +229,7 @@ class Rotation {
     if (node_.has(3)) {
       node_.require(given.size() == 2 && given[1] == pairs_ && element_count(node_.shape(3)) == wanted[0] * wanted[2],
                     "its angles or positions do not fit its input");
-      cache = node_.emit(Take{0}, {cache, node_.tensor(3)}, {wanted[0], wanted[2], pairs_}, ElementType::float32);
+      cache = node_.emit(Take{0}, {cache, node_.indices(3)}, {wanted[0], wanted[2], pairs_}, ElementType::float32);
     }
     node_.require(node_.has(3) || element_count(given) == element_count(wanted), "its angles do not fit its input");
     return node_.emit(Reshape{}, {cache}, wanted);

@@ -19,10 +19,13 @@ struct Filter {
 
 TensorId convolve_plane(NodeContext& node, TensorId x, const Shape& shape, const Filter& filter, const Direction& h,
                         const Direction& w) {
+  const Conv conv{window_of(h, w), filter.groups};
+  Shape y{shape[0], filter.shape[0], h.outputs(false), w.outputs(false)};
   std::vector<TensorId> inputs{x, filter.weights};
+  if (is_integer(node.type_of(x)))
+    return node.emit(IntegerConv{conv}, std::move(inputs), std::move(y), ElementType::int32);
   if (filter.bias) inputs.push_back(*filter.bias);
-  return node.emit(Conv{window_of(h, w), filter.groups}, std::move(inputs),
-                   {shape[0], filter.shape[0], h.outputs(false), w.outputs(false)});
+  return node.emit(conv, std::move(inputs), std::move(y));
 }
 
 /// What stands at each tap of the first direction becomes channels, so that a plane is left for each output of it.
@@ -71,7 +74,7 @@ TensorId convolve_by_product(NodeContext& node, TensorId x, Shape shape, const F
   x = node.emit(std::move(windows), {x}, std::move(columns));
   x = node.emit(Reshape{}, {x}, {shape[0], filter.groups, terms, plane});
   const auto weights = node.emit(Reshape{}, {filter.weights}, {filter.groups, rows, terms});
-  auto y = node.emit(Product{}, {weights, x}, {shape[0], filter.groups, rows, plane});
+  auto y = batched_product(node, weights, x, {shape[0], filter.groups, rows, plane});
   y = node.emit(Reshape{}, {y}, out);
   if (!filter.bias) return y;
   bias[0] = filter.shape[0];

@@ -150,7 +150,7 @@ class Equation {
         node_.emit(Reshape{}, {ordered(left, both + rows + inner)}, {count(both), count(rows), count(inner)});
     const auto flat_right =
         node_.emit(Reshape{}, {ordered(right, both + inner + columns)}, {count(both), count(inner), count(columns)});
-    const auto flat = node_.emit(Product{}, {flat_left, flat_right}, {count(both), count(rows), count(columns)});
+    const auto flat = batched_product(node_, flat_left, flat_right, {count(both), count(rows), count(columns)});
     const auto letters = both + rows + columns;
     return {node_.emit(Reshape{}, {flat}, shape_of(letters)), letters};
   }

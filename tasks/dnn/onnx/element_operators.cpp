@@ -62,7 +62,11 @@ void swish(NodeContext& node) {
   node.set_output(node.emit(Binary{Pair::multiply}, {node.tensor(0), gate}, shape));
 }
 
-void negate(NodeContext& node) { activate(node, {Function::scale, -1, 0}); }
+void negate(NodeContext& node) {
+  const auto type = node.element_type(0);
+  if (!is_integer(type)) return activate(node, {Function::scale, -1, 0});
+  node.set_output(node.emit(Binary{Pair::subtract}, {node.scalar(0, type), node.tensor(0)}, node.shape(0)));
+}
 
 /// What computes a truth of what is no truth.
 void is_zero(NodeContext& node) {
@@ -78,11 +82,27 @@ void is_infinite(NodeContext& node) {
                             ElementType::boolean));
 }
 
+/// By the smaller and the larger of two: for integers, whose bounds floats may not hold, and bounds that are computed.
+void clip_between(NodeContext& node) {
+  const auto shape = node.shape(0);
+  auto y = node.tensor(0);
+  const auto limit = [&](std::size_t input, Pair kind) {
+    if (!node.has(input)) return;
+    node.require(element_count(node.shape(input)) == 1, "its bounds must be scalars");
+    y = node.emit(Binary{kind}, {y, node.emit(Reshape{}, {node.tensor(input)}, {})}, shape);
+  };
+  limit(1, Pair::maximum);
+  limit(2, Pair::minimum);
+  node.set_output(y == node.tensor(0) ? node.emit(Reshape{}, {y}, shape) : y);
+}
+
 void clip(NodeContext& node) {
   if (node.opset() < 11) {
     const auto low = node.attribute("min", std::numeric_limits<float>::lowest());
     return activate(node, {Function::clip, low, node.attribute("max", std::numeric_limits<float>::max())});
   }
+  const auto is_known = [&](std::size_t input) { return !node.has(input) || node.is_known(input); };
+  if (is_integer(node.element_type(0)) || !is_known(1) || !is_known(2)) { return clip_between(node); }
   const auto bound = [&](std::size_t input, const char* role, float fallback) {
     if (!node.has(input)) return fallback;
     const auto& values = node.floats(input, role);
@@ -114,10 +134,15 @@ void modulo(NodeContext& node) {
   return remains ? binary<Pair::remainder>(node) : binary<Pair::modulo>(node);
 }
 
-/// The base says of what type the power is.
+/// The base says of what type the power is. Integers to powers that are floats are computed in floats.
 void power(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
-  node.set_output(pair(node, {Pair::power}, node.tensor(0), node.shape(0), 1));
+  const auto type = node.element_type(0);
+  const bool whole = is_integer(type) && is_integer(node.element_type(1));
+  const auto in = whole ? type : ElementType::float32;
+  const auto y = node.emit(Binary{Pair::power}, {node.cast(node.tensor(0), in), node.cast(node.tensor(1), in)},
+                           broadcast(node, node.shape(0), node.shape(1)));
+  node.set_output(node.cast(y, type));
 }
 
 /// The slopes are broadcast to x.
@@ -136,6 +161,23 @@ template <Pair kind, bool swapped = false> void compare(NodeContext& node) {
   if (swapped) std::swap(inputs[0], inputs[1]);
   node.set_output(
       node.emit(Binary{kind}, std::move(inputs), broadcast(node, node.shape(0), node.shape(1)), ElementType::boolean));
+}
+
+template <Pair kind> void bits(NodeContext& node) {
+  node.require(is_integer(node.element_type(0)), "its inputs are not of integers");
+  binary<kind>(node);
+}
+
+void bits_not(NodeContext& node) {
+  const auto type = node.element_type(0);
+  node.require(is_integer(type), "its input is not of integers");
+  node.set_output(node.emit(Binary{Pair::bit_xor}, {node.tensor(0), node.scalar(-1, type)}, node.shape(0)));
+}
+
+void shift_bits(NodeContext& node) {
+  const auto direction = node.attribute<std::string>("direction");
+  if (direction != "LEFT" && direction != "RIGHT") node.bad("direction is " + config::quoted(direction));
+  return direction == "LEFT" ? bits<Pair::shift_left>(node) : bits<Pair::shift_right>(node);
 }
 
 /// Of any number of inputs: one after the other.
@@ -162,6 +204,7 @@ void mean(NodeContext& node) {
 
 void where(NodeContext& node) {
   node.require(node.inputs() == 3, "it needs three inputs");
+  node.require(node.element_type(0) == ElementType::boolean, "its condition is not of booleans");
   require_one_type(node, 1, 3);
   auto shape = broadcast(node, node.shape(0), broadcast(node, node.shape(1), node.shape(2)));
   const auto type = is_integer(node.element_type(1)) ? node.element_type(1) : ElementType::float32;
@@ -201,7 +244,7 @@ void add_element_operators(OperatorTable& table) {
   table["Atanh"] = {plain<Function::arc_tanh>, "", 9};
   table["LeakyRelu"] = {leaky_relu};
   table["HardSigmoid"] = {hard_sigmoid};
-  table["Clip"] = {clip, "bounds are constants"};
+  table["Clip"] = {clip};
   table["Elu"] = {elu};
   table["Selu"] = {selu};
   table["Celu"] = {celu, "", 12};
@@ -220,8 +263,8 @@ void add_element_operators(OperatorTable& table) {
   table["Mod"] = {modulo, "", 10};
   table["Pow"] = {power};
   table["PRelu"] = {parametric_relu};
-  table["And"] = {compare<Pair::multiply>};
-  table["Or"] = {compare<Pair::maximum>};
+  table["And"] = {binary<Pair::minimum>};
+  table["Or"] = {binary<Pair::maximum>};
   table["Xor"] = {compare<Pair::not_equal>};
   table["Equal"] = {compare<Pair::equal>};
   table["Less"] = {compare<Pair::less>};
@@ -233,6 +276,11 @@ void add_element_operators(OperatorTable& table) {
   table["Sum"] = {variadic<Pair::add>};
   table["Mean"] = {mean};
   table["Where"] = {where, "", 9};
+  table["BitwiseAnd"] = {bits<Pair::bit_and>, "", 18};
+  table["BitwiseOr"] = {bits<Pair::bit_or>, "", 18};
+  table["BitwiseXor"] = {bits<Pair::bit_xor>, "", 18};
+  table["BitwiseNot"] = {bits_not, "", 18};
+  table["BitShift"] = {shift_bits, "", 11};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace rtexec::tasks::onnx_source {
 namespace {
@@ -26,7 +27,7 @@ void gather(NodeContext& node) {
   shape.insert(shape.end(), wanted.begin(), wanted.end());
   shape.insert(shape.end(), x.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.end());
   if (!known(node, 1))
-    return node.set_output(node.emit(Take{axis}, {node.tensor(0), node.tensor(1)}, std::move(shape)));
+    return node.set_output(node.emit(Take{axis}, {node.tensor(0), node.indices(1)}, std::move(shape)));
   const auto indices = checked_indices(node, node.ints(1, "the indices"), x[axis]);
   if (indices.empty()) return node.set_output(Empty{std::move(shape), node.element_type(0)});
   auto along = x;
@@ -41,7 +42,7 @@ void gather_elements(NodeContext& node) {
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
   for (std::size_t d = 0; d < x.size(); ++d)
     node.require(d == axis || indices[d] <= x[d], "its indices are larger than its input");
-  node.set_output(node.emit(TakeElements{axis}, {node.tensor(0), node.tensor(1)}, indices));
+  node.set_output(node.emit(TakeElements{axis}, {node.tensor(0), node.indices(1)}, indices));
 }
 
 void gather_slices(NodeContext& node) {
@@ -55,7 +56,7 @@ void gather_slices(NodeContext& node) {
   for (std::size_t d = 0; d < first; ++d) node.require(x[d] == indices[d], "its batches differ");
   Shape shape(indices.begin(), indices.end() - 1);
   shape.insert(shape.end(), x.begin() + static_cast<std::ptrdiff_t>(batch + depth), x.end());
-  node.set_output(node.emit(TakeSlices{first}, {node.tensor(0), node.tensor(1)}, std::move(shape)));
+  node.set_output(node.emit(TakeSlices{first}, {node.tensor(0), node.indices(1)}, std::move(shape)));
 }
 
 Put::Kind reduction(NodeContext& node) {
@@ -69,7 +70,7 @@ Put::Kind reduction(NodeContext& node) {
 }
 
 void put(NodeContext& node, Put put) {
-  node.set_output(node.emit(put, {node.tensor(0), node.tensor(1), node.tensor(2)}, node.shape(0)));
+  node.set_output(node.emit(put, {node.tensor(0), node.indices(1), node.tensor(2)}, node.shape(0)));
 }
 
 void scatter_elements(NodeContext& node) {
@@ -128,26 +129,45 @@ void tile(NodeContext& node) {
   node.set_output(node.emit(Reshape{}, {all}, std::move(shape)));
 }
 
+/// Of a constant scalar.
+template <class T> T scalar_of(NodeContext& node, std::size_t input, const std::vector<T>& values) {
+  if (values.size() != 1) node.bad("input " + node.name_of(input) + " must be a scalar");
+  return values.front();
+}
+
+std::int64_t checked_length(NodeContext& node, double wanted) {
+  if (!(wanted <= static_cast<double>(max_elements)))
+    node.unsupported("it has more than " + std::to_string(max_elements) + " elements; split the range");
+  return static_cast<std::int64_t>(std::max(wanted, 0.0));
+}
+
+void range_of_integers(NodeContext& node) {
+  const auto one = [&](std::size_t input) { return scalar_of(node, input, node.ints(input, "a bound or the step")); };
+  const auto start = one(0), limit = one(1), step = one(2);
+  node.require(step != 0, "its step is 0");
+  const auto span = static_cast<double>(limit) - static_cast<double>(start);
+  const auto about = checked_length(node, std::ceil(span / static_cast<double>(step))); // doubles round
+  (void)node.reserve({std::max<std::int64_t>(about, 1)}, sizeof(std::int64_t));
+  std::vector<std::int64_t> values;
+  auto next = start;
+  for (std::int64_t i = 0; i <= about && (step > 0 ? next < limit : next > limit); ++i) {
+    values.push_back(next);
+    if (__builtin_add_overflow(next, step, &next)) break;
+  }
+  const auto count = std::ssize(values);
+  node.set_constant({{count}, std::move(values), node.element_type(0)});
+}
+
 void range(NodeContext& node) {
   node.ignore_attribute("stash_type"); // of what is computed: float32
-  const bool whole = is_integer(node.element_type(0));
+  if (is_integer(node.element_type(0))) return range_of_integers(node);
   const auto one = [&](std::size_t input) {
-    const auto& values = node.floats(input, "a bound or the step");
-    node.require(values.size() == 1, "its bounds and its step must be scalars");
-    return static_cast<double>(values.front());
+    return static_cast<double>(scalar_of(node, input, node.floats(input, "a bound or the step")));
   };
   const double start = one(0), limit = one(1), step = one(2);
   node.require(step != 0, "its step is 0");
-  const double wanted = std::max(0.0, std::ceil((limit - start) / step));
-  if (!(wanted <= static_cast<double>(max_elements))) node.unsupported("it has too many elements");
-  const auto count = static_cast<std::int64_t>(wanted);
-  (void)node.reserve({std::max<std::int64_t>(count, 1)}, whole ? sizeof(std::int64_t) : sizeof(float));
-  if (whole) {
-    std::vector<std::int64_t> values;
-    for (std::int64_t i = 0; i < count; ++i)
-      values.push_back(static_cast<std::int64_t>(start) + i * static_cast<std::int64_t>(step));
-    return node.set_constant({{count}, std::move(values), node.element_type(0)});
-  }
+  const auto count = checked_length(node, std::ceil((limit - start) / step));
+  (void)node.reserve({std::max<std::int64_t>(count, 1)});
   std::vector<float> values;
   for (std::int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(start + static_cast<double>(i) * step));
   node.set_constant({{count}, std::move(values)});
@@ -157,8 +177,8 @@ void eye(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 2);
   const auto k = node.attribute<std::int64_t>("k", 0);
   const auto type = node.has_attribute("dtype") ? data_type(node, "dtype") : node.element_type(0);
-  const auto diagonal = node.filled(x, [&](std::int64_t i) { return i % x[1] - i / x[1] == k ? 1.0F : 0.0F; });
-  node.set_output(node.emit(Reshape{}, {diagonal}, x, type));
+  const auto diagonal = node.filled(x, ElementType::boolean, [&](std::int64_t i) { return i % x[1] - i / x[1] == k; });
+  node.set_output(node.cast(diagonal, type));
 }
 
 /// Zero above, or below, a diagonal: times a mask.
@@ -168,12 +188,12 @@ void triangle(NodeContext& node) {
   const bool upper = node.attribute<std::int64_t>("upper", 1) != 0;
   const auto k = node.has(1) ? node.integer(1, "k") : 0;
   const auto rows = x[x.size() - 2], columns = x.back();
-  const auto mask = node.filled({rows, columns}, [&](std::int64_t i) {
+  const auto kept = node.filled({rows, columns}, ElementType::boolean, [&](std::int64_t i) {
     const auto diagonal = i % columns - i / columns;
-    return (upper ? diagonal >= k : diagonal <= k) ? 1.0F : 0.0F;
+    return upper ? diagonal >= k : diagonal <= k;
   });
-  const auto zero = node.constant({}, {0});
-  node.set_output(node.emit(Select{}, {mask, node.tensor(0), zero}, x, node.element_type(0)));
+  const auto zero = node.scalar(0, node.element_type(0));
+  node.set_output(node.emit(Select{}, {kept, node.tensor(0), zero}, x, node.element_type(0)));
 }
 
 // ---- what is chosen by values: known when the model is loaded
@@ -185,7 +205,7 @@ std::vector<bool> truths(NodeContext& node, std::size_t input, const char* role)
                      " is computed when the network runs, and how many elements it chooses is known only then; choose "
                      "by Where, or a fixed number by TopK, instead");
   std::vector<bool> truths;
-  if (node.is_ints(input))
+  if (is_integer(node.element_type(input)))
     for (const auto value : node.ints(input, role)) truths.push_back(value != 0);
   else
     for (const auto value : node.floats(input, role)) truths.push_back(value != 0);
@@ -223,10 +243,8 @@ void non_zero(NodeContext& node) {
 }
 
 /// The rows of what is known in full, without those that are empty.
-void set_rows(NodeContext& node, const std::vector<float>& rows) {
-  std::vector<std::int64_t> values;
-  for (const float value : rows)
-    if (value >= 0) values.push_back(static_cast<std::int64_t>(value));
+void set_rows(NodeContext& node, std::vector<std::int64_t> values) {
+  std::erase(values, -1);
   node.set_constant({{std::ssize(values) / 3, 3}, std::move(values)});
 }
 
@@ -248,7 +266,7 @@ void suppress(NodeContext& node) {
   suppression.centred = node.attribute<std::int64_t>("center_point_box", 0) != 0;
   const auto chosen = node.emit(suppression, {node.tensor(0), node.tensor(1)},
                                 {scores[0] * scores[1] * suppression.most, 3}, ElementType::int64);
-  if (node.is_constant(chosen)) return set_rows(node, node.values_of(chosen));
+  if (node.is_constant(chosen)) return set_rows(node, node.integers_of(chosen));
   if (node.is_read_by_nodes(0))
     node.unsupported(
         "how many boxes it chooses is known only when it runs, and other nodes read them; make them an "
@@ -266,10 +284,11 @@ void reverse_sequence(NodeContext& node) {
   Shape along_time{1, 1}, along_batch{1, 1}, plane{x[0], x[1]};
   along_time[time] = x[time];
   along_batch[batch] = x[batch];
-  const auto steps = node.filled(along_time, [](std::int64_t i) { return static_cast<float>(i); });
-  const auto lengths = node.emit(Reshape{}, {node.tensor(1)}, along_batch);
+  const auto steps = node.filled(along_time, ElementType::int64, std::identity());
+  const auto lengths = node.emit(Reshape{}, {node.indices(1)}, along_batch);
   const auto inside = node.emit(Binary{Binary::Kind::less}, {steps, lengths}, plane, ElementType::boolean);
-  const auto last = node.emit(Activation{Activation::Kind::scale, 1, -1}, {lengths}, along_batch);
+  const auto last =
+      node.emit(Binary{Binary::Kind::subtract}, {lengths, node.scalar(1, ElementType::int64)}, along_batch);
   const auto turned = node.emit(Binary{Binary::Kind::subtract}, {last, steps}, plane);
   auto indices = node.emit(Select{}, {inside, turned, steps}, plane, ElementType::int64);
   View each{0, {x[1], 1}};

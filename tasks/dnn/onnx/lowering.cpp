@@ -82,9 +82,7 @@ TensorId output_tensor(Lowering& lowering, const std::string& name, const Value&
   const auto* ints = std::get_if<Ints>(&value);
   if (!ints || ints->values.empty())
     throw Refusal(Errc::unsupported, lowering.file + ": output " + config::quoted(name) + " has no elements");
-  std::vector<float> floats;
-  for (const auto each : ints->values) floats.push_back(static_cast<float>(each));
-  return lowering.graph.add({name, ints->shape, std::move(floats), ints->type});
+  return lowering.graph.add({name, ints->shape, {}, ints->type, ints->values});
 }
 
 /// "'a', 'b', 'c' and 4 more".
@@ -203,22 +201,10 @@ TensorId NodeContext::tensor(std::size_t input) const {
   const std::string& name = node_.inputs[input];
   const auto* ints = std::get_if<Ints>(&known);
   if (!ints || ints->values.empty()) unsupported("input " + config::quoted(name) + " has no elements");
-  const auto [found, missing] = lowering_.as_floats.try_emplace(name);
-  if (missing) found->second = lowering_.graph.add({name, ints->shape, as_floats(ints->values, name), ints->type});
+  const auto [found, missing] = lowering_.as_tensors.try_emplace(name);
+  if (missing) charge(ints->values.size(), constant_size(ints->type));
+  if (missing) found->second = lowering_.graph.add({name, ints->shape, {}, ints->type, ints->values});
   return found->second;
-}
-
-std::vector<float> NodeContext::as_floats(const std::vector<std::int64_t>& ints, const std::string& name) const {
-  constexpr std::int64_t most = std::int64_t{1} << 62;
-  charge(ints.size());
-  std::vector<float> floats;
-  for (const auto value : ints) {
-    floats.push_back(static_cast<float>(value));
-    if (value < -most || value > most || static_cast<std::int64_t>(floats.back()) != value)
-      unsupported("input " + config::quoted(name) + " holds " + std::to_string(value) +
-                  ", and the engine computes in floats, which do not hold this integer");
-  }
-  return floats;
 }
 
 ElementType NodeContext::element_type(std::size_t input) const {
@@ -248,6 +234,8 @@ Shape NodeContext::shape_of_rank(std::size_t input, std::size_t rank) const {
 std::vector<float> NodeContext::floats(std::size_t input, const char* role) const {
   if (!is_known(input))
     unsupported(std::string(role) + " (" + config::quoted(node_.inputs[input]) + ") must be a constant");
+  if (is_integer(element_type(input)))
+    bad(std::string(role) + " (" + config::quoted(node_.inputs[input]) + ") must be of floats");
   return values_of(tensor(input));
 }
 
@@ -263,11 +251,7 @@ const std::vector<std::int64_t>& NodeContext::ints(std::size_t input, const char
                 "the same in each job, by constant = { NAME = [...] } in a task set, by --constant NAME=... on a "
                 "command line");
   if (!is_integer(constant->type)) bad(what + "integers, and they are of " + std::string(name(constant->type)));
-  const auto [found, missing] = lowering_.integers.try_emplace(*id);
-  if (missing) charge(constant->values.size(), sizeof(std::int64_t));
-  if (missing)
-    for (const float each : constant->values) found->second.push_back(static_cast<std::int64_t>(each));
-  return found->second;
+  return constant->integers;
 }
 
 std::int64_t NodeContext::integer(std::size_t input, const char* role) const {
@@ -346,10 +330,11 @@ TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Sh
   const auto output = graph.add({node_.outputs.front(), checked(std::move(shape)), {}, type});
   tasks::Node node{node_.name, std::move(operation), std::move(inputs), output, {}, {}};
   if (const auto misfit = find_misfit(graph, node)) bad(*misfit);
+  check_operand_types(*this, graph, node);
   const auto is_constant = [&](TensorId id) { return graph.tensors[id].constant(); };
   if (std::ranges::all_of(node.inputs, is_constant) && is_worth_folding(work(graph, node))) {
-    charge(static_cast<std::size_t>(element_count(graph.tensors[output].shape)));
-    graph.tensors[output].values = evaluate(graph, node);
+    charge(static_cast<std::size_t>(element_count(graph.tensors[output].shape)), constant_size(type));
+    evaluate(graph, node);
   } else {
     graph.nodes.push_back(std::move(node));
   }
@@ -361,11 +346,27 @@ TensorId NodeContext::constant(Shape shape, std::vector<float> values) {
   return lowering_.graph.add({node_.outputs.front(), checked(std::move(shape)), std::move(values)});
 }
 
+TensorId NodeContext::constant(Shape shape, std::vector<std::int64_t> values, ElementType type) {
+  charge(values.size(), constant_size(type));
+  return lowering_.graph.add({node_.outputs.front(), checked(std::move(shape)), {}, type, std::move(values)});
+}
+
+TensorId NodeContext::scalar(std::int64_t value, ElementType type) {
+  if (is_integer(type)) return constant({}, {value}, type);
+  return constant({}, {static_cast<float>(value)});
+}
+
+TensorId NodeContext::cast(TensorId x, ElementType type) {
+  const auto from = type_of(x);
+  if (from == type || (!is_integer(from) && !is_integer(type))) return x;
+  return emit(Cast{}, {x}, shape_of(x), type);
+}
+
 void require_one_type(const NodeContext& node, std::size_t first, std::size_t last) {
   const ElementType type = node.element_type(first);
   for (std::size_t i = first; i < last; ++i) {
     const ElementType other = node.element_type(i);
-    const bool differ = is_integer(type) && other != type && !node.is_ints(first) && !node.is_ints(i);
+    const bool differ = is_integer(type) && other != type;
     if (is_integer(type) != is_integer(other) || differ)
       node.bad("its inputs " + node.name_of(first) + " and " + node.name_of(i) + " are of types " +
                std::string(name(type)) + " and " + std::string(name(other)));

@@ -32,8 +32,9 @@ struct Empty {
 };
 using Value = std::variant<TensorId, Ints, Empty>;
 
-[[nodiscard]] constexpr bool is_integer(ElementType type) noexcept {
-  return type != ElementType::float32 && type != ElementType::float16 && type != ElementType::float64;
+/// The bytes of an element while a graph is made: of integers int64.
+[[nodiscard]] constexpr std::size_t constant_size(ElementType type) noexcept {
+  return is_integer(type) ? sizeof(std::int64_t) : sizeof(float);
 }
 
 /// Everything known so far.
@@ -50,8 +51,7 @@ struct Lowering {
   double folding = 0;                                        // work of nodes run while loading, see evaluate.hpp
   std::size_t unrolled = 0;                                  // nodes of rounds
   std::size_t copies = 0;                                    // of graphs within nodes, and other names of one's own
-  std::unordered_map<std::string, TensorId> as_floats{};     // of integers, by ONNX name, once they are computed with
-  std::unordered_map<TensorId, std::vector<std::int64_t>> integers{}; // of constants of integers, once asked for
+  std::unordered_map<std::string, TensorId> as_tensors{};    // of integers, by ONNX name, once nodes read them
 
   /// What the floats of a tensor stand for.
   [[nodiscard]] ElementType type(TensorId id) const { return graph.tensors[id].type; }
@@ -89,6 +89,8 @@ class NodeContext {
   [[nodiscard]] bool is_empty(std::size_t input) const; // present, and without elements
   /// Integers become a constant one.
   [[nodiscard]] TensorId tensor(std::size_t input) const;
+  /// Indices are int64, whatever integers they are in the file.
+  [[nodiscard]] TensorId indices(std::size_t input) { return cast(integers(input), ElementType::int64); }
   [[nodiscard]] ElementType element_type(std::size_t input) const;
   /// Of a tensor or of integers
   [[nodiscard]] Shape shape(std::size_t input) const;
@@ -97,6 +99,9 @@ class NodeContext {
   [[nodiscard]] Shape shape_of(TensorId id) const { return lowering_.graph.tensors[id].shape; }
   [[nodiscard]] bool is_constant(TensorId id) const { return lowering_.graph.tensors[id].constant(); }
   [[nodiscard]] std::vector<float> values_of(TensorId id) const { return lowering_.graph.tensors[id].values; }
+  [[nodiscard]] std::vector<std::int64_t> integers_of(TensorId id) const {
+    return lowering_.graph.tensors[id].integers;
+  }
   /// Named by the node, whether it is read or not.
   [[nodiscard]] bool has_output(std::size_t output) const {
     return output < node_.outputs.size() && !node_.outputs[output].empty();
@@ -144,12 +149,24 @@ class NodeContext {
   TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape, ElementType type);
   /// A constant tensor. Large values are made by filled(), or behind reserve().
   TensorId constant(Shape shape, std::vector<float> values);
+  TensorId constant(Shape shape, std::vector<std::int64_t> values, ElementType type);
   /// A constant tensor whose element i, in row-major order, is f(i). Memory is charged before it is taken.
   template <class F> TensorId filled(Shape shape, F f) {
     std::vector<float> values(reserve(shape));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = f(static_cast<std::int64_t>(i));
     return constant(std::move(shape), std::move(values));
   }
+  /// Likewise, of integers or booleans.
+  template <class F> TensorId filled(Shape shape, ElementType type, F f) {
+    std::vector<std::int64_t> values(reserve(shape, constant_size(type)));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = f(static_cast<std::int64_t>(i));
+    return constant(std::move(shape), std::move(values), type);
+  }
+  /// A scalar constant of that type.
+  TensorId scalar(std::int64_t value, ElementType type);
+  /// `x` converted to `type`; `x` itself if it is of that type, or both are types of floats.
+  TensorId cast(TensorId x, ElementType type);
+  [[nodiscard]] ElementType type_of(TensorId id) const { return lowering_.type(id); }
   /// Checks that a constant of `shape` can be made; returns its number of elements. Refuses the node if the shape is
   /// not valid or the file's memory budget does not hold the constant.
   std::size_t reserve(const Shape& shape, std::size_t element_size = sizeof(float)) const;
@@ -165,6 +182,10 @@ class NodeContext {
   void set_constant(Constant value);
 
  private:
+  [[nodiscard]] TensorId integers(std::size_t input) const {
+    if (!is_integer(element_type(input))) bad("input " + name_of(input) + " is not of integers");
+    return tensor(input);
+  }
   template <class T> const T* find(const char* name) {
     const auto found = node_.attributes.find(name);
     if (found == node_.attributes.end()) return nullptr;
@@ -176,7 +197,6 @@ class NodeContext {
     return value;
   }
   [[nodiscard]] const Value& value(std::size_t input) const;
-  [[nodiscard]] std::vector<float> as_floats(const std::vector<std::int64_t>& ints, const std::string& name) const;
   void require_budget(std::int64_t bytes) const;
   [[nodiscard]] bool is_worth_folding(double work);
 
@@ -216,11 +236,15 @@ void add_quantised_operators(OperatorTable& table);     // integers that stand f
 void add_control_flow(OperatorTable& table);            // nodes that hold graphs, which are in no node of their own
 void add_spectral_operators(OperatorTable& table);      // Fourier transforms
 
-/// Refuses inputs of integers beside inputs of floats, and those of several types of integers. What is known when the
-/// model is loaded may be of any of those.
+/// Throws Refusal if an operand or the output of `node` has a type that its operation does not take or give.
+void check_operand_types(const NodeContext& context, const Graph& graph, const tasks::Node& node);
+
+/// Refuses inputs of integers beside inputs of floats, and those of several types of integers.
 void require_one_type(const NodeContext& node, std::size_t first, std::size_t last);
 
 void einsum(NodeContext& node);
+/// a [..., m, k] times b [..., k, n], of floats or of one type of integers; int16 gives int32.
+TensorId batched_product(NodeContext& node, TensorId a, TensorId b, Shape shape);
 /// a [..., m, k] times b [..., k, n].
 TensorId matrix_product(NodeContext& node, TensorId a, const Shape& a_shape, TensorId b, const Shape& b_shape);
 /// With the attributes of the node. Weights [m, c in a group, ...].

@@ -73,26 +73,24 @@ std::vector<std::int64_t> taps_of(const Directions& directions, bool ceil, bool 
 TensorId largest_indices(NodeContext& node, const Shape& x, const Shape& y, const Directions& directions, bool ceil) {
   const bool by_column = node.attribute<std::int64_t>("storage_order", 0) != 0;
   const auto planes = x[0] * x[1], plane = element_count(x) / planes, windows = element_count(y) / planes;
-  constexpr std::int64_t exact = 1 << 24; // integers that floats hold
   std::int64_t taps = 1;
-  for (const auto& each : directions) taps = std::min(taps * each.kernel, exact + 1);
-  if (element_count(x) > exact || windows * taps > exact)
-    node.unsupported("indices into an input of " + to_string(x) +
-                     "; supported: up to 2^24 elements, and taps of windows");
+  for (const auto& each : directions) taps = std::min(taps * each.kernel, max_elements + 1);
+  (void)node.checked({planes, windows, taps});
   node.charge(static_cast<std::size_t>(2 * windows * taps), sizeof(std::int64_t));
   const auto seen = taps_of(directions, ceil, false, plane), told = taps_of(directions, ceil, by_column, plane);
   constexpr float nothing = -std::numeric_limits<float>::infinity();
-  auto all = node.emit(Reshape{}, {node.tensor(0)}, {planes, plane});
+  auto all = node.emit(Reshape{}, {node.cast(node.tensor(0), ElementType::float32)}, {planes, plane});
   all = node.emit(Pad{{0, 0}, nothing}, {all}, {planes, plane + 1});
   all = node.emit(Gather{1, seen}, {all}, {planes, windows * taps});
   const auto tap = node.emit(Reduce{Reduce::Kind::first_maximum, planes * windows, taps, 1}, {all}, {planes, windows},
                              ElementType::int64);
-  const auto rows = node.filled({windows}, [&](std::int64_t i) { return static_cast<float>(i * taps); });
-  const auto firsts = node.filled({planes, 1}, [&](std::int64_t i) { return static_cast<float>(i * plane); });
+  constexpr auto integer = ElementType::int64;
+  const auto rows = node.filled({windows}, integer, [&](std::int64_t i) { return i * taps; });
+  const auto firsts = node.filled({planes, 1}, integer, [&](std::int64_t i) { return i * plane; });
   const Binary add{Binary::Kind::add};
   auto index = node.emit(add, {tap, rows}, {planes, windows});
-  const auto table = node.constant({windows * taps}, {told.begin(), told.end()});
-  index = node.emit(Take{0}, {table, index}, {planes, windows}, ElementType::int64);
+  const auto table = node.constant({windows * taps}, {told.begin(), told.end()}, integer);
+  index = node.emit(Take{0}, {table, index}, {planes, windows}, integer);
   index = node.emit(add, {index, firsts}, {planes, windows});
   return node.emit(Reshape{}, {index}, y);
 }
@@ -102,7 +100,9 @@ template <Pool::Kind kind> void pool(NodeContext& node) {
   const Pool pool{kind, {}, kind == Pool::Kind::average && node.attribute<std::int64_t>("count_include_pad", 0) != 0};
   const bool ceil = node.attribute<std::int64_t>("ceil_mode", 0) != 0;
   const auto directions = place_window(node, x, pool_kernel(node, x));
-  const auto y = pool_all(node, pool, node.tensor(0), x, directions, ceil);
+  const auto type = node.element_type(0);
+  const auto pooled = pool_all(node, pool, node.cast(node.tensor(0), ElementType::float32), x, directions, ceil);
+  const auto y = node.cast(pooled, type); // of 8 bits, which floats hold
   node.set_output(y);
   if (kind != Pool::Kind::max) return;
   if (node.has_output(1)) node.set_output(largest_indices(node, x, node.shape_of(y), directions, ceil), 1);
@@ -119,9 +119,11 @@ void unpool(NodeContext& node) {
     shape.push_back((each.size - 1) * each.stride + each.kernel - each.before - each.after);
   shape = node.checked(std::move(shape));
   const auto count = element_count(shape);
-  const auto zeros = node.filled({count}, [](std::int64_t) { return 0.0F; });
-  const auto flat = [&](std::size_t input) { return node.emit(Reshape{}, {node.tensor(input)}, {element_count(x)}); };
-  auto y = node.emit(Put{Put::Kind::replace, 0}, {zeros, flat(1), flat(0)}, {count}, node.element_type(0));
+  const auto zeros =
+      node.emit(View{0, {0}}, {node.emit(Reshape{}, {node.scalar(0, node.element_type(0))}, {1})}, {count});
+  const auto flat = [&](TensorId tensor) { return node.emit(Reshape{}, {tensor}, {element_count(x)}); };
+  auto y = node.emit(Put{Put::Kind::replace, 0}, {zeros, flat(node.indices(1)), flat(node.tensor(0))}, {count},
+                     node.element_type(0));
   y = node.emit(Reshape{}, {y}, shape);
   if (node.has(2)) { // larger: zeros behind
     const auto wanted = node.ints(2, "the output's shape");

@@ -5,6 +5,19 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
+/// Of integers: alpha and beta must not need floats.
+TensorId gemm_of_integers(NodeContext& node, const Gemm& gemm, const std::vector<TensorId>& inputs,
+                          const Shape& shape) {
+  if (gemm.alpha != 1 || (inputs.size() > 2 && gemm.beta != 1))
+    node.unsupported("alpha or beta is not 1, and its inputs are integers; convert them to floats before");
+  const auto factor = [&](std::size_t input, bool transposed) {
+    const auto x = node.shape(input);
+    return transposed ? node.emit(View{0, {1, x[1]}}, {inputs[input]}, {x[1], x[0]}) : inputs[input];
+  };
+  const auto y = node.emit(IntegerMatMul{}, {factor(0, gemm.transpose_a), factor(1, gemm.transpose_b)}, shape);
+  return inputs.size() > 2 ? node.emit(Binary{Binary::Kind::add}, {y, inputs[2]}, shape) : y;
+}
+
 void gemm(NodeContext& node) {
   Gemm gemm{node.attribute<std::int64_t>("transA", 0) != 0, node.attribute<std::int64_t>("transB", 0) != 0,
             node.attribute("alpha", 1.0F), node.attribute("beta", 1.0F)};
@@ -21,6 +34,8 @@ void gemm(NodeContext& node) {
       node.bad("its third input is " + to_string(node.shape(2)) + ", larger than the product");
     inputs.push_back(node.tensor(2));
   }
+  require_one_type(node, 0, inputs.size());
+  if (is_integer(node.element_type(0))) return node.set_output(gemm_of_integers(node, gemm, inputs, {m, n}));
   node.set_output(node.emit(gemm, std::move(inputs), {m, n}));
 }
 
@@ -29,13 +44,19 @@ TensorId matrices(NodeContext& node, TensorId a, const Shape& a_shape, TensorId 
   auto shape = broadcast(node, {a_shape.begin(), a_shape.end() - 2}, {b_shape.begin(), b_shape.end() - 2});
   shape.push_back(a_shape[a_shape.size() - 2]);
   shape.push_back(b_shape.back());
-  return node.emit(Product{}, {a, b}, std::move(shape));
+  return batched_product(node, a, b, std::move(shape));
 }
 
 } // namespace
 
+TensorId batched_product(NodeContext& node, TensorId a, TensorId b, Shape shape) {
+  const auto type = node.type_of(a);
+  if (!is_integer(type)) return node.emit(Product{}, {a, b}, std::move(shape));
+  return node.emit(IntegerMatMul{}, {a, b}, std::move(shape), type == ElementType::int16 ? ElementType::int32 : type);
+}
+
 TensorId matrix_product(NodeContext& node, TensorId a, const Shape& a_shape, TensorId b, const Shape& b_shape) {
-  if (b_shape.size() != 2) return matrices(node, a, a_shape, b, b_shape);
+  if (b_shape.size() != 2 || is_integer(node.type_of(a))) return matrices(node, a, a_shape, b, b_shape);
   auto shape = a_shape;
   shape.back() = b_shape.back();
   return node.emit(Gemm{}, {a, b}, std::move(shape));

@@ -64,7 +64,8 @@ std::pair<float, float> range_of(NodeContext& node, ElementType type) {
 std::optional<float> number(const NodeContext& node, std::optional<TensorId> id, float absent) {
   if (!id) return absent;
   if (!node.is_constant(*id) || element_count(node.shape_of(*id)) != 1) return std::nullopt;
-  return node.values_of(*id).front();
+  return is_integer(node.type_of(*id)) ? static_cast<float>(node.integers_of(*id).front())
+                                       : node.values_of(*id).front();
 }
 
 TensorId quantised(NodeContext& node, TensorId x, const Shape& shape, TensorId scale, std::optional<TensorId> zero,
@@ -72,38 +73,46 @@ TensorId quantised(NodeContext& node, TensorId x, const Shape& shape, TensorId s
   const auto [low, high] = range_of(node, type);
   const auto by = number(node, scale, 1), from = number(node, zero, 0);
   if (by && from) return node.emit(Quantise{*by, *from, low, high}, {x}, shape, type);
-  auto y = node.emit(Binary{Pair::divide}, {x, scale}, shape, type);
-  y = node.emit(Activation{Function::round}, {y}, shape, type);
-  if (zero) y = node.emit(Binary{Pair::add}, {y, *zero}, shape, type);
-  return node.emit(Activation{Function::clip, low, high}, {y}, shape, type);
+  auto y = node.emit(Binary{Pair::divide}, {x, scale}, shape);
+  y = node.emit(Activation{Function::round}, {y}, shape);
+  if (zero) y = node.emit(Binary{Pair::add}, {y, node.cast(*zero, ElementType::float32)}, shape);
+  return node.cast(node.emit(Activation{Function::clip, low, high}, {y}, shape), type);
 }
 
 /// Of whole numbers that fit into eight bits, and one scale or those of one axis.
-std::shared_ptr<const WholeNumbers> whole_numbers(const NodeContext& node, TensorId whole,
-                                                  std::optional<TensorId> scale) {
+std::shared_ptr<const WholeNumbers> whole_numbers(const NodeContext& node, TensorId whole, TensorId scale) {
   const auto fits = [](float value) { return value >= -128 && value <= 127 && value == std::nearbyint(value); };
   const auto& values = node.values_of(whole);
-  if (!std::ranges::all_of(values, fits) || (scale && !node.is_constant(*scale))) return nullptr;
+  if (!std::ranges::all_of(values, fits) || !node.is_constant(scale)) return nullptr;
   auto result = std::make_shared<WholeNumbers>();
   result->values.assign(values.begin(), values.end());
-  result->scales = scale ? node.values_of(*scale) : std::vector{1.0F};
-  const auto shape = scale ? node.shape_of(*scale) : Shape{};
+  result->scales = node.values_of(scale);
+  const auto shape = node.shape_of(scale);
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (shape[d] > 1) result->axis = d;
   const bool one_axis = result->scales.size() == 1 || shape[result->axis] == element_count(shape);
   return one_axis ? result : nullptr;
 }
 
-/// (x - zero) * scale, of floats or of whole numbers.
-TensorId dequantised(NodeContext& node, TensorId x, const Shape& shape, std::optional<TensorId> scale,
-                     std::optional<TensorId> zero, ElementType type = ElementType::float32) {
+/// (x - zero) * scale, of integers x: floats.
+TensorId dequantised(NodeContext& node, TensorId x, const Shape& shape, TensorId scale, std::optional<TensorId> zero) {
+  constexpr auto real = ElementType::float32;
   const auto by = number(node, scale, 1), from = number(node, zero, 0);
-  if (by && from && !node.is_constant(x)) return node.emit(Dequantise{*by, *from}, {x}, shape, type);
-  const auto whole =
-      zero ? node.emit(Binary{Pair::subtract}, {x, *zero}, shape, type) : node.emit(Reshape{}, {x}, shape, type);
-  const auto y = scale ? node.emit(Binary{Pair::multiply}, {whole, *scale}, shape, type) : whole;
+  if (by && from && !node.is_constant(x)) return node.emit(Dequantise{*by, *from}, {x}, shape, real);
+  auto whole = node.cast(x, real);
+  if (zero) whole = node.emit(Binary{Pair::subtract}, {whole, node.cast(*zero, real)}, shape);
+  const auto y = node.emit(Binary{Pair::multiply}, {whole, scale}, shape);
   if (node.is_constant(y) && node.is_constant(whole)) node.stands_for(y, whole_numbers(node, whole, scale));
   return y;
+}
+
+/// x - zero of eight bits, which int16 holds.
+TensorId centred(NodeContext& node, std::size_t input, std::optional<TensorId> zero) {
+  const auto type = node.element_type(input);
+  if (!is_integer(type) || size_of(type) != 1) node.bad("input " + node.name_of(input) + " is not of int8 or uint8");
+  const auto x = node.cast(node.tensor(input), ElementType::int16);
+  if (!zero) return x;
+  return node.emit(Binary{Pair::subtract}, {x, node.cast(*zero, ElementType::int16)}, node.shape(input));
 }
 
 ElementType named_type(NodeContext& node) {
@@ -159,8 +168,7 @@ TensorId along(NodeContext& node, std::size_t input, std::size_t rank, std::size
 void convolve_integers(NodeContext& node) {
   const auto x = node.shape(0), w = node.shape(1);
   const auto whole = [&](std::size_t input, const Shape& shape, std::size_t axis) {
-    return dequantised(node, node.tensor(input), shape, {}, zero_along(node, input + 2, shape.size(), axis),
-                       ElementType::int32);
+    return centred(node, input, zero_along(node, input + 2, shape.size(), axis));
   };
   node.set_output(convolution(node, whole(0, x, 1), x, whole(1, w, 0), w, {}));
 }
@@ -174,7 +182,7 @@ void convolve_quantised(NodeContext& node) {
   std::optional<TensorId> bias;
   if (node.has(8)) {
     const auto line = node.shape(8);
-    bias = node.emit(Reshape{}, {node.tensor(8)}, line, ElementType::float32);
+    bias = node.cast(node.tensor(8), ElementType::float32);
     for (const std::size_t scale : {std::size_t{1}, std::size_t{4}})
       bias = node.emit(Binary{Pair::multiply}, {*bias, along(node, scale, 1, 0)}, line);
   }
@@ -196,9 +204,9 @@ TensorId product_of(NodeContext& node, const Factor& a, const Factor& b) {
   node.require(p.size() >= 2 && q.size() >= 2, "its matrices have fewer than two dimensions");
   const auto of = [&](const Factor& factor, const Shape& shape) {
     const auto rank = shape.size(), axis = rank - factor.axis;
-    const auto scale = factor.scale ? zero_along(node, *factor.scale, rank, axis) : std::nullopt;
-    return dequantised(node, node.tensor(factor.input), shape, scale, zero_along(node, factor.zero, rank, axis),
-                       factor.scale ? ElementType::float32 : ElementType::int32);
+    const auto zero = zero_along(node, factor.zero, rank, axis);
+    if (!factor.scale) return centred(node, factor.input, zero);
+    return dequantised(node, node.tensor(factor.input), shape, along(node, *factor.scale, rank, axis), zero);
   };
   const auto left = of(a, p), right = of(b, q);
   return matrix_product(node, left, p, right, q);
@@ -229,7 +237,7 @@ void quantise_dynamically(NodeContext& node) {
   auto point = node.emit(Binary{Pair::divide}, {low, scale}, {});
   point = node.emit(Activation{Function::scale, -1, 0}, {point}, {});
   point = node.emit(Activation{Function::clip, 0, 255}, {point}, {});
-  point = node.emit(Activation{Function::round}, {point}, {}, ElementType::uint8);
+  point = node.cast(node.emit(Activation{Function::round}, {point}, {}), ElementType::uint8);
   node.set_output(quantised(node, node.tensor(0), x, scale, point, ElementType::uint8));
   if (node.outputs() > 1) node.set_output(scale, 1);
   if (node.outputs() > 2) node.set_output(point, 2);
@@ -311,7 +319,7 @@ void gemm_quantised(NodeContext& node) {
                                                                  zero_along(node, 5, 2, columns))};
   if (node.has(6)) {
     const auto line = broadcast(node, node.shape(6), {shape[1]});
-    auto sum = node.emit(Reshape{}, {node.tensor(6)}, node.shape(6), ElementType::float32);
+    auto sum = node.cast(node.tensor(6), ElementType::float32);
     for (const std::size_t scale : {std::size_t{1}, std::size_t{4}})
       sum = node.emit(Binary{Pair::multiply}, {sum, along(node, scale, 1, 0)}, line);
     inputs.push_back(sum);

@@ -91,9 +91,9 @@ TensorId real_weights(NodeContext& node, std::size_t input, std::size_t scale) {
                  "its scale or zero point does not fit its weights");
     line.insert(line.begin() + 1, 1);
     if (line.size() < 3) line.push_back(1);
-    return node.emit(Reshape{}, {node.tensor(of)}, std::move(line), ElementType::float32);
+    return node.emit(Reshape{}, {node.cast(node.tensor(of), ElementType::float32)}, std::move(line));
   };
-  auto real = node.emit(Reshape{}, {node.tensor(input)}, shape, ElementType::float32);
+  auto real = node.cast(node.tensor(input), ElementType::float32);
   if (node.has(scale + 1)) real = node.emit(Binary{Binary::Kind::subtract}, {real, spread(scale + 1)}, shape);
   real = node.emit(Binary{Binary::Kind::multiply}, {real, spread(scale)}, shape);
   const auto strides = dense_strides(shape);
@@ -170,7 +170,7 @@ class Builder {
       node_.require(std::ranges::all_of(*known, [&](auto n) { return n >= 0 && n <= sequence_.steps; }),
                     "a sequence is longer than its input");
     }
-    return node_.tensor(4);
+    return node_.cast(node_.tensor(4), ElementType::float32);
   }
 
   /// Zero behind the end of each sequence.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <functional>
 
 namespace rtexec::tasks::onnx_source {
 namespace {
@@ -83,14 +84,24 @@ struct Reduction {
 
 void reduce(NodeContext& node, const Reduction& reduction) {
   const auto x = node.shape(0);
+  const auto type = node.element_type(0);
   const auto reduced = reduced_axes(node, node.opset() >= reduction.by_input);
+  const auto kept = shape_of(x, {reduced.axes, true});
+  const bool divides = is_integer(type) && reduction.kind == Reduce::Kind::mean;
   auto current = node.tensor(0);
   if (reduction.before) current = node.emit(*reduction.before, {current}, x);
   const bool none = std::ranges::find(reduced.axes, true) == reduced.axes.end();
   if (none && reduction.kind == Reduce::Kind::squares)
     current = node.emit(Binary{Binary::Kind::multiply}, {current, current}, x);
-  current = reduce(node, reduction.kind, current, x, reduced.axes);
-  if (reduction.after) current = node.emit(*reduction.after, {current}, shape_of(x, {reduced.axes, true}));
+  current = reduce(node, divides ? Reduce::Kind::sum : reduction.kind, current, x, reduced.axes);
+  if (divides) {
+    const auto count = node.scalar(element_count(x) / element_count(kept), type);
+    current = node.emit(Binary{Binary::Kind::divide_whole}, {current, count}, kept);
+  }
+  if (reduction.after) { // a function of floats
+    current = node.emit(*reduction.after, {node.cast(current, ElementType::float32)}, kept);
+    current = node.cast(current, type);
+  }
   auto shape = shape_of(x, reduced);
   if (current == node.tensor(0) || node.shape_of(current) != shape)
     current = node.emit(Reshape{}, {current}, std::move(shape));
@@ -116,12 +127,14 @@ void reduce_log_of_powers(NodeContext& node) {
   const auto x = node.shape(0);
   const auto reduced = reduced_axes(node, node.opset() >= 18);
   const auto small = shape_of(x, {reduced.axes, true});
-  const auto most = reduce(node, Kind::maximum, node.tensor(0), x, reduced.axes);
-  const auto less = node.emit(Binary{Binary::Kind::subtract}, {node.tensor(0), most}, x);
+  const auto type = node.element_type(0);
+  const auto floats = node.cast(node.tensor(0), ElementType::float32);
+  const auto most = reduce(node, Kind::maximum, floats, x, reduced.axes);
+  const auto less = node.emit(Binary{Binary::Kind::subtract}, {floats, most}, x);
   const auto powers = node.emit(Activation{Activation::Kind::exp}, {less}, x);
   const auto log = node.emit(logarithm, {reduce(node, Kind::sum, powers, x, reduced.axes)}, small);
   const auto sum = node.emit(Binary{Binary::Kind::add}, {log, most}, small);
-  node.set_output(node.emit(Reshape{}, {sum}, shape_of(x, reduced)));
+  node.set_output(node.cast(node.emit(Reshape{}, {sum}, shape_of(x, reduced)), type));
 }
 
 template <Kind first, Kind last> void index_of(NodeContext& node) {
@@ -135,16 +148,15 @@ template <Kind first, Kind last> void index_of(NodeContext& node) {
                             {node.tensor(0)}, shape_of(x, reduced), ElementType::int64));
 }
 
-/// Truths where an index stands in a new dimension.
-TensorId one_hot(NodeContext& node, TensorId indices, Shape shape, std::size_t axis, std::int64_t depth,
-                 ElementType type) {
+/// Truths where an index of int64 stands in a new dimension.
+TensorId one_hot(NodeContext& node, TensorId indices, Shape shape, std::size_t axis, std::int64_t depth) {
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
   const auto wide = node.emit(Reshape{}, {indices}, shape);
   Shape line(shape.size(), 1);
   line[axis] = depth;
-  const auto numbers = node.filled(std::move(line), [](std::int64_t i) { return static_cast<float>(i); });
+  const auto places = node.filled(std::move(line), ElementType::int64, std::identity());
   shape[axis] = depth;
-  return node.emit(Binary{Binary::Kind::equal}, {wide, numbers}, shape, type);
+  return node.emit(Binary{Binary::Kind::equal}, {wide, places}, shape, ElementType::boolean);
 }
 
 /// 1 where the first largest stands, else 0.
@@ -155,33 +167,38 @@ void hardmax(NodeContext& node) {
   const Middle middle(x, axis, flattens ? x.size() : axis + 1);
   const auto first = node.emit(Reduce{Kind::first_maximum, middle.outer, middle.count, middle.inner}, {node.tensor(0)},
                                {middle.outer, middle.inner}, ElementType::int64);
-  const auto y = one_hot(node, first, {middle.outer, middle.inner}, 1, middle.count, ElementType::float32);
-  node.set_output(node.emit(Reshape{}, {y}, x));
+  const auto truths = one_hot(node, first, {middle.outer, middle.inner}, 1, middle.count);
+  node.set_output(node.emit(Reshape{}, {node.cast(truths, node.element_type(0))}, x));
+}
+
+std::int64_t depth_of(NodeContext& node) {
+  const bool whole = is_integer(node.element_type(1));
+  const auto& floats = whole ? std::vector<float>{} : node.floats(1, "the depth");
+  const auto depths = whole ? node.ints(1, "the depth") : std::vector<std::int64_t>(floats.begin(), floats.end());
+  node.require(depths.size() == 1 && depths[0] >= 1, "its depth is no number above 0");
+  if (depths[0] > max_elements)
+    node.unsupported("its depth is " + std::to_string(depths[0]) + "; supported: up to " +
+                     std::to_string(max_elements));
+  return depths[0];
 }
 
 void one_hot(NodeContext& node) {
+  constexpr auto integer = ElementType::int64;
   const auto indices = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), indices.size() + 1);
-  const auto& values = node.floats(2, "the values");
-  node.require(values.size() == 2, "it needs two values");
-  const float off = values[0], on = values[1];
-  const auto type = node.element_type(2);
-  const auto& depths = node.floats(1, "the depth");
-  node.require(depths.size() == 1 && depths[0] >= 1, "its depth is no number above 0");
-  if (depths[0] > static_cast<float>(max_elements)) node.unsupported("its depth is too large");
-  const auto depth = static_cast<std::int64_t>(depths[0]);
+  node.require(node.shape(2) == Shape{2}, "it needs two values");
+  const auto depth = depth_of(node);
   // Indices from the end count, others that are outside are nowhere
-  const auto whole = is_integer(node.element_type(0)) ? node.tensor(0)
-                                                      : node.emit(Activation{Activation::Kind::truncate},
-                                                                  {node.tensor(0)}, indices, ElementType::int64);
+  const auto whole = node.cast(node.tensor(0), integer);
   const auto below =
-      node.emit(Binary{Binary::Kind::less}, {whole, node.constant({}, {0})}, indices, ElementType::boolean);
-  const auto moved = node.emit(Activation{Activation::Kind::scale, 1, static_cast<float>(depth)}, {whole}, indices);
-  const auto from_front = node.emit(Select{}, {below, moved, whole}, indices, ElementType::int64);
+      node.emit(Binary{Binary::Kind::less}, {whole, node.scalar(0, integer)}, indices, ElementType::boolean);
+  const auto moved = node.emit(Binary{Binary::Kind::add}, {whole, node.scalar(depth, integer)}, indices);
+  const auto from_front = node.emit(Select{}, {below, moved, whole}, indices, integer);
   auto shape = indices;
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), depth);
-  const auto truths = one_hot(node, from_front, indices, axis, depth, ElementType::boolean);
-  node.set_output(node.emit(Select{}, {truths, node.constant({}, {on}), node.constant({}, {off})}, shape, type));
+  const auto truths = one_hot(node, from_front, indices, axis, depth);
+  const auto value = [&](std::int64_t which) { return node.emit(View{which, {}}, {node.tensor(2)}, {}); };
+  node.set_output(node.emit(Select{}, {truths, value(1), value(0)}, shape, node.element_type(2)));
 }
 
 // ---- order
@@ -230,7 +247,7 @@ void add_reduction_operators(OperatorTable& table) {
   table["ArgMax"] = {index_of<Kind::first_maximum, Kind::last_maximum>};
   table["ArgMin"] = {index_of<Kind::first_minimum, Kind::last_minimum>};
   table["Hardmax"] = {hardmax};
-  table["OneHot"] = {one_hot, "depth and values are constants", 9};
+  table["OneHot"] = {one_hot, "the depth is a constant", 9};
   table["CumSum"] = {running_sum, "the axis is a constant", 11};
   table["TopK"] = {top, "k is known when the model is loaded"};
 }

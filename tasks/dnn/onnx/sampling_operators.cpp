@@ -145,21 +145,24 @@ TensorId with_outside(NodeContext& node, const ResizeRule& rule, const Scaled& d
                       std::size_t axis) {
   Shape line(shape.size(), 1);
   line[axis] = d.to;
-  std::vector<float> inside(node.reserve(line));
-  for (std::int64_t out = 0; out < d.to; ++out) {
+  const auto is_inside = [&](std::int64_t out) {
     const auto position = source_position(rule, d, out);
-    const bool is_inside = position >= 0 && position <= static_cast<float>(d.from - 1);
-    inside[static_cast<std::size_t>(out)] = is_inside ? 1.0F : 0.0F;
-  }
-  if (std::ranges::find(inside, 0.0F) == inside.end()) return y;
-  const auto mask = node.constant(std::move(line), std::move(inside));
-  return node.emit(Select{}, {mask, y, node.constant({}, {*rule.extrapolation})}, shape);
+    return position >= 0 && position <= static_cast<float>(d.from - 1);
+  };
+  bool all = true;
+  for (std::int64_t out = 0; out < d.to && all; ++out) all = is_inside(out);
+  if (all) return y;
+  const auto mask = node.filled(std::move(line), ElementType::boolean, is_inside);
+  return node.emit(Select{}, {mask, y, node.constant({}, {*rule.extrapolation})}, shape, ElementType::float32);
 }
 
 void emit_resize(NodeContext& node, const ResizeRule& rule, const std::vector<Scaled>& dimensions) {
   auto shape = node.shape(0);
-  auto x = node.tensor(0);
-  const bool images = shape.size() == 4 && dimensions[0].same(rule) && dimensions[1].same(rule);
+  const auto type = node.element_type(0);
+  // Integers are taken from where they are; blends of them are computed in floats, and truncated.
+  const bool takes = is_integer(type) && rule.mode == ResizeRule::Mode::nearest && !rule.extrapolation;
+  auto x = takes ? node.tensor(0) : node.cast(node.tensor(0), ElementType::float32);
+  const bool images = !takes && shape.size() == 4 && dimensions[0].same(rule) && dimensions[1].same(rule);
   const bool two = rule.mode == ResizeRule::Mode::nearest ||
                    (rule.mode == ResizeRule::Mode::linear && !rule.exclude_outside && !rule.antialias);
   if (images && two) {
@@ -173,7 +176,7 @@ void emit_resize(NodeContext& node, const ResizeRule& rule, const std::vector<Sc
   }
   for (std::size_t d = 0; rule.extrapolation && d < dimensions.size(); ++d)
     x = with_outside(node, rule, dimensions[d], x, shape, d);
-  node.set_output(x);
+  node.set_output(node.cast(x, type));
 }
 
 /// As sizes say, or as scales do.
@@ -295,12 +298,18 @@ TensorId cropped(NodeContext& node, TensorId x, Shape& shape, std::vector<Paddin
   return shape == from ? x : node.emit(std::move(view), {x}, shape);
 }
 
-float padding_value(NodeContext& node) {
-  if (node.opset() < 11) return node.attribute("value", 0.0F);
-  if (!node.has(2)) return 0;
-  const auto& value = node.floats(2, "the value");
-  node.require(value.size() == 1, "its value must be a scalar");
-  return value.front();
+/// What it pads with; the caller says where.
+Pad padding(NodeContext& node) {
+  Pad pad;
+  if (node.opset() < 11) {
+    pad.value = node.attribute("value", 0.0F);
+    pad.integer = static_cast<std::int64_t>(pad.value);
+  } else if (node.has(2)) {
+    node.require(element_count(node.shape(2)) == 1, "its value must be a scalar");
+    if (is_integer(node.element_type(0))) pad.integer = node.ints(2, "the value").front();
+    else pad.value = node.floats(2, "the value").front();
+  }
+  return pad;
 }
 
 void pad(NodeContext& node) {
@@ -317,7 +326,7 @@ void pad(NodeContext& node) {
     for (const auto each : {given[i], given[i + axes.size()]})
       if (each < -max_elements || each > max_elements) node.unsupported("a padding of " + std::to_string(each));
   }
-  const auto value = padding_value(node);
+  auto constant = padding(node);
   auto x = cropped(node, node.tensor(0), shape, pads);
   if (mode != "constant") {
     for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -334,12 +343,11 @@ void pad(NodeContext& node) {
     }
     return node.set_output(x == node.tensor(0) ? node.emit(Reshape{}, {x}, shape) : x);
   }
-  Pad pad{{}, value};
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    pad.before.push_back(pads[d].before);
+    constant.before.push_back(pads[d].before);
     shape[d] += pads[d].before + pads[d].after;
   }
-  node.set_output(node.emit(std::move(pad), {x}, std::move(shape)));
+  node.set_output(node.emit(std::move(constant), {x}, std::move(shape)));
 }
 
 // ---- GridSample ----
@@ -417,7 +425,7 @@ void region_align(NodeContext& node) {
   const auto height = node.attribute<std::int64_t>("output_height", 1),
              width = node.attribute<std::int64_t>("output_width", 1);
   node.set_output(
-      node.emit(align, {node.tensor(0), node.tensor(1), node.tensor(2)}, {regions[0], x[1], height, width}));
+      node.emit(align, {node.tensor(0), node.tensor(1), node.indices(2)}, {regions[0], x[1], height, width}));
 }
 
 // ---- CenterCropPad

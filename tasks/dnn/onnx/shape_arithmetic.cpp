@@ -38,17 +38,13 @@ template <class T> T arithmetic(NodeContext& node, T a, T b) {
   if constexpr (std::is_same_v<T, float>) {
     return node.type() == "Add" ? a + b : node.type() == "Sub" ? a - b : node.type() == "Mul" ? a * b : a / b;
   } else {
-    T result = 0;
+    const auto p = static_cast<std::uint64_t>(a), q = static_cast<std::uint64_t>(b);
     if (node.type() == "Div") {
-      node.require(b != 0 && !(b == -1 && a == std::numeric_limits<T>::min()),
-                   "a division by zero, or one that overflows");
-      return a / b;
+      node.require(b != 0, "a division by zero");
+      if (node.element_type(0) == ElementType::uint64) return static_cast<T>(p / q);
+      return b == -1 ? static_cast<T>(0 - p) : a / b;
     }
-    const bool overflow = node.type() == "Add"   ? __builtin_add_overflow(a, b, &result)
-                          : node.type() == "Sub" ? __builtin_sub_overflow(a, b, &result)
-                                                 : __builtin_mul_overflow(a, b, &result);
-    node.require(!overflow, "its integers overflow");
-    return result;
+    return static_cast<T>(node.type() == "Add" ? p + q : node.type() == "Sub" ? p - q : p * q);
   }
 }
 
@@ -58,8 +54,10 @@ template <class T> void evaluate_binary(NodeContext& node) {
   const auto m = a.values.size(), n = b.values.size();
   node.require(m == n || m == 1 || n == 1, "its inputs cannot be broadcast together");
   List<T> result{a.scalar && b.scalar, std::vector<T>(m == 0 || n == 0 ? 0 : std::max(m, n))};
-  for (std::size_t i = 0; i < result.values.size(); ++i)
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
     result.values[i] = arithmetic<T>(node, a.values[m == 1 ? 0 : i], b.values[n == 1 ? 0 : i]);
+    if constexpr (!std::is_same_v<T, float>) result.values[i] = wrapped(result.values[i], node.element_type(0));
+  }
   set_list(node, std::move(result));
 }
 

@@ -1,7 +1,6 @@
 #include "tasks/dnn/onnx/shape_rules.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -28,8 +27,7 @@ void dropout(NodeContext& node) {
   identity(node);
   if (!node.has_output(1)) return;
   const auto shape = node.shape(0);
-  const auto kept = node.filled(shape, [](std::int64_t) { return 1.0F; });
-  node.set_output(node.emit(Reshape{}, {kept}, shape, ElementType::boolean), 1);
+  node.set_output(node.filled(shape, ElementType::boolean, [](std::int64_t) { return 1; }), 1);
 }
 
 void flatten(NodeContext& node) {
@@ -186,44 +184,9 @@ void shape_of(NodeContext& node) {
   node.set_constant({{end - start}, std::move(values)});
 }
 
-/// The least value of a type of integers that is not the widest, and the number of its values.
-struct Values {
-  float least, count;
-};
-
-std::optional<Values> values_of(ElementType type) {
-  switch (type) {
-  case ElementType::uint8: return Values{0, 0x1p8F};
-  case ElementType::int8: return Values{-0x1p7F, 0x1p8F};
-  case ElementType::uint16: return Values{0, 0x1p16F};
-  case ElementType::int16: return Values{-0x1p15F, 0x1p16F};
-  case ElementType::uint32: return Values{0, 0x1p32F};
-  case ElementType::uint64: return Values{0, 0x1p64F};
-  default: return {};
-  }
-}
-
-/// Whole numbers, modulo the number of values.
-TensorId wrapped(NodeContext& node, TensorId x, const Shape& shape, ElementType type, const Values& values) {
-  const auto moved = node.emit(Activation{Activation::Kind::scale, 1, -values.least}, {x}, shape, type);
-  const auto rest = node.emit(Binary{Binary::Kind::modulo}, {moved, node.constant({}, {values.count})}, shape, type);
-  return node.emit(Activation{Activation::Kind::scale, 1, values.least}, {rest}, shape, type);
-}
-
 void cast_to(NodeContext& node, ElementType to) {
-  const auto from = node.element_type(0);
-  auto x = node.tensor(0);
-  const auto shape = node.shape(0);
-  using Kind = Activation::Kind;
-  if (to == ElementType::boolean) return node.set_output(node.emit(Activation{Kind::is_not_zero}, {x}, shape, to));
-  const auto values = values_of(to);
-  if (is_integer(to) && !is_integer(from)) { // what does not fit becomes the nearest that does
-    if (values) x = node.emit(Activation{Kind::clip, values->least, values->least + values->count - 1}, {x}, shape);
-    return node.set_output(node.emit(Activation{Kind::truncate}, {x}, shape, to));
-  }
-  const bool narrows = to != from && from != ElementType::boolean;
-  if (narrows && values) return node.set_output(wrapped(node, x, shape, to, *values));
-  node.set_output(node.emit(Reshape{}, {x}, shape, to));
+  const auto y = node.cast(node.tensor(0), to);
+  node.set_output(y == node.tensor(0) ? node.emit(Reshape{}, {y}, node.shape(0), to) : y);
 }
 
 void cast(NodeContext& node) { cast_to(node, cast_target(node)); }
@@ -232,51 +195,6 @@ void cast_like(NodeContext& node) {
   node.ignore_attribute("saturate");
   node.ignore_attribute("round_mode");
   cast_to(node, node.element_type(1));
-}
-
-/// Of integers that are known: f(a, b), broadcast.
-template <class F> void combine_bits(NodeContext& node, F f) {
-  node.require(node.inputs() == 2, "it needs two inputs");
-  const auto &a = node.ints(0, "its first input"), &b = node.ints(1, "its second input");
-  const auto type = node.element_type(0);
-  const auto shape = broadcast(node, node.shape(0), node.shape(1));
-  (void)node.reserve(shape, sizeof(std::int64_t));
-  const auto places = [&](std::size_t input) {
-    const auto from = node.shape(input);
-    const auto strides = tasks::broadcast(from, dense_strides(from), shape);
-    return [=, to = dense_strides(shape)](std::int64_t i) {
-      std::int64_t at = 0;
-      for (std::size_t d = 0; d < to.size(); ++d) at += i / to[d] % shape[d] * strides[d];
-      return static_cast<std::size_t>(at);
-    };
-  };
-  const auto at_a = places(0), at_b = places(1);
-  std::vector<std::int64_t> values;
-  for (std::int64_t i = 0; i < element_count(shape); ++i)
-    values.push_back(onnx_source::wrapped(f(a[at_a(i)], b[at_b(i)]), type));
-  node.set_constant({shape, std::move(values), type});
-}
-
-void bits_and(NodeContext& node) { combine_bits(node, std::bit_and<>()); }
-void bits_or(NodeContext& node) { combine_bits(node, std::bit_or<>()); }
-void bits_xor(NodeContext& node) { combine_bits(node, std::bit_xor<>()); }
-
-void bits_not(NodeContext& node) {
-  auto values = node.ints(0, "its input");
-  const auto type = node.element_type(0);
-  for (auto& value : values) value = onnx_source::wrapped(~value, type);
-  node.set_constant({node.shape(0), std::move(values), type});
-}
-
-void shift_bits(NodeContext& node) {
-  const auto direction = node.attribute<std::string>("direction");
-  if (direction != "LEFT" && direction != "RIGHT") node.bad("direction is " + config::quoted(direction));
-  const bool left = direction == "LEFT";
-  combine_bits(node, [&](std::int64_t value, std::int64_t by) -> std::int64_t {
-    node.require(by >= 0, "it shifts by less than 0");
-    if (by >= 64) return !left && value < 0 ? -1 : 0;
-    return left ? static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << by) : value >> by;
-  });
 }
 
 void size_of(NodeContext& node) { node.set_constant({{}, std::vector{element_count(node.shape(0))}}); }
@@ -300,11 +218,6 @@ void add_shape_operators(OperatorTable& table) {
   table["Cast"] = {cast, "not to or from floats of 8 bits or less, INT4, UINT4 and text"};
   table["CastLike"] = {cast_like, "as Cast", 15};
   table["Size"] = {size_of};
-  table["BitwiseAnd"] = {bits_and, "its inputs are constants", 18};
-  table["BitwiseOr"] = {bits_or, "its inputs are constants", 18};
-  table["BitwiseXor"] = {bits_xor, "its inputs are constants", 18};
-  table["BitwiseNot"] = {bits_not, "its input is a constant", 18};
-  table["BitShift"] = {shift_bits, "its inputs are constants", 11};
 }
 
 } // namespace rtexec::tasks::onnx_source

@@ -172,18 +172,6 @@ std::string type_name(std::int64_t data_type) {
   return known ? names[static_cast<std::size_t>(data_type)] : "unknown type " + std::to_string(data_type);
 }
 
-std::int64_t wrapped(std::int64_t value, ElementType type) {
-  switch (type) {
-  case ElementType::uint8: return static_cast<std::uint8_t>(value);
-  case ElementType::int8: return static_cast<std::int8_t>(value);
-  case ElementType::uint16: return static_cast<std::uint16_t>(value);
-  case ElementType::int16: return static_cast<std::int16_t>(value);
-  case ElementType::uint32: return static_cast<std::uint32_t>(value);
-  case ElementType::int32: return static_cast<std::int32_t>(value);
-  default: return value;
-  }
-}
-
 std::optional<ElementType> element_type(std::int64_t data_type) {
   switch (data_type) { // numbers of onnx.TensorProto.DataType
   case 1:

@@ -40,8 +40,6 @@ struct Cut {
 [[nodiscard]] std::optional<ElementType> element_type(std::int64_t data_type);
 inline constexpr const char* supported_types =
     "FLOAT, DOUBLE, FLOAT16, BFLOAT16, BOOL, INT8 to INT64 and UINT8 to UINT64";
-/// What of `value` a type of integers has, modulo the number of its values.
-[[nodiscard]] std::int64_t wrapped(std::int64_t value, ElementType type);
 /// That an attribute names.
 [[nodiscard]] ElementType data_type(NodeContext& node, const char* attribute);
 /// The shape that NumPy broadcasts both to.

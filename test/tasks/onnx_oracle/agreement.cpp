@@ -2,6 +2,7 @@
 
 #include "tasks/dnn/host/host_network.hpp"
 #include "tasks/dnn/kernels/elements.hpp"
+#include "test/tasks/port_values.hpp"
 #include "tasks/dnn/onnx/onnx_reader.hpp"
 #include "tasks/dnn/graph/passes.hpp"
 #include "test/tasks/onnx_oracle/guarded_memory.hpp"
@@ -123,7 +124,7 @@ void set_inputs(const tasks::Network& network, const Model& model) {
     ASSERT_EQ(port.shape, value.shape);
     const std::vector<float> floats(value.values.begin(), value.values.end());
     ASSERT_EQ(port.bytes.size(), floats.size() * size_of(port.type));
-    tasks::kernels::from_floats(port.bytes.data(), port.type, floats.data(), floats.size());
+    tasks::set_elements(port, floats);
   }
 }
 

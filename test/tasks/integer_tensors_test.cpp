@@ -1,0 +1,361 @@
+// Integers are integers: every type, every operator, at the ends of their ranges, against arithmetic of 128 bits.
+#include "test/tasks/bound_network.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <random>
+
+namespace rtexec::tasks {
+namespace {
+
+using testing::ElementsAre;
+using Wide = __int128;
+
+constexpr int onnx_float = 1, onnx_int64 = 7, onnx_bool = 9;
+
+/// As onnx.TensorProto.DataType numbers them.
+template <class T> constexpr int onnx_type() {
+  if constexpr (std::is_same_v<T, std::uint8_t>) return 2;
+  else if constexpr (std::is_same_v<T, std::int8_t>) return 3;
+  else if constexpr (std::is_same_v<T, std::uint16_t>) return 4;
+  else if constexpr (std::is_same_v<T, std::int16_t>) return 5;
+  else if constexpr (std::is_same_v<T, std::int32_t>) return 6;
+  else if constexpr (std::is_same_v<T, std::int64_t>) return 7;
+  else if constexpr (std::is_same_v<T, std::uint32_t>) return 12;
+  else return 13;
+}
+
+std::string value(std::string_view role, std::string_view name, int type, std::size_t count) {
+  return onnx_value(role, name, {std::to_string(count)}, type);
+}
+
+/// The ends of the range, small numbers, and others.
+template <class T> std::vector<T> samples(std::size_t count, unsigned seed) {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> values{
+      Limits::min(), Limits::max(), 0, 1, 2, 10, static_cast<T>(Limits::max() - 1), static_cast<T>(Limits::min() + 1)};
+  std::mt19937_64 random(seed);
+  while (values.size() < count) values.push_back(static_cast<T>(random() >> (random() % (8 * sizeof(T)))));
+  std::shuffle(values.begin(), values.end(), random);
+  values.resize(count);
+  return values;
+}
+
+template <class T> class Integers : public testing::Test {};
+using Types = testing::Types<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t, std::int32_t,
+                             std::uint64_t, std::int64_t>;
+TYPED_TEST_SUITE(Integers, Types);
+
+constexpr std::size_t count = 200;
+
+template <class T> using Formula = std::function<Wide(Wide, Wide)>;
+
+template <class T> void expect_modular(const std::string& type, const Formula<T>& formula, bool divides = false) {
+  const auto kind = onnx_type<T>();
+  Bound bound(value("input", "a", kind, count) + value("input", "b", kind, count) + onnx_node(type, {"a", "b"}, {"y"}) +
+                  value("output", "y", kind, count),
+              18);
+  const auto a = samples<T>(count, 1);
+  auto b = samples<T>(count, 2);
+  if (divides) std::ranges::replace(b, T{0}, T{3});
+  bound.set(0, a);
+  bound.set(1, b);
+  const auto y = bound.template get<T>();
+  for (std::size_t i = 0; i < count; ++i)
+    EXPECT_EQ(y[i], static_cast<T>(formula(Wide{a[i]}, Wide{b[i]}))) << type << ' ' << +a[i] << ", " << +b[i];
+}
+
+TYPED_TEST(Integers, AreComputedModuloTheirRange) {
+  expect_modular<TypeParam>("Add", [](Wide a, Wide b) { return a + b; });
+  expect_modular<TypeParam>("Sub", [](Wide a, Wide b) { return a - b; });
+  expect_modular<TypeParam>("Mul", [](Wide a, Wide b) { return a * b; });
+  expect_modular<TypeParam>("Min", [](Wide a, Wide b) { return std::min(a, b); });
+  expect_modular<TypeParam>("Max", [](Wide a, Wide b) { return std::max(a, b); });
+  expect_modular<TypeParam>("BitwiseAnd", [](Wide a, Wide b) { return a & b; });
+  expect_modular<TypeParam>("BitwiseOr", [](Wide a, Wide b) { return a | b; });
+  expect_modular<TypeParam>("BitwiseXor", [](Wide a, Wide b) { return a ^ b; });
+  expect_modular<TypeParam>(
+      "Div", [](Wide a, Wide b) { return a / b; }, true);
+  const auto modulo = [](Wide a, Wide b) { return (a % b + b) % b; };
+  expect_modular<TypeParam>("Mod", modulo, true);
+}
+
+TYPED_TEST(Integers, DividedByZeroAreZero) {
+  const auto kind = onnx_type<TypeParam>();
+  for (const std::string type : {"Div", "Mod"}) {
+    Bound bound(value("input", "a", kind, 3) + value("input", "b", kind, 3) + onnx_node(type, {"a", "b"}, {"y"}) +
+                value("output", "y", kind, 3));
+    bound.set<TypeParam>(0, {0, 1, std::numeric_limits<TypeParam>::min()});
+    bound.set<TypeParam>(1, {0, 0, 0});
+    EXPECT_THAT(bound.get<TypeParam>(), ElementsAre(0, 0, 0)) << type;
+  }
+}
+
+TYPED_TEST(Integers, HaveOneOperand) {
+  const auto kind = onnx_type<TypeParam>();
+  const auto x = samples<TypeParam>(count, 3);
+  const auto expect = [&](const std::string& type, auto formula) {
+    Bound bound(value("input", "x", kind, count) + onnx_node(type, {"x"}, {"y"}) + value("output", "y", kind, count),
+                18);
+    bound.set(0, x);
+    const auto y = bound.template get<TypeParam>();
+    for (std::size_t i = 0; i < count; ++i)
+      EXPECT_EQ(y[i], static_cast<TypeParam>(formula(Wide{x[i]}))) << type << ' ' << +x[i];
+  };
+  expect("Abs", [](Wide a) { return a < 0 ? -a : a; });
+  expect("Neg", [](Wide a) { return -a; });
+  expect("Sign", [](Wide a) { return Wide{(a > 0) - (a < 0)}; });
+  expect("BitwiseNot", [](Wide a) { return ~a; });
+  expect("Relu", [](Wide a) { return std::max(a, Wide{0}); });
+  expect("Identity", [](Wide a) { return a; });
+}
+
+TYPED_TEST(Integers, AreComparedExactly) {
+  const auto kind = onnx_type<TypeParam>();
+  const auto a = samples<TypeParam>(count, 4), b = samples<TypeParam>(count, 5);
+  const auto expect = [&](const std::string& type, auto formula) {
+    Bound bound(value("input", "a", kind, count) + value("input", "b", kind, count) +
+                onnx_node(type, {"a", "b"}, {"y"}) + value("output", "y", onnx_bool, count));
+    bound.set(0, a);
+    bound.set(1, b);
+    const auto y = bound.get<bool>();
+    for (std::size_t i = 0; i < count; ++i)
+      EXPECT_EQ(y[i], formula(a[i], b[i])) << type << ' ' << +a[i] << ", " << +b[i];
+  };
+  expect("Equal", std::equal_to());
+  expect("Less", std::less());
+  expect("LessOrEqual", std::less_equal());
+  expect("Greater", std::greater());
+  expect("GreaterOrEqual", std::greater_equal());
+}
+
+template <class From, class To> void expect_cast() {
+  Bound bound(value("input", "x", onnx_type<From>(), count) +
+              onnx_node("Cast", {"x"}, {"y"}, onnx_attribute("to", onnx_type<To>())) +
+              value("output", "y", onnx_type<To>(), count));
+  const auto x = samples<From>(count, 6);
+  bound.set(0, x);
+  const auto y = bound.get<To>();
+  for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(y[i], static_cast<To>(x[i])) << +x[i];
+}
+
+TYPED_TEST(Integers, KeepTheirLowBitsWhenCast) {
+  expect_cast<TypeParam, std::uint8_t>();
+  expect_cast<TypeParam, std::int8_t>();
+  expect_cast<TypeParam, std::uint16_t>();
+  expect_cast<TypeParam, std::int16_t>();
+  expect_cast<TypeParam, std::uint32_t>();
+  expect_cast<TypeParam, std::int32_t>();
+  expect_cast<TypeParam, std::uint64_t>();
+  expect_cast<TypeParam, std::int64_t>();
+}
+
+TYPED_TEST(Integers, AreReducedModuloTheirRange) {
+  const auto kind = onnx_type<TypeParam>();
+  const auto x = samples<TypeParam>(count, 7);
+  const auto expect = [&](const std::string& type, auto fold, Wide first) {
+    Bound bound(onnx_value("input", "x", {"2", std::to_string(count / 2)}, kind) +
+                    onnx_node(type, {"x"}, {"y"}, onnx_attribute("axes", std::vector<std::int64_t>{1})) +
+                    onnx_value("output", "y", {"2", "1"}, kind),
+                12);
+    bound.set(0, x);
+    const auto y = bound.template get<TypeParam>();
+    for (std::size_t row = 0; row < 2; ++row) {
+      Wide all = first;
+      for (std::size_t i = 0; i < count / 2; ++i) {
+        const auto each = Wide{x[row * (count / 2) + i]};
+        all = i == 0 && type != "ReduceSumSquare" && type != "ReduceL1" ? each : fold(all, each);
+        all = static_cast<Wide>(static_cast<TypeParam>(all)); // products would leave 128 bits
+      }
+      EXPECT_EQ(y[row], static_cast<TypeParam>(all)) << type;
+    }
+  };
+  expect(
+      "ReduceSum", [](Wide a, Wide b) { return a + b; }, 0);
+  expect(
+      "ReduceProd", [](Wide a, Wide b) { return a * b; }, 1);
+  expect(
+      "ReduceMin", [](Wide a, Wide b) { return std::min(a, b); }, 0);
+  expect(
+      "ReduceMax", [](Wide a, Wide b) { return std::max(a, b); }, 0);
+  expect(
+      "ReduceSumSquare", [](Wide a, Wide b) { return a + b * b; }, 0);
+  expect(
+      "ReduceL1", [](Wide a, Wide b) { return a + (b < 0 ? -b : b); }, 0);
+}
+
+TYPED_TEST(Integers, AreSummedAlongAnAxis) {
+  const auto kind = onnx_type<TypeParam>();
+  Bound bound(value("input", "x", kind, count) + onnx_ints("axis", {}, {0}) +
+                  onnx_node("CumSum", {"x", "axis"}, {"y"}) + value("output", "y", kind, count),
+              14);
+  const auto x = samples<TypeParam>(count, 8);
+  bound.set(0, x);
+  const auto y = bound.template get<TypeParam>();
+  Wide sum = 0;
+  for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(y[i], static_cast<TypeParam>(sum += x[i]));
+}
+
+TYPED_TEST(Integers, AreOrderedExactly) {
+  const auto kind = onnx_type<TypeParam>();
+  Bound bound(value("input", "x", kind, count) + onnx_ints("k", {1}, {static_cast<std::int64_t>(count)}) +
+              onnx_node("TopK", {"x", "k"}, {"v", "i"}) +
+              onnx_node("ArgMin", {"x"}, {"m"}, onnx_attribute("keepdims", 0)) + value("output", "v", kind, count) +
+              value("output", "i", onnx_int64, count) + onnx_value("output", "m", {}, onnx_int64));
+  const auto x = samples<TypeParam>(count, 9);
+  bound.set(0, x);
+  std::vector<std::int64_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(), [&](auto i) { return x[static_cast<std::size_t>(i)]; });
+  std::vector<TypeParam> sorted;
+  for (const auto i : order) sorted.push_back(x[static_cast<std::size_t>(i)]);
+  EXPECT_EQ(bound.template get<TypeParam>(0), sorted);
+  EXPECT_EQ(bound.template get<std::int64_t>(1), order);
+  EXPECT_THAT(bound.template get<std::int64_t>(2), ElementsAre(std::ranges::min_element(x) - x.begin()));
+}
+
+TYPED_TEST(Integers, AreMovedAsTheyAre) {
+  const auto kind = onnx_type<TypeParam>();
+  const auto x = samples<TypeParam>(24, 10);
+  Bound bound(onnx_value("input", "x", {"4", "6"}, kind) + onnx_value("input", "c", {"6", "4"}, onnx_bool) +
+                  onnx_node("Transpose", {"x"}, {"t"}) + onnx_node("Where", {"c", "t", "t"}, {"w"}) +
+                  onnx_ints("pads", {4}, {0, 1, 0, 0}) + onnx_node("Pad", {"w", "pads"}, {"p"}) +
+                  onnx_node("Concat", {"p", "p"}, {"y"}, onnx_attribute("axis", 1)) +
+                  onnx_value("output", "y", {"6", "10"}, kind),
+              13);
+  bound.set(0, x);
+  const auto y = bound.template get<TypeParam>();
+  for (std::size_t row = 0; row < 6; ++row)
+    for (std::size_t i = 0; i < 10; ++i)
+      EXPECT_EQ(y[row * 10 + i], i % 5 == 0 ? TypeParam{0} : x[(i % 5 - 1) * 6 + row]);
+}
+
+template <class T> class WideIntegers : public testing::Test {};
+using WideTypes = testing::Types<std::uint32_t, std::int32_t, std::uint64_t, std::int64_t>;
+TYPED_TEST_SUITE(WideIntegers, WideTypes);
+
+TYPED_TEST(WideIntegers, AreMultipliedAsMatrices) {
+  const auto kind = onnx_type<TypeParam>();
+  constexpr std::size_t batch = 2, m = 5, k = 7, n = 9;
+  Bound bound(onnx_value("input", "a", {"2", "5", "7"}, kind) + onnx_value("input", "b", {"7", "9"}, kind) +
+              onnx_node("MatMul", {"a", "b"}, {"y"}) + onnx_value("output", "y", {"2", "5", "9"}, kind));
+  const auto a = samples<TypeParam>(batch * m * k, 11), b = samples<TypeParam>(k * n, 12);
+  bound.set(0, a);
+  bound.set(1, b);
+  const auto y = bound.template get<TypeParam>();
+  for (std::size_t row = 0; row < batch * m; ++row)
+    for (std::size_t column = 0; column < n; ++column) {
+      auto sum = TypeParam{0};
+      for (std::size_t i = 0; i < k; ++i)
+        sum = static_cast<TypeParam>(
+            Wide{sum} + static_cast<Wide>(static_cast<TypeParam>(Wide{a[row * k + i]} * Wide{b[i * n + column]})));
+      EXPECT_EQ(y[row * n + column], sum);
+    }
+}
+
+TYPED_TEST(WideIntegers, AreRaisedToPowers) {
+  const auto kind = onnx_type<TypeParam>();
+  Bound bound(value("input", "x", kind, 4) + value("input", "p", kind, 4) + onnx_node("Pow", {"x", "p"}, {"y"}) +
+              value("output", "y", kind, 4));
+  bound.set<TypeParam>(0, {3, 65537, 2, 7});
+  bound.set<TypeParam>(1, {20, 2, 31, 0});
+  EXPECT_THAT(bound.template get<TypeParam>(),
+              ElementsAre(static_cast<TypeParam>(3486784401LL), static_cast<TypeParam>(4295098369LL),
+                          static_cast<TypeParam>(2147483648LL), 1));
+}
+
+// ---- beyond 2^24, which floats do not count
+
+TEST(IntegerTensors, KeepBitsThatFloatsDoNotHold) {
+  constexpr std::int64_t big = (std::int64_t{1} << 53) + 1;
+  Bound bound(value("input", "x", onnx_int64, 2) + onnx_ints("big", {1}, {big}) +
+              onnx_node("Add", {"x", "big"}, {"s"}) + onnx_node("Equal", {"s", "big"}, {"e"}) +
+              onnx_node("Concat", {"s", "big"}, {"y"}, onnx_attribute("axis", 0)) + value("output", "e", onnx_bool, 2) +
+              value("output", "y", onnx_int64, 3));
+  bound.set<std::int64_t>(0, {0, 1});
+  EXPECT_THAT(bound.get<bool>(0), ElementsAre(true, false));
+  EXPECT_THAT(bound.get<std::int64_t>(1), ElementsAre(big, big + 1, big));
+}
+
+TEST(IntegerTensors, IndexBeyondWhatFloatsCount) {
+  constexpr std::int64_t size = (1 << 24) + 8;
+  Bound bound(value("input", "x", 2, size) + value("input", "i", onnx_int64, 3) + onnx_ints("k", {1}, {1}) +
+              onnx_node("Gather", {"x", "i"}, {"g"}) + onnx_node("ArgMax", {"x"}, {"a"}) +
+              onnx_node("TopK", {"x", "k"}, {"v", "t"}) + value("output", "g", 2, 3) +
+              value("output", "a", onnx_int64, 1) + value("output", "t", onnx_int64, 1));
+  std::vector<std::uint8_t> x(size, 1);
+  for (std::int64_t i = size - 8; i < size; ++i)
+    x[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(i - size + 100);
+  std::swap(x[size - 1], x[size - 4]);
+  bound.set(0, x);
+  bound.set<std::int64_t>(1, {size - 7, size - 5, -2});
+  EXPECT_THAT(bound.get<std::uint8_t>(0), ElementsAre(93, 95, 98));
+  EXPECT_THAT(bound.get<std::int64_t>(1), ElementsAre(size - 4));
+  EXPECT_THAT(bound.get<std::int64_t>(2), ElementsAre(size - 4));
+}
+
+TEST(IntegerTensors, IndexOutsideIsTheNearestInside) {
+  constexpr auto huge = std::numeric_limits<std::int64_t>::max();
+  Bound bound(value("input", "x", onnx_float, 3) + value("input", "i", onnx_int64, 4) +
+              onnx_node("Gather", {"x", "i"}, {"g"}) + onnx_node("ScatterElements", {"x", "i4", "u"}, {"y"}) +
+              onnx_ints("i4", {1}, {huge}) + onnx_floats("u", {1}) + value("output", "g", onnx_float, 4) +
+              value("output", "y", onnx_float, 3));
+  bound.set<float>(0, {10, 20, 30});
+  bound.set<std::int64_t>(1, {huge, -huge - 1, 16777217, -3});
+  EXPECT_THAT(bound.get<float>(0), ElementsAre(30, 10, 30, 10));
+  EXPECT_THAT(bound.get<float>(1), ElementsAre(10, 20, 1));
+}
+
+// ---- bytes with zero points: sums that floats round
+
+TEST(IntegerTensors, ProductsOfBytesAreExact) {
+  constexpr std::size_t k = 5000;
+  Bound bound(onnx_value("input", "a", {"1", std::to_string(k)}, 2) +
+              onnx_value("input", "b", {std::to_string(k), "1"}, 2) +
+              "initializer { name: \"z\" data_type: 2 int32_data: 1 }" +
+              onnx_node("MatMulInteger", {"a", "b", "z"}, {"y"}) + onnx_value("output", "y", {"1", "1"}, 6));
+  std::vector<std::uint8_t> a(k), b(k);
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < k; ++i) {
+    a[i] = static_cast<std::uint8_t>(255 - i % 3);
+    b[i] = static_cast<std::uint8_t>(255 - i % 7);
+    sum += (a[i] - 1) * b[i];
+  }
+  bound.set(0, a);
+  bound.set(1, b);
+  EXPECT_THAT(bound.get<std::int32_t>(), ElementsAre(sum));
+}
+
+// ---- NaN has a place in the order: behind all numbers
+
+TEST(FloatOrder, NaNIsTheLargest) {
+  const float nan = std::nanf("");
+  Bound bound(value("input", "x", onnx_float, 5) + onnx_ints("k", {1}, {3}) +
+                  onnx_node("TopK", {"x", "k"}, {"v", "i"}) +
+                  onnx_node("TopK", {"x", "k"}, {"u", "j"}, onnx_attribute("largest", 0)) +
+                  onnx_node("ArgMax", {"x"}, {"a"}) + onnx_node("ArgMin", {"x"}, {"b"}) +
+                  value("output", "i", onnx_int64, 3) + value("output", "j", onnx_int64, 3) +
+                  value("output", "a", onnx_int64, 1) + value("output", "b", onnx_int64, 1),
+              13);
+  bound.set<float>(0, {1, nan, 5, nan, -2});
+  EXPECT_THAT(bound.get<std::int64_t>(0), ElementsAre(1, 3, 2));
+  EXPECT_THAT(bound.get<std::int64_t>(1), ElementsAre(4, 0, 2));
+  EXPECT_THAT(bound.get<std::int64_t>(2), ElementsAre(1));
+  EXPECT_THAT(bound.get<std::int64_t>(3), ElementsAre(4));
+}
+
+TEST(IntegerTensors, BooleansOfCallersAreAnyByte) {
+  Bound bound(value("input", "x", onnx_bool, 3) + onnx_node("Cast", {"x"}, {"y"}, onnx_attribute("to", 6)) +
+              value("output", "y", 6, 3));
+  bound.set<bool>(0, {false, true, true});
+  bound.network().inputs()[0].bytes[2] = std::byte{0x80};
+  EXPECT_THAT(bound.get<std::int32_t>(), ElementsAre(0, 1, 1));
+}
+
+} // namespace
+} // namespace rtexec::tasks
