@@ -21,40 +21,15 @@ Unexpected<Error> cannot_write(const std::filesystem::path& path, const std::str
   return fail(Errc::refused, path.string() + ": error: cannot write it: " + why);
 }
 
-/// Who may lead us elsewhere: root, ourselves, and whoever rules the folder in any case.
-bool trusted(const struct stat& link, const struct stat& folder) {
-  return link.st_uid == 0 || link.st_uid == ::geteuid() || link.st_uid == folder.st_uid;
-}
-
 } // namespace
 
-Result<AtomicFile::Target> AtomicFile::find(const std::filesystem::path& path) {
-  constexpr int most = 40; // links, as the kernel follows
-  std::filesystem::path at = path;
-  for (int links = 0; links < most; ++links) {
-    const std::filesystem::path in = at.has_parent_path() ? at.parent_path() : ".";
-    config::Descriptor folder(::open(in.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    struct stat of_folder {
-    }, found{};
-    if (folder.get() < 0 || ::fstat(folder.get(), &of_folder) != 0) return cannot_write(path, error_text(errno));
-    const std::string name = at.has_filename() ? at.filename().string() : ".";
-    if (::fstatat(folder.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) {
-      if (errno != ENOENT) return cannot_write(path, error_text(errno));
-      return Target{at, std::move(folder), name, {}};
-    }
-    if (S_ISREG(found.st_mode))
-      return Target{at, std::move(folder), name, Old{found.st_mode & 0777, found.st_uid, found.st_gid}};
-    if (!S_ISLNK(found.st_mode))
-      return fail(Errc::bad_input,
-                  path.string() + ": error: cannot write it: it is there already, and is no regular file");
-    if (!trusted(found, of_folder))
-      return cannot_write(path, at.string() + " is a symbolic link of another user, in a folder that is not theirs");
-    std::error_code error;
-    const std::filesystem::path next = std::filesystem::read_symlink(by_descriptor(folder) + "/" + name, error);
-    if (error) return cannot_write(path, error.message());
-    at = at.parent_path() / next; // an absolute one replaces the folder
-  }
-  return cannot_write(path, error_text(ELOOP));
+Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
+  auto target = config::find_output(path);
+  if (!target) return Unexpected(target.error());
+  if (target->found && !S_ISREG(target->found->st_mode)) return config::not_an_output(path, *target->found);
+  AtomicFile file(std::move(*target));
+  if (const int error = file.open_temporary()) return cannot_write(path, error_text(error));
+  return file;
 }
 
 /// 0 or errno. Without a name, so that nothing is left of it whatever ends the program; not every file system can.
@@ -87,37 +62,24 @@ int AtomicFile::sync_folder() const {
   return ::fsync(folder.get()) == 0 || errno == EINVAL ? 0 : errno;
 }
 
-Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
-  auto target = find(path);
-  if (!target) return Unexpected(target.error());
-  AtomicFile file(std::move(*target));
-  if (const int error = file.open_temporary()) return cannot_write(path, error_text(error));
-  return file;
-}
-
 AtomicFile::~AtomicFile() {
   if (file_.get() >= 0 && !temporary_.empty())
     (void)::unlinkat(target_.folder.get(), temporary_.c_str(), 0); // best effort: a left-over does no harm
 }
 
 Result<> AtomicFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(file_.get(), bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return failure(errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
-  }
-  return {};
+  const int error = config::write_all(file_.get(), bytes);
+  return error == 0 ? Result<>() : failure(error);
 }
 
 Result<> AtomicFile::put_in_place(bool durable) {
   // It is its owner's alone until now; give it what the old one had, or what any other new file gets.
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  const std::optional<Old>& old = target_.old;
+  const auto& old = target_.found;
   if (old) [[maybe_unused]]
-    const int given = ::fchown(file_.get(), old->owner, old->group); // only root may give files away
-  if (::fchmod(file_.get(), old ? old->mode : 0666 & ~mask) != 0 || (durable && ::fsync(file_.get()) != 0))
+    const int given = ::fchown(file_.get(), old->st_uid, old->st_gid); // only root may give files away
+  if (::fchmod(file_.get(), old ? old->st_mode & 0777 : 0666 & ~mask) != 0 || (durable && ::fsync(file_.get()) != 0))
     return failure(errno);
   if (temporary_.empty())
     if (const int error = name_temporary()) return failure(error);
@@ -138,7 +100,7 @@ Result<> AtomicFile::put_in_place(bool durable) {
 
 Unexpected<Error> AtomicFile::failure(int error) const {
   return fail(Errc::refused, target_.path.string() + ": error: cannot write it" +
-                                 (target_.old ? ", the old one stays as it was: " : ": ") + error_text(error));
+                                 (target_.found ? ", the old one stays as it was: " : ": ") + error_text(error));
 }
 
 namespace config {
@@ -178,6 +140,15 @@ Result<std::string> read_file(const std::filesystem::path& file, std::size_t lim
     content.resize(size);
     return content;
   }
+}
+
+int write_all(int file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(file, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) return errno;
+    bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  }
+  return 0;
 }
 
 std::string lower_extension(const std::filesystem::path& file) {

@@ -3,6 +3,7 @@
 
 #include <rtexec/result.hpp>
 #include "config/descriptor.hpp"
+#include "config/output_path.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -16,10 +17,8 @@ namespace rtexec {
 
 /// A file without a name, or where the file system has none of these under a temporary one beside its own; commit()
 /// gives it its name, without that it is gone. Whatever fails, what stood under the name before stays as it was; what
-/// replaces it has its permissions, and its owner where that is allowed. A symbolic link is followed, also one to what
-/// is not there yet, if it belongs to root, the caller or the owner of its folder: in a folder where everybody may
-/// write, a link of somebody else would choose which file of the caller's is replaced. Errors (refused) name the file
-/// and the reason.
+/// replaces it has its permissions, and its owner where that is allowed. Links in its path are followed as by
+/// config::find_output(). Errors (refused) name the file and the reason.
 class AtomicFile {
  public:
   /// bad_input where `path` names something that is there and is no regular file (a folder, a device).
@@ -40,27 +39,13 @@ class AtomicFile {
   [[nodiscard]] Unexpected<Error> failure(int error) const;
 
  private:
-  /// What is replaced.
-  struct Old {
-    mode_t mode;
-    uid_t owner;
-    gid_t group;
-  };
-  /// Where a path leads.
-  struct Target {
-    std::filesystem::path path;
-    config::Descriptor folder;
-    std::string name; // in it
-    std::optional<Old> old;
-  };
-  [[nodiscard]] static Result<Target> find(const std::filesystem::path& path);
   [[nodiscard]] int open_temporary();
   [[nodiscard]] int name_temporary();
   [[nodiscard]] int sync_folder() const;
   [[nodiscard]] Result<> put_in_place(bool durable);
-  explicit AtomicFile(Target target) : target_(std::move(target)) {}
+  explicit AtomicFile(config::OutputPath target) : target_(std::move(target)) {}
 
-  Target target_;
+  config::OutputPath target_;
   config::Descriptor file_;
   std::string temporary_; // its name in the folder; empty: it has none
 };
@@ -73,6 +58,12 @@ namespace config {
 /// The content of a regular file, or of a pipe, whose writer is waited for some seconds. bad_input: it cannot be read,
 /// or has more than `limit` bytes.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& file, std::size_t limit);
+
+/// Writes all of `bytes` to an open file. Returns 0 or errno.
+[[nodiscard]] int write_all(int file, std::span<const std::byte> bytes);
+[[nodiscard]] inline int write_all(int file, std::string_view text) {
+  return write_all(file, std::as_bytes(std::span(text)));
+}
 
 /// Writes `content` through an AtomicFile.
 [[nodiscard]] Result<> replace_file(const std::filesystem::path& file, std::string_view content);

@@ -1,5 +1,7 @@
 #include "rtexec/bringup/load.hpp"
 
+#include "config/files.hpp"
+#include "config/output_path.hpp"
 #include "tasks/traffic/caches.hpp"
 
 #include <algorithm>
@@ -20,10 +22,10 @@ using namespace std::chrono_literals;
 /// What is refused is left out: it is load, and nothing rests on it.
 void write_file(const std::filesystem::path& file) {
   static constexpr std::array<char, 64 << 10> content{};
-  const int number = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (number < 0) return;
-  if (::write(number, content.data(), content.size()) > 0) static_cast<void>(::fdatasync(number));
-  ::close(number);
+  const auto opened = config::open_output(file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (!opened) return;
+  if (config::write_all(opened->get(), std::as_bytes(std::span(content))) == 0)
+    static_cast<void>(::fdatasync(opened->get()));
   ::unlink(file.c_str());
 }
 

@@ -1,6 +1,7 @@
 #include "rtexec/bringup/record.hpp"
 
 #include "config/files.hpp"
+#include "config/output_path.hpp"
 #include "hal/board/board.hpp"
 #include "hal/resources.hpp"
 #include "hal/system.hpp"
@@ -157,10 +158,7 @@ Expected<std::string, std::string> recordable(const fs::path& file, const hal::M
 }
 
 Result<> put(const fs::path& target, std::string_view content) {
-  std::error_code error;
-  fs::create_directories(target.parent_path(), error);
-  if (error)
-    return fail(Errc::refused, target.parent_path().string() + ": cannot make this folder: " + error.message());
+  if (const auto made = config::make_output_folder(target.parent_path()); !made) return Unexpected(made.error());
   auto file = AtomicFile::create(target);
   if (!file) return Unexpected(file.error());
   if (auto written = file->write(std::as_bytes(std::span(content))); !written) return written;

@@ -1,6 +1,7 @@
 #include "rtexec/bringup/swap_store.hpp"
 
 #include "config/must.hpp"
+#include "config/output_path.hpp"
 #include "config/text.hpp"
 #include "hal/backing_store.hpp"
 #include "hal/resources.hpp"
@@ -38,17 +39,16 @@ class PlainFile {
       : chunks_(chunks),
         chunk_(chunk),
         buffer_(must(hal::Mapping::anonymous(chunk, PROT_READ | PROT_WRITE, MAP_POPULATE, "a buffer to write from"))) {
-    file_ = hal::FileDescriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (file_.number() < 0) give_up(Errc::refused, name.string() + " cannot be made: " + hal::errno_text(errno));
-    direct_ = ::fcntl(file_.number(), F_SETFL, O_DIRECT) == 0;
+    file_ = must(config::open_output(name, O_RDWR | O_CREAT | O_EXCL, 0600));
+    direct_ = ::fcntl(file_.get(), F_SETFL, O_DIRECT) == 0;
     ::unlink(name.c_str());
   }
   [[nodiscard]] bool direct() const { return direct_; }
   void write() {
-    each([this](std::byte* at, off_t to) { return ::pwrite(file_.number(), at, chunk_.count, to); }, "written");
+    each([this](std::byte* at, off_t to) { return ::pwrite(file_.get(), at, chunk_.count, to); }, "written");
   }
   void read() {
-    each([this](std::byte* at, off_t from) { return ::pread(file_.number(), at, chunk_.count, from); }, "read");
+    each([this](std::byte* at, off_t from) { return ::pread(file_.get(), at, chunk_.count, from); }, "read");
   }
 
  private:
@@ -61,7 +61,7 @@ class PlainFile {
   std::size_t chunks_;
   Bytes chunk_;
   hal::Mapping buffer_;
-  hal::FileDescriptor file_;
+  config::Descriptor file_;
   bool direct_ = false;
 };
 

@@ -1,6 +1,8 @@
 #include "rtexec/channels/file_sink.hpp"
 
 #include "config/file_names.hpp"
+#include "config/files.hpp"
+#include "config/output_path.hpp"
 #include "rtexec/channels/box_json.hpp"
 #include "rtexec/channels/bytes.hpp"
 #include "rtexec/channels/output.hpp"
@@ -8,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -65,13 +68,11 @@ std::optional<Result<>> FileSink::try_out() {
 
 Result<> FileSink::make_files() {
   if (auto made = folder_->make(); !made) return made;
-  const std::filesystem::path tensors = folder_->path() / task_;
-  std::error_code error;
-  std::filesystem::create_directory(tensors, error);
-  if (error) return io_error(tensors, error.value());
-  errno = 0;
-  lines_.open(lines_file());
-  return lines_ ? Result<>() : io_error(lines_file(), errno);
+  if (const auto made = config::make_output_folder(folder_->path() / task_); !made) return Unexpected(made.error());
+  auto lines = config::open_output(lines_file(), O_WRONLY | O_CREAT | O_EXCL);
+  if (!lines) return Unexpected(lines.error());
+  lines_ = std::move(*lines);
+  return {};
 }
 
 bool FileSink::put(const OutputJob& results) noexcept {
@@ -120,10 +121,8 @@ Result<> FileSink::write(const Kept& kept) {
       return wrote;
     line["tensors"][tensor.name] = file;
   }
-  errno = 0;
-  lines_ << line.dump() << std::endl;
-  if (!lines_) return io_error(lines_file(), errno);
-  return {};
+  const int error = config::write_all(lines_.get(), line.dump() + "\n");
+  return error == 0 ? Result<>() : io_error(lines_file(), error);
 }
 
 std::string FileSink::failure() const { return failed_.load() ? failure_ : ""; }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <rtexec/workload.hpp>
+#include "config/descriptor.hpp"
 #include "hal/thread.hpp"
 #include "rtexec/channels/run_folder.hpp"
 #include "rtexec/channels/sink.hpp"
@@ -12,7 +13,6 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,7 +63,7 @@ class FileSink final : public Sink {
   std::atomic<std::uint64_t> taken_{0}, written_{0}, lost_{0};
   std::atomic<bool> ending_{false}, failed_{false};
   std::string failure_; // written before failed_
-  std::ofstream lines_;
+  config::Descriptor lines_;
   hal::Signal news_;
   hal::Thread thread_;
 };

@@ -1,5 +1,7 @@
 #include "rtexec/channels/run_folder.hpp"
 
+#include "config/output_path.hpp"
+
 #include <cerrno>
 #include <ctime>
 #include <fcntl.h>
@@ -60,14 +62,13 @@ Result<> set_link(const fs::path& base, const fs::path& folder) {
 
 Result<> RunFolder::make() {
   if (!path_.empty()) return {};
-  std::error_code error;
-  fs::create_directories(base_, error);
-  if (error) return io_error(base_, error);
-  if (auto ok = check_link(base_); !ok) return ok;
-  auto made = make_new_folder(base_);
+  const auto base = config::make_output_folder(base_);
+  if (!base) return Unexpected(base.error());
+  if (auto ok = check_link(*base); !ok) return ok;
+  auto made = make_new_folder(*base);
   if (!made) return Unexpected(made.error());
   path_ = std::move(*made);
-  return set_link(base_, path_);
+  return set_link(*base, path_);
 }
 
 Result<> RunFolder::check() const {

@@ -1,3 +1,4 @@
+#include "config/output_path.hpp"
 #include "config/profile.hpp"
 #include "rtexec/command/analysis_text.hpp"
 #include "rtexec/command/command.hpp"
@@ -95,10 +96,7 @@ class BarsToPerfetto final : public traces::AnalysisObserver {
 /// A file in the folder of --csv, if that was asked for.
 OutputFile csv_file(const Options& options, const char* name) {
   if (options.csv.empty()) return must(OutputFile::open({}));
-  std::error_code error;
-  fs::create_directories(options.csv, error);
-  if (error) give_up(Errc::refused, "the folder '" + options.csv + "' cannot be created: " + error.message());
-  return must(OutputFile::open(fs::path(options.csv) / name));
+  return must(OutputFile::open(must(config::make_output_folder(options.csv)) / name));
 }
 
 /// What is written while the recording is read.

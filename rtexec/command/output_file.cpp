@@ -1,13 +1,14 @@
 #include "rtexec/command/output_file.hpp"
 
 #include "config/files.hpp"
+#include "config/output_path.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <iostream>
 #include <optional>
+#include <span>
 #include <streambuf>
 #include <system_error>
 #include <unistd.h>
@@ -18,14 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Also what is not there yet, and a folder, which is refused as one.
-bool is_file(const fs::path& path) {
-  const std::string text = path.string();
-  if (text == "/dev/stdout" || text == "/dev/stderr" || text.starts_with("/dev/fd/") || text.starts_with("/proc/"))
-    return false;
-  std::error_code unknown;
-  const auto status = fs::status(path, unknown);
-  return !fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status);
+/// The descriptor that `name` stands for; nullopt: it is the name of a file.
+std::optional<int> descriptor_of(const fs::path& name) {
+  return name == "-" ? STDOUT_FILENO : config::inherited_descriptor(name);
+}
+
+bool is_writable(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
 }
 
 } // namespace
@@ -36,24 +37,19 @@ class OutputFile::Sink final : public std::streambuf {
   explicit Sink(fs::path name) : stream(this), name_(std::move(name)) {
     setp(buffer_.data(), buffer_.data() + buffer_.size());
   }
-  ~Sink() override {
-    if (is_pipe_) ::close(descriptor_);
-  }
+  ~Sink() override = default;
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
 
   Result<> open() {
     if (name_.empty()) return {};
-    if (name_ == "-") {
-      descriptor_ = STDOUT_FILENO;
-    } else if (is_file(name_)) {
-      auto file = AtomicFile::create(name_);
-      if (!file) return Unexpected(file.error());
-      descriptor_ = file_.emplace(std::move(*file)).descriptor();
-    } else if (::access(name_.c_str(), W_OK) != 0) {
-      return failure(errno); // opened later: a pipe that is opened waits for its reader
+    if (const auto inherited = descriptor_of(name_)) {
+      descriptor_ = *inherited;
+      return name_ == "-" || is_writable(descriptor_) ? Result<>() : failure(EBADF);
     }
-    return {};
+    const auto place = config::find_output(name_);
+    if (!place) return Unexpected(place.error());
+    return place->found && config::discards_output(*place->found) ? open_device() : open_file();
   }
 
   Result<> finish() {
@@ -75,6 +71,21 @@ class OutputFile::Sink final : public std::streambuf {
   int sync() override { return drain() ? 0 : -1; }
 
  private:
+  Result<> open_device() {
+    auto device = config::open_output(name_, O_WRONLY);
+    if (!device) return Unexpected(device.error());
+    device_ = std::move(*device);
+    descriptor_ = device_.get();
+    return {};
+  }
+
+  Result<> open_file() {
+    auto file = AtomicFile::create(name_);
+    if (!file) return Unexpected(file.error());
+    descriptor_ = file_.emplace(std::move(*file)).descriptor();
+    return {};
+  }
+
   [[nodiscard]] Unexpected<Error> failure(int error) const {
     return fail(Errc::refused, (name_ == "-" ? "standard output" : name_.string()) +
                                    ": error: cannot write it: " + std::generic_category().message(error));
@@ -88,24 +99,14 @@ class OutputFile::Sink final : public std::streambuf {
 
   /// 0 or errno.
   int write_out() {
-    if (name_ == "-") std::cout.flush();
-    if (descriptor_ < 0) {
-      descriptor_ = ::open(name_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-      if (descriptor_ < 0) return errno;
-      is_pipe_ = true;
-    }
-    for (const char* at = pbase(); at < pptr();) {
-      const ssize_t written = ::write(descriptor_, at, static_cast<std::size_t>(pptr() - at));
-      if (written < 0 && errno != EINTR) return errno;
-      at += std::max<ssize_t>(written, 0);
-    }
-    return 0;
+    if (descriptor_ == STDOUT_FILENO) std::cout.flush();
+    return config::write_all(descriptor_, std::string_view(pbase(), pptr()));
   }
 
   fs::path name_;
   std::optional<AtomicFile> file_;
-  int descriptor_ = -1;
-  bool is_pipe_ = false; // and so to be closed
+  config::Descriptor device_;
+  int descriptor_ = -1; // of file_, of device_, or inherited
   int error_ = 0;
   std::array<char, 1 << 16> buffer_{};
 };

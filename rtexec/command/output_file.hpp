@@ -1,6 +1,6 @@
-// A file that a command writes its result to. What has a regular file's name replaces the old one in one step, and only
-// once it is whole; what else has a name (a pipe, a terminal, what a descriptor leads to) is written as it is, and "-"
-// is standard output.
+// A file that a command writes its result to. A regular file replaces the old one in one step, and only once it is
+// whole. "-", /dev/stdout, /dev/stderr and /dev/fd/N are descriptors that the caller's parent opened, which may be
+// pipes and terminals. Named pipes, sockets and devices are refused, except /dev/null and /dev/full.
 #pragma once
 
 #include <rtexec/result.hpp>

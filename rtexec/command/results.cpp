@@ -2,6 +2,7 @@
 
 #include "config/files.hpp"
 #include "config/must.hpp"
+#include "config/output_path.hpp"
 
 #include <cerrno>
 #include <ostream>
@@ -15,16 +16,18 @@ namespace fs = std::filesystem;
 
 ResultFolder::ResultFolder(const fs::path& folder) {
   std::error_code error;
-  for (auto each = folder; !each.empty() && !fs::exists(each, error) && !error; each = each.parent_path())
+  for (auto each = folder; !each.empty() && !fs::exists(fs::symlink_status(each, error)); each = each.parent_path())
     made_.push_back(each);
   error.clear();
   if (folder.empty()) return;
-  fs::create_directories(folder, error);
-  if (!error && ::access(folder.c_str(), W_OK | X_OK) == 0) return;
-  const std::string problem = error ? ": cannot make this folder: " + error.message()
-                                    : ": cannot write to this folder: " + std::generic_category().message(errno);
+  const auto made = config::make_output_folder(folder);
+  if (made && ::access(folder.c_str(), W_OK | X_OK) == 0) return;
+  const Error problem =
+      made ? Error{Errc::refused,
+                   folder.string() + ": error: cannot write to this folder: " + std::generic_category().message(errno)}
+           : made.error();
   remove_empty();
-  give_up(Errc::refused, folder.string() + problem);
+  give_up(problem.code, problem.what);
 }
 
 ResultFolder::~ResultFolder() { remove_empty(); }

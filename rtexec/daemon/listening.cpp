@@ -1,5 +1,6 @@
 #include "rtexec/daemon/listening.hpp"
 
+#include "config/output_path.hpp"
 #include "rtexec/protocol/channel.hpp"
 
 #include <algorithm>
@@ -52,8 +53,7 @@ bool is_unused(const std::filesystem::path& directory) {
 
 /// 0700, or 0750 with a group; of ours alone.
 Result<> prepare(const std::filesystem::path& directory, const std::string& group) {
-  std::error_code error;
-  std::filesystem::create_directories(directory.parent_path(), error);
+  if (const auto made = config::make_output_folder(directory.parent_path()); !made) return Unexpected(made.error());
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return refused("making " + directory.string());
   struct stat found {};
   if (::lstat(directory.c_str(), &found) != 0) return refused(directory.string());

@@ -2,6 +2,7 @@
 
 #include "config/file_names.hpp"
 #include "config/median.hpp"
+#include "config/output_path.hpp"
 #include "config/text.hpp"
 #include "rtexec/channels/box_json.hpp"
 #include "rtexec/report/table.hpp"
@@ -54,9 +55,7 @@ std::vector<Box> boxes_in(const tasks::OutputDecoder& decoder, const tasks::Lett
 } // namespace
 
 Result<> write_outputs(const Inference& inference, const fs::path& folder, std::ostream& out) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return fail(Errc::refused, "cannot make the folder '" + folder.string() + "': " + error.message());
+  if (const auto made = config::make_output_folder(folder); !made) return Unexpected(made.error());
   std::vector<std::string> names;
   for (const auto& port : inference.network().outputs()) names.push_back(port.name);
   const std::vector<std::string> files = config::file_names(names);

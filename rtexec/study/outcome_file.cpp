@@ -1,17 +1,21 @@
 #include "rtexec/study/outcome_file.hpp"
 
+#include "config/files.hpp"
 #include "config/names.hpp"
+#include "config/output_path.hpp"
 #include "config/text.hpp"
 #include "hal/resources.hpp"
 
 #include <cerrno>
 #include <charconv>
+#include <fcntl.h>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <string>
 #include <sys/file.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -189,23 +193,21 @@ Result<std::uintmax_t> read(const std::filesystem::path& file, const Study& stud
 } // namespace
 
 Result<OutcomeFile> OutcomeFile::open(const std::filesystem::path& folder, const Study& study, Outcomes& outcomes) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return fail(Errc::refused, folder.string() + ": error: cannot make this folder: " + error.message());
+  if (const auto made = config::make_output_folder(folder); !made) return Unexpected(made.error());
   OutcomeFile opened(folder / "outcomes.csv");
   if (auto file = nothing_but_a_file(opened.path_); !file) return Unexpected(file.error());
-  opened.file_.reset(std::fopen(opened.path_.c_str(), "ae"));
-  if (!opened.file_)
-    return fail(Errc::refused, opened.path_.string() + ": error: cannot write it: " + hal::errno_text(errno));
-  if (::flock(::fileno(opened.file_.get()), LOCK_EX | LOCK_NB) != 0)
+  auto file = config::open_output(opened.path_, O_WRONLY | O_APPEND | O_CREAT);
+  if (!file) return Unexpected(file.error());
+  opened.file_ = std::move(*file);
+  if (::flock(opened.file_.get(), LOCK_EX | LOCK_NB) != 0)
     return fail(Errc::refused,
                 opened.path_.string() + ": error: " +
                     (errno == EWOULDBLOCK ? "another rtexec sweep works on it; wait for it, or name another folder"
                                           : hal::errno_text(errno)));
   const auto whole = read(opened.path_, study, outcomes);
   if (!whole) return Unexpected(whole.error());
-  std::filesystem::resize_file(opened.path_, *whole, error);
-  if (error) return fail(Errc::refused, opened.path_.string() + ": error: cannot write it: " + error.message());
+  if (::ftruncate(opened.file_.get(), static_cast<off_t>(*whole)) != 0)
+    return fail(Errc::refused, opened.path_.string() + ": error: cannot write it: " + hal::errno_text(errno));
   if (*whole == 0)
     if (const auto written = opened.write(first_line(study) + "\n" + second_line(study) + "\n"); !written)
       return Unexpected(written.error());
@@ -220,8 +222,9 @@ Result<> read_outcomes(const std::filesystem::path& folder, const Study& study, 
 }
 
 Result<> OutcomeFile::write(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0) return {};
-  return fail(Errc::refused, path_.string() + ": error: cannot write it: " + hal::errno_text(errno) +
+  const int error = config::write_all(file_.get(), text);
+  if (error == 0) return {};
+  return fail(Errc::refused, path_.string() + ": error: cannot write it: " + hal::errno_text(error) +
                                  "; what it holds is whole, and the same command goes on from there");
 }
 

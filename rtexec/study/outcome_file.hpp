@@ -4,11 +4,10 @@
 #pragma once
 
 #include <rtexec/result.hpp>
+#include "config/descriptor.hpp"
 #include "rtexec/study/study.hpp"
 
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <span>
 
 namespace rtexec::study {
@@ -25,15 +24,11 @@ class OutcomeFile {
   [[nodiscard]] Result<> add(const Study& study, const Outcomes& outcomes, std::span<const std::size_t> items);
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-
   explicit OutcomeFile(std::filesystem::path path) : path_(std::move(path)) {}
   [[nodiscard]] Result<> write(const std::string& text);
 
   std::filesystem::path path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  config::Descriptor file_;
 };
 
 /// Reads what FOLDER/outcomes.csv has of the study into `outcomes`. bad_input: as of OutcomeFile::open().

@@ -1,6 +1,7 @@
 #include "rtexec/view/viewer.hpp"
 
 #include "config/files.hpp"
+#include "config/output_path.hpp"
 #include "hal/machine.hpp"
 #include "rtexec/view/page.hpp"
 #include "tasks/dnn/output/draw.hpp"
@@ -28,8 +29,7 @@ double seconds(Duration time) { return std::chrono::duration<double>(time).count
 Result<std::unique_ptr<Viewer>> Viewer::start(std::shared_ptr<channels::Tap> tap, ViewerOptions options) {
   std::filesystem::path file;
   if (!options.folder.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(options.folder, error); // where that fails, the file says why
+    if (const auto made = config::make_output_folder(options.folder); !made) return Unexpected(made.error());
     file = options.folder / (tap->task() + ".jpg");
     if (const auto writable = AtomicFile::create(file); !writable) return Unexpected(writable.error());
   }

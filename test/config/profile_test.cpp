@@ -160,7 +160,7 @@ TEST(ProfileFile, InAFolderThatIsNotThereSaysSo) {
 TEST(ProfileFile, OverAFolderIsRefused) {
   const test::ScratchFolder folder;
   std::filesystem::create_directory(folder / "p.toml");
-  EXPECT_THAT(problem(write_profile(profile_of({}), folder / "p.toml")), HasSubstr("is no regular file"));
+  EXPECT_THAT(problem(write_profile(profile_of({}), folder / "p.toml")), HasSubstr("it is a folder"));
   EXPECT_EQ(files_in(folder.path()), 1u);
 }
 

@@ -347,7 +347,7 @@ TEST(Viewer, RefusesAPortOrAFolderThatItCannotHave) {
   write_text(folder / "file", "");
   const auto third = Viewer::start(tap, {.folder = folder / "file/below"});
   ASSERT_FALSE(third);
-  EXPECT_THAT(third.error().what, HasSubstr("file/below/front.jpg: error: cannot write it: Not a directory"));
+  EXPECT_THAT(third.error().what, HasSubstr("file/below: error: cannot make this folder: Not a directory"));
 }
 
 TEST(Viewer, RunsWithoutPriorityBesideTheCoresOfTheSet) {

@@ -100,7 +100,7 @@ expect 2 'excludes' "$rtexec" experiment init --simulate tx2 --trace init.trace
 expect 2 '' ls init.trace
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   mkdir withheld; chmod 755 . withheld
-  expect 5 'withheld: cannot write to this folder: Permission denied' setpriv --reuid=65534 --regid=65534 --clear-groups "$rtexec" experiment init --simulate tx2 -o withheld
+  expect 5 'withheld: error: cannot write to this folder: Permission denied' setpriv --reuid=65534 --regid=65534 --clear-groups "$rtexec" experiment init --simulate tx2 -o withheld
 fi
 expect 5 'No space left' "$rtexec" experiment init --simulate tx2 --json /dev/full
 "$rtexec" experiment init --repeat 1000 --sizes 64MiB >cancelled.log 2>&1 & pid=$!

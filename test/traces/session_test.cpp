@@ -134,7 +134,7 @@ TEST_F(SessionTest, FolderThatHoldsSomethingIsRefusedAndLeftAlone) {
 
 TEST_F(SessionTest, FolderThatCannotBeMadeIsRefused) {
   write_text(folder_ / "file", "x");
-  EXPECT_TRUE(fails(Session::start(folder_ / "file" / "trace", {}), Errc::refused, "cannot be created"));
+  EXPECT_TRUE(fails(Session::start(folder_ / "file" / "trace", {}), Errc::refused, "cannot make this folder"));
 }
 
 TEST_F(SessionTest, MissingLttngToolsAreNamed) {

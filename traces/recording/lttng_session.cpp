@@ -1,6 +1,7 @@
 #include "traces/recording/lttng_session.hpp"
 
 #include "config/descriptor.hpp"
+#include "config/output_path.hpp"
 #include "config/process.hpp"
 #include "traces/emit.hpp"
 #include "traces/recording/wait.hpp"
@@ -138,9 +139,11 @@ Result<> Folder::claim(const fs::path& folder) {
   std::error_code error;
   path_ = fs::absolute(folder, error).lexically_normal();
   if (!path_.has_filename()) path_ = path_.parent_path(); // "DIR/"
-  if (!error) fs::create_directories(path_.parent_path(), error);
-  if (!error) new_ = fs::create_directory(path_, error);
-  if (error) return refused("the folder " + path_.string() + " cannot be created: " + error.message());
+  const bool there = fs::exists(path_, error);
+  auto made = config::make_output_folder(path_);
+  if (!made) return refused(made.error().what);
+  path_ = std::move(*made);
+  new_ = !there;
   const bool empty = fs::is_empty(path_, error);
   if (error) return refused("the folder " + path_.string() + " cannot be read: " + error.message());
   if (!empty)
