@@ -18,15 +18,17 @@ constexpr std::pair<std::string_view, unsigned Counts::*> names[] = {
 
 constexpr std::size_t file_size = 512;
 
-/// Closed at its end.
+/// Closed at its end. Never waits for the other end of a pipe, and follows no symbolic link.
 class File {
  public:
   File(const Kernel& kernel, const std::string& path, int flags)
-      : kernel_(kernel), number_(kernel.open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+      : kernel_(kernel), number_(kernel.open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644)) {}
   ~File() { static_cast<void>(close()); }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   [[nodiscard]] int number() const { return number_; }
+  /// True if it is an open regular file; false and errno: it is none.
+  [[nodiscard]] bool is_plain() const { return number_ >= 0 && (kernel_.is_plain(number_) || (errno = EINVAL, false)); }
   bool close() { return number_ < 0 || kernel_.close(std::exchange(number_, -1)) == 0; }
 
  private:
@@ -59,7 +61,7 @@ void take_line(std::string_view line, Counts& counts) {
 
 bool put(const Kernel& kernel, const std::string& file, int flags, std::string_view text) {
   File opened(kernel, file, O_WRONLY | flags);
-  return opened.number() >= 0 && write_all(kernel, opened.number(), text) && kernel.sync(opened.number()) == 0 &&
+  return opened.is_plain() && write_all(kernel, opened.number(), text) && kernel.sync(opened.number()) == 0 &&
          opened.close();
 }
 
@@ -76,7 +78,7 @@ Counts read_counts(const std::string& file, const Kernel& kernel) {
   Counts counts;
   const File opened(kernel, file, O_RDONLY);
   std::string text(file_size, '\0');
-  const ssize_t got = opened.number() < 0 ? 0 : kernel.read(opened.number(), text.data(), text.size());
+  const ssize_t got = !opened.is_plain() ? 0 : kernel.read(opened.number(), text.data(), text.size());
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   for (std::string_view rest = text; !rest.empty();) {
     const auto end = rest.find('\n');

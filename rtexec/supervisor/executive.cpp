@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,20 +12,37 @@
 
 namespace rtexec::supervisor {
 
+namespace {
+
+/// A new folder that no other user can enter; empty and errno: it cannot be made.
+std::string make_private_folder() {
+  for (const char* parent : {"/run", "/tmp"}) {
+    std::string folder = std::string(parent) + "/rtexec-supervisor-XXXXXX";
+    if (::mkdtemp(folder.data()) != nullptr) return folder;
+  }
+  return {};
+}
+
+} // namespace
+
 Ear::~Ear() {
   if (file_ >= 0) ::close(file_);
+  if (folder_.empty()) return;
+  ::unlink(name_.c_str());
+  ::rmdir(folder_.c_str());
 }
 
 std::string Ear::open() {
-  name_ = "@rtexec-supervisor-" + std::to_string(::getpid());
+  folder_ = make_private_folder();
+  if (folder_.empty()) return std::string("no folder for a socket in /run or /tmp: ") + std::strerror(errno);
+  name_ = folder_ + "/notify";
   file_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, name_.data() + 1, name_.size() - 1);
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name_.size());
+  std::memcpy(address.sun_path, name_.data(), name_.size());
   const int on = 1;
   if (file_ < 0 || ::setsockopt(file_, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0 ||
-      ::bind(file_, reinterpret_cast<const sockaddr*>(&address), size) != 0)
+      ::bind(file_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return "the socket " + name_ + ": " + std::strerror(errno);
   return {};
 }

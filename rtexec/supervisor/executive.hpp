@@ -8,7 +8,8 @@
 
 namespace rtexec::supervisor {
 
-/// Where a program tells how it is: an abstract name, so that nothing is left behind.
+/// The socket on which the executive tells how it is. It lies in a folder of its own that no other user can enter, so
+/// that nobody takes its name and nobody fills its queue; both are removed at the end.
 class Ear {
  public:
   Ear() = default;
@@ -25,7 +26,7 @@ class Ear {
 
  private:
   int file_ = -1;
-  std::string name_;
+  std::string folder_, name_;
 };
 
 struct Launch {

@@ -112,8 +112,10 @@ bool take_arguments(int count, char** arguments, Options& options) {
 
 class Supervisor {
  public:
+  /// Arms the watchdog before anything else, so that whatever else hangs ends in a reset.
   explicit Supervisor(Options options)
       : options_(std::move(options)),
+        unarmed_(options_.watchdog.empty() ? "" : watchdog_.arm(options_.watchdog, options_.timeout)),
         file_(options_.data + "/supervisor.counts"),
         counts_(read_counts(file_)),
         failed_before_(counts_.failed_boots),
@@ -136,11 +138,12 @@ class Supervisor {
   void feed();
 
   const Options options_;
+  Watchdog watchdog_;
+  const std::string unarmed_; // why it is not; empty: it is, or none was asked for
   const std::string file_;
   Counts counts_;
   const unsigned failed_before_; // boots
   Supervision supervision_;
-  Watchdog watchdog_;
   Ear ear_;
   int signals_ = -1;
   pid_t executive_ = 0, recorder_ = 0;
@@ -172,19 +175,18 @@ int Supervisor::run() {
 }
 
 bool Supervisor::set_up() {
+  if (!unarmed_.empty()) say("nobody resets this machine: %s", unarmed_.c_str());
+  ++counts_.boots;
+  ++counts_.failed_boots;
+  if (!count()) supervision_.distrust();
   sigset_t mine;
   ::sigemptyset(&mine);
   for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&mine, signal);
   ::sigprocmask(SIG_BLOCK, &mine, nullptr);
   signals_ = ::signalfd(-1, &mine, SFD_CLOEXEC | SFD_NONBLOCK);
-  std::string problem = signals_ < 0 ? std::string("no signalfd: ") + std::strerror(errno) : ear_.open();
-  if (!problem.empty()) return say("%s", problem.c_str()), false;
-  ++counts_.boots;
-  ++counts_.failed_boots;
-  if (!count()) supervision_.distrust();
-  if (!options_.watchdog.empty()) problem = watchdog_.arm(options_.watchdog, options_.timeout);
-  if (!problem.empty()) say("nobody resets this machine: %s", problem.c_str());
-  return true;
+  const std::string problem = signals_ < 0 ? std::string("no signalfd: ") + std::strerror(errno) : ear_.open();
+  if (!problem.empty()) say("%s%s", problem.c_str(), watchdog_.armed() ? ": the watchdog will reset the machine" : "");
+  return problem.empty();
 }
 
 bool Supervisor::count() {

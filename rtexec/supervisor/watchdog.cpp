@@ -16,7 +16,7 @@ void Watchdog::close() {
 
 std::string Watchdog::arm(const std::string& device, int seconds) {
   device_ = device;
-  file_ = kernel_.open(device.c_str(), O_WRONLY | O_CLOEXEC | O_APPEND, 0);
+  file_ = kernel_.open(device.c_str(), O_WRONLY | O_CLOEXEC | O_APPEND | O_NONBLOCK, 0);
   if (file_ < 0) return device + ": " + std::strerror(errno);
   std::string problem = set_up(seconds);
   if (problem.empty()) problem = feed();

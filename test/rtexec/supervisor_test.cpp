@@ -8,14 +8,18 @@
 #include "test/support/files.hpp"
 
 #include <cerrno>
+#include <cstddef>
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
 #include <linux/watchdog.h>
 #include <random>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -341,6 +345,26 @@ TEST(Counts, AreTheOldOrTheNewOnesAfterAnyFailure) {
   EXPECT_GE(nth, 8) << "open, write, sync, close, rename, and the folder's open and sync";
 }
 
+TEST(Counts, WaitForNoOtherEndOfAPipe) {
+  const ScratchFolder folder;
+  const std::string file = folder / "counts";
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_EQ(read_counts(file), Counts{});
+  EXPECT_THAT(write_counts(file, some), IsEmpty());
+  EXPECT_EQ(read_counts(file), some) << "the pipe was replaced";
+}
+
+TEST(Counts, FollowNoLink) {
+  const ScratchFolder folder;
+  const std::string file = folder / "counts";
+  write_text(folder / "other", "boots = 3\n");
+  std::filesystem::create_symlink(folder / "other", file);
+  std::filesystem::create_symlink(folder / "other", file + ".new");
+  EXPECT_EQ(read_counts(file), Counts{});
+  EXPECT_THAT(write_counts(file, some), HasSubstr(file));
+  EXPECT_EQ(read_text(folder / "other"), "boots = 3\n");
+}
+
 /// A partition on which nothing is made or grows any more.
 const Kernel& full() {
   static Kernel kernel = linux_kernel();
@@ -415,6 +439,14 @@ TEST(Watchdog, IsArmedFedAndEnded) {
     EXPECT_FALSE(watchdog.armed());
   }
   EXPECT_THAT(device_calls, testing::ElementsAre("timeout 30", "feed", "feed", "end", "close"));
+}
+
+TEST(Watchdog, WaitsForNoReaderOfAPipe) {
+  const ScratchFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  Watchdog watchdog;
+  EXPECT_THAT(watchdog.arm(folder / "pipe", 30), HasSubstr("pipe: "));
+  EXPECT_FALSE(watchdog.armed());
 }
 
 TEST(Watchdog, StaysArmedWhereItIsLeft) {
@@ -519,7 +551,7 @@ TEST(LaunchedExecutive, IsHeardAndNobodyElse) {
     return launch({.command = {"python3", "-c",
                                "import os, socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); "
                                "s.sendto(b'" +
-                                   what + "', '\\0' + os.environ['NOTIFY_SOCKET'][1:])"},
+                                   what + "', os.environ['NOTIFY_SOCKET'])"},
                    .ear = ear.name()});
   };
   const pid_t wanted = speaker("READY=1"), other = speaker("STOPPING=1");
@@ -530,6 +562,27 @@ TEST(LaunchedExecutive, IsHeardAndNobodyElse) {
   }
   EXPECT_EQ(ear.hear(wanted), "READY=1");
   EXPECT_EQ(ear.hear(wanted), std::nullopt);
+}
+
+// Another user could take every name that can be guessed, and fill the queue of a socket that he can reach.
+TEST(LaunchedExecutive, IsHeardWhereNamesOfSocketsAreTaken) {
+  const std::string taken = "@rtexec-supervisor-" + std::to_string(::getpid());
+  const int squatter = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  taken.copy(address.sun_path + 1, taken.size() - 1, 1);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + taken.size());
+  ASSERT_EQ(::bind(squatter, reinterpret_cast<const sockaddr*>(&address), size), 0);
+  std::string name;
+  {
+    Ear ear;
+    ASSERT_THAT(ear.open(), IsEmpty());
+    name = ear.name();
+    const std::filesystem::path folder = std::filesystem::path(name).parent_path();
+    EXPECT_EQ(std::filesystem::status(folder).permissions(), std::filesystem::perms::owner_all);
+  }
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(name).parent_path())) << "nothing is left";
+  ::close(squatter);
 }
 
 TEST(Recordings, AreTheNewestAlone) {

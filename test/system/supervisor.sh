@@ -38,7 +38,7 @@ cat > bin/standin <<'PY'
 #!/usr/bin/env python3
 import os, signal, socket, sys, time
 signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-tell = lambda text: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(text.encode(), '\0' + os.environ['NOTIFY_SOCKET'][1:])
+tell = lambda text: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(text.encode(), os.environ['NOTIFY_SOCKET'])
 name = sys.argv[2]
 print('runs', *sys.argv[1:3], flush=True)
 if name == 'refused': sys.exit(2)
@@ -117,6 +117,17 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=64k none data 2> /dev/null; then
 else
   echo "no partition could be made here, and filled"
 fi
+
+# Whoever can write there, or takes names of sockets, keeps nobody from arming the watchdog, and from starting.
+rm -rf data/*; mkfifo data/supervisor.counts
+begin --rtexec standin good safe
+is_fed || complain "a named pipe in place of the counts: the watchdog is not fed"
+holds "a named pipe in place of the counts is replaced" is failed_boots 0
+end 0
+mkfifo fifo
+"$supervisor" --data data --watchdog fifo --rtexec standin ends "" > log 2>&1 & pid=$!
+holds "a named pipe in place of the watchdog is waited for by nobody" grep -q 'nobody resets this machine: fifo' log
+wait $pid
 
 begin --rtexec standin ends ""
 wait "$pid"; [ $? = 4 ] && ends_in_v || complain "the exit code of a run that ended is the supervisor's"
