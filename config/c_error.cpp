@@ -16,6 +16,8 @@ Errc errc_of(rtexec_code code) noexcept {
   return known ? static_cast<Errc>(static_cast<int>(code) - 1) : Errc::unsupported;
 }
 
+std::string text_of(const rtexec_error& error) { return {error.what, ::strnlen(error.what, sizeof error.what)}; }
+
 void tell(rtexec_error* error, const Error& what) noexcept {
   if (error == nullptr) return;
   constexpr std::string_view cut = "...";

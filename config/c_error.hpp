@@ -4,12 +4,16 @@
 #include <rtexec/error.h>
 #include <rtexec/result.hpp>
 
+#include <string>
+
 namespace rtexec::config {
 
 [[nodiscard]] rtexec_code code_of(Errc code) noexcept;
 /// A code that this version does not know, and RTEXEC_OK, are told as unsupported.
 [[nodiscard]] Errc errc_of(rtexec_code code) noexcept;
 
+/// Returns what a workload wrote into `error`, which need not end with a null character.
+[[nodiscard]] std::string text_of(const rtexec_error& error);
 /// Does nothing where `error` is null.
 void tell(rtexec_error* error, const Error& what) noexcept;
 

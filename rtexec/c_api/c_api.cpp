@@ -73,6 +73,12 @@ template <class Body> rtexec_code code(rtexec_error* error, Body body) noexcept 
   }
 }
 
+/// Throws bad_input if a pointer that the caller must give is null.
+template <class T> T* not_null(T* argument, const char* name) {
+  if (argument == nullptr) give_up(Errc::bad_input, std::string(name) + " is null");
+  return argument;
+}
+
 /// A struct of this version; what an older caller does not know is zero.
 template <class Struct> Struct of_this_version(const Struct* given) {
   Struct known{};
@@ -83,7 +89,8 @@ template <class Struct> Struct of_this_version(const Struct* given) {
 }
 
 /// The elements of an array are as long as the caller's version has them.
-template <class Struct, class Use> void for_each(const Struct* array, std::size_t count, Use use) {
+template <class Struct, class Use> void for_each(const Struct* array, std::size_t count, const char* name, Use use) {
+  if (count > 0) not_null(array, name);
   const auto* at = reinterpret_cast<const std::byte*>(array);
   for (std::size_t i = 0; i < count; ++i) {
     const auto* each = reinterpret_cast<const Struct*>(at);
@@ -96,7 +103,7 @@ Result<std::unique_ptr<Workload>> make(const rtexec_own_workload& own) {
   if (own.create == nullptr) return fail(Errc::bad_input, "create is null");
   rtexec_error error{RTEXEC_BAD_INPUT, {}};
   const rtexec_workload* workload = own.create(own.context, &error);
-  if (workload == nullptr) return fail(config::errc_of(error.code), error.what);
+  if (workload == nullptr) return fail(config::errc_of(error.code), config::text_of(error));
   return tasks::CustomWorkload::adopt(workload);
 }
 
@@ -217,12 +224,12 @@ Result<ExecutiveSetup> setup_of(const rtexec_setup* given, const TaskSet& set) {
   result.on_wcet_exceeded = excess_callback(setup, set);
   std::string errors;
   Errc first{};
-  for_each(setup.callbacks, setup.callback_count, [&](const rtexec_task_callbacks& own) {
+  for_each(setup.callbacks, setup.callback_count, "callbacks", [&](const rtexec_task_callbacks& own) {
     if (own.task == nullptr) give_up(Errc::bad_input, "callbacks were given without the name of their task");
     if (!result.callbacks.try_emplace(own.task, TaskCallbacks{input_callback(own), output_callback(own)}).second)
       give_up(Errc::bad_input, "callbacks were given twice for task '" + std::string(own.task) + "'");
   });
-  for_each(setup.workloads, setup.workload_count, [&](const rtexec_own_workload& own) {
+  for_each(setup.workloads, setup.workload_count, "workloads", [&](const rtexec_own_workload& own) {
     if (own.task == nullptr) give_up(Errc::bad_input, "a workload was given without the name of its task");
     auto workload = make(own);
     if (workload) return void(result.workloads.insert_or_assign(own.task, std::move(*workload)));
@@ -245,76 +252,88 @@ void measure(const TaskSet& set, const rtexec_setup* setup, const ProfileOptions
 } // namespace
 
 rtexec_task_set* rtexec_load(const char* file, rtexec_error* error) {
-  return pointer(error, [&] { return new rtexec_task_set{must(read_task_set(file))}; });
+  return pointer(error, [&] { return new rtexec_task_set{must(read_task_set(not_null(file, "file")))}; });
 }
 
 rtexec_task_set* rtexec_parse(const char* toml, const char* file, rtexec_error* error) {
-  return pointer(error, [&] { return new rtexec_task_set{must(parse_task_set(toml, file))}; });
+  return pointer(
+      error, [&] { return new rtexec_task_set{must(parse_task_set(not_null(toml, "toml"), not_null(file, "file")))}; });
 }
 
 void rtexec_task_set_free(rtexec_task_set* set) { delete set; }
 
 rtexec_plan* rtexec_plan_of(const rtexec_task_set* set, const rtexec_setup* setup, rtexec_error* error) {
   return pointer(error, [&] {
-    const PlannedSet planned = must(plan(set->set, this_machine(), must(setup_of(setup, set->set)).workloads));
+    const TaskSet& tasks = not_null(set, "set")->set;
+    const PlannedSet planned = must(plan(tasks, this_machine(), must(setup_of(setup, tasks)).workloads));
     return new rtexec_plan(handle_of(planned, planned.plan));
   });
 }
 
-bool rtexec_plan_proved(const rtexec_plan* plan) { return plan->plan.proved; }
-const char* rtexec_plan_json(const rtexec_plan* plan) { return plan->json.c_str(); }
+bool rtexec_plan_proved(const rtexec_plan* plan) { return plan != nullptr && plan->plan.proved; }
+const char* rtexec_plan_json(const rtexec_plan* plan) { return plan == nullptr ? nullptr : plan->json.c_str(); }
 void rtexec_plan_free(rtexec_plan* plan) { delete plan; }
 
 rtexec_code rtexec_profile(const rtexec_task_set* set, const rtexec_setup* setup, uint64_t jobs, double margin,
                            rtexec_error* error) {
   return code(error, [&] {
-    measure(set->set, setup, {.jobs = jobs == 0 ? std::nullopt : std::optional(jobs), .margin = margin});
+    measure(not_null(set, "set")->set, setup,
+            {.jobs = jobs == 0 ? std::nullopt : std::optional(jobs), .margin = margin});
   });
 }
 
 rtexec_executive* rtexec_create(const rtexec_task_set* set, const rtexec_setup* setup, rtexec_error* error) {
   return pointer(error, [&] {
-    Executive created = must(Executive::create(set->set, must(setup_of(setup, set->set))));
+    const TaskSet& tasks = not_null(set, "set")->set;
+    Executive created = must(Executive::create(tasks, must(setup_of(setup, tasks))));
     rtexec_plan plan = handle_of(created.set(), created.plan());
     return new rtexec_executive{std::move(created), std::move(plan), {}, {}};
   });
 }
 
-const rtexec_plan* rtexec_executive_plan(const rtexec_executive* executive) { return &executive->plan; }
+const rtexec_plan* rtexec_executive_plan(const rtexec_executive* executive) {
+  return executive == nullptr ? nullptr : &executive->plan;
+}
 
 rtexec_code rtexec_start(rtexec_executive* executive, rtexec_error* error) {
-  return code(error, [&] { must(executive->executive.start()); });
+  return code(error, [&] { must(not_null(executive, "executive")->executive.start()); });
 }
 
 bool rtexec_wait(rtexec_executive* executive, int64_t at_most_ns) {
-  return executive->executive.wait(at_most_ns < 0 ? std::nullopt : std::optional(Duration(at_most_ns)));
+  return executive == nullptr ||
+         executive->executive.wait(at_most_ns < 0 ? std::nullopt : std::optional(Duration(at_most_ns)));
 }
 
-bool rtexec_trigger(rtexec_executive* executive, const char* task) { return executive->executive.trigger(task); }
+bool rtexec_trigger(rtexec_executive* executive, const char* task) {
+  return executive != nullptr && task != nullptr && executive->executive.trigger(task);
+}
 
-void rtexec_request_stop(rtexec_executive* executive) { executive->executive.request_stop(); }
+void rtexec_request_stop(rtexec_executive* executive) {
+  if (executive != nullptr) executive->executive.request_stop();
+}
 
 const char* rtexec_progress(rtexec_executive* executive, rtexec_error* error) {
   return pointer(error, [&] {
-    executive->text = to_json(executive->executive.progress()).dump(2);
+    const Report progress = not_null(executive, "executive")->executive.progress();
+    executive->text = to_json(progress).dump(2);
     return executive->text.c_str();
   });
 }
 
 const char* rtexec_stop(rtexec_executive* executive, rtexec_error* error) {
   return pointer(error, [&] {
-    if (!executive->report) executive->report = executive->executive.stop();
+    if (!not_null(executive, "executive")->report) executive->report = executive->executive.stop();
     executive->text = to_json(*executive->report).dump(2);
     return executive->text.c_str();
   });
 }
 
 bool rtexec_deadlines_kept(const rtexec_executive* executive) {
-  return executive->report && executive->report->deadlines_kept();
+  return executive != nullptr && executive->report && executive->report->deadlines_kept();
 }
 
 bool rtexec_bounds_kept(const rtexec_executive* executive) {
-  return executive->report && executive->report->bounds_kept();
+  return executive != nullptr && executive->report && executive->report->bounds_kept();
 }
 
 void rtexec_executive_free(rtexec_executive* executive) { delete executive; }
@@ -323,8 +342,16 @@ rtexec_bandwidth_locks* rtexec_bandwidth_locks_open(rtexec_error* error) {
   return pointer(error, [&] { return new rtexec_bandwidth_locks{must(BandwidthLocks::open())}; });
 }
 
-void rtexec_bandwidth_lock(rtexec_bandwidth_locks* locks) { locks->locks.lock(); }
-void rtexec_bandwidth_unlock(rtexec_bandwidth_locks* locks) { locks->locks.unlock(); }
-void rtexec_gpu_busy(rtexec_bandwidth_locks* locks) { locks->locks.gpu_busy(); }
-void rtexec_gpu_not_busy(rtexec_bandwidth_locks* locks) { locks->locks.gpu_not_busy(); }
+void rtexec_bandwidth_lock(rtexec_bandwidth_locks* locks) {
+  if (locks != nullptr) locks->locks.lock();
+}
+void rtexec_bandwidth_unlock(rtexec_bandwidth_locks* locks) {
+  if (locks != nullptr) locks->locks.unlock();
+}
+void rtexec_gpu_busy(rtexec_bandwidth_locks* locks) {
+  if (locks != nullptr) locks->locks.gpu_busy();
+}
+void rtexec_gpu_not_busy(rtexec_bandwidth_locks* locks) {
+  if (locks != nullptr) locks->locks.gpu_not_busy();
+}
 void rtexec_bandwidth_locks_free(rtexec_bandwidth_locks* locks) { delete locks; }

@@ -137,7 +137,8 @@ Result<std::unique_ptr<Workload>> CustomWorkload::load(const Task& task) {
   if (!create) return Unexpected(create.error());
   rtexec_error error{RTEXEC_BAD_INPUT, {}};
   const rtexec_workload* workload = (*create)(task.name.c_str(), task.arguments.c_str(), &error);
-  if (workload == nullptr) return fail(config::errc_of(error.code), task.library.string() + ": " + error.what);
+  if (workload == nullptr)
+    return fail(config::errc_of(error.code), task.library.string() + ": " + config::text_of(error));
   return adopt(workload, *code);
 }
 
@@ -210,7 +211,7 @@ Result<> CustomWorkload::bind(Device& device, const Memory& memory) {
   rtexec_error error{};
   const rtexec_code code = workload_.bind(workload_.self, &device_, &given, &error);
   if (code == RTEXEC_OK) return {};
-  return fail(config::errc_of(code), error.what);
+  return fail(config::errc_of(code), config::text_of(error));
 }
 
 Status CustomWorkload::before(std::uint64_t job) noexcept {

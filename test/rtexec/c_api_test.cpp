@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <fstream>
 #include <memory>
+#include <regex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -456,6 +458,93 @@ TEST(CApi, AProgramReleasesATask) {
   rtexec_wait(executive.get(), -1);
   const auto report = nlohmann::json::parse(rtexec_stop(executive.get(), &error));
   EXPECT_EQ(report["tasks"][0]["released"], 3);
+}
+
+/// Every function of the interface, called with null for all that it takes. True: what it returns is right.
+struct NullCall {
+  const char* function;
+  bool (*is_right)(rtexec_error* error);
+};
+
+constexpr NullCall null_calls[] = {
+    {"rtexec_load", [](rtexec_error* e) { return rtexec_load(nullptr, e) == nullptr; }},
+    {"rtexec_parse", [](rtexec_error* e) { return rtexec_parse(nullptr, nullptr, e) == nullptr; }},
+    {"rtexec_task_set_free", [](rtexec_error*) { return rtexec_task_set_free(nullptr), true; }},
+    {"rtexec_plan_of", [](rtexec_error* e) { return rtexec_plan_of(nullptr, nullptr, e) == nullptr; }},
+    {"rtexec_plan_proved", [](rtexec_error*) { return !rtexec_plan_proved(nullptr); }},
+    {"rtexec_plan_json", [](rtexec_error*) { return rtexec_plan_json(nullptr) == nullptr; }},
+    {"rtexec_plan_free", [](rtexec_error*) { return rtexec_plan_free(nullptr), true; }},
+    {"rtexec_profile", [](rtexec_error* e) { return rtexec_profile(nullptr, nullptr, 1, 1, e) == RTEXEC_BAD_INPUT; }},
+    {"rtexec_create", [](rtexec_error* e) { return rtexec_create(nullptr, nullptr, e) == nullptr; }},
+    {"rtexec_executive_plan", [](rtexec_error*) { return rtexec_executive_plan(nullptr) == nullptr; }},
+    {"rtexec_start", [](rtexec_error* e) { return rtexec_start(nullptr, e) == RTEXEC_BAD_INPUT; }},
+    {"rtexec_wait", [](rtexec_error*) { return rtexec_wait(nullptr, -1); }},
+    {"rtexec_trigger", [](rtexec_error*) { return !rtexec_trigger(nullptr, nullptr); }},
+    {"rtexec_request_stop", [](rtexec_error*) { return rtexec_request_stop(nullptr), true; }},
+    {"rtexec_progress", [](rtexec_error* e) { return rtexec_progress(nullptr, e) == nullptr; }},
+    {"rtexec_stop", [](rtexec_error* e) { return rtexec_stop(nullptr, e) == nullptr; }},
+    {"rtexec_deadlines_kept", [](rtexec_error*) { return !rtexec_deadlines_kept(nullptr); }},
+    {"rtexec_bounds_kept", [](rtexec_error*) { return !rtexec_bounds_kept(nullptr); }},
+    {"rtexec_executive_free", [](rtexec_error*) { return rtexec_executive_free(nullptr), true; }},
+    {"rtexec_bandwidth_locks_open", // takes no handle
+     [](rtexec_error*) { return rtexec_bandwidth_locks_free(rtexec_bandwidth_locks_open(nullptr)), true; }},
+    {"rtexec_bandwidth_lock", [](rtexec_error*) { return rtexec_bandwidth_lock(nullptr), true; }},
+    {"rtexec_bandwidth_unlock", [](rtexec_error*) { return rtexec_bandwidth_unlock(nullptr), true; }},
+    {"rtexec_gpu_busy", [](rtexec_error*) { return rtexec_gpu_busy(nullptr), true; }},
+    {"rtexec_gpu_not_busy", [](rtexec_error*) { return rtexec_gpu_not_busy(nullptr), true; }},
+    {"rtexec_bandwidth_locks_free", [](rtexec_error*) { return rtexec_bandwidth_locks_free(nullptr), true; }},
+};
+
+TEST(CApi, RefusesNullInEveryFunction) {
+  for (const NullCall& call : null_calls) {
+    EXPECT_TRUE(call.is_right(nullptr)) << call.function;
+    rtexec_error error{};
+    EXPECT_TRUE(call.is_right(&error)) << call.function;
+    if (error.code != RTEXEC_OK) {
+      EXPECT_EQ(error.code, RTEXEC_BAD_INPUT) << call.function;
+      EXPECT_THAT(error.what, EndsWith(" is null")) << call.function;
+    }
+  }
+}
+
+TEST(CApi, TriesNullWithEveryFunctionOfItsHeader) {
+  const std::string header = test::read_text("rtexec/include/rtexec/rtexec.h");
+  ASSERT_FALSE(header.empty()) << "run from the top of the tree";
+  std::set<std::string> declared, tried;
+  const std::regex function(R"(RTEXEC_API[^;(]*\b(rtexec_\w+)\()");
+  for (std::sregex_iterator each(header.begin(), header.end(), function), end; each != end; ++each)
+    declared.insert((*each)[1]);
+  for (const NullCall& call : null_calls) tried.insert(call.function);
+  EXPECT_EQ(tried, declared);
+}
+
+TEST(CApi, RefusesNullArraysAndNullTexts) {
+  const Set set = parse();
+  rtexec_setup setup{};
+  setup.size = sizeof setup;
+  setup.callback_count = setup.workload_count = 1;
+  rtexec_error error{};
+  EXPECT_EQ(rtexec_plan_of(set.get(), &setup, &error), nullptr);
+  EXPECT_THAT(error.what, HasSubstr("callbacks is null"));
+  setup.callback_count = 0;
+  EXPECT_EQ(rtexec_create(set.get(), &setup, &error), nullptr);
+  EXPECT_THAT(error.what, HasSubstr("workloads is null"));
+  EXPECT_EQ(rtexec_parse(task_set.c_str(), nullptr, &error), nullptr);
+  EXPECT_THAT(error.what, HasSubstr("file is null"));
+}
+
+TEST(CApi, ReadsNoFurtherThanTheErrorOfAWorkload) {
+  const rtexec_own_workload own{.size = sizeof own,
+                                .task = "own",
+                                .create = [](void*, rtexec_error* error) -> const rtexec_workload* {
+                                  std::ranges::fill(error->what, 'x');
+                                  return nullptr;
+                                },
+                                .context = nullptr};
+  const auto setup = setup_with(own);
+  rtexec_error error{};
+  EXPECT_EQ(rtexec_create(parse().get(), &setup, &error), nullptr);
+  EXPECT_THAT(error.what, HasSubstr("task 'own': xxx"));
 }
 
 TEST(CApi, MeasuresNothingByNonsense) {

@@ -10,8 +10,9 @@
  *
  * Ownership: what a function without const returns is the caller's, who ends it by the function whose name ends in
  * _free (null is nothing); const text lives as long as the handle that it was asked of, or until the same question is
- * asked again. Errors: null or a code, and the error; no exception leaves a function. Threading: the calls of one
- * handle come from one thread, save where a function says otherwise. Times are int64_t nanoseconds, sizes bytes.
+ * asked again. Errors: null or a code, and the error (`error` may be null); no exception leaves a function. A null handle
+ * or text is BAD_INPUT; functions without an error do nothing then, and return false or null. Threading: the calls of
+ * one handle come from one thread, save where a function says otherwise. Times are int64_t nanoseconds, sizes bytes.
  *
  * Structs begin with `size`, set by who fills them in (sizeof): later versions add members at their ends, so that
  * programs compiled against this header go on to work. All of one array have the same `size`.
@@ -172,7 +173,8 @@ RTEXEC_API const rtexec_plan* rtexec_executive_plan(const rtexec_executive* exec
  * machine does not give what the set needs, and it does not allow_degraded; DEVICE_FAULT: a workload failed its
  * warm-up. After an error the executive is of no further use. */
 RTEXEC_API rtexec_code rtexec_start(rtexec_executive* executive, rtexec_error* error);
-/* Until the run is over, or for `at_most_ns` (negative: for ever). True when it is over, or never began. */
+/* Until the run is over, or for `at_most_ns` (negative: for ever). True when it is over, never began, or `executive` is
+ * null. */
 RTEXEC_API bool rtexec_wait(rtexec_executive* executive, int64_t at_most_ns);
 /* Asks for a job of a task with trigger = "call": at once, or a period after the job before. From any thread. False:
  * there is no such task. */
