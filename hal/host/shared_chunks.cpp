@@ -9,14 +9,18 @@
 namespace rtexec::hal {
 namespace {
 
+/// Every client gets the file, and one that cut it short would end the next by SIGBUS.
+constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
 Result<FileDescriptor> make_file(Bytes chunk) {
-  FileDescriptor file(sys().memfd_create("rtexec-chunk", MFD_CLOEXEC));
+  FileDescriptor file(sys().memfd_create("rtexec-chunk", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file.number() < 0)
     return call_failed("memfd_create for a chunk", errno, "Needs a free file descriptor (`ulimit -n`).");
   const auto size = static_cast<off_t>(chunk.count);
   if (sys().ftruncate(file.number(), size) != 0 || sys().fallocate(file.number(), 0, 0, size) != 0)
     return call_failed("allocating a chunk of " + readable(chunk), errno, "Ask for less capacity, or free memory.",
                        Errc::out_of_memory);
+  if (::fcntl(file.number(), F_ADD_SEALS, seals) != 0) return call_failed("sealing a chunk", errno);
   return file;
 }
 

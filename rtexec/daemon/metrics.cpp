@@ -9,7 +9,9 @@
 #include <cstring>
 #include <netinet/in.h>
 #include <optional>
+#include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 #include <utility>
 
 namespace rtexec::daemon {
@@ -18,7 +20,8 @@ namespace {
 using protocol::StatusPart;
 
 constexpr std::size_t longest_request = 4096;
-constexpr std::size_t most_connections = 8;
+constexpr std::size_t max_connections = 32;
+constexpr int max_accepted = 64; // in one round
 constexpr Duration patience = std::chrono::seconds(2);
 constexpr Duration between_attempts = std::chrono::milliseconds(100); // where there is no descriptor for who comes
 
@@ -112,6 +115,34 @@ std::string response(std::string_view status, std::string_view body) {
          std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + std::string(body);
 }
 
+/// The value of a header; nullopt: the request has none of this name.
+std::optional<std::string_view> header(std::string_view request, std::string_view name) {
+  while (!request.empty()) {
+    const std::string_view line = request.substr(0, request.find('\n'));
+    request.remove_prefix(std::min(line.size() + 1, request.size()));
+    if (line.size() <= name.size() || line[name.size()] != ':') continue;
+    if (::strncasecmp(line.data(), name.data(), name.size()) != 0) continue;
+    const std::string_view value = line.substr(name.size() + 1);
+    const std::size_t first = value.find_first_not_of(" \t"), last = value.find_last_not_of(" \t\r");
+    return first == std::string_view::npos ? "" : value.substr(first, last + 1 - first);
+  }
+  return std::nullopt;
+}
+
+/// True for a numeric address, localhost and this machine's name, with or without a port. A page of a stranger that has
+/// its own name lead here (DNS rebinding) comes with that name.
+bool names_this_machine(std::string_view host) {
+  const std::size_t colon = host.find_last_of(':');
+  const std::string name(host.substr(0, host.ends_with(']') ? host.npos : colon));
+  in6_addr address{};
+  if (::inet_pton(AF_INET, name.c_str(), &address) == 1) return true;
+  if (name.size() > 2 && name.front() == '[' && name.back() == ']')
+    return ::inet_pton(AF_INET6, name.substr(1, name.size() - 2).c_str(), &address) == 1;
+  std::array<char, 256> own{};
+  const bool known = ::gethostname(own.data(), own.size() - 1) == 0;
+  return ::strcasecmp(name.c_str(), "localhost") == 0 || (known && ::strcasecmp(name.c_str(), own.data()) == 0);
+}
+
 /// Nothing: more of it is to come.
 std::optional<std::string> answer_to(std::string_view request, const std::function<std::string()>& text) {
   if (request.find("\r\n\r\n") == std::string_view::npos && request.find("\n\n") == std::string_view::npos)
@@ -122,6 +153,8 @@ std::optional<std::string> answer_to(std::string_view request, const std::functi
   if (first == std::string_view::npos || second == std::string_view::npos ||
       !line.substr(second + 1).starts_with("HTTP/1."))
     return response("400 Bad Request", "");
+  if (const auto host = header(request, "Host"); host && !names_this_machine(*host))
+    return response("403 Forbidden", "Name this machine by its address, as localhost, or by its host name.\n");
   if (line.substr(0, first) != "GET") return response("405 Method Not Allowed", "");
   const std::string_view target = line.substr(first + 1, second - first - 1);
   if (target.substr(0, target.find('?')) != "/metrics") return response("404 Not Found", "See /metrics\n");
@@ -182,7 +215,7 @@ Result<Metrics> Metrics::open(const std::string& address) {
   const int on = 1;
   if (listener.get() < 0 || ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
       ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
-      ::listen(listener.get(), static_cast<int>(most_connections)) != 0)
+      ::listen(listener.get(), SOMAXCONN) != 0)
     return fail(Errc::refused, "[daemon] metrics = \"" + address + "\": " + std::strerror(errno) + ".");
   return Metrics(std::move(listener));
 }
@@ -204,32 +237,41 @@ void Metrics::watch(std::vector<pollfd>& watched, Instant now) const {
 void Metrics::serve(std::span<const pollfd> watched, Instant now, const std::function<std::string()>& text) {
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     Connection& each = connections_[i];
-    bool over = now >= each.until;
-    if (!over && watched[i + 1].revents != 0 && each.answer.empty()) {
-      std::array<char, longest_request> bytes;
-      const auto came = ::recv(each.socket.get(), bytes.data(), longest_request - each.request.size(), 0);
-      over = came == 0 || (came < 0 && !passing(errno));
-      if (came > 0) each.request.append(bytes.data(), static_cast<std::size_t>(came));
-      if (came > 0) each.answer = answer_to(each.request, text).value_or("");
-    }
-    if (!over && !each.answer.empty()) {
-      const auto sent =
-          ::send(each.socket.get(), each.answer.data() + each.sent, each.answer.size() - each.sent, MSG_NOSIGNAL);
-      if (sent > 0) each.sent += static_cast<std::size_t>(sent);
-      over = (sent < 0 && !passing(errno)) || each.sent == each.answer.size();
-    }
-    if (over) each.socket.reset();
+    if (now >= each.until || (watched[i + 1].revents != 0 && !go_on(each, text))) each.socket.reset();
   }
   std::erase_if(connections_, [](const Connection& each) { return each.socket.get() < 0; });
-  if (watched[0].revents != 0) accept(now);
+  if (watched[0].revents != 0) accept(now, text);
 }
 
-/// One at a time; what has no room is closed at once.
-void Metrics::accept(Instant now) {
-  config::Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (socket.get() < 0) listens_from_ = now + between_attempts;
-  else if (connections_.size() < most_connections)
-    connections_.push_back({.socket = std::move(socket), .until = now + patience});
+bool Metrics::go_on(Connection& connection, const std::function<std::string()>& text) {
+  if (connection.answer.empty()) {
+    std::array<char, longest_request> bytes;
+    const std::size_t room = longest_request - connection.request.size();
+    const auto came = ::recv(connection.socket.get(), bytes.data(), room, 0);
+    if (came <= 0) return came < 0 && passing(errno);
+    connection.request.append(bytes.data(), static_cast<std::size_t>(came));
+    connection.answer = answer_to(connection.request, text).value_or("");
+    if (connection.answer.empty()) return true;
+  }
+  const std::string_view rest = std::string_view(connection.answer).substr(connection.sent);
+  const auto sent = ::send(connection.socket.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+  if (sent < 0) return passing(errno);
+  connection.sent += static_cast<std::size_t>(sent);
+  return connection.sent < connection.answer.size();
+}
+
+/// Who has asked already is answered at once. Without room for another connection, the oldest one is closed: those that
+/// stay silent keep nobody out.
+void Metrics::accept(Instant now, const std::function<std::string()>& text) {
+  for (int accepted = 0; accepted < max_accepted; ++accepted) {
+    config::Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.get() < 0 && !passing(errno)) listens_from_ = now + between_attempts;
+    if (socket.get() < 0) return;
+    Connection connection{.socket = std::move(socket), .until = now + patience};
+    if (!go_on(connection, text)) continue;
+    if (connections_.size() == max_connections) connections_.erase(connections_.begin());
+    connections_.push_back(std::move(connection));
+  }
 }
 
 } // namespace rtexec::daemon

@@ -1,6 +1,7 @@
 // The daemon's numbers as Prometheus reads them: text by HTTP/1.0, GET /metrics and nothing else, on the address that
-// the daemon's file names. Part of the loop of the server's thread, at ordinary priority: no call waits. Limits on
-// everything: 4 KB of request, 8 connections at once, 2 s for each.
+// the daemon's file names, to who names this machine by an address, as localhost or by its host name. Part of the loop
+// of the server's thread, at ordinary priority: no call waits. Limits on everything: 4 KB of request, 32 connections at
+// once, of which the oldest gives way to a new one, 2 s for each.
 //
 // One thread.
 #pragma once
@@ -43,7 +44,9 @@ class Metrics {
     std::size_t sent = 0;
   };
   explicit Metrics(config::Descriptor listener) : listener_(std::move(listener)) {}
-  void accept(Instant now);
+  /// Receives and sends what does not wait; false: the connection is to be closed.
+  [[nodiscard]] static bool go_on(Connection& connection, const std::function<std::string()>& text);
+  void accept(Instant now, const std::function<std::string()>& text);
 
   config::Descriptor listener_;
   Instant listens_from_{};

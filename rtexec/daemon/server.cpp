@@ -28,7 +28,8 @@ using protocol::Letter;
 constexpr Duration to_leave = 1s; // for a process whose socket is closed
 constexpr Duration between_beats = 50ms;
 constexpr Duration between_attempts = 100ms; // to take who comes, where there is no descriptor for him
-constexpr std::size_t most_peers = 1024;     // lookers-on too
+// Connections, those of observers too: in all, of one user, of one process, and of all but the daemon's user
+constexpr std::size_t max_peers = 1024, max_of_user = 512, max_of_process = 16, max_of_others = max_peers - 64;
 
 Unexpected<Error> refused(const std::string& what) {
   return fail(Errc::refused, what + ": " + std::strerror(errno) + ".");
@@ -189,16 +190,49 @@ void Server::beat() {
 void Server::accept() {
   config::Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (socket.get() < 0) listens_from_ = hal::now() + between_attempts;
-  if (socket.get() < 0 || peers_.size() >= most_peers) return;
+  if (socket.get() < 0) return;
   ucred who{};
   socklen_t size = sizeof who;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return;
   config::Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0)));
   if (process.get() < 0) return; // it has ended, or the kernel is older than 5.3
-  peers_.push_back(std::make_unique<Peer>(Peer{.channel = protocol::Channel(std::move(socket)),
-                                               .process = std::move(process),
-                                               .number = who.pid,
-                                               .executable = executable_of(who.pid)}));
+  Peer peer{.channel = protocol::Channel(std::move(socket)),
+            .process = std::move(process),
+            .number = who.pid,
+            .user = who.uid,
+            .executable = executable_of(who.pid)};
+  if (const auto excess = too_many(peer)) return turn_away(peer, *excess);
+  peers_.push_back(std::make_unique<Peer>(std::move(peer)));
+}
+
+/// A socket that is closed with unread messages resets the connection, and the other side never reads why.
+void Server::turn_away(Peer& peer, const std::string& why) {
+  refuse(peer, protocol::Refusal::full, why);
+  for (Letter unread; peer.channel.receive(unread) == Delivery::done;) {}
+}
+
+/// Why no room is left for the connection; nullopt: there is room.
+std::optional<std::string> Server::too_many(const Peer& peer) const {
+  const auto count = [this](auto of) { return static_cast<std::size_t>(std::ranges::count_if(peers_, of)); };
+  const auto told = [](const std::string& who, std::size_t limit) {
+    return who + " has " + std::to_string(limit) + " connections to rtexecd already: close some first.";
+  };
+  if (count([&](const auto& each) { return each->number == peer.number; }) >= max_of_process)
+    return told("Process " + std::to_string(peer.number), max_of_process);
+  if (count([&](const auto& each) { return each->user == peer.user; }) >= max_of_user)
+    return told("User " + std::to_string(peer.user), max_of_user);
+  const std::size_t limit = peer.user == ::geteuid() ? max_peers : max_of_others;
+  return peers_.size() >= limit ? std::optional(told("All together", limit)) : std::nullopt;
+}
+
+/// A line for the log, unless the clients of its user have caused too many. False: it was left out.
+bool Server::tell(const Peer& peer, const std::string& text) {
+  const auto left_out = lines_.ask(peer.user, hal::now());
+  if (!left_out) return false;
+  if (*left_out > 0)
+    tell("user " + std::to_string(peer.user) + ": " + std::to_string(*left_out) + " lines were left out");
+  tell(text);
+  return true;
 }
 
 void Server::hear(Peer& peer) {
@@ -261,8 +295,8 @@ void Server::hello(Peer& peer, const protocol::Hello& said) {
   if (!place) {
     if (to_be_told(peer, place.error())) {
       ++totals_.refused;
-      recording_.changed({}, peer.number, peer.name, "refused: " + place.error().text, hal::now());
-      tell(peer.name + " (" + std::to_string(peer.number) + ") is refused: " + place.error().text);
+      if (tell(peer, peer.name + " (" + std::to_string(peer.number) + ") is refused: " + place.error().text))
+        recording_.changed({}, peer.number, peer.name, "refused: " + place.error().text, hal::now());
     }
     return refuse(peer, place.error().code, place.error().text);
   }
@@ -275,7 +309,7 @@ void Server::hello(Peer& peer, const protocol::Hello& said) {
   const Delivery welcomed = welcome(peer);
   ++totals_.came;
   recording_.changed(*place, peer.number, peer.name, "came", hal::now());
-  tell(peer.name + " (" + std::to_string(peer.number) + ") is client " + std::to_string(*place));
+  tell(peer, peer.name + " (" + std::to_string(peer.number) + ") is client " + std::to_string(*place));
   if (welcomed != Delivery::done) closed(peer);
 }
 
@@ -337,8 +371,8 @@ void Server::declare(Peer& peer, const protocol::Declare& said) {
     drive([&] { dispatcher_.resume(*peer.place, hal::now()); });
     if (to_be_told(peer, declared.error())) {
       ++totals_.refused;
-      recording_.changed(peer.place, peer.number, peer.name, "refused: " + declared.error().text, hal::now());
-      tell(peer.name + " is refused: " + declared.error().text);
+      if (tell(peer, peer.name + " is refused: " + declared.error().text))
+        recording_.changed(peer.place, peer.number, peer.name, "refused: " + declared.error().text, hal::now());
     }
     return refuse(peer, declared.error().code, declared.error().text);
   }
@@ -346,8 +380,9 @@ void Server::declare(Peer& peer, const protocol::Declare& said) {
   recording_.changed(peer.place, peer.number, peer.name, "declared", hal::now());
   const Duration deadline(said.deadline_ns);
   const Duration bound = clients_.at(*peer.place)->response_bound.value_or(deadline);
-  tell(peer.name + " is promised to end within " + readable(bound) + " of " + readable(deadline) +
-       ", with jobs of at most " + readable(Duration(said.wcet_ns)) + " every " + readable(Duration(said.period_ns)));
+  tell(peer, peer.name + " is promised to end within " + readable(bound) + " of " + readable(deadline) +
+                 ", with jobs of at most " + readable(Duration(said.wcet_ns)) + " every " +
+                 readable(Duration(said.period_ns)));
   static_cast<void>(peer.channel.send(protocol::Declared{.header = {}, .response_bound_ns = bound.count()}));
 }
 
@@ -357,7 +392,7 @@ void Server::grow(Peer& peer, const protocol::Grow& said) {
   look_for_quiet();
   const auto grown = clients_.grow(*peer.place, said.slots);
   if (!grown) {
-    if (to_be_told(peer, grown.error())) tell(peer.name + " is refused more memory: " + grown.error().text);
+    if (to_be_told(peer, grown.error())) tell(peer, peer.name + " is refused more memory: " + grown.error().text);
     return refuse(peer, grown.error().code, grown.error().text);
   }
   if (!more)
@@ -449,19 +484,20 @@ void Server::ended(Peer& peer) {
     dispatcher_.died(*peer.place, hal::now());
   });
   recording_.changed(peer.place, peer.number, peer.name, "ended", hal::now());
-  tell(peer.name + " (" + std::to_string(peer.number) + ") has ended: " + std::to_string(counts.jobs) + " jobs, " +
-       std::to_string(counts.missed) + " too late, " + std::to_string(counts.overruns) + " overran, " +
-       std::to_string(counts.failed) + " failed, longest response " + readable(counts.longest_response));
+  tell(peer, peer.name + " (" + std::to_string(peer.number) + ") has ended: " + std::to_string(counts.jobs) +
+                 " jobs, " + std::to_string(counts.missed) + " too late, " + std::to_string(counts.overruns) +
+                 " overran, " + std::to_string(counts.failed) + " failed, longest response " +
+                 readable(counts.longest_response));
 }
 
 void Server::turn_out(Peer& peer) {
   if (is_gone(peer.address_space)) {
-    tell(peer.name + " (" + std::to_string(peer.number) + ") has executed another program");
+    tell(peer, peer.name + " (" + std::to_string(peer.number) + ") has executed another program");
     return ended(peer);
   }
   const auto activity = dispatcher_.figures(*peer.place).activity;
   if (clients_.at(*peer.place)->slots == 0 && activity == protocol::Activity::idle) return ended(peer);
-  tell(peer.name + " has closed its connection and lives on: it is ended");
+  tell(peer, peer.name + " has closed its connection and lives on: it is ended");
   ::syscall(SYS_pidfd_send_signal, peer.process.get(), SIGKILL, nullptr, 0);
   peer.leave_by.reset();
 }
@@ -475,8 +511,8 @@ void Server::look_after() {
     Told& told = told_[*peer.place];
     if (const int reason = told.expelled.exchange(-1); reason >= 0) expelled(peer, static_cast<Expelled>(reason));
     if (const std::int64_t since = told.ending.exchange(0); since != 0 && !peer.gone) {
-      tell(peer.name + " (" + std::to_string(peer.number) + ") is ending, at " + std::to_string(since) +
-           " ns of CLOCK_MONOTONIC");
+      tell(peer, peer.name + " (" + std::to_string(peer.number) + ") is ending, at " + std::to_string(since) +
+                     " ns of CLOCK_MONOTONIC");
       closed(peer);
     }
     if (told.changed.exchange(false) && peer.growing) {
@@ -492,7 +528,7 @@ void Server::expelled(Peer& peer, Expelled reason) {
   ++totals_.expelled;
   const std::string text(why(reason));
   recording_.changed(peer.place, peer.number, peer.name, "expelled: " + text, hal::now());
-  tell(peer.name + " is ended: " + text);
+  tell(peer, peer.name + " is ended: " + text);
 }
 
 /// Nothing of its client is left in the dispatcher.

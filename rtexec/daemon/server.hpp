@@ -14,6 +14,7 @@
 #include "hal/thread.hpp"
 #include "rtexec/daemon/clients.hpp"
 #include "rtexec/daemon/dispatcher.hpp"
+#include "rtexec/daemon/line_limit.hpp"
 #include "rtexec/daemon/metrics.hpp"
 #include "rtexec/daemon/recording.hpp"
 #include "rtexec/daemon/session.hpp"
@@ -63,6 +64,7 @@ class Server final : public Outlet, private Session::Listener {
     protocol::Channel channel;
     config::Descriptor process; // a pidfd
     pid_t number = 0;
+    uid_t user = 0;
     std::filesystem::path executable;
     config::Descriptor address_space{}; // a client's, as it was when it said Hello; none: it may not be looked at
     std::optional<std::uint32_t> place{};
@@ -105,6 +107,9 @@ class Server final : public Outlet, private Session::Listener {
   void vacate(Peer& peer);
   void apply_changes(std::optional<std::uint32_t> interrupted);
   [[nodiscard]] Peer* at(std::uint32_t place);
+  [[nodiscard]] std::optional<std::string> too_many(const Peer& peer) const;
+  void turn_away(Peer& peer, const std::string& why);
+  bool tell(const Peer& peer, const std::string& text);
   void tell(const std::string& text) const {
     if (options_.notice) options_.notice(text);
   }
@@ -146,6 +151,7 @@ class Server final : public Outlet, private Session::Listener {
   config::Descriptor listener_, wakeup_;
   Instant listens_from_{};
   std::vector<std::unique_ptr<Peer>> peers_;
+  LineLimit lines_;
   Totals totals_;
   Recording recording_;
   std::optional<Metrics> metrics_;

@@ -10,7 +10,9 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace rtexec::hal {
 namespace {
@@ -49,6 +51,21 @@ class SharedChunksOf : public testing::TestWithParam<DeviceKind> {
  protected:
   FakeCudaDriver driver_;
 };
+
+// A client that truncates its chunk would take it from whoever gets it next.
+TEST(SharedHostChunks, StayAsLongAsTheyAre) {
+  const auto chunks = share_chunks(board_of(DeviceKind::host), 2, chunk);
+  ASSERT_TRUE(chunks) << chunks.error().what;
+  for (const off_t size : {off_t{0}, static_cast<off_t>(chunk.count) * 2}) {
+    EXPECT_EQ(::ftruncate(chunks->descriptor(0), size), -1) << size;
+    EXPECT_EQ(errno, EPERM) << size;
+  }
+  EXPECT_EQ(::fallocate(chunks->descriptor(0), 0, 0, static_cast<off_t>(chunk.count) * 2), -1);
+  EXPECT_EQ(::fcntl(chunks->descriptor(0), F_ADD_SEALS, F_SEAL_WRITE), -1)
+      << "nor does one client stop another's writes";
+  Mapped(chunks->descriptor(0)).last() = 7;
+  EXPECT_EQ(Mapped(chunks->descriptor(0)).last(), 7);
+}
 
 TEST_P(SharedChunksOf, AreEachTheirOwnAndTheSameForAllWhoHaveTheDescriptor) {
   const auto chunks = share_chunks(board_of(GetParam()), 3, chunk);

@@ -1,6 +1,8 @@
 // rtexecd's server with clients in other processes: sockets, segments, chunks handed on, ends of processes.
 #include "rtexec/client/client.hpp"
+#include "rtexec/daemon/line_limit.hpp"
 #include "rtexec/daemon/listening.hpp"
+#include "rtexec/protocol/channel.hpp"
 #include "test/rtexec/host_client_memory.hpp"
 #include "test/rtexec/running_server.hpp"
 #include "test/support/eventually.hpp"
@@ -321,6 +323,49 @@ TEST(DaemonServer, LetsGoWhoHadNothing) {
     return connect(folder.path() / "d", "again", memory) ? 0 : 12; // the only place is free
   });
   EXPECT_EQ(exit_code(leaves), 0);
+}
+
+TEST(DaemonServer, TakesSixteenConnectionsOfAProcess) {
+  const rtexec::test::ScratchFolder folder;
+  const RunningServer server(folder / "run", 8);
+  const auto connected = [&] { return protocol::Channel::connect(folder / "run/socket", 10s).value(); };
+  const auto answer_to_status = [](protocol::Channel& channel) {
+    static_cast<void>(channel.send(protocol::Status{}));
+    protocol::Letter letter;
+    const auto came = channel.receive(letter);
+    const auto refused = protocol::read<protocol::Refused>(letter.bytes());
+    return came == protocol::Delivery::done && !refused
+               ? std::string("status")
+               : std::string(refused ? protocol::view(refused->text) : "closed");
+  };
+  std::vector<protocol::Channel> taken;
+  for (int i = 0; i < 16; ++i) {
+    taken.push_back(connected());
+    EXPECT_EQ(answer_to_status(taken.back()), "status") << i;
+  }
+  auto another = connected();
+  EXPECT_THAT(answer_to_status(another), HasSubstr("Process " + std::to_string(::getpid()) + " has 16 connections"));
+  taken.pop_back();
+  std::string answer;
+  for (int tries = 0; tries < 100 && answer != "status"; ++tries) {
+    auto last = connected();
+    answer = answer_to_status(last);
+    std::this_thread::sleep_for(10ms);
+  }
+  EXPECT_EQ(answer, "status") << "there is room again";
+}
+
+TEST(LineLimitTest, LeavesOutWhatOneUserCausesBeyondABurst) {
+  LineLimit limit;
+  Instant now{1h};
+  for (int i = 0; i < LineLimit::burst; ++i) ASSERT_EQ(limit.ask(1, now), 0u) << i;
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(limit.ask(1, now), std::nullopt);
+  EXPECT_EQ(limit.ask(2, now), 0u) << "another user's lines are written";
+  now += LineLimit::pause;
+  EXPECT_EQ(limit.ask(1, now), 7u);
+  EXPECT_EQ(limit.ask(1, now), std::nullopt);
+  now += LineLimit::pause * LineLimit::burst;
+  for (int i = 0; i < LineLimit::burst; ++i) ASSERT_EQ(limit.ask(1, now), i == 0 ? 1u : 0u) << i;
 }
 
 TEST(DaemonServer, IsOneForEachDirectory) {

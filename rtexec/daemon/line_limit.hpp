@@ -1,0 +1,30 @@
+// How many log lines the clients of one user may cause: a burst, then one for each pause. Without a limit, a client
+// that connects and is refused in a loop fills the disk. One thread.
+#pragma once
+
+#include <rtexec/units.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <sys/types.h>
+
+namespace rtexec::daemon {
+
+class LineLimit {
+ public:
+  static constexpr int burst = 1000; // lines
+  static constexpr Duration pause = std::chrono::milliseconds(10);
+
+  /// Asks for a line because of `user`. Returns the number of lines left out before it; nullopt: this one is left out.
+  [[nodiscard]] std::optional<std::uint64_t> ask(uid_t user, Instant now);
+
+ private:
+  struct Account {
+    Instant paid_up_to{}; // when the lines so far would have been written, one for each pause
+    std::uint64_t left_out = 0;
+  };
+  std::map<uid_t, Account> accounts_;
+};
+
+} // namespace rtexec::daemon
