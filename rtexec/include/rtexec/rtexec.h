@@ -10,9 +10,10 @@
  *
  * Ownership: what a function without const returns is the caller's, who ends it by the function whose name ends in
  * _free (null is nothing); const text lives as long as the handle that it was asked of, or until the same question is
- * asked again. Errors: null or a code, and the error (`error` may be null); no exception leaves a function. A null handle
- * or text is BAD_INPUT; functions without an error do nothing then, and return false or null. Threading: the calls of
- * one handle come from one thread, save where a function says otherwise. Times are int64_t nanoseconds, sizes bytes.
+ * asked again. Errors: null or a code, and the error (`error` may be null); no exception leaves a function. A null
+ * handle or text is BAD_INPUT; functions without an error do nothing then, and return false or null. Threading: the
+ * calls of one handle come from one thread, save where a function says otherwise. Times are int64_t nanoseconds, sizes
+ * bytes.
  *
  * Structs begin with `size`, set by who fills them in (sizeof): later versions add members at their ends, so that
  * programs compiled against this header go on to work. All of one array have the same `size`.
