@@ -61,6 +61,25 @@ TEST(Needs, AreGivenBackWhereTheyWereOnlyAskedFor) {
   }));
 }
 
+/// The second compute engine begins with the run alone.
+TEST(Needs, AreGivenBackAlsoOfASetThatCoRuns) {
+  TaskSet set = small_set();
+  set.device.co_run = true;
+  Task executes = set.tasks[0];
+  executes.workload = WorkloadKind::vector_add;
+  executes.size = 1000;
+  executes.footprint.reset();
+  executes.memory_policy = MemoryPolicy::device;
+  executes.wcet_beside = 2ms;
+  Task waits = executes;
+  waits.name = "waits";
+  waits.memory_policy = MemoryPolicy::managed;
+  waits.wcet_beside = 10ms;
+  waits.mapping_idle = 8ms;
+  set.tasks = {executes, waits};
+  EXPECT_TRUE(find_needs(set));
+}
+
 TEST(Needs, OfARunAreThoseThatItIsRefusedBy) {
   static hal::System poor = hal::linux_system();
   poor.mlockall = [](int) {
