@@ -50,7 +50,7 @@ class Recording {
   }
   void end() {
     traces::run_end(hal::now(), "the end of the experiment");
-    must(session_.stop());
+    must(traces::check_whole(must(session_.stop()), session_.folder()));
   }
 
  private:

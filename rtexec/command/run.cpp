@@ -179,6 +179,8 @@ int run(Options options) {
   viewer.reset();
   nlohmann::json told = to_json(ended.report);
   told["memory"] = memory_json(executive.plan());
+  if (!ended.trace) told["trace"]["lost"] = nullptr; // unknown
+  told["trace"]["problem"] = ended.trace ? nlohmann::json() : nlohmann::json(ended.trace.error().what);
   const auto written = write_json(json_file, told);
   print_report(out, ended.report);
   int status = 0;

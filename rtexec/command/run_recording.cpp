@@ -81,6 +81,7 @@ Result<> RunRecording::end(Report& report) {
   if (!session_) return {};
   const auto summary = session_->stop();
   if (!summary) return Unexpected(summary.error());
+  if (auto whole = traces::check_whole(*summary, session_->folder()); !whole) return whole;
   report.trace = TraceReport{.events = summary->events, .lost = summary->lost.events + summary->lost.packets};
   return {};
 }

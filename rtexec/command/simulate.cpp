@@ -101,6 +101,7 @@ class Recording {
   [[nodiscard]] TraceReport end(const Report& report) {
     must(tracer_.end(report));
     const auto summary = must(session_.stop());
+    must(traces::check_whole(summary, session_.folder()));
     return {.events = summary.events, .lost = summary.lost.events + summary.lost.packets};
   }
 

@@ -115,6 +115,7 @@ Result<> end_recording(std::optional<traces::Session>& session) {
   traces::run_end(hal::now(), "signal");
   const auto summary = session->stop();
   if (!summary) return Unexpected(summary.error());
+  if (auto whole = traces::check_whole(*summary, session->folder()); !whole) return whole;
   std::cout << "rtexecd: recorded " << summary->events << " events, " << summary->lost.events
             << " lost: " << session->folder().string() << std::endl;
   return {};

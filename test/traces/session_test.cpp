@@ -607,5 +607,19 @@ TEST(Reader, DamagedTraceIsAnErrorNotACrash) {
   }
 }
 
+TEST(CheckWhole, NeedsTheEndOfTheRunAndAKnownNumberOfLostEvents) {
+  Summary summary;
+  summary.events = 7;
+  summary.by_name["rtexec:run_end"] = 1;
+  summary.lost.events = 3;
+  EXPECT_TRUE(check_whole(summary, "trace")) << "what is counted is known";
+  summary.lost_unknown = true;
+  summary.notes = {"stream events_0 is damaged"};
+  EXPECT_TRUE(fails(check_whole(summary, "trace"), Errc::refused, "unknown\n  stream events_0 is damaged"));
+  summary.lost_unknown = false;
+  summary.by_name.clear();
+  EXPECT_TRUE(fails(check_whole(summary, "trace"), Errc::refused, "the end of the run is missing"));
+}
+
 } // namespace
 } // namespace rtexec::traces::test

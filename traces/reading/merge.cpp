@@ -152,7 +152,7 @@ class Merge {
     for (const Gap& gap : gaps_)
       if (gap.from_begin) {
         summary_.notes.push_back("stream " + config::printable(gap.stream) + " " + gap.what);
-        if (!of_setup(gap.stream)) sink_.loss({});
+        if (!of_setup(gap.stream)) lose({});
       }
     std::vector<Stream*> order; // a heap, the earliest on top
     for (Stream& stream : streams_)
@@ -196,18 +196,20 @@ class Merge {
                   state_ == RecordingState::goes_on ? "goes on" : "broke off",
                   std::chrono::duration<double>(summary_.last - summary_.first).count());
     summary_.notes.emplace_back(text);
-    sink_.loss({.from = std::max(to_, summary_.last), .to = Instant::max()});
+    lose({.from = std::max(to_, summary_.last), .to = Instant::max()});
+  }
+
+  void lose(const Loss& loss) {
+    summary_.lost.events += loss.events;
+    summary_.lost.packets += loss.packets;
+    summary_.lost_unknown = summary_.lost_unknown || (loss.events == 0 && loss.packets == 0);
+    sink_.loss(loss);
   }
 
   void deliver(const Stream& stream) {
     if (stream.time() < from_ && !of_setup(stream.name())) return;
     const bt_message* message = stream.message();
-    if (bt_message_get_type(message) != BT_MESSAGE_TYPE_EVENT) {
-      const Loss loss = loss_of(message);
-      summary_.lost.events += loss.events;
-      summary_.lost.packets += loss.packets;
-      return sink_.loss(loss);
-    }
+    if (bt_message_get_type(message) != BT_MESSAGE_TYPE_EVENT) return lose(loss_of(message));
     if (summary_.events++ == 0) begin(stream);
     summary_.last = stream.time();
     sink_.event(bt_message_event_borrow_event_const(message), stream.time());
@@ -226,7 +228,7 @@ class Merge {
     const std::string what = gap != gaps_.end() ? gap->what : "is damaged (" + stream.error() + ")";
     summary_.notes.push_back("stream " + (stream.name().empty() ? "without a name" : config::printable(stream.name())) +
                              " " + what + ": " + extent(stream));
-    if (!of_setup(stream.name())) sink_.loss({.from = stream.time(), .to = Instant::max()});
+    if (!of_setup(stream.name())) lose({.from = stream.time(), .to = Instant::max()});
   }
 
   [[nodiscard]] std::string extent(const Stream& stream) const {

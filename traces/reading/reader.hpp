@@ -50,9 +50,10 @@ class RecordHandler {
 
 struct ReadSummary {
   std::uint64_t events = 0;
-  Losses lost;             // of known number
-  Instant first{}, last{}; // times of the first and of the last event
-  std::string host;        // that recorded it; empty: not known
+  Losses lost;               // of known number
+  bool lost_unknown = false; // others were lost whose number nobody knows
+  Instant first{}, last{};   // times of the first and of the last event
+  std::string host;          // that recorded it; empty: not known
   /// Of the first event, by that host's wall clock
   std::optional<std::chrono::sys_time<Duration>> began;
   /// What is missing from the trace, or not known to the version that recorded it

@@ -1,5 +1,6 @@
 #include "traces/recording/session.hpp"
 
+#include <string>
 #include <utility>
 
 namespace rtexec::traces {
@@ -18,6 +19,18 @@ Result<Session> Session::start(const std::filesystem::path& folder, const Sessio
 Result<Summary> Session::stop() {
   if (auto ended = session_.end(); !ended) return Unexpected(ended.error());
   return summarize(folder());
+}
+
+Result<> check_whole(const Summary& summary, const std::filesystem::path& folder) {
+  std::string why;
+  if (!summary.by_name.contains("rtexec:run_end"))
+    why = "\n  the end of the run is missing: LTTng's consumer daemon was killed, or hung";
+  if (summary.lost_unknown)
+    for (const std::string& note : summary.notes) why += "\n  " + note;
+  if (why.empty()) return {};
+  return fail(Errc::refused, "tracing: the trace in " + folder.string() +
+                                 " is not whole: " + std::to_string(summary.events) +
+                                 " events were recorded, and the number of lost events is unknown" + why);
 }
 
 } // namespace rtexec::traces

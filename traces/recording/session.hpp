@@ -51,4 +51,8 @@ class Session {
   LttngSession session_; // ended by its destructor where stop() was not called
 };
 
+/// Checks the recording of a run in `folder`, whose last event is run_end. refused: it is not whole, and nobody knows
+/// how many events are missing; says why.
+[[nodiscard]] Result<> check_whole(const Summary& summary, const std::filesystem::path& folder);
+
 } // namespace rtexec::traces
