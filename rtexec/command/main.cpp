@@ -1,4 +1,5 @@
 #include "rtexec/command/command.hpp"
+#include "rtexec/command/exit_guard.hpp"
 #include "rtexec/command/help.hpp"
 #include "rtexec/command/terminal.hpp"
 
@@ -140,6 +141,7 @@ int main(int argc, char** argv) {
   // Nor must a limit of the size of files: a write beyond it is an error, as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
+    const rtexec::command::ExitGuard guard;
     const int exit_code = rtexec::command::run(argc, argv);
     if (std::cout.flush() || exit_code != 0 || rtexec::command::reader_left()) return exit_code;
     std::fputs("rtexec: standard output could not be written\n", stderr);

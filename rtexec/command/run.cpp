@@ -1,4 +1,5 @@
 #include "rtexec/command/command.hpp"
+#include "rtexec/command/exit_guard.hpp"
 #include "rtexec/json/json.hpp"
 #include "rtexec/command/live_table.hpp"
 #include "rtexec/command/run_recording.hpp"
@@ -174,6 +175,7 @@ int run(Options options) {
   OutputFile jobs_file = must(OutputFile::open(options.jobs));
   auto viewer = start_viewer(tap, options, executive, out);
   startable.store(&executive);
+  ExitGuard::come_first(); // channels have registered theirs
   if (stop.asked()) give_up(Errc::cancelled, "ended by a signal before its start: nothing was run");
   const Outcome ended = execute(executive, recording, viewer.get(), out);
   viewer.reset();
