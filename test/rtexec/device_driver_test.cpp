@@ -61,6 +61,7 @@ class Client final : public DeviceClient {
       log_.executions.push_back({task_, as, ::gettid(), log_.now_executing++, segment});
     }
     hal::sleep_until(hal::now() + takes);
+    if (segment == ends_in) eventually([this] { return launched() == ends_after_launches; });
     const std::lock_guard lock(log_.mutex);
     --log_.now_executing;
     log_.launched_by_end.push_back(log_.launches.size());
@@ -79,8 +80,15 @@ class Client final : public DeviceClient {
   std::uint32_t fails_in = 0; // segment
   std::optional<std::uint32_t> launch_fails_in;
   bool hands_over = true;
+  std::optional<std::uint32_t> ends_in; // a segment whose execution waits for `ends_after_launches`
+  std::size_t ends_after_launches = 0;
 
  private:
+  std::size_t launched() {
+    const std::lock_guard lock(log_.mutex);
+    return log_.launches.size();
+  }
+
   Log& log_;
   std::uint32_t task_;
 };
@@ -317,7 +325,10 @@ TEST_F(LaunchAheadTest, TheEngineGoesOnByItself) {
   EXPECT_EQ(driver_->refused(), 0u);
 }
 
+/// Segment 1 ends only once segment 2 is launched, or after a timeout.
 TEST_F(LaunchAheadTest, ASegmentIsLaunchedBeforeTheOneBeforeItIsWaitedFor) {
+  clients_[1].ends_in = 1;
+  clients_[1].ends_after_launches = 3;
   for (const std::uint32_t launch_ahead : {1u, 2u}) {
     make_driver(launch_ahead);
     log_.clear();

@@ -117,6 +117,16 @@ struct LinkedRun {
     executive.wait();
     return executive.stop();
   }
+  /// Until each reader has seen so many different pictures, however busy the machine is.
+  Report run_until_seen(Way way, std::size_t pictures) {
+    Executive executive = created(way);
+    begun(executive);
+    run_until(executive, [&] {
+      return std::all_of(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(reader_count),
+                         [&](const Results& each) { return each.distinct() >= pictures; });
+    });
+    return executive.stop();
+  }
 };
 
 Bytes linked(const Plan& plan) {
@@ -150,7 +160,8 @@ void expect_same_results(const LinkedModels& models, Machine machine, const Case
     run.writer_period = rates.writer;
     run.reader_period = how == Communicating::after ? rates.writer : rates.reader;
     run.reader_count = 2;
-    const Report report = run.run(way);
+    run.duration = endless;
+    const Report report = run.run_until_seen(way, distinct_pictures / 2 + 1); // so any two have some in common
     EXPECT_EQ(failed_jobs(report), 0u);
     EXPECT_EQ(run.early.load(), 0u);
     for (std::size_t i = 0; i < run.reader_count; ++i) {

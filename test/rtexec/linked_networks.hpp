@@ -76,12 +76,15 @@ struct LinkedModels {
   std::filesystem::path writer = folder / "writer.onnx", reader = folder / "reader.onnx";
 };
 
-/// Pictures of which each is another one, marked by the instant at which they were sampled.
+/// Number of pictures with different contents; after these, they repeat.
+inline constexpr std::size_t distinct_pictures = 16;
+
+/// Pictures that differ from those around them, marked by the instant at which they were sampled.
 inline Status feed(InputJob& job) noexcept {
-  float value = static_cast<float>(job.job + 1);
+  float value = static_cast<float>(job.job % distinct_pictures + 1);
   for (float& each : job.inputs[0].as<float>()) {
     value = value * 1.37F - static_cast<float>(static_cast<int>(value * 1.37F));
-    each = value + static_cast<float>(job.job % 16);
+    each = value + static_cast<float>(job.job % distinct_pictures);
   }
   job.sampled = Instant(Duration(static_cast<std::int64_t>(job.job) + 1));
   return {};
@@ -113,18 +116,32 @@ class Results {
   [[nodiscard]] bool has(std::size_t picture) const { return digests_[picture] != 0; }
   /// A picture that gave two results, or came after a later one.
   [[nodiscard]] std::uint64_t wrong() const { return wrong_; }
-  /// How many pictures both have seen; none where one of these gave them different results.
+  /// Number of different pictures that were seen.
+  [[nodiscard]] std::size_t distinct() const {
+    std::size_t seen = 0;
+    for (std::size_t i = 0; i < distinct_pictures; ++i) seen += digest_like(i) != 0;
+    return seen;
+  }
+  /// Number of different pictures that both have seen; 0 if one of these gave them different results.
   [[nodiscard]] std::size_t agreed(const Results& other) const {
     std::size_t both = 0;
-    for (std::size_t i = 0; i < most; ++i) {
-      if (!has(i) || !other.has(i)) continue;
-      if (digests_[i] != other.digests_[i]) return 0;
+    for (std::size_t i = 0; i < distinct_pictures; ++i) {
+      const std::uint64_t own = digest_like(i), others = other.digest_like(i);
+      if (own == 0 || others == 0) continue;
+      if (own != others) return 0;
       ++both;
     }
     return both;
   }
 
  private:
+  /// The result of the first picture with these contents; 0 if none was seen.
+  [[nodiscard]] std::uint64_t digest_like(std::size_t picture) const {
+    for (; picture < most; picture += distinct_pictures)
+      if (has(picture)) return digests_[picture];
+    return 0;
+  }
+
   std::vector<std::atomic<std::uint64_t>> digests_ = std::vector<std::atomic<std::uint64_t>>(most);
   std::atomic<std::uint64_t> wrong_{0}, count_{0}, repeated_{0};
   std::size_t last_ = 0;

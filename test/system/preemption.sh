@@ -35,7 +35,7 @@ expect '0 4' '' "$rtexec" analyze ahead.trace --json ahead-analyzed.json
 expect 0 '^None None$' ask ahead-analyzed.json "d['replay']['difference'], d['replay']['not_replayed']"
 
 # What lies between two segments is measured, and goes into the board's file.
-expect 0 'wrote' "$rtexec" model resnet18 --size 32 -o net.onnx
+expect 0 'wrote' "$rtexec" model resnet18 --size 64 -o net.onnx
 expect 0 'wrote cut = .* to board.toml' "$rtexec" calibrate cut net.onnx -o board.toml --jobs 3 --json cut.json
 expect 0 '^True True$' ask cut.json "d['cut_ns'] >= 0, d['measured'][0]['segments'] == 8"
 expect 0 '^cut = "' grep '^cut' board.toml
