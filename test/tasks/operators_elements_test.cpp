@@ -320,16 +320,16 @@ Cases where_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Function, OnnxOperator, testing::ValuesIn(function_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Edge, OnnxOperator, testing::ValuesIn(edge_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Logit, OnnxOperator, testing::ValuesIn(logit_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Special, OnnxOperator, testing::ValuesIn(special_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Broadcast, OnnxOperator, testing::ValuesIn(binary_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(PRelu, OnnxOperator, testing::ValuesIn(slope_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Variadic, OnnxOperator, testing::ValuesIn(variadic_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Comparison, OnnxOperator, testing::ValuesIn(comparison_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Logic, OnnxOperator, testing::ValuesIn(logic_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Where, OnnxOperator, testing::ValuesIn(where_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Function, OnnxOperator, testing::ValuesIn(covering(function_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Edge, OnnxOperator, testing::ValuesIn(covering(edge_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Logit, OnnxOperator, testing::ValuesIn(covering(logit_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Special, OnnxOperator, testing::ValuesIn(covering(special_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Broadcast, OnnxOperator, testing::ValuesIn(covering(binary_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(PRelu, OnnxOperator, testing::ValuesIn(covering(slope_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Variadic, OnnxOperator, testing::ValuesIn(covering(variadic_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Comparison, OnnxOperator, testing::ValuesIn(covering(comparison_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Logic, OnnxOperator, testing::ValuesIn(covering(logic_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Where, OnnxOperator, testing::ValuesIn(covering(where_cases())), name_of);
 
 } // namespace
 } // namespace rtexec::test

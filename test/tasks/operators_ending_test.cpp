@@ -69,7 +69,7 @@ Cases ending_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Ending, OnnxOperator, testing::ValuesIn(ending_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Ending, OnnxOperator, testing::ValuesIn(covering(ending_cases())), name_of);
 
 } // namespace
 } // namespace rtexec::test

@@ -548,7 +548,7 @@ Cases edge_cases() {
   };
 }
 
-INSTANTIATE_TEST_SUITE_P(Graph, OnnxOperator, testing::ValuesIn(edge_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Graph, OnnxOperator, testing::ValuesIn(covering(edge_cases())), name_of);
 
 } // namespace
 } // namespace rtexec::test

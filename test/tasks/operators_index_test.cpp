@@ -466,20 +466,20 @@ Cases suppression_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Gather, OnnxOperator, testing::ValuesIn(gather_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(GatherElements, OnnxOperator, testing::ValuesIn(gather_elements_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(GatherND, OnnxOperator, testing::ValuesIn(gather_nd_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(ScatterElements, OnnxOperator, testing::ValuesIn(scatter_elements_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(ScatterND, OnnxOperator, testing::ValuesIn(scatter_nd_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Repeat, OnnxOperator, testing::ValuesIn(repeat_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Range, OnnxOperator, testing::ValuesIn(range_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(If, OnnxOperator, testing::ValuesIn(choice_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Made, OnnxOperator, testing::ValuesIn(made_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(OneHot, OnnxOperator, testing::ValuesIn(one_hot_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Compress, OnnxOperator, testing::ValuesIn(compress_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Trilu, OnnxOperator, testing::ValuesIn(triangle_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Depth, OnnxOperator, testing::ValuesIn(depth_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(NonMaxSuppression, OnnxOperator, testing::ValuesIn(suppression_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Gather, OnnxOperator, testing::ValuesIn(covering(gather_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(GatherElements, OnnxOperator, testing::ValuesIn(covering(gather_elements_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(GatherND, OnnxOperator, testing::ValuesIn(covering(gather_nd_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(ScatterElements, OnnxOperator, testing::ValuesIn(covering(scatter_elements_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(ScatterND, OnnxOperator, testing::ValuesIn(covering(scatter_nd_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Repeat, OnnxOperator, testing::ValuesIn(covering(repeat_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Range, OnnxOperator, testing::ValuesIn(covering(range_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(If, OnnxOperator, testing::ValuesIn(covering(choice_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Made, OnnxOperator, testing::ValuesIn(covering(made_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(OneHot, OnnxOperator, testing::ValuesIn(covering(one_hot_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Compress, OnnxOperator, testing::ValuesIn(covering(compress_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Trilu, OnnxOperator, testing::ValuesIn(covering(triangle_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Depth, OnnxOperator, testing::ValuesIn(covering(depth_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(NonMaxSuppression, OnnxOperator, testing::ValuesIn(covering(suppression_cases())), name_of);
 
 } // namespace
 } // namespace rtexec::test

@@ -529,15 +529,16 @@ Cases boolean_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Quantize, OnnxOperator, testing::ValuesIn(quantize_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(QuantizedNetwork, OnnxOperator, testing::ValuesIn(quantized_network_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(IntegerConv, OnnxOperator, testing::ValuesIn(conv_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(IntegerMatMul, OnnxOperator, testing::ValuesIn(matmul_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Microsoft, OnnxOperator, testing::ValuesIn(microsoft_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(IntegerArithmetic, OnnxOperator, testing::ValuesIn(arithmetic_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(CastKinds, OnnxOperator, testing::ValuesIn(cast_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(MoveKinds, OnnxOperator, testing::ValuesIn(move_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Boolean, OnnxOperator, testing::ValuesIn(boolean_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Quantize, OnnxOperator, testing::ValuesIn(covering(quantize_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(QuantizedNetwork, OnnxOperator, testing::ValuesIn(covering(quantized_network_cases())),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(IntegerConv, OnnxOperator, testing::ValuesIn(covering(conv_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(IntegerMatMul, OnnxOperator, testing::ValuesIn(covering(matmul_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Microsoft, OnnxOperator, testing::ValuesIn(covering(microsoft_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(IntegerArithmetic, OnnxOperator, testing::ValuesIn(covering(arithmetic_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(CastKinds, OnnxOperator, testing::ValuesIn(covering(cast_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(MoveKinds, OnnxOperator, testing::ValuesIn(covering(move_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Boolean, OnnxOperator, testing::ValuesIn(covering(boolean_cases())), name_of);
 
 } // namespace
 } // namespace rtexec::test

@@ -338,14 +338,14 @@ Cases normalization_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Activation, OnnxOperator, testing::ValuesIn(activation_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Clip, OnnxOperator, testing::ValuesIn(clip_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Dropout, OnnxOperator, testing::ValuesIn(dropout_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Binary, OnnxOperator, testing::ValuesIn(binary_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Gemm, OnnxOperator, testing::ValuesIn(gemm_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Softmax, OnnxOperator, testing::ValuesIn(softmax_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(ReduceMean, OnnxOperator, testing::ValuesIn(mean_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(BatchNormalization, OnnxOperator, testing::ValuesIn(normalization_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Activation, OnnxOperator, testing::ValuesIn(covering(activation_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Clip, OnnxOperator, testing::ValuesIn(covering(clip_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Dropout, OnnxOperator, testing::ValuesIn(covering(dropout_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Binary, OnnxOperator, testing::ValuesIn(covering(binary_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Gemm, OnnxOperator, testing::ValuesIn(covering(gemm_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Softmax, OnnxOperator, testing::ValuesIn(covering(softmax_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(ReduceMean, OnnxOperator, testing::ValuesIn(covering(mean_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(BatchNormalization, OnnxOperator, testing::ValuesIn(covering(normalization_cases())), name_of);
 
 } // namespace
 } // namespace rtexec::test

@@ -317,12 +317,12 @@ Cases rotary_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(MatMul, OnnxOperator, testing::ValuesIn(matmul_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(GemmComplete, OnnxOperator, testing::ValuesIn(gemm_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Einsum, OnnxOperator, testing::ValuesIn(einsum_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Attention, OnnxOperator, testing::ValuesIn(attention_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(AttentionState, OnnxOperator, testing::ValuesIn(attention_state_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(RotaryEmbedding, OnnxOperator, testing::ValuesIn(rotary_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(MatMul, OnnxOperator, testing::ValuesIn(covering(matmul_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(GemmComplete, OnnxOperator, testing::ValuesIn(covering(gemm_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Einsum, OnnxOperator, testing::ValuesIn(covering(einsum_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Attention, OnnxOperator, testing::ValuesIn(covering(attention_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(AttentionState, OnnxOperator, testing::ValuesIn(covering(attention_state_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(RotaryEmbedding, OnnxOperator, testing::ValuesIn(covering(rotary_cases())), name_of);
 
 } // namespace
 } // namespace rtexec::test

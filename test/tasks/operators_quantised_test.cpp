@@ -218,9 +218,9 @@ Cases product_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(QuantisedConv, OnnxOperator, testing::ValuesIn(conv_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(QuantisedChain, OnnxOperator, testing::ValuesIn(chain_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(QuantisedProduct, OnnxOperator, testing::ValuesIn(product_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(QuantisedConv, OnnxOperator, testing::ValuesIn(covering(conv_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(QuantisedChain, OnnxOperator, testing::ValuesIn(covering(chain_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(QuantisedProduct, OnnxOperator, testing::ValuesIn(covering(product_cases())), name_of);
 
 } // namespace
 } // namespace rtexec::test

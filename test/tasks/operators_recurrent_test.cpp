@@ -278,11 +278,11 @@ Cases network_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Recurrent, OnnxOperator, testing::ValuesIn(layer_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(RecurrentAttributes, OnnxOperator, testing::ValuesIn(attribute_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(RecurrentQuantised, OnnxOperator, testing::ValuesIn(quantised_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(RecurrentStacks, OnnxOperator, testing::ValuesIn(stack_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(RecurrentNetworks, OnnxOperator, testing::ValuesIn(network_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Recurrent, OnnxOperator, testing::ValuesIn(covering(layer_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(RecurrentAttributes, OnnxOperator, testing::ValuesIn(covering(attribute_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(RecurrentQuantised, OnnxOperator, testing::ValuesIn(covering(quantised_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(RecurrentStacks, OnnxOperator, testing::ValuesIn(covering(stack_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(RecurrentNetworks, OnnxOperator, testing::ValuesIn(covering(network_cases())), name_of);
 
 } // namespace
 } // namespace rtexec::test

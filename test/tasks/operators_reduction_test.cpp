@@ -303,16 +303,19 @@ Cases other_normalization_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Reduce, OnnxOperator, testing::ValuesIn(reduce_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(ReduceNoAxis, OnnxOperator, testing::ValuesIn(no_axis_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(ReduceLong, OnnxOperator, testing::ValuesIn(long_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Arg, OnnxOperator, testing::ValuesIn(arg_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(TopK, OnnxOperator, testing::ValuesIn(top_k_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(CumSum, OnnxOperator, testing::ValuesIn(cumulative_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(SoftmaxFamily, OnnxOperator, testing::ValuesIn(softmax_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(LayerNormalization, OnnxOperator, testing::ValuesIn(layer_normalization_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(ChannelNormalization, OnnxOperator, testing::ValuesIn(channel_normalization_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(OtherNormalization, OnnxOperator, testing::ValuesIn(other_normalization_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Reduce, OnnxOperator, testing::ValuesIn(covering(reduce_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(ReduceNoAxis, OnnxOperator, testing::ValuesIn(covering(no_axis_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(ReduceLong, OnnxOperator, testing::ValuesIn(covering(long_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Arg, OnnxOperator, testing::ValuesIn(covering(arg_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(TopK, OnnxOperator, testing::ValuesIn(covering(top_k_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(CumSum, OnnxOperator, testing::ValuesIn(covering(cumulative_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(SoftmaxFamily, OnnxOperator, testing::ValuesIn(covering(softmax_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(LayerNormalization, OnnxOperator, testing::ValuesIn(covering(layer_normalization_cases())),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(ChannelNormalization, OnnxOperator, testing::ValuesIn(covering(channel_normalization_cases())),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(OtherNormalization, OnnxOperator, testing::ValuesIn(covering(other_normalization_cases())),
+                         name_of);
 
 } // namespace
 } // namespace rtexec::test

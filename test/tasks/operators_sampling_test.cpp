@@ -544,17 +544,17 @@ Cases column_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(ResizeNearest, OnnxOperator, testing::ValuesIn(nearest_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(ResizeBetween, OnnxOperator, testing::ValuesIn(interpolation_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(ResizeToSize, OnnxOperator, testing::ValuesIn(size_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(ResizeCrop, OnnxOperator, testing::ValuesIn(crop_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Grid, OnnxOperator, testing::ValuesIn(grid_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Deformable, OnnxOperator, testing::ValuesIn(deformable_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(PadModes, OnnxOperator, testing::ValuesIn(pad_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(ConvAnyRank, OnnxOperator, testing::ValuesIn(conv_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(ConvTranspose, OnnxOperator, testing::ValuesIn(conv_transpose_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(PoolAnyRank, OnnxOperator, testing::ValuesIn(pool_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Col2Im, OnnxOperator, testing::ValuesIn(column_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(ResizeNearest, OnnxOperator, testing::ValuesIn(covering(nearest_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(ResizeBetween, OnnxOperator, testing::ValuesIn(covering(interpolation_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(ResizeToSize, OnnxOperator, testing::ValuesIn(covering(size_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(ResizeCrop, OnnxOperator, testing::ValuesIn(covering(crop_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Grid, OnnxOperator, testing::ValuesIn(covering(grid_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Deformable, OnnxOperator, testing::ValuesIn(covering(deformable_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(PadModes, OnnxOperator, testing::ValuesIn(covering(pad_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(ConvAnyRank, OnnxOperator, testing::ValuesIn(covering(conv_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(ConvTranspose, OnnxOperator, testing::ValuesIn(covering(conv_transpose_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(PoolAnyRank, OnnxOperator, testing::ValuesIn(covering(pool_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Col2Im, OnnxOperator, testing::ValuesIn(covering(column_cases())), name_of);
 
 } // namespace
 } // namespace rtexec::test

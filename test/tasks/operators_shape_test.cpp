@@ -510,15 +510,15 @@ Cases chain_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Concat, OnnxOperator, testing::ValuesIn(concat_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Reshape, OnnxOperator, testing::ValuesIn(reshape_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Transpose, OnnxOperator, testing::ValuesIn(transpose_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Slice, OnnxOperator, testing::ValuesIn(slice_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Split, OnnxOperator, testing::ValuesIn(split_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Pad, OnnxOperator, testing::ValuesIn(pad_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Resize, OnnxOperator, testing::ValuesIn(resize_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Constant, OnnxOperator, testing::ValuesIn(constant_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Chain, OnnxOperator, testing::ValuesIn(chain_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Concat, OnnxOperator, testing::ValuesIn(covering(concat_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Reshape, OnnxOperator, testing::ValuesIn(covering(reshape_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Transpose, OnnxOperator, testing::ValuesIn(covering(transpose_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Slice, OnnxOperator, testing::ValuesIn(covering(slice_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Split, OnnxOperator, testing::ValuesIn(covering(split_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Pad, OnnxOperator, testing::ValuesIn(covering(pad_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Resize, OnnxOperator, testing::ValuesIn(covering(resize_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Constant, OnnxOperator, testing::ValuesIn(covering(constant_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Chain, OnnxOperator, testing::ValuesIn(covering(chain_cases())), name_of);
 
 } // namespace
 } // namespace rtexec::test

@@ -90,9 +90,9 @@ Cases deformable_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Dft, OnnxOperator, testing::ValuesIn(transform_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Stft, OnnxOperator, testing::ValuesIn(short_time_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(DeformConv, OnnxOperator, testing::ValuesIn(deformable_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Dft, OnnxOperator, testing::ValuesIn(covering(transform_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Stft, OnnxOperator, testing::ValuesIn(covering(short_time_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(DeformConv, OnnxOperator, testing::ValuesIn(covering(deformable_cases())), name_of);
 
 } // namespace
 } // namespace rtexec::test

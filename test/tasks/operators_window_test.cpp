@@ -249,10 +249,10 @@ Cases lrn_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Conv, OnnxOperator, testing::ValuesIn(conv_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(RandomConv, OnnxOperator, testing::ValuesIn(random_conv_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Pool, OnnxOperator, testing::ValuesIn(pool_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(Lrn, OnnxOperator, testing::ValuesIn(lrn_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Conv, OnnxOperator, testing::ValuesIn(covering(conv_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(RandomConv, OnnxOperator, testing::ValuesIn(covering(random_conv_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Pool, OnnxOperator, testing::ValuesIn(covering(pool_cases())), name_of);
+INSTANTIATE_TEST_SUITE_P(Lrn, OnnxOperator, testing::ValuesIn(covering(lrn_cases())), name_of);
 
 } // namespace
 } // namespace rtexec::test

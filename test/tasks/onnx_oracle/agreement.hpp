@@ -41,7 +41,12 @@ using Cases = std::vector<Case>;
 inline void PrintTo(const Case& item, std::ostream* to) { *to << item.name; }
 inline std::string name_of(const testing::TestParamInfo<Case>& info) { return info.param.name; }
 
-/// Its one test compares the case: INSTANTIATE_TEST_SUITE_P(Relu, OnnxOperator, testing::ValuesIn(cases()), name_of).
+/// A subset in which each word of the names and each pair of words of one name occurs at its place: each value of each
+/// parameter beside each value of each other one. All cases if RTEXEC_ALL_CASES is set, as by `make check-all`.
+[[nodiscard]] Cases covering(Cases all);
+
+/// Its one test compares the case:
+/// INSTANTIATE_TEST_SUITE_P(Relu, OnnxOperator, testing::ValuesIn(covering(cases())), name_of).
 class OnnxOperator : public testing::TestWithParam<Case> {};
 
 } // namespace rtexec::test
