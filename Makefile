@@ -38,7 +38,7 @@ B := $(BUILD)/$(BOARD)-$(MODE)
 PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libstb-dev \
   libcli11-dev nlohmann-json3-dev help2man lttng-tools liblttng-ust-dev liblttng-ctl-dev babeltrace2 libbabeltrace2-dev liburing-dev \
   libboost-dev libboost-math-dev libgtest-dev libgmock-dev libjpeg-dev zlib1g-dev
-PACKAGES_CHECK := clang-format python3 python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel perl shellcheck \
+PACKAGES_CHECK := clang-format python3 python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel perl shellcheck libbenchmark-dev \
   iceoryx libiceoryx-binding-c-dev
 PACKAGES_BENCH := libbenchmark-dev rt-tests iceoryx libiceoryx-binding-c2
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
@@ -100,7 +100,13 @@ SRC_supervisor := $(filter rtexec/supervisor/%,$(SRC_rtexec))
 SRC_daemon := rtexec/daemon/main.cpp
 SRC_preload := $(filter rtexec/preload/%,$(SRC_rtexec))
 SRC_rtexec := $(filter-out rtexec/command/% rtexec/supervisor/% rtexec/preload/% $(SRC_daemon),$(SRC_rtexec))
-object = $(patsubst %.cpp,$(B)/%.o,$(1))
+# UNITY=2000 compiles files of one folder together, up to 2000 lines, because most of a small file's cost is its headers. Files that other
+# programs link, and those whose flags matter for speed, are always compiled alone.
+UNITY ?=
+ALONE := tasks/dnn/cuda/row_layout.cpp rtexec/daemon/main.cpp rtexec/supervisor/% rtexec/preload/% tasks/dnn/kernels/% tasks/kernels/%
+GROUPED := $(if $(UNITY),$(filter-out $(ALONE),$(SRC_program) $(foreach room,$(ROOMS),$(SRC_$(room)))))
+$(foreach assignment,$(if $(GROUPED),$(shell test/make-unity $(B)/unity $(UNITY) $(GROUPED))),$(eval $(assignment)))
+object = $(sort $(foreach source,$(1),$(or $(UNIT_$(source)),$(B)/$(basename $(source))).o))
 # The files of boards/ travel inside the library.
 BUILTIN_BOARDS := $(B)/config/builtin_boards
 $(BUILTIN_BOARDS).cpp: $(wildcard boards/*.toml)
@@ -265,6 +271,10 @@ $(B)/%.o: %.cpp $(call precompiled,config) | $(LIBRARIES)
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) -c $< -o $@
 
+$(B)/unity/%.o: $(B)/unity/%.cpp $(call precompiled,config) | $(LIBRARIES)
+	$(call say,CXX,$(patsubst $(B)/unity/%.cpp,%,$<) ($(shell grep -c include $<) files))
+	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) -Wno-shadow -Wshadow=local -Wno-subobject-linkage -c $< -o $@
+
 # Tests hold our declarations of CUDA and of iceoryx against their headers, where those are.
 FOREIGN_HEADERS := $(addprefix -isystem ,$(patsubst %/cuda.h,%,$(wildcard $(CUDA_HOME)/include/cuda.h)) $(wildcard /usr/include/iceoryx/v2.*))
 $(B)/test/%.o: test/%.cpp $(call precompiled,config) | $(LIBRARIES)
@@ -282,9 +292,17 @@ ifneq ($(MODE),fuzz)
 $(call object,$(call sources,$(TEXTS))) $(ROOM_TESTS): private \
   MODEFLAGS_$(MODE) := $(patsubst -O1,-Og,$(patsubst -O2,-Og,$(MODEFLAGS_$(MODE)))) -Wno-maybe-uninitialized
 endif
+# Benchmarks are not part of the checks, but each check looks whether they compile.
+BENCH_SOURCES := $(wildcard test/bench/*.cpp)
+BENCHES_COMPILE := $(BENCH_SOURCES:%.cpp=$(B)/%.compiles)
+$(BENCHES_COMPILE): $(B)/%.compiles: %.cpp | $(LIBRARIES) $(BUILD)/.packages-CHECK
+	@mkdir -p $(@D)
+	$(call say,CHECK,$<)
+	$(Q)$(CXX) $(CPPFLAGS) -MF $@.d -MT $@ $(BEFORE) $(CXXFLAGS) -fsyntax-only $< && touch $@
+
 # Of these, what computes little: by clang, which takes 0.6 of g++'s time where it does not optimize. The sanitizers' builds have it by g++.
 ifeq ($(MODE),release)
-QUICK_TESTS := $(filter-out $(B)/test/tasks/cuda% %/adversary.o %/benchmark_traffic_test.o,$(call object,$(call sources,$(addprefix test/,config hal tasks traces rtexec))))
+QUICK_TESTS := $(filter-out $(B)/test/tasks/cuda% %/adversary.o %/benchmark_traffic_test.o,$(call object,$(call sources,$(addprefix test/,config hal tasks traces rtexec)))) $(BENCHES_COMPILE)
 QUICK_HEADER := $(B)/test/support/precompiled.hpp.pch
 $(QUICK_TESTS): $(QUICK_HEADER)
 $(QUICK_TESTS): private BEFORE := -include-pch $(QUICK_HEADER)
@@ -400,7 +418,7 @@ run: $(PROGRAM) $(DEMO).toml ## run six networks for 30 s that need twice the de
 	  esac; exit $$status
 
 # ---- checks ---------------------------------------------------------------------------------------------------------
-.PHONY: check borders format check-sanitizers check-asan check-tsan check-gpu check-fuzz bench
+.PHONY: check check-all borders format check-sanitizers check-asan check-tsan check-gpu check-fuzz bench
 borders: | $(BUILD)/.packages-CHECK
 	@test/check-borders
 format: | $(BUILD)/.packages-CHECK
@@ -430,8 +448,15 @@ $(PRELOAD_TESTS):
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) -rdynamic -o $@ $^
 
-check: all borders format $(TEST_PROGRAMS) $(STAND_INS) $(PRELOAD_TESTS) $(SOUNDNESS) $(B)/test/bandwidth-bench $(B)/test/regulation-trials $(BUILD)/venv/.made ## build and run all tests
+check: all borders format $(TEST_PROGRAMS) $(STAND_INS) $(PRELOAD_TESTS) $(SOUNDNESS) $(B)/test/bandwidth-bench $(B)/test/regulation-trials $(BENCHES_COMPILE) $(BUILD)/venv/.made ## build and run all tests
 	@test/run-tests $(B) $(TEST_PROGRAMS)
+
+check-all: ## the same with all operator cases, of which check runs a subset that covers each pair of parameters
+	@RTEXEC_ALL_CASES=1 $(MAKE) check
+
+.PHONY: compile-commands
+compile-commands: ## write compile_commands.json, for clangd and other tools that read single files
+	@$(MAKE) -n -B V=1 UNITY= all $(TEST_PROGRAMS) $(SOUNDNESS) $(BENCHES) | test/compile-commands
 
 # One after the other: real-time tests go wrong beside a compiler.
 check-sanitizers: ## the unit tests under the address, undefined-behaviour and thread sanitizers
