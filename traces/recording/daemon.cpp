@@ -27,6 +27,7 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -77,13 +78,20 @@ bool is_daemon(pid_t process) {
   return found.name == "(lttng-sessiond)" && found.state != "Z";
 }
 
-/// The user's running daemon; 0 when there is none. It is the holder of its lock file, from its first steps to its
-/// last; but one that daemonized lost the lock by that, and is known from its pid file.
-pid_t running() {
+/// The process that holds the daemon's lock file; 0: it is in a PID namespace that cannot be seen from here; nullopt:
+/// nobody holds it.
+std::optional<pid_t> lock_holder() {
   const config::Descriptor file(::open(lock_file().c_str(), O_RDONLY | O_CLOEXEC));
   struct flock lock {};
   lock.l_type = F_WRLCK;
-  if (file.get() >= 0 && ::fcntl(file.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK) return lock.l_pid;
+  const bool locked = file.get() >= 0 && ::fcntl(file.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  return locked ? std::optional(lock.l_pid) : std::nullopt;
+}
+
+/// The user's running daemon; 0 when there is none. It is the holder of its lock file, from its first steps to its
+/// last; but one that daemonized lost the lock by that, and is known from its pid file.
+pid_t running() {
+  if (const auto holder = lock_holder()) return *holder;
   pid_t daemon = 0;
   return std::ifstream(pid_file()) >> daemon && is_daemon(daemon) ? daemon : 0;
 }
@@ -117,6 +125,13 @@ pid_t own_number(pid_t process) {
 bool is_orphan(pid_t daemon, pid_t owner) {
   const pid_t parent = look_at(daemon).parent; // 0: it is gone, or its parent cannot be seen from here
   return parent != 0 && own_number(parent) != owner;
+}
+
+/// The process that started `daemon` and calls itself `owner`, by its number here.
+std::string name_of_owner(pid_t daemon, pid_t owner) {
+  const pid_t parent = look_at(daemon).parent;
+  if (parent != 0 && own_number(parent) == owner) return "process " + std::to_string(parent);
+  return "a process of another PID namespace (" + std::to_string(owner) + " there)";
 }
 
 /// What the child needs between vfork and exec, prepared before.
@@ -233,6 +248,11 @@ Result<> wait_for_others() {
     owner = daemon ? owner_of(daemon) : 0;
     return daemon ? owner == 0 && answers() : !starts_or_ends();
   };
+  if (lock_holder() == 0)
+    return Unexpected(
+        refused("a session daemon of this user runs in another PID namespace (another container), and "
+                "LTTng records only processes that it can see: wait for its end, or give this container a "
+                "/var/run, and for users an LTTNG_HOME, of its own"));
   const bool found = wait_for([&] { return usable_or_none() || owner == ::getpid(); }, timeout, 20ms);
   if (daemon == 0 || (found && owner == 0)) return {}; // 0 in the end: it was killed at its start or end
   if (owner && is_orphan(daemon, owner)) {             // the kernel told it so by SIGTERM: it hangs
@@ -242,7 +262,7 @@ Result<> wait_for_others() {
   }
   if (owner)
     return Unexpected(
-        refused("process " + std::to_string(owner) +
+        refused(name_of_owner(daemon, owner) +
                 " is recording with a session daemon of its own, and LTTng allows one per user: wait for it, or start "
                 "`lttng-sessiond --no-kernel --daemonize` first, which all can share"));
   return Unexpected(

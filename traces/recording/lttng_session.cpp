@@ -329,7 +329,9 @@ Result<> LttngSession::create(const Options& options) {
   // Only for a process that is registered does lttng_start_tracing return after its events are on.
   if (!wait_for([&] { return registered(handle.get()); }, timeout))
     return refused("this process did not register with the session daemon within 10 s: liblttng-ust needs a writable " +
-                   std::string(shared_memory) + " and the same HOME or LTTNG_HOME as when the program started");
+                   std::string(shared_memory) +
+                   ", the same HOME or LTTNG_HOME as when the program started, and a session daemon in the same PID "
+                   "namespace (container)");
   const Buffers buffers = event_buffers(options);
   // A packet's header, and what no event fits into
   events_at_once_ = (buffers.size / largest_event - 2) * (buffers.count - 1);

@@ -18,6 +18,9 @@ Result<Session> Session::start(const std::filesystem::path& folder, const Sessio
 
 Result<Summary> Session::stop() {
   if (auto ended = session_.end(); !ended) return Unexpected(ended.error());
+  if (std::error_code error; !std::filesystem::exists(folder(), error))
+    return fail(Errc::refused, "tracing: the folder " + folder().string() +
+                                   " was removed while it was recorded into: what was recorded is lost");
   return summarize(folder());
 }
 
