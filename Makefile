@@ -493,11 +493,15 @@ $(SOUNDNESS): $(SOUNDNESS_OBJECTS) $(ARCHIVES)
 check-soundness: $(SOUNDNESS) ## attack the admission tests: a million accepted sets, a billion jobs (SOUNDNESS_SETS=, SOUNDNESS_JOBS=, SOUNDNESS_TINY=, SOUNDNESS_SEED=, SOUNDNESS_TESTS=, SOUNDNESS_SHARD=K/N)
 	@$(SOUNDNESS) $(BUILD)/soundness$(if $(SOUNDNESS_SHARD),-$(subst /,-of-,$(SOUNDNESS_SHARD))).json
 
-check-fuzz: ## feed broken TOML files, ONNX files and messages to their readers, a minute each (FUZZ_SECONDS=60)
+check-fuzz: ## feed broken TOML files, ONNX files, messages and random networks to their readers, a minute each (FUZZ_SECONDS=60, FUZZ_SEED=)
 	@$(MAKE) MODE=fuzz fuzz
 .PHONY: fuzz
-fuzz: $(FUZZERS:%=$(B)/test/%-fuzz)
-	@test/run-fuzzers $(FUZZ_SECONDS) $^
+fuzz: $(FUZZERS:%=$(B)/test/%-fuzz) $(B)/test/networks
+	@test/run-fuzzers $(FUZZ_SECONDS) $(filter %-fuzz,$^)
+	@$(B)/test/networks --time $(FUZZ_SECONDS) --seed $(or $(FUZZ_SEED),$$(date +%s))
+$(B)/test/networks: $(call object,test/fuzz/networks.cpp test/tasks/isolated_nodes.cpp test/tasks/random_onnx.cpp) $(call link_of,tasks)
+	$(call say,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS) -o $@ $^ $(call libs_of,tasks)
 $(B)/test/%-fuzz: $(B)/test/fuzz/%_fuzz.o $(call link_of,tasks)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(call libs_of,tasks)

@@ -69,6 +69,19 @@ const Hostile contradictions[] = {
     // sizes that are no sizes
     {"DepthToSpaceBlockSquareOverflows",
      image + onnx_node("DepthToSpace", {"x"}, {"y"}, onnx_attribute("blocksize", std::int64_t{1} << 32))},
+    {"FillOverflows", input("x", {1}) + onnx_ints("s", {2}, {5, lowest}) + onnx_node("ConstantOfShape", {"s"}, {"c"}) +
+                          onnx_node("Add", {"x", "c"}, {"y"})},
+    {"PoolOfNothing", onnx_ints("x", {0, 1, 1}, {}) + onnx_node("GlobalAveragePool", {"x"}, {"y"}), std::nullopt},
+    {"PoolOfNoBytes",
+     onnx_ints("x", {0, 1, 1}, {}) + constant("s", 1, {}, "1") + constant("z", 2, {}, "0") +
+         "node { op_type: \"QLinearGlobalAveragePool\" domain: \"com.microsoft\" input: \"x\" input: \"s\" input: "
+         "\"z\" input: \"s\" input: \"z\" output: \"y\" }",
+     std::nullopt},
+    {"TransformOfNothing", onnx_ints("x", {0, 1}, {}) + onnx_node("DFT", {"x"}, {"y"}), std::nullopt, "", 23},
+    {"QLinearConvWithoutAScale",
+     bytes_image + constant("w", 2, {1, 1, 1, 1}, "1") + scale + zero +
+         onnx_node("QLinearConv", {"x", "", "z", "w", "s", "z", "s", "z"}, {"y"}),
+     Errc::bad_input, "scale"},
     {"DepthToSpaceBlockAboveTheChannels",
      image + onnx_node("DepthToSpace", {"x"}, {"y"}, onnx_attribute("blocksize", 4))},
     {"SpaceToDepthBlockSquareOverflows",

@@ -21,7 +21,7 @@ Operation gather_along(std::size_t axis, std::vector<std::int64_t> indices, cons
 }
 
 void gather(NodeContext& node) {
-  const auto x = node.shape(0), wanted = node.shape(1);
+  const auto x = node.shape(0), wanted = node.shape_or_empty(1);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
   Shape shape(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.insert(shape.end(), wanted.begin(), wanted.end());
@@ -230,7 +230,7 @@ void compress(NodeContext& node) {
 
 /// The indices of each dimension, in a row of their own.
 void non_zero(NodeContext& node) {
-  const auto shape = node.shape(0);
+  const auto shape = node.shape_or_empty(0);
   const auto truth = truths(node, 0, "its input");
   node.charge(truth.size() * shape.size(), sizeof(std::int64_t));
   const auto strides = dense_strides(shape);

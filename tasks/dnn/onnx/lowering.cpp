@@ -214,13 +214,14 @@ ElementType NodeContext::element_type(std::size_t input) const {
 }
 
 Shape NodeContext::shape(std::size_t input) const {
-  if (const auto* ints = std::get_if<Ints>(&value(input))) return ints->shape;
+  if (is_ints(input) && !is_empty(input)) return std::get<Ints>(value(input)).shape;
   return lowering_.graph.tensors[tensor(input)].shape;
 }
 
 Shape NodeContext::shape_or_empty(std::size_t input) const {
-  const auto* empty = std::get_if<Empty>(&value(input));
-  return empty ? empty->shape : shape(input);
+  if (const auto* ints = std::get_if<Ints>(&value(input))) return ints->shape;
+  if (const auto* empty = std::get_if<Empty>(&value(input))) return empty->shape;
+  return shape(input);
 }
 
 Shape NodeContext::shape_of_rank(std::size_t input, std::size_t rank) const {

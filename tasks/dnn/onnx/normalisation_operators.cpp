@@ -63,8 +63,8 @@ void normalise_groups(NodeContext& node, std::int64_t groups, std::vector<Tensor
   const auto epsilon = node.attribute("epsilon", 1e-5F);
   std::vector<TensorId> inputs{node.tensor(0)};
   inputs.insert(inputs.end(), affine.begin(), affine.end());
-  node.set_output(
-      node.emit(Normalise{x[0] * groups, element_count(x) / (x[0] * groups), true, epsilon}, std::move(inputs), x));
+  node.set_output(node.emit(Normalise{x[0] * groups, x[1] / groups * product(x, 2, x.size()), true, epsilon},
+                            std::move(inputs), x));
 }
 
 Shape with_channels(NodeContext& node) {
@@ -136,7 +136,7 @@ void unit_length(NodeContext& node) {
 /// By what the batch itself has: exporters leave it so where weights are standardised.
 void normalise_by_batch(NodeContext& node) {
   const auto x = node.shape(0);
-  const auto rest = element_count(x) / (x[0] * x[1]);
+  const auto rest = product(x, 2, x.size());
   const auto turned = [&](TensorId from, std::int64_t a, std::int64_t b) {
     return node.emit(View{0, {rest, a * rest, 1}}, {from}, {a, b, rest});
   };

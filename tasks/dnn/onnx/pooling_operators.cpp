@@ -1,3 +1,4 @@
+#include "tasks/dnn/onnx/shape_rules.hpp"
 #include "tasks/dnn/onnx/windows.hpp"
 
 #include <algorithm>
@@ -72,7 +73,7 @@ std::vector<std::int64_t> taps_of(const Directions& directions, bool ceil, bool 
 /// Where in the whole input the first largest element of each window stands.
 TensorId largest_indices(NodeContext& node, const Shape& x, const Shape& y, const Directions& directions, bool ceil) {
   const bool by_column = node.attribute<std::int64_t>("storage_order", 0) != 0;
-  const auto planes = x[0] * x[1], plane = element_count(x) / planes, windows = element_count(y) / planes;
+  const auto planes = x[0] * x[1], plane = product(x, 2, x.size()), windows = product(y, 2, y.size());
   std::int64_t taps = 1;
   for (const auto& each : directions) taps = std::min(taps * each.kernel, max_elements + 1);
   (void)node.checked({planes, windows, taps});
@@ -181,7 +182,7 @@ void global_norm(NodeContext& node) {
   std::copy_n(x.begin(), 2, shape.begin());
   const auto planes = x[0] * x[1];
   const auto powers = norm.powers(node, node.tensor(0), x);
-  const auto sum = node.emit(Reduce{Reduce::Kind::sum, planes, element_count(x) / planes, 1}, {powers}, shape);
+  const auto sum = node.emit(Reduce{Reduce::Kind::sum, planes, product(x, 2, x.size()), 1}, {powers}, shape);
   node.set_output(norm.root(node, sum, shape));
 }
 
@@ -191,7 +192,7 @@ template <Reduce::Kind kind> void global_pool(NodeContext& node) {
   Shape shape(x.size(), 1);
   std::copy_n(x.begin(), 2, shape.begin());
   const auto planes = x[0] * x[1];
-  node.set_output(node.emit(Reduce{kind, planes, element_count(x) / planes, 1}, {node.tensor(0)}, std::move(shape)));
+  node.set_output(node.emit(Reduce{kind, planes, product(x, 2, x.size()), 1}, {node.tensor(0)}, std::move(shape)));
 }
 
 } // namespace

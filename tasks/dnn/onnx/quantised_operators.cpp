@@ -162,7 +162,9 @@ std::optional<TensorId> zero_along(NodeContext& node, std::size_t input, std::si
 }
 
 TensorId along(NodeContext& node, std::size_t input, std::size_t rank, std::size_t axis) {
-  return *zero_along(node, input, rank, axis);
+  const auto scale = zero_along(node, input, rank, axis);
+  if (!scale) node.bad("input " + std::to_string(input) + ", a scale, is missing or empty");
+  return *scale;
 }
 
 void convolve_integers(NodeContext& node) {
@@ -284,7 +286,7 @@ void average_quantised(NodeContext& node) {
   Shape shape(x.size(), 1);
   std::copy_n(x.begin(), 2, shape.begin());
   const auto outer = x[0] * x[1];
-  const Reduce mean{Reduce::Kind::mean, outer, element_count(x) / outer, 1};
+  const Reduce mean{Reduce::Kind::mean, outer, product(x, 2, x.size()), 1};
   give_quantised(node, node.emit(mean, {real_number(node, 0)}, shape), 3);
 }
 

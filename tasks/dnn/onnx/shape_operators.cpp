@@ -36,7 +36,7 @@ void flatten(NodeContext& node) {
   const auto axis = given == static_cast<std::int64_t>(x.size()) ? x.size() : node.axis(given, x.size());
   std::int64_t rows = 1;
   for (std::size_t d = 0; d < axis; ++d) rows *= x[d];
-  reshape_to(node, {rows, element_count(x) / rows});
+  reshape_to(node, {rows, product(x, axis, x.size())});
 }
 
 void reshape(NodeContext& node) { reshape_to(node, requested_shape(node, node.shape(0), node.ints(1, "the shape"))); }
@@ -101,7 +101,7 @@ std::vector<std::int64_t> split_sizes(NodeContext& node, std::int64_t size) {
 }
 
 void split(NodeContext& node) {
-  const auto x = node.shape(0);
+  const auto x = node.shape_or_empty(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
   const auto sizes = split_sizes(node, x[axis]);
   if (sizes.size() != node.outputs())
@@ -162,11 +162,11 @@ void constant_of_shape(NodeContext& node) {
   std::ranges::replace(filled, 0, 1);
   const auto given = node.attribute<SharedConstant>("value", nullptr);
   const auto fill = given ? *given : Constant{{1}, std::vector<float>{0}};
-  const auto count = static_cast<std::size_t>(element_count(shape));
   std::visit(
       [&](const auto& values) {
         node.require(values.size() == 1, "its value must have one element");
         (void)node.reserve(filled, sizeof(values.front()));
+        const auto count = static_cast<std::size_t>(element_count(shape));
         node.set_constant({shape, std::decay_t<decltype(values)>(count, values.front()), fill.type});
       },
       fill.values);
@@ -197,7 +197,7 @@ void cast_like(NodeContext& node) {
   cast_to(node, node.element_type(1));
 }
 
-void size_of(NodeContext& node) { node.set_constant({{}, std::vector{element_count(node.shape(0))}}); }
+void size_of(NodeContext& node) { node.set_constant({{}, std::vector{element_count(node.shape_or_empty(0))}}); }
 
 } // namespace
 

@@ -1,0 +1,14 @@
+// Random ONNX models of all operators that the reader knows, valid or nearly so: odd shapes, types and attributes,
+// constants and inputs, loops and branches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace rtexec::test {
+
+/// The encoded model of this seed.
+[[nodiscard]] std::vector<std::byte> random_onnx(std::uint64_t seed);
+
+} // namespace rtexec::test
