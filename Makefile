@@ -103,7 +103,7 @@ SRC_rtexec := $(filter-out rtexec/command/% rtexec/supervisor/% rtexec/preload/%
 # UNITY=2000 compiles files of one folder together, up to 2000 lines, because most of a small file's cost is its headers. Files that other
 # programs link, and those whose flags matter for speed, are always compiled alone.
 UNITY ?=
-ALONE := tasks/dnn/cuda/row_layout.cpp rtexec/daemon/main.cpp rtexec/supervisor/% rtexec/preload/% tasks/dnn/kernels/% tasks/kernels/%
+ALONE := config/types.cpp policies/bandwidth.cpp tasks/dnn/cuda/row_layout.cpp traces/report/perfetto.cpp rtexec/daemon/main.cpp rtexec/supervisor/% rtexec/preload/% tasks/dnn/kernels/% tasks/kernels/%
 GROUPED := $(if $(UNITY),$(filter-out $(ALONE),$(SRC_program) $(foreach room,$(ROOMS),$(SRC_$(room)))))
 $(foreach assignment,$(if $(GROUPED),$(shell test/make-unity $(B)/unity $(UNITY) $(GROUPED))),$(eval $(assignment)))
 object = $(sort $(foreach source,$(1),$(or $(UNIT_$(source)),$(B)/$(basename $(source))).o))
