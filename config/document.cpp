@@ -101,7 +101,8 @@ bool is_end_of_line(std::string_view toml, Position at) {
 
 /// What toml++ says, with the cause of what it describes by a consequence.
 std::string problem_of_syntax(std::string_view description, bool at_end_of_line) {
-  if (at_end_of_line && description.contains("parsing string")) return "the string has no closing quote on this line";
+  const bool in_string = description.contains("parsing string") || description.contains("parsing literal string");
+  if (at_end_of_line && in_string) return "the string has no closing quote on this line";
   const bool bare_word = description.ends_with("could not determine value type");
   return std::string(description) + (bare_word ? " (text stands between quotes)" : "");
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <sys/mman.h>
 
 namespace rtexec::executive {
 namespace {
@@ -115,6 +116,7 @@ Result<Inquiry> inquire(TaskSet tasks) {
     inquiry.needs = run.ask(placement);
   }
   std::ranges::move(run.ask_for_channels(), std::back_inserter(inquiry.needs));
+  static_cast<void>(::munlockall()); // or what this process allocates later counts against its limit
   return inquiry;
 }
 
