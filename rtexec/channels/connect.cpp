@@ -11,6 +11,7 @@
 #include "rtexec/channels/task_link.hpp"
 #include "tasks/dnn/input/input.hpp"
 #include "tasks/fingerprint.hpp"
+#include "tasks/dnn/input/ranged_inputs.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -129,7 +130,9 @@ class Connector {
   /// Noise where there is no path.
   void add_file(std::size_t task, std::size_t input, const std::filesystem::path& path,
                 const Preprocessing& preprocessing) {
-    auto source = tasks::make_input(path, workloads_[task]->inputs()[input], preprocessing);
+    const auto* const ranged = dynamic_cast<const tasks::RangedInputs*>(workloads_[task].get());
+    auto source = tasks::make_input(path, workloads_[task]->inputs()[input], preprocessing,
+                                    ranged != nullptr ? ranged->input_range(input) : std::nullopt);
     if (!source) return complain(task, source.error().what);
     made_[task]->add_source(input, std::make_unique<FileSource>(std::move(*source)), OnStale::reuse, "");
   }

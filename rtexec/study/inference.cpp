@@ -73,6 +73,7 @@ Result<Inference> Inference::load(const InferenceOptions& options,
     inference.metadata_ = graph.metadata;
     inference.notes_ = graph.notes;
     tasks::optimise(graph);
+    inference.ranges_ = tasks::input_ranges(graph);
     auto network = tasks::make_network(graph, board.device, options.precision, options.memory);
     if (!network) give_up(network.error().code, options.model + ": " + network.error().what);
     graph = {}; // the network has a copy of its constants
@@ -113,7 +114,7 @@ Result<> Inference::fetch_inputs(std::span<const std::string> given, const Prepr
     return fail(Errc::bad_input, "channels, layout, fit, mean, std and scale are for pictures, and no input is one");
   const auto inputs = tasks::normalised(network_->inputs(), *normalization);
   for (std::size_t i = 0; i < files_.size(); ++i) {
-    const auto source = tasks::make_input(files_[i], inputs[i], preprocessing);
+    const auto source = tasks::make_input(files_[i], inputs[i], preprocessing, ranges_[i]);
     if (!source) return Unexpected(source.error());
     if (const auto fetched = (*source)->fetch(0, inputs[i]); !fetched)
       return fail(fetched.error(), "input " + config::quoted(inputs[i].name) + ": " + files_[i].string() +

@@ -6,12 +6,14 @@
 #include <rtexec/units.hpp>
 #include "hal/device.hpp"
 #include "tasks/dnn/graph/graph.hpp"
+#include "tasks/dnn/graph/input_ranges.hpp"
 #include "tasks/dnn/graph/network.hpp"
 #include "tasks/dnn/output/output.hpp"
 
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +62,7 @@ class Inference {
   std::unique_ptr<hal::Device> device_; // outlives the network
   std::unique_ptr<tasks::Network> network_;
   tasks::Metadata metadata_;
+  std::vector<std::optional<tasks::InputRange>> ranges_; // by input of the network
   std::vector<std::string> notes_;
   std::vector<std::filesystem::path> files_;
   Preprocessing preprocessing_;

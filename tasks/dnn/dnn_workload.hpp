@@ -8,6 +8,7 @@
 #include "tasks/constant_image.hpp"
 #include "tasks/dnn/graph/network.hpp"
 #include "tasks/dnn/output/output.hpp"
+#include "tasks/dnn/input/ranged_inputs.hpp"
 #include "tasks/stateful.hpp"
 #include <rtexec/workload.hpp>
 
@@ -20,7 +21,7 @@
 
 namespace rtexec::tasks {
 
-class DnnWorkload final : public Workload, public initialise::Observable, public Stateful {
+class DnnWorkload final : public Workload, public initialise::Observable, public Stateful, public RangedInputs {
  public:
   /// Device memory in all.
   struct Footprint {
@@ -100,6 +101,7 @@ class DnnWorkload final : public Workload, public initialise::Observable, public
   }
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;
   void begin_to_keep() noexcept override { keeps_ = true; }
+  [[nodiscard]] std::optional<InputRange> input_range(std::size_t input) const override { return ranges_[fed_[input]]; }
 
  private:
   DnnWorkload(std::unique_ptr<Network> network, const Normalization& normalization,
@@ -108,9 +110,10 @@ class DnnWorkload final : public Workload, public initialise::Observable, public
   [[nodiscard]] Result<> fit();
 
   std::unique_ptr<Network> network_;
-  std::vector<rtexec::Tensor> inputs_; // the network's that are fed, with how pictures are normalised for it
-  std::vector<std::size_t> fed_;       // their numbers in the network
-  bool keeps_ = false;                 // jobs leave their state to the next one
+  std::vector<rtexec::Tensor> inputs_;            // the network's that are fed, with how pictures are normalised for it
+  std::vector<std::size_t> fed_;                  // their numbers in the network
+  std::vector<std::optional<InputRange>> ranges_; // by input of the network
+  bool keeps_ = false;                            // jobs leave their state to the next one
   std::unique_ptr<OutputDecoder> decoder_;
   std::string fingerprint_;
   std::optional<Footprint> footprint_;

@@ -128,6 +128,36 @@ class Inputs : public testing::Test {
   test::ScratchFolder folder_;
 };
 
+TEST_F(Inputs, NoiseOfIndicesTakesAllThatTheNetworkIndexes) {
+  const auto shape = like({4000}, ElementType::int64);
+  const auto source = make_input({}, shape, {}, InputRange{-100, 99, 0, 99}).value();
+  const auto ids = fetch<std::int64_t>(*source, 3, 4000, ElementType::int64);
+  EXPECT_EQ(std::ranges::min(ids), 0);
+  EXPECT_EQ(std::ranges::max(ids), 99);
+  EXPECT_EQ(ids, fetch<std::int64_t>(*source, 3, 4000, ElementType::int64)) << "the same job, the same noise";
+  const auto bytes = make_input({}, like({4000}, ElementType::uint8), {}, InputRange{-300, 299, 0, 299}).value();
+  EXPECT_EQ(std::ranges::max(fetch<std::uint8_t>(*bytes, 1, 4000, ElementType::uint8)), 255) << "as far as the type";
+}
+
+TEST_F(Inputs, NoiseOfBooleansAndMasksHoldsBothValues) {
+  for (const ElementType type : {ElementType::boolean, ElementType::uint64, ElementType::int64}) {
+    const std::size_t count = 800 / size_of(type);
+    const auto source = make({}, like({static_cast<std::int64_t>(count)}, type));
+    std::vector<std::byte> bytes(800, std::byte{0xa5});
+    auto tensor = like({}, type);
+    tensor.bytes = bytes;
+    ASSERT_TRUE(source->fetch(1, tensor));
+    const auto ones = std::ranges::count(bytes, std::byte{1}), zeros = std::ranges::count(bytes, std::byte{0});
+    EXPECT_EQ(ones + zeros, 800);
+    EXPECT_GT(ones, static_cast<std::ptrdiff_t>(count / 4)) << name(type);
+    EXPECT_LT(ones, static_cast<std::ptrdiff_t>(count * 3 / 4)) << name(type);
+  }
+  const auto source = make({}, like({2000}, ElementType::int8));
+  const auto values = fetch<std::int8_t>(*source, 1, 2000, ElementType::int8);
+  EXPECT_LT(std::ranges::min(values), -100);
+  EXPECT_GT(std::ranges::max(values), 100);
+}
+
 TEST_F(Inputs, ASolidPictureIsSolidInItsPlanesAndGreyAround) {
   ASSERT_TRUE(write_png(solid({8, 4}, {255, 0, 51}), folder_ / "p.png"));
   const auto source = make(folder_ / "p.png", {1, 3, 16, 16});
@@ -221,6 +251,11 @@ TEST_F(Inputs, ATensorIsConvertedWhereNothingIsLost) {
   ASSERT_TRUE(write_npy(folder_ / "l.npy", Shape{3}, ElementType::int32, std::as_bytes(std::span(large))));
   EXPECT_NE(error(folder_ / "l.npy", like({3}, ElementType::uint8)).find("file holds int32, input 'x' needs uint8"),
             std::string::npos);
+  const auto refused = make_input(folder_ / "l.npy", like({3}, ElementType::int32), {}, InputRange{-100, 99, 0, 99});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("but the network takes -100 to 99 in its input 'x'"), std::string::npos)
+      << refused.error().what;
+  EXPECT_TRUE(make_input(folder_ / "l.npy", like({3}, ElementType::int32), {}, InputRange{-1, 1 << 20, 0, 1 << 20}));
   ASSERT_TRUE(write_floats(folder_ / "f.npy", Shape{3}, {0, 1, 2}));
   EXPECT_NE(error(folder_ / "f.npy", like({3}, ElementType::int64)).find("file holds float32, input 'x' needs int64"),
             std::string::npos);
@@ -234,8 +269,9 @@ TEST_F(Inputs, NoiseOfEveryTypeIsWhatTheHeaderSays) {
   std::vector<std::size_t> seen(256);
   for (const auto byte : noise(ElementType::uint8, std::vector<std::uint8_t>())) ++seen[byte];
   EXPECT_GT(*std::ranges::min_element(seen), 5u);
-  EXPECT_EQ(noise(ElementType::int32, std::vector<std::int32_t>()), std::vector<std::int32_t>(count));
-  EXPECT_EQ(noise(ElementType::int64, std::vector<std::int64_t>()), std::vector<std::int64_t>(count));
+  const auto longs = noise(ElementType::int64, std::vector<std::int64_t>());
+  EXPECT_EQ(std::ranges::count(longs, 0) + std::ranges::count(longs, 1), static_cast<std::ptrdiff_t>(count));
+  EXPECT_GT(std::ranges::count(longs, 1), static_cast<std::ptrdiff_t>(count / 3));
   const auto floats = noise(ElementType::float32, std::vector<float>());
   const auto halves = noise(ElementType::float16, std::vector<std::uint16_t>());
   for (std::size_t i = 0; i < count; ++i) ASSERT_NEAR(from_half(halves[i]), floats[i], 1.0 / 2048) << i;

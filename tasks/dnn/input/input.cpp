@@ -13,9 +13,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -26,29 +29,82 @@ namespace fs = std::filesystem;
 
 std::span<const std::byte> bytes_of(const std::string& content) { return std::as_bytes(std::span(content)); }
 
+/// The integers that noise is drawn from, ends included.
+struct NoiseRange {
+  std::int64_t min = 0;
+  std::uint64_t count = 2;
+};
+
+template <class T> constexpr std::pair<std::int64_t, std::int64_t> limits() {
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  constexpr auto max = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+  return {std::numeric_limits<T>::min(), static_cast<std::int64_t>(std::min(max, most))};
+}
+
+/// Of a type of integers or booleans.
+std::pair<std::int64_t, std::int64_t> limits_of(ElementType type) {
+  using enum ElementType;
+  switch (type) {
+  case boolean: return {0, 1};
+  case uint8: return limits<std::uint8_t>();
+  case int8: return limits<std::int8_t>();
+  case uint16: return limits<std::uint16_t>();
+  case int16: return limits<std::int16_t>();
+  case uint32: return limits<std::uint32_t>();
+  case int32: return limits<std::int32_t>();
+  case uint64: return limits<std::uint64_t>();
+  default: return limits<std::int64_t>();
+  }
+}
+
+NoiseRange noise_range(ElementType type, const std::optional<InputRange>& range) {
+  constexpr std::uint64_t max_count = std::uint64_t{1} << 32U;
+  auto [min, max] = limits_of(type);
+  const bool all_values = type == ElementType::uint8 || type == ElementType::int8;
+  if (!range && !all_values) std::tie(min, max) = std::pair(0, 1);
+  if (range) std::tie(min, max) = std::pair(std::max(min, range->noise_min), std::min(max, range->noise_max));
+  if (max < min) return {.min = min, .count = 1};
+  return {.min = min,
+          .count = std::min(static_cast<std::uint64_t>(max) - static_cast<std::uint64_t>(min), max_count - 1) + 1};
+}
+
 class Noise final : public InputSource {
  public:
-  explicit Noise(std::size_t size) : size_(size) {}
+  Noise(std::size_t size, NoiseRange integers) : size_(size), integers_(integers) {}
 
   Status fetch(std::uint64_t job, const rtexec::Tensor& tensor) noexcept override {
     if (tensor.bytes.size() != size_) return Unexpected(Errc::bad_input);
     Random random(job);
+    using enum ElementType;
     switch (tensor.type) {
-    case ElementType::float32: std::ranges::generate(tensor.as<float>(), [&] { return random.fraction(); }); break;
-    case ElementType::float16:
+    case float32: std::ranges::generate(tensor.as<float>(), [&] { return random.fraction(); }); break;
+    case float16:
       std::ranges::generate(tensor.as<Float16>(), [&] { return Float16{to_half(random.fraction())}; });
       break;
-    case ElementType::uint8:
-      std::ranges::generate(tensor.as<std::uint8_t>(), [&] { return static_cast<std::uint8_t>(random.next() >> 56); });
-      break;
-    case ElementType::float64: std::ranges::generate(tensor.as<double>(), [&] { return random.fraction(); }); break;
-    default: std::ranges::fill(tensor.bytes, std::byte{0});
+    case float64: std::ranges::generate(tensor.as<double>(), [&] { return random.fraction(); }); break;
+    case boolean: fill<bool>(tensor, random); break;
+    case uint8: fill<std::uint8_t>(tensor, random); break;
+    case int8: fill<std::int8_t>(tensor, random); break;
+    case uint16: fill<std::uint16_t>(tensor, random); break;
+    case int16: fill<std::int16_t>(tensor, random); break;
+    case uint32: fill<std::uint32_t>(tensor, random); break;
+    case int32: fill<std::int32_t>(tensor, random); break;
+    case uint64: fill<std::uint64_t>(tensor, random); break;
+    case int64: fill<std::int64_t>(tensor, random); break;
     }
     return {};
   }
 
  private:
+  template <class T> void fill(const rtexec::Tensor& tensor, Random& random) const noexcept {
+    std::ranges::generate(tensor.as<T>(), [&] {
+      // The high half of random bits, times a count of at most 2^32.
+      return static_cast<T>(integers_.min + static_cast<std::int64_t>((random.next() >> 32U) * integers_.count >> 32U));
+    });
+  }
+
   std::size_t size_;
+  NoiseRange integers_;
 };
 
 class FixedTensor final : public InputSource {
@@ -183,12 +239,32 @@ Result<std::vector<fs::path>> pictures_in(const fs::path& folder) {
   return files;
 }
 
-Result<std::unique_ptr<InputSource>> make_tensor(const fs::path& path, const rtexec::Tensor& input) {
+/// The first of `count` integers outside of `range`, and its place; absent: there is none.
+std::optional<std::pair<std::size_t, std::string>> outside(const NpyTensor& tensor, const InputRange& range) {
+  const std::size_t count = tensor.bytes.size() / size_of(tensor.type);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = with_element(tensor, i, [&](auto each) -> std::optional<std::string> {
+      if constexpr (std::is_integral_v<decltype(each)>)
+        if (std::cmp_less(each, range.min) || std::cmp_greater(each, range.max)) return std::to_string(each);
+      return std::nullopt;
+    });
+    if (value) return std::pair(i, *value);
+  }
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<InputSource>> make_tensor(const fs::path& path, const rtexec::Tensor& input,
+                                                 const std::optional<InputRange>& range) {
   auto tensor = read_npy(path);
   if (!tensor) return Unexpected(tensor.error());
   if (tensor->shape != input.shape)
     return fail(Errc::bad_input, path.string() + ": has shape " + to_string(tensor->shape) +
                                      ", but the network's input is " + to_string(input.shape));
+  if (const auto found = range ? outside(*tensor, *range) : std::nullopt)
+    return fail(Errc::bad_input, path.string() + ": element " + std::to_string(found->first) + " is " + found->second +
+                                     ", but the network takes " + std::to_string(range->min) + " to " +
+                                     std::to_string(range->max) + " in its input '" + input.name +
+                                     "', with which it indexes a tensor");
   const std::string held(name(tensor->stored)), wanted(name(input.type));
   auto bytes = as_type(input.type, std::move(*tensor));
   if (!bytes)
@@ -216,16 +292,17 @@ Result<std::unique_ptr<InputSource>> make_pictures(const fs::path& path, const r
 bool are_pictures(const fs::path& input) { return !input.empty() && config::lower_extension(input) != ".npy"; }
 
 Result<std::unique_ptr<InputSource>> make_input(const fs::path& input, const rtexec::Tensor& tensor,
-                                                const Preprocessing& preprocessing) {
+                                                const Preprocessing& preprocessing,
+                                                const std::optional<InputRange>& range) {
   std::size_t size = size_of(tensor.type);
   for (const std::int64_t dimension : tensor.shape)
     if (dimension <= 0 || __builtin_mul_overflow(size, static_cast<std::size_t>(dimension), &size))
       return fail(Errc::bad_input, "an input of shape " + to_string(tensor.shape) + " cannot be filled");
-  if (input.empty()) return std::make_unique<Noise>(size);
+  if (input.empty()) return std::make_unique<Noise>(size, noise_range(tensor.type, range));
   std::error_code error;
   if (!fs::exists(input, error)) return fail(Errc::bad_input, input.string() + ": does not exist");
   if (are_pictures(input)) return make_pictures(input, tensor, preprocessing);
-  return make_tensor(input, tensor);
+  return make_tensor(input, tensor, range);
 }
 
 std::string fingerprint_with_files(const std::string& workload, const fs::path& input) {

@@ -3,17 +3,20 @@
 //
 // All files are read and checked by a full decode at set-up. fetch() decodes the compressed picture again, and puts it
 // into the tensor as frame.hpp says. A tensor's values are taken as they are, and converted where the input is of
-// another type: to floats always, to integers from integers that fit. Noise is uniform from 0 to 1 in floats, from 0 to
-// 255 in uint8, and 0 in int32 and int64, which is an index into every table.
+// another type: to floats always, to integers from integers that fit. Noise is uniform: from 0 to 1 in floats; in
+// integers that index a tensor, over all of its indices; in other integers of 8 bits over all values; in booleans and
+// longer integers 0 or 1, which masks hold.
 #pragma once
 
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/tensor.hpp>
+#include "tasks/dnn/graph/input_ranges.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace rtexec::tasks {
@@ -34,10 +37,12 @@ class InputSource {
 [[nodiscard]] bool are_pictures(const std::filesystem::path& input);
 
 /// For an input that is like `tensor`, whose bytes are not looked at. Pictures need what FrameSampler::make() says, and
-/// are put into it so; `preprocessing` is of pictures alone. Errors name the file and the reason.
+/// are put into it so; `preprocessing` is of pictures alone. `range` limits noise, and a tensor's values outside it are
+/// bad_input. Errors name the file and the reason.
 [[nodiscard]] Result<std::unique_ptr<InputSource>> make_input(const std::filesystem::path& input,
                                                               const rtexec::Tensor& tensor,
-                                                              const Preprocessing& preprocessing = {});
+                                                              const Preprocessing& preprocessing = {},
+                                                              const std::optional<InputRange>& range = {});
 
 /// `workload`, and names and sizes of the files of `input`, which decide what decoding costs.
 [[nodiscard]] std::string fingerprint_with_files(const std::string& workload, const std::filesystem::path& input);
