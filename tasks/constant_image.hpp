@@ -23,7 +23,10 @@ class ConstantImage {
   /// A copy of `head`, then zeros up to `size`, which all stand on the kernel's one page of zeros. out_of_memory,
   /// refused.
   [[nodiscard]] static Result<ConstantImage> zeros_behind(std::span<const std::byte> head, Bytes size);
-  /// Words that follow from `seed`: pattern_pages pages of memory, again and again. out_of_memory, refused.
+  /// Each repetition of the pattern is a mapping; the kernel's default limit allows 65,530 in a process.
+  static constexpr Bytes max_pattern{std::uint64_t{512} << 30};
+  /// Words that follow from `seed`: pattern_pages pages of memory, again and again. bad_input: more than max_pattern.
+  /// out_of_memory, refused.
   [[nodiscard]] static Result<ConstantImage> pattern(std::uint64_t seed, Bytes size);
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return {mapping_.base(), size_.count}; }

@@ -13,6 +13,7 @@
 #include "hal/machine.hpp"
 #include "policies/admission.hpp"
 #include "rtexec/regulation/regulation.hpp"
+#include "tasks/constant_image.hpp"
 #include "tasks/fingerprint.hpp"
 
 #include <algorithm>
@@ -59,6 +60,20 @@ Result<> check_parts(const LoadedSet& set) {
       config::add_line(errors, "task '" + task.name + "': " + problem);
   }
   return errors.empty() ? Result<>() : fail(Errc::bad_input, errors);
+}
+
+/// Refuses footprints above a known capacity for which the process may not have enough addresses. The plan refuses
+/// smaller ones, and says what else helps.
+Result<> check_footprints(const ResolvedSet& set) {
+  const Bytes capacity = set.tasks.device.capacity.value_or(set.board.capacity);
+  if (capacity == Bytes{0}) return {};
+  std::string errors;
+  for (const Task& task : set.tasks.tasks)
+    if (task.footprint && *task.footprint > std::max(capacity, tasks::ConstantImage::max_pattern))
+      config::add_line(errors, "task '" + task.name + "': footprint = \"" + to_string(*task.footprint) +
+                                   "\": more than the capacity, " + to_string(capacity) +
+                                   "; give a smaller footprint, or a larger [device] capacity");
+  return errors.empty() ? Result<>() : fail(Errc::not_proved, errors);
 }
 
 /// Where nobody else says how much memory the device has, the device itself is asked.
@@ -295,6 +310,7 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
   LoadedSet set;
   static_cast<ResolvedSet&>(set) = resolve(std::move(tasks), std::move(*board), std::move(machine));
   if (const auto checked = regulation::check_budgets(set); !checked) return Unexpected(checked.error());
+  if (const auto checked = check_footprints(set); !checked) return Unexpected(checked.error());
   set.open_own = setup.open_device;
   if (set.machine.here)
     if (const auto room = check_room_for_models(set.tasks); !room) return Unexpected(room.error());

@@ -54,6 +54,16 @@ TEST(PlanWithoutExecutive, SettlesCoresAndThreadsForTheMachineThatIsGiven) {
   for (const PlannedTask& task : planned->plan.tasks) EXPECT_THAT(robot.cores, testing::Contains(task.core));
 }
 
+/// Addresses for so many constants do not exist, so the capacity refuses them before they are asked for.
+TEST(PlanWithoutExecutive, RefusesAFootprintOfTerabytesByTheCapacity) {
+  for (const MemoryClass kind : {MemoryClass::constant, MemoryClass::state, MemoryClass::scratch}) {
+    TaskSet set = two_tasks();
+    set.tasks[1].footprint = Bytes{std::uint64_t{4} << 40};
+    set.tasks[1].memory_class = kind;
+    EXPECT_TRUE(fails(plan(set, robot), Errc::not_proved, "task 'slow': footprint = \"4TiB\": more than the capacity"));
+  }
+}
+
 TEST(PlanWithoutExecutive, OfAMachineWithoutCoresIsRefused) {
   MachineFacts nothing = robot;
   nothing.cores.clear();

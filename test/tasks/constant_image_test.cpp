@@ -109,6 +109,12 @@ TEST(ConstantImage, TakesLittleMemoryThoughItIsReadAndLocked) {
   EXPECT_LT(taken_by([&] { return ConstantImage::zeros_behind(head, mebi * 512); }), mebi * 64);
 }
 
+TEST(ConstantImage, RefusesMorePatternThanCanBeMapped) {
+  EXPECT_TRUE(test::fails(ConstantImage::pattern(1, mebi * (std::uint64_t{1} << 22)), Errc::bad_input,
+                          "4TiB of made-up constants"));
+  EXPECT_TRUE(test::fails(ConstantImage::pattern(1, ConstantImage::max_pattern + Bytes{1}), Errc::bad_input, "512GiB"));
+}
+
 /// Counts down to the call that fails; a System's functions have no context.
 int calls_left = 0;
 bool fails_now() {
