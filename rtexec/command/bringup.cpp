@@ -285,7 +285,8 @@ int bring_up_board(const Options& options) {
 
 void add_bringup(const Command& program, int& exit_code) {
   const Command command = program.add(
-      "bringup", "Say whether this board can keep promises, item by item as TAP, and what to change where it cannot");
+      "bringup",
+      "Test a new board: read and measure, item by item, whether it can keep deadlines (minutes; TAP output)");
   const auto options = std::make_shared<Options>();
   command.option("items", options->items, "ITEM",
                  "Only these, by name or group (kernel/timers, memory), as the output of all names them");

@@ -217,12 +217,14 @@ int probe_machine(const Options& options) {
 
 void add_probe(const Command& program, int& exit_code) {
   const Command command =
-      program.add("probe", "Say what this machine can and cannot do for real time, and what to change");
+      program.add("probe",
+                  "Show what this machine offers for real time, or (with a task set) what a run of the set lacks; "
+                  "measures nothing");
   const auto options = std::make_shared<Options>();
-  const Option tasks =
-      command.option("task-set", options->tasks, "FILE.toml",
-                     "Say instead all that a run of this set needs and this machine lacks, with the lines that mend "
-                     "it; exits with 5 where something is missing");
+  const Option tasks = command.option(
+      "task-set", options->tasks, "FILE.toml",
+      "Compare this machine with what a run of the set needs, and print the commands that provide what is "
+      "missing; exits with 5 if something is. Without it: describe the machine, with any set in mind");
   command.option("--root", options->root, "DIR", "Folder that stands in for / when files under /sys and /proc are read")
       .existing_folder()
       .excludes(tasks);

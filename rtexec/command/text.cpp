@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <sstream>
 
 namespace rtexec::command {
 
@@ -168,7 +169,9 @@ void print_pairs(std::ostream& out, const Plan& plan) {
   }
 }
 
-void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
+namespace {
+
+void write_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   out << "Plan (" << (plan.order == Order::edf ? "EDF" : "static priority") << " on the device)\n";
   Table table({"task", "period", "deadline", "core", "wcet cpu+device+cpu", "constant", "scratch", "state", "swapped",
                "bound"});
@@ -200,6 +203,21 @@ void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   for (const PlannedChain& chain : plan.chains) print_terms(out, chain);
 }
 
+/// Prints what `write` writes, with lines that are wider than the terminal broken between words.
+void print_fitting(std::ostream& out, const auto& write) {
+  std::ostringstream text;
+  text.copyfmt(out);
+  write(text);
+  std::istringstream lines(text.str());
+  for (std::string line; std::getline(lines, line);) {
+    const std::string indent(std::min(line.find_first_not_of(' '), line.size()) + 2, ' ');
+    for (const std::string& part : report::wrapped(line, report::room_of(out), indent, report::LongWord::whole))
+      out << part << '\n';
+  }
+}
+
+} // namespace
+
 void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests) {
   out << "The device alone, by each test with the volumes that suit it best (end-to-end decides)\n";
   Table table({"test", "proved", "left", "right", "at L", "demand", "blocking", "by", "limits", "swapped"});
@@ -210,13 +228,19 @@ void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests) 
   for (const TestVerdict& test : tests) {
     Bytes swapped{0};
     for (const Bytes& volume : test.swap_volumes) swapped += volume;
-    table.add({test.name() + (test.sound() ? "" : " (not sound)"), test.proved ? "yes" : "no",
-               side(test, test.sides().left), side(test, test.sides().right), readable(test.instant),
-               readable(test.demand), readable(test.blocking), test.blocking_task.empty() ? "-" : test.blocking_task,
+    const std::string verdict = test.proved ? "yes" : "no";
+    table.add({test.name(), test.sound() ? verdict : "no proof: " + verdict, side(test, test.sides().left),
+               side(test, test.sides().right), readable(test.instant), readable(test.demand), readable(test.blocking),
+               test.blocking_task.empty() ? "-" : test.blocking_task,
                test.limiting_task.empty() ? "-" : test.limiting_task,
                test.swap_volumes.empty() ? "-" : readable(swapped)});
   }
   table.print(out);
+  if (!std::ranges::all_of(tests, &TestVerdict::sound))
+    print_fitting(out, [](std::ostream& text) {
+      text << "  theorem1, as it was published, says yes also to sets that miss deadlines: it is shown for comparison, "
+              "and decides nothing\n";
+    });
 }
 
 void print_fallback(std::ostream& out, const SwapReport& swap) {
@@ -308,7 +332,9 @@ void print_counts(std::ostream& out, const char* what, const Report& report,
   if (!tasks.empty()) out << what << ": " << tasks.text() << '\n';
 }
 
-void print_report(std::ostream& out, const Report& report) {
+namespace {
+
+void write_report(std::ostream& out, const Report& report) {
   out << "Report after " << readable(report.elapsed) << " (ended by " << to_string(report.stopped_by) << ")\n";
   Table table({"task", "released", "completed", "skipped", "response min", "mean", "p99", "max", "bound", "deadline",
                "deadlines"});
@@ -370,6 +396,16 @@ void print_report(std::ostream& out, const Report& report) {
         << report.device_fault->task << "', which ended the run: " << report.device_fault->what
         << "\n  Jobs after it failed. Only a new run can use the device again.\n";
   out << outcome(report) << '\n';
+}
+
+} // namespace
+
+void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
+  print_fitting(out, [&](std::ostream& text) { write_plan(text, set, plan); });
+}
+
+void print_report(std::ostream& out, const Report& report) {
+  print_fitting(out, [&](std::ostream& text) { write_report(text, report); });
 }
 
 bool kept(const Report& report) {

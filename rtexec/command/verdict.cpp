@@ -398,7 +398,8 @@ void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries)
 }
 
 void print_wrapped(std::ostream& out, const std::string& text, std::string_view indent) {
-  for (const std::string& line : report::wrapped(text, columns, indent, report::LongWord::whole)) out << line << '\n';
+  const std::size_t room = std::min(columns, report::room_of(out));
+  for (const std::string& line : report::wrapped(text, room, indent, report::LongWord::whole)) out << line << '\n';
 }
 
 void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan, const Readiness& readiness) {

@@ -41,7 +41,7 @@ void print_notes(std::ostream& out, const Study& study) {
   const std::string constants = study.source.networks.empty()
                                     ? text_of(100 * study.source.constants) + " % of swappable memory"
                                     : "what is left of a network's swappable memory at zero pixels (0.1 to 0.3 GB)";
-  if (shown("theorem1")) out << "theorem1: RT-Swap's Theorem 1, a baseline that is not sound\n";
+  if (shown("theorem1")) out << "theorem1: RT-Swap's Theorem 1, which accepts some sets that miss deadlines\n";
   if (shown("utilisation")) out << "utilisation: executions alone take at most all of the time\n";
   if (shown("fits")) out << "fits: and the largest task fits into the memory that there is\n";
   if (shown("pipelined-h1")) out << "pipelined-h1: one copy engine; other pipelined tests: two\n";

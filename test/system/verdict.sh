@@ -67,7 +67,7 @@ done
 expect 3 '^Verdict: not proved: the tasks ask for [0-9.]+ms in each second of the' first_line "$rtexec" check late.toml
 expect 3 "^Nothing is promised to tasks 'task1', 'task2' and 4 more" "$rtexec" check late.toml
 expect 3 '[-][-]headroom' "$rtexec" check late.toml
-for text in 'for some lambda' 'R = J \+ w <= D' 'Test end-to-end: ' 'theorem1 \(not sound\)' 'wcet cpu\+device\+cpu'; do
+for text in 'for some lambda' 'R = J \+ w <= D' 'Test end-to-end: ' 'theorem1 +no proof: ' 'wcet cpu\+device\+cpu'; do
   expect_not "$text" "$rtexec" check six.toml
   expect '0 3' "$text" "$rtexec" check six.toml --explain
 done
