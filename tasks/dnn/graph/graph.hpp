@@ -214,10 +214,11 @@ struct Binary {
 struct Cast {};
 
 /// a [..., m, k] times b [..., k, n] of integers, modulo 2^n; leading dimensions are broadcast as NumPy does. Operands
-/// of int16 have a product of int32, others one of their own type.
+/// of int16, which are bytes less their zero points (-255 to 255), have a product of int32, others one of their own
+/// type.
 struct IntegerMatMul {};
 
-/// A convolution of int16 as Conv has it, without bias: int32, modulo 2^32.
+/// A convolution as Conv has it, without bias, of int16 as IntegerMatMul has it: int32, modulo 2^32.
 struct IntegerConv {
   Conv conv;
 };

@@ -1,6 +1,4 @@
 // Steps that compute floats element by element.
-#include "tasks/dnn/kernels/arithmetic.hpp"
-#include "tasks/dnn/kernels/element_types.hpp"
 #include "tasks/dnn/kernels/elementwise.hpp"
 #include "tasks/dnn/kernels/loops.hpp"
 #include "tasks/dnn/kernels/typed_steps.hpp"
@@ -32,23 +30,15 @@ class ActivationStep final : public Step {
 };
 
 /// f(first, count) for pieces that stay in the first-level cache from one operation to the next.
-constexpr std::ptrdiff_t piece = 2048; // elements
 template <class F> void each_piece(std::size_t count, F f) {
-  constexpr auto most = static_cast<std::size_t>(piece);
-  for (std::size_t i = 0; i < count; i += most) f(i, std::min(most, count - i));
+  constexpr std::size_t piece = 2048;
+  for (std::size_t i = 0; i < count; i += piece) f(i, std::min(piece, count - i));
 }
 
 template <class T> class QuantiseStep final : public Step {
  public:
   QuantiseStep(const Quantise& quantise, std::size_t count) : quantise_(quantise), count_(count) {}
-
-  void run(const Operands& o) const noexcept override {
-    std::array<float, piece> rounded;
-    each_piece(count_, [&](std::size_t first, std::size_t n) {
-      quantise(quantise_, rounded.data(), o.input(0) + first, n);
-      std::transform(rounded.begin(), rounded.begin() + n, o.output<T>() + first, truncated<T>);
-    });
-  }
+  void run(const Operands& o) const noexcept override { quantise(quantise_, o.output<T>(), o.input(0), count_); }
 
  private:
   Quantise quantise_;
@@ -58,19 +48,23 @@ template <class T> class QuantiseStep final : public Step {
 template <class T> class DequantiseStep final : public Step {
  public:
   DequantiseStep(const Dequantise& dequantise, std::size_t count) : dequantise_(dequantise), count_(count) {}
-
-  void run(const Operands& o) const noexcept override {
-    each_piece(count_, [&](std::size_t first, std::size_t n) {
-      float* const y = o.output() + first;
-      std::transform(o.input<T>(0) + first, o.input<T>(0) + first + n, y, [](T x) { return static_cast<float>(x); });
-      dequantise(dequantise_, y, y, n);
-    });
-  }
+  void run(const Operands& o) const noexcept override { dequantise(dequantise_, o.output(), o.input<T>(0), count_); }
 
  private:
   Dequantise dequantise_;
   std::size_t count_;
 };
+
+/// Calls f.operator()<T>() for the type T of quantised elements.
+template <class F> StepPointer for_quantised(ElementType type, F f) {
+  switch (type) {
+  case ElementType::uint8: return f.template operator()<std::uint8_t>();
+  case ElementType::int8: return f.template operator()<std::int8_t>();
+  case ElementType::uint16: return f.template operator()<std::uint16_t>();
+  case ElementType::int16: return f.template operator()<std::int16_t>();
+  default: return f.template operator()<std::int32_t>();
+  }
+}
 
 class BinaryStep final : public Step {
  public:
@@ -179,12 +173,12 @@ StepPointer make_step(const Graph& graph, const Node& node, const Activation& ac
   return std::make_unique<ActivationStep>(activation, count_of(graph, node.output));
 }
 StepPointer make_step(const Graph& graph, const Node& node, const Quantise& quantise) {
-  return for_integer(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
+  return for_quantised(graph.tensors[node.output].type, [&]<class T>() -> StepPointer {
     return std::make_unique<QuantiseStep<T>>(quantise, count_of(graph, node.output));
   });
 }
 StepPointer make_step(const Graph& graph, const Node& node, const Dequantise& dequantise) {
-  return for_integer(graph.tensors[node.inputs[0]].type, [&]<class T>() -> StepPointer {
+  return for_quantised(graph.tensors[node.inputs[0]].type, [&]<class T>() -> StepPointer {
     return std::make_unique<DequantiseStep<T>>(dequantise, count_of(graph, node.output));
   });
 }

@@ -40,6 +40,23 @@ RTEXEC_VECTORISED void activate_commonly(Activation f, float* y, const float* x,
       });
 }
 
+template <class T> RTEXEC_INLINE void quantise_as(const Quantise& to, T* y, const float* x, std::size_t n) {
+  constexpr float rounder = 12582912.0F; // 1.5 * 2^23: what is added to it has no fraction
+  const float low = to.low - to.zero, high = to.high - to.zero, scale = to.scale, zero = to.zero;
+  each(
+      n, [=](std::size_t i) __attribute__((always_inline)) {
+        const float within = at_most(at_least(x[i] / scale, low), high);
+        const float rounded = (within + rounder - rounder) + zero;
+        y[i] = static_cast<T>(static_cast<std::int32_t>(rounded == rounded ? rounded : 0.0F));
+      });
+}
+
+template <class T> RTEXEC_INLINE void dequantise_as(const Dequantise& from, float* y, const T* x, std::size_t n) {
+  const float scale = from.scale, zero = from.zero;
+  each(
+      n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = (static_cast<float>(x[i]) - zero) * scale; });
+}
+
 float modulo(float a, float b) noexcept {
   const float rest = std::fmod(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
@@ -76,20 +93,36 @@ RTEXEC_VECTORISED void scale_shift(Activation f, float* y, const float* x, float
       });
 }
 
-RTEXEC_VECTORISED void quantise(const Quantise& to, float* y, const float* x, std::size_t n) noexcept {
-  constexpr float rounder = 12582912.0F; // 1.5 * 2^23: what is added to it has no fraction
-  const float low = to.low - to.zero, high = to.high - to.zero, scale = to.scale, zero = to.zero;
-  each(
-      n, [=](std::size_t i) __attribute__((always_inline)) {
-        const float within = at_most(at_least(x[i] / scale, low), high);
-        y[i] = (within + rounder - rounder) + zero;
-      });
+RTEXEC_VECTORISED void quantise(const Quantise& to, std::uint8_t* y, const float* x, std::size_t n) noexcept {
+  quantise_as(to, y, x, n);
+}
+RTEXEC_VECTORISED void quantise(const Quantise& to, std::int8_t* y, const float* x, std::size_t n) noexcept {
+  quantise_as(to, y, x, n);
+}
+RTEXEC_VECTORISED void quantise(const Quantise& to, std::uint16_t* y, const float* x, std::size_t n) noexcept {
+  quantise_as(to, y, x, n);
+}
+RTEXEC_VECTORISED void quantise(const Quantise& to, std::int16_t* y, const float* x, std::size_t n) noexcept {
+  quantise_as(to, y, x, n);
+}
+RTEXEC_VECTORISED void quantise(const Quantise& to, std::int32_t* y, const float* x, std::size_t n) noexcept {
+  quantise_as(to, y, x, n);
 }
 
-RTEXEC_VECTORISED void dequantise(const Dequantise& from, float* y, const float* x, std::size_t n) noexcept {
-  const float scale = from.scale, zero = from.zero;
-  each(
-      n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = (x[i] - zero) * scale; });
+RTEXEC_VECTORISED void dequantise(const Dequantise& from, float* y, const std::uint8_t* x, std::size_t n) noexcept {
+  dequantise_as(from, y, x, n);
+}
+RTEXEC_VECTORISED void dequantise(const Dequantise& from, float* y, const std::int8_t* x, std::size_t n) noexcept {
+  dequantise_as(from, y, x, n);
+}
+RTEXEC_VECTORISED void dequantise(const Dequantise& from, float* y, const std::uint16_t* x, std::size_t n) noexcept {
+  dequantise_as(from, y, x, n);
+}
+RTEXEC_VECTORISED void dequantise(const Dequantise& from, float* y, const std::int16_t* x, std::size_t n) noexcept {
+  dequantise_as(from, y, x, n);
+}
+RTEXEC_VECTORISED void dequantise(const Dequantise& from, float* y, const std::int32_t* x, std::size_t n) noexcept {
+  dequantise_as(from, y, x, n);
 }
 
 RTEXEC_VECTORISED void combine(Binary::Kind kind, float* y, const float* a, std::size_t step_a, const float* b,
@@ -133,6 +166,12 @@ RTEXEC_VECTORISED void minimum(float* y, const float* x, std::size_t n) noexcept
 RTEXEC_VECTORISED void accumulate(float* y, const float* x, float factor, std::size_t n) noexcept {
   each(
       n, [=](std::size_t i) __attribute__((always_inline)) { y[i] += x[i] * factor; });
+}
+
+RTEXEC_VECTORISED void accumulate(std::uint32_t* y, const float* x, std::size_t n) noexcept {
+  each(
+      n, [=](std::size_t i)
+             __attribute__((always_inline)) { y[i] += static_cast<std::uint32_t>(static_cast<std::int32_t>(x[i])); });
 }
 
 RTEXEC_VECTORISED void accumulate_squares(float* y, const float* x, std::size_t n) noexcept {

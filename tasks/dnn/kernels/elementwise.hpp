@@ -14,8 +14,17 @@ void activate(Activation f, float* y, const float* x, std::size_t n) noexcept;
 void finish(Activation f, float* y, const float* x, float bias, const float* residual, std::size_t n) noexcept;
 /// y = f(x * scale + shift)
 void scale_shift(Activation f, float* y, const float* x, float scale, float shift, std::size_t n) noexcept;
-void quantise(const Quantise& to, float* y, const float* x, std::size_t n) noexcept;
-void dequantise(const Dequantise& from, float* y, const float* x, std::size_t n) noexcept;
+/// NaN becomes 0.
+void quantise(const Quantise& to, std::uint8_t* y, const float* x, std::size_t n) noexcept;
+void quantise(const Quantise& to, std::int8_t* y, const float* x, std::size_t n) noexcept;
+void quantise(const Quantise& to, std::uint16_t* y, const float* x, std::size_t n) noexcept;
+void quantise(const Quantise& to, std::int16_t* y, const float* x, std::size_t n) noexcept;
+void quantise(const Quantise& to, std::int32_t* y, const float* x, std::size_t n) noexcept;
+void dequantise(const Dequantise& from, float* y, const std::uint8_t* x, std::size_t n) noexcept;
+void dequantise(const Dequantise& from, float* y, const std::int8_t* x, std::size_t n) noexcept;
+void dequantise(const Dequantise& from, float* y, const std::uint16_t* x, std::size_t n) noexcept;
+void dequantise(const Dequantise& from, float* y, const std::int16_t* x, std::size_t n) noexcept;
+void dequantise(const Dequantise& from, float* y, const std::int32_t* x, std::size_t n) noexcept;
 /// y = a op b, for operations on floats. Steps are 0 (one value for all) or 1.
 void combine(Binary::Kind kind, float* y, const float* a, std::size_t step_a, const float* b, std::size_t step_b,
              std::size_t n) noexcept;
@@ -27,6 +36,8 @@ void maximum(float* y, const float* x, std::size_t n) noexcept;
 void minimum(float* y, const float* x, std::size_t n) noexcept;
 /// y += x * factor
 void accumulate(float* y, const float* x, float factor, std::size_t n) noexcept;
+/// y += x modulo 2^32, for floats that are integers.
+void accumulate(std::uint32_t* y, const float* x, std::size_t n) noexcept;
 /// y += x * x
 void accumulate_squares(float* y, const float* x, std::size_t n) noexcept;
 /// y = x / (bias + factor * sums) ^ beta

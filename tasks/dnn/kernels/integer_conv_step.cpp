@@ -1,61 +1,76 @@
 // Convolutions of integers, modulo 2^32.
+#include "tasks/dnn/kernels/byte_product.hpp"
 #include "tasks/dnn/kernels/steps.hpp"
-#include "tasks/dnn/kernels/vectorised.hpp"
 
 #include <algorithm>
 
 namespace rtexec::tasks::kernels {
 namespace {
 
-/// The outputs of a row that one tap finds inside of the input, at x[left + output * stride].
-struct Row {
-  std::int64_t begin, end, left, stride;
-};
-
-/// y += weight * x, along a row.
-RTEXEC_VECTORISED void accumulate_row(const Row& row, std::uint32_t* y, const std::int16_t* x,
-                                      std::uint32_t weight) noexcept {
-  RTEXEC_INDEPENDENT
-  for (std::int64_t i = row.begin; i < row.end; ++i)
-    y[i] += weight * static_cast<std::uint32_t>(static_cast<std::int32_t>(x[row.left + i * row.stride]));
-}
+using Range = ByteProduct::Range;
 
 class IntegerConvStep final : public Step {
  public:
   IntegerConvStep(const Conv& conv, const Shape& x, const Shape& weights, const Shape& y)
-      : w_(conv.window), groups_(conv.groups), x_(x), weights_(weights), y_(y) {}
+      : w_(conv.window),
+        groups_(conv.groups),
+        x_(x),
+        y_(y),
+        taps_(w_.kernel_h * w_.kernel_w),
+        terms_(weights[1] * taps_),
+        product_(y[1] / groups_, y[2] * y[3], terms_) {}
+
+  std::size_t workspace() const override { return product_.workspace(); }
 
   void run(const Operands& o) const noexcept override {
-    const auto plane = y_[2] * y_[3], in_group = y_[1] / groups_;
-    for (std::int64_t image = 0; image < y_[0]; ++image)
-      for (std::int64_t channel = 0; channel < y_[1]; ++channel) {
-        auto* const y = o.output<std::uint32_t>() + (image * y_[1] + channel) * plane;
-        std::fill_n(y, plane, std::uint32_t{0});
-        const auto first = channel / in_group * weights_[1];
-        for (std::int64_t c = 0; c < weights_[1]; ++c)
-          add_channel(y, o.input<std::int16_t>(0) + (image * x_[1] + first + c) * x_[2] * x_[3],
-                      o.input<std::int16_t>(1) + (channel * weights_[1] + c) * w_.kernel_h * w_.kernel_w);
-      }
+    const auto rows = y_[1] / groups_, x_group = terms_ / taps_ * x_[2] * x_[3], y_group = rows * y_[2] * y_[3];
+    for (std::int64_t i = 0; i < y_[0] * groups_; ++i) {
+      const auto* const x = o.input<std::int16_t>(0) + i * x_group;
+      const auto* const weights = o.input<std::int16_t>(1) + i % groups_ * rows * terms_;
+      const auto fill_a = [&](float* to, const Range& of, const Range& depth) {
+        ByteProduct::widen(to, weights, terms_, of, depth);
+      };
+      const auto fill_b = [&](float* to, const Range& depth, const Range& pixels) {
+        for (auto term = depth.first; term < depth.first + depth.count; ++term, to += pixels.count)
+          fill_term(to, x + term / taps_ * x_[2] * x_[3], term % taps_, pixels);
+      };
+      product_.run(o.output<std::uint32_t>() + i * y_group, o.workspace, fill_a, fill_b);
+    }
   }
 
  private:
-  void add_channel(std::uint32_t* y, const std::int16_t* x, const std::int16_t* weights) const noexcept {
-    for (std::int64_t down = 0; down < w_.kernel_h; ++down)
-      for (std::int64_t across = 0; across < w_.kernel_w; ++across) {
-        const auto weight = static_cast<std::uint32_t>(static_cast<std::int32_t>(*weights++));
-        const auto left = across * w_.dilation_w - w_.pad_left, stride = w_.stride_w;
-        const Row row{left < 0 ? (stride - 1 - left) / stride : 0,
-                      left < x_[3] ? std::min((x_[3] - left + stride - 1) / stride, y_[3]) : 0, left, stride};
-        for (std::int64_t i = 0; i < y_[2]; ++i) {
-          const auto from = i * w_.stride_h + down * w_.dilation_h - w_.pad_top;
-          if (from >= 0 && from < x_[2]) accumulate_row(row, y + i * y_[3], x + from * x_[3], weight);
-        }
-      }
+  /// What one tap of the window finds of a channel, for these pixels of the output.
+  void fill_term(float* to, const std::int16_t* x, std::int64_t tap, const Range& pixels) const noexcept {
+    const auto down = tap / w_.kernel_w * w_.dilation_h - w_.pad_top;
+    const auto right = tap % w_.kernel_w * w_.dilation_w - w_.pad_left;
+    for (auto pixel = pixels.first; pixel < pixels.first + pixels.count;) {
+      const auto row = pixel / y_[3] * w_.stride_h + down, column = pixel % y_[3];
+      const auto count = std::min(y_[3] - column, pixels.first + pixels.count - pixel);
+      if (row < 0 || row >= x_[2]) std::fill_n(to, count, 0.0F);
+      else fill_row(to, x + row * x_[3], column * w_.stride_w + right, count);
+      to += count;
+      pixel += count;
+    }
+  }
+
+  /// Every stride-th element of a row of the input from `first` on; zeros outside.
+  void fill_row(float* to, const std::int16_t* x, std::int64_t first, std::int64_t count) const noexcept {
+    const auto inside = [&](std::int64_t i) {
+      const auto from = first + i * w_.stride_w;
+      return from >= 0 && from < x_[3];
+    };
+    std::int64_t begin = 0, end = count;
+    while (begin < end && !inside(begin)) to[begin++] = 0;
+    while (end > begin && !inside(end - 1)) to[--end] = 0;
+    if (w_.stride_w == 1) return dequantise({}, to + begin, x + first + begin, static_cast<std::size_t>(end - begin));
+    for (auto i = begin; i < end; ++i) to[i] = static_cast<float>(x[first + i * w_.stride_w]);
   }
 
   Window w_;
   std::int64_t groups_;
-  Shape x_, weights_, y_;
+  Shape x_, y_;
+  std::int64_t taps_, terms_;
+  ByteProduct product_; // of a group
 };
 
 } // namespace

@@ -126,6 +126,9 @@ TensorId convolution(NodeContext& node, TensorId x, const Shape& shape, TensorId
 namespace {
 
 void conv(NodeContext& node) {
+  for (const std::size_t input : {0U, 1U})
+    if (const auto type = node.element_type(input); is_integer(type))
+      node.bad("it convolves " + std::string(name(type)) + "; use ConvInteger, or cast its inputs to floats");
   const auto x = windowed(node, 0);
   const auto weights = node.shape_of_rank(1, x.size());
   const auto bias = bias_of(node, 2, weights[0]);

@@ -166,6 +166,7 @@ class Equation {
 
 void einsum(NodeContext& node) {
   node.require(node.inputs() >= 1, "it has no input");
+  require_wide_integers(node, node.inputs());
   node.set_output(Equation(node).build());
 }
 

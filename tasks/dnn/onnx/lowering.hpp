@@ -243,6 +243,9 @@ void check_operand_types(const NodeContext& context, const Graph& graph, const t
 void require_one_type(const NodeContext& node, std::size_t first, std::size_t last);
 
 void einsum(NodeContext& node);
+/// Refuses the node if one of its first `inputs` inputs is of integers of less than 32 bits: ONNX has MatMulInteger for
+/// those.
+void require_wide_integers(NodeContext& node, std::size_t inputs);
 /// a [..., m, k] times b [..., k, n], of floats or of one type of integers; int16 gives int32.
 TensorId batched_product(NodeContext& node, TensorId a, TensorId b, Shape shape);
 /// a [..., m, k] times b [..., k, n].

@@ -35,6 +35,7 @@ void gemm(NodeContext& node) {
     inputs.push_back(node.tensor(2));
   }
   require_one_type(node, 0, inputs.size());
+  require_wide_integers(node, 2);
   if (is_integer(node.element_type(0))) return node.set_output(gemm_of_integers(node, gemm, inputs, {m, n}));
   node.set_output(node.emit(gemm, std::move(inputs), {m, n}));
 }
@@ -48,6 +49,12 @@ TensorId matrices(NodeContext& node, TensorId a, const Shape& a_shape, TensorId 
 }
 
 } // namespace
+
+void require_wide_integers(NodeContext& node, std::size_t inputs) {
+  for (std::size_t i = 0; i < inputs; ++i)
+    if (const auto type = node.element_type(i); is_integer(type) && size_of(type) < 4)
+      node.bad("it multiplies " + std::string(name(type)) + "; use MatMulInteger, or cast its inputs to int32");
+}
 
 TensorId batched_product(NodeContext& node, TensorId a, TensorId b, Shape shape) {
   const auto type = node.type_of(a);
@@ -69,6 +76,7 @@ void mat_mul(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
   auto a_shape = node.shape(0), b_shape = node.shape(1);
   node.require(!a_shape.empty() && !b_shape.empty(), "an input is a scalar");
+  require_wide_integers(node, 2);
   auto a = node.tensor(0), b = node.tensor(1);
   const bool row = a_shape.size() == 1, column = b_shape.size() == 1;
   if (row) a = node.emit(Reshape{}, {a}, a_shape = {1, a_shape[0]});

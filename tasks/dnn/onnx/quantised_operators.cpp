@@ -98,6 +98,10 @@ std::shared_ptr<const WholeNumbers> whole_numbers(const NodeContext& node, Tenso
 TensorId dequantised(NodeContext& node, TensorId x, const Shape& shape, TensorId scale, std::optional<TensorId> zero) {
   constexpr auto real = ElementType::float32;
   const auto by = number(node, scale, 1), from = number(node, zero, 0);
+  const auto type = node.type_of(x);
+  const bool quantised = is_integer(type) && (size_of(type) < 4 || type == ElementType::int32);
+  if (!quantised || type == ElementType::boolean)
+    node.bad("it dequantises " + std::string(name(type)) + ", and needs int8, uint8, int16, uint16 or int32");
   if (by && from && !node.is_constant(x)) return node.emit(Dequantise{*by, *from}, {x}, shape, real);
   auto whole = node.cast(x, real);
   if (zero) whole = node.emit(Binary{Pair::subtract}, {whole, node.cast(*zero, real)}, shape);
