@@ -3,6 +3,7 @@
 #include "tasks/dnn/graph/patterns.hpp"
 
 #include <algorithm>
+#include <numbers>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,6 +17,8 @@ struct Gelu {
   Function kind;
 };
 
+constexpr double root_of_2_over_pi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+
 bool is_cube(const Patterns& p, TensorId id, TensorId of) {
   if (const auto* node = p.binary(id, Pair::power)) return node->inputs[0] == of && p.number(node->inputs[1]) == 3.0F;
   const auto product = p.product(id);
@@ -25,17 +28,17 @@ bool is_cube(const Patterns& p, TensorId id, TensorId of) {
 bool is_bent(const Patterns& p, TensorId id, TensorId x) {
   const auto inside = p.unscaled(id);
   const auto* sum = p.binary(inside.x, Pair::add);
-  if (!sum || !is_near(inside.factor, 0.7978846)) return false;
+  if (!sum || !stands_for(inside.factor, root_of_2_over_pi)) return false;
   for (const std::size_t i : {0U, 1U}) {
     const auto other = p.unscaled(sum->inputs[1 - i]);
-    if (sum->inputs[i] == x && is_near(other.factor, 0.044715) && is_cube(p, other.x, x)) return true;
+    if (sum->inputs[i] == x && stands_for(other.factor, 0.044715) && is_cube(p, other.x, x)) return true;
   }
   return false;
 }
 
 std::optional<Gelu> gelu_of(const Patterns& p, TensorId y) {
   const auto product = p.product(y);
-  if (product.of.size() != 2 || !is_near(product.factor, 0.5)) return std::nullopt;
+  if (product.of.size() != 2 || !stands_for(product.factor, 0.5)) return std::nullopt;
   for (const std::size_t i : {0U, 1U}) {
     const auto x = product.of[i];
     float added = 0;
@@ -43,7 +46,7 @@ std::optional<Gelu> gelu_of(const Patterns& p, TensorId y) {
     if (!curve || added != 1 || p.shape(x) != p.shape(y)) continue;
     if (const auto* erf = p.activation(*curve, Function::erf)) {
       const auto inside = p.unscaled(erf->inputs[0]);
-      if (inside.x == x && is_near(inside.factor, 0.70710678)) return Gelu{x, Function::gelu};
+      if (inside.x == x && stands_for(inside.factor, 1 / std::numbers::sqrt2)) return Gelu{x, Function::gelu};
     } else if (const auto* tanh = p.activation(*curve, Function::tanh)) {
       if (is_bent(p, tanh->inputs[0], x)) return Gelu{x, Function::gelu_tanh};
     }

@@ -1,10 +1,29 @@
 #include "tasks/dnn/graph/patterns.hpp"
 
+#include "tasks/dnn/graph/half.hpp"
+
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 namespace rtexec::tasks {
 
-bool is_near(double a, double b) { return std::abs(a - b) <= 1e-3 * std::abs(b); }
+namespace {
+
+double rounded_to_half(double value) { return from_half(to_half(static_cast<float>(value))); }
+
+double rounded_to_bfloat16(double value) {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  return std::bit_cast<float>((bits + 0x7fffU + (bits >> 16 & 1U)) & 0xffff'0000U);
+}
+
+} // namespace
+
+bool stands_for(double given, double exact) {
+  const auto is = [&](double wanted) { return std::abs(given - wanted) <= constant_tolerance * std::abs(wanted); };
+  return is(exact) || is(rounded_to_half(exact)) || is(1 / rounded_to_half(1 / exact)) ||
+         is(rounded_to_bfloat16(exact)) || is(1 / rounded_to_bfloat16(1 / exact));
+}
 
 std::optional<Scaled> Patterns::scaled(const Node& node) const {
   const auto keeps = [&](TensorId x) { return shape(x) == shape(node.output); };

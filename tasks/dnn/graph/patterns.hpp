@@ -17,7 +17,12 @@ namespace rtexec::tasks {
 using Function = Activation::Kind;
 using Pair = Binary::Kind;
 
-[[nodiscard]] bool is_near(double a, double b);
+/// How far a number of a model may be from the constant of a formula, relative to it: what rounding to float32, and
+/// one division, leave.
+inline constexpr double constant_tolerance = 0x1p-21;
+/// True if `given` stands for the constant `exact`: within constant_tolerance, or as near as half precision or bfloat16
+/// come to it or to its reciprocal, by which a model divides instead.
+[[nodiscard]] bool stands_for(double given, double exact);
 
 /// A tensor of `shape` whose elements are those of `values` that strides lead to.
 [[nodiscard]] std::vector<float> values_at(const std::vector<float>& values, const Shape& shape,
