@@ -126,10 +126,12 @@ Result<std::string> read_file(const std::filesystem::path& file, std::size_t lim
   const bool is_pipe = S_ISFIFO(found.st_mode);
   if (!is_pipe && !S_ISREG(found.st_mode)) return refuse("it is neither a file nor a pipe");
   const std::size_t announced = is_pipe ? 0 : static_cast<std::size_t>(found.st_size);
-  std::string content(std::min(announced, limit) + 1, '\0'); // a byte more than there should be shows the end
+  const auto too_large =
+      fail(Errc::bad_input, file.string() + ": error: larger than " + std::to_string(limit) + " bytes");
+  if (announced > limit) return too_large;
+  std::string content(announced + 1, '\0'); // a byte more than there should be shows the end
   for (std::size_t size = 0;;) {
-    if (std::max(size, announced) > limit)
-      return fail(Errc::bad_input, file.string() + ": error: larger than " + std::to_string(limit) + " bytes");
+    if (size > limit) return too_large;
     if (size == content.size()) content.resize(std::min(2 * size, limit) + 1);
     if (is_pipe && !has_come(fd.get())) return refuse("it is a pipe from which nothing comes");
     const ssize_t n = ::read(fd.get(), content.data() + size, content.size() - size);

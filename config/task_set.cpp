@@ -369,7 +369,7 @@ Key<Task> table_key(std::string_view name, const Type<T>& type, std::string_view
 
 Type<std::vector<std::int64_t>> dimensions() {
   constexpr std::int64_t largest = std::int64_t{1} << 28; // tasks/dnn knows how many elements there may be in all
-  return line_of(integer<std::int64_t>(1, largest));
+  return line_of(integer<std::int64_t>(0, largest));
 }
 
 std::vector<Key<Chain>> chain_keys() {

@@ -13,7 +13,7 @@ namespace rtexec::command {
 
 namespace {
 
-bool is_right(std::int64_t dimension) { return dimension >= 1; }
+bool is_right(std::int64_t dimension) { return dimension >= 0; }
 bool is_right(double value) { return std::isfinite(value); }
 
 /// "1x3x224x224"

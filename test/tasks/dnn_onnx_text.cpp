@@ -17,13 +17,32 @@ std::string shape_text(const Shape& shape) {
   return text;
 }
 
+template <class Proto> std::string encode(const std::string& text) {
+  Proto proto;
+  if (!google::protobuf::TextFormat::ParseFromString(text, &proto))
+    throw std::invalid_argument("not the text of a " + proto.GetTypeName() + ": " + text);
+  return proto.SerializeAsString();
+}
+
+std::string varint(std::size_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(0x80 | (value & 0x7f));
+  return bytes + static_cast<char>(value);
+}
+
 } // namespace
 
+std::string onnx_field(int number, const std::string& content) {
+  constexpr int length_delimited = 2;
+  return varint(static_cast<std::size_t>(number << 3 | length_delimited)) + varint(content.size()) + content;
+}
+
+std::string onnx_encoded_node(const std::string& text) { return encode<onnx::NodeProto>(text); }
+std::string onnx_encoded_function(const std::string& text) { return encode<onnx::FunctionProto>(text); }
+std::string onnx_encoded_attribute(const std::string& text) { return encode<onnx::AttributeProto>(text); }
+
 std::vector<std::byte> onnx_model_bytes(const std::string& text) {
-  onnx::ModelProto model;
-  if (!google::protobuf::TextFormat::ParseFromString(text, &model))
-    throw std::invalid_argument("not the text of a model: " + text);
-  const auto encoded = model.SerializeAsString();
+  const auto encoded = encode<onnx::ModelProto>(text);
   std::vector<std::byte> bytes(encoded.size());
   std::ranges::transform(encoded, bytes.begin(), [](char c) { return static_cast<std::byte>(c); });
   return bytes;

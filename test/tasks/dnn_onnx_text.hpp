@@ -28,4 +28,12 @@ namespace rtexec::tasks {
 [[nodiscard]] std::string onnx_attribute(std::string_view name, std::int64_t value);
 [[nodiscard]] std::string onnx_text(std::string_view name, std::string_view value); // an attribute that is text
 
+// Parts of an encoded model, for fields that the installed onnx.proto does not know.
+/// A field whose content has a length.
+[[nodiscard]] std::string onnx_field(int number, const std::string& content);
+/// The encoded text of a NodeProto, a FunctionProto, an AttributeProto.
+[[nodiscard]] std::string onnx_encoded_node(const std::string& text);
+[[nodiscard]] std::string onnx_encoded_function(const std::string& text);
+[[nodiscard]] std::string onnx_encoded_attribute(const std::string& text);
+
 } // namespace rtexec::tasks

@@ -119,11 +119,13 @@ Result<> Executor::launch(api::Function function, const Launch& launch, void* ar
 // ---- copies and events
 
 Result<> Executor::take_in(std::byte* to, ElementType type, const OuterPlace& from, std::size_t count) {
+  if (count == 0) return {};
   const ConvertArguments arguments{.x = from.bytes, .y = to, .count = static_cast<int>(count), .linked = from.linked};
   return issue(kernel_call<ConvertArguments>(take_in_launch(arguments, outside(type)), arguments, {}), {});
 }
 
 Result<> Executor::give_out(const OuterPlace& to, ElementType type, const std::byte* from, std::size_t count) {
+  if (count == 0) return {};
   const ConvertArguments arguments{.x = from, .y = to.bytes, .count = static_cast<int>(count), .linked = to.linked};
   return issue(kernel_call<ConvertArguments>(give_out_launch(arguments, outside(type)), arguments, {}), {});
 }

@@ -2,6 +2,7 @@
 
 #include "hal/thread.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace rtexec::tasks {
@@ -71,7 +72,8 @@ Result<> GpuNetwork::allocate_ports() {
   for (auto* ports : {&inputs_, &outputs_})
     for (auto& port : *ports) {
       const auto size = static_cast<std::size_t>(element_count(port.shape)) * size_of(port.type);
-      auto buffer = take("'" + port.name + "'", seen_by_host(), round_up(Bytes{size}, whole_reads));
+      auto buffer =
+          take("'" + port.name + "'", seen_by_host(), round_up(Bytes{std::max<std::size_t>(size, 1)}, whole_reads));
       if (!buffer) return Unexpected(buffer.error());
       buffers_.push_back(*buffer);
       port.bytes = {buffer->host, size};

@@ -74,8 +74,14 @@ bool is_quantised(const Graph& graph, TensorId input) {
          std::ranges::count(graph.outputs, input) == 0;
 }
 
+/// An input or output without elements, which no call reads or writes.
+Transfer nothing(LoweringContext& context, const Tensor& tensor) {
+  return {tensor.name, tensor.type, tensor.shape, context.tensors.allocate({}, {}, Storage::f32).place};
+}
+
 void take_in(LoweringContext& context, TensorId id) {
   const auto& tensor = context.graph.tensors[id];
+  if (element_count(tensor.shape) == 0) return context.program.inputs.push_back(nothing(context, tensor));
   const auto staged = context.tensors.allocate(tensor.shape, dense_strides(tensor.shape), Storage::f32);
   context.program.inputs.push_back({tensor.name, tensor.type, tensor.shape, staged.place});
   const auto storage = is_quantised(context.graph, id) ? Storage::f32 : context.tensors.storage_of(id);
@@ -93,6 +99,7 @@ void take_in(LoweringContext& context, TensorId id) {
 
 void give_out(LoweringContext& context, TensorId id) {
   const auto& tensor = context.graph.tensors[id];
+  if (element_count(tensor.shape) == 0) return context.program.outputs.push_back(nothing(context, tensor));
   auto value = context.tensors.value(id);
   if (value.storage != Storage::f32 || !lies_dense(value)) {
     const auto staged = context.tensors.allocate(tensor.shape, dense_strides(tensor.shape), Storage::f32);

@@ -230,10 +230,10 @@ void HostNetwork::release_image() noexcept {
 
 Result<> HostNetwork::place(Device&, const Memory& memory) {
   for (std::size_t i = 0; in_place() && i < inputs_.size() + outputs_.size(); ++i) {
-    const Bytes size{bytes_of(port(i))};
-    const auto buffer = take("'" + port(i).name + "'", seen_by_host(), size);
+    const auto size = bytes_of(port(i));
+    const auto buffer = take("'" + port(i).name + "'", seen_by_host(), Bytes{std::max<std::size_t>(size, 1)});
     if (!buffer) return Unexpected(buffer.error());
-    port(i).bytes = {buffer->host, size.count};
+    port(i).bytes = {buffer->host, size};
   }
   bind(memory.constant, memory.scratch, memory.carry);
   return {};

@@ -39,6 +39,9 @@ class Builder {
     place_concats();
     for (const auto input : graph_.inputs) place(input, 0);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) place_node(i);
+    for (const auto output : graph_.outputs) // no node writes one without elements
+      if (location(output).buffer == Location::none && !graph_.tensors[source(output)].constant())
+        place(output, time_of(graph_.nodes.size()));
     for (TensorId id = 0; id < graph_.tensors.size(); ++id) layout_.tensors[id] = layout_.tensors[source(id)];
     return std::move(layout_);
   }

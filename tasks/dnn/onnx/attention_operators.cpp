@@ -71,7 +71,8 @@ class AttentionNode {
     past_ = node.has(4) ? node.shape_of_rank(4, 4)[2] : 0;
     k_ = behind(4, k_);
     v_ = behind(5, v_);
-    node.require(q_.shape[0] == k_.shape[0] && q_.shape[3] == k_.shape[3] && q_.shape[1] % k_.shape[1] == 0 &&
+    node.require(k_.shape[1] > 0 && q_.shape[0] == k_.shape[0] && q_.shape[3] == k_.shape[3] &&
+                     q_.shape[1] % k_.shape[1] == 0 &&
                      std::equal(k_.shape.begin(), k_.shape.begin() + 3, v_.shape.begin()),
                  "its queries, keys and values do not fit together");
     node.require(!node.has(6) || node.shape(6) == Shape{k_.shape[0]}, "its lengths of keys are not one for each batch");
@@ -148,7 +149,9 @@ class AttentionNode {
     }
     const Sight sight(node_);
     if (node_.has(6)) {
-      if (sight.before || sight.behind.value_or(0) != 0) node_.unsupported("windows over keys that are padded");
+      if (sight.before || sight.behind.value_or(0) != 0)
+        node_.unsupported(
+            "it limits the window of keys that are padded; export it without nonpad_kv_seqlen, or without the window");
       scores = hide(keys_in_use(shape, sight.behind.has_value()));
     } else if (sight.limited()) {
       scores = hide(keys_in_sight(node_, sight, shape[2], shape[3], past_));

@@ -1,10 +1,11 @@
 #include "tasks/dnn/onnx/control_flow.hpp"
 
+#include "tasks/dnn/onnx/renaming.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -12,7 +13,6 @@ namespace rtexec::tasks::onnx_source {
 namespace {
 
 using Graph = std::shared_ptr<const Subgraph>;
-using Names = std::unordered_map<std::string, std::string>; // of a graph within a node: what stands for them
 
 std::string numbered(Lowering& lowering) { return " @" + std::to_string(++lowering.copies); }
 
@@ -54,55 +54,21 @@ class Copy {
  public:
   /// `names`: what stands for its inputs.
   Copy(Lowering& lowering, const Subgraph& graph, Names names)
-      : lowering_(lowering), suffix_(numbered(lowering)), names_(std::move(names)) {
-    own(graph);
-    outputs_ = renamed(graph.outputs);
+      : lowering_(lowering), renaming_(std::move(names), numbered(lowering)) {
+    renaming_.own(graph);
+    outputs_ = renaming_.renamed(graph.outputs);
     lowering.read.insert(outputs_.begin(), outputs_.end());
-    nodes_ = copied(graph.nodes);
+    nodes_ = renaming_.copied(graph.nodes);
+    each_node(nodes_, [&](const Node& node) { note_read(lowering, node.inputs); });
   }
 
   void lower(Refused& refused) { lower_nodes(lowering_, nodes_, refused); }
   [[nodiscard]] const std::vector<std::string>& outputs() const { return outputs_; }
-  [[nodiscard]] std::string renamed(const std::string& name) const {
-    const auto found = name.empty() ? names_.end() : names_.find(name);
-    return found == names_.end() ? name : found->second;
-  }
+  [[nodiscard]] std::string renamed(const std::string& name) const { return renaming_.renamed(name); }
 
  private:
-  void own(const std::string& name) { names_.emplace(name, name + suffix_); }
-  void own(const Subgraph& graph) {
-    for (const auto& node : graph.nodes) {
-      for (const auto& output : node.outputs) own(output);
-      for (const auto& [name, attribute] : node.attributes)
-        if (const auto* within = std::get_if<Graph>(&attribute)) {
-          for (const auto& input : (*within)->inputs) own(input);
-          own(**within);
-        }
-    }
-  }
-
-  [[nodiscard]] std::vector<std::string> renamed(std::vector<std::string> names) const {
-    for (auto& name : names) name = renamed(name);
-    return names;
-  }
-  [[nodiscard]] Graph copied(const Subgraph& graph) const {
-    return std::make_shared<const Subgraph>(
-        Subgraph{renamed(graph.inputs), renamed(graph.outputs), {}, copied(graph.nodes)});
-  }
-  [[nodiscard]] std::vector<Node> copied(std::vector<Node> nodes) const {
-    for (auto& node : nodes) {
-      node.inputs = renamed(std::move(node.inputs));
-      node.outputs = renamed(std::move(node.outputs));
-      for (auto& [name, attribute] : node.attributes)
-        if (const auto* within = std::get_if<Graph>(&attribute)) attribute = copied(**within);
-      note_read(lowering_, node.inputs);
-    }
-    return nodes;
-  }
-
   Lowering& lowering_;
-  std::string suffix_;
-  Names names_;
+  Renaming renaming_;
   std::vector<std::string> outputs_;
   std::vector<Node> nodes_;
 };
@@ -132,9 +98,10 @@ class Unrolling {
     bool goes_on = !context_.has(1) || truth(1, "the condition");
     begin(*body, node_.inputs.size() < 2 ? 0 : node_.inputs.size() - 2, 2, 1);
     for (std::size_t i = 0; i < states_.size(); ++i) states_[i] = node_.inputs[i + 2];
+    nothing_ = (!goes_on || rounds < 1) && collects();
+    if (nothing_ && !try_round({known(0, ElementType::int64), known(1, ElementType::boolean)})) return refuse_outputs();
     for (std::int64_t round = 0; goes_on && round < rounds; ++round) {
-      const auto outputs =
-          go_round({known("round", round, ElementType::int64), known("goes on", 1, ElementType::boolean)});
+      const auto outputs = go_round({known(round, ElementType::int64), known(1, ElementType::boolean)});
       if (!outputs) return refuse_outputs();
       goes_on = is_true((*outputs)[0]);
     }
@@ -161,11 +128,17 @@ class Unrolling {
       context_.require(steps < 0 || steps == size, "its inputs have not as many steps as each other");
       steps = size;
     }
+    nothing_ = steps == 0 && collects();
+    if (nothing_) {
+      std::vector<std::string> slices;
+      for (std::size_t i = 0; i < scanned; ++i) slices.push_back(zeros_like_a_slice(first + i, axes[i]));
+      if (!try_round(std::move(slices), false)) return refuse_outputs();
+    }
     for (std::int64_t step = 0; step < steps; ++step) {
       std::vector<std::string> slices;
       for (std::size_t i = 0; i < scanned; ++i) {
-        const auto at = known("step", backwards[i] != 0 ? steps - 1 - step : step, ElementType::int64);
-        slices.push_back(made("Gather", {node_.inputs[first + i], at}, {{"axis", axes[i]}}));
+        const auto at = known(backwards[i] != 0 ? steps - 1 - step : step, ElementType::int64);
+        slices.push_back(context_.made("Gather", {node_.inputs[first + i], at}, {{"axis", axes[i]}}));
       }
       if (!go_round(std::move(slices), false)) return refuse_outputs();
     }
@@ -185,24 +158,7 @@ class Unrolling {
     return values;
   }
 
-  /// A name of a number, or of what a node makes of others.
-  std::string own_name(const std::string& what) { return node_.name + " " + what + numbered(lowering_); }
-  std::string known(const std::string& what, std::int64_t value, ElementType type) {
-    auto name = own_name(what);
-    lowering_.values.emplace(name, Ints{{}, {value}, type});
-    return name;
-  }
-  std::string made(const std::string& type, std::vector<std::string> inputs,
-                   std::map<std::string, Attribute> attributes) {
-    auto name = own_name(type);
-    make({node_.name, type, std::move(inputs), {name}, std::move(attributes)});
-    return name;
-  }
-  void make(const Node& node) {
-    note_read(lowering_, node.inputs);
-    lowering_.read.insert(node.outputs.begin(), node.outputs.end());
-    lower_node(lowering_, node);
-  }
+  std::string known(std::int64_t value, ElementType type) { return context_.known({{}, {value}, type}); }
 
   /// `states` are handed from round to round; the body has so many inputs before them, and outputs, and so many inputs
   /// behind them. All other outputs are collected.
@@ -257,24 +213,40 @@ class Unrolling {
     return outputs;
   }
 
+  [[nodiscard]] bool collects() const {
+    for (std::size_t i = states_.size(); i < node_.outputs.size(); ++i)
+      if (lowering_.read.contains(node_.outputs[i])) return true;
+    return false;
+  }
+  /// Lowers the body once for the shapes of what it would collect; nothing reads the result. False: refused.
+  bool try_round(std::vector<std::string> given, bool before = true) {
+    const auto states = states_;
+    const bool lowered = go_round(std::move(given), before).has_value();
+    states_ = states;
+    return lowered;
+  }
+  std::string zeros_like_a_slice(std::size_t input, std::int64_t axis) {
+    auto shape = context_.shape(input);
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(context_.axis(axis, shape.size())));
+    NodeContext::Attributes attributes;
+    if (const auto type = context_.element_type(input); is_integer(type))
+      attributes.emplace("value", std::make_shared<const Constant>(Constant{{1}, std::vector<std::int64_t>{0}, type}));
+    const auto rank = std::ssize(shape);
+    return context_.made("ConstantOfShape", {context_.known({{rank}, std::move(shape)})}, std::move(attributes));
+  }
+
   /// Collected along `axes`, in the opposite order where `backwards` says so.
   void end(const std::vector<std::int64_t>& axes, const std::vector<std::int64_t>& backwards) {
     for (std::size_t i = 0; i < states_.size(); ++i) give(i, states_[i]);
     for (std::size_t i = 0; i < collected_.size(); ++i) {
       const auto& output = node_.outputs[states_.size() + i];
       if (output.empty() || !lowering_.read.contains(output)) continue;
-      if (collected_[i].empty()) context_.unsupported("it goes round no time, and what it collects is read");
       if (!backwards.empty() && backwards[i] != 0) std::ranges::reverse(collected_[i]);
       std::vector<std::string> parts;
-      for (const auto& part : collected_[i]) parts.push_back(one_behind(part, axes[i]));
-      make({node_.name, "Concat", std::move(parts), {output}, {{"axis", axes[i]}}});
+      for (const auto& part : collected_[i]) parts.push_back(context_.unsqueezed(part, axes[i]));
+      if (nothing_) parts = {context_.made("Gather", {parts.front(), context_.known({{0}, {}})}, {{"axis", axes[i]}})};
+      lower_node(lowering_, {node_.name, "Concat", std::move(parts), {output}, {{"axis", axes[i]}}, context_.opset()});
     }
-  }
-  std::string one_behind(const std::string& part, std::int64_t axis) {
-    if (context_.opset() < 13) return made("Unsqueeze", {part}, {{"axes", std::vector{axis}}});
-    const auto name = own_name("axis");
-    lowering_.values.emplace(name, Ints{{1}, {axis}, ElementType::int64});
-    return made("Unsqueeze", {part, name}, {});
   }
 
   void give(std::size_t output, const std::string& value) {
@@ -293,6 +265,7 @@ class Unrolling {
   bool begun_ = false;
   Names fixed_; // what the body's nodes that are the same in all rounds write
   std::size_t outputs_before_ = 0;
+  bool nothing_ = false; // no round is done, and what rounds would collect is read
   std::vector<std::string> states_;
   std::vector<std::vector<std::string>> collected_; // by output, of each round
 };

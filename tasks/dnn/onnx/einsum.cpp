@@ -66,7 +66,7 @@ class Equation {
     for (std::size_t d = 0; d < shape.size(); ++d) {
       auto& size = sizes_.try_emplace(letters[d], 1).first->second;
       node_.require(size == 1 || shape[d] == 1 || size == shape[d], "dimensions of one letter differ");
-      size = std::max(size, shape[d]);
+      if (size == 1) size = shape[d];
     }
     return {node_.tensor(input), letters};
   }

@@ -1,77 +1,99 @@
-// Tensors without elements: exporters write them where a slice takes nothing, and something is stored in it.
-#include "tasks/dnn/onnx/shape_rules.hpp"
+// Tensors without elements: exporters write them where a slice takes nothing, a loop begins with an empty list, or no
+// box is found. No node of the graph reads or writes such a tensor: its result is known from shapes alone.
+#include "tasks/dnn/onnx/lowering.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-Shape broadcast_inputs(NodeContext& node) {
-  Shape shape;
-  for (std::size_t i = 0; i < node.inputs(); ++i) shape = broadcast(node, shape, node.shape_or_empty(i));
-  return shape;
-}
-Shape expanded(NodeContext& node) { return broadcast(node, node.shape_or_empty(0), node.ints(1, "the shape")); }
-Shape unsqueezed_input(NodeContext& node) { return unsqueezed(node, node.shape_or_empty(0), axes_of(node)); }
-Shape same(NodeContext& node) { return node.shape_or_empty(0); }
-
-/// -1 stands for what leaves it without elements.
-Shape reshaped(NodeContext& node) {
-  auto shape = node.ints(1, "the shape");
-  const auto& x = node.shape_or_empty(0);
-  const bool zero_copies = node.attribute<std::int64_t>("allowzero", 0) == 0;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] == 0 && zero_copies) {
-      node.require(d < x.size(), "it copies a dimension that its input does not have");
-      shape[d] = x[d];
-    }
-  std::ranges::replace(shape, -1, std::ranges::find(shape, 0) == shape.end() ? 0 : 1);
-  node.require(std::ranges::find(shape, 0) != shape.end(), "its input has no elements, and its output would have some");
-  return shape;
+/// True if the operation may take nothing of an input that has elements.
+bool selects(const Operation& operation) {
+  return std::holds_alternative<View>(operation) || std::holds_alternative<Gather>(operation) ||
+         std::holds_alternative<Take>(operation) || std::holds_alternative<TakeElements>(operation) ||
+         std::holds_alternative<TakeSlices>(operation) || std::holds_alternative<TopIndices>(operation) ||
+         std::holds_alternative<NonMaxSuppression>(operation);
 }
 
-struct Rule {
-  Shape (*shape)(NodeContext&);
-  std::size_t data = 1; // the inputs whose elements it computes with
+/// A value of a type of floats, and of one of integers.
+struct Filler {
+  float value = 0;
+  std::int64_t integer = 0;
 };
 
-const std::map<std::string_view, Rule>& rules() {
-  static const std::map<std::string_view, Rule> table{{"Add", {broadcast_inputs, 2}},   {"Sub", {broadcast_inputs, 2}},
-                                                      {"Mul", {broadcast_inputs, 2}},   {"Div", {broadcast_inputs, 2}},
-                                                      {"Where", {broadcast_inputs, 3}}, {"Expand", {expanded}},
-                                                      {"Reshape", {reshaped}},          {"Identity", {same}},
-                                                      {"Unsqueeze", {unsqueezed_input}}};
-  return table;
+template <class T> std::pair<std::int64_t, std::int64_t> limits() {
+  return {static_cast<std::int64_t>(std::numeric_limits<T>::min()),
+          static_cast<std::int64_t>(std::numeric_limits<T>::max())};
 }
 
-bool has_nothing(const NodeContext& node, std::size_t inputs) {
-  for (std::size_t i = 0; i < std::min(inputs, node.inputs()); ++i)
-    if (node.is_empty(i)) return true;
-  return false;
+/// Returns the smallest and the largest value of a type of integers, uint64 by its bits.
+std::pair<std::int64_t, std::int64_t> range_of(ElementType type) {
+  switch (type) {
+  case ElementType::boolean: return {0, 1};
+  case ElementType::uint8: return limits<std::uint8_t>();
+  case ElementType::int8: return limits<std::int8_t>();
+  case ElementType::uint16: return limits<std::uint16_t>();
+  case ElementType::int16: return limits<std::int16_t>();
+  case ElementType::uint32: return limits<std::uint32_t>();
+  case ElementType::int32: return limits<std::int32_t>();
+  case ElementType::uint64: return limits<std::uint64_t>();
+  default: return limits<std::int64_t>();
+  }
 }
 
-bool expands_to_nothing(const NodeContext& node) {
-  if (node.type() != "Expand" || node.inputs() != 2 || !(node.is_ints(1) || node.is_known(1))) return false;
-  const auto& shape = node.ints(1, "the shape");
-  return std::ranges::find(shape, 0) != shape.end();
+/// Returns what a reduction of nothing gives; nullopt: an index, of which there is none.
+std::optional<Filler> reduced_nothing(Reduce::Kind kind, ElementType type) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  switch (kind) {
+  case Reduce::Kind::sum:
+  case Reduce::Kind::squares: return Filler{0, 0};
+  case Reduce::Kind::product: return Filler{1, 1};
+  case Reduce::Kind::mean: return Filler{std::numeric_limits<float>::quiet_NaN(), 0};
+  case Reduce::Kind::minimum: return Filler{infinity, range_of(type).second};
+  case Reduce::Kind::maximum: return Filler{-infinity, range_of(type).first};
+  default: return std::nullopt;
+  }
 }
 
 } // namespace
 
-bool evaluate_without_elements(NodeContext& node) {
-  if (node.type() == "ScatterND" && node.inputs() == 3 && node.is_empty(1)) { // which leaves all as it was
-    node.ignore_attribute("reduction");
-    node.set_output(node.emit(Reshape{}, {node.tensor(0)}, node.shape(0)));
-    return true;
+bool NodeContext::has_elements(TensorId id) const { return element_count(lowering_.graph.tensors[id].shape) != 0; }
+
+TensorId NodeContext::uniform(const Shape& shape, float value, std::int64_t integer, ElementType type) {
+  if (is_integer(type)) return filled(shape, type, [=](std::int64_t) { return integer; });
+  return filled(shape, [=](std::int64_t) { return value; });
+}
+
+TensorId NodeContext::emit_without_elements(Operation operation, std::vector<TensorId> inputs, Shape shape,
+                                            ElementType type) {
+  const bool reads_some = std::ranges::all_of(inputs, [&](TensorId id) { return has_elements(id); });
+  if (element_count(shape) == 0) {
+    if (reads_some && !selects(operation))
+      bad("its output would be " + to_string(shape) + ": its input is too small for it");
+    return lowering_.graph.add({node_.outputs.front(), std::move(shape), {}, type});
   }
-  const auto rule = rules().find(node.type());
-  if (rule == rules().end() || !(has_nothing(node, rule->second.data) || expands_to_nothing(node))) return false;
-  auto shape = rule->second.shape(node);
-  auto filled = shape;
-  std::ranges::replace(filled, 0, 1);
-  (void)node.checked(std::move(filled));
-  node.set_output(Empty{std::move(shape), node.element_type(node.type() == "Where" ? 1 : 0)});
-  return true;
+  if (std::holds_alternative<Concat>(operation)) {
+    std::erase_if(inputs, [&](TensorId id) { return !has_elements(id); });
+    return emit(std::move(operation), std::move(inputs), std::move(shape), type);
+  }
+  if (const auto* reduce = std::get_if<Reduce>(&operation)) {
+    const auto value = reduced_nothing(reduce->kind, type);
+    if (!value) bad("it asks for an index in a dimension that has no elements");
+    return uniform(shape, value->value, value->integer, type);
+  }
+  if (const auto* pad = std::get_if<Pad>(&operation)) return uniform(shape, pad->value, pad->integer, type);
+  if (std::holds_alternative<Product>(operation)) return uniform(shape, 0, 0, type); // sums of no products
+  if (const auto* gemm = std::get_if<Gemm>(&operation)) {
+    if (inputs.size() < 3) return uniform(shape, 0, 0, type);
+    const auto c = lowering_.graph.tensors[inputs[2]].shape;
+    const auto sum = emit(View{0, tasks::broadcast(c, dense_strides(c), shape)}, {inputs[2]}, shape, type);
+    return emit(Activation{Activation::Kind::scale, gemm->beta, 0}, {sum}, shape, type);
+  }
+  if (std::holds_alternative<Put>(operation) && has_elements(inputs[0])) // puts nothing
+    return emit(Reshape{}, {inputs[0]}, std::move(shape), type);
+  unsupported("an input has no elements, and its output would be " + to_string(shape) +
+              "; leave the node out of the model");
 }
 
 } // namespace rtexec::tasks::onnx_source

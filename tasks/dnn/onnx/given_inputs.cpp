@@ -13,13 +13,14 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-bool is_open(const Dimension& dimension) { return dimension.value == 0; }
+bool is_open(const Dimension& dimension) { return !dimension.value; }
 
 /// "1x3x?x?"
 std::string with_gaps(const Input& input, std::string_view separator) {
   std::string text;
   for (const Dimension& dimension : input.shape)
-    text += (text.empty() ? "" : std::string(separator)) + (is_open(dimension) ? "?" : std::to_string(dimension.value));
+    text +=
+        (text.empty() ? "" : std::string(separator)) + (is_open(dimension) ? "?" : std::to_string(*dimension.value));
   return text;
 }
 
@@ -63,15 +64,15 @@ class Shapes {
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (!is_open(input.shape[i]) && input.shape[i].value != given[i])
         refuse(input, named(input, i) + " is given as " + std::to_string(given[i]) + ", and the file fixes it as " +
-                          std::to_string(input.shape[i].value));
+                          std::to_string(*input.shape[i].value));
       if (is_open(input.shape[i])) learn(input, i, given[i]);
     }
   }
 
   void check_sizes(const Input& input, const Shape& given) const {
     for (const std::int64_t size : given)
-      if (size < 1)
-        refuse(input, "the shape that is given has a dimension of " + std::to_string(size) + ": at least 1");
+      if (size < 0)
+        refuse(input, "the shape that is given has a dimension of " + std::to_string(size) + "; it must be at least 0");
   }
 
   void learn(const Input& input, std::size_t dimension, std::int64_t size) {
@@ -98,7 +99,7 @@ class Shapes {
 
   std::int64_t size_of(const Input& input, std::size_t dimension) {
     const auto& [value, symbol] = input.shape[dimension];
-    if (value != 0) return value;
+    if (value) return *value;
     if (const auto known = sizes_.find(symbol); known != sizes_.end()) return known->second.size;
     note_open(input, named(input, dimension));
     return 1;
@@ -129,7 +130,7 @@ class Shapes {
     const auto what = model_.file + ": input " + config::quoted(input.name);
     std::int64_t count = 1;
     for (const std::int64_t dimension : shape)
-      if (dimension > max_elements || (count *= dimension) > max_elements)
+      if (dimension > max_elements || (count *= std::max<std::int64_t>(dimension, 1)) > max_elements)
         throw Refusal(Errc::unsupported, what + " has more than " + std::to_string(max_elements) + " elements");
     if (shape.size() > max_rank)
       throw Refusal(Errc::unsupported, what + " has more than " + std::to_string(max_rank) + " dimensions");
@@ -177,7 +178,7 @@ Constant given_constant(const Model& model, const Input& input, const Shape& sha
     refuse("has " + std::to_string(values.size()) + " numbers, and it needs one for all elements, or " +
            std::to_string(count));
   const auto all = [&]<class T>(std::vector<T> converted) {
-    if (converted.size() < count) converted.resize(count, converted.front());
+    if (converted.size() != count) converted.resize(count, converted.front());
     return Constant{shape, std::move(converted), input.type};
   };
   if (!is_integer(input.type)) return all(std::vector<float>(values.begin(), values.end()));

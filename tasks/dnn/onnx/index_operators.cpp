@@ -11,6 +11,7 @@ bool known(const NodeContext& node, std::size_t input) { return node.is_ints(inp
 
 /// Indices that are evenly spaced need no list.
 Operation gather_along(std::size_t axis, std::vector<std::int64_t> indices, const Shape& x) {
+  if (indices.empty()) return Gather{axis, {}};
   const auto step = indices.size() > 1 ? indices[1] - indices[0] : 0;
   for (std::size_t i = 1; i < indices.size(); ++i)
     if (indices[i] - indices[i - 1] != step) return Gather{axis, std::move(indices)};
@@ -21,7 +22,7 @@ Operation gather_along(std::size_t axis, std::vector<std::int64_t> indices, cons
 }
 
 void gather(NodeContext& node) {
-  const auto x = node.shape(0), wanted = node.shape_or_empty(1);
+  const auto x = node.shape(0), wanted = node.shape(1);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
   Shape shape(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.insert(shape.end(), wanted.begin(), wanted.end());
@@ -29,7 +30,6 @@ void gather(NodeContext& node) {
   if (!known(node, 1))
     return node.set_output(node.emit(Take{axis}, {node.tensor(0), node.indices(1)}, std::move(shape)));
   const auto indices = checked_indices(node, node.ints(1, "the indices"), x[axis]);
-  if (indices.empty()) return node.set_output(Empty{std::move(shape), node.element_type(0)});
   auto along = x;
   along[axis] = static_cast<std::int64_t>(indices.size());
   const auto taken = node.emit(gather_along(axis, indices, x), {node.tensor(0)}, std::move(along));
@@ -85,6 +85,10 @@ void scatter_elements(NodeContext& node) {
 
 void scatter_slices(NodeContext& node) {
   const auto x = node.shape(0), indices = node.shape(1);
+  if (node.is_empty(1)) { // some exporters write indices of any shape there
+    node.ignore_attribute("reduction");
+    return node.set_output(node.emit(Reshape{}, {node.tensor(0)}, x));
+  }
   node.require(!indices.empty() && indices.back() >= 1 && indices.back() <= static_cast<std::int64_t>(x.size()),
                "its indices do not fit its input");
   Shape updates(indices.begin(), indices.end() - 1);
@@ -114,10 +118,11 @@ void tile(NodeContext& node) {
   std::vector<std::pair<std::int64_t, std::int64_t>> runs; // length, stride
   const auto strides = dense_strides(x);
   for (std::size_t d = 0; d < x.size(); ++d) {
-    node.require(repeats[d] >= 1 && repeats[d] <= max_elements / x[d], "a number of repeats is below 1, or too large");
+    node.require(repeats[d] >= 0 && repeats[d] <= max_elements / std::max<std::int64_t>(x[d], 1),
+                 "a number of repeats is negative, or too large");
     shape.push_back(x[d] * repeats[d]);
-    if (repeats[d] > 1) runs.emplace_back(repeats[d], 0);
-    if (x[d] > 1 || repeats[d] == 1) runs.emplace_back(x[d], strides[d]);
+    if (repeats[d] != 1) runs.emplace_back(repeats[d], 0);
+    if (x[d] != 1 || repeats[d] == 1) runs.emplace_back(x[d], strides[d]);
   }
   shape = node.checked(std::move(shape));
   Shape long_shape;
@@ -223,14 +228,13 @@ void compress(NodeContext& node) {
   Gather gather{axis, {}};
   for (std::size_t i = 0; i < condition.size(); ++i)
     if (condition[i]) gather.indices.push_back(static_cast<std::int64_t>(i));
-  if (gather.indices.empty()) node.unsupported("it takes nothing");
   shape[axis] = std::ssize(gather.indices);
   node.set_output(node.emit(std::move(gather), {x}, std::move(shape), node.element_type(0)));
 }
 
 /// The indices of each dimension, in a row of their own.
 void non_zero(NodeContext& node) {
-  const auto shape = node.shape_or_empty(0);
+  const auto shape = node.shape(0);
   const auto truth = truths(node, 0, "its input");
   node.charge(truth.size() * shape.size(), sizeof(std::int64_t));
   const auto strides = dense_strides(shape);
@@ -259,14 +263,14 @@ void suppress(NodeContext& node) {
   NonMaxSuppression suppression;
   const auto most = node.has(2) ? node.ints(2, "the number of boxes") : std::vector<std::int64_t>{0};
   node.require(most.size() == 1, "its number of boxes must be a scalar");
-  if (most.front() < 1) node.unsupported("it chooses at most 0 boxes (max_output_boxes_per_class)");
-  suppression.most = std::min(most.front(), boxes[1]);
+  suppression.most = std::clamp<std::int64_t>(most.front(), 0, boxes[1]);
   if (node.has(3)) suppression.overlap = threshold(3, "the overlap");
   if (node.has(4)) suppression.score = threshold(4, "the least score");
   suppression.centred = node.attribute<std::int64_t>("center_point_box", 0) != 0;
   const auto chosen = node.emit(suppression, {node.tensor(0), node.tensor(1)},
                                 {scores[0] * scores[1] * suppression.most, 3}, ElementType::int64);
-  if (node.is_constant(chosen)) return set_rows(node, node.integers_of(chosen));
+  if (node.is_constant(chosen) || element_count(node.shape_of(chosen)) == 0)
+    return set_rows(node, node.integers_of(chosen));
   if (node.is_read_by_nodes(0))
     node.unsupported(
         "how many boxes it chooses is known only when it runs, and other nodes read them; make them an "

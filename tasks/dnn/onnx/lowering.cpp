@@ -3,6 +3,7 @@
 #include "tasks/dnn/graph/validation.hpp"
 #include "tasks/dnn/kernels/evaluate.hpp"
 #include "tasks/dnn/onnx/control_flow.hpp"
+#include "tasks/dnn/onnx/functions.hpp"
 #include "tasks/dnn/onnx/given_inputs.hpp"
 #include "tasks/dnn/onnx/initialisers.hpp"
 
@@ -25,6 +26,7 @@ const OperatorTable& operators() {
     add_sampling_operators(t);
     add_shape_operators(t);
     add_index_operators(t);
+    add_sequence_operators(t);
     add_recurrent_operators(t);
     add_quantised_operators(t);
     add_spectral_operators(t);
@@ -79,10 +81,12 @@ void give_type(Lowering& lowering, const Model& model, const Output& output, Ten
 /// Of integers that are known: a constant.
 TensorId output_tensor(Lowering& lowering, const std::string& name, const Value& value) {
   if (const auto* id = std::get_if<TensorId>(&value)) return *id;
-  const auto* ints = std::get_if<Ints>(&value);
-  if (!ints || ints->values.empty())
-    throw Refusal(Errc::unsupported, lowering.file + ": output " + config::quoted(name) + " has no elements");
-  return lowering.graph.add({name, ints->shape, {}, ints->type, ints->values});
+  if (std::holds_alternative<Sequence>(value))
+    throw Refusal(Errc::unsupported, lowering.file + ": output " + config::quoted(name) +
+                                         " is a sequence of tensors; make each of them an output, or join them by "
+                                         "ConcatFromSequence in the model");
+  const auto& ints = std::get<Ints>(value);
+  return lowering.graph.add({name, ints.shape, {}, ints.type, ints.values});
 }
 
 /// "'a', 'b', 'c' and 4 more".
@@ -129,6 +133,12 @@ std::int64_t bytes_of(const Constant& constant) {
                     constant.values);
 }
 
+/// The same once it is dense, where it is sparse.
+std::int64_t dense_bytes_of(const Constant& constant) {
+  const auto each = std::visit([](const auto& values) { return sizeof(values.front()); }, constant.values);
+  return element_count(constant.shape) * static_cast<std::int64_t>(each);
+}
+
 } // namespace
 
 void add_initialisers(Lowering& lowering, Initialisers initialisers) {
@@ -141,6 +151,14 @@ void add_initialisers(Lowering& lowering, Initialisers initialisers) {
     if (constant.shape.size() > max_rank)
       throw Refusal(Errc::unsupported, lowering.file + ": initialiser " + config::quoted(name) + " has more than " +
                                            std::to_string(max_rank) + " dimensions");
+    if (constant.places) {
+      const auto bytes = dense_bytes_of(constant);
+      if (bytes > always_made_bytes - lowering.made)
+        throw Refusal(Errc::unsupported, lowering.file + ": initialiser " + config::quoted(name) +
+                                             " is sparse and has " + std::to_string(element_count(constant.shape)) +
+                                             " elements, more than are made of sparse constants; store it dense");
+      lowering.made += bytes;
+    }
     lowering.given += bytes_of(constant);
     lowering.values.emplace(name, lowering.value_of(name, std::move(constant)));
   }
@@ -151,16 +169,33 @@ void lower_node(Lowering& lowering, const Node& node) {
   const auto found = operators().find(node.type);
   if (found == operators().end()) context.unsupported(not_supported);
   if (std::ranges::all_of(node.outputs, &std::string::empty)) context.bad("it has no output");
-  if (!evaluate_shape_arithmetic(context) && !evaluate_without_elements(context)) found->second.lower(context);
+  if (!evaluate_shape_arithmetic(context)) found->second.lower(context);
   context.require_all_attributes_read();
   context.require_all_outputs_set();
 }
 
+namespace {
+
+/// Puts the values of a sparse constant in their places.
+void make_dense(Constant& constant) {
+  std::visit(
+      [&]<class T>(std::vector<T>& values) {
+        std::vector<T> all(static_cast<std::size_t>(element_count(constant.shape)), T{});
+        for (std::size_t i = 0; i < values.size(); ++i)
+          all[static_cast<std::size_t>((*constant.places)[i])] = values[i];
+        values = std::move(all);
+      },
+      constant.values);
+  constant.places.reset();
+}
+
+} // namespace
+
 Value Lowering::value_of(const std::string& name, Constant constant) {
+  if (constant.places) make_dense(constant);
   if (auto* ints = std::get_if<std::vector<std::int64_t>>(&constant.values))
     return Ints{std::move(constant.shape), std::move(*ints), constant.type};
   auto& floats = std::get<std::vector<float>>(constant.values);
-  if (floats.empty()) return Empty{std::move(constant.shape)};
   return graph.add({name, std::move(constant.shape), std::move(floats)});
 }
 
@@ -175,7 +210,7 @@ const Value& NodeContext::value(std::size_t input) const {
   if (input >= node_.inputs.size() || node_.inputs[input].empty())
     bad("input " + std::to_string(input) + " is missing");
   if (const auto unreadable = lowering_.unreadable.find(node_.inputs[input]); unreadable != lowering_.unreadable.end())
-    unsupported("initialiser " + config::quoted(node_.inputs[input]) + unreadable->second);
+    unsupported("constant " + config::quoted(node_.inputs[input]) + unreadable->second);
   const auto found = lowering_.values.find(node_.inputs[input]);
   if (found == lowering_.values.end())
     bad("it reads " + config::quoted(node_.inputs[input]) +
@@ -184,44 +219,49 @@ const Value& NodeContext::value(std::size_t input) const {
 }
 
 bool NodeContext::has(std::size_t input) const {
-  return input < node_.inputs.size() && !node_.inputs[input].empty() && !std::holds_alternative<Empty>(value(input));
+  if (input >= node_.inputs.size() || node_.inputs[input].empty()) return false;
+  const auto* id = std::get_if<TensorId>(&value(input));
+  return !id || has_elements(*id);
+}
+
+const Value& NodeContext::data(std::size_t input) const {
+  if (is_sequence(input))
+    unsupported("input " + name_of(input) +
+                " is a sequence of tensors; take one of them by SequenceAt, or join them "
+                "by ConcatFromSequence, before the node");
+  return value(input);
+}
+
+bool NodeContext::is_sequence(std::size_t input) const { return std::holds_alternative<Sequence>(value(input)); }
+
+const Sequence& NodeContext::sequence(std::size_t input) const {
+  require(is_sequence(input), "its input must be a sequence of tensors");
+  return std::get<Sequence>(value(input));
 }
 
 bool NodeContext::is_ints(std::size_t input) const { return has(input) && std::holds_alternative<Ints>(value(input)); }
 
-bool NodeContext::is_empty(std::size_t input) const {
-  const Value& known = value(input);
-  const auto* ints = std::get_if<Ints>(&known);
-  return std::holds_alternative<Empty>(known) || (ints && ints->values.empty());
-}
+bool NodeContext::is_empty(std::size_t input) const { return element_count(shape(input)) == 0; }
 
 TensorId NodeContext::tensor(std::size_t input) const {
-  const Value& known = value(input);
+  const Value& known = data(input);
   if (const auto* id = std::get_if<TensorId>(&known)) return *id;
   const std::string& name = node_.inputs[input];
-  const auto* ints = std::get_if<Ints>(&known);
-  if (!ints || ints->values.empty()) unsupported("input " + config::quoted(name) + " has no elements");
+  const auto& ints = std::get<Ints>(known);
   const auto [found, missing] = lowering_.as_tensors.try_emplace(name);
-  if (missing) charge(ints->values.size(), constant_size(ints->type));
-  if (missing) found->second = lowering_.graph.add({name, ints->shape, {}, ints->type, ints->values});
+  if (missing) charge(ints.values.size(), constant_size(ints.type));
+  if (missing) found->second = lowering_.graph.add({name, ints.shape, {}, ints.type, ints.values});
   return found->second;
 }
 
 ElementType NodeContext::element_type(std::size_t input) const {
-  if (const auto* ints = std::get_if<Ints>(&value(input))) return ints->type;
-  if (const auto* empty = std::get_if<Empty>(&value(input))) return empty->type;
+  if (const auto* ints = std::get_if<Ints>(&data(input))) return ints->type;
   return lowering_.type(tensor(input));
 }
 
 Shape NodeContext::shape(std::size_t input) const {
-  if (is_ints(input) && !is_empty(input)) return std::get<Ints>(value(input)).shape;
+  if (const auto* ints = std::get_if<Ints>(&data(input))) return ints->shape;
   return lowering_.graph.tensors[tensor(input)].shape;
-}
-
-Shape NodeContext::shape_or_empty(std::size_t input) const {
-  if (const auto* ints = std::get_if<Ints>(&value(input))) return ints->shape;
-  if (const auto* empty = std::get_if<Empty>(&value(input))) return empty->shape;
-  return shape(input);
 }
 
 Shape NodeContext::shape_of_rank(std::size_t input, std::size_t rank) const {
@@ -234,19 +274,20 @@ Shape NodeContext::shape_of_rank(std::size_t input, std::size_t rank) const {
 
 std::vector<float> NodeContext::floats(std::size_t input, const char* role) const {
   if (!is_known(input))
-    unsupported(std::string(role) + " (" + config::quoted(node_.inputs[input]) + ") must be a constant");
+    unsupported(std::string(role) + " (" + config::quoted(node_.inputs[input]) +
+                ") must be a constant; make it an initialiser when the model is exported");
   if (is_integer(element_type(input)))
     bad(std::string(role) + " (" + config::quoted(node_.inputs[input]) + ") must be of floats");
   return values_of(tensor(input));
 }
 
 const std::vector<std::int64_t>& NodeContext::ints(std::size_t input, const char* role) const {
-  const Value& known = value(input);
+  const Value& known = data(input);
   if (const auto* found = std::get_if<Ints>(&known)) return found->values;
   const auto* id = std::get_if<TensorId>(&known);
   const auto* constant = id ? &lowering_.graph.tensors[*id] : nullptr;
   const auto what = std::string(role) + " (input " + config::quoted(node_.inputs[input]) + ") must be ";
-  if (!constant || !constant->constant())
+  if (!constant || (!constant->constant() && has_elements(*id)))
     unsupported(what +
                 "known when the model is loaded, and depends on an input of the network; give that one, if it is "
                 "the same in each job, by constant = { NAME = [...] } in a task set, by --constant NAME=... on a "
@@ -264,13 +305,16 @@ std::int64_t NodeContext::integer(std::size_t input, const char* role) const {
 void NodeContext::require_all_attributes_read() const {
   for (const auto& [name, attribute] : node_.attributes)
     if (!read_.contains(name))
-      unsupported("attribute " + config::quoted(name) + " is not supported in opset " + std::to_string(opset()));
+      unsupported("attribute " + config::quoted(name) + " is not supported in opset " + std::to_string(opset()) +
+                  "; export the node without it");
 }
 
 void NodeContext::require_all_outputs_set() const {
   for (const auto& output : node_.outputs)
-    if (!output.empty() && !lowering_.values.contains(output) && lowering_.read.contains(output))
-      unsupported("its output " + config::quoted(output) + " is not supported, and is read");
+    if (!output.empty() && !lowering_.values.contains(output) && !lowering_.unreadable.contains(output) &&
+        lowering_.read.contains(output))
+      unsupported("its output " + config::quoted(output) +
+                  " is not supported, and is read; leave out the nodes that read it");
 }
 
 std::size_t NodeContext::axis(std::int64_t value, std::size_t rank) const {
@@ -281,14 +325,13 @@ std::size_t NodeContext::axis(std::int64_t value, std::size_t rank) const {
 }
 
 Shape NodeContext::checked(Shape shape) const {
-  if (shape.size() > max_rank) unsupported("its output has more than " + std::to_string(max_rank) + " dimensions");
+  if (shape.size() > max_rank)
+    unsupported("its output has more than " + std::to_string(max_rank) + " dimensions; merge some by Reshape");
   std::int64_t count = 1;
   for (const auto dimension : shape) {
-    if (dimension < 1)
-      bad("its output would have a dimension of " + std::to_string(dimension) +
-          ": its input is too small, or what is asked of it is nothing");
-    if (dimension > max_elements || (count *= dimension) > max_elements)
-      unsupported("its output would have more than " + std::to_string(max_elements) + " elements");
+    if (dimension < 0) bad("its output would have a dimension of " + std::to_string(dimension));
+    if (dimension > max_elements || (count *= std::max<std::int64_t>(dimension, 1)) > max_elements)
+      unsupported("its output would have more than " + std::to_string(max_elements) + " elements; use a smaller input");
   }
   return shape;
 }
@@ -328,7 +371,10 @@ TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Sh
 
 TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Shape shape, ElementType type) {
   auto& graph = lowering_.graph;
-  const auto output = graph.add({node_.outputs.front(), checked(std::move(shape)), {}, type});
+  shape = checked(std::move(shape));
+  if (element_count(shape) == 0 || !std::ranges::all_of(inputs, [&](TensorId id) { return has_elements(id); }))
+    return emit_without_elements(std::move(operation), std::move(inputs), std::move(shape), type);
+  const auto output = graph.add({node_.outputs.front(), std::move(shape), {}, type});
   tasks::Node node{node_.name, std::move(operation), std::move(inputs), output, {}, {}};
   if (const auto misfit = find_misfit(graph, node)) bad(*misfit);
   check_operand_types(*this, graph, node);
@@ -381,16 +427,52 @@ void NodeContext::set_output(Value value, std::size_t output) {
     bad("it writes " + config::quoted(node_.outputs[output]) + ", which is written already");
 }
 
+void NodeContext::set_unreadable(std::string why) {
+  lowering_.unreadable.emplace(node_.outputs.front(), std::move(why));
+}
+
+const std::string* NodeContext::why_unreadable(const char* name) const {
+  const auto found = node_.attributes.find(name);
+  const auto* unreadable = found == node_.attributes.end() ? nullptr : std::get_if<Unreadable>(&found->second);
+  return unreadable ? &unreadable->why : nullptr;
+}
+
 void NodeContext::set_constant(Constant value) {
   if (value.shape.size() > max_rank)
-    unsupported("its output has more than " + std::to_string(max_rank) + " dimensions");
-  charge(static_cast<std::size_t>(bytes_of(value)), 1);
-  if (const auto* floats = std::get_if<std::vector<float>>(&value.values); floats && !floats->empty())
-    value.shape = checked(std::move(value.shape));
+    unsupported("its output has more than " + std::to_string(max_rank) + " dimensions; merge some by Reshape");
+  value.shape = checked(std::move(value.shape));
+  charge(static_cast<std::size_t>(dense_bytes_of(value)), 1);
   set_output(lowering_.value_of(node_.outputs.front(), std::move(value)));
 }
 
+std::string NodeContext::own_name(const std::string& what) {
+  return node_.name + " " + what + " @" + std::to_string(++lowering_.copies);
+}
+
+std::string NodeContext::known(Ints values) {
+  auto name = own_name("known");
+  lowering_.values.emplace(name, std::move(values));
+  return name;
+}
+
+std::string NodeContext::made(const std::string& type, std::vector<std::string> inputs, Attributes attributes) {
+  auto name = own_name(type);
+  lowering_.read.insert(name);
+  lower_node(lowering_, {node_.name, type, std::move(inputs), {name}, std::move(attributes), opset()});
+  return name;
+}
+
+std::string NodeContext::unsqueezed(const std::string& tensor, std::int64_t axis) {
+  if (opset() < 13) return made("Unsqueeze", {tensor}, {{"axes", std::vector{axis}}});
+  return made("Unsqueeze", {tensor, known({{1}, {axis}})});
+}
+
+void NodeContext::become(const std::string& type, std::vector<std::string> inputs, Attributes attributes) const {
+  lower_node(lowering_, {node_.name, type, std::move(inputs), node_.outputs, std::move(attributes), opset()});
+}
+
 Graph lower(Model model) {
+  inline_functions(model);
   std::size_t nodes = 0;
   each_node(model.nodes, [&](const Node&) { ++nodes; });
   if (nodes > max_nodes)

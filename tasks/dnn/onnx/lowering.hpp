@@ -25,12 +25,13 @@ struct Ints {
   std::vector<std::int64_t> values;
   ElementType type = ElementType::int64;
 };
-/// A tensor without elements, as exporters write it for an absent optional input.
-struct Empty {
-  Shape shape;
-  ElementType type = ElementType::float32;
+/// A list of tensors, by their ONNX names.
+struct Sequence {
+  std::vector<std::string> elements;
 };
-using Value = std::variant<TensorId, Ints, Empty>;
+/// A tensor without elements is neither written by a node of the graph nor a constant, and no node of the graph reads
+/// it.
+using Value = std::variant<TensorId, Ints, Sequence>;
 
 /// The bytes of an element while a graph is made: of integers int64.
 [[nodiscard]] constexpr std::size_t constant_size(ElementType type) noexcept {
@@ -78,15 +79,18 @@ class NodeContext {
     if (!condition) bad(why);
   }
 
-  [[nodiscard]] std::int64_t opset() const { return lowering_.opset; }
+  [[nodiscard]] std::int64_t opset() const { return node_.opset != 0 ? node_.opset : lowering_.opset; }
   [[nodiscard]] const std::string& type() const { return node_.type; }
   [[nodiscard]] std::size_t inputs() const { return node_.inputs.size(); }
   [[nodiscard]] std::size_t outputs() const { return node_.outputs.size(); }
+  [[nodiscard]] const std::string& input(std::size_t number) const { return node_.inputs.at(number); }
   [[nodiscard]] std::string name_of(std::size_t input) const { return config::quoted(node_.inputs.at(input)); }
 
-  [[nodiscard]] bool has(std::size_t input) const;      // present, and not Empty
+  [[nodiscard]] bool has(std::size_t input) const;      // present, and not a tensor without elements
   [[nodiscard]] bool is_ints(std::size_t input) const;  // and not a tensor
   [[nodiscard]] bool is_empty(std::size_t input) const; // present, and without elements
+  [[nodiscard]] bool is_sequence(std::size_t input) const;
+  [[nodiscard]] const Sequence& sequence(std::size_t input) const;
   /// Integers become a constant one.
   [[nodiscard]] TensorId tensor(std::size_t input) const;
   /// Indices are int64, whatever integers they are in the file.
@@ -94,8 +98,6 @@ class NodeContext {
   [[nodiscard]] ElementType element_type(std::size_t input) const;
   /// Of a tensor or of integers
   [[nodiscard]] Shape shape(std::size_t input) const;
-  /// The same, also of a tensor without elements.
-  [[nodiscard]] Shape shape_or_empty(std::size_t input) const;
   [[nodiscard]] Shape shape_of(TensorId id) const { return lowering_.graph.tensors[id].shape; }
   [[nodiscard]] bool is_constant(TensorId id) const { return lowering_.graph.tensors[id].constant(); }
   [[nodiscard]] std::vector<float> values_of(TensorId id) const { return lowering_.graph.tensors[id].values; }
@@ -115,6 +117,10 @@ class NodeContext {
   /// The only element of those.
   [[nodiscard]] std::int64_t integer(std::size_t input, const char* role) const;
 
+  /// Makes the output one that nodes cannot read: they are refused with `why`.
+  void set_unreadable(std::string why);
+  /// Why an attribute is not supported; null: it is, or is not there.
+  [[nodiscard]] const std::string* why_unreadable(const char* name) const;
   [[nodiscard]] bool has_attribute(const char* name) const { return node_.attributes.contains(name); }
   template <class T> [[nodiscard]] T attribute(const char* name, T fallback) {
     const T* value = find<T>(name);
@@ -140,7 +146,8 @@ class NodeContext {
 
   /// An axis of a tensor of `rank` dimensions, counted from the end where negative.
   [[nodiscard]] std::size_t axis(std::int64_t value, std::size_t rank) const;
-  /// Refuses dimensions below 1 and sizes above max_elements.
+  /// Refuses negative dimensions and sizes above max_elements. A dimension of 0 counts as 1, so that products of
+  /// dimensions do not overflow.
   [[nodiscard]] Shape checked(Shape shape) const;
 
   /// Appends a node, or runs it at once where all its inputs are constants; returns what it writes, which is of the
@@ -181,6 +188,17 @@ class NodeContext {
   /// A value that was decoded or computed at load, as an output.
   void set_constant(Constant value);
 
+  // Other nodes in place of this one.
+  using Attributes = std::map<std::string, Attribute>;
+  /// Gives integers a name that nothing else has.
+  [[nodiscard]] std::string known(Ints values);
+  /// Lowers a node; returns the name of its output.
+  [[nodiscard]] std::string made(const std::string& type, std::vector<std::string> inputs, Attributes attributes = {});
+  /// The tensor of that name with a dimension of 1 at `axis`.
+  [[nodiscard]] std::string unsqueezed(const std::string& tensor, std::int64_t axis);
+  /// Lowers a node that writes the outputs of this one.
+  void become(const std::string& type, std::vector<std::string> inputs, Attributes attributes = {}) const;
+
  private:
   [[nodiscard]] TensorId integers(std::size_t input) const {
     if (!is_integer(element_type(input))) bad("input " + name_of(input) + " is not of integers");
@@ -190,15 +208,24 @@ class NodeContext {
     const auto found = node_.attributes.find(name);
     if (found == node_.attributes.end()) return nullptr;
     read_.insert(name);
+    if (std::holds_alternative<Reference>(found->second))
+      bad("attribute " + config::quoted(name) + " refers to an attribute of a function, and the node is in none");
     if (const auto* unreadable = std::get_if<Unreadable>(&found->second))
       unsupported("attribute " + config::quoted(name) + unreadable->why);
     const T* value = std::get_if<T>(&found->second);
     if (!value) bad("attribute " + config::quoted(name) + " is of the wrong type");
     return value;
   }
-  [[nodiscard]] const Value& value(std::size_t input) const;
+  [[nodiscard]] const Value& value(std::size_t input) const; // sequences among them
+  [[nodiscard]] const Value& data(std::size_t input) const;  // sequences not
+  [[nodiscard]] bool has_elements(TensorId id) const;
+  /// A constant tensor that has one value throughout: the first of floats, the second of integers and booleans.
+  TensorId uniform(const Shape& shape, float value, std::int64_t integer, ElementType type);
+  /// A node whose output, or one of whose inputs, has no elements: returns what it writes without such a node.
+  TensorId emit_without_elements(Operation operation, std::vector<TensorId> inputs, Shape shape, ElementType type);
   void require_budget(std::int64_t bytes) const;
   [[nodiscard]] bool is_worth_folding(double work);
+  [[nodiscard]] std::string own_name(const std::string& what);
 
   Lowering& lowering_;
   const Node& node_;
@@ -231,6 +258,7 @@ void add_pooling_operators(OperatorTable& table);       // of windows, and of wh
 void add_sampling_operators(OperatorTable& table);      // resizing, padding, positions between pixels
 void add_shape_operators(OperatorTable& table);         // moving and renaming elements, shape arithmetic
 void add_index_operators(OperatorTable& table);         // elements from where tensors say, and to there
+void add_sequence_operators(OperatorTable& table);      // lists of tensors
 void add_recurrent_operators(OperatorTable& table);     // layers over sequences
 void add_quantised_operators(OperatorTable& table);     // integers that stand for floats
 void add_control_flow(OperatorTable& table);            // nodes that hold graphs, which are in no node of their own
@@ -257,8 +285,6 @@ TensorId convolution(NodeContext& node, TensorId x, const Shape& shape, TensorId
 /// x over the axes that are marked, which stay, of one element.
 TensorId reduce(NodeContext& node, Reduce::Kind kind, TensorId x, Shape shape, const std::vector<bool>& axes);
 
-/// Does what has no elements to compute. False where the node is not such a one.
-bool evaluate_without_elements(NodeContext& node);
 /// Does shape arithmetic (integers, and floats of rank 0 or 1) at once. False where the node is not such a one.
 bool evaluate_shape_arithmetic(NodeContext& node);
 

@@ -63,8 +63,9 @@ void normalise_groups(NodeContext& node, std::int64_t groups, std::vector<Tensor
   const auto epsilon = node.attribute("epsilon", 1e-5F);
   std::vector<TensorId> inputs{node.tensor(0)};
   inputs.insert(inputs.end(), affine.begin(), affine.end());
-  node.set_output(node.emit(Normalise{x[0] * groups, x[1] / groups * product(x, 2, x.size()), true, epsilon},
-                            std::move(inputs), x));
+  node.set_output(
+      node.emit(Normalise{x[0] * groups, product(x, 1, x.size()) / std::max<std::int64_t>(groups, 1), true, epsilon},
+                std::move(inputs), x));
 }
 
 Shape with_channels(NodeContext& node) {

@@ -3,6 +3,7 @@
 #include "config/content.hpp"
 #include "config/files.hpp"
 #include "config/text.hpp"
+#include "hal/open/available_memory.hpp"
 #include "tasks/dnn/graph/half.hpp"
 #include "tasks/dnn/onnx/external_data.hpp"
 #include "tasks/dnn/onnx/shape_rules.hpp"
@@ -15,6 +16,9 @@
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+#include <google/protobuf/unknown_field_set.h>
 #include <onnx/onnx_pb.h>
 #pragma GCC diagnostic pop
 
@@ -42,51 +46,64 @@ static_assert(std::endian::native == std::endian::little, "raw tensor data is li
 [[noreturn]] void bad(std::string message) { throw Refusal(Errc::bad_input, std::move(message)); }
 [[noreturn]] void unsupported(std::string message) { throw Refusal(Errc::unsupported, std::move(message)); }
 
-/// The shape of a constant and its number of elements, 0 included.
+/// The shape of a constant and its number of elements. A dimension of 0 counts as 1 in the limit, so that products of
+/// dimensions do not overflow.
 std::pair<Shape, std::size_t> constant_shape(const onnx::TensorProto& tensor, const std::string& what) {
   Shape shape(tensor.dims().begin(), tensor.dims().end());
-  std::int64_t count = 1;
+  std::int64_t extent = 1;
   for (const auto dimension : shape) {
     if (dimension < 0 || dimension > max_elements) bad(what + " has a dimension of " + std::to_string(dimension));
-    count *= dimension;
-    if (count > max_elements) unsupported(what + " has more than " + std::to_string(max_elements) + " elements");
+    extent *= std::max<std::int64_t>(dimension, 1);
+    if (extent > max_elements) unsupported(what + " has more than " + std::to_string(max_elements) + " elements");
   }
+  const auto count = element_count(shape);
   return {std::move(shape), static_cast<std::size_t>(count)};
 }
 
-template <class Value, class Stored>
-std::vector<Value> from_bytes(std::span<const std::byte> raw, std::size_t count, const std::string& what) {
-  if (raw.size() != count * sizeof(Stored))
-    bad(what + " needs " + std::to_string(count * sizeof(Stored)) + " bytes for its shape but holds " +
-        std::to_string(raw.size()));
-  std::vector<Value> values(count);
-  for (std::size_t i = 0; i < count; ++i) {
+template <class Value, class Stored> void append(std::vector<Value>& values, std::span<const std::byte> raw) {
+  for (std::size_t at = 0; at < raw.size(); at += sizeof(Stored)) {
     Stored stored;
-    std::memcpy(&stored, raw.data() + i * sizeof(Stored), sizeof(Stored));
-    values[i] = static_cast<Value>(stored);
+    std::memcpy(&stored, raw.data() + at, sizeof(Stored));
+    values.push_back(static_cast<Value>(stored));
   }
-  return values;
 }
 
 bool is_external(const onnx::TensorProto& tensor) {
   return tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() > 0;
 }
 
+ExternalData::Keys external_keys(const onnx::TensorProto& tensor, const std::string& what) {
+  ExternalData::Keys keys;
+  for (const auto& entry : tensor.external_data())
+    if (!keys.emplace(entry.key(), entry.value()).second)
+      bad(what + " says " + config::quoted(entry.key()) + " of its data file twice");
+  return keys;
+}
+
 /// `count` values of type Stored, from another file, the raw bytes or else the typed field, converted to Value.
 template <class Value, class Stored, class Field>
 std::vector<Value> read_values(const onnx::TensorProto& tensor, const Field& field, std::size_t count,
                                const std::string& what, ExternalData& files) {
-  if (is_external(tensor)) {
-    ExternalData::Keys keys;
-    for (const auto& entry : tensor.external_data())
-      if (!keys.emplace(entry.key(), entry.value()).second)
-        bad(what + " says " + config::quoted(entry.key()) + " of its data file twice");
-    return from_bytes<Value, Stored>(files.read(keys, count * sizeof(Stored), what), count, what);
-  }
-  if (tensor.has_raw_data()) return from_bytes<Value, Stored>(std::as_bytes(std::span(tensor.raw_data())), count, what);
-  if (static_cast<std::size_t>(field.size()) != count)
-    bad(what + " needs " + std::to_string(count) + " values for its shape but holds " + std::to_string(field.size()));
   std::vector<Value> values;
+  const auto take = [&](std::span<const std::byte> raw) {
+    values.reserve(count);
+    append<Value, Stored>(values, raw);
+  };
+  if (is_external(tensor)) {
+    files.read(external_keys(tensor, what), count * sizeof(Stored), what, take);
+    return values;
+  }
+  if (tensor.has_raw_data()) {
+    const auto raw = std::as_bytes(std::span(tensor.raw_data()));
+    if (raw.size() != count * sizeof(Stored))
+      bad(what + " needs " + std::to_string(count * sizeof(Stored)) + " bytes for its shape but holds " +
+          std::to_string(raw.size()) + "; the model is damaged, export it again");
+    take(raw);
+    return values;
+  }
+  if (static_cast<std::size_t>(field.size()) != count)
+    bad(what + " needs " + std::to_string(count) + " values for its shape but holds " + std::to_string(field.size()) +
+        "; the model is damaged, export it again");
   values.reserve(count);
   for (const auto value : field) values.push_back(static_cast<Value>(value));
   return values;
@@ -102,7 +119,7 @@ float narrow(double value) {
 
 Constant read_constant(const onnx::TensorProto& tensor, const std::string& what, ExternalData& files) {
   if (is_external(tensor) && tensor.has_raw_data()) bad(what + " has its data both in the model and in another file");
-  if (tensor.has_segment()) unsupported(what + " is stored in segments");
+  if (tensor.has_segment()) unsupported(what + " is stored in segments; save it in one piece");
   auto [shape, count] = constant_shape(tensor, what);
   using Ints = std::int64_t;
   switch (tensor.data_type()) {
@@ -150,9 +167,36 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& what,
   }
 }
 
+/// The values that are not zero, and where they are.
+Constant read_constant(const onnx::SparseTensorProto& tensor, const std::string& what, ExternalData& files) {
+  onnx::TensorProto dense; // its shape, checked as that of others
+  *dense.mutable_dims() = tensor.dims();
+  auto shape = constant_shape(dense, what).first;
+  auto constant = read_constant(tensor.values(), what, files);
+  const auto indices = read_constant(tensor.indices(), what, files);
+  const auto* places = std::get_if<std::vector<std::int64_t>>(&indices.values);
+  const auto rank = std::ssize(shape), count = element_count(constant.shape);
+  if (!places || (indices.shape != Shape{count} && indices.shape != Shape{count, rank}))
+    bad(what + " needs one index for each of its " + std::to_string(count) + " values");
+  const auto strides = indices.shape.size() == 1 ? std::vector<std::int64_t>{1} : dense_strides(shape);
+  constant.places.emplace();
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t place = 0;
+    for (std::size_t d = 0; d < strides.size(); ++d) {
+      const auto index = (*places)[static_cast<std::size_t>(i) * strides.size() + d];
+      if (index < 0 || index >= (indices.shape.size() == 1 ? element_count(shape) : shape[d]))
+        bad(what + " has the index " + std::to_string(index) + ", which lies outside of its shape " + to_string(shape));
+      place += index * strides[d];
+    }
+    constant.places->push_back(place);
+  }
+  constant.shape = std::move(shape);
+  return constant;
+}
+
 /// Where the tensor cannot be supported, why, as it stands behind `what`: for those who read it to tell.
-std::variant<Constant, Unreadable> try_constant(const onnx::TensorProto& tensor, const std::string& what,
-                                                ExternalData& files) {
+template <class Proto>
+std::variant<Constant, Unreadable> try_constant(const Proto& tensor, const std::string& what, ExternalData& files) {
   try {
     return read_constant(tensor, what, files);
   } catch (const Refusal& refusal) {
@@ -172,7 +216,7 @@ std::shared_ptr<const onnx_source::Subgraph> read_subgraph(const onnx::GraphProt
 Attribute read_attribute(const onnx::AttributeProto& attribute, const std::string& what, const std::string& file,
                          ExternalData& files) {
   using Proto = onnx::AttributeProto;
-  if (!attribute.ref_attr_name().empty()) return Unreadable{" refers to a function's attribute"};
+  if (!attribute.ref_attr_name().empty()) return onnx_source::Reference{attribute.ref_attr_name()};
   switch (attribute.type()) {
   case Proto::INT: return attribute.i();
   case Proto::FLOAT: return attribute.f();
@@ -181,13 +225,44 @@ Attribute read_attribute(const onnx::AttributeProto& attribute, const std::strin
   case Proto::FLOATS: return std::vector<float>(attribute.floats().begin(), attribute.floats().end());
   case Proto::STRINGS: return std::vector<std::string>(attribute.strings().begin(), attribute.strings().end());
   case Proto::TENSOR: return attribute_of(try_constant(attribute.t(), what, files));
-  case Proto::GRAPH:
-    if (attribute.g().sparse_initializer_size() == 0) return read_subgraph(attribute.g(), file, files);
-    [[fallthrough]];
-  case Proto::GRAPHS: return Unreadable{" is a graph of its own"};
+  case Proto::SPARSE_TENSOR: return attribute_of(try_constant(attribute.sparse_tensor(), what, files));
+  case Proto::GRAPH: return read_subgraph(attribute.g(), file, files);
   default:
-    return Unreadable{" is of a type that is not supported; supported: numbers, lists of numbers, text, a tensor"};
+    return Unreadable{
+        " is of a type that is not supported; supported: numbers, lists of numbers, text, a tensor, a "
+        "graph. Write the node without it"};
   }
+}
+
+/// Fields that onnx.proto has since 1.13 and 1.16: headers of older releases do not know them.
+constexpr int overload_of_node = 8, defaults_of_function = 11, overload_of_function = 13;
+
+template <class Visit> void each_field(const google::protobuf::Message& message, int number, const Visit& visit) {
+  const auto& reflection = *message.GetReflection();
+  if (const auto* field = message.GetDescriptor()->FindFieldByNumber(number)) {
+    if (!field->is_repeated()) return visit(reflection.GetString(message, field));
+    for (int i = 0; i < reflection.FieldSize(message, field); ++i)
+      visit(reflection.GetRepeatedMessage(message, field, i).SerializeAsString());
+    return;
+  }
+  const auto& unknown = reflection.GetUnknownFields(message);
+  for (int i = 0; i < unknown.field_count(); ++i)
+    if (unknown.field(i).number() == number &&
+        unknown.field(i).type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      visit(unknown.field(i).length_delimited());
+}
+
+std::string text_field(const google::protobuf::Message& message, int number) {
+  std::string text;
+  each_field(message, number, [&](const std::string& value) { text = value; });
+  return text;
+}
+
+bool is_onnx(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
+/// What a node names: an operator or a function.
+std::string type_of(const std::string& domain, const std::string& name, const std::string& overload) {
+  return (is_onnx(domain) ? "" : domain + ".") + name + (overload.empty() ? "" : ":" + overload);
 }
 
 onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& file, ExternalData& files) {
@@ -197,7 +272,7 @@ onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& fil
                          {proto.output().begin(), proto.output().end()},
                          {}};
   if (node.name.empty() && !node.outputs.empty()) node.name = node.outputs.front();
-  if (!proto.domain().empty() && proto.domain() != "ai.onnx") node.type = proto.domain() + "." + node.type;
+  node.type = type_of(proto.domain(), proto.op_type(), text_field(proto, overload_of_node));
   for (const auto& attribute : proto.attribute()) {
     const auto what = file + ": attribute " + config::quoted(attribute.name()) + " of node " +
                       config::quoted(node.name) + " (" + config::printable(node.type) + ")";
@@ -214,6 +289,10 @@ onnx_source::Initialisers read_initialisers(const onnx::GraphProto& graph, const
     const auto what = file + ": initialiser " + config::quoted(tensor.name());
     if (!all.emplace(tensor.name(), try_constant(tensor, what, files)).second) bad(what + " is given twice");
   }
+  for (const auto& tensor : graph.sparse_initializer()) {
+    const auto what = file + ": initialiser " + config::quoted(tensor.values().name());
+    if (!all.emplace(tensor.values().name(), try_constant(tensor, what, files)).second) bad(what + " is given twice");
+  }
   return all;
 }
 
@@ -225,6 +304,41 @@ std::shared_ptr<const onnx_source::Subgraph> read_subgraph(const onnx::GraphProt
   subgraph->initialisers = read_initialisers(graph, file, files);
   for (const auto& node : graph.node()) subgraph->nodes.push_back(read_node(node, file, files));
   return subgraph;
+}
+
+onnx_source::LocalFunction read_function(const onnx::FunctionProto& proto, const std::string& file,
+                                         ExternalData& files) {
+  onnx_source::LocalFunction function{{proto.input().begin(), proto.input().end()},
+                                      {proto.output().begin(), proto.output().end()},
+                                      {proto.attribute().begin(), proto.attribute().end()},
+                                      {},
+                                      0,
+                                      {}};
+  each_field(proto, defaults_of_function, [&](const std::string& encoded) {
+    onnx::AttributeProto value;
+    const auto what = file + ": an attribute of function " + config::quoted(proto.name());
+    if (!value.ParseFromString(encoded)) bad(what + " is damaged: its protobuf encoding does not parse");
+    function.defaults.emplace(value.name(), read_attribute(value, what, file, files));
+  });
+  for (const auto& import : proto.opset_import())
+    if (is_onnx(import.domain())) function.opset = import.version();
+  for (const auto& node : proto.node()) function.nodes.push_back(read_node(node, file, files));
+  return function;
+}
+
+onnx_source::LocalFunctions read_functions(const onnx::ModelProto& model, const std::string& file,
+                                           ExternalData& files) {
+  onnx_source::LocalFunctions functions;
+  const bool names_opset =
+      std::ranges::any_of(model.opset_import(), [](const auto& import) { return is_onnx(import.domain()); });
+  for (const auto& proto : model.functions()) {
+    auto function = read_function(proto, file, files);
+    if (names_opset) function.opset = 0; // ONNX: what both import means the same in both
+    const auto type = type_of(proto.domain(), proto.name(), text_field(proto, overload_of_function));
+    if (!functions.emplace(type, std::move(function)).second)
+      bad(file + ": function " + config::quoted(type) + " is there twice; give each a name of its own");
+  }
+  return functions;
 }
 
 [[noreturn]] void refuse_type(const std::string& what, int type) {
@@ -239,14 +353,16 @@ std::string symbol_of(const std::string& name) {
 
 onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::string& file) {
   const auto what = file + ": input " + config::quoted(proto.name());
-  if (!proto.type().has_tensor_type()) unsupported(what + " is not a tensor");
+  if (!proto.type().has_tensor_type())
+    unsupported(what + " is not a tensor; give a sequence or an optional one as tensors, each an input of its own");
   const auto& type = proto.type().tensor_type();
   const auto element = element_type(type.elem_type());
   if (!element) refuse_type(what, type.elem_type());
   onnx_source::Input input{proto.name(), *element, {}, type.has_shape()};
   for (const auto& dimension : type.shape().dim()) {
-    if (dimension.has_dim_value() && dimension.dim_value() == 0) bad(what + " has a dimension of 0");
-    input.shape.push_back({std::max<std::int64_t>(dimension.dim_value(), 0), symbol_of(dimension.dim_param())});
+    const bool fixed = dimension.has_dim_value() && dimension.dim_value() >= 0;
+    input.shape.push_back(
+        {fixed ? std::optional(dimension.dim_value()) : std::nullopt, symbol_of(dimension.dim_param())});
   }
   return input;
 }
@@ -273,13 +389,15 @@ onnx_source::Output read_output(const onnx::ValueInfoProto& proto, const onnx::G
 
 std::int64_t read_opset(const onnx::ModelProto& model, const std::string& file) {
   for (const auto& import : model.opset_import()) {
-    if (!import.domain().empty() && import.domain() != "ai.onnx") continue;
+    if (!is_onnx(import.domain())) continue;
     if (import.version() < oldest_opset || import.version() > newest_opset)
       unsupported(file + ": opset " + std::to_string(import.version()) +
                   " is not supported; export or convert the model to an opset from " + std::to_string(oldest_opset) +
                   " to " + std::to_string(newest_opset));
     return import.version();
   }
+  const auto calls = [&](const onnx::NodeProto& node) { return !is_onnx(node.domain()); };
+  if (model.functions_size() > 0 && std::ranges::all_of(model.graph().node(), calls)) return newest_opset;
   std::string named;
   for (const auto& import : model.opset_import())
     named += (named.empty() ? "" : ", ") + config::printable(import.domain());
@@ -289,13 +407,17 @@ std::int64_t read_opset(const onnx::ModelProto& model, const std::string& file) 
   bad(file + ": no opset is named; the file is not an ONNX model, or it is damaged");
 }
 
+constexpr const char* too_large =
+    ": the file is larger than 2 GiB, more than protobuf can hold; save the model with its tensors in another file: "
+    "onnx.save(model, PATH, save_as_external_data=True)";
+
 onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view name, ExternalData& files) {
   onnx_source::Model model;
   model.file = name;
   const std::string& file = model.file;
   onnx::ModelProto proto;
   if (bytes.empty()) bad(file + ": the file is empty");
-  if (bytes.size() > max_onnx_file) unsupported(file + ": the file is larger than 2 GiB");
+  if (bytes.size() > max_onnx_file) unsupported(file + too_large);
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     bad(file + ": not an ONNX model, or damaged: its protobuf encoding does not parse");
   if (!proto.has_graph()) bad(file + ": not an ONNX model, or damaged: it has no graph");
@@ -303,22 +425,36 @@ onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view
   const auto& graph = proto.graph();
   model.name = graph.name();
   for (const auto& property : proto.metadata_props()) model.metadata[property.key()] = property.value();
-  if (graph.sparse_initializer_size() > 0) unsupported(file + ": sparse initialisers are not supported");
   model.initialisers = read_initialisers(graph, file, files);
   for (const auto& input : graph.input())
     if (!model.initialisers.contains(input.name())) model.inputs.push_back(read_input(input, file));
   for (const auto& output : graph.output()) model.outputs.push_back(read_output(output, graph, file, model.notes));
   for (const auto& node : graph.node()) model.nodes.push_back(read_node(node, file, files));
+  model.functions = read_functions(proto, file, files);
   return model;
 }
 
-} // namespace
+/// Where a model's other files may be: beside it, and beside the file that a link to it leads to.
+std::vector<std::filesystem::path> folders_of(const std::filesystem::path& file) {
+  const auto folder = [](const std::filesystem::path& path) {
+    return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  };
+  std::vector folders{folder(file)};
+  std::error_code error;
+  if (std::filesystem::is_symlink(file, error))
+    if (const auto target = std::filesystem::canonical(file, error); !error) folders.push_back(folder(target));
+  return folders;
+}
 
-Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name,
-                         const std::optional<std::filesystem::path>& folder, const GivenInputs& given,
-                         const BytesObserver& seen) {
+std::size_t available_memory() {
+  const auto available = hal::available_memory(hal::Machine());
+  return available ? available->count : std::numeric_limits<std::size_t>::max();
+}
+
+Result<Graph> parse(std::span<const std::byte> bytes, std::string_view name, std::vector<std::filesystem::path> folders,
+                    const GivenInputs& given, const BytesObserver& seen) {
   try {
-    ExternalData files(folder, max_onnx_file, seen);
+    ExternalData files(std::move(folders), available_memory(), seen);
     auto model = read_model(bytes, name, files);
     model.given = given;
     return onnx_source::lower(std::move(model));
@@ -327,14 +463,24 @@ Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name
   }
 }
 
+} // namespace
+
+Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name,
+                         const std::optional<std::filesystem::path>& folder, const GivenInputs& given,
+                         const BytesObserver& seen) {
+  return parse(bytes, name, folder ? std::vector{*folder} : std::vector<std::filesystem::path>(), given, seen);
+}
+
 Result<Graph> read_onnx(const std::filesystem::path& file, const GivenInputs& given, const BytesObserver& seen) {
+  std::error_code error;
+  if (const auto size = std::filesystem::file_size(file, error); !error && size > max_onnx_file)
+    return fail(Errc::unsupported, file.string() + too_large);
   const auto content = config::read_file(file, max_onnx_file);
   if (!content) return Unexpected(content.error());
   if (auto other = config::mistaken(file, *content, config::Content::onnx)) return Unexpected(std::move(*other));
   const auto bytes = std::as_bytes(std::span(*content));
   if (seen) seen(bytes);
-  return parse_onnx(bytes, file.string(), file.has_parent_path() ? file.parent_path() : std::filesystem::path("."),
-                    given, seen);
+  return parse(bytes, file.string(), folders_of(file), given, seen);
 }
 
 } // namespace rtexec::tasks

@@ -33,7 +33,7 @@ struct SupportedOperator {
 /// By name.
 [[nodiscard]] std::vector<SupportedOperator> supported_operators();
 
-/// What protobuf can parse, and the most that tensors in other files may have in all.
+/// What protobuf can parse; tensors in other files may have more.
 inline constexpr std::size_t max_onnx_file = 0x7fff'ffff;
 
 /// bad_input: unreadable, damaged or contradictory, a dimension that nobody fixes, or what is given does not fit the

@@ -12,9 +12,11 @@ namespace {
 TensorId pool_plane(NodeContext& node, Pool pool, TensorId x, const Shape& shape, const Direction& h,
                     const Direction& w, bool ceil) {
   for (const auto& each : {h, w}) {
-    if (std::max(each.before, each.after) >= each.reach()) node.unsupported("its padding is as large as its window");
+    if (std::max(each.before, each.after) >= each.reach())
+      node.unsupported("its padding is as large as its window; pad by a node of its own (Pad)");
     // A dilated window can step over a small input altogether; that has no value.
-    if (each.dilation > 1 && each.size < each.dilation) node.unsupported("its dilation is larger than its input");
+    if (each.dilation > 1 && each.size < each.dilation)
+      node.unsupported("its dilation is larger than its input; use a larger input");
   }
   pool.window = window_of(h, w);
   return node.emit(pool, {x}, {shape[0], shape[1], h.outputs(ceil), w.outputs(ceil)});

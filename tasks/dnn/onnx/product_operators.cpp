@@ -32,7 +32,7 @@ void gemm(NodeContext& node) {
   if (node.has(2)) {
     if (broadcast(node, {m, n}, node.shape(2)) != Shape{m, n})
       node.bad("its third input is " + to_string(node.shape(2)) + ", larger than the product");
-    inputs.push_back(node.tensor(2));
+    if (gemm.beta != 0) inputs.push_back(node.tensor(2)); // else NaN and infinity in it do not count
   }
   require_one_type(node, 0, inputs.size());
   require_wide_integers(node, 2);

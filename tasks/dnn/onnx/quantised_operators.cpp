@@ -286,7 +286,8 @@ void leaky_relu_quantised(NodeContext& node) {
 void average_quantised(NodeContext& node) {
   const auto x = node.shape(0);
   node.require(x.size() >= 3, "its input has fewer than three dimensions");
-  if (node.attribute<std::int64_t>("channels_last", 0) != 0) node.unsupported("its channels are the last dimension");
+  if (node.attribute<std::int64_t>("channels_last", 0) != 0)
+    node.unsupported("its channels are the last dimension; supported: channels first (channels_last = 0)");
   Shape shape(x.size(), 1);
   std::copy_n(x.begin(), 2, shape.begin());
   const auto outer = x[0] * x[1];

@@ -106,6 +106,7 @@ class Builder {
   Builder(NodeContext& node, Layer layer, const Weights& weights)
       : node_(node), layer_(std::move(layer)), weights_(weights), activations_(node) {
     const auto x = node.shape_of_rank(0, 3);
+    if (node.is_empty(0)) node.unsupported("its sequence has no elements; leave the node out of the model");
     const bool batch_first = node.opset() >= 14 && node.attribute<std::int64_t>("layout", 0) != 0;
     sequence_ = {x[batch_first ? 1 : 0], x[batch_first ? 0 : 1], x[2], batch_first};
     const auto way = node.attribute<std::string>("direction", "forward");

@@ -217,7 +217,7 @@ void top(NodeContext& node) {
   const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), x.size());
   const auto kept = node.opset() < 10 ? node.attribute<std::int64_t>("k") : node.integer(1, "k");
-  node.require(kept >= 1 && kept <= x[axis], "its k does not fit its input");
+  node.require(kept >= 0 && kept <= x[axis], "its k does not fit its input");
   node.ignore_attribute("sorted");
   const bool largest = node.attribute<std::int64_t>("largest", 1) != 0;
   auto shape = x;

@@ -158,6 +158,10 @@ TensorId with_outside(NodeContext& node, const ResizeRule& rule, const Scaled& d
 
 void emit_resize(NodeContext& node, const ResizeRule& rule, const std::vector<Scaled>& dimensions) {
   auto shape = node.shape(0);
+  if (node.is_empty(0)) {
+    for (std::size_t d = 0; d < shape.size(); ++d) shape[d] = dimensions[d].to;
+    return node.set_output(node.emit(Reshape{}, {node.tensor(0)}, std::move(shape)));
+  }
   const auto type = node.element_type(0);
   // Integers are taken from where they are; blends of them are computed in floats, and truncated.
   const bool takes = is_integer(type) && rule.mode == ResizeRule::Mode::nearest && !rule.extrapolation;
@@ -193,6 +197,7 @@ std::vector<Scaled> scaled(NodeContext& node, const ResizeRule& rule, const std:
     for (std::size_t i = 0; i < axes.size(); ++i) {
       auto& d = dimensions[axes[i]];
       d.to = sizes[i];
+      if (d.from == 0) continue;
       d.scale = static_cast<float>(d.to) / static_cast<float>(d.from);
       if (policy == "not_larger") common = std::min(common.value_or(d.scale), d.scale);
       if (policy == "not_smaller") common = std::max(common.value_or(d.scale), d.scale);
@@ -324,13 +329,15 @@ void pad(NodeContext& node) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     pads[axes[i]] = {given[i], given[i + axes.size()]};
     for (const auto each : {given[i], given[i + axes.size()]})
-      if (each < -max_elements || each > max_elements) node.unsupported("a padding of " + std::to_string(each));
+      if (each < -max_elements || each > max_elements)
+        node.unsupported("a padding of " + std::to_string(each) + "; supported: up to " + std::to_string(max_elements));
   }
   auto constant = padding(node);
   auto x = cropped(node, node.tensor(0), shape, pads);
   if (mode != "constant") {
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (pads[d].before + pads[d].after == 0) continue;
+      node.require(shape[d] > 0, "a dimension without elements has none to pad with");
       auto padded = shape;
       padded[d] += pads[d].before + pads[d].after;
       (void)node.checked(padded);
@@ -438,7 +445,8 @@ void crop_or_pad_around_centre(NodeContext& node) {
   node.require(wanted.size() == axes.size(), "it needs one size for each dimension, or for each of its axes");
   std::vector<Padding> pads(shape.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (wanted[i] < 1 || wanted[i] > max_elements) node.unsupported("a size of " + std::to_string(wanted[i]));
+    if (wanted[i] < 0 || wanted[i] > max_elements)
+      node.unsupported("a size of " + std::to_string(wanted[i]) + "; supported: 0 to " + std::to_string(max_elements));
     const auto more = wanted[i] - shape[axes[i]];
     const auto before = more < 0 ? -(-more / 2) : more / 2;
     pads[axes[i]] = {before, more - before};

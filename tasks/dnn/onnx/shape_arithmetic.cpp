@@ -23,10 +23,10 @@ template <class T> std::vector<T> values_of(const NodeContext& node, std::size_t
 }
 
 template <class T> List<T> list_of(const NodeContext& node, std::size_t input) {
-  if (node.shape_or_empty(input).size() > 1)
-    node.unsupported("input " + node.name_of(input) + " has " + dimensions(node.shape_or_empty(input)) +
+  if (node.shape(input).size() > 1)
+    node.unsupported("input " + node.name_of(input) + " has " + dimensions(node.shape(input)) +
                      "; supported: a scalar or a list");
-  return {node.shape_or_empty(input).empty(), values_of<T>(node, input)};
+  return {node.shape(input).empty(), values_of<T>(node, input)};
 }
 
 template <class T> void set_list(NodeContext& node, List<T> list) {
@@ -92,7 +92,7 @@ template <class T> void evaluate_gather(NodeContext& node) {
   const auto data = list_of<T>(node, 0);
   node.require(!data.scalar, "its input is a scalar");
   (void)node.axis(node.attribute<std::int64_t>("axis", 0), 1);
-  List<T> result{node.shape_or_empty(1).empty(), {}};
+  List<T> result{node.shape(1).empty(), {}};
   for (const auto index :
        checked_indices(node, node.ints(1, "the indices"), static_cast<std::int64_t>(data.values.size())))
     result.values.push_back(data.values[static_cast<std::size_t>(index)]);
@@ -122,7 +122,7 @@ template <class T> void evaluate_concat(NodeContext& node) {
 
 /// Squeeze, Unsqueeze, Reshape and Identity of integers; their result may have any shape.
 template <class T> void evaluate_rename(NodeContext& node) {
-  const auto& x = node.shape_or_empty(0);
+  const auto& x = node.shape(0);
   const auto& type = node.type();
   auto shape = type == "Squeeze"     ? squeezed(node, x, axes_of(node))
                : type == "Unsqueeze" ? unsqueezed(node, x, axes_of(node))
@@ -151,14 +151,14 @@ template <class T> const std::map<std::string_view, Lower>& arithmetic_operators
 } // namespace
 
 bool evaluate_shape_arithmetic(NodeContext& node) {
-  if (!arithmetic_operators<float>().contains(node.type()) || !node.has(0)) return false;
+  if (!arithmetic_operators<float>().contains(node.type()) || !node.has(0) || node.is_sequence(0)) return false;
   const auto& type = node.type();
   const bool all_data = type == "Concat" || type == "Add" || type == "Sub" || type == "Mul" || type == "Div";
   const std::size_t data = all_data ? node.inputs() : type == "Gather" ? 2 : 1;
   const bool renames = type == "Squeeze" || type == "Unsqueeze" || type == "Reshape" || type == "Identity";
   const auto all = [&](std::size_t count, auto fits) {
     for (std::size_t i = 0; i < count; ++i)
-      if (!node.has(i) || !fits(i) || (node.shape_or_empty(i).size() > 1 && !renames)) return false;
+      if (!node.has(i) || !fits(i) || (node.shape(i).size() > 1 && !renames)) return false;
     return true;
   };
   if (all(data, [&](std::size_t i) { return node.is_ints(i); })) {
@@ -166,11 +166,10 @@ bool evaluate_shape_arithmetic(NodeContext& node) {
     return true;
   }
   const auto is_list = [&](std::size_t i) {
-    return !node.is_ints(i) && node.is_known(i) && !is_integer(node.element_type(i)) &&
-           node.shape_or_empty(i).size() <= 1;
+    return !node.is_ints(i) && node.is_known(i) && !is_integer(node.element_type(i)) && node.shape(i).size() <= 1;
   };
   if (!all(all_data ? node.inputs() : 1, is_list)) return false;
-  if (type == "Gather" && !(node.is_ints(1) && node.shape_or_empty(1).size() <= 1)) return false;
+  if (type == "Gather" && !(node.is_ints(1) && node.shape(1).size() <= 1)) return false;
   arithmetic_operators<float>().at(type)(node);
   return true;
 }

@@ -17,7 +17,10 @@ void reshape_to(NodeContext& node, Shape shape) {
   node.set_output(node.emit(Reshape{}, {node.tensor(0)}, std::move(shape)));
 }
 
-void identity(NodeContext& node) { reshape_to(node, node.shape(0)); }
+void identity(NodeContext& node) {
+  if (node.is_sequence(0)) return node.set_output(node.sequence(0));
+  reshape_to(node, node.shape(0));
+}
 
 void dropout(NodeContext& node) {
   if (node.has(2) && node.ints(2, "training_mode") != std::vector<std::int64_t>{0})
@@ -34,9 +37,7 @@ void flatten(NodeContext& node) {
   const auto& x = node.shape(0);
   const auto given = node.attribute<std::int64_t>("axis", 1);
   const auto axis = given == static_cast<std::int64_t>(x.size()) ? x.size() : node.axis(given, x.size());
-  std::int64_t rows = 1;
-  for (std::size_t d = 0; d < axis; ++d) rows *= x[d];
-  reshape_to(node, {rows, product(x, axis, x.size())});
+  reshape_to(node, {product(x, 0, axis), product(x, axis, x.size())});
 }
 
 void reshape(NodeContext& node) { reshape_to(node, requested_shape(node, node.shape(0), node.ints(1, "the shape"))); }
@@ -64,11 +65,6 @@ void transpose(NodeContext& node) {
 }
 
 void emit_cuts(NodeContext& node, const std::vector<Cut>& cuts, std::size_t output = 0) {
-  if (std::ranges::find(cuts, 0, &Cut::count) != cuts.end()) {
-    Empty nothing{{}, node.element_type(0)};
-    for (const auto& cut : cuts) nothing.shape.push_back(cut.count);
-    return node.set_output(std::move(nothing), output);
-  }
   const auto strides = dense_strides(node.shape(0));
   View view;
   Shape shape;
@@ -80,7 +76,7 @@ void emit_cuts(NodeContext& node, const std::vector<Cut>& cuts, std::size_t outp
   node.set_output(node.emit(std::move(view), {node.tensor(0)}, std::move(shape)), output);
 }
 
-void slice(NodeContext& node) { emit_cuts(node, cuts_of(node, node.shape_or_empty(0))); }
+void slice(NodeContext& node) { emit_cuts(node, cuts_of(node, node.shape(0))); }
 
 /// As named, or in equal parts: of which the last may be smaller from opset 18 on, where their number is named too.
 std::vector<std::int64_t> split_sizes(NodeContext& node, std::int64_t size) {
@@ -101,7 +97,7 @@ std::vector<std::int64_t> split_sizes(NodeContext& node, std::int64_t size) {
 }
 
 void split(NodeContext& node) {
-  const auto x = node.shape_or_empty(0);
+  const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
   const auto sizes = split_sizes(node, x[axis]);
   if (sizes.size() != node.outputs())
@@ -123,27 +119,37 @@ void split(NodeContext& node) {
 void concat(NodeContext& node) {
   node.require(node.inputs() >= 1, "it has no input");
   require_one_type(node, 0, node.inputs());
-  auto shape = node.shape_or_empty(0);
+  auto shape = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis"), shape.size());
-  std::vector<TensorId> inputs;
-  if (!node.is_empty(0)) inputs.push_back(node.tensor(0));
+  std::vector<TensorId> inputs{node.tensor(0)};
   for (std::size_t i = 1; i < node.inputs(); ++i) {
-    auto other = node.shape_or_empty(i);
+    auto other = node.shape(i);
     node.require(other.size() == shape.size(), "its inputs differ in their number of dimensions");
     const auto length = std::exchange(other[axis], shape[axis]);
     if (other != shape)
-      node.bad("its inputs have the shapes " + to_string(shape) + " and " + to_string(node.shape_or_empty(i)) +
+      node.bad("its inputs have the shapes " + to_string(shape) + " and " + to_string(node.shape(i)) +
                ", which differ outside of axis " + std::to_string(axis));
     shape[axis] += length;
-    if (!node.is_empty(i)) inputs.push_back(node.tensor(i));
+    inputs.push_back(node.tensor(i));
   }
-  if (inputs.empty()) return node.set_output(Empty{std::move(shape), node.element_type(0)});
   shape = node.checked(std::move(shape));
   node.set_output(node.emit(Concat{axis}, std::move(inputs), std::move(shape)));
 }
 
+/// Constants that no operator can read are refused only with a node that reads them.
 void constant(NodeContext& node) {
-  if (node.has_attribute("value")) return node.set_constant(*node.attribute<SharedConstant>("value"));
+  for (const char* tensor : {"value", "sparse_value"}) {
+    if (const auto* why = node.why_unreadable(tensor)) {
+      node.ignore_attribute(tensor);
+      return node.set_unreadable(*why);
+    }
+    if (node.has_attribute(tensor)) return node.set_constant(*node.attribute<SharedConstant>(tensor));
+  }
+  for (const char* text : {"value_string", "value_strings"})
+    if (node.has_attribute(text)) {
+      node.ignore_attribute(text);
+      return node.set_unreadable(" is text, which no operator here reads; leave what reads it out of the model");
+    }
   if (node.has_attribute("value_int"))
     return node.set_constant({{}, std::vector{node.attribute<std::int64_t>("value_int")}});
   if (node.has_attribute("value_float"))
@@ -157,15 +163,13 @@ void constant(NodeContext& node) {
 }
 
 void constant_of_shape(NodeContext& node) {
-  const Shape shape = node.ints(0, "the shape");
-  Shape filled = shape;
-  std::ranges::replace(filled, 0, 1);
+  const Shape shape = node.checked(node.ints(0, "the shape"));
   const auto given = node.attribute<SharedConstant>("value", nullptr);
   const auto fill = given ? *given : Constant{{1}, std::vector<float>{0}};
   std::visit(
       [&](const auto& values) {
         node.require(values.size() == 1, "its value must have one element");
-        (void)node.reserve(filled, sizeof(values.front()));
+        (void)node.reserve(shape, sizeof(values.front()));
         const auto count = static_cast<std::size_t>(element_count(shape));
         node.set_constant({shape, std::decay_t<decltype(values)>(count, values.front()), fill.type});
       },
@@ -173,7 +177,7 @@ void constant_of_shape(NodeContext& node) {
 }
 
 void shape_of(NodeContext& node) {
-  const auto& x = node.shape_or_empty(0);
+  const auto& x = node.shape(0);
   const auto rank = static_cast<std::int64_t>(x.size());
   const auto position = [&](std::int64_t v) {
     return std::clamp<std::int64_t>(v < 0 ? std::max(v, -rank) + rank : v, 0, rank);
@@ -197,7 +201,7 @@ void cast_like(NodeContext& node) {
   cast_to(node, node.element_type(1));
 }
 
-void size_of(NodeContext& node) { node.set_constant({{}, std::vector{element_count(node.shape_or_empty(0))}}); }
+void size_of(NodeContext& node) { node.set_constant({{}, std::vector{element_count(node.shape(0))}}); }
 
 } // namespace
 
@@ -210,7 +214,7 @@ void add_shape_operators(OperatorTable& table) {
   table["Unsqueeze"] = {unsqueeze, "axes are known when the model is loaded"};
   table["Transpose"] = {transpose};
   table["Slice"] = {slice, "starts, ends, axes and steps are known when the model is loaded"};
-  table["Split"] = {split, "sizes are known when the model is loaded, and not 0"};
+  table["Split"] = {split, "sizes are known when the model is loaded"};
   table["Concat"] = {concat};
   table["Constant"] = {constant};
   table["ConstantOfShape"] = {constant_of_shape, "the shape is known when the model is loaded", 9};

@@ -69,7 +69,7 @@ Shape requested_shape(NodeContext& node, const Shape& x, const std::vector<std::
   std::int64_t known = 1;
   std::size_t free = request.size();
   if (request.size() > max_rank)
-    node.unsupported("its output has more than " + std::to_string(max_rank) + " dimensions");
+    node.unsupported("its output has more than " + std::to_string(max_rank) + " dimensions; merge some of them");
   for (std::size_t d = 0; d < request.size(); ++d) {
     auto dimension = request[d];
     if (dimension == 0 && zero_copies) {
@@ -81,13 +81,14 @@ Shape requested_shape(NodeContext& node, const Shape& x, const std::vector<std::
       free = d;
       dimension = 1;
     }
-    if (dimension < 1 || dimension > max_elements || known > max_elements / dimension)
+    const auto extent = std::max<std::int64_t>(dimension, 1);
+    if (dimension < 0 || extent > max_elements || known > max_elements / extent)
       node.bad("its shape has a dimension of " + std::to_string(request[d]) + ", or is too large");
-    known *= dimension;
+    known *= extent;
     shape.push_back(dimension);
   }
   const auto count = element_count(x);
-  if (free < request.size() && count % known == 0) shape[free] = count / known;
+  if (free < request.size() && element_count(shape) != 0 && count % known == 0) shape[free] = count / known;
   if (element_count(shape) != count)
     node.bad("an input of " + to_string(x) + " cannot take the shape " + to_string(shape));
   return shape;

@@ -32,6 +32,8 @@ struct Constant {
   Shape shape;
   std::variant<std::vector<float>, std::vector<std::int64_t>> values;
   ElementType type = ElementType::int64; // of integers
+  /// Of a sparse constant: where its values are, in row-major order; all other elements are zero.
+  std::optional<std::vector<std::int64_t>> places = {};
 };
 
 /// What stands in the file, and is not supported: why, as it stands behind its name.
@@ -39,11 +41,17 @@ struct Unreadable {
   std::string why;
 };
 
+/// In the body of a function: the value of the call's attribute of that name.
+struct Reference {
+  std::string name;
+};
+
 /// A graph inside a node, which reads the tensors around it.
 struct Subgraph;
 using SharedConstant = std::shared_ptr<const Constant>; // nodes are copied for each round of a loop
-using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
-                               std::vector<std::string>, SharedConstant, std::shared_ptr<const Subgraph>, Unreadable>;
+using Attribute =
+    std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
+                 std::vector<std::string>, SharedConstant, std::shared_ptr<const Subgraph>, Reference, Unreadable>;
 using Initialisers = std::map<std::string, std::variant<Constant, Unreadable>>;
 
 struct Node {
@@ -52,7 +60,18 @@ struct Node {
   std::vector<std::string> inputs; // "" where an optional one is left out
   std::vector<std::string> outputs;
   std::map<std::string, Attribute> attributes;
+  std::int64_t opset = 0; // 0: the model's
 };
+
+/// A function of the model, which nodes call.
+struct LocalFunction {
+  std::vector<std::string> inputs, outputs;
+  std::vector<std::string> attributes;       // without a default
+  std::map<std::string, Attribute> defaults; // of attributes
+  std::int64_t opset = 0;                    // of its nodes; 0: the model's
+  std::vector<Node> nodes;
+};
+using LocalFunctions = std::map<std::string, LocalFunction>; // by the type of the nodes that call them
 
 struct Subgraph {
   std::vector<std::string> inputs, outputs;
@@ -61,8 +80,8 @@ struct Subgraph {
 };
 
 struct Dimension {
-  std::int64_t value = 0; // 0: not fixed
-  std::string symbol;     // its name where it is not fixed
+  std::optional<std::int64_t> value; // none: not fixed
+  std::string symbol;                // its name where it is not fixed
 };
 
 struct Input {
@@ -88,6 +107,7 @@ struct Model {
   std::vector<Output> outputs;
   Initialisers initialisers;
   std::vector<Node> nodes;
+  LocalFunctions functions;
 };
 
 /// Checks and simplifies. Throws Refusal.

@@ -23,7 +23,8 @@ TensorId matrix_of(NodeContext& node, const Transform& transform) {
   const auto bins = transform.bins();
   if (length > most_terms || samples > most_terms / (2 * parts * bins))
     node.unsupported("it transforms " + std::to_string(samples) + " samples to " + std::to_string(bins) +
-                     " frequencies, and more than " + std::to_string(most_terms / 2) + " of both are not supported");
+                     " frequencies, and more than " + std::to_string(most_terms / 2) +
+                     " of both are not supported; transform shorter frames");
   (void)node.reserve({samples, parts, bins, 2});
   const double turn = (inverse ? 2 : -2) * std::numbers::pi / static_cast<double>(length);
   const double scale = inverse ? 1 / static_cast<double>(length) : 1;
@@ -49,12 +50,13 @@ TensorId transformed(NodeContext& node, TensorId rows, std::int64_t count, Tenso
 
 void require_one_side(NodeContext& node, const Transform& transform) {
   if (!transform.one_sided) return;
-  if (transform.inverse) node.unsupported("onesided is set of an inverse transform");
+  if (transform.inverse) node.unsupported("onesided is set of an inverse transform; give it all frequencies");
   node.require(transform.parts == 1, "onesided is set, and its input is complex");
 }
 
 void fourier_transform(NodeContext& node) {
   const auto x = node.shape(0);
+  if (node.is_empty(0)) node.unsupported("its input has no elements; leave the node out of the model");
   node.require(x.size() >= 2 && x.back() <= 2, "its input has no last dimension of 1 or 2");
   const bool by_attribute = node.opset() < 20;
   const auto given = by_attribute  ? node.attribute<std::int64_t>("axis", 1)
@@ -86,6 +88,7 @@ void fourier_transform(NodeContext& node) {
 void short_time_transform(NodeContext& node) {
   const auto x = node.shape(0);
   node.require(x.size() == 2 || (x.size() == 3 && x[2] <= 2), "its signal is not [batch, length, 1 or 2]");
+  if (node.is_empty(0)) node.unsupported("its signal has no elements; leave the node out of the model");
   const auto step = node.integer(1, "the step");
   const auto length = node.has(3)   ? node.integer(3, "the length of a frame")
                       : node.has(2) ? element_count(node.shape(2))
