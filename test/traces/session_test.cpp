@@ -233,7 +233,10 @@ TEST_F(SessionWithRights, DaemonOfAContainerThatSharesItsFolderIsLeftAlone) {
     GTEST_SKIP() << "namespaces are refused here";
   }
   Program other({"record", folder_ / "other", "3", "0"});
-  EXPECT_THAT(other.read_line(), HasSubstr("process 1 is recording with a session daemon of its own"));
+  const auto parent = std::to_string(contained.pid()); // of what is process 1 in there
+  std::string child;
+  std::ifstream("/proc/" + parent + "/task/" + parent + "/children") >> child;
+  EXPECT_THAT(other.read_line(), HasSubstr("process " + child + " is recording with a session daemon of its own"));
   EXPECT_EQ(contained.read_line(), "7 0");
   EXPECT_EQ(contained.wait(), 0);
 }
