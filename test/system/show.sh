@@ -25,7 +25,7 @@ expect 2 '--show-port requires --show' "$rtexec" run short.toml --show-port 8080
 expect 2 '--show-in requires --show' "$rtexec" run short.toml --show-in here
 expect 2 'must not be empty' "$rtexec" run short.toml --show ''
 expect 2 'not a whole number from 1 to 65535' "$rtexec" run short.toml --show front --show-port 70000
-expect 5 '/proc/none/front.jpg: error: cannot write it' "$rtexec" run short.toml --show front --show-in /proc/none
+expect 5 '/proc/none: error: cannot make this folder' "$rtexec" run short.toml --show front --show-in /proc/none
 python3 -c '
 import socket, sys, time
 taken = socket.socket(); taken.bind(("127.0.0.1", 0)); taken.listen()
