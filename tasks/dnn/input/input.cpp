@@ -296,7 +296,7 @@ Result<std::unique_ptr<InputSource>> make_input(const fs::path& input, const rte
                                                 const std::optional<InputRange>& range) {
   std::size_t size = size_of(tensor.type);
   for (const std::int64_t dimension : tensor.shape)
-    if (dimension <= 0 || __builtin_mul_overflow(size, static_cast<std::size_t>(dimension), &size))
+    if (dimension < 0 || __builtin_mul_overflow(size, static_cast<std::size_t>(dimension), &size))
       return fail(Errc::bad_input, "an input of shape " + to_string(tensor.shape) + " cannot be filled");
   if (input.empty()) return std::make_unique<Noise>(size, noise_range(tensor.type, range));
   std::error_code error;
