@@ -99,7 +99,7 @@ bool is_end_of_line(std::string_view toml, Position at) {
   return at.column > static_cast<std::uint32_t>(characters);
 }
 
-/// What toml++ says, with the cause of what it describes by a consequence.
+/// Returns the description by toml++, or the cause if toml++ describes a consequence only.
 std::string problem_of_syntax(std::string_view description, bool at_end_of_line) {
   const bool in_string = description.contains("parsing string") || description.contains("parsing literal string");
   if (at_end_of_line && in_string) return "the string has no closing quote on this line";

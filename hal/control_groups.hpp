@@ -1,4 +1,4 @@
-// What the control groups of this process (a container, a service) let it have, of versions 1 and 2: the tightest limit
+// The limits that control groups (versions 1 and 2) set to this process, in a container or a service: the tightest one
 // of its own group and of the groups above it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What to do where memory cannot be mapped.
+// Advice for mappings of memory that the kernel refuses.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -7,7 +7,7 @@
 
 namespace rtexec::hal {
 
-/// What mends an mmap() of `size` that failed with `error`, one of errno; empty: nothing is known to.
+/// Returns what lets an mmap() of `size` succeed that failed with `error` (an errno); empty if no remedy is known.
 [[nodiscard]] std::string mapping_advice(int error, Bytes size);
 
 } // namespace rtexec::hal

@@ -75,7 +75,7 @@ std::optional<CpuQuota> quota_in(const Machine& machine, const fs::path& file) {
   return CpuQuota{.cores = *quota / *period, .file = file};
 }
 
-/// Of version 1, where -1 is none.
+/// Reads a quota of version 1, where -1 means no limit.
 std::optional<CpuQuota> quota_of_files(const Machine& machine, const fs::path& group) {
   const auto quota = number_in(machine, group / "cpu.cfs_quota_us"),
              period = number_in(machine, group / "cpu.cfs_period_us");

@@ -102,7 +102,7 @@ void clip(NodeContext& node) {
     return activate(node, {Function::clip, low, node.attribute("max", std::numeric_limits<float>::max())});
   }
   const auto is_known = [&](std::size_t input) { return !node.has(input) || node.is_known(input); };
-  if (is_integer(node.element_type(0)) || !is_known(1) || !is_known(2)) { return clip_between(node); }
+  if (is_integer(node.element_type(0)) || !is_known(1) || !is_known(2)) return clip_between(node);
   const auto bound = [&](std::size_t input, const char* role, float fallback) {
     if (!node.has(input)) return fallback;
     const auto& values = node.floats(input, role);
