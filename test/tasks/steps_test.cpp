@@ -47,6 +47,19 @@ void expect_in_bounds(const Graph& graph, const Node& node) {
   EXPECT_TRUE(workspace.kept()) << "workspace for an output of " << to_string(y);
 }
 
+TEST(Steps, NarrowMatricesTakeNoMoreMemoryPacked) {
+  for (const std::int64_t columns : {1, 2, 5, 7, 8, 11, 15, 16, 17, 31}) {
+    TestGraph g;
+    const auto x = g.input({3, 500});
+    g.output(g.node(Gemm{}, {x, g.random({500, columns})}, {3, columns}));
+    const auto& node = g.graph.nodes.front();
+    const auto& weights = g.graph.tensors[node.inputs[1]].values;
+    const auto size = static_cast<double>(prepare(g.graph, node)->pack(weights).size());
+    EXPECT_LE(size, 2 * static_cast<double>(weights.size()) + 64) << columns << " columns";
+    expect_in_bounds(g.graph, node);
+  }
+}
+
 struct ConvCase {
   std::int64_t in, out, groups, size, kernel, stride, dilation;
 };

@@ -18,13 +18,17 @@ struct ProductShape {
 class TiledProduct {
  public:
   explicit TiledProduct(const ProductShape& shape)
-      : s_(shape), strip_rows_(balanced_block(s_.m, tile_shape().rows)), strip_columns_(tile_shape().columns) {
+      : s_(shape),
+        strip_rows_(balanced_block(s_.m, tile_shape().rows)),
+        strip_columns_(std::min(tile_shape().columns, s_.n)) {
     block_rows_ = std::max<std::int64_t>(1, block_floats / (s_.k * strip_rows_)) * strip_rows_;
     block_rows_ = std::min(block_rows_, rounded_up(s_.m, strip_rows_));
   }
 
-  /// Of b in strips, in floats.
-  [[nodiscard]] std::int64_t packed_b() const { return rounded_up(s_.n, strip_columns_) * s_.k; }
+  /// Of b in strips, in floats. A matrix narrower than a tile is no wider packed: tiles read beyond its last row only.
+  [[nodiscard]] std::int64_t packed_b() const {
+    return rounded_up(s_.n, strip_columns_) * s_.k + tile_shape().columns - strip_columns_;
+  }
   void pack_b(float* to, const float* b) const noexcept {
     const auto [step, pitch] = s_.transpose_b ? std::pair(s_.k, std::int64_t{1}) : std::pair(std::int64_t{1}, s_.n);
     for (std::int64_t column = 0; column < s_.n; column += strip_columns_)
@@ -60,11 +64,12 @@ class TiledProduct {
   void multiply_block(const float* a, const float* b, float* y, std::int64_t rows, const TileEnd& end,
                       std::int64_t first) const noexcept {
     TileEnd of_tile = end;
+    const auto stride_b = strip_columns_ == tile_shape().columns ? 0 : strip_columns_;
     for (std::int64_t column = 0; column < s_.n; column += strip_columns_) {
       if (end.column_bias) of_tile.column_bias = end.column_bias + column;
       for (std::int64_t row = 0; row < rows; row += strip_rows_) {
         if (end.residual) of_tile.residual = end.residual + (first + row) * s_.n + column;
-        multiply_tile({s_.k, a + row * s_.k, strip_rows_, b + column * s_.k, s_.alpha, &of_tile},
+        multiply_tile({s_.k, a + row * s_.k, strip_rows_, b + column * s_.k, s_.alpha, &of_tile, stride_b},
                       std::min(strip_rows_, rows - row), std::min(strip_columns_, s_.n - column),
                       y + row * s_.n + column, s_.n);
       }

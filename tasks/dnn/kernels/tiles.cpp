@@ -138,11 +138,11 @@ RTEXEC_INLINE void multiply_columns(const TileFactors& f, std::int64_t stride_b,
   multiply_rows<floats, across, most>(f, stride_b, rows, columns, c, leading_c);
 }
 
-/// What is packed has a constant stride, which the compiler makes use of; what is not is as wide as a tile.
+/// Whole strips have a constant stride, which the compiler makes use of.
 template <std::size_t floats, std::size_t across, std::size_t most>
 RTEXEC_INLINE void multiply(const TileFactors& f, std::int64_t rows, std::int64_t columns, float* c,
                             std::int64_t leading_c) {
-  if (f.stride_b != 0) multiply_rows<floats, across, most>(f, f.stride_b, rows, columns, c, leading_c);
+  if (f.stride_b != 0) multiply_columns<floats, across, most>(f, f.stride_b, rows, columns, c, leading_c);
   else
     multiply_columns<floats, across, most>(f, static_cast<std::int64_t>(across * floats), rows, columns, c, leading_c);
 }

@@ -33,7 +33,7 @@ struct TileFactors {
   const float* b;
   float alpha = 1;
   const TileEnd* end = nullptr; // where there is one
-  std::int64_t stride_b = 0;    // from row to row of b, where it is not packed: all of a tile's columns are wanted then
+  std::int64_t stride_b = 0;    // from row to row of b, where that is not the tile's columns
 };
 
 /// c[row * leading_c + column], for as many rows and columns as a tile has, or fewer; all columns of b are read.
