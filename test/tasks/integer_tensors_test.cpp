@@ -1,5 +1,6 @@
 // Integers are integers: every type, every operator, at the ends of their ranges, against arithmetic of 128 bits.
 #include "test/tasks/bound_network.hpp"
+#include "test/tasks/integer_samples.hpp"
 
 #include <gmock/gmock.h>
 
@@ -14,42 +15,9 @@ namespace rtexec::tasks {
 namespace {
 
 using testing::ElementsAre;
-using Wide = __int128;
-
-constexpr int onnx_float = 1, onnx_int64 = 7, onnx_bool = 9;
-
-/// As onnx.TensorProto.DataType numbers them.
-template <class T> constexpr int onnx_type() {
-  if constexpr (std::is_same_v<T, std::uint8_t>) return 2;
-  else if constexpr (std::is_same_v<T, std::int8_t>) return 3;
-  else if constexpr (std::is_same_v<T, std::uint16_t>) return 4;
-  else if constexpr (std::is_same_v<T, std::int16_t>) return 5;
-  else if constexpr (std::is_same_v<T, std::int32_t>) return 6;
-  else if constexpr (std::is_same_v<T, std::int64_t>) return 7;
-  else if constexpr (std::is_same_v<T, std::uint32_t>) return 12;
-  else return 13;
-}
-
-std::string value(std::string_view role, std::string_view name, int type, std::size_t count) {
-  return onnx_value(role, name, {std::to_string(count)}, type);
-}
-
-/// The ends of the range, small numbers, and others.
-template <class T> std::vector<T> samples(std::size_t count, unsigned seed) {
-  using Limits = std::numeric_limits<T>;
-  std::vector<T> values{
-      Limits::min(), Limits::max(), 0, 1, 2, 10, static_cast<T>(Limits::max() - 1), static_cast<T>(Limits::min() + 1)};
-  std::mt19937_64 random(seed);
-  while (values.size() < count) values.push_back(static_cast<T>(random() >> (random() % (8 * sizeof(T)))));
-  std::shuffle(values.begin(), values.end(), random);
-  values.resize(count);
-  return values;
-}
 
 template <class T> class Integers : public testing::Test {};
-using Types = testing::Types<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t, std::int32_t,
-                             std::uint64_t, std::int64_t>;
-TYPED_TEST_SUITE(Integers, Types);
+TYPED_TEST_SUITE(Integers, IntegerTypes);
 
 constexpr std::size_t count = 200;
 
@@ -236,8 +204,7 @@ TYPED_TEST(Integers, AreMovedAsTheyAre) {
 }
 
 template <class T> class WideIntegers : public testing::Test {};
-using WideTypes = testing::Types<std::uint32_t, std::int32_t, std::uint64_t, std::int64_t>;
-TYPED_TEST_SUITE(WideIntegers, WideTypes);
+TYPED_TEST_SUITE(WideIntegers, WideIntegerTypes);
 
 TYPED_TEST(WideIntegers, AreMultipliedAsMatrices) {
   const auto kind = onnx_type<TypeParam>();
