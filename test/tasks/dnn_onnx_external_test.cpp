@@ -156,6 +156,38 @@ TEST_F(ExternalData, LargeTensorsAreReadInPieces) {
   EXPECT_EQ(graph->tensors[graph->nodes[0].inputs[1]].values, many);
 }
 
+TEST_F(ExternalData, OneRangeIsReadOnceForAllInitialisers) {
+  std::string text = onnx_value("input", "x0", {"1", "2"});
+  const auto range = here + key("offset", "4");
+  for (int i = 0; i < 9; ++i) {
+    const auto number = std::to_string(i), next = std::to_string(i + 1);
+    text += "initializer { name: \"w" + number + "\" data_type: 1 dims: 2 data_location: EXTERNAL" + range + " }" +
+            onnx_node("Add", {"x" + number, "w" + number}, {"x" + next});
+  }
+  text += "initializer { name: \"other\" data_type: 1 dims: 1 dims: 2 data_location: EXTERNAL" + range + " }" +
+          onnx_node("Add", {"x9", "other"}, {"y"}) + "output { name: \"y\" }";
+  std::size_t size = 0;
+  const auto bytes = onnx_bytes(text, 20);
+  const auto graph = parse_onnx(bytes, "net.onnx", folder_ / "net", {}, [&](auto read) { size += read.size(); });
+  ASSERT_TRUE(graph.has_value()) << graph.error().what;
+  EXPECT_EQ(size, 16U) << "once as [2], once as [1, 2]";
+  for (std::size_t i = 1; i < 9; ++i) EXPECT_EQ(graph->nodes[i].inputs[1], graph->nodes[0].inputs[1]);
+  EXPECT_EQ(graph->tensors[graph->nodes[9].inputs[1]].values, (std::vector<float>{3, -5}));
+}
+
+TEST_F(ExternalData, OfBytesTakesAByteForEachElement) {
+  const auto model =
+      onnx_bytes("initializer { name: \"w\" data_type: 3 dims: 70000 data_location: EXTERNAL" +
+                 key("location", "bytes") + " }" + onnx_node("Identity", {"w"}, {"y"}) + "output { name: \"y\" }");
+  test::write_text(folder_ / "net/bytes", std::string(70'000, '\xfe'));
+  const auto graph = parse_onnx(model, "net.onnx", folder_ / "net");
+  ASSERT_TRUE(graph.has_value()) << graph.error().what;
+  const auto& y = graph->tensors[graph->outputs[0]];
+  EXPECT_EQ(y.type, ElementType::int8);
+  EXPECT_EQ(y.integers.bytes().size(), 70'000U);
+  EXPECT_TRUE(std::ranges::all_of(y.integers, [](auto value) { return value == -2; }));
+}
+
 TEST_F(ExternalData, ModelsThatProtobufCannotHoldAreRefusedUnread) {
   const auto file = folder_ / "net/vast.onnx";
   test::write_text(file, "");

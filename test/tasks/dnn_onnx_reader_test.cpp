@@ -609,7 +609,7 @@ TEST(OnnxReader, WhatIsKnownWhenTheModelIsLoadedMayBeAnOutput) {
   const auto graph = parse_onnx(onnx_bytes(with_x(onnx_node("Shape", {"x"}, {"y"}))));
   ASSERT_TRUE(graph.has_value());
   const auto& y = graph->tensors[graph->outputs[0]];
-  EXPECT_EQ(y.integers, (std::vector<std::int64_t>{1, 3, 8, 8}));
+  EXPECT_THAT(y.integers, testing::ElementsAre(1, 3, 8, 8));
   EXPECT_EQ(y.type, ElementType::int64);
 }
 
@@ -620,7 +620,7 @@ TEST(OnnxReader, ArithmeticOfConstantsKeepsTheirType) {
                                    onnx_node("Unsqueeze", {"b", "c"}, {"y"}) + onnx_ints("c", {1}, {0}))));
   ASSERT_TRUE(graph.has_value());
   EXPECT_EQ(graph->tensors[graph->outputs[0]].type, ElementType::int32);
-  EXPECT_EQ(graph->tensors[graph->outputs[0]].integers, std::vector<std::int64_t>{4});
+  EXPECT_THAT(graph->tensors[graph->outputs[0]].integers, testing::ElementsAre(4));
 }
 
 TEST(OnnxReader, ArithmeticOfConstantsWrapsAround) {
@@ -628,7 +628,7 @@ TEST(OnnxReader, ArithmeticOfConstantsWrapsAround) {
     const auto graph = parse_onnx(
         onnx_bytes(with_x(onnx_ints("a", {1}, {a}) + onnx_ints("b", {1}, {b}) + onnx_node(type, {"a", "b"}, {"y"}))));
     EXPECT_TRUE(graph.has_value()) << graph.error().what;
-    return graph ? graph->tensors[graph->outputs[0]].integers.at(0) : 0;
+    return graph ? graph->tensors[graph->outputs[0]].integers.front() : 0;
   };
   EXPECT_EQ(result("Div", INT64_MIN, -1), INT64_MIN);
   EXPECT_EQ(result("Mul", INT64_MAX, INT64_MAX), 1);
@@ -641,7 +641,7 @@ TEST(OnnxReader, BitsOfConstantsAreCombined) {
     const auto graph =
         parse_onnx(onnx_bytes(with_x(onnx_ints("a", {2, 1}, {12, -1}) + onnx_ints("b", {3}, {10, 1, 2}) + nodes), 20));
     EXPECT_TRUE(graph.has_value()) << graph.error().what;
-    return graph ? graph->tensors[graph->outputs[0]].integers : std::vector<std::int64_t>();
+    return graph ? graph->tensors[graph->outputs[0]].integers : Integers();
   };
   const auto two = [&](const char* type, std::string_view attributes = "") {
     return values(onnx_node(type, {"a", "b"}, {"y"}, attributes));

@@ -32,7 +32,7 @@ struct TestGraph {
   }
   TensorId integers(Shape shape, std::vector<std::int64_t> values, ElementType type = ElementType::int64) {
     const auto id = add("integers", std::move(shape), {});
-    graph.tensors[id].integers = std::move(values);
+    graph.tensors[id].integers = Integers(values, type);
     graph.tensors[id].type = type;
     return id;
   }

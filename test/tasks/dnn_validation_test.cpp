@@ -20,21 +20,34 @@ struct Case {
 };
 void PrintTo(const Case& each, std::ostream* to) { *to << each.name; }
 
-std::optional<std::string> misfit_of(const Case& each) {
+template <class... Operations> bool is_any(const Operation& operation) {
+  return (std::holds_alternative<Operations>(operation) || ...);
+}
+
+/// The type that the operation takes as its operand number `i`.
+ElementType type_of(const Operation& operation, std::size_t i) {
+  if (i == 1 && is_any<Take, TakeElements, TakeSlices, Put>(operation)) return ElementType::int64;
+  if (i == 2 && is_any<RegionAlign>(operation)) return ElementType::int64;
+  return i == 0 && is_any<Select>(operation) ? ElementType::boolean : ElementType::float32;
+}
+
+std::string misfit_of(const Case& each) {
   TestGraph g;
   std::vector<TensorId> inputs;
   for (std::size_t i = 0; i < each.inputs.size(); ++i)
-    inputs.push_back(i < each.constants ? g.input(each.inputs[i]) : g.random(each.inputs[i]));
-  g.node(each.operation, inputs, each.output);
-  return find_misfit(g.graph, g.graph.nodes.front());
+    inputs.push_back(i < each.constants ? g.input(each.inputs[i], type_of(each.operation, i))
+                                        : g.random(each.inputs[i]));
+  const auto y = g.node(each.operation, inputs, each.output);
+  if (is_any<TopIndices, NonMaxSuppression>(each.operation)) g.graph.tensors[y].type = ElementType::int64;
+  return find_misfit(g.graph, g.graph.nodes.front()).value_or(Misfit{}).text;
 }
 
 class Validation : public testing::TestWithParam<Case> {};
 
 TEST_P(Validation, FindsOperandsThatDoNotFit) {
   const auto found = misfit_of(GetParam());
-  EXPECT_EQ(found.has_value(), !GetParam().misfit.empty()) << found.value_or("all fit");
-  EXPECT_THAT(found.value_or(""), testing::HasSubstr(GetParam().misfit));
+  EXPECT_EQ(found.empty(), GetParam().misfit.empty()) << found;
+  EXPECT_THAT(found, testing::HasSubstr(GetParam().misfit));
 }
 
 constexpr Window three{3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -146,8 +159,59 @@ TEST(ValidationOfResiduals, NeedTheOutputsShape) {
   node.residual = g.input({2, 4});
   EXPECT_FALSE(find_misfit(g.graph, node));
   node.residual = x;
-  EXPECT_THAT(find_misfit(g.graph, node).value_or(""), testing::HasSubstr("residual"));
+  EXPECT_THAT(find_misfit(g.graph, node).value_or(Misfit{}).text, testing::HasSubstr("residual"));
 }
+
+struct TypeCase {
+  std::string name;
+  Operation operation;
+  std::vector<ElementType> inputs; // of [2]
+  ElementType output;
+  std::string misfit = {}; // words of it; empty: all types fit
+  bool supported_by_onnx = false;
+};
+void PrintTo(const TypeCase& each, std::ostream* to) { *to << each.name; }
+
+class ValidationOfTypes : public testing::TestWithParam<TypeCase> {};
+
+TEST_P(ValidationOfTypes, FindsTypesThatDoNotFit) {
+  const auto& each = GetParam();
+  TestGraph g;
+  std::vector<TensorId> inputs;
+  for (const auto type : each.inputs) inputs.push_back(g.input({2}, type));
+  g.graph.tensors[g.node(each.operation, inputs, {2})].type = each.output;
+  const auto found = find_misfit(g.graph, g.graph.nodes.front());
+  EXPECT_EQ(found.has_value(), !each.misfit.empty());
+  EXPECT_THAT(found.value_or(Misfit{}).text, testing::HasSubstr(each.misfit));
+  EXPECT_EQ(found.value_or(Misfit{}).supported_by_onnx, each.supported_by_onnx);
+}
+
+constexpr auto f32 = ElementType::float32, f16 = ElementType::float16, i8 = ElementType::int8, i64 = ElementType::int64,
+               boolean = ElementType::boolean;
+constexpr Activation square_root{Activation::Kind::sqrt}, is_zero{Activation::Kind::is_zero};
+
+const TypeCase type_cases[] = {
+    {"FloatsOfAnyPrecision", Binary{}, {f32, f16}, f32},
+    {"Integers", Binary{}, {i8, i8}, i8},
+    {"IntegersOfTwoTypes", Binary{}, {i8, i64}, i8, "different types: int8 and int64"},
+    {"IntegersGiveFloats", Binary{}, {i8, i8}, f32, "it gives float32 and computes with int8"},
+    {"DivisionOfIntegers", Binary{Binary::Kind::divide}, {i8, i8}, i8, "computes with int8; supported: floats", true},
+    {"BitsOfFloats", Binary{Binary::Kind::bit_and}, {f32, f32}, f32, "needs integers"},
+    {"Comparison", Binary{Binary::Kind::less}, {i8, i8}, boolean},
+    {"ComparisonGivesIntegers", Binary{Binary::Kind::less}, {i8, i8}, i8, "gives booleans"},
+    {"RootOfIntegers", square_root, {i8}, i8, "Cast", true},
+    {"TruthOfIntegers", is_zero, {i8}, boolean},
+    {"Condition", Select{}, {boolean, i8, i8}, i8},
+    {"ConditionOfFloats", Select{}, {f32, i8, i8}, i8, "must be of bool"},
+    {"Indices", Take{0}, {i8, i64}, i8},
+    {"IndicesOfBytes", Take{0}, {i8, i8}, i8, "must be of int64"},
+    {"UpdatesOfAnotherType", Put{{}, 0}, {i8, i64, f32}, i8, "int8 and float32"},
+    {"Quantised", Quantise{}, {f32}, i8},
+    {"QuantisedIntegers", Quantise{}, {i8}, i8, "Cast", true},
+    {"DequantisedFloats", Dequantise{}, {f32}, f32, "needs integers"},
+};
+INSTANTIATE_TEST_SUITE_P(Cases, ValidationOfTypes, testing::ValuesIn(type_cases),
+                         [](const auto& each) { return each.param.name; });
 
 } // namespace
 } // namespace rtexec::tasks

@@ -9,6 +9,7 @@
 #include "tasks/dnn/onnx/onnx_reader.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <map>
 #include <optional>
@@ -38,9 +39,55 @@ class Elements {
   std::size_t size_;
 };
 
+constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float largest = std::numeric_limits<float>::max(), denormal = std::numeric_limits<float>::denorm_min();
+constexpr auto lowest = std::numeric_limits<std::int64_t>::min(), highest = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t two_to_31 = std::int64_t{1} << 31, two_to_24 = std::int64_t{1} << 24;
+
+/// What inputs are drawn from; an empty list stands for any bits.
+struct HostileSet {
+  std::vector<float> floats;
+  std::vector<std::int64_t> integers;
+  int ordinary = 0; // of 8 elements, how many are small numbers instead
+};
+
+const std::vector<float> all_floats{nan,      infinity,  -infinity, 0.0F,    -0.0F,   largest,  -largest,
+                                    denormal, -denormal, 0x1p31F,   0x1p63F, 0x1p64F, -0x1p63F, 1e-40F};
+const std::vector<std::int64_t> all_integers{lowest,         highest,       lowest + 1,    highest - 1,
+                                             two_to_24,      two_to_24 + 1, two_to_31,     -two_to_31,
+                                             -two_to_31 - 1, two_to_31 - 1, 2 * two_to_31, -1};
+
+const HostileSet& hostile_set(std::size_t number) {
+  static const std::vector<HostileSet> sets{
+      {{nan}, {lowest}},
+      {{infinity}, {highest}},
+      {{-infinity}, {-1}},
+      {{0.0F}, {0}},
+      {{-0.0F}, {two_to_24 + 1}},
+      {{largest}, {two_to_31 - 1}},
+      {{-largest}, {-two_to_31}},
+      {{denormal, -denormal}, {two_to_31}},
+      {{infinity, -infinity}, {lowest, highest}},
+      {{largest, -largest}, {-two_to_31 - 1, 2 * two_to_31}},
+      {{0x1p31F, 0x1p63F, 0x1p64F, -0x1p31F, -0x1p63F}, {-1, -2, -3, -1000}},
+      {{0.0F, -0.0F, denormal}, {1000, 32768, 65536, two_to_24}},
+      {{}, {}},
+      {{nan}, {lowest}, 4},
+      {{infinity, -infinity}, {highest}, 4},
+      {{0.0F, -0.0F}, {-1, 0}, 4},
+      {{}, {}, 4},
+      {all_floats, all_integers},
+      {all_floats, all_integers, 4},
+      {all_floats, all_integers, 7},
+  };
+  return sets.at(number);
+}
+static_assert(hostile_sets == 20);
+
 class IsolatedRun {
  public:
-  IsolatedRun(const Graph& graph, std::uint64_t seed) : graph_(graph), random_(seed) {}
+  IsolatedRun(const Graph& graph, std::uint64_t seed, std::size_t set)
+      : graph_(graph), set_(hostile_set(set)), random_(seed) {}
 
   void run() {
     for (const auto input : graph_.inputs) fill(place(input), graph_.tensors[input].type);
@@ -48,25 +95,18 @@ class IsolatedRun {
   }
 
  private:
-  float number() {
-    constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-    constexpr float hostile[] = {nan, inf, -inf, 3e38F, -3e38F, 0x1p31F, 0x1p63F, -0x1p63F, 1e-40F};
-    if (random_() % 8 == 0) return hostile[random_() % std::size(hostile)];
-    return static_cast<float>(random_() % 9) - 3;
-  }
-
-  std::int64_t integer() {
-    constexpr auto most = std::numeric_limits<std::int64_t>::max();
-    constexpr std::int64_t hostile[] = {most, -most - 1, 1 << 24, (1 << 24) + 1, -(std::int64_t{1} << 31)};
-    if (random_() % 8 == 0) return hostile[random_() % std::size(hostile)];
-    return static_cast<std::int64_t>(random_() % 9) - 3;
+  template <class T> T drawn(const std::vector<T>& hostile) {
+    if (static_cast<int>(random_() % 8) < set_.ordinary) return static_cast<T>(static_cast<int>(random_() % 9) - 3);
+    if (!hostile.empty()) return hostile[random_() % hostile.size()];
+    if constexpr (std::is_same_v<T, float>) return std::bit_cast<float>(static_cast<std::uint32_t>(random_()));
+    else return static_cast<T>(random_());
   }
 
   void fill(const Elements& elements, ElementType type) {
-    if (!is_integer(type)) return void(std::ranges::generate(elements.as<float>(), [&] { return number(); }));
+    if (!is_integer(type)) return void(std::ranges::generate(elements.as<float>(), [&] { return drawn(set_.floats); }));
     const bool truth = type == ElementType::boolean;
     kernels::for_integer(type, [&]<class T>() {
-      for (auto& each : elements.as<T>()) each = static_cast<T>(truth ? integer() & 1 : integer());
+      for (auto& each : elements.as<T>()) each = static_cast<T>(drawn(set_.integers) & (truth ? 1 : -1));
     });
   }
 
@@ -75,17 +115,13 @@ class IsolatedRun {
     const auto count = static_cast<std::size_t>(element_count(tensor.shape));
     const auto [found, is_new] = places_.try_emplace(id, tensor.type, count);
     if (!is_new || !tensor.constant()) return found->second;
-    if (!is_integer(tensor.type)) std::ranges::copy(tensor.values, found->second.as<float>().data());
-    else
-      kernels::for_integer(tensor.type, [&]<class T>() {
-        std::ranges::transform(tensor.integers, found->second.as<T>().data(),
-                               [](std::int64_t each) { return static_cast<T>(each); });
-      });
+    std::ranges::copy(stored(tensor), found->second.bytes().data());
     return found->second;
   }
 
   void run(const Node& node) {
-    if (const auto misfit = find_misfit(graph_, node)) throw std::logic_error("node " + node.name + ": " + *misfit);
+    if (const auto misfit = find_misfit(graph_, node))
+      throw std::logic_error("node " + node.name + ": " + misfit->text);
     auto& output = place(node.output);
     const auto step = prepare(graph_, node);
     if (!step) return void(std::ranges::copy(place(node.inputs[0]).bytes(), output.bytes().data())); // a Reshape
@@ -103,9 +139,16 @@ class IsolatedRun {
   }
 
   const Graph& graph_;
+  const HostileSet& set_;
   std::mt19937_64 random_;
   std::map<TensorId, Elements> places_;
 };
+
+std::size_t bytes_of_constants(const Graph& graph) {
+  std::size_t all = 0;
+  for (const auto& tensor : graph.tensors) all += tensor.constant() ? bytes_of(tensor) : 0;
+  return all;
+}
 
 bool is_small(const Graph& graph) {
   double total = 0;
@@ -116,17 +159,20 @@ bool is_small(const Graph& graph) {
 
 } // namespace
 
-void run_isolated(const Graph& graph, std::uint64_t seed) { IsolatedRun(graph, seed).run(); }
+void run_isolated(const Graph& graph, std::uint64_t seed, std::size_t set) { IsolatedRun(graph, seed, set).run(); }
 
-std::string try_model(std::span<const std::byte> model, std::uint64_t seed) {
+ModelTrial try_model(std::span<const std::byte> model, std::uint64_t seed, std::size_t sets) {
   auto graph = parse_onnx(model);
   if (!graph && graph.error().what.empty()) throw std::logic_error("refused without a reason");
-  if (!graph) return "refused";
+  if (!graph) return {"refused"};
   const bool small = is_small(*graph);
-  if (small) run_isolated(*graph, seed);
+  const auto run = [&] {
+    for (std::size_t i = 0; small && i < sets; ++i) run_isolated(*graph, seed, (seed + i) % hostile_sets);
+  };
+  run();
   optimise(*graph);
-  if (small) run_isolated(*graph, seed);
-  return small ? "run" : "large";
+  run();
+  return {small ? "run" : "large", bytes_of_constants(*graph)};
 }
 
 } // namespace rtexec::test

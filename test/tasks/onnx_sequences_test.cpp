@@ -5,6 +5,7 @@
 #include "test/tasks/dnn_onnx_text.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace rtexec::tasks {
@@ -16,7 +17,7 @@ const std::string ports = onnx_value("input", "x", {"2", "3"}) + "output { name:
                           onnx_ints("one", {}, {1}) + onnx_ints("last", {}, {-1}) + onnx_ints("two", {}, {2}) +
                           onnx_node("Neg", {"x"}, {"n"}) + onnx_node("SequenceConstruct", {"x", "n"}, {"s"});
 
-Result<Graph> read(const std::string& nodes) { return parse_onnx(onnx_bytes(ports + nodes), "net.onnx"); }
+Result<Graph> read(const std::string& nodes) { return parse_onnx(onnx_bytes(ports + nodes, 17), "net.onnx"); }
 
 /// Of x = {1, 2, 3, 4, 5, 6}.
 Values computed(const std::string& nodes) {
@@ -54,6 +55,38 @@ TEST(OnnxSequences, AreJoined) {
   ASSERT_TRUE(stacked.has_value());
   EXPECT_EQ(stacked->tensors[stacked->outputs[0]].shape, (Shape{2, 2, 3}));
   EXPECT_EQ(run(*stacked, x), (Values{1, 2, 3, -1, -2, -3, 4, 5, 6, -4, -5, -6}));
+}
+
+/// Maps a body of `nodes` from "e" to "r" over the sequence s; "extra" is given to each round.
+std::string mapped(const std::string& nodes, const std::string& inputs, const std::string& extra = "") {
+  return "node { op_type: 'SequenceMap' input: 's' " + extra +
+         " output: 'm' attribute { name: 'body' type: GRAPH g { " + inputs + nodes + " output { name: 'r' } } } }";
+}
+
+TEST(OnnxSequences, AreMapped) {
+  const std::string e = "input { name: 'e' } ", both = e + "input { name: 'f' } ";
+  const auto doubled = mapped(onnx_node("Add", {"e", "e"}, {"r"}), e);
+  EXPECT_EQ(computed(doubled + at("m", "last")), (Values{-2, -4, -6, -8, -10, -12}));
+  const auto plus = onnx_node("Add", {"e", "f"}, {"r"});
+  EXPECT_EQ(computed(mapped(plus, both, "input: 'x'") + at("m", "last")), (Values{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(computed(mapped(plus, both, "input: 's'") + at("m", "zero")), (Values{2, 4, 6, 8, 10, 12}));
+  const auto shorter = onnx_node("SequenceErase", {"s"}, {"t"}) + mapped(plus, both, "input: 't'") + at("m", "zero");
+  EXPECT_THAT(test::problem(read(shorter)), testing::HasSubstr("as many elements"));
+}
+
+TEST(OnnxOptionals, AreTheirValueOrAbsent) {
+  const auto type = " attribute { name: 'type' type: TYPE_PROTO tp { tensor_type { elem_type: 1 } } }";
+  const auto some = onnx_node("Optional", {"x"}, {"o"}), none = onnx_node("Optional", {}, {"o"}, type);
+  const auto has =
+      onnx_node("OptionalHasElement", {"o"}, {"h"}) + onnx_node("Cast", {"h"}, {"y"}, onnx_attribute("to", 1));
+  EXPECT_EQ(computed(some + onnx_node("OptionalGetElement", {"o"}, {"y"})), x);
+  EXPECT_EQ(computed(some + has), (Values{1}));
+  EXPECT_EQ(computed(none + has), (Values{0}));
+  EXPECT_EQ(
+      computed(onnx_node("Optional", {"s"}, {"o"}) + onnx_node("OptionalGetElement", {"o"}, {"t"}) + at("t", "last")),
+      n);
+  EXPECT_THAT(test::problem(read(none + onnx_node("OptionalGetElement", {"o"}, {"y"}))),
+              testing::HasSubstr("without a value"));
 }
 
 TEST(OnnxSequences, AreSplitFromTensors) {

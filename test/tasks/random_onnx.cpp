@@ -18,7 +18,8 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 using onnx::TensorProto;
 
-/// Operands and attributes of an operator. Operands: a letter for each, from '?' on optional. d: data, c: a constant of
+/// Operands and attributes of an operator. Operands: a letter for each, from '?' on optional. d: data of the model's
+/// type, c: a constant of
 /// floats, w: a filter, v: a filter of 8 bits, n: a number, p: two numbers, l: an integer, i: integers that are known,
 /// r: integers at run time or known, q: 8 bits, s: a scale, z: a zero point, b: truths. Attributes: names with i: an
 /// integer, I: integers, f: a float, F: floats, or the texts that may be chosen.
@@ -119,6 +120,10 @@ const Signature signatures[] = {
     {"Shape", "d", "start=i end=i"},
 };
 
+constexpr int types[] = {TensorProto::INT8,  TensorProto::UINT8,  TensorProto::INT16,  TensorProto::UINT16,
+                         TensorProto::INT32, TensorProto::UINT32, TensorProto::INT64,  TensorProto::UINT64,
+                         TensorProto::BOOL,  TensorProto::DOUBLE, TensorProto::FLOAT16};
+
 class Generator {
  public:
   explicit Generator(std::uint64_t seed) : random_(seed) {}
@@ -134,6 +139,7 @@ class Generator {
     graph_ = model.mutable_graph();
     graph_->set_name("random");
     dimension_ = 1 + small(6);
+    if (chance(0.3)) type_ = types[below(std::size(types))];
     std::string last;
     for (std::int64_t count = 1 + small(3); count > 0; --count) last = chance(0.08) ? loop() : node(*graph_);
     graph_->add_output()->set_name(last);
@@ -188,7 +194,7 @@ class Generator {
     auto* tensor = value->mutable_type()->mutable_tensor_type();
     tensor->set_elem_type(type);
     tensor->mutable_shape();
-    for (const auto each : shape) tensor->mutable_shape()->add_dim()->set_dim_value(std::max<std::int64_t>(each, 1));
+    for (const auto each : shape) tensor->mutable_shape()->add_dim()->set_dim_value(each);
     return value->name();
   }
   std::string constant(const Ints& shape, int type) {
@@ -199,8 +205,11 @@ class Generator {
     for (const auto each : shape) tensor->add_dims(each), count *= each;
     for (std::int64_t i = 0; i < count; ++i) {
       if (type == TensorProto::FLOAT) tensor->add_float_data(real());
+      else if (type == TensorProto::DOUBLE) tensor->add_double_data(static_cast<double>(real()));
       else if (type == TensorProto::INT64) tensor->add_int64_data(integer());
-      else tensor->add_int32_data(static_cast<std::int32_t>(small(100)));
+      else if (type == TensorProto::UINT32 || type == TensorProto::UINT64)
+        tensor->add_uint64_data(static_cast<std::uint64_t>(integer()));
+      else tensor->add_int32_data(static_cast<std::int32_t>(chance(0.8) ? small(100) : integer()));
     }
     return tensor->name();
   }
@@ -221,7 +230,7 @@ class Generator {
     case 'q': return known ? constant(data_shape(), TensorProto::UINT8) : input(data_shape(), TensorProto::UINT8);
     case 's': return constant(chance(0.85) ? Ints{} : shape(), TensorProto::FLOAT);
     case 'b': return known ? constant(shape(), TensorProto::BOOL) : input(shape(), TensorProto::BOOL);
-    default: return known ? constant(data_shape(), TensorProto::FLOAT) : input(data_shape(), TensorProto::FLOAT);
+    default: return known ? constant(data_shape(), type_) : input(data_shape(), type_);
     }
   }
 
@@ -318,6 +327,7 @@ class Generator {
   onnx::GraphProto* graph_ = nullptr;
   std::vector<Ints> shapes_;
   std::vector<std::string> written_;
+  int type_ = TensorProto::FLOAT;
   std::int64_t dimension_ = 3; // many sizes are this one, so that shapes fit each other
   int names_ = 0;
 };

@@ -1,5 +1,6 @@
 // A step writes its output and its workspace, and nothing behind them.
 #include "tasks/dnn/kernels/aligned.hpp"
+#include "tasks/dnn/kernels/evaluate.hpp"
 #include "tasks/dnn/kernels/step.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
 
@@ -58,6 +59,17 @@ TEST(Steps, NarrowMatricesTakeNoMoreMemoryPacked) {
     EXPECT_LE(size, 2 * static_cast<double>(weights.size()) + 64) << columns << " columns";
     expect_in_bounds(g.graph, node);
   }
+}
+
+TEST(Evaluation, TakesNoLargerWorkspaceThanAllowed) {
+  TestGraph g;
+  const auto y = g.conv(g.random({1, 3, 9, 9}), 1);
+  const auto needed = prepare(g.graph, g.graph.nodes.front())->workspace() * sizeof(float);
+  ASSERT_GT(needed, 0U);
+  EXPECT_FALSE(evaluate(g.graph, g.graph.nodes.front(), needed - 1));
+  EXPECT_FALSE(g.graph.tensors[y].constant());
+  EXPECT_TRUE(evaluate(g.graph, g.graph.nodes.front(), needed));
+  EXPECT_TRUE(g.graph.tensors[y].constant());
 }
 
 struct ConvCase {

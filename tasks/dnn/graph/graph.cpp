@@ -1,8 +1,5 @@
 #include "tasks/dnn/graph/graph.hpp"
 
-#include <bit>
-#include <cstring>
-
 namespace rtexec::tasks {
 
 std::int64_t element_count(const Shape& shape) {
@@ -35,19 +32,8 @@ std::int64_t wrapped(std::int64_t value, ElementType type) {
   }
 }
 
-std::vector<std::byte> stored(const Tensor& constant) {
-  static_assert(std::endian::native == std::endian::little, "the low bytes of an int64 are the narrower integer");
-  std::vector<std::byte> bytes(bytes_of(constant));
-  if (!is_integer(constant.type)) {
-    std::memcpy(bytes.data(), constant.values.data(), bytes.size());
-    return bytes;
-  }
-  const auto size = stored_size(constant.type);
-  for (std::size_t i = 0; i < constant.integers.size(); ++i) {
-    const auto value = wrapped(constant.integers[i], constant.type);
-    std::memcpy(bytes.data() + i * size, &value, size);
-  }
-  return bytes;
+std::span<const std::byte> stored(const Tensor& constant) {
+  return is_integer(constant.type) ? constant.integers.bytes() : std::as_bytes(std::span(constant.values));
 }
 
 std::string to_string(const Shape& shape) {

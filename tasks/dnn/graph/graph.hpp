@@ -5,6 +5,7 @@
 #pragma once
 
 #include <rtexec/tensor.hpp>
+#include "tasks/dnn/graph/integers.hpp"
 
 #include <array>
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -50,7 +52,7 @@ struct Tensor {
   Shape shape;
   std::vector<float> values; // of a constant of floats, in row-major order; empty for what is computed
   ElementType type = ElementType::float32;
-  std::vector<std::int64_t> integers = {};        // of a constant of integers or booleans; uint64 by its bits
+  Integers integers = {};                         // of a constant of integers or booleans, of `type`
   std::shared_ptr<const WholeNumbers> whole = {}; // where `values` are known to come from such
 
   [[nodiscard]] bool constant() const { return !values.empty() || !integers.empty(); }
@@ -467,7 +469,7 @@ inline constexpr std::size_t max_rank = 8;
 /// What of `value` a type of integers holds, modulo the number of its values.
 [[nodiscard]] std::int64_t wrapped(std::int64_t value, ElementType type);
 /// The elements of a constant in the host engine's memory.
-[[nodiscard]] std::vector<std::byte> stored(const Tensor& constant);
+[[nodiscard]] std::span<const std::byte> stored(const Tensor& constant);
 /// "1x3x224x224"; "scalar".
 [[nodiscard]] std::string to_string(const Shape& shape);
 /// "2 dimensions (3x5)".

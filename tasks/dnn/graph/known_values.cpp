@@ -87,8 +87,10 @@ class KnownValues {
       const auto bounds = bounds_of(node);
       if (!bounds || !holds(output.type, *bounds)) continue;
       known_[node.output] = bounds;
-      if (bounds->is_number())
-        output.integers.assign(static_cast<std::size_t>(element_count(output.shape)), bounds->low);
+      if (bounds->is_number()) {
+        output.integers = Integers(output.type, static_cast<std::size_t>(element_count(output.shape)));
+        output.integers.fill(bounds->low);
+      }
     }
     std::erase_if(graph_.nodes, [&](const Node& node) { return graph_.tensors[node.output].constant(); });
     remove_unused(graph_);

@@ -1,5 +1,7 @@
 #include "tasks/dnn/graph/validation.hpp"
 
+#include "tasks/dnn/graph/operand_types.hpp"
+
 #include <algorithm>
 #include <span>
 #include <string_view>
@@ -7,11 +9,6 @@
 
 namespace rtexec::tasks {
 namespace {
-
-/// What does not fit; thrown and caught in this file only.
-struct Misfit {
-  std::string text;
-};
 
 /// The shape that NumPy broadcasts both to, or nullopt if they cannot be broadcast.
 std::optional<Shape> broadcast_shape(Shape a, Shape b) {
@@ -456,10 +453,11 @@ class Checker {
 
 } // namespace
 
-std::optional<std::string> find_misfit(const Graph& graph, const Node& node) {
+std::optional<Misfit> find_misfit(const Graph& graph, const Node& node) {
   try {
     Checker(graph, node).check();
-  } catch (const Misfit& misfit) { return misfit.text; }
+    check_operand_types(graph, node);
+  } catch (const Misfit& misfit) { return misfit; }
   return std::nullopt;
 }
 

@@ -47,15 +47,13 @@ class HostNetwork::Builder {
   }
 
  private:
-  /// A constant of the image: floats as the graph has them, packed for a step, or integers as they are stored.
+  /// A constant of the image: as the graph has it, or packed for a step.
   struct Blob {
     std::size_t offset = 0;
-    const std::vector<float>* given = nullptr;
+    const Tensor* given = nullptr;
     std::vector<float> packed = {};
-    std::vector<std::byte> integers = {};
     [[nodiscard]] std::span<const std::byte> bytes() const {
-      if (!integers.empty()) return integers;
-      return std::as_bytes(std::span(given ? *given : packed));
+      return given ? stored(*given) : std::as_bytes(std::span(packed));
     }
   };
 
@@ -109,8 +107,7 @@ class HostNetwork::Builder {
     const auto packing = packs ? packs->packing() : "";
     const auto [found, is_new] = constants_.try_emplace({id, packing}, network_->constants_size_);
     const auto& tensor = graph_.tensors[id];
-    if (is_new && is_integer(tensor.type)) append_constant({.integers = stored(tensor)});
-    else if (is_new && packing.empty()) append_constant({.given = &tensor.values});
+    if (is_new && packing.empty()) append_constant({.given = &tensor});
     else if (is_new) append_constant({.packed = packs->pack(tensor.values)});
     return {Place::Region::constant, found->second};
   }
@@ -162,7 +159,6 @@ class HostNetwork::Builder {
       auto* const end = std::ranges::copy(bytes, network_->constants_.get() + blob.offset).out;
       std::memset(end, 0, MemoryPlan::aligned(bytes.size()) - bytes.size());
       blob.packed = {};
-      blob.integers = {};
     }
   }
 

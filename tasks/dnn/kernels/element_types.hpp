@@ -10,22 +10,9 @@
 
 namespace rtexec::tasks::kernels {
 
-/// Calls f.operator()<T>() for the integer type T of the stored elements: uint8_t for booleans, which are 0 and 1.
-template <class F> decltype(auto) for_integer(ElementType type, F&& f) {
-  switch (type) {
-  case ElementType::boolean:
-  case ElementType::uint8: return f.template operator()<std::uint8_t>();
-  case ElementType::int8: return f.template operator()<std::int8_t>();
-  case ElementType::uint16: return f.template operator()<std::uint16_t>();
-  case ElementType::int16: return f.template operator()<std::int16_t>();
-  case ElementType::uint32: return f.template operator()<std::uint32_t>();
-  case ElementType::int32: return f.template operator()<std::int32_t>();
-  case ElementType::uint64: return f.template operator()<std::uint64_t>();
-  default: return f.template operator()<std::int64_t>();
-  }
-}
+using tasks::for_integer;
 
-/// Likewise, and T is float for floats of every precision.
+/// As for_integer(), and T is float for floats of every precision.
 template <class F> decltype(auto) for_element(ElementType type, F&& f) {
   if (!is_integer(type)) return f.template operator()<float>();
   return for_integer(type, std::forward<F>(f));

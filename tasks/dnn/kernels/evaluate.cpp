@@ -1,11 +1,9 @@
 #include "tasks/dnn/kernels/evaluate.hpp"
 
 #include "tasks/dnn/kernels/aligned.hpp"
-#include "tasks/dnn/kernels/element_types.hpp"
 #include "tasks/dnn/kernels/step.hpp"
 
 #include <cmath>
-#include <list>
 
 namespace rtexec::tasks {
 namespace {
@@ -56,25 +54,10 @@ double work(const Graph& graph, const Node& node) {
 
 namespace {
 
-/// The elements of a constant, as they are stored: those of integers are copied.
-class StoredConstant {
- public:
-  explicit StoredConstant(const Tensor& constant) {
-    if (is_integer(constant.type)) copy_ = stored(constant);
-    address_ = is_integer(constant.type) ? static_cast<const void*>(copy_.data()) : constant.values.data();
-  }
-  [[nodiscard]] const void* address() const { return address_; }
-
- private:
-  std::vector<std::byte> copy_;
-  const void* address_;
-};
-
 /// Runs a step over constants.
 void run(const Graph& graph, const Node& node, const Step& step, void* output) {
-  std::list<StoredConstant> constants;
   std::vector<const void*> inputs;
-  for (const auto input : node.inputs) inputs.push_back(constants.emplace_back(graph.tensors[input]).address());
+  for (const auto input : node.inputs) inputs.push_back(stored(graph.tensors[input]).data());
   std::vector<float> packed;
   if (!step.packing().empty()) inputs[1] = (packed = step.pack(graph.tensors[node.inputs[1]].values)).data();
   const auto workspace = allocate_aligned(step.workspace() * sizeof(float));
@@ -83,26 +66,26 @@ void run(const Graph& graph, const Node& node, const Step& step, void* output) {
 
 } // namespace
 
-void evaluate(Graph& graph, const Node& node) {
+bool evaluate(Graph& graph, const Node& node, std::size_t max_workspace) {
   auto& output = graph.tensors[node.output];
   if (std::holds_alternative<Reshape>(node.operation)) {
     output.values = graph.tensors[node.inputs.front()].values;
     output.integers = graph.tensors[node.inputs.front()].integers;
-    return;
+    return true;
   }
   const auto step = prepare(graph, node);
+  if (step->workspace() > max_workspace / sizeof(float)) return false;
   const auto count = static_cast<std::size_t>(element_count(output.shape));
   if (!is_integer(output.type)) {
     std::vector<float> values(count);
     run(graph, node, *step, values.data());
     output.values = std::move(values);
-    return;
+    return true;
   }
-  kernels::for_integer(output.type, [&]<class T>() {
-    std::vector<T> integers(count);
-    run(graph, node, *step, integers.data());
-    output.integers.assign(integers.begin(), integers.end());
-  });
+  Integers integers(output.type, count);
+  run(graph, node, *step, integers.bytes().data());
+  output.integers = std::move(integers);
+  return true;
 }
 
 } // namespace rtexec::tasks

@@ -12,6 +12,7 @@ namespace rtexec::tasks {
 [[nodiscard]] double work(const Graph& graph, const Node& node);
 
 /// Runs `node`, whose inputs must all be constants, and stores what it computes in its output, which becomes one.
-void evaluate(Graph& graph, const Node& node);
+/// Returns false, and does nothing, if that needs a workspace of more than `max_workspace` bytes.
+[[nodiscard]] bool evaluate(Graph& graph, const Node& node, std::size_t max_workspace);
 
 } // namespace rtexec::tasks

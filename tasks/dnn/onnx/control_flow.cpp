@@ -145,6 +145,25 @@ class Unrolling {
     end(to_axes, to_backwards);
   }
 
+  /// The body is lowered for each element of a sequence; other sequences go along.
+  void sequence_map() {
+    const auto body = context_.attribute<Graph>("body");
+    context_.require_all_attributes_read();
+    const auto rounds = context_.sequence(0).elements.size();
+    begin(*body, 0, node_.inputs.size(), 0);
+    for (std::size_t round = 0; round < rounds; ++round) {
+      auto given = node_.inputs;
+      for (std::size_t i = 0; i < given.size(); ++i) {
+        if (!context_.is_sequence(i)) continue;
+        const auto& elements = context_.sequence(i).elements;
+        context_.require(elements.size() == rounds, "its sequences have not as many elements as each other");
+        given[i] = elements[round];
+      }
+      if (!go_round(std::move(given))) return refuse_outputs();
+    }
+    for (std::size_t i = 0; i < collected_.size(); ++i) context_.set_sequence({std::move(collected_[i])}, i);
+  }
+
  private:
   bool truth(std::size_t input, const char* role) { return context_.integer(input, role) != 0; }
   bool is_true(const std::string& name) {
@@ -230,7 +249,7 @@ class Unrolling {
     shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(context_.axis(axis, shape.size())));
     NodeContext::Attributes attributes;
     if (const auto type = context_.element_type(input); is_integer(type))
-      attributes.emplace("value", std::make_shared<const Constant>(Constant{{1}, std::vector<std::int64_t>{0}, type}));
+      attributes.emplace("value", std::make_shared<const Constant>(Constant{{1}, Integers(type, 1)}));
     const auto rank = std::ssize(shape);
     return context_.made("ConstantOfShape", {context_.known({{rank}, std::move(shape)})}, std::move(attributes));
   }
@@ -274,6 +293,7 @@ void lower_any(Lowering& lowering, const Node& node, Refused& refused) {
   if (node.type == "If") Unrolling(lowering, node, refused).branch();
   else if (node.type == "Loop") Unrolling(lowering, node, refused).loop();
   else if (node.type == "Scan") Unrolling(lowering, node, refused).scan();
+  else if (node.type == "SequenceMap") Unrolling(lowering, node, refused).sequence_map();
   else lower_node(lowering, node);
 }
 
@@ -298,6 +318,7 @@ void add_control_flow(OperatorTable& table) {
   table["If"] = {nullptr, "the condition is known when the model is loaded"};
   table["Loop"] = {nullptr, "how often it goes round is known when the model is loaded"};
   table["Scan"] = {nullptr, "", 9};
+  table["SequenceMap"] = {nullptr, "", 17};
 }
 
 } // namespace rtexec::tasks::onnx_source

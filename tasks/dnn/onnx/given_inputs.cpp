@@ -177,11 +177,11 @@ Constant given_constant(const Model& model, const Input& input, const Shape& sha
   if (values.size() != 1 && values.size() != count)
     refuse("has " + std::to_string(values.size()) + " numbers, and it needs one for all elements, or " +
            std::to_string(count));
-  const auto all = [&]<class T>(std::vector<T> converted) {
+  const auto all = [&](auto converted) {
     if (converted.size() != count) converted.resize(count, converted.front());
-    return Constant{shape, std::move(converted), input.type};
+    return converted;
   };
-  if (!is_integer(input.type)) return all(std::vector<float>(values.begin(), values.end()));
+  if (!is_integer(input.type)) return {shape, all(std::vector<float>(values.begin(), values.end()))};
   std::vector<std::int64_t> whole;
   for (const double value : values) {
     const auto number = std::abs(value) < 0x1p63 ? static_cast<std::int64_t>(value) : 0;
@@ -191,7 +191,7 @@ Constant given_constant(const Model& model, const Input& input, const Shape& sha
       refuse("is " + config::decimal(value) + ", and its type is " + std::string(name(input.type)));
     whole.push_back(number);
   }
-  return all(std::move(whole));
+  return {shape, Integers(all(std::move(whole)), input.type)};
 }
 
 } // namespace rtexec::tasks::onnx_source

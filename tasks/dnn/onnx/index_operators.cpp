@@ -7,8 +7,6 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-bool known(const NodeContext& node, std::size_t input) { return node.is_ints(input) || node.is_known(input); }
-
 /// Indices that are evenly spaced need no list.
 Operation gather_along(std::size_t axis, std::vector<std::int64_t> indices, const Shape& x) {
   if (indices.empty()) return Gather{axis, {}};
@@ -27,12 +25,12 @@ void gather(NodeContext& node) {
   Shape shape(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.insert(shape.end(), wanted.begin(), wanted.end());
   shape.insert(shape.end(), x.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.end());
-  if (!known(node, 1))
+  if (!node.is_known(1))
     return node.set_output(node.emit(Take{axis}, {node.tensor(0), node.indices(1)}, std::move(shape)));
-  const auto indices = checked_indices(node, node.ints(1, "the indices"), x[axis]);
+  auto indices = checked_indices(node, node.ints(1, "the indices"), x[axis]);
   auto along = x;
   along[axis] = static_cast<std::int64_t>(indices.size());
-  const auto taken = node.emit(gather_along(axis, indices, x), {node.tensor(0)}, std::move(along));
+  const auto taken = node.emit(gather_along(axis, std::move(indices), x), {node.tensor(0)}, std::move(along));
   node.set_output(wanted.size() == 1 ? taken : node.emit(Reshape{}, {taken}, std::move(shape)));
 }
 
@@ -146,21 +144,26 @@ std::int64_t checked_length(NodeContext& node, double wanted) {
   return static_cast<std::int64_t>(std::max(wanted, 0.0));
 }
 
+/// The number of values from `start` up, or down, to the limit, which is not one of them.
+std::uint64_t steps_between(std::int64_t start, std::int64_t limit, std::int64_t step) {
+  const bool up = step > 0;
+  if (up ? start >= limit : start <= limit) return 0;
+  const auto from = static_cast<std::uint64_t>(start), to = static_cast<std::uint64_t>(limit),
+             by = static_cast<std::uint64_t>(step);
+  return ((up ? to - from : from - to) - 1) / (up ? by : 0 - by) + 1;
+}
+
 void range_of_integers(NodeContext& node) {
   const auto one = [&](std::size_t input) { return scalar_of(node, input, node.ints(input, "a bound or the step")); };
   const auto start = one(0), limit = one(1), step = one(2);
   node.require(step != 0, "its step is 0");
-  const auto span = static_cast<double>(limit) - static_cast<double>(start);
-  const auto about = checked_length(node, std::ceil(span / static_cast<double>(step))); // doubles round
-  (void)node.reserve({std::max<std::int64_t>(about, 1)}, sizeof(std::int64_t));
-  std::vector<std::int64_t> values;
-  auto next = start;
-  for (std::int64_t i = 0; i <= about && (step > 0 ? next < limit : next > limit); ++i) {
-    values.push_back(next);
-    if (__builtin_add_overflow(next, step, &next)) break;
-  }
-  const auto count = std::ssize(values);
-  node.set_constant({{count}, std::move(values), node.element_type(0)});
+  const auto count = checked_length(node, static_cast<double>(steps_between(start, limit, step)));
+  const auto type = node.element_type(0);
+  Integers values(type, node.reserve({count}, stored_size(type)));
+  auto next = static_cast<std::uint64_t>(start);
+  for (std::size_t i = 0; i < values.size(); ++i, next += static_cast<std::uint64_t>(step))
+    values.set(i, static_cast<std::int64_t>(next));
+  node.set_constant({{count}, std::move(values)});
 }
 
 void range(NodeContext& node) {
@@ -172,9 +175,8 @@ void range(NodeContext& node) {
   const double start = one(0), limit = one(1), step = one(2);
   node.require(step != 0, "its step is 0");
   const auto count = checked_length(node, std::ceil((limit - start) / step));
-  (void)node.reserve({std::max<std::int64_t>(count, 1)});
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(start + static_cast<double>(i) * step));
+  std::vector<float> values(node.reserve({count}));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(start + static_cast<double>(i) * step);
   node.set_constant({{count}, std::move(values)});
 }
 
@@ -205,7 +207,7 @@ void triangle(NodeContext& node) {
 
 /// Whether each element of a constant is not zero.
 std::vector<bool> truths(NodeContext& node, std::size_t input, const char* role) {
-  if (!known(node, input))
+  if (!node.is_known(input))
     node.unsupported(std::string(role) +
                      " is computed when the network runs, and how many elements it chooses is known only then; choose "
                      "by Where, or a fixed number by TopK, instead");
@@ -247,7 +249,8 @@ void non_zero(NodeContext& node) {
 }
 
 /// The rows of what is known in full, without those that are empty.
-void set_rows(NodeContext& node, std::vector<std::int64_t> values) {
+void set_rows(NodeContext& node, const Integers& rows) {
+  std::vector<std::int64_t> values(rows.begin(), rows.end());
   std::erase(values, -1);
   node.set_constant({{std::ssize(values) / 3, 3}, std::move(values)});
 }

@@ -85,8 +85,11 @@ TensorId output_tensor(Lowering& lowering, const std::string& name, const Value&
     throw Refusal(Errc::unsupported, lowering.file + ": output " + config::quoted(name) +
                                          " is a sequence of tensors; make each of them an output, or join them by "
                                          "ConcatFromSequence in the model");
+  if (std::holds_alternative<Absent>(value))
+    throw Refusal(Errc::unsupported, lowering.file + ": output " + config::quoted(name) +
+                                         " is an optional without a value; leave it out of the model");
   const auto& ints = std::get<Ints>(value);
-  return lowering.graph.add({name, ints.shape, {}, ints.type, ints.values});
+  return lowering.graph.add({name, ints.shape, {}, ints.type, {ints.values, ints.type}});
 }
 
 /// "'a', 'b', 'c' and 4 more".
@@ -128,26 +131,34 @@ std::string few_of(const std::vector<std::string>& names) {
 
 namespace {
 
-std::int64_t bytes_of(const Constant& constant) {
-  return std::visit([](const auto& values) { return static_cast<std::int64_t>(std::span(values).size_bytes()); },
-                    constant.values);
+/// What a constant of the file counts: each element as a float, which quantized integers may become.
+std::int64_t given_bytes_of(const Constant& constant) {
+  const auto* integers = std::get_if<Integers>(&constant.values);
+  if (!integers) return std::ssize(std::get<std::vector<float>>(constant.values)) * std::int64_t{sizeof(float)};
+  return static_cast<std::int64_t>(std::max(integers->size() * sizeof(float), integers->bytes().size()));
 }
 
-/// The same once it is dense, where it is sparse.
+/// The bytes of a constant once it is dense.
 std::int64_t dense_bytes_of(const Constant& constant) {
-  const auto each = std::visit([](const auto& values) { return sizeof(values.front()); }, constant.values);
+  const auto* integers = std::get_if<Integers>(&constant.values);
+  const auto each = integers ? stored_size(integers->type()) : sizeof(float);
   return element_count(constant.shape) * static_cast<std::int64_t>(each);
 }
 
 } // namespace
 
 void add_initialisers(Lowering& lowering, Initialisers initialisers) {
+  std::map<const Constant*, Value> known;
   for (auto& [name, initialiser] : initialisers) {
     if (const auto* unreadable = std::get_if<Unreadable>(&initialiser)) {
       lowering.unreadable.emplace(name, unreadable->why);
       continue;
     }
-    auto& constant = std::get<Constant>(initialiser);
+    auto& constant = *std::get<std::shared_ptr<Constant>>(initialiser);
+    if (const auto found = known.find(&constant); found != known.end()) {
+      lowering.values.emplace(name, found->second);
+      continue;
+    }
     if (constant.shape.size() > max_rank)
       throw Refusal(Errc::unsupported, lowering.file + ": initialiser " + config::quoted(name) + " has more than " +
                                            std::to_string(max_rank) + " dimensions");
@@ -159,8 +170,10 @@ void add_initialisers(Lowering& lowering, Initialisers initialisers) {
                                              " elements, more than are made of sparse constants; store it dense");
       lowering.made += bytes;
     }
-    lowering.given += bytes_of(constant);
-    lowering.values.emplace(name, lowering.value_of(name, std::move(constant)));
+    lowering.given += given_bytes_of(constant);
+    const auto value = lowering.value_of(name, std::move(constant));
+    known.emplace(&constant, value);
+    lowering.values.emplace(name, value);
   }
 }
 
@@ -178,14 +191,17 @@ namespace {
 
 /// Puts the values of a sparse constant in their places.
 void make_dense(Constant& constant) {
-  std::visit(
-      [&]<class T>(std::vector<T>& values) {
-        std::vector<T> all(static_cast<std::size_t>(element_count(constant.shape)), T{});
-        for (std::size_t i = 0; i < values.size(); ++i)
-          all[static_cast<std::size_t>((*constant.places)[i])] = values[i];
-        values = std::move(all);
-      },
-      constant.values);
+  const auto count = static_cast<std::size_t>(element_count(constant.shape));
+  const auto spread = [&](auto& values, auto all, auto set) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      set(all, static_cast<std::size_t>((*constant.places)[i]), values[i]);
+    values = std::move(all);
+  };
+  if (auto* integers = std::get_if<Integers>(&constant.values))
+    spread(*integers, Integers(integers->type(), count), [](auto& all, auto at, auto value) { all.set(at, value); });
+  else
+    spread(std::get<std::vector<float>>(constant.values), std::vector<float>(count),
+           [](auto& all, auto at, auto value) { all[at] = value; });
   constant.places.reset();
 }
 
@@ -193,10 +209,13 @@ void make_dense(Constant& constant) {
 
 Value Lowering::value_of(const std::string& name, Constant constant) {
   if (constant.places) make_dense(constant);
-  if (auto* ints = std::get_if<std::vector<std::int64_t>>(&constant.values))
-    return Ints{std::move(constant.shape), std::move(*ints), constant.type};
-  auto& floats = std::get<std::vector<float>>(constant.values);
-  return graph.add({name, std::move(constant.shape), std::move(floats)});
+  auto* integers = std::get_if<Integers>(&constant.values);
+  if (!integers)
+    return graph.add({name, std::move(constant.shape), std::move(std::get<std::vector<float>>(constant.values))});
+  const auto integer_type = integers->type();
+  if (integers->size() <= Ints::max_count)
+    return Ints{std::move(constant.shape), {integers->begin(), integers->end()}, integer_type};
+  return graph.add({name, std::move(constant.shape), {}, integer_type, std::move(*integers)});
 }
 
 void NodeContext::bad(const std::string& why) const {
@@ -220,6 +239,7 @@ const Value& NodeContext::value(std::size_t input) const {
 
 bool NodeContext::has(std::size_t input) const {
   if (input >= node_.inputs.size() || node_.inputs[input].empty()) return false;
+  if (is_absent(input)) return false;
   const auto* id = std::get_if<TensorId>(&value(input));
   return !id || has_elements(*id);
 }
@@ -229,6 +249,7 @@ const Value& NodeContext::data(std::size_t input) const {
     unsupported("input " + name_of(input) +
                 " is a sequence of tensors; take one of them by SequenceAt, or join them "
                 "by ConcatFromSequence, before the node");
+  if (is_absent(input)) bad("input " + name_of(input) + " is an optional without a value");
   return value(input);
 }
 
@@ -249,8 +270,8 @@ TensorId NodeContext::tensor(std::size_t input) const {
   const std::string& name = node_.inputs[input];
   const auto& ints = std::get<Ints>(known);
   const auto [found, missing] = lowering_.as_tensors.try_emplace(name);
-  if (missing) charge(ints.values.size(), constant_size(ints.type));
-  if (missing) found->second = lowering_.graph.add({name, ints.shape, {}, ints.type, ints.values});
+  if (missing) charge(ints.values.size(), stored_size(ints.type));
+  if (missing) found->second = lowering_.graph.add({name, ints.shape, {}, ints.type, Integers(ints.values, ints.type)});
   return found->second;
 }
 
@@ -281,7 +302,12 @@ std::vector<float> NodeContext::floats(std::size_t input, const char* role) cons
   return values_of(tensor(input));
 }
 
-const std::vector<std::int64_t>& NodeContext::ints(std::size_t input, const char* role) const {
+float NodeContext::number_of(TensorId id) const {
+  const auto& constant = lowering_.graph.tensors[id];
+  return is_integer(constant.type) ? static_cast<float>(constant.integers.front()) : constant.values.front();
+}
+
+std::vector<std::int64_t> NodeContext::ints(std::size_t input, const char* role) const {
   const Value& known = data(input);
   if (const auto* found = std::get_if<Ints>(&known)) return found->values;
   const auto* id = std::get_if<TensorId>(&known);
@@ -293,11 +319,12 @@ const std::vector<std::int64_t>& NodeContext::ints(std::size_t input, const char
                 "the same in each job, by constant = { NAME = [...] } in a task set, by --constant NAME=... on a "
                 "command line");
   if (!is_integer(constant->type)) bad(what + "integers, and they are of " + std::string(name(constant->type)));
-  return constant->integers;
+  charge(constant->integers.size(), sizeof(std::int64_t));
+  return {constant->integers.begin(), constant->integers.end()};
 }
 
 std::int64_t NodeContext::integer(std::size_t input, const char* role) const {
-  const auto& values = ints(input, role);
+  const auto values = ints(input, role);
   if (values.size() != 1) bad(std::string(role) + " must have one element, and has " + std::to_string(values.size()));
   return values.front();
 }
@@ -376,15 +403,14 @@ TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Sh
     return emit_without_elements(std::move(operation), std::move(inputs), std::move(shape), type);
   const auto output = graph.add({node_.outputs.front(), std::move(shape), {}, type});
   tasks::Node node{node_.name, std::move(operation), std::move(inputs), output, {}, {}};
-  if (const auto misfit = find_misfit(graph, node)) bad(*misfit);
-  check_operand_types(*this, graph, node);
+  if (const auto misfit = find_misfit(graph, node))
+    misfit->supported_by_onnx ? unsupported(misfit->text) : bad(misfit->text);
   const auto is_constant = [&](TensorId id) { return graph.tensors[id].constant(); };
   if (std::ranges::all_of(node.inputs, is_constant) && is_worth_folding(work(graph, node))) {
-    charge(static_cast<std::size_t>(element_count(graph.tensors[output].shape)), constant_size(type));
-    evaluate(graph, node);
-  } else {
-    graph.nodes.push_back(std::move(node));
+    charge(static_cast<std::size_t>(element_count(graph.tensors[output].shape)), stored_size(type));
+    if (evaluate(graph, node, static_cast<std::size_t>(always_made_bytes))) return output;
   }
+  graph.nodes.push_back(std::move(node));
   return output;
 }
 
@@ -393,13 +419,14 @@ TensorId NodeContext::constant(Shape shape, std::vector<float> values) {
   return lowering_.graph.add({node_.outputs.front(), checked(std::move(shape)), std::move(values)});
 }
 
-TensorId NodeContext::constant(Shape shape, std::vector<std::int64_t> values, ElementType type) {
-  charge(values.size(), constant_size(type));
+TensorId NodeContext::integer_constant(Shape shape, Integers values) {
+  charge(values.bytes().size(), 1);
+  const auto type = values.type();
   return lowering_.graph.add({node_.outputs.front(), checked(std::move(shape)), {}, type, std::move(values)});
 }
 
 TensorId NodeContext::scalar(std::int64_t value, ElementType type) {
-  if (is_integer(type)) return constant({}, {value}, type);
+  if (is_integer(type)) return integer_constant({}, Integers({value}, type));
   return constant({}, {static_cast<float>(value)});
 }
 

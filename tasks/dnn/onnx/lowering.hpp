@@ -19,8 +19,9 @@
 
 namespace rtexec::tasks::onnx_source {
 
-/// Integers known at load: shapes, axes, indices.
+/// Few integers known at load: shapes, axes, indices. More than `max_count` are a constant of the graph.
 struct Ints {
+  static constexpr std::size_t max_count = 1 << 16;
   Shape shape;
   std::vector<std::int64_t> values;
   ElementType type = ElementType::int64;
@@ -29,14 +30,11 @@ struct Ints {
 struct Sequence {
   std::vector<std::string> elements;
 };
+/// An optional that has no value.
+struct Absent {};
 /// A tensor without elements is neither written by a node of the graph nor a constant, and no node of the graph reads
 /// it.
-using Value = std::variant<TensorId, Ints, Sequence>;
-
-/// The bytes of an element while a graph is made: of integers int64.
-[[nodiscard]] constexpr std::size_t constant_size(ElementType type) noexcept {
-  return is_integer(type) ? sizeof(std::int64_t) : sizeof(float);
-}
+using Value = std::variant<TensorId, Ints, Sequence, Absent>;
 
 /// Everything known so far.
 struct Lowering {
@@ -90,6 +88,7 @@ class NodeContext {
   [[nodiscard]] bool is_ints(std::size_t input) const;  // and not a tensor
   [[nodiscard]] bool is_empty(std::size_t input) const; // present, and without elements
   [[nodiscard]] bool is_sequence(std::size_t input) const;
+  [[nodiscard]] bool is_absent(std::size_t input) const { return std::holds_alternative<Absent>(value(input)); }
   [[nodiscard]] const Sequence& sequence(std::size_t input) const;
   /// Integers become a constant one.
   [[nodiscard]] TensorId tensor(std::size_t input) const;
@@ -101,9 +100,9 @@ class NodeContext {
   [[nodiscard]] Shape shape_of(TensorId id) const { return lowering_.graph.tensors[id].shape; }
   [[nodiscard]] bool is_constant(TensorId id) const { return lowering_.graph.tensors[id].constant(); }
   [[nodiscard]] std::vector<float> values_of(TensorId id) const { return lowering_.graph.tensors[id].values; }
-  [[nodiscard]] std::vector<std::int64_t> integers_of(TensorId id) const {
-    return lowering_.graph.tensors[id].integers;
-  }
+  [[nodiscard]] Integers integers_of(TensorId id) const { return lowering_.graph.tensors[id].integers; }
+  /// The first element of a constant.
+  [[nodiscard]] float number_of(TensorId id) const;
   /// Named by the node, whether it is read or not.
   [[nodiscard]] bool has_output(std::size_t output) const {
     return output < node_.outputs.size() && !node_.outputs[output].empty();
@@ -111,9 +110,9 @@ class NodeContext {
   [[nodiscard]] Shape shape_of_rank(std::size_t input, std::size_t rank) const;
   [[nodiscard]] std::vector<float> floats(std::size_t input, const char* role) const; // of a constant
   /// True if an input is known when the model is loaded.
-  [[nodiscard]] bool is_known(std::size_t input) const { return is_constant(tensor(input)); }
+  [[nodiscard]] bool is_known(std::size_t input) const { return is_ints(input) || is_constant(tensor(input)); }
   /// Of integers, or a constant tensor of them
-  [[nodiscard]] const std::vector<std::int64_t>& ints(std::size_t input, const char* role) const;
+  [[nodiscard]] std::vector<std::int64_t> ints(std::size_t input, const char* role) const;
   /// The only element of those.
   [[nodiscard]] std::int64_t integer(std::size_t input, const char* role) const;
 
@@ -156,7 +155,7 @@ class NodeContext {
   TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape, ElementType type);
   /// A constant tensor. Large values are made by filled(), or behind reserve().
   TensorId constant(Shape shape, std::vector<float> values);
-  TensorId constant(Shape shape, std::vector<std::int64_t> values, ElementType type);
+  TensorId integer_constant(Shape shape, Integers values);
   /// A constant tensor whose element i, in row-major order, is f(i). Memory is charged before it is taken.
   template <class F> TensorId filled(Shape shape, F f) {
     std::vector<float> values(reserve(shape));
@@ -165,9 +164,9 @@ class NodeContext {
   }
   /// Likewise, of integers or booleans.
   template <class F> TensorId filled(Shape shape, ElementType type, F f) {
-    std::vector<std::int64_t> values(reserve(shape, constant_size(type)));
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = f(static_cast<std::int64_t>(i));
-    return constant(std::move(shape), std::move(values), type);
+    Integers values(type, reserve(shape, stored_size(type)));
+    for (std::size_t i = 0; i < values.size(); ++i) values.set(i, f(static_cast<std::int64_t>(i)));
+    return integer_constant(std::move(shape), std::move(values));
   }
   /// A scalar constant of that type.
   TensorId scalar(std::int64_t value, ElementType type);
@@ -185,6 +184,7 @@ class NodeContext {
   }
   /// Gives the value, made by this node, the name of an output.
   void set_output(Value value, std::size_t output = 0);
+  void set_sequence(Sequence sequence, std::size_t output = 0);
   /// A value that was decoded or computed at load, as an output.
   void set_constant(Constant value);
 
@@ -263,9 +263,6 @@ void add_recurrent_operators(OperatorTable& table);     // layers over sequences
 void add_quantised_operators(OperatorTable& table);     // integers that stand for floats
 void add_control_flow(OperatorTable& table);            // nodes that hold graphs, which are in no node of their own
 void add_spectral_operators(OperatorTable& table);      // Fourier transforms
-
-/// Throws Refusal if an operand or the output of `node` has a type that its operation does not take or give.
-void check_operand_types(const NodeContext& context, const Graph& graph, const tasks::Node& node);
 
 /// Refuses inputs of integers beside inputs of floats, and those of several types of integers.
 void require_one_type(const NodeContext& node, std::size_t first, std::size_t last);

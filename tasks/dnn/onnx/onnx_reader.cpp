@@ -28,6 +28,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <type_traits>
 
 namespace rtexec::tasks {
 namespace {
@@ -60,14 +62,6 @@ std::pair<Shape, std::size_t> constant_shape(const onnx::TensorProto& tensor, co
   return {std::move(shape), static_cast<std::size_t>(count)};
 }
 
-template <class Value, class Stored> void append(std::vector<Value>& values, std::span<const std::byte> raw) {
-  for (std::size_t at = 0; at < raw.size(); at += sizeof(Stored)) {
-    Stored stored;
-    std::memcpy(&stored, raw.data() + at, sizeof(Stored));
-    values.push_back(static_cast<Value>(stored));
-  }
-}
-
 bool is_external(const onnx::TensorProto& tensor) {
   return tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() > 0;
 }
@@ -80,32 +74,67 @@ ExternalData::Keys external_keys(const onnx::TensorProto& tensor, const std::str
   return keys;
 }
 
-/// `count` values of type Stored, from another file, the raw bytes or else the typed field, converted to Value.
-template <class Value, class Stored, class Field>
-std::vector<Value> read_values(const onnx::TensorProto& tensor, const Field& field, std::size_t count,
-                               const std::string& what, ExternalData& files) {
-  std::vector<Value> values;
-  const auto take = [&](std::span<const std::byte> raw) {
-    values.reserve(count);
-    append<Value, Stored>(values, raw);
-  };
+/// What is read from beside the model.
+struct Files {
+  ExternalData data;
+  std::map<std::string, std::shared_ptr<Constant>> initialisers = {}; // by all that the model says of them
+};
+
+/// Calls `take` with the bytes of the elements, in pieces, if another file or the raw bytes have them. Returns false if
+/// a typed field of `values` elements has them.
+template <class Take>
+bool take_raw(const onnx::TensorProto& tensor, std::size_t count, std::size_t size, int values, const std::string& what,
+              Files& files, const Take& take) {
   if (is_external(tensor)) {
-    files.read(external_keys(tensor, what), count * sizeof(Stored), what, take);
-    return values;
+    files.data.read(external_keys(tensor, what), count * size, what, take);
+    return true;
   }
-  if (tensor.has_raw_data()) {
-    const auto raw = std::as_bytes(std::span(tensor.raw_data()));
-    if (raw.size() != count * sizeof(Stored))
-      bad(what + " needs " + std::to_string(count * sizeof(Stored)) + " bytes for its shape but holds " +
-          std::to_string(raw.size()) + "; the model is damaged, export it again");
-    take(raw);
-    return values;
-  }
-  if (static_cast<std::size_t>(field.size()) != count)
-    bad(what + " needs " + std::to_string(count) + " values for its shape but holds " + std::to_string(field.size()) +
+  const auto differs = [&](const char* unit, std::size_t needed, std::size_t held) {
+    bad(what + " needs " + std::to_string(needed) + unit + " for its shape but holds " + std::to_string(held) +
         "; the model is damaged, export it again");
+  };
+  if (!tensor.has_raw_data()) {
+    if (static_cast<std::size_t>(values) != count) differs(" values", count, static_cast<std::size_t>(values));
+    return false;
+  }
+  const auto raw = std::as_bytes(std::span(tensor.raw_data()));
+  if (raw.size() != count * size) differs(" bytes", count * size, raw.size());
+  take(raw);
+  return true;
+}
+
+/// `count` values of type Stored.
+template <class Stored, class Field>
+std::vector<Stored> read_values(const onnx::TensorProto& tensor, const Field& field, std::size_t count,
+                                const std::string& what, Files& files) {
+  std::vector<Stored> values;
+  const auto append = [&](std::span<const std::byte> raw) {
+    values.reserve(count);
+    const auto first = values.size();
+    values.resize(first + raw.size() / sizeof(Stored));
+    std::memcpy(values.data() + first, raw.data(), raw.size());
+  };
+  if (take_raw(tensor, count, sizeof(Stored), field.size(), what, files, append)) return values;
   values.reserve(count);
-  for (const auto value : field) values.push_back(static_cast<Value>(value));
+  for (const auto value : field) values.push_back(static_cast<Stored>(value));
+  return values;
+}
+
+template <class Field>
+Integers read_integers(const onnx::TensorProto& tensor, ElementType type, const Field& field, std::size_t count,
+                       const std::string& what, Files& files) {
+  Integers values;
+  std::size_t read = 0;
+  const auto append = [&](std::span<const std::byte> raw) {
+    if (read == 0) values = Integers(type, count);
+    std::ranges::copy(raw, values.bytes().begin() + static_cast<std::ptrdiff_t>(read));
+    read += raw.size();
+  };
+  const bool raw = take_raw(tensor, count, size_of(type), field.size(), what, files, append);
+  if (values.size() != count || values.type() != type) values = Integers(type, count);
+  for (int i = 0; !raw && i < field.size(); ++i)
+    values.set(static_cast<std::size_t>(i), static_cast<std::int64_t>(field[i]));
+  for (std::size_t i = 0; type == ElementType::boolean && i < count; ++i) values.set(i, values[i]);
   return values;
 }
 
@@ -117,64 +146,52 @@ float narrow(double value) {
       value > limit || value < -limit ? std::copysign(std::numeric_limits<double>::infinity(), value) : value);
 }
 
-Constant read_constant(const onnx::TensorProto& tensor, const std::string& what, ExternalData& files) {
+Constant read_constant(const onnx::TensorProto& tensor, const std::string& what, Files& files) {
   if (is_external(tensor) && tensor.has_raw_data()) bad(what + " has its data both in the model and in another file");
   if (tensor.has_segment()) unsupported(what + " is stored in segments; save it in one piece");
   auto [shape, count] = constant_shape(tensor, what);
-  using Ints = std::int64_t;
+  const auto integers = [&, count = count, &shape = shape](const auto& field) {
+    const auto type = element_type(tensor.data_type()).value_or(ElementType::int64);
+    return Constant{std::move(shape), read_integers(tensor, type, field, count, what, files)};
+  };
   switch (tensor.data_type()) {
   case onnx::TensorProto::FLOAT:
-    return {std::move(shape), read_values<float, float>(tensor, tensor.float_data(), count, what, files)};
+    return {std::move(shape), read_values<float>(tensor, tensor.float_data(), count, what, files)};
   case onnx::TensorProto::DOUBLE: {
-    const auto doubles = read_values<double, double>(tensor, tensor.double_data(), count, what, files);
+    const auto doubles = read_values<double>(tensor, tensor.double_data(), count, what, files);
     std::vector<float> floats(count);
     std::ranges::transform(doubles, floats.begin(), narrow);
     return {std::move(shape), std::move(floats)};
   }
   case onnx::TensorProto::FLOAT16:
   case onnx::TensorProto::BFLOAT16: {
-    const auto halves = read_values<std::uint16_t, std::uint16_t>(tensor, tensor.int32_data(), count, what, files);
+    const auto halves = read_values<std::uint16_t>(tensor, tensor.int32_data(), count, what, files);
     std::vector<float> floats(count);
     std::ranges::transform(halves, floats.begin(),
                            tensor.data_type() == onnx::TensorProto::FLOAT16 ? from_half : from_bfloat16);
     return {std::move(shape), std::move(floats)};
   }
-  case onnx::TensorProto::INT64:
-    return {std::move(shape), read_values<Ints, std::int64_t>(tensor, tensor.int64_data(), count, what, files)};
-  case onnx::TensorProto::INT32:
-    return {std::move(shape), read_values<Ints, std::int32_t>(tensor, tensor.int32_data(), count, what, files),
-            ElementType::int32};
-  case onnx::TensorProto::INT8:
-    return {std::move(shape), read_values<Ints, std::int8_t>(tensor, tensor.int32_data(), count, what, files),
-            ElementType::int8};
-  case onnx::TensorProto::INT16:
-    return {std::move(shape), read_values<Ints, std::int16_t>(tensor, tensor.int32_data(), count, what, files),
-            ElementType::int16};
-  case onnx::TensorProto::UINT16:
-    return {std::move(shape), read_values<Ints, std::uint16_t>(tensor, tensor.int32_data(), count, what, files),
-            ElementType::uint16};
+  case onnx::TensorProto::INT64: return integers(tensor.int64_data());
   case onnx::TensorProto::UINT32:
-    return {std::move(shape), read_values<Ints, std::uint32_t>(tensor, tensor.uint64_data(), count, what, files),
-            ElementType::uint32};
-  case onnx::TensorProto::UINT64:
-    return {std::move(shape), read_values<Ints, std::uint64_t>(tensor, tensor.uint64_data(), count, what, files),
-            ElementType::uint64};
+  case onnx::TensorProto::UINT64: return integers(tensor.uint64_data());
+  case onnx::TensorProto::INT8:
   case onnx::TensorProto::UINT8:
-  case onnx::TensorProto::BOOL:
-    return {std::move(shape), read_values<Ints, std::uint8_t>(tensor, tensor.int32_data(), count, what, files),
-            tensor.data_type() == onnx::TensorProto::BOOL ? ElementType::boolean : ElementType::uint8};
+  case onnx::TensorProto::INT16:
+  case onnx::TensorProto::UINT16:
+  case onnx::TensorProto::INT32:
+  case onnx::TensorProto::BOOL: return integers(tensor.int32_data());
   default: unsupported(what + " is of type " + type_name(tensor.data_type()) + "; supported: " + supported_types);
   }
 }
 
 /// The values that are not zero, and where they are.
-Constant read_constant(const onnx::SparseTensorProto& tensor, const std::string& what, ExternalData& files) {
+Constant read_constant(const onnx::SparseTensorProto& tensor, const std::string& what, Files& files) {
   onnx::TensorProto dense; // its shape, checked as that of others
   *dense.mutable_dims() = tensor.dims();
   auto shape = constant_shape(dense, what).first;
   auto constant = read_constant(tensor.values(), what, files);
   const auto indices = read_constant(tensor.indices(), what, files);
-  const auto* places = std::get_if<std::vector<std::int64_t>>(&indices.values);
+  const auto* places = std::get_if<Integers>(&indices.values);
   const auto rank = std::ssize(shape), count = element_count(constant.shape);
   if (!places || (indices.shape != Shape{count} && indices.shape != Shape{count, rank}))
     bad(what + " needs one index for each of its " + std::to_string(count) + " values");
@@ -196,7 +213,7 @@ Constant read_constant(const onnx::SparseTensorProto& tensor, const std::string&
 
 /// Where the tensor cannot be supported, why, as it stands behind `what`: for those who read it to tell.
 template <class Proto>
-std::variant<Constant, Unreadable> try_constant(const Proto& tensor, const std::string& what, ExternalData& files) {
+std::variant<Constant, Unreadable> try_constant(const Proto& tensor, const std::string& what, Files& files) {
   try {
     return read_constant(tensor, what, files);
   } catch (const Refusal& refusal) {
@@ -211,10 +228,10 @@ Attribute attribute_of(std::variant<Constant, Unreadable> read) {
 }
 
 std::shared_ptr<const onnx_source::Subgraph> read_subgraph(const onnx::GraphProto& graph, const std::string& file,
-                                                           ExternalData& files);
+                                                           Files& files);
 
 Attribute read_attribute(const onnx::AttributeProto& attribute, const std::string& what, const std::string& file,
-                         ExternalData& files) {
+                         Files& files) {
   using Proto = onnx::AttributeProto;
   if (!attribute.ref_attr_name().empty()) return onnx_source::Reference{attribute.ref_attr_name()};
   switch (attribute.type()) {
@@ -265,7 +282,7 @@ std::string type_of(const std::string& domain, const std::string& name, const st
   return (is_onnx(domain) ? "" : domain + ".") + name + (overload.empty() ? "" : ":" + overload);
 }
 
-onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& file, ExternalData& files) {
+onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& file, Files& files) {
   onnx_source::Node node{proto.name(),
                          proto.op_type(),
                          {proto.input().begin(), proto.input().end()},
@@ -282,22 +299,47 @@ onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& fil
   return node;
 }
 
-onnx_source::Initialisers read_initialisers(const onnx::GraphProto& graph, const std::string& file,
-                                            ExternalData& files) {
+using Initialiser = onnx_source::Initialisers::mapped_type;
+
+Initialiser shared(std::variant<Constant, Unreadable> read) {
+  if (auto* constant = std::get_if<Constant>(&read)) return std::make_shared<Constant>(std::move(*constant));
+  return std::get<Unreadable>(std::move(read));
+}
+
+/// One constant for all initialisers of one type and shape over one range of a file.
+Initialiser read_initialiser(const onnx::TensorProto& tensor, const std::string& what, Files& files) {
+  if (!is_external(tensor)) return shared(try_constant(tensor, what, files));
+  auto unnamed = tensor;
+  unnamed.clear_name();
+  unnamed.clear_doc_string();
+  const auto key = unnamed.SerializeAsString();
+  if (const auto found = files.initialisers.find(key); found != files.initialisers.end()) return found->second;
+  auto read = shared(try_constant(tensor, what, files));
+  if (const auto* constant = std::get_if<std::shared_ptr<Constant>>(&read)) files.initialisers.emplace(key, *constant);
+  return read;
+}
+
+/// Frees the elements of each tensor once it is read, unless the graph is const.
+template <class GraphProto>
+onnx_source::Initialisers read_initialisers(GraphProto& graph, const std::string& file, Files& files) {
   onnx_source::Initialisers all;
-  for (const auto& tensor : graph.initializer()) {
+  for (int i = 0; i < graph.initializer_size(); ++i) {
+    const auto& tensor = graph.initializer(i);
     const auto what = file + ": initialiser " + config::quoted(tensor.name());
-    if (!all.emplace(tensor.name(), try_constant(tensor, what, files)).second) bad(what + " is given twice");
+    if (!all.emplace(tensor.name(), read_initialiser(tensor, what, files)).second) bad(what + " is given twice");
+    if constexpr (!std::is_const_v<GraphProto>)
+      const std::unique_ptr<std::string> freed(graph.mutable_initializer(i)->release_raw_data());
   }
   for (const auto& tensor : graph.sparse_initializer()) {
     const auto what = file + ": initialiser " + config::quoted(tensor.values().name());
-    if (!all.emplace(tensor.values().name(), try_constant(tensor, what, files)).second) bad(what + " is given twice");
+    if (!all.emplace(tensor.values().name(), shared(try_constant(tensor, what, files))).second)
+      bad(what + " is given twice");
   }
   return all;
 }
 
 std::shared_ptr<const onnx_source::Subgraph> read_subgraph(const onnx::GraphProto& graph, const std::string& file,
-                                                           ExternalData& files) {
+                                                           Files& files) {
   auto subgraph = std::make_shared<onnx_source::Subgraph>();
   for (const auto& input : graph.input()) subgraph->inputs.push_back(input.name());
   for (const auto& output : graph.output()) subgraph->outputs.push_back(output.name());
@@ -306,8 +348,7 @@ std::shared_ptr<const onnx_source::Subgraph> read_subgraph(const onnx::GraphProt
   return subgraph;
 }
 
-onnx_source::LocalFunction read_function(const onnx::FunctionProto& proto, const std::string& file,
-                                         ExternalData& files) {
+onnx_source::LocalFunction read_function(const onnx::FunctionProto& proto, const std::string& file, Files& files) {
   onnx_source::LocalFunction function{{proto.input().begin(), proto.input().end()},
                                       {proto.output().begin(), proto.output().end()},
                                       {proto.attribute().begin(), proto.attribute().end()},
@@ -326,8 +367,7 @@ onnx_source::LocalFunction read_function(const onnx::FunctionProto& proto, const
   return function;
 }
 
-onnx_source::LocalFunctions read_functions(const onnx::ModelProto& model, const std::string& file,
-                                           ExternalData& files) {
+onnx_source::LocalFunctions read_functions(const onnx::ModelProto& model, const std::string& file, Files& files) {
   onnx_source::LocalFunctions functions;
   const bool names_opset =
       std::ranges::any_of(model.opset_import(), [](const auto& import) { return is_onnx(import.domain()); });
@@ -411,21 +451,25 @@ constexpr const char* too_large =
     ": the file is larger than 2 GiB, more than protobuf can hold; save the model with its tensors in another file: "
     "onnx.save(model, PATH, save_as_external_data=True)";
 
-onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view name, ExternalData& files) {
-  onnx_source::Model model;
-  model.file = name;
-  const std::string& file = model.file;
+onnx::ModelProto decoded(std::span<const std::byte> bytes, const std::string& file) {
   onnx::ModelProto proto;
   if (bytes.empty()) bad(file + ": the file is empty");
   if (bytes.size() > max_onnx_file) unsupported(file + too_large);
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     bad(file + ": not an ONNX model, or damaged: its protobuf encoding does not parse");
   if (!proto.has_graph()) bad(file + ": not an ONNX model, or damaged: it has no graph");
+  return proto;
+}
+
+onnx_source::Model read_model(onnx::ModelProto proto, std::string_view name, Files& files) {
+  onnx_source::Model model;
+  model.file = name;
+  const std::string& file = model.file;
   model.opset = read_opset(proto, file);
   const auto& graph = proto.graph();
   model.name = graph.name();
   for (const auto& property : proto.metadata_props()) model.metadata[property.key()] = property.value();
-  model.initialisers = read_initialisers(graph, file, files);
+  model.initialisers = read_initialisers(*proto.mutable_graph(), file, files);
   for (const auto& input : graph.input())
     if (!model.initialisers.contains(input.name())) model.inputs.push_back(read_input(input, file));
   for (const auto& output : graph.output()) model.outputs.push_back(read_output(output, graph, file, model.notes));
@@ -451,11 +495,12 @@ std::size_t available_memory() {
   return available ? available->count : std::numeric_limits<std::size_t>::max();
 }
 
-Result<Graph> parse(std::span<const std::byte> bytes, std::string_view name, std::vector<std::filesystem::path> folders,
+template <class Decode>
+Result<Graph> parse(const Decode& decode, std::string_view name, std::vector<std::filesystem::path> folders,
                     const GivenInputs& given, const BytesObserver& seen) {
   try {
-    ExternalData files(std::move(folders), available_memory(), seen);
-    auto model = read_model(bytes, name, files);
+    Files files{.data{std::move(folders), available_memory(), seen}};
+    auto model = read_model(decode(), name, files);
     model.given = given;
     return onnx_source::lower(std::move(model));
   } catch (const Refusal& refusal) { return fail(refusal.code, refusal.text); } catch (const std::bad_alloc&) {
@@ -468,19 +513,25 @@ Result<Graph> parse(std::span<const std::byte> bytes, std::string_view name, std
 Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name,
                          const std::optional<std::filesystem::path>& folder, const GivenInputs& given,
                          const BytesObserver& seen) {
-  return parse(bytes, name, folder ? std::vector{*folder} : std::vector<std::filesystem::path>(), given, seen);
+  return parse([&] { return decoded(bytes, std::string(name)); }, name,
+               folder ? std::vector{*folder} : std::vector<std::filesystem::path>(), given, seen);
 }
 
 Result<Graph> read_onnx(const std::filesystem::path& file, const GivenInputs& given, const BytesObserver& seen) {
   std::error_code error;
   if (const auto size = std::filesystem::file_size(file, error); !error && size > max_onnx_file)
     return fail(Errc::unsupported, file.string() + too_large);
-  const auto content = config::read_file(file, max_onnx_file);
+  auto content = config::read_file(file, max_onnx_file);
   if (!content) return Unexpected(content.error());
   if (auto other = config::mistaken(file, *content, config::Content::onnx)) return Unexpected(std::move(*other));
   const auto bytes = std::as_bytes(std::span(*content));
   if (seen) seen(bytes);
-  return parse(bytes, file.string(), folders_of(file), given, seen);
+  const auto decode = [&] {
+    auto proto = decoded(bytes, file.string());
+    std::string().swap(*content); // large constants are in memory as few times as possible
+    return proto;
+  };
+  return parse(decode, file.string(), folders_of(file), given, seen);
 }
 
 } // namespace rtexec::tasks

@@ -92,7 +92,7 @@ TensorId largest_indices(NodeContext& node, const Shape& x, const Shape& y, cons
   const auto firsts = node.filled({planes, 1}, integer, [&](std::int64_t i) { return i * plane; });
   const Binary add{Binary::Kind::add};
   auto index = node.emit(add, {tap, rows}, {planes, windows});
-  const auto table = node.constant({windows * taps}, {told.begin(), told.end()}, integer);
+  const auto table = node.integer_constant({windows * taps}, Integers({told.begin(), told.end()}, integer));
   index = node.emit(Take{0}, {table, index}, {planes, windows}, integer);
   index = node.emit(add, {index, firsts}, {planes, windows});
   return node.emit(Reshape{}, {index}, y);

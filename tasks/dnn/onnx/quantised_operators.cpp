@@ -64,8 +64,7 @@ std::pair<float, float> range_of(NodeContext& node, ElementType type) {
 std::optional<float> number(const NodeContext& node, std::optional<TensorId> id, float absent) {
   if (!id) return absent;
   if (!node.is_constant(*id) || element_count(node.shape_of(*id)) != 1) return std::nullopt;
-  return is_integer(node.type_of(*id)) ? static_cast<float>(node.integers_of(*id).front())
-                                       : node.values_of(*id).front();
+  return node.number_of(*id);
 }
 
 TensorId quantised(NodeContext& node, TensorId x, const Shape& shape, TensorId scale, std::optional<TensorId> zero,

@@ -166,9 +166,10 @@ class Builder {
   /// None where all sequences are as long as there are steps.
   std::optional<TensorId> lengths() {
     require_shape(4, {sequence_.batch});
-    if (const auto* known = node_.is_ints(4) ? &node_.ints(4, "the lengths") : nullptr) {
-      if (std::ranges::all_of(*known, [&](auto n) { return n == sequence_.steps; })) return {};
-      node_.require(std::ranges::all_of(*known, [&](auto n) { return n >= 0 && n <= sequence_.steps; }),
+    if (node_.is_known(4)) {
+      const auto known = node_.ints(4, "the lengths");
+      if (std::ranges::all_of(known, [&](auto n) { return n == sequence_.steps; })) return {};
+      node_.require(std::ranges::all_of(known, [&](auto n) { return n >= 0 && n <= sequence_.steps; }),
                     "a sequence is longer than its input");
     }
     return node_.cast(node_.tensor(4), ElementType::float32);

@@ -322,8 +322,9 @@ void pad(NodeContext& node) {
   const auto mode = one_of(node, "mode", "constant", {"constant", "reflect", "edge", "wrap"});
   const bool by_attributes = node.opset() < 11;
   const auto given = by_attributes ? node.attribute<std::vector<std::int64_t>>("pads") : node.ints(1, "the pads");
-  const auto axes =
-      named_axes(node, shape.size(), node.opset() >= 18 && node.has(3) ? &node.ints(3, "the axes") : nullptr);
+  std::optional<std::vector<std::int64_t>> named;
+  if (node.opset() >= 18 && node.has(3)) named = node.ints(3, "the axes");
+  const auto axes = named_axes(node, shape.size(), named ? &*named : nullptr);
   node.require(given.size() == 2 * axes.size(), "it needs two pads for each dimension, or for each of its axes");
   std::vector<Padding> pads(shape.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {

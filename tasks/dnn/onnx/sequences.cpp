@@ -8,11 +8,6 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-void set_sequence(NodeContext& node, Sequence sequence) {
-  node.charge(sequence.elements.size(), 2 * sizeof(std::string)); // with the characters of a long name
-  node.set_output(std::move(sequence));
-}
-
 /// Returns the position that input `input` names, counted from the end if negative; `absent` if it is left out.
 /// `positions`: how many there are.
 std::ptrdiff_t position(NodeContext& node, std::size_t input, std::ptrdiff_t size, std::ptrdiff_t positions,
@@ -39,7 +34,7 @@ void construct(NodeContext& node) {
     (void)node.shape(i);
     sequence.elements.push_back(node.input(i));
   }
-  set_sequence(node, std::move(sequence));
+  node.set_sequence(std::move(sequence));
 }
 
 void insert(NodeContext& node) {
@@ -47,14 +42,14 @@ void insert(NodeContext& node) {
   const auto size = std::ssize(sequence.elements);
   (void)node.shape(1);
   sequence.elements.insert(sequence.elements.begin() + position(node, 2, size, size + 1, size), node.input(1));
-  set_sequence(node, std::move(sequence));
+  node.set_sequence(std::move(sequence));
 }
 
 void erase(NodeContext& node) {
   auto sequence = node.sequence(0);
   const auto size = std::ssize(sequence.elements);
   sequence.elements.erase(sequence.elements.begin() + position(node, 1, size, size, size - 1));
-  set_sequence(node, std::move(sequence));
+  node.set_sequence(std::move(sequence));
 }
 
 void at(NodeContext& node) {
@@ -111,10 +106,32 @@ void split(NodeContext& node) {
               : node.made("Gather", {node.input(0), node.known({{}, {begin}})}, {{"axis", along}}));
     begin += part;
   }
-  set_sequence(node, std::move(sequence));
+  node.set_sequence(std::move(sequence));
+}
+
+/// An optional value is the value itself.
+void optional(NodeContext& node) {
+  node.ignore_attribute("type");
+  if (node.inputs() == 0) node.set_output(Absent{});
+  else node.become("Identity", {node.input(0)});
+}
+
+void has_element(NodeContext& node) {
+  const bool has = node.inputs() > 0 && !node.input(0).empty() && !node.is_absent(0);
+  node.set_constant({{}, Integers({has ? 1 : 0}, ElementType::boolean)});
+}
+
+void get_element(NodeContext& node) {
+  node.require(!node.is_absent(0), "its input is an optional without a value");
+  node.become("Identity", {node.input(0)});
 }
 
 } // namespace
+
+void NodeContext::set_sequence(Sequence sequence, std::size_t output) {
+  charge(sequence.elements.size(), 2 * sizeof(std::string)); // with the characters of a long name
+  set_output(std::move(sequence), output);
+}
 
 void add_sequence_operators(OperatorTable& table) {
   table["SequenceEmpty"] = {empty, "", 11};
@@ -124,6 +141,9 @@ void add_sequence_operators(OperatorTable& table) {
   table["SequenceAt"] = {at, "the position is known when the model is loaded", 11};
   table["SequenceLength"] = {length, "", 11};
   table["ConcatFromSequence"] = {concatenate, "", 11};
+  table["Optional"] = {optional, "", 15};
+  table["OptionalHasElement"] = {has_element, "", 15};
+  table["OptionalGetElement"] = {get_element, "", 15};
   table["SplitToSequence"] = {split, "the split is known when the model is loaded", 11};
 }
 

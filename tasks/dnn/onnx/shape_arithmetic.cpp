@@ -29,9 +29,13 @@ template <class T> List<T> list_of(const NodeContext& node, std::size_t input) {
   return {node.shape(input).empty(), values_of<T>(node, input)};
 }
 
+/// The values as a constant has them.
+std::vector<float> typed(std::vector<float> values, ElementType) { return values; }
+Integers typed(const std::vector<std::int64_t>& values, ElementType type) { return {values, type}; }
+
 template <class T> void set_list(NodeContext& node, List<T> list) {
   const auto size = static_cast<std::int64_t>(list.values.size());
-  node.set_constant({list.scalar ? Shape{} : Shape{size}, std::move(list.values), node.element_type(0)});
+  node.set_constant({list.scalar ? Shape{} : Shape{size}, typed(std::move(list.values), node.element_type(0))});
 }
 
 template <class T> T arithmetic(NodeContext& node, T a, T b) {
@@ -54,10 +58,8 @@ template <class T> void evaluate_binary(NodeContext& node) {
   const auto m = a.values.size(), n = b.values.size();
   node.require(m == n || m == 1 || n == 1, "its inputs cannot be broadcast together");
   List<T> result{a.scalar && b.scalar, std::vector<T>(m == 0 || n == 0 ? 0 : std::max(m, n))};
-  for (std::size_t i = 0; i < result.values.size(); ++i) {
+  for (std::size_t i = 0; i < result.values.size(); ++i)
     result.values[i] = arithmetic<T>(node, a.values[m == 1 ? 0 : i], b.values[n == 1 ? 0 : i]);
-    if constexpr (!std::is_same_v<T, float>) result.values[i] = wrapped(result.values[i], node.element_type(0));
-  }
   set_list(node, std::move(result));
 }
 
@@ -83,9 +85,8 @@ template <class T> void evaluate_cast(NodeContext& node) {
     if (target == ElementType::boolean) whole.push_back(value != 0);
     else if constexpr (std::is_same_v<T, float>) whole.push_back(to_integer(value));
     else whole.push_back(value);
-    whole.back() = wrapped(whole.back(), target);
   }
-  node.set_constant({shape, std::move(whole), target});
+  node.set_constant({shape, Integers(whole, target)});
 }
 
 template <class T> void evaluate_gather(NodeContext& node) {
@@ -128,7 +129,7 @@ template <class T> void evaluate_rename(NodeContext& node) {
                : type == "Unsqueeze" ? unsqueezed(node, x, axes_of(node))
                : type == "Reshape"   ? requested_shape(node, x, node.ints(1, "the shape"))
                                      : x;
-  node.set_constant({std::move(shape), values_of<T>(node, 0), node.element_type(0)});
+  node.set_constant({std::move(shape), typed(values_of<T>(node, 0), node.element_type(0))});
 }
 
 template <class T> void evaluate_rounding(NodeContext& node) {

@@ -18,6 +18,7 @@ void reshape_to(NodeContext& node, Shape shape) {
 }
 
 void identity(NodeContext& node) {
+  if (node.is_absent(0)) return node.set_output(Absent{});
   if (node.is_sequence(0)) return node.set_output(node.sequence(0));
   reshape_to(node, node.shape(0));
 }
@@ -166,14 +167,14 @@ void constant_of_shape(NodeContext& node) {
   const Shape shape = node.checked(node.ints(0, "the shape"));
   const auto given = node.attribute<SharedConstant>("value", nullptr);
   const auto fill = given ? *given : Constant{{1}, std::vector<float>{0}};
-  std::visit(
-      [&](const auto& values) {
-        node.require(values.size() == 1, "its value must have one element");
-        (void)node.reserve(shape, sizeof(values.front()));
-        const auto count = static_cast<std::size_t>(element_count(shape));
-        node.set_constant({shape, std::decay_t<decltype(values)>(count, values.front()), fill.type});
-      },
-      fill.values);
+  node.require(std::visit([](const auto& values) { return values.size() == 1; }, fill.values),
+               "its value must have one element");
+  if (const auto* floats = std::get_if<std::vector<float>>(&fill.values))
+    return node.set_constant({shape, std::vector<float>(node.reserve(shape), floats->front())});
+  const auto& integers = std::get<Integers>(fill.values);
+  Integers values(integers.type(), node.reserve(shape, stored_size(integers.type())));
+  values.fill(integers.front());
+  node.set_constant({shape, std::move(values)});
 }
 
 void shape_of(NodeContext& node) {

@@ -147,9 +147,7 @@ std::vector<Cut> cuts_of(NodeContext& node, const Shape& x) {
   return cuts;
 }
 
-std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<std::int64_t>& given,
-                                          std::int64_t size) {
-  auto indices = given;
+std::vector<std::int64_t> checked_indices(NodeContext& node, std::vector<std::int64_t> indices, std::int64_t size) {
   for (auto& index : indices) {
     if (index < -size || index >= size) node.bad("index " + std::to_string(index) + " is outside of its input");
     if (index < 0) index += size;

@@ -28,7 +28,7 @@ struct Cut {
 [[nodiscard]] std::vector<Cut> cuts_of(NodeContext& node, const Shape& x);
 
 /// Indices into a dimension of `size`, negative ones counted from the end.
-[[nodiscard]] std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<std::int64_t>& given,
+[[nodiscard]] std::vector<std::int64_t> checked_indices(NodeContext& node, std::vector<std::int64_t> indices,
                                                         std::int64_t size);
 
 /// What Cast converts to.

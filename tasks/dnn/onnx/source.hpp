@@ -26,12 +26,10 @@ struct Refusal : std::exception {
   std::string text;
 };
 
-/// A constant; dimensions may be 0 here. All integer types and bool are widened to int64, half precision is widened to
-/// float, double narrowed.
+/// A constant; dimensions may be 0 here. Half precision is widened to float, double narrowed.
 struct Constant {
   Shape shape;
-  std::variant<std::vector<float>, std::vector<std::int64_t>> values;
-  ElementType type = ElementType::int64; // of integers
+  std::variant<std::vector<float>, Integers> values;
   /// Of a sparse constant: where its values are, in row-major order; all other elements are zero.
   std::optional<std::vector<std::int64_t>> places = {};
 };
@@ -52,7 +50,8 @@ using SharedConstant = std::shared_ptr<const Constant>; // nodes are copied for 
 using Attribute =
     std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
                  std::vector<std::string>, SharedConstant, std::shared_ptr<const Subgraph>, Reference, Unreadable>;
-using Initialisers = std::map<std::string, std::variant<Constant, Unreadable>>;
+/// Those over one range of a file share a constant.
+using Initialisers = std::map<std::string, std::variant<std::shared_ptr<Constant>, Unreadable>>;
 
 struct Node {
   std::string name;

@@ -1,13 +1,11 @@
-// What types of elements each operation takes and gives.
-#include "tasks/dnn/onnx/lowering.hpp"
+#include "tasks/dnn/graph/operand_types.hpp"
 
-namespace rtexec::tasks::onnx_source {
+namespace rtexec::tasks {
 namespace {
 
 class OperandTypes {
  public:
-  OperandTypes(const NodeContext& context, const Graph& graph, const tasks::Node& node)
-      : context_(context), graph_(graph), node_(node) {}
+  OperandTypes(const Graph& graph, const Node& node) : graph_(graph), node_(node) {}
 
   void check() const {
     std::visit([&](const auto& operation) { (*this)(operation); }, node_.operation);
@@ -27,7 +25,7 @@ class OperandTypes {
   void operator()(const Dequantise&) const { integers(0); }
   void operator()(const Quantise&) const {
     floats(0, 1);
-    context_.require(is_integer(output()), "it quantises to floats");
+    need(is_integer(output()), "it quantises to floats");
   }
   void operator()(const IntegerMatMul&) const {
     integers(0);
@@ -35,7 +33,7 @@ class OperandTypes {
   }
   void operator()(const IntegerConv&) const {
     if (type(0) != ElementType::int16 || type(1) != ElementType::int16)
-      context_.bad("its operands are of " + name_of(0) + " and " + name_of(1) + ", and must be of int16");
+      throw Misfit{"its operands are of " + name_of(0) + " and " + name_of(1) + ", and must be of int16"};
   }
   void operator()(const Binary& binary) const {
     same(0, 1);
@@ -45,7 +43,7 @@ class OperandTypes {
     gives(0);
   }
   void operator()(const Select&) const {
-    if (type(0) != ElementType::boolean) context_.bad("its condition is of " + name_of(0) + ", and must be of bool");
+    need(type(0) == ElementType::boolean, "its condition is of " + name_of(0) + ", and must be of bool");
     same(1, 2);
     gives(1);
   }
@@ -84,44 +82,43 @@ class OperandTypes {
   [[nodiscard]] ElementType type(std::size_t input) const { return graph_.tensors[node_.inputs[input]].type; }
   [[nodiscard]] ElementType output() const { return graph_.tensors[node_.output].type; }
   [[nodiscard]] std::string name_of(std::size_t input) const { return std::string(name(type(input))); }
+  static void need(bool condition, const std::string& else_) {
+    if (!condition) throw Misfit{else_};
+  }
   /// Floats of every precision are computed alike.
   static bool alike(ElementType a, ElementType b) { return a == b || (!is_integer(a) && !is_integer(b)); }
 
   void floats(std::size_t first, std::size_t last) const {
     for (std::size_t i = first; i < last; ++i)
       if (is_integer(type(i)))
-        context_.unsupported("it computes with " + name_of(i) + "; supported: floats; convert it by a Cast before");
+        throw Misfit{"it computes with " + name_of(i) + "; supported: floats; convert it by a Cast before", true};
   }
   void integers(std::size_t input) const {
-    if (!is_integer(type(input))) context_.bad("it computes with " + name_of(input) + ", and needs integers");
+    need(is_integer(type(input)), "it computes with " + name_of(input) + ", and needs integers");
   }
   void indices(std::size_t input) const {
-    if (type(input) != ElementType::int64) context_.bad("its indices are of " + name_of(input));
+    need(type(input) == ElementType::int64, "its indices are of " + name_of(input) + ", and must be of int64");
   }
   void same(std::size_t a, std::size_t b) const {
-    if (!alike(type(a), type(b)))
-      context_.bad("its operands are of different types: " + name_of(a) + " and " + name_of(b));
+    need(alike(type(a), type(b)), "its operands are of different types: " + name_of(a) + " and " + name_of(b));
   }
   void gives(std::size_t input) const {
-    if (!alike(type(input), output()))
-      context_.bad("it gives " + std::string(name(output())) + " and computes with " + name_of(input));
+    need(alike(type(input), output()),
+         "it gives " + std::string(name(output())) + " and computes with " + name_of(input));
   }
-  void gives_boolean() const { context_.require(output() == ElementType::boolean, "it gives booleans"); }
-  void gives_indices() const { context_.require(output() == ElementType::int64, "it gives indices, of int64"); }
+  void gives_boolean() const { need(output() == ElementType::boolean, "it gives booleans"); }
+  void gives_indices() const { need(output() == ElementType::int64, "it gives indices, of int64"); }
   void taken() const {
     indices(1);
     gives(0);
   }
 
-  const NodeContext& context_;
   const Graph& graph_;
-  const tasks::Node& node_;
+  const Node& node_;
 };
 
 } // namespace
 
-void check_operand_types(const NodeContext& context, const Graph& graph, const tasks::Node& node) {
-  OperandTypes(context, graph, node).check();
-}
+void check_operand_types(const Graph& graph, const Node& node) { OperandTypes(graph, node).check(); }
 
-} // namespace rtexec::tasks::onnx_source
+} // namespace rtexec::tasks
