@@ -35,17 +35,17 @@ SOVERSION := 0
 B := $(BUILD)/$(BOARD)-$(MODE)
 
 # ---- packages -------------------------------------------------------------------------------------------------------
-PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libstb-dev \
+PACKAGES_BUILD := g++ pkg-config libsodium-dev libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libstb-dev \
   libcli11-dev nlohmann-json3-dev help2man lttng-tools liblttng-ust-dev liblttng-ctl-dev babeltrace2 libbabeltrace2-dev liburing-dev \
   libboost-dev libboost-math-dev libgtest-dev libgmock-dev libjpeg-dev zlib1g-dev
-PACKAGES_CHECK := clang-format python3 python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel perl shellcheck libbenchmark-dev \
+PACKAGES_IMAGE := libarchive-tools kmod openssl zstd
+PACKAGES_CHECK := $(PACKAGES_IMAGE) clang-format python3 python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel perl shellcheck libbenchmark-dev \
   iceoryx libiceoryx-binding-c-dev
 PACKAGES_BENCH := libbenchmark-dev rt-tests iceoryx libiceoryx-binding-c2
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
 PACKAGES_DIST := patchelf xz-utils
 PACKAGES_CROSS := g++-$(subst _,-,$(MACHINE))-linux-gnu qemu-user-static
 PACKAGES_UNPACK := mmdebstrap
-PACKAGES_IMAGE := libarchive-tools kmod zstd
 PACKAGES_EMULATE := qemu-system-arm qemu-system-x86 device-tree-compiler e2fsprogs
 
 # installed(NAMES): a stamp that is older than nothing once every package is there; missing ones are installed (as root).
@@ -89,6 +89,7 @@ LDFLAGS += -pthread $(MODEFLAGS_$(MODE))
 LIBS_hal := -luring -lz
 LIBS_tasks := -lonnx -lonnx_proto -lprotobuf -ljpeg -lm
 LIBS_traces := -llttng-ust -llttng-ctl -lbabeltrace2 -ldl
+LIBS_verifier := -l:libsodium.a
 LIBS_all := $(LIBS_tasks) $(LIBS_hal) $(LIBS_traces)
 
 # ---- sources --------------------------------------------------------------------------------------------------------
@@ -97,13 +98,14 @@ sources = $(shell find $(1) -name '*.cpp' -not -path 'rtexec/examples/*' 2>/dev/
 $(foreach room,$(ROOMS),$(eval SRC_$(room) := $(call sources,$(room))))
 SRC_program := $(filter rtexec/command/%,$(SRC_rtexec))
 SRC_supervisor := $(filter rtexec/supervisor/%,$(SRC_rtexec))
+SRC_verifier := $(filter rtexec/verifier/%,$(SRC_rtexec))
 SRC_daemon := rtexec/daemon/main.cpp
 SRC_preload := $(filter rtexec/preload/%,$(SRC_rtexec))
-SRC_rtexec := $(filter-out rtexec/command/% rtexec/supervisor/% rtexec/preload/% $(SRC_daemon),$(SRC_rtexec))
+SRC_rtexec := $(filter-out rtexec/command/% rtexec/supervisor/% rtexec/verifier/% rtexec/preload/% $(SRC_daemon),$(SRC_rtexec))
 # UNITY=2000 compiles files of one folder together, up to 2000 lines, because most of a small file's cost is its headers. Files that other
 # programs link, and those whose flags matter for speed, are always compiled alone.
 UNITY ?=
-ALONE := config/types.cpp policies/bandwidth.cpp tasks/dnn/cuda/row_layout.cpp traces/report/perfetto.cpp rtexec/daemon/main.cpp rtexec/supervisor/% rtexec/preload/% tasks/dnn/kernels/% tasks/kernels/%
+ALONE := config/types.cpp policies/bandwidth.cpp tasks/dnn/cuda/row_layout.cpp traces/report/perfetto.cpp rtexec/daemon/main.cpp rtexec/supervisor/% rtexec/verifier/% rtexec/preload/% tasks/dnn/kernels/% tasks/kernels/%
 GROUPED := $(if $(UNITY),$(filter-out $(ALONE),$(SRC_program) $(foreach room,$(ROOMS),$(SRC_$(room)))))
 $(foreach assignment,$(if $(GROUPED),$(shell test/make-unity $(B)/unity $(UNITY) $(GROUPED))),$(eval $(assignment)))
 object = $(sort $(foreach source,$(1),$(or $(UNIT_$(source)),$(B)/$(basename $(source))).o))
@@ -236,6 +238,8 @@ PROGRAM := $(B)/bin/rtexec
 SUPERVISOR := $(B)/bin/rtexec-supervisor
 DAEMON := $(B)/bin/rtexecd
 SUPERVISOR_OBJECTS := $(call object,$(SRC_supervisor))
+VERIFIER := $(B)/bin/rtexec-verify
+VERIFIER_OBJECTS := $(call object,$(SRC_verifier))
 PRELOAD := $(B)/lib/librtexec-preload.so
 PRELOAD_OBJECTS := $(call object,$(SRC_preload))
 STATIC := $(B)/lib/librtexec.a
@@ -250,7 +254,7 @@ $(RUN_HERE) &: ALWAYS
 endif
 
 .PHONY: all
-all: $(PROGRAM) $(SUPERVISOR) $(DAEMON) $(PRELOAD) $(STATIC) $(SHARED) ## build the program and the libraries
+all: $(PROGRAM) $(SUPERVISOR) $(VERIFIER) $(DAEMON) $(PRELOAD) $(STATIC) $(SHARED) ## build the program and the libraries
 
 # Headers that are compiled once and put before every file, with the same flags but for the level of optimization: not under sanitizers, where each file has to name what it
 # uses, nor with ccache, which would find none of its files again. Of strings in them g++ 12 says that they overflow, which it does not otherwise.
@@ -343,9 +347,9 @@ $(call object,$(call sources,tasks/dnn/kernels)): private CXXFLAGS += -fno-math-
 $(call object,$(call sources,tasks/kernels)) $(filter $(B)/test/emulated/tasks/kernels/%,$(EMULATED)): private CXXFLAGS += -ffp-contract=off -fno-math-errno
 
 define room_tests
-$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(if $(filter tasks,$(1)),$(EMULATED)) $(if $(filter tasks rtexec,$(1)),$(B)/test/hal/fake_cuda_driver.o) $(if $(filter rtexec,$(1)),$(B)/test/hal/assembled_root.o) $(if $(filter rtexec,$(1)),$(filter-out %/main.o,$(SUPERVISOR_OBJECTS)) $(patsubst %,$(B)/rtexec/preload/%.o,functions job_gate pending_frees segments)) $(call link_of,$(1))
+$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(if $(filter tasks,$(1)),$(EMULATED)) $(if $(filter tasks rtexec,$(1)),$(B)/test/hal/fake_cuda_driver.o) $(if $(filter rtexec,$(1)),$(B)/test/hal/assembled_root.o) $(if $(filter rtexec,$(1)),$(filter-out %/main.o,$(SUPERVISOR_OBJECTS) $(VERIFIER_OBJECTS)) $(patsubst %,$(B)/rtexec/preload/%.o,functions job_gate pending_frees segments)) $(call link_of,$(1))
 	$$(call say,LINK,$$@)
-	$$(Q)$(CXX) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $(call link_of,$(1)) -lgmock -lgtest -lgtest_main $(call libs_of,$(1))
+	$$(Q)$(CXX) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $(call link_of,$(1)) -lgmock -lgtest -lgtest_main $(call libs_of,$(1)) $(if $(filter rtexec,$(1)),$(LIBS_verifier))
 endef
 $(foreach room,$(TEST_ROOMS),$(eval $(call room_tests,$(room))))
 
@@ -358,11 +362,13 @@ $(PROGRAM) $(DAEMON):
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS_all)
 
 # Small, and able to start where nothing else is: it needs no library, and not what most sources are given.
-$(SUPERVISOR_OBJECTS): private BEFORE :=
+$(SUPERVISOR_OBJECTS) $(VERIFIER_OBJECTS): private BEFORE :=
 $(SUPERVISOR): $(SUPERVISOR_OBJECTS)
+$(VERIFIER): $(VERIFIER_OBJECTS)
+$(SUPERVISOR) $(VERIFIER):
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CXX) $(LDFLAGS) $(if $(filter release debug,$(MODE)),-static) -o $@ $^
+	$(Q)$(CXX) $(LDFLAGS) $(if $(filter release debug,$(MODE)),-static) -o $@ $^ $(if $(filter $(VERIFIER),$@),$(LIBS_verifier))
 
 $(STATIC): $(LIBRARY_OBJECTS)
 	$(call say,AR,$@)
@@ -553,7 +559,7 @@ bench-swap: $(PROGRAM) $(B)/test/swap-bench $(SWAP_MODELS) ## on a machine with 
 # ---- installation ---------------------------------------------------------------------------------------------------
 PUBLIC_HEADERS := $(wildcard */include/rtexec/*.h */include/rtexec/*.hpp)
 # The documents link to each other, so they keep their places.
-DOCUMENTS := README.md CHANGELOG.md LICENSE $(wildcard $(ROOMS:%=%/*.md) $(ROOMS:%=%/*/*.md) boards/*.md test/*.md test/*/*.md config/*.toml rtexec/view/*.jpg rtexec/examples/*)
+DOCUMENTS := README.md CHANGELOG.md LICENSE $(wildcard $(ROOMS:%=%/*.md) $(ROOMS:%=%/*/*.md) boards/*.md boards/*/*.md test/*.md test/*/*.md config/*.toml rtexec/view/*.jpg rtexec/examples/*)
 # A page for the program and one for each command, made of what --help prints; what help2man knows no section for gets one.
 COMMANDS := analyze bringup calibrate calibrate-bandwidth calibrate-cut calibrate-memory check completion config experiment experiment-init experiment-isolation experiment-memory help infer model probe profile ps restore \
   run simulate sweep top
@@ -636,7 +642,7 @@ DIST_MODELS ?= efficientnet_b0:224:10
 DIST_ARCHIVE ?= $(DIST).tar.xz
 DIST_PROGRAMS := $(GPU_TESTS) $(DIST_BENCHES)
 .PHONY: dist
-dist: $(PROGRAM) $(DAEMON) $(PRELOAD) $(RUNNABLE) $(DIST_PROGRAMS) | $(BUILD)/.packages-DIST ## make a folder, and an archive of it, that runs on another Linux machine (DIST=FOLDER)
+dist: $(PROGRAM) $(SUPERVISOR) $(VERIFIER) $(DAEMON) $(PRELOAD) $(RUNNABLE) $(DIST_PROGRAMS) | $(BUILD)/.packages-DIST ## make a folder, and an archive of it, that runs on another Linux machine (DIST=FOLDER)
 	$(call say,DIST,$(DIST))
 	$(Q)SYSROOT=$(SYSROOT) TRIPLET=$(TRIPLET) RTEXEC=$(RUNNABLE) test/make-dist $(B) '$(DIST)' $(DIST_PROGRAMS) $(DIST_MODELS)
 	$(Q)[ -z '$(DIST_ARCHIVE)' ] || { tar -C '$(dir $(DIST))' --owner=0 --group=0 --sort=name -c '$(notdir $(DIST))' | xz -9 > '$(DIST_ARCHIVE)' && \
@@ -660,23 +666,28 @@ $(IMAGE_SET)/.made: $(wildcard boards/image/set/*) $(RUNNABLE)
 
 # The program and all that it needs, without models and tests.
 IMAGE_DIST := $(B)/image-dist
-$(IMAGE_DIST)/.made: $(PROGRAM) $(SUPERVISOR) $(DAEMON) $(PRELOAD) $(RUNNABLE) $(UNPACKED)/.made test/make-dist | $(BUILD)/.packages-DIST
+$(IMAGE_DIST)/.made: $(PROGRAM) $(SUPERVISOR) $(VERIFIER) $(DAEMON) $(PRELOAD) $(RUNNABLE) $(UNPACKED)/.made test/make-dist | $(BUILD)/.packages-DIST
 	$(Q)SYSROOT=$(UNPACKED) TRIPLET=$(TRIPLET) RTEXEC=$(RUNNABLE) test/make-dist $(B) $(@D)
 	@touch $@
 
 .PHONY: image emulate deploy
-image: $(IMAGE_DIST)/.made $(IMAGE_BASE)/.made $(if $(filter $(IMAGE_SET),$(SET)),$(IMAGE_SET)/.made) | $(BUILD)/.packages-IMAGE ## make what a board boots: kernel, one initramfs, its command line (SET=FOLDER of task sets, KERNEL=, OVERLAY=)
+image: $(IMAGE_DIST)/.made $(IMAGE_BASE)/.made $(if $(filter $(IMAGE_SET),$(SET)),$(IMAGE_SET)/.made) | $(BUILD)/.packages-IMAGE ## make what a board boots: kernel, one initramfs, its command line (SET=FOLDER of task sets, KERNEL=, OVERLAY=, KEY= signs it)
 	$(call say,IMAGE,$(IMAGE))
-	$(Q)TRIPLET=$(TRIPLET) RTEXEC=$(RUNNABLE) boards/image/make-image $(BOARD) $(IMAGE_DIST) $(IMAGE_BASE) $(UNPACKED) '$(SET)' '$(IMAGE)' '$(KERNEL)' '$(OVERLAY)'
-.PHONY: image-check image-faults image-regulation image-latency
+	$(Q)TRIPLET=$(TRIPLET) RTEXEC=$(RUNNABLE) boards/image/make-image $(BOARD) $(IMAGE_DIST) $(IMAGE_BASE) $(UNPACKED) '$(SET)' '$(IMAGE)' '$(KERNEL)' '$(OVERLAY)' '$(KEY)'
+.PHONY: image-check image-faults image-verification image-regulation image-latency
 IMAGE_BOARDS := tx2 xavier
-image-check image-faults image-regulation: $(BUILD)/host-release/bin/rtexec | $(BUILD)/.packages-EMULATE
+image-check image-faults image-verification image-regulation: $(BUILD)/host-release/bin/rtexec | $(BUILD)/.packages-EMULATE
 image-check: ## images of tx2 and xavier in an emulator: bring-up, two task sets, recorded
 	@set -e; for board in $(IMAGE_BOARDS); do $(MAKE) BOARD=$$board image; done
 	@test/image/check $(BUILD) $(IMAGE_BOARDS)
-image-faults: ## the image of tx2 in an emulator, whose executive and supervisor are killed, whose boots fail, whose files change
+image-faults: ## the image of tx2 in an emulator, whose executive and supervisor are killed, whose boots fail
 	@$(MAKE) BOARD=tx2 image
 	@test/image/check-faults $(BUILD) tx2
+image-verification: ## the image of BOARD in an emulator, signed and not, whose files change
+	@$(MAKE) image IMAGE=$(BUILD)/image-$(BOARD)
+	@[ -e $(BUILD)/image-test.key ] || openssl genpkey -algorithm ed25519 -out $(BUILD)/image-test.key
+	@$(MAKE) image IMAGE=$(BUILD)/image-$(BOARD)-signed KEY=$(BUILD)/image-test.key
+	@test/image/check-verification $(BUILD) $(BOARD)
 image-regulation: ## the image of xavier in an emulator: memory bandwidth budgets of cores and clusters, a swap store on poll queues
 	@$(MAKE) BOARD=xavier image $(BUILD)/xavier-release/test/bandwidth-bench $(BUILD)/xavier-release/test/regulation-trials
 	@test/image/check-regulation $(BUILD)

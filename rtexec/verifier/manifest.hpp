@@ -1,0 +1,30 @@
+// The manifest of an image: type, mode, owner and contents of each of its files, in the format mtree(5).
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace rtexec::verifier {
+
+struct Entry {
+  enum class Type { file, directory, link };
+
+  Type type = Type::file;
+  unsigned mode = 0; // permissions, with the set-user-ID, set-group-ID and sticky bits
+  unsigned user = 0, group = 0;
+  std::uint64_t size = 0; // of a file, in bytes
+  std::string digest;     // of a file: SHA-256 as 64 hexadecimal digits
+  std::string target;     // of a link
+};
+
+/// Entries by path below the root, without "./" in front. The root is ".".
+using Manifest = std::map<std::string, Entry>;
+
+/// Parses the manifest that `bsdtar --format=mtree --options='!all,type,mode,uid,gid,size,sha256,link'` writes. Refuses
+/// every other keyword, missing keywords and paths named twice. The error names the line.
+[[nodiscard]] std::expected<Manifest, std::string> parse_manifest(std::string_view text);
+
+} // namespace rtexec::verifier
