@@ -3,3 +3,5 @@ cat /proc/mounts > mounts
 touch /opt/rtexec/set/more 2>> refusals
 mknod device c 1 1
 cat device 2>> refusals
+ln -s /etc/hostname link
+cat link 2>> refusals
