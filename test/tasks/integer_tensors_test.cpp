@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -314,6 +315,22 @@ TEST(FloatOrder, NaNIsTheLargest) {
   EXPECT_THAT(bound.get<std::int64_t>(1), ElementsAre(4, 0, 2));
   EXPECT_THAT(bound.get<std::int64_t>(2), ElementsAre(1));
   EXPECT_THAT(bound.get<std::int64_t>(3), ElementsAre(4));
+}
+
+/// Which NaN it is must not matter: its bits are the exponent of no number.
+TEST(FloatOrder, EveryNaNStaysOneInActivations) {
+  const std::vector<float> x{std::bit_cast<float>(0x7fc00000), std::bit_cast<float>(0x7fc00001),
+                             std::bit_cast<float>(0x7fffffff), std::bit_cast<float>(0xffc12345),
+                             std::bit_cast<float>(0xffffffff), std::bit_cast<float>(0x7fd55555)};
+  for (const std::string type :
+       {"Relu", "LeakyRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Exp", "Tanh", "Sqrt", "Elu", "Selu", "Mish",
+        "Gelu", "Swish", "Softplus", "Softsign", "Erf", "Sinh", "Sign"}) {
+    Bound bound(value("input", "x", onnx_float, x.size()) + onnx_node(type, {"x"}, {"y"}) +
+                    value("output", "y", onnx_float, x.size()),
+                24);
+    bound.set(0, x);
+    for (const float y : bound.get<float>()) EXPECT_TRUE(std::isnan(y)) << type << " gives " << y;
+  }
 }
 
 TEST(IntegerTensors, BooleansOfCallersAreAnyByte) {

@@ -49,8 +49,7 @@ RTEXEC_INLINE float bounded_exponential(float x) {
   x = x < -87.0F ? -87.0F : x;
   x = x > 88.0F ? 88.0F : x;
   const auto [e_r, n] = exponential_parts(x);
-  return std::bit_cast<float>(std::bit_cast<std::int32_t>(e_r) +
-                              static_cast<std::int32_t>(static_cast<std::uint32_t>(n) << 23));
+  return e_r * std::bit_cast<float>((static_cast<std::uint32_t>(n) << 23) + 0x3f800000U); // the rounder's bits are lost
 }
 
 RTEXEC_INLINE float sigmoid(float x) { return 1.0F / (1.0F + bounded_exponential(-x)); }
