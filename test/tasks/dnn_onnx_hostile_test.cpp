@@ -125,6 +125,14 @@ const Hostile contradictions[] = {
          onnx_node("Resize", {"x", "r", "", "s"}, {"y"},
                    onnx_text("coordinate_transformation_mode", "tf_crop_and_resize") + onnx_text("mode", "cubic")),
      Errc::unsupported, "region"},
+    {"ResizeToNothing",
+     input("x", {1, 1, 4, 4}) + "initializer { name: \"s\" data_type: 1 dims: 4 float_data: [1, 1, 1e-30, 1] } " +
+         onnx_node("Resize", {"x", "", "s"}, {"y"}, onnx_text("mode", "linear") + onnx_attribute("antialias", 1)),
+     std::nullopt, "", 18},
+    {"ResizeToNothingBySizes",
+     input("x", {1, 1, 4, 4}) + onnx_ints("s", {4}, {1, 1, 0, 4}) +
+         onnx_node("Resize", {"x", "", "", "s"}, {"y"}, onnx_text("mode", "cubic") + onnx_attribute("antialias", 1)),
+     std::nullopt, "", 18},
     // operands that do not fit each other
     {"ConvIntegerOfScalars", input("x", {}, 2) + input("w", {}, 2) + onnx_node("ConvInteger", {"x", "w"}, {"y"}),
      Errc::unsupported, "no dimension"},

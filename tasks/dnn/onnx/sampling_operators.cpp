@@ -102,7 +102,10 @@ float cubic_weight(float x, float a) {
 Resample many_taps(const NodeContext& node, const ResizeRule& rule, const Scaled& d) {
   const bool cubic = rule.mode == ResizeRule::Mode::cubic;
   const float scale = rule.antialias ? std::min(d.scale, 1.0F) : 1.0F;
-  const auto reach = static_cast<std::int64_t>(std::ceil((cubic ? 2.0F : 1.0F) / scale)); // on each side
+  const float neighbours = d.to == 0 ? 1.0F : std::ceil((cubic ? 2.0F : 1.0F) / scale); // on each side
+  if (!(neighbours <= static_cast<float>(max_elements)))
+    node.unsupported("it smooths with a scale of " + std::to_string(scale) + "; use a larger one");
+  const auto reach = static_cast<std::int64_t>(neighbours);
   node.charge(static_cast<std::size_t>(2 * reach * d.to), sizeof(std::int64_t) + sizeof(float));
   Resample resample{.count = d.from, .taps = 2 * reach, .indices = {}, .weights = {}};
   for (std::int64_t out = 0; out < d.to; ++out) {
