@@ -50,13 +50,38 @@ void add_benchmarks(hal::test::FakeCudaDriver& driver) {
   add(driver, "benchmark_join", sizeof(ClusteringArguments));
 }
 
+/// Adds the kernels that exist for floats and for integers.
+void add_integers(hal::test::FakeCudaDriver& driver) {
+  using namespace cuda;
+  for (const std::string storage : {"_f", "_h", "_b", "_s", "_w"}) {
+    add(driver, "gather" + storage, sizeof(GatherArguments));
+    add(driver, "pad" + storage, sizeof(PadArguments));
+    add(driver, "take" + storage, sizeof(TakeArguments));
+  }
+  for (const std::string storage : {"_f", "_h", "_i"}) {
+    for (const auto* name : {"reduce_rows", "reduce_columns", "find_rows", "find_columns"})
+      add(driver, name + storage, sizeof(ReduceArguments));
+    add(driver, "binary" + storage, sizeof(BinaryArguments));
+    add(driver, "put" + storage, sizeof(PutArguments));
+    add(driver, "running_sum" + storage, sizeof(RunningSumArguments));
+    add(driver, "top_indices" + storage, sizeof(TopIndicesArguments));
+    add(driver, "top_selected" + storage, sizeof(TopIndicesArguments));
+  }
+  add(driver, "copy_ss", sizeof(CopyArguments));
+  add(driver, "copy_ww", sizeof(CopyArguments));
+  add(driver, "cast_elements", sizeof(CastArguments));
+  add(driver, "select_elements", sizeof(SelectArguments));
+  add(driver, "gemm_i", sizeof(GemmArguments));
+  add(driver, "conv_bytes", sizeof(ConvArguments));
+  add(driver, "conv_i", sizeof(ConvArguments));
+}
+
 void add_all(hal::test::FakeCudaDriver& driver) {
   using namespace cuda;
   for (const auto& variant : conv_variants()) add(driver, variant.kernel, sizeof(ConvArguments));
   add(driver, "clear", sizeof(ClearArguments));
   add_benchmarks(driver);
-  for (const auto* name : {"from_f32", "from_f16", "from_u8", "from_s32", "from_s64", "from_s8", "to_f32", "to_f16",
-                           "to_u8", "to_s32", "to_s64", "to_s8"})
+  for (const auto* name : {"from_f32", "from_f16", "from_bytes", "from_booleans", "to_f32", "to_f16", "to_bytes"})
     add(driver, name, sizeof(ConvertArguments));
   for (const auto precision : {Precision::fp32, Precision::tf32, Precision::fp16})
     for (const int size : {32, 64, 128})
@@ -66,27 +91,18 @@ void add_all(hal::test::FakeCudaDriver& driver) {
     add(driver, "attention" + storage, sizeof(AttentionArguments));
     for (const auto* name : {"depthwise", "depthwise_strips", "conv_direct", "conv_rows"})
       add(driver, name + storage, sizeof(ConvArguments));
-    for (const auto* name : {"reduce_rows", "reduce_columns", "find_rows", "find_columns", "softmax_rows",
-                             "softmax_columns", "log_softmax_rows", "log_softmax_columns"})
+    for (const auto* name : {"softmax_rows", "softmax_columns", "log_softmax_rows", "log_softmax_columns"})
       add(driver, name + storage, sizeof(ReduceArguments));
     add(driver, "scale_shift" + storage, sizeof(ScaleShiftArguments));
-    add(driver, "binary" + storage, sizeof(BinaryArguments));
     add(driver, "lrn" + storage, sizeof(LrnArguments));
     add(driver, "image_in" + storage, sizeof(ImageInArguments));
-    add(driver, "gather" + storage, sizeof(GatherArguments));
-    add(driver, "pad" + storage, sizeof(PadArguments));
     add(driver, "pool" + storage, sizeof(PoolArguments));
     add(driver, "global_average" + storage, sizeof(GlobalAverageArguments));
     add(driver, "resize" + storage, sizeof(ResizeArguments));
     add(driver, "gemm_generic" + storage, sizeof(GemmArguments));
-    add(driver, "ternary" + storage, sizeof(TernaryArguments));
+    add(driver, "multiply_add" + storage, sizeof(MultiplyAddArguments));
     add(driver, "normalise" + storage, sizeof(NormaliseArguments));
     add(driver, "normalise_rows" + storage, sizeof(NormaliseRowsArguments));
-    add(driver, "take" + storage, sizeof(TakeArguments));
-    add(driver, "put" + storage, sizeof(PutArguments));
-    add(driver, "running_sum" + storage, sizeof(RunningSumArguments));
-    add(driver, "top_indices" + storage, sizeof(TopIndicesArguments));
-    add(driver, "top_selected" + storage, sizeof(TopIndicesArguments));
     add(driver, "resample" + storage, sizeof(ResampleArguments));
     add(driver, "grid_sample" + storage, sizeof(GridSampleArguments));
     add(driver, "deformable" + storage, sizeof(DeformableArguments));
@@ -96,11 +112,11 @@ void add_all(hal::test::FakeCudaDriver& driver) {
       add(driver, "stacked_" + (kind + storage), sizeof(StackArguments));
     }
   }
-  for (const std::string kind : {"_ff", "_fh", "_fb", "_hf", "_hh", "_hb", "_bf", "_bh", "_bb"}) {
-    for (const auto* name : {"copy", "transpose"}) add(driver, name + kind, sizeof(CopyArguments));
+  for (const std::string kind : {"_ff", "_fh", "_fb", "_hf", "_hh", "_hb", "_bf", "_bh", "_bb"})
     add(driver, "rescale" + kind, sizeof(RescaleArguments));
-  }
-  add(driver, "conv_bytes", sizeof(ConvArguments));
+  for (const std::string kind : {"_ff", "_fh", "_hf", "_hh", "_bb"})
+    for (const auto* name : {"copy", "transpose"}) add(driver, name + kind, sizeof(CopyArguments));
+  add_integers(driver);
 }
 
 } // namespace

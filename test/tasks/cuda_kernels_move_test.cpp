@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <random>
@@ -18,6 +19,15 @@ namespace {
 using namespace tasks::cuda;
 
 constexpr Storage storages[] = {Storage::f32, Storage::f16};
+constexpr Storage moved[] = {Storage::f32, Storage::f16, Storage::s8, Storage::s16, Storage::s64};
+
+/// Fills a buffer with numbers that its storage holds.
+void fill(Random& random, Buffer& buffer) {
+  if (!holds_integers(buffer.storage())) return random.fill(buffer);
+  random.fill_whole(buffer, -100, 100);
+  if (size_of(buffer.storage()) == 8)
+    for (std::size_t i = 0; i < buffer.count(); ++i) buffer.set(i, buffer.get(i) * 0x1p45 + 1);
+}
 std::size_t at(long long offset) { return static_cast<std::size_t>(offset); }
 
 TEST(CudaImageIn, PutsChannelsLast) {
@@ -49,15 +59,6 @@ TEST(CudaImageIn, PutsChannelsLast) {
     }
 }
 
-/// `value`, as the definition has it.
-template <class T> T towards_zero(double value) {
-  if (std::isnan(value)) return 0;
-  const double cut = std::trunc(value);
-  if (cut >= std::ldexp(1.0, std::numeric_limits<T>::digits)) return std::numeric_limits<T>::max();
-  return cut <= static_cast<double>(std::numeric_limits<T>::min()) ? std::numeric_limits<T>::min()
-                                                                   : static_cast<T>(cut);
-}
-
 /// In memory that is guarded behind its end; `from` begins with `skipped` elements that are not looked at.
 template <class From, class To>
 std::vector<To> converted(const Launch& launch, ConvertArguments p, const std::vector<From>& from,
@@ -75,56 +76,37 @@ std::vector<To> converted(const Launch& launch, ConvertArguments p, const std::v
   return to;
 }
 
-template <class T> void expect_conversions(Outside integer) {
-  constexpr float least = static_cast<float>(std::numeric_limits<T>::min());
-  constexpr float most = static_cast<float>(std::numeric_limits<T>::max());
-  const float special[] = {0,
-                           0.5F,
-                           -0.5F,
-                           1.99F,
-                           -1.99F,
-                           254.9F,
-                           255,
-                           256,
-                           most,
-                           most * 2,
-                           least,
-                           least * 2,
-                           1e30F,
-                           -1e30F,
-                           std::numeric_limits<float>::infinity(),
-                           std::numeric_limits<float>::quiet_NaN()};
+/// Expects that bytes are copied, and changed as `changed` says.
+void expect_bytes(const std::function<Launch(const ConvertArguments&)>& launch, unsigned flip,
+                  const std::function<std::uint8_t(std::uint8_t)>& changed) {
   std::mt19937_64 random(1);
   for (const std::size_t count : {1u, 2u, 15u, 16u, 17u, 100u, 5000u})
     for (const std::size_t skipped : {0u, 1u, 3u}) {
-      std::vector<T> integers(count + skipped);
-      std::vector<float> floats(count + skipped);
-      for (auto& each : integers) each = static_cast<T>(random() >> random() % 64);
-      for (auto& each : floats) each = special[random() % std::size(special)];
-      const ConvertArguments p{.count = static_cast<int>(count)};
-      const auto in = converted<T, float>(take_in_launch(p, integer), p, integers, skipped);
-      const auto out = converted<float, T>(give_out_launch(p, integer), p, floats, skipped);
-      for (std::size_t i = skipped; i < integers.size(); ++i) {
-        ASSERT_EQ(in[i], static_cast<float>(integers[i])) << i << " of " << count;
-        ASSERT_EQ(out[i], towards_zero<T>(static_cast<double>(floats[i]))) << floats[i];
-      }
-      for (std::size_t i = 0; i < skipped; ++i) {
-        T untouched;
-        std::memset(&untouched, 0x5a, sizeof untouched);
-        ASSERT_EQ(out[i], untouched);
-      }
+      std::vector<std::uint8_t> bytes(count + skipped);
+      for (auto& each : bytes) each = static_cast<std::uint8_t>(random() % 3 == 0 ? 0 : random());
+      ConvertArguments p;
+      p.count = static_cast<long long>(count);
+      p.flip = flip;
+      const auto copied = converted<std::uint8_t, std::uint8_t>(launch(p), p, bytes, skipped);
+      for (std::size_t i = 0; i < bytes.size(); ++i)
+        ASSERT_EQ(copied[i], i < skipped ? 0x5a : changed(bytes[i])) << i << " of " << count;
     }
 }
 
-TEST(CudaConvert, TakesIntegersInAndGivesThemOut) {
+TEST(CudaConvert, CopiesIntegersAsBytes) {
   SKIP_WITHOUT_EMULATION();
-  expect_conversions<std::uint8_t>(Outside::u8);
-  expect_conversions<std::int32_t>(Outside::s32);
-  expect_conversions<std::int64_t>(Outside::s64);
+  const auto in = [](const ConvertArguments& p) { return take_in_launch(p, Outside::bytes); };
+  const auto out = [](const ConvertArguments& p) { return give_out_launch(p, Outside::bytes); };
+  const auto booleans = [](const ConvertArguments& p) { return take_in_launch(p, Outside::booleans); };
+  for (const auto& launch : {std::function<Launch(const ConvertArguments&)>(in), {out}}) {
+    expect_bytes(launch, 0, [](std::uint8_t byte) { return byte; });
+    expect_bytes(launch, 0x80808080U, [](std::uint8_t byte) { return byte ^ 0x80; });
+  }
+  expect_bytes(booleans, 0, [](std::uint8_t byte) { return byte != 0; });
 }
 
-constexpr Outside every_element[] = {Outside::f32, Outside::f16, Outside::u8, Outside::s32, Outside::s64};
-constexpr std::size_t widths[] = {4, 2, 1, 4, 8}; // of these
+constexpr Outside every_element[] = {Outside::f32, Outside::f16, Outside::bytes};
+constexpr std::size_t widths[] = {4, 2, 1}; // of these
 
 /// Floats in their way, as a copy in the same storage does it.
 TEST(CudaConvert, CopiesFloats) {
@@ -167,7 +149,6 @@ TEST(CudaConvert, FindsLinkedElements) {
       ConvertArguments out{.x = linked.data(), .count = count, .linked = &address};
       void* arguments[] = {&out};
       emulation::launch(give_out_launch(out, element), arguments);
-      if (element == Outside::s32 || element == Outside::s64) continue; // of more bits than floats have
       ASSERT_EQ(std::memcmp(outer.data(), back.data(), at(count) * width), 0) << static_cast<int>(element);
     }
 }
@@ -240,6 +221,33 @@ TEST(CudaCopy, AgreesWithItsDefinition) {
   EXPECT_GT(transposed, 30);
 }
 
+TEST(CudaCopy, MovesIntegers) {
+  SKIP_WITHOUT_EMULATION();
+  Random random(6);
+  for (int i = 0; i < 80 && !HasFailure(); ++i)
+    for (const auto storage : {Storage::s8, Storage::s16, Storage::s64}) {
+      CopyArguments p;
+      p.y_view = random_view(random, random_shape(random), false);
+      p.x_view = random_view(random, p.y_view, true);
+      Buffer x(storage, view_size(p.x_view), random.chance(0.2) ? 4 : 0),
+          y(storage, view_size(p.y_view), random.chance(0.2) ? 1 : 0);
+      fill(random, x);
+      x.protect();
+      p.x = x.data();
+      p.y = y.data();
+      std::vector<Expected> expected;
+      each_view_index(p.y_view, [&](const std::vector<int>& index) {
+        expected.push_back({at(view_offset(p.y_view, index)), x.get(at(view_offset(p.x_view, index))),
+                            storage == Storage::s8 ? -0.4 : 0});
+      });
+      SCOPED_TRACE(i);
+      check_kernel(launch_of(p, storage, storage), &p, y, expected);
+      simplify(p);
+      SCOPED_TRACE("simplified");
+      check_kernel(launch_of(p, storage, storage), &p, y, expected);
+    }
+}
+
 TEST(CudaCopy, ReversedDimensions) { // a slice with a negative step
   SKIP_WITHOUT_EMULATION();
   CopyArguments p;
@@ -291,7 +299,7 @@ TEST(CudaGather, AgreesWithItsDefinition) {
   SKIP_WITHOUT_EMULATION();
   Random random(3);
   for (int i = 0; i < 120 && !HasFailure(); ++i)
-    for (const auto storage : storages) {
+    for (const auto storage : moved) {
       GatherArguments p;
       View shape = random_shape(random);
       if (shape.rank == 0) shape = dense_view({8});
@@ -304,7 +312,7 @@ TEST(CudaGather, AgreesWithItsDefinition) {
       p.x_view.shape[p.axis] = static_cast<int>(indices.size());
       p.y_view = random_view(random, p.x_view, false);
       Buffer x(storage, size, random.chance(0.2) ? 1 : 0), y(storage, view_size(p.y_view));
-      random.fill(x);
+      fill(random, x);
       x.protect();
       p.x = x.data();
       p.y = y.data();
@@ -327,7 +335,7 @@ TEST(CudaPad, AgreesWithItsDefinition) {
   SKIP_WITHOUT_EMULATION();
   Random random(4);
   for (int i = 0; i < 150 && !HasFailure(); ++i)
-    for (const auto storage : storages) {
+    for (const auto storage : moved) {
       PadArguments p;
       const View shape = random_shape(random);
       p.x_view = random_view(random, shape, false);
@@ -338,9 +346,12 @@ TEST(CudaPad, AgreesWithItsDefinition) {
           padded.shape[d] = std::max(1, shape.shape[d] + p.before[d] + random.one_of({0, 1, 3, 8, -1}));
         }
       p.y_view = random_view(random, padded, false);
-      p.value = random.one_of({0.0F, -3.5F, -std::numeric_limits<float>::infinity()});
+      const bool integers = holds_integers(storage);
+      p.value = integers ? random.one_of({0.0F, 100.0F})
+                         : random.one_of({0.0F, -3.5F, -std::numeric_limits<float>::infinity()});
+      p.wide_value = integers ? static_cast<long long>(p.value) : 0;
       Buffer x(storage, view_size(p.x_view)), y(storage, view_size(p.y_view), random.chance(0.2) ? 1 : 0);
-      random.fill(x);
+      fill(random, x);
       x.protect();
       p.x = x.data();
       p.y = y.data();

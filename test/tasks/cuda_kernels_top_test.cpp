@@ -41,10 +41,10 @@ void check(const Rows& rows, const Values& values, Storage storage, bool largest
   for (int i = 0; i < rows.rows * rows.count; ++i)
     x.set(static_cast<std::size_t>(i * rows.stride), values(random, i % rows.count));
   x.protect();
-  Buffer y(Storage::f32, static_cast<std::size_t>(rows.rows * rows.kept));
+  Buffer y(Storage::s64, static_cast<std::size_t>(rows.rows * rows.kept));
   TopIndicesArguments p;
   p.x = x.data();
-  p.y = static_cast<float*>(y.data());
+  p.y = static_cast<long long*>(y.data());
   p.x_view = dense_view({rows.rows});
   p.x_view.stride[0] = rows.count * rows.stride;
   p.y_view = dense_view({rows.rows});

@@ -89,35 +89,5 @@ TEST(CudaWhole, LevelsAreRoundedToEvenAndClipped) {
   check_kernel(launch_of(p, Storage::f32, Storage::s8), &p, y, expected);
 }
 
-TEST(CudaWhole, CopiesToAndFromBytes) {
-  SKIP_WITHOUT_EMULATION();
-  Random random(5);
-  for (unsigned i = 0; i < 30 && !HasFailure(); ++i)
-    for (const auto& [from, to] : {std::pair{Storage::f32, Storage::s8}, std::pair{Storage::f16, Storage::s8},
-                                   std::pair{Storage::s8, Storage::f32}, std::pair{Storage::s8, Storage::f16},
-                                   std::pair{Storage::s8, Storage::s8}}) {
-      const int rows = random.one_of({1, 8, 33}), columns = random.one_of({1, 9, 16, 48});
-      CopyArguments p;
-      p.x_view = p.y_view = dense_view({rows, columns});
-      if (random.chance(0.5)) { // x lies transposed
-        p.x_view.stride[0] = 1;
-        p.x_view.stride[1] = rows;
-      }
-      Buffer x(from, view_size(p.x_view)), y(to, view_size(p.y_view));
-      random.fill_whole(x, -100, 27);
-      p.x = x.data();
-      p.y = y.data();
-      p.activation = {ActivationArguments::scale, 1, random.one_of({0.0F, 100.0F})}; // whole numbers of another shift
-      std::vector<Expected> expected;
-      each_view_index(p.y_view, [&](const std::vector<int>& index) {
-        expected.push_back({static_cast<std::size_t>(view_offset(p.y_view, index)),
-                            x.get(static_cast<std::size_t>(view_offset(p.x_view, index))) + p.activation.b,
-                            to == Storage::s8 ? -0.4 : 0});
-      });
-      simplify(p);
-      check_kernel(launch_of(p, from, to), &p, y, expected);
-    }
-}
-
 } // namespace
 } // namespace rtexec::test

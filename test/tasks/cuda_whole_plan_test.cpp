@@ -16,7 +16,8 @@ using tasks::cuda::ConvCall;
 using tasks::cuda::KernelCall;
 using tasks::cuda::Storage;
 
-/// The kernels of a network in their order, "bytes to bytes" for convolutions; without those of inputs and outputs.
+/// The kernels of a network in their order, "bytes to bytes" or "bytes to int32" for convolutions; without those of
+/// inputs and outputs.
 Names kernels_of(const Model& model, Precision precision = Precision::fp16) {
   auto graph = parsed(model);
   EXPECT_TRUE(graph.has_value());
@@ -30,6 +31,7 @@ Names kernels_of(const Model& model, Precision precision = Precision::fp16) {
     if (call.layer == tasks::cuda::Call::no_layer) continue;
     if (const auto* kernel = std::get_if<KernelCall>(&call.what)) names.emplace_back(kernel->launch.name);
     else if (const auto& a = std::get<ConvCall>(call.what).arguments; a.whole == 0) names.emplace_back("floats");
+    else if (a.y_storage == Storage::s32) names.emplace_back("bytes to int32");
     else names.emplace_back(size_of(a.y_storage) == 1 ? "bytes to bytes" : "bytes to floats");
   }
   return names;
@@ -98,12 +100,25 @@ TEST_F(WholePlan, NormalisedWeightsAreFloats) {
   EXPECT_EQ(std::ranges::count(kernels, "floats"), 1);
 }
 
-TEST_F(WholePlan, IntegersOfTheNetworkAreCopiedToBytes) {
+TEST_F(WholePlan, IntegersOfTheNetworkAreBytesAlready) {
   const auto x = m.integer_input({1, 5, 8, 8}, {0, 255}, Kind::uint8);
   const auto weights = m.integer_constant({4, 5, 3, 3}, {-127, 127}, Kind::int8);
   m.output(m.node("ConvInteger", {x, weights, zero}));
-  const auto kernels = kernels_of(m);
-  EXPECT_EQ(kernels.back(), "bytes to floats");
+  EXPECT_EQ(kernels_of(m), (Names{"copy_bb", "bytes to int32"})); // channels last
+}
+
+TEST_F(WholePlan, ZeroPointsMayBeComputed) {
+  const auto all = m.nodes("DynamicQuantizeLinear", {m.input({4, 32}, {-3, 5})}, 3);
+  const auto weights = m.integer_constant({32, 16}, {-127, 127}, Kind::int8);
+  m.output(m.node("MatMulInteger", {all[0], weights, all[2]}));
+  EXPECT_EQ(kernels_of(m).back(), "bytes to int32");
+}
+
+TEST_F(WholePlan, WeightsThatAreNoBytesAreMultipliedAsTheyAre) {
+  const auto x = m.integer_input({1, 5, 8, 8}, {0, 255}, Kind::uint8);
+  const auto weights = m.integer_constant({4, 5, 3, 3}, {0, 255}, Kind::uint8);
+  m.output(m.node("ConvInteger", {x, weights, zero}));
+  EXPECT_EQ(kernels_of(m).back(), "conv_i");
 }
 
 class WholeTuning : public tasks::EmulatedGpuTest, protected QuantisedModel {

@@ -1,5 +1,5 @@
 // Operators of integers that integer_tensors_test.cpp does not try, where they overflow, wrap around or meet NaN.
-#include "test/tasks/bound_network.hpp"
+#include "test/tasks/host_and_gpu.hpp"
 #include "test/tasks/integer_samples.hpp"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ template <class T> class IntegerOperators : public testing::Test {
     std::string text = nodes + value("output", "y", kind, outputs);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       text += value("input", std::string(1, static_cast<char>('a' + i)), kind, inputs[i].size());
-    Bound bound(text, opset);
+    HostAndGpu bound(text, opset);
     for (std::size_t i = 0; i < inputs.size(); ++i) bound.set(i, inputs[i]);
     return bound.template get<T>();
   }
@@ -113,10 +113,10 @@ TYPED_TEST(IntegerOperators, ExtremesAreFoundExactly) {
   const std::vector<T> x{3,           this->highest, this->lowest, static_cast<T>(this->highest - 1), this->highest,
                          this->lowest};
   const auto index = [&](const std::string& type, std::int64_t last) {
-    Bound bound(value("input", "x", this->kind, x.size()) +
-                    onnx_node(type, {"x"}, {"y"}, onnx_attribute("select_last_index", last)) +
-                    value("output", "y", onnx_int64, 1),
-                13);
+    HostAndGpu bound(value("input", "x", this->kind, x.size()) +
+                         onnx_node(type, {"x"}, {"y"}, onnx_attribute("select_last_index", last)) +
+                         value("output", "y", onnx_int64, 1),
+                     13);
     bound.set(0, x);
     return bound.template get<std::int64_t>().front();
   };
@@ -217,9 +217,9 @@ TYPED_TEST(IntegerOperators, OneHotValuesAreOfTheirType) {
 TYPED_TEST(IntegerOperators, FloatsAreCastToTheNearestValue) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> x{nan, infinity, -infinity, 3e38F, -3e38F, -0.0F, 1e-45F, 1.99F, 100.5F};
-  Bound bound(value("input", "x", onnx_float, x.size()) +
-              onnx_node("Cast", {"x"}, {"y"}, onnx_attribute("to", this->kind)) +
-              value("output", "y", this->kind, x.size()));
+  HostAndGpu bound(value("input", "x", onnx_float, x.size()) +
+                   onnx_node("Cast", {"x"}, {"y"}, onnx_attribute("to", this->kind)) +
+                   value("output", "y", this->kind, x.size()));
   bound.set(0, x);
   EXPECT_THAT(bound.template get<TypeParam>(),
               ElementsAre(0, this->highest, this->lowest, this->highest, this->lowest, 0, 0, 1, 100));
@@ -227,11 +227,11 @@ TYPED_TEST(IntegerOperators, FloatsAreCastToTheNearestValue) {
 
 TYPED_TEST(IntegerOperators, AreCastToFloatsAndTruths) {
   const auto x = samples<TypeParam>(count, 27);
-  Bound bound(value("input", "x", this->kind, count) +
-              onnx_node("Cast", {"x"}, {"f"}, onnx_attribute("to", onnx_float)) +
-              onnx_node("Cast", {"x"}, {"t"}, onnx_attribute("to", onnx_bool)) +
-              onnx_node("Cast", {"t"}, {"y"}, onnx_attribute("to", this->kind)) +
-              value("output", "f", onnx_float, count) + value("output", "y", this->kind, count));
+  HostAndGpu bound(value("input", "x", this->kind, count) +
+                   onnx_node("Cast", {"x"}, {"f"}, onnx_attribute("to", onnx_float)) +
+                   onnx_node("Cast", {"x"}, {"t"}, onnx_attribute("to", onnx_bool)) +
+                   onnx_node("Cast", {"t"}, {"y"}, onnx_attribute("to", this->kind)) +
+                   value("output", "f", onnx_float, count) + value("output", "y", this->kind, count));
   bound.set(0, x);
   const auto floats = bound.template get<float>(0);
   const auto truths = bound.template get<TypeParam>(1);
@@ -249,7 +249,7 @@ TYPED_TEST(IntegerOperators, OfConstantsWrapAroundToo) {
   std::ranges::replace(b, T{0}, T{3});
   for (const std::string type : {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "BitwiseXor", "Sum", "PRelu"}) {
     const auto node = onnx_node(type, {"a", "b"}, {"y"});
-    Bound bound(constant("a", a) + constant("b", b) + node + value("output", "y", this->kind, 20), 18);
+    HostAndGpu bound(constant("a", a) + constant("b", b) + node + value("output", "y", this->kind, 20), 18);
     EXPECT_THAT(bound.template get<T>(), ElementsAreArray(this->run(node, {a, b}, 20))) << type;
   }
 }
@@ -284,12 +284,12 @@ TEST(QuantizedExtremes, SumsOfProductsWrapAround) {
   const auto line = std::to_string(k);
   std::string bytes;
   for (std::size_t i = 0; i < k; ++i) bytes += "\\377";
-  Bound bound(onnx_value("input", "a", {"1", line}, 2) + onnx_value("input", "b", {line, "1"}, 2) +
-              onnx_node("MatMulInteger", {"a", "b"}, {"y"}) + onnx_value("output", "y", {"1", "1"}, 6) +
-              onnx_value("input", "x", {"1", line, "1", "1"}, 2) +
-              "initializer { name: \"w\" data_type: 2 dims: 1 dims: " + line + " dims: 1 dims: 1 raw_data: \"" + bytes +
-              "\" }" + onnx_node("ConvInteger", {"x", "w"}, {"z"}) +
-              onnx_value("output", "z", {"1", "1", "1", "1"}, 6));
+  HostAndGpu bound(onnx_value("input", "a", {"1", line}, 2) + onnx_value("input", "b", {line, "1"}, 2) +
+                   onnx_node("MatMulInteger", {"a", "b"}, {"y"}) + onnx_value("output", "y", {"1", "1"}, 6) +
+                   onnx_value("input", "x", {"1", line, "1", "1"}, 2) +
+                   "initializer { name: \"w\" data_type: 2 dims: 1 dims: " + line + " dims: 1 dims: 1 raw_data: \"" +
+                   bytes + "\" }" + onnx_node("ConvInteger", {"x", "w"}, {"z"}) +
+                   onnx_value("output", "z", {"1", "1", "1", "1"}, 6));
   const std::vector<std::uint8_t> all(k, 255);
   for (std::size_t i = 0; i < 3; ++i) bound.set(i, all);
   EXPECT_THAT(bound.get<std::int32_t>(0), ElementsAre(static_cast<std::int32_t>(Wide{k} * 255 * 255)));
@@ -297,10 +297,11 @@ TEST(QuantizedExtremes, SumsOfProductsWrapAround) {
 }
 
 TEST(QuantizedExtremes, ZeroPointsAtTheEndsOfTheRange) {
-  Bound bound(onnx_value("input", "a", {"1", "2"}, 3) + onnx_value("input", "b", {"2", "1"}, 2) +
-              "initializer { name: \"az\" data_type: 3 int32_data: 127 }" +
-              "initializer { name: \"bz\" data_type: 2 int32_data: 255 }" +
-              onnx_node("MatMulInteger", {"a", "b", "az", "bz"}, {"y"}) + onnx_value("output", "y", {"1", "1"}, 6));
+  HostAndGpu bound(onnx_value("input", "a", {"1", "2"}, 3) + onnx_value("input", "b", {"2", "1"}, 2) +
+                   "initializer { name: \"az\" data_type: 3 int32_data: 127 }" +
+                   "initializer { name: \"bz\" data_type: 2 int32_data: 255 }" +
+                   onnx_node("MatMulInteger", {"a", "b", "az", "bz"}, {"y"}) +
+                   onnx_value("output", "y", {"1", "1"}, 6));
   bound.set<std::int8_t>(0, {-128, 127});
   bound.set<std::uint8_t>(1, {0, 0});
   EXPECT_THAT(bound.get<std::int32_t>(), ElementsAre(255 * 255));
@@ -314,12 +315,12 @@ TYPED_TEST(QuantizedTypes, InfinitiesBecomeTheEndsOfTheRange) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> x{infinity, -infinity, 3e38F, -3e38F, 0};
   for (const bool constant_scale : {true, false}) {
-    Bound bound(value("input", "x", onnx_float, x.size()) + onnx_value("input", "s", {}) + constant<T>("z1", {1}) +
-                    list("scalar", {}) + onnx_node("Reshape", {"z1", "scalar"}, {"z"}) +
-                    "initializer { name: \"half\" data_type: 1 float_data: 0.5 }" +
-                    onnx_node("QuantizeLinear", {"x", constant_scale ? "half" : "s", "z"}, {"y"}) +
-                    value("output", "y", this->kind, x.size()),
-                21);
+    HostAndGpu bound(value("input", "x", onnx_float, x.size()) + onnx_value("input", "s", {}) + constant<T>("z1", {1}) +
+                         list("scalar", {}) + onnx_node("Reshape", {"z1", "scalar"}, {"z"}) +
+                         "initializer { name: \"half\" data_type: 1 float_data: 0.5 }" +
+                         onnx_node("QuantizeLinear", {"x", constant_scale ? "half" : "s", "z"}, {"y"}) +
+                         value("output", "y", this->kind, x.size()),
+                     21);
     bound.set(0, x);
     bound.template set<float>(1, {0.5F});
     EXPECT_THAT(bound.template get<T>(), ElementsAre(this->highest, this->lowest, this->highest, this->lowest, 1));

@@ -1,5 +1,6 @@
 // Integers are integers: every type, every operator, at the ends of their ranges, against arithmetic of 128 bits.
-#include "test/tasks/bound_network.hpp"
+#include "tasks/dnn/kernels/arithmetic.hpp"
+#include "test/tasks/host_and_gpu.hpp"
 #include "test/tasks/integer_samples.hpp"
 
 #include <gmock/gmock.h>
@@ -26,9 +27,9 @@ template <class T> using Formula = std::function<Wide(Wide, Wide)>;
 
 template <class T> void expect_modular(const std::string& type, const Formula<T>& formula, bool divides = false) {
   const auto kind = onnx_type<T>();
-  Bound bound(value("input", "a", kind, count) + value("input", "b", kind, count) + onnx_node(type, {"a", "b"}, {"y"}) +
-                  value("output", "y", kind, count),
-              18);
+  HostAndGpu bound(value("input", "a", kind, count) + value("input", "b", kind, count) +
+                       onnx_node(type, {"a", "b"}, {"y"}) + value("output", "y", kind, count),
+                   18);
   const auto a = samples<T>(count, 1);
   auto b = samples<T>(count, 2);
   if (divides) std::ranges::replace(b, T{0}, T{3});
@@ -57,8 +58,8 @@ TYPED_TEST(Integers, AreComputedModuloTheirRange) {
 TYPED_TEST(Integers, DividedByZeroAreZero) {
   const auto kind = onnx_type<TypeParam>();
   for (const std::string type : {"Div", "Mod"}) {
-    Bound bound(value("input", "a", kind, 3) + value("input", "b", kind, 3) + onnx_node(type, {"a", "b"}, {"y"}) +
-                value("output", "y", kind, 3));
+    HostAndGpu bound(value("input", "a", kind, 3) + value("input", "b", kind, 3) + onnx_node(type, {"a", "b"}, {"y"}) +
+                     value("output", "y", kind, 3));
     bound.set<TypeParam>(0, {0, 1, std::numeric_limits<TypeParam>::min()});
     bound.set<TypeParam>(1, {0, 0, 0});
     EXPECT_THAT(bound.get<TypeParam>(), ElementsAre(0, 0, 0)) << type;
@@ -69,8 +70,8 @@ TYPED_TEST(Integers, HaveOneOperand) {
   const auto kind = onnx_type<TypeParam>();
   const auto x = samples<TypeParam>(count, 3);
   const auto expect = [&](const std::string& type, auto formula) {
-    Bound bound(value("input", "x", kind, count) + onnx_node(type, {"x"}, {"y"}) + value("output", "y", kind, count),
-                18);
+    HostAndGpu bound(
+        value("input", "x", kind, count) + onnx_node(type, {"x"}, {"y"}) + value("output", "y", kind, count), 18);
     bound.set(0, x);
     const auto y = bound.template get<TypeParam>();
     for (std::size_t i = 0; i < count; ++i)
@@ -88,8 +89,8 @@ TYPED_TEST(Integers, AreComparedExactly) {
   const auto kind = onnx_type<TypeParam>();
   const auto a = samples<TypeParam>(count, 4), b = samples<TypeParam>(count, 5);
   const auto expect = [&](const std::string& type, auto formula) {
-    Bound bound(value("input", "a", kind, count) + value("input", "b", kind, count) +
-                onnx_node(type, {"a", "b"}, {"y"}) + value("output", "y", onnx_bool, count));
+    HostAndGpu bound(value("input", "a", kind, count) + value("input", "b", kind, count) +
+                     onnx_node(type, {"a", "b"}, {"y"}) + value("output", "y", onnx_bool, count));
     bound.set(0, a);
     bound.set(1, b);
     const auto y = bound.get<bool>();
@@ -104,9 +105,9 @@ TYPED_TEST(Integers, AreComparedExactly) {
 }
 
 template <class From, class To> void expect_cast() {
-  Bound bound(value("input", "x", onnx_type<From>(), count) +
-              onnx_node("Cast", {"x"}, {"y"}, onnx_attribute("to", onnx_type<To>())) +
-              value("output", "y", onnx_type<To>(), count));
+  HostAndGpu bound(value("input", "x", onnx_type<From>(), count) +
+                   onnx_node("Cast", {"x"}, {"y"}, onnx_attribute("to", onnx_type<To>())) +
+                   value("output", "y", onnx_type<To>(), count));
   const auto x = samples<From>(count, 6);
   bound.set(0, x);
   const auto y = bound.get<To>();
@@ -124,14 +125,28 @@ TYPED_TEST(Integers, KeepTheirLowBitsWhenCast) {
   expect_cast<TypeParam, std::int64_t>();
 }
 
+TYPED_TEST(Integers, AreTruncatedFloats) {
+  const auto kind = onnx_type<TypeParam>();
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> x{0, -0.9F, 0.9F, 1.5F, -1.5F, inf, -inf, std::nanf(""), 1e30F, -1e30F, 254.9F, -128.9F};
+  for (const int bits : {7, 8, 15, 16, 31, 32, 63, 64})
+    for (const float near : {1.0F, 1 - 0x1p-24F, 1 + 0x1p-23F})
+      for (const float sign : {1.0F, -1.0F}) x.push_back(sign * std::ldexp(near, bits));
+  HostAndGpu bound(value("input", "x", onnx_float, x.size()) +
+                   onnx_node("Cast", {"x"}, {"y"}, onnx_attribute("to", kind)) + value("output", "y", kind, x.size()));
+  bound.set(0, x);
+  const auto y = bound.template get<TypeParam>();
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(y[i], kernels::truncated<TypeParam>(x[i])) << x[i];
+}
+
 TYPED_TEST(Integers, AreReducedModuloTheirRange) {
   const auto kind = onnx_type<TypeParam>();
   const auto x = samples<TypeParam>(count, 7);
   const auto expect = [&](const std::string& type, auto fold, Wide first) {
-    Bound bound(onnx_value("input", "x", {"2", std::to_string(count / 2)}, kind) +
-                    onnx_node(type, {"x"}, {"y"}, onnx_attribute("axes", std::vector<std::int64_t>{1})) +
-                    onnx_value("output", "y", {"2", "1"}, kind),
-                12);
+    HostAndGpu bound(onnx_value("input", "x", {"2", std::to_string(count / 2)}, kind) +
+                         onnx_node(type, {"x"}, {"y"}, onnx_attribute("axes", std::vector<std::int64_t>{1})) +
+                         onnx_value("output", "y", {"2", "1"}, kind),
+                     12);
     bound.set(0, x);
     const auto y = bound.template get<TypeParam>();
     for (std::size_t row = 0; row < 2; ++row) {
@@ -160,9 +175,9 @@ TYPED_TEST(Integers, AreReducedModuloTheirRange) {
 
 TYPED_TEST(Integers, AreSummedAlongAnAxis) {
   const auto kind = onnx_type<TypeParam>();
-  Bound bound(value("input", "x", kind, count) + onnx_ints("axis", {}, {0}) +
-                  onnx_node("CumSum", {"x", "axis"}, {"y"}) + value("output", "y", kind, count),
-              14);
+  HostAndGpu bound(value("input", "x", kind, count) + onnx_ints("axis", {}, {0}) +
+                       onnx_node("CumSum", {"x", "axis"}, {"y"}) + value("output", "y", kind, count),
+                   14);
   const auto x = samples<TypeParam>(count, 8);
   bound.set(0, x);
   const auto y = bound.template get<TypeParam>();
@@ -172,10 +187,11 @@ TYPED_TEST(Integers, AreSummedAlongAnAxis) {
 
 TYPED_TEST(Integers, AreOrderedExactly) {
   const auto kind = onnx_type<TypeParam>();
-  Bound bound(value("input", "x", kind, count) + onnx_ints("k", {1}, {static_cast<std::int64_t>(count)}) +
-              onnx_node("TopK", {"x", "k"}, {"v", "i"}) +
-              onnx_node("ArgMin", {"x"}, {"m"}, onnx_attribute("keepdims", 0)) + value("output", "v", kind, count) +
-              value("output", "i", onnx_int64, count) + onnx_value("output", "m", {}, onnx_int64));
+  HostAndGpu bound(value("input", "x", kind, count) + onnx_ints("k", {1}, {static_cast<std::int64_t>(count)}) +
+                   onnx_node("TopK", {"x", "k"}, {"v", "i"}) +
+                   onnx_node("ArgMin", {"x"}, {"m"}, onnx_attribute("keepdims", 0)) +
+                   value("output", "v", kind, count) + value("output", "i", onnx_int64, count) +
+                   onnx_value("output", "m", {}, onnx_int64));
   const auto x = samples<TypeParam>(count, 9);
   bound.set(0, x);
   std::vector<std::int64_t> order(count);
@@ -191,12 +207,12 @@ TYPED_TEST(Integers, AreOrderedExactly) {
 TYPED_TEST(Integers, AreMovedAsTheyAre) {
   const auto kind = onnx_type<TypeParam>();
   const auto x = samples<TypeParam>(24, 10);
-  Bound bound(onnx_value("input", "x", {"4", "6"}, kind) + onnx_value("input", "c", {"6", "4"}, onnx_bool) +
-                  onnx_node("Transpose", {"x"}, {"t"}) + onnx_node("Where", {"c", "t", "t"}, {"w"}) +
-                  onnx_ints("pads", {4}, {0, 1, 0, 0}) + onnx_node("Pad", {"w", "pads"}, {"p"}) +
-                  onnx_node("Concat", {"p", "p"}, {"y"}, onnx_attribute("axis", 1)) +
-                  onnx_value("output", "y", {"6", "10"}, kind),
-              13);
+  HostAndGpu bound(onnx_value("input", "x", {"4", "6"}, kind) + onnx_value("input", "c", {"6", "4"}, onnx_bool) +
+                       onnx_node("Transpose", {"x"}, {"t"}) + onnx_node("Where", {"c", "t", "t"}, {"w"}) +
+                       onnx_ints("pads", {4}, {0, 1, 0, 0}) + onnx_node("Pad", {"w", "pads"}, {"p"}) +
+                       onnx_node("Concat", {"p", "p"}, {"y"}, onnx_attribute("axis", 1)) +
+                       onnx_value("output", "y", {"6", "10"}, kind),
+                   13);
   bound.set(0, x);
   const auto y = bound.template get<TypeParam>();
   for (std::size_t row = 0; row < 6; ++row)
@@ -210,8 +226,8 @@ TYPED_TEST_SUITE(WideIntegers, WideIntegerTypes);
 TYPED_TEST(WideIntegers, AreMultipliedAsMatrices) {
   const auto kind = onnx_type<TypeParam>();
   constexpr std::size_t batch = 2, m = 5, k = 7, n = 9;
-  Bound bound(onnx_value("input", "a", {"2", "5", "7"}, kind) + onnx_value("input", "b", {"7", "9"}, kind) +
-              onnx_node("MatMul", {"a", "b"}, {"y"}) + onnx_value("output", "y", {"2", "5", "9"}, kind));
+  HostAndGpu bound(onnx_value("input", "a", {"2", "5", "7"}, kind) + onnx_value("input", "b", {"7", "9"}, kind) +
+                   onnx_node("MatMul", {"a", "b"}, {"y"}) + onnx_value("output", "y", {"2", "5", "9"}, kind));
   const auto a = samples<TypeParam>(batch * m * k, 11), b = samples<TypeParam>(k * n, 12);
   bound.set(0, a);
   bound.set(1, b);
@@ -228,8 +244,8 @@ TYPED_TEST(WideIntegers, AreMultipliedAsMatrices) {
 
 TYPED_TEST(WideIntegers, AreRaisedToPowers) {
   const auto kind = onnx_type<TypeParam>();
-  Bound bound(value("input", "x", kind, 4) + value("input", "p", kind, 4) + onnx_node("Pow", {"x", "p"}, {"y"}) +
-              value("output", "y", kind, 4));
+  HostAndGpu bound(value("input", "x", kind, 4) + value("input", "p", kind, 4) + onnx_node("Pow", {"x", "p"}, {"y"}) +
+                   value("output", "y", kind, 4));
   bound.set<TypeParam>(0, {3, 65537, 2, 7});
   bound.set<TypeParam>(1, {20, 2, 31, 0});
   EXPECT_THAT(bound.template get<TypeParam>(),
@@ -241,38 +257,50 @@ TYPED_TEST(WideIntegers, AreRaisedToPowers) {
 
 TEST(IntegerTensors, KeepBitsThatFloatsDoNotHold) {
   constexpr std::int64_t big = (std::int64_t{1} << 53) + 1;
-  Bound bound(value("input", "x", onnx_int64, 2) + onnx_ints("big", {1}, {big}) +
-              onnx_node("Add", {"x", "big"}, {"s"}) + onnx_node("Equal", {"s", "big"}, {"e"}) +
-              onnx_node("Concat", {"s", "big"}, {"y"}, onnx_attribute("axis", 0)) + value("output", "e", onnx_bool, 2) +
-              value("output", "y", onnx_int64, 3));
+  HostAndGpu bound(value("input", "x", onnx_int64, 2) + onnx_ints("big", {1}, {big}) +
+                   onnx_node("Add", {"x", "big"}, {"s"}) + onnx_node("Equal", {"s", "big"}, {"e"}) +
+                   onnx_node("Concat", {"s", "big"}, {"y"}, onnx_attribute("axis", 0)) +
+                   value("output", "e", onnx_bool, 2) + value("output", "y", onnx_int64, 3));
   bound.set<std::int64_t>(0, {0, 1});
   EXPECT_THAT(bound.get<bool>(0), ElementsAre(true, false));
   EXPECT_THAT(bound.get<std::int64_t>(1), ElementsAre(big, big + 1, big));
 }
 
+/// Returns ones and, behind them, eight other numbers. The largest is the fourth from the end.
+std::vector<std::uint8_t> beyond_floats() {
+  std::vector<std::uint8_t> x((1 << 24) + 8, 1);
+  for (std::size_t i = 0; i < 8; ++i) x[x.size() - 8 + i] = static_cast<std::uint8_t>(92 + i);
+  std::swap(x[x.size() - 1], x[x.size() - 4]);
+  return x;
+}
+
 TEST(IntegerTensors, IndexBeyondWhatFloatsCount) {
-  constexpr std::int64_t size = (1 << 24) + 8;
-  Bound bound(value("input", "x", 2, size) + value("input", "i", onnx_int64, 3) + onnx_ints("k", {1}, {1}) +
-              onnx_node("Gather", {"x", "i"}, {"g"}) + onnx_node("ArgMax", {"x"}, {"a"}) +
-              onnx_node("TopK", {"x", "k"}, {"v", "t"}) + value("output", "g", 2, 3) +
-              value("output", "a", onnx_int64, 1) + value("output", "t", onnx_int64, 1));
-  std::vector<std::uint8_t> x(size, 1);
-  for (std::int64_t i = size - 8; i < size; ++i)
-    x[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(i - size + 100);
-  std::swap(x[size - 1], x[size - 4]);
+  const auto x = beyond_floats();
+  const auto size = static_cast<std::int64_t>(x.size());
+  HostAndGpu bound(value("input", "x", 2, x.size()) + value("input", "i", onnx_int64, 3) +
+                   onnx_node("Gather", {"x", "i"}, {"g"}) + onnx_node("ArgMax", {"x"}, {"a"}) +
+                   value("output", "g", 2, 3) + value("output", "a", onnx_int64, 1));
   bound.set(0, x);
   bound.set<std::int64_t>(1, {size - 7, size - 5, -2});
   EXPECT_THAT(bound.get<std::uint8_t>(0), ElementsAre(93, 95, 98));
   EXPECT_THAT(bound.get<std::int64_t>(1), ElementsAre(size - 4));
-  EXPECT_THAT(bound.get<std::int64_t>(2), ElementsAre(size - 4));
+}
+
+/// Runs on the host only: the emulation takes seconds for it.
+TEST(IntegerTensors, OrderBeyondWhatFloatsCount) {
+  const auto x = beyond_floats();
+  Bound bound(value("input", "x", 2, x.size()) + onnx_ints("k", {1}, {1}) + onnx_node("TopK", {"x", "k"}, {"v", "t"}) +
+              value("output", "t", onnx_int64, 1));
+  bound.set(0, x);
+  EXPECT_THAT(bound.get<std::int64_t>(), ElementsAre(static_cast<std::int64_t>(x.size()) - 4));
 }
 
 TEST(IntegerTensors, IndexOutsideIsTheNearestInside) {
   constexpr auto huge = std::numeric_limits<std::int64_t>::max();
-  Bound bound(value("input", "x", onnx_float, 3) + value("input", "i", onnx_int64, 4) +
-              onnx_node("Gather", {"x", "i"}, {"g"}) + onnx_node("ScatterElements", {"x", "i4", "u"}, {"y"}) +
-              onnx_ints("i4", {1}, {huge}) + onnx_floats("u", {1}) + value("output", "g", onnx_float, 4) +
-              value("output", "y", onnx_float, 3));
+  HostAndGpu bound(value("input", "x", onnx_float, 3) + value("input", "i", onnx_int64, 4) +
+                   onnx_node("Gather", {"x", "i"}, {"g"}) + onnx_node("ScatterElements", {"x", "i4", "u"}, {"y"}) +
+                   onnx_ints("i4", {1}, {huge}) + onnx_floats("u", {1}) + value("output", "g", onnx_float, 4) +
+                   value("output", "y", onnx_float, 3));
   bound.set<float>(0, {10, 20, 30});
   bound.set<std::int64_t>(1, {huge, -huge - 1, 16777217, -3});
   EXPECT_THAT(bound.get<float>(0), ElementsAre(30, 10, 30, 10));
@@ -283,10 +311,10 @@ TEST(IntegerTensors, IndexOutsideIsTheNearestInside) {
 
 TEST(IntegerTensors, ProductsOfBytesAreExact) {
   constexpr std::size_t k = 5000;
-  Bound bound(onnx_value("input", "a", {"1", std::to_string(k)}, 2) +
-              onnx_value("input", "b", {std::to_string(k), "1"}, 2) +
-              "initializer { name: \"z\" data_type: 2 int32_data: 1 }" +
-              onnx_node("MatMulInteger", {"a", "b", "z"}, {"y"}) + onnx_value("output", "y", {"1", "1"}, 6));
+  HostAndGpu bound(onnx_value("input", "a", {"1", std::to_string(k)}, 2) +
+                   onnx_value("input", "b", {std::to_string(k), "1"}, 2) +
+                   "initializer { name: \"z\" data_type: 2 int32_data: 1 }" +
+                   onnx_node("MatMulInteger", {"a", "b", "z"}, {"y"}) + onnx_value("output", "y", {"1", "1"}, 6));
   std::vector<std::uint8_t> a(k), b(k);
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < k; ++i) {
@@ -299,17 +327,70 @@ TEST(IntegerTensors, ProductsOfBytesAreExact) {
   EXPECT_THAT(bound.get<std::int32_t>(), ElementsAre(sum));
 }
 
+std::string bytes_constant(const std::string& name, int type, const std::vector<std::string>& dimensions,
+                           const std::vector<int>& values) {
+  std::string text = "initializer { name: \"" + name + "\" data_type: " + std::to_string(type);
+  for (const auto& dimension : dimensions) text += " dims: " + dimension;
+  for (const auto value : values) text += " int32_data: " + std::to_string(value);
+  return text + " }";
+}
+
+/// Covers weights that bytes hold, less their zero point, and weights that they do not hold.
+TEST(IntegerTensors, ConvolutionsOfBytesHaveZeroPointsThatAreComputed) {
+  constexpr int uint8 = 2, channels = 3, filters = 5, side = 6;
+  std::vector<int> weights(filters * channels * 9);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<int>(i * 37 % 256);
+  for (const int zero : {0, 128, 255}) {
+    HostAndGpu bound(
+        onnx_value("input", "x", {"2", std::to_string(channels), std::to_string(side), std::to_string(side)}, uint8) +
+        onnx_value("input", "z", {}, uint8) +
+        bytes_constant("w", uint8, {std::to_string(filters), std::to_string(channels), "3", "3"}, weights) +
+        bytes_constant("wz", uint8, {}, {zero}) +
+        onnx_node("ConvInteger", {"x", "w", "z", "wz"}, {"y"},
+                  onnx_attribute("pads", std::vector<std::int64_t>{1, 1, 1, 1})) +
+        onnx_value("output", "y", {"2", std::to_string(filters), std::to_string(side), std::to_string(side)}, 6));
+    const auto x = samples<std::uint8_t>(2 * channels * side * side, 17);
+    bound.set(0, x);
+    bound.set<std::uint8_t>(1, {201});
+    const auto y = bound.get<std::int32_t>();
+    int sum = 0; // the last filter in the last corner of the second image
+    for (int c = 0; c < channels; ++c)
+      for (int h = 0; h < 2; ++h)
+        for (int w = 0; w < 2; ++w) {
+          const auto at = static_cast<std::size_t>(((channels + c) * side + side - 2 + h) * side + side - 2 + w);
+          const auto weight = static_cast<std::size_t>(((filters - 1) * channels + c) * 9 + h * 3 + w);
+          sum += (x[at] - 201) * (weights[weight] - zero);
+        }
+    EXPECT_EQ(y.back(), sum);
+  }
+}
+
+TEST(IntegerTensors, ProductsOfBytesHaveZeroPointsThatAreComputed) {
+  constexpr int int8 = 3;
+  std::vector<int> weights(40 * 7);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<int>(i * 53 % 256) - 128;
+  HostAndGpu bound(onnx_value("input", "x", {"2", "3", "40"}, int8) + onnx_value("input", "z", {}, int8) +
+                   bytes_constant("w", int8, {"40", "7"}, weights) +
+                   onnx_node("MatMulInteger", {"x", "w", "z"}, {"y"}) + onnx_value("output", "y", {"2", "3", "7"}, 6));
+  const auto x = samples<std::int8_t>(2 * 3 * 40, 18);
+  bound.set(0, x);
+  bound.set<std::int8_t>(1, {-77});
+  int sum = 0;
+  for (std::size_t k = 0; k < 40; ++k) sum += (x[5 * 40 + k] + 77) * weights[k * 7 + 6];
+  EXPECT_EQ(bound.get<std::int32_t>().back(), sum);
+}
+
 // ---- NaN has a place in the order: behind all numbers
 
 TEST(FloatOrder, NaNIsTheLargest) {
   const float nan = std::nanf("");
-  Bound bound(value("input", "x", onnx_float, 5) + onnx_ints("k", {1}, {3}) +
-                  onnx_node("TopK", {"x", "k"}, {"v", "i"}) +
-                  onnx_node("TopK", {"x", "k"}, {"u", "j"}, onnx_attribute("largest", 0)) +
-                  onnx_node("ArgMax", {"x"}, {"a"}) + onnx_node("ArgMin", {"x"}, {"b"}) +
-                  value("output", "i", onnx_int64, 3) + value("output", "j", onnx_int64, 3) +
-                  value("output", "a", onnx_int64, 1) + value("output", "b", onnx_int64, 1),
-              13);
+  HostAndGpu bound(value("input", "x", onnx_float, 5) + onnx_ints("k", {1}, {3}) +
+                       onnx_node("TopK", {"x", "k"}, {"v", "i"}) +
+                       onnx_node("TopK", {"x", "k"}, {"u", "j"}, onnx_attribute("largest", 0)) +
+                       onnx_node("ArgMax", {"x"}, {"a"}) + onnx_node("ArgMin", {"x"}, {"b"}) +
+                       value("output", "i", onnx_int64, 3) + value("output", "j", onnx_int64, 3) +
+                       value("output", "a", onnx_int64, 1) + value("output", "b", onnx_int64, 1),
+                   13);
   bound.set<float>(0, {1, nan, 5, nan, -2});
   EXPECT_THAT(bound.get<std::int64_t>(0), ElementsAre(1, 3, 2));
   EXPECT_THAT(bound.get<std::int64_t>(1), ElementsAre(4, 0, 2));
@@ -334,8 +415,8 @@ TEST(FloatOrder, EveryNaNStaysOneInActivations) {
 }
 
 TEST(IntegerTensors, BooleansOfCallersAreAnyByte) {
-  Bound bound(value("input", "x", onnx_bool, 3) + onnx_node("Cast", {"x"}, {"y"}, onnx_attribute("to", 6)) +
-              value("output", "y", 6, 3));
+  HostAndGpu bound(value("input", "x", onnx_bool, 3) + onnx_node("Cast", {"x"}, {"y"}, onnx_attribute("to", 6)) +
+                   value("output", "y", 6, 3));
   bound.set<bool>(0, {false, true, true});
   bound.network().inputs()[0].bytes[2] = std::byte{0x80};
   EXPECT_THAT(bound.get<std::int32_t>(), ElementsAre(0, 1, 1));

@@ -3,46 +3,16 @@
 #include "tasks/dnn/kernels/elements.hpp"
 #include "test/tasks/port_values.hpp"
 #include "tasks/dnn/graph/passes.hpp"
-#include "test/hal/gpu.hpp"
 #include "test/tasks/cuda_gpu.hpp"
 #include "test/tasks/onnx_oracle/agreement.hpp"
+#include "test/tasks/test_gpu.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string_view>
 
 namespace rtexec::test {
 namespace {
-
-/// One for all cases: opening one takes longer than most of them.
-class GpuOfCases : public testing::Environment {
- public:
-  [[nodiscard]] bool is_emulated() const { return !why_no_gpu_.empty(); }
-  [[nodiscard]] hal::CudaDevice& device() {
-    if (is_emulated() && !emulated_) emulated_ = std::make_unique<tasks::EmulatedGpu>();
-    if (is_emulated()) return emulated_->device();
-    if (!device_) device_ = std::move(*hal::CudaDevice::open({.capacity = Bytes{64 << 20}}));
-    return *device_;
-  }
-  [[nodiscard]] tasks::cuda::Executor::Options launching() const {
-    return is_emulated() ? tasks::EmulatedGpu::launching() : tasks::cuda::Executor::Options{};
-  }
-  void TearDown() override {
-    device_.reset();
-    emulated_.reset();
-  }
-
- private:
-  std::string why_no_gpu_ = hal::test::why_no_gpu();
-  std::unique_ptr<tasks::EmulatedGpu> emulated_;
-  std::unique_ptr<hal::CudaDevice> device_;
-};
-GpuOfCases& gpu() {
-  static GpuOfCases& only = *new GpuOfCases; // owned by GoogleTest
-  return only;
-}
-const testing::Environment* const registered = testing::AddGlobalTestEnvironment(&gpu());
 
 void set_inputs(const tasks::Network& network, const Model& model) {
   for (std::size_t i = 0; i < model.inputs().size(); ++i) {
@@ -58,13 +28,13 @@ std::optional<double> error_on_gpu(const Model& model, Precision precision) {
   auto graph = parsed(model);
   if (!graph) return std::nullopt; // the host's test says whether it may be refused
   tasks::optimise(*graph);
-  auto built = tasks::CudaNetwork::build(*graph, precision, {gpu().launching(), true});
+  auto built = tasks::CudaNetwork::build(*graph, precision, {tasks::test_gpu().launching(), true});
   if (!built) {
     EXPECT_EQ(built.error().code, Errc::unsupported);
     EXPECT_TRUE(built.error().what.contains("not supported on a GPU")) << built.error().what;
     return std::nullopt;
   }
-  tasks::BoundNetwork bound(gpu().device(), std::move(*built));
+  tasks::BoundNetwork bound(tasks::test_gpu().device(), std::move(*built));
   EXPECT_EQ(bound.error(), "");
   set_inputs(bound.network(), model);
   const auto got = bound.run_as_set();
@@ -77,7 +47,7 @@ std::optional<double> error_on_gpu(const Model& model, Precision precision) {
 }
 
 TEST_P(OnnxOperator, IsComputedLikewiseOnAGpu) {
-  if (gpu().is_emulated() && emulation::unavailable()) GTEST_SKIP() << emulation::unavailable();
+  if (const auto* why = tasks::test_gpu().unavailable()) GTEST_SKIP() << why;
   const Model model = GetParam().make();
   const auto error = error_on_gpu(model, Precision::fp32);
   if (!error) GTEST_SKIP() << "not computed on a GPU";
@@ -95,7 +65,7 @@ bool leaves_half_precision(const std::string& name) {
 
 TEST_P(OnnxOperator, IsComputedInHalfPrecisionOnAGpu) {
   if (leaves_half_precision(GetParam().name)) GTEST_SKIP() << "its values are not those of half precision";
-  if (gpu().is_emulated() && emulation::unavailable()) GTEST_SKIP() << emulation::unavailable();
+  if (const auto* why = tasks::test_gpu().unavailable()) GTEST_SKIP() << why;
   constexpr double bound = 3e-2;
   const Model model = GetParam().make();
   const auto error = error_on_gpu(model, Precision::fp16);

@@ -15,6 +15,7 @@ void lower(LoweringContext& context, const Node& node, const Dequantise& dequant
 
 // element_calls.cpp
 void lower(LoweringContext& context, const Node& node, const Activation& activation);
+void lower(LoweringContext& context, const Node& node, const Cast&);
 void lower(LoweringContext& context, const Node& node, const ScaleShift&);
 void lower(LoweringContext& context, const Node& node, const Binary& binary);
 void lower(LoweringContext& context, const Node& node, const Select&);
@@ -24,6 +25,8 @@ void lower(LoweringContext& context, const Node& node, const MultiplyAdd& operat
 void lower(LoweringContext& context, const Node& node, const Conv& conv);
 void lower(LoweringContext& context, const Node& node, const Gemm& gemm);
 void lower(LoweringContext& context, const Node& node, const Product& product);
+void lower(LoweringContext& context, const Node& node, const IntegerMatMul&);
+void lower(LoweringContext& context, const Node& node, const IntegerConv& operation);
 void lower(LoweringContext& context, const Node& node, const Attention& attention);
 
 // reduction_calls.cpp

@@ -42,7 +42,9 @@ class Planner {
 
  private:
   const Shape& shape(TensorId id) const { return graph_.tensors[id].shape; }
-  bool is_image(TensorId id) const { return shape(id).size() == 4 && !rows_[id] && !is_counted(graph_.tensors[id]); }
+  bool is_image(TensorId id) const {
+    return shape(id).size() == 4 && !rows_[id] && !is_integer(graph_.tensors[id].type);
+  }
 
   void place(const Node& node) {
     auto& whole = plan_.slots[node.output];

@@ -26,6 +26,7 @@ const char* storage_name(Storage storage) {
   switch (storage) {
   case Storage::f32: return "float";
   case Storage::f16: return "half";
+  case Storage::s32: return "int32";
   default: return "bytes";
   }
 }

@@ -147,6 +147,7 @@ class Tuner {
     to(call.x, x_part);
     to(call.residual, residual_part);
     to(call.y, y_part);
+    call.zero = {};
     return call;
   }
 
@@ -237,14 +238,16 @@ class Tuner {
     return values;
   }
   static float value_at(const std::byte* at, Storage storage) {
-    float value = 0;
-    std::uint16_t half = 0;
-    std::int8_t byte = 0;
-    std::memcpy(storage == Storage::f32   ? static_cast<void*>(&value)
-                : storage == Storage::f16 ? static_cast<void*>(&half)
-                                          : &byte,
-                at, size_of(storage));
-    return storage == Storage::f32 ? value : storage == Storage::f16 ? from_half(half) : static_cast<float>(byte);
+    const auto as = [&]<class T>(T value) {
+      std::memcpy(&value, at, sizeof value);
+      return value;
+    };
+    switch (storage) {
+    case Storage::f32: return as(0.0F);
+    case Storage::f16: return from_half(as(std::uint16_t{0}));
+    case Storage::s32: return static_cast<float>(as(std::int32_t{0}));
+    default: return static_cast<float>(as(std::int8_t{0}));
+    }
   }
 
   /// Whole numbers have the same sums in any order.

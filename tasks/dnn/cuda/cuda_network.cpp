@@ -66,8 +66,8 @@ std::vector<ConstantRange> CudaNetwork::constant_ranges() const {
     if (const auto* kernel = std::get_if<cuda::KernelCall>(&call.what))
       for (const auto& pointer : kernel->pointers) read(pointer.place);
     if (const auto* conv = std::get_if<cuda::ConvCall>(&call.what))
-      for (const cuda::Place& place :
-           {conv->x, conv->weights, conv->bias, conv->residual, conv->half_bias, conv->offsets, conv->factors})
+      for (const cuda::Place& place : {conv->x, conv->weights, conv->bias, conv->residual, conv->half_bias,
+                                       conv->offsets, conv->factors, conv->zero})
         read(place);
   }
   for (const cuda::Transfer& output : program_.outputs) read(output.place);

@@ -16,17 +16,22 @@ namespace api = hal::cuda;
 // First architecture whose kernels can start before the one before them has ended
 constexpr int first_to_overlap = 90;
 
+/// `type` is not float64, which lower() refuses.
 Outside outside(ElementType type) {
   switch (type) {
   case ElementType::float32: return Outside::f32;
   case ElementType::float16: return Outside::f16;
-  case ElementType::boolean:
-  case ElementType::uint8: return Outside::u8;
-  case ElementType::int8: return Outside::s8;
-  case ElementType::int32: return Outside::s32;
-  case ElementType::int64: return Outside::s64;
-  default: std::unreachable(); // refused by lower()
+  case ElementType::boolean: return Outside::booleans;
+  default: return Outside::bytes;
   }
+}
+
+ConvertArguments conversion(ElementType type, std::size_t count) {
+  constexpr unsigned four_signs = 0x80808080U; // as Storage::u8 wants it
+  ConvertArguments arguments;
+  arguments.count = static_cast<long long>(is_integer(type) ? count * size_of(type) : count);
+  arguments.flip = type == ElementType::uint8 ? four_signs : 0;
+  return arguments;
 }
 
 bool by_library(const ConvMethod& method) {
@@ -120,13 +125,19 @@ Result<> Executor::launch(api::Function function, const Launch& launch, void* ar
 
 Result<> Executor::take_in(std::byte* to, ElementType type, const OuterPlace& from, std::size_t count) {
   if (count == 0) return {};
-  const ConvertArguments arguments{.x = from.bytes, .y = to, .count = static_cast<int>(count), .linked = from.linked};
+  auto arguments = conversion(type, count);
+  arguments.x = from.bytes;
+  arguments.y = to;
+  arguments.linked = from.linked;
   return issue(kernel_call<ConvertArguments>(take_in_launch(arguments, outside(type)), arguments, {}), {});
 }
 
 Result<> Executor::give_out(const OuterPlace& to, ElementType type, const std::byte* from, std::size_t count) {
   if (count == 0) return {};
-  const ConvertArguments arguments{.x = from, .y = to.bytes, .count = static_cast<int>(count), .linked = to.linked};
+  auto arguments = conversion(type, count);
+  arguments.x = from;
+  arguments.y = to.bytes;
+  arguments.linked = to.linked;
   return issue(kernel_call<ConvertArguments>(give_out_launch(arguments, outside(type)), arguments, {}), {});
 }
 
@@ -176,6 +187,7 @@ Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const P
                                {&A::y, call.y},
                                {&A::offsets, call.offsets},
                                {&A::factors, call.factors},
+                               {&A::zero, call.zero},
                                {&A::partial, split ? workspace : Place{}},
                                {&A::counters, split ? counters : Place{}}}),
                addresses);

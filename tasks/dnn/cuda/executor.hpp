@@ -63,7 +63,7 @@ class Executor {
   /// What `method` needs must be open.
   [[nodiscard]] Result<> issue(const ConvCall& call, const ConvMethod& method, const Place& workspace,
                                const Place& counters, const Addresses& addresses);
-  /// From elements outside of the network to floats in its own memory, and back, by a kernel, also where the former are
+  /// From elements outside of the network to those in its own memory, and back, by a kernel, also where the former are
   /// in host memory: a copy engine that swapping keeps busy lets a copy of a graph wait for as long as it likes (6 s
   /// were seen on an H200).
   [[nodiscard]] Result<> take_in(std::byte* to, ElementType type, const OuterPlace& from, std::size_t count);

@@ -58,7 +58,7 @@ Value source_of(LoweringContext& context, const Node& node) {
   return context.stored(node.inputs[0], context.tensors.storage_of(node.output));
 }
 
-Value indices_of(LoweringContext& context, const Node& node) { return context.stored(node.inputs[1], Storage::f32); }
+Value indices_of(LoweringContext& context, const Node& node) { return context.tensors.value(node.inputs[1]); }
 
 } // namespace
 
@@ -98,6 +98,7 @@ void lower(LoweringContext& context, const Node& node, const Put& operation) {
   const auto rank = updates.shape.size();
   PutArguments p;
   p.kind = static_cast<int>(operation.kind);
+  p.storage = to;
   Strides index_strides = indices.strides, y_strides = y.strides;
   std::vector<bool> serial(rank, false); // dimensions in which several updates may mean the same element
   if (operation.axis) {

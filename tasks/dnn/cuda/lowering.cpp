@@ -1,7 +1,6 @@
 #include "tasks/dnn/cuda/lowering.hpp"
 
 #include "tasks/dnn/cuda/calls.hpp"
-#include "tasks/dnn/cuda/float_graph.hpp"
 #include "tasks/dnn/kernels/evaluate.hpp"
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace {
 // ---- what kernels cannot do
 
 void require_type(const Tensor& port) {
-  if (port.type >= ElementType::uint16)
+  if (port.type == ElementType::float64)
     throw Unsupported{"input or output '" + port.name + "' is of " + std::string(name(port.type)) +
                       ", which is not supported on a GPU; cast it in the model"};
 }
@@ -40,11 +39,6 @@ void require_on_gpu(const LoweringContext& context, const Node& node) {
 [[noreturn]] void lower(LoweringContext&, const Node& node, const NonMaxSuppression&) {
   refuse(node, "NonMaxSuppression");
 }
-
-// as_floats() leaves none of these.
-[[noreturn]] void lower(LoweringContext&, const Node& node, const Cast&) { refuse(node, "Cast"); }
-[[noreturn]] void lower(LoweringContext&, const Node& node, const IntegerMatMul&) { refuse(node, "IntegerMatMul"); }
-[[noreturn]] void lower(LoweringContext&, const Node& node, const IntegerConv&) { refuse(node, "IntegerConv"); }
 
 // ---- inputs and outputs
 
@@ -79,15 +73,20 @@ Transfer nothing(LoweringContext& context, const Tensor& tensor) {
   return {tensor.name, tensor.type, tensor.shape, context.tensors.allocate({}, {}, Storage::f32).place};
 }
 
+/// Returns the storage of an input or output in scratch.
+Storage staged_in(const LoweringContext& context, TensorId id) {
+  return is_integer(context.graph.tensors[id].type) ? context.tensors.storage_of(id) : Storage::f32;
+}
+
 void take_in(LoweringContext& context, TensorId id) {
   const auto& tensor = context.graph.tensors[id];
   if (element_count(tensor.shape) == 0) return context.program.inputs.push_back(nothing(context, tensor));
-  const auto staged = context.tensors.allocate(tensor.shape, dense_strides(tensor.shape), Storage::f32);
+  const auto staged = context.tensors.allocate(tensor.shape, dense_strides(tensor.shape), staged_in(context, id));
   context.program.inputs.push_back({tensor.name, tensor.type, tensor.shape, staged.place});
   const auto storage = is_quantised(context.graph, id) ? Storage::f32 : context.tensors.storage_of(id);
   if (tensor.shape.size() == 4 && storage == context.storage()) {
     take_in_image(context, id, staged);
-  } else if (storage == Storage::f32) {
+  } else if (storage == staged.storage) {
     context.tensors.set(id, staged);
     context.tensors.keep(id);
   } else {
@@ -101,8 +100,9 @@ void give_out(LoweringContext& context, TensorId id) {
   const auto& tensor = context.graph.tensors[id];
   if (element_count(tensor.shape) == 0) return context.program.outputs.push_back(nothing(context, tensor));
   auto value = context.tensors.value(id);
-  if (value.storage != Storage::f32 || !lies_dense(value)) {
-    const auto staged = context.tensors.allocate(tensor.shape, dense_strides(tensor.shape), Storage::f32);
+  const auto storage = staged_in(context, id);
+  if (value.storage != storage || !lies_dense(value)) {
+    const auto staged = context.tensors.allocate(tensor.shape, dense_strides(tensor.shape), storage);
     context.copy(value, staged);
     value = staged;
   }
@@ -131,8 +131,7 @@ Program lowered(LoweringContext& context) {
 
 Result<Program> lower(const Graph& graph, Precision precision) {
   try {
-    const auto floats = has_integers(graph) ? std::optional(as_floats(graph)) : std::nullopt;
-    LoweringContext context(floats ? *floats : graph, precision);
+    LoweringContext context(graph, precision);
     return lowered(context);
   } catch (const Unsupported& unsupported) { return fail(Errc::unsupported, unsupported.what); }
 }

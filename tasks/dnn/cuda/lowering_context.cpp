@@ -31,8 +31,11 @@ LoweringContext::LoweringContext(const Graph& of, Precision precision)
     : graph(of),
       whole_plan(plan_whole(of)),
       stack_plan(plan_stacks(of, whole_plan)),
-      tensors(of, prepare(program, precision), whole_plan.bytes) {
-  for (const auto& [node, product] : whole_plan.products) tensors.keep(product.x.x);
+      tensors(of, prepare(program, precision)) {
+  for (const auto& [node, product] : whole_plan.products) {
+    tensors.keep(product.x.x);
+    if (product.x.zero) tensors.keep(*product.x.zero);
+  }
   for (const auto& [node, stack] : stack_plan.stacks) tensors.keep(stack[0].product->inputs[0]);
 }
 
@@ -61,15 +64,26 @@ void LoweringContext::emit(std::variant<KernelCall, ConvCall> what) {
 }
 
 void LoweringContext::copy(const Value& x, const Value& y, const Activation& activation) {
+  if (x.storage != y.storage && (holds_integers(x.storage) || holds_integers(y.storage))) return cast(x, y, activation);
   CopyArguments arguments;
   arguments.x_view = kernel_view(x.shape, x.strides);
   arguments.y_view = kernel_view(y.shape, y.strides);
   arguments.activation = activation_of(activation);
-  if (const float shift = shift_of(x.storage) - shift_of(y.storage); shift != 0)
-    arguments.activation = {ActivationArguments::scale, 1, shift};
   simplify(arguments);
   emit(kernel_call<CopyArguments>(launch_of(arguments, x.storage, y.storage), arguments,
                                   {{&CopyArguments::x, x.place}, {&CopyArguments::y, y.place}}));
+}
+
+void LoweringContext::cast(const Value& x, const Value& y, const Activation& function) {
+  CastArguments arguments;
+  arguments.x_view = kernel_view(x.shape, x.strides);
+  arguments.y_view = kernel_view(y.shape, y.strides);
+  arguments.from = x.storage;
+  arguments.to = y.storage;
+  arguments.function = activation_of(function);
+  simplify(arguments);
+  emit(kernel_call<CastArguments>(launch_of(arguments), arguments,
+                                  {{&CastArguments::x, x.place}, {&CastArguments::y, y.place}}));
 }
 
 Value LoweringContext::copied(const Value& x, Strides strides, Storage to) {
@@ -113,7 +127,7 @@ Value LoweringContext::pad_channels(const Pixels& x, std::int64_t channels) {
   auto wide = x.value.shape;
   wide[1] = channels;
   auto y = tensors.allocate(wide, channels_last(wide, channels), storage());
-  pad(x.value, y, std::vector<std::int64_t>(wide.size(), 0), 0);
+  pad(x.value, y, std::vector<std::int64_t>(wide.size(), 0), {});
   return y;
 }
 
@@ -142,9 +156,9 @@ Pixels LoweringContext::rows(TensorId id, bool padded) {
 Value LoweringContext::row_major(TensorId id, Storage of) {
   const auto& tensor = graph.tensors[id];
   const auto dense = dense_strides(tensor.shape);
-  if (tensor.constant() && size_of(of) > 1 && !lies_dense({{}, of, tensor.shape, tensors.natural(id)})) {
+  if (tensor.constant() && !lies_dense({{}, of, tensor.shape, tensors.natural(id, of)})) {
     const auto [found, missing] = dense_.try_emplace({id, of});
-    if (missing) found->second = {tensors.stored(tensor.values, of), of, tensor.shape, dense};
+    if (missing) found->second = tensors.constant(id, of, dense);
     return found->second;
   }
   const auto value = stored(id, of);
@@ -155,17 +169,13 @@ Value LoweringContext::row_major(TensorId id, Storage of) {
 }
 
 Value LoweringContext::stored(TensorId id, Storage of) {
-  if (graph.tensors[id].constant()) return tensors.value(id, of);
+  const auto& tensor = graph.tensors[id];
+  if (tensor.constant() && !is_integer(tensor.type)) return tensors.value(id, of);
   const auto& value = tensors.value(id);
   if (value.storage == of) return value;
   const auto [found, missing] = converted_.try_emplace({id, of});
-  if (missing) found->second = copied(value, tensors.natural(id), of);
+  if (missing) found->second = copied(value, tensors.natural(id, of), of);
   return found->second;
-}
-
-Value LoweringContext::numbers(TensorId id) {
-  const auto& value = tensors.value(id);
-  return size_of(value.storage) == 1 ? stored(id, storage()) : value;
 }
 
 Pixels LoweringContext::flat_pixels(TensorId id, const Shape& flat, Storage of, bool whole) {
@@ -184,11 +194,6 @@ Pixels LoweringContext::flat_pixels(TensorId id, const Shape& flat, Storage of, 
   return {x, *image_of(x)};
 }
 
-Storage LoweringContext::computed_in(const Node& node) const {
-  const auto counts = [&](TensorId id) { return is_counted(graph.tensors[id]); };
-  return counts(node.output) || std::ranges::any_of(node.inputs, counts) ? Storage::f32 : storage();
-}
-
 Value LoweringContext::computed(const Value& y, Storage in) {
   return y.storage == in ? y : tensors.allocate(y.shape, dense_strides(y.shape), in);
 }
@@ -200,7 +205,7 @@ void LoweringContext::finish(const Node& node, const Value& y, const Value& from
 
 void LoweringContext::finish(const Node& node, Value value) {
   const auto wanted = tensors.storage_of(node.output);
-  if (value.storage != wanted) value = copied(value, tensors.natural(node.output), wanted);
+  if (value.storage != wanted) value = copied(value, tensors.natural(node.output, wanted), wanted);
   tensors.set(node.output, std::move(value));
 }
 
@@ -208,12 +213,11 @@ Value LoweringContext::exact_destination(const Node& node) {
   return tensors.destination(node.output, tensors.storage_of(node.output));
 }
 
-void LoweringContext::pad(const Value& x, const Value& y, const std::vector<std::int64_t>& before, float value) {
-  PadArguments arguments;
+void LoweringContext::pad(const Value& x, const Value& y, const std::vector<std::int64_t>& before,
+                          PadArguments arguments) {
   arguments.x_view = kernel_view(x.shape, x.strides);
   arguments.y_view = kernel_view(y.shape, y.strides);
   std::ranges::transform(before, arguments.before, narrow);
-  arguments.value = value;
   simplify(arguments);
   emit<PadArguments>(arguments, {{&PadArguments::x, x.place}, {&PadArguments::y, y.place}}, y.storage);
 }

@@ -85,11 +85,13 @@ class LoweringContext {
     emit(arguments, operands, storage());
   }
 
-  /// y = activation(x), element by element; shapes are equal. Bytes are copied without activation.
+  /// y = activation(x), element by element; shapes are equal. A copy of integers to the same type has no activation.
   void copy(const Value& x, const Value& y, const Activation& activation = {});
+  /// y = function(x), as CastArguments defines it.
+  void cast(const Value& x, const Value& y, const Activation& function = {});
   Value copied(const Value& x, Strides strides, Storage to);
-  /// x, `before` elements on in each dimension, among others of that value.
-  void pad(const Value& x, const Value& y, const std::vector<std::int64_t>& before, float value);
+  /// Writes x into y, `before` elements on in each dimension, and the value of `arguments` around it.
+  void pad(const Value& x, const Value& y, const std::vector<std::int64_t>& before, PadArguments arguments);
 
   // ---- tensors as kernels want them
 
@@ -115,8 +117,6 @@ class LoweringContext {
   Value row_major(TensorId id) { return row_major(id, storage()); }
   /// `id` in that storage; a copy, made once, where it has another one.
   Value stored(TensorId id, Storage of);
-  /// In that which it has, if that is not bytes.
-  Value numbers(TensorId id);
   /// `id` under the shape `flat`, in that storage, with its channels last; a copy, made once, where it lies otherwise.
   /// `whole`: pixels begin at multiples of 16 bytes.
   Pixels flat_pixels(TensorId id, const Shape& flat, Storage of, bool whole);
@@ -129,8 +129,6 @@ class LoweringContext {
   Value exact_destination(const Node& node);
   /// A destination, or another one in its place that has its channels last.
   Pixels as_pixels(Value y);
-  /// In which a node computes.
-  [[nodiscard]] Storage computed_in(const Node& node) const;
   /// y, or where that has another storage, what is to be copied there.
   Value computed(const Value& y, Storage in);
   void finish(const Node& node, const Value& y, const Value& from);

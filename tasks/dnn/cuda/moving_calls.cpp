@@ -1,6 +1,7 @@
 #include "tasks/dnn/cuda/calls.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 namespace rtexec::tasks::cuda {
@@ -56,10 +57,31 @@ void lower(LoweringContext& context, const Node& node, const Gather& gather) {
   context.finish(node, y);
 }
 
+namespace {
+
+/// Returns arguments with the value that the operation pads with.
+PadArguments filling(const Pad& operation, Storage storage) {
+  PadArguments arguments;
+  arguments.value = operation.value;
+  if (!holds_integers(storage)) return arguments;
+  arguments.wide_value = operation.integer;
+  const auto bits = static_cast<std::uint64_t>(operation.integer);
+  switch (size_of(storage)) {
+  case 1:
+    arguments.value = static_cast<float>(static_cast<std::int8_t>(storage == Storage::u8 ? bits ^ 0x80U : bits));
+    break;
+  case 2: arguments.value = static_cast<float>(static_cast<std::uint16_t>(bits)); break;
+  default: arguments.value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  }
+  return arguments;
+}
+
+} // namespace
+
 void lower(LoweringContext& context, const Node& node, const Pad& operation) {
   const auto y = context.exact_destination(node);
   const auto x = context.stored(node.inputs[0], y.storage);
-  context.pad(x, y, operation.before, operation.value);
+  context.pad(x, y, operation.before, filling(operation, y.storage));
   context.finish(node, y);
 }
 

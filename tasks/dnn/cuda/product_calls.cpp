@@ -102,8 +102,7 @@ std::vector<const Node*> side_by_side(const LoweringContext& context, const Node
   const auto fits = [&](const Node& each) {
     const auto& weights = graph.tensors[each.inputs[1]];
     return weights.constant() && weights.shape[1] > 1 && weights.shape[0] % context.tensors.unit() == 0 &&
-           std::get<Conv>(each.operation).groups == 1 && !each.residual &&
-           context.tensors.storage_of(each.output) == context.storage() && !context.tensors.is_part(each.output) &&
+           std::get<Conv>(each.operation).groups == 1 && !each.residual && !context.tensors.is_part(each.output) &&
            is_read_as_image(context, each.output);
   };
   std::vector<const Node*> all{&node};
@@ -135,43 +134,12 @@ Filters joined(const LoweringContext& context, const std::vector<const Node*>& c
   return all;
 }
 
-/// To whole numbers that bytes do not hold, and half precision does not either.
-void convolve_counted(LoweringContext& context, const Node& node, const Conv& conv) {
-  constexpr auto in = Storage::f32;
-  const auto x = context.flat_pixels(node.inputs[0], context.shape(node.inputs[0]), in, false);
-  auto y = context.tensors.destination(node.output, in);
-  if (!context.image_of(y)) y = context.tensors.allocate(y.shape, context.whole_pixels(y.shape, in), in);
-  ConvArguments a;
-  set_images(a, x.image, y.shape);
-  set_window(a, conv.window);
-  a.groups = narrow(conv.groups);
-  a.channels = narrow(x.image.channels / conv.groups);
-  a.out_channels = narrow(y.shape[1] / conv.groups);
-  a.y_stride = narrow(context.image_of(y)->pixel);
-  a.activation = context.activation_of(node.activation);
-  Place bias, residual;
-  if (node.inputs.size() > 2) bias = context.tensors.constant(context.constant_of(node.inputs[2], "the bias"));
-  if (node.residual) {
-    const auto added = context.flat_pixels(*node.residual, y.shape, in, false);
-    residual = added.value.place;
-    a.residual_stride = narrow(added.image.pixel);
-    a.residual_last = node.residual_last;
-  }
-  const auto weights = context.tensors.stored(packed_weights(context.graph.tensors[node.inputs[1]], a.channels), in);
-  using A = ConvArguments;
-  context.emit<A>(
-      a, {{&A::x, x.value.place}, {&A::weights, weights}, {&A::bias, bias}, {&A::residual, residual}, {&A::y, y.place}},
-      in);
-  context.tensors.set(node.output, y);
-}
-
 } // namespace
 
 void lower(LoweringContext& context, const Node& node, const Conv& conv) {
   if (context.tensors.knows(node.output)) return; // computed beside another
   const auto& weights = context.graph.tensors[node.inputs[1]];
   (void)context.constant_of(node.inputs[1], "the weights");
-  if (context.tensors.storage_of(node.output) != context.storage()) return convolve_counted(context, node, conv);
   auto out = context.shape(node.output);
   const bool pad = conv.groups == 1 && out[0] * out[2] * out[3] > few_pixels;
   const bool depthwise = conv.groups > 1 && weights.shape[1] == 1;
@@ -197,6 +165,25 @@ void lower(LoweringContext& context, const Node& node, const Conv& conv) {
     context.finish(*each, under(y, shape, y.strides, first));
     first += shape[1];
   }
+}
+
+void lower(LoweringContext& context, const Node& node, const IntegerConv& operation) {
+  const auto x = context.flat_pixels(node.inputs[0], context.shape(node.inputs[0]), Storage::s16, false);
+  const auto weights = context.row_major(node.inputs[1], Storage::s16);
+  auto y = context.tensors.destination(node.output, Storage::s32);
+  if (!context.image_of(y))
+    y = context.tensors.allocate(y.shape, context.whole_pixels(y.shape, Storage::s32), y.storage);
+  ConvArguments a;
+  set_images(a, x.image, y.shape);
+  set_window(a, operation.conv.window);
+  a.groups = narrow(operation.conv.groups);
+  a.channels = narrow(x.image.channels) / a.groups;
+  a.out_channels = narrow(y.shape[1]) / a.groups;
+  a.y_stride = narrow(context.image_of(y)->pixel);
+  using A = ConvArguments;
+  context.emit(kernel_call<A>(integer_conv_launch(a), a,
+                              {{&A::x, x.value.place}, {&A::weights, weights.place}, {&A::y, y.place}}));
+  context.finish(node, y);
 }
 
 // ---- matrix products
@@ -242,9 +229,7 @@ struct RowProduct {
 
 std::optional<RowProduct> row_product(const LoweringContext& context, const Node& node) {
   const auto* gemm = std::get_if<Gemm>(&node.operation);
-  if (!gemm || !context.graph.tensors[node.inputs[1]].constant() || gemm->transpose_a ||
-      context.computed_in(node) != context.storage())
-    return std::nullopt;
+  if (!gemm || !context.graph.tensors[node.inputs[1]].constant() || gemm->transpose_a) return std::nullopt;
   auto bias = row_bias(context, node, *gemm);
   if (!bias) return std::nullopt;
   return RowProduct{&node, gemm, std::move(*bias), context.shape(node.output).back()};
@@ -328,7 +313,9 @@ View batch_view(const Value& x, const Shape& to) {
 void multiply(LoweringContext& context, const Node& node, GemmArguments g, const Matrices& a, const Matrices& b,
               const Place& c) {
   const auto in = a.value.storage;
-  const auto y = context.tensors.destination(node.output, in);
+  const auto y = context.exact_destination(node);
+  g.from = in;
+  g.to = y.storage;
   g.m = narrow(y.shape[y.shape.size() - 2]);
   g.n = narrow(y.shape.back());
   g.k = narrow(a.value.shape[a.value.shape.size() - (a.transpose ? 2 : 1)]);
@@ -353,7 +340,7 @@ void multiply(LoweringContext& context, const Node& node, GemmArguments g, const
 }
 
 void generic_gemm(LoweringContext& context, const Node& node, const Gemm& gemm) {
-  const auto in = context.computed_in(node);
+  const auto in = context.storage();
   const auto a = context.stored(node.inputs[0], in), b = context.stored(node.inputs[1], in);
   GemmArguments g;
   g.alpha = gemm.alpha;
@@ -380,9 +367,13 @@ void lower(LoweringContext& context, const Node& node, const Gemm& gemm) {
 void lower(LoweringContext& context, const Node& node, const Product& product) {
   GemmArguments g;
   g.alpha = product.alpha;
-  const auto in = context.computed_in(node);
+  const auto in = context.storage();
   multiply(context, node, g, {context.stored(node.inputs[0], in), product.transpose_a},
            {context.stored(node.inputs[1], in), product.transpose_b}, {});
+}
+
+void lower(LoweringContext& context, const Node& node, const IntegerMatMul&) {
+  multiply(context, node, {}, {context.tensors.value(node.inputs[0])}, {context.tensors.value(node.inputs[1])}, {});
 }
 
 // ---- attention

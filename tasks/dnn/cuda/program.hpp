@@ -76,6 +76,7 @@ struct ConvCall {
   Place x, weights, bias, residual, y;
   Place half_bias;        // fp16 only: as cuDNN wants it
   Place offsets, factors; // of whole numbers
+  Place zero;             // x's zero point, if the network computes it
 };
 
 struct Call {
@@ -85,7 +86,8 @@ struct Call {
   static constexpr std::uint32_t no_layer = static_cast<std::uint32_t>(-1); // network inputs and outputs
 };
 
-/// Between a host buffer, of elements of `type`, and scratch, of floats: both dense and row-major.
+/// A copy between a host buffer of elements of `type` and scratch. Scratch holds integers of that type, or floats. Both
+/// are dense and row-major.
 struct Transfer {
   std::string name;
   ElementType type = ElementType::float32;
@@ -109,9 +111,5 @@ struct Program {
 };
 
 inline constexpr int cluster_architecture = 90; // the first that has clusters of blocks
-
-[[nodiscard]] constexpr std::size_t size_of(Storage storage) {
-  return storage == Storage::f32 ? 4 : storage == Storage::f16 ? 2 : 1;
-}
 
 } // namespace rtexec::tasks::cuda

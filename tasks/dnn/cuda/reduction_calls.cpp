@@ -79,7 +79,7 @@ void lower(LoweringContext& context, const Node& node, const Reduce& mean) {
     }
   }
   const bool finds = mean.kind >= Reduce::Kind::first_minimum;
-  const auto in = finds ? context.numbers(node.inputs[0]).storage : context.computed_in(node);
+  const auto in = finds ? context.tensors.value(node.inputs[0]).storage : context.tensors.storage_of(node.output);
   auto from = context.stored(node.inputs[0], in);
   auto middle = middle_of(from.shape, mean.outer, mean.count);
   if (!middle) {
@@ -88,7 +88,7 @@ void lower(LoweringContext& context, const Node& node, const Reduce& mean) {
   }
   const auto kept = without(from.shape, *middle);
   const auto to = context.exact_destination(node);
-  auto y = context.computed(to, finds ? Storage::f32 : in);
+  auto y = to;
   auto y_strides = reshape(y.shape, y.strides, kept);
   if (!y_strides) {
     y = context.tensors.allocate(y.shape, dense_strides(y.shape), y.storage);
@@ -101,6 +101,7 @@ void lower(LoweringContext& context, const Node& node, const Reduce& mean) {
   r.y_reduced = kernel_view(within(from.shape, *middle), Strides(middle->last - middle->first, 0));
   r.kind = static_cast<int>(mean.kind);
   r.activation = context.activation_of(node.activation);
+  r.storage = in;
   if (r.kind < ReduceArguments::first_minimum) simplify(r); // else the order of indices counts
   context.emit(kernel_call<ReduceArguments>(reduce_launch(r, in), r,
                                             {{&ReduceArguments::x, from.place}, {&ReduceArguments::y, y.place}}));
@@ -239,7 +240,7 @@ View around(std::int64_t outer, std::int64_t count, std::int64_t inner) {
 } // namespace
 
 void lower(LoweringContext& context, const Node& node, const RunningSum& running) {
-  const auto in = context.computed_in(node);
+  const auto in = context.tensors.storage_of(node.output);
   const auto x = context.row_major(node.inputs[0], in);
   const auto to = context.exact_destination(node);
   const auto y = context.tensors.allocate(x.shape, x.strides, in);
@@ -249,16 +250,17 @@ void lower(LoweringContext& context, const Node& node, const RunningSum& running
   r.x_stride = r.y_stride = running.inner;
   r.exclusive = running.exclusive;
   r.reverse = running.reverse;
+  r.storage = in;
   using A = RunningSumArguments;
   context.emit<A>(r, {{&A::x, x.place}, {&A::y, y.place}}, in);
   context.finish(node, to, y);
 }
 
 void lower(LoweringContext& context, const Node& node, const TopIndices& top) {
-  const auto in = context.numbers(node.inputs[0]).storage;
+  const auto in = context.tensors.value(node.inputs[0]).storage;
   const auto x = context.row_major(node.inputs[0], in);
   const auto y =
-      context.tensors.allocate(context.shape(node.output), dense_strides(context.shape(node.output)), Storage::f32);
+      context.tensors.allocate(context.shape(node.output), dense_strides(context.shape(node.output)), Storage::s64);
   TopIndicesArguments t;
   t.x_view = around(top.outer, top.count, top.inner);
   t.y_view = around(top.outer, top.kept, top.inner);
@@ -269,6 +271,7 @@ void lower(LoweringContext& context, const Node& node, const TopIndices& top) {
   t.kept = narrow(top.kept);
   t.x_stride = t.y_stride = top.inner;
   t.largest = top.largest;
+  t.storage = in;
   using A = TopIndicesArguments;
   context.emit<A>(t, {{&A::x, x.place}, {&A::y, y.place}}, in);
   context.finish(node, y);

@@ -22,7 +22,9 @@ class Layouts {
   bool is_rows(const Node&, const Gemm&) const { return true; }
   bool is_rows(const Node&, const Attention&) const { return true; }
   bool is_rows(const Node&, const Product&) const { return true; }
+  bool is_rows(const Node&, const IntegerMatMul&) const { return true; }
   bool is_rows(const Node&, const Conv&) const { return false; }
+  bool is_rows(const Node&, const IntegerConv&) const { return false; }
   bool is_rows(const Node&, const Pool&) const { return false; }
   bool is_rows(const Node&, const Resize&) const { return false; }
   bool is_rows(const Node&, const GridSample&) const { return false; }

@@ -40,7 +40,7 @@ void use_all(Lifetimes& lifetimes, const KernelCall& call, std::size_t time) {
   for (const auto& pointer : call.pointers) lifetimes.use(pointer.place, time);
 }
 void use_all(Lifetimes& lifetimes, const ConvCall& call, std::size_t time) {
-  for (const auto* place : {&call.x, &call.residual, &call.y}) lifetimes.use(*place, time);
+  for (const auto* place : {&call.x, &call.residual, &call.zero, &call.y}) lifetimes.use(*place, time);
 }
 
 std::vector<std::uint32_t> layer_times(const Program& program) {
@@ -50,14 +50,20 @@ std::vector<std::uint32_t> layer_times(const Program& program) {
   return times;
 }
 
+/// True if the network stores elements as callers see them. Booleans of callers may be any byte.
+bool is_stored_as_seen(ElementType type) {
+  return type == ElementType::float32 ||
+         (is_integer(type) && type != ElementType::uint8 && type != ElementType::boolean);
+}
+
 } // namespace
 
 std::vector<std::optional<std::uint32_t>> port_buffers(const Program& program) {
   std::vector<std::optional<std::uint32_t>> buffers;
   for (const auto* ports : {&program.inputs, &program.outputs})
     for (const auto& port : *ports) {
-      const auto size = static_cast<std::size_t>(element_count(port.shape)) * sizeof(float);
-      const bool alone = port.type == ElementType::float32 && port.place.region == Place::Region::buffer &&
+      const auto size = static_cast<std::size_t>(element_count(port.shape)) * size_of(port.type);
+      const bool alone = is_stored_as_seen(port.type) && port.place.region == Place::Region::buffer &&
                          port.place.offset == 0 && program.buffers[port.place.buffer] < size + whole_pixel &&
                          std::ranges::find(buffers, port.place.buffer) == buffers.end();
       buffers.push_back(alone ? std::optional(port.place.buffer) : std::nullopt);

@@ -82,7 +82,7 @@ class Planner {
   [[nodiscard]] bool is_product(const Node& node) const {
     const auto* gemm = std::get_if<Gemm>(&node.operation);
     if (!gemm || gemm->transpose_a || node.residual || node.activation.kind != Activation::Kind::none ||
-        whole_.has(number(node)) || is_counted(graph_.tensors[node.inputs[0]]))
+        whole_.has(number(node)))
       return false;
     return constant(node.inputs[1]) && adds_a_row(graph_, node);
   }

@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::size_t constant_alignment = 256;
 
-/// Dense row-major values, spread over memory with `strides`.
-std::vector<float> spread(const std::vector<float>& values, const Shape& shape, const Strides& strides) {
-  std::vector<float> result(static_cast<std::size_t>(extent(shape, strides)), 0.0F);
+/// Spreads dense row-major elements over memory with `strides`.
+template <class T> std::vector<T> spread(std::span<const T> elements, const Shape& shape, const Strides& strides) {
+  std::vector<T> result(static_cast<std::size_t>(extent(shape, strides)));
   std::vector<std::int64_t> index(shape.size(), 0);
   std::int64_t at = 0;
-  for (const auto value : values) {
-    result[static_cast<std::size_t>(at)] = value;
+  for (const auto element : elements) {
+    result[static_cast<std::size_t>(at)] = element;
     for (std::size_t d = shape.size(); d-- > 0;) {
       at += strides[d];
       if (++index[d] < shape[d]) break;
@@ -28,14 +28,39 @@ std::vector<float> spread(const std::vector<float>& values, const Shape& shape, 
   return result;
 }
 
+std::vector<std::uint16_t> halves_of(const std::vector<float>& values) {
+  std::vector<std::uint16_t> halves(values.size());
+  std::ranges::transform(values, halves.begin(), to_half);
+  return halves;
+}
+
+/// Returns the elements of a constant of integers, dense, as kernels read them.
+std::vector<std::byte> integers_of(const Tensor& tensor, Storage storage) {
+  const auto stored = tasks::stored(tensor);
+  std::vector<std::byte> bytes(stored.begin(), stored.end());
+  if (storage == Storage::u8)
+    for (auto& byte : bytes) byte ^= std::byte{0x80};
+  return bytes;
+}
+
+Storage storage_of(ElementType type) {
+  switch (type) {
+  case ElementType::boolean: return Storage::boolean;
+  case ElementType::uint8: return Storage::u8;
+  case ElementType::int8: return Storage::s8;
+  case ElementType::uint16: return Storage::u16;
+  case ElementType::int16: return Storage::s16;
+  case ElementType::uint32: return Storage::u32;
+  case ElementType::int32: return Storage::s32;
+  case ElementType::uint64: return Storage::u64;
+  default: return Storage::s64;
+  }
+}
+
 } // namespace
 
-Tensors::Tensors(const Graph& graph, Program& program, std::vector<bool> bytes)
-    : graph_(graph),
-      program_(program),
-      bytes_(std::move(bytes)),
-      rows_(row_layout(graph)),
-      concats_(plan_concats(graph, rows_, unit())) {
+Tensors::Tensors(const Graph& graph, Program& program)
+    : graph_(graph), program_(program), rows_(row_layout(graph)), concats_(plan_concats(graph, rows_, unit())) {
   groups_.resize(concats_.groups.size());
   find_last_reads();
 }
@@ -54,9 +79,8 @@ void Tensors::find_last_reads() {
 }
 
 Storage Tensors::storage_of(TensorId id) const {
-  const auto& tensor = graph_.tensors[id];
-  if (bytes_[id]) return tensor.type == ElementType::int8 ? Storage::s8 : Storage::u8;
-  return is_counted(tensor) ? Storage::f32 : program_.storage;
+  const auto type = graph_.tensors[id].type;
+  return is_integer(type) ? cuda::storage_of(type) : program_.storage;
 }
 
 const Value& Tensors::value(TensorId id) {
@@ -66,22 +90,39 @@ const Value& Tensors::value(TensorId id) {
 
 const Value& Tensors::value(TensorId id, Storage storage) {
   const auto [found, missing] = constants_.try_emplace({id, storage});
-  if (missing) found->second = place_constant(id, storage);
+  if (missing) found->second = constant(id, storage, natural(id, storage));
   return found->second;
 }
 
-Value Tensors::place_constant(TensorId id, Storage storage) {
+Value Tensors::constant(TensorId id, Storage storage, Strides strides) {
   const auto& tensor = graph_.tensors[id];
-  auto strides = natural(id);
-  const auto place = stored(spread(tensor.values, tensor.shape, strides), storage);
-  return {place, storage, tensor.shape, std::move(strides)};
+  const auto place = [&]<class T>(std::span<const T> elements) {
+    return constant(spread(elements, tensor.shape, strides));
+  };
+  const auto placed = [&] {
+    if (storage == Storage::f32) return place(std::span(tensor.values));
+    if (storage == Storage::f16) return place(std::span<const std::uint16_t>(halves_of(tensor.values)));
+    const auto bytes = integers_of(tensor, storage);
+    const auto as = [&]<class T>(T) {
+      return place(std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)));
+    };
+    switch (size_of(storage)) {
+    case 1: return as(std::uint8_t{});
+    case 2: return as(std::uint16_t{});
+    case 4: return as(std::uint32_t{});
+    default: return as(std::uint64_t{});
+    }
+  };
+  const auto at = placed();
+  return {at, storage, tensor.shape, std::move(strides)};
 }
 
 Strides Tensors::natural(TensorId id, Storage storage) const {
   const auto& shape = graph_.tensors[id].shape;
   if (shape.size() == 2 || (shape.size() == 4 && !rows_[id]))
     return channels_last(shape, round_up(shape[1], std::max(unit(storage), unit())));
-  if (size_of(storage) > 1 || shape.empty()) return dense_strides(shape);
+  const bool bytes = storage == Storage::s8 || storage == Storage::u8;
+  if (!bytes || shape.empty()) return dense_strides(shape);
   auto padded = shape;
   padded.back() = round_up(padded.back(), unit(storage));
   return dense_strides(padded);
@@ -145,10 +186,7 @@ Place Tensors::constant(std::span<const std::byte> bytes) {
 }
 
 Place Tensors::stored(const std::vector<float>& values, Storage storage) {
-  if (storage == Storage::f32) return constant(values);
-  std::vector<std::uint16_t> halves(values.size());
-  std::ranges::transform(values, halves.begin(), to_half);
-  return constant(halves);
+  return storage == Storage::f32 ? constant(values) : constant(halves_of(values));
 }
 
 } // namespace rtexec::tasks::cuda

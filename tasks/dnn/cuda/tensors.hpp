@@ -27,10 +27,10 @@ struct Value {
 
 class Tensors {
  public:
-  /// Buffers and constants are added to `program`. Both outlive this. `bytes`: which tensors lie as such.
-  Tensors(const Graph& graph, Program& program, std::vector<bool> bytes);
+  /// Buffers and constants are added to `program`. Both outlive this.
+  Tensors(const Graph& graph, Program& program);
 
-  /// Whole numbers up to 2^24 stay what they are.
+  /// Integers are stored in their type, floats in the network's precision.
   [[nodiscard]] Storage storage_of(TensorId id) const;
   /// Elements in 16 bytes: what kernels read at once.
   [[nodiscard]] static std::int64_t unit(Storage storage) { return 16 / static_cast<std::int64_t>(size_of(storage)); }
@@ -39,8 +39,10 @@ class Tensors {
   /// Of an input, after set(); of a constant, which is added to the image when it is first asked for; of what a node
   /// wrote, after set().
   [[nodiscard]] const Value& value(TensorId id);
-  /// Of a constant, likewise.
+  /// Of a constant, likewise. `storage` is storage_of() for integers, f32 or f16 for floats.
   [[nodiscard]] const Value& value(TensorId id, Storage storage);
+  /// Adds a constant to the image with those strides.
+  [[nodiscard]] Value constant(TensorId id, Storage storage, Strides strides);
   void set(TensorId id, Value value) { values_[id] = std::move(value); }
   [[nodiscard]] bool knows(TensorId id) const { return values_.contains(id); }
   /// Whether it is written in its slice of a concatenation.
@@ -69,12 +71,11 @@ class Tensors {
 
  private:
   void find_last_reads();
-  Value place_constant(TensorId id, Storage storage);
   [[nodiscard]] bool own_buffer(const Value& value) const;
 
   const Graph& graph_;
   Program& program_;
-  std::vector<bool> bytes_, rows_; // by tensor: whole_plan.hpp, row_layout.hpp
+  std::vector<bool> rows_; // by tensor: row_layout.hpp
   ConcatPlan concats_;
   std::vector<std::optional<Place>> groups_; // of concats_, once something is written there
   std::map<TensorId, Value> values_;

@@ -9,13 +9,17 @@ namespace rtexec::tasks::cuda {
 namespace {
 
 Pixels bytes(LoweringContext& context, TensorId id, const Shape& flat) {
-  const auto of = context.graph.tensors[id].type == ElementType::int8 ? Storage::s8 : Storage::u8;
-  return context.flat_pixels(id, flat, of, true);
+  return context.flat_pixels(id, flat, context.tensors.storage_of(id), true);
 }
 
-/// The shape under which a Conv or a Gemm sees what it reads and writes.
+const Conv* conv_of(const Node& node) {
+  const auto* integers = std::get_if<IntegerConv>(&node.operation);
+  return integers ? &integers->conv : std::get_if<Conv>(&node.operation);
+}
+
+/// The shape under which a convolution or matrix product sees what it reads and writes.
 Shape flat(const Node& node, const Shape& shape) {
-  if (std::holds_alternative<Conv>(node.operation)) return shape;
+  if (conv_of(node)) return shape;
   return {element_count(shape) / shape.back(), shape.back()};
 }
 
@@ -36,14 +40,16 @@ ConvCall whole_call(LoweringContext& context, const Node& node, const WholeProdu
                     ConvArguments a) {
   ConvCall call;
   a.whole = 1;
-  const auto zero = narrow(std::lround(stored_as(x.storage, product.x.from).zero));
+  const auto& computed = product.x.zero;
+  const auto zero = computed ? 1 : narrow(std::lround(stored_as(x.storage, product.x.from).zero));
   a.outside = (static_cast<unsigned>(zero) & 0xffU) * 0x01010101U;
   auto weights = whole_weights(context.graph, node, *product.weights, a.channels);
   for (auto& sum : weights.sums) sum *= -zero;
   call.x = x.place;
   call.weights = context.tensors.constant(weights.packed);
-  call.factors = context.tensors.constant(product.factors);
+  if (!product.factors.empty()) call.factors = context.tensors.constant(product.factors);
   if (zero != 0) call.offsets = context.tensors.constant(weights.sums);
+  if (computed) call.zero = context.tensors.value(*computed).place;
   if (const auto bias = bias_of(context, node); !bias.empty()) call.bias = context.tensors.constant(bias);
   if (const auto& from = product.residual) {
     const auto residual = bytes(context, from->x, flat(node, context.shape(from->x)));
@@ -53,7 +59,7 @@ ConvCall whole_call(LoweringContext& context, const Node& node, const WholeProdu
     add_residual(call, a, node, residual);
   } else if (node.residual) {
     const auto id = *node.residual;
-    const auto of = context.numbers(id).storage;
+    const auto of = context.tensors.value(id).storage;
     add_residual(call, a, node, context.flat_pixels(id, flat(node, context.shape(id)), of, false));
   }
   call.arguments = a;
@@ -62,8 +68,7 @@ ConvCall whole_call(LoweringContext& context, const Node& node, const WholeProdu
 
 Destination destination(LoweringContext& context, const Node& node, const WholeResult& result) {
   const auto of = context.tensors.storage_of(result.output);
-  if (std::holds_alternative<Gemm>(node.operation))
-    return row_destination(context, result.output, flat(node, context.shape(result.output)), of);
+  if (!conv_of(node)) return row_destination(context, result.output, flat(node, context.shape(result.output)), of);
   auto y = context.tensors.destination(result.output, of);
   if (!context.image_of(y)) y = context.tensors.allocate(y.shape, context.whole_pixels(y.shape, of), of);
   return {y, y};
@@ -73,7 +78,7 @@ void multiply(LoweringContext& context, const Node& node, const WholeProduct& pr
   const auto x = bytes(context, product.x.x, flat(node, context.shape(product.x.x)));
   const auto out = flat(node, context.shape(result.output));
   ConvArguments a;
-  if (const auto* conv = std::get_if<Conv>(&node.operation)) {
+  if (const auto* conv = conv_of(node)) {
     set_images(a, x.image, out);
     set_window(a, conv->window);
     a.groups = narrow(conv->groups);
@@ -98,8 +103,12 @@ void multiply(LoweringContext& context, const Node& node, const WholeProduct& pr
 /// y = quantise(activation(the sum of one or two inputs)); two are bytes.
 void rescale(LoweringContext& context, const std::vector<Dequantised>& inputs, const Value& y,
              const Activation& activation, const std::optional<Quantise>& quantise) {
-  const auto a = context.tensors.value(inputs[0].x);
-  const auto b = inputs.size() > 1 ? context.tensors.value(inputs[1].x) : Value{};
+  const auto operand = [&](TensorId id) {
+    const auto& x = context.tensors.value(id);
+    return size_of(x.storage) > 1 && holds_integers(x.storage) ? context.stored(id, Storage::f32) : x;
+  };
+  const auto a = operand(inputs[0].x);
+  const auto b = inputs.size() > 1 ? operand(inputs[1].x) : Value{};
   const auto view = [&](const Value& x) { return kernel_view(y.shape, broadcast(x.shape, x.strides, y.shape)); };
   RescaleArguments r;
   r.a_view = r.b_view = view(a);
@@ -139,14 +148,15 @@ bool lower_whole(LoweringContext& context, const Node& node, std::size_t number)
 }
 
 void lower(LoweringContext& context, const Node& node, const Quantise& quantise) {
-  const auto y = context.exact_destination(node);
-  rescale(context, {{node.inputs[0], {}}}, y, {}, quantise);
-  context.finish(node, y);
+  const auto to = context.exact_destination(node);
+  const auto y = is_small(context.graph.tensors[node.output].type) ? to : context.computed(to, Storage::f32);
+  rescale(context, {{node.inputs[0], {}, {}}}, y, {}, quantise);
+  context.finish(node, to, y);
 }
 
 void lower(LoweringContext& context, const Node& node, const Dequantise& dequantise) {
   const auto y = context.exact_destination(node);
-  rescale(context, {{node.inputs[0], dequantise}}, y, {}, {});
+  rescale(context, {{node.inputs[0], dequantise, {}}}, y, {}, {});
   context.finish(node, y);
 }
 

@@ -1,12 +1,14 @@
 // Which layers compute on whole numbers of eight bits, found by what nodes compute: convolutions and products by
-// weights that are known to be such, of what was dequantised; and steps between such numbers, element by element. They
-// take what dequantises their inputs, and what quantises their result, as their own. Pure: no device is needed.
+// weights that are known to be such, of what was dequantised, or of integers less a zero point; and steps between such
+// numbers, element by element. They take what dequantises their inputs, and what quantises their result, as their own.
+// Pure: no device is needed.
 #pragma once
 
 #include "tasks/dnn/graph/graph.hpp"
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -16,13 +18,14 @@ namespace rtexec::tasks::cuda {
 struct Dequantised {
   TensorId x = 0;
   Dequantise from;
+  std::optional<TensorId> zero; // a zero point of x's type that the network computes; from.zero is then unused
 };
 
-/// A Conv or a Gemm. Its sums are of x less its zero point, times `weights`.
+/// A Conv, Gemm, IntegerConv or IntegerMatMul. Its sums are of x less its zero point, times `weights`.
 struct WholeProduct {
   Dequantised x;
-  const WholeNumbers* weights = nullptr;
-  std::vector<float> factors; // of the sums, one for each output channel
+  std::shared_ptr<const WholeNumbers> weights;
+  std::vector<float> factors; // of the sums, one for each output channel; empty if the result is the sums
   std::optional<Dequantised> residual;
 };
 
@@ -42,14 +45,13 @@ struct WholePlan {
   std::map<std::size_t, WholeStep> steps;
   std::map<std::size_t, WholeResult> results;
   std::vector<bool> elsewhere; // nodes that others compute
-  std::vector<bool> bytes;     // tensors that lie as bytes
 
   [[nodiscard]] bool has(std::size_t node) const { return elsewhere[node] || results.contains(node); }
 };
 
 [[nodiscard]] WholePlan plan_whole(const Graph& graph);
 
-/// Of eight bits.
+/// True for the types whose elements are stored as bytes that layers multiply.
 [[nodiscard]] constexpr bool is_small(ElementType type) {
   return type == ElementType::int8 || type == ElementType::uint8;
 }

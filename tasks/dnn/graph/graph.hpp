@@ -456,10 +456,6 @@ inline constexpr std::int64_t max_elements = std::int64_t{1} << 28;
 /// Largest number of dimensions, likewise.
 inline constexpr std::size_t max_rank = 8;
 
-/// True if the elements may be integers that half precision does not hold.
-[[nodiscard]] constexpr bool is_counted(const Tensor& tensor) {
-  return is_integer(tensor.type) && size_of(tensor.type) > 1;
-}
 /// The product of the dimensions. Shapes in a Graph never exceed max_elements.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);
 /// Whether what a Gemm adds to its product is nothing, or constants that are the same in every row.

@@ -36,6 +36,7 @@ std::uint16_t half_bits(double value) {
 /// Half the distance between neighbours of the storage around `value`, and a little.
 double rounding(Storage storage, double value) {
   if (storage == Storage::s8) return 0.5;
+  if (tasks::cuda::holds_integers(storage)) return 0;
   return storage == Storage::f32 ? std::abs(value) * 0x1p-23 + 0x1p-149 : std::abs(value) * 0x1.02p-11 + 0x1.02p-25;
 }
 
@@ -211,27 +212,29 @@ void Buffer::clear() {
 
 double Buffer::get(std::size_t i) const {
   const auto* at = memory_.data() + (offset_ + i) * width();
-  if (storage_ == Storage::f32) {
-    float value = 0;
+  const auto as = [&]<class T>(T value) {
     std::memcpy(&value, at, sizeof value);
-    return static_cast<double>(value);
+    return value;
+  };
+  switch (storage_) {
+  case Storage::f32: return static_cast<double>(as(0.0F));
+  case Storage::s8: return as(std::int8_t{});
+  case Storage::s16: return as(std::int16_t{});
+  case Storage::s64: return static_cast<double>(as(std::int64_t{}));
+  default: return half_value(as(std::uint16_t{}));
   }
-  if (storage_ == Storage::s8) return static_cast<std::int8_t>(*at);
-  std::uint16_t bits = 0;
-  std::memcpy(&bits, at, sizeof bits);
-  return half_value(bits);
 }
 
 void Buffer::set(std::size_t i, double value) {
-  auto* at = memory_.data() + (offset_ + i) * width();
-  if (storage_ == Storage::f32) {
-    const auto rounded = static_cast<float>(value);
-    std::memcpy(at, &rounded, sizeof rounded);
-  } else if (storage_ == Storage::s8) {
-    *at = static_cast<std::byte>(static_cast<std::int8_t>(value));
-  } else {
-    const auto bits = half_bits(value);
-    std::memcpy(at, &bits, sizeof bits);
+  const auto put = [&](auto element) {
+    std::memcpy(memory_.data() + (offset_ + i) * width(), &element, sizeof element);
+  };
+  switch (storage_) {
+  case Storage::f32: return put(static_cast<float>(value));
+  case Storage::s8: return put(static_cast<std::int8_t>(value));
+  case Storage::s16: return put(static_cast<std::int16_t>(value));
+  case Storage::s64: return put(static_cast<std::int64_t>(value));
+  default: return put(half_bits(value));
   }
 }
 

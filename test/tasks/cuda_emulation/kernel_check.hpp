@@ -27,8 +27,8 @@ using tasks::cuda::View;
 #define SKIP_WITHOUT_EMULATION() \
   if (const auto* reason = ::rtexec::test::emulation::unavailable()) GTEST_SKIP() << reason
 
-/// Elements of a tensor as a kernel sees them. Before it is set, every element is a NaN with all bits set. An access
-/// beyond the end faults.
+/// Elements of a tensor as a kernel sees them, of f32, f16, s8, s16 or s64. Before it is set, every element is a NaN
+/// with all bits set. An access beyond the end faults.
 class Buffer {
  public:
   /// `offset`: elements between an address that is a multiple of 64 and the first one.

@@ -2,23 +2,45 @@
 // device code and host code: plain C++17, no library. Addresses are device addresses; strides and offsets count
 // elements.
 //
-// Storage is float or half ("_f" and "_h" at the end of a kernel's name), arithmetic float. Images lie channels last:
-// element (n, h, w, c) of a tensor is at ((n * height + h) * width + w) * stride + c, where stride, "of a pixel", is at
-// least the number of channels; so a tensor can be a slice of a concatenation. Other tensors are described by a View.
+// Floats are stored as float or half ("_f" and "_h" at the end of a kernel's name), and computed as float. Integers are
+// stored in their own type. A kernel that only moves them is chosen by their width ("_b", "_s" and "_w": 1, 2 and 8
+// bytes; "_f" moves 4 bytes). A kernel that computes them ("_i") gets the type as an argument. Images lie channels
+// last: element (n, h, w, c) of a tensor is at ((n * height + h) * width + w) * stride + c, where stride, "of a pixel",
+// is at least the number of channels; so a tensor can be a slice of a concatenation. Other tensors are described by a
+// View.
 #pragma once
 
 namespace rtexec::tasks::cuda {
 
-/// How a tensor's elements are stored. Bytes hold whole numbers, those of u8 less 128: so to kernels all have a sign.
-enum class Storage : int { f32, f16, s8, u8 };
+/// How a tensor's elements are stored. u8 holds the value less 128, so that layers multiply signed bytes only. A
+/// boolean is a byte of 0 or 1.
+enum class Storage : int { f32, f16, s8, u8, boolean, s16, u16, s32, u32, s64, u64 };
+
+[[nodiscard]] constexpr bool holds_integers(Storage storage) { return storage > Storage::f16; }
+[[nodiscard]] constexpr bool is_signed(Storage storage) {
+  return storage == Storage::s8 || storage == Storage::s16 || storage == Storage::s32 || storage == Storage::s64;
+}
+[[nodiscard]] constexpr decltype(sizeof 0) size_of(Storage storage) {
+  switch (storage) {
+  case Storage::s8:
+  case Storage::u8:
+  case Storage::boolean: return 1;
+  case Storage::f16:
+  case Storage::s16:
+  case Storage::u16: return 2;
+  case Storage::s64:
+  case Storage::u64: return 8;
+  default: return 4;
+  }
+}
 
 /// What x becomes as a whole number: clip(round(x / scale) + zero, low, high), rounded to even.
 struct Levels {
   float scale = 1, zero = 0, low = -128, high = 127;
 };
 
-/// Elements of inputs and outputs.
-enum class Outside : int { f32, f16, u8, s32, s64, s8 };
+/// How an input or output is converted. Integers of every width are copied as bytes.
+enum class Outside : int { f32, f16, bytes, booleans };
 
 /// Of a grid, along y and z.
 constexpr int most_blocks = 65535;
@@ -123,9 +145,12 @@ struct ConvArguments {
   int residual_last = 0;
   int in_cluster = 0; // the blocks of a tile's splits are one cluster; `partial` and `counters` are not used
   ActivationArguments activation;
-  // Where `whole`, x and weights are bytes: y = activation((sum + offsets) * factors + bias + residual)
+  // If `whole`, x and weights are bytes: y = activation((sum + offsets) * factors + bias + residual). If y is of s32,
+  // it is sum + offsets modulo 2^32.
   int whole = 0;
-  unsigned outside = 0;           // four bytes of what stands outside of x
+  unsigned outside = 0; // four bytes of what stands outside of x
+  /// x's zero point, or null if it is a constant. It replaces `outside`, and `offsets` are multiplied by it.
+  const signed char* zero = nullptr;
   const int* offsets = nullptr;   // of each output channel: what x's zero point adds, or null
   const float* factors = nullptr; // likewise
   Storage y_storage = Storage::f32, residual_storage = Storage::f32;
@@ -175,7 +200,8 @@ struct ScaleShiftArguments {
   ActivationArguments activation;
 };
 
-/// y = activation(a op b); views have y's rank and shape (a stride of 0 where an operand is broadcast).
+/// y = activation(a op b); views have y's rank and shape (a stride of 0 where an operand is broadcast). binary_i
+/// computes integers modulo 2^n, and compares integers or floats: a comparison writes booleans.
 struct BinaryArguments {
   enum Kind : int {
     add,
@@ -192,7 +218,12 @@ struct BinaryArguments {
     equal,
     not_equal,
     less,
-    less_or_equal
+    less_or_equal,
+    bit_and,
+    bit_or,
+    bit_xor,
+    shift_left,
+    shift_right
   };
   const void* a = nullptr;
   const void* b = nullptr;
@@ -200,24 +231,45 @@ struct BinaryArguments {
   View a_view, b_view, y_view;
   int kind = add;
   ActivationArguments activation;
+  Storage storage = Storage::f32; // of a and b
 };
 
-/// y = a ? b : c, or activation(alpha a b + c); views likewise.
-struct TernaryArguments {
-  enum Kind : int { select, multiply_add };
+/// y = activation(alpha a b + c); views likewise.
+struct MultiplyAddArguments {
   const void* a = nullptr;
   const void* b = nullptr;
   const void* c = nullptr;
   void* y = nullptr;
   View a_view, b_view, c_view, y_view;
-  int kind = select;
   float alpha = 1;
   ActivationArguments activation;
 };
 
+/// y = a ? b : c. a holds booleans. Views likewise.
+struct SelectArguments {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* c = nullptr;
+  void* y = nullptr;
+  View a_view, b_view, c_view, y_view;
+  int width = 4; // of an element of b, c and y, in bytes
+};
+
+/// y = function(x), for x and y of any storage. The function is none (conversion only), relu, absolute or sign of
+/// integers, or is_nan, is_infinite, is_zero or is_not_zero, which write booleans. A float becomes an integer by
+/// truncation towards zero; what does not fit becomes the nearest integer of the type, NaN becomes 0. An integer
+/// becomes narrower modulo 2^n.
+struct CastArguments {
+  const void* x = nullptr;
+  void* y = nullptr;
+  View x_view, y_view;
+  Storage from = Storage::f32, to = Storage::f32;
+  ActivationArguments function;
+};
+
 /// y[i] = activation(x[i]) for every index of the views, which have one shape. Copies, transposes, slices, concatenates
-/// and converts: the kernel's name says the storage of both sides (copy_ff, copy_fh, copy_bf, ...). The fastest
-/// dimension of y is the last one.
+/// and converts between float and half: the kernel's name says the storage of both sides (copy_ff, copy_fh, ...).
+/// Copies of integers have no activation. The fastest dimension of y is the last one.
 struct CopyArguments {
   const void* x = nullptr;
   void* y = nullptr;
@@ -256,7 +308,8 @@ struct PadArguments {
   View x_view; // with x's shape
   View y_view; // with y's shape
   int before[max_dimensions] = {};
-  float value = 0;
+  float value = 0;          // For integers of 4 bytes this holds the bits.
+  long long wide_value = 0; // For integers of 8 bytes this is the value.
 };
 
 /// y[n, h, w, c]: rows rows[h] and columns columns[w] of x blended.
@@ -291,12 +344,13 @@ struct ReduceArguments {
     last_maximum
   };
   const void* x = nullptr;
-  void* y = nullptr; // of indices: floats
+  void* y = nullptr; // Indices are s64.
   View kept, y_kept;
   View reduced, y_reduced;
   int kind = mean;
   ActivationArguments activation; // of what reduce computes
   int may_be_nothing = 0;         // softmax of what is minus infinity throughout is zero
+  Storage storage = Storage::f32; // of x, and of y unless y holds indices
 };
 
 /// Warps of a block of those kernels.
@@ -334,7 +388,7 @@ struct LrnArguments {
 
 /// y[i, j] = activation(alpha * sum over k of a[i, k] * b[k, j] + beta * c[i, j] + residual[i, j]): any strides, for
 /// products that no convolution can state. c and residual may be null. The same for each index of `a_batch`, whose
-/// shape all batches have.
+/// shape all batches have. gemm_i computes the sums only, modulo 2^n.
 struct GemmArguments {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -347,6 +401,8 @@ struct GemmArguments {
   View a_batch, b_batch, residual_batch, y_batch;
   float alpha = 1, beta = 1;
   ActivationArguments activation;
+  Storage from = Storage::f32; // of a and b, for gemm_i
+  Storage to = Storage::f32;   // of y, for gemm_i
 };
 
 /// y[i, :] = softmax over j of (scale * q[i, :] . k[j, :] + mask[i, j]) times v[j, :], for each index of the batches,
@@ -405,7 +461,7 @@ struct NormaliseRowsArguments {
 /// Places in a tensor that indices mean: the sum over d < depth of (index d, at d * stride from the first one) times
 /// strides[d]. Negative indices count from the end, those outside are taken to be the nearest inside.
 struct IndexedPlaces {
-  const float* indices = nullptr;
+  const long long* indices = nullptr;
   int depth = 1;
   long long stride = 0; // between the indices of a place
   int sizes[max_dimensions] = {};
@@ -430,6 +486,7 @@ struct PutArguments {
   View x_view, indices_view, y_view;
   View x_serial, indices_serial, y_serial;
   int kind = replace;
+  Storage storage = Storage::f32;
 };
 
 /// y[i]: the sum of what stands up to i in `count` elements, for each index of the views. Exclusive: before i; reverse:
@@ -441,17 +498,19 @@ struct RunningSumArguments {
   int count = 1;
   long long x_stride = 1, y_stride = 1;
   int exclusive = 0, reverse = 0;
+  Storage storage = Storage::f32;
 };
 
 /// The indices of the `kept` largest (smallest) of `count` elements, in order, of equal ones the first first; for each
-/// index of the views.
+/// index of the views. NaN is the largest value.
 struct TopIndicesArguments {
   const void* x = nullptr;
-  float* y = nullptr;
+  long long* y = nullptr;
   View x_view, y_view;
   int count = 1, kept = 1;
   long long x_stride = 1, y_stride = 1;
   int largest = 1;
+  Storage storage = Storage::f32;
 };
 
 /// That a block can put in order; also its threads then.
@@ -553,13 +612,13 @@ struct ImageInArguments {
   int batch = 1, channels = 1, height = 1, width = 1;
   int y_stride = 1;
 };
-/// y[i] = x[i], where one is a float of the network's, and the other an element of an input or output. To integers:
-/// towards zero; what is too large or too small becomes the nearest integer there is, what is no number 0. `linked`:
-/// where the other one's address stands when the kernel runs, instead of x or y.
+/// Copies an input or output to the network's memory or back, element by element. `linked`, unless null, points to the
+/// address of the input or output when the kernel runs; it replaces x or y.
 struct ConvertArguments {
   const void* x = nullptr;
   void* y = nullptr;
-  int count = 0;
+  long long count = 0; // of floats; of bytes for integers and booleans
+  unsigned flip = 0;   // mask of bits that are inverted in each four bytes
   void* const* linked = nullptr;
 };
 struct ClearArguments {

@@ -18,6 +18,11 @@ constexpr int conv_piece = 128;           // bytes of a row that are multiplied 
 constexpr int conv_row = conv_piece + 16; // bytes between rows in shared memory
 constexpr int conv_chunks = conv_piece / 16;
 
+/// Returns four bytes of what stands outside of an image of bytes.
+DEVICE unsigned outside_of(const ConvArguments& conv) {
+  return conv.zero ? static_cast<unsigned char>(*conv.zero) * 0x01010101U : conv.outside;
+}
+
 template <class Scalar, int tile_rows, int tile_columns, int thread_count, int stage_count> struct ConvShape {
   using Storage = Scalar;
   using Sum = typename SumType<Scalar>::type;
@@ -124,7 +129,7 @@ template <class Shape> struct ConvLoader {
   DEVICE void copy_a(SharedAddress to, const Scalar* from, bool inside) const {
     if (!is_whole<Scalar>) copy16(to, from, inside);
     else if (inside) copy16(to, from, true);
-    else fill16(to, conv.outside);
+    else fill16(to, outside_of(conv));
   }
 
   DEVICE void load_b(int stage) {

@@ -14,11 +14,15 @@ struct WholeChannel {
   DEVICE WholeChannel() : offset(0), factor(0), bias(0) {}
   DEVICE WholeChannel(const ConvArguments& conv, int channel)
       : offset(conv.offsets ? conv.offsets[channel] : 0),
-        factor(conv.factors[channel]),
+        factor(conv.factors ? conv.factors[channel] : 0.0F),
         bias(conv.bias ? conv.bias[channel] : 0.0F) {}
 
-  /// `residual`: as it is stored.
+  /// `residual`: as it is stored. If y is of s32, this returns the bits of the sum.
   DEVICE float finished(const ConvArguments& conv, int sum, float residual) const {
+    if (conv.y_storage == Storage::s32) {
+      const unsigned added = static_cast<unsigned>(offset) * static_cast<unsigned>(conv.zero ? *conv.zero : 1);
+      return bits_float(static_cast<unsigned>(sum) + added);
+    }
     const float added = conv.residual ? (residual - conv.residual_zero) * conv.residual_scale : 0.0F;
     const float value = cuda::finished(conv, static_cast<float>(sum + offset) * factor + bias, added);
     return is_bytes(conv.y_storage) ? to_level(value, conv.levels) : value;

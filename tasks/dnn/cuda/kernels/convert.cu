@@ -7,86 +7,8 @@ namespace {
 
 constexpr int chunk = 4;
 
-/// A chunk of integers.
-template <class T> struct Integers {
-  Words<sizeof(T) * chunk / 4> words;
-  DEVICE T get(int i) const;
-  DEVICE void set(int i, T value);
-};
-
-template <> DEVICE unsigned char Integers<unsigned char>::get(int i) const {
-  return static_cast<unsigned char>(words.word[0] >> (8 * i) & 0xffU);
-}
-template <> DEVICE void Integers<unsigned char>::set(int i, unsigned char value) {
-  words.word[0] = (i == 0 ? 0 : words.word[0]) | static_cast<unsigned>(value) << (8 * i);
-}
-
-template <> DEVICE signed char Integers<signed char>::get(int i) const {
-  return static_cast<signed char>(words.word[0] >> (8 * i) & 0xffU);
-}
-template <> DEVICE void Integers<signed char>::set(int i, signed char value) {
-  words.word[0] = (i == 0 ? 0 : words.word[0]) | static_cast<unsigned>(static_cast<unsigned char>(value)) << (8 * i);
-}
-
-template <> DEVICE int Integers<int>::get(int i) const { return static_cast<int>(words.word[i]); }
-template <> DEVICE void Integers<int>::set(int i, int value) { words.word[i] = static_cast<unsigned>(value); }
-
-template <> DEVICE long long Integers<long long>::get(int i) const {
-  const auto low = static_cast<unsigned long long>(words.word[2 * i]);
-  const auto high = static_cast<unsigned long long>(words.word[2 * i + 1]);
-  return static_cast<long long>(high << 32U | low);
-}
-template <> DEVICE void Integers<long long>::set(int i, long long value) {
-  words.word[2 * i] = static_cast<unsigned>(static_cast<unsigned long long>(value));
-  words.word[2 * i + 1] = static_cast<unsigned>(static_cast<unsigned long long>(value) >> 32U);
-}
-
-template <class T> struct Limits;
-template <> struct Limits<unsigned char> {
-  static constexpr float least = 0, above = 256;
-  static constexpr unsigned char most = 255;
-};
-template <> struct Limits<signed char> {
-  static constexpr float least = -128, above = 128;
-  static constexpr signed char most = 127;
-};
-template <> struct Limits<int> {
-  static constexpr float least = -2147483648.0F, above = 2147483648.0F;
-  static constexpr int most = 2147483647;
-};
-template <> struct Limits<long long> {
-  static constexpr float least = -9223372036854775808.0F, above = 9223372036854775808.0F;
-  static constexpr long long most = 9223372036854775807LL;
-};
-
-template <class T> DEVICE T truncated(float value) {
-  if (value != value) return 0;
-  if (value >= Limits<T>::above) return Limits<T>::most;
-  if (value <= Limits<T>::least) return static_cast<T>(-Limits<T>::most - 1);
-  return static_cast<T>(value);
-}
-
 /// Elements outside of the network, alone and in chunks.
-template <class T> struct Outer {
-  static constexpr unsigned bytes = sizeof(Integers<T>);
-  DEVICE static float load(const T* from) { return static_cast<float>(*from); }
-  DEVICE static void store(T* to, float value) { *to = truncated<T>(value); }
-  DEVICE static void load(float (&values)[chunk], const T* from) {
-    must_be_aligned(from, bytes);
-    const auto all = *reinterpret_cast<const Integers<T>*>(from);
-#pragma unroll
-    for (int i = 0; i < chunk; ++i) values[i] = static_cast<float>(all.get(i));
-  }
-  DEVICE static void store(T* to, const float (&values)[chunk]) {
-    Integers<T> all;
-#pragma unroll
-    for (int i = 0; i < chunk; ++i) all.set(i, truncated<T>(values[i]));
-    must_be_aligned(to, bytes);
-    *reinterpret_cast<Integers<T>*>(to) = all;
-  }
-};
-
-template <class Scalar> struct OuterFloats {
+template <class Scalar> struct Outer {
   static constexpr unsigned bytes = sizeof(Scalar) * chunk;
   DEVICE static float load(const Scalar* from) { return to_float(*from); }
   DEVICE static void store(Scalar* to, float value) { *to = from_float<Scalar>(value); }
@@ -103,8 +25,6 @@ template <class Scalar> struct OuterFloats {
     all.store(to);
   }
 };
-template <> struct Outer<float> : OuterFloats<float> {};
-template <> struct Outer<Half> : OuterFloats<Half> {};
 
 /// Whole ones, where both begin at one.
 template <class T> DEVICE unsigned chunks(const ConvertArguments& p, const T* outer, const float* inner) {
@@ -152,19 +72,52 @@ template <class T> DEVICE void give_out(const ConvertArguments& p) {
     Outer<T>::store(y + i, x[i]);
 }
 
+/// Copies bytes. changed() is applied to four of them at a time.
+template <class F> DEVICE void copy_bytes(const ConvertArguments& p, const char* x, char* y, F changed) {
+  const unsigned words = aligned(x) && aligned(y) ? static_cast<unsigned>(p.count) / 16 : 0;
+  for (unsigned item = first_item(); item < words; item += item_step()) {
+    auto all = reinterpret_cast<const Words<4>*>(x)[item];
+    for (unsigned& word : all.word) word = changed(word);
+    reinterpret_cast<Words<4>*>(y)[item] = all;
+  }
+  for (unsigned i = words * 16 + first_item(); i < static_cast<unsigned>(p.count); i += item_step())
+    y[i] = static_cast<char>(changed(static_cast<unsigned char>(x[i])));
+}
+
+DEVICE void take_bytes_in(const ConvertArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  const char* x = static_cast<const char*>(outer_address(p.x, p.linked));
+  copy_bytes(p, x, static_cast<char*>(p.y), [&](unsigned word) { return word ^ p.flip; });
+}
+
+DEVICE void give_bytes_out(const ConvertArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  char* y = static_cast<char*>(outer_address(p.y, p.linked));
+  copy_bytes(p, static_cast<const char*>(p.x), y, [&](unsigned word) { return word ^ p.flip; });
+}
+
+/// A caller may represent true by any byte but 0.
+DEVICE void take_booleans_in(const ConvertArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  const char* x = static_cast<const char*>(outer_address(p.x, p.linked));
+  copy_bytes(p, x, static_cast<char*>(p.y), [](unsigned word) {
+    word |= word >> 4U;
+    word |= word >> 2U;
+    return (word | word >> 1U) & 0x01010101U;
+  });
+}
+
 } // namespace
 
 KERNEL(from_f32, 128, ConvertArguments) { take_in<float>(arguments); }
 KERNEL(from_f16, 128, ConvertArguments) { take_in<Half>(arguments); }
-KERNEL(from_u8, 128, ConvertArguments) { take_in<unsigned char>(arguments); }
-KERNEL(from_s8, 128, ConvertArguments) { take_in<signed char>(arguments); }
-KERNEL(from_s32, 128, ConvertArguments) { take_in<int>(arguments); }
-KERNEL(from_s64, 128, ConvertArguments) { take_in<long long>(arguments); }
+KERNEL(from_bytes, 128, ConvertArguments) { take_bytes_in(arguments); }
+KERNEL(from_booleans, 128, ConvertArguments) { take_booleans_in(arguments); }
 KERNEL(to_f32, 128, ConvertArguments) { give_out<float>(arguments); }
 KERNEL(to_f16, 128, ConvertArguments) { give_out<Half>(arguments); }
-KERNEL(to_u8, 128, ConvertArguments) { give_out<unsigned char>(arguments); }
-KERNEL(to_s8, 128, ConvertArguments) { give_out<signed char>(arguments); }
-KERNEL(to_s32, 128, ConvertArguments) { give_out<int>(arguments); }
-KERNEL(to_s64, 128, ConvertArguments) { give_out<long long>(arguments); }
+KERNEL(to_bytes, 128, ConvertArguments) { give_bytes_out(arguments); }
 
 } // namespace rtexec::tasks::cuda

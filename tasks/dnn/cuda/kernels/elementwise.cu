@@ -45,15 +45,10 @@ DEVICE float power_of(float a, float b) {
 
 DEVICE_CALL float combined_rarely(float a, float b, int kind) {
   switch (kind) {
-  case BinaryArguments::divide_whole: return with_sign(whole_below(absolute(a / b)), a / b);
   case BinaryArguments::power: return power_of(a, b);
   case BinaryArguments::modulo: return modulo(a, b);
   case BinaryArguments::remainder: return remainder(a, b);
-  case BinaryArguments::slope: return a < 0.0F ? a * b : a;
-  case BinaryArguments::equal: return truth(a == b);
-  case BinaryArguments::not_equal: return truth(a != b);
-  case BinaryArguments::less: return truth(a < b);
-  default: return truth(a <= b);
+  default: return a < 0.0F ? a * b : a; // slope
   }
 }
 
@@ -97,7 +92,7 @@ template <class Scalar> DEVICE void binary(const BinaryArguments& p) {
   });
 }
 
-template <class Scalar> DEVICE void ternary(const TernaryArguments& p) {
+template <class Scalar> DEVICE void multiply_and_add(const MultiplyAddArguments& p) {
   let_next_start();
   wait_for_previous();
   constexpr int chunk = chunk_elements<Scalar>;
@@ -120,14 +115,9 @@ template <class Scalar> DEVICE void ternary(const TernaryArguments& p) {
     load(a, static_cast<const Scalar*>(p.a) + a_at, a_repeated);
     load(b, static_cast<const Scalar*>(p.b) + b_at, b_repeated);
     load(c, static_cast<const Scalar*>(p.c) + c_at, c_repeated);
-    if (p.kind == TernaryArguments::select) {
 #pragma unroll
-      for (int i = 0; i < count; ++i) a.values[i] = a.values[i] != 0.0F ? b.values[i] : c.values[i];
-    } else {
-#pragma unroll
-      for (int i = 0; i < count; ++i) a.values[i] = multiply_add(p.alpha * a.values[i], b.values[i], c.values[i]);
-      activate(a.values, p.activation);
-    }
+    for (int i = 0; i < count; ++i) a.values[i] = multiply_add(p.alpha * a.values[i], b.values[i], c.values[i]);
+    activate(a.values, p.activation);
     a.store(static_cast<Scalar*>(p.y) + y_at);
   });
 }
@@ -167,8 +157,8 @@ KERNEL(scale_shift_f, 128, ScaleShiftArguments) { scale_shift<float>(arguments);
 KERNEL(scale_shift_h, 128, ScaleShiftArguments) { scale_shift<Half>(arguments); }
 KERNEL(binary_f, 128, BinaryArguments) { binary<float>(arguments); }
 KERNEL(binary_h, 128, BinaryArguments) { binary<Half>(arguments); }
-KERNEL(ternary_f, 128, TernaryArguments) { ternary<float>(arguments); }
-KERNEL(ternary_h, 128, TernaryArguments) { ternary<Half>(arguments); }
+KERNEL(multiply_add_f, 128, MultiplyAddArguments) { multiply_and_add<float>(arguments); }
+KERNEL(multiply_add_h, 128, MultiplyAddArguments) { multiply_and_add<Half>(arguments); }
 KERNEL(lrn_f, 128, LrnArguments) { lrn<float>(arguments); }
 KERNEL(lrn_h, 128, LrnArguments) { lrn<Half>(arguments); }
 

@@ -15,8 +15,20 @@ struct Byte {
   signed char value;
 };
 
+/// Integers of 2 and 8 bytes. Kernels only move them.
+struct Short {
+  unsigned short bits;
+};
+struct Wide {
+  unsigned long long bits;
+};
+/// True for the types that activations are applied to.
+template <class Scalar> constexpr bool is_float = sizeof(Scalar) == 4;
+template <> constexpr bool is_float<Half> = true;
+
 DEVICE float to_float(float value) { return value; }
 DEVICE float to_float(Byte value) { return static_cast<float>(value.value); }
+DEVICE float to_float(Short value) { return static_cast<float>(value.bits); }
 DEVICE float to_float(Half value) { return half_bits_to_float(value.bits); }
 
 template <class Scalar> DEVICE Scalar from_float(float value);
@@ -25,6 +37,9 @@ template <> DEVICE Half from_float<Half>(float value) { return Half{float_to_hal
 
 template <> DEVICE Byte from_float<Byte>(float value) {
   return Byte{static_cast<signed char>(static_cast<int>(value))};
+}
+template <> DEVICE Short from_float<Short>(float value) {
+  return Short{static_cast<unsigned short>(static_cast<int>(value))};
 }
 
 /// `words` words that are read and written at once; aligned to their size.
@@ -38,6 +53,12 @@ template <class Scalar> struct Elements<Scalar, 1> {
   float values[1];
   DEVICE void load(const Scalar* from) { values[0] = to_float(*from); }
   DEVICE void store(Scalar* to) const { *to = from_float<Scalar>(values[0]); }
+};
+
+template <> struct Elements<Wide, 1> {
+  unsigned long long values[1];
+  DEVICE void load(const Wide* from) { values[0] = from->bits; }
+  DEVICE void store(Wide* to) const { to->bits = values[0]; }
 };
 
 template <unsigned count> struct FloatElements {
@@ -83,6 +104,38 @@ template <unsigned count> struct HalfElements {
 template <> struct Elements<Half, 2> : HalfElements<2> {};
 template <> struct Elements<Half, 4> : HalfElements<4> {};
 template <> struct Elements<Half, 8> : HalfElements<8> {};
+
+template <unsigned count> struct ShortElements {
+  float values[count];
+  DEVICE void load(const Short* from) {
+    must_be_aligned(from, count * 2);
+    const auto words = *reinterpret_cast<const Words<count / 2>*>(from);
+    for (unsigned i = 0; i < count; ++i) values[i] = static_cast<float>(words.word[i / 2] >> 16U * (i % 2) & 0xffffU);
+  }
+  DEVICE void store(Short* to) const {
+    Words<count / 2> words{};
+    for (unsigned i = 0; i < count; ++i) words.word[i / 2] |= static_cast<unsigned>(values[i]) << 16U * (i % 2);
+    must_be_aligned(to, count * 2);
+    *reinterpret_cast<Words<count / 2>*>(to) = words;
+  }
+};
+template <> struct Elements<Short, 8> : ShortElements<8> {};
+
+template <> struct Elements<Wide, 2> {
+  unsigned long long values[2];
+  DEVICE void load(const Wide* from) {
+    must_be_aligned(from, 16);
+    const auto words = *reinterpret_cast<const Words<4>*>(from);
+    for (unsigned i = 0; i < 2; ++i)
+      values[i] = static_cast<unsigned long long>(words.word[2 * i + 1]) << 32U | words.word[2 * i];
+  }
+  DEVICE void store(Wide* to) const {
+    Words<4> words;
+    for (unsigned i = 0; i < 4; ++i) words.word[i] = static_cast<unsigned>(values[i / 2] >> 32U * (i % 2));
+    must_be_aligned(to, 16);
+    *reinterpret_cast<Words<4>*>(to) = words;
+  }
+};
 
 DEVICE int byte_of(unsigned word, unsigned i) { return static_cast<signed char>(word >> 8U * i & 0xffU); }
 

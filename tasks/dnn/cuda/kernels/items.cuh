@@ -114,9 +114,10 @@ template <int count = 1> DEVICE long long offset_of(const View& view, unsigned i
 /// Loads `count` elements along the last dimension, or one for all of them.
 template <class Scalar, int count> DEVICE void load(Elements<Scalar, count>& to, const Scalar* from, bool repeated) {
   if (count > 1 && repeated) {
-    const float value = to_float(*from);
+    Elements<Scalar, 1> one;
+    one.load(from);
 #pragma unroll
-    for (int i = 0; i < count; ++i) to.values[i] = value;
+    for (int i = 0; i < count; ++i) to.values[i] = one.values[0];
   } else {
     to.load(from);
   }

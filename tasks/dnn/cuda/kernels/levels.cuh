@@ -17,8 +17,9 @@ DEVICE float load_stored(const void* from, long long at, Storage storage) {
   if (storage == Storage::f16) return to_float(static_cast<const Half*>(from)[at]);
   return to_float(static_cast<const Byte*>(from)[at]);
 }
+/// For s32 this stores the bits of `value`, and so does the overload for four values.
 DEVICE void store_stored(void* to, long long at, Storage storage, float value) {
-  if (storage == Storage::f32) static_cast<float*>(to)[at] = value;
+  if (storage == Storage::f32 || storage == Storage::s32) static_cast<float*>(to)[at] = value;
   else if (storage == Storage::f16) static_cast<Half*>(to)[at] = from_float<Half>(value);
   else static_cast<Byte*>(to)[at] = from_float<Byte>(value);
 }
@@ -42,7 +43,7 @@ DEVICE void load_stored(float (&to)[4], const void* from, long long at, Storage 
   else load_four<Byte>(to, from, at);
 }
 DEVICE void store_stored(void* to, long long at, Storage storage, const float (&values)[4]) {
-  if (storage == Storage::f32) store_four<float>(to, at, values);
+  if (storage == Storage::f32 || storage == Storage::s32) store_four<float>(to, at, values);
   else if (storage == Storage::f16) store_four<Half>(to, at, values);
   else store_four<Byte>(to, at, values);
 }

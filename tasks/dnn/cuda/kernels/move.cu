@@ -23,7 +23,7 @@ template <class From, class To> DEVICE void copy(const CopyArguments& p) {
     Elements<To, count> y;
 #pragma unroll
     for (int i = 0; i < count; ++i) y.values[i] = x.values[i];
-    activate(y.values, p.activation);
+    if constexpr (is_float<To>) activate(y.values, p.activation);
     y.store(static_cast<To*>(p.y) + y_at);
   });
 }
@@ -60,7 +60,7 @@ template <class From, class To> DEVICE void transpose(const CopyArguments& p) {
   for (int i = warp; i < 32; i += warps)
     if (first_row + i < rows && first_column + lane < columns)
       y[(first_row + i) * y_row + (first_column + lane) * y_column] =
-          from_float<To>(activated_quickly(tile[lane][i], p.activation));
+          from_float<To>(is_float<To> ? activated_quickly(tile[lane][i], p.activation) : tile[lane][i]);
 }
 
 template <class Scalar> DEVICE void gather(const GatherArguments& p) {
@@ -81,6 +81,11 @@ template <class Scalar> DEVICE void gather(const GatherArguments& p) {
   });
 }
 
+template <class Scalar> DEVICE auto filling(const PadArguments& p) {
+  if constexpr (sizeof(Scalar) == 8) return static_cast<unsigned long long>(p.wide_value);
+  else return p.value;
+}
+
 template <class Scalar> DEVICE void pad(const PadArguments& p) {
   let_next_start();
   wait_for_previous();
@@ -99,7 +104,7 @@ template <class Scalar> DEVICE void pad(const PadArguments& p) {
     });
     Elements<Scalar, count> elements;
 #pragma unroll
-    for (int i = 0; i < count; ++i) elements.values[i] = p.value;
+    for (int i = 0; i < count; ++i) elements.values[i] = filling<Scalar>(p);
     if (inside) elements.load(static_cast<const Scalar*>(p.x) + x_at);
     elements.store(static_cast<Scalar*>(p.y) + y_at);
   });
@@ -111,23 +116,23 @@ KERNEL(copy_ff, 128, CopyArguments) { copy<float, float>(arguments); }
 KERNEL(copy_fh, 128, CopyArguments) { copy<float, Half>(arguments); }
 KERNEL(copy_hf, 128, CopyArguments) { copy<Half, float>(arguments); }
 KERNEL(copy_hh, 128, CopyArguments) { copy<Half, Half>(arguments); }
-KERNEL(copy_fb, 128, CopyArguments) { copy<float, Byte>(arguments); }
-KERNEL(copy_hb, 128, CopyArguments) { copy<Half, Byte>(arguments); }
-KERNEL(copy_bf, 128, CopyArguments) { copy<Byte, float>(arguments); }
-KERNEL(copy_bh, 128, CopyArguments) { copy<Byte, Half>(arguments); }
 KERNEL(copy_bb, 128, CopyArguments) { copy<Byte, Byte>(arguments); }
+KERNEL(copy_ss, 128, CopyArguments) { copy<Short, Short>(arguments); }
+KERNEL(copy_ww, 128, CopyArguments) { copy<Wide, Wide>(arguments); }
 KERNEL(transpose_ff, 256, CopyArguments) { transpose<float, float>(arguments); }
 KERNEL(transpose_fh, 256, CopyArguments) { transpose<float, Half>(arguments); }
 KERNEL(transpose_hf, 256, CopyArguments) { transpose<Half, float>(arguments); }
 KERNEL(transpose_hh, 256, CopyArguments) { transpose<Half, Half>(arguments); }
-KERNEL(transpose_fb, 256, CopyArguments) { transpose<float, Byte>(arguments); }
-KERNEL(transpose_hb, 256, CopyArguments) { transpose<Half, Byte>(arguments); }
-KERNEL(transpose_bf, 256, CopyArguments) { transpose<Byte, float>(arguments); }
-KERNEL(transpose_bh, 256, CopyArguments) { transpose<Byte, Half>(arguments); }
 KERNEL(transpose_bb, 256, CopyArguments) { transpose<Byte, Byte>(arguments); }
 KERNEL(gather_f, 128, GatherArguments) { gather<float>(arguments); }
 KERNEL(gather_h, 128, GatherArguments) { gather<Half>(arguments); }
+KERNEL(gather_b, 128, GatherArguments) { gather<Byte>(arguments); }
+KERNEL(gather_s, 128, GatherArguments) { gather<Short>(arguments); }
+KERNEL(gather_w, 128, GatherArguments) { gather<Wide>(arguments); }
 KERNEL(pad_f, 128, PadArguments) { pad<float>(arguments); }
 KERNEL(pad_h, 128, PadArguments) { pad<Half>(arguments); }
+KERNEL(pad_b, 128, PadArguments) { pad<Byte>(arguments); }
+KERNEL(pad_s, 128, PadArguments) { pad<Short>(arguments); }
+KERNEL(pad_w, 128, PadArguments) { pad<Wide>(arguments); }
 
 } // namespace rtexec::tasks::cuda

@@ -92,7 +92,6 @@ DEVICE float logit(float x, float least) {
   x = at_most(at_least(x, 0.0F), 1.0F);
   return logarithm(at_least(x, least) / at_least(1.0F - x, least));
 }
-DEVICE float truth(bool value) { return value ? 1.0F : 0.0F; }
 
 /// Called, not inlined: what is rarely needed does not fill the instruction cache of what is.
 DEVICE_CALL float rarely_activated(float x, int kind, float a, float b) {
@@ -121,10 +120,6 @@ DEVICE_CALL float rarely_activated(float x, int kind, float a, float b) {
   case ActivationArguments::arc_sinh: return inverse_hyperbolic_sine(x);
   case ActivationArguments::arc_cosh: return inverse_hyperbolic_cosine(x);
   case ActivationArguments::arc_tanh: return 0.5F * logarithm_above_one(2.0F * x / (1.0F - x));
-  case ActivationArguments::is_nan: return truth(x != x);
-  case ActivationArguments::is_infinite: return truth((x == infinity && b != 0.0F) || (x == -infinity && a != 0.0F));
-  case ActivationArguments::is_zero: return truth(x == 0.0F);
-  case ActivationArguments::is_not_zero: return truth(x != 0.0F);
   case ActivationArguments::scaled_tanh: return a * hyperbolic_tangent(b * x);
   case ActivationArguments::logit: return logit(x, a);
   default: return x;

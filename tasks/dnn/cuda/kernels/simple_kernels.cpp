@@ -15,7 +15,22 @@ constexpr long long many_blocks = 264; // two for each multiprocessor of a large
 long long up(long long value, long long unit) { return (value + unit - 1) / unit; }
 unsigned count(long long value) { return static_cast<unsigned>(std::max(value, 1LL)); }
 const char* name(Storage storage, const char* f, const char* h) { return storage == Storage::f32 ? f : h; }
-int chunk_of(Storage storage) { return storage == Storage::f32 ? 4 : storage == Storage::f16 ? 8 : 16; }
+/// Returns the kernel for floats, halves or integers.
+const char* name(Storage storage, const char* f, const char* h, const char* i) {
+  return holds_integers(storage) ? i : name(storage, f, h);
+}
+/// Returns one of five kernels that move elements: floats, halves, and integers of 1, 2 and 8 bytes. Integers of 4
+/// bytes are moved as floats.
+const char* name(Storage storage, const char* const (&kernels)[5]) {
+  if (storage == Storage::f16) return kernels[1];
+  switch (size_of(storage)) {
+  case 1: return kernels[2];
+  case 2: return kernels[3];
+  case 8: return kernels[4];
+  default: return kernels[0];
+  }
+}
+int chunk_of(Storage storage) { return 16 / static_cast<int>(size_of(storage)); }
 /// One of nine kernels: from floats, halves and bytes to each of them.
 const char* name(Storage from, Storage to, const char* const (&kernels)[9]) {
   const auto kind = [](Storage storage) { return std::min(static_cast<int>(storage), 2); };
@@ -40,8 +55,9 @@ Launch chunks_for(const char* kernel, long long all, int fastest, int chunk) {
 }
 
 /// Each block asks the host for a linked address, so that there are not too many.
-Launch conversion(const char* kernel, const ConvertArguments& p) {
-  Launch launch = blocks_for(kernel, up(p.count, 4));
+Launch conversion(const char* kernel, const ConvertArguments& p, Outside outside) {
+  const bool floats = outside == Outside::f32 || outside == Outside::f16;
+  Launch launch = blocks_for(kernel, up(p.count, floats ? 4 : 16));
   if (p.linked != nullptr) launch.grid_x = std::min(launch.grid_x, count(many_blocks));
   return launch;
 }
@@ -166,12 +182,12 @@ Launch launch_of(const ImageInArguments& p, Storage storage) {
 }
 Launch launch_of(const ClearArguments& p) { return blocks_for("clear", p.count); }
 Launch take_in_launch(const ConvertArguments& p, Outside from) {
-  constexpr const char* kernels[] = {"from_f32", "from_f16", "from_u8", "from_s32", "from_s64", "from_s8"};
-  return conversion(kernels[static_cast<int>(from)], p);
+  constexpr const char* kernels[] = {"from_f32", "from_f16", "from_bytes", "from_booleans"};
+  return conversion(kernels[static_cast<int>(from)], p, from);
 }
 Launch give_out_launch(const ConvertArguments& p, Outside to) {
-  constexpr const char* kernels[] = {"to_f32", "to_f16", "to_u8", "to_s32", "to_s64", "to_s8"};
-  return conversion(kernels[static_cast<int>(to)], p);
+  constexpr const char* kernels[] = {"to_f32", "to_f16", "to_bytes", "to_bytes"};
+  return conversion(kernels[static_cast<int>(to)], p, to);
 }
 Launch launch_of(const PoolArguments& p, Storage storage) {
   const auto all = static_cast<long long>(p.batch) * p.out_height * p.out_width * p.channels;
@@ -190,22 +206,27 @@ Launch launch_of(const BinaryArguments& p, Storage storage) {
   return chunks_for(name(storage, "binary_f", "binary_h"), elements(p.y_view), last_extent(p.y_view),
                     chunk_of(storage));
 }
-Launch launch_of(const TernaryArguments& p, Storage storage) {
-  return chunks_for(name(storage, "ternary_f", "ternary_h"), elements(p.y_view), last_extent(p.y_view),
+Launch typed_launch(const BinaryArguments& p) { return blocks_for("binary_i", elements(p.y_view)); }
+Launch launch_of(const MultiplyAddArguments& p, Storage storage) {
+  return chunks_for(name(storage, "multiply_add_f", "multiply_add_h"), elements(p.y_view), last_extent(p.y_view),
                     chunk_of(storage));
 }
+Launch launch_of(const SelectArguments& p) { return blocks_for("select_elements", elements(p.y_view)); }
+Launch launch_of(const CastArguments& p) { return blocks_for("cast_elements", elements(p.y_view)); }
 Launch launch_of(const CopyArguments& p, Storage from, Storage to) {
   const auto all = elements(p.y_view);
-  if (is_transpose(p)) {
+  const bool floats = !holds_integers(from);
+  if (is_transpose(p) && (floats || size_of(from) == 1 || size_of(from) == 4)) {
     const auto down = up(p.y_view.shape[p.y_view.rank - 2], tile), across = up(last_extent(p.y_view), tile);
     const auto planes = all / p.y_view.shape[p.y_view.rank - 2] / last_extent(p.y_view);
-    const auto* kernel = name(from, to,
-                              {"transpose_ff", "transpose_fh", "transpose_fb", "transpose_hf", "transpose_hh",
-                               "transpose_hb", "transpose_bf", "transpose_bh", "transpose_bb"});
+    const auto* kernel =
+        floats ? name(from, name(to, "transpose_ff", "transpose_fh"), name(to, "transpose_hf", "transpose_hh"))
+        : size_of(from) == 1 ? "transpose_bb"
+                             : "transpose_ff";
     return {kernel, count(planes * down * across), 1, 1, 256};
   }
-  const auto* kernel = name(
-      from, to, {"copy_ff", "copy_fh", "copy_fb", "copy_hf", "copy_hh", "copy_hb", "copy_bf", "copy_bh", "copy_bb"});
+  const auto* kernel = floats ? name(from, name(to, "copy_ff", "copy_fh"), name(to, "copy_hf", "copy_hh"))
+                              : name(from, {"copy_ff", "copy_hh", "copy_bb", "copy_ss", "copy_ww"});
   return chunks_for(kernel, all, last_extent(p.y_view), std::min(chunk_of(from), chunk_of(to)));
 }
 Launch launch_of(const RescaleArguments& p, Storage from, Storage to) {
@@ -215,11 +236,12 @@ Launch launch_of(const RescaleArguments& p, Storage from, Storage to) {
   return chunks_for(kernel, elements(p.y_view), last_extent(p.y_view), std::min(chunk_of(from), chunk_of(to)));
 }
 Launch launch_of(const GatherArguments& p, Storage storage) {
-  return chunks_for(name(storage, "gather_f", "gather_h"), elements(p.y_view),
+  return chunks_for(name(storage, {"gather_f", "gather_h", "gather_b", "gather_s", "gather_w"}), elements(p.y_view),
                     p.axis == p.y_view.rank - 1 ? 1 : last_extent(p.y_view), chunk_of(storage));
 }
 Launch launch_of(const PadArguments& p, Storage storage) {
-  return chunks_for(name(storage, "pad_f", "pad_h"), elements(p.y_view), last_extent(p.y_view), chunk_of(storage));
+  return chunks_for(name(storage, {"pad_f", "pad_h", "pad_b", "pad_s", "pad_w"}), elements(p.y_view),
+                    last_extent(p.y_view), chunk_of(storage));
 }
 Launch launch_of(const ResizeArguments& p, Storage storage) {
   const auto all = static_cast<long long>(p.batch) * p.out_height * p.out_width * p.channels;
@@ -227,9 +249,10 @@ Launch launch_of(const ResizeArguments& p, Storage storage) {
 }
 Launch reduce_launch(const ReduceArguments& p, Storage storage) {
   if (p.kind >= ReduceArguments::first_minimum)
-    return reduction(name(storage, "find_rows_f", "find_rows_h"), name(storage, "find_columns_f", "find_columns_h"), p);
-  return reduction(name(storage, "reduce_rows_f", "reduce_rows_h"),
-                   name(storage, "reduce_columns_f", "reduce_columns_h"), p);
+    return reduction(name(storage, "find_rows_f", "find_rows_h", "find_rows_i"),
+                     name(storage, "find_columns_f", "find_columns_h", "find_columns_i"), p);
+  return reduction(name(storage, "reduce_rows_f", "reduce_rows_h", "reduce_rows_i"),
+                   name(storage, "reduce_columns_f", "reduce_columns_h", "reduce_columns_i"), p);
 }
 Launch softmax_launch(const ReduceArguments& p, Storage storage) {
   return reduction(name(storage, "softmax_rows_f", "softmax_rows_h"),
@@ -243,6 +266,7 @@ Launch launch_of(const LrnArguments& p, Storage storage) {
   return blocks_for(name(storage, "lrn_f", "lrn_h"), p.pixels * p.channels);
 }
 Launch launch_of(const GemmArguments& p, Storage storage) {
+  if (holds_integers(storage)) return blocks_for("gemm_i", elements(p.y_batch) * p.m * p.n);
   return {name(storage, "gemm_generic_f", "gemm_generic_h"), count(up(p.m, tile)), count(up(p.n, tile)),
           count(std::min(elements(p.a_batch), static_cast<long long>(most_blocks))), static_cast<unsigned>(block)};
 }
@@ -287,19 +311,22 @@ Launch launch_of(const AttentionArguments& p, Storage storage) {
           static_cast<unsigned>(block)};
 }
 Launch launch_of(const TakeArguments& p, Storage storage) {
-  return chunks_for(name(storage, "take_f", "take_h"), elements(p.y_view), last_extent(p.y_view), chunk_of(storage));
+  return chunks_for(name(storage, {"take_f", "take_h", "take_b", "take_s", "take_w"}), elements(p.y_view),
+                    last_extent(p.y_view), chunk_of(storage));
 }
 Launch launch_of(const PutArguments& p, Storage storage) {
-  return blocks_for(name(storage, "put_f", "put_h"), elements(p.x_view));
+  return blocks_for(name(storage, "put_f", "put_h", "put_i"), elements(p.x_view));
 }
 Launch launch_of(const RunningSumArguments& p, Storage storage) {
-  return blocks_for(name(storage, "running_sum_f", "running_sum_h"), elements(p.x_view));
+  return blocks_for(name(storage, "running_sum_f", "running_sum_h", "running_sum_i"), elements(p.x_view));
 }
 Launch launch_of(const TopIndicesArguments& p, Storage storage) {
-  if (p.count > top_most_kept && p.kept <= top_most_kept)
-    return {name(storage, "top_selected_f", "top_selected_h"), 1, count(elements(p.x_view)), 1, top_most_kept};
-  return {name(storage, "top_indices_f", "top_indices_h"), count(up(p.count, block)), count(elements(p.x_view)), 1,
-          static_cast<unsigned>(block)};
+  const bool fits = size_of(storage) <= 4; // Ranks hold 32 bits of an element.
+  if (fits && p.count > top_most_kept && p.kept <= top_most_kept)
+    return {name(storage, "top_selected_f", "top_selected_h", "top_selected_i"), 1, count(elements(p.x_view)), 1,
+            top_most_kept};
+  return {name(storage, "top_indices_f", "top_indices_h", "top_indices_i"), count(up(p.count, block)),
+          count(elements(p.x_view)), 1, static_cast<unsigned>(block)};
 }
 Launch launch_of(const ResampleArguments& p, Storage storage) {
   return chunks_for(name(storage, "resample_f", "resample_h"), elements(p.y_view),
@@ -389,6 +416,9 @@ Launch conv_direct_launch(const ConvArguments& p, Storage storage) {
   return {name(storage, "conv_direct_f", "conv_direct_h"), count(up(pixels_of(p), tile)),
           count(up(p.out_channels, tile)), count(p.groups), static_cast<unsigned>(block)};
 }
+Launch integer_conv_launch(const ConvArguments& p) {
+  return blocks_for("conv_i", pixels_of(p) * p.groups * p.out_channels);
+}
 Launch launch_of(const ConvArguments& p, Storage storage) {
   if (p.whole) return blocks_for("conv_bytes", pixels_of(p) * p.groups * p.out_channels);
   constexpr long long few_pixels = 8;
@@ -418,7 +448,9 @@ void simplify(RescaleArguments& p) {
   put(p.b_view, dimensions, second_stride);
 }
 
-void simplify(TernaryArguments& p) {
+namespace {
+
+template <class Arguments> void simplify_three(Arguments& p) {
   const auto dimensions = simplify(p.y_view, p.a_view, [&](Dimension& each, int d) {
     each.stride[1] = p.b_view.stride[d];
     each.stride[2] = p.c_view.stride[d];
@@ -426,6 +458,12 @@ void simplify(TernaryArguments& p) {
   put(p.b_view, dimensions, second_stride);
   put(p.c_view, dimensions, third_stride);
 }
+
+} // namespace
+
+void simplify(MultiplyAddArguments& p) { simplify_three(p); }
+void simplify(SelectArguments& p) { simplify_three(p); }
+void simplify(CastArguments& p) { simplify(p.y_view, p.x_view, nothing_more); }
 
 void simplify(CopyArguments& p) {
   auto dimensions = simplify(p.y_view, p.x_view, nothing_more);

@@ -2,8 +2,8 @@
 // Plain C++17, for the host. What is decided here depends on shapes only, never on addresses: kernels look at alignment
 // themselves.
 //
-// Every kernel has one parameter, the argument struct by value. Names end in the storage of the tensors ("_f", "_h",
-// "_b").
+// Every kernel has one parameter, the argument struct by value. Names end in the storage of the tensors
+// (arguments.hpp).
 #pragma once
 
 #include "tasks/dnn/cuda/kernels/arguments.hpp"
@@ -14,14 +14,18 @@ namespace rtexec::tasks::cuda {
 
 [[nodiscard]] Launch launch_of(const ImageInArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ClearArguments& arguments);
-/// To the network's floats, and back.
+/// From an input to the network's memory, and from there to an output.
 [[nodiscard]] Launch take_in_launch(const ConvertArguments& arguments, Outside from);
 [[nodiscard]] Launch give_out_launch(const ConvertArguments& arguments, Outside to);
 [[nodiscard]] Launch launch_of(const PoolArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const GlobalAverageArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ScaleShiftArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const BinaryArguments& arguments, Storage storage);
-[[nodiscard]] Launch launch_of(const TernaryArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const MultiplyAddArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const SelectArguments& arguments);
+[[nodiscard]] Launch launch_of(const CastArguments& arguments);
+/// Computes integers, or compares elements, of arguments.storage.
+[[nodiscard]] Launch typed_launch(const BinaryArguments& arguments);
 [[nodiscard]] Launch launch_of(const CopyArguments& arguments, Storage from, Storage to);
 [[nodiscard]] Launch launch_of(const RescaleArguments& arguments, Storage from, Storage to);
 [[nodiscard]] Launch launch_of(const GatherArguments& arguments, Storage storage);
@@ -32,6 +36,8 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch log_softmax_launch(const ReduceArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const LrnArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const GemmArguments& arguments, Storage storage);
+/// Convolves s16 to s32. Weights are [out_channels][channels][kernel_h][kernel_w].
+[[nodiscard]] Launch integer_conv_launch(const ConvArguments& arguments);
 [[nodiscard]] Launch launch_of(const NormaliseArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const NormaliseRowsArguments& arguments, Storage storage);
 /// Where rows lie in whole chunks, but for addresses: these must be multiples of 16.
@@ -84,7 +90,9 @@ struct GlobalAverageSplits {
 /// slower. Before launch_of().
 void simplify(BinaryArguments& arguments);
 void simplify(RescaleArguments& arguments);
-void simplify(TernaryArguments& arguments);
+void simplify(MultiplyAddArguments& arguments);
+void simplify(SelectArguments& arguments);
+void simplify(CastArguments& arguments);
 void simplify(CopyArguments& arguments);
 void simplify(GatherArguments& arguments);
 void simplify(PadArguments& arguments);

@@ -1,5 +1,5 @@
 // Where the largest (smallest) elements of rows stand.
-#include "tasks/dnn/cuda/kernels/functions.cuh"
+#include "tasks/dnn/cuda/kernels/integers.cuh"
 #include "tasks/dnn/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -20,51 +20,125 @@ struct Selection {
 
 namespace {
 
-/// Each thread counts how many stand before its element: that is where its index goes.
-template <class Scalar> DEVICE void top_indices(const TopIndicesArguments& p) {
-  let_next_start();
-  wait_for_previous();
-  const Scalar* x = static_cast<const Scalar*>(p.x) + offset_of(p.x_view, static_cast<unsigned>(block_y()));
-  const int own = static_cast<int>(first_item());
-  if (own >= p.count) return;
-  const float sign = p.largest ? 1.0F : -1.0F;
-  const float value = sign * to_float(x[own * p.x_stride]);
+/// A row of floats.
+template <class Scalar> struct FloatRow {
+  static constexpr int key_bits = 8 * static_cast<int>(sizeof(Scalar));
+  static constexpr int chunk = chunk_elements<Scalar>;
+  const Scalar* x;
+  long long stride;
+  bool largest;
+  DEVICE FloatRow(const TopIndicesArguments& p, unsigned row)
+      : x(static_cast<const Scalar*>(p.x) + offset_of(p.x_view, row)), stride(p.x_stride), largest(p.largest) {}
+
+  DEVICE float value(int i) const { return to_float(x[i * stride]); }
+  DEVICE unsigned key(int i) const { return key_of(x[i * stride]); }
+  [[nodiscard]] DEVICE bool in_chunks() const { return stride == 1 && aligned(x); }
+  /// Calls f(key, i) for the elements of a chunk.
+  template <class F> DEVICE void each_of_chunk(int number, F f) const {
+    Chunk<Scalar> elements;
+    elements.load(x + number * chunk);
+#pragma unroll
+    for (int j = 0; j < chunk; ++j) f(key_of(elements.at(j)), number * chunk + j);
+  }
+
+ private:
+  DEVICE static unsigned bits_of(float value) { return float_bits(value); }
+  DEVICE static unsigned bits_of(Half value) { return value.bits; }
+  /// Returns a number that is smaller for what comes first. Both zeros have the same, and so have all NaNs.
+  DEVICE unsigned key_of(Scalar value) const {
+    constexpr unsigned sign = 1U << static_cast<unsigned>(key_bits - 1),
+                       infinite = key_bits == 16 ? 0x7c00U : 0x7f800000U;
+    const unsigned bits = bits_of(value), magnitude = bits & (sign - 1);
+    if (magnitude > infinite) return largest ? 0 : sign + (sign - 1);
+    const bool negative = (bits & sign) != 0;
+    return negative == largest ? sign + magnitude : sign - magnitude;
+  }
+};
+
+/// A row of integers.
+struct IntegerRow {
+  static constexpr int key_bits = 32;
+  static constexpr int chunk = 1;
+  const void* x;
+  long long begin, stride;
+  Storage storage;
+  bool largest;
+  DEVICE IntegerRow(const TopIndicesArguments& p, unsigned row)
+      : x(p.x), begin(offset_of(p.x_view, row)), stride(p.x_stride), storage(p.storage), largest(p.largest) {}
+
+  /// Returns a number that is larger for what comes first.
+  DEVICE Integer value(int i) const {
+    const Integer order = order_of(load_integer(x, begin + i * stride, storage), storage);
+    return largest ? order : ~order;
+  }
+  /// Returns a number that is smaller for what comes first, for types of at most 32 bits.
+  DEVICE unsigned key(int i) const {
+    const auto bits = static_cast<unsigned>(load_integer(x, begin + i * stride, storage));
+    const unsigned order = is_signed(storage) ? bits ^ 0x80000000U : bits;
+    return largest ? ~order : order;
+  }
+  [[nodiscard]] DEVICE bool in_chunks() const { return false; }
+  template <class F> DEVICE void each_of_chunk(int, F) const {}
+};
+
+/// Returns how many elements come before element `own`. An equal one does if it lies before it in memory.
+template <class Row, class Strictly, class OrEqual>
+DEVICE int count_before(const Row& row, int own, int count, Strictly strictly, OrEqual or_equal) {
   int before = 0;
 #pragma unroll 8
-  for (int i = 0; i < own; ++i) before += sign * to_float(x[i * p.x_stride]) >= value ? 1 : 0;
+  for (int i = 0; i < own; ++i) before += or_equal(row.value(i)) ? 1 : 0;
 #pragma unroll 8
-  for (int i = own + 1; i < p.count; ++i) before += sign * to_float(x[i * p.x_stride]) > value ? 1 : 0;
-  if (before < p.kept)
-    p.y[offset_of(p.y_view, static_cast<unsigned>(block_y())) + before * p.y_stride] = static_cast<float>(own);
+  for (int i = own + 1; i < count; ++i) before += strictly(row.value(i)) ? 1 : 0;
+  return before;
+}
+template <class Scalar> DEVICE int count_before(const FloatRow<Scalar>& row, int own, int count) {
+  const float value = row.value(own);
+  const bool largest = row.largest;
+  if (value != value)
+    return count_before(
+        row, own, count, [&](float x) { return !largest && x == x; }, [&](float x) { return !largest || x != x; });
+  if (largest) // NaN comes first, too.
+    return count_before(
+        row, own, count, [&](float x) { return !(x <= value); }, [&](float x) { return !(x < value); });
+  return count_before(
+      row, own, count, [&](float x) { return x < value; }, [&](float x) { return x <= value; });
+}
+DEVICE int count_before(const IntegerRow& row, int own, int count) {
+  const Integer value = row.value(own);
+  return count_before(
+      row, own, count, [&](Integer x) { return x > value; }, [&](Integer x) { return x >= value; });
 }
 
-template <class Scalar> constexpr int key_bits = 8 * static_cast<int>(sizeof(Scalar));
-template <class Scalar> constexpr int index_bits = sizeof(Scalar) == 2 ? 32 : 28; // at least those of any index
-template <class Scalar> constexpr int rank_bits = key_bits<Scalar> + index_bits<Scalar>;
+/// Each thread counts how many stand before its element: that is where its index goes.
+template <class Row> DEVICE void top_indices(const TopIndicesArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  const Row row(p, static_cast<unsigned>(block_y()));
+  const int own = static_cast<int>(first_item());
+  if (own >= p.count) return;
+  const int before = count_before(row, own, p.count);
+  if (before < p.kept) p.y[offset_of(p.y_view, static_cast<unsigned>(block_y())) + before * p.y_stride] = own;
+}
 
-DEVICE unsigned bits_of(float x) { return float_bits(x); }
-DEVICE unsigned bits_of(Half x) { return x.bits; }
+template <class Row> constexpr int index_bits = Row::key_bits == 16 ? 32 : 28; // at least those of any index
+template <class Row> constexpr int rank_bits = Row::key_bits + index_bits<Row>;
 
-/// First the element, of which there is one zero, then its index.
-template <class Scalar> DEVICE Rank rank_of(Scalar x, int index, bool largest) {
-  constexpr unsigned sign = 1U << static_cast<unsigned>(key_bits<Scalar> - 1);
-  const unsigned bits = bits_of(x), magnitude = bits & (sign - 1);
-  const bool negative = (bits & sign) != 0;
-  const unsigned key = negative == largest ? sign + magnitude : sign - magnitude;
-  return static_cast<Rank>(key) << static_cast<unsigned>(index_bits<Scalar>) | static_cast<unsigned>(index);
+/// Orders by the key first, then by the index.
+template <class Row> DEVICE Rank rank_of(unsigned key, int index) {
+  return static_cast<Rank>(key) << static_cast<unsigned>(index_bits<Row>) | static_cast<unsigned>(index);
 }
 
 /// For rows that are long. A block narrows down, digit by digit from counts, where the last rank that is kept is, until
 /// what is up to there fits into a block; and puts that in order.
-template <class Scalar> struct Selecting {
-  static_assert(rank_bits<Scalar> % digit_bits == 0);
+template <class Row> struct Selecting {
+  static_assert(rank_bits<Row> % digit_bits == 0);
   static_assert(top_most_kept == 32 * 32); // sums of warps are summed up by a warp
 
   const TopIndicesArguments& p;
   Selection& shared;
-  const Scalar* x;
+  Row row;
   int own;
-  Rank last = (1ULL << static_cast<unsigned>(rank_bits<Scalar>)) - 1; // the greatest with the digits that are known
+  Rank last = (1ULL << static_cast<unsigned>(rank_bits<Row>)) - 1; // the greatest with the digits that are known
   unsigned before = 0, with_known = 0; // how many ranks are less than all with these digits, and how many have them
 
   DEVICE void clear() {
@@ -74,18 +148,12 @@ template <class Scalar> struct Selecting {
 
   /// f(rank) for each of the row's, shared among the threads.
   template <class F> DEVICE void each(F f) const {
-    constexpr int chunk = chunk_elements<Scalar>;
-    const int chunks = p.x_stride == 1 && aligned(x) ? p.count / chunk : 0;
-    const bool largest = p.largest;
+    const int chunks = row.in_chunks() ? p.count / Row::chunk : 0;
 #pragma unroll 1
-    for (int i = own; i < chunks; i += block_threads()) {
-      Chunk<Scalar> elements;
-      elements.load(x + i * chunk);
-#pragma unroll
-      for (int j = 0; j < chunk; ++j) f(rank_of(elements.at(j), i * chunk + j, largest));
-    }
+    for (int i = own; i < chunks; i += block_threads())
+      row.each_of_chunk(i, [&](unsigned key, int index) { f(rank_of<Row>(key, index)); });
 #pragma unroll 1
-    for (int i = chunks * chunk + own; i < p.count; i += block_threads()) f(rank_of(x[i * p.x_stride], i, largest));
+    for (int i = chunks * Row::chunk + own; i < p.count; i += block_threads()) f(rank_of<Row>(row.key(i), i));
   }
 
   /// Of all threads before this one.
@@ -111,7 +179,7 @@ template <class Scalar> struct Selecting {
     const SharedAddress to = shared_address(shared.counts);
     each([&](Rank rank) {
       const unsigned digit = static_cast<unsigned>(rank >> static_cast<unsigned>(shift)) & (digits - 1);
-      if (known == rank_bits<Scalar> || rank >> static_cast<unsigned>(known) == last >> static_cast<unsigned>(known))
+      if (known == rank_bits<Row> || rank >> static_cast<unsigned>(known) == last >> static_cast<unsigned>(known))
         count_up_shared(to + 4 * digit);
     });
     barrier();
@@ -136,7 +204,7 @@ template <class Scalar> struct Selecting {
     with_known = shared.with_digit;
   }
 
-  template <int shift = rank_bits<Scalar> - digit_bits> DEVICE void find_last() {
+  template <int shift = rank_bits<Row> - digit_bits> DEVICE void find_last() {
     find_digit<shift>();
     if constexpr (shift > 0)
       if (before + with_known > top_most_kept) find_last<shift - digit_bits>();
@@ -182,28 +250,29 @@ template <class Scalar> struct Selecting {
   }
 };
 
-template <class Scalar> DEVICE void top_selected(const TopIndicesArguments& p) {
+template <class Row> DEVICE void top_selected(const TopIndicesArguments& p) {
   let_next_start();
-  const unsigned row = static_cast<unsigned>(block_y());
+  const unsigned number = static_cast<unsigned>(block_y());
   const int own = thread_index();
-  const Scalar* x = static_cast<const Scalar*>(p.x) + offset_of(p.x_view, row);
-  float* y = p.y + offset_of(p.y_view, row) + own * p.y_stride;
-  Selecting<Scalar> selecting{p, shared_memory<Selection>(), x, own};
+  long long* y = p.y + offset_of(p.y_view, number) + own * p.y_stride;
+  Selecting<Row> selecting{p, shared_memory<Selection>(), Row(p, number), own};
   selecting.clear();
   barrier();
   wait_for_previous();
   selecting.find_last();
   selecting.select();
   const Rank rank = selecting.in_order();
-  constexpr Rank index = (1ULL << static_cast<unsigned>(index_bits<Scalar>)) - 1;
-  if (own < p.kept) *y = static_cast<float>(static_cast<unsigned>(rank & index));
+  constexpr Rank index = (1ULL << static_cast<unsigned>(index_bits<Row>)) - 1;
+  if (own < p.kept) *y = static_cast<long long>(rank & index);
 }
 
 } // namespace
 
-KERNEL(top_indices_f, 128, TopIndicesArguments) { top_indices<float>(arguments); }
-KERNEL(top_indices_h, 128, TopIndicesArguments) { top_indices<Half>(arguments); }
-KERNEL(top_selected_f, top_most_kept, TopIndicesArguments) { top_selected<float>(arguments); }
-KERNEL(top_selected_h, top_most_kept, TopIndicesArguments) { top_selected<Half>(arguments); }
+KERNEL(top_indices_f, 128, TopIndicesArguments) { top_indices<FloatRow<float>>(arguments); }
+KERNEL(top_indices_h, 128, TopIndicesArguments) { top_indices<FloatRow<Half>>(arguments); }
+KERNEL(top_indices_i, 128, TopIndicesArguments) { top_indices<IntegerRow>(arguments); }
+KERNEL(top_selected_f, top_most_kept, TopIndicesArguments) { top_selected<FloatRow<float>>(arguments); }
+KERNEL(top_selected_h, top_most_kept, TopIndicesArguments) { top_selected<FloatRow<Half>>(arguments); }
+KERNEL(top_selected_i, top_most_kept, TopIndicesArguments) { top_selected<IntegerRow>(arguments); }
 
 } // namespace rtexec::tasks::cuda

@@ -83,7 +83,7 @@ DEVICE void convolve_bytes(const ConvArguments& p) {
         const bool inside = h >= 0 && h < p.height && w >= 0 && w < p.width;
         sum += inside ? sum_of_tap(x + pixel_offset(out.n, h, w, p.height, p.width, p.x_stride), weights, p.channels,
                                    in_words)
-                      : sum_outside(p.outside, weights, p.channels);
+                      : sum_outside(outside_of(p), weights, p.channels);
       }
     const auto at = [&](int stride) { return static_cast<long long>(number) * stride + channel; };
     const float residual = p.residual ? load_stored(p.residual, at(p.residual_stride), p.residual_storage) : 0.0F;

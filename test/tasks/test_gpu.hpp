@@ -1,0 +1,36 @@
+// The GPU that operators are tested on: this machine's where there is one, else the emulation of its kernels. One for
+// all tests: opening one takes longer than most of them.
+#pragma once
+
+#include "hal/cuda/cuda_device.hpp"
+#include "tasks/dnn/cuda/executor.hpp"
+#include "test/hal/gpu.hpp"
+#include "test/tasks/cuda_gpu.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+namespace rtexec::tasks {
+
+class TestGpu : public testing::Environment {
+ public:
+  [[nodiscard]] bool is_emulated() const { return !why_no_gpu_.empty(); }
+  /// Why neither can be used; null if one can.
+  [[nodiscard]] const char* unavailable() const { return is_emulated() ? test::emulation::unavailable() : nullptr; }
+  [[nodiscard]] hal::CudaDevice& device();
+  [[nodiscard]] cuda::Executor::Options launching() const {
+    return is_emulated() ? EmulatedGpu::launching() : cuda::Executor::Options{};
+  }
+  void TearDown() override;
+
+ private:
+  std::string why_no_gpu_ = hal::test::why_no_gpu();
+  std::unique_ptr<EmulatedGpu> emulated_;
+  std::unique_ptr<hal::CudaDevice> device_;
+};
+
+[[nodiscard]] TestGpu& test_gpu();
+
+} // namespace rtexec::tasks
