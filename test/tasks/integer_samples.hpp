@@ -18,6 +18,11 @@
 namespace rtexec::tasks {
 
 using Wide = __int128;
+/// a * b modulo 2^128.
+inline Wide product(Wide a, Wide b) {
+  using Unsigned = unsigned __int128;
+  return static_cast<Wide>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b));
+}
 
 inline constexpr int onnx_float = 1, onnx_int64 = 7, onnx_bool = 9;
 

@@ -43,7 +43,7 @@ template <class T> void expect_modular(const std::string& type, const Formula<T>
 TYPED_TEST(Integers, AreComputedModuloTheirRange) {
   expect_modular<TypeParam>("Add", [](Wide a, Wide b) { return a + b; });
   expect_modular<TypeParam>("Sub", [](Wide a, Wide b) { return a - b; });
-  expect_modular<TypeParam>("Mul", [](Wide a, Wide b) { return a * b; });
+  expect_modular<TypeParam>("Mul", product);
   expect_modular<TypeParam>("Min", [](Wide a, Wide b) { return std::min(a, b); });
   expect_modular<TypeParam>("Max", [](Wide a, Wide b) { return std::max(a, b); });
   expect_modular<TypeParam>("BitwiseAnd", [](Wide a, Wide b) { return a & b; });
@@ -161,14 +161,13 @@ TYPED_TEST(Integers, AreReducedModuloTheirRange) {
   };
   expect(
       "ReduceSum", [](Wide a, Wide b) { return a + b; }, 0);
-  expect(
-      "ReduceProd", [](Wide a, Wide b) { return a * b; }, 1);
+  expect("ReduceProd", product, 1);
   expect(
       "ReduceMin", [](Wide a, Wide b) { return std::min(a, b); }, 0);
   expect(
       "ReduceMax", [](Wide a, Wide b) { return std::max(a, b); }, 0);
   expect(
-      "ReduceSumSquare", [](Wide a, Wide b) { return a + b * b; }, 0);
+      "ReduceSumSquare", [](Wide a, Wide b) { return a + product(b, b); }, 0);
   expect(
       "ReduceL1", [](Wide a, Wide b) { return a + (b < 0 ? -b : b); }, 0);
 }
@@ -237,7 +236,7 @@ TYPED_TEST(WideIntegers, AreMultipliedAsMatrices) {
       auto sum = TypeParam{0};
       for (std::size_t i = 0; i < k; ++i)
         sum = static_cast<TypeParam>(
-            Wide{sum} + static_cast<Wide>(static_cast<TypeParam>(Wide{a[row * k + i]} * Wide{b[i * n + column]})));
+            Wide{sum} + static_cast<Wide>(static_cast<TypeParam>(product(a[row * k + i], b[i * n + column]))));
       EXPECT_EQ(y[row * n + column], sum);
     }
 }

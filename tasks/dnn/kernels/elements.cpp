@@ -43,7 +43,9 @@ void to_float16(std::byte* to, const float* from, std::size_t count) noexcept {
 
 } // namespace
 
+// Addresses of tensors without elements may be null, which memcpy() must not be given.
 void to_floats(float* to, ElementType type, const std::byte* from, std::size_t count) noexcept {
+  if (count == 0) return;
   switch (type) {
   case ElementType::uint8:
   case ElementType::boolean: return from_uint8(to, from, count);
@@ -61,12 +63,14 @@ void to_floats(float* to, ElementType type, const std::byte* from, std::size_t c
 }
 
 void stage_input(std::byte* to, ElementType type, const std::byte* from, std::size_t count) noexcept {
+  if (count == 0) return;
   if (!is_integer(type)) return to_floats(reinterpret_cast<float*>(to), type, from, count);
   if (type != ElementType::boolean) return void(std::memcpy(to, from, count * size_of(type)));
   for (std::size_t i = 0; i < count; ++i) to[i] = std::byte{from[i] != std::byte{0}};
 }
 
 void stage_output(std::byte* to, ElementType type, const std::byte* from, std::size_t count) noexcept {
+  if (count == 0) return;
   const auto* const floats = reinterpret_cast<const float*>(from);
   switch (type) {
   case ElementType::float64: return to_float64(to, floats, count);
