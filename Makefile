@@ -341,7 +341,7 @@ $(EMULATED): $(B)/test/emulated/%.o: %.cu | $(LIBRARIES)
 
 # Nobody reads what a root reports as errno, or which exceptions floats raised; and bounds of a variable shall stay bounds, not become branches. (Said of a function alone, in an
 # attribute, this keeps g++ 12 from vectorising what is inlined into it.)
-$(call object,$(call sources,tasks/dnn/kernels)): private CXXFLAGS += -fno-math-errno -fno-trapping-math -fno-thread-jumps
+$(call object,$(call sources,tasks/dnn/kernels)): private CXXFLAGS += -fno-math-errno -fno-trapping-math $(if $(filter fuzz,$(MODE)),,-fno-thread-jumps)
 
 # The host and the device give the same bits of floats: no product becomes part of a sum. What a root reports as errno nobody reads.
 $(call object,$(call sources,tasks/kernels)) $(filter $(B)/test/emulated/tasks/kernels/%,$(EMULATED)): private CXXFLAGS += -ffp-contract=off -fno-math-errno
