@@ -11,11 +11,11 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <rtexec/task_set.hpp>
 #include <vector>
 
 namespace rtexec::traces {
 
-enum class Part : std::uint8_t { before, device, after };
 constexpr std::size_t parts = 3;
 [[nodiscard]] std::string_view name(Part part);
 
