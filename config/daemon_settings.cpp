@@ -185,9 +185,9 @@ void check_client(const ClientRule& client, const Rules& rules) {
   if (!client.declaration) return;
   const auto& [period, deadline, wcet, gap, priority, on_overrun] = *client.declaration;
   if (deadline > period)
-    broken(rules, {"deadline", "period"}, deadline, "longer than the period, " + to_string(period));
+    broken(rules, {"deadline", "period"}, deadline, "longer than the period, " + rtexec::to_string(period));
   if (wcet > deadline)
-    broken(rules, {"wcet", "deadline", "period"}, wcet, "longer than the deadline, " + to_string(deadline));
+    broken(rules, {"wcet", "deadline", "period"}, wcet, "longer than the deadline, " + rtexec::to_string(deadline));
 }
 
 const Schema<DaemonSettings>& daemon_schema() {

@@ -58,7 +58,7 @@ template <class Value> [[nodiscard]] std::string literal(const Value& value) {
   if constexpr (std::is_integral_v<Value>) return std::to_string(value);
   else if constexpr (std::is_enum_v<Value>) return toml_string(spelling(value));
   else if constexpr (std::is_same_v<Value, std::filesystem::path>) return shortened(toml_string(value.string()), 200);
-  else return toml_string(to_string(value));
+  else return toml_string(rtexec::to_string(value));
 }
 
 /// The rule between these keys is broken: "FIRST KEY = VALUE: WHY".

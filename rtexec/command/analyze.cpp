@@ -30,7 +30,7 @@ using traces::Analysis;
 
 constexpr const char *jobs_file = "jobs.csv", *summary_file = "summary.csv"; // in the folder of --csv
 
-struct Options {
+struct AnalyzeOptions {
   std::string input;
   std::string html, svg, csv, perfetto, toml, json;
   std::string window;
@@ -94,7 +94,7 @@ class BarsToPerfetto final : public traces::AnalysisObserver {
 };
 
 /// A file in the folder of --csv, if that was asked for.
-OutputFile csv_file(const Options& options, const char* name) {
+OutputFile csv_file(const AnalyzeOptions& options, const char* name) {
   if (options.csv.empty()) return must(OutputFile::open({}));
   return must(OutputFile::open(must(config::make_output_folder(options.csv)) / name));
 }
@@ -102,7 +102,7 @@ OutputFile csv_file(const Options& options, const char* name) {
 /// What is written while the recording is read.
 class Streams {
  public:
-  explicit Streams(const Options& options)
+  explicit Streams(const AnalyzeOptions& options)
       : jobs_(csv_file(options, jobs_file)),
         summary_(csv_file(options, summary_file)),
         perfetto_(must(OutputFile::open(options.perfetto))) {
@@ -129,14 +129,15 @@ class Streams {
   std::unique_ptr<BarsToPerfetto> bars_;
 };
 
-traces::PwcetOptions pwcet_options(const Options& options) {
+traces::PwcetOptions pwcet_options(const AnalyzeOptions& options) {
   traces::PwcetOptions result{.exceedances = options.exceedances, .block = 1};
   std::ranges::sort(result.exceedances, std::ranges::greater());
   result.exceedances.erase(std::ranges::unique(result.exceedances).begin(), result.exceedances.end());
   return result;
 }
 
-void draw(const Options& options, const study::ReadRecords& read, const Analysis& analysis, std::uint64_t pieces) {
+void draw(const AnalyzeOptions& options, const study::ReadRecords& read, const Analysis& analysis,
+          std::uint64_t pieces) {
   if (options.html.empty() && options.svg.empty()) return;
   OutputFile html = must(OutputFile::open(options.html)), svg = must(OutputFile::open(options.svg));
   const auto gantts = must(study::draw(read, analysis, pieces, options.window));
@@ -149,7 +150,7 @@ void draw(const Options& options, const study::ReadRecords& read, const Analysis
 
 // ---- the command ----
 
-void write_measured(const Options& options, const Analysis& analysis, std::ostream& out) {
+void write_measured(const AnalyzeOptions& options, const Analysis& analysis, std::ostream& out) {
   if (options.toml.empty()) return;
   std::optional<Profile> before;
   if (options.add) before = must(read_profile(options.toml));
@@ -173,7 +174,7 @@ int verdict(const Analysis& analysis) {
   return missed ? exit_code(Errc::missed) : invalid || jobs == 0 ? exit_code(Errc::not_proved) : 0;
 }
 
-int analyze_trace(const Options& options) {
+int analyze_trace(const AnalyzeOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   Streams streams(options);
   const study::ReadRecords read = [&options](traces::RunSetup& setup, traces::RecordHandler& handler) {
@@ -192,7 +193,7 @@ int analyze_trace(const Options& options) {
   return verdict(analysis);
 }
 
-int analyze_samples(const Options& options) {
+int analyze_samples(const AnalyzeOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   const auto samples = must(study::read_execution_times(options.input));
   const auto pwcet = traces::estimate_pwcet(samples, pwcet_options(options));
@@ -216,7 +217,7 @@ bool is_recorded(const fs::path& file, const fs::path& input) {
 }
 
 /// No option may replace what the recording consists of.
-void check_outputs(const Options& options) {
+void check_outputs(const AnalyzeOptions& options) {
   std::vector<fs::path> outputs{options.html, options.svg, options.perfetto, options.toml, options.json};
   if (!options.csv.empty())
     for (const char* name : {jobs_file, summary_file}) outputs.push_back(fs::path(options.csv) / name);
@@ -227,7 +228,7 @@ void check_outputs(const Options& options) {
 }
 
 /// An option that would do nothing here is an error.
-void check_options(const Options& options, bool samples) {
+void check_options(const AnalyzeOptions& options, bool samples) {
   const std::vector<std::pair<std::string, const std::string&>> of_traces{
       {"--html", options.html},         {"--svg", options.svg},      {"--csv", options.csv},
       {"--perfetto", options.perfetto}, {"--to-toml", options.toml}, {"--window", options.window}};
@@ -242,7 +243,7 @@ void check_options(const Options& options, bool samples) {
   must(study::parse_window(options.window));
 }
 
-int analyze(const Options& options) {
+int analyze(const AnalyzeOptions& options) {
   std::error_code ignored;
   const bool samples = !fs::is_directory(options.input, ignored);
   check_options(options, samples);
@@ -256,7 +257,7 @@ void add_analyze(const Command& program, int& exit_code) {
   const Command command = program.add("analyze",
                                       "Tell from a trace how long jobs take, where their time goes, and why "
                                       "deadlines were missed; hold it against the promise");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AnalyzeOptions>();
   command
       .option("TRACE", options->input, "PATH",
               "Folder of a trace (of run --trace, simulate --trace, or a flight recorder's snapshot); or a text "

@@ -33,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 using bringup::Item;
 
-struct Options {
+struct BringupOptions {
   std::vector<std::string> items; // empty: all
   std::string board;              // empty: the one that the device tree tells
   std::string device, against, record, html, json;
@@ -115,7 +115,7 @@ Board on_host_device(Board board) {
   return board;
 }
 
-Board board_of(const Options& options, const hal::Machine& machine) {
+Board board_of(const BringupOptions& options, const hal::Machine& machine) {
   return must(read_board(options.board.empty() ? hal::identify_board(machine).name : options.board));
 }
 
@@ -185,7 +185,7 @@ void tell_summary(const bringup::Report& report, bringup::TapWriter& tap) {
 }
 
 /// What to tell of it; empty: nobody asked for it.
-std::string record(const Options& options, const Board& board, const hal::Machine& machine) {
+std::string record(const BringupOptions& options, const Board& board, const hal::Machine& machine) {
   if (options.record.empty()) return {};
   const ResultFolder guard(options.record);
   std::error_code error;
@@ -245,7 +245,7 @@ void check_nobody_runs(const std::vector<Item>& asked, const hal::Machine& machi
   give_up(Errc::refused, claim.error().what + "\nWhat is read can be asked beside it: rtexec bringup" + groups);
 }
 
-bringup::Subject subject_of(const Options& options, const hal::Machine& machine, const WorkFolder& folder,
+bringup::Subject subject_of(const BringupOptions& options, const hal::Machine& machine, const WorkFolder& folder,
                             ItemProgress& progress) {
   const Board board = board_of(options, machine);
   const bool stands_in = options.device == "host" && board.device != DeviceKind::host;
@@ -259,7 +259,7 @@ bringup::Subject subject_of(const Options& options, const hal::Machine& machine,
           .going_on = [&progress] { return progress.going_on(); }};
 }
 
-int bring_up_board(const Options& options) {
+int bring_up_board(const BringupOptions& options) {
   const auto asked = asked_items(options.items);
   OutputFile json_file = must(OutputFile::open(options.json)), page_file = must(OutputFile::open(options.html));
   std::optional<bringup::Report> earlier;
@@ -287,7 +287,7 @@ void add_bringup(const Command& program, int& exit_code) {
   const Command command = program.add(
       "bringup",
       "Test a new board: read and measure, item by item, whether it can keep deadlines (minutes; TAP output)");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BringupOptions>();
   command.option("items", options->items, "ITEM",
                  "Only these, by name or group (kernel/timers, memory), as the output of all names them");
   command

@@ -19,7 +19,7 @@ namespace rtexec::command {
 
 namespace {
 
-struct Options {
+struct CalibrateOptions {
   BoardOptions target;
   std::vector<std::string> chunks;
   std::string volume;
@@ -28,7 +28,7 @@ struct Options {
   std::string json;
 };
 
-executive::CalibrationOptions calibration_of(const Options& options) {
+executive::CalibrationOptions calibration_of(const CalibrateOptions& options) {
   executive::CalibrationOptions result = options.calibration;
   for (const std::string& text : options.chunks) {
     const Bytes chunk = value_of("--chunk", text, parse_bytes);
@@ -54,7 +54,7 @@ void print(std::ostream& out, const executive::CalibrationEstimate& estimate) {
       << std::endl;
 }
 
-void calibrate(const Options& options) {
+void calibrate(const CalibrateOptions& options) {
   const auto wanted = calibration_of(options);
   OutputFile json_file = must(OutputFile::open(options.json));
   auto target = board_target(options.target);
@@ -88,7 +88,7 @@ void add_calibrate(const Command& program) {
                   "Measure what swapping costs on a board, or (bandwidth) what its memory "
                   "gives, or (memory) what memory policies cost, or (cut) what cutting networks costs, and write it "
                   "into the board's file");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CalibrateOptions>();
   options->target.add_to(command);
   command
       .option("--chunk", options->chunks, "BYTES,...",

@@ -23,21 +23,22 @@ namespace {
 using study::BandwidthCalibration;
 using study::BudgetProposal;
 
-struct Options {
+struct CalibrateBandwidthOptions {
   BoardOptions target;
   std::string event, demand, json;
   double seconds = 1;
 };
 
 /// An event that was asked for must count.
-study::Counting counting(const Options& options, const Board& board, const regulation::RegulatedMachine& machine) {
+study::Counting counting(const CalibrateBandwidthOptions& options, const Board& board,
+                         const regulation::RegulatedMachine& machine) {
   auto found = study::find_counters(board, options.event, machine.online, machine);
   if (found) return study::Counting{.counters = std::move(*found), .obstacle = {}};
   if (!options.event.empty() || found.error().code != Errc::refused) throw Failed{found.error()};
   return study::Counting{.counters = {}, .obstacle = found.error().what};
 }
 
-study::CalibratedCores cores_of(const Options& options, const study::Counting& counting,
+study::CalibratedCores cores_of(const CalibrateBandwidthOptions& options, const study::Counting& counting,
                                 const std::vector<unsigned>& cores, const StopRequest& stop) {
   const auto kind = counting.counters ? counting.counters->corunners : study::CorunnerKind::lines;
   auto machine =
@@ -57,8 +58,8 @@ BandwidthCalibration measure(const study::CalibratedCores& cores, const StopRequ
 }
 
 /// Nothing is written of a stand-in.
-void calibrate_stand_in(const Options& options, const study::Counting& counting, const study::CalibratedCores& cores,
-                        const StopRequest& stop, OutputFile& json_file) {
+void calibrate_stand_in(const CalibrateBandwidthOptions& options, const study::Counting& counting,
+                        const study::CalibratedCores& cores, const StopRequest& stop, OutputFile& json_file) {
   if (!options.target.output.empty())
     give_up(Errc::bad_input, "--event " + options.event + ": is no memory traffic, and so nothing is written to " +
                                  options.target.output + ": leave out -o");
@@ -68,8 +69,9 @@ void calibrate_stand_in(const Options& options, const study::Counting& counting,
   must(write_json(json_file, to_json(measured, counting, {}, "")));
 }
 
-void calibrate_memory(const Options& options, const study::Counting& counting, const study::CalibratedCores& cores,
-                      std::optional<Bandwidth> demand, const StopRequest& stop, OutputFile& json_file) {
+void calibrate_memory(const CalibrateBandwidthOptions& options, const study::Counting& counting,
+                      const study::CalibratedCores& cores, std::optional<Bandwidth> demand, const StopRequest& stop,
+                      OutputFile& json_file) {
   auto target = board_target(options.target);
   std::ostream& out = text_output(options.json);
   const auto measured = measure(cores, stop);
@@ -82,7 +84,7 @@ void calibrate_memory(const Options& options, const study::Counting& counting, c
   must(write_json(json_file, to_json(measured, counting, proposal, target.output.string())));
 }
 
-void calibrate(const Options& options) {
+void calibrate(const CalibrateBandwidthOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   const StopRequest stop;
   const auto board = must(read_board(options.target.board));
@@ -103,7 +105,7 @@ Command add_calibrate_bandwidth(const Command& calibrating) {
       calibrating.add("bandwidth",
                       "Measure what memory bandwidth one core and all cores reach, hold counters against "
                       "traffic generators, and write [memory] into the board's file");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CalibrateBandwidthOptions>();
   options->target.add_to(command);
   command
       .option("--event", options->event, "EVENT",

@@ -23,7 +23,7 @@ namespace rtexec::command {
 
 namespace {
 
-struct Options {
+struct CalibrateCutOptions {
   std::string model;
   InputTexts inputs;
   BoardOptions target;
@@ -58,7 +58,7 @@ study::CutCalibration measure(hal::Device& device, const tasks::Graph& graph, co
   }));
 }
 
-void calibrate(const Options& options) {
+void calibrate(const CalibrateCutOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   auto target = board_target(options.target);
   const Board board = must(read_board(target.board));
@@ -82,7 +82,7 @@ Command add_calibrate_cut(const Command& calibrating) {
       "cut",
       "Measure what it costs to cut a network into segments of which the device has the next one ahead, and write cut "
       "into the board's file");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CalibrateCutOptions>();
   command.option("model", options->model, "FILE.onnx", "The network that is cut, best one of the longest").required();
   add_given_inputs(command, options->inputs);
   options->target.add_to(command);

@@ -17,7 +17,7 @@ namespace rtexec::command {
 
 namespace {
 
-struct Options {
+struct CalibrateMemoryOptions {
   BoardOptions target;
   std::string json;
   study::MemoryCalibrationOptions calibration;
@@ -33,7 +33,7 @@ study::MemoryCalibration measure(hal::Device& device, const Board& board,
   return must(study::fitted(device.name(), board.memory_costs, std::move(tasks)));
 }
 
-void calibrate(const Options& options) {
+void calibrate(const CalibrateMemoryOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   auto target = board_target(options.target);
   const Board board = must(read_board(target.board));
@@ -55,7 +55,7 @@ Command add_calibrate_memory(const Command& calibrating) {
       "memory",
       "Measure what the memory policies D, M and H cost, by micro-benchmarks of several kinds and sizes, say how "
       "well the model fits, and write [memory_costs] into the board's file");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CalibrateMemoryOptions>();
   options->target.add_to(command);
   command.option("--sizes", options->calibration.sizes, "N", "Of each micro-benchmark").default_shown().within(2, 32);
   command

@@ -24,7 +24,7 @@ namespace rtexec::command {
 
 namespace {
 
-struct Options {
+struct CheckOptions {
   TaskSetFile set;
   std::string machine;
   std::string wcet;
@@ -67,7 +67,7 @@ nlohmann::json segments_json(const PlannedSet& whole, const std::optional<Planne
 }
 
 /// On this machine asks for all that `run` asks for, in the same order; another machine is asked for nothing.
-executive::Inquiry inquire(const Options& options, const TaskSet& set) {
+executive::Inquiry inquire(const CheckOptions& options, const TaskSet& set) {
   if (!options.machine.empty()) {
     executive::Inquiry elsewhere{.planned = plan_on(options.machine, set), .startable = {}, .needs = {}};
     elsewhere.needs = executive::absent_cores(elsewhere.planned, elsewhere.planned.plan);
@@ -112,7 +112,7 @@ nlohmann::json needs_json(const executive::Inquiry& inquiry) {
   return needs;
 }
 
-int check(const Options& options) {
+int check(const CheckOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   TaskSet set = read(options.set);
   if (!options.wcet.empty()) take_wcets(set, options.wcet);
@@ -152,7 +152,7 @@ int check(const Options& options) {
 void add_check(const Command& program, int& exit_code) {
   const Command command =
       program.add("check", "Say whether every deadline can be promised, and whether this machine would run the set");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CheckOptions>();
   add_task_set(command, options->set);
   add_machine_option(command, options->machine);
   command.option(

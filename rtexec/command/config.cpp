@@ -21,7 +21,7 @@ const std::map<std::string, FileKind> kinds = {{"task-set", FileKind::task_set},
                                                {"profile", FileKind::profile},
                                                {"daemon", FileKind::daemon}};
 
-struct Options {
+struct ConfigOptions {
   std::string topic = "task-set"; // a file, a table or a key
   std::string board;              // whose kernel command line is printed instead
   std::string json;
@@ -73,7 +73,7 @@ void print_keys(std::ostream& out, const std::vector<KeyDoc>& keys) {
   }
 }
 
-void config(const Options& options) {
+void config(const ConfigOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   const std::vector<KeyDoc> docs = find_keys(options.topic);
   print_keys(text_output(options.json), docs);
@@ -88,7 +88,7 @@ void config(const Options& options) {
   must(write_json(json_file, keys));
 }
 
-void print_command_line(const Options& options) {
+void print_command_line(const ConfigOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   const std::string line = hal::kernel_command_line(must(read_board(options.board)));
   text_output(options.json) << line << '\n';
@@ -100,7 +100,7 @@ void print_command_line(const Options& options) {
 void add_config(const Command& program) {
   const Command command =
       program.add("config", "Document every key of the TOML files: type, unit, default and meaning");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ConfigOptions>();
   const Option topic = command
                            .option("topic", options->topic, "TOPIC",
                                    "A file (task-set, board, profile, daemon), a table such as task, or a key such as "

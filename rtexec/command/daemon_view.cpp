@@ -12,7 +12,7 @@
 
 namespace rtexec::command {
 
-using daemon::Status;
+using daemon::ServerStatus;
 using nlohmann::json;
 using protocol::StatusPart;
 using protocol::view;
@@ -41,7 +41,8 @@ struct Row {
   std::optional<Rates> rates;
 };
 
-std::optional<Rates> rates_of(const StatusPart& client, const Status& status, const std::optional<Status>& before) {
+std::optional<Rates> rates_of(const StatusPart& client, const ServerStatus& status,
+                              const std::optional<ServerStatus>& before) {
   if (!before || before->daemon.process != status.daemon.process) return std::nullopt;
   const auto old = std::ranges::find_if(before->clients, [&](const StatusPart& each) {
     return each.place == client.place && each.process == client.process && each.jobs <= client.jobs;
@@ -58,7 +59,7 @@ std::optional<Rates> rates_of(const StatusPart& client, const Status& status, co
                .out = more(&StatusPart::saved) * chunk / seconds};
 }
 
-std::vector<Row> rows_of(const Status& status, const std::optional<Status>& before, TaskOrder order) {
+std::vector<Row> rows_of(const ServerStatus& status, const std::optional<ServerStatus>& before, TaskOrder order) {
   std::vector<Row> rows;
   for (const StatusPart& client : status.clients)
     rows.push_back({client, Bytes{status.daemon.chunk_bytes}, rates_of(client, status, before)});
@@ -144,7 +145,7 @@ Table table_of(const std::vector<Row>& rows, bool rates) {
   return table;
 }
 
-std::vector<std::string> above(const Status& status) {
+std::vector<std::string> above(const ServerStatus& status) {
   const auto& daemon = status.daemon;
   const Bytes chunk{daemon.chunk_bytes};
   std::uint64_t slots = 0, resident = 0;
@@ -199,8 +200,8 @@ json to_json(const Row& row) {
 
 } // namespace
 
-std::string view(const Status& status, const std::optional<Status>& before, TaskOrder order, report::Room room,
-                 bool colours) {
+std::string view(const ServerStatus& status, const std::optional<ServerStatus>& before, TaskOrder order,
+                 report::Room room, bool colours) {
   const std::vector<Row> rows = rows_of(status, before, order);
   std::ostringstream out;
   report::use_colours(out, colours);
@@ -219,7 +220,7 @@ std::string view(const Status& status, const std::optional<Status>& before, Task
   return out.str();
 }
 
-json to_json(const Status& status, const std::optional<Status>& before) {
+json to_json(const ServerStatus& status, const std::optional<ServerStatus>& before) {
   const auto& daemon = status.daemon;
   json clients = json::array();
   for (const Row& row : rows_of(status, before, TaskOrder::as_listed)) clients.push_back(to_json(row));

@@ -15,10 +15,11 @@ namespace rtexec::command {
 inline constexpr const char* usual_daemon = "/run/rtexec/daemon";
 
 /// Lines that have room. With what was so `before`, rates since then stand beside.
-[[nodiscard]] std::string view(const daemon::Status& status, const std::optional<daemon::Status>& before,
+[[nodiscard]] std::string view(const daemon::ServerStatus& status, const std::optional<daemon::ServerStatus>& before,
                                TaskOrder order, report::Room room, bool colours);
 
 /// Durations are integers in nanoseconds (_ns), sizes in bytes (_bytes); rates per second, null without `before`.
-[[nodiscard]] nlohmann::json to_json(const daemon::Status& status, const std::optional<daemon::Status>& before);
+[[nodiscard]] nlohmann::json to_json(const daemon::ServerStatus& status,
+                                     const std::optional<daemon::ServerStatus>& before);
 
 } // namespace rtexec::command

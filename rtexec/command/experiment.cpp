@@ -17,7 +17,7 @@ namespace {
 using study::Isolation;
 using study::IsolationSetup;
 
-struct Options {
+struct ExperimentOptions {
   study::IsolationOptions study;
   std::string folder;
   std::string json;
@@ -35,7 +35,7 @@ std::vector<Isolation> measure(const IsolationSetup& setup, const StopRequest& s
   return isolations;
 }
 
-void isolation(const Options& options) {
+void isolation(const ExperimentOptions& options) {
   const StopRequest stop;
   const auto setup = must(study::isolation_setup(options.study, [&stop] { return !stop.asked(); }));
   const ResultFolder folder(options.folder);
@@ -52,7 +52,7 @@ void add_isolation(const Command& experiment) {
                                          "How much limits of other cores' memory bandwidth speed a DNN job on the "
                                          "device up, beside 0 to n programs that sweep memory "
                                          "(Nigam's thesis on GPU-aware memory isolation, figures 17 and 26 to 30)");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExperimentOptions>();
   const Option simulate =
       command.flag("--simulate", options->study.simulate,
                    "On a model of a Jetson TX2, calibrated on the thesis's figures, not on this machine");

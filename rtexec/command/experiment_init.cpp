@@ -27,7 +27,7 @@ namespace {
 using study::InitialisationPlant;
 using study::InitialisationSource;
 
-struct Options {
+struct ExperimentInitOptions {
   std::string simulate;
   std::string board = "host";
   std::vector<std::string> workloads, sizes;
@@ -66,7 +66,7 @@ struct Setup {
   [[nodiscard]] InitialisationPlant& plant() const { return model ? *model : *machine.plant; }
 };
 
-Setup setup_of(const Options& options) {
+Setup setup_of(const ExperimentInitOptions& options) {
   if (!options.simulate.empty())
     return {.machine = {},
             .model = study::modelled_initialisation(options.simulate),
@@ -96,7 +96,7 @@ Bytes largest(const InitialisationPlant& plant, const std::vector<std::string>& 
   return most;
 }
 
-study::InitialisationStudy study_of(const Options& options, const Setup& setup) {
+study::InitialisationStudy study_of(const ExperimentInitOptions& options, const Setup& setup) {
   study::InitialisationStudy study{.workloads = options.workloads,
                                    .sizes = {},
                                    .tiles = options.tiles,
@@ -125,7 +125,7 @@ study::InitialisationFound measure(const Setup& setup, const study::Initialisati
       run_initialisation(setup.plant(), study, [&] { return progress("measuring", ++begun, wanted, "measurements"); }));
 }
 
-void experiment(const Options& options) {
+void experiment(const ExperimentInitOptions& options) {
   const Setup setup = setup_of(options);
   const auto study = study_of(options, setup);
   const ResultFolder folder(options.folder);
@@ -150,7 +150,7 @@ void add_experiment_init(const Command& experiments) {
                       "How long managed memory takes to get its first contents from the host, from a GPU that "
                       "faults, and from a GPU in prefetched tiles; and the kernel behind it "
                       "(Wang et al., GPU-side initialization with prefetching, figures 5 to 7)");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExperimentInitOptions>();
   const Option simulate =
       command.option("--simulate", options->simulate, "BOARD", "On a model of the paper's board, not on this machine")
           .one_of({"tx2", "xavier"});

@@ -14,7 +14,7 @@ namespace rtexec::command {
 
 namespace {
 
-struct Options {
+struct ExperimentMemoryOptions {
   study::MemoryExperimentOptions study;
   std::string folder;
   std::string json;
@@ -28,7 +28,7 @@ study::MemoryExperiment measure(const study::MemoryExperimentSetup& setup, const
       run_memory_experiment(*setup.plant, setup.study, [&] { return progress("measuring", ++done, wanted, "cases"); }));
 }
 
-void memory(const Options& options) {
+void memory(const ExperimentMemoryOptions& options) {
   const StopRequest stop;
   const auto setup = must(study::memory_experiment_setup(options.study));
   const ResultFolder folder(options.folder);
@@ -47,7 +47,7 @@ void add_experiment_memory(const Command& experiment) {
       "memory",
       "Micro-benchmarks under the memory policies D, M and H: alone, two together, and seven together "
       "under what is chosen for each (Bateni et al., RTAS 2020: Figs. 2, 3, 5, 8, 9, Tables I, II, IV, V)");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExperimentMemoryOptions>();
   const Option simulate = command
                               .option("--simulate", options->study.simulate, "BOARD",
                                       "On a model of the paper's board, not on this machine")

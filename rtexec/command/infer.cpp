@@ -19,7 +19,7 @@ namespace {
 
 using study::Inference;
 
-struct Options {
+struct InferOptions {
   study::InferenceOptions network;
   std::vector<std::string> inputs;
   InputTexts given;
@@ -47,7 +47,7 @@ template <class Enum> Enum spelled_as(const std::string& text) {
   return std::ranges::find(spellings<Enum>(), text, &Spelling<Enum>::text)->value;
 }
 
-Preprocessing preprocessing_of(const Options& options) {
+Preprocessing preprocessing_of(const InferOptions& options) {
   Preprocessing preprocessing{.channels = spelled_as<ChannelOrder>(options.channels),
                               .layout = {},
                               .fit = spelled_as<PictureFit>(options.fit),
@@ -64,10 +64,12 @@ bool looks_like_a_file(const std::filesystem::path& output) {
   return output.has_extension() && !std::filesystem::is_directory(output, error);
 }
 
-bool asks_for_picture(const Options& options) { return std::filesystem::path(options.output).extension() == ".png"; }
+bool asks_for_picture(const InferOptions& options) {
+  return std::filesystem::path(options.output).extension() == ".png";
+}
 
 /// What the profile says of the task, or of the only one.
-std::vector<std::string> tuning_of(const Options& options) {
+std::vector<std::string> tuning_of(const InferOptions& options) {
   const Profile profile = must(read_profile(options.profile));
   std::string known;
   for (const ProfileEntry& entry : profile.entries) {
@@ -79,7 +81,7 @@ std::vector<std::string> tuning_of(const Options& options) {
                                ": name one of them with --task: " + known);
 }
 
-Inference load(const Options& options, std::ostream& out) {
+Inference load(const InferOptions& options, std::ostream& out) {
   study::InferenceOptions network = options.network;
   network.precision = spelled_as<Precision>(options.precision);
   network.memory = spelled_as<MemoryPolicy>(options.memory);
@@ -90,7 +92,8 @@ Inference load(const Options& options, std::ostream& out) {
       network, [&out](std::size_t done, std::size_t of) { out << "tuning: " << done << " of " << of << " layers\n"; }));
 }
 
-void write(const Inference& inference, const tasks::OutputDecoder* decoder, const Options& options, std::ostream& out) {
+void write(const Inference& inference, const tasks::OutputDecoder* decoder, const InferOptions& options,
+           std::ostream& out) {
   if (options.output.empty()) return;
   if (!asks_for_picture(options)) return must(write_outputs(inference, options.output, out));
   if (decoder == nullptr)
@@ -114,7 +117,7 @@ void print_zero_inputs(std::ostream& out, const Inference& inference) {
 }
 
 /// What networks may be made of.
-void list_operators(const Options& options) {
+void list_operators(const InferOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
   nlohmann::json list = nlohmann::json::array();
@@ -128,7 +131,7 @@ void list_operators(const Options& options) {
   must(write_json(json_file, {{"operators", list}}));
 }
 
-void infer(const Options& options) {
+void infer(const InferOptions& options) {
   if (options.list_operators) return list_operators(options);
   if (options.network.model.empty())
     give_up(Errc::bad_input, "no network is named: rtexec infer MODEL.onnx (or --list-operators)");
@@ -158,7 +161,7 @@ void infer(const Options& options) {
 
 void add_infer(const Command& program) {
   const Command command = program.add("infer", "Run a network once on one input, outside any schedule");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<InferOptions>();
   command.option("model", options->network.model, "MODEL.onnx", "The network");
   command.option(
       "input", options->inputs, "INPUT",

@@ -10,14 +10,14 @@ namespace rtexec::command {
 
 namespace {
 
-struct Options {
+struct ModelOptions {
   std::string name;
   std::string output;
   tasks::ModelOptions model;
   std::string json;
 };
 
-void list_models(const Options& options, OutputFile& json_file) {
+void list_models(const ModelOptions& options, OutputFile& json_file) {
   Table table({"model", "size", "classes", ""}, {0, 3});
   nlohmann::json json = nlohmann::json::array();
   for (const tasks::ModelInfo& model : tasks::models()) {
@@ -30,7 +30,7 @@ void list_models(const Options& options, OutputFile& json_file) {
   must(write_json(json_file, json));
 }
 
-void model(const Options& options) {
+void model(const ModelOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   if (options.name.empty()) return list_models(options, json_file);
   const std::filesystem::path file = options.output.empty() ? options.name + ".onnx" : options.output;
@@ -46,7 +46,7 @@ void model(const Options& options) {
 void add_model(const Command& program) {
   const Command command =
       program.add("model", "Write a well-known network with seeded weights as an ONNX file; without a name, list them");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ModelOptions>();
   command.option("name", options->name, "NETWORK", "The network");
   command.option("-o,--output", options->output, "FILE.onnx", "The file (default: NAME.onnx)");
   command.option("--size", options->model.size, "PIXELS", "Height and width of the input in pixels").within(1, 4096);

@@ -25,7 +25,7 @@ namespace {
 
 using hal::Finding;
 
-struct Options {
+struct ProbeOptions {
   std::string tasks;
   std::string root = "/";
   std::string board; // empty: the one that the device tree tells
@@ -126,7 +126,7 @@ std::vector<Finding> probe_counters(const Board& board) {
 }
 
 /// The board that was named, or the one that the device tree tells; its device, or any GPU where nothing tells it.
-std::vector<Finding> probe_board(const Options& options, Bytes& memory) {
+std::vector<Finding> probe_board(const ProbeOptions& options, Bytes& memory) {
   const hal::Machine machine(options.root);
   const hal::KnownBoard known = hal::identify_board(machine);
   const auto board = must(read_board(options.board.empty() ? known.name : options.board));
@@ -186,7 +186,7 @@ int exit_code_of(const std::vector<executive::Need>& needs) {
   return status;
 }
 
-int probe_for(const Options& options) {
+int probe_for(const ProbeOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
   auto set = read_task_set(options.tasks);
@@ -200,7 +200,7 @@ int probe_for(const Options& options) {
   return status;
 }
 
-int probe_machine(const Options& options) {
+int probe_machine(const ProbeOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   auto findings = hal::Machine(options.root).probe();
   for (const std::string& session : traces::left_over_sessions())
@@ -220,7 +220,7 @@ void add_probe(const Command& program, int& exit_code) {
       program.add("probe",
                   "Show what this machine offers for real time, or (with a task set) what a run of the set lacks; "
                   "measures nothing");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ProbeOptions>();
   const Option tasks = command.option(
       "task-set", options->tasks, "FILE.toml",
       "Compare this machine with what a run of the set needs, and print the commands that provide what is "

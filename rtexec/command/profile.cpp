@@ -20,7 +20,7 @@ namespace rtexec::command {
 
 namespace {
 
-struct Options {
+struct ProfileArguments {
   TaskSetFile set;
   std::string output;
   ProfileOptions profile;
@@ -57,7 +57,7 @@ std::vector<std::string> unsettled(const TaskSet& set, const Profile& profile, d
   return found;
 }
 
-void print_unsettled(std::ostream& out, const std::vector<std::string>& parts, const Options& options) {
+void print_unsettled(std::ostream& out, const std::vector<std::string>& parts, const ProfileArguments& options) {
   if (parts.empty()) {
     out << "The WCETs that the first half of the executions make held for the other half.\n";
     return;
@@ -115,7 +115,7 @@ Profile measure(const TaskSet& set, const ProfileOptions& options, const Profile
   return must(std::move(measured));
 }
 
-void profile(const Options& options) {
+void profile(const ProfileArguments& options) {
   const TaskSet set = read(options.set);
   const std::filesystem::path file =
       options.output.empty() ? set.executive.profile : std::filesystem::path(options.output);
@@ -171,7 +171,7 @@ void profile(const Options& options) {
 void add_profile(const Command& program) {
   const Command command = program.add(
       "profile", "Tune each task on the device, measure its WCETs and write both where check and run read them");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ProfileArguments>();
   add_task_set(command, options->set);
   command.option("-o,--output", options->output, "FILE.toml", "The profile (default: the one that the task set names)");
   const Option jobs = command

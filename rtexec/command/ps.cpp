@@ -12,15 +12,15 @@ namespace rtexec::command {
 
 namespace {
 
-struct Options {
+struct PsOptions {
   std::string directory = usual_daemon;
   std::string json;
 };
 
-void ps(const Options& options) {
+void ps(const PsOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   daemon::StatusReader reader = must(daemon::StatusReader::connect(options.directory));
-  const daemon::Status status = must(reader.read());
+  const daemon::ServerStatus status = must(reader.read());
   std::ostream& out = text_output(options.json);
   report::Room room;
   if (const auto terminal = terminal_of(out)) room.columns = terminal->columns;
@@ -33,7 +33,7 @@ void ps(const Options& options) {
 void add_ps(const Command& program) {
   const Command command =
       program.add("ps", "List the clients of an rtexecd: their memory, what they are promised, what they missed");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PsOptions>();
   command.option("--daemon", options->directory, "FOLDER", "Of its socket, as [daemon] directory says").default_shown();
   command.json(options->json);
   command.on_run([options] { ps(*options); });

@@ -19,7 +19,7 @@ namespace rtexec::command {
 
 namespace {
 
-struct Options {
+struct RunOptions {
   TaskSetFile set;
   std::string duration;
   std::string trace;
@@ -74,7 +74,7 @@ bool told_before_start(const Executive& executive) {
 }
 
 /// Where no task is shown, none.
-std::unique_ptr<view::Viewer> start_viewer(const std::shared_ptr<channels::Tap>& tap, const Options& options,
+std::unique_ptr<view::Viewer> start_viewer(const std::shared_ptr<channels::Tap>& tap, const RunOptions& options,
                                            const Executive& executive, std::ostream& out) {
   if (!tap) return nullptr;
   std::vector<unsigned> cores{executive.set().compute_core, executive.set().service_core};
@@ -121,13 +121,13 @@ Outcome execute(Executive& executive, RunRecording& recording, view::Viewer* vie
 }
 
 /// The command line comes first, and a flight recorder stands in for a trace.
-void complete(Options& options, const OutputOptions& asked) {
+void complete(RunOptions& options, const OutputOptions& asked) {
   if (options.trace.empty() && options.flight_recorder.empty()) options.trace = asked.trace;
   if (options.jobs.empty()) options.jobs = asked.jobs;
   if (options.json.empty()) options.json = asked.json;
 }
 
-int run(Options options) {
+int run(RunOptions options) {
   TaskSet set = read(options.set);
   const bool asked_by_set = options.trace.empty();
   complete(options, set.output);
@@ -197,7 +197,7 @@ int run(Options options) {
 
 void add_run(const Command& program, int& exit_code) {
   const Command command = program.add("run", "Run the task set and report on it");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   add_task_set(command, options->set);
   command.option("--duration", options->duration, "DURATION", "How long, instead of the file's duration (\"10s\")");
   const Option trace =

@@ -22,7 +22,7 @@ namespace rtexec::command {
 
 namespace {
 
-struct Options {
+struct SimulateOptions {
   TaskSetFile set;
   std::string machine;
   ScenarioOptions scenario;
@@ -39,7 +39,7 @@ std::vector<std::string> texts_of(const std::vector<Duration>& releases) {
   return texts;
 }
 
-void print_worst(std::ostream& out, const Options& options, const simulator::WorstCase& worst) {
+void print_worst(std::ostream& out, const SimulateOptions& options, const simulator::WorstCase& worst) {
   constexpr std::size_t most_listed = 400;
   const Task& task = worst.tasks.tasks[worst.job.task];
   out << "The latest response found: job " << worst.job.number << " of task '" << task.name << "' took "
@@ -65,7 +65,7 @@ void print_worst(std::ostream& out, const Options& options, const simulator::Wor
   }
 }
 
-nlohmann::json to_json(const Options& options, const simulator::WorstCase& worst) {
+nlohmann::json to_json(const SimulateOptions& options, const simulator::WorstCase& worst) {
   nlohmann::json releases = nlohmann::json::object();
   for (const Task& task : worst.tasks.tasks)
     if (task.releases) releases[task.name] = texts_of(*task.releases);
@@ -78,7 +78,7 @@ nlohmann::json to_json(const Options& options, const simulator::WorstCase& worst
           {"releases", releases}};
 }
 
-std::optional<GanttRecorder> gantt_of(const Options& options, const Scenario& scenario, const Plan& plan) {
+std::optional<GanttRecorder> gantt_of(const SimulateOptions& options, const Scenario& scenario, const Plan& plan) {
   const Duration begin = duration_of("--from", options.from).value_or(Duration{0});
   const Duration end = std::min(duration_of("--to", options.to).value_or(scenario.run.horizon), scenario.run.horizon);
   if (options.gantt.empty()) return std::nullopt;
@@ -111,7 +111,7 @@ class Recording {
   simulator::Tracer tracer_;
 };
 
-int simulate(const Options& options) {
+int simulate(const SimulateOptions& options) {
   const PlannedSet planned = plan_on(options.machine, read(options.set));
   const Plan& plan = planned.plan;
   OutputFile json_file = must(OutputFile::open(options.json));
@@ -151,7 +151,7 @@ int simulate(const Options& options) {
 void add_simulate(const Command& program, int& exit_code) {
   const Command command = program.add(
       "simulate", "Run the task set in virtual time, proved or not, by the scheduler that runs it for real");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SimulateOptions>();
   add_task_set(command, options->set);
   add_machine_option(command, options->machine);
   add_scenario(command, options->scenario);

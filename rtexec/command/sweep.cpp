@@ -21,7 +21,7 @@ namespace {
 
 using study::Study;
 
-struct Options {
+struct SweepOptions {
   study::SweepOptions study;
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   std::string folder;
@@ -31,7 +31,7 @@ struct Options {
 };
 
 /// Until all of `part` is known, or an error.
-void work_out(const Options& options, const Study& study, const study::Part& part, study::Outcomes& outcomes,
+void work_out(const SweepOptions& options, const Study& study, const study::Part& part, study::Outcomes& outcomes,
               std::optional<study::OutcomeFile>& file, std::ostream& out) {
   const StopRequest stop;
   Progress progress(&stop);
@@ -57,7 +57,7 @@ void work_out(const Options& options, const Study& study, const study::Part& par
           "the sweep was cancelled after " + std::to_string(done) + " of " + std::to_string(size) + " sets; " + kept);
 }
 
-void conclude(const Options& options, const Study& study, const study::Outcomes& outcomes, OutputFile& json_file) {
+void conclude(const SweepOptions& options, const Study& study, const study::Outcomes& outcomes, OutputFile& json_file) {
   std::ostream& out = text_output(options.json);
   const std::vector<study::Row> rows = study::rows_of(study, outcomes);
   print(out, study, rows);
@@ -69,7 +69,7 @@ void conclude(const Options& options, const Study& study, const study::Outcomes&
 }
 
 /// Leaves in the folder what merge() puts together.
-void sweep_part(const Options& options, const Study& study) {
+void sweep_part(const SweepOptions& options, const Study& study) {
   const study::Part part = value_of("--shard", options.part, study::parse_part);
   if (options.folder.empty()) give_up(Errc::bad_input, "--shard " + options.part + ": give -o FOLDER, for this part");
   std::ostream& out = text_output(options.json);
@@ -85,7 +85,7 @@ void sweep_part(const Options& options, const Study& study) {
       {{"part", part.number}, {"parts", part.of}, {"sets", outcomes.count_known(part)}, {"folder", options.folder}}));
 }
 
-void merge(const Options& options) {
+void merge(const SweepOptions& options) {
   const auto [study, parts] = must(study::put_together(options.parts));
   study::Outcomes known(study.values.size(), study.sets);
   std::optional<study::OutcomeFile> file;
@@ -98,7 +98,7 @@ void merge(const Options& options) {
   conclude(options, study, parts, json_file);
 }
 
-void sweep(const Options& options) {
+void sweep(const SweepOptions& options) {
   if (!options.parts.empty()) return merge(options);
   const auto study = must(study_of(options.study));
   if (!options.part.empty()) return sweep_part(options, study);
@@ -172,7 +172,7 @@ void add_device(const Command& command, study::SweepOptions& options) {
 void add_sweep(const Command& program) {
   const Command command = program.add(
       "sweep", "Say how many of many random task sets each device test proves, as tables, curves and raw outcomes");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SweepOptions>();
   command.option("--preset", options->study.preset, "NAME", preset_help()).one_of(preset_names());
   add_tasks(command, options->study);
   add_device(command, options->study);

@@ -18,7 +18,7 @@ namespace {
 using executive::Snapshot;
 using executive::StatusPage;
 
-struct Options {
+struct TopOptions {
   std::string which;
   std::string daemon; // its directory; empty: an executive, or the usual daemon where none runs
   std::string interval = "1s";
@@ -125,7 +125,7 @@ class ShownDaemon final : public Shown {
 
  private:
   daemon::StatusReader reader_;
-  std::optional<daemon::Status> status_, before_;
+  std::optional<daemon::ServerStatus> status_, before_;
 };
 
 /// All of it, as wide as the terminal where there is one.
@@ -185,7 +185,7 @@ class Viewer {
   TaskOrder order_ = TaskOrder::as_listed;
 };
 
-void show_once(Shown& shown, const Options& options) {
+void show_once(Shown& shown, const TopOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   const std::string end = shown.update();
   std::ostream& out = text_output(options.json);
@@ -194,7 +194,7 @@ void show_once(Shown& shown, const Options& options) {
   must(write_json(json_file, shown.json()));
 }
 
-std::unique_ptr<Shown> find(const Options& options) {
+std::unique_ptr<Shown> find(const TopOptions& options) {
   if (options.daemon.empty())
     if (auto page = choose(options.which)) return std::make_unique<ShownRun>(std::move(*page));
   auto daemon = daemon::StatusReader::connect(options.daemon.empty() ? usual_daemon : options.daemon);
@@ -202,7 +202,7 @@ std::unique_ptr<Shown> find(const Options& options) {
   return std::make_unique<ShownDaemon>(must(std::move(daemon)));
 }
 
-void top(const Options& options) {
+void top(const TopOptions& options) {
   const Duration interval = value_of("--interval", options.interval, parse_duration);
   if (interval < std::chrono::milliseconds(10) || interval > std::chrono::hours(1))
     give_up(Errc::bad_input, "--interval " + options.interval + ": from 10ms to 1h");
@@ -218,7 +218,7 @@ void top(const Options& options) {
 void add_top(const Command& program) {
   const Command command =
       program.add("top", "Show a running executive, or the clients of an rtexecd: tasks, the device, what was missed");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TopOptions>();
   const Option which = command.option("which", options->which, "PID",
                                       "The process that runs an executive; where it runs several, as PID.NUMBER. "
                                       "Absent: the only one, or the daemon where none runs");

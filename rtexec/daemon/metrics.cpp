@@ -165,7 +165,7 @@ bool passing(int error) { return error == EAGAIN || error == EINTR; }
 
 } // namespace
 
-std::string metrics_text(const Status& status) {
+std::string metrics_text(const ServerStatus& status) {
   const auto& daemon = status.daemon;
   const double chunk = static_cast<double>(daemon.chunk_bytes);
   const bool shared = daemon.mode == protocol::Mode::shared_chunks;

@@ -22,7 +22,7 @@
 namespace rtexec::daemon {
 
 /// In Prometheus's text format, version 0.0.4: base units, a HELP and a TYPE for each name.
-[[nodiscard]] std::string metrics_text(const Status& status);
+[[nodiscard]] std::string metrics_text(const ServerStatus& status);
 
 class Metrics {
  public:

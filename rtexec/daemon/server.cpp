@@ -451,8 +451,9 @@ void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
   });
 }
 
-Status Server::status() {
-  Status status{.daemon = end_of(totals_, options_.terms, options_.mode, dispatcher_.free_frames()), .clients = {}};
+ServerStatus Server::status() {
+  ServerStatus status{.daemon = end_of(totals_, options_.terms, options_.mode, dispatcher_.free_frames()),
+                      .clients = {}};
   for (std::uint32_t place = 0; place < clients_.places(); ++place) {
     const Peer* process = at(place);
     if (const Clients::Client* client = clients_.at(place); client != nullptr && process != nullptr)

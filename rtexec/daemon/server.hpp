@@ -95,7 +95,7 @@ class Server final : public Outlet, private Session::Listener {
   void grow(Peer& peer, const protocol::Grow& said);
   void need_frame(Peer& peer, const protocol::NeedFrame& said);
   void tell_status(Peer& peer);
-  [[nodiscard]] Status status();
+  [[nodiscard]] ServerStatus status();
   void refuse(Peer& peer, protocol::Refusal code, const std::string& why);
   [[nodiscard]] static bool to_be_told(Peer& peer, const Refusal& refusal);
   void look_for_quiet();

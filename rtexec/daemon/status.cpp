@@ -91,10 +91,10 @@ Result<StatusReader> StatusReader::connect(const std::filesystem::path& director
   return Unexpected(channel.error());
 }
 
-Result<Status> StatusReader::read() {
+Result<ServerStatus> StatusReader::read() {
   const auto gone = [] { return fail(Errc::cancelled, "rtexecd has ended"); };
   if (channel_.send(protocol::Status{}) != Delivery::done) return gone();
-  Status status;
+  ServerStatus status;
   for (;;) {
     protocol::Letter letter;
     switch (channel_.receive(letter)) {

@@ -33,7 +33,7 @@ struct Totals {
 
 // ---- who asks ----
 
-struct Status {
+struct ServerStatus {
   protocol::StatusEnd daemon;
   std::vector<protocol::StatusPart> clients; // by place
 };
@@ -46,7 +46,7 @@ class StatusReader {
   [[nodiscard]] static Result<StatusReader> connect(const std::filesystem::path& directory,
                                                     Duration patience = std::chrono::seconds(3));
   /// cancelled: the daemon has gone. refused: it does not answer. unsupported: it speaks another version.
-  [[nodiscard]] Result<Status> read();
+  [[nodiscard]] Result<ServerStatus> read();
 
  private:
   explicit StatusReader(protocol::Channel channel) : channel_(std::move(channel)) {}

@@ -55,7 +55,7 @@ void print_notes(std::ostream& out, const Study& study) {
            "task\n";
   if (study.source.layers.most == 1) return;
   out << "One copy engine; weights, " << constants << ", are swapped and not copied out\n"
-      << "segmented: jobs are cut between layers, " << to_string(study.device.cut_overhead) << " a cut\n";
+      << "segmented: jobs are cut between layers, " << rtexec::to_string(study.device.cut_overhead) << " a cut\n";
   if (shown("segmented-one-level")) out << "segmented-one-level: tasks that swap do not preempt each other\n";
 }
 

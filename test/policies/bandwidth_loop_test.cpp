@@ -324,10 +324,10 @@ TEST(BandwidthLoop, StaysWithinItsBoundsWhateverItIsTold) {
 
 TEST(BandwidthLoop, NeverAllocates) {
   BandwidthLoop loop(usual);
-  const std::uint64_t before = test::allocations();
+  const std::uint64_t before = rtexec::test::allocations();
   for (int n = 0; n < 500; ++n)
     static_cast<void>(loop.executed(static_cast<std::size_t>(n / 100 % 2), Duration(20'000'000 + n % 7 * 400'000)));
-  EXPECT_EQ(test::allocations(), before);
+  EXPECT_EQ(rtexec::test::allocations(), before);
 }
 
 } // namespace

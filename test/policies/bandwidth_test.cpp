@@ -890,14 +890,14 @@ TEST(BandwidthGuarantees, AGreedyDomainIsHeldLessWithReclaim) {
 
 TEST(BandwidthGuarantees, NothingIsAllocatedAfterConstruction) {
   BandwidthRegulator r = regulator({100, 50, 20}, Rules().with_reclaim().sharing_by(BandwidthSharing::spare));
-  const std::uint64_t before = test::allocations();
+  const std::uint64_t before = rtexec::test::allocations();
   for (int n = 0; n < 100; ++n)
     for (std::size_t d = 0; d < 3; ++d) {
       static_cast<void>(r.begin_period(d, n == 0 ? 0 : 60, true));
       static_cast<void>(r.used_up(d, 60, true));
       r.set_budget(d, 20 + d);
     }
-  EXPECT_EQ(test::allocations(), before);
+  EXPECT_EQ(rtexec::test::allocations(), before);
 }
 
 } // namespace

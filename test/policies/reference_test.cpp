@@ -31,7 +31,7 @@ TEST(Reference, StaticPriorityBoundsAgree) {
   int proved = 0;
   for (int i = 0; i < 20'000; ++i) {
     const StagedSet set = random_set(random);
-    const auto expected = test::reference_static(set);
+    const auto expected = rtexec::test::reference_static(set);
     const std::vector<StageBounds> bounds = static_priority_bounds(set);
     const bool kept =
         bounds.size() == set.tasks.size() && bounds.back().settled && bounds.back().done <= set.tasks.back().deadline;
@@ -54,14 +54,14 @@ TEST(Reference, EdfSplitsAgree) {
   for (int i = 0; i < 2'500; ++i) {
     const StagedSet set = random_set(random);
     const EdfBounds bounds = edf_bounds(set);
-    const bool seeded = test::reference_edf(set, {}).has_value();
+    const bool seeded = rtexec::test::reference_edf(set, {}).has_value();
     if (seeded) { ASSERT_TRUE(bounds.proved()); }
     if (!bounds.proved()) continue;
     ++proved;
     searched += !seeded;
     std::vector<long long> split;
     for (const StageBounds& task : bounds.tasks) split.push_back(task.device_done);
-    const auto expected = test::reference_edf(set, split);
+    const auto expected = rtexec::test::reference_edf(set, split);
     ASSERT_TRUE(expected);
     for (std::size_t k = 0; k < split.size(); ++k) {
       ASSERT_EQ(bounds.tasks[k].ready, (*expected)[k].ready);

@@ -12,7 +12,7 @@ namespace {
 
 struct Way {
   const char* name;
-  test::DeviceWay way;
+  rtexec::test::DeviceWay way;
 };
 
 class SwapExact : public testing::TestWithParam<Way> {};
@@ -23,14 +23,15 @@ TEST_P(SwapExact, BoundsCoverEverySchedule) {
   std::mt19937_64 random(21);
   int sets = 0, reached = 0;
   while (sets < wanted) {
-    const auto promise = test::random_tiny(random, GetParam().way);
+    const auto promise = rtexec::test::random_tiny(random, GetParam().way);
     if (!promise) continue;
-    const test::SwapExploration found = test::explore(promise->set, most_states);
+    const rtexec::test::SwapExploration found = rtexec::test::explore(promise->set, most_states);
     if (!found.complete) continue;
     ++sets;
     for (std::size_t i = 0; i < promise->bounds.size(); ++i) {
       if (!promise->bounds[i]) continue;
-      ASSERT_LE(found.worst[i], *promise->bounds[i]) << "task " << i << "\n" << test::described(*promise, found);
+      ASSERT_LE(found.worst[i], *promise->bounds[i]) << "task " << i << "\n"
+                                                     << rtexec::test::described(*promise, found);
       reached += found.worst[i] == *promise->bounds[i];
     }
   }

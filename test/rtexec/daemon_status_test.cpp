@@ -65,7 +65,7 @@ class DaemonStatus : public testing::Test {
     EXPECT_TRUE(client) << client.error().what;
     return client ? std::move(*client) : nullptr;
   }
-  Status status() {
+  ServerStatus status() {
     auto reader = StatusReader::connect(directory);
     EXPECT_TRUE(reader) << reader.error().what;
     auto read = reader->read();
@@ -93,7 +93,7 @@ TEST_F(DaemonStatus, SaysWhoIsThereAndWhatEachDid) {
     other->end();
   });
   EXPECT_TRUE(rtexec::test::eventually([&] { return status().clients.at(1).activity == Activity::waits; }));
-  const Status seen = status();
+  const ServerStatus seen = status();
   ASSERT_EQ(seen.clients.size(), 2U);
   const protocol::StatusPart& first = seen.clients[0];
   EXPECT_EQ(protocol::view(first.name), "one");
@@ -113,7 +113,7 @@ TEST_F(DaemonStatus, SaysWhoIsThereAndWhatEachDid) {
   one->end();
   waiting.join();
   EXPECT_TRUE(rtexec::test::eventually([&] { return status().clients.at(1).jobs == 1; }));
-  const Status after = status();
+  const ServerStatus after = status();
   EXPECT_EQ(after.clients[0].jobs, 1U);
   EXPECT_GT(after.clients[0].executed_ns, 0);
   EXPECT_EQ(after.clients[0].executed_ns, after.clients[0].longest_execution_ns);
@@ -193,7 +193,7 @@ TEST_F(DaemonStatus, SaysWhatStandsInTheWay) {
 }
 
 /// One who listens and answers with `answer`, or not at all.
-Result<Status> ask_a_stranger(const std::filesystem::path& directory, std::vector<std::byte> answer) {
+Result<ServerStatus> ask_a_stranger(const std::filesystem::path& directory, std::vector<std::byte> answer) {
   std::filesystem::create_directories(directory);
   const auto address = *protocol::socket_address(directory / "socket");
   const config::Descriptor listener(::socket(AF_UNIX, SOCK_SEQPACKET, 0));
