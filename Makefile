@@ -102,11 +102,12 @@ SRC_verifier := $(filter rtexec/verifier/%,$(SRC_rtexec))
 SRC_daemon := rtexec/daemon/main.cpp
 SRC_preload := $(filter rtexec/preload/%,$(SRC_rtexec))
 SRC_rtexec := $(filter-out rtexec/command/% rtexec/supervisor/% rtexec/verifier/% rtexec/preload/% $(SRC_daemon),$(SRC_rtexec))
-# UNITY=2000 compiles files of one folder together, up to 2000 lines, because most of a small file's cost is its headers. Files that other
-# programs link, and those whose flags matter for speed, are always compiled alone.
-UNITY ?=
-ALONE := config/types.cpp policies/bandwidth.cpp tasks/dnn/cuda/row_layout.cpp traces/report/perfetto.cpp rtexec/daemon/main.cpp rtexec/supervisor/% rtexec/verifier/% rtexec/preload/% tasks/dnn/kernels/% tasks/kernels/%
-GROUPED := $(if $(UNITY),$(filter-out $(ALONE),$(SRC_program) $(foreach room,$(ROOMS),$(SRC_$(room)))))
+# Files of one folder are compiled together, up to UNITY lines, because most of a small file's cost is its headers; UNITY= compiles each alone.
+# So are those always that other programs link, or that have flags of their own: what computes much.
+UNITY ?= $(if $(filter fuzz,$(MODE)),,4000)
+ALONE := config/types.cpp policies/bandwidth.cpp tasks/dnn/cuda/row_layout.cpp traces/report/perfetto.cpp rtexec/daemon/main.cpp rtexec/supervisor/% rtexec/verifier/% rtexec/preload/% tasks/dnn/kernels/% tasks/kernels/% \
+  test/hal/fake_cuda_driver.cpp test/hal/assembled_root.cpp test/policies/swap_exhaustive.cpp test/policies/tiny_devices.cpp test/tasks/cuda% %/adversary.cpp %/benchmark_traffic_test.cpp
+GROUPED := $(if $(UNITY),$(filter-out $(ALONE),$(SRC_program) $(foreach room,$(ROOMS),$(SRC_$(room))) $(call sources,$(addprefix test/,$(ROOMS) support soundness))))
 $(foreach assignment,$(if $(GROUPED),$(shell test/make-unity $(B)/unity $(UNITY) $(GROUPED))),$(eval $(assignment)))
 object = $(sort $(foreach source,$(1),$(or $(UNIT_$(source)),$(B)/$(basename $(source))).o))
 # The files of boards/ travel inside the library.
@@ -275,9 +276,11 @@ $(B)/%.o: %.cpp $(call precompiled,config) | $(LIBRARIES)
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) -c $< -o $@
 
+# What the files of a group see of each other: names of the same kind, and unnamed types. What a program does not use of a group, it leaves out.
+IN_GROUPS = -Wno-shadow -Wshadow=local -Wno-subobject-linkage -ffunction-sections -fdata-sections
 $(B)/unity/%.o: $(B)/unity/%.cpp $(call precompiled,config) | $(LIBRARIES)
 	$(call say,CXX,$(patsubst $(B)/unity/%.cpp,%,$<) ($(shell grep -c include $<) files))
-	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) -Wno-shadow -Wshadow=local -Wno-subobject-linkage -c $< -o $@
+	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) $(IN_GROUPS) $(if $(findstring /unity/test/,$@),$(FOREIGN_HEADERS)) -c $< -o $@
 
 # Tests hold our declarations of CUDA and of iceoryx against their headers, where those are.
 FOREIGN_HEADERS := $(addprefix -isystem ,$(patsubst %/cuda.h,%,$(wildcard $(CUDA_HOME)/include/cuda.h)) $(wildcard /usr/include/iceoryx/v2.*))
@@ -312,6 +315,7 @@ $(QUICK_TESTS): $(QUICK_HEADER)
 $(QUICK_TESTS): private BEFORE := -include-pch $(QUICK_HEADER)
 $(QUICK_TESTS) $(QUICK_HEADER): private CXX := clang++-19 $(if $(CROSS),--target=$(TRIPLET) --sysroot=$(SYSROOT))
 $(QUICK_TESTS) $(QUICK_HEADER): private COMPILER_MEMORY :=
+$(QUICK_TESTS): private IN_GROUPS :=
 $(QUICK_TESTS) $(QUICK_HEADER): private WARNINGS := -Wall -Wextra -Werror -Wno-deprecated-declarations
 $(QUICK_TESTS) $(QUICK_HEADER): private MODEFLAGS_release := -O0 -DNDEBUG
 $(QUICK_HEADER): test/support/precompiled.hpp | $(LIBRARIES) $(BUILD)/.packages-CHECK
@@ -385,7 +389,7 @@ $(SHARED): $(LIBRARY_OBJECTS) $(EXPORTS)
 
 # It comes into programs of all kinds, which may have another C++ library: it has its own, and nobody sees it.
 PRELOAD_EXPORTS := rtexec/preload/exports.map
-ALL_DEFINED := -Wl,-z,defs
+ALL_DEFINED := -Wl,-z,defs -Wl,--gc-sections
 $(PRELOAD): $(PRELOAD_OBJECTS) $(ARCHIVES) $(PRELOAD_EXPORTS)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
