@@ -40,7 +40,7 @@ PACKAGES_BUILD := g++ pkg-config libsodium-dev libtomlplusplus-dev libonnx-dev l
   libboost-dev libboost-math-dev libgtest-dev libgmock-dev libjpeg-dev zlib1g-dev
 PACKAGES_IMAGE := libarchive-tools kmod openssl zstd
 PACKAGES_CHECK := $(PACKAGES_IMAGE) clang-format python3 python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel perl shellcheck libbenchmark-dev \
-  iceoryx libiceoryx-binding-c-dev
+  iceoryx libiceoryx-binding-c-dev systemd-container
 PACKAGES_BENCH := libbenchmark-dev rt-tests iceoryx libiceoryx-binding-c2
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
 PACKAGES_DIST := patchelf xz-utils
