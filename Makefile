@@ -66,8 +66,9 @@ $(UNPACKED)/.made: boards/image/unpack-packages Makefile | $(BUILD)/.packages-UN
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual -Werror
 MODEFLAGS_release := -O2 -DNDEBUG
 MODEFLAGS_debug := -O0 -g
-MODEFLAGS_asan := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-MODEFLAGS_tsan := -O1 -g1 -fsanitize=thread
+# Under a sanitizer g++ warns of what is not so, as its manual says: the other builds have the warnings.
+MODEFLAGS_asan := -w -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+MODEFLAGS_tsan := -w -O1 -g1 -fsanitize=thread
 MODEFLAGS_fuzz := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 ifndef MODEFLAGS_$(MODE)
 $(error MODE=$(MODE) is not known: use debug, release, asan or tsan)
@@ -325,7 +326,7 @@ $(QUICK_HEADER): test/support/precompiled.hpp | $(LIBRARIES) $(BUILD)/.packages-
 endif
 
 # liblttng-ust publishes probes by RCU, which ThreadSanitizer cannot see.
-$(B)/traces/provider/%.o: MODEFLAGS_tsan := -O1 -g1
+$(B)/traces/provider/%.o: MODEFLAGS_tsan := -w -O1 -g1
 
 define room_archive
 $(call archive,$(1)): $(call OBJECTS,$(1))
