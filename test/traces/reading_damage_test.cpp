@@ -205,6 +205,17 @@ TEST_F(DamagedTrace, MetadataThatIsCutOffOrGarbageIsRefused) {
   EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "metadata is cut off or damaged"));
 }
 
+/// libbabeltrace2 aborts on them.
+TEST_F(DamagedTrace, MetadataWithTwoMembersOfOneNameAreRefused) {
+  write_text(stream("metadata"), R"(/* CTF 1.8 */
+typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
+trace { major = 1; minor = 8; byte_order = le; packet.header := struct { uint8_t stream_id; }; };
+stream { id = 0; event.header := struct { uint8_t id; }; };
+event { id = 0; name = "x"; stream_id = 0; fields := struct { string _s; uint8_t _s[3]; }; };
+)");
+  EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "metadata is cut off or damaged"));
+}
+
 TEST_F(DamagedTrace, NothingLeftIsRefusedWithTheReasons) {
   for (const char* name : {"events_0", "events_1", "setup_0", "setup_1"}) write_text(stream(name), "gone");
   EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "stream events_1 ends in the head of a packet"));

@@ -30,7 +30,7 @@ class CtfSource {
 
   /// A component that reads the trace in `folder`; nullptr: see take_last_error().
   [[nodiscard]] const bt_component_source* add_to(bt_graph* graph, const std::filesystem::path& folder) const;
-  /// Why the trace in `folder` cannot be opened; empty: it can.
+  /// Why the trace in `folder` cannot be opened; empty: it can. Tried in a child process: damaged metadata end it.
   [[nodiscard]] std::string refusal(const std::filesystem::path& folder) const;
 
  private:
