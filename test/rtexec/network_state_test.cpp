@@ -216,7 +216,7 @@ TEST(NetworkState, StaysBesideAStreamOfConstants) {
   std::vector<Count> counts(1);
   Task task = counter.task("streamed");
   task.constants = Constants::streamed;
-  task.stream_chunks = 12;
+  task.stream_chunks = 6;
   task.period = task.deadline = 60ms;
   TaskSet set = swapping_set({task}, endless, SwapPolicy::pipelined, Bytes{1 << 30});
   const ScratchFolder folder;
