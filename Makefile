@@ -107,7 +107,7 @@ SRC_rtexec := $(filter-out rtexec/command/% rtexec/supervisor/% rtexec/verifier/
 # So are those always that other programs link, or that have flags of their own: what computes much.
 UNITY ?= $(if $(filter fuzz,$(MODE)),,4000)
 ALONE := config/types.cpp policies/bandwidth.cpp tasks/dnn/cuda/row_layout.cpp traces/report/perfetto.cpp rtexec/daemon/main.cpp rtexec/supervisor/% rtexec/verifier/% rtexec/preload/% tasks/dnn/kernels/% tasks/kernels/% \
-  test/hal/fake_cuda_driver.cpp test/hal/assembled_root.cpp test/policies/swap_exhaustive.cpp test/policies/tiny_devices.cpp test/tasks/cuda% %/adversary.cpp %/benchmark_traffic_test.cpp
+  test/hal/fake_cuda_driver.cpp test/hal/assembled_root.cpp test/policies/swap_exhaustive.cpp test/policies/tiny_devices.cpp test/tasks/% %/adversary.cpp %/benchmark_traffic_test.cpp
 GROUPED := $(if $(UNITY),$(filter-out $(ALONE),$(SRC_program) $(foreach room,$(ROOMS),$(SRC_$(room))) $(call sources,$(addprefix test/,$(ROOMS) support soundness))))
 $(foreach assignment,$(if $(GROUPED),$(shell test/make-unity $(B)/unity $(UNITY) $(GROUPED))),$(eval $(assignment)))
 object = $(sort $(foreach source,$(1),$(or $(UNIT_$(source)),$(B)/$(basename $(source))).o))

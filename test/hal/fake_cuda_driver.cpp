@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace rtexec::hal::cuda {
 
@@ -720,13 +721,13 @@ void fill(FakeCudaDriver::State& state) {
 
 FakeCudaDriver::FakeCudaDriver(const FakeCudaProperties& properties) : state_(std::make_unique<State>(properties)) {
   fill(*state_);
-  in_force = state_.get();
+  previous_ = std::exchange(in_force, state_.get());
   override_ = std::make_unique<DriverOverride>(state_->driver);
 }
 
 FakeCudaDriver::~FakeCudaDriver() {
   override_.reset();
-  in_force = nullptr;
+  in_force = previous_;
   current_context = nullptr;
 }
 

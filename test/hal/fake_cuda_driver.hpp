@@ -126,6 +126,7 @@ class FakeCudaDriver {
   [[nodiscard]] int calls_of(std::size_t position) const;
 
   std::unique_ptr<State> state_;
+  State* previous_ = nullptr; // in force again after this
   std::unique_ptr<cuda::DriverOverride> override_;
 };
 
