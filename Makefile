@@ -104,7 +104,8 @@ SRC_daemon := rtexec/daemon/main.cpp
 SRC_preload := $(filter rtexec/preload/%,$(SRC_rtexec))
 SRC_rtexec := $(filter-out rtexec/command/% rtexec/supervisor/% rtexec/verifier/% rtexec/preload/% $(SRC_daemon),$(SRC_rtexec))
 # Files of one folder are compiled together, up to UNITY lines, because most of a small file's cost is its headers; UNITY= compiles each alone.
-# So are those always that other programs link, or that have flags of their own: what computes much.
+# So are those always that other programs link, or that have flags of their own: what computes much. So are the tests of tasks,
+# some of which share an emulated device for the rest of the program, and go by their order.
 UNITY ?= $(if $(filter fuzz,$(MODE)),,4000)
 ALONE := config/types.cpp policies/bandwidth.cpp tasks/dnn/cuda/row_layout.cpp traces/report/perfetto.cpp rtexec/daemon/main.cpp rtexec/supervisor/% rtexec/verifier/% rtexec/preload/% tasks/dnn/kernels/% tasks/kernels/% \
   test/hal/fake_cuda_driver.cpp test/hal/assembled_root.cpp test/policies/swap_exhaustive.cpp test/policies/tiny_devices.cpp test/tasks/% %/adversary.cpp %/benchmark_traffic_test.cpp

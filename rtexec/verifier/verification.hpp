@@ -13,7 +13,7 @@ namespace rtexec::verifier {
 constexpr const char* manifest_name = "manifest.mtree";
 constexpr const char* signature_name = "manifest.sig";
 
-/// What a manifest is held against. Without both it detects damage only.
+/// A manifest is compared with these. A manifest without either shows damage only, not a change that was meant.
 struct Trust {
   std::optional<std::filesystem::path> key; // a file with an Ed25519 public key (32 bytes)
   std::optional<std::string> digest;        // SHA-256 of the manifest, 64 hexadecimal digits

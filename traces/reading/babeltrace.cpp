@@ -14,7 +14,7 @@ namespace rtexec::traces {
 namespace {
 
 constexpr const char* class_name = "fs";
-constexpr unsigned most_seconds = 60; // to open a trace
+constexpr unsigned max_seconds = 60; // to open a trace
 
 /// What `ask` answers in a child process, or how that ended: libbabeltrace2 aborts on some metadata, as where a
 /// structure has two members of one name.
@@ -26,7 +26,7 @@ template <class Ask> std::string answer_of_child(const Ask& ask) {
   const pid_t child = ::fork();
   if (child < 0) return std::string("fork: ") + std::strerror(errno);
   if (child == 0) {
-    ::alarm(most_seconds);
+    ::alarm(max_seconds);
     if (const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
     const std::string answer = ask();
     ::_exit(::write(to.get(), answer.data(), answer.size()) == static_cast<ssize_t>(answer.size()) ? 0 : 1);

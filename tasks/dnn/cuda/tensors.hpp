@@ -39,7 +39,7 @@ class Tensors {
   /// Of an input, after set(); of a constant, which is added to the image when it is first asked for; of what a node
   /// wrote, after set().
   [[nodiscard]] const Value& value(TensorId id);
-  /// Of a constant, likewise. `storage` is storage_of() for integers, f32 or f16 for floats.
+  /// Returns a constant in `storage`, which is storage_of() for integers, and f32 or f16 for floats.
   [[nodiscard]] const Value& value(TensorId id, Storage storage);
   /// Adds a constant to the image with those strides.
   [[nodiscard]] Value constant(TensorId id, Storage storage, Strides strides);

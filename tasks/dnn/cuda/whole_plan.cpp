@@ -8,7 +8,7 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr std::int64_t most_terms = 1 << 16; // of a sum, so that it fits into 32 bits
+constexpr std::int64_t max_terms = 1 << 16; // of a sum, so that it fits into 32 bits
 
 class Planner {
  public:
@@ -90,7 +90,7 @@ class Planner {
         (!is_conv && weights.shape.size() != 2))
       return std::nullopt;
     const auto channels = is_conv ? weights.shape[0] : weights.shape[1];
-    if (element_count(weights.shape) / channels > most_terms) return std::nullopt;
+    if (element_count(weights.shape) / channels > max_terms) return std::nullopt;
     const WholeNumbers numbers{{weights.integers.begin(), weights.integers.end()}, {1.0F}, 0};
     return WholeProduct{taken(node.inputs[0], *x), std::make_shared<WholeNumbers>(numbers), {}, {}};
   }
@@ -103,7 +103,7 @@ class Planner {
     const auto channels = shape(node.output)[is_conv ? 1 : shape(node.output).size() - 1];
     const bool takes = !gemm || (!gemm->transpose_a && adds_a_row(graph_, node));
     const std::size_t axis = gemm && !gemm->transpose_b ? 1 : 0;
-    if (!weights.whole || !takes || element_count(weights.shape) / channels > most_terms) return std::nullopt;
+    if (!weights.whole || !takes || element_count(weights.shape) / channels > max_terms) return std::nullopt;
     const auto& scales = weights.whole->scales;
     if (scales.size() != 1 && weights.whole->axis != axis) return std::nullopt;
     WholeProduct product{taken(node.inputs[0]), weights.whole, {}, {}};

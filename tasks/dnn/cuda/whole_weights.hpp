@@ -13,7 +13,7 @@ struct WholeWeights {
   std::vector<std::int8_t> packed; // [out][taps][channels], zero in channels that the weights do not have
   std::vector<std::int32_t> sums;  // of each output channel's
 };
-/// Of the convolution or matrix product `node`.
+/// Packs the weights of the convolution or matrix product `node`.
 [[nodiscard]] WholeWeights whole_weights(const Graph& graph, const Node& node, const WholeNumbers& weights,
                                          std::int64_t channels);
 

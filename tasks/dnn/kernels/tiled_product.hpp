@@ -25,7 +25,8 @@ class TiledProduct {
     block_rows_ = std::min(block_rows_, rounded_up(s_.m, strip_rows_));
   }
 
-  /// Of b in strips, in floats. A matrix narrower than a tile is no wider packed: tiles read beyond its last row only.
+  /// Returns the number of floats of b in strips. A matrix narrower than a tile is no wider packed: tiles read beyond
+  /// its last row only.
   [[nodiscard]] std::int64_t packed_b() const {
     return rounded_up(s_.n, strip_columns_) * s_.k + tile_shape().columns - strip_columns_;
   }
