@@ -48,9 +48,11 @@ void Progress::erase() {
 }
 
 void Progress::draw() const {
-  if (const auto terminal = terminal_of(std::cerr))
-    std::cerr << '\r' << report::cut(bar_, terminal->columns - std::min(terminal->columns, beside)) << "\033[K"
-              << std::flush;
+  const auto terminal = terminal_of(std::cerr);
+  if (!terminal) return;
+  // In one write: at Ctrl-C the terminal drops what was written and not yet shown, be it the beginning of a line.
+  const std::string line = '\r' + report::cut(bar_, terminal->columns - std::min(terminal->columns, beside)) + "\033[K";
+  std::cerr << line << std::flush;
 }
 
 } // namespace rtexec::command
