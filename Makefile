@@ -104,11 +104,10 @@ SRC_daemon := rtexec/daemon/main.cpp
 SRC_preload := $(filter rtexec/preload/%,$(SRC_rtexec))
 SRC_rtexec := $(filter-out rtexec/command/% rtexec/supervisor/% rtexec/verifier/% rtexec/preload/% $(SRC_daemon),$(SRC_rtexec))
 # Files of one folder are compiled together, up to UNITY lines, because most of a small file's cost is its headers; UNITY= compiles each alone.
-# So are those always that other programs link, or that have flags of their own: what computes much. So are the tests of tasks,
-# some of which share an emulated device for the rest of the program, and go by their order.
+# So are those always that other programs link, or that have flags of their own: what computes much.
 UNITY ?= $(if $(filter fuzz,$(MODE)),,4000)
 ALONE := config/types.cpp policies/bandwidth.cpp tasks/dnn/cuda/row_layout.cpp traces/report/perfetto.cpp rtexec/daemon/main.cpp rtexec/supervisor/% rtexec/verifier/% rtexec/preload/% tasks/dnn/kernels/% tasks/kernels/% \
-  test/hal/fake_cuda_driver.cpp test/hal/assembled_root.cpp test/policies/swap_exhaustive.cpp test/policies/tiny_devices.cpp test/tasks/% %/adversary.cpp %/benchmark_traffic_test.cpp
+  test/hal/fake_cuda_driver.cpp test/hal/assembled_root.cpp test/policies/swap_exhaustive.cpp test/policies/tiny_devices.cpp test/tasks/cuda% %/adversary.cpp %/benchmark_traffic_test.cpp
 GROUPED := $(if $(UNITY),$(filter-out $(ALONE),$(SRC_program) $(foreach room,$(ROOMS),$(SRC_$(room))) $(call sources,$(addprefix test/,$(ROOMS) support soundness))))
 $(foreach assignment,$(if $(GROUPED),$(shell test/make-unity $(B)/unity $(UNITY) $(GROUPED))),$(eval $(assignment)))
 object = $(sort $(foreach source,$(1),$(or $(UNIT_$(source)),$(B)/$(basename $(source))).o))
@@ -348,6 +347,9 @@ $(EMULATED): $(B)/test/emulated/%.o: %.cu | $(LIBRARIES)
 # Nobody reads what a root reports as errno, or which exceptions floats raised; and bounds of a variable shall stay bounds, not become branches. (Said of a function alone, in an
 # attribute, this keeps g++ 12 from vectorising what is inlined into it.)
 $(call object,$(call sources,tasks/dnn/kernels)): private CXXFLAGS += -fno-math-errno -fno-trapping-math $(if $(filter fuzz,$(MODE)),,-fno-thread-jumps)
+
+# At -O2 g++ 12 vectorises no loop whose length it does not know.
+$(B)/tasks/dnn/kernels/integer_steps.o: private MODEFLAGS_release += -O3
 
 # The host and the device give the same bits of floats: no product becomes part of a sum. What a root reports as errno nobody reads.
 $(call object,$(call sources,tasks/kernels)) $(filter $(B)/test/emulated/tasks/kernels/%,$(EMULATED)): private CXXFLAGS += -ffp-contract=off -fno-math-errno

@@ -45,6 +45,7 @@ Result<std::vector<fs::path>> files_of(Ports inputs, std::span<const std::string
   const auto refuse = [&](const std::string& why) {
     return fail(Errc::bad_input, why + "; give a file for each input as NAME=FILE: " + names_of(inputs));
   };
+  if (inputs.empty() && !given.empty()) return fail(Errc::bad_input, given.front() + ": the network has no input");
   for (const std::string& each : given) {
     const auto* input = named_in(each, inputs);
     if (input == nullptr && inputs.size() > 1)
@@ -77,7 +78,6 @@ Result<Inference> Inference::load(const InferenceOptions& options,
     auto network = tasks::make_network(graph, board.device, options.precision, options.memory);
     if (!network) give_up(network.error().code, options.model + ": " + network.error().what);
     graph = {}; // the network has a copy of its constants
-    if ((*network)->inputs().empty()) give_up(Errc::bad_input, options.model + ": the network has no input");
     inference.network_ = std::move(*network);
     if (const auto used = inference.network_->use(options.chosen); !used)
       give_up(used.error().code, options.model + ": " + used.error().what);

@@ -7,17 +7,21 @@
 
 namespace rtexec::hal::test {
 
-/// Empty where the machine has an NVIDIA GPU that this process may use; otherwise why not. Makes no context.
-[[nodiscard]] inline std::string why_no_gpu() {
-  const auto driver = cuda::open_driver();
-  if (!driver) return driver.error().what;
-  const cuda::Driver& table = **driver;
-  if (const auto code = table.init(0); code != cuda::Code::success)
-    return "The NVIDIA driver does not start: " + describe(table, code);
-  int count = 0;
-  if (const auto code = table.device_count(&count); code != cuda::Code::success)
-    return "No GPU can be counted: " + describe(table, code);
-  return count > 0 ? "" : "The NVIDIA driver shows no GPU.";
+/// Empty where the machine has an NVIDIA GPU that this process may use; otherwise why not. Makes no context. It is
+/// asked once: a test may have put a driver in software in its place later.
+[[nodiscard]] inline const std::string& why_no_gpu() {
+  static const std::string why = []() -> std::string {
+    const auto driver = cuda::open_driver();
+    if (!driver) return driver.error().what;
+    const cuda::Driver& table = **driver;
+    if (const auto code = table.init(0); code != cuda::Code::success)
+      return "The NVIDIA driver does not start: " + describe(table, code);
+    int count = 0;
+    if (const auto code = table.device_count(&count); code != cuda::Code::success)
+      return "No GPU can be counted: " + describe(table, code);
+    return count > 0 ? "" : "The NVIDIA driver shows no GPU.";
+  }();
+  return why;
 }
 
 } // namespace rtexec::hal::test

@@ -379,6 +379,39 @@ TEST(IntegerTensors, ProductsOfBytesHaveZeroPointsThatAreComputed) {
   EXPECT_EQ(bound.get<std::int32_t>().back(), sum);
 }
 
+/// Of so many terms that floats do not hold their sums.
+TEST(IntegerTensors, LongSumsOfBytesTimesConstantsAreExact) {
+  constexpr int uint8 = 2, terms = 900, columns = 3, rows = 70;
+  std::vector<int> factors(terms * columns), filters(factors.size());
+  for (int p = 0; p < terms; ++p)
+    for (int j = 0; j < columns; ++j)
+      factors[static_cast<std::size_t>(p * columns + j)] = filters[static_cast<std::size_t>(j * terms + p)] =
+          200 + (p * 37 + j * 11) % 56;
+  const auto deep = std::to_string(terms), wide = std::to_string(columns), many = std::to_string(rows);
+  HostAndGpu bound(onnx_value("input", "a", {many, deep}, uint8) + bytes_constant("b", uint8, {deep, wide}, factors) +
+                   onnx_node("MatMulInteger", {"a", "b"}, {"y"}) + onnx_value("output", "y", {many, wide}, 6) +
+                   onnx_value("input", "x", {"2", deep, "5", "7"}, uint8) +
+                   bytes_constant("w", uint8, {wide, deep, "1", "1"}, filters) +
+                   onnx_node("ConvInteger", {"x", "w"}, {"z"}) + onnx_value("output", "z", {"2", wide, "5", "7"}, 6));
+  std::vector<std::uint8_t> a(rows * terms), x(a.size());
+  for (int i = 0; i < rows; ++i)
+    for (int p = 0; p < terms; ++p) // row i is a pixel of an image
+      a[static_cast<std::size_t>(i * terms + p)] = x[static_cast<std::size_t>((i / 35 * terms + p) * 35 + i % 35)] =
+          static_cast<std::uint8_t>(255 - (i * 13 + p * 29) % 40);
+  bound.set(0, a);
+  bound.set(1, x);
+  const auto product = bound.get<std::int32_t>(0), image = bound.get<std::int32_t>(1);
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j) {
+      std::int32_t sum = 0;
+      for (int p = 0; p < terms; ++p)
+        sum += a[static_cast<std::size_t>(i * terms + p)] * factors[static_cast<std::size_t>(p * columns + j)];
+      ASSERT_GT(sum, 1 << 24);
+      EXPECT_EQ(product[static_cast<std::size_t>(i * columns + j)], sum);
+      EXPECT_EQ(image[static_cast<std::size_t>((i / 35 * columns + j) * 35 + i % 35)], sum);
+    }
+}
+
 // ---- NaN has a place in the order: behind all numbers
 
 TEST(FloatOrder, NaNIsTheLargest) {

@@ -3,10 +3,12 @@
 #include "test/support/result.hpp"
 #include "test/support/sanitized.hpp"
 #include "test/traces/reading_support.hpp"
+#include "traces/reading/babeltrace.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -214,6 +216,15 @@ stream { id = 0; event.header := struct { uint8_t id; }; };
 event { id = 0; name = "x"; stream_id = 0; fields := struct { string _s; uint8_t _s[3]; }; };
 )");
   EXPECT_TRUE(fails(summarize(folder_.path()), Errc::bad_input, "metadata is cut off or damaged"));
+}
+
+TEST(AnswerOfChild, IsEmptyOnlyWhereTheChildAnsweredSo) {
+  EXPECT_EQ(answer_of_child([] { return std::string(); }), "");
+  EXPECT_EQ(answer_of_child([] { return std::string("no such file"); }), "no such file");
+  EXPECT_EQ(answer_of_child([]() -> std::string { ::_exit(3); }), "libbabeltrace2 cannot read it: exit code 3");
+  EXPECT_EQ(answer_of_child([]() -> std::string { ::_exit(0); }), "libbabeltrace2 cannot read it: exit code 0");
+  EXPECT_EQ(answer_of_child([]() -> std::string { ::kill(::getpid(), SIGKILL), ::_exit(0); }),
+            "libbabeltrace2 cannot read it: Killed");
 }
 
 TEST_F(DamagedTrace, NothingLeftIsRefusedWithTheReasons) {

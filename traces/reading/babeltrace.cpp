@@ -15,10 +15,11 @@ namespace {
 
 constexpr const char* class_name = "fs";
 constexpr unsigned max_seconds = 60; // to open a trace
+constexpr char answered = '.';       // before each answer, so that an empty one is one too
 
-/// What `ask` answers in a child process, or how that ended: libbabeltrace2 aborts on some metadata, as where a
-/// structure has two members of one name.
-template <class Ask> std::string answer_of_child(const Ask& ask) {
+} // namespace
+
+std::string answer_of_child(const std::function<std::string()>& ask) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::string("pipe2: ") + std::strerror(errno);
   const config::Descriptor from(ends[0]);
@@ -28,7 +29,7 @@ template <class Ask> std::string answer_of_child(const Ask& ask) {
   if (child == 0) {
     ::alarm(max_seconds);
     if (const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
-    const std::string answer = ask();
+    const std::string answer = answered + ask();
     ::_exit(::write(to.get(), answer.data(), answer.size()) == static_cast<ssize_t>(answer.size()) ? 0 : 1);
   }
   to.reset();
@@ -38,11 +39,10 @@ template <class Ask> std::string answer_of_child(const Ask& ask) {
     if (count > 0) answer.append(part.data(), static_cast<std::size_t>(count));
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  if (WIFSIGNALED(status)) return std::string("libbabeltrace2 cannot read it: ") + ::strsignal(WTERMSIG(status));
-  return answer;
+  if (answer.starts_with(answered)) return answer.substr(1);
+  return "libbabeltrace2 cannot read it: " +
+         (WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : "exit code " + std::to_string(WEXITSTATUS(status)));
 }
-
-} // namespace
 
 std::string take_last_error() {
   const bt_error* error = bt_current_thread_take_error();

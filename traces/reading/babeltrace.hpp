@@ -6,6 +6,7 @@
 #include <babeltrace2/babeltrace.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,10 @@ using SinkClass = std::unique_ptr<bt_component_class_sink, Put<bt_component_clas
 
 /// Why libbabeltrace2 failed last in this thread, in its innermost words, and forgotten then; empty: it did not.
 [[nodiscard]] std::string take_last_error();
+
+/// What `ask` answers in a child process, or how that ended without an answer, which is never empty: libbabeltrace2
+/// aborts on some metadata, as where a structure has two members of one name.
+[[nodiscard]] std::string answer_of_child(const std::function<std::string()>& ask);
 
 /// The plug-in that reads folders of CTF files.
 class CtfSource {

@@ -108,7 +108,7 @@ class HostNetwork::Builder {
     const auto [found, is_new] = constants_.try_emplace({id, packing}, network_->constants_size_);
     const auto& tensor = graph_.tensors[id];
     if (is_new && packing.empty()) append_constant({.given = &tensor});
-    else if (is_new) append_constant({.packed = packs->pack(tensor.values)});
+    else if (is_new) append_constant({.packed = packed_for(*packs, tensor)});
     return {Place::Region::constant, found->second};
   }
 

@@ -8,8 +8,37 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace rtexec::tasks::kernels {
+
+/// Some of the terms of sums.
+struct TermRange {
+  std::int64_t first, count;
+};
+
+/// Cuts the terms of sums of constants times numbers from -255 to 255 into as few ranges as floats hold the sums of, in
+/// whatever order they are added. magnitude(sum, term) is of the constants, and at most 2^40. Empty: one term is too
+/// much.
+template <class Magnitude>
+std::vector<TermRange> exact_ranges(std::int64_t sums, std::int64_t terms, Magnitude magnitude) {
+  constexpr std::int64_t max_sum = (std::int64_t{1} << 24) / 255;
+  std::vector<TermRange> ranges;
+  std::vector<std::int64_t> totals(static_cast<std::size_t>(sums), max_sum);
+  for (std::int64_t term = 0; term < terms; ++term) {
+    bool fits = !ranges.empty();
+    for (std::int64_t sum = 0; sum < sums; ++sum)
+      fits = (totals[static_cast<std::size_t>(sum)] += magnitude(sum, term)) <= max_sum && fits;
+    if (fits) {
+      ++ranges.back().count;
+      continue;
+    }
+    ranges.push_back({term, 1});
+    for (std::int64_t sum = 0; sum < sums; ++sum)
+      if ((totals[static_cast<std::size_t>(sum)] = magnitude(sum, term)) > max_sum) return {};
+  }
+  return ranges;
+}
 
 /// y [m, n] = a [m, k] b [k, n], of elements from -255 to 255, modulo 2^32.
 class ByteProduct {
@@ -34,9 +63,7 @@ class ByteProduct {
                                     rows * columns);
   }
 
-  struct Range {
-    std::int64_t first, count;
-  };
+  using Range = TermRange;
 
   /// fill_a(to, rows, depth) and fill_b(to, depth, columns) write that part of a and b, dense, as floats.
   template <class FillA, class FillB>

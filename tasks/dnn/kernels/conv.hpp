@@ -47,6 +47,10 @@ struct ConvOperands {
   [[nodiscard]] float bias_of(std::int64_t channel) const { return bias ? bias[channel] : 0.0F; }
 };
 
+/// The algorithm that fits, of those below. `exact`: without fractions, so that sums of integers are what they are as
+/// long as floats hold them.
+[[nodiscard]] std::unique_ptr<Step> make_conv(const ConvGeometry& geometry, bool exact = false);
+
 /// Any convolution as products of the weights and panels of input windows (im2col).
 [[nodiscard]] std::unique_ptr<Step> make_gemm_conv(const ConvGeometry& geometry);
 

@@ -59,7 +59,7 @@ void run(const Graph& graph, const Node& node, const Step& step, void* output) {
   std::vector<const void*> inputs;
   for (const auto input : node.inputs) inputs.push_back(stored(graph.tensors[input]).data());
   std::vector<float> packed;
-  if (!step.packing().empty()) inputs[1] = (packed = step.pack(graph.tensors[node.inputs[1]].values)).data();
+  if (!step.packing().empty()) inputs[1] = (packed = packed_for(step, graph.tensors[node.inputs[1]])).data();
   const auto workspace = allocate_aligned(step.workspace() * sizeof(float));
   step.run({inputs, output, reinterpret_cast<float*>(workspace.get())});
 }

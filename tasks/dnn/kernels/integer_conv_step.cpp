@@ -1,8 +1,11 @@
 // Convolutions of integers, modulo 2^32.
 #include "tasks/dnn/kernels/byte_product.hpp"
+#include "tasks/dnn/kernels/conv.hpp"
 #include "tasks/dnn/kernels/steps.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 namespace rtexec::tasks::kernels {
 namespace {
@@ -73,10 +76,103 @@ class IntegerConvStep final : public Step {
   ByteProduct product_; // of a group
 };
 
+/// With constant weights: convolutions of floats, each of as many input channels as floats hold the sums of.
+class ConstantConvStep final : public Step {
+ public:
+  /// `geometry`: of one image.
+  ConstantConvStep(const ConvGeometry& geometry, std::int64_t batch, const std::vector<TermRange>& channels)
+      : g_(geometry), batch_(batch) {
+    for (const auto& range : channels) {
+      auto part = g_;
+      part.in_channels = range.count * g_.groups;
+      const auto packed = parts_.empty() ? 0 : rounded_up(parts_.back().packed + packed_size(parts_.back()), 16);
+      parts_.push_back({range, make_conv(part, true), packed});
+      workspace_ = std::max(workspace_, parts_.back().step->workspace());
+    }
+  }
+
+  std::size_t workspace() const override { return static_cast<std::size_t>(x_floats() + y_floats()) + workspace_; }
+
+  void run(const Operands& o) const noexcept override {
+    const auto inputs = g_.in_channels * g_.in_plane(), outputs = g_.out_channels * g_.out_plane();
+    float *const x = o.workspace, *const sums = x + x_floats();
+    for (std::int64_t image = 0; image < batch_; ++image) {
+      dequantise({}, x, o.input<std::int16_t>(0) + image * inputs, static_cast<std::size_t>(inputs));
+      auto* const y = o.output<std::uint32_t>() + image * outputs;
+      std::fill_n(y, outputs, std::uint32_t{0});
+      for (const auto& part : parts_) {
+        const std::array<const void*, 2> operands{x + part.channels.first * g_.in_plane(), o.input(1) + part.packed};
+        part.step->run({operands, sums, sums + y_floats()});
+        accumulate(y, sums, static_cast<std::size_t>(outputs));
+      }
+    }
+  }
+
+  std::string packing() const override {
+    std::string name = "whole";
+    for (const auto& part : parts_) name += packing_name(" from", {part.channels.first}) + ' ' + part.step->packing();
+    return name;
+  }
+  std::vector<float> pack(const std::vector<float>& weights) const override {
+    std::vector<float> packed;
+    for (const auto& part : parts_) {
+      packed.resize(static_cast<std::size_t>(part.packed));
+      const auto of_part = part.step->pack(weights_of(part, weights));
+      packed.insert(packed.end(), of_part.begin(), of_part.end());
+    }
+    return packed;
+  }
+
+ private:
+  struct Part {
+    TermRange channels; // of each group
+    std::unique_ptr<Step> step;
+    std::int64_t packed; // where its weights are
+  };
+
+  [[nodiscard]] std::int64_t x_floats() const { return rounded_up(g_.in_channels * g_.in_plane(), 16); }
+  [[nodiscard]] std::int64_t y_floats() const { return rounded_up(g_.out_channels * g_.out_plane(), 16); }
+  [[nodiscard]] std::vector<float> weights_of(const Part& part, const std::vector<float>& weights) const {
+    std::vector<float> some;
+    for (std::int64_t channel = 0; channel < g_.out_channels; ++channel) {
+      const auto first = weights.begin() + (channel * g_.group_in() + part.channels.first) * g_.taps();
+      some.insert(some.end(), first, first + part.channels.count * g_.taps());
+    }
+    return some;
+  }
+  [[nodiscard]] std::int64_t packed_size(const Part& part) const {
+    const std::vector<float> weights(static_cast<std::size_t>(g_.out_channels * g_.group_in() * g_.taps()));
+    return static_cast<std::int64_t>(part.step->pack(weights_of(part, weights)).size());
+  }
+
+  ConvGeometry g_;
+  std::int64_t batch_;
+  std::vector<Part> parts_;
+  std::size_t workspace_ = 0; // of the largest part
+};
+
+std::vector<TermRange> exact_channels(const Integers& weights, const ConvGeometry& g) {
+  return exact_ranges(g.out_channels, g.group_in(), [&](std::int64_t out, std::int64_t in) {
+    std::int64_t sum = 0;
+    for (auto i = (out * g.group_in() + in) * g.taps(), end = i + g.taps(); i < end; ++i)
+      sum += std::abs(weights[static_cast<std::size_t>(i)]);
+    return sum;
+  });
+}
+
 } // namespace
 
 StepPointer make_step(const Graph& graph, const Node& node, const IntegerConv& conv) {
   const auto shape = [&](TensorId id) -> const Shape& { return graph.tensors[id].shape; };
+  const auto& weights = graph.tensors[node.inputs[1]];
+  if (weights.constant()) {
+    const auto &x = shape(node.inputs[0]), &y = shape(node.output);
+    const ConvGeometry geometry{conv.conv.window, 1, conv.conv.groups, x[1], x[2], x[3], y[1], y[2], y[3]};
+    const auto channels = exact_channels(weights.integers, geometry);
+    // Those of several groups do not lie side by side.
+    if (channels.size() == 1 || (channels.size() > 1 && geometry.groups == 1))
+      return std::make_unique<ConstantConvStep>(geometry, x[0], channels);
+  }
   return std::make_unique<IntegerConvStep>(conv.conv, shape(node.inputs[0]), shape(node.inputs[1]), shape(node.output));
 }
 

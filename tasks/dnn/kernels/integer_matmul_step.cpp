@@ -5,6 +5,7 @@
 #include "tasks/dnn/kernels/vectorised.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace rtexec::tasks::kernels {
 namespace {
@@ -98,11 +99,88 @@ template <class Product> class IntegerMatMulStep final : public Step {
   Loops<3> batches_;
 };
 
+/// Bytes less their zero points by one constant matrix of such: products of floats, each of as many terms as those hold
+/// the sums of.
+class ConstantMatMulStep final : public Step {
+ public:
+  ConstantMatMulStep(const Sizes& sizes, const std::vector<TermRange>& terms)
+      : s_(sizes), rows_(std::min(s_.m, std::max(min_rows, block_floats / (s_.n + s_.k)))) {
+    std::int64_t packed = 0;
+    for (const auto& range : terms) {
+      parts_.push_back({range, packed});
+      packed += rounded_up(product(parts_.back(), rows_).packed_b(), 16);
+      depth_ = std::max(depth_, range.count);
+      for (const auto rows : {rows_, s_.m % rows_})
+        if (rows > 0) tiles_ = std::max(tiles_, product(parts_.back(), rows).workspace());
+    }
+    packed_ = static_cast<std::size_t>(packed);
+  }
+
+  std::size_t workspace() const override { return static_cast<std::size_t>(a_floats() + y_floats() + tiles_); }
+
+  void run(const Operands& o) const noexcept override {
+    float *const a = o.workspace, *const sums = a + a_floats(), *const tiles = sums + y_floats();
+    for (std::int64_t row = 0; row < s_.m; row += rows_) {
+      const auto rows = std::min(rows_, s_.m - row);
+      auto* const y = o.output<std::uint32_t>() + row * s_.n;
+      std::fill_n(y, rows * s_.n, std::uint32_t{0});
+      for (const auto& part : parts_) {
+        ByteProduct::widen(a, o.input<std::int16_t>(0), s_.k, {row, rows}, part.terms);
+        product(part, rows).run(a, o.input(1) + part.packed, sums, tiles, [](auto, auto) {});
+        accumulate(y, sums, static_cast<std::size_t>(rows * s_.n));
+      }
+    }
+  }
+
+  std::string packing() const override {
+    std::string name = packing_name("whole product", {s_.n, s_.k});
+    for (const auto& part : parts_) name += packing_name(" from", {part.terms.first});
+    return name;
+  }
+  std::vector<float> pack(const std::vector<float>& b) const override {
+    std::vector<float> packed(packed_);
+    for (const auto& part : parts_)
+      product(part, rows_).pack_b(packed.data() + part.packed, b.data() + part.terms.first * s_.n);
+    return packed;
+  }
+
+ private:
+  static constexpr std::int64_t block_floats = 256 * 1024; // of a and y: what a common second-level cache holds
+  static constexpr std::int64_t min_rows = 64;
+
+  struct Part {
+    TermRange terms;
+    std::int64_t packed; // where its rows of b are
+  };
+
+  [[nodiscard]] TiledProduct product(const Part& part, std::int64_t rows) const {
+    return TiledProduct({rows, s_.n, part.terms.count});
+  }
+  [[nodiscard]] std::int64_t a_floats() const { return rounded_up(rows_ * depth_, 16); }
+  [[nodiscard]] std::int64_t y_floats() const { return rounded_up(rows_ * s_.n, 16); }
+
+  Sizes s_;
+  std::int64_t rows_; // at once
+  std::int64_t depth_ = 0, tiles_ = 0;
+  std::size_t packed_ = 0;
+  std::vector<Part> parts_;
+};
+
+std::vector<TermRange> exact_terms(const Integers& b, const Sizes& s) {
+  return exact_ranges(
+      s.n, s.k, [&](std::int64_t j, std::int64_t p) { return std::abs(b[static_cast<std::size_t>(p * s.n + j)]); });
+}
+
 } // namespace
 
 StepPointer make_step(const Graph& graph, const Node& node, const IntegerMatMul&) {
   const auto& a = graph.tensors[node.inputs[0]];
   const auto &b = graph.tensors[node.inputs[1]].shape, &y = graph.tensors[node.output].shape;
+  const auto& factor = graph.tensors[node.inputs[1]];
+  const Sizes sizes{element_count(y) / y.back(), a.shape.back(), y.back()};
+  if (a.type == ElementType::int16 && factor.constant() && element_count(b) == sizes.k * sizes.n &&
+      element_count(a.shape) == sizes.m * sizes.k)
+    return std::make_unique<ConstantMatMulStep>(sizes, exact_terms(factor.integers, sizes));
   if (a.type == ElementType::int16) return std::make_unique<IntegerMatMulStep<CentredProduct>>(a.shape, b, y);
   if (stored_size(a.type) == 8)
     return std::make_unique<IntegerMatMulStep<ModularProduct<std::uint64_t>>>(a.shape, b, y);

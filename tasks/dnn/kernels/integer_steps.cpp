@@ -4,8 +4,11 @@
 #include "tasks/dnn/kernels/elementwise.hpp"
 #include "tasks/dnn/kernels/loops.hpp"
 #include "tasks/dnn/kernels/typed_steps.hpp"
+#include "tasks/dnn/kernels/vectorised.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace rtexec::tasks::kernels {
 namespace {
@@ -25,6 +28,7 @@ template <class To, class From, class F> class ElementStep final : public Step {
   void run(const Operands& o) const noexcept override {
     const From* const x = o.input<From>(0);
     To* const y = o.output<To>();
+    RTEXEC_INDEPENDENT
     for (std::size_t i = 0; i < count_; ++i) y[i] = f_(x[i]);
   }
 
@@ -48,16 +52,38 @@ class Pairs {
 
   /// y = f(a, b)
   template <class To, class From, class F> void run(const Operands& o, F f) const noexcept {
-    const auto& step = loops_.step();
+    const auto n = loops_.count();
     loops_.run([&](const Loops<3>::Offsets& at) {
-      const From *a = o.input<From>(0) + at[0], *b = o.input<From>(1) + at[1];
-      To* const y = o.output<To>() + at[2];
-      const auto n = loops_.count();
-      for (std::size_t i = 0; i < n; ++i, a += step[0], b += step[1]) y[i] = f(*a, *b);
+      Line<From> a(o.input<From>(0) + at[0], loops_.step()[0], n), b(o.input<From>(1) + at[1], loops_.step()[1], n);
+      To* y = o.output<To>() + at[2];
+      for (std::size_t first = 0; first < n; first += piece, y += piece) {
+        const From *const p = a.next(), *const q = b.next();
+        const auto count = std::min(piece, n - first);
+        RTEXEC_INDEPENDENT
+        for (std::size_t i = 0; i < count; ++i) y[i] = f(p[i], q[i]);
+      }
     });
   }
 
  private:
+  static constexpr std::size_t piece = 128; // elements
+
+  /// An operand along the innermost loop, piece by piece: its elements, or the one that all have.
+  template <class T> class Line {
+   public:
+    Line(const T* at, std::int64_t step, std::size_t n) : at_(step == 0 ? same_ : at), step_(step == 0 ? 0 : piece) {
+      if (step == 0) std::fill_n(same_, std::min(n, piece), *at);
+    }
+    Line(const Line&) = delete;
+    Line& operator=(const Line&) = delete;
+    const T* next() { return std::exchange(at_, at_ + step_); }
+
+   private:
+    T same_[piece];
+    const T* at_;
+    std::size_t step_;
+  };
+
   Pairs(const Shape& a, const Shape& b, const Shape& y)
       : loops_(y, {broadcast(a, dense_strides(a), y), broadcast(b, dense_strides(b), y), dense_strides(y)}),
         whole_{a == y, b == y} {}

@@ -29,6 +29,13 @@ ConvGeometry conv_geometry(const Graph& graph, const Node& node) {
           node.activation};
 }
 
+std::unique_ptr<Step> make_conv(const ConvGeometry& geometry, bool exact) {
+  if (!exact && winograd_applies(geometry)) return make_winograd_conv(geometry);
+  if (lanes_apply(geometry)) return make_lanes_conv(geometry);
+  if (direct_applies(geometry)) return make_direct_conv(geometry);
+  return make_gemm_conv(geometry);
+}
+
 } // namespace kernels
 
 namespace {
@@ -61,6 +68,13 @@ std::unique_ptr<Step> sum_behind(const Graph& graph, Node node) {
 
 } // namespace
 
+std::vector<float> packed_for(const Step& step, const Tensor& constant) {
+  if (constant.integers.empty()) return step.pack(constant.values);
+  std::vector<float> values(constant.integers.size());
+  std::ranges::transform(constant.integers, values.begin(), [](std::int64_t x) { return static_cast<float>(x); });
+  return step.pack(values);
+}
+
 std::string packing_name(const char* kind, std::initializer_list<std::int64_t> numbers) {
   std::string name = kind;
   for (const auto number : numbers) name += ' ' + std::to_string(number);
@@ -75,11 +89,7 @@ std::unique_ptr<Step> prepare(const Graph& graph, const Node& node) {
         if constexpr (std::is_same_v<Kind, Reshape>) {
           return nullptr;
         } else if constexpr (std::is_same_v<Kind, Conv>) {
-          const auto geometry = kernels::conv_geometry(graph, node);
-          if (kernels::winograd_applies(geometry)) return kernels::make_winograd_conv(geometry);
-          if (kernels::lanes_apply(geometry)) return kernels::make_lanes_conv(geometry);
-          if (kernels::direct_applies(geometry)) return kernels::make_direct_conv(geometry);
-          return kernels::make_gemm_conv(geometry);
+          return kernels::make_conv(kernels::conv_geometry(graph, node));
         } else {
           return kernels::make_step(graph, node, operation);
         }

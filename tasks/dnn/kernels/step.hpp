@@ -47,7 +47,7 @@ class Step {
   /// The layout in which run() reads the second input if that is a constant; empty: as it is. Steps that return the
   /// same text can share one packed copy of a constant.
   [[nodiscard]] virtual std::string packing() const { return {}; }
-  /// The values of that constant in that layout.
+  /// The values of that constant, integers or not, in that layout.
   [[nodiscard]] virtual std::vector<float> pack(const std::vector<float>& values) const { return values; }
 
  protected:
@@ -56,6 +56,8 @@ class Step {
 
 /// Chooses the kernel of `node`. Returns null for a Reshape: nothing is to be done.
 [[nodiscard]] std::unique_ptr<Step> prepare(const Graph& graph, const Node& node);
+/// The elements of the constant that is the second input of `step`, in the layout of its packing().
+[[nodiscard]] std::vector<float> packed_for(const Step& step, const Tensor& constant);
 /// A name of a layout that depends on these numbers only.
 [[nodiscard]] std::string packing_name(const char* kind, std::initializer_list<std::int64_t> numbers);
 
