@@ -348,8 +348,8 @@ $(EMULATED): $(B)/test/emulated/%.o: %.cu | $(LIBRARIES)
 # attribute, this keeps g++ 12 from vectorising what is inlined into it.)
 $(call object,$(call sources,tasks/dnn/kernels)): private CXXFLAGS += -fno-math-errno -fno-trapping-math $(if $(filter fuzz,$(MODE)),,-fno-thread-jumps)
 
-# At -O2 g++ 12 vectorises no loop whose length it does not know.
-$(B)/tasks/dnn/kernels/integer_steps.o: private MODEFLAGS_release += -O3
+# At -O2 alone g++ 12 vectorises no loop whose length it does not know.
+$(B)/tasks/dnn/kernels/integer_steps.o: private MODEFLAGS_release += -fvect-cost-model=dynamic
 
 # The host and the device give the same bits of floats: no product becomes part of a sum. What a root reports as errno nobody reads.
 $(call object,$(call sources,tasks/kernels)) $(filter $(B)/test/emulated/tasks/kernels/%,$(EMULATED)): private CXXFLAGS += -ffp-contract=off -fno-math-errno

@@ -192,22 +192,33 @@ RTEXEC_VECTORISED void divide_by_power(float* y, const float* x, const float* su
   }
 }
 
-RTEXEC_VECTORISED float maximum(const float* x, std::size_t n) noexcept {
+/// What is left of x where of each two numbers `choose` leaves one.
+template <class Choose> RTEXEC_INLINE float chosen(const float* x, std::size_t n, Choose choose) {
   constexpr std::size_t parts = 2 * lanes;
   float most[parts];
   std::size_t i = 0;
   if (n >= parts) {
     for (; i < parts; ++i) most[i] = x[i];
     for (; i + parts <= n; i += parts)
-      for (std::size_t part = 0; part < parts; ++part) most[part] = at_least(most[part], x[i + part]);
+      for (std::size_t part = 0; part < parts; ++part) most[part] = choose(most[part], x[i + part]);
     for (std::size_t half = parts / 2; half > 0; half /= 2)
-      for (std::size_t part = 0; part < half; ++part) most[part] = at_least(most[part], most[part + half]);
+      for (std::size_t part = 0; part < half; ++part) most[part] = choose(most[part], most[part + half]);
   } else {
     most[0] = x[i++];
   }
   float result = most[0];
-  for (; i < n; ++i) result = at_least(result, x[i]);
+  for (; i < n; ++i) result = choose(result, x[i]);
   return result;
+}
+
+RTEXEC_VECTORISED float maximum(const float* x, std::size_t n) noexcept {
+  return chosen(
+      x, n, [](float p, float q) __attribute__((always_inline)) { return at_least(p, q); });
+}
+
+RTEXEC_VECTORISED float minimum(const float* x, std::size_t n) noexcept {
+  return chosen(
+      x, n, [](float p, float q) __attribute__((always_inline)) { return at_most(p, q); });
 }
 
 namespace {

@@ -43,8 +43,9 @@ void accumulate_squares(float* y, const float* x, std::size_t n) noexcept;
 /// y = x / (bias + factor * sums) ^ beta
 void divide_by_power(float* y, const float* x, const float* sums, float bias, float factor, float beta,
                      std::size_t n) noexcept;
-/// The largest of x; n is at least 1.
+/// The largest and the smallest of x; n is at least 1.
 float maximum(const float* x, std::size_t n) noexcept;
+float minimum(const float* x, std::size_t n) noexcept;
 /// y = e^(x - most), and the sum of them.
 double exponentials(float* y, const float* x, float most, std::size_t n) noexcept;
 /// The largest of each of `width` columns of x, of which there are n rows.

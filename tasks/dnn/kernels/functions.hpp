@@ -57,6 +57,13 @@ RTEXEC_INLINE float sigmoid(float x) { return 1.0F / (1.0F + bounded_exponential
 RTEXEC_INLINE float at_least(float x, float low) { return x < low ? low : x; }
 RTEXEC_INLINE float at_most(float x, float high) { return x > high ? high : x; }
 
+/// To the nearest integer, ties to even: what is added to 2^23 has no fraction. The sign stays, of zero too.
+RTEXEC_INLINE float rounded(float x) {
+  constexpr float whole = 8388608.0F;
+  const float size = std::abs(x);
+  return size < whole ? std::copysign(size + whole - whole, x) : x;
+}
+
 /// tanh by a polynomial near zero (Cephes tanhf), where 1 - 2 / (e^2x + 1) would cancel.
 RTEXEC_INLINE float hyperbolic_tangent(float x) {
   const float z = x * x;

@@ -167,7 +167,15 @@ StepPointer make_step(const Graph& graph, const Node& node, const IntegerConv& c
   const auto& weights = graph.tensors[node.inputs[1]];
   if (weights.constant()) {
     const auto &x = shape(node.inputs[0]), &y = shape(node.output);
-    const ConvGeometry geometry{conv.conv.window, 1, conv.conv.groups, x[1], x[2], x[3], y[1], y[2], y[3]};
+    const ConvGeometry geometry{.window = conv.conv.window,
+                                .groups = conv.conv.groups,
+                                .in_channels = x[1],
+                                .in_h = x[2],
+                                .in_w = x[3],
+                                .out_channels = y[1],
+                                .out_h = y[2],
+                                .out_w = y[3],
+                                .activation = {}};
     const auto channels = exact_channels(weights.integers, geometry);
     // Those of several groups do not lie side by side.
     if (channels.size() == 1 || (channels.size() > 1 && geometry.groups == 1))

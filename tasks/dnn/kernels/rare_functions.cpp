@@ -34,7 +34,6 @@ float of(Activation::Kind kind, float x, float a, float b) {
   case sign: return sign_of(x);
   case floor: return std::floor(x);
   case ceil: return std::ceil(x);
-  case round: return std::nearbyint(x);
   case truncate: return std::trunc(x);
   case sine: return std::sin(x);
   case cosine: return std::cos(x);
@@ -62,10 +61,16 @@ RTEXEC_VECTORISED void error_functions(float* y, const float* x, std::size_t n) 
   for (std::size_t i = 0; i < n; ++i) y[i] = error_function(x[i]);
 }
 
+RTEXEC_VECTORISED void round(float* y, const float* x, std::size_t n) noexcept {
+  RTEXEC_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) y[i] = rounded(x[i]);
+}
+
 } // namespace
 
 void activate_rarely(Activation f, float* y, const float* x, std::size_t n) noexcept {
   if (f.kind == Activation::Kind::erf) return error_functions(y, x, n);
+  if (f.kind == Activation::Kind::round) return round(y, x, n);
   std::transform(x, x + n, y, [f](float value) { return of(f.kind, value, f.a, f.b); });
 }
 

@@ -80,6 +80,7 @@ class ReduceStep final : public Step {
       float* y = o.output() + outer * r_.inner;
       if (r_.inner == 1 && by_sum()) *y = total(x, static_cast<std::size_t>(r_.count));
       else if (r_.inner == 1 && r_.kind == Kind::maximum) *y = maximum(x, static_cast<std::size_t>(r_.count));
+      else if (r_.inner == 1 && r_.kind == Kind::minimum) *y = minimum(x, static_cast<std::size_t>(r_.count));
       else fold(y, x);
     }
     const auto count = static_cast<std::size_t>(r_.outer * r_.inner);
