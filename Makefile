@@ -169,10 +169,14 @@ architecture = $(patsubst .sm_%,%,$(suffix $(basename $@)))
 source_of = $(filter %/$(basename $(basename $(notdir $(1)))).cu,$(call kernels_of,$(notdir $(patsubst %/,%,$(dir $(1))))))
 kernel_source = $(call source_of,$@)
 $(foreach image,$(KERNEL_IMAGES),$(eval $(image): $(call source_of,$(image))))
-$(NVCC_CUBINS):
+CUBINS_OF_PTX := $(NVCC_PTX:.ptx=.cubin)
+$(filter-out $(CUBINS_OF_PTX),$(NVCC_CUBINS)):
 	@mkdir -p $(@D)
 	$(call say,NVCC,$(kernel_source) sm_$(architecture))
 	$(Q)$(CCACHE) $(NVCC) $(KERNEL_FLAGS) $(NVCC_FLAGS) -arch=sm_$(architecture) -c -cubin $(kernel_source) -o $@
+$(CUBINS_OF_PTX): %.cubin: %.ptx
+	$(call say,PTXAS,$(kernel_source) sm_$(architecture))
+	$(Q)$(NVCC) $(filter-out --expt%,$(NVCC_FLAGS)) -arch=sm_$(architecture) -cubin $< -o $@
 $(NVCC_PTX):
 	@mkdir -p $(@D)
 	$(call say,NVCC,$(kernel_source) compute_$(architecture))

@@ -223,7 +223,9 @@ TEST_P(StaleInput, IsAnsweredAsItIsAskedFor) {
     const TaskReport& own = report.tasks[0];
     const ChannelReport& input = report.channels.front();
     EXPECT_EQ(input.moved, 1u);
-    EXPECT_EQ(input.stale, own.released + own.skipped - 1);
+    // Of the releases all but one, and but for those that were skipped because a job before them was late.
+    EXPECT_LE(input.stale, own.released + own.skipped - 1);
+    EXPECT_GE(input.stale, on_stale == OnStale::skip ? 5 : own.released - 1);
     if (on_stale == OnStale::reuse) {
       EXPECT_GE(own.completed, 5u);
     } else EXPECT_EQ(own.completed, 1u);

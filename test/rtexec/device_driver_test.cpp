@@ -50,7 +50,6 @@ class Client final : public DeviceClient {
   Client(Log& log, std::uint32_t task) : log_(log), task_(task) {}
   [[nodiscard]] bool launches() const noexcept override { return hands_over; }
   Status launch(std::uint32_t segment) noexcept override {
-    if (segment == launch_waits_in) eventually([this] { return log_.ended() > 0; });
     const std::lock_guard lock(log_.mutex);
     log_.launches.emplace_back(task_, segment);
     return launch_fails_in == segment ? Status(Unexpected(Errc::io_error)) : Status();
@@ -80,7 +79,6 @@ class Client final : public DeviceClient {
   bool fails = false;
   std::uint32_t fails_in = 0; // segment
   std::optional<std::uint32_t> launch_fails_in;
-  std::optional<std::uint32_t> launch_waits_in; // a segment whose launch waits until a job has ended
   bool hands_over = true;
   std::optional<std::uint32_t> ends_in; // a segment whose execution waits for `ends_after_launches`
   std::size_t ends_after_launches = 0;
@@ -327,15 +325,23 @@ TEST_F(LaunchAheadTest, TheEngineGoesOnByItself) {
   EXPECT_EQ(driver_->refused(), 0u);
 }
 
-/// Segment 1 ends only once segment 2 is launched, or after a timeout. The engine begins with segment 0 once the
-/// scheduler has submitted all that it commits, for it decides later on the job of task 2, which is withdrawn.
+/// Segment 1 ends only once segment 2 is launched, or after a timeout. The engine has other work until the scheduler
+/// has submitted all that it commits of the job, for it decides later on the job of task 2, which is withdrawn.
 TEST_F(LaunchAheadTest, ASegmentIsLaunchedBeforeTheOneBeforeItIsWaitedFor) {
-  clients_[1].launch_waits_in = 0;
+  const hal::Work other{.run =
+                            [](void* log) noexcept {
+                              return eventually([log] { return static_cast<Log*>(log)->ended() > 0; })
+                                         ? Status()
+                                         : Status(Unexpected(Errc::cancelled));
+                            },
+                        .done = [](void*, Status, Instant, Instant) noexcept {},
+                        .context = &log_};
   clients_[1].ends_in = 1;
   clients_[1].ends_after_launches = 3;
   for (const std::uint32_t launch_ahead : {1u, 2u}) {
     make_driver(launch_ahead);
     log_.clear();
+    ASSERT_TRUE(device_->engine(hal::EngineKind::compute).submit(other));
     request(1, std::chrono::seconds(1));
     request(2, std::chrono::seconds(2));
     driver_->post({.kind = Event::Kind::job_withdrawn, .job = {2, 0}, .now = {}, .deadline = {}});
