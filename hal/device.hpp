@@ -56,6 +56,9 @@ struct DeviceCapabilities {
 /// `beside` computes beside `compute`, where it was started.
 enum class EngineKind { compute, copy_in, copy_out, beside };
 inline constexpr std::size_t engine_kinds = 4;
+[[nodiscard]] constexpr bool copies(EngineKind kind) {
+  return kind == EngineKind::copy_in || kind == EngineKind::copy_out;
+}
 /// Of what a compute engine executes.
 enum class Company { alone, accompanied };
 

@@ -4,7 +4,7 @@
 
 namespace rtexec::hal {
 
-Result<std::unique_ptr<EngineThread>> EngineThread::start(const std::string& name) {
+Result<std::unique_ptr<EngineThread>> EngineThread::start(const std::string& name, Bytes stack) {
   std::unique_ptr<EngineThread> engine(new EngineThread);
   ThreadSettings settings;
   settings.name = name;

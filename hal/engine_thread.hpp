@@ -12,9 +12,10 @@ namespace rtexec::hal {
 
 class EngineThread final : public Engine {
  public:
-  static constexpr Bytes stack{8 << 20}; // numerical libraries run here
+  static constexpr Bytes compute_stack{8 << 20}; // numerical libraries run there
 
-  [[nodiscard]] static Result<std::unique_ptr<EngineThread>> start(const std::string& name);
+  [[nodiscard]] static Result<std::unique_ptr<EngineThread>> start(const std::string& name,
+                                                                   Bytes stack = ThreadSettings{}.stack);
   ~EngineThread() override;
   EngineThread(const EngineThread&) = delete;
   EngineThread& operator=(const EngineThread&) = delete;

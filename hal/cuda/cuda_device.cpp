@@ -241,7 +241,8 @@ Result<> CudaDevice::start_engines() {
 Result<> CudaDevice::start_engine(EngineKind kind) {
   constexpr std::array<const char*, engine_kinds> names{"compute", "copy-in", "copy-out", "beside"};
   const auto number = static_cast<std::size_t>(kind);
-  auto engine = EngineThread::start(names[number]);
+  auto engine = copies(kind) ? EngineThread::start(names[number])
+                             : EngineThread::start(names[number], EngineThread::compute_stack);
   if (!engine) return Unexpected(engine.error());
   engines_[number] = std::move(*engine);
   return seat_engine(kind);

@@ -49,7 +49,8 @@ Result<> HostDevice::start_engine(EngineKind kind) {
   constexpr std::array<const char*, engine_kinds> names{"compute", "copy-in", "copy-out", "beside"};
   const auto number = static_cast<std::size_t>(kind);
   if (engines_[number] != nullptr) return fail(Errc::bad_input, "The second compute engine was started before.");
-  auto engine = EngineThread::start(names[number]);
+  auto engine = copies(kind) ? EngineThread::start(names[number])
+                             : EngineThread::start(names[number], EngineThread::compute_stack);
   if (!engine) return Unexpected(engine.error());
   engines_[number] = std::move(*engine);
   return {};

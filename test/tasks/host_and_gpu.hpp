@@ -16,8 +16,7 @@ class HostAndGpu : public Bound {
     auto built = CudaNetwork::build(*read, Precision::fp32, {test_gpu().launching(), true});
     EXPECT_EQ(test::problem(built), "none");
     if (!built) return;
-    if (test_gpu().is_emulated()) emulated_ = emulation();
-    gpu_ = std::make_unique<BoundNetwork>(emulated_ ? emulated_->device() : test_gpu().device(), std::move(*built));
+    gpu_ = std::make_unique<BoundNetwork>(test_gpu().device(), std::move(*built));
     EXPECT_EQ(gpu_->error(), "");
   }
 
@@ -39,15 +38,6 @@ class HostAndGpu : public Bound {
           << "output " << i << " of the GPU differs from the host's";
   }
 
-  /// One for all that live at the same time.
-  static std::shared_ptr<EmulatedGpu> emulation() {
-    static std::weak_ptr<EmulatedGpu> in_force;
-    auto gpu = in_force.lock();
-    if (!gpu) in_force = gpu = std::make_shared<EmulatedGpu>();
-    return gpu;
-  }
-
-  std::shared_ptr<EmulatedGpu> emulated_; // in force for as long as this: other tests look for the machine's own driver
   std::unique_ptr<BoundNetwork> gpu_;
 };
 
