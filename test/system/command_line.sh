@@ -88,6 +88,11 @@ expect 2 'no such board' "$rtexec" infer tiny.onnx --board none
 expect 2 '\{fp16,fp32,tf32\}|fp32,tf32,fp16' "$rtexec" infer tiny.onnx --precision 1
 expect 2 'draws on the picture' "$rtexec" infer tiny.onnx -o out.png
 expect 2 'no network is named' "$rtexec" infer
+# A network without inputs: y = 1.5.
+printf '\x08\x08\x42\x02\x10\x0d\x3a\x36\x0a\x24\x12\x01y\x22\x08Constant\x2a\x15\x0a\x0bvalue_float\x15\x00\x00\xc0\x3f\xa0\x01\x01\x12\x01g\x62\x0b' > constant.onnx
+printf '\x0a\x01y\x12\x06\x0a\x04\x08\x01\x12\x00' >> constant.onnx
+expect 0 ' y +scalar +1\.5 ' "$rtexec" infer constant.onnx
+expect 2 'constant.onnx: the network has no input' "$rtexec" infer constant.onnx constant.onnx
 expect 0 '^  Gelu +20 to [0-9]+$' "$rtexec" infer --list-operators
 expect 0 '^  NonZero +9 to [0-9]+ +its input is a constant$' "$rtexec" infer --list-operators
 expect 0 '"name": "Conv"' "$rtexec" infer --list-operators --json -
