@@ -4,6 +4,7 @@
 // A claim is a lock on a file of the user's own, in a folder that nobody else can write to: root's in /run/rtexec,
 // another user's in /dev/shm/rtexec-UID. Claims of root hold for every user; those of another user hold for that user
 // alone, or anybody could keep root from running. Containers see one another's claims where they share the folder.
+// Who only asks what a run would be told claims cores too, for a moment: others wait for its end.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -21,14 +22,20 @@ struct ClaimFolders {
   [[nodiscard]] static ClaimFolders of_this_user();
 };
 
+enum class ClaimFor { run, inquiry };
+
 class CoreClaim {
  public:
-  /// All of `cores` or none. refused: another run holds some, which the error names beside its process and user; or the
-  /// folder cannot be made, or is somebody else's.
+  /// All of `cores` or none. Waits, up to ten seconds, as long as nobody but inquiries holds some. refused: another run
+  /// holds some, which the error names beside its process and user; or the folder cannot be made, or is somebody
+  /// else's.
   [[nodiscard]] static Result<CoreClaim> take(std::span<const unsigned> cores,
-                                              const ClaimFolders& folders = ClaimFolders::of_this_user());
+                                              const ClaimFolders& folders = ClaimFolders::of_this_user(),
+                                              ClaimFor purpose = ClaimFor::run);
 
  private:
+  struct Holders;
+
   /// A core's lock, and the file that tells others who holds it.
   class Held {
    public:
@@ -42,6 +49,10 @@ class CoreClaim {
     FileDescriptor lock_;
     std::filesystem::path holder_;
   };
+  /// Who holds the others is told to `holders`.
+  static Result<CoreClaim> take_free(std::span<const unsigned> cores, const ClaimFolders& folders, ClaimFor purpose,
+                                     Holders& holders);
+
   std::vector<Held> held_;
 };
 

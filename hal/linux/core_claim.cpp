@@ -2,6 +2,7 @@
 
 #include "config/process.hpp"
 #include "hal/linux/lock_file.hpp"
+#include "hal/thread.hpp"
 
 #include <cerrno>
 #include <cstdint>
@@ -17,6 +18,10 @@ namespace rtexec::hal {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr Duration max_inquiry = 10s; // that others wait for
+constexpr const char* asks = "asks";  // after the process in the file of a holder: its claim is for an inquiry
 
 fs::path lock_of(const fs::path& folder, unsigned core) { return folder / ("core-" + std::to_string(core)); }
 fs::path holder_of(const fs::path& folder, unsigned core) {
@@ -27,6 +32,7 @@ fs::path holder_of(const fs::path& folder, unsigned core) {
 struct Holder {
   config::Process process;
   uid_t user = 0; // whose file it is
+  ClaimFor purpose = ClaimFor::run;
 
   static std::optional<Holder> read(const fs::path& file) {
     Holder holder;
@@ -36,6 +42,7 @@ struct Holder {
         ::lstat(file.c_str(), &status) != 0)
       return std::nullopt;
     holder.user = status.st_uid;
+    if (std::string word; text >> word && word == asks) holder.purpose = ClaimFor::inquiry;
     return holder;
   }
   [[nodiscard]] std::string text() const {
@@ -44,12 +51,13 @@ struct Holder {
   }
 };
 
-Result<> tell_holder(const fs::path& file) {
+Result<> tell_holder(const fs::path& file, ClaimFor purpose) {
   const FileDescriptor open(
       sys().create(file.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH));
   const auto self = config::Process::self();
-  const std::string text =
-      std::to_string(self.number) + " " + std::to_string(self.start) + " " + std::to_string(self.name_space) + "\n";
+  const std::string text = std::to_string(self.number) + " " + std::to_string(self.start) + " " +
+                           std::to_string(self.name_space) +
+                           (purpose == ClaimFor::inquiry ? ' ' + std::string(asks) : "") + "\n";
   if (open.number() < 0 || ::fchmod(open.number(), 0644) != 0 ||
       sys().write(open.number(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     return call_failed("claiming a core: writing " + file.string(), errno);
@@ -67,37 +75,54 @@ CoreClaim::Held::~Held() {
   if (!holder_.empty()) sys().unlink(holder_.c_str()); // before the lock goes
 }
 
-Result<CoreClaim> CoreClaim::take(std::span<const unsigned> cores, const ClaimFolders& folders) {
+/// Of the cores that could not be claimed.
+struct CoreClaim::Holders {
+  std::string cores, who;  // who: of the first one that is known
+  bool all_inquire = true; // or have not told yet who they are
+
+  void note(unsigned core, const std::optional<Holder>& holder) {
+    cores += (cores.empty() ? "" : ", ") + std::to_string(core);
+    if (!holder || !holder->process.alive()) return;
+    if (who.empty()) who = ", " + holder->text() + ",";
+    all_inquire = all_inquire && holder->purpose == ClaimFor::inquiry;
+  }
+};
+
+Result<CoreClaim> CoreClaim::take_free(std::span<const unsigned> cores, const ClaimFolders& folders, ClaimFor purpose,
+                                       Holders& holders) {
   CoreClaim claim;
-  std::string who, held_by_others;
-  const auto note = [&](unsigned core, const std::optional<Holder>& holder) {
-    held_by_others += (held_by_others.empty() ? "" : ", ") + std::to_string(core);
-    if (who.empty() && holder && holder->process.alive()) who = ", " + holder->text() + ",";
-  };
-  if (!cores.empty())
-    if (const auto made = make_lock_folder(folders.own); !made) return Unexpected(made.error());
   for (const unsigned core : cores) {
     if (!folders.of_root.empty())
       if (const auto root = Holder::read(holder_of(folders.of_root, core));
           root && root->user == 0 && root->process.alive()) {
-        note(core, root);
+        holders.note(core, root);
         continue;
       }
     const fs::path file = lock_of(folders.own, core), holder = holder_of(folders.own, core);
     auto lock = lock_file(file);
     if (!lock) return Unexpected(lock.error());
     if (!*lock) {
-      note(core, Holder::read(holder));
+      holders.note(core, Holder::read(holder));
       continue;
     }
     claim.held_.emplace_back(std::move(**lock), holder);
-    if (const auto told = tell_holder(holder); !told) return Unexpected(told.error());
+    if (const auto told = tell_holder(holder, purpose); !told) return Unexpected(told.error());
   }
-  if (!held_by_others.empty())
-    return fail(Errc::refused, "another run of rtexec" + who + " uses core " + held_by_others +
-                                   ": neither would keep its promise.\nWait for it to end, or give the runs cores of "
-                                   "their own.");
   return claim;
+}
+
+Result<CoreClaim> CoreClaim::take(std::span<const unsigned> cores, const ClaimFolders& folders, ClaimFor purpose) {
+  if (!cores.empty())
+    if (const auto made = make_lock_folder(folders.own); !made) return Unexpected(made.error());
+  for (const Instant end = now() + max_inquiry;; sleep_until(now() + 10ms)) {
+    Holders holders;
+    auto claim = take_free(cores, folders, purpose, holders);
+    if (!claim || holders.cores.empty()) return claim;
+    if (!holders.all_inquire || now() >= end)
+      return fail(Errc::refused, "another run of rtexec" + holders.who + " uses core " + holders.cores +
+                                     ": neither would keep its promise.\nWait for it to end, or give the runs cores of "
+                                     "their own.");
+  }
 }
 
 } // namespace rtexec::hal

@@ -101,6 +101,7 @@ std::vector<std::string> degradations(const std::vector<Need>& needs) {
 
 Result<Inquiry> inquire(TaskSet tasks) {
   Setup setup;
+  setup.inquires = true;
   auto set = load(std::move(tasks), setup);
   if (!set) return Unexpected(set.error());
   auto made = plan(*set);

@@ -131,7 +131,8 @@ Need Run::ask_for_idle_states() {
 Need Run::ask_for_cores(const Placement& placement) {
   const std::set<unsigned> cores = cores_of_jobs(placement);
   const std::vector<unsigned> used(cores.begin(), cores.end());
-  auto claim = hal::CoreClaim::take(used);
+  auto claim = hal::CoreClaim::take(used, hal::ClaimFolders::of_this_user(),
+                                    setup_.inquires ? hal::ClaimFor::inquiry : hal::ClaimFor::run);
   if (!claim) {
     Need need = refused("free cores", claim.error());
     need.indispensable = setup_.exclusive;

@@ -53,6 +53,8 @@ struct Setup : ExecutiveSetup {
   bool whatever_inputs = false;
   /// For who measures: a core that another run holds is an error, also where the set allows degraded runs.
   bool exclusive = false;
+  /// For who only asks, and gives everything back at once: a run waits for its cores.
+  bool inquires = false;
   TransferObserver observe_transfers;
   /// Where somebody looks on: what its task sees, connected by create(), which adds its cost to the WCET of the task's
   /// last part. A plan is made, and jobs are held to it, with that.

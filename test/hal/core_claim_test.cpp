@@ -5,12 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <fcntl.h>
+#include <optional>
 #include <string>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace rtexec::hal {
@@ -75,6 +78,18 @@ TEST_F(CoreClaims, EndWithTheProcessThatIsKilled) {
   ::waitpid(child, nullptr, 0);
   EXPECT_TRUE(CoreClaim::take(overlapping, root_));
   EXPECT_TRUE(CoreClaim::take(overlapping, user_)); // what it told of itself stands for nothing any more
+}
+
+TEST_F(CoreClaims, ForAnInquiryAreWaitedFor) {
+  std::optional<CoreClaim> asks = CoreClaim::take(first, root_, ClaimFor::inquiry).value();
+  std::thread ends([&asks] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    asks.reset();
+  });
+  const auto claim = CoreClaim::take(overlapping, root_);
+  ends.join();
+  EXPECT_TRUE(claim) << claim.error().what;
+  EXPECT_FALSE(CoreClaim::take(first, root_, ClaimFor::inquiry)) << "a run is not waited for";
 }
 
 TEST_F(CoreClaims, OfRootHoldForEveryUserAndThoseOfAUserForNobodyElse) {

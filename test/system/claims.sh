@@ -21,6 +21,10 @@ expect 5 'another run of rtexec' "$rtexec" calibrate memory host --sizes 2 --job
 [ ! -e host.toml ] || { echo "a refused calibration left a board"; bad=1; }
 kill -KILL "$first"; wait "$first" 2>/dev/null
 expect '0 4' 'Cut off by the end|Report after' "$rtexec" run set.toml --duration 1s
+# A check claims cores for a moment, and keeps no run from beginning.
+(while :; do "$rtexec" check set.toml > /dev/null; done) & checks=$!
+for each in 1 2 3 4 5; do expect '0 4' 'Report after' "$rtexec" run set.toml --duration 100ms; done
+kill $checks; wait $checks 2>/dev/null
 # What is withdrawn because the run ends is said: b waits for the device while a has it.
 sed 's/50ms/2s/; s/1ms/900ms/' set.toml > long.toml; sed '1,2d; s/"a"/"b"/' long.toml > other.toml; cat other.toml >> long.toml
 expect '0 4' "Cut off by the end of the run.*: 1 job of task 'b'" "$rtexec" run long.toml --force --duration 50ms
