@@ -107,7 +107,8 @@ SRC_rtexec := $(filter-out rtexec/command/% rtexec/supervisor/% rtexec/verifier/
 # So are those always that other programs link, or that have flags of their own: what computes much.
 UNITY ?= $(if $(filter fuzz,$(MODE)),,4000)
 ALONE := config/types.cpp policies/bandwidth.cpp tasks/dnn/cuda/row_layout.cpp traces/report/perfetto.cpp rtexec/daemon/main.cpp rtexec/supervisor/% rtexec/verifier/% rtexec/preload/% tasks/dnn/kernels/% tasks/kernels/% \
-  test/hal/fake_cuda_driver.cpp test/hal/assembled_root.cpp test/policies/swap_exhaustive.cpp test/policies/tiny_devices.cpp test/tasks/cuda% %/adversary.cpp %/benchmark_traffic_test.cpp
+  test/hal/fake_cuda_driver.cpp test/hal/assembled_root.cpp test/policies/swap_exhaustive.cpp test/policies/tiny_devices.cpp test/support/ctf_writer.cpp test/support/trace_writer.cpp test/support/files.cpp \
+  test/tasks/cuda% test/tasks/isolated_nodes.cpp test/tasks/random_onnx.cpp %/adversary.cpp %/benchmark_traffic_test.cpp
 GROUPED := $(if $(UNITY),$(filter-out $(ALONE),$(SRC_program) $(foreach room,$(ROOMS),$(SRC_$(room))) $(call sources,$(addprefix test/,$(ROOMS) support soundness))))
 $(foreach assignment,$(if $(GROUPED),$(shell test/make-unity $(B)/unity $(UNITY) $(GROUPED))),$(eval $(assignment)))
 object = $(sort $(foreach source,$(1),$(or $(UNIT_$(source)),$(B)/$(basename $(source))).o))
@@ -307,6 +308,8 @@ endif
 # Benchmarks are not part of the checks, but each check looks whether they compile.
 BENCH_SOURCES := $(wildcard test/bench/*.cpp)
 BENCHES_COMPILE := $(BENCH_SOURCES:%.cpp=$(B)/%.compiles)
+# Those that have parts of the tests are linked in each check, too.
+BENCHES_OF_TESTS := $(patsubst %,$(B)/test/%-bench,analyze execution feed)
 $(BENCHES_COMPILE): $(B)/%.compiles: %.cpp | $(LIBRARIES) $(BUILD)/.packages-CHECK
 	@mkdir -p $(@D)
 	$(call say,CHECK,$<)
@@ -466,7 +469,7 @@ $(PRELOAD_TESTS):
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) -rdynamic -o $@ $^
 
-check: all borders format $(TEST_PROGRAMS) $(STAND_INS) $(PRELOAD_TESTS) $(SOUNDNESS) $(B)/test/bandwidth-bench $(B)/test/regulation-trials $(BENCHES_COMPILE) $(BUILD)/venv/.made ## build and run all tests
+check: all borders format $(TEST_PROGRAMS) $(STAND_INS) $(PRELOAD_TESTS) $(SOUNDNESS) $(B)/test/bandwidth-bench $(B)/test/regulation-trials $(BENCHES_COMPILE) $(BENCHES_OF_TESTS) $(BUILD)/venv/.made ## build and run all tests
 	@test/run-tests $(B) $(TEST_PROGRAMS)
 
 check-all: ## the same with all operator cases, of which check runs a subset that covers each pair of parameters
