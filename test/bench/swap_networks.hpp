@@ -147,6 +147,8 @@ class BesideSection {
       (void)driver.event_record(events[1], stream);
       if (const auto done = device.end_run(network.graph()); !done) return fail(done.error(), "execution failed");
       float took = 0;
+      if (const auto ended = device.checked(driver.event_synchronize(events[1]), "waiting for an event"); !ended)
+        return Unexpected(ended.error());
       if (const auto known = device.checked(driver.event_elapsed(&took, events[0], events[1]), "reading an event");
           !known)
         return Unexpected(known.error());

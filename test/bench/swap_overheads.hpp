@@ -34,7 +34,8 @@ inline Result<Plan> twelve_tasks(SwapPolicy policy) {
   board.memory_policies = {MemoryPolicy::device};
   for (const Bytes chunk : {MiB * 2, MiB * 64}) {
     const Duration copy(20'000 * chunk.count / MiB.count);
-    board.swap_costs.push_back({.chunk = chunk, .in_per_chunk = copy, .out_per_chunk = copy});
+    for (const auto store : {StoreKind::pinned, StoreKind::pageable})
+      board.swap_costs.push_back({.store = store, .chunk = chunk, .in_per_chunk = copy, .out_per_chunk = copy});
   }
   std::vector<MemoryDemand> memory;
   for (const std::uint64_t footprint : footprints_mb) {
