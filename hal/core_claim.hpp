@@ -4,7 +4,7 @@
 // A claim is a lock on a file of the user's own, in a folder that nobody else can write to: root's in /run/rtexec,
 // another user's in /dev/shm/rtexec-UID. Claims of root hold for every user; those of another user hold for that user
 // alone, or anybody could keep root from running. Containers see one another's claims where they share the folder.
-// Who only asks what a run would be told claims cores too, for a moment: others wait for its end.
+// An inquiry, which only asks what a run would be told, claims cores for a moment: others wait for its end.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -49,7 +49,7 @@ class CoreClaim {
     FileDescriptor lock_;
     std::filesystem::path holder_;
   };
-  /// Who holds the others is told to `holders`.
+  /// Claims those of `cores` that are free, and tells `holders` who holds the others.
   static Result<CoreClaim> take_free(std::span<const unsigned> cores, const ClaimFolders& folders, ClaimFor purpose,
                                      Holders& holders);
 

@@ -75,7 +75,7 @@ CoreClaim::Held::~Held() {
   if (!holder_.empty()) sys().unlink(holder_.c_str()); // before the lock goes
 }
 
-/// Of the cores that could not be claimed.
+/// The cores that could not be claimed, and who holds them.
 struct CoreClaim::Holders {
   std::string cores, who;  // who: of the first one that is known
   bool all_inquire = true; // or have not told yet who they are

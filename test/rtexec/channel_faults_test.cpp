@@ -223,7 +223,7 @@ TEST_P(StaleInput, IsAnsweredAsItIsAskedFor) {
     const TaskReport& own = report.tasks[0];
     const ChannelReport& input = report.channels.front();
     EXPECT_EQ(input.moved, 1u);
-    // Of the releases all but one, and but for those that were skipped because a job before them was late.
+    // Each release but one found nothing new, unless it was skipped because a job before it was late.
     EXPECT_LE(input.stale, own.released + own.skipped - 1);
     EXPECT_GE(input.stale, on_stale == OnStale::skip ? 5 : own.released - 1);
     if (on_stale == OnStale::reuse) {

@@ -238,6 +238,7 @@ TEST_P(DeviceLinks, WhatAFailedJobMadeIsNoValue) {
   EXPECT_GE(report.tasks[0].failed, 5u);
   EXPECT_EQ(report.tasks[1].failed, 0u);
   EXPECT_EQ(on.results[0].wrong(), 0u);
+  EXPECT_GE(on.results[0].count(), 10u);
   LinkedRun host(models, machine);
   host.duration = endless;
   static_cast<void>(host.run_until_seen(Way::host, 11));
@@ -253,6 +254,7 @@ TEST_P(DeviceLinks, AReaderThatFailsGoesOn) {
   const Report report = on.run_until_seen(Way::device, 12);
   EXPECT_GE(report.tasks[1].failed, 5u);
   EXPECT_EQ(on.results[0].wrong(), 0u);
+  EXPECT_GE(on.results[0].count(), 10u);
 }
 
 /// Jobs that take up to three periods on the device, whatever is done with the late ones.

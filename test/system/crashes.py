@@ -8,8 +8,8 @@ tests = folder + "/test/preload"
 work = tempfile.mkdtemp()
 problems = []
 FOREVER = 1000000  # jobs
-# ms, of those who have to go on whatever happens; they are delayed by `patience` and `stuck_after`, which are long enough
-# for a machine that stands still for a second.
+# A period in ms, of those who have to go on whatever happens: `patience` and `stuck_after` delay them, which are long
+# enough for a machine that stands still for a second.
 PERIOD = 4500
 MOST = (PERIOD, 1350)  # period and WCET, ms: promised to one at a time
 CONFIG = """

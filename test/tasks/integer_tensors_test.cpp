@@ -379,7 +379,7 @@ TEST(IntegerTensors, ProductsOfBytesHaveZeroPointsThatAreComputed) {
   EXPECT_EQ(bound.get<std::int32_t>().back(), sum);
 }
 
-/// Of so many terms that floats do not hold their sums.
+/// The sums have so many terms that floats do not hold them.
 TEST(IntegerTensors, LongSumsOfBytesTimesConstantsAreExact) {
   constexpr int uint8 = 2, terms = 900, columns = 3, rows = 70;
   std::vector<int> factors(terms * columns), filters(factors.size());

@@ -192,21 +192,21 @@ RTEXEC_VECTORISED void divide_by_power(float* y, const float* x, const float* su
   }
 }
 
-/// What is left of x where of each two numbers `choose` leaves one.
+/// The number of x that remains where `choose` takes one of each two.
 template <class Choose> RTEXEC_INLINE float chosen(const float* x, std::size_t n, Choose choose) {
   constexpr std::size_t parts = 2 * lanes;
-  float most[parts];
+  float best[parts];
   std::size_t i = 0;
   if (n >= parts) {
-    for (; i < parts; ++i) most[i] = x[i];
+    for (; i < parts; ++i) best[i] = x[i];
     for (; i + parts <= n; i += parts)
-      for (std::size_t part = 0; part < parts; ++part) most[part] = choose(most[part], x[i + part]);
+      for (std::size_t part = 0; part < parts; ++part) best[part] = choose(best[part], x[i + part]);
     for (std::size_t half = parts / 2; half > 0; half /= 2)
-      for (std::size_t part = 0; part < half; ++part) most[part] = choose(most[part], most[part + half]);
+      for (std::size_t part = 0; part < half; ++part) best[part] = choose(best[part], best[part + half]);
   } else {
-    most[0] = x[i++];
+    best[0] = x[i++];
   }
-  float result = most[0];
+  float result = best[0];
   for (; i < n; ++i) result = choose(result, x[i]);
   return result;
 }

@@ -76,7 +76,8 @@ class IntegerConvStep final : public Step {
   ByteProduct product_; // of a group
 };
 
-/// With constant weights: convolutions of floats, each of as many input channels as floats hold the sums of.
+/// A convolution by constant weights is one or several of floats, each of as many input channels as floats hold the
+/// sums of.
 class ConstantConvStep final : public Step {
  public:
   /// `geometry`: of one image.
@@ -177,7 +178,7 @@ StepPointer make_step(const Graph& graph, const Node& node, const IntegerConv& c
                                 .out_w = y[3],
                                 .activation = {}};
     const auto channels = exact_channels(weights.integers, geometry);
-    // Those of several groups do not lie side by side.
+    // A part of the channels lies in one piece only where there is one group.
     if (channels.size() == 1 || (channels.size() > 1 && geometry.groups == 1))
       return std::make_unique<ConstantConvStep>(geometry, x[0], channels);
   }

@@ -99,8 +99,8 @@ template <class Product> class IntegerMatMulStep final : public Step {
   Loops<3> batches_;
 };
 
-/// Bytes less their zero points by one constant matrix of such: products of floats, each of as many terms as those hold
-/// the sums of.
+/// A product of bytes less their zero points by one constant matrix of such is one or several of floats, each of as
+/// many terms as floats hold the sums of.
 class ConstantMatMulStep final : public Step {
  public:
   ConstantMatMulStep(const Sizes& sizes, const std::vector<TermRange>& terms)
