@@ -36,8 +36,9 @@ void Beat::run() {
 
 void Beat::beat() {
   const std::string* stuck = watch_.stuck(hal::now());
-  if (stuck == nullptr) tell(std::exchange(withheld_, false) ? "WATCHDOG=1\nSTATUS=Goes on" : "WATCHDOG=1");
-  if (stuck == nullptr || std::exchange(withheld_, true)) return;
+  const std::string* told = std::exchange(told_, stuck);
+  if (stuck == nullptr) return tell(told != nullptr ? "WATCHDOG=1\nSTATUS=Goes on" : "WATCHDOG=1");
+  if (stuck == told) return;
   tell("STATUS=" + *stuck + " is stuck");
   const std::lock_guard lock(mutex_);
   if (stuck_.empty()) stuck_ = *stuck;

@@ -41,7 +41,7 @@ class Beat {
 
   const ServiceManager& manager_;
   ProgressWatch watch_;
-  bool withheld_ = false; // now
+  const std::string* told_ = nullptr; // who is stuck, as last told
   mutable std::mutex mutex_;
   std::string stuck_, untold_; // the first ones
   std::atomic<bool> ending_{false};

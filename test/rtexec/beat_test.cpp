@@ -227,7 +227,7 @@ TEST(ServiceManager, NeverBlocks) {
 
 enum class Where { nowhere, before, device, after };
 
-/// A part of it can be held up.
+/// A part of it can be held up, for a minute at most: a test that fails meanwhile ends.
 class HeldUp final : public Workload {
  public:
   explicit HeldUp(std::atomic<Where>& where) : where_(where) {}
@@ -242,7 +242,8 @@ class HeldUp final : public Workload {
 
  private:
   Status hold(Where here) noexcept {
-    while (where_.load() == here) hal::sleep_until(hal::now() + 1ms);
+    const Instant end = hal::now() + 60s;
+    while (where_.load() == here && hal::now() < end) hal::sleep_until(hal::now() + 1ms);
     return {};
   }
   std::atomic<Where>& where_;
@@ -330,6 +331,24 @@ TEST_F(BeatTest, StopsWhileAThreadIsStuckAndGoesOnAfterwards) {
   }
   EXPECT_THAT(executive->stop().degraded,
               Contains("the release thread of task 'task' was stuck: the beat for the service manager was withheld"));
+}
+
+TEST_F(BeatTest, NamesACauseThatIsFoundLater) {
+  manager.watch(80ms);
+  std::atomic<bool> engine{false}, job{false};
+  ProgressWatch watch(20ms);
+  watch.add("an engine", [&](Instant) { return Progress{.due = engine.load()}; });
+  watch.add("its job", [&](Instant) { return Progress{.due = job.load()}; });
+  const ServiceManager told = connected();
+  const auto beat = Beat::start(told, std::move(watch), "Runs");
+  ASSERT_TRUE(beat);
+  job.store(true);
+  EXPECT_TRUE(eventually([&] { return hears("STATUS=its job is stuck"); }));
+  engine.store(true);
+  EXPECT_TRUE(eventually([&] { return hears("STATUS=an engine is stuck"); }));
+  engine.store(false);
+  job.store(false);
+  EXPECT_TRUE(eventually([&] { return hears("STATUS=Goes on"); }));
 }
 
 TEST_F(BeatTest, StopsWhileACopyEngineIsStuck) {
