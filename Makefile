@@ -472,7 +472,7 @@ $(PRELOAD_TESTS):
 check: all borders format $(TEST_PROGRAMS) $(STAND_INS) $(PRELOAD_TESTS) $(SOUNDNESS) $(B)/test/bandwidth-bench $(B)/test/regulation-trials $(BENCHES_COMPILE) $(BENCHES_OF_TESTS) $(BUILD)/venv/.made ## build and run all tests
 	@test/run-tests $(B) $(TEST_PROGRAMS)
 
-check-all: ## the same with all operator cases, of which check runs a subset that covers each pair of parameters
+check-all: ## the same with all operator cases, of which check runs a subset that covers each pair of parameters, and all rounds of random tests
 	@RTEXEC_ALL_CASES=1 $(MAKE) check
 
 .PHONY: compile-commands

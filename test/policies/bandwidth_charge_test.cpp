@@ -6,6 +6,7 @@
 #include "policies/priorities.hpp"
 #include "test/policies/regulated_core.hpp"
 #include "test/policies/sets.hpp"
+#include "test/support/rounds.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -449,7 +450,7 @@ Found attack(Break broken, int wanted, int runs, unsigned seed) {
 
 int scale() {
   const char* sets = std::getenv("RTEXEC_STALL_SETS");
-  return sets == nullptr ? 2'500 : std::atoi(sets);
+  return sets == nullptr ? rtexec::test::rounds(2'500) : std::atoi(sets);
 }
 
 TEST(SimulatedStalls, NoResponseExceedsItsBound) {

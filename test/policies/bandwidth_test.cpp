@@ -2,6 +2,7 @@
 // what README.md guarantees.
 #include "policies/bandwidth.hpp"
 #include "test/support/thread_counts.hpp"
+#include "test/support/rounds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -772,7 +773,7 @@ BandwidthRules rules_of(std::uint64_t seed) {
 
 TEST(BandwidthHistories, AreAsInTheSecondWritingAndKeepTheRules) {
   History::Counts all;
-  for (std::uint64_t seed = 0; seed < 10'000 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < rtexec::test::rounds(10'000U) && !HasFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     History history(seed, rules_of(seed));
     history.play(30);
@@ -783,7 +784,7 @@ TEST(BandwidthHistories, AreAsInTheSecondWritingAndKeepTheRules) {
     all.debts += history.counts().debts;
   }
   for (const std::uint64_t count : {all.held, all.mispredicted, all.reclaimed, all.shared, all.debts})
-    EXPECT_GT(count, 1000u);
+    EXPECT_GT(count, rtexec::test::rounds(1000U));
 }
 
 TEST(BandwidthHistories, GiveTheSameAnswersAgain) {

@@ -5,6 +5,7 @@
 #include "policies/end_to_end.hpp"
 #include "test/policies/exhaustive.hpp"
 #include "test/policies/reference_analysis.hpp"
+#include "test/support/rounds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -78,7 +79,7 @@ TEST(Exact, DemandAcceptsExactlyWhatNeverMisses) {
   std::mt19937 random(12);
   int accepted = 0;
   int refused = 0;
-  for (int set = 0; set < 500; ++set) {
+  for (int set = 0; set < rtexec::test::rounds(500); ++set) {
     std::vector<TinyTask> tiny;
     std::vector<DemandTask> tasks;
     const int n = draw(random, 1, 3);
@@ -108,8 +109,8 @@ TEST(Exact, DemandAcceptsExactlyWhatNeverMisses) {
       ASSERT_LE(worst[i], tasks[i].deadline - analysis.slack[i]);
     (missed ? refused : accepted)++;
   }
-  EXPECT_GT(accepted, 80);
-  EXPECT_GT(refused, 80);
+  EXPECT_GT(accepted, rtexec::test::rounds(80));
+  EXPECT_GT(refused, rtexec::test::rounds(80));
 }
 
 /// The device is never free before the last instant that can be looked at, and the demand is too much after it.
@@ -139,7 +140,7 @@ Nanos busy_period(const std::vector<DemandTask>& tasks, Nanos background) {
 TEST(Exact, SlackIsTheSmallestOverAllInstants) {
   std::mt19937 random(13);
   int settled = 0;
-  for (int set = 0; set < 1000; ++set) {
+  for (int set = 0; set < rtexec::test::rounds(1000); ++set) {
     std::vector<DemandTask> tasks;
     Utilisation utilisation;
     const int n = draw(random, 1, 6);
@@ -173,7 +174,7 @@ TEST(Exact, SlackIsTheSmallestOverAllInstants) {
     ASSERT_EQ(analysis.tightest.slack(), least);
     ASSERT_EQ(analysis.slack, slack);
   }
-  EXPECT_GT(settled, 200);
+  EXPECT_GT(settled, rtexec::test::rounds(200));
 }
 
 /// Three parts on one or two cores and the device, in order of priority.

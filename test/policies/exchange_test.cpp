@@ -3,7 +3,7 @@
 #include "policies/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
 #include "test/policies/swap_history.hpp"
-#include "test/support/sanitized.hpp"
+#include "test/support/rounds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(Exchange, ExchangeUnder,
                          });
 
 TEST_P(ExchangeUnder, RandomEventsExchangesAndDeathsKeepTheRules) {
-  const std::uint64_t enough = rtexec::test::sanitized ? 10 : 100;
+  const auto enough = rtexec::test::rounds<std::uint64_t>(100);
   auto left = static_cast<std::int64_t>(5000 * enough);
   for (std::uint64_t seed = static_cast<std::uint64_t>(GetParam()); left > 0; seed += 8) {
     const int events = 100 << seed % 6;

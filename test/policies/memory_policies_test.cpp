@@ -5,6 +5,7 @@
 #include "policies/plan_memory.hpp"
 #include "policies/resident_admission.hpp"
 #include "test/policies/sets.hpp"
+#include "test/support/rounds.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -288,7 +289,7 @@ Best best_of_all_plans(const ResolvedSet& set, const Measured& known) {
 TEST_P(MemoryPoliciesOfRandomSets, AreTheBestOfAllPlans) {
   Random random(1);
   int proved = 0;
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < rtexec::test::rounds(150); ++round) {
     SCOPED_TRACE(round);
     const std::int64_t n = round % 30 == 29 ? random.draw(5, 8) : random.draw(1, 4);
     TaskSet tasks = random_set(random, GetParam().order, ThreadPolicy::fifo, n);
@@ -319,8 +320,8 @@ TEST_P(MemoryPoliciesOfRandomSets, AreTheBestOfAllPlans) {
     EXPECT_EQ(small->plan.demand, *best.least);
     EXPECT_EQ(fast->plan.end_to_end.slack, *best.most);
   }
-  EXPECT_GT(proved, 40);
-  EXPECT_LT(proved, 140);
+  EXPECT_GT(proved, rtexec::test::rounds(40));
+  EXPECT_LT(proved, rtexec::test::rounds(140));
 }
 
 TEST(MemoryPoliciesWithDAlone, ChangeNoPlan) {

@@ -2,6 +2,7 @@
 // begins later still, each by at most what the board says. The decisions are those of the scheduler core.
 #include "policies/device_scheduler.hpp"
 #include "test/policies/sets.hpp"
+#include "test/support/rounds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -148,7 +149,7 @@ class SegmentLatency : public testing::TestWithParam<std::uint32_t> {};
 TEST_P(SegmentLatency, NoBoundIsExceeded) {
   std::mt19937_64 random(GetParam());
   int sets = 0;
-  for (int round = 0; sets < 500 && round < 10000; ++round) {
+  for (int round = 0; sets < rtexec::test::rounds(500) && round < 10000; ++round) {
     const auto drawn = any_case(random, GetParam());
     if (!drawn) continue;
     ++sets;

@@ -3,6 +3,7 @@
 // others.
 #include "test/policies/reference_segmented.hpp"
 #include "test/policies/segmented_exhaustive.hpp"
+#include "test/support/rounds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Orders, SegmentedExact, testing::Values(Order::edf, Ord
                          [](const auto& order) { return order.param == Order::edf ? "edf" : "static_priority"; });
 
 TEST_P(SegmentedExact, BoundsCoverEverySchedule) {
-  const std::uint64_t wanted = asked("RTEXEC_SEGMENTED_SETS", 150);
+  const std::uint64_t wanted = asked("RTEXEC_SEGMENTED_SETS", rtexec::test::rounds<std::uint64_t>(150));
   std::mt19937_64 random(asked("RTEXEC_SEGMENTED_SEED", 71));
   std::uint64_t sets = 0, undecided = 0, states = 0, reached = 0, bounds_in_all = 0;
   while (sets < wanted) {

@@ -3,6 +3,7 @@
 #include "test/policies/scheduler_events.hpp"
 #include "test/policies/segmented_oracle.hpp"
 #include "test/policies/swap_history.hpp"
+#include "test/support/rounds.hpp"
 #include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>
@@ -198,7 +199,7 @@ class History {
 };
 
 TEST(SegmentedScheduler, RandomEventsFollowTheRule) {
-  std::int64_t left = 4'000'000;
+  std::int64_t left = rtexec::test::rounds(4'000'000);
   std::uint64_t refused = 0;
   SegmentedOracle::Counts seen;
   for (std::uint64_t seed = 0; left > 0; ++seed) {

@@ -3,6 +3,7 @@
 // longer, RTEXEC_SEGMENTED_SEED elsewhere.
 #include "test/policies/reference_segmented.hpp"
 #include "test/policies/segmented_search.hpp"
+#include "test/support/rounds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -49,7 +50,8 @@ INSTANTIATE_TEST_SUITE_P(Orders, SegmentedSearch, testing::Values(Order::edf, Or
 
 TEST_P(SegmentedSearch, NoBoundIsExceeded) {
   const Found found =
-      search(bounds_of, {}, GetParam(), asked("RTEXEC_SEGMENTED_SETS", 1'000), asked("RTEXEC_SEGMENTED_SEED", 61));
+      search(bounds_of, {}, GetParam(), asked("RTEXEC_SEGMENTED_SETS", rtexec::test::rounds<std::uint64_t>(1'000)),
+             asked("RTEXEC_SEGMENTED_SEED", 61));
   std::printf("%llu sets, %llu jobs, %llu preemptions, %llu restores, %llu stalls\n",
               static_cast<unsigned long long>(found.sets), static_cast<unsigned long long>(found.all.jobs),
               static_cast<unsigned long long>(found.all.preemptions),

@@ -2,7 +2,7 @@
 #include "policies/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
 #include "test/policies/swap_history.hpp"
-#include "test/support/sanitized.hpp"
+#include "test/support/rounds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(SwapScheduler, EveryPolicy,
                          });
 
 TEST_P(EveryPolicy, AMillionRandomEventsKeepTheRules) {
-  int left = rtexec::test::sanitized ? 100'000 : 1'000'000;
+  int left = rtexec::test::rounds(1'000'000);
   for (std::uint64_t seed = static_cast<std::uint64_t>(GetParam()); left > 0; seed += 8) {
     const int events = 100 << seed % 6;
     ASSERT_NO_FATAL_FAILURE(live_through(seed, events)) << "seed " << seed;

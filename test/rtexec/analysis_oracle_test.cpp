@@ -1,6 +1,7 @@
 // The analysis against what really happened in runs of the simulator: every counter, every job's time by cause, every
 // decision; and recordings changed by one event, which do not go unnoticed.
 #include "test/rtexec/simulated_records.hpp"
+#include "test/support/rounds.hpp"
 #include "traces/analysis/analyzer.hpp"
 
 #include <gmock/gmock.h>
@@ -642,7 +643,7 @@ TEST_P(AnalysisOracle, FindsWhatHappened) {
   std::uint64_t reactions = 0, preemptions = 0;
   std::map<JobOutcome, std::uint64_t> seen;
   std::set<Cause> causes_seen;
-  for (int i = 0; i < 250 && !HasFailure(); ++i) {
+  for (int i = 0; i < test::rounds(250) && !HasFailure(); ++i) {
     SCOPED_TRACE("run " + std::to_string(i));
     SimulatedRun run = test::random_run(random, GetParam());
     add_chains(chain_random, run.setup);
@@ -664,12 +665,12 @@ TEST_P(AnalysisOracle, FindsWhatHappened) {
     }
   }
   if (HasFailure()) return;
-  EXPECT_GT(seen[JobOutcome::in_time], 1000u); // the test has seen what it is to judge
-  EXPECT_GT(seen[JobOutcome::late], 500u);
-  EXPECT_GT(seen[JobOutcome::aborted], 50u);
-  EXPECT_GT(reactions, 500u);
-  EXPECT_EQ(seen[JobOutcome::failed] > 50, GetParam() != SwapPolicy::none);
-  EXPECT_EQ(preemptions > 100, GetParam() == SwapPolicy::none || GetParam() == SwapPolicy::pipelined);
+  EXPECT_GT(seen[JobOutcome::in_time], test::rounds(1000u)); // the test has seen what it is to judge
+  EXPECT_GT(seen[JobOutcome::late], test::rounds(500u));
+  EXPECT_GT(seen[JobOutcome::aborted], test::rounds(50u));
+  EXPECT_GT(reactions, test::rounds(500u));
+  EXPECT_EQ(seen[JobOutcome::failed] > test::rounds(50u), GetParam() != SwapPolicy::none);
+  EXPECT_EQ(preemptions > test::rounds(100u), GetParam() == SwapPolicy::none || GetParam() == SwapPolicy::pipelined);
   EXPECT_EQ(causes_seen.contains(Cause::swap_in), GetParam() != SwapPolicy::none);
 }
 
@@ -922,7 +923,7 @@ TEST(ChangedRecording, IsNoticed) {
     for (int i = 0; i < 8; ++i) {
       const SimulatedRun run = test::random_run(random, policy);
       const auto all = changes(static_cast<std::uint32_t>(run.plan.tasks.size()));
-      for (int k = 0; k < 200; ++k) {
+      for (int k = 0; k < test::rounds(200); ++k) {
         const std::size_t place = random() % run.records.size();
         const Change& change = all[random() % all.size()];
         std::vector<Record> records = run.records;
@@ -944,7 +945,7 @@ TEST(ChangedRecording, IsNoticed) {
             << what << ", record " << place << " of run " << i << " of policy " << static_cast<int>(policy);
       }
     }
-  EXPECT_GT(tried, 3000u);
+  EXPECT_GT(tried, test::rounds(3000u));
   EXPECT_GT(noticed, tried * 3 / 4);
   RecordProperty("noticed", std::to_string(noticed) + " of " + std::to_string(tried));
 }

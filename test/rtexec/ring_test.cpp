@@ -1,4 +1,5 @@
 #include "rtexec/executive/ring.hpp"
+#include "test/support/rounds.hpp"
 
 #include <cstdint>
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ TEST(Ring, KeepsTheOrderAndRefusesWhenFull) {
 }
 
 TEST(Ring, TwoThreadsLoseNothing) {
-  constexpr std::uint64_t count = 100000;
+  const auto count = test::rounds<std::uint64_t>(100'000);
   Ring<std::uint64_t, 8> ring;
   std::jthread producer([&] {
     for (std::uint64_t i = 0; i < count; ++i)

@@ -1,6 +1,7 @@
 // Every variant of the tuned convolutions on the emulation: whole and partial tiles, sums split through memory and
 // through clusters.
 #include "tasks/dnn/cuda/conv_plan.hpp"
+#include "test/support/rounds.hpp"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 
 #include <gtest/gtest.h>
@@ -75,7 +76,7 @@ TEST_P(CudaConvTile, AgreesWithItsDefinition) {
   const auto& variant = GetParam();
   ASSERT_NE(emulation::find_kernel(variant.kernel), nullptr);
   Random random(static_cast<unsigned>(variant.rows * 1000 + variant.columns));
-  for (unsigned i = 0; i < 4 && !HasFailure(); ++i) {
+  for (unsigned i = 0; i < test::rounds(8U) && !HasFailure(); ++i) {
     const auto conv = random_conv(random, variant);
     ConvCheck check{
         .bias = random.chance(0.5), .residual = random.chance(0.5), .offsets = random.chance(0.8), .seed = i};

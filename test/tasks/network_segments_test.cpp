@@ -6,6 +6,7 @@
 #include "tasks/dnn/models/models.hpp"
 #include "tasks/dnn/onnx/onnx_reader.hpp"
 #include "test/support/files.hpp"
+#include "test/support/rounds.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/tasks/cuda_cases.hpp"
 #include "test/tasks/cuda_random_networks.hpp"
@@ -80,7 +81,7 @@ TEST_P(ModelSegments, AreTheSameWhereverTheyAreCut) {
   const auto device = host_device();
   const Graph graph = model(GetParam().name, {.size = 32, .classes = 7});
   CutSets sets;
-  if (std::getenv("RTEXEC_EVERY_CUT") == nullptr) sets.single = 8;
+  if (std::getenv("RTEXEC_EVERY_CUT") == nullptr) sets.single = test::rounds<std::size_t>(16);
   expect_same_when_cut(
       *device, [&] { return on_host(graph); }, std::string(GetParam().name), sets);
 }

@@ -1,6 +1,7 @@
 // Whole graphs against the oracle: what passes fuse, what runs in place, and where the memory plan puts tensors must
 // not be seen from outside.
 #include "test/tasks/onnx_oracle/agreement.hpp"
+#include "test/support/rounds.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -246,7 +247,7 @@ class RandomGraph : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(RandomGraph, ComputesWhatItsNodesCompute) { expect_agreement(Grower(GetParam()).grow(), many_operators); }
 
-INSTANTIATE_TEST_SUITE_P(Seed, RandomGraph, testing::Range<std::uint64_t>(1, 501));
+INSTANTIATE_TEST_SUITE_P(Seed, RandomGraph, testing::Range<std::uint64_t>(1, 1 + rounds<std::uint64_t>(500)));
 
 template <class F> Case graph(const std::string& name, F make, Support support = Support::required) {
   return {name,

@@ -1,7 +1,7 @@
 // The engine's picture of a network: static shapes, typed tensors, NCHW, few operations. Integers of every width and
 // booleans are computed in their own type, modulo 2^n; floats in the network's precision.
-// Read from ONNX by onnx_reader.hpp, simplified by passes.hpp, executed by network.hpp. Plain values; owns its
-// constants.
+// Read from ONNX by onnx_reader.hpp, simplified by passes.hpp, executed by network.hpp. Plain values that can
+// be compared; owns its constants.
 #pragma once
 
 #include <rtexec/tensor.hpp>
@@ -36,6 +36,7 @@ struct WholeNumbers {
   std::vector<std::int8_t> values; // in the order of the constant's
   std::vector<float> scales;       // one of all, or one for each index of `axis`
   std::size_t axis = 0;
+  bool operator==(const WholeNumbers&) const = default;
 };
 
 /// True for the integer types and for booleans, which are stored as bytes of 0 and 1.
@@ -56,6 +57,7 @@ struct Tensor {
   std::shared_ptr<const WholeNumbers> whole = {}; // where `values` are known to come from such
 
   [[nodiscard]] bool constant() const { return !values.empty() || !integers.empty(); }
+  bool operator==(const Tensor&) const = default;
 };
 
 /// y = f(x), element by element. Truth is 1 and 0.
@@ -112,7 +114,7 @@ struct Activation {
   Kind kind = Kind::none;
   float a = 0;
   float b = 0;
-  friend bool operator==(const Activation&, const Activation&) = default;
+  bool operator==(const Activation&) const = default;
 };
 
 /// What follows layers in networks: kernels of layers have these in them.
@@ -127,23 +129,27 @@ struct Window {
   std::int64_t stride_h = 1, stride_w = 1;
   std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
   std::int64_t dilation_h = 1, dilation_w = 1;
+  bool operator==(const Window&) const = default;
 };
 
 /// y = clip(round(x / scale) + zero, low, high), rounded to even.
 struct Quantise {
   float scale = 1, zero = 0;
   float low = 0, high = 255;
+  bool operator==(const Quantise&) const = default;
 };
 
 /// y = (x - zero) * scale
 struct Dequantise {
   float scale = 1, zero = 0;
+  bool operator==(const Dequantise&) const = default;
 };
 
 /// Inputs x [n,c,h,w], weights [m, c/groups, kh, kw], and a bias [m] where there is one.
 struct Conv {
   Window window;
   std::int64_t groups = 1;
+  bool operator==(const Conv&) const = default;
 };
 
 /// alpha * op(a) * op(b) + beta * c. Inputs a, b, and c [m,n], [1,n], [n], [m,1] or scalar where there is one. Where a
@@ -153,6 +159,7 @@ struct Gemm {
   bool transpose_b = false;
   float alpha = 1;
   float beta = 1;
+  bool operator==(const Gemm&) const = default;
 };
 
 /// x [n,c,h,w]. The output shape decides how many windows there are (ceil_mode); what lies outside x is never the
@@ -162,6 +169,7 @@ struct Pool {
   Kind kind = Kind::max;
   Window window;
   bool count_padding = false; // average: padding counts as zeros
+  bool operator==(const Pool&) const = default;
 };
 
 /// a [..., m, k] times b [..., k, n], whose leading dimensions are broadcast as NumPy does; each may be the transpose
@@ -170,6 +178,7 @@ struct Product {
   bool transpose_a = false;
   bool transpose_b = false;
   float alpha = 1;
+  bool operator==(const Product&) const = default;
 };
 
 /// softmax(scale * q k^T + mask) v, of q [..., m, d], k [..., n, d], v [..., n, e], and a mask broadcast to [..., m, n]
@@ -177,6 +186,7 @@ struct Product {
 struct Attention {
   float scale = 1;
   bool may_be_nothing = false; // as of Softmax
+  bool operator==(const Attention&) const = default;
 };
 
 /// Two inputs of one type, broadcast as NumPy does; comparisons write booleans.
@@ -204,6 +214,7 @@ struct Binary {
     shift_right,
   };
   Kind kind = Kind::add;
+  bool operator==(const Binary&) const = default;
 };
 
 /// True if the result is a boolean.
@@ -213,35 +224,46 @@ struct Binary {
 
 /// Converts to the output's type. Floats are truncated towards zero to integers, of which they become the nearest (NaN:
 /// 0); integers become narrower modulo 2^n; to a boolean: whether it is not zero.
-struct Cast {};
+struct Cast {
+  bool operator==(const Cast&) const = default;
+};
 
 /// a [..., m, k] times b [..., k, n] of integers, modulo 2^n; leading dimensions are broadcast as NumPy does. Operands
 /// of int16, which are bytes less their zero points (-255 to 255), have a product of int32, others one of their own
 /// type.
-struct IntegerMatMul {};
+struct IntegerMatMul {
+  bool operator==(const IntegerMatMul&) const = default;
+};
 
 /// A convolution as Conv has it, without bias, of int16 as IntegerMatMul has it: int32, modulo 2^32.
 struct IntegerConv {
   Conv conv;
+  bool operator==(const IntegerConv&) const = default;
 };
 
 /// Where the first input, of booleans, is true the second, else the third: broadcast as NumPy does.
-struct Select {};
+struct Select {
+  bool operator==(const Select&) const = default;
+};
 
 /// alpha a b + c, for inputs a, b, c: broadcast as NumPy does. Set by passes.hpp only.
 struct MultiplyAdd {
   float alpha = 1;
+  bool operator==(const MultiplyAdd&) const = default;
 };
 
 /// y = x * scale[c] + shift[c], for x [n,c,...]: a batch normalisation that could not be folded. Inputs x, scale,
 /// shift.
-struct ScaleShift {};
+struct ScaleShift {
+  bool operator==(const ScaleShift&) const = default;
+};
 
 /// Softmax over the middle of x seen as [outer, count, inner], or its logarithm.
 struct Softmax {
   std::int64_t outer = 1, count = 1, inner = 1;
   bool logarithm = false;
   bool may_be_nothing = false; // of what is minus infinity throughout: zero
+  bool operator==(const Softmax&) const = default;
 };
 
 /// Over the middle of x seen as [outer, count, inner].
@@ -260,6 +282,7 @@ struct Reduce {
   };
   Kind kind = Kind::mean;
   std::int64_t outer = 1, count = 1, inner = 1;
+  bool operator==(const Reduce&) const = default;
 };
 
 /// Over the middle of x seen as [outer, count, inner]: y[i] is the sum of what stands up to i.
@@ -267,6 +290,7 @@ struct RunningSum {
   std::int64_t outer = 1, count = 1, inner = 1;
   bool exclusive = false; // of what stands before i
   bool reverse = false;   // from the end
+  bool operator==(const RunningSum&) const = default;
 };
 
 /// Over the middle of x seen as [outer, count, inner]: the indices of the `kept` largest (smallest) ones, the largest
@@ -275,6 +299,7 @@ struct TopIndices {
   std::int64_t outer = 1, count = 1, inner = 1;
   std::int64_t kept = 1;
   bool largest = true;
+  bool operator==(const TopIndices&) const = default;
 };
 
 /// x seen as [outer, count], each row less its mean (if centred) and over its deviation (else over the root of the mean
@@ -283,49 +308,59 @@ struct Normalise {
   std::int64_t outer = 1, count = 1;
   bool centred = true;
   float epsilon = 1e-5F;
+  bool operator==(const Normalise&) const = default;
 };
 
 /// Local response normalisation across channels.
 struct Lrn {
   std::int64_t size = 1;
   float alpha = 1e-4F, beta = 0.75F, bias = 1;
+  bool operator==(const Lrn&) const = default;
 };
 
 struct Concat {
   std::size_t axis = 0;
+  bool operator==(const Concat&) const = default;
 };
 
 /// The same elements under another shape.
-struct Reshape {};
+struct Reshape {
+  bool operator==(const Reshape&) const = default;
+};
 
 /// Each output element is an input element: y[i] = x[offset + sum of i[d] * strides[d]], d over y's dimensions.
 /// Transpose, slice, expand.
 struct View {
   std::int64_t offset = 0;
   std::vector<std::int64_t> strides;
+  bool operator==(const View&) const = default;
 };
 
 /// Output index i along `axis` takes the input's indices[i].
 struct Gather {
   std::size_t axis = 0;
   std::vector<std::int64_t> indices;
+  bool operator==(const Gather&) const = default;
 };
 
 /// Input 1 holds int64 indices along `axis` of input 0: y = x.shape with indices.shape in place of that dimension.
 /// Negative ones count from the end, those outside are taken to be the nearest inside.
 struct Take {
   std::size_t axis = 0;
+  bool operator==(const Take&) const = default;
 };
 
 /// The same for each element: y is shaped as the indices, and differs from where it takes from along `axis` only.
 struct TakeElements {
   std::size_t axis = 0;
+  bool operator==(const TakeElements&) const = default;
 };
 
 /// Input 1 holds in its last dimension indices of the dimensions of input 0 from `batch` on; the first `batch`
 /// dimensions of both are the same ones.
 struct TakeSlices {
   std::size_t batch = 0;
+  bool operator==(const TakeSlices&) const = default;
 };
 
 /// Input 0, into which the elements of input 2 are put (added, ...) where input 1 says, as TakeElements and TakeSlices
@@ -334,6 +369,7 @@ struct Put {
   enum class Kind { replace, add, multiply, minimum, maximum };
   Kind kind = Kind::replace;
   std::optional<std::size_t> axis; // of elements; absent: of slices
+  bool operator==(const Put&) const = default;
 };
 
 /// x, at position `before` in an output that is `value` elsewhere.
@@ -341,6 +377,7 @@ struct Pad {
   std::vector<std::int64_t> before;
   float value = 0;          // of floats
   std::int64_t integer = 0; // of integers and booleans
+  bool operator==(const Pad&) const = default;
 };
 
 /// Interpolation in height and width: each output row (column) blends two input rows (columns).
@@ -348,9 +385,11 @@ struct Resize {
   struct Tap {
     std::int64_t low = 0, high = 0;
     float weight = 0; // of high; low has the rest
+    bool operator==(const Tap&) const = default;
   };
   std::vector<Tap> rows;    // one for each output row
   std::vector<Tap> columns; // one for each output column
+  bool operator==(const Resize&) const = default;
 };
 
 /// x seen as [outer, count, inner]: y[o, i, k] is the sum over a tap's `taps` indices of their weights times x[o,
@@ -360,6 +399,7 @@ struct Resample {
   std::int64_t taps = 1;
   std::vector<std::int64_t> indices; // `taps` for each i
   std::vector<float> weights;        // likewise
+  bool operator==(const Resample&) const = default;
 };
 
 /// x [n,c,h,w] at the positions of a grid [n, out_h, out_w, 2]: across, then down, from -1 to 1. Of volumes likewise:
@@ -370,6 +410,7 @@ struct GridSample {
   Mode mode = Mode::linear;
   Padding padding = Padding::zeros;
   bool align_corners = false; // -1 and 1 are the centres of the outermost pixels, else their outer edges
+  bool operator==(const GridSample&) const = default;
 };
 
 /// Attention to some positions of several images (Zhu et al., Deformable DETR, 2021, equation 3). Scores [n,1,q,count],
@@ -378,6 +419,7 @@ struct GridSample {
 struct DeformableAttention {
   static constexpr std::size_t most_images = 8;
   GridSample sample;
+  bool operator==(const DeformableAttention&) const = default;
 };
 
 /// x [n,c,h,w], regions [count, 4] (left, top, right, bottom), and the image of each [count]: y [count, c, out_h,
@@ -389,6 +431,7 @@ struct RegionAlign {
   std::int64_t samples = 0; // in each direction; 0: one for each pixel of a bin, rounded up, at most so many
   float scale = 1;          // from regions to pixels
   bool half_pixel = true;   // pixel 0 is centred on 0.5, and regions may be smaller than a pixel
+  bool operator==(const RegionAlign&) const = default;
 };
 
 /// Boxes [n, count, 4] and their scores [n, classes, count]: the best ones of each class of each image, less those that
@@ -398,6 +441,7 @@ struct NonMaxSuppression {
   float overlap = 0;               // intersection over union: those above it go
   std::optional<float> score = {}; // those not above it go
   bool centred = false; // boxes are centre across, centre down, width and height; else two corners, each down, across
+  bool operator==(const NonMaxSuppression&) const = default;
 };
 
 /// One direction of a recurrent layer over a sequence. Inputs: what the gates take from the sequence, biases included,
@@ -415,6 +459,7 @@ struct Recurrent {
   bool lengths = false;
   std::optional<float> clip;               // what goes into an activation is between this and its negative
   std::array<Activation, 3> activations{}; // of gates, of the candidate, of the cell
+  bool operator==(const Recurrent&) const = default;
 };
 
 using Operation =
@@ -433,6 +478,7 @@ struct Node {
   std::optional<TensorId> residual; // Conv, Gemm, Product and Normalise only; shaped as the output
   Activation activation;
   bool residual_last = false; // Conv only: y = activation(operation(...)) + residual
+  bool operator==(const Node&) const = default;
 };
 
 struct Graph {
@@ -449,6 +495,7 @@ struct Graph {
     tensors.push_back(std::move(tensor));
     return static_cast<TensorId>(tensors.size() - 1);
   }
+  bool operator==(const Graph&) const = default;
 };
 
 /// Largest number of elements that a tensor may have: 1 GiB of float32. The reader refuses what is larger.

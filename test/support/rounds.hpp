@@ -1,0 +1,17 @@
+// How often a random test repeats.
+#pragma once
+
+#include "test/support/sanitized.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace rtexec::test {
+
+/// Of `all` rounds, which `make check-all` makes, a quarter by `make check`, and a tenth under a sanitizer.
+template <class Count> Count rounds(Count all) {
+  if (std::getenv("RTEXEC_ALL_CASES") != nullptr) return all;
+  return std::max<Count>(1, all / (sanitized ? 10 : 4));
+}
+
+} // namespace rtexec::test
