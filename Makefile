@@ -297,7 +297,7 @@ $(B)/test/%.o: test/%.cpp $(call precompiled,config) | $(LIBRARIES)
 
 # What mostly reads and writes text takes longer to compile than to run, and so do the tests of the rooms; not for fuzzers, which run for long.
 # (At that level g++ 12 calls <regex> uninitialized.)
-TEXTS := config rtexec/c_api rtexec/command rtexec/json rtexec/report rtexec/study traces/report
+TEXTS := config rtexec/bringup rtexec/c_api rtexec/command rtexec/json rtexec/report rtexec/study rtexec/view traces/report
 ROOM_TESTS := $(call object,$(call sources,$(addprefix test/,$(ROOMS) support)))
 $(ROOM_TESTS): $(call precompiled,test/support)
 $(ROOM_TESTS): private BEFORE = $(call before_all,test/support)
@@ -317,7 +317,7 @@ $(BENCHES_COMPILE): $(B)/%.compiles: %.cpp | $(LIBRARIES) $(BUILD)/.packages-CHE
 
 # Of these, what computes little: by clang, which takes 0.6 of g++'s time where it does not optimize. The sanitizers' builds have it by g++.
 ifeq ($(MODE),release)
-QUICK_TESTS := $(filter-out $(B)/test/tasks/cuda% %/adversary.o %/benchmark_traffic_test.o,$(call object,$(call sources,$(addprefix test/,config hal tasks traces rtexec)))) $(BENCHES_COMPILE)
+QUICK_TESTS := $(filter-out $(B)/test/tasks/cuda% $(B)/unity/test/tasks/onnx_oracle/% %/adversary.o %/benchmark_traffic_test.o,$(call object,$(call sources,$(addprefix test/,config hal tasks traces rtexec)))) $(BENCHES_COMPILE)
 QUICK_HEADER := $(B)/test/support/precompiled.hpp.pch
 $(QUICK_TESTS): $(QUICK_HEADER)
 $(QUICK_TESTS): private BEFORE := -include-pch $(QUICK_HEADER)

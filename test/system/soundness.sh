@@ -5,7 +5,7 @@ set -u
 . test/support/expect.bash
 enter "$1"; search=$folder/test/soundness-tests
 
-export SOUNDNESS_SETS=1500 SOUNDNESS_JOBS=0 SOUNDNESS_TINY=150
+export SOUNDNESS_SETS=500 SOUNDNESS_JOBS=0 SOUNDNESS_TINY=50
 expect 0 'every promise was kept; every deliberate error was refuted' "$search" whole.json
 expect 0 'part 3/3' parallel --will-cite -j2 SOUNDNESS_THREADS=1 SOUNDNESS_SHARD={}/3 "$search" part{}.json ::: 1 2 3
 expect 0 'every promise was kept; every deliberate error was refuted' "$search" merged.json part3.json part1.json part2.json

@@ -98,9 +98,10 @@ Model::Model(std::uint64_t seed, int opset) : opset_(opset), engine_(seed) {
 }
 
 Array Model::random(const Ints& shape, Range range) {
-  std::uniform_real_distribution<double> between(range.low, range.high);
+  // Much quicker than std::uniform_real_distribution, which takes a logarithm for each number.
+  const double unit = (range.high - range.low) / static_cast<double>(engine_.max());
   Array value(shape);
-  for (double& element : value.values) element = static_cast<float>(between(engine_));
+  for (double& element : value.values) element = static_cast<float>(range.low + static_cast<double>(engine_()) * unit);
   return value;
 }
 
