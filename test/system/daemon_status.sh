@@ -36,7 +36,7 @@ expect 0 ' 0 of 32 clients; 0 came' "$rtexec" ps --daemon run
 tenant() { # NAME MIB JOBS [PERIOD]
   as_client "$1" exec timeout 50 "$tests/tenant" "${@:2}"
 }
-tenant front 4 60 200 & front=$!
+tenant front 4 100000 200 & front=$!
 tenant rear 8 100000 & rear=$!
 seen() { "$rtexec" ps --daemon run --json ps.json >/dev/null && [ "$(ask ps.json "sorted(c['name'] for c in d['clients'] if c['jobs'] > 1)")" = "['front', 'rear']" ]; }
 await seen || { echo "the clients are not seen"; cat ps.json log ./*.err; bad=1; }
@@ -160,7 +160,7 @@ expect 0 '^0 True True$' timeout 20 python3 terminal.py "$rtexec" '\x03'
 
 "$rtexec" top --daemon run --interval 200ms > ended 2>&1 & top=$!
 sleep 0.5
-wait $front || { echo "front: $(cat front.out front.err)"; bad=1; }
+kill $front
 for wrong in nowhere 127.0.0.1 127.0.0.1:x 1.2.3:4 localhost:9464; do
   sed "s/metrics = .*/metrics = \"$wrong\"/; s/\"run\"/\"run2\"/" d.toml > wrong.toml
   expect 2 "metrics = .$wrong.: write an address" timeout 10 "$folder/bin/rtexecd" wrong.toml
