@@ -36,11 +36,12 @@ expect '0 4' "Above its WCET.*: the device part of 'net'" "$rtexec" run tell.tom
 expect 0 '^True$' ask tell.json "d['tasks'][0]['above_wcet']['device'] == d['tasks'][0]['completed'] > 2"
 
 # Beside the run: top counts what the report counts.
-sed -i 's/^duration=.*/duration="3s"/' tell.toml
+sed -i 's/^duration=.*/duration="60s"/' tell.toml
 "$rtexec" run tell.toml --json seen.json >seen.log 2>&1 & run=$!
 seen_above() { "$rtexec" top $run --once --json top.json >top.txt 2>/dev/null && [ "$(ask top.json "d['tasks'][0]['above_wcet']['device'] > 2")" = True ]; }
 await seen_above
-wait $run; status=$?
+await 'grep -q "> WCET" seen.log' # its own table
+kill -INT $run; wait $run; status=$?
 expect '0 4' 'Above its WCET' bash -c "cat seen.log; exit $status"
 expect 0 '^True 0 0$' ask top.json "d['tasks'][0]['above_wcet']['device'] > 2, d['tasks'][0]['above_wcet']['before'], d['tasks'][0]['above_wcet']['after']"
 expect 0 '  > WCET +now ' cat top.txt

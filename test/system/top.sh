@@ -4,7 +4,7 @@ set -u
 . test/support/expect.bash
 enter "$1"; trap 'rm -rf "$work"; rm -f /dev/shm/rtexec.${run-none}.*' EXIT
 ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
-{ printf '[executive]\nduration="5s"\nallow_degraded=true\n'; task front 50ms 2ms; task rear 80ms 3ms; } > set.toml
+{ printf '[executive]\nduration="60s"\nallow_degraded=true\n'; task front 50ms 2ms; task rear 80ms 3ms; } > set.toml
 begin() { # a run in the background, until it is seen
   "$rtexec" run set.toml --json report.json >run.log 2>&1 & run=$!
   await '"$rtexec" top $run --once >/dev/null 2>&1' || { echo "the run is not seen:"; cat run.log; bad=1; }
@@ -16,7 +16,7 @@ expect 0 'front .*on|front .*waiting' "$rtexec" top $run --once
 expect 0 "^set.toml, process $run: " "$rtexec" top $run --once
 expect 0 '' "$rtexec" top $run --once --json top.json
 expect 0 "^\['front', 'rear'\] proved edf None host False$" ask top.json "[t['name'] for t in d['tasks']], d['verdict'], d['order'], d['swap_policy'], d['device']['name'], d['ended']"
-expect 0 '^5000000000 50000000 True$' ask top.json "d['duration_ns'], d['tasks'][0]['period_ns'], all(t['completed'] <= t['released'] for t in d['tasks'])"
+expect 0 '^60000000000 50000000 True$' ask top.json "d['duration_ns'], d['tasks'][0]['period_ns'], all(t['completed'] <= t['released'] for t in d['tasks'])"
 expect 0 '"process": ' "$rtexec" top $run --once --json -
 expect 2 'needs|requires' "$rtexec" top $run --json top.json
 expect 2 '[-][-]interval 5' "$rtexec" top $run --interval 5
@@ -30,10 +30,10 @@ truncate -s 500 /dev/shm/rtexec.$run.99
 expect 5 'is damaged' "$rtexec" top $run.99 --once
 rm /dev/shm/rtexec.$run.99
 expect 0 600 stat -c %a $page
-wait $run; status=$?
+kill -INT $run; wait $run; status=$?
 expect '0 4' '' bash -c "exit $status"
 wait $list; status=$?
-expect 0 'The run has ended .duration.' bash -c "cat listed; exit $status"
+expect 0 'The run has ended .request.' bash -c "cat listed; exit $status"
 expect 0 "^True None$" ask report.json "d['status_page']['file'] == '$page', d['status_page']['failure']"
 [ ! -e $page ] || { echo "$page is still there"; bad=1; }
 expect 2 "process $run runs no executive" "$rtexec" top $run
@@ -78,6 +78,7 @@ begin
 expect 0 '^q 0 True True True True$' python3 terminal.py "$rtexec" $run q
 expect 0 '^interrupt 0 True True True True$' python3 terminal.py "$rtexec" $run interrupt
 NO_COLOR=1 expect 0 '^terminate 0 True True True False$' python3 terminal.py "$rtexec" $run terminate
+{ sleep 1; kill -INT $run; } &
 expect 0 '^end 0 True True True True$' python3 terminal.py "$rtexec" $run end
 wait $run
 

@@ -4,19 +4,21 @@ set -u
 . test/support/expect.bash
 enter "$1"
 command -v lttng-sessiond >/dev/null || { echo "skipped: no LTTng"; exit 77; }
-{ printf '[executive]\nduration="3s"\nallow_degraded=true\n'; task a 50ms 1ms; } > set.toml
+{ printf '[executive]\nduration="60s"\nallow_degraded=true\n'; task a 50ms 1ms; } > set.toml
 begin() { # FOLDER: a run that records there, once it has released jobs
   "$rtexec" run set.toml --force --trace "$1" > log 2>&1 & run=$!
   await '"$rtexec" top $run --once --json - 2>/dev/null | grep -q "\"released\": [1-9]"' || { echo "it does not run"; cat log; exit 1; }
 }
 begin removed
 rm -rf removed
+kill -INT $run
 wait $run; status=$?
 [[ $status = [45] ]] && grep -q 'removed was removed while it was recorded into' log || { echo "a removed folder: exit $status"; cat log; bad=1; }
 
 if [ "$(id -u)" = 0 ] && unshare --pid --fork true 2>/dev/null; then
   begin kept
   expect 5 'runs in another PID namespace' unshare --pid --fork --mount-proc timeout 60 "$rtexec" run set.toml --force --trace other
+  kill -INT $run
   wait $run
 else
   echo "another PID namespace: not tried, only root can make one"
