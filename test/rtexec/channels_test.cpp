@@ -248,6 +248,7 @@ struct Stale : testing::Test {
   Report with(OnStale on_stale) {
     TaskSet set = set_of({own("a", 10ms)}, 400ms);
     set.tasks[0].inputs = {{.tensor = "x", .source = SourceKind::program, .from = {}, .on_stale = on_stale}};
+    set.tasks[0].on_overrun = OnOverrun::catch_up; // nothing is skipped for late jobs
     ExecutiveSetup setup = setup_of(set);
     setup.callbacks["a"] = {
         .on_input = [this](InputJob&) { return asked++ % 2 == 0 ? Status() : Unexpected(Errc::stale); },
@@ -261,7 +262,7 @@ struct Stale : testing::Test {
 TEST_F(Stale, ReuseExecutesAllTheSame) {
   const Report report = with(OnStale::reuse);
   EXPECT_EQ(report.tasks[0].skipped, 0u);
-  EXPECT_EQ(report.tasks[0].missed, 0u);
+  EXPECT_EQ(report.tasks[0].failed, 0u);
   EXPECT_GE(channel(report, "on_input").stale, 15u);
   EXPECT_EQ(executed.load(), report.tasks[0].completed + 1);
 }
@@ -269,7 +270,7 @@ TEST_F(Stale, ReuseExecutesAllTheSame) {
 TEST_F(Stale, SkipDropsTheRelease) {
   const Report report = with(OnStale::skip);
   EXPECT_GE(report.tasks[0].skipped, 15u);
-  EXPECT_EQ(report.tasks[0].missed, 0u);
+  EXPECT_EQ(report.tasks[0].failed, 0u);
   EXPECT_EQ(report.tasks[0].released, report.tasks[0].completed);
   EXPECT_EQ(channel(report, "on_input").stale, report.tasks[0].skipped);
 }
@@ -277,9 +278,9 @@ TEST_F(Stale, SkipDropsTheRelease) {
 TEST_F(Stale, MissFailsTheJob) {
   const Report report = with(OnStale::miss);
   EXPECT_GE(report.tasks[0].failed, 15u);
-  EXPECT_EQ(report.tasks[0].missed, report.tasks[0].failed);
+  EXPECT_GE(report.tasks[0].missed, report.tasks[0].failed); // and what was late
   EXPECT_EQ(report.tasks[0].failure, Errc::stale);
-  EXPECT_LE(report.tasks[0].skipped, 2u) << "as many as a machine that stops for a moment";
+  EXPECT_EQ(report.tasks[0].skipped, 0u);
 }
 
 TEST(Channels, AFaultOfOneTasksInputLeavesTheOthersAlone) {
