@@ -295,7 +295,7 @@ $(B)/test/%.o: test/%.cpp $(call precompiled,config) | $(LIBRARIES)
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) $(FOREIGN_HEADERS) -c $< -o $@
 
-# What mostly reads and writes text takes longer to compile than to run, and so do the tests of the rooms; not for fuzzers, which run for long.
+# What runs once, or mostly reads and writes text, takes longer to compile than to run, and so do the tests of the rooms; not for fuzzers, which run for long.
 # (At that level g++ 12 calls <regex> uninitialized.)
 TEXTS := config rtexec/bringup rtexec/c_api rtexec/command rtexec/json rtexec/report rtexec/study rtexec/view traces/report
 ROOM_TESTS := $(call object,$(call sources,$(addprefix test/,$(ROOMS) support)))

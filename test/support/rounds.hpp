@@ -1,4 +1,4 @@
-// How often a random test repeats.
+// A random test repeats less often in a check than in check-all.
 #pragma once
 
 #include "test/support/sanitized.hpp"

@@ -160,7 +160,8 @@ expect 0 '^0 True True$' timeout 20 python3 terminal.py "$rtexec" '\x03'
 
 "$rtexec" top --daemon run --interval 200ms > ended 2>&1 & top=$!
 sleep 0.5
-kill $front
+kill $front; wait $front
+[ ! -s front.err ] || { echo "front: $(cat front.err)"; bad=1; }
 for wrong in nowhere 127.0.0.1 127.0.0.1:x 1.2.3:4 localhost:9464; do
   sed "s/metrics = .*/metrics = \"$wrong\"/; s/\"run\"/\"run2\"/" d.toml > wrong.toml
   expect 2 "metrics = .$wrong.: write an address" timeout 10 "$folder/bin/rtexecd" wrong.toml
