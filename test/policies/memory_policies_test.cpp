@@ -320,7 +320,7 @@ TEST_P(MemoryPoliciesOfRandomSets, AreTheBestOfAllPlans) {
     EXPECT_EQ(small->plan.demand, *best.least);
     EXPECT_EQ(fast->plan.end_to_end.slack, *best.most);
   }
-  EXPECT_GT(proved, rtexec::test::rounds(40));
+  EXPECT_GT(proved, rtexec::test::rounds(20));
   EXPECT_LT(proved, rtexec::test::rounds(140));
 }
 
