@@ -1,8 +1,8 @@
 // Memory bandwidth budgets: Eq. (14), the rules by hand, and random histories against a second writing of the rules and
 // what README.md guarantees.
 #include "policies/bandwidth.hpp"
-#include "test/support/thread_counts.hpp"
 #include "test/support/rounds.hpp"
+#include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,12 @@
 
 namespace rtexec::test {
 
+/// Whether every case and every round is asked for, as by `make check-all`.
+inline bool all_cases() { return std::getenv("RTEXEC_ALL_CASES") != nullptr; }
+
 /// Of `all` rounds, which `make check-all` makes, a quarter by `make check`, and a tenth under a sanitizer.
 template <class Count> Count rounds(Count all) {
-  if (std::getenv("RTEXEC_ALL_CASES") != nullptr) return all;
+  if (all_cases()) return all;
   return std::max<Count>(1, all / (sanitized ? 10 : 4));
 }
 

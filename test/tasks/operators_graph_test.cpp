@@ -1,7 +1,7 @@
 // Whole graphs against the oracle: what passes fuse, what runs in place, and where the memory plan puts tensors must
 // not be seen from outside.
-#include "test/tasks/onnx_oracle/agreement.hpp"
 #include "test/support/rounds.hpp"
+#include "test/tasks/onnx_oracle/agreement.hpp"
 
 #include <algorithm>
 #include <cmath>

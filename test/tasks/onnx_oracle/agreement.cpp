@@ -5,6 +5,7 @@
 #include "test/tasks/port_values.hpp"
 #include "tasks/dnn/onnx/onnx_reader.hpp"
 #include "tasks/dnn/graph/passes.hpp"
+#include "test/support/rounds.hpp"
 #include "test/tasks/onnx_oracle/guarded_memory.hpp"
 
 #include <algorithm>
@@ -226,7 +227,7 @@ void expect_agreement(const Model& model, double tolerance, Support support) {
 }
 
 Cases covering(Cases all) {
-  if (std::getenv("RTEXEC_ALL_CASES") != nullptr) return all;
+  if (all_cases()) return all;
   using Word = std::pair<std::size_t, std::string>; // with its place in the name
   std::set<std::pair<Word, Word>> covered;
   std::erase_if(all, [&covered](const Case& each) {
