@@ -79,7 +79,7 @@ Report ended(Executive& executive) {
   const TaskReport& beside = report.tasks[1];
   EXPECT_GT(beside.completed, 5u);
   EXPECT_EQ(beside.failed + beside.aborted, 0u);
-  EXPECT_LE(beside.missed, beside.completed / 10) << "on a machine that others use";
+  EXPECT_LE(beside.missed, 1 + beside.completed / 10) << "on a machine that others use";
   EXPECT_EQ(report.stopped_by.cause, StopCause::request);
   return report;
 }

@@ -42,7 +42,7 @@ struct LinkedRun {
   const LinkedModels& models;
   Machine machine;
   Communicating how = Communicating::immediate;
-  Duration writer_period = 6ms, reader_period = 6ms, duration = 240ms;
+  Duration writer_period = 6ms, reader_period = 6ms;
   std::size_t reader_count = 1;
   OnStale on_stale = OnStale::reuse;
   AlteredNetwork::Changes writer_changes{}, reader_changes{};
@@ -66,7 +66,7 @@ struct LinkedRun {
   }
 
   TaskSet set() const {
-    TaskSet set = set_of({task("writer", writer_period)}, duration);
+    TaskSet set = set_of({task("writer", writer_period)}, endless);
     if (machine.kind == DeviceKind::cuda) {
       set.board = "rtx";
       set.device.capacity = Bytes{256 << 20};
@@ -111,21 +111,20 @@ struct LinkedRun {
     early += Instant(Duration(released[fed_by(job)])) + writer_period > job.release;
   }
 
-  Report run(Way way) {
+  /// Whether each reader has seen so many different pictures.
+  [[nodiscard]] bool seen(std::size_t pictures) const {
+    return std::all_of(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(reader_count),
+                       [&](const Results& each) { return each.distinct() >= pictures; });
+  }
+  /// Until `done` says so of what was reported so far, however busy the machine is.
+  template <class Done> Report run(Way way, Done done) {
     Executive executive = created(way);
     begun(executive);
-    executive.wait();
+    run_until(executive, [&] { return done(executive.progress()); });
     return executive.stop();
   }
-  /// Until each reader has seen so many different pictures, however busy the machine is.
   Report run_until_seen(Way way, std::size_t pictures) {
-    Executive executive = created(way);
-    begun(executive);
-    run_until(executive, [&] {
-      return std::all_of(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(reader_count),
-                         [&](const Results& each) { return each.distinct() >= pictures; });
-    });
-    return executive.stop();
+    return run(way, [&](const Report&) { return seen(pictures); });
   }
 };
 
@@ -160,7 +159,6 @@ void expect_same_results(const LinkedModels& models, Machine machine, const Case
     run.writer_period = rates.writer;
     run.reader_period = how == Communicating::after ? rates.writer : rates.reader;
     run.reader_count = 2;
-    run.duration = endless;
     const Report report = run.run_until_seen(way, distinct_pictures / 2 + 1); // so any two have some in common
     EXPECT_EQ(failed_jobs(report), 0u);
     EXPECT_EQ(run.early.load(), 0u);
@@ -225,22 +223,20 @@ TEST_F(LinkedSet, KeepRealTimeRules) {
   Executive executive = on.created(Way::device);
   EXPECT_GT(linked(executive.plan()).count, 0u);
   begun(executive);
-  (void)expect_real_time(executive, [&] { executive.wait(); });
-  for (const Results& each : on.results) EXPECT_GE(each.count(), 3u);
+  (void)expect_real_time(executive, [&] { run_until(executive, [&] { return on.seen(10); }); });
+  for (const Results& each : on.results) EXPECT_GE(each.count(), 10u);
 }
 
 /// In either part after the output was put on the device.
 TEST_P(DeviceLinks, WhatAFailedJobMadeIsNoValue) {
   on.writer_changes.fails_executing = [](std::uint64_t job) { return job % 3 == 1; };
   on.writer_changes.fails_after = [](std::uint64_t job) { return job % 3 == 2; };
-  on.duration = endless;
   const Report report = on.run_until_seen(Way::device, 10);
   EXPECT_GE(report.tasks[0].failed, 5u);
   EXPECT_EQ(report.tasks[1].failed, 0u);
   EXPECT_EQ(on.results[0].wrong(), 0u);
   EXPECT_GE(on.results[0].count(), 10u);
   LinkedRun host(models, machine);
-  host.duration = endless;
   static_cast<void>(host.run_until_seen(Way::host, 11));
   EXPECT_GE(on.results[0].agreed(host.results[0]), 5u); // both have seen so many of distinct_pictures
   for (std::size_t picture = 0; picture < Results::most; ++picture)
@@ -250,7 +246,6 @@ TEST_P(DeviceLinks, WhatAFailedJobMadeIsNoValue) {
 /// The reader's second of three jobs fails before it has taken anything new: the next one takes the newest.
 TEST_P(DeviceLinks, AReaderThatFailsGoesOn) {
   on.reader_changes.fails_executing = [](std::uint64_t job) { return job % 3 == 1; };
-  on.duration = endless;
   const Report report = on.run_until_seen(Way::device, 12);
   EXPECT_GE(report.tasks[1].failed, 5u);
   EXPECT_EQ(on.results[0].wrong(), 0u);
@@ -260,7 +255,6 @@ TEST_P(DeviceLinks, AReaderThatFailsGoesOn) {
 /// Jobs that take up to three periods on the device, whatever is done with the late ones.
 TEST_P(DeviceLinks, GiveWhatTheHostGivesWhereJobsAreLate) {
   LinkedRun host(models, machine);
-  host.duration = endless;
   static_cast<void>(host.run_until_seen(Way::host, distinct_pictures / 2 + 1));
   const auto late = [](std::uint64_t job) {
     std::this_thread::sleep_for(std::chrono::milliseconds(job % 7 == 0 ? 12 : job % 5 == 0 ? 7 : 0));
@@ -277,7 +271,6 @@ TEST_P(DeviceLinks, GiveWhatTheHostGivesWhereJobsAreLate) {
       run.alter = [&](TaskSet& set, executive::Setup&) {
         for (Task& task : set.tasks) task.on_overrun = policy;
       };
-      run.duration = endless;
       const Report report = run.run_until_seen(Way::device, distinct_pictures / 2 + 1);
       EXPECT_EQ(failed_jobs(report), 0u);
       EXPECT_GT(report.tasks[0].missed, 0u);
@@ -294,7 +287,11 @@ TEST_P(DeviceLinks, AnswerWhatIsStaleAsThroughTheHost) {
       run.writer_period = 20ms;
       run.reader_period = 5ms;
       run.on_stale = answer;
-      const Report report = run.run(way);
+      const Report report = run.run(way, [&](const Report& so_far) {
+        const TaskReport& reader = so_far.tasks[1];
+        return run.results[0].count() >= 9 && reader.released + reader.skipped >= 60 &&
+               (answer != OnStale::reuse || run.results[0].repeated() >= 8);
+      });
       const TaskReport& reader = report.tasks[1];
       EXPECT_EQ(run.results[0].wrong(), 0u);
       EXPECT_GE(run.results[0].count(), 5u);
@@ -356,7 +353,7 @@ TEST_P(DeviceLinks, LeaveWhatOthersReadOnTheHost) {
       blank += std::ranges::all_of(job.outputs[0].as<const float>(), [](float each) { return each == 0; });
     };
   };
-  EXPECT_EQ(failed_jobs(on.run(Way::device)), 0u);
+  EXPECT_EQ(failed_jobs(on.run(Way::device, [&](const Report&) { return seen >= 20 && on.seen(10); })), 0u);
   EXPECT_GE(seen.load(), 20u);
   EXPECT_EQ(blank.load(), 0u);
   EXPECT_GE(on.results[0].count(), 10u);
@@ -367,7 +364,7 @@ TEST_P(DeviceLinks, LeaveOutWhatNobodyReadsOnTheHost) {
   on.alter = [&](TaskSet&, executive::Setup& setup) { writer = setup.workloads.at("writer").get(); };
   Executive executive = on.created(Way::device);
   begun(executive);
-  executive.wait();
+  run_until(executive, [&] { return on.seen(10); });
   (void)executive.stop();
   EXPECT_TRUE(std::ranges::all_of(writer->outputs()[0].as<const float>(), [](float each) { return each == 0; }));
   EXPECT_GE(on.results[0].count(), 10u);
@@ -389,7 +386,7 @@ TEST_P(DeviceLinks, StandBesideLinksThroughTheHost) {
   Executive executive = on.created(Way::device);
   EXPECT_EQ(executive.plan().tasks[0].links, Bytes{8 * 16 * 16 * sizeof(float)} * (1 + 1 + 1));
   begun(executive);
-  executive.wait();
+  run_until(executive, [&] { return on.seen(13); });
   EXPECT_EQ(failed_jobs(executive.stop()), 0u);
   for (const std::size_t reader : {0u, 1u}) EXPECT_EQ(on.results[reader].wrong(), 0u);
   EXPECT_GE(on.results[0].agreed(on.results[1]), 10u);
@@ -398,7 +395,6 @@ TEST_P(DeviceLinks, StandBesideLinksThroughTheHost) {
 /// The networks' own memory comes and goes; what they exchange stays.
 TEST_P(DeviceLinks, AreNeverSwapped) {
   on.writer_period = on.reader_period = 20ms;
-  on.duration = endless;
   const Bytes chunk = machine.kind == DeviceKind::host ? small_chunk : Bytes{2 << 20};
   on.alter = [&](TaskSet& set, executive::Setup&) {
     set.device.chunk = chunk;
@@ -423,13 +419,13 @@ TEST_P(DeviceLinks, AreNeverSwapped) {
   for (const PlannedTask& task : executive.plan().tasks)
     for (const SwapSlot& slot : task.swap_slots) EXPECT_LT(slot.slot, task.arena.constant + task.arena.state);
   begun(executive);
-  run_until(executive, [&] { return on.results[0].count() >= 20; });
+  run_until(executive, [&] { return on.seen(13); });
   const Report report = executive.stop();
   EXPECT_EQ(failed_jobs(report), 0u);
   ASSERT_TRUE(report.swap);
   EXPECT_GT(report.swap->in.count, 0u);
   LinkedRun host(models, machine);
-  static_cast<void>(host.run(Way::host));
+  static_cast<void>(host.run_until_seen(Way::host, 13));
   EXPECT_EQ(on.results[0].wrong(), 0u);
   EXPECT_GE(on.results[0].agreed(host.results[0]), 10u);
 }
@@ -441,7 +437,9 @@ TEST_P(DeviceLinks, ExecuteWhateverThereIs) {
     set.tasks[0].offset = 100ms;
     for (Task& task : set.tasks) task.on_overrun = OnOverrun::catch_up; // nothing is skipped for late jobs
   };
-  const Report report = on.run(Way::device);
+  const Report report = on.run(Way::device, [&](const Report& so_far) {
+    return so_far.tasks[1].completed >= 15 && on.results[0].count() >= 10;
+  });
   EXPECT_EQ(failed_jobs(report), 0u);
   EXPECT_EQ(report.tasks[1].skipped, 0u);
   EXPECT_GE(report.tasks[1].completed, 15u);

@@ -2,6 +2,7 @@
 #include "tasks/dnn/input/input.hpp"
 #include "test/rtexec/real_time.hpp"
 #include "test/rtexec/sets.hpp"
+#include "test/support/eventually.hpp"
 
 #include <algorithm>
 #include <array>
@@ -69,10 +70,10 @@ TEST_P(EachOrder, ReleasesEveryJobOfThePeriods) {
 
 // The promise of the real-time rules, on every thread of the executive, from start() on.
 TEST(Executive, ItsThreadsNeitherAllocateNorLockNorFault) {
-  Executive executive = created(three_tasks(1s), recording(10));
+  Executive executive = created(three_tasks(1h), recording(10));
   ASSERT_TRUE(executive.start());
-  const Report report = expect_real_time(executive, [&] { executive.wait(); });
-  EXPECT_GT(report.tasks[0].completed, 30u);
+  (void)expect_real_time(
+      executive, [&] { EXPECT_TRUE(eventually([&] { return executive.progress().tasks[0].completed > 30; })); });
 }
 
 TEST(Executive, RefusesWhatIsNotProved) {

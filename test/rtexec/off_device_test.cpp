@@ -94,7 +94,7 @@ TEST_P(OffDeviceInEachOrder, RunsBesideATaskThatHoldsTheDevice) {
   set.executive.order = GetParam();
   const Report report = run(set);
   const TaskReport& task = report.tasks[1];
-  EXPECT_GE(task.completed, 20u);
+  EXPECT_GT(task.completed, 5u);
   EXPECT_EQ(report.tasks[0].failed + task.failed, 0u);
   EXPECT_EQ(calls->before.load(), task.released + 1) << "and once before the first job";
   EXPECT_EQ(calls->after.load(), task.completed + 1);

@@ -14,7 +14,7 @@ old "$rtexec" model yolov3-tiny --size 32 -o tiny.onnx > /dev/null || bad=1
   printf '[device.swap_cost]\nin_per_chunk="1ms"\nout_per_chunk="1ms"\n[swap]\npolicy="pipelined"\nverify=true\nstore="file:swap"\n'
   for name in a b; do task $name 300ms 10ms 'swappable="4MiB"' | sed 's/"1MiB"/"5MiB"/'; done
 } > swap.toml
-printf '[executive]\nduration="1s"\nallow_degraded=true\n[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="200ms"\n' > net.toml
+printf '[executive]\nduration="1s"\nallow_degraded=true\n[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="1s"\n' > net.toml
 
 expect 0 'io_uring: Function not implemented' old "$rtexec" probe
 expect 0 'page-faults: [0-9]+ counted over' old "$rtexec" probe

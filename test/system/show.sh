@@ -35,7 +35,7 @@ expect 5 "port $(cat port) of 127.0.0.1 cannot be served: Address already in use
 kill $other; wait $other 2>/dev/null
 
 expect '0 4' 'What front sees: http://127.0.0.1:[0-9]+/' "$rtexec" run classifier.toml --show front --force
-grep -v wcet short.toml > measured.toml
+set_of detector.onnx 2s 1s | grep -v wcet > measured.toml
 "$rtexec" profile measured.toml --jobs 3 --margin 5 >/dev/null 2>&1
 expect '0 4' 'execution times hold: measured on' "$rtexec" run measured.toml --show front --force
 # A folder that goes is told once, and the run goes on to its end.
