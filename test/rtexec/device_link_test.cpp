@@ -257,7 +257,7 @@ TEST_P(DeviceLinks, GiveWhatTheHostGivesWhereJobsAreLate) {
   LinkedRun host(models, machine);
   static_cast<void>(host.run_until_seen(Way::host, distinct_pictures / 2 + 1));
   const auto late = [](std::uint64_t job) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(job % 7 == 0 ? 12 : job % 5 == 0 ? 7 : 0));
+    std::this_thread::sleep_for(std::chrono::milliseconds(job % 14 == 0 ? 12 : job % 9 == 0 ? 7 : 0));
     return false;
   };
   for (const Communicating how : {Communicating::immediate, Communicating::let, Communicating::after})
