@@ -541,7 +541,7 @@ TEST(CameraAwait, GoesOnAfterSignalsAndTellsOfFailures) {
     calls = 0;
     error = with;
     answer = events;
-    return camera->await(now() + 1s);
+    return camera->await(now() + 1min);
   };
   EXPECT_EQ(awaited(EINTR, POLLIN), Wake::frame);
   EXPECT_EQ(calls, 2);

@@ -810,7 +810,7 @@ class Barrier {
 /// Neither a query, nor a pause in which a job might end, nor a stream's end waits for work that waits for us.
 int host_waits() {
   constexpr std::size_t size = 4 << 10;
-  ::alarm(30);
+  ::alarm(300);
   const Context context = begin();
   DevicePointer words = 0;
   check(cuMemAlloc_v2(&words, 500 * size), "allocate");

@@ -8,7 +8,7 @@ benchmark() { # NAME WORKLOAD SIZE POLICY
   printf '[[task]]\nname="%s"\nworkload="%s"\nsize=%s\nmemory_policy="%s"\nperiod="200ms"\nwcet="3ms"\nwcet_before="2ms"\nwcet_after="1ms"\n' "$@"
 }
 
-printf '[executive]\nduration="600ms"\nallow_degraded=true\n' >run.toml
+printf '[executive]\nduration="3s"\nallow_degraded=true\n' >run.toml
 cp run.toml refused.toml
 policies=(D M H auto)
 n=0
@@ -37,7 +37,7 @@ expect 0 '^dirty_launches = 1$' grep launches p.toml
 expect 0 'estimated' cat p.toml
 
 # A task that leaves its policy open is measured under each, and gets one.
-printf '[executive]\nduration="300ms"\nallow_degraded=true\n[[task]]\nname="add"\nworkload="vector-add"\nsize=1000000\nmemory_policy="auto"\nperiod="200ms"\n' >open.toml
+printf '[executive]\nduration="300ms"\nallow_degraded=true\n[[task]]\nname="add"\nworkload="vector-add"\nsize=1000000\nmemory_policy="auto"\nperiod="2s"\n' >open.toml
 expect 0 'add \(M\) ' "$rtexec" profile open.toml --jobs 4
 expect 0 '^D M H$' python3 -c "
 import tomllib
@@ -67,11 +67,17 @@ for each in scan:M:1000000 add:D:1000; do
   printf '[[task]]\nname="%s"\nworkload="vector-add"\nmemory_policy="%s"\nsize=%s\nperiod="100ms"\n' $(tr : ' ' <<<$each) >>pairs.toml
 done
 sed -i 's/^mapped = .*/mapped = 4.0/' board.toml
-expect 0 ' beside +waits$' "$rtexec" profile pairs.toml --jobs 10 --json pairs.json
-expect 0 '^True True$' python3 -c "
+in_order() {
+  python3 -c "
 import json
 scan, add = json.load(open('pairs.json'))['tasks']
 print(0 < add['wcet_beside_ns'] < scan['mapping_idle_ns'] < scan['wcet_beside_ns'], add['mapping_idle_ns'] is None)"
+}
+for _ in 1 2 3 4 5; do # a busy machine only adds to what a job takes
+  expect 0 ' beside +waits$' "$rtexec" profile pairs.toml --jobs 10 --json pairs.json
+  [ "$(in_order)" != 'True True' ] || break
+done
+expect 0 '^True True$' in_order
 expect '0 3' ' beside +waits$' "$rtexec" check pairs.toml
 expect '0 4' '^Jobs on the device beside one of another task: [0-9]+ of scan, [0-9]+ of add$' "$rtexec" run pairs.toml --force
 

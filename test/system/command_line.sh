@@ -236,7 +236,7 @@ expect 2 'this is an ONNX model, not a list of execution times' "$rtexec" analyz
 mkfifo pipe.toml
 waiting=()
 for command in 'check pipe.toml' 'infer pipe.toml' 'check good.toml --wcet pipe.toml' 'simulate good.toml --execution pipe.toml' 'analyze pipe.toml'; do
-  (expect 2 'a pipe from which nothing comes' timeout 20 "$rtexec" $command; exit $bad) & waiting+=($!)
+  (expect 2 'a pipe from which nothing comes' timeout 120 "$rtexec" $command; exit $bad) & waiting+=($!)
 done
 for each in "${waiting[@]}"; do wait "$each" || bad=1; done
 expect 0 'without a task' bash -c "'$rtexec' infer <(cat tiny.onnx) --json tiny.json && echo without a task"

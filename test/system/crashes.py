@@ -81,7 +81,7 @@ class Client:
         found = self.said.find(r"^crash (\d+)", seconds)
         return int(found[1].group(1)) if found else None
 
-    def end(self, seconds=30):
+    def end(self, seconds=60):
         try:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -103,12 +103,12 @@ class Steady:
     def run(self):
         while not self.stopping and len(problems) < 20:
             client = Client(self.name, 8, self.jobs, PERIOD)
-            code = client.end(self.jobs * PERIOD / 1000 + 20)
+            code = client.end(self.jobs * PERIOD / 1000 + 60)
             if code != 0:
                 complain(f"{self.name} ended with {code}: {client.out.text()} {client.said.text()}")
             if longest := client.out.find(r"longest ([\d.]+) ms", 1):
                 self.longest = max(self.longest, float(longest[1].group(1)))
-            ended = daemon.said.find(rf"\({client.pid}\) has ended: \d+ jobs, (\d+) too late, .* (\d+) failed", 5)
+            ended = daemon.said.find(rf"\({client.pid}\) has ended: \d+ jobs, (\d+) too late, .* (\d+) failed", 60)
             if not ended or ended[1].group(1) != "0" or ended[1].group(2) != "0":
                 complain(f"{self.name}: {ended[1].group(0) if ended else 'its end is not told'}")
             self.runs += 1
@@ -120,14 +120,14 @@ class Daemon:
             file.write(CONFIG)
         self.process = subprocess.Popen([folder + "/bin/rtexecd", work + "/d.toml"], stdout=subprocess.PIPE, text=True)
         self.said = Lines(self.process.stdout)
-        if not self.said.find("listening at", 10):
+        if not self.said.find("listening at", 60):
             sys.exit("rtexecd does not listen: " + self.said.text())
 
     def learnt_of_end(self, client, since):
         """Milliseconds from `since`; None: it had no place."""
         if not self.said.find(rf"\({client.pid}\) is client", 0):
             return None
-        found = self.said.find(rf"\({client.pid}\) (is ending, at (\d+) ns|has ended)", 5)
+        found = self.said.find(rf"\({client.pid}\) (is ending, at (\d+) ns|has ended)", 60)
         if not found:
             complain(f"the end of {client.pid} is not noticed")
             return None
@@ -169,7 +169,7 @@ def goes_on(what, *declared):
         raise RuntimeError("too many problems")
     nothing_is_left(what)
     client = Client("new", 8, 1 if declared else 3, *declared)
-    if (code := client.end(20)) != 0:
+    if (code := client.end()) != 0:
         complain(f"after {what}: a new one ended with {code}: {client.out.text()} {client.said.text()}")
     if (place := daemon.place_of(client)) not in (0, 1, 2):
         complain(f"after {what}: place {place}, though no more than two are taken")
@@ -242,7 +242,7 @@ def ended_by_daemon(at, by, why, *declared):
     client, other = Client("victim", 8, FOREVER, *declared, at=at, by=by), Client("other", 8, FOREVER)
     if client.crashed() is None:
         complain(f"{by}: {at}: it did not come there")
-    found = daemon.said.find(rf"victim is ended: {why}", 10)
+    found = daemon.said.find(rf"victim is ended: {why}", 60)
     begun = client.crashed() or 0
     code = client.end()
     if not found or code != -signal.SIGKILL:
@@ -307,10 +307,10 @@ for each in steady:
     if each.longest > PERIOD:
         complain(f"{each.name} was late by its own clock")
 client = Client("whole", 22, 2)
-if (code := client.end(20)) != 0:
+if (code := client.end()) != 0:
     complain(f"one that takes all frames at once ended with {code}: {client.out.text()} {client.said.text()}")
 daemon.process.terminate()
-daemon.process.wait(10)
+daemon.process.wait(60)
 detected.sort()
 at = lambda part: detected[min(len(detected) - 1, int(part * len(detected)))]
 print(f"{len(detected)} ends were known after {at(0.5):.2f} ms (half of them), {at(0.99):.2f} ms (99 %), "

@@ -7,10 +7,10 @@ tests=$folder/test/preload
 ask() { python3 -c "import json; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
 write_daemon_file 32MiB 2MiB
 trap 'kill $daemon ${killed-} 2>/dev/null; wait; rm -rf "$work"' EXIT
-timeout 60 "$folder/bin/rtexecd" d.toml --trace recording > log 2>&1 & daemon=$!
+timeout 600 "$folder/bin/rtexecd" d.toml --trace recording > log 2>&1 & daemon=$!
 await_socket
 tenant() { # NAME MIB JOBS [PERIOD]: in the background its number is that of `timeout`, which hands signals on
-  as_client "$1" exec timeout -s KILL 50 "$tests/tenant" "${@:2}"
+  as_client "$1" exec timeout -s KILL 500 "$tests/tenant" "${@:2}"
 }
 tenant front 4 12 100 & front=$!
 tenant rear 8 200 & rear=$!
@@ -60,7 +60,7 @@ expect 0 '^1$' events declared
 
 echo "-- a signal before it listens"
 write_daemon_file 1GiB 256KiB
-timeout 60 "$folder/bin/rtexecd" d.toml --trace early > log 2>&1 & daemon=$!
+timeout 600 "$folder/bin/rtexecd" d.toml --trace early > log 2>&1 & daemon=$!
 await '[ -d early/ust/uid ]'
 kill $daemon; wait $daemon; status=$?
 [ $status = 0 ] && grep -q '^rtexecd: recorded [0-9]* events, 0 lost' log || { echo "it ended with $status: $(cat log)"; bad=1; }
@@ -71,7 +71,7 @@ mkdir disk
 export -f await
 if unshare -m mount -t tmpfs -o size=18m full disk 2>/dev/null; then
   status=$(unshare -m bash -c 'mount -t tmpfs -o size=18m full disk
-    timeout 60 "$0" d.toml --trace disk/recording > log 2>&1 & daemon=$!
+    timeout 600 "$0" d.toml --trace disk/recording > log 2>&1 & daemon=$!
     await "[ -S run/socket ]"
     head -c 20m /dev/zero > disk/other 2>/dev/null
     kill $daemon; wait $daemon; echo $?' "$folder/bin/rtexecd")
@@ -79,5 +79,5 @@ if unshare -m mount -t tmpfs -o size=18m full disk 2>/dev/null; then
 fi
 
 expect 2 'requires|needs' "$folder/bin/rtexecd" d.toml --trace-limit 1MiB
-expect 2 'trace-limit much' timeout 10 "$folder/bin/rtexecd" d.toml --trace other --trace-limit much
+expect 2 'trace-limit much' timeout 60 "$folder/bin/rtexecd" d.toml --trace other --trace-limit much
 exit $bad

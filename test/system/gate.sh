@@ -90,7 +90,7 @@ if ./program probe --board rtx 2>/dev/null | grep -q 'no NVIDIA driver'; then
   same 'the driver is missing' 5 rtx.toml
   said 'no NVIDIA driver'
   printf 'board="rtx"\n[daemon]\ndirectory="run"\n[device]\ncapacity="64MiB"\nchunk="2MiB"\n' > daemon.toml
-  expect 5 'no NVIDIA driver' timeout 10 "$folder/bin/rtexecd" daemon.toml
+  expect 5 'no NVIDIA driver' timeout 60 "$folder/bin/rtexecd" daemon.toml
 else skip 'a missing driver' 'there is one'; fi
 same 'the board is another machine' 5 orin.toml
 said 'This machine was not asked|No device tree says that this machine is board .orin.'

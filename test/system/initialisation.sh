@@ -55,7 +55,7 @@ assert sorted(path.name for path in pathlib.Path("here").iterdir()) == ["initial
 EOP
 
 # A recorded run tells what loading took: here the host makes first contents.
-printf '[executive]\nduration="300ms"\nallow_degraded=true\n' > run.toml
+printf '[executive]\nduration="2s"\nallow_degraded=true\n' > run.toml
 printf '[[task]]\nname="conv"\nworkload="winograd"\nresolution=64\nmemory_policy="M"\nperiod="100ms"\nwcet="20ms"\n' >> run.toml
 expect '0 4' 'conv' "$rtexec" run run.toml --force --trace run.trace
 expect '0 3 4' '^  conv in [0-9.]+ [um]s; first contents of 1 buffer, .* by the host$' "$rtexec" analyze run.trace --json run.json --perfetto run.perfetto

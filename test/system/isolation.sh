@@ -98,7 +98,7 @@ expect_cancelled INT $pid cancelled.log
 [ "$(cat earlier.json*)" = 'of an earlier experiment' ] || { echo "a cancelled experiment changes the file of --json"; bad=1; }
 
 # This machine. Where nothing counts memory traffic, all of it is exercised by page faults.
-briefly="--corunners 1 --seconds 0.05"
+briefly="--corunners 1 --seconds 0.5"
 small="$briefly --workloads winograd-256p --limits 20MB/s,100MB/s --runs 3"
 expect 0 '\[(ok|note)\] bandwidth counter: core [0-9]+, cache-misses: ' "$rtexec" probe
 expect 0 'bandwidth counter: core [0-9]+, page-faults: ' "$rtexec" probe
@@ -145,7 +145,7 @@ EOP
   python3 machine.py || bad=1
   "$rtexec" model yolov3-tiny --size 32 -o tiny.onnx >/dev/null
   expect 0 '^tiny: speed-up' "$rtexec" experiment isolation $briefly --event page-faults --limits 20MB/s --workloads tiny --model tiny.onnx --runs 0
-  expect 0 'nothing is written' "$rtexec" calibrate bandwidth --seconds 0.05 --event page-faults --json pages.json
+  expect 0 'nothing is written' "$rtexec" calibrate bandwidth --seconds 0.5 --event page-faults --json pages.json
   python3 -c "
 import json; result = json.load(open('pages.json'))
 assert result['stand_in'] and all(core['lines'] > 0 and core['accuracy_percent'] > 50 for core in result['alone']) and 'file' not in result, result" || bad=1
@@ -170,7 +170,7 @@ fi
 
 # What memory gives goes into the board's file, beside what its owner wrote.
 printf '# mine\n' > board.toml; sed 's/^name = .*/name = "own" # kept/' "$OLDPWD/boards/host.toml" >> board.toml
-expect 0 'wrote .memory. to board.toml' "$rtexec" calibrate bandwidth ./board.toml -o board.toml --seconds 0.05 --demand 1MB/s --json memory.json
+expect 0 'wrote .memory. to board.toml' "$rtexec" calibrate bandwidth ./board.toml -o board.toml --seconds 0.5 --demand 1MB/s --json memory.json
 expect 0 '^name = "own" # kept$' cat board.toml
 python3 - <<'EOP' || bad=1
 import json, tomllib

@@ -72,9 +72,9 @@ expect 2 'did you mean .host' "$rtexec" experiment memory --board hots
 expect 5 'cannot make this folder' "$rtexec" experiment memory --simulate tx2 -o /dev/null/x
 
 # This machine.
-expect 0 '^Measured on core' timeout 300 "$rtexec" experiment memory --workloads vector-add,gaussian --repeats 1 -o machine --json machine.json
+expect 0 '^Measured on core' timeout 1800 "$rtexec" experiment memory --workloads vector-add,gaussian --repeats 1 -o machine --json machine.json
 python3 shapes.py machine measured 2 || bad=1
-timeout 300 "$rtexec" experiment memory --repeats 1000 -o none --json none.json >cancelled.log 2>&1 & pid=$!
+timeout 1800 "$rtexec" experiment memory --repeats 1000 -o none --json none.json >cancelled.log 2>&1 & pid=$!
 await '[ -d none ]'
 expect_cancelled INT $pid cancelled.log
 [ ! -e none ] || { echo "a cancelled experiment leaves a folder behind"; bad=1; }

@@ -5,7 +5,7 @@ set -u
 tool=$PWD/test/support/kernel_4_9.py
 enter "$1"
 "$tool" true || { echo "skipped: no such filter here"; exit 77; }
-old() { timeout 300 "$tool" "$@"; }
+old() { timeout 1200 "$tool" "$@"; }
 expect 0 '5\.1  io_uring_setup' "$tool" --list
 expect 38 '' old python3 -c 'import ctypes, sys; ctypes.CDLL(None).syscall(425, 1, 0); sys.exit(38)'
 

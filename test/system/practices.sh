@@ -12,16 +12,16 @@ serve() { # CAPACITY [CHUNK [STUCK_AFTER]], with chunks as $chunks says
   write_daemon_file "$1" "${2-1MiB}" "patience = '10s'
 stuck_after = '${3-10s}'
 chunks = '$chunks'"
-  timeout 600 "$folder/bin/rtexecd" d.toml >> log 2>&1 & daemon=$!
+  timeout 3000 "$folder/bin/rtexecd" d.toml >> log 2>&1 & daemon=$!
   await_socket
 }
 client() { # NAME PROGRAM ARGUMENTS...
-  as_client "$1" timeout 60 "${@:2}"
+  as_client "$1" timeout 600 "${@:2}"
 }
 practice() { # COUNT PRACTICE ARGUMENTS...: as many processes
   local count=$1 pids=() i; shift
   echo "-- $*, $count"
-  LD_LIBRARY_PATH=$tests timeout 60 "$tests/practices" "$@" > alone 2>&1 || complain "$*, without the library: $(cat alone)"
+  LD_LIBRARY_PATH=$tests timeout 600 "$tests/practices" "$@" > alone 2>&1 || complain "$*, without the library: $(cat alone)"
   for ((i = 0; i < count; i++)); do client "c$i" "$tests/practices" "$@" & pids+=($!); done
   for ((i = 0; i < count; i++)); do
     wait "${pids[i]}" || complain "$*: process $i ended with $?: $(cat "c$i.out" "c$i.err"; cat log)"
@@ -63,8 +63,8 @@ for chunks in shared separate; do
 done
 echo "-- who instantiates a large graph does not hold the device"
 chunks=shared
-serve 8MiB 1MiB 1s
-STAND_IN_INSTANTIATE_MS=1500 practice 3 graphs 1 2
+serve 8MiB 1MiB 2s
+STAND_IN_INSTANTIATE_MS=3000 practice 3 graphs 1 2
 
 echo "-- a daemon with other chunks comes back"
 serve 8MiB
@@ -89,7 +89,7 @@ for i in 1 2; do wait "${pids[i - 1]}" && grep -qx 'done' "g$i.out" || complain 
 echo "-- every way to a function, early and late"
 for way in linked default handle address address2 entry version own runtime; do
   program=$tests/calls; [ $way != linked ] || program=$tests/calls-linked
-  LD_LIBRARY_PATH=$tests timeout 20 "$program" $way > alone
+  LD_LIBRARY_PATH=$tests timeout 60 "$program" $way > alone
   client c "$program" $way; cmp alone c.out || complain "$way: $(cat c.err)"
 done
 grep -q 'is ended' log && complain "a process was ended: $(cat log)"

@@ -12,7 +12,7 @@ set_of() { # MODEL DURATION PERIOD
     "$2" "$1" "$pictures" "$3"
 }
 set_of detector.onnx 1s 100ms > short.toml
-set_of detector.onnx 60s 100ms > long.toml
+set_of detector.onnx 600s 100ms > long.toml
 set_of detector.onnx 1s 52ms > tight.toml
 set_of classifier.onnx 1s 100ms > classifier.toml
 printf '[executive]\nduration="1s"\n[[task]]\nname="a"\nworkload="synthetic"\nperiod="50ms"\nwcet="2ms"\nfootprint="1MiB"\n' > other.toml
@@ -39,25 +39,25 @@ set_of detector.onnx 2s 1s | grep -v wcet > measured.toml
 "$rtexec" profile measured.toml --jobs 3 --margin 5 >/dev/null 2>&1
 expect '0 4' 'execution times hold: measured on' "$rtexec" run measured.toml --show front --force
 # A folder that goes is told once, and the run goes on to its end.
-timeout 60 "$rtexec" run long.toml --duration 2s --show front --show-in vanishes >run.log 2>&1 & run=$!
+timeout 120 "$rtexec" run long.toml --duration 10s --show front --show-in vanishes >run.log 2>&1 & run=$!
 await '[ -s vanishes/front.jpg ] || ! kill -0 $run 2>/dev/null'
 rm -r vanishes
 wait $run
-grep -q 'Report after 2.00 s' run.log && [ "$(grep -c 'front.jpg: error: cannot write it: No such file' run.log)" = 1 ] || { echo "a folder that vanished:"; cat run.log; bad=1; }
+grep -q 'Report after 10.0 s' run.log && [ "$(grep -c 'front.jpg: error: cannot write it: No such file' run.log)" = 1 ] || { echo "a folder that vanished:"; cat run.log; bad=1; }
 
 # A browser, clients that hang, and the end by a signal meanwhile.
-timeout 60 "$rtexec" run long.toml --show front --show-in shown >run.log 2>&1 & run=$!
-timeout 50 python3 - <<'PYTHON' & page=$!
+timeout 300 "$rtexec" run long.toml --show front --show-in shown >run.log 2>&1 & run=$!
+timeout 240 python3 - <<'PYTHON' & page=$!
 import json, re, socket, time, urllib.request
-for _ in range(300):
+for _ in range(600):
     found = re.search(r"What front sees: (http://127\.0\.0\.1:(\d+)/)", open("run.log").read())
     if found: break
     time.sleep(0.1)
 url, port = found[1], int(found[2])
-get = lambda path: urllib.request.urlopen(url + path, timeout=5).read()
+get = lambda path: urllib.request.urlopen(url + path, timeout=60).read()
 assert b"picture.jpg" in get("")
 states = []
-while len(states) < 50 and not (states and states[-1]["rate"] > 0):
+while len(states) < 250 and not (states and states[-1]["rate"] > 0 and states[-1]["job"] > states[0]["job"]):
     states.append(json.loads(get("state.json")))
     time.sleep(0.2)
 last = states[-1]
@@ -77,6 +77,6 @@ begin=$(date +%s%N)
 kill -INT "$program"; wait $run
 took=$(( ($(date +%s%N) - begin) / 1000000 ))
 kill $page
-[ $took -lt 10000 ] && grep -q 'Report after' run.log || { echo "the end took $took ms"; tail -n 30 run.log; bad=1; }
+[ $took -lt 25000 ] && grep -q 'Report after' run.log || { echo "the end took $took ms"; tail -n 30 run.log; bad=1; }
 [ "$(ls shown)" = front.jpg ] || { echo "in the folder:"; ls shown; bad=1; }
 exit $bad

@@ -1,12 +1,12 @@
 #!/bin/bash
-# The rule of growth on recorded series, what faults leave behind, and a soak of half a minute that injects faults and is survived.
+# The rule of growth on recorded series, what faults leave behind, and a soak of forty seconds that injects faults and is survived.
 set -u
 . test/support/expect.bash
 folder=$(realpath "$1")
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 expect 0 '^OK$' python3 test/soak/growth_test.py
 expect 0 '^OK$' python3 test/soak/faults_test.py
-expect '0 1' 'hog: 1 times, survived 1' python3 test/soak/soak.py --rtexec "$folder/bin/rtexec" --hours 0.009 \
+expect '0 1' 'hog: 1 times, survived 1' python3 test/soak/soak.py --rtexec "$folder/bin/rtexec" --hours 0.011 \
   --folder "$work/soak" --json "$work/soak.json" --only cpu-hog,session-daemon-killed
 expect 0 '^True True$' python3 -c "
 import json

@@ -37,14 +37,14 @@ expect_same() { # FOLDER
 }
 
 settings='[executive]
-duration = "900ms"
+duration = "1900ms"
 allow_degraded = true'
 step() { # FOLDER [LINES]
-  printf '[[task]]\nname = "step"\nmodel = "lstm_step.onnx"\ninput = "x.npy"\nperiod = "50ms"\nwcet = "2ms"\nwcet_before = "1ms"\nwcet_after = "1ms"\n'
+  printf '[[task]]\nname = "step"\nmodel = "lstm_step.onnx"\ninput = "x.npy"\nperiod = "100ms"\nwcet = "2ms"\nwcet_before = "1ms"\nwcet_after = "1ms"\n'
   printf 'state = { "onnx::LSTM_1" = "71", "onnx::LSTM_2" = "72" }\noutputs = [{ to = "file:%s" }]\n%s\n' "$1" "${2-}"
 }
 other() { # LINES
-  printf '[[task]]\nname = "other"\nmodel = "gru.onnx"\nperiod = "50ms"\nwcet = "4ms"\nwcet_before = "1ms"\n%s\n' "$1"
+  printf '[[task]]\nname = "other"\nmodel = "gru.onnx"\nperiod = "100ms"\nwcet = "4ms"\nwcet_before = "1ms"\n%s\n' "$1"
 }
 
 { echo "$settings"; step alone; } > alone.toml

@@ -26,7 +26,7 @@ expect 0 '' "$rtexec" model resnet18 --size 64
 network() { # NAME CAPACITY KEYS SWAP
   cat <<END
 [executive]
-duration = "3s"
+duration = "7s"
 allow_degraded = true
 profile = "network.profile.toml"
 [device]
@@ -39,7 +39,7 @@ $4
 [[task]]
 name = "net"
 model = "resnet18.onnx"
-period = "500ms"
+period = "1s"
 outputs = [{ to = "file:$1" }]
 $3
 END
@@ -52,10 +52,19 @@ sed '/^memory/d' net-streamed.toml > net-auto.toml
 expect '2 3' '' "$rtexec" check net-auto.toml
 expect 0 '' "$rtexec" profile net-streamed.toml --jobs 20 --margin 2
 expect '0 4' '' "$rtexec" run net-whole.toml --force
+same_outputs() { # NAME: of so many jobs of both runs; a busy machine may drop some
+  local file count=0
+  for file in whole/latest/net/*.npy; do
+    [ -e "$1/latest/net/${file##*/}" ] || continue
+    cmp "$file" "$1/latest/net/${file##*/}" || return
+    count=$((count + 1))
+  done
+  echo "$count"
+}
 for name in streamed filed; do
   expect '0 3' 'net .* streamed, [0-9]* of 4[0-9] chunks' "$rtexec" check net-$name.toml
   expect '0 4' '' "$rtexec" run net-$name.toml --force --json $name.json
   expect 0 '^True True$' ask $name.json "d['tasks'][0]['failed'] == 0, d['tasks'][0]['completed'] >= 4"
-  expect 0 '^4$' bash -c "for job in 0 1 2 3; do cmp {whole,$name}/latest/net/\$job.*.npy && echo same; done | grep -c same"
+  expect 0 '^[4-9]$' same_outputs $name
 done
 exit $bad

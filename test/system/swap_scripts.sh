@@ -51,7 +51,7 @@ script() { # FILE OPTIONS...
   [ $status -le 1 ] || { echo "$1: exit code $status"; exit 1; }
 }
 
-script case_study.py --seconds 2 --jobs 3 --output "$work/out" "$work/set.toml"
+script case_study.py --seconds 6 --jobs 3 --output "$work/out" "$work/set.toml"
 python3 - "$work/out" <<'END'
 import json, pathlib, sys, xml.etree.ElementTree
 out = pathlib.Path(sys.argv[1])

@@ -46,7 +46,7 @@ expect 0 'alone has 200 of 300' "$rtexec" sweep --preset rt-swap-fig7a --sets 30
 expect 2 'outcomes of another study: seed = 1, not 2; name another folder' "$rtexec" sweep --preset rt-swap-fig7a --sets 20 --seed 2 -o alone
 expect 2 'another study: tasks = rt-swap-fig7a, not rt-swap-wide' "$rtexec" sweep --preset rt-swap-wide --sets 20 -o alone
 mkdir pipe && mkfifo pipe/outcomes.csv
-expect 5 'pipe/outcomes.csv: error: is no regular file' timeout 20 "$rtexec" sweep --preset rt-swap-fig7a --sets 20 -o pipe
+expect 5 'pipe/outcomes.csv: error: is no regular file' timeout 120 "$rtexec" sweep --preset rt-swap-fig7a --sets 20 -o pipe
 for signal in INT TERM; do
   rm -rf "stopped-$signal" cancelled.log
   "$rtexec" sweep --preset rt-swap-fig7a --sets 100000 -o "stopped-$signal" >cancelled.log 2>&1 & pid=$!
@@ -96,7 +96,7 @@ expect 2 'rtexec 0.0 made it, and this is' "$rtexec" sweep --merge part1 part2 o
 printf '{"rtexec": 1' > other/part.json
 expect 2 'other/part.json: error: not what rtexec wrote' "$rtexec" sweep --merge part1 part2 other
 cp -r part2 piped && rm piped/outcomes.csv && mkfifo piped/outcomes.csv
-expect 5 'piped/outcomes.csv: error: is no regular file' timeout 20 "$rtexec" sweep --merge part1 piped part3
+expect 5 'piped/outcomes.csv: error: is no regular file' timeout 120 "$rtexec" sweep --merge part1 piped part3
 expect 2 'no part of a sweep is there; `rtexec sweep OPTIONS --shard K/N -o FOLDER` makes one' "$rtexec" sweep --merge part1 whole
 expect 2 'it has part 1/3, and this is part 2/3; name another folder' part --shard 2/3 -o part1
 for wrong in 4/3 0/3 1/0 1 x/3 1/3/3 -1/3; do expect 2 'use K/N' part --shard=$wrong -o wrong; done

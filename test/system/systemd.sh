@@ -50,7 +50,7 @@ await 'is ActiveState failed' && is NRestarts 0 && is ExecMainStatus 3 && echo "
 systemctl status --no-pager rtexec@good rtexec@late
 END
 container() { # OPTION...
-  timeout -k 5 100 systemd-nspawn --quiet --register=no --keep-unit --volatile=yes --directory=/ --machine="rtexec-$$" --link-journal=no --console=pipe "$@" \
+  timeout -k 5 900 systemd-nspawn --quiet --register=no --keep-unit --volatile=yes --directory=/ --machine="rtexec-$$" --link-journal=no --console=pipe "$@" \
     < /dev/null > console 2>&1
 }
 container /bin/true || { echo "systemd-nspawn starts no container here: $(tail -n 1 console)"; exit 77; }

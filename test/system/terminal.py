@@ -39,7 +39,7 @@ class Terminal:
     def shown(self):
         return [line.rstrip() for line in self.screen.display]
 
-    def until(self, condition, seconds=20):
+    def until(self, condition, seconds=60):
         """The lines that are shown once the condition holds for them."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -52,7 +52,7 @@ class Terminal:
     def press(self, keys):
         os.write(self.master, keys)
 
-    def end(self, seconds=30):
+    def end(self, seconds=60):
         """The exit code; all output is read."""
         deadline = time.monotonic() + seconds
         while self.process.poll() is None and time.monotonic() < deadline:
@@ -186,6 +186,7 @@ def check_bars():
             shown = [line for line in it.shown() if line]
             assert len(shown) >= 2 and bar.match(shown[0]) and shown[1].startswith("rtexec: the sweep was cancelled after"), shown
     with terminal(*sweep, columns=30, lines=10) as it:  # too narrow for all of it: cut, and still drawn over
+        it.until(lambda shown: any(line.startswith("[") for line in shown))
         time.sleep(2)
         it.press(b"\x03")
         assert it.end() == 5
@@ -195,7 +196,7 @@ def check_bars():
     with terminal(*sweep, TERM="dumb") as it:
         it.until(lambda shown: shown[0].startswith("proving: "))
         assert b"\x1b" not in it.bytes and not re.search(rb"\r[^\n]", it.bytes)
-    calibrate = ["calibrate", "--chunk", "64KiB", "--volume", "256KiB", "--jobs", "1000", "-o", "calibrated.toml"]
+    calibrate = ["calibrate", "--chunk", "64KiB", "--volume", "256KiB", "--jobs", "10000", "-o", "calibrated.toml"]
     with terminal(*calibrate) as it:
         it.until(lambda shown: any(line.startswith("[") and "calibrating: " in line for line in shown))
         it.press(b"\x03")

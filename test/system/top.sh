@@ -4,7 +4,7 @@ set -u
 . test/support/expect.bash
 enter "$1"; trap 'rm -rf "$work"; rm -f /dev/shm/rtexec.${run-none}.*' EXIT
 ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
-{ printf '[executive]\nduration="60s"\nallow_degraded=true\n'; task front 50ms 2ms; task rear 80ms 3ms; } > set.toml
+{ printf '[executive]\nduration="120s"\nallow_degraded=true\n'; task front 50ms 2ms; task rear 80ms 3ms; } > set.toml
 begin() { # a run in the background, until it is seen
   "$rtexec" run set.toml --json report.json >run.log 2>&1 & run=$!
   await '"$rtexec" top $run --once >/dev/null 2>&1' || { echo "the run is not seen:"; cat run.log; bad=1; }
@@ -16,7 +16,7 @@ expect 0 'front .*on|front .*waiting' "$rtexec" top $run --once
 expect 0 "^set.toml, process $run: " "$rtexec" top $run --once
 expect 0 '' "$rtexec" top $run --once --json top.json
 expect 0 "^\['front', 'rear'\] proved edf None host False$" ask top.json "[t['name'] for t in d['tasks']], d['verdict'], d['order'], d['swap_policy'], d['device']['name'], d['ended']"
-expect 0 '^60000000000 50000000 True$' ask top.json "d['duration_ns'], d['tasks'][0]['period_ns'], all(t['completed'] <= t['released'] for t in d['tasks'])"
+expect 0 '^120000000000 50000000 True$' ask top.json "d['duration_ns'], d['tasks'][0]['period_ns'], all(t['completed'] <= t['released'] for t in d['tasks'])"
 expect 0 '"process": ' "$rtexec" top $run --once --json -
 expect 2 'needs|requires' "$rtexec" top $run --json top.json
 expect 2 '[-][-]interval 5' "$rtexec" top $run --interval 5
@@ -54,7 +54,7 @@ if child == 0:
     os.execv(program, [program, "top", run, "--interval", "200ms"])
 os.set_blocking(master, False)
 seen = b""
-def until(text, seconds=10):
+def until(text, seconds=60):
     global seen
     end = time.monotonic() + seconds
     while text not in seen and time.monotonic() < end:
@@ -69,8 +69,9 @@ os.kill(child, signal.SIGWINCH)
 if how == "q": os.write(master, b"q")
 elif how == "interrupt": os.write(master, b"\x03")
 elif how == "terminate": os.kill(child, signal.SIGTERM)
-ok = until(b"\x1b[?1049l", 15) and ok
-if how == "end": ok = until(b"The run has ended", 15) and ok
+elif how == "end": os.kill(int(run), signal.SIGINT)
+ok = until(b"\x1b[?1049l") and ok
+if how == "end": ok = until(b"The run has ended") and ok
 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 print(how, status, ok, seen.startswith(b"\x1b[?1049h"), termios.tcgetattr(slave) == before, b"\x1b[1m" in seen)
 END
@@ -78,7 +79,6 @@ begin
 expect 0 '^q 0 True True True True$' python3 terminal.py "$rtexec" $run q
 expect 0 '^interrupt 0 True True True True$' python3 terminal.py "$rtexec" $run interrupt
 NO_COLOR=1 expect 0 '^terminate 0 True True True False$' python3 terminal.py "$rtexec" $run terminate
-{ sleep 1; kill -INT $run; } &
 expect 0 '^end 0 True True True True$' python3 terminal.py "$rtexec" $run end
 wait $run
 
@@ -86,7 +86,7 @@ wait $run
 begin
 page=$(ls /dev/shm/rtexec.$run.*)
 "$rtexec" top $run --interval 100ms >listed 2>&1 & list=$!
-sleep 0.5; kill -KILL $run; wait $run 2>/dev/null
+await '[ -s listed ]'; kill -KILL $run; wait $run 2>/dev/null
 wait $list; status=$?
 expect 0 'process is gone' bash -c "cat listed; exit $status"
 [ -e $page ] || { echo "$page was not left behind"; bad=1; }

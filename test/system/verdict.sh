@@ -48,7 +48,7 @@ of = lambda chain: chain['reaction_bound_ns']
 print(of(sampled) - of(bare), sampled['input_delay_ns'] - seen['input_delay_ns'], of(seen) < of(sampled))"
 sed 's/^trigger=.*//; s/max_reaction=.*/communicate="let"/' chain.toml > let.toml
 for set in chain let; do # what they really take stands in the report
-  { printf '[executive]\nduration="300ms"\nallow_degraded=true\n'; cat $set.toml; } > $set-run.toml
+  { printf '[executive]\nduration="3s"\nallow_degraded=true\n'; cat $set.toml; } > $set-run.toml
   expect '0 4' '^  steer +reaction +[0-9.]+ ms / [0-9.]+ ms / [0-9.]+ ms +[0-9.]+ ms +[1-9]' "$rtexec" run $set-run.toml --force
 done
 

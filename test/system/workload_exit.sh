@@ -38,11 +38,12 @@ set_of() { # STATUS WHEN
 for status in 0 3 9; do
   for when in create before execute destroy; do
     set_of $status $when
-    expect 5 "thread '.*' called exit\(\) before the command was over" timeout 60 "$rtexec" run set.toml --force
+    longest=30s; [ $when != destroy ] || longest=1s # which is after the run
+    expect 5 "thread '.*' called exit\(\) before the command was over" timeout 120 "$rtexec" run set.toml --force --duration $longest
   done
 done
 set_of 0 create
-expect 5 'called exit' timeout 60 "$rtexec" check set.toml
+expect 5 'called exit' timeout 120 "$rtexec" check set.toml
 set_of 0 never
-expect '0 4' 'Report' timeout 60 "$rtexec" run set.toml --force
+expect '0 4' 'Report' timeout 120 "$rtexec" run set.toml --force
 exit $bad

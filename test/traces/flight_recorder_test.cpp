@@ -3,11 +3,13 @@
 #include "test/support/sanitized.hpp"
 #include "test/traces/programs.hpp"
 #include "traces/reading/reader.hpp"
+#include "traces/recording/flight_recorder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <string>
@@ -102,7 +104,9 @@ TEST(FlightRecorder, BabeltraceReadsASnapshot) {
   EXPECT_THAT(rtexec::test::read_text(folder / "text"), testing::HasSubstr("job = 99"));
 }
 
+/// Here of a minute, for a machine that is held up.
 TEST(FlightRecorder, MissesOfASecondShareASnapshot) {
+  EXPECT_EQ(FlightRecorderOptions().apart, std::chrono::seconds(1));
   const ScratchFolder folder;
   Program program({"fly-burst", folder / "flight"});
   std::string last;

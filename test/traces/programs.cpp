@@ -153,7 +153,7 @@ int fly(const fs::path& folder, const FlightRecorderOptions& options,
 
 bool snapshots_become(const fs::path& folder, std::ptrdiff_t count) {
   return wait_for([&] { return std::distance(fs::directory_iterator(folder), fs::directory_iterator()) >= count; },
-                  10s);
+                  1min);
 }
 
 std::uintmax_t bytes_in(const fs::path& folder) {
@@ -169,11 +169,11 @@ bool snapshots_are_written(const fs::path& folder, std::ptrdiff_t count) {
   std::uintmax_t before = 0;
   return snapshots_become(folder, count) && wait_for(
                                                 [&] {
-                                                  std::this_thread::sleep_for(200ms);
+                                                  std::this_thread::sleep_for(500ms);
                                                   const std::uintmax_t bytes = bytes_in(folder);
                                                   return std::exchange(before, bytes) == bytes && bytes > 0;
                                                 },
-                                                10s);
+                                                1min);
 }
 
 /// That many events before each snapshot; each is waited for.
@@ -289,7 +289,9 @@ int run_program(const std::vector<std::string>& arguments) {
   if (mode == "record")
     return record(folder, {}, [&] {
       emit(number(2));
-      std::this_thread::sleep_for(std::chrono::milliseconds(number(3)));
+      // So many ms at most: until there is a file beside the folder
+      static_cast<void>(
+          wait_for([&] { return fs::exists(folder.string() + "-ends"); }, std::chrono::milliseconds(number(3)), 10ms));
     });
   if (mode == "overflow") return record(folder, {.buffer = Bytes{0}}, [&] { emit(number(2)); });
   if (mode == "threads") return record(folder, {}, [&] { emit_from_four_threads(number(2)); });
@@ -317,9 +319,9 @@ int run_program(const std::vector<std::string>& arguments) {
       emit_and_take(recorder, folder, 10, 2), recorder.take("one too many");
     });
   if (mode == "fly-burst")
-    return fly(folder, {}, [&](FlightRecorder& recorder) {
+    return fly(folder, {.apart = 1min}, [&](FlightRecorder& recorder) {
       emit_and_take(recorder, folder, 10, 1);
-      // Within the second after the first
+      // Within the minute after the first
       for (int i = 1; i < 30; ++i) recorder.take("miss " + std::to_string(i));
     });
   if (mode == "fly-signal")

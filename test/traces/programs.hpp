@@ -33,7 +33,7 @@ class Program {
   int wait();              // its exit code; 128 + signal when killed
 
  private:
-  static constexpr Duration limit = std::chrono::seconds(60); // of a call: longer than Session waits in a row
+  static constexpr Duration limit = std::chrono::minutes(5); // of a call: longer than Session waits in a row
   void give_up(const char* awaited);
 
   pid_t pid_ = -1;

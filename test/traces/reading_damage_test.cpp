@@ -236,7 +236,7 @@ TEST_F(DamagedTrace, NothingLeftIsRefusedWithTheReasons) {
 int read_in_child(const fs::path& folder) {
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(20);
+    ::alarm(120);
     Reading got;
     read_into(got, folder);
     ::_exit(0);
