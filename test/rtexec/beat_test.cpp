@@ -141,11 +141,12 @@ TEST(Pulse, IsDueWhileItsThreadWorksAndNotWhileItWaits) {
 TEST(Pulse, IsDueOnceItsTimeHasCome) {
   Pulse pulse;
   hal::Signal signal;
-  const Instant until = hal::now() + 300ms;
+  const Instant until = hal::now() + std::chrono::hours(1);
   std::thread thread([&] { pulse.wait_until(signal, 0, until); });
   ASSERT_TRUE(eventually([&] { return !pulse.progress(Instant{}).due; }));
   EXPECT_FALSE(pulse.progress(until - 1ns).due);
   EXPECT_TRUE(pulse.progress(until).due) << "as if its core were somebody else's";
+  signal.raise();
   thread.join();
   EXPECT_EQ(pulse.wait_elsewhere([&] { return pulse.progress(until).due; }), false);
 }
@@ -285,9 +286,9 @@ TEST_F(BeatTest, IsThereFromTheFirstReleaseToTheStop) {
   const Instant begin = hal::now();
   ASSERT_TRUE(eventually([&] {
     for (auto& one : manager.all_heard()) heard.push_back(std::move(one));
-    return std::ranges::count(heard, "WATCHDOG=1") >= 10;
+    return std::ranges::count(heard, "WATCHDOG=1") >= 30;
   }));
-  EXPECT_GE(hal::now() - begin, 300ms) << "not oftener than it must be";
+  EXPECT_GE(hal::now() - begin, 1000ms) << "not oftener than it must be: each 50 ms";
   EXPECT_THAT(heard.front(), StartsWith("READY=1\nSTATUS=Runs "));
   EXPECT_EQ(std::ranges::count(heard, heard.front()), 1);
   static_cast<void>(executive->stop());
@@ -325,12 +326,13 @@ TEST_F(BeatTest, StopsWhileAThreadIsStuckAndGoesOnAfterwards) {
     ASSERT_TRUE(eventually([&] { return hears(told); })) << told;
     static_cast<void>(manager.all_heard());
     std::this_thread::sleep_for(600ms);
-    EXPECT_THAT(manager.all_heard(), IsEmpty()) << told;
+    EXPECT_FALSE(hears("WATCHDOG=1")) << told; // another thread may be told of that the machine holds up
     where.store(Where::nowhere);
     EXPECT_TRUE(eventually([&] { return hears("WATCHDOG=1\nSTATUS=Goes on"); })) << told;
   }
+  // The first that was: one that the machine held up, or the first case.
   EXPECT_THAT(executive->stop().degraded,
-              Contains("the release thread of task 'task' was stuck: the beat for the service manager was withheld"));
+              Contains(testing::EndsWith(" was stuck: the beat for the service manager was withheld")));
 }
 
 TEST_F(BeatTest, NamesACauseThatIsFoundLater) {

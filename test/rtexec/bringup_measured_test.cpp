@@ -460,10 +460,12 @@ TEST_F(BringupChild, ThatHangsOrFaultsEndsAlone) {
 TEST_F(BringupChild, EndsWhenTheUserWantsNoMore) {
   const ScratchFolder folder;
   const std::filesystem::path cleaned = folder / "cleaned";
-  const auto ends = [](const std::function<Answer()>& ask) {
+  const std::filesystem::path ready = folder / "ready"; // it knows what it does where it is asked to end
+  const auto ends = [&](const std::function<Answer()>& ask) {
+    std::filesystem::remove(ready);
     const pid_t here = ::getpid();
     const Instant begin = hal::now();
-    const ChildEnd end = ask_in_child(ask, 60s, [&] { return ::getpid() != here || hal::now() - begin < 300ms; });
+    const ChildEnd end = ask_in_child(ask, 60s, [&] { return ::getpid() != here || !std::filesystem::exists(ready); });
     EXPECT_LT(hal::now() - begin, 30s);
     EXPECT_FALSE(end.hung);
     ASSERT_TRUE(end.answer);
@@ -474,13 +476,15 @@ TEST_F(BringupChild, EndsWhenTheUserWantsNoMore) {
   asked = 0;
   ends([&]() -> Answer {
     std::signal(SIGTERM, [](int) { asked = 1; });
+    test::write_text(ready, "");
     while (asked == 0) hal::sleep_until(hal::now() + 1ms);
     test::write_text(cleaned, "as it was");
     return {};
   });
   EXPECT_TRUE(std::filesystem::exists(cleaned)) << "it is asked, and gives back what it has changed";
-  ends([]() -> Answer {
+  ends([&]() -> Answer {
     std::signal(SIGTERM, SIG_IGN);
+    test::write_text(ready, "");
     for (;;) ::pause();
   });
 }

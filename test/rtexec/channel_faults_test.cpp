@@ -73,13 +73,16 @@ Executive started(TaskSet set) {
   return std::move(*executive);
 }
 
-/// Its end, at which the task beside has kept what it is promised.
+/// Its end, at which the task beside has kept what it is promised, but for some jobs on a machine that others use.
 Report ended(Executive& executive) {
+  EXPECT_TRUE(eventually([&] {
+    const TaskReport beside = executive.progress().tasks[1];
+    return beside.completed > 5 && beside.missed <= 1 + beside.completed / 10;
+  })) << executive.progress().tasks[1].missed
+      << " missed";
   Report report = executive.stop();
   const TaskReport& beside = report.tasks[1];
-  EXPECT_GT(beside.completed, 5u);
   EXPECT_EQ(beside.failed + beside.aborted, 0u);
-  EXPECT_LE(beside.missed, 1 + beside.completed / 10) << "on a machine that others use";
   EXPECT_EQ(report.stopped_by.cause, StopCause::request);
   return report;
 }
@@ -137,8 +140,8 @@ TEST(CameraFault, OfOneThatReleasesJobsIsToldAPeriodApart) {
   Executive executive = started(std::move(set));
   camera.make_frames(1);
   ASSERT_TRUE(eventually([&] { return executive.progress().tasks[0].completed == 1; }));
-  camera.unplug();
   const Instant begin = hal::now();
+  camera.unplug();
   ASSERT_TRUE(eventually([&] { return executive.progress().tasks[0].failed >= 10; }));
   EXPECT_GE(hal::now() - begin, 80ms) << "no busy loop";
   (void)ended(executive);
@@ -218,7 +221,10 @@ TEST_P(StaleInput, IsAnsweredAsItIsAskedFor) {
     if (camera) camera->make_frames(1);
     else EXPECT_TRUE(send(*messages));
     ASSERT_TRUE(eventually([&] { return task().completed >= 1; }));
-    std::this_thread::sleep_for(100ms);
+    const auto looks = [&] { return task().released + task().skipped; };
+    const std::uint64_t before = looks();
+    const bool reuse = on_stale == OnStale::reuse;
+    ASSERT_TRUE(eventually([&] { return looks() > before + 5 && (!reuse || task().completed >= 5); }));
     const Report report = ended(executive);
     const TaskReport& own = report.tasks[0];
     const ChannelReport& input = report.channels.front();
@@ -246,8 +252,9 @@ TEST(MessageFault, OfAProducerThatIsKilledLeavesItsLastValue) {
     const auto moved = [&] { return executive.progress().channels.front().moved; };
     ASSERT_TRUE(eventually([&] { return moved() >= 5; }));
     producer->kill();
-    const std::uint64_t before = moved();
-    std::this_thread::sleep_for(300ms);
+    const auto stale = [&] { return executive.progress().channels.front().stale; };
+    const std::uint64_t before = moved(), old = stale();
+    ASSERT_TRUE(eventually([&] { return stale() > old + 5; }));
     EXPECT_LE(moved(), before + 2);
     producer = std::make_unique<OtherProcess>("ChannelPeer.DoesAsItIsTold", "send");
     ASSERT_TRUE(eventually([&] { return moved() >= before + 10; })) << "the next one is heard";
@@ -306,9 +313,13 @@ TEST(MessageFault, OfASubscriberThatIsSlowLosesMessagesAndHoldsNobodyUp) {
     set.tasks[0].outputs = {{.tensor = "x", .sink = SinkKind::iceoryx, .to = "rtexec/faults/out"}};
     Executive executive = started(std::move(set));
     auto slow = std::move(*iceoryx::Subscriber::open(out));
-    ASSERT_TRUE(eventually([&] { return executive.progress().tasks[0].completed >= 30; }));
+    ASSERT_TRUE(eventually([&] { return *slow->newest(); })) << "it is heard";
+    const auto completed = [&] { return executive.progress().tasks[0].completed; };
+    const auto kept = [&] { return slow->counts().messages + slow->counts().passed_over; };
+    const std::uint64_t jobs = completed(), before = kept();
+    ASSERT_TRUE(eventually([&] { return completed() >= jobs + 30; }));
     EXPECT_TRUE(*slow->newest());
-    EXPECT_EQ(slow->counts().messages + slow->counts().passed_over, 2u);
+    EXPECT_EQ(kept(), before + 2);
     const Report report = ended(executive);
     EXPECT_EQ(channel(report, "iceoryx").moved, report.tasks[0].completed);
   });

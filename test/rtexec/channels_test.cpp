@@ -131,11 +131,11 @@ TEST(Channels, WhatAProgramPutsInComesOutInTheSameJob) {
 
 /// 10, 11, ... go through a chain of three tasks, each of which adds one.
 TEST(Channels, TasksHandTheirOutputsOn) {
-  TaskSet set = set_of({own("a", 5ms), own("b", 10ms), own("c", 20ms)}, 400ms);
+  TaskSet set = set_of({own("a", 5ms), own("b", 10ms), own("c", 20ms)}, 1h);
   set.tasks[1].inputs = {{.tensor = "x", .source = SourceKind::task, .from = "a/y"}};
   set.tasks[2].inputs = {{.tensor = {}, .source = SourceKind::task, .from = "b"}};
   Seen seen;
-  std::int32_t last = 0;
+  std::atomic<std::int32_t> last{0};
   Instant last_sampled{};
   ExecutiveSetup setup = setup_of(set);
   setup.callbacks["a"].on_input = [](InputJob& job) -> Status {
@@ -151,11 +151,13 @@ TEST(Channels, TasksHandTheirOutputsOn) {
     last_sampled = job.sampled;
   };
   Executive executive = started(std::move(set), std::move(setup));
-  const Report report = expect_real_time(executive, [&] { executive.wait(); });
-  EXPECT_GE(seen.outputs.load(), 10u);
+  const auto enough = [&] {
+    const auto outputs = static_cast<std::int32_t>(seen.outputs.load());
+    return outputs >= 10 && last >= 13 + 2 * outputs && channel(executive.progress(), "x from task:b").moved >= 10;
+  };
+  (void)expect_real_time(executive,
+                         [&] { EXPECT_TRUE(eventually(enough)) << "the newest values arrive, not the next ones"; });
   EXPECT_EQ(seen.wrong.load(), 0u);
-  EXPECT_GE(last, 13 + 30) << "the newest values arrive, not the next ones: 20 jobs of c read them";
-  EXPECT_GE(channel(report, "x from task:b").moved, 10u);
 }
 
 void expect_told(const traces::ChainMeasure& found, const ChainReport::Measured& told) {
@@ -201,7 +203,7 @@ TEST_P(RecordedChain, TellsWhatJobsReadAndHowLongReactionsTook) {
   ASSERT_EQ(analysis.chains.size(), 1u);
   const traces::ChainAnalysis& found = analysis.chains[0];
   EXPECT_EQ(found.setup.communicate, GetParam());
-  EXPECT_GT(report.chains.at(0).reaction.count, 10u);
+  EXPECT_GT(report.chains.at(0).reaction.count, 2u);
   expect_told(found.reaction, report.chains[0].reaction);
   expect_told(found.age, report.chains[0].age);
   expect_told(found.reduced_age, report.chains[0].reduced_age);
@@ -246,7 +248,7 @@ struct Stale : testing::Test {
   std::atomic<std::uint64_t> asked{0}, executed{0};
 
   Report with(OnStale on_stale) {
-    TaskSet set = set_of({own("a", 10ms)}, 400ms);
+    TaskSet set = set_of({own("a", 10ms)}, 1h);
     set.tasks[0].inputs = {{.tensor = "x", .source = SourceKind::program, .from = {}, .on_stale = on_stale}};
     set.tasks[0].on_overrun = OnOverrun::catch_up; // nothing is skipped for late jobs
     ExecutiveSetup setup = setup_of(set);
@@ -254,7 +256,7 @@ struct Stale : testing::Test {
         .on_input = [this](InputJob&) { return asked++ % 2 == 0 ? Status() : Unexpected(Errc::stale); },
         .on_output = [this](const OutputJob&) { ++executed; }};
     Executive executive = started(std::move(set), std::move(setup));
-    executive.wait();
+    EXPECT_TRUE(eventually([&] { return asked > 40; }));
     return executive.stop();
   }
 };
@@ -284,14 +286,13 @@ TEST_F(Stale, MissFailsTheJob) {
 }
 
 TEST(Channels, AFaultOfOneTasksInputLeavesTheOthersAlone) {
-  TaskSet set = set_of({own("a", 10ms), own("b", 10ms)}, 200ms);
+  TaskSet set = set_of({own("a", 10ms), own("b", 10ms)}, 1h);
   ExecutiveSetup setup = setup_of(set);
   std::atomic<int> jobs{0};
   setup.callbacks["a"].on_input = [&](InputJob&) { return jobs++ < 5 ? Status() : Unexpected(Errc::io_error); };
   Executive executive = started(std::move(set), std::move(setup));
-  executive.wait();
+  EXPECT_TRUE(eventually([&] { return executive.progress().tasks[0].failed >= 10; }));
   const Report report = executive.stop();
-  EXPECT_GE(report.tasks[0].failed, 10u);
   EXPECT_EQ(report.tasks[0].failure, Errc::io_error);
   EXPECT_EQ(channel(report, "on_input").failure, "input/output error");
   EXPECT_EQ(report.tasks[1].failed, 0u);
@@ -305,6 +306,7 @@ TEST(Channels, ResultsGoToFiles) {
   ExecutiveSetup setup = setup_of(set);
   setup.callbacks["a"].on_input = [](InputJob& job) -> Status {
     std::ranges::fill(job.inputs[0].as<std::int32_t>(), static_cast<std::int32_t>(job.job));
+    job.sampled = job.release - 3ms;
     return {};
   };
   std::optional<Executive> executive = started(set, std::move(setup));
@@ -318,7 +320,7 @@ TEST(Channels, ResultsGoToFiles) {
     const auto json = nlohmann::json::parse(line);
     EXPECT_EQ(json["detections"][0]["score"], json["job"].get<float>() + 1) << line;
     EXPECT_EQ(json["detections"][0]["class"], 5);
-    EXPECT_LE(json["sampled_ns"].get<std::int64_t>(), json["release_ns"].get<std::int64_t>() + 10'000'000);
+    EXPECT_EQ(json["sampled_ns"].get<std::int64_t>(), json["release_ns"].get<std::int64_t>() - 3'000'000);
   }
   EXPECT_EQ(count, files.moved);
 
@@ -328,7 +330,7 @@ TEST(Channels, ResultsGoToFiles) {
 
 /// What on_input must not do is seen on the thread that it runs on.
 TEST(Channels, AnOnInputThatAllocatesIsSeen) {
-  TaskSet set = set_of({own("a", 10ms)}, 100ms);
+  TaskSet set = set_of({own("a", 10ms)}, 1h);
   ExecutiveSetup setup = setup_of(set);
   std::vector<std::unique_ptr<int>> kept;
   kept.reserve(1000);
@@ -340,7 +342,9 @@ TEST(Channels, AnOnInputThatAllocatesIsSeen) {
   testing::TestPartResultArray failures;
   {
     const testing::ScopedFakeTestPartResultReporter reporter(&failures);
-    (void)expect_real_time(executive, [&] { executive.wait(); });
+    const auto completed = [&] { return executive.progress().tasks[0].completed; };
+    (void)expect_real_time(executive,
+                           [&] { (void)eventually([&, before = completed()] { return completed() > before + 1; }); });
   }
   ASSERT_EQ(failures.size(), 1);
   EXPECT_THAT(failures.GetTestPartResult(0).message(), HasSubstr("allocations"));
@@ -478,7 +482,8 @@ TEST(Channels, ASlowTaskGetsTheNewestFrameOfACamera) {
 
 /// Another task warms up for longer than the camera has buffers.
 TEST(Channels, TheFirstJobGetsTheNewestFrameOfACameraToo) {
-  constexpr Duration delay = 50ms; // of frames 10 ms apart, on a machine that others use
+  constexpr Duration delay = 50ms;   // of frames 10 ms apart, on a machine that others use
+  constexpr unsigned meanwhile = 60; // frames, while another task warms up: many more than there are buffers
   hal::test::FakeCamera camera;
   camera.formats = {V4L2_PIX_FMT_RGB24};
   camera.interval = {.numerator = 1, .denominator = 100};
@@ -493,11 +498,20 @@ TEST(Channels, TheFirstJobGetsTheNewestFrameOfACameraToo) {
   ExecutiveSetup setup;
   setup.force = true;
   setup.workloads["a"] = std::make_unique<OwnWorkload>(picture, picture, [](auto...) {});
-  setup.workloads["b"] = std::make_unique<OwnWorkload>(picture, picture, [first = true](auto...) mutable {
-    if (std::exchange(first, false)) std::this_thread::sleep_for(600ms);
+  std::atomic<unsigned> made{0};
+  std::atomic<int> behind{-1}; // frames that were newer than the first job's
+  setup.callbacks["a"].on_input = [&, calls = 0](InputJob& job) mutable -> Status {
+    if (++calls == 2) // the first one rehearses
+      behind = static_cast<std::uint8_t>(made.load() - 1U - job.inputs[0].as<std::uint8_t>()[0]);
+    return {};
+  };
+  setup.workloads["b"] = std::make_unique<OwnWorkload>(picture, picture, [&, first = true](auto...) mutable {
+    if (!std::exchange(first, false)) return;
+    (void)eventually([&, before = made.load()] { return made >= before + meanwhile; });
   });
   std::jthread maker([&](const std::stop_token& stop) {
     for (; !stop.stop_requested(); std::this_thread::sleep_for(10ms)) {
+      ++made;
       camera.set_time(hal::now());
       camera.make_frames(1);
     }
@@ -505,8 +519,10 @@ TEST(Channels, TheFirstJobGetsTheNewestFrameOfACameraToo) {
   Executive executive = started(std::move(set), std::move(setup));
   EXPECT_TRUE(eventually([&] { return executive.progress().tasks[0].completed >= 10; }));
   const Report report = executive.stop();
-  EXPECT_LE(report.tasks[0].input_delay.times.max, delay + 50ms);
-  EXPECT_LE(report.chains[0].age.times.max, delay + 100ms);
+  EXPECT_GE(behind, 0);
+  EXPECT_LT(behind, static_cast<int>(meanwhile / 2)) << "some more may come while the machine holds the job up";
+  EXPECT_LE(report.tasks[0].input_delay.times.p50, delay + 50ms);
+  EXPECT_LE(report.chains[0].age.times.p50, delay + 100ms);
 }
 
 TEST(Channels, AProfileIsStaleWherePicturesAreTakenInAnotherWay) {

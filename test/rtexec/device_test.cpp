@@ -70,7 +70,9 @@ TEST_F(DeviceTest, JobsAfterTheLossFailAndAreNotBlamed) {
   while (executive.progress().tasks[0].failed < 3 && hal::now() < until) hal::sleep_until(hal::now() + 5ms);
   const Report report = executive.stop();
   EXPECT_GE(report.tasks[0].failed, 3u);
-  EXPECT_EQ(report.tasks[0].released, report.tasks[0].completed + report.tasks[0].failed + report.tasks[0].unfinished);
+  const std::uint64_t ended = report.tasks[0].completed + report.tasks[0].failed;
+  EXPECT_GE(report.tasks[0].released, ended);
+  EXPECT_LE(report.tasks[0].released, ended + report.tasks[0].unfinished); // and releases that nobody came to
   ASSERT_TRUE(report.device_fault);
   EXPECT_EQ(report.device_fault->task, "second");
   EXPECT_EQ(report.device_fault->job, 1u);
@@ -87,7 +89,7 @@ TEST_F(DeviceTest, AFaultOfTheWorkloadAloneFailsItsJobOnly) {
   EXPECT_EQ(to_string(report.stopped_by), "duration");
   EXPECT_FALSE(report.device_fault);
   EXPECT_EQ(report.tasks[0].failed, 1u);
-  EXPECT_GT(report.tasks[0].completed, 5u);
+  EXPECT_GT(report.tasks[0].completed, 2u) << "also after it";
   EXPECT_EQ(report.tasks[1].failed, 0u);
 }
 

@@ -6,6 +6,7 @@
 #include "rtexec/executive/trigger_inbox.hpp"
 #include "test/rtexec/own_workload.hpp"
 #include "test/rtexec/sets.hpp"
+#include "test/support/eventually.hpp"
 #include "test/support/file_size_limit.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
@@ -169,28 +170,26 @@ TEST(DroppedJob, LeavesWhatWasNewForTheNextOne) {
 }
 
 TEST(OnInput, MaySayThatAnInstantBeforeAllOthersWasThatOfTheSampling) {
-  TaskSet set = set_of({own_task("a", 10ms)}, 100ms);
+  TaskSet set = set_of({own_task("a", 10ms)}, 1h);
   set.tasks[0].input_delay = 10ms;
   ExecutiveSetup setup;
   setup.callbacks["a"].on_input = [](InputJob& job) { return job.sampled = Instant::min(), Status(); };
   Executive executive = started(std::move(set), std::move(setup));
-  executive.wait();
+  EXPECT_TRUE(eventually([&] { return executive.progress().tasks[0].input_delay.count > 5; }));
   const MeasuredTimes delays = executive.stop().tasks[0].input_delay;
-  EXPECT_GT(delays.count, 5u);
   EXPECT_EQ(delays.violations, delays.count);
 }
 
 TEST(OnInput, TheFirstInputOfTheProgramSaysWhatIsStale) {
-  TaskSet set = set_of({own_task("a", 10ms)}, 100ms);
+  TaskSet set = set_of({own_task("a", 10ms)}, 1h);
   set.tasks[0].inputs = {{.tensor = "x0", .source = SourceKind::program, .from = {}, .on_stale = OnStale::miss},
                          {.tensor = "x1", .source = SourceKind::program, .from = {}, .on_stale = OnStale::reuse}};
   ExecutiveSetup setup;
   setup.workloads["a"] = plus_one(2);
   setup.callbacks["a"].on_input = [](InputJob&) -> Status { return Unexpected(Errc::stale); };
   Executive executive = started(std::move(set), std::move(setup));
-  executive.wait();
+  EXPECT_TRUE(eventually([&] { return executive.progress().tasks[0].released > 0; }));
   const Report report = executive.stop();
-  EXPECT_GT(report.tasks[0].released, 0u);
   EXPECT_EQ(report.tasks[0].completed, 0u);
 }
 
@@ -198,11 +197,16 @@ TEST(OnInput, TheFirstInputOfTheProgramSaysWhatIsStale) {
 
 struct Files : testing::Test {
   ScratchFolder folder;
-  TaskSet set = set_of({own_task("a", 2ms), own_task("b", 2ms)}, 60ms);
+  TaskSet set = set_of({own_task("a", 2ms), own_task("b", 2ms)}, 1h);
   std::string results = (folder / "out").string();
   Files() { set.tasks[0].outputs = {{.tensor = {}, .sink = SinkKind::files, .to = results}}; }
 
   static const ChannelReport& files(const Report& report) { return report.channels.back(); }
+  /// Until the first task has ended so many jobs.
+  static Report stopped_after(Executive& executive, std::uint64_t jobs) {
+    EXPECT_TRUE(eventually([&] { return executive.progress().tasks[0].completed >= jobs; }));
+    return executive.stop();
+  }
   static void expect_untouched(const TaskReport& other) { EXPECT_EQ(other.failed + other.aborted, 0u); }
   std::vector<std::string> lines() const {
     std::ifstream file(results + "/latest/a.jsonl");
@@ -216,8 +220,8 @@ TEST_F(Files, AllThatWasTakenIsThereWithTheReportAndTheRehearsalIsNot) {
   ExecutiveSetup setup;
   setup.workloads["a"] = plus_one(1, 1 << 18); // a megabyte each: the writer is behind
   Executive executive = started(set, std::move(setup));
-  executive.wait();
-  const Report report = executive.stop();
+  const Report report = stopped_after(executive, 20);
+  ASSERT_FALSE(lines().empty());
   EXPECT_EQ(lines().size(), files(report).moved);
   EXPECT_EQ(files(report).moved + files(report).dropped, report.tasks[0].completed);
   EXPECT_THAT(lines().front(), HasSubstr("\"job\":0,"));
@@ -227,11 +231,11 @@ TEST_F(Files, AllThatWasTakenIsThereWithTheReportAndTheRehearsalIsNot) {
 TEST_F(Files, AFullDiskIsToldAlsoWhereTheLastJobMetIt) {
   ExecutiveSetup setup;
   setup.workloads["a"] = plus_one(1, 1 << 18);
-  set.executive.duration = 3ms; // two jobs
+  set.tasks[0].trigger = Trigger::call;
   Executive executive = started(set, std::move(setup));
   const FileSizeLimit limit(1 << 19);
-  executive.wait();
-  const Report report = executive.stop();
+  EXPECT_TRUE(executive.trigger("a"));
+  const Report report = stopped_after(executive, 1);
   EXPECT_THAT(files(report).failure, HasSubstr("File too large"));
   EXPECT_EQ(files(report).moved, 0u) << "taken, and then not written";
   EXPECT_EQ(files(report).dropped, report.tasks[0].completed);
@@ -239,13 +243,11 @@ TEST_F(Files, AFullDiskIsToldAlsoWhereTheLastJobMetIt) {
 }
 
 TEST_F(Files, AFullDiskDropsResultsAndNoJob) {
-  set.executive.duration = 300ms;
   Executive executive = started(set, {});
   const FileSizeLimit limit(1 << 10);
-  executive.wait();
+  EXPECT_TRUE(eventually([&] { return files(executive.progress()).dropped > 10; }));
   const Report report = executive.stop();
   EXPECT_THAT(files(report).failure, HasSubstr("a.jsonl: File too large: results of later jobs are not written"));
-  EXPECT_GT(files(report).dropped, 10u);
   EXPECT_EQ(files(report).moved + files(report).dropped, report.tasks[0].completed);
   EXPECT_EQ(report.tasks[0].failed, 0u);
   expect_untouched(report.tasks[1]);
@@ -263,8 +265,7 @@ TEST_F(Files, GoIntoAFolderOfEachRunBesideOlderOnes) {
   for (int run = 0; run < 2; ++run) {
     ExecutiveSetup setup;
     Executive executive = started(set, std::move(setup));
-    executive.wait();
-    static_cast<void>(executive.stop());
+    static_cast<void>(stopped_after(executive, 1));
     EXPECT_FALSE(lines().empty());
     EXPECT_TRUE(std::filesystem::exists(folder / "out/latest/b.jsonl")) << "tasks of a run share its folder";
   }
@@ -308,22 +309,24 @@ TEST(Triggers, ThatWereNotLookedAtAreToldByTheFirst) {
 
 /// Of a job that the gate delays the event is the trigger (policies/proofs/chains.md).
 TEST(Triggers, ThatTheGateDelaysCountForReactions) {
-  Task called = own_task("called", 60ms), behind = own_task("behind", 60ms);
+  constexpr Duration period = 1s;
+  Task called = own_task("called", period), behind = own_task("behind", period);
   called.trigger = Trigger::call;
   behind.trigger = Trigger::after;
   behind.after = "called";
-  TaskSet set = set_of({called, behind}, 10s);
+  TaskSet set = set_of({called, behind}, 1h);
   set.chains = {{.name = "both", .tasks = {"called", "behind"}, .max_reaction = {}, .max_age = {}}};
   Executive executive = started(std::move(set), {});
-  std::this_thread::sleep_for(40ms);
+  const auto completed = [&] { return executive.progress().tasks[1].completed; };
+  const Instant first = hal::now();
   executive.trigger("called");
-  std::this_thread::sleep_for(5ms);
-  executive.trigger("called"); // waits for 55 ms
-  std::this_thread::sleep_for(150ms);
+  ASSERT_TRUE(eventually([&] { return completed() == 1; }));
+  executive.trigger("called"); // waits for what is left of the period
+  const Duration left = first + period - hal::now();
+  ASSERT_TRUE(eventually([&] { return completed() == 2; }));
   const Report report = executive.stop();
-  ASSERT_EQ(report.tasks[1].completed, 2u);
   ASSERT_EQ(report.chains[0].reaction.count, 1u);
-  EXPECT_GE(report.chains[0].reaction.times.max, 50ms);
+  EXPECT_GE(report.chains[0].reaction.times.max, left);
 }
 
 } // namespace

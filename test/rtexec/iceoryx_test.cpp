@@ -123,7 +123,8 @@ TEST(IceoryxPeer, DoesAsItIsTold) {
   if (deed == "publish a few") {
     const auto out = publisher();
     for (std::uint64_t job = 0; job < 10; ++job) ASSERT_TRUE(send(*out, job));
-    std::this_thread::sleep_for(300ms); // others that began with it are through
+    write_text("/tmp/through/" + std::to_string(::getpid()), "");
+    ASSERT_TRUE(eventually([] { return std::filesystem::exists("/tmp/leave"); }));
   }
   if (deed == "subscribe") {
     const auto in = subscriber();
@@ -131,6 +132,15 @@ TEST(IceoryxPeer, DoesAsItIsTold) {
   }
 }
 constexpr const char* peer = "IceoryxPeer.DoesAsItIsTold";
+
+/// Those that publish a few end once so many of them are through.
+void let_leave(std::ptrdiff_t count) {
+  EXPECT_TRUE(eventually([count] {
+    std::error_code none;
+    return std::distance(std::filesystem::directory_iterator("/tmp/through", none), {}) == count;
+  }));
+  write_text("/tmp/leave", "");
+}
 
 // ---- without iceoryx ----
 
@@ -153,6 +163,7 @@ TEST(IceoryxDaemon, IsStartedWhereThereIsNoneAndEndsWithTheProcess) {
     EXPECT_EQ(daemon_memory(), 0u);
     OtherProcess other(peer, "publish a few");
     EXPECT_TRUE(eventually(daemon_listens));
+    let_leave(1);
     EXPECT_EQ(other.wait(), 0);
     EXPECT_FALSE(daemon_listens());
   });
@@ -163,6 +174,7 @@ TEST(IceoryxDaemon, StaysWhereAnotherProcessUsesIt) {
     OtherProcess first(peer, "publish");
     ASSERT_TRUE(eventually([] { return daemon_memory() != 0; }));
     OtherProcess second(peer, "publish a few");
+    let_leave(1);
     EXPECT_EQ(second.wait(), 0);
     EXPECT_TRUE(daemon_listens());
     const auto in = subscriber();
@@ -184,6 +196,7 @@ TEST(IceoryxDaemon, IsOneWhereManyStartItAtOnce) {
   with_own_daemon([] {
     std::vector<std::unique_ptr<OtherProcess>> others;
     for (int i = 0; i < 5; ++i) others.push_back(std::make_unique<OtherProcess>(peer, "publish a few"));
+    let_leave(5);
     for (const auto& other : others) EXPECT_EQ(other->wait(), 0);
   });
 }

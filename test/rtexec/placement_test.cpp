@@ -255,7 +255,7 @@ TEST_F(PlacementOf, ThreadsRunOnThePlannedCores) {
 }
 
 TEST(Reserved, APeriodBeyondTheKernelsLimitIsAccepted) {
-  const auto report = run_reserved({synthetic("rare", 5s, {.before = 1ms, .device = 8ms, .after = 1ms})}, 100ms);
+  const auto report = run_reserved({synthetic("rare", 5s, {.before = 1ms, .device = 8ms, .after = 1ms})}, 2s);
   if (!report && report.error().code != Errc::not_proved)
     GTEST_SKIP() << "SCHED_DEADLINE threads are refused here: " << report.error().what;
   ASSERT_TRUE(report) << report.error().what;

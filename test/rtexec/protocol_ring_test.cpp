@@ -199,23 +199,27 @@ TEST(ProtocolSegment, TellsThatTheClientsAgentIsNoMore) {
     auto daemon = SharedSegment::create();
     ASSERT_TRUE(daemon);
     EXPECT_FALSE((*daemon)->lifeline.broken());
-    int ready[2];
+    int ready[2], go[2]; // it holds its lifeline; it may end
     ASSERT_EQ(::pipe(ready), 0);
+    ASSERT_EQ(::pipe(go), 0);
     const pid_t child = ::fork();
     if (child == 0) {
+      ::close(go[1]);
+      char told = 0;
       auto client = SharedSegment::open(copy_of(*daemon));
       std::thread agent([&] {
         const char held = client && (*client)->lifeline.hold() ? 1 : 0;
         static_cast<void>(!::write(ready[1], &held, 1));
-        if (end == End::agent_exits) ::usleep(20'000);
+        if (end == End::agent_exits) static_cast<void>(!::read(go[0], &told, 1));
         else ::pause();
       });
       if (end == End::killed || end == End::agent_exits) ::pause();
-      ::usleep(20'000);
+      static_cast<void>(!::read(go[0], &told, 1));
       if (end == End::executes_another) ::execl("/bin/sleep", "sleep", "10", static_cast<char*>(nullptr));
       ::_exit(0);
     }
     ::close(ready[1]);
+    ::close(go[0]);
     pollfd told{.fd = ready[0], .events = POLLIN, .revents = 0};
     char held = 0;
     if (::poll(&told, 1, 10'000) != 1 || ::read(ready[0], &held, 1) != 1) {
@@ -225,12 +229,14 @@ TEST(ProtocolSegment, TellsThatTheClientsAgentIsNoMore) {
     ASSERT_EQ(held, 1);
     EXPECT_FALSE((*daemon)->lifeline.broken());
     if (end == End::killed) ::kill(child, SIGKILL);
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    else EXPECT_EQ(::write(go[1], "e", 1), 1);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (!(*daemon)->lifeline.broken() && std::chrono::steady_clock::now() < until) ::usleep(200);
     EXPECT_TRUE((*daemon)->lifeline.broken()) << static_cast<int>(end);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     ::close(ready[0]);
+    ::close(go[1]);
   }
 }
 

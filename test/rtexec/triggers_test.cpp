@@ -163,6 +163,22 @@ struct ByInput : testing::TestWithParam<Kind> {
     return set;
   }
 };
+
+/// What comes before the release thread has noticed the start releases nothing: again, until there is a job. Returns
+/// how often.
+std::uint64_t send_until_heard(Outside& outside, const Seen& seen, Duration delay = {}) {
+  std::uint64_t sent = 0;
+  EXPECT_TRUE(eventually([&, again = Instant{}]() mutable {
+    if (seen.begun == 0 && hal::now() >= again) {
+      outside.send(hal::now() - delay);
+      ++sent;
+      again = hal::now() + 2s;
+    }
+    return seen.begun > 0;
+  }));
+  return sent;
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, ByInput, testing::Values(Kind::camera, Kind::messages),
                          [](const auto& kind) { return kind.param == Kind::camera ? "camera" : "messages"; });
 
@@ -172,13 +188,16 @@ TEST_P(ByInput, EachReleasesAJobAndWaitingCostsNextToNothing) {
     ExecutiveSetup setup;
     setup.callbacks["a"] = seen.callbacks();
     Executive executive = started(set(outside, 20ms), std::move(setup));
-    std::this_thread::sleep_for(20ms); // as below
+    std::this_thread::sleep_for(20ms);
+    const auto completed = [&] { return executive.progress().tasks[0].completed; };
+    (void)send_until_heard(outside, seen);
+    ASSERT_TRUE(eventually([&] { return completed() == 1; }));
     const Instant begin = hal::now();
     const Duration before = processor_time(executive.progress(), "a");
-    for (std::size_t i = 0; i < 20; ++i) {
-      outside.send();
-      ASSERT_TRUE(eventually([&] { return seen.begun == i + 1; })) << i;
+    for (std::size_t i = 1; i < 20; ++i) {
       std::this_thread::sleep_for(33ms);
+      outside.send();
+      ASSERT_TRUE(eventually([&] { return completed() == i + 1; })) << i;
     }
     const Duration took = processor_time(executive.progress(), "a") - before, passed = hal::now() - begin;
     EXPECT_LT(took, passed / 5);
@@ -195,21 +214,18 @@ TEST_P(ByInput, WhatComesTooEarlyWaitsAndOlderOnesAreCounted) {
     ExecutiveSetup setup;
     setup.callbacks["a"] = seen.callbacks();
     Executive executive = started(set(outside, 20ms), std::move(setup));
-    std::this_thread::sleep_for(20ms); // what comes before its release thread has noticed the start releases nothing
-    outside.send();                    // what was lost before the first message is not known
-    ASSERT_TRUE(eventually([&] { return seen.begun == 1; }));
-    std::uint64_t sent = 1;
-    for (; sent < 200; ++sent, std::this_thread::sleep_for(2ms)) outside.send();
-    std::this_thread::sleep_for(60ms);
-    const std::size_t begun = seen.begun;
-    outside.send(), ++sent; // what was lost is known by what comes then
-    ASSERT_TRUE(eventually([&] { return seen.begun == begun + 1; }));
     std::this_thread::sleep_for(20ms);
+    std::uint64_t sent = send_until_heard(outside, seen); // what was lost before the first message is not known
+    for (int i = 0; i < 200; ++i, ++sent, std::this_thread::sleep_for(2ms)) outside.send();
+    std::this_thread::sleep_for(60ms);
+    outside.send(), ++sent; // what was lost is known by what comes then
+    const auto answered = [](const TaskReport& task) { return task.released + task.skipped + task.dropped_triggers; };
+    EXPECT_TRUE(eventually([&] { return answered(executive.progress().tasks[0]) == sent; }));
     const Report report = executive.stop();
     EXPECT_GE(seen.least_distance(), 20ms);
-    EXPECT_GE(begun, 5u);
+    EXPECT_GE(seen.begun, 5u);
     EXPECT_EQ(report.channels.front().moved, report.tasks[0].released);
-    EXPECT_EQ(report.tasks[0].released + report.tasks[0].dropped_triggers, sent);
+    EXPECT_EQ(answered(report.tasks[0]), sent);
   });
 }
 
@@ -227,11 +243,11 @@ TEST_P(ByInput, TellsHowLongBeforeItsReleaseAJobsInputWasSampled) {
     std::size_t sent = 0;
     for (const Duration delay : {30ms, 10ms, 60ms, 10ms, 300ms}) {
       std::this_thread::sleep_for(delay + 20ms); // samples are in their order
-      outside.send(hal::now() - delay);
-      ASSERT_TRUE(eventually([&] { return seen.begun == sent + 1; })) << sent;
+      if (sent == 0) (void)send_until_heard(outside, seen, delay);
+      else outside.send(hal::now() - delay);
+      ASSERT_TRUE(eventually([&] { return executive.progress().tasks[0].completed == sent + 1; })) << sent;
       ++sent;
     }
-    std::this_thread::sleep_for(20ms);
     const Report report = executive.stop();
     const MeasuredTimes& delay = report.tasks[0].input_delay;
     EXPECT_EQ(delay.count, sent);
@@ -297,9 +313,17 @@ TEST(Calls, FromManyThreadsNeverReleaseTooEarlyAndNoneIsLost) {
     executive.trigger("a");
     ++calls;
     ASSERT_TRUE(eventually([&] { return seen.begun > begun; }));
+    ASSERT_TRUE(eventually([&] {
+      const TaskReport now = executive.progress().tasks[0];
+      return now.completed == now.released; // a late one would skip the next
+    }));
     std::this_thread::sleep_for(period);
   }
   EXPECT_FALSE(executive.trigger("b"));
+  EXPECT_TRUE(eventually([&] {
+    const TaskReport now = executive.progress().tasks[0];
+    return now.released + now.skipped + now.dropped_triggers == calls;
+  }));
   const Report report = executive.stop();
   const TaskReport& task = report.tasks[0];
   EXPECT_EQ(task.released + task.skipped + task.dropped_triggers, calls.load());
@@ -331,8 +355,14 @@ TEST_P(Overruns, AreAnsweredForCallsAsForTimers) {
   setup.callbacks["a"] = seen.callbacks(25ms);
   Executive executive = started(set_of({task}, 100s), std::move(setup));
   std::uint64_t calls = 0;
-  for (; calls < 100 && !executive.wait(3ms); ++calls) executive.trigger("a");
-  std::this_thread::sleep_for(100ms);
+  const auto task_now = [&] { return executive.progress().tasks[0]; };
+  for (; (calls < 100 || task_now().completed < 5) && !executive.wait(3ms); ++calls) executive.trigger("a");
+  if (GetParam() != OnOverrun::stop) {
+    EXPECT_TRUE(eventually([&] {
+      const TaskReport now = task_now();
+      return now.released + now.skipped + now.dropped_triggers == calls;
+    }));
+  }
   const Report report = executive.stop();
   if (GetParam() == OnOverrun::stop) {
     EXPECT_EQ(report.stopped_by.cause, StopCause::overrun);
@@ -355,11 +385,18 @@ TEST(Followers, AreReleasedAtEachEndInTheirOrder) {
   ExecutiveSetup setup;
   for (std::size_t i = 0; i < 3; ++i) setup.callbacks[names[i]] = seen[i].callbacks();
   Executive executive = started(std::move(set), std::move(setup));
-  EXPECT_TRUE(eventually([&] { return executive.progress().tasks[0].completed >= 10; }));
+  const auto answers = [&](const Report& report, std::size_t task) {
+    return seen[task].begun + report.tasks[task].dropped_triggers + report.tasks[task].skipped;
+  };
+  // And nobody is held up just then, who would come to what has ended meanwhile no more.
+  EXPECT_TRUE(eventually([&] {
+    const Report now = executive.progress();
+    return now.tasks[0].completed >= 10 && answers(now, 1) >= seen[0].ended && answers(now, 2) >= seen[1].ended;
+  }));
   const Report report = executive.stop();
   for (std::size_t task = 1; task < 3; ++task) {
     const Seen &before = seen[task - 1], &own = seen[task];
-    const std::uint64_t answered = own.begun + report.tasks[task].dropped_triggers + report.tasks[task].skipped;
+    const std::uint64_t answered = answers(report, task);
     EXPECT_LE(answered, before.ended.load());
     EXPECT_GE(answered + 1, before.ended.load()) << "the end of the run may cut the last one off";
     EXPECT_GE(own.least_distance(), 20ms);

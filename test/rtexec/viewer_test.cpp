@@ -167,7 +167,7 @@ TEST(Viewer, ShowsWhatADetectorSeesWhileItRuns) {
   const Front front;
   const std::string expected = front.expected();
   const auto tap = std::make_shared<Tap>("front");
-  Executive executive = front.executive(tap, 10s);
+  Executive executive = front.executive(tap, 1h);
   const auto viewer = started(tap);
   const std::uint16_t port = port_of(*viewer);
   EXPECT_THAT(ask(port, "/picture.jpg"), StartsWith("HTTP/1.1 503 "));
@@ -259,7 +259,7 @@ TEST(Viewer, ClientsThatHangAreLeft) {
   for (int i = 0; i < 8; ++i) hanging.emplace_back(port);
   const auto begin = std::chrono::steady_clock::now();
   viewer.reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 1s);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 4s) << "they are left after 5 s";
 }
 
 TEST(Viewer, TheFolderNeverHasAHalfWrittenPicture) {
