@@ -245,7 +245,10 @@ TEST_F(Files, AFullDiskIsToldAlsoWhereTheLastJobMetIt) {
 TEST_F(Files, AFullDiskDropsResultsAndNoJob) {
   Executive executive = started(set, {});
   const FileSizeLimit limit(1 << 10);
-  EXPECT_TRUE(eventually([&] { return files(executive.progress()).dropped > 10; }));
+  EXPECT_TRUE(eventually([&] {
+    const Report so_far = executive.progress();
+    return !files(so_far).failure.empty() && files(so_far).dropped > 10;
+  }));
   const Report report = executive.stop();
   EXPECT_THAT(files(report).failure, HasSubstr("a.jsonl: File too large: results of later jobs are not written"));
   EXPECT_EQ(files(report).moved + files(report).dropped, report.tasks[0].completed);
