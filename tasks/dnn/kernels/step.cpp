@@ -4,6 +4,7 @@
 #include "tasks/dnn/kernels/elementwise.hpp"
 #include "tasks/dnn/kernels/steps.hpp"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
