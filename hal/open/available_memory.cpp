@@ -24,6 +24,9 @@ bool accessible(std::string_view head) {
   return head.substr(rights, 3) != "---";
 }
 
+/// Of a sanitizer, under which mlockall() does nothing: without reserve, and not in core dumps.
+bool is_shadow(std::string_view flags) { return flags.contains("nr") && flags.contains("dd"); }
+
 } // namespace
 
 Result<Bytes> available_memory(const Machine& machine) {
@@ -35,15 +38,15 @@ Result<Bytes> available_memory(const Machine& machine) {
 }
 
 Bytes unlocked_memory(const Machine& machine) {
-  constexpr Bytes shadow{std::uint64_t{1} << 40}; // of a sanitizer, under which mlockall() does nothing
   const std::string smaps = machine.read("/proc/self/smaps").value_or("");
-  Bytes unlocked, size;
+  Bytes unlocked, size, resident;
   bool counts = false;
   for (const std::string_view line : config::parts(smaps, '\n')) {
     if (heads_mapping(line)) counts = accessible(line);
     else if (const auto whole = field(line, "Size:")) size = kibibytes(*whole);
-    else if (const auto resident = field(line, "Rss:"); resident && counts && size < shadow)
-      unlocked += size - std::min(size, kibibytes(*resident));
+    else if (const auto present = field(line, "Rss:")) resident = kibibytes(*present);
+    else if (const auto flags = field(line, "VmFlags:"); flags && counts && !is_shadow(*flags))
+      unlocked += size - std::min(size, resident);
   }
   return unlocked;
 }

@@ -74,9 +74,11 @@ TEST_F(ControlGroups, MemoryThatLockingTakesIsWhatCanBeUsedAndIsNotResident) {
         "1000-9000 r-xp 00000000 00:00 1 /usr/lib/a.so\n"
         "Size:                 32 kB\nRss:                  12 kB\nVmFlags: rd ex\n"
         "a000-b000 ---p 00000000 00:00 0 \n"
-        "Size:               4096 kB\nRss:                   0 kB\n"
+        "Size:               4096 kB\nRss:                   0 kB\nVmFlags: mr mw me\n"
         "c000-d000 rw-p 00000000 00:00 0 [heap]\n"
-        "Size:                  8 kB\nRss:                   8 kB");
+        "Size:                  8 kB\nRss:                   8 kB\nVmFlags: rd wr mr mw me\n"
+        "e000-f000 rw-p 00000000 00:00 0 \n" // the shadow of a sanitizer
+        "Size:         1048576000 kB\nRss:                  16 kB\nVmFlags: rd wr mr mw me nr dd nh\n");
   EXPECT_EQ(unlocked_memory(machine), Bytes{20 << 10});
   EXPECT_GT(unlocked_memory(Machine()), Bytes{0}) << "of this process";
 }
