@@ -24,7 +24,7 @@ bool accessible(std::string_view head) {
   return head.substr(rights, 3) != "---";
 }
 
-/// Of a sanitizer, under which mlockall() does nothing: without reserve, and not in core dumps.
+/// A sanitizer maps its shadow without reserve and keeps it out of core dumps; under one, mlockall() does nothing.
 bool is_shadow(std::string_view flags) { return flags.contains("nr") && flags.contains("dd"); }
 
 } // namespace
