@@ -115,6 +115,9 @@ class DriverTest : public testing::Test {
     memory_ = std::move(*memory);
     make_driver(Duration(0));
   }
+  void await_executions(std::size_t count) {
+    while (log_.begun() < count) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   void make_driver(Duration most_not_executed) {
     Plan plan;
     plan.tasks.resize(clients_.size());
@@ -232,7 +235,7 @@ class SegmentsTest : public DriverTest {
   void after_begins(std::size_t count, const auto& act) {
     hold(count);
     later_ = std::thread([this, count, act] {
-      while (log_.begun() < count) std::this_thread::sleep_for(milliseconds(1));
+      await_executions(count);
       act();
       came_ = true;
     });
@@ -310,10 +313,10 @@ TEST_F(SegmentsTest, AfterALostEventPreemptedJobsAreCancelled) {
   for (Client& each : clients_)
     each.may_end = [&](std::size_t nth) { return nth == 1 ? requested.load() : driver_->lost_events() > 0; };
   std::thread loses([&] {
-    while (log_.begun() < 1) std::this_thread::sleep_for(milliseconds(1));
+    await_executions(1);
     request(1, std::chrono::seconds(1));
     requested = true;
-    while (log_.begun() < 2) std::this_thread::sleep_for(milliseconds(1));
+    await_executions(2);
     while (driver_->lost_events() == 0)
       driver_->post({.kind = Event::Kind::job_withdrawn, .job = {0, 0}, .now = {}, .deadline = {}});
   });
@@ -495,12 +498,6 @@ class PairTest : public DriverTest {
     request(1, std::chrono::seconds(2));
     request(0, std::chrono::seconds(3));
   }
-  void await_executions(std::size_t count) {
-    for (;; std::this_thread::sleep_for(milliseconds(1))) {
-      const std::lock_guard lock(log_.mutex);
-      if (log_.executions.size() >= count) return;
-    }
-  }
   [[nodiscard]] const Execution& execution(std::uint32_t task) const {
     return *std::ranges::find(log_.executions, task, &Execution::task);
   }
@@ -659,10 +656,7 @@ TEST_F(PairTest, ALostEventEndsWhatIsStillToBeRehearsed) {
   clients_[0].may_end = [this](std::size_t) { return driver_->lost_events() > 0; };
   request(0, std::chrono::seconds(1));
   std::thread scheduler([this] { driver_->run(); });
-  while (true) {
-    const std::lock_guard lock(log_.mutex);
-    if (!log_.executions.empty()) break;
-  }
+  await_executions(1);
   const Instant enough = hal::now() + std::chrono::seconds(20);
   while (driver_->lost_events() == 0 && hal::now() < enough)
     driver_->post({.kind = Event::Kind::job_withdrawn, .job = {1, 0}, .now = {}, .deadline = {}});

@@ -164,6 +164,9 @@ struct ByInput : testing::TestWithParam<Kind> {
   }
 };
 
+/// Triggers of which it is known what came of them.
+std::uint64_t answered(const TaskReport& task) { return task.released + task.skipped + task.dropped_triggers; }
+
 /// What comes before the release thread has noticed the start releases nothing: again, until there is a job. Returns
 /// how often.
 std::uint64_t send_until_heard(Outside& outside, const Seen& seen, Duration delay = {}) {
@@ -219,7 +222,6 @@ TEST_P(ByInput, WhatComesTooEarlyWaitsAndOlderOnesAreCounted) {
     for (int i = 0; i < 200; ++i, ++sent, std::this_thread::sleep_for(2ms)) outside.send();
     std::this_thread::sleep_for(60ms);
     outside.send(), ++sent; // what was lost is known by what comes then
-    const auto answered = [](const TaskReport& task) { return task.released + task.skipped + task.dropped_triggers; };
     EXPECT_TRUE(eventually([&] { return answered(executive.progress().tasks[0]) == sent; }));
     const Report report = executive.stop();
     EXPECT_GE(seen.least_distance(), 20ms);
@@ -320,13 +322,10 @@ TEST(Calls, FromManyThreadsNeverReleaseTooEarlyAndNoneIsLost) {
     std::this_thread::sleep_for(period);
   }
   EXPECT_FALSE(executive.trigger("b"));
-  EXPECT_TRUE(eventually([&] {
-    const TaskReport now = executive.progress().tasks[0];
-    return now.released + now.skipped + now.dropped_triggers == calls;
-  }));
+  EXPECT_TRUE(eventually([&] { return answered(executive.progress().tasks[0]) == calls; }));
   const Report report = executive.stop();
   const TaskReport& task = report.tasks[0];
-  EXPECT_EQ(task.released + task.skipped + task.dropped_triggers, calls.load());
+  EXPECT_EQ(answered(task), calls.load());
   EXPECT_GE(seen.least_distance(), period);
   EXPECT_GT(task.dropped_triggers, 0u);
 }
@@ -358,10 +357,7 @@ TEST_P(Overruns, AreAnsweredForCallsAsForTimers) {
   const auto task_now = [&] { return executive.progress().tasks[0]; };
   for (; (calls < 100 || task_now().completed < 5) && !executive.wait(3ms); ++calls) executive.trigger("a");
   if (GetParam() != OnOverrun::stop) {
-    EXPECT_TRUE(eventually([&] {
-      const TaskReport now = task_now();
-      return now.released + now.skipped + now.dropped_triggers == calls;
-    }));
+    EXPECT_TRUE(eventually([&] { return answered(task_now()) == calls; }));
   }
   const Report report = executive.stop();
   if (GetParam() == OnOverrun::stop) {
@@ -369,7 +365,7 @@ TEST_P(Overruns, AreAnsweredForCallsAsForTimers) {
     EXPECT_LE(report.tasks[0].released, 1u);
     return;
   }
-  EXPECT_EQ(report.tasks[0].released + report.tasks[0].skipped + report.tasks[0].dropped_triggers, calls);
+  EXPECT_EQ(answered(report.tasks[0]), calls);
   EXPECT_GE(seen.least_distance(), 10ms);
   EXPECT_GE(report.tasks[0].completed, 5u);
   EXPECT_EQ(report.tasks[0].skipped > 0, GetParam() == OnOverrun::skip);

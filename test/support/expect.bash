@@ -12,6 +12,9 @@ await() { # CONDITION, a line of shell: until it holds; 1 where it does not with
   for _ in {1..3000}; do eval "$1" && return; sleep 0.02; done
   return 1
 }
+has_released() { # PID: whether this run has released a job
+  "$rtexec" top "$1" --once --json - 2>/dev/null | grep -q '"released": [1-9]'
+}
 # CODES: one of them. A busy machine may break the bound of a run: where that is not the question, "0 4" will do.
 expect() { # CODES PATTERN COMMAND...
   local codes=$1 pattern=$2; shift 2

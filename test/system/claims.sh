@@ -6,10 +6,9 @@ set -u
 enter "$1"; trap 'kill -KILL "${first-}" 2>/dev/null; rm -rf "$work"' EXIT
 printf '[executive]\nduration="60s"\n[[task]]\nname="a"\nworkload="synthetic"\nperiod="50ms"\nwcet="1ms"\nfootprint="1MiB"\n' > set.toml
 "$rtexec" check set.toml > /dev/null || { echo "skipped: this machine does not keep the set"; exit 77; }
-started() { "$rtexec" top "$first" --once --json - 2>/dev/null | grep -q '"released": [1-9]'; }
 begin() {
   "$rtexec" run set.toml > first.log 2>&1 & first=$!
-  for ((i = 0; i < 300; i++)); do started && return; kill -0 "$first" 2>/dev/null || break; sleep 0.1; done
+  for ((i = 0; i < 300; i++)); do has_released "$first" && return; kill -0 "$first" 2>/dev/null || break; sleep 0.1; done
   echo "skipped: a run does not start here: $(tail -n 3 first.log)"
   exit 77
 }

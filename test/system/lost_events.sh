@@ -8,7 +8,7 @@ command -v lttng-sessiond >/dev/null || { echo "skipped: no LTTng"; exit 77; }
 "$rtexec" run set.toml --force --trace broken --json broken.json > log 2>&1 & run=$!
 sessiond=
 await 'sessiond=$(pgrep -P $run -x lttng-sessiond)' || { echo "skipped: a session daemon runs that is not this test's"; kill $run; exit 77; }
-await '"$rtexec" top $run --once --json - 2>/dev/null | grep -q "\"released\": [1-9]"' || { echo "it does not run"; cat log; exit 1; }
+await 'has_released $run' || { echo "it does not run"; cat log; exit 1; }
 kill -KILL $(pgrep -P "$sessiond" -x lttng-consumerd)
 sleep 2; kill -INT $run
 wait $run; status=$?

@@ -132,18 +132,17 @@ cmp measured.profile.toml whole.profile.toml || bad=1
 [ "$(echo *.profile.toml*)" = 'measured.profile.toml whole.profile.toml' ] || { echo "left behind: $(echo *.profile.toml*)"; bad=1; }
 
 # A signal ends the run cleanly, with its report.
-released() { await '"$rtexec" top $pid --once --json - 2>/dev/null | grep -q "\"released\": [1-9]"'; }
 for signal in INT TERM; do
   sed 's/300ms/60min/' good.toml > long.toml
   "$rtexec" run long.toml --json "$signal.json" >"$signal.log" 2>&1 & pid=$!
-  released; kill -$signal $pid; wait $pid; status=$?
+  await 'has_released $pid'; kill -$signal $pid; wait $pid; status=$?
   [ $status = 0 ] || [ $status = 4 ] || { echo "SIG$signal: exit $status"; cat "$signal.log"; bad=1; }
   grep -q '"stopped_by": "request"' "$signal.json" || { echo "SIG$signal: no report"; bad=1; }
 done
 
 # Two at once are one request; SIGUSR1 is for flight recorders.
 "$rtexec" run long.toml --json echo.json >echo.log 2>&1 & pid=$!
-released; kill -USR1 $pid; sleep 0.1; kill -TERM $pid; kill -TERM $pid; wait $pid; status=$?
+await 'has_released $pid'; kill -USR1 $pid; sleep 0.1; kill -TERM $pid; kill -TERM $pid; wait $pid; status=$?
 [ $status = 0 ] || [ $status = 4 ] || { echo "two signals at once: exit $status"; cat echo.log; bad=1; }
 grep -q '"stopped_by": "request"' echo.json || { echo "two signals at once: no report"; bad=1; }
 

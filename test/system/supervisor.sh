@@ -148,7 +148,7 @@ PATH=$usual_path; rm -r bin
 
 # ---- with the executive ----
 executive_of() { pgrep -P "$supervisor_pid" -x rtexec; }
-released() { executive=$(executive_of) && "$rtexec" top "$executive" --once --json - 2>/dev/null | grep -q '"released": [1-9]'; }
+released() { executive=$(executive_of) && has_released "$executive"; }
 if command -v lttng-sessiond > /dev/null; then
   for recorder in /var/run/lttng "${LTTNG_HOME:-$HOME}/.lttng"; do [ "$(id -u)" = 0 ] && break; done
   recorder+=/lttng-sessiond.pid

@@ -7,7 +7,7 @@ command -v lttng-sessiond >/dev/null || { echo "skipped: no LTTng"; exit 77; }
 { printf '[executive]\nduration="60s"\nallow_degraded=true\n'; task a 50ms 1ms; } > set.toml
 begin() { # FOLDER: a run that records there, once it has released jobs
   "$rtexec" run set.toml --force --trace "$1" > log 2>&1 & run=$!
-  await '"$rtexec" top $run --once --json - 2>/dev/null | grep -q "\"released\": [1-9]"' || { echo "it does not run"; cat log; exit 1; }
+  await 'has_released $run' || { echo "it does not run"; cat log; exit 1; }
 }
 begin removed
 rm -rf removed
