@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace rtexec::tasks::kernels {
 namespace {
 
-constexpr std::int64_t panel_floats = 128 * 1024; // half of a common second-level cache
-constexpr std::int64_t most_rows = 64;            // each in a page of its own, which a processor remembers so many of
+constexpr std::int64_t panel_at_once = 128 * 1024; // half of a common second-level cache
+constexpr std::int64_t most_rows = 64;             // each in a page of its own, which a processor remembers so many of
+constexpr std::int64_t depth_at_once = 256;        // of a strip of channels: half of a first-level cache
 constexpr std::int64_t least_pixels = 96, most_pixels = 512;
 
 bool is_pointwise(const ConvGeometry& g) {
@@ -27,9 +29,6 @@ bool channels_fill_better(const ConvGeometry& g) {
   const auto channels = g.group_out(), pixels = g.out_plane();
   return 10 * channels * rounded_up(pixels, step) > 11 * pixels * rounded_up(channels, step);
 }
-
-/// As many rows as transposing takes at once.
-std::int64_t whole_squares(std::int64_t rows) { return rows < 8 ? rows : rows / 4 * 4; }
 
 /// From `first` to before `last`.
 struct Range {
@@ -80,13 +79,13 @@ class GemmConv final : public Step {
         depth_(taps_h_.count() * depth_of_row()),
         strip_(channels_across_ ? tile_shape().columns : balanced_block(g_.group_out(), tile_shape().rows)) {
     const auto width = tile_shape().columns;
-    const auto most = std::clamp(panel_floats / std::max<std::int64_t>(depth_, 1), least_pixels, most_pixels);
+    const auto most = std::clamp(panel_at_once / std::max<std::int64_t>(depth_, 1), least_pixels, most_pixels);
     pixels_ = balanced_block((g_.out_plane() + width - 1) / width, most / width) * width;
     for (std::int64_t pixel = 0; pixel < g_.out_plane(); pixel += blocks_.back().pixels)
       blocks_.push_back(block_at(pixel));
   }
 
-  std::size_t workspace() const override { return static_cast<std::size_t>(pixels_ * depth_ + line_floats()); }
+  std::size_t workspace() const override { return static_cast<std::size_t>(panel_floats() + line_floats()); }
 
   void run(const Operands& operands) const noexcept override {
     const ConvOperands o(g_, operands);
@@ -146,9 +145,12 @@ class GemmConv final : public Step {
   [[nodiscard]] std::int64_t packed_group() const {
     return (channels_across_ ? rounded_up(g_.group_out(), strip_) : g_.group_out()) * depth_;
   }
-  /// Of a row of a panel with what is written behind it, or of a tile.
+  [[nodiscard]] std::int64_t panel_floats() const {
+    return (pixels_ + (channels_across_ ? tile_shape().rows : 0)) * depth_;
+  }
+  /// Of a row of a panel with what is written behind it, or of a strip of channels' sums.
   [[nodiscard]] std::int64_t line_floats() const {
-    return std::max(pixels_ + lanes, tile_shape().rows * tile_shape().columns);
+    return channels_across_ ? pixels_ * strip_ : std::max(pixels_ + lanes, tile_shape().rows * tile_shape().columns);
   }
 
   void run_block(const ConvOperands& o, std::int64_t image, std::int64_t group, const Block& block) const noexcept {
@@ -157,17 +159,11 @@ class GemmConv final : public Step {
     const Outputs outputs{(image * g_.out_channels + first) * g_.out_plane() + block.pixel, first, block.pixels,
                           block.taps.count() * depth_of_row(), (block.taps.first - taps_h_.first) * depth_of_row()};
     const float* weights = o.weights + group * packed_group();
-    if (reads_rows_) {
-      multiply_rows(o, outputs, x + block.pixel, weights);
-    } else if (!channels_across_) {
-      fill_strips(o.workspace, x, block);
-      multiply(o, outputs, o.workspace, weights);
-    } else if (pointwise_) {
-      multiply_across(o, outputs, x + block.pixel, g_.in_plane(), weights);
-    } else {
-      fill_rows(o.workspace, x, block);
-      multiply_across(o, outputs, o.workspace, block.pixels, weights);
-    }
+    if (reads_rows_) return multiply_rows(o, outputs, x + block.pixel, weights);
+    const auto strip = channels_across_ ? balanced_block(block.pixels, tile_shape().rows) : tile_shape().columns;
+    fill_strips(o.workspace, strip, x, block);
+    if (channels_across_) multiply_across(o, outputs, strip, o.workspace, weights);
+    else multiply(o, outputs, o.workspace, weights);
   }
 
   /// What a block computes of a group's channels.
@@ -207,10 +203,12 @@ class GemmConv final : public Step {
       const float* strip = weights + channel * depth_ + outputs.skipped * channels;
       const auto at = outputs.at + channel * g_.out_plane();
       if (o.bias) end.row_bias = o.bias + outputs.channel + channel;
+      NextStrip next(strip + channels * depth_, channels * outputs.depth);
       for (std::int64_t pixel = 0; pixel < outputs.pixels; pixel += width) {
         if (o.residual) end.residual = o.residual + at + pixel;
-        multiply_tile({outputs.depth, strip, channels, panel + pixel * outputs.depth, 1, &end}, channels,
-                      std::min(width, outputs.pixels - pixel), o.y + at + pixel, g_.out_plane());
+        multiply_tile(
+            {outputs.depth, strip, channels, panel + pixel * outputs.depth, 1, &end, 0, next.take(outputs.depth)},
+            channels, std::min(width, outputs.pixels - pixel), o.y + at + pixel, g_.out_plane());
       }
       finish_channels(o, outputs, channel, channels);
     }
@@ -230,30 +228,40 @@ class GemmConv final : public Step {
         const auto at = outputs.at + channel * g_.out_plane() + pixel;
         if (o.bias) end.row_bias = o.bias + outputs.channel + channel;
         if (o.residual) end.residual = o.residual + at;
-        multiply_tile({depth_, weights + channel * depth_, channels, whole ? x + pixel : o.workspace, 1, &end,
-                       whole ? g_.in_plane() : 0},
-                      channels, pixels, o.y + at, g_.out_plane());
+        const auto line = channel / strip_ * Ahead::line; // of the next tile, by this one
+        multiply_tile(
+            {depth_, weights + channel * depth_, channels, whole ? x + pixel : o.workspace, 1, &end,
+             whole ? g_.in_plane() : 0, Ahead{line < width ? x + pixel + width + line : nullptr, g_.in_plane()}},
+            channels, pixels, o.y + at, g_.out_plane());
       }
     }
   }
 
-  /// Of a panel whose rows are `pitch` apart. Tiles come out transposed.
-  void multiply_across(const ConvOperands& o, const Outputs& outputs, const float* panel, std::int64_t pitch,
+  /// Of a panel in strips of `rows` pixels. Sums come out transposed.
+  void multiply_across(const ConvOperands& o, const Outputs& outputs, std::int64_t rows, const float* panel,
                        const float* weights) const noexcept {
-    float* const tile = o.workspace + pixels_ * depth_;
-    const auto most = whole_squares(balanced_block(outputs.pixels, tile_shape().rows));
-    auto end = end_of(o);
+    float* const sums = o.workspace + panel_floats();
+    const auto at_once = balanced_block(std::max<std::int64_t>(outputs.depth, 1), depth_at_once);
     for (std::int64_t channel = 0; channel < g_.group_out(); channel += strip_) {
       const auto channels = std::min(strip_, g_.group_out() - channel);
+      const float* strip = weights + channel * depth_ + outputs.skipped * strip_;
+      auto end = end_of(o);
+      const auto bounds = std::exchange(end.bounds, {});
       if (o.bias) end.column_bias = o.bias + outputs.channel + channel;
-      for (std::int64_t pixel = 0, rows; pixel < outputs.pixels; pixel += rows) {
-        const auto left = outputs.pixels - pixel;
-        rows = left <= tile_shape().rows ? left : most;
-        multiply_tile(
-            {outputs.depth, panel + pixel, pitch, weights + channel * depth_ + outputs.skipped * strip_, 1, &end}, rows,
-            channels, tile, strip_);
-        transpose(o.y + outputs.at + channel * g_.out_plane() + pixel, g_.out_plane(), tile, strip_, rows, channels);
-      }
+      std::int64_t line = 0;
+      do { // once where all taps are outside of the input, too
+        const auto depth = std::min(at_once, outputs.depth - line);
+        if (line + depth == outputs.depth) end.bounds = bounds;
+        NextStrip next(strip + (line + at_once) * strip_, at_once * strip_);
+        for (std::int64_t pixel = 0; pixel < outputs.pixels; pixel += rows) {
+          if (line > 0) end = {.residual = sums + pixel * strip_, .bounds = end.bounds};
+          multiply_tile({depth, panel + pixel * outputs.depth + line * rows, rows, strip + line * strip_, 1, &end, 0,
+                         next.take(depth)},
+                        std::min(rows, outputs.pixels - pixel), channels, sums + pixel * strip_, strip_);
+        }
+        line += depth;
+      } while (line < outputs.depth);
+      transpose(o.y + outputs.at + channel * g_.out_plane(), g_.out_plane(), sums, strip_, outputs.pixels, channels);
       finish_channels(o, outputs, channel, channels);
     }
   }
@@ -266,15 +274,10 @@ class GemmConv final : public Step {
         for (auto kw = taps_w_.first; kw < taps_w_.last; ++kw) f(line++, channel, kh, kw);
   }
 
-  void fill_rows(float* panel, const float* x, const Block& block) const noexcept {
-    each_line(block.taps, [&](std::int64_t line, std::int64_t channel, std::int64_t kh, std::int64_t kw) {
-      fill_line(panel + line * block.pixels, x + channel * g_.in_plane(), kh, kw, block);
-    });
-  }
-
-  void fill_strips(float* panel, const float* x, const Block& block) const noexcept {
-    const auto width = tile_shape().columns, depth = block.taps.count() * depth_of_row();
-    float* const filled = panel + pixels_ * depth_;
+  /// In strips of `width` pixels.
+  void fill_strips(float* panel, std::int64_t width, const float* x, const Block& block) const noexcept {
+    const auto depth = block.taps.count() * depth_of_row();
+    float* const filled = panel + panel_floats();
     each_line(block.taps, [&](std::int64_t line, std::int64_t channel, std::int64_t kh, std::int64_t kw) {
       const float* from = x + channel * g_.in_plane() + block.pixel;
       if (!pointwise_) {

@@ -12,12 +12,21 @@ RTEXEC_INLINE void fill_zeros(float* line, std::int64_t n) {
   for (std::int64_t i = 0; i < n; i += lanes) store(line + i, zeros);
 }
 
+/// A vector's floats, straight to where they go: one that is put together in memory waits for its pieces.
+RTEXEC_INLINE void copy_lanes(float* line, const float* x, std::int64_t stride) {
+  if (stride == 2) {
+    float odd[lanes];
+    return split_pairs(line, odd, x);
+  }
+  Vector v;
+  load_strided(v, x, stride);
+  store(line, v);
+}
+
 RTEXEC_INLINE void copy_strided(float* line, const float* x, const float* end, std::int64_t stride, std::int64_t n) {
   for (std::int64_t i = 0; i < n; i += lanes) {
     if (x + (i + lanes) * stride <= end) {
-      Vector piece;
-      load_strided(piece, x + i * stride, stride);
-      store(line + i, piece);
+      copy_lanes(line + i, x + i * stride, stride);
     } else {
       for (std::int64_t rest = i; rest < std::min(n, i + lanes); ++rest) line[rest] = x[rest * stride];
     }

@@ -68,9 +68,11 @@ class TiledProduct {
     const auto stride_b = strip_columns_ == tile_shape().columns ? 0 : strip_columns_;
     for (std::int64_t column = 0; column < s_.n; column += strip_columns_) {
       if (end.column_bias) of_tile.column_bias = end.column_bias + column;
+      const float* strip = b + column * s_.k;
+      NextStrip next(strip + strip_columns_ * s_.k, strip_columns_ * s_.k);
       for (std::int64_t row = 0; row < rows; row += strip_rows_) {
         if (end.residual) of_tile.residual = end.residual + (first + row) * s_.n + column;
-        multiply_tile({s_.k, a + row * s_.k, strip_rows_, b + column * s_.k, s_.alpha, &of_tile, stride_b},
+        multiply_tile({s_.k, a + row * s_.k, strip_rows_, strip, s_.alpha, &of_tile, stride_b, next.take(s_.k)},
                       std::min(strip_rows_, rows - row), std::min(strip_columns_, s_.n - column),
                       y + row * s_.n + column, s_.n);
       }

@@ -82,6 +82,14 @@ RTEXEC_INLINE void store_tile(const R (&sums)[rows][across], const TileFactors& 
   if (!whole) copy_lines(c, leading_c, room, width, columns, rows);
 }
 
+/// Into cache, by the time that the sums are there.
+template <std::size_t floats, std::size_t across, std::size_t rows>
+RTEXEC_INLINE void fetch_result(const float* c, std::int64_t leading_c) {
+#pragma GCC unroll 16
+  for (std::size_t i = 0; i < rows; ++i, c += leading_c)
+    for (std::size_t j = 0; j < across * floats; j += Ahead::line) __builtin_prefetch(c + j, 1);
+}
+
 /// A tile of this many rows and registers across.
 template <std::size_t floats, std::size_t across, std::size_t rows>
 RTEXEC_INLINE void multiply_exactly(const TileFactors& f, std::int64_t stride_b, std::int64_t columns, float* c,
@@ -91,7 +99,9 @@ RTEXEC_INLINE void multiply_exactly(const TileFactors& f, std::int64_t stride_b,
   constexpr std::size_t parts = std::max<std::size_t>(1, 8 / (rows * across));
   R sums[parts][rows][across] = {};
   if (f.end) begin_tile(sums[0], *f.end, columns, leading_c);
-  const float *a = f.a, *b = f.b;
+  const float *a = f.a, *b = f.b, *ahead = f.ahead.first ? f.ahead.first : f.a;
+  const auto ahead_step = f.ahead.first ? f.ahead.step : 0;
+  fetch_result<floats, across, rows>(c, leading_c);
   const auto add = [&](R(&part)[rows][across]) __attribute__((always_inline)) {
     R x[across];
     for (std::size_t j = 0; j < across; ++j) std::memcpy(&x[j], b + j * floats, sizeof(R));
@@ -99,7 +109,8 @@ RTEXEC_INLINE void multiply_exactly(const TileFactors& f, std::int64_t stride_b,
     for (std::size_t i = 0; i < rows; ++i)
 #pragma GCC unroll 4
       for (std::size_t j = 0; j < across; ++j) part[i][j] += x[j] * a[i];
-    a += f.stride_a, b += stride_b;
+    __builtin_prefetch(ahead, 0, 2);
+    a += f.stride_a, b += stride_b, ahead += ahead_step;
   };
   std::int64_t p = 0;
   constexpr auto at_once = static_cast<std::int64_t>(parts);

@@ -25,6 +25,30 @@ struct TileEnd {
   Bounds bounds;
 };
 
+/// What is read after a tile: a line of cache for each p, which the tile fetches into the second-level cache, so that
+/// the next one does not wait for memory.
+struct Ahead {
+  static constexpr std::int64_t line = 16; // floats
+  const float* first = nullptr;            // where there is anything to fetch
+  std::int64_t step = line;
+};
+
+/// A strip that is read after several tiles, which fetch it one after the other.
+class NextStrip {
+ public:
+  NextStrip(const float* strip, std::int64_t floats) : next_(strip), end_(strip + floats) {}
+
+  /// For a tile of this depth.
+  [[nodiscard]] Ahead take(std::int64_t depth) noexcept {
+    const Ahead part{next_ < end_ ? next_ : nullptr};
+    next_ += Ahead::line * depth;
+    return part;
+  }
+
+ private:
+  const float *next_, *end_;
+};
+
 /// What a tile is made of: alpha times the sum over p < depth of a[p * stride_a + row] * b[p * tile columns + column].
 struct TileFactors {
   std::int64_t depth;
@@ -34,6 +58,7 @@ struct TileFactors {
   float alpha = 1;
   const TileEnd* end = nullptr; // where there is one
   std::int64_t stride_b = 0;    // from row to row of b, where that is not the tile's columns
+  Ahead ahead{};
 };
 
 /// c[row * leading_c + column], for as many rows and columns as a tile has, or fewer; all columns of b are read.

@@ -161,9 +161,12 @@ class WinogradConv final : public Step {
     const auto width = tile_shape().columns;
     for (std::int64_t c = 0; c < g_.out_channels; c += strip_) {
       const auto channels = std::min(strip_, g_.out_channels - c);
+      const float* strip = weights + c * g_.in_channels;
+      NextStrip next(strip + channels * g_.in_channels, channels * g_.in_channels);
       for (std::int64_t tile = 0; tile < tiles; tile += width)
-        multiply_tile({g_.in_channels, weights + c * g_.in_channels, channels, inputs + tile * g_.in_channels},
-                      channels, std::min(width, tiles - tile), products + c * tiles + tile, tiles);
+        multiply_tile(
+            {g_.in_channels, strip, channels, inputs + tile * g_.in_channels, 1, nullptr, 0, next.take(g_.in_channels)},
+            channels, std::min(width, tiles - tile), products + c * tiles + tile, tiles);
     }
   }
 
