@@ -51,6 +51,8 @@ struct System {
   int (*madvise)(void* address, std::size_t size, int advice);
   int (*mincore)(void* address, std::size_t size, unsigned char* resident);
   int (*memfd_create)(const char* name, unsigned flags);
+  /// A file in memory, without a name, of huge pages wherever a whole one lies within its size. Closed on exec.
+  int (*huge_page_file)();
   int (*ftruncate)(int file, off_t size);
   int (*fallocate)(int file, int mode, off_t offset, off_t size);
   // files

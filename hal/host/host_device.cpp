@@ -42,6 +42,10 @@ Result<std::unique_ptr<HostDevice>> HostDevice::open(Bytes capacity, Bytes chunk
   auto capabilities = probe_host_memory(device->engine(EngineKind::compute));
   if (!capabilities) return Unexpected(capabilities.error());
   device->capabilities_ = std::move(*capabilities);
+  if (device->capacity() >= HostMemory::huge_page)
+    device->capabilities_.note("memory in pages of 2 MiB", device->memory_.has_huge_pages(),
+                               "it is in small ones, and networks take 10 to 20 % longer: run as root, or `echo "
+                               "within_size > /sys/kernel/mm/transparent_hugepage/shmem_enabled`");
   return device;
 }
 

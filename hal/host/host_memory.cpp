@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rtexec::hal {
@@ -14,6 +15,19 @@ constexpr int window_access = PROT_READ | PROT_WRITE;
 constexpr int in_place = MAP_SHARED | MAP_FIXED | MAP_POPULATE;
 
 off_t offset(Bytes size) { return static_cast<off_t>(size.count); }
+
+/// Huge pages stand only where addresses are multiples of one.
+Bytes alignment_of(Bytes size) { return size < HostMemory::huge_page ? page_size() : HostMemory::huge_page; }
+
+/// Addresses without memory, with room for `size` from aligned(mapping, size) on.
+Result<Mapping> reserve_addresses(Bytes size, std::string_view what) {
+  return Mapping::anonymous(size + alignment_of(size) - page_size(), PROT_NONE, MAP_NORESERVE, what);
+}
+
+std::byte* aligned(const Mapping& mapping, Bytes size) {
+  const Bytes address{reinterpret_cast<std::uintptr_t>(mapping.base())};
+  return mapping.base() + (round_up(address, alignment_of(size)) - address).count;
+}
 
 } // namespace
 
@@ -28,16 +42,19 @@ Result<HostMemory> HostMemory::open(Bytes capacity, Bytes chunk) {
                 "A capacity of " + to_string(capacity) + " holds no chunk of " + to_string(chunk) + ".");
   HostMemory memory;
   memory.chunk_ = chunk;
-  memory.file_ = FileDescriptor(sys().memfd_create("rtexec-device", MFD_CLOEXEC));
+  memory.capacity_ = whole;
+  memory.file_ = FileDescriptor(sys().huge_page_file());
+  if (memory.file_.number() < 0) memory.file_ = FileDescriptor(sys().memfd_create("rtexec-device", MFD_CLOEXEC));
   if (memory.file_.number() < 0)
     return call_failed("memfd_create for device memory", errno, "Needs a free file descriptor (`ulimit -n`).");
   if (sys().ftruncate(memory.file_.number(), offset(whole)) != 0) {
     return call_failed("sizing device memory to " + readable(whole), errno, "Ask for less capacity.",
                        Errc::out_of_memory);
   }
-  auto window = Mapping::anonymous(whole, PROT_NONE, MAP_NORESERVE, "the pool window");
+  auto window = reserve_addresses(whole, "the pool window");
   if (!window) return Unexpected(window.error());
   memory.window_ = std::move(*window);
+  memory.first_ = aligned(memory.window_, whole);
   return memory;
 }
 
@@ -56,7 +73,7 @@ Result<std::vector<Chunk>> HostMemory::create_chunks(std::size_t count) {
                        Errc::out_of_memory);
   };
   if (sys().fallocate(file_.number(), 0, offset(begin), offset(size)) != 0) return refused("allocating ");
-  if (sys().mmap(window_.base() + begin.count, size.count, window_access, in_place, file_.number(), offset(begin)) ==
+  if (sys().mmap(first_ + begin.count, size.count, window_access, in_place, file_.number(), offset(begin)) ==
       MAP_FAILED) {
     auto error = refused("mapping ");
     (void)sys().fallocate(file_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset(begin), offset(size));
@@ -69,9 +86,11 @@ Result<std::vector<Chunk>> HostMemory::create_chunks(std::size_t count) {
 
 Result<AddressRange> HostMemory::reserve(Bytes size) {
   if (size.count == 0) return fail(Errc::bad_input, "A range of no bytes cannot be reserved.");
-  auto addresses = Mapping::anonymous(round_up(size, chunk_), PROT_NONE, MAP_NORESERVE, "an address range");
+  const Bytes whole = round_up(size, chunk_);
+  auto addresses = reserve_addresses(whole, "an address range");
   if (!addresses) return Unexpected(addresses.error());
-  ranges_.emplace_back(std::move(*addresses), chunk_);
+  const AddressRange range{aligned(*addresses, whole), whole};
+  ranges_.emplace_back(std::move(*addresses), range, chunk_);
   return ranges_.back().addresses();
 }
 
@@ -104,6 +123,11 @@ Status HostMemory::unmap(AddressRange range, std::size_t slot) noexcept {
   if (!close(*found, slot)) return Unexpected(Errc::device_fault);
   found->set_mapped(slot, false);
   return {};
+}
+
+bool HostMemory::has_huge_pages() const noexcept {
+  struct stat status;
+  return sys().fstat(file_.number(), &status) == 0 && status.st_blksize >= offset(huge_page);
 }
 
 bool HostMemory::writable(std::byte* to) const noexcept { return ::pread(file_.number(), to, 1, 0) == 1; }

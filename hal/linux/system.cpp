@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <liburing.h>
+#include <linux/mount.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -26,6 +27,33 @@ int as_errno(int error) {
 
 // Those of liburing: a negative error number, or a result.
 int as_result(int result) { return result >= 0 ? result : as_errno(-result); }
+
+int close_after(int result, int file) {
+  const int error = errno;
+  if (file >= 0) ::close(file);
+  errno = error;
+  return result;
+}
+
+/// A mount that has no place in any tree: only tmpfs has huge pages whatever the machine sets for files in memory.
+int mount_huge_pages() {
+  const auto context = static_cast<int>(::syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC));
+  if (context < 0) return -1;
+  const auto set = [&](const char* key, const char* value) {
+    return ::syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, key, value, 0) == 0;
+  };
+  int mount = -1;
+  if (set("huge", "within_size") && set("size", "0") && // 0: no limit
+      ::syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0)
+    mount = static_cast<int>(::syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+  return close_after(mount, context);
+}
+
+int huge_page_file() {
+  const int mount = mount_huge_pages();
+  if (mount < 0) return -1;
+  return close_after(::openat(mount, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), mount);
+}
 
 constexpr System real{
     .sched_setattr =
@@ -58,6 +86,7 @@ constexpr System real{
     .mincore = [](void* address, std::size_t size,
                   unsigned char* resident) { return ::mincore(address, size, resident); },
     .memfd_create = [](const char* name, unsigned flags) { return ::memfd_create(name, flags); },
+    .huge_page_file = huge_page_file,
     .ftruncate = [](int file, off_t size) { return ::ftruncate(file, size); },
     .fallocate = [](int file, int mode, off_t offset, off_t size) { return ::fallocate(file, mode, offset, size); },
     .open = [](const char* path, int flags) { return ::open(path, flags); },

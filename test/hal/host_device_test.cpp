@@ -172,7 +172,68 @@ TEST(HostDevice, NoPageFaultFollowsAMappingThatAnotherThreadsMappingMeets) {
   }
 }
 
+/// What the device found out about huge pages: whether it has them.
+bool has_huge_pages(const HostDevice& device) {
+  const auto& findings = device.capabilities().findings;
+  const auto found = std::ranges::find_if(findings, [](const auto& each) { return each.contains("pages of 2 MiB"); });
+  return found != findings.end() && found->ends_with("works");
+}
+
+TEST(HostDevice, ChunksStandAtWholeHugePages) {
+  constexpr Bytes huge = HostMemory::huge_page;
+  const auto device = HostDevice::open(huge * 4, huge);
+  ASSERT_TRUE(device) << problem(device);
+  const auto chunks = (*device)->create_chunks(4);
+  ASSERT_TRUE(chunks) << problem(chunks);
+  const auto range = (*device)->reserve(huge * 2);
+  ASSERT_TRUE(range) << problem(range);
+  const auto offset = [&](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) % huge.count; };
+  for (const Chunk each : *chunks) EXPECT_EQ(offset((*device)->window(each)), 0u);
+  EXPECT_EQ(offset(range->base), 0u);
+  EXPECT_EQ(range->size, huge * 2);
+}
+
+TEST(HostDevice, IsOfHugePagesWherePossible) {
+  const FileDescriptor file(sys().huge_page_file());
+  if (file.number() < 0) GTEST_SKIP() << "no huge pages for files: " << errno_text(errno);
+  const auto device = HostDevice::open(HostMemory::huge_page * 4, HostMemory::huge_page);
+  ASSERT_TRUE(device) << problem(device);
+  EXPECT_TRUE(has_huge_pages(**device));
+}
+
 // ---- injected faults ----
+
+TEST(HostDeviceFaults, WithoutHugePagesItHasSmallOnes) {
+  const Failing<&System::huge_page_file> failing(EPERM);
+  const auto device = HostDevice::open(HostMemory::huge_page * 4, HostMemory::huge_page);
+  ASSERT_TRUE(device) << problem(device);
+  EXPECT_GT(failing.calls(), 0);
+  EXPECT_TRUE((*device)->create_chunks(4));
+}
+
+/// As where a process may not mount.
+class NoFile {
+ public:
+  NoFile() : override_((prepare(), table_)) {}
+
+ private:
+  static void prepare() {
+    table_ = linux_system();
+    table_.huge_page_file = [] { return errno = EPERM, -1; };
+    table_.memfd_create = [](const char*, unsigned) { return errno = EMFILE, -1; };
+  }
+  static inline System table_;
+  SystemOverride override_;
+};
+
+TEST(HostDeviceFaults, WithoutAnyFileNothingLeaks) {
+  const Held before = held();
+  {
+    const NoFile failing;
+    EXPECT_TRUE(fails(HostDevice::open(page * 4, page), Errc::refused, "ulimit -n"));
+  }
+  EXPECT_TRUE(eventually([&] { return held() == before; })) << held() << " instead of " << before;
+}
 
 template <auto Member> void expect_open_fails(int error, Errc code, const std::string& part, int nth = 1) {
   const Held before = held();
@@ -184,7 +245,6 @@ template <auto Member> void expect_open_fails(int error, Errc code, const std::s
 }
 
 TEST(HostDeviceFaults, EachCallThatFailsIsReportedAndNothingLeaks) {
-  expect_open_fails<&System::memfd_create>(EMFILE, Errc::refused, "ulimit -n");
   expect_open_fails<&System::ftruncate>(EFBIG, Errc::out_of_memory, "Ask for less capacity");
   expect_open_fails<&System::mmap>(ENOMEM, Errc::out_of_memory, "the pool window");
   expect_open_fails<&System::mmap>(ENOMEM, Errc::out_of_memory, "a thread's stack", 2);
