@@ -35,11 +35,11 @@ SOVERSION := 0
 B := $(BUILD)/$(BOARD)-$(MODE)
 
 # ---- packages -------------------------------------------------------------------------------------------------------
-PACKAGES_BUILD := g++ pkg-config libsodium-dev libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libstb-dev \
+PACKAGES_BUILD := g++ pkg-config python3 libsodium-dev libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libstb-dev \
   libcli11-dev nlohmann-json3-dev help2man lttng-tools liblttng-ust-dev liblttng-ctl-dev babeltrace2 libbabeltrace2-dev liburing-dev \
   libboost-dev libboost-math-dev libgtest-dev libgmock-dev libjpeg-dev zlib1g-dev
 PACKAGES_IMAGE := libarchive-tools kmod openssl zstd
-PACKAGES_CHECK := $(PACKAGES_IMAGE) clang-format python3 python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel perl shellcheck libbenchmark-dev \
+PACKAGES_CHECK := $(PACKAGES_IMAGE) clang-format python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel perl shellcheck libbenchmark-dev \
   iceoryx libiceoryx-binding-c-dev systemd-container
 PACKAGES_BENCH := libbenchmark-dev rt-tests iceoryx libiceoryx-binding-c2
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
@@ -110,6 +110,13 @@ ALONE := config/types.cpp policies/bandwidth.cpp tasks/dnn/cuda/row_layout.cpp t
   test/hal/fake_cuda_driver.cpp test/hal/assembled_root.cpp test/policies/swap_exhaustive.cpp test/policies/tiny_devices.cpp test/support/ctf_writer.cpp test/support/trace_writer.cpp test/support/files.cpp \
   test/tasks/cuda% test/tasks/isolated_nodes.cpp test/tasks/random_onnx.cpp %/adversary.cpp %/benchmark_traffic_test.cpp
 GROUPED := $(if $(UNITY),$(filter-out $(ALONE),$(SRC_program) $(foreach room,$(ROOMS),$(SRC_$(room))) $(call sources,$(addprefix test/,$(ROOMS) support soundness))))
+# What groups them is in Python. Where there is none it is installed with the packages, and make begins anew.
+ifeq ($(shell command -v python3),)
+GROUPED :=
+ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),all)),)
+include $(BUILD)/.packages-BUILD
+endif
+endif
 $(foreach assignment,$(if $(GROUPED),$(shell test/make-unity $(B)/unity $(UNITY) $(GROUPED))),$(eval $(assignment)))
 object = $(sort $(foreach source,$(1),$(or $(UNIT_$(source)),$(B)/$(basename $(source))).o))
 # The files of boards/ travel inside the library.
