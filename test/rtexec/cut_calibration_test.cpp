@@ -92,10 +92,12 @@ std::unique_ptr<hal::Device> host() { return std::move(*hal::HostDevice::open(By
 TEST(CutCalibration, FindsWhatACutTakesWithTheNextSegmentAhead) {
   const auto device = host();
   const auto calibrated = [&] { return calibrate_cut(*device, timed(32), 1ms, {.jobs = 5, .margin = 1.5}, goes_on); };
-  const auto idles = [](const MeasuredCuts& each) { return each.each > 900us; };
+  // What others take of the machine moves the difference either way. Where the device idled at each cut, or where
+  // cuts were free, no number of tries would come out between.
+  const auto is_disturbed = [](const MeasuredCuts& each) { return each.each < 95us || each.each > 900us; };
   auto found = calibrated();
-  // A machine that others use only adds to it: where the device idled, no try would take less than 1 ms.
-  for (int again = 0; again < 20 && found && std::ranges::any_of(found->measured, idles); ++again) found = calibrated();
+  for (int again = 0; again < 20 && found && std::ranges::any_of(found->measured, is_disturbed); ++again)
+    found = calibrated();
   ASSERT_EQ(test::problem(found), "none");
   ASSERT_EQ(found->measured.size(), 2U) << "32 segments would be shorter than two dispatches";
   Duration worst{0};
