@@ -161,9 +161,11 @@ class GemmConv final : public Step {
     const float* weights = o.weights + group * packed_group();
     if (reads_rows_) return multiply_rows(o, outputs, x + block.pixel, weights);
     const auto strip = channels_across_ ? balanced_block(block.pixels, tile_shape().rows) : tile_shape().columns;
-    fill_strips(o.workspace, strip, x, block);
-    if (channels_across_) multiply_across(o, outputs, strip, o.workspace, weights);
-    else multiply(o, outputs, o.workspace, weights);
+    const bool is_strip = pointwise_ && g_.in_plane() == strip; // as the input lies
+    const float* panel = is_strip ? x : o.workspace;
+    if (!is_strip) fill_strips(o.workspace, strip, x, block);
+    if (channels_across_) multiply_across(o, outputs, strip, panel, weights);
+    else multiply(o, outputs, panel, weights);
   }
 
   /// What a block computes of a group's channels.
@@ -277,14 +279,16 @@ class GemmConv final : public Step {
   /// In strips of `width` pixels.
   void fill_strips(float* panel, std::int64_t width, const float* x, const Block& block) const noexcept {
     const auto depth = block.taps.count() * depth_of_row();
+    if (pointwise_) {
+      for (std::int64_t pixel = 0; pixel < block.pixels; pixel += width)
+        pack_strip(panel + pixel * depth, width, x + block.pixel + pixel, std::min(width, block.pixels - pixel), 1,
+                   depth, g_.in_plane());
+      return;
+    }
     float* const filled = panel + panel_floats();
     each_line(block.taps, [&](std::int64_t line, std::int64_t channel, std::int64_t kh, std::int64_t kw) {
-      const float* from = x + channel * g_.in_plane() + block.pixel;
-      if (!pointwise_) {
-        fill_line(filled, x + channel * g_.in_plane(), kh, kw, block);
-        from = filled;
-      }
-      split(panel + line * width, width, depth * width, from, block.pixels);
+      fill_line(filled, x + channel * g_.in_plane(), kh, kw, block);
+      split(panel + line * width, width, depth * width, filled, block.pixels);
     });
   }
 

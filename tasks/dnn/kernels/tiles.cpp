@@ -205,9 +205,18 @@ RTEXEC_INLINE void pack_line(float* to, std::int64_t width, const float* from, s
   for (; i < width; ++i) to[i] = 0;
 }
 
+/// Lines that are narrower than a vector are copied as one, as long as what it has too many of lies within both: the
+/// next lines are written over it.
 RTEXEC_VECTORISED void pack_rows(float* to, std::int64_t width, const float* from, std::int64_t count,
                                  std::int64_t depth, std::int64_t pitch) noexcept {
-  for (std::int64_t p = 0; p < depth; ++p) pack_line(to + p * width, width, from + p * pitch, count);
+  std::int64_t p = 0;
+  if (count == width && width < lanes)
+    for (; p * width + lanes <= depth * width && p * pitch + lanes <= (depth - 1) * pitch + count; ++p) {
+      Vector line;
+      load(line, from + p * pitch);
+      store(to + p * width, line);
+    }
+  for (; p < depth; ++p) pack_line(to + p * width, width, from + p * pitch, count);
 }
 
 const TileKernel& kernel() noexcept {
