@@ -44,8 +44,8 @@ Result<std::unique_ptr<HostDevice>> HostDevice::open(Bytes capacity, Bytes chunk
   device->capabilities_ = std::move(*capabilities);
   if (device->capacity() >= HostMemory::huge_page)
     device->capabilities_.note("memory in pages of 2 MiB", device->memory_.has_huge_pages(),
-                               "it is in small ones, and networks take 10 to 20 % longer: run as root, or `echo "
-                               "within_size > /sys/kernel/mm/transparent_hugepage/shmem_enabled`");
+                               "it is in small ones, and large networks take a little longer: run as root, or "
+                               "`echo within_size > /sys/kernel/mm/transparent_hugepage/shmem_enabled`");
   return device;
 }
 

@@ -43,7 +43,7 @@ Result<HostMemory> HostMemory::open(Bytes capacity, Bytes chunk) {
   HostMemory memory;
   memory.chunk_ = chunk;
   memory.capacity_ = whole;
-  memory.file_ = FileDescriptor(sys().huge_page_file());
+  if (whole >= huge_page) memory.file_ = FileDescriptor(sys().huge_page_file());
   if (memory.file_.number() < 0) memory.file_ = FileDescriptor(sys().memfd_create("rtexec-device", MFD_CLOEXEC));
   if (memory.file_.number() < 0)
     return call_failed("memfd_create for device memory", errno, "Needs a free file descriptor (`ulimit -n`).");

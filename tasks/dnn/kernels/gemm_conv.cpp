@@ -13,9 +13,9 @@ namespace rtexec::tasks::kernels {
 namespace {
 
 constexpr std::int64_t panel_at_once = 128 * 1024; // half of a common second-level cache
-constexpr std::int64_t most_rows = 64;             // each in a page of its own, which a processor remembers so many of
+constexpr std::int64_t max_rows = 64;              // each in a page of its own, which a processor remembers so many of
 constexpr std::int64_t depth_at_once = 256;        // of a strip of channels: half of a first-level cache
-constexpr std::int64_t least_pixels = 96, most_pixels = 512;
+constexpr std::int64_t min_pixels = 96, max_pixels = 512;
 
 bool is_pointwise(const ConvGeometry& g) {
   const auto& w = g.window;
@@ -75,12 +75,12 @@ class GemmConv final : public Step {
         taps_h_(downwards(g_).inside(0, g_.out_h - 1)),
         taps_w_(across(g_).inside(0, g_.out_w - 1)),
         bounds_(bounds_of(geometry.activation)),
-        reads_rows_(pointwise_ && !channels_across_ && bounds_ && g_.group_in() <= most_rows),
+        reads_rows_(pointwise_ && !channels_across_ && bounds_ && g_.group_in() <= max_rows),
         depth_(taps_h_.count() * depth_of_row()),
         strip_(channels_across_ ? tile_shape().columns : balanced_block(g_.group_out(), tile_shape().rows)) {
     const auto width = tile_shape().columns;
-    const auto most = std::clamp(panel_at_once / std::max<std::int64_t>(depth_, 1), least_pixels, most_pixels);
-    pixels_ = balanced_block((g_.out_plane() + width - 1) / width, most / width) * width;
+    const auto max_block = std::clamp(panel_at_once / std::max<std::int64_t>(depth_, 1), min_pixels, max_pixels);
+    pixels_ = balanced_block((g_.out_plane() + width - 1) / width, max_block / width) * width;
     for (std::int64_t pixel = 0; pixel < g_.out_plane(); pixel += blocks_.back().pixels)
       blocks_.push_back(block_at(pixel));
   }
@@ -148,7 +148,7 @@ class GemmConv final : public Step {
   [[nodiscard]] std::int64_t panel_floats() const {
     return (pixels_ + (channels_across_ ? tile_shape().rows : 0)) * depth_;
   }
-  /// Of a row of a panel with what is written behind it, or of a strip of channels' sums.
+  /// A row of a panel takes this with what is written behind it, or a strip of channels its sums.
   [[nodiscard]] std::int64_t line_floats() const {
     return channels_across_ ? pixels_ * strip_ : std::max(pixels_ + lanes, tile_shape().rows * tile_shape().columns);
   }
@@ -239,7 +239,7 @@ class GemmConv final : public Step {
     }
   }
 
-  /// Of a panel in strips of `rows` pixels. Sums come out transposed.
+  /// The panel lies in strips of `rows` pixels. Sums come out transposed.
   void multiply_across(const ConvOperands& o, const Outputs& outputs, std::int64_t rows, const float* panel,
                        const float* weights) const noexcept {
     float* const sums = o.workspace + panel_floats();
@@ -276,7 +276,7 @@ class GemmConv final : public Step {
         for (auto kw = taps_w_.first; kw < taps_w_.last; ++kw) f(line++, channel, kh, kw);
   }
 
-  /// In strips of `width` pixels.
+  /// The panel gets strips of `width` pixels.
   void fill_strips(float* panel, std::int64_t width, const float* x, const Block& block) const noexcept {
     const auto depth = block.taps.count() * depth_of_row();
     if (pointwise_) {

@@ -82,7 +82,7 @@ RTEXEC_INLINE void store_tile(const R (&sums)[rows][across], const TileFactors& 
   if (!whole) copy_lines(c, leading_c, room, width, columns, rows);
 }
 
-/// Into cache, by the time that the sums are there.
+/// The result stands in cache by the time that the sums are there.
 template <std::size_t floats, std::size_t across, std::size_t rows>
 RTEXEC_INLINE void fetch_result(const float* c, std::int64_t leading_c) {
 #pragma GCC unroll 16

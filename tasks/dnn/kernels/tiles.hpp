@@ -25,8 +25,7 @@ struct TileEnd {
   Bounds bounds;
 };
 
-/// What is read after a tile: a line of cache for each p, which the tile fetches into the second-level cache, so that
-/// the next one does not wait for memory.
+/// A tile fetches a line of cache for each p into the second-level cache, so that what is read next is there by then.
 struct Ahead {
   static constexpr std::int64_t line = 16; // floats
   const float* first = nullptr;            // where there is anything to fetch
