@@ -23,7 +23,10 @@ def hear():
 while time.monotonic() < end and not os.path.exists("stop"): hear()
 daemon.terminate()
 code = daemon.wait()
-hear()
+ear.setblocking(False)
+while True: # all that was sent before it ended
+    try: told.extend(ear.recv(4096).decode().split("\n"))
+    except BlockingIOError: break
 print(code, "READY=1" in told, told.count("WATCHDOG=1"), "STOPPING=1" in told)
 END
 trap 'touch "$work/stop"; wait; rm -rf "$work"' EXIT
