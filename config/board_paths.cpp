@@ -1,6 +1,6 @@
 #include "config/board_paths.hpp"
 
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 
 #include <algorithm>
 #include <optional>

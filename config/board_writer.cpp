@@ -4,7 +4,7 @@
 
 #include "config/document.hpp"
 #include "config/file_kinds.hpp"
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 #include "config/types.hpp"
 
 #include <algorithm>

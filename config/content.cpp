@@ -1,7 +1,7 @@
 #include "config/content.hpp"
 
 #include "config/document.hpp"
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 
 #include <algorithm>
 #include <fstream>

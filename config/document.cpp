@@ -1,7 +1,7 @@
 #include "config/document.hpp"
 
-#include "config/decimal.hpp"
-#include "config/text.hpp"
+#include "config/base/decimal.hpp"
+#include "config/base/text.hpp"
 
 // Nesting that no file of ours needs is refused by the parser, which recurses.
 #define TOML_MAX_NESTED_VALUES 8

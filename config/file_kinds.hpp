@@ -4,7 +4,7 @@
 #include <rtexec/board.hpp>
 #include <rtexec/task_set.hpp>
 #include "config/content.hpp"
-#include "config/files.hpp"
+#include "config/base/files.hpp"
 #include "config/keys.hpp"
 #include "config/schema.hpp"
 

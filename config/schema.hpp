@@ -6,7 +6,7 @@
 
 #include "config/document.hpp"
 #include "config/keys.hpp"
-#include "config/report.hpp"
+#include "config/file_report.hpp"
 #include "config/types.hpp"
 
 #include <functional>

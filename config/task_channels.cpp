@@ -1,6 +1,6 @@
 #include "config/task_channels.hpp"
 
-#include "config/files.hpp"
+#include "config/base/files.hpp"
 
 #include <algorithm>
 #include <array>

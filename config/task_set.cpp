@@ -121,7 +121,7 @@ constexpr double greatest_slowdown = 100;
 constexpr unsigned smallest_picture = 16;
 constexpr unsigned largest_picture = 2896;   // whose offsets fit 32 bits
 constexpr double largest_constant = 1e15;    // whose whole numbers are exact
-constexpr unsigned largest_size = 1U << 28U; // of any micro-benchmark; tasks/kernels knows each one's own
+constexpr unsigned largest_size = 1U << 28U; // of any micro-benchmark; tasks/loads/benchmarks knows each one's own
 
 std::vector<Key<BandwidthOptions>> bandwidth_keys() {
   using B = BandwidthOptions;
@@ -368,7 +368,7 @@ Key<Task> table_key(std::string_view name, const Type<T>& type, std::string_view
 }
 
 Type<std::vector<std::int64_t>> dimensions() {
-  constexpr std::int64_t largest = std::int64_t{1} << 28; // tasks/dnn knows how many elements there may be in all
+  constexpr std::int64_t largest = std::int64_t{1} << 28; // tasks/engine knows how many elements there may be in all
   return line_of(integer<std::int64_t>(0, largest));
 }
 

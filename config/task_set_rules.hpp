@@ -1,7 +1,7 @@
 // Rules between the values of a task set; what limits one value alone stands at its key, in task_set.cpp.
 #pragma once
 
-#include "config/report.hpp"
+#include "config/file_report.hpp"
 #include <rtexec/task_set.hpp>
 
 namespace rtexec::config {

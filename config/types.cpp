@@ -1,6 +1,6 @@
 #include "config/types.hpp"
 
-#include "config/decimal.hpp"
+#include "config/base/decimal.hpp"
 
 namespace rtexec::config {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "config/document.hpp"
 #include "config/names.hpp"
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 #include <rtexec/units.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include <rtexec/units.hpp>
 
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 #include "config/types.hpp"
 
 #include <charconv>

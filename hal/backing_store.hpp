@@ -7,7 +7,7 @@
 
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
-#include "hal/device.hpp"
+#include "hal/device_interface.hpp"
 
 #include <cstddef>
 #include <filesystem>

@@ -16,7 +16,7 @@
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rtexec/units.hpp>
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 
 #include <filesystem>
 #include <optional>

@@ -1,6 +1,6 @@
-// What a digest (hal/device.hpp) is made of: every 64-bit word of the contents is mixed with its position, in two ways,
-// and what each way gives is added up modulo 2^64. So any order of summation gives the same, on any device. Shared
-// between device code and host code: plain C++17, no library.
+// What a digest (hal/device_interface.hpp) is made of: every 64-bit word of the contents is mixed with its position, in
+// two ways, and what each way gives is added up modulo 2^64. So any order of summation gives the same, on any device.
+// Shared between device code and host code: plain C++17, no library.
 //
 // At one position both mixers are permutations of the words: contents that differ in a single word differ in both
 // halves, always. They are the finalisers of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rtexec/units.hpp>
-#include "hal/device.hpp"
+#include "hal/device_interface.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // What a back end keeps of a reserved address range: which of its slots hold a chunk. Addresses belong to the back end.
 #pragma once
 
-#include "hal/device.hpp"
+#include "hal/device_interface.hpp"
 
 #include <algorithm>
 #include <cstddef>

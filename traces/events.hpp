@@ -6,8 +6,8 @@
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
-#include "policies/device_scheduler.hpp"
-#include "policies/overrun_handler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
+#include "policies/scheduler/overrun_handler.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "hal/board/board_files.hpp"
 
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 
 #include <algorithm>
 #include <limits>

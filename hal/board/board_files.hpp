@@ -4,7 +4,7 @@
 
 #include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 
 #include <cstdint>
 #include <filesystem>

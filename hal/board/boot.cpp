@@ -1,4 +1,4 @@
-#include "hal/board/board.hpp"
+#include "hal/board/board_findings.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "hal/board/clock_lock.hpp"
 
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include "hal/board/board.hpp"
+#include "hal/board/board_findings.hpp"
 #include "hal/linux/lock_file.hpp"
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 #include "hal/resources.hpp"
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-#include "config/text.hpp"
-#include "hal/board/board.hpp"
+#include "config/base/text.hpp"
+#include "hal/board/board_findings.hpp"
 
 #include <algorithm>
 

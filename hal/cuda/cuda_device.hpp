@@ -11,9 +11,9 @@
 #include <rtexec/task_set.hpp>
 #include "hal/cuda/driver.hpp"
 #include "hal/cuda/kernel_images.hpp"
-#include "hal/cuda/kernels/arguments.hpp"
+#include "hal/cuda/kernels/digest_arguments.hpp"
 #include "hal/cuda/management.hpp"
-#include "hal/device.hpp"
+#include "hal/device_interface.hpp"
 #include "hal/engine_thread.hpp"
 #include "hal/pinned_memory.hpp"
 #include "hal/reserved_range.hpp"

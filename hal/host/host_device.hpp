@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rtexec/board.hpp>
-#include "hal/device.hpp"
+#include "hal/device_interface.hpp"
 #include "hal/engine_thread.hpp"
 #include "hal/host/host_memory.hpp"
 #include "hal/pinned_memory.hpp"

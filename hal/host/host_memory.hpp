@@ -4,7 +4,7 @@
 
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
-#include "hal/device.hpp"
+#include "hal/device_interface.hpp"
 #include "hal/resources.hpp"
 #include "hal/reserved_range.hpp"
 

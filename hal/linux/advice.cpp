@@ -1,7 +1,7 @@
 #include "hal/linux/advice.hpp"
 
-#include "config/text.hpp"
-#include "hal/machine.hpp"
+#include "config/base/text.hpp"
+#include "hal/machine_files.hpp"
 
 #include <array>
 #include <cerrno>

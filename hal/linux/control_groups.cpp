@@ -1,6 +1,6 @@
 #include "hal/control_groups.hpp"
 
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "hal/core_claim.hpp"
 
-#include "config/process.hpp"
+#include "config/base/process.hpp"
 #include "hal/linux/lock_file.hpp"
 #include "hal/thread.hpp"
 

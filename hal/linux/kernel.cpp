@@ -1,6 +1,6 @@
 #include "hal/kernel.hpp"
 
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 #include "hal/linux/advice.hpp"
 #include "hal/resources.hpp"
 #include "hal/system.hpp"

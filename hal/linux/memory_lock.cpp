@@ -2,7 +2,7 @@
 
 #include "hal/linux/advice.hpp"
 #include "hal/resources.hpp"
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 #include "hal/system.hpp"
 
 #include <cerrno>

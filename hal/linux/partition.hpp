@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 
 #include <filesystem>
 

@@ -1,7 +1,7 @@
 // The parts of Machine::probe(): what is read from files, and what is tried; and how findings are made.
 #pragma once
 
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 
 #include <string>
 #include <vector>

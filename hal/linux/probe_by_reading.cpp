@@ -1,7 +1,7 @@
 #include "hal/linux/partition.hpp"
 #include "hal/linux/probe.hpp"
 
-#include "config/decimal.hpp"
+#include "config/base/decimal.hpp"
 #include "hal/control_groups.hpp"
 #include "hal/kernel.hpp"
 #include "hal/resources.hpp"

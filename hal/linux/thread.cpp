@@ -1,7 +1,7 @@
 #include "hal/thread.hpp"
 
 #include "hal/linux/advice.hpp"
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 #include "hal/resources.hpp"
 #include "hal/system.hpp"
 

@@ -1,7 +1,7 @@
 #include "hal/thread_basis.hpp"
 
 #include <rtexec/units.hpp>
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 #include "hal/system.hpp"
 
 #include <vector>

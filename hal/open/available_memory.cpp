@@ -1,6 +1,6 @@
 #include "hal/open/available_memory.hpp"
 
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 #include "hal/control_groups.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 
 #include <string>
 

@@ -4,8 +4,8 @@
 #include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
-#include "hal/device.hpp"
-#include "hal/machine.hpp"
+#include "hal/device_interface.hpp"
+#include "hal/machine_files.hpp"
 
 #include <memory>
 

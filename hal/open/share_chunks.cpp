@@ -1,7 +1,7 @@
 #include "hal/shared_chunks.hpp"
 
-#include "hal/cuda/shared_chunks.hpp"
-#include "hal/host/shared_chunks.hpp"
+#include "hal/cuda/cuda_shared_chunks.hpp"
+#include "hal/host/host_shared_chunks.hpp"
 
 namespace rtexec::hal {
 

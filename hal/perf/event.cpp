@@ -1,5 +1,5 @@
 // Names of events, and what they are to perf_event_open(2).
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 #include "hal/bandwidth_counter.hpp"
 #include "hal/resources.hpp"
 

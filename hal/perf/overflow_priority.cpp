@@ -1,4 +1,4 @@
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 #include "hal/bandwidth_counter.hpp"
 #include "hal/resources.hpp"
 #include "hal/system.hpp"

@@ -1,4 +1,4 @@
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 #include "hal/store/common.hpp"
 #include "hal/store/file_transfers.hpp"
 #include "hal/store/poll_queue.hpp"

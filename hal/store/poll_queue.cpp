@@ -1,7 +1,7 @@
 #include "hal/store/poll_queue.hpp"
 
-#include "config/text.hpp"
-#include "hal/machine.hpp"
+#include "config/base/text.hpp"
+#include "hal/machine_files.hpp"
 #include "hal/resources.hpp"
 #include "hal/system.hpp"
 

@@ -3,7 +3,7 @@
 // written over, for which it needs no room: it has one size, a disk's sector.
 #pragma once
 
-#include "rtexec/supervisor/kernel.hpp"
+#include "rtexec/supervisor/supervisor_calls.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // rtexec-supervisor: starts the executive and watches over it, where there is no systemd that does. It feeds the
 // hardware's watchdog while the executive beats, starts it again where it does not, and counts.
 #include "rtexec/supervisor/counts.hpp"
-#include "rtexec/supervisor/executive.hpp"
+#include "rtexec/supervisor/supervised_executive.hpp"
 #include "rtexec/supervisor/recordings.hpp"
 #include "rtexec/supervisor/supervision.hpp"
 #include "rtexec/supervisor/watchdog.hpp"

@@ -3,7 +3,7 @@
 // each feeding, and ends in a 'V' once disarmed.
 #pragma once
 
-#include "rtexec/supervisor/kernel.hpp"
+#include "rtexec/supervisor/supervisor_calls.hpp"
 
 #include <string>
 

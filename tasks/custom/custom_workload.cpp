@@ -1,10 +1,10 @@
 #include "tasks/custom/custom_workload.hpp"
 
 #include "config/c_error.hpp"
-#include "config/files.hpp"
+#include "config/base/files.hpp"
 #include "hal/thread.hpp"
-#include "tasks/fingerprint.hpp"
-#include "tasks/segments.hpp"
+#include "tasks/base/fingerprint.hpp"
+#include "tasks/api/segments.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -37,8 +37,8 @@ class CustomWorkload final : public Workload {
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe(const LayerObserver& observer) override { observer_ = observer; }
-  [[nodiscard]] std::span<const Tensor> inputs() const override { return inputs_; }
-  [[nodiscard]] std::span<const Tensor> outputs() const override { return outputs_; }
+  [[nodiscard]] std::span<const rtexec::Tensor> inputs() const override { return inputs_; }
+  [[nodiscard]] std::span<const rtexec::Tensor> outputs() const override { return outputs_; }
   [[nodiscard]] Status before(std::uint64_t job) noexcept override;
   [[nodiscard]] Status execute() noexcept override;
   [[nodiscard]] Status execute_segment(std::uint32_t segment) noexcept override;
@@ -51,7 +51,7 @@ class CustomWorkload final : public Workload {
 
   rtexec_workload workload_; // of this version: what an older one lacks is null
   std::string code_;
-  std::vector<Tensor> inputs_, outputs_;
+  std::vector<rtexec::Tensor> inputs_, outputs_;
   std::vector<std::string> layers_;
   std::vector<std::size_t> segment_ends_; // the piece behind each
   LayerObserver observer_;

@@ -1,12 +1,12 @@
 #include "tasks/make/make_workload.hpp"
 
-#include "tasks/buffer_kind.hpp"
+#include "tasks/base/buffer_kind.hpp"
 #include "tasks/custom/custom_workload.hpp"
-#include "tasks/dnn/dnn_workload.hpp"
-#include "tasks/kernels/kernel_workload.hpp"
-#include "tasks/synthetic/synthetic_workload.hpp"
-#include "tasks/traffic/traffic_workload.hpp"
-#include "tasks/winograd/winograd_workload.hpp"
+#include "tasks/engine/dnn_workload.hpp"
+#include "tasks/loads/benchmarks/kernel_workload.hpp"
+#include "tasks/loads/synthetic/synthetic_workload.hpp"
+#include "tasks/loads/traffic/traffic_workload.hpp"
+#include "tasks/loads/winograd/winograd_workload.hpp"
 
 #include <optional>
 

@@ -3,7 +3,7 @@
 //
 // analyze-bench FOLDER [TRACE]: the trace, or one of ANALYZE_EVENTS events (20 million) that is written to FOLDER
 // unless it is there from an earlier run: eight tasks that swap, driven by the device scheduler in virtual time.
-#include "policies/device_scheduler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
 #include "test/support/trace_writer.hpp"
 #include "traces/analysis/analyzer.hpp"
 #include "traces/reading/reader.hpp"

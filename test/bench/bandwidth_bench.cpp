@@ -7,9 +7,9 @@
 //                            costs; lost overflows
 //
 // --event cycles counts what a spinning thread takes, for machines whose PMU counts nothing else (an emulator).
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 #include "hal/stolen_time.hpp"
-#include "rtexec/regulation/regulation.hpp"
+#include "rtexec/runtime/regulation/regulation.hpp"
 #include "test/bench/statistics.hpp"
 
 #include <atomic>

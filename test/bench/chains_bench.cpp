@@ -2,7 +2,7 @@
 // (Davare et al., DAC 2007). Random chains of 2 to 6 tasks with periods as in cars (Kramer et al., WATERS 2015) and
 // response bounds of a tenth to nine tenths of them; the limit is a share of the sum of periods. Arguments: that share,
 // and how many tasks the one before releases, both in percent.
-#include "policies/chains.hpp"
+#include "policies/chains/chain_bounds.hpp"
 
 #include <benchmark/benchmark.h>
 

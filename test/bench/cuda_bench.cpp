@@ -3,9 +3,9 @@
 // PyTorch. An idle GPU meets the first event while the host still launches, and waits where that is interrupted; how
 // long the GPU itself takes is seen of queued runs, which are launched while others run.
 #include "hal/cuda/cuda_device.hpp"
-#include "tasks/dnn/cuda/cuda_network.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
-#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/engine/cuda/cuda_network.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
+#include "tasks/engine/graph/passes.hpp"
 #include "test/bench/statistics.hpp"
 
 #include <CLI/CLI.hpp>

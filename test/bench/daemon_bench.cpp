@@ -3,14 +3,14 @@
 #include <rtexec/board.hpp>
 #include <rtexec/planning.hpp>
 
-#include "config/descriptor.hpp"
+#include "config/base/descriptor.hpp"
 #include "hal/thread.hpp"
-#include "rtexec/client/arena.hpp"
-#include "rtexec/client/client.hpp"
-#include "rtexec/daemon/server.hpp"
-#include "rtexec/daemon/set_up.hpp"
+#include "rtexec/sharing/client/arena.hpp"
+#include "rtexec/sharing/client/client.hpp"
+#include "rtexec/sharing/daemon/server.hpp"
+#include "rtexec/sharing/daemon/set_up.hpp"
 #include "test/bench/statistics.hpp"
-#include "test/rtexec/host_client_memory.hpp"
+#include "test/rtexec/sharing/host_client_memory.hpp"
 
 #include <array>
 #include <csignal>

@@ -1,8 +1,8 @@
 // The engine's throughput as a share of what one large matrix product of its own reaches, measured in turns.
-#include "tasks/dnn/host/host_network.hpp"
-#include "tasks/dnn/kernels/tiled_product.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
-#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/engine/host/host_network.hpp"
+#include "tasks/engine/host/kernels/tiled_product.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
+#include "tasks/engine/graph/passes.hpp"
 #include "test/bench/statistics.hpp"
 
 #include <chrono>

@@ -3,18 +3,18 @@
 // go on through the pauses, too.
 //
 // execution-bench [BOARD] [MODEL.onnx] [--seconds N]: some N seconds for each line, at least three executions.
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 #include "hal/open/open_device.hpp"
 #include "hal/stolen_time.hpp"
 #include "hal/store/common.hpp"
 #include "hal/thread.hpp"
-#include "rtexec/executive/device_memory.hpp"
-#include "tasks/dnn/graph/passes.hpp"
-#include "tasks/dnn/make_network.hpp"
-#include "tasks/dnn/models/models.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "rtexec/runtime/executive/device_memory.hpp"
+#include "tasks/engine/graph/passes.hpp"
+#include "tasks/engine/make_network.hpp"
+#include "tasks/engine/models/models.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
 #include "test/bench/statistics.hpp"
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 
 #include <CLI/CLI.hpp>
 #include <atomic>

@@ -3,8 +3,8 @@
 // Both give each sample back before they answer, as jobs do once a tensor has it. Then what waiting for a message
 // costs, and how late it ends.
 #include "hal/thread.hpp"
-#include "rtexec/channels/iceoryx.hpp"
-#include "rtexec/channels/iceoryx_binding.hpp"
+#include "rtexec/runtime/channels/iceoryx.hpp"
+#include "rtexec/runtime/channels/iceoryx_binding.hpp"
 #include "test/bench/statistics.hpp"
 
 #include <cstdio>

@@ -1,13 +1,13 @@
 // Decision time of the scheduler core, events per second in the simulator's loop, and time to make a plan and to choose
 // memory policies.
-#include "policies/admission.hpp"
-#include "policies/comparison.hpp"
-#include "policies/device_scheduler.hpp"
-#include "policies/end_to_end.hpp"
-#include "policies/memory_assignment.hpp"
-#include "policies/memory_policies.hpp"
-#include "policies/volume_search.hpp"
-#include "rtexec/simulator/simulator.hpp"
+#include "policies/admission/admission.hpp"
+#include "policies/admission/comparison.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
+#include "policies/bounds/end_to_end.hpp"
+#include "policies/memory/memory_assignment.hpp"
+#include "policies/admission/memory_policies.hpp"
+#include "policies/device/volume_search.hpp"
+#include "rtexec/studies/simulator/simulator.hpp"
 #include "test/support/resolved.hpp"
 
 #include <benchmark/benchmark.h>

@@ -2,7 +2,7 @@
 // RT-Swap's paper, memory that is lost to fragmentation, networks beside copies, mapping beside kernels, and overheads,
 // beside the paper's figures. Each section is a process of its own: it starts with an untouched GPU, and its end,
 // whatever that is, leaves the others be.
-#include "tasks/dnn/models/models.hpp"
+#include "tasks/engine/models/models.hpp"
 #include "test/bench/swap_ballast.hpp"
 #include "test/bench/swap_exchange.hpp"
 #include "test/bench/swap_networks.hpp"

@@ -2,7 +2,7 @@
 // paper's way, Fig. 4.
 #pragma once
 
-#include "rtexec/executive/swap_observation.hpp"
+#include "rtexec/runtime/measuring/swap_observation.hpp"
 #include "test/bench/swap_procedures.hpp"
 
 #include <optional>

@@ -5,9 +5,9 @@
 #include "hal/cuda/cuda_device.hpp"
 #include "hal/store/common.hpp"
 #include "hal/thread.hpp"
-#include "tasks/dnn/cuda/cuda_network.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
-#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/engine/cuda/cuda_network.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
+#include "tasks/engine/graph/passes.hpp"
 #include "test/bench/swap_common.hpp"
 
 #include <array>

@@ -2,7 +2,7 @@
 // kernels run).
 #pragma once
 
-#include "policies/fragmentation.hpp"
+#include "test/bench/fragmentation.hpp"
 #include "test/bench/swap_gpu.hpp"
 
 #include <functional>
@@ -50,7 +50,7 @@ class FragmentationSection {
     std::fflush(stdout);
     const auto network = build_network(model);
     if (!network) return std::printf("failed: %s\n", network.error().what.c_str()), void();
-    const auto found = policies::fragmentation((*network)->objects(), smallest);
+    const auto found = fragmentation((*network)->objects(), smallest);
     const auto short_text = [](Bytes size) { return std::to_string(gigabytes(size)).substr(0, 5); };
     const auto with_waste = [&](Bytes size) { return short_text(size) + " (+" + short_text(size - found.total) + ")"; };
     const Bytes small = ours(**network, smallest), large = ours(**network, MiB * 64);

@@ -4,9 +4,9 @@
 #include "config/names.hpp"
 #include "hal/host/host_device.hpp"
 #include "hal/open/open_device.hpp"
-#include "policies/admission.hpp"
-#include "policies/device_scheduler.hpp"
-#include "tasks/dnn/cuda/scratch_plan.hpp"
+#include "policies/admission/admission.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
+#include "tasks/engine/cuda/scratch_plan.hpp"
 #include "test/bench/swap_gpu.hpp"
 #include "test/support/resolved.hpp"
 

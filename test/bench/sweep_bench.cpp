@@ -1,8 +1,8 @@
 // How a study scales with threads: sets per second, all tests, and the speed-up over one thread where as many cores are
 // idle. Where they are not, cpu_ratio still says what is lost to threads: processor time over that of one thread, 1
 // when nothing is.
-#include "rtexec/study/presets.hpp"
-#include "rtexec/study/study.hpp"
+#include "rtexec/studies/sweep/presets.hpp"
+#include "rtexec/studies/sweep/study.hpp"
 
 #include <benchmark/benchmark.h>
 

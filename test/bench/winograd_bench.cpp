@@ -1,9 +1,9 @@
-// The Winograd micro-benchmark by itself: one convolution (tasks/winograd) at the resolutions of Nigam's thesis, its
-// throughput, mean, variance and longest time over many runs. Each run is of the convolution alone, without the copies
-// of its picture and result.
+// The Winograd micro-benchmark by itself: one convolution (tasks/loads/winograd) at the resolutions of Nigam's thesis,
+// its throughput, mean, variance and longest time over many runs. Each run is of the convolution alone, without the
+// copies of its picture and result.
 #include "hal/cuda/cuda_device.hpp"
 #include "hal/host/host_device.hpp"
-#include "tasks/winograd/winograd_workload.hpp"
+#include "tasks/loads/winograd/winograd_workload.hpp"
 #include "test/bench/statistics.hpp"
 
 #include <CLI/CLI.hpp>

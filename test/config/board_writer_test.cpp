@@ -1,9 +1,9 @@
 #include "config/board_writer.hpp"
 #include "config/names.hpp"
 #include <rtexec/board.hpp>
-#include "test/config/support.hpp"
-#include "test/support/files.hpp"
-#include "test/support/result.hpp"
+#include "test/config/config_files.hpp"
+#include "test/support/test_files.hpp"
+#include "test/support/expected_result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // Every file of broken/ begins with the messages that it must give: "# expect: LINE:COLUMN: text" for each, in order.
 // Files named board-* and profile-* are read as those.
-#include "config/profile.hpp"
+#include "config/profile_file.hpp"
 #include <rtexec/board.hpp>
 #include <rtexec/task_set.hpp>
-#include "test/config/support.hpp"
-#include "test/support/files.hpp"
+#include "test/config/config_files.hpp"
+#include "test/support/test_files.hpp"
 
 #include <gtest/gtest.h>
 

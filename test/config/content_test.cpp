@@ -1,9 +1,9 @@
 #include "config/content.hpp"
-#include "config/profile.hpp"
+#include "config/profile_file.hpp"
 #include <rtexec/board.hpp>
 #include <rtexec/task_set.hpp>
-#include "test/config/support.hpp"
-#include "test/support/files.hpp"
+#include "test/config/config_files.hpp"
+#include "test/support/test_files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

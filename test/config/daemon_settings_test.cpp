@@ -1,6 +1,6 @@
 // The daemon's file: what it says, which rule is for whom, and what is refused.
 #include "config/daemon_settings.hpp"
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

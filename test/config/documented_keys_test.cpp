@@ -1,11 +1,11 @@
 // The documented keys are exactly the accepted ones: each takes a right value and refuses one of a wrong type.
 #include "config/daemon_settings.hpp"
-#include "config/profile.hpp"
+#include "config/profile_file.hpp"
 #include "config/keys.hpp"
 #include <rtexec/board.hpp>
 #include <rtexec/task_set.hpp>
-#include "test/config/support.hpp"
-#include "test/support/result.hpp"
+#include "test/config/config_files.hpp"
+#include "test/support/expected_result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

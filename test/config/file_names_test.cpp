@@ -1,4 +1,4 @@
-#include "config/file_names.hpp"
+#include "config/base/file_names.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "config/files.hpp"
+#include "config/base/files.hpp"
 #include "test/support/file_size_limit.hpp"
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 
 #include <array>
 #include <chrono>

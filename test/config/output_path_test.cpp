@@ -1,7 +1,7 @@
 // Where an output path leads, beside users who would lead it elsewhere.
-#include "config/files.hpp"
-#include "config/output_path.hpp"
-#include "test/support/files.hpp"
+#include "config/base/files.hpp"
+#include "config/base/output_path.hpp"
+#include "test/support/test_files.hpp"
 
 #include <cerrno>
 #include <fcntl.h>

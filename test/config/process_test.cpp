@@ -1,4 +1,4 @@
-#include "config/process.hpp"
+#include "config/base/process.hpp"
 
 #include <csignal>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-#include "config/profile.hpp"
+#include "config/profile_file.hpp"
 #include "test/support/file_size_limit.hpp"
-#include "test/support/files.hpp"
-#include "test/support/result.hpp"
+#include "test/support/test_files.hpp"
+#include "test/support/expected_result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 
 #include <gtest/gtest.h>
 

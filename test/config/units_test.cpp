@@ -1,6 +1,6 @@
 #include "config/types.hpp"
 #include <rtexec/units.hpp>
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

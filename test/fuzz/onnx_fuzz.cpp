@@ -1,10 +1,10 @@
 // Any bytes given to the ONNX reader make a graph or an error; a graph can be simplified and built, and runs where it
 // is small.
-#include "tasks/dnn/kernels/aligned.hpp"
-#include "tasks/dnn/kernels/evaluate.hpp"
-#include "tasks/dnn/host/host_network.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
-#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/engine/host/kernels/aligned.hpp"
+#include "tasks/engine/host/kernels/evaluate.hpp"
+#include "tasks/engine/host/host_network.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
+#include "tasks/engine/graph/passes.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Any bytes are a message within its limits, or none; any ring gives entries or says that it is broken.
-#include "rtexec/protocol/messages.hpp"
-#include "rtexec/protocol/ring.hpp"
+#include "rtexec/sharing/protocol/messages.hpp"
+#include "rtexec/sharing/protocol/ring.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Any text is read to a struct that obeys the rules, or refused with a message; never anything else.
-#include "config/profile.hpp"
+#include "config/profile_file.hpp"
 #include <rtexec/board.hpp>
 #include <rtexec/task_set.hpp>
 

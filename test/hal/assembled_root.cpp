@@ -1,6 +1,6 @@
 #include "test/hal/assembled_root.hpp"
 
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 
 #include <algorithm>
 #include <fstream>

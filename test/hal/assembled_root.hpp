@@ -2,8 +2,8 @@
 // public sources tell it.
 #pragma once
 
-#include "hal/machine.hpp"
-#include "test/support/files.hpp"
+#include "hal/machine_files.hpp"
+#include "test/support/test_files.hpp"
 
 #include <filesystem>
 #include <map>

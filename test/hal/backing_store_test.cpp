@@ -1,8 +1,8 @@
 // One set of rules for every backing store, and what goes wrong with files.
-#include "test/hal/device_rules.hpp"
+#include "test/hal/device_rule_tests.hpp"
 #include "test/hal/failing_system.hpp"
 #include "test/support/file_size_limit.hpp"
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 #include "test/support/sanitized.hpp"
 
 #include "hal/backing_store.hpp"

@@ -3,8 +3,8 @@
 #include "hal/perf/perf_event.hpp"
 #include "hal/thread.hpp"
 #include "test/hal/failing_system.hpp"
-#include "test/support/files.hpp"
-#include "test/support/result.hpp"
+#include "test/support/test_files.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/support/sanitized.hpp"
 
 #include <gmock/gmock.h>

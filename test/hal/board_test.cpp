@@ -1,9 +1,9 @@
 // What a machine has of what its board's file says, on trees that were assembled for four boards.
 #include "hal/bandwidth_counter.hpp"
-#include "hal/board/board.hpp"
+#include "hal/board/board_findings.hpp"
 #include "test/hal/assembled_root.hpp"
 #include "test/hal/failing_system.hpp"
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

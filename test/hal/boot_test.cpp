@@ -1,6 +1,6 @@
 // The kernel's command line that boards ask for.
-#include "hal/board/board.hpp"
-#include "test/support/result.hpp"
+#include "hal/board/board_findings.hpp"
+#include "test/support/expected_result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include "hal/camera.hpp"
 #include "hal/linux/probe.hpp"
 #include "test/hal/fake_camera.hpp"
-#include "test/hal/support.hpp"
+#include "test/hal/hal_support.hpp"
 #include "test/support/thread_counts.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include "hal/board/clock_lock.hpp"
 #include "test/hal/assembled_root.hpp"
 #include "test/hal/failing_system.hpp"
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include "hal/cuda/management.hpp"
 #include "hal/open/gpu_state.hpp"
 #include "test/hal/fake_cuda_driver.hpp"
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 
 #include "hal/cuda/cuda_device.hpp"
 

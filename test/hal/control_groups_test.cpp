@@ -2,7 +2,7 @@
 #include "hal/control_groups.hpp"
 
 #include "hal/open/available_memory.hpp"
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
 // The CUDA device on a driver in software: the rules of every device, and what happens when calls fail or the device
 // breaks.
 #include "hal/open/open_device.hpp"
-#include "test/hal/device_rules.hpp"
+#include "test/hal/device_rule_tests.hpp"
 #include "test/hal/digest_kernel.hpp"
 #include "test/hal/fake_cuda_driver.hpp"
 
 #include "hal/cuda/cuda_device.hpp"
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 
 #include <optional>
 #include <string_view>

@@ -1,6 +1,6 @@
 #include "test/hal/fake_cuda_driver.hpp"
 #include "test/hal/gpu.hpp"
-#include "test/hal/support.hpp"
+#include "test/hal/hal_support.hpp"
 
 #include <dlfcn.h>
 

@@ -4,7 +4,7 @@
 #include "test/hal/fake_cuda_driver.hpp"
 
 #include "hal/cuda/kernel_images.hpp"
-#include "hal/cuda/kernels/arguments.hpp"
+#include "hal/cuda/kernels/digest_arguments.hpp"
 #include "hal/digest_of.hpp"
 
 #include <array>

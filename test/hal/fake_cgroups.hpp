@@ -2,7 +2,7 @@
 // partition sees it. One at a time.
 #pragma once
 
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 
 #include "hal/system.hpp"
 

@@ -1,5 +1,5 @@
 // The CUDA device on a real GPU, where there is one: the rules of every device, and what only hardware can show.
-#include "test/hal/device_rules.hpp"
+#include "test/hal/device_rule_tests.hpp"
 #include "test/hal/gpu.hpp"
 
 #include "hal/cuda/cuda_device.hpp"

@@ -1,12 +1,12 @@
 #include "hal/open/available_memory.hpp"
 #include "hal/open/open_device.hpp"
-#include "test/hal/device_rules.hpp"
+#include "test/hal/device_rule_tests.hpp"
 #include "test/hal/failing_system.hpp"
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 #include "test/support/sanitized.hpp"
 
 #include "hal/host/host_device.hpp"
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 
 #include <array>
 #include <atomic>

@@ -1,8 +1,8 @@
 #include "hal/idle_states.hpp"
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 
 #include "test/hal/failing_system.hpp"
-#include "test/hal/support.hpp"
+#include "test/hal/hal_support.hpp"
 #include "test/support/thread_class.hpp"
 
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 // What a kernel was built and booted with, from files of a root.
 #include "hal/kernel.hpp"
-#include "hal/board/board.hpp"
+#include "hal/board/board_findings.hpp"
 #include "test/hal/assembled_root.hpp"
-#include "test/support/files.hpp"
-#include "test/support/result.hpp"
+#include "test/support/test_files.hpp"
+#include "test/support/expected_result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #include "test/hal/failing_system.hpp"
-#include "test/hal/support.hpp"
-#include "test/support/files.hpp"
+#include "test/hal/hal_support.hpp"
+#include "test/support/test_files.hpp"
 
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

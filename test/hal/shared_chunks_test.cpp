@@ -3,7 +3,7 @@
 #include "hal/cuda/driver.hpp"
 #include "test/hal/failing_system.hpp"
 #include "test/hal/fake_cuda_driver.hpp"
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "test/hal/support.hpp"
+#include "test/hal/hal_support.hpp"
 #include "test/support/sanitized.hpp"
 #include "test/support/thread_counts.hpp"
 

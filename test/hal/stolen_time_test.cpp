@@ -1,7 +1,7 @@
 // What is stolen of cores, from an assembled tree; what a thread has had of its core beside others.
 #include "hal/stolen_time.hpp"
 #include "hal/thread.hpp"
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 #include "test/hal/failing_system.hpp"
-#include "test/hal/support.hpp"
+#include "test/hal/hal_support.hpp"
 #include "test/support/sanitized.hpp"
 
 #include "hal/linux/advice.hpp"
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 
 #include <fstream>
 #include <gmock/gmock.h>

@@ -12,9 +12,9 @@
 //                                 are kept, all cores of such a cluster are held together, and others lose nothing.
 //
 // Exits 0, 1, or 77 with the reason.
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 #include "hal/thread.hpp"
-#include "rtexec/regulation/regulation.hpp"
+#include "rtexec/runtime/regulation/regulation.hpp"
 
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,5 @@
-#include "policies/admission.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/admission/admission.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

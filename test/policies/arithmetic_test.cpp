@@ -1,4 +1,4 @@
-#include "policies/arithmetic.hpp"
+#include "policies/exact_arithmetic.hpp"
 
 #include <gtest/gtest.h>
 

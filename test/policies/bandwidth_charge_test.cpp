@@ -1,11 +1,11 @@
-#include "policies/admission.hpp"
-#include "policies/bandwidth.hpp"
-#include "policies/bandwidth_charges.hpp"
-#include "policies/charges.hpp"
-#include "policies/core_windows.hpp"
-#include "policies/priorities.hpp"
+#include "policies/admission/admission.hpp"
+#include "policies/bandwidth/bandwidth_budget.hpp"
+#include "policies/bounds/bandwidth_charges.hpp"
+#include "policies/bounds/charges.hpp"
+#include "policies/bounds/core_windows.hpp"
+#include "policies/bounds/priorities.hpp"
 #include "test/policies/regulated_core.hpp"
-#include "test/policies/sets.hpp"
+#include "test/policies/plan_sets.hpp"
 #include "test/support/rounds.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // The closed loop against a small plant: device executions get longer with the traffic that the limit lets through.
-#include "policies/bandwidth.hpp"
+#include "policies/bandwidth/bandwidth_budget.hpp"
 #include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>

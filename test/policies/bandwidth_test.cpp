@@ -1,6 +1,6 @@
 // Memory bandwidth budgets: Eq. (14), the rules by hand, and random histories against a second writing of the rules and
 // what README.md guarantees.
-#include "policies/bandwidth.hpp"
+#include "policies/bandwidth/bandwidth_budget.hpp"
 #include "test/support/rounds.hpp"
 #include "test/support/thread_counts.hpp"
 
@@ -567,7 +567,7 @@ class Ledger {
 
 // ---- random histories ----
 
-/// A few domains that move what they want and stop a little late, driven as rtexec/regulation drives them; with
+/// A few domains that move what they want and stop a little late, driven as rtexec/runtime/regulation drives them; with
 /// everything that can go wrong there: periods that are begun late or missed, questions too early or in the last
 /// instant of a period, new budgets, a device that stops in the middle.
 class History {

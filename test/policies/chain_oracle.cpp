@@ -1,7 +1,7 @@
 #include "test/policies/chain_oracle.hpp"
 
-#include "policies/chain_times.hpp"
-#include "policies/sporadic_gate.hpp"
+#include "policies/chains/chain_times.hpp"
+#include "policies/scheduler/sporadic_gate.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -2,7 +2,7 @@
 // of all that a chain may do within the periods and response bounds of its tasks.
 #pragma once
 
-#include "policies/chains.hpp"
+#include "policies/chains/chain_bounds.hpp"
 
 #include <cstdint>
 #include <functional>

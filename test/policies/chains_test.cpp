@@ -1,8 +1,8 @@
 // Bounds of chains against histories of all that their tasks may do, and as plans carry them.
-#include "policies/chains.hpp"
+#include "policies/chains/chain_bounds.hpp"
 
 #include "test/policies/chain_oracle.hpp"
-#include "test/policies/sets.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // What admission charges where jobs execute beside each other, what it refuses, and how much memory it plans.
-#include "policies/co_run.hpp"
-#include "policies/sensitivity.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/scheduler/co_run.hpp"
+#include "policies/admission/sensitivity.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Jobs that execute beside each other: who goes with whom, and what the scheduler starts. The model states the rule a
 // second time; without co-running every decision is that of a scheduler that knows nothing of it.
-#include "policies/co_run.hpp"
-#include "policies/device_scheduler.hpp"
+#include "policies/scheduler/co_run.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
 #include "test/support/thread_counts.hpp"
 

@@ -1,10 +1,10 @@
 // The tests of the device alone, side by side: RT-Swap's figure for the set that refutes it, and what each needs; and
 // searched priorities.
-#include "policies/admission.hpp"
-#include "policies/comparison.hpp"
-#include "policies/device_tests.hpp"
-#include "policies/volume_search.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/admission/admission.hpp"
+#include "policies/admission/comparison.hpp"
+#include "policies/device/device_tests.hpp"
+#include "policies/device/volume_search.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // first.
 #pragma once
 
-#include "policies/arithmetic.hpp"
+#include "policies/exact_arithmetic.hpp"
 
 #include <cstddef>
 #include <deque>

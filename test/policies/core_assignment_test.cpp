@@ -1,9 +1,9 @@
 // Which cores tasks get that name none: what is kept, what stays free, and how often a plan is missed that some
 // placement would have.
-#include "policies/core_assignment.hpp"
+#include "policies/bounds/core_assignment.hpp"
 
-#include "policies/admission.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/admission/admission.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

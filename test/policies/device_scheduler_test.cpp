@@ -1,4 +1,4 @@
-#include "policies/device_scheduler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
 #include "test/support/thread_counts.hpp"
 

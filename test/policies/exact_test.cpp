@@ -1,8 +1,8 @@
 // The device tests against the exact worst case of tiny sets.
 #include <rtexec/task_set.hpp>
-#include "policies/device_demand.hpp"
-#include "policies/device_response.hpp"
-#include "policies/end_to_end.hpp"
+#include "policies/device/device_demand.hpp"
+#include "policies/device/device_response.hpp"
+#include "policies/bounds/end_to_end.hpp"
 #include "test/policies/exhaustive.hpp"
 #include "test/policies/reference_analysis.hpp"
 #include "test/support/rounds.hpp"

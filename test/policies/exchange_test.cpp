@@ -1,6 +1,6 @@
 // Places of the device scheduler whose tasks are exchanged while the others go on.
 #include "config/names.hpp"
-#include "policies/device_scheduler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
 #include "test/policies/swap_history.hpp"
 #include "test/support/rounds.hpp"

@@ -1,12 +1,12 @@
 // Memory objects in chunks of their own, and in one arena.
-#include "policies/fragmentation.hpp"
+#include "test/bench/fragmentation.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
 
-namespace rtexec::policies {
+namespace rtexec::bench {
 namespace {
 
 constexpr Bytes granularity{2 << 20};
@@ -54,4 +54,4 @@ TEST(Fragmentation, OfAnArenaIsLessThanOneChunk) {
 }
 
 } // namespace
-} // namespace rtexec::policies
+} // namespace rtexec::bench

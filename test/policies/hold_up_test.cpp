@@ -1,7 +1,7 @@
 // Charges for a machine that stops (`hold_up` of a board): the same to each bound, whatever the number of device parts.
-#include "policies/admission.hpp"
-#include "policies/reservations.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/admission/admission.hpp"
+#include "policies/bounds/reservations.hpp"
+#include "test/policies/plan_sets.hpp"
 #include "test/policies/two_stops.hpp"
 
 #include <gmock/gmock.h>

@@ -1,8 +1,8 @@
 // What release threads take of their cores while they look for messages of iceoryx: as much as a task with the looks
 // for jobs would, right above the one that looks.
-#include "policies/admission.hpp"
-#include "policies/charges.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/admission/admission.hpp"
+#include "policies/bounds/charges.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Guidelines by hand, and the exact choice against trying every combination.
-#include "policies/end_to_end.hpp"
-#include "policies/memory_assignment.hpp"
+#include "policies/bounds/end_to_end.hpp"
+#include "policies/memory/memory_assignment.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

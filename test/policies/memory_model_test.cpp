@@ -1,5 +1,5 @@
 // Overheads and footprints of memory policies by hand, and fits of costs that were made up.
-#include "policies/memory_model.hpp"
+#include "policies/memory/memory_model.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // Plans with memory policies that were chosen: against plans of every combination, and against make_plan alone. And
 // whether admission is monotone in execution times, on which the search rests.
-#include "policies/memory_policies.hpp"
-#include "policies/admission.hpp"
-#include "policies/plan_memory.hpp"
-#include "policies/resident_admission.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/admission/memory_policies.hpp"
+#include "policies/admission/admission.hpp"
+#include "policies/memory/plan_memory.hpp"
+#include "policies/admission/resident_admission.hpp"
+#include "test/policies/plan_sets.hpp"
 #include "test/support/rounds.hpp"
 
 #include <gmock/gmock.h>

@@ -1,9 +1,9 @@
 // Tasks that do not use the device: they are the affair of their cores alone.
-#include "policies/admission.hpp"
-#include "policies/arithmetic.hpp"
-#include "policies/comparison.hpp"
-#include "policies/sensitivity.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/admission/admission.hpp"
+#include "policies/exact_arithmetic.hpp"
+#include "policies/admission/comparison.hpp"
+#include "policies/admission/sensitivity.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Without classes and segments the scheduler decides what it decided before it knew them: what it does in random
 // histories, folded into one number for each rule. The numbers are those of the scheduler of that time.
 #include "config/names.hpp"
-#include "policies/device_scheduler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
 #include "test/policies/swap_history.hpp"
 

@@ -1,4 +1,4 @@
-#include "policies/overrun_handler.hpp"
+#include "policies/scheduler/overrun_handler.hpp"
 #include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>

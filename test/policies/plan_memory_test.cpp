@@ -1,7 +1,7 @@
-#include "policies/plan_memory.hpp"
+#include "policies/memory/plan_memory.hpp"
 
-#include "policies/swap_volumes.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/memory/swap_volumes.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

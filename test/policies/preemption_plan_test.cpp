@@ -1,6 +1,6 @@
 // Plans of sets whose jobs are preempted on the device: when they are cut, into what, and with which memory.
-#include "policies/charges.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/bounds/charges.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

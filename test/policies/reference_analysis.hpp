@@ -2,7 +2,7 @@
 // that break it: unbroken it must agree with policies/, broken it must be caught by the search for misses.
 #pragma once
 
-#include "policies/end_to_end.hpp"
+#include "policies/bounds/end_to_end.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -2,7 +2,7 @@
 // switches that break them: unbroken they must agree with policies/, broken the search for misses must catch them.
 #pragma once
 
-#include "policies/device_set.hpp"
+#include "policies/device/device_set.hpp"
 
 #include <algorithm>
 #include <cstdint>

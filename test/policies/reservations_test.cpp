@@ -1,8 +1,8 @@
 // Reservations: what the plan chooses, and the cores and the compute engine under them, attacked in virtual time.
-#include "policies/admission.hpp"
-#include "policies/reservations.hpp"
+#include "policies/admission/admission.hpp"
+#include "policies/bounds/reservations.hpp"
 #include "test/policies/constant_bandwidth.hpp"
-#include "test/policies/sets.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

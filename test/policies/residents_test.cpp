@@ -1,8 +1,8 @@
 // What of the tasks' memory is on the device at the start: as tasks ask for it, from the plan to the scheduler's first
 // state.
-#include "policies/admission.hpp"
-#include "policies/device_scheduler.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/admission/admission.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Events and actions of the device scheduler in few words.
 #pragma once
 
-#include "policies/device_scheduler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
 
 #include <array>
 #include <ostream>

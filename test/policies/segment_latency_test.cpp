@@ -1,7 +1,7 @@
 // Bounds of jobs in segments where a machine takes its time: whatever ends is decided upon later, and what is decided
 // begins later still, each by at most what the board says. The decisions are those of the scheduler core.
-#include "policies/device_scheduler.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
+#include "test/policies/plan_sets.hpp"
 #include "test/support/rounds.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // What the search for classes, volumes and cuts comes up with.
-#include "policies/segment_search.hpp"
-#include "policies/volume_search.hpp"
+#include "policies/device/segment_search.hpp"
+#include "policies/device/volume_search.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 // are possible. It can be given errors, to see that comparing notices them.
 #pragma once
 
-#include "policies/device_scheduler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
 
 #include <optional>

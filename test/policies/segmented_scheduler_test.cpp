@@ -1,5 +1,5 @@
 // Classes, segments and launch-ahead of the device scheduler.
-#include "policies/device_scheduler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
 #include "test/policies/segmented_oracle.hpp"
 #include "test/policies/swap_history.hpp"

@@ -1,6 +1,6 @@
 #include "test/policies/segmented_set.hpp"
 
-#include "policies/swap_charges.hpp"
+#include "policies/device/swap_charges.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -2,7 +2,7 @@
 // the enumeration of the rule `segmented` start from.
 #pragma once
 
-#include "policies/segmented_tests.hpp"
+#include "policies/device/segmented_tests.hpp"
 
 #include <rtexec/task_set.hpp>
 

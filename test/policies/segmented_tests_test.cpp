@@ -1,8 +1,8 @@
 // The tests of the rule `segmented` against their second writing, against `pipelined`, and by hand.
-#include "policies/segmented_tests.hpp"
+#include "policies/device/segmented_tests.hpp"
 
-#include "policies/device_tests.hpp"
-#include "policies/swap_bounds.hpp"
+#include "policies/device/device_tests.hpp"
+#include "policies/device/swap_bounds.hpp"
 #include "test/policies/reference_segmented.hpp"
 
 #include <gtest/gtest.h>

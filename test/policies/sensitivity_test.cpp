@@ -1,6 +1,6 @@
 // How far sets are from the edge: by hand, by scanning the whole grid, and by planning again with what was reported.
-#include "policies/sensitivity.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/admission/sensitivity.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

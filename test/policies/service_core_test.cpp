@@ -1,8 +1,8 @@
 // What the scheduler's thread takes of its core: the charge for its decisions, against a core in steps of a microsecond
 // on which each decision takes its time, and against histories of late jobs.
-#include "policies/charges.hpp"
-#include "policies/overrun_handler.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/bounds/charges.hpp"
+#include "policies/scheduler/overrun_handler.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gtest/gtest.h>
 

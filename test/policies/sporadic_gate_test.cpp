@@ -1,6 +1,6 @@
-#include "policies/sporadic_gate.hpp"
+#include "policies/scheduler/sporadic_gate.hpp"
 
-#include "policies/overrun_handler.hpp"
+#include "policies/scheduler/overrun_handler.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Where jobs are cut whose constants are streamed, and through how many frames these go.
-#include "policies/stream_plan.hpp"
-#include "test/policies/sets.hpp"
+#include "policies/segments/stream_plan.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

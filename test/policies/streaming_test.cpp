@@ -1,7 +1,7 @@
 // Streams on a simulated device: engines that a load uses as well, express work between layers, more urgent levels that
 // hold the job and take frames, early ends; no bound is exceeded, and wrong ones are. And choices of resident chunks
 // against trying all.
-#include "policies/streaming.hpp"
+#include "policies/segments/streaming.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // Admission of sets that swap: charges and bounds by hand, the counter-example to RT-Swap's test, and the formulas of
 // the pipelined rule against their second writing.
-#include "policies/admission.hpp"
-#include "policies/charges.hpp"
-#include "policies/overlap.hpp"
-#include "policies/sentences.hpp"
-#include "policies/swap_bounds.hpp"
+#include "policies/admission/admission.hpp"
+#include "policies/bounds/charges.hpp"
+#include "policies/device/overlap.hpp"
+#include "policies/bounds/sentences.hpp"
+#include "policies/device/swap_bounds.hpp"
 #include "test/policies/reference_pipelined.hpp"
-#include "test/policies/sets.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

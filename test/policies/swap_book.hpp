@@ -4,7 +4,7 @@
 // everything is looked for again.
 #pragma once
 
-#include "policies/device_scheduler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
 
 #include <deque>
 #include <optional>

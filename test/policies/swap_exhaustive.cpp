@@ -1,6 +1,6 @@
 #include "test/policies/swap_exhaustive.hpp"
 
-#include "policies/device_scheduler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -2,7 +2,7 @@
 // book, which is kept beside it.
 #pragma once
 
-#include "policies/device_scheduler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
 #include "test/policies/swap_book.hpp"
 

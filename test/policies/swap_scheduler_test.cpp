@@ -1,5 +1,5 @@
 #include "config/names.hpp"
-#include "policies/device_scheduler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
 #include "test/policies/scheduler_events.hpp"
 #include "test/policies/swap_history.hpp"
 #include "test/support/rounds.hpp"

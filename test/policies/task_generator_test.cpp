@@ -1,6 +1,6 @@
 // Random task sets: drawn from the ranges that they are asked from, the same for the same seed, nested, and as chunks
 // what plans make of them.
-#include "policies/task_generator.hpp"
+#include "policies/device/task_generator.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

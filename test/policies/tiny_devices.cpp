@@ -1,6 +1,6 @@
 #include "test/policies/tiny_devices.hpp"
 
-#include "policies/volume_search.hpp"
+#include "policies/device/volume_search.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 // Random tiny sets that a test of the device alone just accepts, for the exploration of every schedule.
 #pragma once
 
-#include "policies/device_tests.hpp"
+#include "policies/device/device_tests.hpp"
 #include "test/policies/swap_exhaustive.hpp"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 // later (policies/proofs/hold-ups.md).
 #pragma once
 
-#include "test/policies/sets.hpp"
+#include "test/policies/plan_sets.hpp"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // The choice of volumes against trying all of them, and of theorem1's against an own search; the demand test without
 // swaps against schedcat's.
-#include "policies/device_tests.hpp"
-#include "policies/volume_search.hpp"
+#include "policies/device/device_tests.hpp"
+#include "policies/device/volume_search.hpp"
 #include "test/policies/reference_serial.hpp"
 
 #include <gtest/gtest.h>

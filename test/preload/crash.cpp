@@ -7,7 +7,7 @@
 //   CRASH_BALLAST_MIB   memory that makes the end of the process take long, as a driver's does
 //
 // When it is there it says "crash NANOSECONDS" on standard error, on CLOCK_MONOTONIC.
-#include "rtexec/protocol/messages.hpp"
+#include "rtexec/sharing/protocol/messages.hpp"
 #include "test/preload/stand_in.hpp"
 
 #include <atomic>

@@ -1,8 +1,8 @@
 #include "test/soundness/ambush.hpp"
 
-#include "policies/sporadic_gate.hpp"
-#include "rtexec/simulator/chain_recorder.hpp"
-#include "rtexec/simulator/patterns.hpp"
+#include "policies/scheduler/sporadic_gate.hpp"
+#include "rtexec/studies/simulator/chain_recorder.hpp"
+#include "rtexec/studies/simulator/release_patterns.hpp"
 
 #include <algorithm>
 #include <deque>

@@ -1,7 +1,7 @@
 #include "test/soundness/divisions.hpp"
 
-#include "policies/segment_search.hpp"
-#include "policies/volume_search.hpp"
+#include "policies/device/segment_search.hpp"
+#include "policies/device/volume_search.hpp"
 #include "test/policies/reference_segmented.hpp"
 #include "test/soundness/edge.hpp"
 #include "test/soundness/random_sets.hpp"

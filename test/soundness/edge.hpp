@@ -2,7 +2,7 @@
 // simulator.
 #pragma once
 
-#include "policies/device_set.hpp"
+#include "policies/device/device_set.hpp"
 #include "test/soundness/subjects.hpp"
 
 #include <cstdint>

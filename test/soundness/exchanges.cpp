@@ -1,8 +1,8 @@
 #include "test/soundness/exchanges.hpp"
 
-#include "rtexec/daemon/clients.hpp"
-#include "rtexec/daemon/dispatcher.hpp"
-#include "test/rtexec/adversary.hpp"
+#include "rtexec/sharing/daemon/clients.hpp"
+#include "rtexec/sharing/daemon/dispatcher.hpp"
+#include "test/rtexec/studies/soundness_budget.hpp"
 #include "test/support/resolved.hpp"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <rtexec/plan.hpp>
-#include "rtexec/simulator/adversary.hpp"
+#include "rtexec/studies/simulator/adversary.hpp"
 
 #include <cstdint>
 #include <functional>

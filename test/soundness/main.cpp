@@ -8,9 +8,9 @@
 // SOUNDNESS_SHARD=K/N: part K of N alone. SOUNDNESS_ONE="NAME/NUMBER": that set alone, with all its steps.
 // The first argument names the file of the summary, in JSON. Further ones name summaries of parts, which are put
 // together: the file then has what one machine would have found.
-#include "config/must.hpp"
-#include "rtexec/study/sweep_parts.hpp"
-#include "test/rtexec/adversary.hpp"
+#include "config/base/must.hpp"
+#include "rtexec/studies/sweep/sweep_parts.hpp"
+#include "test/rtexec/studies/soundness_budget.hpp"
 #include "test/soundness/ambush.hpp"
 #include "test/soundness/search.hpp"
 #include "test/soundness/summary.hpp"

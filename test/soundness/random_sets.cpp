@@ -1,7 +1,7 @@
 #include "test/soundness/random_sets.hpp"
 
-#include "policies/volume_search.hpp"
-#include "test/rtexec/adversary.hpp"
+#include "policies/device/volume_search.hpp"
+#include "test/rtexec/studies/soundness_budget.hpp"
 
 #include <algorithm>
 #include <numeric>

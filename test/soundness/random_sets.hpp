@@ -4,7 +4,7 @@
 
 #include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
-#include "policies/segment_search.hpp"
+#include "policies/device/segment_search.hpp"
 #include "test/soundness/subjects.hpp"
 
 #include <vector>

@@ -1,7 +1,7 @@
 #include "test/soundness/search.hpp"
 
 #include "test/policies/tiny_devices.hpp"
-#include "test/rtexec/adversary.hpp"
+#include "test/rtexec/studies/soundness_budget.hpp"
 #include "test/soundness/ambush.hpp"
 
 #include <atomic>

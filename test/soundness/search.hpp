@@ -3,7 +3,7 @@
 // part alone, not on the machine, its threads or how it is divided.
 #pragma once
 
-#include "rtexec/study/study.hpp"
+#include "rtexec/studies/sweep/study.hpp"
 #include "test/soundness/subjects.hpp"
 
 #include <nlohmann/json.hpp>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <rtexec/plan.hpp>
-#include "policies/device_tests.hpp"
-#include "rtexec/simulator/adversary.hpp"
-#include "test/rtexec/two_stops.hpp"
+#include "policies/device/device_tests.hpp"
+#include "rtexec/studies/simulator/adversary.hpp"
+#include "test/rtexec/studies/simulated_two_stops.hpp"
 #include "test/soundness/exchanges.hpp"
 
 #include <functional>

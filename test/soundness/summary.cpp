@@ -1,8 +1,8 @@
 #include "test/soundness/summary.hpp"
 
-#include "config/files.hpp"
-#include "config/must.hpp"
-#include "rtexec/study/sweep_parts.hpp"
+#include "config/base/files.hpp"
+#include "config/base/must.hpp"
+#include "rtexec/studies/sweep/sweep_parts.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -3,7 +3,7 @@
 
 #include "test/support/ctf_writer.hpp"
 #include "traces/reading/record.hpp"
-#include "traces/reading/setup.hpp"
+#include "traces/reading/recorded_setup.hpp"
 
 #include <filesystem>
 #include <string>

@@ -3,7 +3,7 @@
 # killed, and a daemon that is started again beneath them: as they come, and with deadlines that they declare. Who is too much is refused.
 set -u
 . test/support/daemon.bash
-python=$(realpath rtexec/python)
+python=$(realpath rtexec/bindings/python)
 enter "$1"
 tests=$folder/test/preload
 write_daemon_file 32MiB 2MiB

@@ -1,8 +1,8 @@
 #!/bin/bash
-# What rtexec/daemon/README.md says of a first run: its file and its commands as they stand there, with a stand-in for the program and its driver.
+# What rtexec/sharing/daemon/README.md says of a first run: its file and its commands as they stand there, with a stand-in for the program and its driver.
 set -u
 . test/support/expect.bash
-readme=$(realpath rtexec/daemon/README.md)
+readme=$(realpath rtexec/sharing/daemon/README.md)
 enter "$1"
 tests=$folder/test/preload
 sed -n '/^```toml$/,/^```$/p' "$readme" | sed '/^```/d; s/"rtx"/"host"/; s/"3GiB"/"32MiB"/; s/"2GiB"/"16MiB"/; s/"64MiB"/"2MiB"/; s/"6ms"/"2ms"/g' > daemon.toml

@@ -3,7 +3,7 @@
 # function, and without a daemon nobody notices it.
 set -eu
 . test/support/expect.bash
-table=$(realpath rtexec/preload/functions.inc)
+table=$(realpath rtexec/sharing/preload/call_table.inc)
 enter "$1"
 library=$folder/lib/librtexec-preload.so tests=$folder/test/preload
 export LD_LIBRARY_PATH=$tests

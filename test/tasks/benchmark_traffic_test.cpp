@@ -1,6 +1,6 @@
 // What micro-benchmarks say that their launches do to memory, against a walk through the accesses of every thread as
 // the kernels' definitions have them, with a cache that forgets what was not used for the longest time.
-#include "tasks/kernels/benchmark.hpp"
+#include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,11 +2,11 @@
 // elements.
 #pragma once
 
-#include "tasks/dnn/graph/passes.hpp"
-#include "tasks/dnn/host/host_network.hpp"
-#include "tasks/dnn/kernels/aligned.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
-#include "test/support/result.hpp"
+#include "tasks/engine/graph/passes.hpp"
+#include "tasks/engine/host/host_network.hpp"
+#include "tasks/engine/host/kernels/aligned.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
 
 #include <gtest/gtest.h>

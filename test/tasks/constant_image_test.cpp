@@ -1,7 +1,7 @@
 // Contents of constants that take many addresses and little memory.
-#include "tasks/constant_image.hpp"
+#include "tasks/base/constant_image.hpp"
 
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/support/sanitized.hpp"
 
 #include <gtest/gtest.h>

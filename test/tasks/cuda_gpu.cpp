@@ -1,8 +1,8 @@
 #include "test/tasks/cuda_gpu.hpp"
 
-#include "tasks/dnn/cuda/attention_plan.hpp"
-#include "tasks/dnn/cuda/conv_plan.hpp"
-#include "tasks/kernels/cuda/arguments.hpp"
+#include "tasks/engine/cuda/attention_plan.hpp"
+#include "tasks/engine/cuda/conv_plan.hpp"
+#include "tasks/loads/benchmarks/cuda/benchmark_arguments.hpp"
 #include "test/tasks/cuda_emulation/emulation.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
 

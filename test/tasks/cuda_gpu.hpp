@@ -2,7 +2,7 @@
 #pragma once
 
 #include "hal/cuda/cuda_device.hpp"
-#include "tasks/dnn/cuda/cuda_network.hpp"
+#include "tasks/engine/cuda/cuda_network.hpp"
 #include "test/hal/fake_cuda_driver.hpp"
 #include "test/tasks/cuda_emulation/emulation.hpp"
 

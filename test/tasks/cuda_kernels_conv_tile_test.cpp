@@ -1,6 +1,6 @@
 // Every variant of the tuned convolutions on the emulation: whole and partial tiles, sums split through memory and
 // through clusters.
-#include "tasks/dnn/cuda/conv_plan.hpp"
+#include "tasks/engine/cuda/conv_plan.hpp"
 #include "test/support/rounds.hpp"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 

@@ -1,5 +1,5 @@
 // The digest kernel of hal/, on the emulation: bit for bit what the host computes, however the work is shared out.
-#include "hal/cuda/kernels/arguments.hpp"
+#include "hal/cuda/kernels/digest_arguments.hpp"
 #include "hal/digest_of.hpp"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 #include "test/tasks/onnx_oracle/guarded_memory.hpp"

@@ -3,8 +3,8 @@
 #define RTEXEC_EMULATION
 #include "test/tasks/cuda_emulation/primitives.hpp"
 
-#include "tasks/dnn/cuda/kernels/activation.cuh"
-#include "tasks/dnn/cuda/kernels/half.cuh"
+#include "tasks/engine/cuda/kernels/activation.cuh"
+#include "tasks/engine/cuda/kernels/half.cuh"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // Kernels that move elements, on the emulation; and what simplify() makes of their views.
-#include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
+#include "tasks/engine/cuda/kernels/simple_kernels.hpp"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The kernels that tell where the largest elements of a row stand, on the emulation.
-#include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
+#include "tasks/engine/cuda/kernels/simple_kernels.hpp"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Kernels that move a window over images, on the emulation: convolutions, pooling, global averages, interpolation.
-#include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
+#include "tasks/engine/cuda/kernels/simple_kernels.hpp"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 // cuDNN and cuBLAS: our declarations against NVIDIA's headers where those are installed (the compiler is the test), and
 // what is asked of the libraries, with functions in their place that note it.
-#include "tasks/dnn/cuda/cublas.hpp"
-#include "tasks/dnn/cuda/cudnn.hpp"
-#include "tasks/dnn/cuda/library.hpp"
-#include "test/support/result.hpp"
+#include "tasks/engine/cuda/cublas.hpp"
+#include "tasks/engine/cuda/cudnn.hpp"
+#include "tasks/engine/cuda/shared_library.hpp"
+#include "test/support/expected_result.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Networks in segments on a GPU that is emulated: one graph for each, outputs as in one piece, and what launching ahead
 // changes. On the host device: network_segments_test.cpp.
-#include "tasks/dnn/cuda/cuda_network.hpp"
+#include "tasks/engine/cuda/cuda_network.hpp"
 
-#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/engine/graph/passes.hpp"
 #include "test/tasks/cuda_gpu.hpp"
 #include "test/tasks/cuda_random_networks.hpp"
 #include "test/tasks/cut_network.hpp"

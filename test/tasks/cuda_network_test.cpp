@@ -1,9 +1,9 @@
 // Networks on a GPU that is emulated: every operation gives what the host device gives, at every precision, by every
 // kernel.
-#include "tasks/dnn/cuda/cuda_network.hpp"
+#include "tasks/engine/cuda/cuda_network.hpp"
 
 #include "hal/host/host_device.hpp"
-#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/engine/graph/passes.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/tasks/cuda_cases.hpp"
 #include "test/tasks/cuda_gpu.hpp"

@@ -1,11 +1,11 @@
 // Every operation and well-known networks on the GPU of this machine against the host device; skipped where there is
 // none.
-#include "tasks/dnn/cuda/cuda_network.hpp"
-#include "tasks/dnn/models/models.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
-#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/engine/cuda/cuda_network.hpp"
+#include "tasks/engine/models/models.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
+#include "tasks/engine/graph/passes.hpp"
 #include "test/hal/gpu.hpp"
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 #include "test/tasks/cuda_cases.hpp"
 #include "test/tasks/cuda_gpu.hpp"
 

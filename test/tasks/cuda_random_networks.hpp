@@ -2,8 +2,8 @@
 // keep their size from layer to layer, so that half precision can hold them.
 #pragma once
 
-#include "tasks/dnn/cuda/conv_method.hpp"
-#include "tasks/dnn/cuda/program.hpp"
+#include "tasks/engine/cuda/conv_method.hpp"
+#include "tasks/engine/cuda/program.hpp"
 #include "test/tasks/cuda_cases.hpp"
 
 #include <algorithm>

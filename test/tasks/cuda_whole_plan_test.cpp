@@ -1,6 +1,6 @@
 // Which layers of quantised networks the GPU computes of bytes, and what is left between them. No GPU is needed.
-#include "tasks/dnn/cuda/lowering.hpp"
-#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/engine/cuda/gpu_lowering.hpp"
+#include "tasks/engine/graph/passes.hpp"
 #include "test/tasks/cuda_gpu.hpp"
 #include "test/tasks/onnx_oracle/agreement.hpp"
 #include "test/tasks/onnx_oracle/cases.hpp"

@@ -1,7 +1,7 @@
 // A workload given in C does what any workload does; one that cannot be used is refused, and ended.
 #include "tasks/custom/custom_workload.hpp"
 
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 // segments, the outputs are those of the network in one piece, bit by bit.
 #pragma once
 
-#include "hal/device.hpp"
-#include "tasks/dnn/graph/network.hpp"
-#include "test/support/result.hpp"
+#include "hal/device_interface.hpp"
+#include "tasks/engine/graph/network.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
 
 #include <gtest/gtest.h>

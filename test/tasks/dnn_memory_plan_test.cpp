@@ -1,5 +1,5 @@
 // The memory plan's promises, on random lifetimes and on the lifetimes of real layouts.
-#include "tasks/dnn/graph/memory_plan.hpp"
+#include "tasks/engine/graph/memory_plan.hpp"
 
 #include <gtest/gtest.h>
 

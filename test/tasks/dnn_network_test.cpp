@@ -1,11 +1,11 @@
 // Layout and execution: tensors share memory only where it is safe, small cases computed by hand, no allocation while
 // running.
-#include "tasks/dnn/host/host_network.hpp"
+#include "tasks/engine/host/host_network.hpp"
 
 #include "hal/thread.hpp"
-#include "tasks/dnn/host/layout.hpp"
-#include "tasks/dnn/graph/passes.hpp"
-#include "tasks/dnn/make_network.hpp"
+#include "tasks/engine/host/layout.hpp"
+#include "tasks/engine/graph/passes.hpp"
+#include "tasks/engine/make_network.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
 

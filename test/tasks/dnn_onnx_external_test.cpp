@@ -1,10 +1,10 @@
 // Models whose constants lie in other files, as PyTorch's default exporter writes them; and models that name files
 // which they must not read.
-#include "tasks/dnn/dnn_workload.hpp"
-#include "tasks/dnn/onnx/external_data.hpp"
-#include "tasks/dnn/onnx/source.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
-#include "test/support/files.hpp"
+#include "tasks/engine/dnn_workload.hpp"
+#include "tasks/engine/onnx/external_data.hpp"
+#include "tasks/engine/onnx/model_source.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
+#include "test/support/test_files.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // Networks that contradict themselves, and small files that ask for much memory: refused, or run within their tensors.
-#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
 
-#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/engine/graph/passes.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
 

@@ -1,10 +1,10 @@
 // What the reader refuses, with which words; what it folds; and that no bytes whatever make it crash.
-#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
 
-#include "config/text.hpp"
-#include "tasks/dnn/host/host_network.hpp"
-#include "tasks/dnn/graph/passes.hpp"
-#include "test/support/result.hpp"
+#include "config/base/text.hpp"
+#include "tasks/engine/host/host_network.hpp"
+#include "tasks/engine/graph/passes.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // ONNX models written as protobuf text.
 #pragma once
 
-#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
 
 #include <cstddef>
 #include <string>

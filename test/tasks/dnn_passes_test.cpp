@@ -1,5 +1,5 @@
 // The passes change how much is computed, never what.
-#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/engine/graph/passes.hpp"
 
 #include "test/tasks/dnn_test_graph.hpp"
 

@@ -1,10 +1,10 @@
 // Small graphs for tests, built by hand, and their execution.
 #pragma once
 
-#include "tasks/dnn/kernels/aligned.hpp"
-#include "tasks/dnn/kernels/elements.hpp"
+#include "tasks/engine/host/kernels/aligned.hpp"
+#include "tasks/engine/host/kernels/elements.hpp"
 #include "test/tasks/port_values.hpp"
-#include "tasks/dnn/host/host_network.hpp"
+#include "tasks/engine/host/host_network.hpp"
 
 #include <gtest/gtest.h>
 

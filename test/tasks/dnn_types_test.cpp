@@ -1,8 +1,8 @@
 // Networks with several inputs and outputs, of every type: as they are read, and as the host device computes them.
-#include "tasks/dnn/graph/half.hpp"
-#include "tasks/dnn/graph/passes.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
-#include "test/support/result.hpp"
+#include "tasks/base/half.hpp"
+#include "tasks/engine/graph/passes.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
 #include "test/tasks/bound_network.hpp"
 

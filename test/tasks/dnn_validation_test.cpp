@@ -1,5 +1,5 @@
 // Operands that do not fit their operation are found, whatever the operation.
-#include "tasks/dnn/graph/validation.hpp"
+#include "tasks/engine/graph/validation.hpp"
 
 #include "test/tasks/dnn_test_graph.hpp"
 

@@ -1,11 +1,11 @@
 // Costs of memory policies on the host device: by hand, in the shape that the literature found, and in time that
 // passes.
-#include "tasks/kernels/emulated_costs.hpp"
+#include "tasks/loads/benchmarks/emulated_costs.hpp"
 
 #include "hal/host/host_device.hpp"
 #include "hal/thread.hpp"
-#include "tasks/kernels/kernel_workload.hpp"
-#include "test/support/result.hpp"
+#include "tasks/loads/benchmarks/kernel_workload.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>

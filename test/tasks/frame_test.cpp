@@ -1,9 +1,9 @@
 // Frames of every format into inputs of every type and layout, against the definition in double precision.
-#include "tasks/dnn/input/frame.hpp"
+#include "tasks/media/frame.hpp"
 
 #include "config/task_channels.hpp"
-#include "tasks/dnn/graph/half.hpp"
-#include "test/support/result.hpp"
+#include "tasks/base/half.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>

@@ -1,14 +1,14 @@
 // First contents made on a GPU in tiles: what is put into which stream, in which order; the same bits as the host's;
 // and who makes them.
-#include "tasks/initialise/tiled.hpp"
+#include "tasks/base/tiled.hpp"
 
 #include "hal/host/host_device.hpp"
 #include "hal/thread.hpp"
-#include "tasks/kernels/benchmark.hpp"
-#include "tasks/kernels/initialiser.hpp"
-#include "tasks/kernels/kernel_workload.hpp"
+#include "tasks/loads/benchmarks/benchmark.hpp"
+#include "tasks/loads/benchmarks/initialiser.hpp"
+#include "tasks/loads/benchmarks/kernel_workload.hpp"
 #include "test/hal/gpu.hpp"
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/tasks/cuda_emulation/emulation.hpp"
 #include "test/tasks/cuda_gpu.hpp"
 

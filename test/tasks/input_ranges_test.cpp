@@ -1,5 +1,5 @@
 // Which integers the inputs of a network may hold, from what the network indexes with them.
-#include "tasks/dnn/graph/input_ranges.hpp"
+#include "tasks/engine/graph/input_ranges.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "tasks/dnn/graph/half.hpp"
-#include "tasks/dnn/input/input.hpp"
-#include "tasks/dnn/input/letterbox.hpp"
-#include "tasks/dnn/input/picture.hpp"
-#include "tasks/dnn/output/draw.hpp"
+#include "tasks/base/half.hpp"
+#include "tasks/media/input.hpp"
+#include "tasks/media/letterbox.hpp"
+#include "tasks/media/picture.hpp"
+#include "tasks/media/draw.hpp"
 #include "test/support/thread_counts.hpp"
-#include "test/support/files.hpp"
-#include "test/support/jpeg.hpp"
+#include "test/support/test_files.hpp"
+#include "test/support/made_jpeg.hpp"
 #include "test/tasks/npy_files.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Integers are integers: every type, every operator, at the ends of their ranges, against arithmetic of 128 bits.
-#include "tasks/dnn/kernels/arithmetic.hpp"
+#include "tasks/engine/host/kernels/arithmetic.hpp"
 #include "test/tasks/host_and_gpu.hpp"
 #include "test/tasks/integer_samples.hpp"
 

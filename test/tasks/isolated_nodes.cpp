@@ -1,12 +1,12 @@
 #include "test/tasks/isolated_nodes.hpp"
 
-#include "tasks/dnn/graph/passes.hpp"
-#include "tasks/dnn/graph/validation.hpp"
-#include "tasks/dnn/kernels/aligned.hpp"
-#include "tasks/dnn/kernels/element_types.hpp"
-#include "tasks/dnn/kernels/evaluate.hpp"
-#include "tasks/dnn/kernels/step.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/engine/graph/passes.hpp"
+#include "tasks/engine/graph/validation.hpp"
+#include "tasks/engine/host/kernels/aligned.hpp"
+#include "tasks/engine/host/kernels/element_types.hpp"
+#include "tasks/engine/host/kernels/evaluate.hpp"
+#include "tasks/engine/host/kernels/step.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 // outside of an operand is found.
 #pragma once
 
-#include "tasks/dnn/graph/graph.hpp"
+#include "tasks/engine/graph/graph.hpp"
 
 #include <cstddef>
 #include <cstdint>

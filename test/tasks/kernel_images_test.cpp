@@ -1,6 +1,6 @@
-#include "tasks/dnn/cuda/kernel_images.hpp"
+#include "tasks/engine/cuda/network_kernel_images.hpp"
 
-#include "tasks/dnn/cuda/conv_plan.hpp"
+#include "tasks/engine/cuda/conv_plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Micro-benchmarks of memory policies: each against its definition, written once more here, from the inputs that it
 // made; every policy and every device gives the same bits.
-#include "tasks/kernels/kernel_workload.hpp"
+#include "tasks/loads/benchmarks/kernel_workload.hpp"
 
 #include "hal/host/host_device.hpp"
 #include "tasks/make/make_workload.hpp"
 #include "test/hal/gpu.hpp"
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/tasks/cuda_emulation/emulation.hpp"
 #include "test/tasks/cuda_gpu.hpp"

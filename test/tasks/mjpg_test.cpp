@@ -1,9 +1,9 @@
 // Frames in MJPG: the decoder's own memory changes no bit, nothing is allocated, and no damage does harm.
-#include "tasks/dnn/input/mjpg.hpp"
+#include "tasks/media/mjpg.hpp"
 
-#include "tasks/dnn/input/picture.hpp"
-#include "test/support/jpeg.hpp"
-#include "test/support/result.hpp"
+#include "tasks/media/picture.hpp"
+#include "test/support/made_jpeg.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
-#include "tasks/dnn/models/graph_writer.hpp"
-#include "tasks/dnn/models/models.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/engine/models/graph_writer.hpp"
+#include "tasks/engine/models/models.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
 #include "test/support/file_size_limit.hpp"
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 
 #include <gtest/gtest.h>
 #include <onnx/checker.h>

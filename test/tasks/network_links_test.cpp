@@ -1,9 +1,9 @@
 // Networks whose inputs and outputs are linked, to others or as state to themselves: the bits that pass on the device
 // are those that pass through the host, for every type, on the host device, on an emulated GPU and on a real one.
-#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/engine/graph/passes.hpp"
 #include "hal/host/host_device.hpp"
 #include "test/hal/gpu.hpp"
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/tasks/cuda_emulation/emulation.hpp"
 #include "test/tasks/cuda_gpu.hpp"
 #include "test/tasks/dnn_test_graph.hpp"

@@ -1,11 +1,11 @@
 // The memory objects of a network: its constants as they lie in the image, its buffers of scratch as they were planned.
-#include "tasks/dnn/cuda/cuda_network.hpp"
-#include "tasks/dnn/make_network.hpp"
-#include "tasks/dnn/models/models.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
-#include "tasks/dnn/graph/passes.hpp"
-#include "test/support/files.hpp"
-#include "test/support/result.hpp"
+#include "tasks/engine/cuda/cuda_network.hpp"
+#include "tasks/engine/make_network.hpp"
+#include "tasks/engine/models/models.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
+#include "tasks/engine/graph/passes.hpp"
+#include "test/support/test_files.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/tasks/cuda_cases.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
 

@@ -1,10 +1,10 @@
 // Networks under memory policies: managed and host memory give the bits that device memory gives, for every operation,
 // type and precision; nothing is copied there, and half the memory is enough.
 #include "hal/host/host_device.hpp"
-#include "tasks/dnn/graph/passes.hpp"
-#include "tasks/winograd/winograd_workload.hpp"
+#include "tasks/engine/graph/passes.hpp"
+#include "tasks/loads/winograd/winograd_workload.hpp"
 #include "test/hal/gpu.hpp"
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/tasks/cuda_cases.hpp"
 #include "test/tasks/cuda_emulation/emulation.hpp"

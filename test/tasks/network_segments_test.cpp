@@ -1,11 +1,11 @@
 // Networks in segments on the host device: outputs, what is carried, and what is refused. On GPUs:
 // cuda_network_segments_test.cpp.
 #include "hal/host/host_device.hpp"
-#include "tasks/dnn/graph/passes.hpp"
-#include "tasks/dnn/host/host_network.hpp"
-#include "tasks/dnn/models/models.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
-#include "test/support/files.hpp"
+#include "tasks/engine/graph/passes.hpp"
+#include "tasks/engine/host/host_network.hpp"
+#include "tasks/engine/models/models.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
+#include "test/support/test_files.hpp"
 #include "test/support/rounds.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/tasks/cuda_cases.hpp"

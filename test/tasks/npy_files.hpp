@@ -1,7 +1,7 @@
 // .npy files for tests.
 #pragma once
 
-#include "tasks/dnn/files/npy.hpp"
+#include "tasks/media/npy.hpp"
 
 namespace rtexec::tasks {
 

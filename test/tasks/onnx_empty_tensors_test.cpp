@@ -1,8 +1,8 @@
 // Tensors without elements: results follow from shapes, as in NumPy and ONNX.
-#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
 
-#include "tasks/dnn/graph/passes.hpp"
-#include "test/support/result.hpp"
+#include "tasks/engine/graph/passes.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
 

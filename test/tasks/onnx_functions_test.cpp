@@ -1,7 +1,7 @@
 // Functions of a model (FunctionProto): what a call of one computes, and which calls are refused.
-#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
 
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
 

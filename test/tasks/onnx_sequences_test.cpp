@@ -1,7 +1,7 @@
 // Sequences of tensors: lists of known length that a model builds and takes apart.
-#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
 
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
 

@@ -1,8 +1,8 @@
 // The operators of the oracle on a GPU: on this machine's where there is one, else by the emulation of its kernels.
-#include "tasks/dnn/cuda/cuda_network.hpp"
-#include "tasks/dnn/kernels/elements.hpp"
+#include "tasks/engine/cuda/cuda_network.hpp"
+#include "tasks/engine/host/kernels/elements.hpp"
 #include "test/tasks/port_values.hpp"
-#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/engine/graph/passes.hpp"
 #include "test/tasks/cuda_gpu.hpp"
 #include "test/tasks/onnx_oracle/agreement.hpp"
 #include "test/tasks/test_gpu.hpp"

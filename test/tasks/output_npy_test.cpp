@@ -1,5 +1,5 @@
-#include "tasks/dnn/files/npy.hpp"
-#include "test/support/files.hpp"
+#include "tasks/media/npy.hpp"
+#include "test/support/test_files.hpp"
 #include "test/tasks/npy_files.hpp"
 
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-#include "tasks/dnn/output/output.hpp"
+#include "tasks/media/network_output.hpp"
 
-#include "tasks/dnn/input/picture.hpp"
-#include "tasks/dnn/output/detector.hpp"
-#include "tasks/dnn/output/draw.hpp"
-#include "tasks/dnn/output/suppression.hpp"
+#include "tasks/media/picture.hpp"
+#include "tasks/media/detector.hpp"
+#include "tasks/media/draw.hpp"
+#include "tasks/media/suppression.hpp"
 #include "test/support/thread_counts.hpp"
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 
 #include <gtest/gtest.h>
 

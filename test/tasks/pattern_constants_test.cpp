@@ -1,7 +1,7 @@
 // Which numbers of a model stand for the constants of a formula, so that its nodes become one.
-#include "tasks/dnn/graph/passes.hpp"
-#include "tasks/dnn/graph/patterns.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/engine/graph/passes.hpp"
+#include "tasks/engine/graph/patterns.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
 
 #include <gtest/gtest.h>

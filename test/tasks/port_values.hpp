@@ -1,10 +1,10 @@
 // Numbers as elements of a network's inputs.
 #pragma once
 
-#include "tasks/dnn/graph/network.hpp"
-#include "tasks/dnn/kernels/arithmetic.hpp"
-#include "tasks/dnn/kernels/element_types.hpp"
-#include "tasks/dnn/kernels/elements.hpp"
+#include "tasks/engine/graph/network.hpp"
+#include "tasks/engine/host/kernels/arithmetic.hpp"
+#include "tasks/engine/host/kernels/element_types.hpp"
+#include "tasks/engine/host/kernels/elements.hpp"
 
 #include <algorithm>
 #include <span>

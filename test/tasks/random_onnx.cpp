@@ -1,6 +1,6 @@
 #include "test/tasks/random_onnx.hpp"
 
-#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
 
 #include <onnx/onnx_pb.h>
 

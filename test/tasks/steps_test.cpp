@@ -1,7 +1,7 @@
 // A step writes its output and its workspace, and nothing behind them.
-#include "tasks/dnn/kernels/aligned.hpp"
-#include "tasks/dnn/kernels/evaluate.hpp"
-#include "tasks/dnn/kernels/step.hpp"
+#include "tasks/engine/host/kernels/aligned.hpp"
+#include "tasks/engine/host/kernels/evaluate.hpp"
+#include "tasks/engine/host/kernels/step.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
 
 #include <gtest/gtest.h>

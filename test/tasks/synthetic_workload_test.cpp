@@ -1,10 +1,10 @@
 // A workload that takes time and memory, and notices when its memory is not what it left.
 #include "tasks/make/make_workload.hpp"
-#include "tasks/synthetic/synthetic_workload.hpp"
+#include "tasks/loads/synthetic/synthetic_workload.hpp"
 
 #include "hal/host/host_device.hpp"
 #include "test/hal/fake_cuda_driver.hpp"
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // What the sampler put into an input comes back as the picture that it was.
-#include "tasks/dnn/input/tensor_picture.hpp"
+#include "tasks/media/tensor_picture.hpp"
 
-#include "tasks/dnn/graph/half.hpp"
-#include "test/support/result.hpp"
+#include "tasks/base/half.hpp"
+#include "test/support/expected_result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

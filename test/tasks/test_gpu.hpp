@@ -3,7 +3,7 @@
 #pragma once
 
 #include "hal/cuda/cuda_device.hpp"
-#include "tasks/dnn/cuda/executor.hpp"
+#include "tasks/engine/cuda/executor.hpp"
 #include "test/hal/gpu.hpp"
 #include "test/tasks/cuda_gpu.hpp"
 

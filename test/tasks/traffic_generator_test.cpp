@@ -1,14 +1,14 @@
 // Load generators: how much they move, where, and how evenly.
-#include "tasks/traffic/generator.hpp"
+#include "tasks/loads/traffic/generator.hpp"
 
-#include "hal/machine.hpp"
+#include "hal/machine_files.hpp"
 #include "hal/thread.hpp"
-#include "tasks/random.hpp"
-#include "tasks/traffic/caches.hpp"
-#include "tasks/traffic/pacer.hpp"
+#include "tasks/base/random.hpp"
+#include "tasks/loads/traffic/caches.hpp"
+#include "tasks/loads/traffic/pacer.hpp"
 #include "test/hal/failing_system.hpp"
-#include "test/support/files.hpp"
-#include "test/support/result.hpp"
+#include "test/support/test_files.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/support/sanitized.hpp"
 #include "test/support/thread_counts.hpp"
 

@@ -1,8 +1,8 @@
 // Generators on threads of their own.
-#include "tasks/traffic/generator_thread.hpp"
+#include "tasks/loads/traffic/generator_thread.hpp"
 
-#include "hal/machine.hpp"
-#include "test/support/result.hpp"
+#include "hal/machine_files.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // A workload that moves memory beside the device.
 #include "tasks/make/make_workload.hpp"
-#include "tasks/traffic/traffic_workload.hpp"
+#include "tasks/loads/traffic/traffic_workload.hpp"
 
 #include "hal/host/host_device.hpp"
-#include "test/support/files.hpp"
-#include "test/support/result.hpp"
+#include "test/support/test_files.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>

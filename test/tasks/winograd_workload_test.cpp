@@ -1,11 +1,11 @@
 // The Winograd micro-benchmark: what it computes, and by which algorithm.
 #include "tasks/make/make_workload.hpp"
-#include "tasks/winograd/winograd_workload.hpp"
+#include "tasks/loads/winograd/winograd_workload.hpp"
 
 #include "hal/host/host_device.hpp"
-#include "tasks/dnn/kernels/aligned.hpp"
-#include "tasks/dnn/kernels/conv.hpp"
-#include "test/support/result.hpp"
+#include "tasks/engine/host/kernels/aligned.hpp"
+#include "tasks/engine/host/kernels/conv.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/tasks/cuda_emulation/emulation.hpp"
 #include "test/tasks/cuda_gpu.hpp"

@@ -1,4 +1,4 @@
-// Chains in recordings written by hand. test/rtexec/analysis_oracle_test.cpp has those of simulated runs.
+// Chains in recordings written by hand. test/rtexec/studies/analysis_oracle_test.cpp has those of simulated runs.
 #include "test/traces/recording_script.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // What is written of the events elsewhere is what the table says.
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 #include "traces/events.hpp"
 
 #include <gtest/gtest.h>

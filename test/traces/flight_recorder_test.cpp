@@ -1,5 +1,5 @@
 // The flight recorder: what a snapshot holds, when one is written, and that the threads it is about do not notice.
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 #include "test/support/sanitized.hpp"
 #include "test/traces/programs.hpp"
 #include "traces/reading/reader.hpp"

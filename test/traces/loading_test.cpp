@@ -4,7 +4,7 @@
 
 #include "test/traces/recording_script.hpp"
 #include "traces/reading/setup_decoder.hpp"
-#include "traces/report/names.hpp"
+#include "traces/report/export_names.hpp"
 #include "traces/report/perfetto.hpp"
 
 #include <gmock/gmock.h>

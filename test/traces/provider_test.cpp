@@ -1,5 +1,5 @@
 // Every event of the provider arrives with its name, its fields and in order.
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 #include "test/traces/each_event.hpp"
 #include "test/traces/programs.hpp"
 #include "traces/reading/reader.hpp"

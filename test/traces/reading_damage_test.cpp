@@ -1,6 +1,6 @@
 // A damaged trace is read as far as it goes, and what is missing is said; whatever the bytes, reading ends without a
 // crash.
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/support/sanitized.hpp"
 #include "test/traces/reading_support.hpp"
 #include "traces/reading/babeltrace.hpp"

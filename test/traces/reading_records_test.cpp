@@ -1,5 +1,5 @@
 // What was written is read: every field of every record, the set-up, and losses with the time in which they happened.
-#include "test/support/result.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/traces/reading_support.hpp"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // A small recording written by hand, and what reading gave.
 #pragma once
 
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 #include "test/support/trace_writer.hpp"
 #include "traces/reading/reader.hpp"
 

@@ -1,11 +1,11 @@
 // Exports of an analysis: JSON, CSV, SVG and Perfetto. What the official descriptors make of the last is tested by
 // test/system/report_perfetto.sh.
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 #include "test/traces/report_example.hpp"
 #include "traces/analysis/loading.hpp"
 #include "traces/report/csv.hpp"
-#include "traces/report/json.hpp"
-#include "traces/report/names.hpp"
+#include "traces/report/analysis_json.hpp"
+#include "traces/report/export_names.hpp"
 #include "traces/report/perfetto.hpp"
 #include "traces/report/gantt_svg.hpp"
 

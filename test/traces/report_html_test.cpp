@@ -1,9 +1,9 @@
 // The page: one file that asks for nothing else, whose data is the analysis and cannot break out of its element. What
 // it does in a browser is tested by test/system/report_page.sh, for which pages are written here.
-#include "test/support/files.hpp"
+#include "test/support/test_files.hpp"
 #include "test/traces/report_example.hpp"
 #include "traces/report/html.hpp"
-#include "traces/report/json.hpp"
+#include "traces/report/analysis_json.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

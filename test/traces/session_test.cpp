@@ -1,7 +1,7 @@
 // Sessions: what is recorded is what was emitted, losses are counted, nothing of others is touched, and no daemon stays
 // behind.
-#include "test/support/files.hpp"
-#include "test/support/result.hpp"
+#include "test/support/test_files.hpp"
+#include "test/support/expected_result.hpp"
 #include "test/support/sanitized.hpp"
 #include "test/traces/programs.hpp"
 #include "traces/reading/reader.hpp"

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <rtexec/units.hpp>
-#include "policies/device_scheduler.hpp"
-#include "traces/reading/setup.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
+#include "traces/reading/recorded_setup.hpp"
 #include "traces/wcet/pwcet.hpp"
 #include "traces/wcet/sample_series.hpp"
 
@@ -192,7 +192,7 @@ struct TaskAnalysis {
   Duration longest_segment{0};       // of several
 };
 
-// ---- chains (policies/chains.hpp) ----
+// ---- chains (policies/chains/chain_bounds.hpp) ----
 
 struct ChainMeasure {
   Distribution times; // their job is the last task's

@@ -1,6 +1,6 @@
 #include "traces/analysis/analyzer.hpp"
 
-#include "policies/swap_rule.hpp"
+#include "policies/scheduler/swap_rule.hpp"
 #include "traces/analysis/blame.hpp"
 #include "traces/analysis/loading.hpp"
 #include "traces/analysis/promise.hpp"

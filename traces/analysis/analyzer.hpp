@@ -6,14 +6,14 @@
 
 #include "traces/analysis/analysis.hpp"
 #include "traces/analysis/attribution.hpp"
-#include "traces/analysis/chains.hpp"
+#include "traces/analysis/chain_analysis.hpp"
 #include "traces/analysis/replay.hpp"
 #include "traces/analysis/surroundings.hpp"
-#include "traces/analysis/task_statistics.hpp"
+#include "traces/analysis/recorded_statistics.hpp"
 #include "traces/analysis/timeline.hpp"
-#include "traces/analysis/observer.hpp"
+#include "traces/analysis/analysis_observer.hpp"
 #include "traces/reading/reader.hpp"
-#include "traces/reading/setup.hpp"
+#include "traces/reading/recorded_setup.hpp"
 
 #include <array>
 #include <deque>

@@ -1,7 +1,7 @@
 // Why a job, or a chain's reaction, took as long as it did, in one line for people.
 #pragma once
 
-#include "traces/analysis/task_statistics.hpp"
+#include "traces/analysis/recorded_statistics.hpp"
 
 #include <string>
 #include <vector>

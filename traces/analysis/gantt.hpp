@@ -3,8 +3,8 @@
 #pragma once
 
 #include <rtexec/units.hpp>
-#include "policies/device_scheduler.hpp"
-#include "traces/reading/setup.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
+#include "traces/reading/recorded_setup.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // Stretches of a recording for pictures: which are worth one, and what happened in them.
 #pragma once
 
-#include "traces/analysis/observer.hpp"
+#include "traces/analysis/analysis_observer.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "traces/analysis/loading.hpp"
 
-#include "traces/overlap.hpp"
+#include "traces/common_time.hpp"
 
 #include <algorithm>
 #include <cstddef>

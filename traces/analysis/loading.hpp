@@ -2,8 +2,8 @@
 // made.
 #pragma once
 
-#include "traces/analysis/observer.hpp"
-#include "traces/reading/setup.hpp"
+#include "traces/analysis/analysis_observer.hpp"
+#include "traces/reading/recorded_setup.hpp"
 
 namespace rtexec::traces {
 

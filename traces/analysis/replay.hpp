@@ -3,10 +3,10 @@
 // with what was expected.
 #pragma once
 
-#include "policies/device_scheduler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
 #include "traces/analysis/analysis.hpp"
 #include "traces/reading/record.hpp"
-#include "traces/reading/setup.hpp"
+#include "traces/reading/recorded_setup.hpp"
 
 #include <array>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
-#include "traces/analysis/clocks.hpp"
+#include "traces/analysis/clock_history.hpp"
 #include "traces/analysis/distribution.hpp"
 #include "traces/analysis/timeline.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rtexec/units.hpp>
-#include "policies/device_scheduler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
 #include "traces/analysis/history.hpp"
 
 #include <array>

@@ -1,7 +1,7 @@
 #include "traces/reading/babeltrace.hpp"
 
-#include "config/descriptor.hpp"
-#include "config/text.hpp"
+#include "config/base/descriptor.hpp"
+#include "config/base/text.hpp"
 
 #include <array>
 #include <cerrno>

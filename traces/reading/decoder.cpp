@@ -1,6 +1,6 @@
 #include "traces/reading/decoder.hpp"
 
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 #include "traces/events.hpp"
 
 #include <concepts>

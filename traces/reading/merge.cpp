@@ -1,6 +1,6 @@
 #include "traces/reading/merge.hpp"
 
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 #include "traces/reading/babeltrace.hpp"
 #include "traces/reading/salvage.hpp"
 

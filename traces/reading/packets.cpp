@@ -1,6 +1,6 @@
 #include "traces/reading/packets.hpp"
 
-#include "config/descriptor.hpp"
+#include "config/base/descriptor.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

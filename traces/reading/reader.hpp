@@ -6,7 +6,7 @@
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
 #include "traces/reading/record.hpp"
-#include "traces/reading/setup.hpp"
+#include "traces/reading/recorded_setup.hpp"
 
 #include <chrono>
 #include <cstdint>

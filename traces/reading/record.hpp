@@ -3,8 +3,8 @@
 #pragma once
 
 #include <rtexec/units.hpp>
-#include "policies/device_scheduler.hpp"
-#include "policies/overrun_handler.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
+#include "policies/scheduler/overrun_handler.hpp"
 
 #include <cstdint>
 

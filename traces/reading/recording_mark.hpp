@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include "config/descriptor.hpp"
+#include "config/base/descriptor.hpp"
 
 #include <cstdint>
 #include <filesystem>

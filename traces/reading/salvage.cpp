@@ -1,7 +1,7 @@
 #include "traces/reading/salvage.hpp"
 
-#include "config/text.hpp"
-#include "config/descriptor.hpp"
+#include "config/base/text.hpp"
+#include "config/base/descriptor.hpp"
 #include "traces/reading/packets.hpp"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "traces/events.hpp"
-#include "traces/reading/setup.hpp"
+#include "traces/reading/recorded_setup.hpp"
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #include "traces/recording/daemon.hpp"
 
-#include "config/descriptor.hpp"
+#include "config/base/descriptor.hpp"
 #include "traces/recording/wait.hpp"
 
 #include <lttng/lttng.h>

@@ -1,8 +1,8 @@
 #include "traces/recording/lttng_session.hpp"
 
-#include "config/descriptor.hpp"
-#include "config/output_path.hpp"
-#include "config/process.hpp"
+#include "config/base/descriptor.hpp"
+#include "config/base/output_path.hpp"
+#include "config/base/process.hpp"
 #include "traces/emit.hpp"
 #include "traces/recording/wait.hpp"
 

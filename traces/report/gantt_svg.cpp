@@ -1,8 +1,8 @@
 #include "traces/report/gantt_svg.hpp"
 
-#include "config/text.hpp"
+#include "config/base/text.hpp"
 #include "traces/report/colours.hpp"
-#include "traces/report/names.hpp"
+#include "traces/report/export_names.hpp"
 #include "traces/report/svg.hpp"
 
 #include <algorithm>

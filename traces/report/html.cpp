@@ -1,9 +1,9 @@
 #include "traces/report/html.hpp"
 
 #include "traces/report/colours.hpp"
-#include "traces/report/json.hpp"
-#include "traces/report/names.hpp"
-#include "traces/report/page.hpp"
+#include "traces/report/analysis_json.hpp"
+#include "traces/report/export_names.hpp"
+#include "traces/report/report_page.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 #include "traces/report/perfetto.hpp"
 
-#include "traces/report/names.hpp"
+#include "traces/report/export_names.hpp"
 
 #include <algorithm>
 #include <cstddef>

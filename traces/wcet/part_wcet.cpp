@@ -1,6 +1,6 @@
 #include "traces/wcet/part_wcet.hpp"
 
-#include "config/profile.hpp"
+#include "config/profile_file.hpp"
 #include "traces/wcet/growth.hpp"
 #include "traces/wcet/pwcet.hpp"
 #include "traces/wcet/sample_tests.hpp"

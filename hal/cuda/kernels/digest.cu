@@ -1,6 +1,6 @@
 // The digest of a piece of device memory (hal/digest.hpp): threads stride over it, blocks add up what their threads
 // have, and the last block to do so writes the result.
-#include "hal/cuda/kernels/arguments.hpp"
+#include "hal/cuda/kernels/digest_arguments.hpp"
 #include "hal/cuda/kernels/primitives.cuh"
 #include "hal/digest.hpp"
 

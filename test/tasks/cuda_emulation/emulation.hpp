@@ -9,7 +9,7 @@
 // in std::logic_error, which says what happened where.
 #pragma once
 
-#include "tasks/dnn/cuda/kernels/arguments.hpp"
+#include "tasks/engine/cuda/kernels/network_arguments.hpp"
 
 #include <cstddef>
 #include <span>

@@ -1,6 +1,6 @@
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 
-#include "tasks/dnn/cuda/program.hpp"
+#include "tasks/engine/cuda/program.hpp"
 
 #include <algorithm>
 #include <bit>

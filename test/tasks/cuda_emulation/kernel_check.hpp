@@ -2,7 +2,7 @@
 // element by element.
 #pragma once
 
-#include "tasks/dnn/cuda/kernels/arguments.hpp"
+#include "tasks/engine/cuda/kernels/network_arguments.hpp"
 #include "test/tasks/cuda_emulation/emulation.hpp"
 #include "test/tasks/onnx_oracle/guarded_memory.hpp"
 

@@ -1,10 +1,10 @@
 #include "test/tasks/onnx_oracle/agreement.hpp"
 
-#include "tasks/dnn/host/host_network.hpp"
-#include "tasks/dnn/kernels/elements.hpp"
+#include "tasks/engine/host/host_network.hpp"
+#include "tasks/engine/host/kernels/elements.hpp"
 #include "test/tasks/port_values.hpp"
-#include "tasks/dnn/onnx/onnx_reader.hpp"
-#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
+#include "tasks/engine/graph/passes.hpp"
 #include "test/support/rounds.hpp"
 #include "test/tasks/onnx_oracle/guarded_memory.hpp"
 

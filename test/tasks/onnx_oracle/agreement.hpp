@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include "tasks/dnn/graph/graph.hpp"
+#include "tasks/engine/graph/graph.hpp"
 #include "test/tasks/onnx_oracle/model.hpp"
 
 #include <gtest/gtest.h>

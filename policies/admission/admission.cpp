@@ -1,0 +1,562 @@
+#include "policies/admission/admission.hpp"
+
+#include "config/base/text.hpp"
+#include "policies/chains/chain_bounds.hpp"
+#include "policies/bounds/charges.hpp"
+#include "policies/bounds/core_windows.hpp"
+#include "policies/bounds/core_assignment.hpp"
+#include "policies/memory/plan_memory.hpp"
+#include "policies/memory/planned_streams.hpp"
+#include "policies/bounds/priorities.hpp"
+#include "policies/bounds/reservations.hpp"
+#include "policies/bounds/sentences.hpp"
+#include "policies/device/swap_charges.hpp"
+#include "policies/memory/swap_volumes.hpp"
+#include "policies/bounds/verdicts.hpp"
+#include "policies/device/volume_search.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+namespace rtexec::policies {
+namespace {
+
+bool in_range(Duration value) { return value >= Duration::zero() && value.count() <= longest_time; }
+
+/// Of memory; a line of nothing cannot be counted.
+bool in_range(Bytes value) { return value.count <= static_cast<std::uint64_t>(longest_time); }
+bool is_line(Bytes value) { return value.count > 0 && in_range(value); }
+
+void check_regulation(const ResolvedSet& set, const auto& complain) {
+  const TaskSet& tasks = set.tasks;
+  const Board& board = set.board;
+  if (tasks.core_budgets.empty()) return;
+  if (!in_range(tasks.bandwidth.period) || tasks.bandwidth.period == Duration::zero())
+    complain("[bandwidth] period must be above 0 and at most " + readable(Duration(longest_time)));
+  for (const CounterFacts& counter : board.counters)
+    if (!is_line(counter.line))
+      complain("board '" + board.name + "': a line of " + to_string(counter.line) + ", moved by each event " +
+               counter.event + ", is out of range");
+  for (const Task& task : tasks.tasks)
+    for (const std::optional<Bytes>& traffic : {task.traffic_before, task.traffic_after})
+      if (traffic && !in_range(*traffic))
+        complain("task '" + task.name + "': traffic of " + to_string(*traffic) + " in one part is out of range");
+}
+
+/// Each task of a chain is there, and those that others release stand right behind them.
+void check_chains(const TaskSet& tasks, const auto& complain) {
+  for (const Chain& chain : tasks.chains) {
+    const std::string who = "chain '" + chain.name + "': ";
+    if (chain.tasks.empty()) complain(who + "it has no task");
+    const std::string* before = nullptr;
+    for (const std::string& name : chain.tasks) {
+      const auto task = std::ranges::find(tasks.tasks, name, &Task::name);
+      if (task == tasks.tasks.end()) complain(who + "no task '" + name + "'");
+      else if (task->trigger == Trigger::after && (before == nullptr || *before != task->after))
+        complain(who + "task '" + name + "' must stand right behind '" + task->after + "', which releases it");
+      else if (task->trigger == Trigger::timer && !in_range(task->offset))
+        complain(who + "the offset of task '" + name + "' must be between 0 and " + readable(Duration(longest_time)));
+      before = &name;
+    }
+  }
+}
+
+void promise(PlannedTask& planned, const StageBounds& bounds) {
+  planned.promised = true;
+  planned.response_bound = Duration(bounds.done);
+}
+
+/// Stage deadlines that order jobs and describe stages; under overload they are no more than plausible, hence kept in
+/// order.
+void set_stages(PlannedTask& planned, const StageBounds& bounds) {
+  const Nanos deadline = planned.done_by.count();
+  planned.device_done_by = Duration(std::clamp(bounds.device_done, Nanos{0}, deadline));
+  planned.ready_by = Duration(std::clamp(bounds.ready, Nanos{0}, planned.device_done_by.count()));
+}
+
+/// What the tests found; `bounds` in the order of the set.
+struct Analysis {
+  Findings found;
+  std::vector<StageBounds> bounds;
+  bool each_alone = false; // a task that is late breaks no promise of those before it
+};
+
+Analysis analyse_edf(const NamedSet& named, const Refusal& refusal, Effort effort) {
+  EdfBounds bounds = edf_bounds(named.set, effort);
+  return {findings(named, refusal, bounds), std::move(bounds.tasks), false};
+}
+
+/// Of what a late task could use beyond its bounds. Where jobs are preempted, bounds rest on all deadlines.
+bool cores_are_free(const NamedSet& named) {
+  return !named.obstacle && !named.set.preempts && std::ranges::none_of(named.set.tasks, [&](const StagedTask& task) {
+    return task.core == named.compute_core || !service_on(named.set, task.core).empty();
+  });
+}
+
+Analysis analyse_static_priority(const NamedSet& named, const Refusal& refusal) {
+  std::vector<StageBounds> bounds = static_priority_bounds(named.set);
+  return {findings(named, refusal, bounds), std::move(bounds), cores_are_free(named)};
+}
+
+void set_reservations(Plan& plan, const NamedSet& named, std::span<const std::size_t> urgency,
+                      std::span<const CpuWindows> windows) {
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const StagedTask& task = named.set.tasks[i];
+    plan.tasks[urgency[i]].before_reservation = {Duration(runtime_of(task.before)), Duration(windows[i].before)};
+    plan.tasks[urgency[i]].after_reservation = {Duration(runtime_of(task.after)), Duration(windows[i].after)};
+  }
+}
+
+Analysis analyse_reserved(Plan& plan, const NamedSet& named, const Refusal& refusal,
+                          std::span<const std::size_t> urgency, Effort effort) {
+  plan.services = named.services->reserved;
+  if (plan.order == Order::edf) {
+    Reserved<EdfBounds> found = reserved_edf_bounds(named.set, *named.services, effort);
+    set_reservations(plan, named, urgency, found.windows);
+    const EdfBounds device = found.fits ? found.bounds : edf_bounds(named.set, effort);
+    return {findings(named, refusal, found, device), std::move(found.bounds.tasks), false};
+  }
+  Reserved<std::vector<StageBounds>> found = reserved_static_priority_bounds(named.set, *named.services, effort);
+  set_reservations(plan, named, urgency, found.windows);
+  const bool each_alone = found.fits && cores_are_free(named) && named.lateness == Lateness::any;
+  return {findings(named, refusal, found), std::move(found.bounds), each_alone};
+}
+
+Analysis analyse(Plan& plan, const NamedSet& named, const Refusal& refusal, std::span<const std::size_t> urgency,
+                 Effort effort) {
+  if (named.services) return analyse_reserved(plan, named, refusal, urgency, effort);
+  return plan.order == Order::edf ? analyse_edf(named, refusal, effort) : analyse_static_priority(named, refusal);
+}
+
+void conclude(Plan& plan, const Analysis& analysis, const NamedSet& named, std::span<const std::size_t> urgency) {
+  plan.proved = analysis.found.end_to_end.proved;
+  plan.device_test = told(analysis.found.device, named);
+  for (const Finding& core : analysis.found.cores) plan.core_tests.push_back(told(core, named));
+  plan.end_to_end = told(analysis.found.end_to_end, named);
+  for (std::size_t i = 0; i < analysis.bounds.size(); ++i) {
+    const StageBounds& bounds = analysis.bounds[i];
+    set_stages(plan.tasks[urgency[i]], bounds);
+    const bool alone = analysis.each_alone && bounds.settled && bounds.done <= named.set.tasks[i].deadline;
+    if (plan.proved || alone) promise(plan.tasks[urgency[i]], bounds);
+  }
+}
+
+void set_ranks(Plan& plan, const TaskSet& tasks, std::span<const std::size_t> urgency) {
+  for (std::size_t rank = 0; rank < urgency.size(); ++rank) {
+    const Task& task = tasks.tasks[urgency[rank]];
+    PlannedTask& planned = plan.tasks[urgency[rank]];
+    planned.name = task.name;
+    planned.wcet = *task.wcet;
+    planned.core_rank = static_cast<unsigned>(rank);
+    planned.device_rank = plan.order == Order::static_priority ? planned.core_rank : task.real_time() ? 0 : 1;
+    planned.ready_by = planned.device_done_by = planned.done_by = task.deadline;
+  }
+}
+
+/// A limit of a chain that is not kept leaves the set unproved; what tasks are promised holds all the same.
+Plan with_chains(Plan plan, const ResolvedSet& set) {
+  plan.chains = planned_chains(plan, set);
+  plan.proved = plan.proved && std::ranges::all_of(plan.chains, &PlannedChain::kept);
+  return plan;
+}
+
+/// The plan with all that admission has to say of its tasks; a set that is refused is not worth a search.
+Plan examined(Plan plan, const NamedSet& named, const Refusal& refusal, std::span<const std::size_t> urgency,
+              Effort effort) {
+  const Analysis analysis = analyse(plan, named, refusal, urgency, refusal ? Effort::quick : effort);
+  conclude(plan, analysis, named, urgency);
+  return plan;
+}
+
+/// Less is charged to reservations where no job is late. Of a set that is not proved so, static priority may promise
+/// some tasks whoever is late.
+Plan examined(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
+  const auto with = [&](Lateness lateness) {
+    const NamedSet named = charged_set(plan, set, urgency, lateness);
+    return with_chains(examined(plan, named, refused(named), urgency, Effort::full), set);
+  };
+  Plan in_time = with(Lateness::none);
+  const bool decided = in_time.end_to_end.proved || !reserved(set.tasks) || plan.order == Order::edf;
+  return decided ? std::move(in_time) : with(Lateness::any);
+}
+
+/// Looks for volumes that are proved.
+class VolumeTrial {
+ public:
+  VolumeTrial(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency, std::uint32_t overflow)
+      : plan_(plan),
+        set_(set),
+        urgency_(urgency),
+        on_device_(on_device(set.tasks, {urgency.begin(), urgency.end()})),
+        overflow_(overflow) {}
+
+  /// With the first ones that are proved, otherwise with those that come closest. Where the device alone has time, CPU
+  /// parts may need volumes that leave it more.
+  Plan run() {
+    const auto roomy = [this](std::span<const Nanos> charged) {
+      return searched([&](int eighths) { return swap_volumes(plan_, set_, on_device_, overflow_, eighths, charged); });
+    };
+    if (auto proved = roomy({})) return std::move(*proved);
+    // Charged, executions are longer, and the longer the more chunks move: other volumes may have room for what is
+    // loaded beside them.
+    for (const Nanos times : {1, 2, 64}) {
+      std::vector<Nanos> charged = charged_executions(*closest_, set_);
+      if (!lacks_load_room(*closest_, charged)) break;
+      for (Nanos& each : charged) each *= times;
+      if (auto proved = roomy(charged)) return std::move(*proved);
+    }
+    const auto tight = [this](int eighths) { return tight_swap_volumes(plan_, set_, on_device_, overflow_, eighths); };
+    if (auto proved = searched(tight)) return std::move(*proved);
+    return examined(*closest_, set_, urgency_);
+  }
+
+ private:
+  /// `proposed(eighths)`: volumes for so much of what CPU parts leave of the deadlines.
+  std::optional<Plan> searched(const auto& proposed) {
+    for (const int eighths : {8, 7, 6, 4}) {
+      device_has_time_ = false;
+      for (const Volumes& volumes : proposed(eighths))
+        if (auto proved = tried(volumes)) return proved;
+      if (!device_has_time_) break;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool lacks_load_room(const Plan& plan, std::span<const Nanos> charged) const {
+    if (rule_of(plan.swap->policy) != SwapRule::pipelined) return false;
+    DeviceSet device = device_set(plan, set_, on_device_, overflow_);
+    Volumes volumes;
+    for (std::size_t i = 0; i < on_device_.size(); ++i) {
+      device.tasks[i].charged = charged[on_device_[i]];
+      volumes.push_back(static_cast<std::uint32_t>(plan.tasks[on_device_[i]].swap_slots.size()));
+    }
+    return without_load_room(device, volumes).has_value();
+  }
+
+  std::optional<Plan> tried(const Volumes& volumes) {
+    if (std::ranges::find(seen_, volumes) != seen_.end()) return std::nullopt;
+    seen_.push_back(volumes);
+    Plan assigned = plan_;
+    assign_volumes(assigned, set_.tasks, volumes, overflow_);
+    const NamedSet named = charged_set(assigned, set_, urgency_, Lateness::none);
+    const Refusal refusal = refused(named);
+    if (closest_ && refusal) return std::nullopt;
+    Plan plan = with_chains(examined(assigned, named, refusal, urgency_, Effort::quick), set_);
+    if (plan.proved) return plan;
+    device_has_time_ = device_has_time_ || plan.device_test.proved;
+    const Duration slack = refusal ? Duration::min() : plan.end_to_end.slack;
+    if (closest_ && slack <= most_) return std::nullopt;
+    most_ = slack;
+    closest_ = std::move(assigned);
+    return std::nullopt;
+  }
+
+  const Plan& plan_;
+  const ResolvedSet& set_;
+  std::span<const std::size_t> urgency_;
+  const std::vector<std::size_t> on_device_; // those of them that use the device
+  std::uint32_t overflow_;
+  std::vector<Volumes> seen_;
+  bool device_has_time_ = false;
+  std::optional<Plan> closest_;
+  Duration most_ = Duration::min();
+};
+
+/// Looks for classes, cuts and volumes that are proved. What is kept between segments takes memory, of which others
+/// then have to swap more.
+class DivisionTrial {
+ public:
+  /// What is looked for: only a plan that is proved, or also the one that comes closest.
+  enum class Goal { proof, closest };
+
+  /// `plan` has cores.
+  DivisionTrial(const Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                std::span<const Divisible> divisible, Goal goal)
+      : plan_(plan),
+        set_(set),
+        goal_(goal),
+        memory_(memory),
+        divisible_(divisible),
+        urgency_(by_urgency(set.tasks)),
+        on_device_(on_device(set.tasks, {urgency_.begin(), urgency_.end()})) {}
+
+  /// The first plan that is proved, or the one that comes closest; absent: there is none at all. What CPU parts leave
+  /// of the deadlines is first guessed, and then what they left of the plan before.
+  std::optional<Plan> run() {
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+      auto plan = tried();
+      if (!plan || plan->end_to_end.proved) return plan ? std::move(plan) : std::move(closest_);
+      // Windows only become shorter.
+      if (goal_ == Goal::proof && !device_has_time_) return plan;
+      learn_windows(*plan);
+      if (!closest_ || plan->end_to_end.slack > closest_->end_to_end.slack) closest_ = std::move(plan);
+    }
+    return std::move(closest_);
+  }
+
+ private:
+  static constexpr int most_attempts = 5;
+  static constexpr int most_rounds = 4; // until the carry of the cuts is what they were chosen with
+
+  void learn_windows(const Plan& plan) {
+    std::vector<Nanos> learnt;
+    for (std::size_t k = 0; k < on_device_.size(); ++k) {
+      const PlannedTask& task = plan.tasks[on_device_[k]];
+      const Nanos window = (task.device_done_by - task.ready_by).count();
+      learnt.push_back(std::clamp<Nanos>(window, 1, windows_[k]));
+    }
+    if (learnt == windows_)
+      for (Nanos& window : learnt) window = std::max(window * 7 / 8, Nanos{1});
+    windows_ = std::move(learnt);
+  }
+
+  std::optional<Plan> tried() {
+    std::optional<Division> division;
+    for (int round = 0; round < most_rounds; ++round) {
+      Plan plan = plan_;
+      const auto overflow = plan_memory(plan, set_, with_carry(plan, division));
+      if (!overflow) return std::nullopt;
+      if (division && *overflow <= overflow_ && (*overflow > 0) == (overflow_ > 0))
+        return divided(std::move(plan), *division, *overflow);
+      overflow_ = *overflow;
+      auto found = divide(device(plan), plan.order);
+      if (!found) return std::nullopt;
+      device_has_time_ = found->proved;
+      division = std::move(found->division);
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] DivisibleSet device(const Plan& plan) {
+    DivisibleSet result{
+        .device = device_set(plan, set_, on_device_, overflow_), .tasks = {}, .launch_ahead = plan.launch_ahead};
+    result.device.rule = SwapRule::pipelined;
+    if (windows_.empty())
+      for (const DeviceTask& task : result.device.tasks) windows_.push_back(task.deadline);
+    const Nanos charge = between_segments(set_.board, false);
+    for (std::size_t k = 0; k < on_device_.size(); ++k) {
+      result.device.tasks[k].deadline = windows_[k];
+      Divisible& task = result.tasks.emplace_back(divisible_[on_device_[k]]);
+      const bool ahead = plan.launch_ahead > 0 && !task.streams;
+      task.layers.times.back() += plan.launch_ahead > 0 ? 2 * charge : charge;
+      task.layers.least = ahead ? charge : 0;
+      for (Nanos& each : task.layers.overheads)
+        if (each < unbounded) each += between_segments(set_.board, ahead);
+    }
+    return result;
+  }
+
+  /// Gives the plan the classes, which decide who shares what is kept between segments.
+  std::vector<MemoryDemand> with_carry(Plan& plan, const std::optional<Division>& division) const {
+    std::vector<MemoryDemand> memory(memory_.begin(), memory_.end());
+    if (!division) return memory;
+    for (std::size_t k = 0; k < on_device_.size(); ++k) {
+      const std::size_t task = on_device_[k];
+      plan.tasks[task].device_class = division->classes[k];
+      memory[task].carry = std::max(memory[task].carry, division->cuts[k].carry);
+    }
+    return memory;
+  }
+
+  [[nodiscard]] Plan divided(Plan plan, const Division& division, std::uint32_t overflow) const {
+    set_ranks(plan, set_.tasks, urgency_);
+    for (std::size_t k = 0; k < on_device_.size(); ++k) {
+      PlannedTask& task = plan.tasks[on_device_[k]];
+      const std::vector<std::uint32_t>& cuts = division.cuts[k].cuts;
+      if (cuts.empty()) continue;
+      Layers layers = divisible_[on_device_[k]].layers;
+      layers.overheads.assign(layers.overheads.size(), 0);
+      task.cuts = cuts;
+      task.segments = static_cast<std::uint32_t>(cuts.size() + 1);
+      for (const Nanos each : segments_of(layers, cuts)) task.segment_wcets.emplace_back(each);
+    }
+    if (plan.swap)
+      assign_volumes(plan, set_.tasks, by_task<std::uint32_t>(division.volumes, on_device_, plan.tasks.size()),
+                     overflow);
+    return examined(plan, set_, urgency_);
+  }
+
+  const Plan& plan_;
+  const ResolvedSet& set_;
+  const Goal goal_;
+  std::span<const MemoryDemand> memory_;
+  std::span<const Divisible> divisible_;
+  const std::vector<std::size_t> urgency_;
+  const std::vector<std::size_t> on_device_; // those of them that use the device
+  std::uint32_t overflow_ = 0;               // that the last division is for
+  bool device_has_time_ = false;             // with the last division, alone
+  std::vector<Nanos> windows_;               // on the device, of the tasks there
+  std::optional<Plan> closest_;
+};
+
+/// Tasks; in a larger set, classes, cuts and streams that it leaves open are not searched.
+constexpr std::size_t max_searched = 64;
+
+/// Whether jobs may be preempted on the device at all.
+bool may_preempt(const ResolvedSet& set, const Plan& plan) {
+  const SwapPolicy policy = set.tasks.swap.policy;
+  return (policy == SwapPolicy::pipelined || policy == SwapPolicy::none) && !plan.co_runs();
+}
+
+Plan planned(Plan plan, const ResolvedSet& set, std::span<const std::size_t> urgency, std::uint32_t overflow) {
+  set_ranks(plan, set.tasks, urgency);
+  if (overflow > 0) return VolumeTrial(plan, set, urgency, overflow).run();
+  return examined(plan, set, urgency);
+}
+
+/// Searched priorities count where they prove what the others do not.
+Plan with_priorities(const Plan& plan, const ResolvedSet& set, std::uint32_t overflow) {
+  const std::vector<std::size_t> urgency = by_urgency(set.tasks);
+  Plan first = planned(plan, set, urgency, overflow);
+  if (first.proved || plan.order == Order::edf || set.tasks.executive.priorities != PriorityAssignment::audsley)
+    return first;
+  const auto charged = [&](std::span<const std::size_t> tried) {
+    return charged_set(first, set, tried, Lateness::none).set;
+  };
+  Plan searched = planned(plan, set, audsley(set.tasks, urgency, charged), overflow);
+  return searched.proved ? std::move(searched) : std::move(first);
+}
+
+Plan with_cores(const CoreAssignment& cores, const TaskSet& tasks) {
+  Plan plan;
+  plan.order = tasks.executive.order;
+  plan.launch_ahead = tasks.device.launch_ahead.value_or(0);
+  plan.tasks.resize(cores.size());
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    plan.tasks[i].core = cores[i];
+    plan.tasks[i].core_chosen = !tasks.tasks[i].core;
+  }
+  return plan;
+}
+
+/// One segment ahead, where the set leaves it open, must take so much less of the device.
+constexpr double worth_being_ahead = 0.01;
+
+/// The plan that is proved, or comes closest; absent: there is none at all.
+std::optional<Plan> in_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                                std::span<const Divisible> divisible, DivisionTrial::Goal goal) {
+  auto plan = DivisionTrial(cores, set, memory, divisible, goal).run();
+  const bool proved = plan && plan->end_to_end.proved;
+  const double taken = plan ? share_of_cuts(*plan, set) : 1;
+  if (set.tasks.device.launch_ahead || (proved && taken <= worth_being_ahead)) return plan;
+  cores.launch_ahead = 1;
+  auto ahead = DivisionTrial(cores, set, memory, divisible, DivisionTrial::Goal::proof).run();
+  if (!ahead || !ahead->end_to_end.proved) return plan;
+  return !proved || share_of_cuts(*ahead, set) + worth_being_ahead <= taken ? std::move(ahead) : std::move(plan);
+}
+
+/// With whole jobs, or where that is not proved, or not asked for, in segments.
+Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                           std::span<const Divisible> given_divisible, DivisionTrial::Goal goal) {
+  const auto streamed = with_streams(set, given_divisible);
+  if (!streamed) return Unexpected(streamed.error());
+  const std::span<const Divisible> divisible = *streamed;
+  give_streams(cores, divisible);
+  Plan plan = cores;
+  const auto overflow = plan_memory(plan, set, memory);
+  if (!overflow) return Unexpected(overflow.error());
+  const bool possible = !divisible.empty() && may_preempt(set, plan);
+  const bool given = std::ranges::any_of(divisible, &Divisible::fixed);
+  if (!possible && std::ranges::any_of(divisible, &Divisible::streams))
+    return fail(Errc::bad_input,
+                "memory = \"stream\" is for sets none of whose tasks executes beside another one; leave it out");
+  if (!given || !possible) {
+    Plan whole = with_priorities(plan, set, *overflow);
+    if (whole.end_to_end.proved || !possible || set.tasks.tasks.size() > max_searched) return whole;
+    auto divided = in_segments(cores, set, memory, divisible, DivisionTrial::Goal::proof);
+    return divided && divided->end_to_end.proved ? std::move(*divided) : std::move(whole);
+  }
+  if (auto divided = in_segments(cores, set, memory, divisible, goal)) return std::move(*divided);
+  return fail(Errc::not_proved,
+              "with the classes and segments that are given no swap volumes fit, or the memory that "
+              "is kept between segments does not: give fewer segments or levels, or a larger "
+              "[device] capacity");
+}
+
+/// Where that is not proved, more and more of the tasks that may stream do, those with the most constants first.
+Result<Plan> with_more_streams(const Plan& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                               std::span<const Divisible> divisible) {
+  auto plan = with_segments(cores, set, memory, divisible, DivisionTrial::Goal::closest);
+  if (divisible.size() > max_searched) return plan;
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < divisible.size() && set.tasks.swap.policy == SwapPolicy::pipelined; ++i)
+    if (!divisible[i].streams && !divisible[i].reads.empty() && divisible[i].reads.back().end > 1) others.push_back(i);
+  std::ranges::stable_sort(others, std::greater(), [&](std::size_t i) { return divisible[i].reads.back().end; });
+  std::vector<Divisible> tasks(divisible.begin(), divisible.end());
+  for (const std::size_t i : others) {
+    if (plan && plan->end_to_end.proved) break;
+    tasks[i].streams = true;
+    const auto goal = plan ? DivisionTrial::Goal::proof : DivisionTrial::Goal::closest;
+    auto streamed = with_segments(cores, set, memory, tasks, goal);
+    if (streamed && (!plan || streamed->end_to_end.proved)) plan = std::move(streamed);
+  }
+  return plan;
+}
+
+Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                     std::span<const Divisible> divisible) {
+  auto planned = with_more_streams(with_cores(cores, set.tasks), set, memory, divisible);
+  if (!planned) return planned;
+  Plan made = std::move(*planned);
+  if (const auto assigned = assign_residents(made, set.tasks); !assigned) return Unexpected(assigned.error());
+  return made;
+}
+
+} // namespace
+
+Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> memory) {
+  const TaskSet& tasks = set.tasks;
+  const Board& board = set.board;
+  std::string errors;
+  const auto complain = [&](const std::string& what) { config::add_line(errors, what); };
+  if (memory.size() != tasks.tasks.size())
+    complain("the memory of " + std::to_string(memory.size()) + " tasks was given for a set of " +
+             std::to_string(tasks.tasks.size()));
+  if (tasks.tasks.size() > most_tasks)
+    complain(std::to_string(tasks.tasks.size()) + " tasks; at most " + std::to_string(most_tasks) + " can be planned");
+  for (const Duration charge : {board.context_switch, board.dispatch, board.release_latency, board.hold_up})
+    if (!in_range(charge))
+      complain("board '" + board.name + "': a charge of " + std::to_string(charge.count()) + " ns is out of range");
+  if (reserved(tasks) && set.compute_core == set.service_core)
+    complain("board '" + board.name + "': core " + std::to_string(set.compute_core) +
+             " is to run the scheduler beside the compute engine, whose reservation takes all of it; give the "
+             "scheduler another service_core");
+  for (const Task& task : tasks.tasks) {
+    const std::string who = "task '" + task.name + "': ";
+    if (!task.wcet) complain(who + "it has no wcet; give one, or measure it with 'rtexec profile'");
+    else if (!in_range(task.wcet->before) || !in_range(task.wcet->device) || !in_range(task.wcet->after))
+      complain(who + "its wcet must be between 0 and " + readable(Duration(longest_time)));
+    if (task.deadline <= Duration::zero() || task.deadline > task.period || !in_range(task.period))
+      complain(who + "0 < deadline <= period <= " + readable(Duration(longest_time)) + " must hold");
+    if (task.constants == Constants::streamed && tasks.swap.policy != SwapPolicy::pipelined)
+      complain(who + "memory = \"stream\" moves chunks beside executions; set [swap] policy = \"pipelined\"");
+    if (tasks.executive.priorities == PriorityAssignment::explicit_priorities && task.real_time() && !task.priority)
+      complain(who + "it has no priority, and [executive] priorities is \"explicit\"");
+  }
+  check_regulation(set, complain);
+  check_chains(tasks, complain);
+  return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
+}
+
+Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                       std::span<const Divisible> divisible) {
+  if (const auto valid = can_be_planned(set, memory); !valid) return Unexpected(valid.error());
+  for (const Task& task : set.tasks.tasks)
+    if (task.constants == Constants::streamed && divisible.empty())
+      return fail(Errc::bad_input, "task '" + task.name +
+                                       "': memory = \"stream\" cannot be planned without what its "
+                                       "layers are");
+
+  std::optional<Result<Plan>> closest;
+  core_assignments(set, [&](const CoreAssignment& cores) {
+    Result<Plan> tried = plan_on(cores, set, memory, divisible);
+    const bool proved = tried && tried->proved;
+    if (proved || !closest || (tried && (!*closest || tried->end_to_end.slack > (*closest)->end_to_end.slack)))
+      closest = std::move(tried);
+    return proved;
+  });
+  return std::move(*closest);
+}
+
+} // namespace rtexec::policies

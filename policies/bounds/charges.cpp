@@ -1,0 +1,515 @@
+#include "policies/bounds/charges.hpp"
+
+#include "policies/bounds/bandwidth_charges.hpp"
+#include "policies/scheduler/co_run.hpp"
+#include "policies/segments/segment_cuts.hpp"
+#include "policies/segments/stream_plan.hpp"
+#include "policies/device/swap_charges.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace rtexec::policies {
+namespace {
+
+/// Whether a thread that serves an engine computes, or spins, while it works. One that sleeps meanwhile never uses its
+/// reservation up.
+bool computes(const ResolvedSet& set) {
+  return set.board.device == DeviceKind::host || set.tasks.device.completion == Completion::spin;
+}
+
+/// Tasks that the scheduler hears of.
+std::size_t device_tasks(const TaskSet& tasks) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(tasks.tasks, [](const Task& task) { return task.wcet->uses_device(); }));
+}
+
+Traffic traffic_of(const SwapCharges& swap) {
+  return {.quickest = std::max(Nanos{1}, swap.in() / 2), .burst = static_cast<std::uint32_t>(swap.largest())};
+}
+
+/// Whether a copy engine's thread copies by itself, as drivers do from memory that is not page-locked.
+bool copies(const Plan& plan, const ResolvedSet& set) {
+  return computes(set) || plan.swap->store_kind() == StoreKind::pageable;
+}
+
+/// Processor time for a chunk that moves, on the thread of its copy engine.
+Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
+  return (copies(plan, set) ? per_chunk : plan.swap->cost.drop_per_chunk.count()) +
+         event_cost(set.board.context_switch).count();
+}
+
+// ---- decisions of the scheduler ----
+
+/// Late best-effort jobs follow each other at once.
+bool endless(const Task& task) { return !task.real_time() && task.on_overrun == OnOverrun::catch_up; }
+
+/// In a window of w at most ceil((w + this) / T) jobs are decided upon. A best-effort job may be late, but then it is
+/// the only one of its task, and those that follow have releases a period apart; where it is abandoned, one has passed.
+/// Those behind a stop of the machine come early by as much.
+Nanos latest_decision(const Task& task, const Board& board) {
+  const Nanos early = board.hold_up.count();
+  if (task.real_time()) return task.deadline.count() + early;
+  return (task.on_overrun == OnOverrun::abort_job ? 2 : 1) * task.period.count() + early;
+}
+
+/// On each job: its request and the end of each segment, and its withdrawal where it may be abandoned; under
+/// reservations always.
+Wide decisions_on_job(const Task& task, const PlannedTask& planned, const ResolvedSet& set) {
+  if (!task.wcet->uses_device()) return 0;
+  const bool abandoned = !task.real_time() && task.on_overrun == OnOverrun::abort_job;
+  return Wide{planned.segments} + (reserved(set.tasks) || abandoned ? 2 : 1);
+}
+
+/// For each chunk that comes: on its end, and on that of the one that leaves for it.
+constexpr Wide decisions_on_chunk = 2;
+
+// ---- service threads under SCHED_DEADLINE ----
+
+/// Whether the device has the next segments of its jobs ahead of their turn.
+bool is_ahead(const Plan& plan, const PlannedTask& task) {
+  return plan.launch_ahead > 0 && task.segments > 1 && !task.stream;
+}
+
+/// Whether its jobs make others leave that are ahead.
+bool stops_others(const Plan& plan, const PlannedTask& task) {
+  return std::ranges::any_of(plan.tasks, [&](const PlannedTask& other) {
+    const bool below = other.device_class > task.device_class || (other.device_class == 0 && task.device_class == 0);
+    return &other != &task && below && is_ahead(plan, other);
+  });
+}
+
+/// What the compute engine is charged for each segment of a job, whatever executes beside it. `decision`: to each. What
+/// is ahead waits at most for the answer to the end of the segment before the last one, while that executes; who makes
+/// it leave pays for its going on. Proof: proofs/segmented.md.
+std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, const Plan& plan, const Board& board,
+                              Nanos decision = 0) {
+  const Nanos begin = between_segments(board, false) + decision;
+  std::vector<Nanos> segments;
+  if (planned.segments == 1) segments = {device_part(*task.wcet, planned.co_run).count()};
+  else
+    for (const Duration each : planned.segment_wcets) segments.push_back(each.count());
+  const bool ahead = is_ahead(plan, planned);
+  for (Nanos& each : segments)
+    each = ahead && &each != &segments.back() ? std::max(each, begin) + between_segments(board, true) : each + begin;
+  if (stops_others(plan, planned)) segments.back() += begin;
+  return segments;
+}
+
+/// What arrives for a service thread while no job is late: `cost(task, planned)` for each job that uses the device.
+/// Absent: there is no bound.
+template <class Cost>
+std::optional<std::vector<Load>> arrivals(const Plan& plan, const ResolvedSet& set, Lateness lateness, Cost cost) {
+  if (lateness == Lateness::any) return std::nullopt;
+  std::vector<Load> all;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const Task& task = set.tasks.tasks[i];
+    if (!task.wcet->uses_device()) continue;
+    if (endless(task)) return std::nullopt;
+    all.push_back({task.period.count(), cost(task, plan.tasks[i]), latest_decision(task, set.board)});
+  }
+  return all;
+}
+
+/// The compute engine's. It computes, or spins, while others of its machine are stopped.
+std::optional<CpuReservation> room_for_executions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
+  auto executions = arrivals(plan, set, lateness, [&](const Task& task, const PlannedTask& planned) {
+    return sum_of(dispatched(task, planned, plan, set.board));
+  });
+  if (!executions) return std::nullopt;
+  if (const Nanos stopped = set.board.hold_up.count(); stopped > 0) executions->push_back({longest_time, stopped, 0});
+  return never_used_up(*executions);
+}
+
+/// The scheduler's, where its core has no other.
+std::optional<CpuReservation> room_for_decisions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
+  if (plan.swap) return std::nullopt; // copy engines
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i)
+    if (set.tasks.tasks[i].real_time() && plan.tasks[i].core == set.service_core) return std::nullopt;
+  const auto decisions = arrivals(plan, set, lateness, [&](const Task& task, const PlannedTask& planned) {
+    return bounded(decisions_on_job(task, planned, set) * event_cost(set.board.context_switch).count());
+  });
+  return decisions ? never_used_up(*decisions) : std::nullopt;
+}
+
+/// Absent under FIFO. What late jobs ask for has no bound: only where none is late have reservations room for all.
+std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
+  if (!reserved(set.tasks)) return std::nullopt;
+  ServiceThreads services{};
+  services.core = set.service_core;
+  std::optional<Traffic> traffic;
+  if (plan.swap) {
+    traffic = traffic_of(SwapCharges(plan));
+    services.reserved.copy = copy_reservation;
+  }
+  if (const auto room = room_for_decisions(plan, set, lateness)) {
+    services.reserved.scheduler = *room;
+  } else {
+    services.reserved.scheduler =
+        scheduler_reservation(device_tasks(set.tasks), set.board.context_switch, traffic, set.board.hold_up);
+    services.decision = services.reserved.scheduler.window.count() + set.board.hold_up.count();
+  }
+  const auto room = computes(set) ? room_for_executions(plan, set, lateness) : std::nullopt;
+  services.reserved.compute = room.value_or(slices);
+  services.pauses = computes(set) && !room;
+  return services;
+}
+
+// ---- device parts ----
+
+/// Charges of device parts and of what is moved for them.
+class DeviceCharges {
+ public:
+  /// `services`: where they reserve.
+  DeviceCharges(const Plan& plan, const ResolvedSet& set, const std::optional<ServiceThreads>& services)
+      : plan_(plan), set_(set) {
+    if (services) pauses_ = services->pauses, decision_ = services->decision;
+    if (!plan.swap) return;
+    for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+      const Task& task = set.tasks.tasks[i];
+      interruptions_.push_back(interruption(task, plan.tasks[i]));
+      if (task.real_time() && plan.tasks[i].core == set.service_core)
+        interruptions_.push_back(looks_of(task, set.board));
+    }
+  }
+
+  /// None: it has no part on the device.
+  std::vector<Nanos> segments(std::size_t task) const {
+    const Task& charged = set_.tasks.tasks[task];
+    if (!charged.wcet->uses_device()) return {};
+    if (!pauses_) return dispatched(charged, plan_.tasks[task], plan_, set_.board, decision_);
+    std::vector<Nanos> segments = dispatched(charged, plan_.tasks[task], plan_, set_.board);
+    for (Nanos& each : segments) each = with_pauses(each) + decision_;
+    return segments;
+  }
+  Nanos execution(std::size_t task) const { return sum_of(segments(task)); }
+
+  /// Of moving chunks, where there are any: begun like an execution, and interrupted by what else runs on its threads'
+  /// core.
+  Nanos moving(std::size_t chunks, Nanos time) const {
+    if (chunks == 0) return 0;
+    const Nanos begun = bounded(Wide{time} + set_.board.dispatch.count() + decision_);
+    const FixedPoint found = least_fixed_point(begun, unbounded, [&](Nanos window) {
+      Wide work = begun;
+      for (const Load& load : interruptions_) work += jobs_in(load, window) * load.cost;
+      return work;
+    });
+    return found.settled ? found.value : unbounded;
+  }
+
+ private:
+  /// CPU parts, and under reservations the scheduler's decisions on jobs, which otherwise are part of measured costs.
+  Load interruption(const Task& task, const PlannedTask& planned) const {
+    const bool shared = task.real_time() && planned.core == set_.service_core;
+    const Nanos parts = shared ? on_core(task.wcet->before, set_.board) + on_core(task.wcet->after, set_.board) : 0;
+    const Wide decisions = reserved(set_.tasks) ? decisions_on_job(task, planned, set_) : 0;
+    const Wide events = decisions * event_cost(set_.board.context_switch).count();
+    return {task.period.count(), bounded(events + parts), latest_decision(task, set_.board)};
+  }
+
+  const Plan& plan_;
+  const ResolvedSet& set_;
+  bool pauses_ = false;
+  Nanos decision_ = 0;
+  std::vector<Load> interruptions_;
+};
+
+/// The device part, and where constants come meanwhile by how much that delays a load beside it.
+StreamTimes stream_times(const SwapCharges& swap, const PlannedTask& task, std::span<const Nanos> segments,
+                         const DeviceCharges& charges) {
+  if (!task.stream) return {.execution = sum_of(segments), .copies = 0};
+  StreamCosts costs = swap.stream();
+  costs.copy = charges.moving(1, costs.copy);
+  costs.in_flight = charges.moving(1, costs.in_flight);
+  return stream_times(stream_layers(segments, task.stream->reads), costs, task.stream->ring)
+      .value_or(StreamTimes{unbounded, unbounded});
+}
+
+/// What a job takes on the device, all that moves with its charges.
+JobTimes job_times(const SwapCharges& swap, std::size_t chunks, Nanos execution, const DeviceCharges& charges) {
+  return {execution, charges.moving(chunks, swap.swap_in(chunks)), charges.moving(chunks, swap.swap_out(chunks)),
+          chunks > 0};
+}
+
+/// The largest volume of another task, of its level where there are several.
+std::uint64_t largest_beside(const Plan& plan, std::size_t task) {
+  std::uint64_t largest = 0;
+  for (std::size_t j = 0; j < plan.tasks.size(); ++j)
+    if (j != task && plan.tasks[j].device_class == plan.tasks[task].device_class)
+      largest = std::max<std::uint64_t>(largest, plan.tasks[j].begins_with());
+  return largest;
+}
+
+/// Device part and load of one task, by the rule that moves its chunks.
+struct SwappedPart {
+  Nanos device = 0;
+  Nanos load = 0;
+  Nanos lead = 0;
+  Nanos delay = 0;
+  std::optional<Nanos> blocking{};
+};
+
+/// By the rules that swap in operations.
+SwapBlocking blocking_of(const SwapCharges& swap, SwapRule rule, const Plan& plan, const DeviceCharges& charges) {
+  SwapBlocking blocking(rule, charges.moving(swap.tasks(), swap.uncharged(rule)));
+  for (std::size_t i = 0; in_operations(rule) && i < plan.tasks.size(); ++i)
+    blocking.add(job_times(swap, plan.tasks[i].begins_with(), charges.execution(i), charges));
+  return blocking;
+}
+
+SwappedPart swapped_part(const SwapCharges& swap, const SwapBlocking& blocking, const Plan& plan, std::size_t task,
+                         const DeviceCharges& charges) {
+  const SwapRule rule = rule_of(plan.swap->policy);
+  const std::size_t chunks = plan.tasks[task].begins_with();
+  const Nanos execution = charges.execution(task);
+  if (rule == SwapRule::pipelined) {
+    const StreamTimes times = stream_times(swap, plan.tasks[task], charges.segments(task), charges);
+    const Nanos delay =
+        load_delay(times.execution, chunks, largest_beside(plan, task), plan.swap->frames, swap.alpha()) + times.copies;
+    return {.device = times.execution,
+            .load = charges.moving(chunks, swap.load(chunks)),
+            .delay = std::min(delay, times.execution)};
+  }
+  if (rule == SwapRule::demand_paging)
+    return {.device = bounded(Wide{execution} + charges.moving(chunks, swap.on_demand(chunks)))};
+  const JobTimes job = job_times(swap, chunks, execution, charges);
+  SwappedPart part{.device = job.serial(), .lead = job.out};
+  if (rule == SwapRule::serial) part.blocking = blocking.all_by(job);
+  return part;
+}
+
+// ---- preemption ----
+
+/// What the rule `segmented` asks of a task besides its parts.
+void put_into_class(StagedTask& staged, const Plan& plan, std::size_t task, const DeviceCharges& charges,
+                    const std::optional<SwapCharges>& swap) {
+  const std::vector<Nanos> segments = charges.segments(task);
+  if (segments.empty()) return;
+  staged.device_class = plan.tasks[task].device_class;
+  staged.run = longest_run(segments, plan.launch_ahead);
+  staged.last = segments.back();
+  if (!swap) return;
+  const std::size_t chunks = plan.tasks[task].begins_with();
+  staged.restore = charges.moving(chunks, swap->restore(chunks));
+}
+
+void add_background(StagedSet& set, const StagedTask& task) {
+  set.background_run = std::max(set.background_run, task.run);
+  set.background_delay = std::max(set.background_delay, task.delay);
+}
+
+// ---- cores ----
+
+/// What deciding on jobs and chunks takes of the service core; a chunk comes for a task of its own or in the place of
+/// another's. Under reservations the scheduler has its own time.
+std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
+  if (reserved(set.tasks)) return {};
+  const Wide decision = event_cost(set.board.context_switch).count();
+  std::vector<CoreLoad> loads;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const Task& task = set.tasks.tasks[i];
+    const Wide decisions = decisions_on_job(task, plan.tasks[i], set) +
+                           decisions_on_chunk * static_cast<Wide>(plan.tasks[i].swap_slots.size());
+    if (decisions == 0) continue;
+    loads.push_back({set.service_core,
+                     {task.period.count(), endless(task) ? unbounded : bounded(decisions * decision),
+                      latest_decision(task, set.board)}});
+  }
+  if (plan.swap && rule_of(plan.swap->policy) == SwapRule::rt_swap) {
+    const Wide decisions = decisions_on_chunk * static_cast<Wide>(SwapCharges(plan).largest());
+    loads.push_back({set.service_core, {longest_time, bounded(decisions * decision), 0}});
+  }
+  return loads;
+}
+
+/// Where others reserve a part of its core, a task waits for what the machine held up of theirs.
+void share_cores(NamedSet& named) {
+  for (StagedTask& task : named.set.tasks) {
+    const auto others = std::ranges::count(named.set.tasks, task.core, &StagedTask::core) - 1;
+    task.alone = others == 0 && task.core != named.services->core;
+    task.backlog = task.alone ? 0 : named.set.hold_up;
+  }
+}
+
+// ---- what no test covers ----
+
+/// What it costs to compute digests is not known.
+std::optional<Finding> uncharged(const TaskSet& tasks) {
+  if (!tasks.swap.verify && !tasks.swap.skip_unchanged) return std::nullopt;
+  return unmet(DigestsUncharged{.verify = tasks.swap.verify});
+}
+
+/// Each look uses its reservation's runtime up, and may leave too little for the part.
+std::optional<Finding> looks_in_reservations(const ResolvedSet& set) {
+  const auto looks = std::ranges::find_if(
+      set.tasks.tasks, [&](const Task& task) { return task.real_time() && looks_of(task, set.board).cost > 0; });
+  if (!reserved(set.tasks) || looks == set.tasks.tasks.end()) return std::nullopt;
+  return unmet(LooksUncharged{}, looks->name);
+}
+
+/// The reservation of the compute engine leaves no room for a second one.
+std::optional<Finding> co_runs_reserved(const Plan& plan, const ResolvedSet& set) {
+  if (!plan.co_runs() || !reserved(set.tasks)) return std::nullopt;
+  return unmet(CoRunUnreserved{});
+}
+
+/// Under FIFO the compute engine is more urgent than the copy engines.
+std::optional<Finding> starved(const ResolvedSet& set) {
+  if (!computes(set) || set.compute_core != set.service_core) return std::nullopt;
+  return unmet(CopyEnginesStarved{
+      .core = set.compute_core, .computes = set.board.device == DeviceKind::host, .board = set.board.name});
+}
+
+/// A reservation that its thread can use up: it then stands still, and the time of moving chunks has no bound.
+std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const ResolvedSet& set,
+                               const ServiceReservations& services) {
+  using Thread = ServiceOverrun::Thread;
+  const Traffic traffic = traffic_of(swap);
+  const auto check = [&](Thread thread, const CpuReservation& reservation, Wide work) -> std::optional<Finding> {
+    const Nanos needed = bounded(work + spare_runtime);
+    if (needed <= reservation.runtime.count()) return std::nullopt;
+    return Finding{
+        .left = needed,
+        .right = reservation.runtime.count(),
+        .reason = ServiceOverrun{.thread = thread, .window = reservation.window.count(), .copies = copies(plan, set)}};
+  };
+  const Nanos copying = services.copy->window.count();
+  const Nanos deciding = services.scheduler.window.count();
+  const Wide events = 3 * static_cast<Wide>(device_tasks(set.tasks)) + traffic.in(deciding) + traffic.out(deciding);
+  const auto handled = [&](Wide chunks, Nanos each) { return chunks * handling(each, plan, set); };
+  auto found = check(Thread::copy_in, *services.copy, handled(traffic.in(copying), swap.in()));
+  if (!found) found = check(Thread::copy_out, *services.copy, handled(traffic.out(copying), swap.out()));
+  if (!found)
+    found = check(Thread::scheduler, services.scheduler, events * event_cost(set.board.context_switch).count());
+  return found;
+}
+
+SwapFacts facts_of(const SwapCharges& swap, const Plan& plan) {
+  return {.rule = rule_of(plan.swap->policy),
+          .chunks = swap.total(),
+          .chunk = plan.chunk,
+          .tasks = swap.tasks(),
+          .frames = plan.swap->frames,
+          .in = swap.in(),
+          .out = swap.out()};
+}
+
+void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, const ResolvedSet& set,
+                  const DeviceCharges& charges, const SwapBlocking& blocking) {
+  named.swap = facts_of(swap, plan);
+  if (in_operations(named.swap->rule)) named.set.background = std::max(named.set.background, blocking.once());
+  if (named.swap->rule == SwapRule::rt_swap) named.background.clear();
+  if (!named.uses_device()) return; // what delays the device delays nobody
+  named.obstacle = uncharged(set.tasks);
+  if (!named.obstacle) named.obstacle = starved(set);
+  named.set.flight = charges.moving(swap.tasks(), swap.flight());
+  if (!named.obstacle && named.services) named.obstacle = overrun(swap, plan, set, named.services->reserved);
+}
+
+} // namespace
+
+const TaskInput* releasing_input(const Task& task) {
+  const auto releases = std::ranges::find_if(task.inputs, [&](const TaskInput& input) {
+    if (task.trigger == Trigger::call) return input.source == SourceKind::program;
+    return input.source == SourceKind::camera || input.source == SourceKind::iceoryx;
+  });
+  const bool released = task.trigger == Trigger::input || task.trigger == Trigger::call;
+  return released && releases != task.inputs.end() ? &*releases : nullptr;
+}
+
+/// The next look is no sooner than its distance after the one before, and as late as any release.
+Load looks_of(const Task& task, const Board& board) {
+  const TaskInput* const source = releasing_input(task);
+  if (source == nullptr || source->source != SourceKind::iceoryx) return {};
+  return {message_looks.count(), event_cost(board.context_switch).count(), release_jitter(board).count()};
+}
+
+Nanos on_core(Duration part, const Board& board) {
+  return std::max(Nanos{1}, (part + 2 * board.context_switch).count());
+}
+
+Nanos on_device(Duration part, const Board& board) {
+  return part > Duration(0) ? (part + 2 * board.dispatch).count() : 0;
+}
+
+Nanos between_segments(const Board& board, bool ahead) {
+  return ahead ? board.cut.value_or(board.dispatch).count() : (2 * board.dispatch).count();
+}
+
+double share_of_cuts(const Plan& plan, const ResolvedSet& set) {
+  double share = 0;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const Task& task = set.tasks.tasks[i];
+    if (!task.wcet->uses_device()) continue;
+    const Nanos whole = on_device(device_part(*task.wcet, plan.tasks[i].co_run), set.board);
+    const Nanos others = stops_others(plan, plan.tasks[i]) ? between_segments(set.board, false) : 0;
+    const Nanos cuts = sum_of(dispatched(task, plan.tasks[i], plan, set.board)) - whole - others;
+    share += static_cast<double>(cuts) / static_cast<double>(task.period.count());
+  }
+  return share;
+}
+
+std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set) {
+  const DeviceCharges charges(plan, set, services_of(plan, set, Lateness::any));
+  std::vector<Nanos> executions;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) executions.push_back(charges.execution(i));
+  return executions;
+}
+
+NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
+                     Lateness lateness) {
+  NamedSet named;
+  named.services = services_of(plan, set, lateness);
+  named.lateness = lateness;
+  const DeviceCharges charges(plan, set, named.services);
+  std::optional<SwapCharges> swap;
+  std::optional<SwapBlocking> blocking;
+  if (plan.swap) blocking.emplace(blocking_of(swap.emplace(plan), rule_of(plan.swap->policy), plan, charges));
+  named.order = plan.order;
+  named.set.release_jitter = release_jitter(set.board).count();
+  named.set.hold_up = set.board.hold_up.count();
+  named.set.service = service_loads(plan, set);
+  named.compute_core = set.compute_core;
+  named.co_runs = plan.co_runs();
+  if (named.services && named.services->pauses)
+    named.set.device_delay = longest_pause + with_pauses(named.set.hold_up) - named.set.hold_up;
+  const auto part_of = [&](std::size_t index) -> SwappedPart {
+    if (!swap || !set.tasks.tasks[index].wcet->uses_device()) return {.device = charges.execution(index)};
+    return swapped_part(*swap, *blocking, plan, index, charges);
+  };
+  named.set.preempts = plan.preempts();
+  for (const std::size_t index : urgency) {
+    const Task& task = set.tasks.tasks[index];
+    const SwappedPart part = part_of(index);
+    if (part.delay > named.load_delay.time) named.load_delay = {.time = part.delay, .task = task.name};
+    StagedTask staged{.period = task.period.count(),
+                      .deadline = task.deadline.count(),
+                      .before = on_core(task.wcet->before, set.board),
+                      .device = part.device,
+                      .after = on_core(task.wcet->after, set.board),
+                      .core = plan.tasks[index].core,
+                      .load = part.load,
+                      .lead = part.lead,
+                      .blocking = part.blocking,
+                      .delay = part.delay,
+                      .looks = looks_of(task, set.board)};
+    if (named.set.preempts) put_into_class(staged, plan, index, charges, swap);
+    if (task.real_time()) {
+      named.set.tasks.push_back(staged);
+      named.names.push_back(task.name);
+    } else {
+      if (staged.blocks() > named.set.background) named.background = task.name;
+      named.set.background = std::max(named.set.background, staged.blocks());
+      named.set.background_load = std::max(named.set.background_load, part.load);
+      add_background(named.set, staged);
+    }
+  }
+  if (swap) add_swapping(named, *swap, plan, set, charges, *blocking);
+  if (named.services) share_cores(named);
+  if (!named.obstacle) named.obstacle = looks_in_reservations(set);
+  if (!named.obstacle) named.obstacle = co_runs_reserved(plan, set);
+  add_regulation(named, plan, set, urgency);
+  return named;
+}
+
+} // namespace rtexec::policies

@@ -1,0 +1,116 @@
+// Windows on one preemptive static-priority core.
+#pragma once
+
+#include "policies/bounds/end_to_end.hpp"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace rtexec::policies {
+
+/// What a window is for.
+struct CorePart {
+  Nanos work = 0;
+  Nanos lines = 0;      // of memory, moved by it
+  unsigned windows = 1; // that it joins, with time off the core in between
+};
+
+/// How long a regulated core stands still in so many windows in which `lines` are moved.
+[[nodiscard]] inline Wide stalls(const RegulatedCore& core, Wide lines, unsigned windows) {
+  const Wide periods = (lines + core.overshoot * windows) / core.budget;
+  return Wide{core.once} * windows + std::min<Wide>(periods, unbounded) * core.stall;
+}
+
+/// Longest time from a part of `task` becoming ready to its end: its own work, and whatever `higher` brings meanwhile.
+/// It is known to be no shorter than `from`.
+[[nodiscard]] inline FixedPoint core_window(const StagedSet& set, const StagedTask& task, const CorePart& own,
+                                            std::span<const Load> higher, Nanos from = 0) {
+  const auto regulated = std::ranges::find(set.regulated, task.core, &RegulatedCore::core);
+  return least_fixed_point(std::max(own.work, from), task.deadline, [&](Nanos window) {
+    Wide work = own.work + jobs_in(task.looks, window) * task.looks.cost;
+    for (const Load& load : higher) work += jobs_in(load, window) * load.cost;
+    if (regulated == set.regulated.end()) return work;
+    Wide lines = own.lines;
+    for (const Load& load : higher) lines += jobs_in(load, window) * load.lines;
+    return work + stalls(*regulated, lines, own.windows);
+  });
+}
+
+/// Both parts of a task that does not use the device, which are one job,
+[[nodiscard]] inline CorePart both_parts(const StagedTask& task) {
+  return {.work = task.before + task.after, .lines = task.lines_before + task.lines_after};
+}
+/// and what they bring to its core.
+[[nodiscard]] inline Load load_of_both(const StagedSet& set, const StagedTask& task) {
+  const CorePart both = both_parts(task);
+  return {task.period, both.work, set.release_jitter, both.lines};
+}
+
+/// What service threads bring to a core, without the one that regulates it.
+[[nodiscard]] inline std::vector<Load> service_on(const StagedSet& set, unsigned core) {
+  std::vector<Load> loads;
+  for (const CoreLoad& each : set.service)
+    if (each.core == core) loads.push_back(each.load);
+  return loads;
+}
+
+/// The same with the thread that regulates it.
+[[nodiscard]] inline std::vector<Load> threads_on(const StagedSet& set, unsigned core) {
+  std::vector<Load> loads = service_on(set, core);
+  for (const RegulatedCore& each : set.regulated)
+    if (each.core == core) loads.push_back(each.tick);
+  return loads;
+}
+
+/// What a task brings to its core; its last part becomes ready by `device_done`, and in the time of a job that the
+/// machine has stopped beside it, `hold_up` later.
+inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device_done, std::vector<Load>& loads) {
+  if (task.looks.cost > 0) loads.push_back(task.looks);
+  if (!task.uses_device()) return loads.push_back(load_of_both(set, task));
+  loads.push_back({task.period, task.before, set.release_jitter, task.lines_before});
+  loads.push_back({task.period, task.after, std::max(device_done, Nanos{0}) + set.hold_up, task.lines_after});
+}
+
+/// What the tasks above `task` and such threads bring to its core; the first `task` entries of `bounds` say when their
+/// last parts become ready.
+[[nodiscard]] inline std::vector<Load> loads_above(const StagedSet& set, std::size_t task,
+                                                   std::span<const StageBounds> bounds) {
+  std::vector<Load> loads = threads_on(set, set.tasks[task].core);
+  for (std::size_t j = 0; j < task; ++j)
+    if (set.tasks[j].core == set.tasks[task].core) add_loads(set, set.tasks[j], bounds[j].device_done, loads);
+  return loads;
+}
+
+/// Of a task that does not use the device: one window holds both of its parts.
+[[nodiscard]] inline StageBounds bounds_off_device(const StagedSet& set, const StagedTask& task,
+                                                   std::span<const Load> higher) {
+  const FixedPoint first = core_window(set, task, {task.before, task.lines_before}, higher);
+  const FixedPoint whole = core_window(set, task, both_parts(task), higher);
+  const Nanos ready = set.release_jitter + first.value;
+  const Nanos done = set.release_jitter + whole.value;
+  return {.ready = ready, .device_done = ready, .last_window = done - ready, .done = done, .settled = whole.settled};
+}
+
+/// The windows of all parts, where the last part of a task on the device becomes ready by `last_ready(task, bounds)`,
+/// which it gives as `device_done`. A window that is not settled is no longer than it would be.
+[[nodiscard]] std::vector<StageBounds> windows_with(const StagedSet& set, const auto& last_ready) {
+  std::vector<StageBounds> bounds(set.tasks.size());
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const StagedTask& task = set.tasks[i];
+    const std::vector<Load> loads = loads_above(set, i, bounds);
+    if (!task.uses_device()) {
+      bounds[i] = bounds_off_device(set, task, loads);
+      continue;
+    }
+    const FixedPoint first = core_window(set, task, {task.before, task.lines_before}, loads);
+    const FixedPoint last = core_window(set, task, {task.after, task.lines_after}, loads);
+    bounds[i].ready = set.release_jitter + first.value;
+    bounds[i].last_window = last.value;
+    bounds[i].settled = first.settled && last.settled;
+    bounds[i].device_done = last_ready(task, bounds[i]);
+  }
+  return bounds;
+}
+
+} // namespace rtexec::policies

@@ -1,0 +1,269 @@
+#include "policies/bounds/core_windows.hpp"
+#include "policies/bounds/end_to_end.hpp"
+
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace rtexec::policies {
+namespace {
+
+/// The tasks that use the device, and their parts there.
+std::pair<std::vector<std::size_t>, std::vector<DemandTask>> device_parts(const StagedSet& set,
+                                                                          std::span<const StageBounds> split) {
+  std::pair<std::vector<std::size_t>, std::vector<DemandTask>> parts;
+  // h(L) + delay <= L for deadlines d is h(L') <= L' for deadlines d - delay.
+  for (std::size_t i = 0; i < split.size(); ++i) {
+    const StagedTask& task = set.tasks[i];
+    if (!task.uses_device()) continue;
+    parts.first.push_back(i);
+    parts.second.push_back({.period = task.period,
+                            .deadline = split[i].device_done - split[i].ready - set.device_delay,
+                            .cost = task.device,
+                            .load = task.load,
+                            .delay = task.delay,
+                            .blocking = task.blocking,
+                            .jitter = split[i].ready + set.device_delay});
+  }
+  return parts;
+}
+
+DemandAnalysis demand_of(const StagedSet& set, std::span<const DemandTask> parts) {
+  return set.preempts ? SegmentedAnalysis(set.in_classes(parts)).demand() : analyse_demand(parts, set.beside_tasks());
+}
+
+/// One split of all deadlines follows from one number per task, the instant at which its device part is to be done.
+/// Given those of the tasks above, the first part needs its window, the last part needs its window, and a longer
+/// deadline on the device only lowers h(t): so the device gets the rest. Lowering a task's own instant hurts it, but
+/// its last part then disturbs the tasks below less often. A task that does not use the device has nothing to split.
+class SplitSearch {
+ public:
+  explicit SplitSearch(const StagedSet& set) : set_(set), caps_(set.tasks.size(), unbounded) {
+    for (std::size_t i = 0; i < set.tasks.size(); ++i) on_core_[set.tasks[i].core].push_back(i);
+    std::vector<StageBounds> splits(set.tasks.size());
+    for (const auto& [core, tasks] : on_core_) split(core, 0, splits);
+    best_ = edf_device(set_, std::move(splits));
+  }
+
+  EdfBounds search(Effort effort) {
+    if (effort == Effort::quick || !best_.demand.settled || best_.proved()) return std::move(best_);
+    find_room();
+    if ((effort == Effort::verdict || set_.tasks.size() > many) && hopeless()) return std::move(best_);
+    while (!best_.proved() && improve()) {}
+    return std::move(best_);
+  }
+
+ private:
+  static constexpr int most_evaluations = 2000;
+  static constexpr std::size_t many = 64; // tasks: of more, a split that cannot be proved is not worth better numbers
+  static constexpr Nanos grid = 8;
+
+  /// `room`: windows that are known to be no longer than those.
+  StageBounds split(std::size_t i, std::span<const Load> loads, const StageBounds& room = {}) const {
+    const StagedTask& task = set_.tasks[i];
+    if (!task.uses_device()) {
+      StageBounds own = bounds_off_device(set_, task, loads);
+      own.settled = own.settled && own.done <= task.deadline;
+      return own;
+    }
+    const Nanos known = room.settled ? room.ready - set_.release_jitter : 0;
+    const FixedPoint first = core_window(set_, task, {task.before, task.lines_before}, loads, known);
+    const FixedPoint last =
+        core_window(set_, task, {task.after, task.lines_after}, loads, room.settled ? room.last_window : 0);
+    // Where an iteration that does not settle ends depends on its begin.
+    if (room.settled && !(first.settled && last.settled)) return split(i, loads);
+    return {.ready = set_.release_jitter + first.value,
+            .device_done = std::min(caps_[i], task.deadline - last.value),
+            .last_window = last.value,
+            .settled = first.settled && last.settled};
+  }
+
+  /// Of the tasks of a core from task `from` on; those above are split.
+  void split(unsigned core, std::size_t from, std::vector<StageBounds>& splits) const {
+    std::vector<Load> loads = threads_on(set_, core);
+    for (const std::size_t i : on_core_.at(core)) {
+      if (i >= from) splits[i] = split(i, loads, room_.empty() ? StageBounds{} : room_[i]);
+      add_loads(set_, set_.tasks[i], splits[i].device_done, loads);
+    }
+  }
+
+  /// The most that lower caps can give each task: as if the last parts above it came as early as any cap allows.
+  void find_room() {
+    room_ = best_.tasks;
+    for (const auto& [core, tasks] : on_core_) {
+      std::vector<Load> loads = threads_on(set_, core);
+      for (const std::size_t i : tasks) {
+        const StagedTask& task = set_.tasks[i];
+        const StageBounds widest = std::exchange(room_[i], split(i, loads));
+        StageBounds& room = room_[i];
+        const Nanos earliest = std::min(room.ready + task.on_device(), widest.device_done);
+        add_loads(set_, task, widest.settled ? earliest : 0, loads);
+        if (room.settled) continue;
+        // It never has time enough.
+        room.ready = 0;
+        room.device_done = -1;
+        room.done = task.deadline + 1;
+      }
+    }
+    longest_ = room_;
+    for (const auto& [core, tasks] : on_core_) {
+      std::vector<Load> loads = threads_on(set_, core);
+      for (const std::size_t i : tasks) {
+        longest_[i] = split(i, loads);
+        add_loads(set_, set_.tasks[i], set_.tasks[i].deadline - room_[i].last_window, loads);
+      }
+    }
+    if (!set_.preempts) busy_ = busy_period(device_parts(set_, room_).second, set_.beside_tasks());
+  }
+
+  /// Whether no cap can prove the set: with all the room that there is some deadline is not kept.
+  bool hopeless() const {
+    if (no_better(room_, -1, false)) return true;
+    if (!std::ranges::all_of(best_.device, blocks_no_longer_than_it_demands) || busy_ == unbounded) return false;
+    const EdfBounds roomy = edf_device(set_, room_);
+    return roomy.demand.settled && !roomy.demand.proved();
+  }
+
+  /// The least of the device, and of the tasks that do not use it.
+  Nanos slack(const EdfBounds& bounds) const {
+    Nanos least = bounds.demand.tightest.slack();
+    for (std::size_t i = 0; i < set_.tasks.size(); ++i)
+      if (const StagedTask& task = set_.tasks[i]; !task.uses_device())
+        least = std::min(least, task.deadline - bounds.tasks[i].done);
+    return least;
+  }
+
+  /// Takes the first cap that raises the least slack.
+  bool improve() {
+    const Nanos least = slack(best_);
+    for (std::size_t j = 0; j < set_.tasks.size(); ++j)
+      for (const Nanos cap : candidates(j)) {
+        if (++evaluations_ > most_evaluations) return false;
+        const Nanos kept = std::exchange(caps_[j], cap);
+        if (auto tried = improved(j, least)) {
+          best_ = std::move(*tried);
+          return true;
+        }
+        caps_[j] = kept;
+      }
+    return false;
+  }
+
+  /// With the cap of task `j`, if it raises the slack. What costs least is looked at first.
+  std::optional<EdfBounds> improved(std::size_t j, Nanos least) const {
+    std::vector<StageBounds> splits = best_.tasks;
+    splits[j].device_done = std::min(caps_[j], set_.tasks[j].deadline - splits[j].last_window);
+    const std::vector<StageBounds> above = splits;
+    bool certain = true;
+    for (const std::size_t i : on_core_.at(set_.tasks[j].core)) {
+      if (i <= j) continue;
+      splits[i] = room_[i];
+      certain = certain && has_time_alone(i);
+    }
+    if (no_better(splits, least, certain)) return std::nullopt;
+    splits = above;
+    split(set_.tasks[j].core, j + 1, splits);
+    if (no_better(splits, least, true)) return std::nullopt;
+    EdfBounds tried = edf_device(set_, std::move(splits));
+    if (!tried.demand.settled || slack(tried) <= least) return std::nullopt;
+    return tried;
+  }
+
+  /// Whether a split with these deadlines, or with shorter ones, has no more slack than `least` < 0: by one task alone,
+  /// or at the instant where the best split is tightest. `certain`: each task that has time alone has it there too.
+  bool no_better(const std::vector<StageBounds>& splits, Nanos least, bool certain) const {
+    for (std::size_t i = 0; i < splits.size(); ++i)
+      if (!set_.tasks[i].uses_device() && set_.tasks[i].deadline - splits[i].done <= least) return true;
+    const std::vector<DemandTask> device = device_parts(set_, splits).second;
+    const Nanos alone = least_alone(device);
+    if (alone <= least) return true;
+    // Where a task has no time even alone, nothing else counts.
+    if (alone < 0 || !certain || busy_ == unbounded) return false;
+    const Nanos instant = best_.demand.tightest.instant;
+    if (std::ranges::none_of(device, [&](const DemandTask& task) { return task.deadline <= instant; })) return false;
+    if (!std::ranges::all_of(device, blocks_no_longer_than_it_demands)) return false;
+    const Demand here = demand_at(device, set_.beside_tasks(), instant);
+    return std::max(here.slack(), instant - busy_) <= least;
+  }
+
+  /// Whatever the caps of the others are.
+  bool has_time_alone(std::size_t i) const {
+    const StagedTask& task = set_.tasks[i];
+    const StageBounds& most = longest_[i];
+    if (!task.uses_device()) return true;
+    const Nanos done = std::min(caps_[i], task.deadline - most.last_window);
+    return most.settled && done - most.ready >= set_.device_time(task);
+  }
+
+  /// What the deadlines leave, if each task is alone.
+  static Nanos least_alone(std::span<const DemandTask> device) {
+    Nanos least = unbounded;
+    for (const DemandTask& task : device) least = std::min(least, task.deadline - task.load - task.cost);
+    return least;
+  }
+
+  /// The largest caps at which a window below would hold one last part of `j` less, and a coarse grid.
+  std::vector<Nanos> candidates(std::size_t j) const {
+    const StagedTask& task = set_.tasks[j];
+    const StageBounds& now = best_.tasks[j];
+    const Nanos least = now.ready + task.on_device();
+    std::vector<Nanos> caps;
+    const auto add = [&](Nanos cap) {
+      if (cap >= least && cap < now.device_done) caps.push_back(cap);
+    };
+    bool disturbs = false;
+    for (std::size_t i = j + 1; i < set_.tasks.size(); ++i) {
+      if (set_.tasks[i].core != task.core) continue;
+      disturbs = true;
+      const StageBounds& below = best_.tasks[i];
+      const Nanos first = set_.tasks[i].uses_device() ? below.ready : below.done;
+      for (const Nanos window : {first - set_.release_jitter, below.last_window}) {
+        const auto jobs =
+            static_cast<Nanos>(jobs_in({task.period, task.after, now.device_done + set_.hold_up}, window));
+        add((jobs - 1) * task.period - (window - task.after));
+      }
+    }
+    if (disturbs)
+      for (Nanos step = grid - 1; step >= 0; --step) add(least + (now.device_done - least) / grid * step);
+    return caps;
+  }
+
+  const StagedSet& set_;
+  std::map<unsigned, std::vector<std::size_t>> on_core_; // tasks, the most urgent first
+  std::vector<Nanos> caps_;                              // on device_done, by task
+  EdfBounds best_;
+  std::vector<StageBounds> room_;    // no task has earlier parts, or more time on the device,
+  Nanos busy_ = unbounded;           // and no busy period is shorter
+  std::vector<StageBounds> longest_; // no windows are longer
+  int evaluations_ = 0;
+};
+
+} // namespace
+
+SegmentedSet StagedSet::in_classes(std::span<const DemandTask> parts) const {
+  SegmentedSet result{.tasks = {}, .background = best_effort(), .background_run = background_run, .flight = flight};
+  for (const StagedTask& task : tasks)
+    if (task.uses_device())
+      result.tasks.push_back({.part = parts[result.tasks.size()],
+                              .device_class = task.device_class,
+                              .run = task.run,
+                              .last = task.last,
+                              .restore = task.restore});
+  return result;
+}
+
+EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split) {
+  EdfBounds bounds{.tasks = std::move(split), .on_device = {}, .device = {}, .demand = {}};
+  std::tie(bounds.on_device, bounds.device) = device_parts(set, bounds.tasks);
+  bounds.demand = demand_of(set, bounds.device);
+  for (std::size_t k = 0; k < bounds.on_device.size(); ++k) {
+    StageBounds& task = bounds.tasks[bounds.on_device[k]];
+    task.settled = task.settled && bounds.demand.settled;
+    if (task.settled) task.done = task.device_done - bounds.demand.slack[k] + task.last_window;
+  }
+  return bounds;
+}
+
+EdfBounds edf_bounds(const StagedSet& set, Effort effort) { return SplitSearch(set).search(effort); }
+
+} // namespace rtexec::policies

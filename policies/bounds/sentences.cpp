@@ -1,0 +1,435 @@
+#include "policies/bounds/sentences.hpp"
+
+#include "policies/bounds/charges.hpp"
+#include "policies/bounds/reservations.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace rtexec::policies {
+namespace {
+
+std::string task_named(const std::string& name) { return "task '" + name + "'"; }
+std::string core_named(unsigned core) { return "core " + std::to_string(core); }
+std::string resource_of(const Overload& overload) { return overload.core ? core_named(*overload.core) : "device"; }
+
+const std::string reservations = "sum of Q/d over the reservations of each core <= 0.9";
+const std::string too_close = "; the utilisation is too close to 1 to examine every instant, so nothing is promised";
+
+// ---- inequalities ----
+
+/// What the terms of a device test stand for where chunks are moved.
+std::string terms(SwapRule rule) {
+  switch (rule) {
+  case SwapRule::pipelined:
+    return "; e = lambda + p + q, p = max(C - lambda, delay of loads beside it), q = max(o - lambda, 0), o: load";
+  case SwapRule::serial: return "; C: O_out + O_in + C, blocking: max(O_out, max(O_in, C of another) + C)";
+  case SwapRule::rt_swap: return "; C: O_out + O_in + C, B: max(O_in + C, C_max1 + C_max2) + max O_out";
+  case SwapRule::demand_paging: break;
+  }
+  return "; C: O_out + O_in + C";
+}
+
+std::string device_inequality(const NamedSet& named) {
+  const bool edf = named.order == Order::edf;
+  const std::string meaning =
+      (named.swap ? terms(named.swap->rule) : "") +
+      (named.co_runs ? "; C: the longer of wcet and wcet_beside where jobs execute at once" : "") +
+      (!edf && named.set.hold_up > 0 ? "; R counts from 2 S before the request, S: hold_up" : "");
+  if (named.set.preempts && edf)
+    return "express: for every L: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) C_i + the longest run of segments of "
+           "another class, or due later, <= L; each level: there is t <= L with h(L) + sum over classes above of "
+           "ceil((t + J)/T) w <= t, h(L) as if the level were alone, with what is below it blocking once" +
+           meaning;
+  if (named.set.preempts)
+    return "express: R = max over jobs q of w(q) - q T + last segment <= D, blocked by the longest run of segments of "
+           "another class, or less urgent; each level: as if it were alone, with what is below it blocking once, and "
+           "ceil((w + J)/T) w_k for each task k of the classes above, until the last segment begins" +
+           meaning;
+  if (named.pipelined() && edf)
+    return "for every L, for some lambda: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) e_i + max over d_i <= L "
+           "of C_i - p_i + max over d_b > L, a != b of lambda + p_a + p_b + q_b <= L" +
+           meaning;
+  if (named.pipelined())
+    return "for some lambda: R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q e + lambda + q_i + "
+           "sum over higher priorities of (floor(w(q)/T) + 1) e, B = max over lower b, a != b of lambda + p_a "
+           "+ p_b + q_b" +
+           meaning;
+  if (edf)
+    return "for every L: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) C_i + max over d_k > L of C_k <= L" + meaning;
+  return "R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q C + sum over higher priorities of "
+         "(floor(w(q)/T) + 1) C" +
+         meaning;
+}
+
+/// Of the machine: where they are charged.
+std::string stops(const NamedSet& named) {
+  return named.set.hold_up > 0 ? "; J = release latency + 2 S, S: hold_up" : "";
+}
+
+std::string core_inequality(const NamedSet& named, unsigned core) {
+  if (named.services) return reservations;
+  const std::string stalls = named.regulated.contains(core) ? " + X (1 + floor((lines moved + overshoot)/budget))" : "";
+  return "R = J + w <= D, w = P + Q + sum over higher priorities of ceil((w + J)/T) (P + Q)" + stalls + stops(named);
+}
+
+std::string end_to_end_inequality(const NamedSet& named) {
+  const bool all = std::ranges::all_of(named.set.tasks, &StagedTask::uses_device);
+  const std::string alone = all              ? ""
+                            : named.services ? "; J + d1 + d3 <= D without a device part"
+                                             : "; J + w <= D, w = P + Q + what is above, without a device part";
+  if (named.order == Order::edf)
+    return (named.services ? reservations + ", device demand with deadlines d2, J + d1 + d2 + d3 <= D"
+                           : "R1 <= d1, device demand with deadlines d2, w3 <= d3, d1 + d2 + d3 <= D") +
+           alone + stops(named);
+  return (named.services ? reservations + ", R2 + d3 <= D with jitters J + d1 on the device"
+                         : "R3 = min(R2 + w3, J + W) <= D") +
+         alone + stops(named);
+}
+
+/// Of a test of the device alone.
+std::string inequality_of(AdmissionTest test, Order order) {
+  switch (test) {
+  case AdmissionTest::theorem1:
+    return "B_max / min T + sum of (O_out + O_in + C)/T <= 1, B_max = max(O_out, O_in + C, C_max1 + C_max2)";
+  case AdmissionTest::baker: return "for every k: B_k/D_k + sum over D_i <= D_k of (O_out + O_in + C)/D_i <= 1";
+  case AdmissionTest::demand:
+    return "for every L: sum over D_i <= L of (floor((L - D_i)/T_i) + 1) (O_out + O_in + C) + B(L) <= L";
+  case AdmissionTest::rta:
+    return "R = max over jobs q of w(q) - q T + O_in + C <= D, w(q) = B + q e + O_out + sum over higher priorities of "
+           "(floor(w(q)/T) + 1) e";
+  default: break;
+  }
+  return order == Order::edf ? "for every L, for some lambda: sum of n_i(L) e_i + max of C_i - p_i + B(L) <= L"
+                             : "for some lambda: R <= D";
+}
+
+/// An explanation, and the inequality of a reason that has one of its own; empty: it is the test's.
+struct Words {
+  std::string explanation;
+  std::string inequality{};
+};
+
+// ---- explanations ----
+
+std::string stages(const StagesFound& found) {
+  const StageBounds& bounds = found.bounds;
+  return "its first part ends by " + in_ms(bounds.ready) +
+         (found.on_device ? ", its device part by " + in_ms(bounds.device_done) : ", without a device part") +
+         ", its last part within " + in_ms(bounds.last_window);
+}
+
+std::string swapping(const SwapFacts& swap) {
+  return "; " + std::to_string(swap.chunks) + " chunks of " + to_string(swap.chunk) + " of " +
+         std::to_string(swap.tasks) + " tasks are swapped in " + std::to_string(swap.frames) + " frames, at " +
+         in_ms(swap.in) + " in and " + in_ms(swap.out) + " out for each";
+}
+
+/// What little room costs. `suggests`: what needs less.
+std::string delays(const LoadDelay& delay, bool suggests) {
+  if (delay.time == 0) return "";
+  return "; a load beside a job of " + task_named(delay.task) + " may wait for up to " + in_ms(delay.time) +
+         " for its frames" + (suggests ? "; [swap] policy = \"serial\" needs less room" : "");
+}
+
+std::string stalls(unsigned core, const BudgetFacts& facts) {
+  return "; " + core_named(core) + " may move " + std::to_string(facts.charge.budget) + " lines of " +
+         to_string(facts.line) + " in each " + in_ms(facts.period.count()) + " (" + to_string(facts.budget) +
+         "), and stands still for up to " + in_ms(facts.charge.stall) +
+         " once in each window and once for as many lines as its parts move";
+}
+
+/// What release threads take of their cores while they look for messages.
+std::string looks(const NamedSet& named) {
+  const auto looks = std::ranges::find_if(named.set.tasks, [](const StagedTask& task) { return task.looks.cost > 0; });
+  if (looks == named.set.tasks.end()) return "";
+  return "; each release thread that looks for messages of iceoryx is charged " + in_ms(looks->looks.cost) +
+         " of its core every " + in_ms(looks->looks.period);
+}
+
+std::string share_text(Nanos share) {
+  const std::string digits = std::to_string(std::abs(share) + second);
+  return (share < 0 ? "-" : "") + std::to_string(std::abs(share) / second) + "." + digits.substr(digits.size() - 9, 6);
+}
+
+Words words_of(const BudgetUncharged& budget, const std::string& task) {
+  using Why = BudgetUncharged::Why;
+  const std::string which = budget.compute_core ? "compute_core" : "service_core";
+  const std::string has = core_named(budget.core) + " has a memory bandwidth budget ([[bandwidth.core]])";
+  switch (budget.why) {
+  case Why::feeds_device:
+    return {has + " and is the " + which + " of board '" + budget.board +
+                "', whose threads feed the device and cannot be charged for standing still; give the board another " +
+                which + ", or leave this budget out",
+            "no budget for cores that feed the device"};
+  case Why::stops_reservations:
+    return {has +
+                ", and a thread that stops itself for it loses its place under SCHED_DEADLINE, which is not charged; "
+                "use threads = \"fifo\", or [bandwidth] counter = \"core\", which stops best-effort threads only, or "
+                "leave this budget out",
+            "no stop within a reservation"};
+  case Why::stops_threads:
+    return {has + ", and only stalls by [bandwidth] counter = \"core\" are charged; use that, or leave this budget out",
+            "a core is held as a whole, by overflows"};
+  case Why::shared_counter:
+    return {has + ", and counter " + budget.event + " of board '" + budget.board +
+                "' counts several cores at once: the others can use the budget up at any time; leave this budget out, "
+                "or name an event of each core in [bandwidth] event",
+            "a budget for one core alone"};
+  case Why::endless_overshoot:
+    return {has + ", and what is moved beyond it is taken off later budgets, without a bound that is known" +
+                (budget.stands_in ? " for " + budget.event + "; "
+                                  : "; give board '" + budget.board + "' [memory] core_bandwidth, or ") +
+                "set [bandwidth] overshoot = \"forgive\"",
+            "a bound on overshoot"};
+  case Why::machine_stops:
+    return {has + ", and board '" + budget.board +
+                "' says that its machine may stop (hold_up), which moves the periods of budgets and is not charged to "
+                "them; leave this budget out",
+            "no budget on a machine that stops"};
+  case Why::unknown_traffic: break;
+  }
+  return {has + ", and runs " + task +
+              ", whose memory traffic is not known, nor how often it uses the budget up; "
+              "give its traffic_before and traffic_after, in bytes, or leave this budget out",
+          "traffic is known of each part on a core with a budget"};
+}
+
+/// Words for a finding; of a set where admission made it.
+class Sentences {
+ public:
+  Sentences(const Finding& finding, const NamedSet* named)
+      : finding_(finding), named_(named), task_(task_named(finding.limiting)) {}
+
+  Words operator()(const NoTask&) const { return {"there is no real-time task"}; }
+  Words operator()(const NoDevicePart&) const { return {"no real-time task uses the device"}; }
+  Words operator()(const NoVolumesFit&) const { return {"no volumes fit"}; }
+  Words operator()(const Overload& overload) const {
+    return {"the tasks ask for " + left() + " in each second of the " + resource_of(overload) + "; from " + task_ +
+                " on no time is left. Lengthen periods, or shorten or remove tasks",
+            "sum of C/T on the " + resource_of(overload) + " < 1"};
+  }
+  Words operator()(const OnComputeCore& found) const {
+    return {"the CPU parts of " + task_ + " are pinned to " + core_named(found.core) +
+                ", which executes the device parts; pin them to another core",
+            "no CPU part on the core that executes device parts"};
+  }
+  Words operator()(const DemandFound& found) const {
+    const bool known = found.blocked_by_task || (!finding_.blocker.empty() && !named_->pipelined());
+    return {(found.split ? "in the best split found, " : "") + ("at L = " + in_ms(finding_.instant)) +
+            " the jobs due within L demand " + in_ms(finding_.demand) +
+            (finding_.blocking > 0 ? ", and " + (known ? "a job of " + task_named(finding_.blocker) : "work") +
+                                         " that began before blocks for " + in_ms(finding_.blocking)
+                                   : "") +
+            (found.above > 0 ? ", and more urgent classes take " + in_ms(found.above) : "") + ": " + sides() +
+            pauses() + (found.settled ? "" : too_close)};
+  }
+  Words operator()(const DeviceResponseFound& found) const {
+    return {"the device part of " + task_ + ", " + in_ms(found.device) + " with its charges" +
+            (found.load > 0 ? " beside a load of " + in_ms(found.load) : "") + ", ends after " +
+            at_least(found.settled) + sides() + blocked() + pauses() + (found.examined ? "" : too_close)};
+  }
+  Words operator()(const CoreResponseFound& found) const {
+    const auto regulated = named_->regulated.find(*finding_.core);
+    return {"the CPU parts of " + task_ + ", " + in_ms(found.parts) + " with their charges, end after " +
+            at_least(found.settled) + sides() + " if the device takes no time" +
+            (found.service ? ", beside what the scheduler's decisions take of this core" : "") +
+            (regulated != named_->regulated.end() ? stalls(regulated->first, regulated->second) : "")};
+  }
+  Words operator()(const StagesFound& found) const {
+    if (found.by_split) return {task_ + " ends by " + sides() + ": " + stages(found)};
+    const bool unexamined = !finding_.proved && finding_.left <= finding_.right;
+    return {task_ + " ends after " + at_least(found.bounds.settled) + sides() + ": " + stages(found) +
+            (unexamined ? too_close : "")};
+  }
+  Words operator()(const NoSplit& found) const {
+    return {task_ + " needs " + in_ms(found.bounds.ready) + " for its first part, " + in_ms(found.on_device) +
+            " on the device and " + in_ms(found.bounds.last_window) + " for its last part, of " + right() +
+            ", in the best split found"};
+  }
+  Words operator()(const ReservationsFound& found) const {
+    return {"of each second of " + core_named(found.core) + " the CPU parts reserve " + in_ms(found.tasks) +
+                ", most of it " + task_ +
+                (found.others > 0 ? std::string(", and the scheduler ") +
+                                        (found.copies ? "with the copy engines " : "") + in_ms(found.others)
+                                  : "") +
+                ", in the widest windows " +
+                (found.beside_device ? "beside the device parts" : "if the device takes no time") + "; " + right() +
+                " can be reserved",
+            reservations};
+  }
+  Words operator()(const PartTooLong&) const {
+    return {"a CPU part of " + task_ + " is longer than any reservation", "Q <= the kernel's longest period"};
+  }
+  Words operator()(const DeadlineTooShort& found) const {
+    return {task_ + " needs " + in_ms(found.parts) + " for its CPU parts and " + in_ms(found.device) +
+                " on the device, of " + right(),
+            "J + P + C + Q <= D"};
+  }
+  Words operator()(const DigestsUncharged& found) const {
+    return {
+        std::string("[swap] ") + (found.verify ? "verify" : "skip_unchanged") +
+            " = true computes a digest of each chunk that moves, which is not charged; leave it out for a promise, or "
+            "run with --force",
+        "no digests: neither verify nor skip_unchanged"};
+  }
+  Words operator()(const LooksUncharged&) const {
+    return {task_ + " is released by messages of iceoryx, for which its release thread looks every " +
+                in_ms(message_looks.count()) +
+                ": under SCHED_DEADLINE that uses up what its first part has reserved; use [executive] threads = "
+                "\"fifo\", or let a timer release it",
+            "no release thread that looks for messages"};
+  }
+  Words operator()(const CoRunUnreserved&) const {
+    return {
+        "[device] co_run executes two jobs at once, on two compute engines, and under SCHED_DEADLINE one of them "
+        "reserves what there is of their core; use [executive] threads = \"fifo\", or leave out co_run",
+        "one compute engine under SCHED_DEADLINE"};
+  }
+  Words operator()(const CopyEnginesStarved& found) const {
+    return {core_named(found.core) + " of board '" + found.board + "' runs the compute engine, which " +
+                (found.computes ? "computes" : "spins") +
+                " there, and the copy engines, which then stand still; give the board another service_core",
+            "no copy engine on the core that executes device parts"};
+  }
+  Words operator()(const ServiceOverrun& found) const {
+    using Thread = ServiceOverrun::Thread;
+    const std::string who = found.thread == Thread::copy_in    ? "the copy-in engine's thread"
+                            : found.thread == Thread::copy_out ? "the copy-out engine's thread"
+                                                               : "the scheduler's thread";
+    return {who + " may have to compute for " + left() + " in " + in_ms(found.window) + ", and its reservation is " +
+                right() +
+                (found.copies ? ", since it copies by itself; use threads = \"fifo\""
+                              : "; use a larger chunk, or threads = \"fifo\""),
+            "work in a window <= Q"};
+  }
+  Words operator()(const BudgetUncharged& found) const { return words_of(found, task_); }
+  Words operator()(const DeviceAlone&) const {
+    return {"at L = " + in_ms(finding_.instant) + " demand " + in_ms(finding_.demand) + ", blocking " +
+            in_ms(finding_.blocking) + (finding_.blocker.empty() ? "" : " by " + task_named(finding_.blocker)) + ": " +
+            (finding_.shares() ? share_text(finding_.left) + " of 1" : sides())};
+  }
+
+ private:
+  std::string left() const { return in_ms(finding_.left); }
+  std::string right() const { return in_ms(finding_.right); }
+  std::string sides() const { return left() + " of " + right(); }
+  static std::string at_least(bool settled) { return settled ? "" : "at least "; }
+  std::string blocked() const {
+    if (finding_.blocking == 0) return "";
+    return ", blocked for " + in_ms(finding_.blocking) + " by " +
+           (finding_.blocker.empty() ? "work that began before" : "a job of " + task_named(finding_.blocker));
+  }
+  /// What deadlines are shortened by, or responses lengthened.
+  std::string pauses() const {
+    const Nanos delay = named_->set.device_delay;
+    return delay > 0 ? ", besides " + in_ms(delay) + " in which the compute engine may pause" : "";
+  }
+
+  const Finding& finding_;
+  const NamedSet* named_;
+  std::string task_;
+};
+
+std::variant<TimeBound, ShareBound, UnmetPrecondition> bound_of(const Finding& finding) {
+  if (finding.shares()) return ShareBound{finding.left, finding.right};
+  if (std::holds_alternative<DigestsUncharged>(finding.reason) ||
+      std::holds_alternative<LooksUncharged>(finding.reason) ||
+      std::holds_alternative<CoRunUnreserved>(finding.reason) ||
+      std::holds_alternative<CopyEnginesStarved>(finding.reason) ||
+      std::holds_alternative<BudgetUncharged>(finding.reason))
+    return UnmetPrecondition{};
+  return TimeBound{Duration(finding.left), Duration(finding.right)};
+}
+
+TestVerdict verdict_of(const Finding& finding, std::string inequality, const NamedSet* named) {
+  TestVerdict verdict;
+  verdict.test = finding.test;
+  verdict.core = finding.core;
+  verdict.proved = finding.proved;
+  verdict.bound = bound_of(finding);
+  verdict.slack = Duration(finding.slack());
+  verdict.instant = Duration(finding.instant);
+  verdict.demand = Duration(finding.demand);
+  verdict.blocking = Duration(finding.blocking);
+  verdict.limiting_task = finding.limiting;
+  verdict.blocking_task = finding.blocker;
+  Words words = std::visit(Sentences(finding, named), finding.reason);
+  verdict.inequality = words.inequality.empty() ? std::move(inequality) : std::move(words.inequality);
+  verdict.explanation = std::move(words.explanation);
+  return verdict;
+}
+
+// ---- chains ----
+
+/// The task that takes most of a chain's time.
+std::string costliest(const PlannedChain& chain) {
+  const auto cost = [](const ChainTerm& term) { return term.waits + term.takes; };
+  const ChainTerm& most = *std::ranges::max_element(chain.terms, {}, cost);
+  return "; most of it at " + task_named(most.task) + ": " + in_ms(most.waits.count()) + " until it is released, " +
+         in_ms(most.takes.count()) + " from there on";
+}
+
+std::string exceeded(const PlannedChain& chain, const std::string& what, const std::string& key,
+                     const std::optional<Duration>& bound, const std::optional<Duration>& limit) {
+  if (!bound || !limit || *bound <= *limit) return {};
+  return "its " + what + ", up to " + in_ms(bound->count()) + ", exceeds " + key + ", " + in_ms(limit->count()) +
+         ", by " + in_ms((*bound - *limit).count()) + costliest(chain);
+}
+
+std::string why(const ChainObstacle& obstacle) {
+  const std::string task = ": " + task_named(obstacle.task);
+  switch (obstacle.why) {
+  case ChainObstacle::Why::no_response: return task + " has no promised response";
+  case ChainObstacle::Why::slow_follower: return task + " has a longer period than the task that it is released after";
+  case ChainObstacle::Why::drops_jobs:
+    return task +
+           " has no job while an input has nothing new, and nothing says how long that lasts; let its on_stale "
+           "be \"reuse\"";
+  case ChainObstacle::Why::sporadic: break;
+  }
+  return task + " is released by " + (obstacle.trigger == Trigger::input ? "inputs" : "calls") +
+         ", and nothing says how long after one job the next one comes";
+}
+
+} // namespace
+
+std::string in_ms(Nanos value) {
+  if (value < 0) return "-" + in_ms(-value);
+  constexpr Nanos millisecond = 1'000'000;
+  std::string fraction = std::to_string(millisecond + value % millisecond).substr(1);
+  fraction.erase(fraction.find_last_not_of('0') + 1);
+  return std::to_string(value / millisecond) + (fraction.empty() ? "" : "." + fraction) + "ms";
+}
+
+TestVerdict told(const Finding& finding, const NamedSet& named) {
+  if (finding.test == AdmissionTest::core) return verdict_of(finding, core_inequality(named, *finding.core), &named);
+  const Nanos stop = named.set.hold_up;
+  const bool whole = finding.test == AdmissionTest::end_to_end;
+  TestVerdict verdict = verdict_of(finding, whole ? end_to_end_inequality(named) : device_inequality(named), &named);
+  if (named.swap && !named.names.empty())
+    verdict.explanation += swapping(*named.swap) + delays(named.load_delay, !finding.proved && !named.set.preempts);
+  for (const auto& [core, facts] : named.regulated)
+    if (whole) verdict.explanation += stalls(core, facts);
+  if (whole && !named.services) verdict.explanation += looks(named);
+  if (whole && stop > 0 && !named.names.empty())
+    verdict.explanation += "; for stops of the machine of up to " + in_ms(stop) + ", releases are charged as " +
+                           in_ms(2 * stop) + " later";
+  return verdict;
+}
+
+std::string told(const PlannedChain& chain, const std::optional<ChainObstacle>& obstacle) {
+  std::string text = exceeded(chain, "reaction time", "max_reaction", chain.reaction, chain.max_reaction) +
+                     exceeded(chain, "data age", "max_age", chain.age, chain.max_age);
+  const std::string missing = std::string(chain.reaction ? "" : "its reaction time") +
+                              (chain.reaction || chain.age ? "" : " and ") + (chain.age ? "" : "its data age");
+  if (obstacle && !missing.empty()) text += (text.empty() ? "" : "; ") + ("nothing bounds " + missing) + why(*obstacle);
+  else if (!missing.empty()) text += (text.empty() ? "" : "; ") + missing + ": beyond what can be computed";
+  return text;
+}
+
+TestVerdict told(const Finding& finding, Order order) {
+  return verdict_of(finding, inequality_of(finding.test, order), nullptr);
+}
+
+} // namespace rtexec::policies

@@ -1,0 +1,296 @@
+#include "policies/device/device_demand.hpp"
+
+namespace rtexec::policies {
+namespace {
+
+/// Steps of a walk, after which it looks ahead.
+constexpr int patience = 16;
+
+/// No sum of demand exceeds it.
+constexpr Wide any_demand = Wide{1} << 126;
+
+/// One sound way to charge the jobs of an interval that is shorter than `below`.
+struct Way {
+  struct Charge {
+    Nanos cost = 0;     // of each job that is due
+    Nanos blocking = 0; // of a job that is due later
+    Nanos tail = 0;     // once, of the tasks that are due
+  };
+  std::vector<Charge> tasks;
+  Nanos background = 0; // blocks in every interval
+  Nanos below = unbounded;
+};
+
+Nanos first_loaded_deadline(std::span<const DemandTask> tasks) {
+  Nanos first = unbounded;
+  for (const DemandTask& task : tasks)
+    if (task.load > 0) first = std::min(first, task.deadline);
+  return first;
+}
+
+/// Jobs that need no load bypass those that are loaded: for them the device is as if nothing were staged.
+Way one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
+  const Nanos background = std::max(others.background.execution, others.below.run);
+  Way way{.tasks = {}, .background = background, .below = first_loaded_deadline(tasks)};
+  way.tasks.reserve(tasks.size());
+  for (const DemandTask& task : tasks) way.tasks.push_back({task.cost, task.blocking.value_or(task.cost), 0});
+  return way;
+}
+
+/// `rests`: of all shorter than `below`.
+std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surroundings& others,
+                            std::optional<std::size_t> rests = {}, Nanos below = unbounded) {
+  std::vector<DevicePart> parts;
+  for (const DemandTask& task : tasks) parts.push_back({task.cost, task.load, task.delay});
+  std::vector<Way> ways;
+  for (const Overlap& overlap : overlaps(std::move(parts), others.background, others.below, rests)) {
+    Way& way = ways.emplace_back(Way{.tasks = {}, .background = overlap.background, .below = below});
+    way.tasks.reserve(tasks.size());
+    for (const Overlap::Charge& charge : overlap.tasks)
+      way.tasks.push_back({charge.cost, charge.blocking, charge.tail});
+  }
+  return ways;
+}
+
+/// Where jobs of one task alone are due, none of it executes when the interval begins: it would be done by its
+/// deadline, before the next one is requested.
+std::vector<Way> of_one_due(std::span<const DemandTask> tasks, const Surroundings& others) {
+  const auto first = std::ranges::min_element(tasks, {}, &DemandTask::deadline);
+  Nanos second = unbounded;
+  for (auto task = tasks.begin(); task != tasks.end(); ++task)
+    if (task != first) second = std::min(second, task->deadline);
+  if (tasks.size() == 1 || second == first->deadline) return {};
+  return overlapped(tasks, others, static_cast<std::size_t>(first - tasks.begin()), second);
+}
+
+Demand demand_of(const Way& way, std::span<const DemandTask> tasks, std::span<const Wide> jobs, Nanos instant) {
+  Demand result{.instant = instant, .demand = 0, .blocking = way.background, .blocker = {}};
+  Nanos tail = 0;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const Way::Charge& charge = way.tasks[i];
+    if (tasks[i].deadline <= instant) {
+      result.demand += jobs[i] * charge.cost;
+      tail = std::max(tail, charge.tail);
+    } else if (charge.blocking > result.blocking) {
+      result.blocking = charge.blocking;
+      result.blocker = i;
+    }
+  }
+  result.demand += tail;
+  return result;
+}
+
+/// h(t): the least over all ways.
+class DeviceDemand {
+ public:
+  DeviceDemand(std::span<const DemandTask> tasks, const Surroundings& others)
+      : tasks_(tasks), above_(others.above), ways_{one_by_one(tasks, others)} {
+    if (ways_.front().below == unbounded) return;
+    std::ranges::move(overlapped(tasks, others), std::back_inserter(ways_));
+    std::ranges::move(of_one_due(tasks, others), std::back_inserter(ways_));
+  }
+
+  Demand at(Nanos instant) const {
+    std::vector<Wide> jobs;
+    jobs.reserve(tasks_.size());
+    for (const DemandTask& task : tasks_)
+      jobs.push_back(task.deadline <= instant ? (instant - task.deadline) / task.period + 1 : 0);
+    std::optional<Demand> least;
+    for (const Way& way : ways_) {
+      if (instant >= way.below) continue;
+      const Demand demand = demand_of(way, tasks_, jobs, instant);
+      if (!least || demand.demand + demand.blocking < least->demand + least->blocking) least = demand;
+    }
+    if (!above_.empty()) least->above = above(bounded(least->demand + least->blocking), instant);
+    return *least;
+  }
+
+  /// At least as long as a real-time job is ever pending without a break; `unbounded` where that is not soon found.
+  Nanos busy_period() const {
+    constexpr int few_steps = 1000;
+    const Way* way = lightest();
+    if (way == nullptr) return unbounded;
+    Wide first_jobs = way->background;
+    Nanos tail = 0;
+    for (const Way::Charge& charge : way->tasks) {
+      first_jobs += charge.cost;
+      tail = std::max(tail, charge.tail);
+    }
+    const auto work_in = [&](Nanos window) {
+      Wide work = way->background + work_above(bounded(Wide{window} + tail));
+      for (std::size_t i = 0; i < tasks_.size(); ++i)
+        work += jobs_in({tasks_[i].period, 0, tasks_[i].jitter}, window) * way->tasks[i].cost;
+      return work;
+    };
+    const FixedPoint found = least_fixed_point(bounded(first_jobs), unbounded, work_in, few_steps);
+    return found.settled ? bounded(Wide{found.value} + tail) : unbounded;
+  }
+
+  /// h(t') <= max(h(t), demand(t) + rise) for t' < t: what blocks before it is due may be longer than what it then
+  /// demands.
+  Nanos rise() const {
+    Nanos rise = 0;
+    for (const Way::Charge& charge : ways_.front().tasks) rise = std::max(rise, charge.blocking - charge.cost);
+    return rise;
+  }
+
+  /// Beyond it t - h(t) >= `slack`, for instants after the last first deadline: h(t) <= U t + sum (T - d) C / T + what
+  /// comes once, in any way whose U is below one. Jobs above are at most (h(t) + J) / T + 1 of each. Absent: there is
+  /// none.
+  std::optional<Wide> horizon(Nanos slack) const {
+    std::optional<Wide> least;
+    for (const Way& way : ways_) {
+      if (way.below < unbounded) continue;
+      Utilisation utilisation;
+      Wide work = Wide{way.background} + (above_.empty() ? slack : std::max(slack, Nanos{0}));
+      Nanos tail = 0;
+      for (std::size_t i = 0; i < tasks_.size(); ++i) {
+        const Nanos cost = way.tasks[i].cost;
+        utilisation.add(cost, tasks_[i].period);
+        work += (Wide{cost} * (tasks_[i].period - tasks_[i].deadline) + tasks_[i].period - 1) / tasks_[i].period;
+        tail = std::max(tail, way.tasks[i].tail);
+      }
+      for (const Load& load : above_) {
+        utilisation.add(load.cost, load.period);
+        work += load.cost + (Wide{load.cost} * load.jitter + load.period - 1) / load.period;
+      }
+      if (!utilisation.below_one()) continue;
+      const Wide end = utilisation.spread(work + tail);
+      if (!least || end < *least) least = end;
+    }
+    return least;
+  }
+
+ private:
+  Wide work_above(Nanos window) const {
+    Wide work = 0;
+    for (const Load& load : above_) work += jobs_in(load, window) * load.cost;
+    return work;
+  }
+
+  /// What more urgent classes do until `own` is done too; of more than `instant` only some.
+  Wide above(Nanos own, Nanos instant) const {
+    return least_fixed_point(own, instant, [&](Nanos window) { return own + work_above(window); }).value - own;
+  }
+
+  /// Of the ways that hold for every interval, the one that takes least of the device; null: it is overloaded.
+  const Way* lightest() const {
+    const Way* lightest = nullptr;
+    Nanos least = 0;
+    for (const Way& way : ways_) {
+      if (way.below < unbounded) continue;
+      Utilisation utilisation;
+      for (std::size_t i = 0; i < tasks_.size(); ++i) utilisation.add(way.tasks[i].cost, tasks_[i].period);
+      for (const Load& load : above_) utilisation.add(load.cost, load.period);
+      if (!utilisation.below_one() || (lightest != nullptr && utilisation.per_second() >= least)) continue;
+      least = utilisation.per_second();
+      lightest = &way;
+    }
+    return lightest;
+  }
+
+  std::span<const DemandTask> tasks_;
+  std::span<const Load> above_;
+  std::vector<Way> ways_;
+};
+
+/// The last instant before `bound` at which some job is due.
+Nanos step_before(std::span<const DemandTask> tasks, Nanos bound) {
+  Nanos last = 0;
+  for (const DemandTask& task : tasks)
+    if (task.deadline < bound)
+      last = std::max(last, task.deadline + (bound - 1 - task.deadline) / task.period * task.period);
+  return last;
+}
+
+/// The last first deadline before `bound`; 0: there is none.
+Nanos deadline_before(std::span<const DemandTask> tasks, Nanos bound) {
+  Nanos last = 0;
+  for (const DemandTask& task : tasks)
+    if (task.deadline < bound) last = std::max(last, task.deadline);
+  return last;
+}
+
+/// No job ends later after the begin of an interval than `busy`, whatever is due in it.
+Demand within(Demand demand, Wide busy) {
+  demand.blocking = static_cast<Nanos>(std::min<Wide>(demand.blocking, busy));
+  demand.demand = std::min(demand.demand, busy - demand.blocking);
+  demand.above = std::min(demand.above, busy - demand.blocking - demand.demand);
+  return demand;
+}
+
+/// A device part that takes longer than its own deadline needs no search.
+std::optional<Demand> impossible(std::span<const DemandTask> tasks) {
+  std::optional<Demand> worst;
+  for (const DemandTask& task : tasks) {
+    const Demand alone{.instant = task.deadline, .demand = Wide{task.load} + task.cost, .blocking = 0, .blocker = {}};
+    if (alone.slack() < 0 && (!worst || alone.slack() < worst->slack())) worst = alone;
+  }
+  return worst;
+}
+
+} // namespace
+
+Nanos Demand::slack() const {
+  return static_cast<Nanos>(std::max<Wide>(instant - demand - blocking - above, -unbounded));
+}
+
+Demand demand_at(std::span<const DemandTask> tasks, const Surroundings& others, Nanos instant) {
+  return DeviceDemand(tasks, others).at(instant);
+}
+
+Nanos busy_period(std::span<const DemandTask> tasks, const Surroundings& others) {
+  return DeviceDemand(tasks, others).busy_period();
+}
+
+DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundings& others, Nanos enough) {
+  DemandAnalysis analysis{.settled = tasks.empty(), .tightest = {}, .busy_known = false, .slack = {}};
+  if (tasks.empty()) return analysis;
+  const auto by_deadline = [](const DemandTask& a, const DemandTask& b) { return a.deadline < b.deadline; };
+  const auto [first, last] = std::ranges::minmax(tasks, by_deadline);
+  const DeviceDemand device(tasks, others);
+  const Nanos found = device.busy_period();
+  analysis.busy_known = found < unbounded;
+  const Wide busy = analysis.busy_known ? Wide{found} : any_demand; // not known, it says nothing of later instants
+  const auto at = [&](Nanos instant) { return within(device.at(instant), busy); };
+  analysis.tightest = at(last.deadline);
+  analysis.slack.assign(tasks.size(), analysis.tightest.slack());
+  const auto least_slack = [&] { return std::min(analysis.tightest.slack(), enough); };
+  const auto top = device.horizon(least_slack());
+  if (!top) return analysis;
+  if (const auto late = impossible(tasks)) {
+    analysis.settled = true;
+    analysis.tightest = *late;
+    analysis.slack.assign(tasks.size(), late->slack());
+    return analysis;
+  }
+  const Wide highest = std::min(std::max<Wide>(*top, last.deadline), busy + least_slack());
+  if (highest >= unbounded) return analysis;
+
+  // With s the smallest slack found so far, and h' the most that h reaches up to t, t - h(t) >= s holds from h' + s up
+  // to t: continue below. Where that leads no further, the next first deadline is looked at before its turn.
+  const Nanos rise = device.rise();
+  Nanos below = static_cast<Nanos>(std::max<Wide>(highest, -1)) + 1;
+  Nanos previous = unbounded;
+  Nanos ahead = unbounded;
+  for (int step = 0; step < most_steps; ++step) {
+    const Nanos instant = step_before(tasks, below);
+    for (std::size_t i = 0; i < tasks.size(); ++i)
+      if (tasks[i].deadline > instant && tasks[i].deadline <= previous) analysis.slack[i] = analysis.tightest.slack();
+    if (instant < first.deadline) {
+      analysis.settled = true;
+      return analysis;
+    }
+    const Demand here = at(instant);
+    if (here.slack() < analysis.tightest.slack()) analysis.tightest = here;
+    const Wide highest_before = std::min<Wide>(here.demand + std::max(here.blocking, rise) + here.above, busy);
+    if (step % patience == patience - 1) ahead = at(deadline_before(tasks, instant + 1)).slack();
+    // What is as tight as that is not passed over.
+    const Nanos least = std::min(least_slack(), ahead + 1);
+    below = static_cast<Nanos>(std::min<Wide>(instant, highest_before + least));
+    previous = instant;
+  }
+  return analysis;
+}
+
+} // namespace rtexec::policies

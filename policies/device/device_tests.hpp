@@ -1,0 +1,46 @@
+// Tests that look at the device alone, side by side: what each says of the same set, with the volumes that suit it
+// best. Formulas, proofs and the scheduler that each is made for: proofs/. Set-up only: allocates.
+#pragma once
+
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
+#include "policies/device/device_demand.hpp"
+#include "policies/device/device_set.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace rtexec::policies {
+
+/// Of the device alone: theorem1, baker, demand, rta or pipelined.
+using DeviceTest = AdmissionTest;
+
+/// Those for jobs in this order, the weakest first.
+[[nodiscard]] std::vector<DeviceTest> device_tests(Order order);
+
+struct DeviceVerdict {
+  DeviceTest test{};
+  bool proved = false;
+  Volumes volumes{};                     // that it holds for, or that come closest; empty: no volumes fit
+  std::optional<std::size_t> limiting{}; // task
+  std::optional<std::size_t> blocker{};  // task; absent: none, or not one alone
+  // `left <= right` at the tightest place. Shares (theorem1, baker) are of one second.
+  Nanos left = 0;
+  Nanos right = 0;
+  Nanos demand = 0;   // of `left`: jobs
+  Nanos blocking = 0; // and what began before them
+  /// L: of the demand, or the deadline in question; theorem1: the shortest period
+  Nanos instant = 0;
+  Nanos slack = 0; // how much longer the blocking could be
+  /// Bounds, by task, where proved by demand, rta or pipelined; 0 for tasks that are not real-time
+  std::vector<Nanos> responses{};
+};
+
+/// Whether `test` holds for `volumes`, which fit.
+[[nodiscard]] DeviceVerdict test_device(const DeviceSet& set, DeviceTest test, Order order, const Volumes& volumes);
+
+/// With volumes chosen for the test.
+[[nodiscard]] DeviceVerdict test_device(const DeviceSet& set, DeviceTest test, Order order);
+
+} // namespace rtexec::policies

@@ -1,0 +1,70 @@
+#include "policies/device/overlap.hpp"
+
+#include "policies/device/swap_bounds.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace rtexec::policies {
+namespace {
+
+constexpr std::size_t most_charges = 4096; // of all tasks for all lambdas, about
+constexpr std::size_t fewest_lambdas = 8;
+constexpr std::size_t most_lambdas = 64;
+
+/// 0, every C - delta, and every o that is not above the longest C: charges are linear in lambda between these. Of many
+/// tasks some: each is sound by itself.
+std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
+  std::vector<Nanos> values{0};
+  const Nanos longest = std::ranges::max(parts, {}, &DevicePart::execution).execution;
+  for (const DevicePart& part : parts) {
+    values.push_back(part.execution - part.delay);
+    if (part.load <= longest) values.push_back(part.load);
+  }
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
+  const std::size_t enough = std::clamp(most_charges / parts.size(), fewest_lambdas, most_lambdas);
+  if (values.size() <= enough) return values;
+  std::vector<Nanos> some;
+  for (std::size_t k = 0; k < enough; ++k) some.push_back(values[k * (values.size() - 1) / (enough - 1)]);
+  return some;
+}
+
+Overlap overlap(std::span<const DevicePart> parts, const Below& below, std::optional<std::size_t> rests, Nanos lambda) {
+  Overlap result;
+  result.tasks.reserve(parts.size());
+  LongestExecutions gammas;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (i != rests) gammas.add(std::max(parts[i].execution - lambda, parts[i].delay));
+  for (const DevicePart& part : parts) {
+    const Nanos gamma = std::max(part.execution - lambda, part.delay);
+    const Nanos omega = std::max(part.load - lambda, Nanos{0});
+    const Nanos beside = std::max(gammas.beside(gamma), below.run);
+    result.tasks.push_back({.cost = lambda + gamma + omega,
+                            .lead = lambda + omega,
+                            .tail = part.execution - gamma,
+                            .blocking = lambda + gamma + omega + beside + below.flight});
+  }
+  result.background = std::max(gammas.longest, below.run) + below.flight;
+  return result;
+}
+
+} // namespace
+
+std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart background, const Below& below,
+                              std::optional<std::size_t> rests) {
+  std::vector<Overlap> list;
+  if (parts.empty()) return list;
+  const std::size_t tasks = parts.size();
+  if (tasks == 1) rests = 0;
+  // One of them can execute and another be staged
+  if (background.execution > 0 || background.load > 0) parts.insert(parts.end(), 2, background);
+  for (const Nanos lambda : lambdas(parts)) {
+    Overlap& added = list.emplace_back(overlap(parts, below, rests, lambda));
+    if (parts.size() > tasks) added.background = added.tasks.back().blocking;
+    added.tasks.resize(tasks);
+  }
+  return list;
+}
+
+} // namespace rtexec::policies

@@ -1,0 +1,182 @@
+// What swapping asks of a device, in times alone: each inequality, blocking and condition once, shared by verdicts,
+// charges and searches. Formulas and proofs: proofs/serial-and-rt-swap.md. Allocates nothing.
+#pragma once
+
+#include "policies/exact_arithmetic.hpp"
+#include "policies/scheduler/swap_rule.hpp"
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+
+namespace rtexec::policies {
+
+/// What one job takes, with all that is charged to it.
+struct JobTimes {
+  Nanos execution = 0; // C
+  Nanos in = 0;        // O_in
+  Nanos out = 0;       // O_out
+  bool swaps = false;
+  /// One after the other.
+  [[nodiscard]] constexpr Nanos serial() const { return bounded(Wide{out} + in + execution); }
+};
+
+/// C_max1 and C_max2.
+struct LongestExecutions {
+  Nanos longest = 0;
+  Nanos second = 0;
+  constexpr void add(Nanos execution) {
+    second = std::max(second, std::min(longest, execution));
+    longest = std::max(longest, execution);
+  }
+  /// Of the other tasks than one whose execution is `own`.
+  [[nodiscard]] constexpr Nanos beside(Nanos own) const { return own == longest ? second : longest; }
+  [[nodiscard]] constexpr Wide both() const { return Wide{longest} + second; }
+};
+
+// ---- blocking ----
+
+/// By what began before and cannot be stopped, where chunks do not move beside executions: all jobs are added first.
+class SwapBlocking {
+ public:
+  /// `uncharged`: once in a busy period, what moves and is charged to no job (SwapCharges::uncharged).
+  constexpr SwapBlocking(SwapRule rule, Nanos uncharged) : rule_(rule), uncharged_(uncharged) {}
+  constexpr void add(const JobTimes& job) {
+    executions_.add(job.execution);
+    swaps_ = swaps_ || job.swaps;
+    longest_ = std::max(longest_, Wide{job.in} + job.execution);
+  }
+  /// By a less urgent job of a task. serial: its swap-out; or its swap-in beside any execution, and its execution.
+  /// rt_swap: all is in once().
+  [[nodiscard]] constexpr Nanos by(const JobTimes& job) const {
+    if (rule_ == SwapRule::rt_swap) return 0;
+    if (!job.swaps) return job.execution;
+    const Nanos beside = std::max(job.in, executions_.beside(job.execution));
+    return bounded(std::max<Wide>(job.out, Wide{beside} + job.execution));
+  }
+  /// In every interval. rt_swap: max(longest swap-in with its execution, the two longest executions), which is whatever
+  /// is under way when a busy period begins, and what leaves for others.
+  [[nodiscard]] constexpr Nanos once() const {
+    if (rule_ != SwapRule::rt_swap) return uncharged_;
+    return bounded((swaps_ ? std::max(longest_, executions_.both()) : longest_) + uncharged_);
+  }
+  /// By a job of a task, in an interval that it alone blocks.
+  [[nodiscard]] constexpr Nanos all_by(const JobTimes& job) const { return bounded(Wide{by(job)} + once()); }
+
+ private:
+  SwapRule rule_;
+  Nanos uncharged_;
+  LongestExecutions executions_;
+  Wide longest_ = 0; // swap-in and execution of one job
+  bool swaps_ = false;
+};
+
+// ---- shares ----
+
+/// Of each second, rounded up.
+[[nodiscard]] constexpr Nanos share_of(Wide work, Nanos period) {
+  return bounded((work * second + period - 1) / period);
+}
+
+/// The work that a share of a second leaves time for in `period`: rounded down. Below 0: too much is asked.
+[[nodiscard]] constexpr Nanos time_in(Nanos share, Nanos period) {
+  const Wide scaled = Wide{share} * period;
+  return static_cast<Nanos>(std::max<Wide>(scaled < 0 ? (scaled - second + 1) / second : scaled / second, -unbounded));
+}
+
+/// RT-Swap, Theorem 1. Eq. (3): B_max / min T + sum of (O_out + O_in + C)/T <= 1. Eq. (2): B_max = max(O_out, O_in + C,
+/// C_max1 + C_max2).
+class Theorem1 {
+ public:
+  constexpr void add(std::size_t task, const JobTimes& job, Nanos period, bool real_time) {
+    executions_.add(job.execution);
+    const Wide own = std::max<Wide>(job.out, Wide{job.in} + job.execution);
+    if (own > blocking_) {
+      blocking_ = own;
+      blocker_ = task;
+    }
+    if (!real_time) return;
+    jobs_ += share_of(Wide{job.out} + job.in + job.execution, period);
+    if (period >= shortest_) return;
+    shortest_ = period;
+    limiting_ = task;
+  }
+  [[nodiscard]] constexpr Nanos shortest() const { return shortest_; }                      // min T,
+  [[nodiscard]] constexpr std::optional<std::size_t> limiting() const { return limiting_; } // whose it is
+  [[nodiscard]] constexpr Nanos executions() const { return bounded(executions_.both()); }  // C_max1 + C_max2
+  [[nodiscard]] constexpr Nanos blocking() const { return bounded(std::max(blocking_, executions_.both())); }
+  /// Absent: the two longest executions.
+  [[nodiscard]] constexpr std::optional<std::size_t> blocker() const {
+    return executions_.both() > blocking_ ? std::nullopt : blocker_;
+  }
+  [[nodiscard]] constexpr Nanos demand() const { return bounded(jobs_ * shortest_ / second); } // of jobs, in min T
+  [[nodiscard]] constexpr Nanos left() const { return bounded(jobs_ + share_of(blocking(), shortest_)); }
+  [[nodiscard]] constexpr bool holds() const { return left() <= second; }
+  /// What the jobs leave of min T.
+  [[nodiscard]] constexpr Nanos room() const { return time_in(second - bounded(jobs_), shortest_); }
+
+ private:
+  LongestExecutions executions_;
+  Wide blocking_ = 0;
+  Wide jobs_ = 0; // their shares
+  Nanos shortest_ = longest_time;
+  std::optional<std::size_t> limiting_, blocker_;
+};
+
+/// The most chunks for which fixed + x per_chunk <= time.
+[[nodiscard]] constexpr std::uint64_t chunks_within(Nanos time, Nanos fixed, Nanos per_chunk) {
+  if (time < fixed) return 0;
+  return per_chunk == 0 ? std::numeric_limits<std::uint32_t>::max()
+                        : static_cast<std::uint64_t>((time - fixed) / per_chunk);
+}
+
+// ---- room for a load beside an execution ----
+
+/// The two largest volumes.
+struct LargestVolumes {
+  std::uint64_t largest = 0;
+  std::uint64_t second = 0;
+  constexpr void add(std::uint64_t volume) {
+    second = std::max(second, std::min(largest, volume));
+    largest = std::max(largest, volume);
+  }
+  /// Of the other tasks than one whose volume is `own`.
+  [[nodiscard]] constexpr std::uint64_t beside(std::uint64_t own) const { return own == largest ? second : largest; }
+};
+
+/// By how much a load may end later for being beside the execution of a job: that one's frames come free at its end
+/// only. `own`: its chunks, at most `frames`; `others`: the most that a load beside it has.
+[[nodiscard]] constexpr Nanos load_delay(Nanos execution, std::uint64_t own, std::uint64_t others, std::uint64_t frames,
+                                         Nanos alpha) {
+  if (own == 0 || own + others <= frames) return 0;
+  return static_cast<Nanos>(std::max<Wide>(Wide{execution} - Wide{alpha} * (frames - own), 0));
+}
+
+/// The frames that take at least as long to load as a job executes: ceil(C / alpha); more than there are: never enough.
+[[nodiscard]] constexpr std::uint64_t frames_loaded_in(Nanos execution, Nanos alpha) {
+  if (execution == 0) return 0;
+  if (alpha == 0) return std::numeric_limits<std::uint32_t>::max();
+  return (static_cast<std::uint64_t>(execution) + static_cast<std::uint64_t>(alpha) - 1) /
+         static_cast<std::uint64_t>(alpha);
+}
+
+/// (M) for each k that swaps: x_k + max of the others' x <= F, or C_k <= alpha (F - x_k); so no load is delayed by a
+/// job beside it. The first k for which it fails. `volume(k)`: x_k; `beside(k)`: ceil(C_k / alpha).
+[[nodiscard]] constexpr std::optional<std::size_t> without_load_room(std::size_t tasks, std::uint64_t frames,
+                                                                     const auto& volume, const auto& beside) {
+  LargestVolumes volumes;
+  for (std::size_t k = 0; k < tasks; ++k) volumes.add(volume(k));
+  for (std::size_t k = 0; k < tasks; ++k) {
+    const std::uint64_t own = volume(k);
+    if (own > 0 && own + volumes.beside(own) > frames && own + beside(k) > frames) return k;
+  }
+  return std::nullopt;
+}
+
+/// The largest x_k for which (M) holds where no other volume exceeds `highest`.
+[[nodiscard]] constexpr std::uint64_t most_with_load_room(std::uint64_t frames, std::uint64_t highest,
+                                                          std::uint64_t beside) {
+  return frames - std::min({frames, beside, highest});
+}
+
+} // namespace rtexec::policies

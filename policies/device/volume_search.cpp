@@ -1,0 +1,514 @@
+#include "policies/device/volume_search.hpp"
+
+#include "policies/device/overlap.hpp"
+#include "policies/device/swap_charges.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace rtexec::policies {
+namespace {
+
+std::uint64_t total_of(const Volumes& volumes) {
+  return std::accumulate(volumes.begin(), volumes.end(), std::uint64_t{0});
+}
+
+bool given(const DeviceTask& task) { return task.least == task.most; }
+
+/// Of one task, for (M): in its end-to-end analysis its execution may be longer.
+std::uint64_t frames_beside(const DeviceTask& task, Nanos alpha) {
+  return frames_loaded_in(std::max(task.execution, task.charged), alpha);
+}
+
+/// Tasks whose volumes hurt least come first: best-effort ones, which only block, then the least urgent.
+std::vector<std::size_t> least_urgent_first(const DeviceSet& set, Order order, bool by_deadline = false) {
+  std::vector<std::size_t> tasks(set.tasks.size());
+  std::iota(tasks.begin(), tasks.end(), std::size_t{0});
+  std::ranges::sort(tasks, {}, [&](std::size_t i) {
+    const DeviceTask& task = set.tasks[i];
+    const bool edf = order == Order::edf;
+    const Nanos first = by_deadline ? task.deadline : task.period;
+    return std::tuple(task.real_time, edf ? -first : 0, edf ? -task.deadline : 0,
+                      edf ? static_cast<std::ptrdiff_t>(i) : -static_cast<std::ptrdiff_t>(i));
+  });
+  return tasks;
+}
+
+/// Gives out `total` chunks in order, up to `caps`, and up to `first` before any task gets more. False: there is no
+/// room for so many.
+bool fill(Volumes& volumes, const DeviceSet& set, const std::vector<std::size_t>& order, const Volumes& caps,
+          std::uint64_t first, std::uint64_t total) {
+  for (std::size_t i = 0; i < volumes.size(); ++i) {
+    volumes[i] = set.tasks[i].least;
+    total -= std::min<std::uint64_t>(total, volumes[i]);
+  }
+  for (const std::uint64_t most : {first, std::uint64_t{std::numeric_limits<std::uint32_t>::max()}})
+    for (const std::size_t i : order) {
+      if (total == 0) return true;
+      const std::uint64_t upto = std::min<std::uint64_t>(most, caps[i]);
+      const std::uint64_t more = std::min(total, upto - std::min<std::uint64_t>(upto, volumes[i]));
+      volumes[i] += static_cast<std::uint32_t>(more);
+      total -= more;
+    }
+  return total == 0;
+}
+
+/// Lowers a cap; false where it cannot be.
+bool lower(Volumes& caps, const DeviceSet& set, std::size_t task, std::uint64_t to) {
+  if (caps[task] <= to) return true;
+  if (given(set.tasks[task]) || to < set.tasks[task].least) return false;
+  caps[task] = static_cast<std::uint32_t>(to);
+  return true;
+}
+
+// ---- serial tests ----
+
+/// All volumes with sum x = V + M and x <= M fit; any that fit can be trimmed to that, M being the largest. Under caps,
+/// filling the least urgent tasks first is best for everybody at once; blocking only lowers caps, and lower caps only
+/// leave less slack.
+class SerialSearch {
+ public:
+  SerialSearch(const DeviceSet& set, DeviceTest test, Order order)
+      : set_(set),
+        test_(test),
+        order_(order),
+        filled_first_(least_urgent_first(set, order, test == DeviceTest::baker)),
+        most_(most_of(set)),
+        volumes_(most_.size()),
+        caps_(most_.size()) {
+    for (const DeviceTask& task : set.tasks) {
+      rates_.push_back(1 / static_cast<double>(task.period));
+      executions_.add(task.execution);
+    }
+  }
+
+  /// The smallest volumes that are proved, and of larger ones those with most slack in front; else those that come
+  /// closest.
+  std::vector<Volumes> run() {
+    std::uint32_t first = 1;
+    for (const DeviceTask& task : set_.tasks)
+      if (given(task)) first = std::max(first, task.most);
+    const std::uint32_t last = std::ranges::max(most_);
+    const auto step = static_cast<std::uint32_t>(1 + std::uint64_t{last} * set_.tasks.size() /
+                                                         (test_ == DeviceTest::rta ? many / 4 : many));
+    for (std::uint32_t largest = first; largest <= last && proved_.empty(); largest += step)
+      if (holds(largest)) first = largest;
+    if (proved_.empty()) return sorted(refused_);
+    std::ptrdiff_t most_resident = std::ranges::count(volumes_, 0U);
+    if (test_ == DeviceTest::theorem1) return sorted(proved_);
+    for (std::uint32_t largest = first + 1, next = first + first / 2 + 1;
+         largest <= last && proved_.size() < most_proved; ++largest) {
+      cap_at(largest);
+      if (!fill_for(largest)) continue;
+      const std::ptrdiff_t resident = std::ranges::count(volumes_, 0U);
+      // Another task stays resident, or much more is swapped
+      if (resident <= most_resident && largest < next) continue;
+      most_resident = std::max(most_resident, resident);
+      next = largest + largest / 2 + 1;
+      static_cast<void>(holds(largest));
+    }
+    return sorted(proved_);
+  }
+
+ private:
+  using Found = std::vector<std::pair<Nanos, Volumes>>; // with the slack
+
+  static std::vector<Volumes> sorted(Found& found) {
+    std::ranges::stable_sort(found, std::greater{}, &Found::value_type::first);
+    std::vector<Volumes> volumes;
+    for (auto& [slack, each] : found)
+      if (volumes.size() < most_refused && std::ranges::find(volumes, each) == volumes.end())
+        volumes.push_back(std::move(each));
+    return volumes;
+  }
+
+  static constexpr std::size_t most_refused = 8;
+  static constexpr std::size_t most_proved = 6;
+  // Numbers of chunks of each task: beyond it only some are looked at
+  static constexpr std::uint64_t many = 8192;
+
+  void cap_at(std::uint32_t largest) {
+    for (std::size_t i = 0; i < caps_.size(); ++i) caps_[i] = std::min(most_[i], largest);
+  }
+
+  bool fill_for(std::uint32_t largest) {
+    return fill(volumes_, set_, filled_first_, caps_, 0, std::uint64_t{set_.overflow} + largest);
+  }
+
+  bool holds(std::uint32_t largest) {
+    cap_at(largest);
+    bool first = true;
+    for (;; first = false) {
+      if (!fill_for(largest)) return false;
+      const auto [proved, slack, again] = test_ == DeviceTest::theorem1 ? theorem1() : any();
+      if (proved) return proved_.emplace_back(slack, volumes_), true;
+      if (first) refuse(slack);
+      if (!again) return false;
+    }
+  }
+
+  void refuse(Nanos slack) {
+    if (refused_.size() >= 2 * most_refused && slack <= least_refused_) return;
+    least_refused_ = refused_.empty() ? slack : std::min(least_refused_, slack);
+    refused_.emplace_back(slack, volumes_);
+  }
+
+  struct Round {
+    bool proved = false;
+    Nanos slack = 0;
+    bool again = false; // with lower caps
+  };
+
+  Round theorem1() {
+    if (surely_too_busy()) return {.proved = false, .slack = -unbounded};
+    const Theorem1 found = policies::theorem1(set_, volumes_);
+    if (found.holds()) return {.proved = true, .slack = 0};
+    const Nanos room = std::max(found.room(), Nanos{-1});
+    if (room < found.executions()) return {.proved = false, .slack = room - found.executions()};
+    const SwapCost& cost = set_.cost;
+    bool again = true;
+    for (std::size_t i = 0; i < volumes_.size(); ++i) {
+      const std::uint64_t cap =
+          std::min(chunks_within(room, cost.out_fixed.count(), cost.out_per_chunk.count()),
+                   chunks_within(room - set_.tasks[i].execution, cost.in_fixed.count(), cost.in_per_chunk.count()));
+      again = lower(caps_, set_, i, cap) && again;
+    }
+    return {.proved = false, .slack = 0, .again = again};
+  }
+
+  /// By more than rounding.
+  bool surely_too_busy() const {
+    const double moved = static_cast<double>((set_.cost.in_per_chunk + set_.cost.out_per_chunk).count());
+    double total = 0;
+    for (std::size_t i = 0; i < volumes_.size(); ++i)
+      if (set_.tasks[i].real_time)
+        total += (moved * volumes_[i] + static_cast<double>(set_.tasks[i].execution)) * rates_[i];
+    return total > 1 + 1e-6;
+  }
+
+  Round any() {
+    if (surely_too_busy() || overloaded()) return {.proved = false, .slack = -unbounded};
+    const DeviceVerdict verdict = test_device(set_, test_, order_, volumes_);
+    if (verdict.proved) return {.proved = true, .slack = verdict.slack};
+    Round round{.proved = false, .slack = verdict.slack};
+    const Nanos room = verdict.blocking + verdict.slack; // for the blocking, at the tightest place
+    if (room < 0 || set_.rule == SwapRule::rt_swap) return round;
+    const SwapCharges swap(set_, volumes_);
+    bool lowered = false;
+    for (std::size_t i = 0; i < volumes_.size(); ++i) {
+      if (!may_block(i, verdict)) continue;
+      const Nanos execution = set_.tasks[i].execution;
+      const std::uint64_t cap = swap.most_blocking(room, execution, executions_.beside(execution));
+      if (cap >= caps_[i]) continue;
+      if (!lower(caps_, set_, i, cap)) return round;
+      lowered = true;
+    }
+    round.again = lowered;
+    return round;
+  }
+
+  bool may_block(std::size_t task, const DeviceVerdict& verdict) const {
+    if (!set_.tasks[task].real_time) return true;
+    return order_ == Order::edf ? set_.tasks[task].deadline > verdict.instant : task > verdict.limiting.value_or(0);
+  }
+
+  bool overloaded() const {
+    const SwapCharges swap(set_, volumes_);
+    Utilisation total;
+    for (std::size_t i = 0; i < volumes_.size(); ++i)
+      if (set_.tasks[i].real_time)
+        total.add(swap.job(set_.tasks[i].execution, volumes_[i]).serial(), set_.tasks[i].period);
+    return !total.below_one();
+  }
+
+  const DeviceSet& set_;
+  DeviceTest test_;
+  Order order_;
+  std::vector<std::size_t> filled_first_;
+  Volumes most_;
+  Volumes volumes_, caps_;
+  std::vector<double> rates_; // 1 / T
+  LongestExecutions executions_;
+  Found proved_, refused_;
+  Nanos least_refused_ = 0;
+};
+
+// ---- pipelined ----
+
+/// Which loads a job beside them may delay: none, which is (M), or those whose delay lambda covers.
+enum class Delays { none, within_lambda };
+
+/// Walks P. Given P and a bound M on all volumes, room for loads is a cap on each task (most_with_load_room). Chunks
+/// that are loaded within lambda cost nothing; then the least urgent tasks are filled first. Each shape is scored at
+/// the first deadlines, and the best are examined; where one task blocks for too long, its cap is lowered.
+class PipelinedSearch {
+ public:
+  PipelinedSearch(const DeviceSet& set, Order order, Delays delays)
+      : set_(set),
+        order_(order),
+        delays_(delays),
+        filled_first_(least_urgent_first(set, order)),
+        volumes_(set.tasks.size()),
+        caps_(set.tasks.size()),
+        costs_(set.tasks.size()) {
+    for (std::size_t i = 0; i < set.tasks.size(); ++i)
+      if (set.tasks[i].real_time) urgency_.push_back(i);
+    if (order == Order::edf)
+      std::ranges::stable_sort(urgency_, {}, [&](std::size_t i) { return set.tasks[i].deadline; });
+  }
+
+  std::vector<Volumes> run() {
+    Volumes constants;
+    for (const DeviceTask& task : set_.tasks)
+      constants.push_back(given(task) ? task.most : std::min(task.most, task.constants));
+    const Volumes all = most_of(set_);
+    walk(all);
+    if (constants != all && set_.cost.drop_per_chunk < set_.cost.out_per_chunk) walk(constants);
+    std::vector<Volumes> found;
+    for (std::vector<Scored>* list : {&light_, &best_})
+      for (Scored& each : *list)
+        if (std::ranges::find(found, each.volumes) == found.end()) found.push_back(std::move(each.volumes));
+    return found;
+  }
+
+ private:
+  // Of many tasks fewer are looked at, so that the time does not grow with the square of their number.
+  [[nodiscard]] std::size_t most_found() const { return std::clamp<std::size_t>(128 / set_.tasks.size(), 1, 4); }
+  [[nodiscard]] std::uint64_t most_frame_counts() const {
+    return std::clamp<std::uint64_t>(8192 / set_.tasks.size(), 16, 96);
+  }
+  static constexpr int most_rounds = 4;
+
+  struct Scored {
+    double score = 0; // left side / right side, at the tightest
+    Volumes volumes;
+  };
+
+  void walk(const Volumes& most) {
+    most_ = most;
+    swap_.emplace(set_, most);
+    alpha_ = swap_->alpha();
+    const std::vector<Nanos> hidden = hidden_times();
+    std::uint64_t least = 0;
+    for (const DeviceTask& task : set_.tasks) least += task.least;
+    const std::uint64_t first = std::max<std::uint64_t>(1, least - std::min<std::uint64_t>(least, set_.overflow));
+    const std::uint64_t last = most_frames();
+    const std::uint64_t step = last > first ? (last - first) / most_frame_counts() + 1 : 1;
+    for (std::uint64_t frames = first; frames <= last; frames += step)
+      for (const std::uint64_t quarters : {4U, 2U})
+        for (const Nanos lambda : hidden) try_shape(frames, (frames * quarters + 3) / 4, lambda);
+  }
+
+  /// 0 and some executions; the longest among them, with which no load is delayed.
+  std::vector<Nanos> hidden_times() const {
+    std::vector<Nanos> executions;
+    for (const DeviceTask& task : set_.tasks) executions.push_back(task.execution);
+    std::ranges::sort(executions);
+    const std::size_t last = executions.size() - 1;
+    std::vector<Nanos> times{0, executions[last / 2], executions[last]};
+    times.erase(std::ranges::unique(times).begin(), times.end());
+    if (delays_ == Delays::within_lambda && times.size() > 1) times.pop_back();
+    return times;
+  }
+
+  /// That load for as long as delays beside the task are not charged.
+  std::uint64_t room_beside(const DeviceTask& task, Nanos lambda) const {
+    const std::uint64_t frames = frames_beside(task, alpha_);
+    return delays_ == Delays::none ? frames : std::min(frames, frames_loaded_in(lambda, alpha_));
+  }
+
+  /// More frames than these change nothing: no cap depends on them.
+  std::uint64_t most_frames() const {
+    const std::uint64_t all = total_of(most_);
+    const std::uint64_t largest = std::ranges::max(most_);
+    if (all <= set_.overflow) return 0;
+    std::uint64_t beside = largest;
+    for (const DeviceTask& task : set_.tasks)
+      if (const std::uint64_t frames = frames_beside(task, alpha_); frames < all) beside = std::max(beside, frames);
+    return std::min(largest + beside, all - set_.overflow);
+  }
+
+  void try_shape(std::uint64_t frames, std::uint64_t highest, Nanos lambda) {
+    for (std::size_t i = 0; i < caps_.size(); ++i) {
+      const DeviceTask& task = set_.tasks[i];
+      const std::uint64_t most = most_with_load_room(frames, highest, room_beside(task, lambda));
+      caps_[i] =
+          given(task) ? task.most : static_cast<std::uint32_t>(std::min({std::uint64_t{most_[i]}, highest, most}));
+    }
+    const std::uint64_t free = chunks_within(lambda, swap_->load_start(1), alpha_);
+    for (int round = 0; round < most_rounds; ++round) {
+      if (!fill(volumes_, set_, filled_first_, caps_, free, frames + set_.overflow)) return;
+      const double scored = score(lambda, frames);
+      keep(best_, scored);
+      if (scored <= 1) keep(light_, traffic());
+      if (scored <= 1 || !lower_blocker()) return;
+    }
+  }
+
+  /// The lowest scores, each volumes once.
+  void keep(std::vector<Scored>& list, double score) {
+    if (list.size() == most_found() && score >= list.back().score) return;
+    const auto same = [&](const Scored& each) { return each.score <= score && each.volumes == volumes_; };
+    if (std::ranges::any_of(list, same)) return;
+    if (!fits(set_, volumes_) || (delays_ == Delays::none && without_load_room(set_, volumes_))) return;
+    if (list.size() == most_found()) list.pop_back();
+    list.insert(std::ranges::upper_bound(list, score, {}, &Scored::score), {score, volumes_});
+  }
+
+  /// Chunks that are loaded at most, by time.
+  double traffic() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < volumes_.size(); ++i)
+      sum += static_cast<double>(volumes_[i]) / static_cast<double>(set_.tasks[i].period);
+    return sum;
+  }
+
+  /// The largest of the share of all jobs, and of what is due or blocks at each first deadline; of many tasks, by their
+  /// first jobs.
+  double score(Nanos lambda, std::uint64_t frames) {
+    LargestVolumes largest;
+    for (const std::uint32_t volume : volumes_) largest.add(volume);
+    double beside = 0, blocking = 0, shares = 0; // beside a blocking job one executes: lambda of it is in e
+    for (std::size_t i = 0; i < volumes_.size(); ++i) {
+      const Nanos execution = set_.tasks[i].execution;
+      const Nanos delay = load_delay(execution, volumes_[i], largest.beside(volumes_[i]), frames, alpha_);
+      const auto exposed = static_cast<double>(std::max({execution - lambda, delay, Nanos{0}}));
+      const auto load = static_cast<double>(std::max(swap_->load(volumes_[i]) - lambda, Nanos{0}));
+      costs_[i] = static_cast<double>(lambda) + exposed + load;
+      beside = std::max(beside, exposed);
+      if (set_.tasks[i].real_time) shares += costs_[i] / static_cast<double>(set_.tasks[i].period);
+      else blocking = std::max(blocking, costs_[i]);
+    }
+    blockers_.assign(urgency_.size() + 1, {blocking, volumes_.size()});
+    for (std::size_t k = urgency_.size(); k-- > 0;) {
+      const double own = costs_[urgency_[k]];
+      blockers_[k] = own > blockers_[k + 1].first ? std::pair(own, urgency_[k]) : blockers_[k + 1];
+    }
+    double worst = shares;
+    double first_jobs = 0;
+    tightest_.reset();
+    for (std::size_t k = 0; k < urgency_.size(); ++k) {
+      first_jobs += costs_[urgency_[k]];
+      const double deadline = static_cast<double>(set_.tasks[urgency_[k]].deadline);
+      const double due = first_jobs + later_jobs(k) + blockers_[k + 1].first + beside;
+      if (due / deadline <= worst) continue;
+      worst = due / deadline;
+      tightest_ = k;
+      excess_ = due - deadline;
+    }
+    return worst;
+  }
+
+  /// Of the `k` most urgent tasks, up to the deadline of the next one.
+  double later_jobs(std::size_t k) const {
+    constexpr std::size_t few = 32;
+    double sum = 0;
+    if (urgency_.size() > few) return sum;
+    const Nanos deadline = set_.tasks[urgency_[k]].deadline;
+    for (std::size_t i = 0; i < k; ++i) {
+      const DeviceTask& task = set_.tasks[urgency_[i]];
+      const Nanos window = order_ == Order::edf ? deadline - task.deadline : deadline - 1;
+      if (window >= task.period) sum += static_cast<double>(window / task.period) * costs_[urgency_[i]];
+    }
+    return sum;
+  }
+
+  /// So that it blocks no longer than the tightest place allows.
+  bool lower_blocker() {
+    if (!tightest_) return false;
+    const std::size_t blocker = blockers_[*tightest_ + 1].second;
+    if (blocker >= volumes_.size() || volumes_[blocker] == 0 || alpha_ == 0) return false;
+    const auto less = static_cast<std::uint64_t>(excess_ / static_cast<double>(alpha_)) + 1;
+    return lower(caps_, set_, blocker, volumes_[blocker] - std::min<std::uint64_t>(less, volumes_[blocker]));
+  }
+
+  const DeviceSet& set_;
+  Order order_;
+  Delays delays_;
+  std::vector<std::size_t> filled_first_; // the least urgent first
+  std::vector<std::size_t> urgency_;      // real-time tasks, the most urgent first
+  Volumes most_, volumes_, caps_;
+  std::optional<SwapCharges> swap_;
+  Nanos alpha_ = 0;
+  std::vector<double> costs_;                            // e, by task
+  std::vector<std::pair<double, std::size_t>> blockers_; // of those less urgent: the longest, and whose
+  std::optional<std::size_t> tightest_;                  // in `urgency_`
+  double excess_ = 0;                                    // of what is due there
+  std::vector<Scored> best_;                             // by score
+  std::vector<Scored> light_;                            // of scores up to 1, by traffic
+};
+
+} // namespace
+
+Theorem1 theorem1(const DeviceSet& set, const Volumes& volumes) {
+  const auto moving = [](Duration fixed, Duration per_chunk, std::uint32_t chunks) {
+    return chunks == 0 ? 0 : bounded(fixed.count() + Wide{per_chunk.count()} * chunks);
+  };
+  Theorem1 result;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const DeviceTask& task = set.tasks[i];
+    result.add(i,
+               {.execution = task.execution,
+                .in = moving(set.cost.in_fixed, set.cost.in_per_chunk, volumes[i]),
+                .out = moving(set.cost.out_fixed, set.cost.out_per_chunk, volumes[i])},
+               task.period, task.real_time);
+  }
+  return result;
+}
+
+Volumes most_of(const DeviceSet& set) {
+  Volumes most;
+  for (const DeviceTask& task : set.tasks) most.push_back(task.most);
+  return most;
+}
+
+bool fits(const DeviceSet& set, const Volumes& volumes) {
+  const std::uint64_t all = total_of(volumes);
+  return all >= set.overflow && (volumes.empty() || std::ranges::max(volumes) <= all - set.overflow);
+}
+
+std::optional<std::size_t> without_load_room(const DeviceSet& set, const Volumes& volumes) {
+  const Nanos alpha = SwapCharges(set, volumes).alpha();
+  return without_load_room(
+      volumes.size(), total_of(volumes) - set.overflow, [&](std::size_t k) { return volumes[k]; },
+      [&](std::size_t k) { return frames_beside(set.tasks[k], alpha); });
+}
+
+std::vector<Volumes> volumes_for(const DeviceSet& set, DeviceTest test, Order order) {
+  if (set.tasks.empty()) return {Volumes{}};
+  const Volumes most = most_of(set);
+  if (set.overflow == 0) {
+    Volumes none;
+    for (const DeviceTask& task : set.tasks) none.push_back(task.least);
+    return {none};
+  }
+  if (!fits(set, most)) return {};
+  if (test != DeviceTest::pipelined) return SerialSearch(set, test, order).run();
+  std::vector<Volumes> found = PipelinedSearch(set, order, Delays::none).run();
+  if (found.empty()) found.push_back(most);
+  return found;
+}
+
+std::vector<Volumes> tight_volumes(const DeviceSet& set, Order order) {
+  if (set.tasks.empty() || set.overflow == 0 || !fits(set, most_of(set))) return {};
+  return PipelinedSearch(set, order, Delays::within_lambda).run();
+}
+
+DeviceVerdict test_device(const DeviceSet& set, DeviceTest test, Order order) {
+  DeviceVerdict closest{.test = test};
+  const auto try_all = [&](const std::vector<Volumes>& found) {
+    for (const Volumes& volumes : found) {
+      DeviceVerdict verdict = test_device(set, test, order, volumes);
+      if (closest.volumes.empty() || verdict.proved || verdict.slack > closest.slack) closest = std::move(verdict);
+      if (closest.proved) return;
+    }
+  };
+  try_all(volumes_for(set, test, order));
+  if (test == DeviceTest::pipelined && !closest.proved) try_all(tight_volumes(set, order));
+  return closest;
+}
+
+} // namespace rtexec::policies

@@ -1,0 +1,461 @@
+#include "policies/memory/memory_assignment.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace rtexec::policies {
+namespace {
+
+Duration lost(const MemoryOverhead& other, const MemoryOverhead& device) { return other.all() - device.all(); }
+
+/// Eq. (9).
+bool managed_is_eligible(const GuidelineTask& task) {
+  return task.managed && lost(*task.managed, task.device) <=
+                             task.managed->mapping - task.managed->host_flush - task.managed->device_flush;
+}
+
+/// Eq. (10).
+bool host_is_eligible(const GuidelineTask& task) {
+  return task.host && lost(*task.host, task.device) <= task.host->mapping - task.host->uncached;
+}
+
+Duration added(const GuidelineTask& task, MemoryPolicy policy) {
+  return lost(policy == MemoryPolicy::managed ? *task.managed : *task.host, task.device);
+}
+
+// ---- memory as the search compares it ----
+
+/// What decides, and what decides between equals.
+using Amount = std::pair<Wide, Wide>;
+
+struct Use {
+  Amount own{};
+  Wide shared = 0;
+  /// Of all tasks.
+  [[nodiscard]] Amount all() const { return {own.first + shared, own.second}; }
+};
+
+Use use_of(const MemoryOption& option, bool unified) {
+  const Wide device = option.device.count, host = option.host.count;
+  return {unified ? Amount(device + host, 0) : Amount(device, host), Wide{option.shared.count}};
+}
+
+Use both(const Use& a, const Use& b) {
+  return {{a.own.first + b.own.first, a.own.second + b.own.second}, std::max(a.shared, b.shared)};
+}
+
+Use least_of(const Use& a, const Use& b) {
+  return {{std::min(a.own.first, b.own.first), std::min(a.own.second, b.own.second)}, std::min(a.shared, b.shared)};
+}
+
+auto times(auto& wcet) { return std::tie(wcet.before, wcet.device, wcet.after); }
+
+bool no_more_memory(const MemoryOption& a, const MemoryOption& b) {
+  return a.device <= b.device && a.shared <= b.shared && a.host <= b.host;
+}
+
+bool same_times(const Wcet& a, const Wcet& b) { return times(a) == times(b); }
+
+/// No more of anything than `b`.
+bool covers(const MemoryOption& a, const MemoryOption& b) {
+  return no_more_memory(a, b) && same_times(shorter(a.wcet, b.wcet), a.wcet);
+}
+
+// ---- the search ----
+
+/// What can still come of a node of the search.
+struct Reach {
+  std::uint32_t ways = 0; // that may decide, as bits
+  Nanos slack = 0;        // no less than what the first of them gives
+
+  [[nodiscard]] std::size_t first() const { return static_cast<std::size_t>(std::countr_zero(ways)); }
+  void drop_first() {
+    ways &= ways - 1;
+    slack = unbounded;
+  }
+};
+
+Reach both(const Reach& a, const Reach& b) {
+  const std::uint32_t ways = a.ways & b.ways, first = ways & (~ways + 1);
+  const auto known = [&](const Reach& reach) {
+    return (reach.ways & (~reach.ways + 1)) == first ? reach.slack : unbounded;
+  };
+  return {ways, std::min(known(a), known(b))};
+}
+
+struct Candidate {
+  std::size_t index = 0; // of the option
+  Wcet wcet;
+  Use use;
+  Reach reach{}; // with ideal times of all others
+};
+
+/// A task in the search, with the least of everything that its candidates have, and the longest times.
+struct Branch {
+  std::size_t task = 0;
+  std::vector<Candidate> candidates;
+  Wcet ideal, longest;
+  Use least;
+};
+
+void set_ideal(Branch& branch) {
+  branch.ideal = branch.longest = branch.candidates.front().wcet;
+  branch.least = branch.candidates.front().use;
+  for (const Candidate& each : branch.candidates) {
+    branch.ideal = shorter(branch.ideal, each.wcet);
+    branch.longest = longer(branch.longest, each.wcet);
+    branch.least = least_of(branch.least, each.use);
+  }
+}
+
+/// In the order in which they are tried. `monotone`: an option that another covers is never better.
+std::vector<Candidate> candidates_of(std::span<const MemoryOption> options, bool unified, bool monotone) {
+  std::vector<Candidate> kept, covered;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const auto beaten_by = [&](std::size_t other, bool as_long) {
+      if (other == i || !covers(options[other], options[i])) return false;
+      if (as_long && !same_times(options[other].wcet, options[i].wcet)) return false;
+      return other < i || !covers(options[i], options[other]);
+    };
+    const auto beaten = [&](bool as_long) {
+      for (std::size_t other = 0; other < options.size(); ++other)
+        if (beaten_by(other, as_long)) return true;
+      return false;
+    };
+    const Candidate candidate{.index = i, .wcet = options[i].wcet, .use = use_of(options[i], unified)};
+    if (!beaten(false)) kept.push_back(candidate);
+    else if (!monotone && !beaten(true)) covered.push_back(candidate);
+  }
+  const auto memory = [](const Candidate& each) { return each.use.all(); };
+  std::ranges::stable_sort(kept, {}, memory);
+  std::ranges::stable_sort(covered, {}, memory);
+  kept.insert(kept.end(), covered.begin(), covered.end());
+  return kept;
+}
+
+Amount range_of(const Branch& branch) {
+  const auto [low, high] =
+      std::ranges::minmax(branch.candidates, {}, [](const Candidate& each) { return each.use.all(); });
+  return {high.use.all().first - low.use.all().first, high.use.all().second - low.use.all().second};
+}
+
+/// In the order in which they choose.
+std::vector<Branch> branches_of(const MemoryProblem& problem, bool monotone) {
+  std::vector<Branch> branches;
+  for (std::size_t task = 0; task < problem.options.size(); ++task) {
+    Branch& branch = branches.emplace_back();
+    branch.task = task;
+    branch.candidates = candidates_of(problem.options[task], problem.unified, monotone);
+    set_ideal(branch);
+  }
+  std::ranges::stable_sort(branches, std::ranges::greater{}, range_of);
+  return branches;
+}
+
+/// All that is asked, up to `most_questions`.
+class Questions {
+ public:
+  explicit Questions(const Admission& admission) : admission_(admission) {}
+
+  std::optional<Nanos> slack(std::span<const Wcet> times) { return may_ask() ? admission_.slack(times) : std::nullopt; }
+  std::optional<Nanos> bound(std::size_t way, const TimesBetween& times, Nanos needed) {
+    if (monotone()) return slack(times.shortest);
+    return may_ask() ? admission_.bound(way, times, needed) : std::nullopt;
+  }
+  std::optional<Nanos> glance(std::size_t way, const TimesBetween& times, Nanos needed) {
+    if (monotone()) return slack(times.shortest);
+    return may_ask() ? admission_.glance(way, times, needed) : std::nullopt;
+  }
+  /// Whether a way before this one does.
+  bool decided_before(std::size_t way, const TimesBetween& times) {
+    for (std::size_t k = 0; k < way; ++k)
+      if (may_ask() && admission_.surely(k, times.longest)) return true;
+    return false;
+  }
+  [[nodiscard]] bool monotone() const { return !admission_.bound; }
+  [[nodiscard]] std::size_t ways() const { return admission_.ways; }
+  [[nodiscard]] std::size_t asked() const { return asked_; }
+  [[nodiscard]] bool exhausted() const { return exhausted_; }
+
+ private:
+  bool may_ask() {
+    exhausted_ = exhausted_ || asked_ == most_questions;
+    asked_ += !exhausted_;
+    return !exhausted_;
+  }
+
+  const Admission& admission_;
+  std::size_t asked_ = 0;
+  bool exhausted_ = false;
+};
+
+/// A combination, and the memory that it takes.
+struct Incumbent {
+  std::vector<std::size_t> chosen;
+  Amount memory;
+  Nanos slack = 0;
+};
+
+/// Depth first; the tasks that have not chosen yet have their ideal times, which bounds what any choice of theirs can
+/// reach.
+class Search {
+ public:
+  Search(const MemoryProblem& problem, Questions& questions)
+      : branches_(branches_of(problem, questions.monotone())),
+        questions_(questions),
+        capacity_(problem.capacity.count),
+        rest_(branches_.size() + 1),
+        shortest_(branches_.size()),
+        longest_(branches_.size()),
+        chosen_(branches_.size()) {}
+
+  /// The least memory with `needed` slack or more, the first of it.
+  std::optional<Incumbent> least_memory(Nanos needed) {
+    begin(needed);
+    if (narrow(~std::uint32_t{0} >> (most_ways - questions_.ways()))) descend(0, {}, root_);
+    return std::move(best_);
+  }
+
+  /// The most slack, with any memory that fits; way by way, since with what is found less is left to look at.
+  std::optional<Incumbent> most_slack() {
+    begin(0);
+    most_slack_ = true;
+    const std::vector<Branch> branches = branches_;
+    for (std::size_t way = 0; way < questions_.ways(); ++way) {
+      branches_ = branches;
+      if (!narrow(std::uint32_t{1} << way)) continue;
+      most_reaching_first();
+      descend(0, {}, root_);
+    }
+    branches_ = branches;
+    return std::move(best_);
+  }
+
+ private:
+  enum class By { bound, glance };
+
+  /// What is known of a node before anything is asked: its slack as that of the node above, and that no way before its
+  /// first one is known to decide.
+  struct Known {
+    bool slack = false;
+    bool undecided = false;
+  };
+
+  void begin(Nanos needed) {
+    needed_ = needed;
+    most_slack_ = false;
+    best_.reset();
+  }
+
+  /// Drops options that do not fit, and those with which not even ideal others have the slack that is needed by one of
+  /// `ways`. Whether every task has one left.
+  bool narrow(std::uint32_t ways) {
+    const auto fits = [&](const Branch& branch, const Candidate& each) {
+      return least_with(branch, each) <= capacity_;
+    };
+    root_ = {ways, unbounded};
+    if (!keep(fits) || !promises(root_, By::bound, {})) return false;
+    for (Branch& branch : branches_) {
+      for (Candidate& each : branch.candidates) {
+        each.reach = root_;
+        choose(branch, each.wcet, each.wcet);
+        promises(each.reach, By::bound, {.slack = same_times(each.wcet, branch.ideal)});
+      }
+      choose(branch, branch.ideal, branch.longest);
+    }
+    return keep([](const Branch&, const Candidate& each) { return each.reach.ways != 0; }) &&
+           promises(root_, By::bound, {});
+  }
+
+  /// Whether every task has an option left for which `wanted(branch, candidate)`; the others are dropped.
+  template <class Wanted> bool keep(const Wanted& wanted) {
+    for (Branch& branch : branches_) {
+      std::erase_if(branch.candidates, [&](const Candidate& each) { return !wanted(branch, each); });
+      if (branch.candidates.empty()) return false;
+      set_ideal(branch);
+      choose(branch, branch.ideal, branch.longest);
+    }
+    set_rest();
+    return true;
+  }
+
+  /// The task whose options differ most in what they reach chooses first, and takes the one that reaches most.
+  void most_reaching_first() {
+    const auto reach = [](const Candidate& each) { return -each.reach.slack; };
+    for (Branch& branch : branches_) std::ranges::stable_sort(branch.candidates, {}, reach);
+    const auto least = [](const Branch& branch) { return branch.candidates.back().reach.slack; };
+    std::ranges::stable_sort(branches_, {}, least);
+    set_rest();
+  }
+
+  /// The memory of the task's option, with the least that all others can take.
+  [[nodiscard]] Wide least_with(const Branch& branch, const Candidate& candidate) const {
+    Use use = candidate.use;
+    for (const Branch& other : branches_)
+      if (&other != &branch) use = both(use, other.least);
+    return use.all().first;
+  }
+
+  void set_rest() {
+    for (std::size_t depth = branches_.size(); depth-- > 0;)
+      rest_[depth] = both(branches_[depth].least, rest_[depth + 1]);
+  }
+
+  void choose(const Branch& branch, const Wcet& shortest, const Wcet& longest) {
+    shortest_[branch.task] = shortest;
+    longest_[branch.task] = longest;
+  }
+
+  /// Drops ways from `reach` until one may have the slack that is needed, and none before it is known to decide.
+  bool promises(Reach& reach, By by, Known known) {
+    const TimesBetween here{shortest_, longest_};
+    for (; reach.ways != 0; reach.drop_first(), known = {}) {
+      if (reach.slack < needed_) continue;
+      if (!known.slack) {
+        const std::size_t way = reach.first();
+        const auto most =
+            by == By::bound ? questions_.bound(way, here, needed_) : questions_.glance(way, here, needed_);
+        if (!most || *most < needed_) continue;
+        reach.slack = *most;
+      }
+      if (known.undecided || !questions_.decided_before(reach.first(), here)) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool fits(const Amount& memory) const {
+    return memory.first <= capacity_ && (most_slack_ || !best_ || memory < best_->memory);
+  }
+
+  /// Whether a glance had promised too much.
+  bool descend(std::size_t depth, const Use& use, Reach reach) {
+    if (depth == branches_.size()) return end(use.all(), reach);
+    Branch& branch = branches_[depth];
+    bool verified = questions_.monotone();
+    for (const Candidate& each : branch.candidates) {
+      const Use with = both(use, each.use);
+      if (questions_.exhausted() || !fits(both(with, rest_[depth + 1]).all())) continue;
+      choose(branch, each.wcet, each.wcet);
+      Reach next = both(reach, each.reach);
+      const bool same = next.first() == reach.first();
+      const Known known{.slack = same && same_times(each.wcet, branch.ideal),
+                        .undecided = same && same_times(each.wcet, branch.longest)};
+      if (!promises(next, By::glance, known)) continue;
+      chosen_[branch.task] = each.index;
+      const bool misled = descend(depth + 1, with, next);
+      choose(branch, branch.ideal, branch.longest);
+      if (misled && !std::exchange(verified, true) && !promises(reach, By::bound, {.undecided = true})) return true;
+    }
+    choose(branch, branch.ideal, branch.longest);
+    return false;
+  }
+
+  bool end(const Amount& memory, Reach reach) {
+    if (!questions_.monotone() && !promises(reach, By::bound, {.undecided = true})) return true;
+    const std::optional<Nanos> slack = questions_.monotone() ? std::optional(reach.slack) : questions_.slack(shortest_);
+    if (!slack || *slack < needed_) return false;
+    best_ = Incumbent{chosen_, memory, *slack};
+    if (most_slack_) needed_ = *slack + 1;
+    return false;
+  }
+
+  std::vector<Branch> branches_;
+  Questions& questions_;
+  Wide capacity_;
+  std::vector<Use> rest_;                // the least that the branches from this one on take
+  std::vector<Wcet> shortest_, longest_; // of each task, of what can come of the node
+  std::vector<std::size_t> chosen_;
+  Reach root_;
+  Nanos needed_ = 0;
+  bool most_slack_ = false; // each that is found raises what is needed; otherwise it takes less memory
+  std::optional<Incumbent> best_;
+};
+
+Result<> check(const MemoryProblem& problem) {
+  for (std::size_t task = 0; task < problem.options.size(); ++task)
+    if (problem.options[task].empty())
+      return fail(Errc::bad_input, "task " + std::to_string(task) + " of the set has no memory policy to choose");
+  return {};
+}
+
+Error not_admitted(const Questions& questions) {
+  std::string what = "no choice of memory policies fits and is admitted";
+  if (questions.exhausted()) what += " among the " + std::to_string(questions.asked()) + " that were tried";
+  return {Errc::not_proved, std::move(what)};
+}
+
+void add_memory(MemoryChoice& choice, const MemoryProblem& problem) {
+  Bytes shared{0};
+  for (std::size_t task = 0; task < choice.options.size(); ++task) {
+    const MemoryOption& option = problem.options[task][choice.options[task]];
+    choice.device += option.device;
+    choice.host += option.host;
+    shared = std::max(shared, option.shared);
+  }
+  choice.device += shared;
+}
+
+MemoryChoice choice_of(Incumbent best, const MemoryProblem& problem, const Questions& questions) {
+  MemoryChoice choice{.options = std::move(best.chosen),
+                      .slack = best.slack,
+                      .questions = questions.asked(),
+                      .exact = !questions.exhausted()};
+  add_memory(choice, problem);
+  return choice;
+}
+
+} // namespace
+
+MemoryPolicy guideline_policy(const GuidelineTask& task) {
+  const bool managed = managed_is_eligible(task), host = host_is_eligible(task);
+  if (managed && host) return task.host->all() < task.managed->all() ? MemoryPolicy::host : MemoryPolicy::managed;
+  return managed ? MemoryPolicy::managed : host ? MemoryPolicy::host : MemoryPolicy::device;
+}
+
+std::vector<MemoryPolicy> guideline_policies(std::span<const GuidelineTask> tasks) {
+  std::vector<MemoryPolicy> policies(tasks.size(), MemoryPolicy::device);
+  std::vector<std::pair<std::size_t, MemoryPolicy>> converted;
+  Wide on_device = 0, others = 0;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    on_device += tasks[i].kernels;
+    if (const MemoryPolicy policy = guideline_policy(tasks[i]); policy != MemoryPolicy::device)
+      converted.emplace_back(i, policy);
+  }
+  std::ranges::sort(converted, {}, [&](const auto& each) {
+    const GuidelineTask& task = tasks[each.first];
+    return std::tuple(-Wide{task.saved.count}, added(task, each.second), each.first);
+  });
+  for (const auto& [i, policy] : converted) {
+    const Wide kernels = tasks[i].kernels;
+    if (others + kernels > on_device - kernels) continue;
+    others += kernels;
+    on_device -= kernels;
+    policies[i] = policy;
+  }
+  return policies;
+}
+
+Result<MemoryChoice> least_memory(const MemoryProblem& problem, const Admission& admission) {
+  if (const auto valid = check(problem); !valid) return Unexpected(valid.error());
+  Questions questions(admission);
+  std::optional<Incumbent> best = Search(problem, questions).least_memory(0);
+  if (!best) return Unexpected(not_admitted(questions));
+  return choice_of(std::move(*best), problem, questions);
+}
+
+Result<MemoryChoice> most_slack(const MemoryProblem& problem, const Admission& admission) {
+  if (const auto valid = check(problem); !valid) return Unexpected(valid.error());
+  Questions questions(admission);
+  Search search(problem, questions);
+  std::optional<Incumbent> best = search.most_slack();
+  if (!best) return Unexpected(not_admitted(questions));
+  if (auto smallest = search.least_memory(best->slack)) best = std::move(smallest);
+  return choice_of(std::move(*best), problem, questions);
+}
+
+} // namespace rtexec::policies

@@ -1,0 +1,316 @@
+#include "policies/segments/segment_cuts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <compare>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace rtexec::policies {
+namespace {
+
+/// Boundaries are numbered by the layers before them: 0 is the begin of the job, the number of layers its end.
+class Boundaries {
+ public:
+  explicit Boundaries(const Layers& layers) : layers_(layers), before_(layers.times.size() + 1) {
+    std::partial_sum(layers.times.begin(), layers.times.end(), before_.begin() + 1);
+  }
+
+  [[nodiscard]] std::size_t end() const { return before_.size() - 1; }
+  [[nodiscard]] Nanos overhead(std::size_t boundary) const {
+    return boundary == 0 || boundary == end() ? 0 : layers_.overheads[boundary - 1];
+  }
+  [[nodiscard]] bool allowed(std::size_t boundary) const { return overhead(boundary) < unbounded; }
+  [[nodiscard]] Nanos execution(std::size_t from, std::size_t to) const { return before_[to] - before_[from]; }
+  [[nodiscard]] Nanos segment(std::size_t from, std::size_t to) const {
+    return bounded(Wide{std::max(execution(from, to), to == end() ? 0 : layers_.least)} + overhead(to));
+  }
+
+ private:
+  const Layers& layers_;
+  std::vector<Nanos> before_; // the time of all layers before each boundary
+};
+
+/// The carry within a segment whose end moves: the most that lives at once of the tensors that cross one of its ends.
+/// A tree of maxima over the layers, to which the bytes of a tensor are added for its whole life while it crosses an
+/// end. No layer behind the segment holds more than its last one, so the maximum over all layers is the segment's.
+class Carry {
+ public:
+  explicit Carry(const Layers& layers)
+      : leaves_(std::bit_ceil(std::max<std::size_t>(layers.times.size(), 1))),
+        most_(2 * leaves_),
+        added_(2 * leaves_),
+        made_(layers.times.size()),
+        last_read_(layers.times.size()) {
+    for (const Tensor& tensor : layers.tensors) {
+      if (tensor.first == tensor.last || tensor.size.count == 0) continue; // crosses nothing
+      made_[tensor.first].push_back(tensor);
+      last_read_[tensor.last].push_back(tensor);
+    }
+  }
+
+  /// Starts with an empty segment at boundary `from`.
+  void begin(std::size_t from) {
+    std::ranges::fill(most_, 0);
+    std::ranges::fill(added_, 0);
+    from_ = end_ = from;
+    for (std::size_t layer = 0; layer < from; ++layer)
+      for (const Tensor& tensor : made_[layer])
+        if (tensor.last >= from) add(tensor, tensor.size.count);
+  }
+
+  /// Adds the next layer to the segment, and returns the carry within it.
+  Bytes extend() {
+    for (const Tensor& tensor : last_read_[end_])
+      if (tensor.first >= from_) add(tensor, -tensor.size.count);
+    for (const Tensor& tensor : made_[end_]) add(tensor, tensor.size.count);
+    ++end_;
+    return {most_[1]};
+  }
+
+ private:
+  /// Sums are modulo 2^64; those of a node never become negative.
+  void add(const Tensor& tensor, std::uint64_t bytes) {
+    const std::size_t first = std::max<std::size_t>(tensor.first, from_) + leaves_;
+    const std::size_t last = tensor.last + leaves_;
+    for (std::size_t low = first, high = last + 1; low < high; low /= 2, high /= 2) {
+      if (low % 2 == 1) add_to(low++, bytes);
+      if (high % 2 == 1) add_to(--high, bytes);
+    }
+    update_above(first);
+    update_above(last);
+  }
+  void add_to(std::size_t node, std::uint64_t bytes) {
+    most_[node] += bytes;
+    added_[node] += bytes;
+  }
+  void update_above(std::size_t node) {
+    while ((node /= 2) > 0) most_[node] = std::max(most_[2 * node], most_[2 * node + 1]) + added_[node];
+  }
+
+  std::size_t leaves_;
+  std::vector<std::uint64_t> most_;  // by node: the most of its layers, without what was added to nodes above
+  std::vector<std::uint64_t> added_; // by node: to all of its layers
+  std::vector<std::vector<Tensor>> made_, last_read_; // by layer
+  std::size_t from_ = 0, end_ = 0;
+};
+
+/// Way up to a boundary.
+struct Label {
+  Nanos price = 0;
+  std::uint32_t cuts = 0;
+  Bytes carry;
+  std::array<Nanos, most_launch_ahead> recent{}; // the time of the last segment, the last two, ..
+  Nanos longest_run = 0;                         // decides between labels of equal costs
+  std::size_t boundary = 0, index = 0;           // of the label that it goes on from
+
+  [[nodiscard]] auto costs() const { return std::tie(price, cuts, carry, recent); }
+};
+
+/// Whatever `b` leads to, `a` leads to at no higher cost.
+bool dominates(const Label& a, const Label& b) {
+  return std::tie(a.price, a.cuts) <= std::tie(b.price, b.cuts) && a.carry <= b.carry &&
+         std::ranges::equal(a.recent, b.recent, std::ranges::less_equal{});
+}
+
+/// Keeps the labels of which none dominates another one; of equal ones that with the shortest runs.
+void keep(std::vector<Label>& labels, const Label& label) {
+  if (const auto equal = std::ranges::find(labels, label.costs(), &Label::costs); equal != labels.end()) {
+    if (label.longest_run < equal->longest_run) *equal = label;
+    return;
+  }
+  if (std::ranges::any_of(labels, [&](const Label& other) { return dominates(other, label); })) return;
+  std::erase_if(labels, [&](const Label& other) { return dominates(label, other); });
+  labels.push_back(label);
+}
+
+/// Shortest paths over the boundaries, with several costs.
+class Search {
+ public:
+  /// `price(boundary)`: what a cut there costs, least in sum.
+  template <class Price>
+  Search(const Layers& layers, Nanos tolerance, unsigned launch_ahead, Price price)
+      : boundaries_(layers), tolerance_(tolerance), launch_ahead_(launch_ahead), labels_(boundaries_.end() + 1) {
+    labels_.front().emplace_back();
+    if (boundaries_.segment(0, boundaries_.end()) <= tolerance) labels_.back() = labels_.front();
+    else if (too_long_ = layers_without_segment(); too_long_.empty()) find_ways(layers, price);
+  }
+
+  [[nodiscard]] CutChoice result() const {
+    CutChoice choice;
+    std::vector<Label> best = labels_.back();
+    std::ranges::sort(best, {}, &Label::costs);
+    for (const Label& label : best) {
+      Segmentation& way = choice.ways.emplace_back();
+      way.carry = label.carry;
+      for (const Label* at = &label; at->boundary > 0; at = &labels_[at->boundary][at->index]) {
+        way.cuts.push_back(static_cast<std::uint32_t>(at->boundary - 1));
+        way.overhead += boundaries_.overhead(at->boundary);
+      }
+      std::ranges::reverse(way.cuts);
+    }
+    if (choice.ways.empty()) choice.too_long = too_long_.empty() ? layers_behind_the_last_way() : too_long_;
+    return choice;
+  }
+
+ private:
+  template <class Price> void find_ways(const Layers& layers, Price price) {
+    const std::size_t end = boundaries_.end();
+    Carry carry(layers);
+    for (std::size_t from = 0; from < end; ++from) {
+      if (labels_[from].empty()) continue;
+      carry.begin(from);
+      for (std::size_t to = from + 1; to <= end && boundaries_.execution(from, to) <= tolerance_; ++to) {
+        const Bytes within = carry.extend();
+        const Nanos segment = boundaries_.segment(from, to);
+        if (segment <= tolerance_ && boundaries_.allowed(to))
+          extend(from, to, segment, to == end ? 0 : price(to), within);
+      }
+    }
+  }
+
+  [[nodiscard]] bool fits(std::size_t from, std::size_t to) const {
+    return boundaries_.allowed(to) && boundaries_.segment(from, to) <= tolerance_;
+  }
+
+  void extend(std::size_t from, std::size_t to, Nanos segment, Nanos price, Bytes carry) {
+    const bool last = to == boundaries_.end();
+    for (std::size_t index = 0; index < labels_[from].size(); ++index) {
+      const Label& label = labels_[from][index];
+      const Nanos run = segment + (launch_ahead_ > 0 ? label.recent[launch_ahead_ - 1] : 0);
+      if (run > tolerance_) continue;
+      Label next{.price = label.price + price,
+                 .cuts = label.cuts + !last,
+                 .carry = std::max(label.carry, carry),
+                 .longest_run = std::max(label.longest_run, run),
+                 .boundary = from,
+                 .index = index};
+      for (unsigned k = 0; k < launch_ahead_ && !last; ++k)
+        next.recent[k] = segment + (k == 0 ? 0 : label.recent[k - 1]);
+      keep(labels_[to], next);
+    }
+  }
+
+  /// The layers that no segment within the tolerance holds.
+  [[nodiscard]] std::vector<std::uint32_t> layers_without_segment() const {
+    std::vector<std::uint32_t> layers;
+    for (std::size_t from = 0, covered = 0; from < boundaries_.end(); ++from) {
+      for (std::size_t to = std::max(from, covered) + 1;
+           boundaries_.allowed(from) && to <= boundaries_.end() && boundaries_.execution(from, to) <= tolerance_; ++to)
+        if (fits(from, to)) covered = to;
+      if (covered <= from) layers.push_back(static_cast<std::uint32_t>(from));
+    }
+    return layers;
+  }
+
+  /// Those behind the last boundary that a way reaches, up to the next one that may be cut.
+  [[nodiscard]] std::vector<std::uint32_t> layers_behind_the_last_way() const {
+    std::vector<std::uint32_t> layers;
+    std::size_t stop = boundaries_.end();
+    while (labels_[stop].empty()) --stop;
+    do layers.push_back(static_cast<std::uint32_t>(stop++));
+    while (!boundaries_.allowed(stop));
+    return layers;
+  }
+
+  Boundaries boundaries_;
+  Nanos tolerance_;
+  unsigned launch_ahead_;
+  std::vector<std::vector<Label>> labels_; // by boundary
+  std::vector<std::uint32_t> too_long_;    // layers that no segment holds
+};
+
+CutChoice fewest_cuts(const Layers& layers, Nanos tolerance, unsigned launch_ahead) {
+  return Search(layers, tolerance, launch_ahead, [](std::size_t) { return Nanos{0}; }).result();
+}
+
+} // namespace
+
+std::vector<Nanos> segments_of(const Layers& layers, const Cuts& cuts) {
+  const Boundaries boundaries(layers);
+  std::vector<Nanos> segments;
+  std::size_t from = 0;
+  for (const std::uint32_t cut : cuts) segments.push_back(boundaries.segment(std::exchange(from, cut + 1), cut + 1));
+  segments.push_back(boundaries.segment(from, boundaries.end()));
+  return segments;
+}
+
+Nanos longest_run(std::span<const Nanos> segments, unsigned launch_ahead) {
+  Nanos run = 0, longest = 0;
+  for (std::size_t k = 0; k < segments.size(); ++k) {
+    run += segments[k] - (k > launch_ahead ? segments[k - launch_ahead - 1] : 0);
+    longest = std::max(longest, run);
+  }
+  return longest;
+}
+
+Segmentation segmentation_of(const Layers& layers, const Cuts& cuts) {
+  const Boundaries boundaries(layers);
+  Carry carry(layers);
+  Segmentation result{.cuts = cuts, .overhead = 0, .carry = {}};
+  std::size_t from = 0;
+  const auto add_segment = [&](std::size_t to) {
+    Bytes within;
+    for (carry.begin(from); from < to; ++from) within = carry.extend();
+    result.overhead += boundaries.overhead(to);
+    result.carry = std::max(result.carry, within);
+  };
+  for (const std::uint32_t cut : cuts) add_segment(cut + 1);
+  add_segment(boundaries.end());
+  return result;
+}
+
+CutChoice choose_cuts(const Layers& layers, Nanos tolerance, unsigned launch_ahead) {
+  return Search(layers, tolerance, launch_ahead, [&](std::size_t boundary) { return layers.overheads[boundary - 1]; })
+      .result();
+}
+
+CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch_ahead) {
+  const auto within = [&](const Layers& some, Nanos run) {
+    CutChoice choice = fewest_cuts(some, run, launch_ahead);
+    std::erase_if(choice.ways, [&](const Segmentation& way) { return way.cuts.size() >= segments; });
+    return choice;
+  };
+  const Layers times{layers.times, layers.overheads, {}, layers.least};
+  const Nanos all = std::reduce(layers.times.begin(), layers.times.end());
+  // The longest run holds the longest layer, and of so many runs in a row some hold their share of all.
+  const Nanos runs = (Nanos{segments} + launch_ahead) / (1 + launch_ahead);
+  Nanos enough = std::max(layers.times.empty() ? 0 : std::ranges::max(layers.times), (all + runs - 1) / runs);
+  Nanos too_short = enough - 1;
+  for (Nanos step = 1 + enough / 16; enough < all && within(times, enough).ways.empty(); step *= 2) {
+    too_short = enough;
+    enough = std::min(all, enough + step);
+  }
+  while (enough - too_short > 1) {
+    const Nanos run = too_short + (enough - too_short) / 2;
+    (within(times, run).ways.empty() ? too_short : enough) = run;
+  }
+  return within(layers, enough);
+}
+
+std::optional<Nanos> most_blocking(Nanos longest, const std::function<bool(Nanos)>& tolerated) {
+  if (!tolerated(0)) return std::nullopt;
+  if (tolerated(longest)) return longest;
+  Nanos least = 0;
+  for (Nanos above = longest; above - least > 1;) {
+    const Nanos run = least + (above - least) / 2;
+    (tolerated(run) ? least : above) = run;
+  }
+  return least;
+}
+
+std::vector<CutChoice> cut_set(std::span<const Layers> tasks, const std::function<Nanos(SetSegments)>& tolerance,
+                               unsigned launch_ahead) {
+  std::vector<CutChoice> choices;
+  std::vector<std::vector<Nanos>> segments;
+  for (const Layers& task : tasks) {
+    const CutChoice& choice = choices.emplace_back(choose_cuts(task, tolerance(segments), launch_ahead));
+    if (choice.ways.empty()) break;
+    segments.push_back(segments_of(task, choice.ways.front().cuts));
+  }
+  return choices;
+}
+
+} // namespace rtexec::policies

@@ -1,0 +1,63 @@
+#include "rtexec/cli/command/board_target.hpp"
+
+#include "config/base/files.hpp"
+#include "config/names.hpp"
+#include "config/builtin_boards.hpp"
+#include "config/base/must.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+namespace rtexec::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t max_board_bytes = std::size_t{1} << 20;
+
+/// `output` is there already, and it was asked to measure `board`.
+BoardTarget existing_target(const fs::path& output, OutputFile file, const Board& board) {
+  auto text = must(config::read_file(output, max_board_bytes));
+  const std::string there = output.string() + ": error: cannot write what is measured into it: it is there already, ";
+  const auto owned = parse_board(text, output);
+  if (!owned)
+    give_up(Errc::bad_input,
+            there + "and is no board; mend it, remove it, or name another file with -o\n" + owned.error().what);
+  if (owned->device != board.device)
+    give_up(Errc::bad_input, there + "with device = \"" + std::string(spelling(owned->device)) +
+                                 "\", and that of board '" + board.name + "' is \"" +
+                                 std::string(spelling(board.device)) + "\"; name another file with -o");
+  return BoardTarget{output.has_parent_path() ? output.string() : "./" + output.string(), std::move(text), output,
+                     std::move(file)};
+}
+
+} // namespace
+
+void BoardOptions::add_to(const Command& command) {
+  command.option("board", board, "BOARD", "A board by name or path").default_shown();
+  command.option("-o,--output", output, "FILE.toml",
+                 "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a file "
+                 "that is there already is what is measured, and keeps all that was not measured anew");
+}
+
+void BoardTarget::tell(std::ostream& out, const std::string& what) const {
+  out << "wrote " << what << " to " << output.string() << ": name it in task sets as board = \"./"
+      << output.filename().string() << "\"\n";
+}
+
+BoardTarget board_target(const BoardOptions& options) {
+  const std::string &name = options.board, &wanted = options.output;
+  const auto builtin = config::builtin_boards();
+  const auto board = must(read_board(name));
+  const auto known = std::ranges::find(builtin, name, &config::BuiltinBoard::name);
+  const bool carried = known != builtin.end();
+  const fs::path output = !wanted.empty() ? wanted : carried ? name + ".toml" : name;
+  auto file = must(OutputFile::open(output));
+  if (std::error_code error; fs::exists(output, error)) return existing_target(output, std::move(file), board);
+  if (carried) return BoardTarget{name, std::string(known->toml), output, std::move(file)};
+  auto text = must(config::read_file(name, max_board_bytes));
+  return BoardTarget{name, std::move(text), output, std::move(file)};
+}
+
+} // namespace rtexec::command

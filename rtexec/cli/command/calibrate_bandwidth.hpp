@@ -1,0 +1,11 @@
+// `rtexec calibrate bandwidth`: what a machine's memory gives its cores.
+#pragma once
+
+#include "rtexec/cli/command/options.hpp"
+
+namespace rtexec::command {
+
+/// Adds itself to `calibrate`, whose own callback must do nothing where this one was asked for.
+Command add_calibrate_bandwidth(const Command& calibrate);
+
+} // namespace rtexec::command

@@ -1,0 +1,11 @@
+// `rtexec calibrate memory`: what memory policies cost on a board.
+#pragma once
+
+#include "rtexec/cli/command/options.hpp"
+
+namespace rtexec::command {
+
+/// Adds itself to `calibrate`, whose own callback must do nothing where this one was asked for.
+Command add_calibrate_memory(const Command& calibrate);
+
+} // namespace rtexec::command

@@ -1,0 +1,190 @@
+#include "rtexec/cli/command/experiment_init.hpp"
+
+#include <rtexec/board.hpp>
+#include "hal/machine_files.hpp"
+#include "hal/thread.hpp"
+#include "rtexec/cli/command/command.hpp"
+#include "rtexec/cli/command/progress.hpp"
+#include "rtexec/cli/command/results.hpp"
+#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/studies/experiments/initialisation_machine.hpp"
+#include "rtexec/cli/reports/initialisation_report.hpp"
+#include "traces/emit.hpp"
+#include "traces/recording/session.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+
+namespace rtexec::command {
+
+namespace {
+
+using study::InitialisationPlant;
+using study::InitialisationSource;
+
+struct ExperimentInitOptions {
+  std::string simulate;
+  std::string board = "host";
+  std::vector<std::string> workloads, sizes;
+  std::optional<unsigned> tiles;
+  unsigned timeline_tiles = 8, repetitions = 5;
+  std::string folder;
+  std::string trace;
+  std::string json;
+};
+
+/// The timeline as a trace: of a run that loads one task, and releases no job.
+class Recording {
+ public:
+  Recording(const std::string& folder, const std::string& workload)
+      : session_(must(traces::Session::start(folder, {}))) {
+    Task task;
+    task.name = workload;
+    traces::run_begin(RTEXEC_VERSION, hal::machine_name().c_str(), false, hal::now());
+    traces::task_info(0, task, {});
+  }
+  void end() {
+    traces::run_end(hal::now(), "the end of the experiment");
+    must(traces::check_whole(must(session_.stop()), session_.folder()));
+  }
+
+ private:
+  traces::Session session_;
+};
+
+/// What it runs on; `machine` is empty on a model.
+struct Setup {
+  study::InitialisationMachine machine;
+  std::unique_ptr<InitialisationPlant> model;
+  InitialisationSource source;
+  std::vector<std::string> sizes; // where none are asked for
+  [[nodiscard]] InitialisationPlant& plant() const { return model ? *model : *machine.plant; }
+};
+
+Setup setup_of(const ExperimentInitOptions& options) {
+  if (!options.simulate.empty())
+    return {.machine = {},
+            .model = study::modelled_initialisation(options.simulate),
+            .source = {true, "model of " + options.simulate,
+                       "A model of board " + options.simulate +
+                           " that meets the figures which the paper prints, not a measurement"},
+            .sizes = {"64KiB", "256KiB", "1MiB", "4MiB", "16MiB", "64MiB"}};
+  const Board board = must(read_board(options.board));
+  Setup setup{.machine = must(study::initialisation_machine(board)),
+              .model = {},
+              .source = {false, "measured", {}},
+              .sizes = {}};
+  setup.source.preface = setup.machine.description;
+  setup.sizes = board.device == DeviceKind::cuda
+                    ? std::vector<std::string>{"16MiB", "32MiB", "64MiB", "128MiB", "256MiB", "512MiB", "1GiB"}
+                    : std::vector<std::string>{"256KiB", "1MiB", "4MiB"};
+  return setup;
+}
+
+/// Of the arrays that any of these workloads initialises; those that are not known are told elsewhere.
+Bytes largest(const InitialisationPlant& plant, const std::vector<std::string>& workloads) {
+  constexpr Bytes no_limit{std::numeric_limits<std::uint64_t>::max()};
+  const auto known = plant.workloads();
+  Bytes most{0};
+  for (const std::string& each : workloads)
+    most = std::max(most, std::ranges::find(known, each) != known.end() ? plant.size_of(each, no_limit) : no_limit);
+  return most;
+}
+
+study::InitialisationStudy study_of(const ExperimentInitOptions& options, const Setup& setup) {
+  study::InitialisationStudy study{.workloads = options.workloads,
+                                   .sizes = {},
+                                   .tiles = options.tiles,
+                                   .timeline_tiles = options.timeline_tiles,
+                                   .repetitions = options.repetitions};
+  if (study.workloads.empty()) study.workloads = setup.plant().workloads();
+  for (const std::string& text : options.sizes.empty() ? setup.sizes : options.sizes) {
+    const Bytes size = value_of("--sizes", text, parse_bytes);
+    if (size < Bytes{4096}) give_up(Errc::bad_input, "--sizes " + text + ": at least 4KiB");
+    if (!study.sizes.empty() && size <= study.sizes.back())
+      give_up(Errc::bad_input, "--sizes " + text + ": does not ascend; list them in ascending order");
+    study.sizes.push_back(size);
+  }
+  if (const Bytes most = largest(setup.plant(), study.workloads); !options.sizes.empty() && study.sizes.back() > most)
+    give_up(Errc::bad_input,
+            "--sizes " + options.sizes.back() + ": its workloads have at most " + readable(most) + " of them");
+  return study;
+}
+
+study::InitialisationFound measure(const Setup& setup, const study::InitialisationStudy& study) {
+  const StopRequest stop;
+  Progress progress(&stop);
+  std::size_t begun = 0;
+  const std::size_t wanted = count_measurements(setup.plant(), study);
+  return must(
+      run_initialisation(setup.plant(), study, [&] { return progress("measuring", ++begun, wanted, "measurements"); }));
+}
+
+void experiment(const ExperimentInitOptions& options) {
+  const Setup setup = setup_of(options);
+  const auto study = study_of(options, setup);
+  const ResultFolder folder(options.folder);
+  OutputFile json_file = must(OutputFile::open(options.json));
+  std::ostream& out = text_output(options.json);
+  if (!options.trace.empty() && !setup.plant().has_gpu())
+    give_up(Errc::bad_input, "--trace: board '" + options.board + "' has no GPU, and nothing is made in tiles there");
+  std::optional<Recording> recording;
+  if (!options.trace.empty()) recording.emplace(options.trace, study.workloads.front());
+  const auto found = measure(setup, study);
+  if (recording) recording->end();
+  print(out, setup.source, found);
+  save(options.folder, files_of(setup.source, found), out);
+  must(write_json(json_file, to_json(setup.source, found)));
+}
+
+} // namespace
+
+void add_experiment_init(const Command& experiments) {
+  const Command command =
+      experiments.add("init",
+                      "How long managed memory takes to get its first contents from the host, from a GPU that "
+                      "faults, and from a GPU in prefetched tiles; and the kernel behind it "
+                      "(Wang et al., GPU-side initialization with prefetching, figures 5 to 7)");
+  const auto options = std::make_shared<ExperimentInitOptions>();
+  const Option simulate =
+      command.option("--simulate", options->simulate, "BOARD", "On a model of the paper's board, not on this machine")
+          .one_of({"tx2", "xavier"});
+  command
+      .option("--board", options->board, "BOARD",
+              "That has the device: a name or a file; without a GPU every way is the host's own")
+      .default_shown()
+      .excludes(simulate);
+  command
+      .option("--workloads", options->workloads, "LIST",
+              "matrix-add, matrix-multiply, needleman-wunsch, random-access (default: all)")
+      .separated_by(',');
+  command
+      .option("--sizes", options->sizes, "LIST",
+              "Of the arrays that are initialised, together, ascending (default: on a GPU 16MiB to 1GiB, else less)")
+      .separated_by(',');
+  command
+      .option("--tiles", options->tiles, "N", "Of each array (default: 1, 2, 4, ... are tried, the fastest is taken)")
+      .within(1, 64);
+  command.option("--timeline-tiles", options->timeline_tiles, "N", "In the picture of both streams")
+      .default_shown()
+      .within(1, 64);
+  command.option("--repeat", options->repetitions, "N", "Of each measurement, of which the median is taken")
+      .default_shown()
+      .within(1, 1000);
+  command.option("-o,--output", options->folder, "FOLDER",
+                 "Write initialisation.csv, kernel.csv, crossover.csv and timeline.csv, and pictures of each, there");
+  command
+      .option("--trace", options->trace, "DIR",
+              "Record that timeline as an LTTng trace into DIR, which must be new or empty: analyze tells how far both "
+              "streams overlapped")
+      .excludes(simulate);
+  command.json(options->json);
+  command.on_run([options] { command::experiment(*options); });
+}
+
+} // namespace rtexec::command

@@ -1,0 +1,10 @@
+// rtexec experiment init: the measurements of GPU-side initialization with prefetching again.
+#pragma once
+
+#include "rtexec/cli/command/options.hpp"
+
+namespace rtexec::command {
+
+void add_experiment_init(const Command& experiment);
+
+} // namespace rtexec::command

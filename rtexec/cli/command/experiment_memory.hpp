@@ -1,0 +1,10 @@
+// `rtexec experiment memory`.
+#pragma once
+
+#include "rtexec/cli/command/options.hpp"
+
+namespace rtexec::command {
+
+void add_experiment_memory(const Command& experiment);
+
+} // namespace rtexec::command

@@ -1,0 +1,212 @@
+#include <rtexec/profile.hpp>
+#include "config/names.hpp"
+#include "config/base/text.hpp"
+#include "rtexec/cli/command/command.hpp"
+#include "rtexec/cli/command/given_inputs.hpp"
+#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/reports/inference_report.hpp"
+#include "tasks/engine/onnx/onnx_reader.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+namespace rtexec::command {
+
+namespace {
+
+using study::Inference;
+
+struct InferOptions {
+  study::InferenceOptions network;
+  std::vector<std::string> inputs;
+  InputTexts given;
+  std::string channels = std::string(spelling(ChannelOrder::rgb)), layout;
+  std::string fit = std::string(spelling(PictureFit::letterbox));
+  std::vector<double> mean, deviation, scale;
+  std::string output;
+  std::string precision = std::string(spelling(Precision::fp32));
+  std::string memory = std::string(spelling(MemoryPolicy::device));
+  bool tune = false;
+  std::string profile, task;
+  int repeat = 1;
+  bool list_operators = false;
+  std::string json;
+};
+
+template <class Enum> std::vector<std::string> all_spelled() {
+  std::vector<std::string> known;
+  for (const Spelling<Enum>& each : spellings<Enum>()) known.emplace_back(each.text);
+  return known;
+}
+
+/// Of one of all_spelled().
+template <class Enum> Enum spelled_as(const std::string& text) {
+  return std::ranges::find(spellings<Enum>(), text, &Spelling<Enum>::text)->value;
+}
+
+Preprocessing preprocessing_of(const InferOptions& options) {
+  Preprocessing preprocessing{.channels = spelled_as<ChannelOrder>(options.channels),
+                              .layout = {},
+                              .fit = spelled_as<PictureFit>(options.fit),
+                              .mean = options.mean,
+                              .deviation = options.deviation,
+                              .scale = options.scale};
+  if (!options.layout.empty()) preprocessing.layout = spelled_as<TensorLayout>(options.layout);
+  return preprocessing;
+}
+
+/// Of a folder that is to be made; "out.v2/" is one too.
+bool looks_like_a_file(const std::filesystem::path& output) {
+  std::error_code error;
+  return output.has_extension() && !std::filesystem::is_directory(output, error);
+}
+
+bool asks_for_picture(const InferOptions& options) {
+  return std::filesystem::path(options.output).extension() == ".png";
+}
+
+/// What the profile says of the task, or of the only one.
+std::vector<std::string> tuning_of(const InferOptions& options) {
+  const Profile profile = must(read_profile(options.profile));
+  std::string known;
+  for (const ProfileEntry& entry : profile.entries) {
+    if (entry.task == options.task || (options.task.empty() && profile.entries.size() == 1)) return entry.tuning;
+    known += (known.empty() ? "" : ", ") + entry.task;
+  }
+  give_up(Errc::bad_input, options.profile +
+                               (options.task.empty() ? " has several tasks" : " has no task '" + options.task + "'") +
+                               ": name one of them with --task: " + known);
+}
+
+Inference load(const InferOptions& options, std::ostream& out) {
+  study::InferenceOptions network = options.network;
+  network.precision = spelled_as<Precision>(options.precision);
+  network.memory = spelled_as<MemoryPolicy>(options.memory);
+  network.given = must(given_inputs(options.given));
+  if (!options.profile.empty()) network.chosen = tuning_of(options);
+  if (!options.tune) return must(Inference::load(network, {}));
+  return must(Inference::load(
+      network, [&out](std::size_t done, std::size_t of) { out << "tuning: " << done << " of " << of << " layers\n"; }));
+}
+
+void write(const Inference& inference, const tasks::OutputDecoder* decoder, const InferOptions& options,
+           std::ostream& out) {
+  if (options.output.empty()) return;
+  if (!asks_for_picture(options)) return must(write_outputs(inference, options.output, out));
+  if (decoder == nullptr)
+    give_up(
+        Errc::bad_input,
+        options.network.model +
+            " does not say what its outputs mean (rtexec.task in its metadata): write them as tensors with -o FOLDER");
+  must(write_picture(inference, *decoder, inference.files().front(), options.output));
+  out << "wrote " << options.output << '\n';
+}
+
+/// Noise is one value where it must be an index: nothing can be concluded from results of it.
+void print_zero_inputs(std::ostream& out, const Inference& inference) {
+  const auto inputs = inference.network().inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool zeros = std::ranges::all_of(inputs[i].bytes, [](std::byte each) { return each == std::byte{0}; });
+    if (inference.files()[i].empty() && zeros)
+      out << "Note: input " << config::quoted(inputs[i].name) << " (" << name(inputs[i].type)
+          << ") is all zeros, since no file is given for it: NAME=FILE.npy\n";
+  }
+}
+
+/// What networks may be made of.
+void list_operators(const InferOptions& options) {
+  OutputFile json_file = must(OutputFile::open(options.json));
+  std::ostream& out = text_output(options.json);
+  nlohmann::json list = nlohmann::json::array();
+  Table table({"operator", "opsets", "limits"}, {0, 1, 2});
+  for (const auto& each : tasks::supported_operators()) {
+    const auto opsets = std::to_string(each.oldest) + " to " + std::to_string(each.newest);
+    table.add({std::string(each.name), opsets, std::string(each.limits)});
+    list.push_back({{"name", each.name}, {"opsets", {each.oldest, each.newest}}, {"limits", each.limits}});
+  }
+  table.print(out);
+  must(write_json(json_file, {{"operators", list}}));
+}
+
+void infer(const InferOptions& options) {
+  if (options.list_operators) return list_operators(options);
+  if (options.network.model.empty())
+    give_up(Errc::bad_input, "no network is named: rtexec infer MODEL.onnx (or --list-operators)");
+  if (asks_for_picture(options) && options.inputs.empty())
+    give_up(Errc::bad_input,
+            "-o " + options.output + " draws on the picture that the network is given: give one behind the model");
+  if (!asks_for_picture(options) && looks_like_a_file(options.output))
+    give_up(Errc::bad_input, "-o " + options.output +
+                                 ": outputs are written as NAME.npy into a folder: name one, and end it with a '/' "
+                                 "where its name has a point; FILE.png is the picture with what was recognised");
+  OutputFile json_file = must(OutputFile::open(options.json));
+  std::ostream& out = text_output(options.json);
+  auto inference = load(options, out);
+  for (const std::string& note : inference.notes()) out << "Note: " << note << '\n';
+  must(inference.fetch_inputs(options.inputs, preprocessing_of(options)));
+  print_zero_inputs(out, inference);
+  const auto times = must(inference.run(options.repeat));
+  const auto decoder = must(inference.decode());
+  if (decoder) study::print(out, *decoder);
+  else study::print_values(out, inference);
+  write(inference, decoder.get(), options, out);
+  study::print(out, times);
+  must(write_json(json_file, to_json(inference, decoder.get(), times)));
+}
+
+} // namespace
+
+void add_infer(const Command& program) {
+  const Command command = program.add("infer", "Run a network once on one input, outside any schedule");
+  const auto options = std::make_shared<InferOptions>();
+  command.option("model", options->network.model, "MODEL.onnx", "The network");
+  command.option(
+      "input", options->inputs, "INPUT",
+      "A picture (JPEG, PNG) or a tensor (.npy), for several inputs NAME=FILE for each; without it, seeded noise");
+  command.option("-o,--output", options->output, "OUT",
+                 "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy");
+  add_given_inputs(command, options->given);
+  command.option("--board", options->network.board, "BOARD", "The board whose device executes it: a name or a file")
+      .default_shown();
+  command.option("--precision", options->precision, "PRECISION", "Arithmetic on a GPU")
+      .default_shown()
+      .one_of(all_spelled<Precision>());
+  command
+      .option("--memory", options->memory, "POLICY",
+              "Where the network's memory is: on the device (D), managed (M), in host memory that the device reads (H)")
+      .default_shown()
+      .one_of({"D", "M", "H"});
+  command
+      .option("--channels", options->channels, "ORDER", "The order in which the network takes the colours of a picture")
+      .default_shown()
+      .one_of(all_spelled<ChannelOrder>());
+  command.option("--layout", options->layout, "LAYOUT", "Of an input for pictures, where its shape may be either")
+      .one_of(all_spelled<TensorLayout>());
+  command.option("--fit", options->fit, "FIT", "Of a picture of another aspect ratio: between grey bars, or stretched")
+      .default_shown()
+      .one_of(all_spelled<PictureFit>());
+  command
+      .option("--mean", options->mean, "MEAN",
+              "The network takes (byte * SCALE - MEAN) / STD: one number, or three, separated by commas; without all "
+              "of them, as the model says")
+      .separated_by(',');
+  command.option("--std", options->deviation, "STD", "Likewise; 1 where one of the others is given").separated_by(',');
+  command.option("--scale", options->scale, "SCALE", "Likewise; 1/255 unless given").separated_by(',');
+  const auto profile =
+      command.option("--profile", options->profile, "FILE.profile.toml",
+                     "Compute each layer as a run with this profile does, so that results are the same, bit by bit");
+  command.option("--task", options->task, "TASK", "Whose choices of the profile, where it has several").needs(profile);
+  command.flag("--tune", options->tune, "First find the fastest way to compute each layer on the device")
+      .excludes(profile);
+  command.option("--repeat", options->repeat, "N", "Execute so often, and print the median time and the longest ones")
+      .within(1, 100000);
+  command.flag("--list-operators", options->list_operators,
+               "Print which operators of ONNX networks may have, of which opsets, and what of them is not supported");
+  command.json(options->json);
+  command.on_run([options] { infer(*options); });
+}
+
+} // namespace rtexec::command

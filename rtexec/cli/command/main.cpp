@@ -1,0 +1,150 @@
+#include "rtexec/cli/command/command.hpp"
+#include "rtexec/cli/command/exit_guard.hpp"
+#include "rtexec/cli/command/help.hpp"
+#include "rtexec/cli/command/terminal.hpp"
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <fcntl.h>
+#include <poll.h>
+#include <iostream>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace rtexec::command {
+namespace {
+
+constexpr const char* exit_codes =
+    "Exit codes:\n"
+    "  0  promised, or kept\n"
+    "  2  bad input\n"
+    "  3  not proved\n"
+    "  4  a deadline or a bound was missed, or a part above its WCET ended the run (on_wcet_exceeded)\n"
+    "  5  the machine refused, or a measurement was interrupted\n";
+constexpr const char* environment =
+    "Environment:\n"
+    "  NO_COLOR  where it is set, terminals get no colours\n"
+    "  TERM      \"dumb\": they get no bars and no tables that are drawn over either\n";
+constexpr const char* files =
+    "Files:\n"
+    "  /dev/shm/rtexec.PID.NUMBER  what a run shows to rtexec top\n";
+
+/// What the help of a command ends with.
+struct Example {
+  std::vector<const char*> command;
+  const char* line;
+};
+
+const Example examples[] = {
+    {{"check"}, "rtexec check robot.toml --machine robot.probe.json"},
+    {{"run"}, "rtexec run robot.toml --duration 10s --trace run.trace"},
+    {{"analyze"}, "rtexec analyze run.trace --html run.html"},
+    {{"top"}, "rtexec top --interval 500ms"},
+    {{"ps"}, "rtexec ps --daemon /run/rtexec/sharing/daemon"},
+    {{"simulate"}, "rtexec simulate robot.toml --releases sporadic --gantt run.svg"},
+    {{"sweep"}, "rtexec sweep --preset rt-swap-fig7a -o fig7a"},
+    {{"experiment"}, "rtexec experiment isolation --simulate -o isolation"},
+    {{"experiment", "isolation"}, "rtexec experiment isolation --board h200 --seconds 5 -o isolation"},
+    {{"experiment", "memory"}, "rtexec experiment memory --simulate xavier -o memory"},
+    {{"experiment", "init"}, "rtexec experiment init --simulate tx2 -o init"},
+    {{"profile"}, "rtexec profile robot.toml --jobs 1000"},
+    {{"calibrate"}, "rtexec calibrate h200 -o my-h200.toml"},
+    {{"calibrate", "bandwidth"}, "rtexec calibrate bandwidth host -o my-host.toml"},
+    {{"calibrate", "memory"}, "rtexec calibrate memory h200 -o my-h200.toml"},
+    {{"calibrate", "cut"}, "rtexec calibrate cut resnet152.onnx h200 -o my-h200.toml"},
+    {{"model"}, "rtexec model resnet50 --size 224 -o resnet50.onnx"},
+    {{"infer"}, "rtexec infer yolov3-tiny.onnx street.jpg -o boxes.png\n  $ rtexec infer --list-operators"},
+    {{"config"}, "rtexec config board"},
+    {{"probe"}, "rtexec probe robot.toml"},
+    {{"bringup"}, "rtexec bringup --json bringup.json --html bringup.html"},
+    {{"restore"}, "rtexec restore"},
+    {{"completion"}, "rtexec completion bash > ~/.local/share/bash-completion/completions/rtexec"},
+    {{"help"}, "rtexec help calibrate bandwidth"},
+};
+
+void add_examples(CLI::App& program) {
+  for (const auto& [path, line] : examples) {
+    CLI::App* command = &program;
+    for (const char* name : path) command = command->get_subcommand(name);
+    command->footer(std::string("Examples:\n  $ ") + line + "\n\n" + exit_codes + "\n" + environment);
+  }
+}
+
+int run(int argc, char** argv) {
+  int exit_code = 0;
+  CLI::App program{"Runs periodic DNN tasks on pinned cores and one device, and keeps their deadlines."};
+  program.name("rtexec");
+  program.set_version_flag("--version", std::string("rtexec ") + RTEXEC_VERSION);
+  program.set_help_all_flag("--help-all", "Print the help of all subcommands and exit");
+  program.require_subcommand(1);
+  program.formatter(help_formatter());
+  program.footer(std::string(exit_codes) + "\n" + environment + "\n" + files);
+  const Command commands(program);
+  add_check(commands, exit_code);
+  add_run(commands, exit_code);
+  add_analyze(commands, exit_code);
+  add_top(commands);
+  add_ps(commands);
+  add_simulate(commands, exit_code);
+  add_sweep(commands);
+  add_experiment(commands);
+  add_profile(commands);
+  add_calibrate(commands);
+  add_model(commands);
+  add_infer(commands);
+  add_config(commands);
+  add_probe(commands, exit_code);
+  add_bringup(commands, exit_code);
+  add_restore(commands);
+  add_completion(commands);
+  add_help(commands);
+  add_examples(program);
+  if (argc < 2) {
+    std::cerr << program.help();
+    return rtexec::exit_code(Errc::bad_input);
+  }
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error); // help was asked for
+    return report(Error{Errc::bad_input, problem(program, error)});
+  } catch (const Failed& failed) { return report(failed.error); }
+  return exit_code;
+}
+
+/// Files that are opened later must not get the numbers of standard streams that were closed: what is said would go
+/// into them. A stream of /dev/null cannot be written either, so that a closed output is told as before.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY); // the lowest number that is free
+}
+
+/// Of standard output, as `| head` leaves it once it has what it wants.
+bool reader_left() {
+  pollfd out{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return ::poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
+}
+
+} // namespace
+} // namespace rtexec::command
+
+int main(int argc, char** argv) {
+  rtexec::command::occupy_standard_streams();
+  rtexec::command::know_terminals();
+  // Asks a run with a flight recorder for a snapshot, and must not end one without.
+  std::signal(SIGUSR1, SIG_IGN);
+  // A reader of our output that goes away must not end a run: the exit code tells at the end.
+  std::signal(SIGPIPE, SIG_IGN);
+  // Nor must a limit of the size of files: a write beyond it is an error, as on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    const rtexec::command::ExitGuard guard;
+    const int exit_code = rtexec::command::run(argc, argv);
+    if (std::cout.flush() || exit_code != 0 || rtexec::command::reader_left()) return exit_code;
+    std::fputs("rtexec: standard output could not be written\n", stderr);
+    return rtexec::exit_code(rtexec::Errc::refused);
+  } catch (const std::exception& error) { return rtexec::command::report({rtexec::Errc::refused, error.what()}); }
+}

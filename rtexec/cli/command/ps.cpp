@@ -1,0 +1,42 @@
+#include "rtexec/cli/command/command.hpp"
+#include "rtexec/cli/command/daemon_view.hpp"
+#include "rtexec/cli/command/terminal.hpp"
+#include "rtexec/cli/command/report_text.hpp"
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace rtexec::command {
+
+namespace {
+
+struct PsOptions {
+  std::string directory = usual_daemon;
+  std::string json;
+};
+
+void ps(const PsOptions& options) {
+  OutputFile json_file = must(OutputFile::open(options.json));
+  daemon::StatusReader reader = must(daemon::StatusReader::connect(options.directory));
+  const daemon::ServerStatus status = must(reader.read());
+  std::ostream& out = text_output(options.json);
+  report::Room room;
+  if (const auto terminal = terminal_of(out)) room.columns = terminal->columns;
+  out << view(status, {}, TaskOrder::as_listed, room, report::has_colours(out));
+  must(write_json(json_file, to_json(status, {})));
+}
+
+} // namespace
+
+void add_ps(const Command& program) {
+  const Command command =
+      program.add("ps", "List the clients of an rtexecd: their memory, what they are promised, what they missed");
+  const auto options = std::make_shared<PsOptions>();
+  command.option("--daemon", options->directory, "FOLDER", "Of its socket, as [daemon] directory says").default_shown();
+  command.json(options->json);
+  command.on_run([options] { ps(*options); });
+}
+
+} // namespace rtexec::command

@@ -1,0 +1,108 @@
+#include "rtexec/cli/command/scenario.hpp"
+
+#include "config/base/text.hpp"
+#include "rtexec/cli/command/command.hpp"
+#include "rtexec/cli/command/progress.hpp"
+#include "rtexec/studies/simulator/release_patterns.hpp"
+
+#include <filesystem>
+#include <ostream>
+
+namespace rtexec::command {
+
+namespace {
+
+constexpr Duration default_duration = std::chrono::seconds(10);
+constexpr std::uint64_t default_seed = 1;
+
+/// What --execution asks for.
+struct Execution {
+  bool uniform = false;
+  double least = 0; // of a WCET
+  std::filesystem::path record;
+};
+
+Execution execution_of(const std::string& text) {
+  constexpr std::string_view with_least = "uniform:";
+  if (text == "wcet") return Execution{};
+  if (text == "uniform") return Execution{.uniform = true, .least = 0, .record = {}};
+  if (!text.starts_with(with_least)) return Execution{.uniform = false, .least = 0, .record = text};
+  const auto least = config::number<double>(std::string_view(text).substr(with_least.size()));
+  if (!least || !(*least >= 0 && *least <= 1))
+    give_up(Errc::bad_input,
+            "--execution " + text + ": the share of the WCET that parts take at least is a number from 0 to 1");
+  return {.uniform = true, .least = *least, .record = {}};
+}
+
+Scenario as_asked(const ScenarioOptions& options, const PlannedSet& planned, Duration duration) {
+  Scenario scenario{.tasks = planned.tasks, .run = {}, .worst = {}};
+  scenario.run.horizon = duration;
+  const std::uint64_t seed = options.seed.value_or(default_seed);
+  scenario.run.release = options.releases == "sporadic" ? simulator::sporadic_releases(scenario.tasks, seed)
+                                                        : simulator::listed_releases(scenario.tasks);
+  const auto execution = execution_of(options.execution);
+  if (execution.uniform) {
+    scenario.run.execution = simulator::uniform_executions(planned.plan, execution.least, seed);
+    scenario.run.execution_beside = simulator::uniform_executions_beside(planned.plan, execution.least, seed);
+  }
+  if (execution.record.empty()) return scenario;
+  auto recorded = simulator::read_executions(execution.record, scenario.tasks);
+  if (!recorded) give_up(recorded.error().code, "--execution: " + recorded.error().what);
+  scenario.run.execution = simulator::recorded_executions(planned.plan, std::move(*recorded), options.seed);
+  return scenario;
+}
+
+Scenario worst_case(const ScenarioOptions& options, const PlannedSet& planned, std::optional<Duration> duration) {
+  if (options.execution != "wcet" && options.execution != "uniform")
+    give_up(Errc::bad_input,
+            "--execution " + options.execution +
+                ": --releases adversarial chooses executions itself: use wcet, or uniform where they may be shorter");
+  const StopRequest stop;
+  Progress progress(&stop);
+  const simulator::Search search{.attempts = options.attempts,
+                                 .seed = options.seed.value_or(default_seed),
+                                 .early = options.execution == "uniform",
+                                 .release_latency = planned.board.release_latency,
+                                 .horizon = duration.value_or(Duration{0})};
+  auto found = simulator::find_worst_case(planned.tasks, planned.plan, search, [&](int done) {
+    return progress("searching", static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(options.attempts),
+                    "attempts");
+  });
+  Scenario scenario{.tasks = found.tasks, .run = found.run, .worst = {}};
+  scenario.worst = std::move(found);
+  return scenario;
+}
+
+} // namespace
+
+std::optional<Duration> duration_of(const std::string& option, const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(value_of(option, text, parse_duration));
+}
+
+Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned) {
+  const auto given = duration_of("--duration", options.duration);
+  if (options.releases == "adversarial") return worst_case(options, planned, given);
+  return as_asked(options, planned, given.value_or(planned.tasks.executive.duration.value_or(default_duration)));
+}
+
+void add_scenario(const Command& command, ScenarioOptions& options) {
+  command.option("--duration", options.duration, "DURATION",
+                 "How long, instead of the file's duration (default: 10s; adversarial: four times the longest period)");
+  command
+      .option("--releases", options.releases, "HOW",
+              "periodic: on the grid, or as the tasks list them; sporadic: with random gaps of at least a period; "
+              "adversarial: searched "
+              "for those under which some task responds latest")
+      .default_shown()
+      .one_of({"periodic", "sporadic", "adversarial"});
+  command
+      .option("--execution", options.execution, "HOW",
+              "wcet; uniform: between 0 and the WCET, uniform:0.5: half of it at least; FILE.csv: device parts as "
+              "`rtexec run --jobs` "
+              "recorded them, in order, with --seed at random")
+      .default_shown();
+  command.option("--seed", options.seed, "N", "Of all that is random: the same seed gives the same run");
+  command.option("--attempts", options.attempts, "N", "Of the adversarial search").default_shown().within(1, 1'000'000);
+}
+
+} // namespace rtexec::command

@@ -1,0 +1,22 @@
+// A running executive as `rtexec top` shows it, from its status page: as a table for people, as JSON for scripts.
+#pragma once
+
+#include "rtexec/runtime/executive/status_page.hpp"
+#include "rtexec/cli/text/columns.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace rtexec::command {
+
+enum class TaskOrder { as_listed, by_misses, by_closeness, by_device };
+[[nodiscard]] TaskOrder next(TaskOrder order);
+
+/// Lines that have room, with colours or without.
+[[nodiscard]] std::string view(const executive::Snapshot& snapshot, unsigned process, TaskOrder order,
+                               report::Room room, bool colours);
+
+/// Durations are integers in nanoseconds (_ns), sizes in bytes (_bytes), shares are of one.
+[[nodiscard]] nlohmann::json to_json(const executive::Snapshot& snapshot, unsigned process);
+
+} // namespace rtexec::command

@@ -1,0 +1,210 @@
+#include "rtexec/cli/command/command.hpp"
+#include "rtexec/cli/command/progress.hpp"
+#include "rtexec/cli/command/results.hpp"
+#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/studies/sweep/outcome_file.hpp"
+#include "rtexec/studies/sweep/presets.hpp"
+#include "rtexec/studies/sweep/sweep_options.hpp"
+#include "rtexec/studies/sweep/sweep_parts.hpp"
+#include "rtexec/cli/reports/sweep_report.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <thread>
+
+namespace rtexec::command {
+
+namespace {
+
+using study::Study;
+
+struct SweepOptions {
+  study::SweepOptions study;
+  unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+  std::string folder;
+  std::string part;
+  std::vector<std::filesystem::path> parts;
+  std::string json;
+};
+
+/// Until all of `part` is known, or an error.
+void work_out(const SweepOptions& options, const Study& study, const study::Part& part, study::Outcomes& outcomes,
+              std::optional<study::OutcomeFile>& file, std::ostream& out) {
+  const StopRequest stop;
+  Progress progress(&stop);
+  const std::size_t size = part.size(study.sets) * study.values.size();
+  std::size_t done = outcomes.count_known(part);
+  if (done > 0) out << options.folder << " has " << done << " of " << size << " sets already\n";
+  Result<> written;
+  bool wanted = true;
+  study::work_out(
+      study, outcomes, options.jobs,
+      [&](std::span<const std::size_t> items) {
+        if (file && written) written = file->add(study, outcomes, items);
+        done += items.size();
+        wanted = progress("proving", done, size, "sets");
+        return wanted && written.has_value();
+      },
+      part);
+  must(written);
+  if (done == size) return;
+  const std::string kept =
+      options.folder.empty() ? "with -o FOLDER what is done would be kept" : "the same command goes on from there";
+  give_up(Errc::cancelled,
+          "the sweep was cancelled after " + std::to_string(done) + " of " + std::to_string(size) + " sets; " + kept);
+}
+
+void conclude(const SweepOptions& options, const Study& study, const study::Outcomes& outcomes, OutputFile& json_file) {
+  std::ostream& out = text_output(options.json);
+  const std::vector<study::Row> rows = study::rows_of(study, outcomes);
+  print(out, study, rows);
+  if (!options.folder.empty()) {
+    write_files(options.folder, files_of(study, rows));
+    out << "wrote results.csv, results.svg and outcomes.csv (each set) to " << options.folder << '\n';
+  }
+  must(write_json(json_file, to_json(study, rows)));
+}
+
+/// Leaves in the folder what merge() puts together.
+void sweep_part(const SweepOptions& options, const Study& study) {
+  const study::Part part = value_of("--shard", options.part, study::parse_part);
+  if (options.folder.empty()) give_up(Errc::bad_input, "--shard " + options.part + ": give -o FOLDER, for this part");
+  std::ostream& out = text_output(options.json);
+  study::Outcomes outcomes(study.values.size(), study.sets);
+  std::optional file = must(study::OutcomeFile::open(options.folder, study, outcomes));
+  must(study::write_part(options.folder, part, options.study));
+  OutputFile json_file = must(OutputFile::open(options.json));
+  work_out(options, study, part, outcomes, file, out);
+  out << "part " << options.part << " is in " << options.folder << "; rtexec sweep --merge FOLDER... -o FOLDER puts "
+      << part.of << " together\n";
+  must(write_json(
+      json_file,
+      {{"part", part.number}, {"parts", part.of}, {"sets", outcomes.count_known(part)}, {"folder", options.folder}}));
+}
+
+void merge(const SweepOptions& options) {
+  const auto [study, parts] = must(study::put_together(options.parts));
+  study::Outcomes known(study.values.size(), study.sets);
+  std::optional<study::OutcomeFile> file;
+  if (!options.folder.empty()) file = must(study::OutcomeFile::open(options.folder, study, known));
+  OutputFile json_file = must(OutputFile::open(options.json));
+  std::vector<std::size_t> missing;
+  for (std::size_t item = 0; item < known.size(); ++item)
+    if (!known.known(item)) missing.push_back(item);
+  if (file) must(file->add(study, parts, missing));
+  conclude(options, study, parts, json_file);
+}
+
+void sweep(const SweepOptions& options) {
+  if (!options.parts.empty()) return merge(options);
+  const auto study = must(study_of(options.study));
+  if (!options.part.empty()) return sweep_part(options, study);
+  study::Outcomes outcomes(study.values.size(), study.sets);
+  std::optional<study::OutcomeFile> file;
+  if (!options.folder.empty()) file = must(study::OutcomeFile::open(options.folder, study, outcomes));
+  OutputFile json_file = must(OutputFile::open(options.json));
+  work_out(options, study, {}, outcomes, file, text_output(options.json));
+  conclude(options, study, outcomes, json_file);
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const study::Preset& preset : study::presets()) names.emplace_back(preset.name);
+  return names;
+}
+
+std::string preset_help() {
+  std::string help = "A study that is ready; other options change it. ";
+  for (const study::Preset& preset : study::presets())
+    help += std::string(preset.name) + ": " + std::string(preset.title) + ". ";
+  help.pop_back();
+  return help;
+}
+
+void add_tasks(const Command& command, study::SweepOptions& options) {
+  command.option("--n", options.tasks, "RANGE",
+                 "Tasks in a set: N, FROM..TO or FROM..TO:STEP. One of --n, --utilisation, --reduced and --high may "
+                 "be a range: a row for each value");
+  command.option("--utilisation", options.utilisation, "RANGE",
+                 "Of the device, by the executions of a set (UUniFast shares it out); not with presets");
+  command.option("--reduced", options.reduced, "RANGE",
+                 "Percent that the capacity is less; of preset mixed-rates: than what all tasks of a set need");
+  command.option(
+      "--high", options.high, "RANGE",
+      "So many tasks are at their network's highest resolution, all others at its lowest; only with presets");
+  command.option("--period", options.period, "DURATIONS", "FROM..TO: periods, and deadlines");
+  command.option("--periods", options.periods, "HOW", "How they are distributed (default: log-uniform)")
+      .one_of({"uniform", "log-uniform"});
+  command.option("--footprint", options.footprint, "BYTES",
+                 "FROM..TO: device memory of a task, uniform; not with presets");
+  command
+      .option("--swappable", options.swappable, "SHARE",
+              "Share of the footprint that may be swapped (default: 1); not with presets")
+      .within(0.0, 1.0);
+  command
+      .option("--constants", options.constants, "SHARE",
+              "For tests classes and one-process: share of that which is weights, the rest is scratch (default: "
+              "0.5); not with presets")
+      .within(0.0, 1.0);
+  command.option("--layers", options.layers, "RANGE",
+                 "N or FROM..TO: layers of a task, between which tests segmented cut its jobs (default: 1); not with "
+                 "presets");
+}
+
+void add_device(const Command& command, study::SweepOptions& options) {
+  command.option("--capacity", options.capacity, "BYTES", "Device memory");
+  command.option("--chunk", options.chunk, "BYTES", "What is swapped at once");
+  command.option("--in-per-chunk", options.in_per_chunk, "DURATION", "What swapping costs: each chunk in");
+  command.option("--out-per-chunk", options.out_per_chunk, "DURATION", "Each chunk copied out");
+  command.option("--drop-per-chunk", options.drop_per_chunk, "DURATION",
+                 "Each chunk of weights that leaves (default: 0s)");
+  command.option("--in-fixed", options.in_fixed, "DURATION", "Each load (default: 0s)");
+  command.option("--out-fixed", options.out_fixed, "DURATION", "Each victim of a load (default: 0s)");
+  command.option("--cut-overhead", options.cut_overhead, "DURATION",
+                 "What each cut of a job into segments costs (default: 0s; preset mixed-rates: 20us)");
+}
+
+} // namespace
+
+void add_sweep(const Command& program) {
+  const Command command = program.add(
+      "sweep", "Say how many of many random task sets each device test proves, as tables, curves and raw outcomes");
+  const auto options = std::make_shared<SweepOptions>();
+  command.option("--preset", options->study.preset, "NAME", preset_help()).one_of(preset_names());
+  add_tasks(command, options->study);
+  add_device(command, options->study);
+  command.option("--order", options->study.order, "ORDER", "edf, or static-priority: rate monotonic")
+      .default_shown()
+      .one_of({"edf", "static-priority"});
+  command
+      .option("--tests", options->study.tests, "LIST",
+              "Of: theorem1, baker, demand (one copy engine, EDF), rta (likewise, static priority), pipelined-h1 "
+              "(one copy engine), pipelined, pipelined-constant, "
+              "classes, one-process (two; default: all for the order); of tasks in layers: utilisation, fits, "
+              "pipelined, segmented-one-level, segmented (one)")
+      .separated_by(',');
+  command.option("--sets", options->study.sets, "N", "Task sets for each row").default_shown().within(1, 1'000'000);
+  command.option("--seed", options->study.seed, "N", "The same seed gives the same sets").default_shown();
+  command.option("--jobs", options->jobs, "N", "Threads (default: one for each core)").within(1, 1024);
+  command.option("-o,--output", options->folder, "FOLDER",
+                 "Write results.csv and results.svg there, and outcomes.csv, each set as it is done: a sweep that "
+                 "was stopped goes on from it, and may get more sets or rows");
+  command.option("--shard", options->part, "K/N",
+                 "Work out part K of N alone, each on a machine of its own, and leave it in FOLDER for --merge");
+  std::vector<Option> of_a_study = command.options();
+  std::erase_if(of_a_study, [](const Option& each) { return each.name() == "--output"; });
+  command.option("--merge", options->parts, "FOLDER...",
+                 "Put the parts in these folders together: what one machine would have made");
+  command.json(options->json);
+  command.on_run([options, of_a_study] {
+    for (const Option& each : of_a_study)
+      if (!options->parts.empty() && each.given())
+        give_up(Errc::bad_input, "--merge with " + each.name() + ": leave that out, the parts have their options");
+    sweep(*options);
+  });
+}
+
+} // namespace rtexec::command

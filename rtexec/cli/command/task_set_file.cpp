@@ -1,0 +1,38 @@
+#include "rtexec/cli/command/task_set_file.hpp"
+
+#include "config/names.hpp"
+
+#include <vector>
+
+namespace rtexec::command {
+
+void add_task_set(const Command& command, TaskSetFile& options) {
+  command
+      .option("task-set", options.file, "FILE.toml", "The task set, a TOML file (`rtexec config` documents its keys)")
+      .required();
+  command.option("--order", options.order, "ORDER", "Order on the device, instead of the file's")
+      .one_of({"edf", "static-priority"});
+  std::vector<std::string> policies;
+  for (const auto& known : spellings<SwapPolicy>()) policies.emplace_back(known.text);
+  command.option("--policy", options.policy, "POLICY", "Swap policy, instead of the file's")
+      .one_of(std::move(policies));
+}
+
+TaskSet read(const TaskSetFile& options) {
+  TaskSet set = must(read_task_set(options.file));
+  if (!options.order.empty()) set.executive.order = options.order == "edf" ? Order::edf : Order::static_priority;
+  for (const auto& known : spellings<SwapPolicy>())
+    if (options.policy == known.text) set.swap.policy = known.value;
+  return set;
+}
+
+void add_machine_option(const Command& command, std::string& file) {
+  command.option("--machine", file, "FILE",
+                 "Plan for the machine on which `rtexec probe --json FILE` wrote this, instead of for this one");
+}
+
+PlannedSet plan_on(const std::string& machine_file, TaskSet tasks) {
+  return must(plan(std::move(tasks), machine_file.empty() ? this_machine() : must(read_machine(machine_file))));
+}
+
+} // namespace rtexec::command

@@ -1,0 +1,433 @@
+#include "rtexec/cli/command/verdict.hpp"
+
+#include "config/memory_policy.hpp"
+#include "config/names.hpp"
+#include "config/resolve.hpp"
+#include "config/base/text.hpp"
+#include "policies/admission/admission.hpp"
+#include "policies/bounds/charges.hpp"
+#include "policies/scheduler/co_run.hpp"
+#include "policies/memory/plan_memory.hpp"
+#include "rtexec/runtime/executive/needs.hpp"
+#include "rtexec/runtime/planning/origins.hpp"
+#include "rtexec/cli/text/columns.hpp"
+#include "rtexec/cli/text/name_list.hpp"
+#include "rtexec/cli/text/table.hpp"
+#include "rtexec/cli/text/tone.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <optional>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <utility>
+
+namespace rtexec::command {
+namespace {
+
+constexpr std::size_t columns = 80;
+
+void print_item(std::ostream& out, const std::string& text) { print_wrapped(out, "  - " + text, "    "); }
+
+std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// The tasks to which nothing is promised: "task 'a'", "tasks 'a', 'b' and 3 more".
+std::string unpromised(const ResolvedSet& set, const Plan& plan) {
+  constexpr std::size_t most = 2;
+  std::string names;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    if (!set.tasks.tasks[i].real_time() || plan.tasks[i].promised) continue;
+    if (++count <= most) names += (count == 1 ? "'" : ", '") + plan.tasks[i].name + "'";
+  }
+  if (count > most) names += " and " + std::to_string(count - most) + " more";
+  return (count == 1 ? "task " : "tasks ") + names;
+}
+
+/// A host device computes on a core of its own.
+bool has_too_few_cores(const ResolvedSet& set) {
+  return set.board.device == DeviceKind::host && set.machine.cores.size() < 2;
+}
+
+/// Names the task or the resource that the plan fails by, with its numbers.
+std::string why_not(const ResolvedSet& set, const Plan& plan) {
+  if (!has_too_few_cores(set)) return plan.end_to_end.explanation;
+  return "board '" + set.board.name +
+         "' needs two cores: one executes networks, the other one the CPU parts of tasks; got core " +
+         std::to_string(set.machine.cores.front()) + " only. Give this process another core (taskset, cpuset, " +
+         "--cpuset-cpus of docker)";
+}
+
+/// The chains that may exceed a limit: "the limits of chain 'a'".
+std::string unkept(const Plan& plan) {
+  std::string names;
+  std::size_t count = 0;
+  for (const PlannedChain& chain : plan.chains)
+    if (!chain.kept) names += (count++ == 0 ? "'" : ", '") + chain.name + "'";
+  return (count == 1 ? "the limits of chain " : "the limits of chains ") + names;
+}
+
+/// What a run on the set's machine would do without, as far as that is known before it.
+std::vector<std::string> foreseen(const ResolvedSet& set, const Plan& plan) {
+  std::vector<executive::Need> needs = executive::absent_cores(set, plan);
+  const bool reserved = policies::reserved(set.tasks);
+  if (const std::string& refusal = reserved ? set.machine.no_deadline : set.machine.no_fifo; !refusal.empty())
+    needs.push_back(executive::refused(reserved ? "SCHED_DEADLINE" : "SCHED_FIFO", {Errc::refused, refusal}));
+  if (const std::string& refusal = set.machine.no_memory_lock; !refusal.empty())
+    needs.push_back(executive::refused("locked memory", {Errc::refused, refusal}));
+  return executive::degradations(needs);
+}
+
+void print_conditions(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
+  for (const Condition& each : conditions(set, plan)) print_item(out, each.supposed + ": " + each.known);
+}
+
+/// In one line, and what it rests on below.
+void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan, const Readiness& readiness) {
+  const auto say = [&out](report::Tone tone, const std::string& verdict) {
+    std::ostringstream lines;
+    print_wrapped(lines, "Verdict: " + verdict);
+    out << report::Toned{tone, lines.view()};
+  };
+  if (!plan.end_to_end.proved) {
+    say(report::Tone::bad, "not proved: " + why_not(set, plan));
+    return print_wrapped(out, "Nothing is promised to " + unpromised(set, plan));
+  }
+  if (!plan.proved) return say(report::Tone::bad, "not proved: every deadline would be kept, but not " + unkept(plan));
+  const bool may_degrade = set.tasks.executive.allow_degraded;
+  const auto lacks = readiness.running || (readiness.asked && may_degrade) ? readiness.degraded
+                     : may_degrade                                         ? foreseen(set, plan)
+                                                                           : std::vector<std::string>();
+  if (!lacks.empty()) {
+    say(report::Tone::warning, std::string("would be proved, but ") + (readiness.running ? "this run" : "a run here") +
+                                   " is degraded: the promise does not hold");
+    for (const std::string& line : lacks) print_item(out, first_line_of(line));
+    return;
+  }
+  const std::string other = executive::other_machine(set, plan);
+  if (other.empty() && readiness.refused)
+    say(report::Tone::warning, "proved, but `run` is refused here (below); every real-time deadline would be kept, if");
+  else
+    say(other.empty() ? report::Tone::good : report::Tone::warning,
+        other.empty() ? "proved: every real-time deadline will be kept, if" : "proved for " + other);
+  constexpr std::size_t most = 2; // the first line has all cores
+  const auto absent = executive::absent_cores(set, plan);
+  for (std::size_t i = 0; i < std::min(absent.size(), most); ++i)
+    print_item(out, "`run` refuses it: " + absent[i].state);
+  print_conditions(out, set, plan);
+}
+
+/// "express", "level 2, 12 segments of at most 4.1 ms, 1 launched ahead"
+std::string device_class_of(const PlannedTask& planned, std::uint32_t launch_ahead) {
+  std::string text = planned.device_class == 0 ? "express" : "level " + std::to_string(planned.device_class);
+  if (planned.segments > 1)
+    text += ", " + std::to_string(planned.segments) + " segments of at most " +
+            readable(std::ranges::max(planned.segment_wcets));
+  if (planned.segments > 1 && launch_ahead > 0 && !planned.stream)
+    text += ", " + std::to_string(launch_ahead) + " launched ahead";
+  return text;
+}
+
+/// "30 MiB swapped", "streamed, 4 of 16 chunks at a time, 12 ms in place of 11 ms"
+std::string memory_of(const PlannedTask& planned) {
+  if (planned.stream)
+    return "streamed, " + std::to_string(planned.stream->ring) + " of " + std::to_string(planned.swap_slots.size()) +
+           " chunks at a time, " + readable(planned.stream->execution) + " in place of " +
+           readable(planned.wcet.device);
+  return planned.swap_volume > Bytes{0} ? readable(planned.swap_volume) + " swapped" : "resident";
+}
+
+void print_tasks(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
+  std::vector<std::string> header{"task", "deadline", "bound", "slack", "core", "memory"};
+  if (plan.preempts()) header.emplace_back("on the device");
+  report::Table table(header);
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const PlannedTask& planned = plan.tasks[i];
+    const Task& task = set.tasks.tasks[i];
+    const auto& bound = planned.response_bound;
+    std::vector<std::string> cells{task.name,
+                                   readable(task.deadline),
+                                   !task.real_time() ? "best effort"
+                                   : bound           ? readable(*bound)
+                                                     : "none",
+                                   task.real_time() && bound ? readable(task.deadline - *bound) : "-",
+                                   std::to_string(planned.core),
+                                   memory_of(planned)};
+    if (plan.preempts()) cells.push_back(task.wcet->uses_device() ? device_class_of(planned, plan.launch_ahead) : "-");
+    table.add(std::move(cells));
+  }
+  table.print(out);
+}
+
+std::string or_none(const std::optional<Duration>& bound, std::string_view none) {
+  return bound ? readable(*bound) : std::string(none);
+}
+
+/// Whether values come to it that were sampled before.
+bool takes_samples(const Task& task) {
+  return task.trigger == Trigger::input || task.trigger == Trigger::call ||
+         std::ranges::any_of(task.inputs, [](const TaskInput& input) {
+           return input.source == SourceKind::camera || input.source == SourceKind::iceoryx ||
+                  input.source == SourceKind::program;
+         });
+}
+
+/// From where its times count, where that is not all the same.
+void print_begin(std::ostream& out, const ResolvedSet& set, const PlannedChain& chain) {
+  const auto asked = std::ranges::find(set.tasks.chains, chain.name, &Chain::name);
+  const Task& first = *std::ranges::find(set.tasks.tasks, asked->tasks.front(), &Task::name);
+  const std::string bounds = "Bounds of chain '" + chain.name + "' count from ";
+  if (chain.input_delay)
+    print_wrapped(out, bounds + "the sampling of what '" + first.name + "' reads, up to " +
+                           readable(*chain.input_delay) + " before its release (input_delay)");
+  else if (takes_samples(first))
+    print_wrapped(out, bounds + (first.trigger == Trigger::timer ? "when '" : "what releases '") + first.name +
+                           (first.trigger == Trigger::timer ? "' reads" : "'") +
+                           ": what passes from the sampling until then is not known (input_delay)");
+}
+
+void print_chains(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
+  if (plan.chains.empty()) return;
+  report::Table table({"chain", "reaction", "limit", "data age", "limit", "reduced age", "sum of T + R"});
+  for (const PlannedChain& chain : plan.chains)
+    table.add(
+        {chain.name, or_none(chain.reaction, "none"), or_none(chain.max_reaction, "-"), or_none(chain.age, "none"),
+         or_none(chain.max_age, "-"), or_none(chain.reduced_age, "none"), or_none(chain.davare, "none")},
+        chain.kept ? report::Tone::plain : report::Tone::bad);
+  table.print(out);
+  for (const PlannedChain& chain : plan.chains) print_begin(out, set, chain);
+}
+
+/// "10.8 ms x2.0 m", "10.8 ms x2.0 (61 pieces)": times the longest seen, and what it is where that is not its growth.
+std::string measured_wcet(const ProfileEntry& entry, Part part) {
+  const Duration wcet = entry.wcet.of(part), longest = entry.observed.of(part);
+  if (longest == Duration(0)) return "-";
+  std::ostringstream text;
+  text << readable(wcet) << " x" << std::fixed << std::setprecision(1)
+       << static_cast<double>(wcet.count()) / static_cast<double>(longest.count());
+  if (entry.basis(part).method == WcetMethod::tail_model) text << " m";
+  if (entry.basis(part).method == WcetMethod::layers) text << " (" << entry.layers.pieces << " pieces)";
+  return text.str();
+}
+
+/// The share of jobs that takes longer, at most, in the part where it is largest.
+std::string exceedance(const ProfileEntry& entry) {
+  double most = 0;
+  for (const Part part : {Part::before, Part::device, Part::after}) {
+    if (entry.observed.of(part) == Duration(0)) continue;
+    if (entry.basis(part).exceedance == 0) return "unknown";
+    most = std::max(most, entry.basis(part).exceedance);
+  }
+  std::ostringstream text;
+  text << std::setprecision(2) << most;
+  return text.str();
+}
+
+void print_device(std::ostream& out, const Plan& plan) {
+  print_wrapped(out, "Device: " + std::string(plan.order == Order::edf ? "EDF" : "static priority") + ", " +
+                         readable(plan.demand) + " asked of " + readable(plan.capacity) +
+                         (plan.swap ? ", " + readable(policies::swap_volume(plan)) + " swapped (" +
+                                          std::string(spelling(plan.swap->policy)) + ")"
+                                    : ""));
+}
+
+/// Where workloads have memory of their own that counts, or a choice of it.
+void print_memory(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
+  const auto counts = [&](const PlannedTask& task) {
+    const bool of_host = set.board.unified_memory || task.memory_policy != MemoryPolicy::device;
+    return task.memory.outside + (of_host ? task.memory.host : Bytes{0}) > Bytes{0} ||
+           !task.memory_policy_reason.empty();
+  };
+  if (std::ranges::none_of(plan.tasks, counts)) return;
+  report::Table table({"task", "memory policy", "on device", "of host"});
+  for (const PlannedTask& task : plan.tasks)
+    table.add({task.name, std::string(spelling(task.memory_policy)), readable(task.memory.on_device()),
+               readable(task.memory.host)});
+  table.print(out);
+  for (const PlannedTask& task : plan.tasks)
+    if (!task.memory_policy_reason.empty())
+      print_item(out, task.name + ": " + std::string(spelling(task.memory_policy)) + ": " + task.memory_policy_reason);
+}
+
+/// The task that comes nearest to being in a pair, and by which time.
+using Nearest = std::optional<std::pair<Duration, std::string>>;
+
+std::string nearest(const Nearest& found, const std::string& of, const std::string& unknown) {
+  return found ? of + readable(found->first) + " (" + found->second + ")" : unknown;
+}
+
+/// "the shortest wcet_beside under D is 5.00 ms (add), and the longest mapping_idle of others 2.00 ms (scan)"
+std::string why_no_pair(const ResolvedSet& set, const Plan& plan) {
+  Nearest executes, waits;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const Task& task = set.tasks.tasks[i];
+    if (!task.wcet_beside) continue;
+    if (!config::waits_for_pages(plan.tasks[i].memory_policy)) {
+      if (!executes || *task.wcet_beside < executes->first) executes = {*task.wcet_beside, task.name};
+    } else if (const Duration idle = task.mapping_idle.value_or(Duration(0)); !waits || idle > waits->first) {
+      waits = {idle, task.name};
+    }
+  }
+  return nearest(executes, "the shortest wcet_beside under D is ", "no task under D has a wcet_beside") + ", and " +
+         nearest(waits, "the longest mapping_idle of others ", "no task under M, H or D/H has a mapping_idle");
+}
+
+void print_co_running(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
+  if (!set.tasks.device.co_run) return;
+  report::NameList pairs;
+  for (const policies::TaskPair& pair : policies::pairs(plan))
+    pairs.add(plan.tasks[pair.executes].name + " beside " + plan.tasks[pair.waits].name);
+  print_wrapped(out, "Co-running: " + (pairs.empty() ? "no pair: " + why_no_pair(set, plan) : pairs.text()));
+}
+
+void print_limit(std::ostream& out, const Plan& plan) {
+  const TestVerdict& deciding = plan.end_to_end;
+  for (const PlannedChain& chain : plan.chains)
+    if (!chain.finding.empty())
+      print_wrapped(out, std::string(chain.kept ? "Chain '" : "Why: chain '") + chain.name + "': " + chain.finding);
+  if (!plan.proved) return;
+  if (deciding.limiting_task.empty()) return;
+  const std::string& blocker = plan.device_test.blocking_task;
+  print_wrapped(out, "Limits: task '" + deciding.limiting_task + "', " + readable(deciding.slack) +
+                         " before its deadline" +
+                         (blocker.empty() ? "" : "; the device is blocked longest by task '" + blocker + "'"));
+}
+
+/// One change of the set, in words.
+struct Change {
+  std::string what;
+  TaskSet tasks;
+};
+
+/// Each leaves execution times, periods and memory as they are.
+std::vector<Change> changes(const PlannedSet& planned) {
+  std::vector<Change> all;
+  const auto add = [&](const std::string& what, auto change) {
+    TaskSet tasks = planned.tasks;
+    change(tasks);
+    all.push_back({what, std::move(tasks)});
+  };
+  for (const SwapPolicy policy : {SwapPolicy::pipelined, SwapPolicy::serial})
+    if (planned.plan.swap && planned.tasks.swap.policy != policy)
+      add("[swap] policy = \"" + std::string(spelling(policy)) + "\"",
+          [&](TaskSet& tasks) { tasks.swap.policy = policy; });
+  if (planned.plan.order != Order::edf)
+    add("[executive] order = \"edf\"", [](TaskSet& tasks) { tasks.executive.order = Order::edf; });
+  if (planned.plan.co_runs()) add("[device] co_run = false", [](TaskSet& tasks) { tasks.device.co_run = false; });
+  if (policies::reserved(planned.tasks) && planned.machine.no_fifo.empty())
+    add("[executive] threads = \"fifo\"", [](TaskSet& tasks) { tasks.executive.threads = ThreadPolicy::fifo; });
+  if (std::ranges::any_of(planned.tasks.tasks, [](const Task& task) { return task.core.has_value(); }))
+    add("no `core` given, so that the plan chooses", [](TaskSet& tasks) {
+      for (Task& task : tasks.tasks) task.core.reset();
+    });
+  return all;
+}
+
+/// Whether what a set forbids would prove it, and with which costs.
+bool print_divided(std::ostream& out, const PlannedSet& whole, const PlannedSet& divided) {
+  if (!divided.plan.proved || !divided.plan.preempts()) {
+    print_wrapped(out,
+                  "Not proved with segments either, which are forbidden (segments = \"none\", memory = \"whole\")");
+    return false;
+  }
+  report::NameList tasks;
+  for (const PlannedTask& task : divided.plan.tasks)
+    if (task.segments > 1)
+      tasks.add(task.name + " in " + std::to_string(task.segments) + (task.stream ? ", streamed" : ""));
+  const SegmentCost cost = segment_cost(whole, divided);
+  print_wrapped(out, "Proved with: segments, which are forbidden (segments = \"none\", memory = \"whole\")" +
+                         (tasks.empty() ? "" : ": " + tasks.text()) + "; they take " +
+                         config::fixed(100 * cost.time, 2) + " % of the device's time, and " + readable(cost.memory) +
+                         " of its memory");
+  return true;
+}
+
+void print_way(std::ostream& out, const PlannedSet& planned, const std::optional<PlannedSet>& divided) {
+  std::vector<MemoryDemand> memory;
+  for (const PlannedTask& task : planned.plan.tasks) memory.push_back(task.memory);
+  bool found = false;
+  for (Change& change : changes(planned)) {
+    const auto better = policies::make_plan(resolve(std::move(change.tasks), planned.board, planned.machine), memory);
+    if (!better || !better->proved) continue;
+    print_wrapped(out, "Proved with: " + change.what);
+    found = true;
+  }
+  if (divided) found |= print_divided(out, planned, *divided);
+  const std::string file = planned.tasks.file.empty() ? "FILE" : config::shell_word(planned.tasks.file.string());
+  if (!found && planned.plan.end_to_end.proved)
+    print_wrapped(out,
+                  "To get there: shorter periods along the chain, earlier responses, or `trigger = \"after:TASK\"` "
+                  "where a task samples another; `rtexec check " +
+                      file + " --explain` has the terms of each sum.");
+  else if (!found)
+    print_wrapped(out, "To get there: shorter execution times, longer periods or more device memory; `rtexec check " +
+                           file + " --headroom` says how much.");
+}
+
+} // namespace
+
+/// "front", "add (M)": the policy where a task was measured under several.
+std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEntry>& entries) {
+  const bool alone = std::ranges::count(entries, entry.task, &ProfileEntry::task) == 1;
+  return alone ? entry.task : entry.task + " (" + std::string(spelling(entry.memory_policy)) + ")";
+}
+
+void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries) {
+  const bool pairs =
+      std::ranges::any_of(entries, [](const ProfileEntry& each) { return each.wcet_beside.has_value(); });
+  std::vector<std::string> header{"measured", "jobs", "first part", "device", "last part", "exceeded"};
+  if (pairs) header.insert(header.end(), {"beside", "waits"});
+  report::Table table(std::move(header));
+  const auto shown = [](const std::optional<Duration>& time) { return time ? readable(*time) : "-"; };
+  for (const ProfileEntry& entry : entries) {
+    std::vector<std::string> row{measured_name(entry, entries),      std::to_string(entry.samples),
+                                 measured_wcet(entry, Part::before), measured_wcet(entry, Part::device),
+                                 measured_wcet(entry, Part::after),  exceedance(entry)};
+    if (pairs) row.insert(row.end(), {shown(entry.wcet_beside), shown(entry.mapping_idle)});
+    table.add(std::move(row));
+  }
+  table.print(out);
+  print_wrapped(out,
+                std::string("WCETs; x2.0: twice the longest time that was measured; m: from a model of the "
+                            "distribution's tail; (N pieces): sum of the longest times of N pieces of its layers; "
+                            "exceeded: by at most this share of jobs; unknown: too few were measured") +
+                    (pairs ? "; beside: WCET on the device beside a job of another task (wcet_beside); waits: how long "
+                             "of that at least for pages (mapping_idle)"
+                           : ""));
+}
+
+void print_wrapped(std::ostream& out, const std::string& text, std::string_view indent) {
+  const std::size_t room = std::min(columns, report::room_of(out));
+  for (const std::string& line : report::wrapped(text, room, indent, report::LongWord::whole)) out << line << '\n';
+}
+
+void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan, const Readiness& readiness) {
+  print_judgement(out, set, plan, readiness);
+  print_tasks(out, set, plan);
+  print_chains(out, set, plan);
+  print_device(out, plan);
+  print_memory(out, set, plan);
+  print_co_running(out, set, plan);
+  print_limit(out, plan);
+  out << std::flush; // before what takes long
+}
+
+SegmentCost segment_cost(const PlannedSet& whole, const PlannedSet& divided) {
+  SegmentCost cost;
+  cost.time = policies::share_of_cuts(divided.plan, divided);
+  if (divided.plan.demand > whole.plan.demand) cost.memory = divided.plan.demand - whole.plan.demand;
+  return cost;
+}
+
+void print_verdict_and_way(std::ostream& out, const PlannedSet& planned, const Readiness& readiness,
+                           const std::optional<PlannedSet>& divided) {
+  print_verdict(out, planned, planned.plan, readiness);
+  std::vector<ProfileEntry> measured;
+  for (const auto& entry : executive::origins(planned, planned.plan).entries)
+    if (entry) measured.push_back(*entry);
+  if (!measured.empty()) print_measured(out, measured);
+  if (!planned.plan.proved && !has_too_few_cores(planned)) print_way(out, planned, divided);
+}
+
+} // namespace rtexec::command

@@ -1,0 +1,19 @@
+// What the isolation experiment found, for people, for other programs, and as pictures.
+#pragma once
+
+#include "rtexec/cli/text/report_files.hpp"
+#include "rtexec/studies/experiments/isolation_setup.hpp"
+
+#include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+
+namespace rtexec::study {
+
+/// `isolations`: of each plant of `setup`.
+void print(std::ostream& out, const IsolationSetup& setup, std::span<const Isolation> isolations);
+[[nodiscard]] nlohmann::json to_json(const IsolationSetup& setup, std::span<const Isolation> isolations);
+/// results.csv, limits.csv, speedup-*.svg and mean-*.svg; with executions also runs.csv and runs-*.svg.
+[[nodiscard]] report::Files files_of(std::span<const Isolation> isolations);
+
+} // namespace rtexec::study

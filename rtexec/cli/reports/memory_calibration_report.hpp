@@ -1,0 +1,16 @@
+// What a calibration of memory policies found, for people and for other programs.
+#pragma once
+
+#include "rtexec/studies/calibration/memory_calibration.hpp"
+
+#include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace rtexec::study {
+
+void print(std::ostream& out, const MemoryCalibration& calibration);
+/// `file`: that has the costs.
+[[nodiscard]] nlohmann::json to_json(const MemoryCalibration& calibration, const std::string& file);
+
+} // namespace rtexec::study

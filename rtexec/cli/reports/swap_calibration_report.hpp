@@ -1,0 +1,16 @@
+// What a calibration of swapping found, for people and for other programs.
+#pragma once
+
+#include "rtexec/runtime/measuring/calibrator.hpp"
+
+#include <filesystem>
+#include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
+
+namespace rtexec::study {
+
+void print(std::ostream& out, const executive::Calibration& calibration);
+/// `file`: that has the costs.
+[[nodiscard]] nlohmann::json to_json(const executive::Calibration& calibration, const std::filesystem::path& file);
+
+} // namespace rtexec::study

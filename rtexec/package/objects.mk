@@ -1,0 +1,65 @@
+# How each kind of file is compiled, and what a component's archive holds. Included once all components have said what they are.
+
+# Files of one folder are compiled together, up to UNITY lines, because most of a small file's cost is its headers; UNITY= compiles each alone.
+# So are those always that other programs link, or that have flags of their own: what computes much.
+UNITY ?= $(if $(filter fuzz,$(MODE)),,4000)
+sources = $(shell find $(1) -name '*.cpp' 2>/dev/null | sort)
+inside = $(patsubst %,%/%,$(filter $(1)/%,$(COMPONENTS)))
+$(foreach component,$(COMPONENTS),$(eval SRC_$(component) := $(filter-out $(call inside,$(component)) $(MAINS),$(call sources,$(component)))))
+GROUPED := $(if $(UNITY),$(filter-out $(ALONE),$(foreach component,$(COMPONENTS),$(SRC_$(component))) $(call sources,$(TEST_FOLDERS))))
+# What groups them is in Python. Where there is none it is installed with the packages, and make begins anew.
+ifeq ($(shell command -v python3),)
+GROUPED :=
+ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),all)),)
+include $(BUILD)/.packages-BUILD
+endif
+endif
+$(foreach assignment,$(if $(GROUPED),$(shell rtexec/package/make-unity $(B)/unity $(UNITY) $(GROUPED))),$(eval $(assignment)))
+object = $(sort $(foreach source,$(1),$(or $(UNIT_$(source)),$(B)/$(basename $(source))).o))
+
+# Headers that are compiled once and put before every file, with the same flags but for the level of optimization: not under sanitizers, where each file has to name what it
+# uses, nor with ccache, which would find none of its files again. Of strings in them g++ 12 says that they overflow, which it does not otherwise.
+PRECOMPILED := $(if $(filter release debug,$(MODE)),$(if $(findstring ccache,$(CXX)),,config/precompiled test/support/test_precompiled))
+precompiled = $(patsubst %,$(B)/%.hpp.gch,$(filter $(1),$(PRECOMPILED)))
+before_all = $(patsubst %,-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict -include $(B)/%.hpp,$(filter $(1),$(PRECOMPILED)))
+BEFORE = $(call before_all,config/precompiled)
+$(PRECOMPILED:%=$(B)/%.hpp.gch): $(B)/%.hpp.gch: %.hpp | $(LIBRARIES)
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)cp $< $(@:.gch=) && $(CXX) $(CPPFLAGS) $(CXXFLAGS) -w -x c++-header $< -o $@
+
+$(B)/%.o: %.cpp $(call precompiled,config/precompiled) | $(LIBRARIES)
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) -c $< -o $@
+
+# What the files of a group see of each other: names of the same kind, and unnamed types. What a program does not use of a group, it leaves out.
+IN_GROUPS = -Wno-shadow -Wshadow=local -Wno-subobject-linkage -ffunction-sections -fdata-sections
+$(B)/unity/%.o: $(B)/unity/%.cpp $(call precompiled,config/precompiled) | $(LIBRARIES)
+	$(call say,CXX,$(patsubst $(B)/unity/%.cpp,%,$<) ($(shell grep -c include $<) files))
+	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) $(IN_GROUPS) $(if $(findstring /unity/test/,$@),$(FOREIGN_HEADERS)) -c $< -o $@
+
+# Sources that small programs wrote.
+GENERATED := $(foreach component,$(COMPONENTS),$(GENERATED_$(component)))
+$(GENERATED:.cpp=.o): %.o: %.cpp | $(LIBRARIES)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
+
+# What runs once, or mostly reads and writes text, takes longer to compile than to run; not for fuzzers, which run for long.
+# (At that level g++ 12 calls <regex> uninitialized.)
+QUICKLY_COMPILED := $(patsubst -O1,-Og,$(patsubst -O2,-Og,$(MODEFLAGS_$(MODE)))) -Wno-maybe-uninitialized
+ifneq ($(MODE),fuzz)
+$(call object,$(call sources,$(TEXTS))): private MODEFLAGS_$(MODE) := $(QUICKLY_COMPILED)
+endif
+$(foreach folder,$(FLAGGED),$(eval $(call object,$(call sources,$(folder))): private CXXFLAGS += $$(FLAGS_$(folder))))
+$(call object,$(call sources,$(BARE))): private BEFORE :=
+
+objects_of = $(call object,$(SRC_$(1))) $(patsubst %.cpp,%.o,$(GENERATED_$(1)))
+define archive_rule
+$(call archive,$(1)): $(call objects_of,$(1))
+	$$(call say,AR,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)rm -f $$@ && $(CROSS)ar rcs $$@ $$^
+endef
+$(foreach component,$(COMPONENTS),$(eval $(call archive_rule,$(component))))
+.PHONY: ALWAYS

@@ -1,0 +1,51 @@
+// The newest frame of a camera, sampled into a network's input.
+#pragma once
+
+#include "hal/camera.hpp"
+#include "rtexec/runtime/channels/source.hpp"
+#include "tasks/media/frame.hpp"
+#include "tasks/media/mjpg.hpp"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace rtexec::channels {
+
+class CameraSource final : public Source {
+ public:
+  /// The camera is opened by open(). `gap`: from one fetch() to the next, at the longest. bad_input: the tensor takes
+  /// no pictures, or not so.
+  [[nodiscard]] static Result<std::unique_ptr<Source>> make(const TaskInput& asked, const Tensor& tensor, Duration gap);
+
+  [[nodiscard]] Result<> open() override;
+  [[nodiscard]] bool keep_up() noexcept override;
+  [[nodiscard]] std::optional<Result<>> try_out() override { return open(); }
+  [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept override;
+  [[nodiscard]] bool releases() const noexcept override { return true; }
+  [[nodiscard]] Expected<bool, Errc> await(Instant until) noexcept override;
+  [[nodiscard]] std::uint64_t passed_over() const noexcept override;
+  void wake() noexcept override;
+  [[nodiscard]] std::string failure() const override;
+
+ private:
+  CameraSource(std::string path, hal::CameraWanted wanted, tasks::FrameSampler sampler)
+      : path_(std::move(path)), wanted_(wanted), sampler_(std::move(sampler)) {}
+
+  Errc failed(Errc error) noexcept;
+  [[nodiscard]] Expected<Sample, Errc> nothing_new() const noexcept;
+  [[nodiscard]] Expected<tasks::Frame, Errc> pixels_of(const hal::CameraFrame& frame) noexcept;
+
+  const std::string path_;
+  const hal::CameraWanted wanted_;
+  tasks::FrameSampler sampler_;
+  std::unique_ptr<hal::Camera> camera_;
+  std::optional<tasks::MjpgDecoder> decoder_; // where it compresses
+  std::atomic<std::uint64_t> undecoded_{0};
+  std::atomic<bool> gone_{false};
+  std::optional<Instant> taken_;         // the frame that was sampled last
+  std::optional<hal::CameraFrame> kept_; // by keep_up(): one that is to be sampled, unless there is a newer one
+};
+
+} // namespace rtexec::channels

@@ -1,0 +1,357 @@
+#include "rtexec/runtime/channels/connect.hpp"
+
+#include "config/task_channels.hpp"
+#include "config/base/text.hpp"
+#include "hal/thread.hpp"
+#include "policies/chains/chain_bounds.hpp"
+#include "rtexec/runtime/channels/camera_source.hpp"
+#include "rtexec/runtime/channels/file_sink.hpp"
+#include "rtexec/runtime/channels/message_channels.hpp"
+#include "rtexec/runtime/channels/task_output.hpp"
+#include "rtexec/runtime/channels/task_link.hpp"
+#include "tasks/media/input.hpp"
+#include "tasks/base/fingerprint.hpp"
+#include "tasks/api/ranged_inputs.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <set>
+
+namespace rtexec::channels {
+namespace {
+
+/// Pictures, tensors and noise.
+class FileSource final : public Source {
+ public:
+  explicit FileSource(std::unique_ptr<tasks::InputSource> files) : files_(std::move(files)) {}
+  Expected<Sample, Errc> fetch(std::uint64_t job, Instant, const Tensor& into) noexcept override {
+    if (const Status fetched = files_->fetch(job, into); !fetched) return Unexpected(fetched.error());
+    return Sample{.sampled = hal::now(), .fresh = true};
+  }
+
+ private:
+  std::unique_ptr<tasks::InputSource> files_;
+};
+
+/// An output of a task, and the inputs of others that it goes to.
+struct Link {
+  std::size_t producer;
+  std::string tensor;
+  Output output;
+  bool on_device;
+  struct Reader {
+    std::size_t task, input;
+    const TaskInput* asked;
+  };
+  std::vector<Reader> readers;
+};
+
+/// From the begin of a job to that of the next, where each begins by its deadline. What releases a task that has no
+/// timer comes up to a period late; a program calls when it likes.
+Duration longest_between_jobs(const Task& task) {
+  return (task.trigger == Trigger::timer ? 1 : 2) * task.period + task.deadline;
+}
+
+constexpr std::size_t most_kept = 1024; // values of one output
+
+/// "out/" for "out", "./out" and "out/".
+std::filesystem::path normal(const std::string& folder) {
+  return (std::filesystem::path(folder) / "").lexically_normal();
+}
+
+class Connector {
+ public:
+  Connector(const TaskSet& tasks, Workloads workloads, std::map<std::string, TaskCallbacks> callbacks)
+      : set_(tasks), tasks_(tasks.tasks), workloads_(workloads), callbacks_(std::move(callbacks)) {}
+
+  Result<Connected> connect() {
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      auto own = callbacks_.extract(tasks_[i].name);
+      made_.push_back(
+          std::make_unique<TaskIo>(tasks_[i].name, *workloads_[i], own ? std::move(own.mapped()) : TaskCallbacks()));
+    }
+    for (const auto& [name, _] : callbacks_)
+      config::add_line(errors_, "callbacks were given for task '" + name + "', which the task set does not have");
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      add_inputs(i);
+      add_outputs(i);
+    }
+    limit_chains();
+    if (errors_.empty())
+      for (const Link& link : links_) add(link);
+    link_outputs();
+    if (!errors_.empty()) return fail(Errc::bad_input, errors_);
+    return Connected{.tasks = std::move(made_), .links = std::move(on_device_)};
+  }
+
+ private:
+  void complain(std::size_t task, const std::string& what) {
+    config::add_line(errors_, "task '" + tasks_[task].name + "': " + what);
+  }
+
+  const Task& task(const std::string& name) const { return *std::ranges::find(tasks_, name, &Task::name); }
+
+  /// Their time stamps pass from task to task also where no tensor does.
+  void limit_chains() {
+    for (const Chain& chain : set_.chains)
+      if (chain.communicate == Communication::let)
+        for (std::size_t i = 0; i + 1 < chain.tasks.size(); ++i)
+          limit_kept(task(chain.tasks[i]), task(chain.tasks[i + 1]));
+  }
+
+  /// Under logical execution time.
+  void limit_kept(const Task& writer, const Task& reader) {
+    const std::size_t kept = values_to_keep(Communication::let, writer, reader);
+    if (kept <= most_kept) return;
+    const std::string line =
+        "task '" + writer.name + "': " + std::to_string(kept) + " of its values would be kept for '" + reader.name +
+        "', which may read what was there a deadline of " + to_string(reader.deadline) + " ago (at most " +
+        std::to_string(most_kept) + ": shorten that deadline, or have the chain communicate = \"immediate\")";
+    if (!errors_.contains(line)) config::add_line(errors_, line);
+  }
+
+  void add_inputs(std::size_t task) {
+    std::vector<bool> fed(workloads_[task]->inputs().size());
+    for (const TaskInput& asked : tasks_[task].inputs)
+      if (const auto input = find_input(task, asked)) {
+        add_input(task, *input, asked);
+        fed[*input] = true;
+      }
+    if (made_[task]->asks_program()) return;
+    if (!tasks_[task].input.empty() && fed.size() > 1)
+      complain(task, "input = " + config::toml_string(tasks_[task].input.string()) +
+                         ": one file or folder feeds one input, and there are " + std::to_string(fed.size()) +
+                         ": name each in inputs");
+    for (std::size_t input = 0; input < fed.size(); ++input)
+      if (!fed[input]) add_file(task, input, tasks_[task].input, {});
+  }
+
+  /// Noise where there is no path.
+  void add_file(std::size_t task, std::size_t input, const std::filesystem::path& path,
+                const Preprocessing& preprocessing) {
+    const auto* const ranged = dynamic_cast<const tasks::RangedInputs*>(workloads_[task].get());
+    auto source = tasks::make_input(path, workloads_[task]->inputs()[input], preprocessing,
+                                    ranged != nullptr ? ranged->input_range(input) : std::nullopt);
+    if (!source) return complain(task, source.error().what);
+    made_[task]->add_source(input, std::make_unique<FileSource>(std::move(*source)), OnStale::reuse, "");
+  }
+
+  /// The input that is meant; complains where there is none.
+  std::optional<std::size_t> find_input(std::size_t task, const TaskInput& asked) {
+    const auto tensors = workloads_[task]->inputs();
+    if (asked.tensor.empty() && tensors.size() == 1) return 0;
+    const auto found = std::ranges::find(tensors, asked.tensor, &Tensor::name);
+    if (found != tensors.end()) return static_cast<std::size_t>(found - tensors.begin());
+    std::string there;
+    for (const Tensor& tensor : tensors) there += (there.empty() ? "" : ", ") + tensor.name;
+    complain(task, (asked.tensor.empty() ? "inputs: no tensor is named" : "it has no input '" + asked.tensor + "'") +
+                       (there.empty() ? "; its workload has no inputs" : "; its workload has: " + there));
+    return std::nullopt;
+  }
+
+  void add_input(std::size_t task, std::size_t input, const TaskInput& asked) {
+    switch (asked.source) {
+    case SourceKind::task: return add_reader(task, input, asked);
+    case SourceKind::program: return answer(task);
+    case SourceKind::noise:
+    case SourceKind::files: return add_file(task, input, asked.from, asked.preprocessing);
+    case SourceKind::camera:
+      return add_outside(
+          task, input, asked, "v4l2:" + asked.from,
+          CameraSource::make(asked, workloads_[task]->inputs()[input], longest_between_jobs(tasks_[task])));
+    case SourceKind::iceoryx:
+      return add_outside(
+          task, input, asked, "iceoryx:" + asked.from,
+          MessageSource::make(service_of(asked.from), workloads_[task]->inputs()[input], asked.preprocessing));
+    }
+  }
+
+  /// "image from v4l2:/dev/video0"
+  std::string named(std::size_t task, std::size_t input, const std::string& from) const {
+    return workloads_[task]->inputs()[input].name + " from " + from;
+  }
+
+  void add_outside(std::size_t task, std::size_t input, const TaskInput& asked, const std::string& from,
+                   Result<std::unique_ptr<Source>> source) {
+    if (!source) return complain(task, "from = \"" + from + "\": " + source.error().what);
+    made_[task]->add_source(input, std::move(*source), asked.on_stale, named(task, input, from));
+  }
+
+  void answer(std::size_t task) {
+    if (!made_[task]->asks_program())
+      return complain(task, "from = \"program\": nobody gave on_input for it (ExecutiveSetup::callbacks)");
+    const auto first = std::ranges::find(tasks_[task].inputs, SourceKind::program, &TaskInput::source);
+    made_[task]->answer_program(first->on_stale);
+  }
+
+  void add_reader(std::size_t task, std::size_t input, const TaskInput& asked) {
+    const std::size_t slash = std::min(asked.from.find('/'), asked.from.size());
+    const auto producer =
+        static_cast<std::size_t>(std::ranges::find(tasks_, asked.from.substr(0, slash), &Task::name) - tasks_.begin());
+    const std::string tensor = slash < asked.from.size() ? asked.from.substr(slash + 1) : "";
+    const auto output = Output::of(*workloads_[producer], tensor);
+    const std::string from = "from = \"task:" + asked.from + "\": ";
+    if (!output) return complain(task, from + output.error().what);
+    const Tensor& into = workloads_[task]->inputs()[input];
+    if (const std::string problem = output->problem_of(*workloads_[producer], into); !problem.empty())
+      return complain(task, from + problem);
+    const bool on_device = stays_on_device(producer, *output, task);
+    auto link = std::ranges::find_if(links_, [&](const Link& known) {
+      return known.producer == producer && known.output == *output && known.on_device == on_device;
+    });
+    if (link == links_.end())
+      link = links_.insert(
+          links_.end(),
+          {.producer = producer, .tensor = tensor, .output = *output, .on_device = on_device, .readers = {}});
+    link->readers.push_back({task, input, &asked});
+    if (policies::communication_of(set_, tasks_[producer].name) == Communication::let)
+      limit_kept(tasks_[producer], tasks_[task]);
+  }
+
+  /// Boxes are made on the host, and a program that is asked for inputs sees the others.
+  bool stays_on_device(std::size_t producer, const Output& output, std::size_t reader) const {
+    return !output.is_detections() && workloads_[producer]->links_on_device() &&
+           workloads_[reader]->links_on_device() && !made_[reader]->asks_program();
+  }
+
+  const Tensor& input_of(const Link::Reader& reader) const { return workloads_[reader.task]->inputs()[reader.input]; }
+
+  /// Boxes go to inputs of different lengths.
+  void add(const Link& link) {
+    const Task& writer = tasks_[link.producer];
+    const Communication communication = policies::communication_of(set_, writer.name);
+    std::size_t size = 0, kept = 0;
+    for (const Link::Reader& reader : link.readers) {
+      size = std::max(size, size_of_values(input_of(reader)));
+      kept = std::max(kept, values_to_keep(communication, writer, tasks_[reader.task]));
+    }
+    const auto latest = std::make_shared<Latest>(
+        size, link.readers.size(), kept, link.on_device ? Latest::Where::given_memory : Latest::Where::own_memory);
+    add_sink(link, latest, communication == Communication::let ? std::optional(writer.deadline) : std::nullopt);
+    for (std::size_t i = 0; i < link.readers.size(); ++i) {
+      const Link::Reader& reader = link.readers[i];
+      made_[reader.task]->add_source(reader.input, source_of(link, latest, i, communication), reader.asked->on_stale,
+                                     named(reader.task, reader.input, "task:" + reader.asked->from));
+    }
+  }
+
+  void add_sink(const Link& link, const std::shared_ptr<Latest>& latest, std::optional<Duration> appears_after) {
+    if (!link.on_device)
+      return made_[link.producer]->add_sink(std::make_unique<TaskSink>(latest, link.output, appears_after), "");
+    DeviceLink& added = on_device_.emplace_back();
+    added.producer = link.producer;
+    added.output = link.output.tensor();
+    added.latest = latest;
+    for (const Link::Reader& reader : link.readers) added.readers.push_back({reader.task, reader.input});
+    made_[link.producer]->add_sink(
+        std::make_unique<DeviceSink>(latest, *workloads_[link.producer], added.output, appears_after), "");
+  }
+
+  std::unique_ptr<Source> source_of(const Link& link, const std::shared_ptr<Latest>& latest, std::size_t reader,
+                                    Communication communication) {
+    if (!link.on_device) return std::make_unique<TaskSource>(latest, reader, communication);
+    const auto [task, input, asked] = link.readers[reader];
+    workloads_[task]->link_input(input);
+    return std::make_unique<DeviceSource>(latest, reader, communication, *workloads_[task], input);
+  }
+
+  /// Once all that takes outputs is there.
+  void link_outputs() {
+    for (DeviceLink& link : on_device_) {
+      link.on_host = made_[link.producer]->reads(link.output);
+      workloads_[link.producer]->link_output(link.output, link.on_host);
+    }
+  }
+
+  /// Two outputs in one folder would both write TASK.jsonl.
+  void check_folders(std::size_t task) {
+    std::set<std::filesystem::path> folders;
+    for (const TaskOutput& asked : tasks_[task].outputs)
+      if (asked.sink == SinkKind::files && !asked.to.empty() && !folders.insert(normal(asked.to)).second)
+        complain(task, "outputs: \"file:" + asked.to +
+                           "\" is given twice, and both would write the same files: give each a folder of its own, or "
+                           "leave tensor out, which writes all outputs");
+  }
+
+  void add_outputs(std::size_t task) {
+    check_folders(task);
+    for (const TaskOutput& asked : tasks_[task].outputs) {
+      const bool all = asked.tensor.empty() && asked.sink != SinkKind::iceoryx;
+      const auto output = all ? Output() : Output::of(*workloads_[task], asked.tensor);
+      if (!output) complain(task, output.error().what);
+      else if (asked.sink == SinkKind::files) add_files(task, all ? std::nullopt : std::optional(*output), asked.to);
+      else if (asked.sink == SinkKind::iceoryx)
+        made_[task]->add_sink(std::make_unique<MessageSink>(service_of(asked.to), *workloads_[task], *output),
+                              "iceoryx:" + asked.to);
+    }
+  }
+
+  /// One for all tasks that name the same folder. nullptr: no folder is named, and results are thrown away.
+  std::shared_ptr<RunFolder> run_folder(const std::string& name) {
+    if (name.empty()) return nullptr;
+    auto& folder = run_folders_[normal(name)];
+    if (!folder) folder = std::make_shared<RunFolder>(name);
+    return folder;
+  }
+
+  /// Detections are in the files in any case.
+  void add_files(std::size_t task, const std::optional<Output>& only, const std::string& folder) {
+    std::vector<std::size_t> tensors(only ? 0 : workloads_[task]->outputs().size());
+    std::iota(tensors.begin(), tensors.end(), std::size_t{0});
+    if (only && !only->is_detections()) tensors.push_back(only->tensor());
+    made_[task]->add_sink(
+        std::make_unique<FileSink>(run_folder(folder), tasks_[task].name, *workloads_[task], std::move(tensors)),
+        "file:" + folder);
+  }
+
+  const TaskSet& set_;
+  const std::vector<Task>& tasks_;
+  const Workloads workloads_;
+  std::map<std::string, TaskCallbacks> callbacks_;
+  std::vector<std::unique_ptr<TaskIo>> made_;
+  std::map<std::filesystem::path, std::shared_ptr<RunFolder>> run_folders_;
+  std::vector<Link> links_;
+  std::vector<DeviceLink> on_device_;
+  std::string errors_;
+};
+
+} // namespace
+
+void tell_links(Workload& workload, std::size_t index, std::span<const DeviceLink> links) {
+  for (const DeviceLink& link : links) {
+    if (link.producer == index) workload.link_output(link.output, link.on_host);
+    for (const auto& reader : link.readers)
+      if (reader.task == index) workload.link_input(reader.input);
+  }
+}
+
+std::string fingerprint(const TaskSet& set, std::size_t index, const Workload& workload,
+                        std::span<const DeviceLink> links) {
+  const Task& task = set.tasks[index];
+  std::string text = workload.fingerprint();
+  const auto add = [&](std::string_view what, std::string_view how) {
+    auto [prefix, made] = tasks::Fingerprint::resumed(text);
+    text = prefix + made.add(what).add(how).text();
+  };
+  if (!task.input.empty()) text = tasks::fingerprint_with_files(text, task.input);
+  for (const TaskInput& input : task.inputs) {
+    if (input.source == SourceKind::files) text = tasks::fingerprint_with_files(text, input.from);
+    add(input.tensor, name(input.source));
+    if (input.preprocessing != Preprocessing{}) add("pictures", config::text_of(input.preprocessing));
+  }
+  for (const TaskOutput& output : task.outputs) add(output.tensor, name(output.sink));
+  for (const DeviceLink& link : links) {
+    if (link.producer == index)
+      add(workload.outputs()[link.output].name, link.on_host ? "to device and host" : "to device");
+    for (const auto& reader : link.readers)
+      if (reader.task == index) add(workload.inputs()[reader.input].name, "from device");
+  }
+  return text;
+}
+
+Result<Connected> connect(const TaskSet& tasks, Workloads workloads, std::map<std::string, TaskCallbacks> callbacks) {
+  return Connector(tasks, workloads, std::move(callbacks)).connect();
+}
+
+} // namespace rtexec::channels

@@ -1,0 +1,78 @@
+#include "rtexec/runtime/channels/latest.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rtexec::channels {
+
+/// As many as stay, one for each reader to hold, and one to write to.
+Latest::Latest(std::size_t size, std::size_t readers, std::size_t kept, Where where)
+    : size_(size),
+      distance_(round_up(Bytes{size}, Bytes{256}).count),
+      slots_(kept + readers + 1),
+      reading_(readers),
+      kept_(kept) {
+  if (where == Where::given_memory) return;
+  own_.resize(room().count);
+  lie_at(own_.data());
+}
+
+void Latest::lie_at(std::byte* memory) noexcept {
+  for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].bytes = {memory + i * distance_, size_};
+}
+
+/// A reader says what it is about to read and then looks whether it is still there; the writer takes it away and then
+/// looks whether anybody reads it. Whoever comes second sees the other, since both look in one order.
+Latest::Slot& Latest::free_slot() noexcept {
+  const std::uint64_t versions = versions_.load(std::memory_order_relaxed);
+  for (;;)
+    for (Slot& slot : slots_) {
+      const std::uint64_t version = slot.version.load();
+      if (version + kept_ > versions && version != 0) continue;
+      slot.version.store(0);
+      if (!is_read(slot)) return slot;
+      slot.version.store(version);
+    }
+}
+
+std::span<std::byte> Latest::take() noexcept {
+  if (taken_ == nullptr) taken_ = &free_slot();
+  return taken_->bytes;
+}
+
+void Latest::publish(const Stamp& stamp) noexcept {
+  Slot* const slot = std::exchange(taken_, nullptr);
+  if (slot == nullptr) return;
+  slot->stamp = stamp;
+  slot->visible.store(stamp.visible.time_since_epoch().count(), std::memory_order_relaxed);
+  const std::uint64_t version = versions_.load(std::memory_order_relaxed) + 1;
+  slot->version.store(version);
+  versions_.store(version);
+}
+
+bool Latest::is_read(const Slot& slot) const noexcept {
+  return std::ranges::any_of(reading_, [&](const auto& read) { return read.load() == &slot; });
+}
+
+/// A look at all slots counts where nothing was written meanwhile: else the newest may have come to where it had looked
+/// before, and the one before it have gone.
+std::optional<Latest::Value> Latest::newest(std::size_t reader, Instant when) noexcept {
+  for (;;) {
+    const std::uint64_t versions = versions_.load();
+    const Slot* found = nullptr;
+    std::uint64_t version = 0;
+    for (const Slot& slot : slots_)
+      if (const std::uint64_t of_slot = slot.version.load();
+          of_slot > version && slot.visible.load(std::memory_order_relaxed) <= when.time_since_epoch().count()) {
+        found = &slot;
+        version = of_slot;
+      }
+    if (versions_.load() != versions) continue;
+    if (found == nullptr) return std::nullopt;
+    reading_[reader].store(found);
+    if (found->version.load() == version)
+      return Value{.version = version, .stamp = found->stamp, .bytes = found->bytes};
+  }
+}
+
+} // namespace rtexec::channels

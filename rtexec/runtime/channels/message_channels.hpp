@@ -1,0 +1,75 @@
+// Inputs from messages of other processes, and outputs as messages to them (<rtexec/message.h>), through iceoryx.
+#pragma once
+
+#include "rtexec/runtime/channels/iceoryx.hpp"
+#include "rtexec/runtime/channels/task_output.hpp"
+#include "rtexec/runtime/channels/sink.hpp"
+#include "rtexec/runtime/channels/source.hpp"
+#include "tasks/media/frame.hpp"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace rtexec::channels {
+
+/// Of "SERVICE/INSTANCE/EVENT".
+[[nodiscard]] iceoryx::Service service_of(const std::string& text);
+
+/// The newest message: values of the tensor's type and shape, or, for an input that takes pictures, uint8 [height,
+/// width, 3] as red, green and blue, which are sampled as a camera's are, by `preprocessing`. Others fail the job.
+class MessageSource final : public Source {
+ public:
+  /// bad_input: `preprocessing` is given, and `tensor` cannot take pictures so.
+  [[nodiscard]] static Result<std::unique_ptr<Source>> make(iceoryx::Service service, const Tensor& tensor,
+                                                            const Preprocessing& preprocessing);
+
+  [[nodiscard]] Result<> open() override;
+  [[nodiscard]] std::optional<Result<>> try_out() override { return open(); }
+  [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept override;
+  [[nodiscard]] bool releases() const noexcept override { return true; }
+  [[nodiscard]] Expected<bool, Errc> await(Instant until) noexcept override;
+  [[nodiscard]] std::uint64_t passed_over() const noexcept override;
+  void wake() noexcept override;
+  [[nodiscard]] std::string failure() const override;
+
+ private:
+  MessageSource(iceoryx::Service service, const Tensor& tensor, std::optional<tasks::FrameSampler> sampler);
+  [[nodiscard]] Status take(const Message& message, const Tensor& into) noexcept;
+
+  const iceoryx::Service service_;
+  const std::string wanted_; // the tensor, in words
+  std::optional<tasks::FrameSampler> sampler_;
+  std::unique_ptr<iceoryx::Subscriber> subscriber_;
+  std::optional<Instant> sampled_; // of the message that was taken last
+  std::atomic<std::uint64_t> misfits_{0};
+};
+
+/// One output as a message: a tensor as it is, boxes as float32 [n, 6].
+class MessageSink final : public Sink {
+ public:
+  /// `workload` outlives this.
+  MessageSink(iceoryx::Service service, const Workload& workload, Output output)
+      : service_(std::move(service)), workload_(workload), output_(output) {}
+
+  [[nodiscard]] Result<> open() override;
+  [[nodiscard]] std::optional<Result<>> try_out() override { return open(); }
+  [[nodiscard]] bool put(const OutputJob& results) noexcept override;
+  /// Fills a message that is not sent.
+  void rehearse(const OutputJob& results) noexcept override;
+  [[nodiscard]] bool reads(std::size_t output) const override { return output_.is_tensor(output); }
+  [[nodiscard]] std::string failure() const override;
+
+ private:
+  /// A loan with the results in it; which it says in `header`.
+  [[nodiscard]] Status fill(const OutputJob& results, rtexec_message& header) noexcept;
+
+  const iceoryx::Service service_;
+  const Workload& workload_;
+  const Output output_;
+  std::unique_ptr<iceoryx::Publisher> publisher_;
+  std::atomic<int> failure_{0}; // the last error's number and one; 0: none
+};
+
+} // namespace rtexec::channels

@@ -1,0 +1,85 @@
+// From an output of one task to inputs of others of the same set: a sink and sources around one Latest.
+#pragma once
+
+#include <rtexec/task_set.hpp>
+#include "rtexec/runtime/channels/latest.hpp"
+#include "rtexec/runtime/channels/task_output.hpp"
+#include "rtexec/runtime/channels/sink.hpp"
+#include "rtexec/runtime/channels/source.hpp"
+
+#include <memory>
+
+namespace rtexec::channels {
+
+/// How many of the newest values have to stay for `reader` to find the one that it is to have: under logical execution
+/// time it reads as of its release, and may get to it as late as its deadline.
+[[nodiscard]] std::size_t values_to_keep(Communication communication, const Task& writer, const Task& reader);
+
+class TaskSink final : public Sink {
+ public:
+  /// `appears_after`: the release, and not before they are there; absent: values appear at once.
+  TaskSink(std::shared_ptr<Latest> latest, Output output, std::optional<Duration> appears_after)
+      : latest_(std::move(latest)), output_(output), appears_after_(appears_after) {}
+  [[nodiscard]] bool put(const OutputJob& results) noexcept override;
+  [[nodiscard]] bool reads(std::size_t output) const override { return output_.is_tensor(output); }
+
+ private:
+  std::shared_ptr<Latest> latest_;
+  Output output_;
+  std::optional<Duration> appears_after_;
+};
+
+class TaskSource : public Source {
+ public:
+  TaskSource(std::shared_ptr<Latest> latest, std::size_t reader, Communication communication)
+      : latest_(std::move(latest)), reader_(reader), communication_(communication) {}
+  [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept final;
+
+ protected:
+  /// `fresh`: it is not the one of the call before.
+  virtual void take(const Latest::Value& value, bool fresh, const Tensor& into) noexcept;
+  [[nodiscard]] const Latest& latest() const noexcept { return *latest_; }
+
+ private:
+  std::shared_ptr<Latest> latest_;
+  std::size_t reader_;
+  Communication communication_;
+  std::optional<std::uint64_t> last_; // version
+};
+
+// The same where values lie on the device, which outlives the workloads: an execution of `workload` puts its output
+// there, or takes its input from there. What a job has made appears with its last part, and what one reads stays until
+// the next one begins, so that executions need not wait for one another.
+
+class DeviceSink final : public Sink {
+ public:
+  DeviceSink(std::shared_ptr<Latest> latest, Workload& workload, std::size_t output,
+             std::optional<Duration> appears_after)
+      : latest_(std::move(latest)), workload_(workload), output_(output), appears_after_(appears_after) {}
+  void begin() noexcept override { workload_.give_output(output_, latest_->take().data()); }
+  [[nodiscard]] bool put(const OutputJob& results) noexcept override;
+  [[nodiscard]] bool reads(std::size_t) const override { return false; }
+
+ private:
+  std::shared_ptr<Latest> latest_;
+  Workload& workload_;
+  std::size_t output_;
+  std::optional<Duration> appears_after_;
+};
+
+class DeviceSource final : public TaskSource {
+ public:
+  DeviceSource(std::shared_ptr<Latest> latest, std::size_t reader, Communication communication, Workload& workload,
+               std::size_t input)
+      : TaskSource(std::move(latest), reader, communication), workload_(workload), input_(input) {}
+  /// For jobs that execute though there is no value yet.
+  [[nodiscard]] Result<> open() override;
+
+ private:
+  void take(const Latest::Value& value, bool fresh, const Tensor& into) noexcept override;
+
+  Workload& workload_;
+  std::size_t input_;
+};
+
+} // namespace rtexec::channels

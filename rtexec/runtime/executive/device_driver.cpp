@@ -1,0 +1,522 @@
+#include "rtexec/runtime/executive/device_driver.hpp"
+
+#include "traces/emit.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace rtexec::executive {
+
+using policies::Action;
+using policies::Event;
+
+namespace {
+
+constexpr std::size_t exercises = 2; // under way, so that the engine never waits for the next copy
+constexpr std::size_t works_per_direction = policies::DeviceScheduler::transfers_per_direction + exercises;
+
+} // namespace
+
+/// One piece of work of the device, for whoever is limited meanwhile. On one engine's thread.
+class DeviceDriver::Working {
+ public:
+  void begin(BandwidthControl* bandwidth) noexcept {
+    bandwidth_ = bandwidth;
+    if (bandwidth_ != nullptr) bandwidth_->device_works();
+  }
+  /// Also of work that never began.
+  void end() noexcept {
+    if (auto* bandwidth = std::exchange(bandwidth_, nullptr)) bandwidth->device_rests();
+  }
+
+ private:
+  BandwidthControl* bandwidth_ = nullptr;
+};
+
+/// A segment that was given to the compute engine.
+struct DeviceDriver::Given {
+  TaskLink* link = nullptr;
+  policies::JobId job;
+  std::uint32_t segment = 0;
+};
+
+/// The way of one task to the device and back.
+struct DeviceDriver::TaskLink {
+  DeviceDriver* driver = nullptr;
+  DeviceClient* client = nullptr;
+  // The job on the device; scheduler thread, then compute engine
+  policies::JobId executing;
+  MemoryPolicy as = MemoryPolicy::device;
+  hal::Company company = hal::Company::alone;
+  Compute* on = nullptr;
+  std::uint32_t segments = 1; // of each job
+  Instant started{};
+  std::uint32_t done = 0;   // of its segments
+  std::uint32_t handed = 0; // of its segments, to the device ahead of their turn
+  // Compute engine
+  bool launches = false;                // hands segments over ahead of their turn; constant
+  bool opened = false;                  // the next segment to end executes, or is handed to the device
+  std::uint32_t told = 0;               // ends of segments that are not the last one, of all jobs
+  Instant begun{};                      // this segment, as told to the trace
+  Instant last_end{};                   // of the segment before
+  Status trouble{};                     // of handing over a segment that is not due yet
+  std::optional<policies::JobId> ended; // with an error: what was given of it besides does not execute
+  DevicePart part{};                    // so far
+  Duration recorded{0};                 // of its execution, as far as it lies in what the trace is told
+  // Scheduler thread
+  /// Used in turn: of a job that ended with an error all but one may wait still, beside those of the next one
+  std::vector<Given> given;
+  std::uint64_t times_given = 0;
+  // Scheduler thread, which writes, and compute engine
+  std::atomic<std::uint32_t> launched{0}; // of the job's segments, the first so many have been given
+  hal::Signal decided;                    // raised once for each end that was told
+  /// What is still to be executed in the warm-up, the last one first
+  std::vector<std::pair<MemoryPolicy, Compute*>> rehearsals;
+  bool rehearses = false; // its job is to execute again; compute engine, then scheduler thread
+  bool waiting = false;   // its job is requested, and neither started nor cancelled; scheduler thread
+  bool preempted = false; // its job is between two segments; scheduler thread
+  Working work;
+  // Between its request and the end of its device part; scheduler thread, then compute engine
+  bool wants_device = false;
+  // From the task's release thread: at most a stale withdrawal, a request and its withdrawal
+  Ring<Event, 8> events;
+  std::atomic<std::uint32_t> moves{0}; // transfers under way for its job; written by the scheduler thread
+
+  void count_move(int by) noexcept {
+    moves.store(moves.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(by), std::memory_order_relaxed);
+  }
+
+  void open(std::uint32_t segment) noexcept {
+    opened = true;
+    driver->device_.begin_execution(company);
+    work.begin(driver->options_.bandwidth);
+    begun = accompanied() ? started : handed > segment ? last_end : hal::now();
+    if (!driver->recording()) return;
+    if (segment == 0) traces::device_begin(executing, begun);
+    else traces::segment_begin(executing, segment, begun);
+  }
+
+  /// While the one before it executes, where that has not ended.
+  void launch(const Given& of) noexcept {
+    if (ended == of.job || !trouble) return;
+    if (of.segment == done) open(of.segment);
+    trouble = driver->memory_.prepare(of.job.task, of.segment);
+    if (trouble) trouble = client->launch(of.segment);
+    handed = of.segment + 1;
+  }
+
+  Status execute(const Given& of) noexcept {
+    if (ended == of.job) return Unexpected(Errc::cancelled);
+    if (!opened) open(of.segment);
+    const Status ready = launches ? trouble : driver->memory_.prepare(of.job.task, of.segment);
+    return ready ? client->execute(as, of.segment) : ready;
+  }
+
+  [[nodiscard]] bool accompanied() const noexcept { return company == hal::Company::accompanied; }
+
+  void end_execution(const Given& of, Status outcome, Instant begin, Instant end) noexcept {
+    if (ended == of.job) return driver->compute_.work.ended(); // the task's next job may have been started
+    on->work.ended();
+    if (std::exchange(opened, false)) begin = std::min(begin, begun);
+    add(of.segment, outcome, accompanied() ? started : begin, end);
+    work.end();
+    if (outcome && of.segment + 1 < segments) {
+      if (driver->recording()) traces::segment_end(executing, of.segment, end);
+      done = of.segment + 1;
+      last_end = end;
+      ++told;
+      const bool waits = handed > done && handed < segments && launched.load(std::memory_order_acquire) <= handed;
+      tell_end(Event::Kind::segment_done, of.segment, end); // unless it waits, the job may be over with this
+      if (waits) await_more();
+      return;
+    }
+    if (!outcome) ended = of.job;
+    trouble = {};
+    handed = 0;
+    if (driver->recording()) {
+      if (outcome && (segments > 1 || recorded < end - begun)) traces::device_executed(executing, recorded);
+      traces::device_end(executing, end, outcome);
+    }
+    rehearses = outcome && !rehearsals.empty();
+    if (rehearses) return tell_end(Event::Kind::execution_done, of.segment, end);
+    // Lone ones: what executes beside a job slows it down, too
+    if (outcome && !accompanied() && driver->options_.bandwidth != nullptr)
+      driver->options_.bandwidth->note_execution(executing.task, part.executed);
+    driver->left(*this);
+    // Queued before the task can request its next job: see take_events(). The scheduler is woken before the task, since
+    // the device idles until the next execution.
+    tell_end(Event::Kind::execution_done, of.segment, end);
+    client->device_part_ended(part);
+  }
+
+  /// While the device executes the last segment that was given.
+  void await_more() noexcept {
+    for (;;) {
+      const std::uint32_t seen = decided.value();
+      if (seen == told || driver->lost_any()) return;
+      decided.wait(seen);
+    }
+  }
+
+  void add(std::uint32_t segment, Status outcome, Instant begin, Instant end) noexcept {
+    if (segment == 0) part = {.outcome = {}, .begin = begin, .company = company}, recorded = Duration(0);
+    const Duration executed = outcome ? driver->executed(end - begin) : end - begin;
+    part.outcome = outcome;
+    part.end = end;
+    part.executed += executed;
+    recorded += std::min(executed, end - begun);
+    part.longest = std::max(part.longest, executed);
+  }
+
+  void tell_end(Event::Kind kind, std::uint32_t segment, Instant end) noexcept {
+    if (!on->ended.push({.kind = kind, .job = executing, .now = end, .deadline = {}, .segment = segment}))
+      driver->lose_event();
+    driver->wake_.raise();
+  }
+};
+
+/// One transfer on its way through a copy engine. Without an action it only keeps the engine busy.
+struct DeviceDriver::TransferWork {
+  DeviceDriver* driver = nullptr;
+  Direction* direction = nullptr;
+  std::optional<Action> action;
+  Bytes copied;
+  Working work;
+
+  [[nodiscard]] bool out() const noexcept { return direction == &driver->out_; }
+
+  void begin() noexcept {
+    if (!action) return driver->memory_.begin_exercise(out());
+    if (out()) return driver->memory_.begin_save(action->transfer);
+    driver->memory_.begin_load(action->transfer);
+  }
+
+  Status move() noexcept {
+    copied = {};
+    if (!action) return driver->memory_.exercise(out());
+    work.begin(driver->options_.bandwidth);
+    if (driver->recording()) traces::swap_begin(*action, hal::now());
+    const auto moved = out() ? driver->memory_.save(action->transfer) : driver->memory_.load(action->transfer);
+    if (!moved) return Unexpected(moved.error());
+    copied = *moved;
+    return {};
+  }
+
+  void end_transfer(Status outcome, Instant begin, Instant end) noexcept {
+    direction->work.ended();
+    work.end();
+    if (action && driver->recording()) traces::swap_end(*action, end, outcome, copied);
+    if (const auto& observer = driver->options_.observer; action && observer.ended)
+      observer.ended(observer.self, *action, begin, end);
+    EndedTransfer moved{.event = {.kind = out() ? Event::Kind::copied_out : Event::Kind::copied_in,
+                                  .job = {},
+                                  .now = end,
+                                  .deadline = {}},
+                        .error = {}};
+    if (action) moved.event.transfer = action->transfer;
+    moved.event.failed = !outcome;
+    if (!outcome) moved.error = outcome.error();
+    if (!direction->finished.push(moved)) driver->lose_event();
+    driver->wake_.raise();
+  }
+};
+
+DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& device, DeviceMemory& memory,
+                           const std::vector<DeviceClient*>& clients, const Options& options)
+    : scheduler_(std::move(scheduler)),
+      device_(device),
+      memory_(memory),
+      options_(options),
+      compute_{.engine = device.engine(hal::EngineKind::compute)},
+      beside_(options.co_run.empty() ? nullptr : new Compute{device.engine(hal::EngineKind::beside)}),
+      in_{.engine = device.engine(hal::EngineKind::copy_in), .works = {}},
+      out_{.engine = device.engine(hal::EngineKind::copy_out), .works = {}} {
+  for (std::size_t task = 0; task < clients.size(); ++task) {
+    links_.push_back(std::make_unique<TaskLink>());
+    links_.back()->driver = this;
+    links_.back()->client = clients[task];
+    if (!options_.segments.empty()) links_.back()->segments = options_.segments[task];
+    links_.back()->launches = options_.launch_ahead > 0 && links_.back()->segments > 1 && clients[task]->launches();
+    links_.back()->given.resize(2 * (std::size_t{1} + options_.launch_ahead));
+  }
+  requests_.reserve(clients.size());
+  for (std::size_t task = 0; task < options_.co_run.size(); ++task)
+    for (const MemoryPolicy policy : options_.co_run[task])
+      for (Compute* engine : {beside_.get(), &compute_}) links_[task]->rehearsals.emplace_back(policy, engine);
+  for (Direction* direction : {&in_, &out_})
+    for (std::size_t i = 0; i < works_per_direction; ++i) {
+      direction->works.push_back(std::make_unique<TransferWork>());
+      direction->works.back()->driver = this;
+      direction->works.back()->direction = direction;
+    }
+}
+
+DeviceDriver::~DeviceDriver() = default;
+
+bool DeviceDriver::moves_for(std::uint32_t task) const noexcept {
+  return links_[task]->moves.load(std::memory_order_relaxed) > 0;
+}
+
+void DeviceDriver::watch(ProgressWatch& watch) const {
+  watch.add("the scheduler thread", [this](Instant now) { return pulse_.progress(now); });
+  const auto add = [&](const char* name, const WorkCount& work) {
+    watch.add(name, [&work](Instant) { return work.progress(); });
+  };
+  add("the compute engine", compute_.work);
+  if (beside_) add("the second compute engine", beside_->work);
+  add("the copy-in engine", in_.work);
+  add("the copy-out engine", out_.work);
+}
+
+void DeviceDriver::post(const Event& event) noexcept {
+  TaskLink& link = *links_[event.job.task];
+  if (link.events.push(event)) return wake_.raise();
+  lose_event();
+  if (event.kind == Event::Kind::job_requested)
+    link.client->device_part_ended({.outcome = Unexpected(Errc::cancelled), .begin = event.now, .end = event.now});
+}
+
+/// The scheduler core would go by a state that is not the device's.
+void DeviceDriver::lose_event() noexcept {
+  lost_events_.fetch_add(1, std::memory_order_release);
+  if (options_.failed != nullptr) options_.failed(options_.self);
+  for (const auto& link : links_) link->decided.raise();
+  wake_.raise();
+}
+
+void DeviceDriver::stop() noexcept {
+  stopping_.store(true, std::memory_order_release);
+  wake_.raise();
+}
+
+void DeviceDriver::run() noexcept {
+  traces::prepare_thread();
+  for (;;) {
+    const std::uint32_t seen = wake_.value();
+    if (lost_any()) return cancel_all();
+    if (step()) continue;
+    const bool still = scheduler_.idle() && in_.begun == in_.ended && out_.begun == out_.ended;
+    if (stopping_.load(std::memory_order_acquire) && still) return;
+    pulse_.wait(wake_, seen);
+  }
+}
+
+/// After an event was lost: what waits or is requested is cancelled, what executes or is copied ends by itself.
+void DeviceDriver::cancel_all() noexcept {
+  for (;;) {
+    const std::uint32_t seen = wake_.value();
+    const bool stopping = stopping_.load(std::memory_order_acquire);
+    for (Event end; take_end(&compute_, end) || take_end(beside_.get(), end);)
+      if (TaskLink& link = *links_[end.job.task];
+          end.kind == Event::Kind::segment_done ? leaves(link, end) : link.rehearses)
+        not_executed(link, Errc::cancelled);
+    for (const auto& link : links_) {
+      if (link->waiting || link->preempted) not_executed(*link, Errc::cancelled);
+      for (Event event; link->events.pop(event);)
+        if (event.kind == Event::Kind::job_requested) not_executed(*link, Errc::cancelled);
+    }
+    if (stopping) break;
+    pulse_.wait(wake_, seen);
+  }
+  for (hal::Engine* engine : {&compute_.engine, &in_.engine, &out_.engine})
+    engine->call([]() noexcept { return Status(); });
+  if (beside_) beside_->engine.call([]() noexcept { return Status(); });
+}
+
+bool DeviceDriver::step() noexcept {
+  // An end is taken first and decided upon last: whatever was requested before it takes part in the choice.
+  Event end, end_beside;
+  const bool ended = take_end(&compute_, end), ended_beside = take_end(beside_.get(), end_beside);
+  bool any = ended || ended_beside;
+  while (take_events()) any = true;
+  any = take_transfers(in_) || any;
+  any = take_transfers(out_) || any;
+  if (ended) decide_end(end);
+  if (ended_beside) decide_end(end_beside);
+  if (options_.exercise && scheduler_.state().running) {
+    exercise(in_);
+    exercise(out_);
+  }
+  return any;
+}
+
+bool DeviceDriver::take_end(Compute* of, Event& end) noexcept { return of != nullptr && of->ended.pop(end); }
+
+/// Whether the job has executed all that was given of it, and has more.
+bool DeviceDriver::leaves(const TaskLink& link, const Event& end) noexcept {
+  return end.kind == Event::Kind::segment_done && end.segment + 1 == link.launched.load(std::memory_order_relaxed);
+}
+
+void DeviceDriver::decide_end(const Event& end) noexcept {
+  TaskLink& link = *links_[end.job.task];
+  if (end.kind == Event::Kind::segment_done) {
+    link.preempted = leaves(link, end);
+    decide(end);
+    if (link.preempted) ++link.part.preemptions;
+    return link.decided.raise();
+  }
+  if (!std::exchange(link.rehearses, false)) return decide(end);
+  std::tie(link.as, link.on) = link.rehearsals.back();
+  link.rehearsals.pop_back();
+  link.company = hal::Company::alone;
+  submit(link, 0);
+}
+
+bool DeviceDriver::executes(std::uint32_t task) const noexcept {
+  const auto& state = scheduler_.state();
+  return (state.running && state.running->task == task) || (state.beside && state.beside->task == task);
+}
+
+/// Withdrawals of each task up to its next request; then these requests, the most urgent first.
+bool DeviceDriver::take_events() noexcept {
+  bool any = false;
+  requests_.clear();
+  for (std::uint32_t task = 0; task < links_.size(); ++task) {
+    auto& events = links_[task]->events;
+    for (const Event* event = events.front(); event != nullptr; event = events.front()) {
+      const bool request = event->kind == Event::Kind::job_requested;
+      // The task's job before has ended, and its completion is queued but not yet decided upon: that comes first.
+      if (request && executes(task)) break;
+      if (request) requests_.push_back(*event);
+      else decide(*event);
+      events.pop_front();
+      any = true;
+      if (request) break;
+    }
+  }
+  std::ranges::sort(requests_, [this](const Event& a, const Event& b) { return scheduler_.precedes(a, b); });
+  for (const Event& request : requests_) decide(request);
+  return any;
+}
+
+bool DeviceDriver::take_transfers(Direction& direction) noexcept {
+  bool any = false;
+  EndedTransfer moved;
+  while (direction.finished.pop(moved)) {
+    const auto& action = direction.works[direction.ended % works_per_direction]->action;
+    ++direction.ended;
+    any = true;
+    if (!action) continue;
+    links_[action->job.task]->count_move(-1);
+    if (moved.event.failed) last_transfer_error_ = moved.error;
+    decide(moved.event);
+  }
+  return any;
+}
+
+void DeviceDriver::decide(const Event& event) noexcept {
+  if (event.kind == Event::Kind::job_requested) {
+    wanted(*links_[event.job.task]);
+    links_[event.job.task]->waiting = true;
+    if (recording()) traces::device_request(event.job, event.now, event.deadline);
+  }
+  const std::uint64_t sequence = decisions_++;
+  traces::scheduler_input(sequence, event);
+  const auto actions = scheduler_.on(event);
+  const auto company = std::ranges::any_of(actions, &Action::beside) ? hal::Company::accompanied : hal::Company::alone;
+  for (const Action& action : actions) {
+    traces::scheduler_action(sequence, action);
+    // A withdrawal that comes after its job has left the device has nothing to withdraw.
+    if (action.kind == Action::Kind::refuse && event.kind == Event::Kind::job_withdrawn) continue;
+    carry_out(action, company);
+  }
+}
+
+void DeviceDriver::carry_out(const Action& action, hal::Company company) noexcept {
+  switch (action.kind) {
+  case Action::Kind::start_execution: return start(*links_[action.job.task], action, company);
+  case Action::Kind::copy_in: return move(in_, action);
+  case Action::Kind::copy_out: return move(out_, action);
+  case Action::Kind::drop: return not_executed(*links_[action.job.task], Errc::cancelled);
+  case Action::Kind::fail: return not_executed(*links_[action.job.task], last_transfer_error_);
+  case Action::Kind::refuse: refused_.fetch_add(1, std::memory_order_relaxed); return;
+  }
+}
+
+void DeviceDriver::not_executed(TaskLink& link, Errc why) noexcept {
+  const Instant now = hal::now();
+  left(link);
+  link.waiting = false;
+  if (std::exchange(link.preempted, false) && recording()) traces::device_end(link.executing, now, Unexpected(why));
+  link.client->device_part_ended({.outcome = Unexpected(why), .begin = now, .end = now});
+}
+
+/// On a compute engine's thread.
+Duration DeviceDriver::executed(Duration passed) noexcept {
+  return std::clamp(device_.executed(passed), std::max(Duration(0), passed - options_.most_not_executed), passed);
+}
+
+void DeviceDriver::wanted(TaskLink& link) noexcept {
+  if (options_.bandwidth == nullptr || std::exchange(link.wants_device, true)) return;
+  options_.bandwidth->device_wanted();
+}
+
+void DeviceDriver::left(TaskLink& link) noexcept {
+  if (std::exchange(link.wants_device, false)) options_.bandwidth->device_left();
+}
+
+/// Of a job that executes, the next segments: nothing else of it may change then.
+void DeviceDriver::start(TaskLink& link, const Action& action, hal::Company company) noexcept {
+  link.waiting = link.preempted = false;
+  if (action.segment == 0) {
+    link.executing = action.job;
+    link.as = action.as;
+    link.company = company;
+    link.on = action.beside ? beside_.get() : &compute_;
+    link.done = link.handed = 0;
+    link.launched.store(0, std::memory_order_relaxed);
+  }
+  for (std::uint32_t segment = action.segment; segment <= action.segment + action.committed; ++segment)
+    submit(link, segment);
+}
+
+void DeviceDriver::submit(TaskLink& link, std::uint32_t segment) noexcept {
+  if (segment == 0) link.started = hal::now();
+  Given& given = link.given[link.times_given++ % link.given.size()];
+  given = {.link = &link, .job = link.executing, .segment = segment};
+  hal::Work work{.run =
+                     [](void* self) noexcept {
+                       const auto& of = *static_cast<Given*>(self);
+                       return of.link->execute(of);
+                     },
+                 .done =
+                     [](void* self, Status outcome, Instant begin, Instant end) noexcept {
+                       const auto& of = *static_cast<Given*>(self);
+                       of.link->end_execution(of, outcome, begin, end);
+                     },
+                 .context = &given};
+  if (link.launches)
+    work.begin = [](void* self) noexcept {
+      const auto& of = *static_cast<Given*>(self);
+      of.link->launch(of);
+    };
+  link.on->work.given();
+  const auto submitted = link.on->engine.submit(work);
+  link.launched.store(segment + 1, std::memory_order_release);
+  // An engine has what is given of one job at a time, of one that failed before it, and in the warm-up two, so its
+  // queue has room; were it refused, the engine is idle and the job has failed.
+  if (!submitted) link.end_execution(given, submitted, hal::now(), hal::now());
+}
+
+/// Without an action: a copy that only keeps the engine busy.
+void DeviceDriver::move(Direction& direction, const std::optional<Action>& action) noexcept {
+  TransferWork& work_item = *direction.works[direction.begun++ % works_per_direction];
+  work_item.action = action;
+  if (action) links_[action->job.task]->count_move(+1);
+  const hal::Work work{
+      .begin = [](void* self) noexcept { static_cast<TransferWork*>(self)->begin(); },
+      .run = [](void* self) noexcept { return static_cast<TransferWork*>(self)->move(); },
+      .done = [](void* self, Status outcome, Instant begin,
+                 Instant end) noexcept { static_cast<TransferWork*>(self)->end_transfer(outcome, begin, end); },
+      .context = &work_item};
+  direction.work.given();
+  if (const auto submitted = direction.engine.submit(work); !submitted)
+    work_item.end_transfer(submitted, hal::now(), hal::now());
+}
+
+void DeviceDriver::exercise(Direction& direction) noexcept {
+  while (direction.begun - direction.ended < exercises) move(direction, std::nullopt);
+}
+
+} // namespace rtexec::executive

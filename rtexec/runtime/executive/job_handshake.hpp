@@ -1,0 +1,56 @@
+// How the threads of a task hand its job on: the release thread begins it, the device (or whoever cancels it there)
+// gives it back, the completion thread ends it. One job at a time. Never blocks but in the signals' wait.
+#pragma once
+
+#include <rtexec/units.hpp>
+#include "hal/thread.hpp"
+#include "rtexec/runtime/watches/pulse.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace rtexec::executive {
+
+class JobHandshake {
+ public:
+  // Release thread.
+  void begin() noexcept { begun_.fetch_add(1); }
+  [[nodiscard]] bool outstanding() const noexcept {
+    return ended_.load(std::memory_order_acquire) != begun_.load(std::memory_order_relaxed);
+  }
+  /// Whether the last job had ended at `when`.
+  [[nodiscard]] bool ended_by(Instant when) const noexcept {
+    return !outstanding() && last_end_.load(std::memory_order_relaxed) <= when.time_since_epoch().count();
+  }
+
+  /// Whoever has the job after its device part: what it wrote is seen by the completion thread.
+  void give_back() noexcept {
+    returned_.fetch_add(1, std::memory_order_release);
+    ready.raise();
+  }
+
+  // Completion thread.
+  [[nodiscard]] bool is_back() const noexcept {
+    return ended_.load(std::memory_order_relaxed) != returned_.load(std::memory_order_acquire);
+  }
+  void end(Instant at) noexcept {
+    last_end_.store(at.time_since_epoch().count(), std::memory_order_relaxed);
+    ended_.fetch_add(1, std::memory_order_release);
+    ended.raise();
+  }
+
+  // Any thread.
+  [[nodiscard]] Progress progress() const noexcept {
+    const std::uint64_t jobs = ended_.load();
+    return {.steps = jobs, .due = begun_.load() != jobs};
+  }
+
+  hal::Signal ended; // for the release thread: a job ended, or the run stops
+  hal::Signal ready; // for the completion thread: the device part ended, or no release will follow
+
+ private:
+  std::atomic<std::uint64_t> begun_{0}, returned_{0}, ended_{0}; // jobs, warm-up included
+  std::atomic<std::int64_t> last_end_{0};
+};
+
+} // namespace rtexec::executive

@@ -1,0 +1,145 @@
+// One run of an executive, from its plan to its report: what Executive's functions do, and all that they share.
+// Owns workloads, device and threads; calls as those of Executive.
+#pragma once
+
+#include <rtexec/report.hpp>
+#include "hal/board/clock_lock.hpp"
+#include "hal/core_claim.hpp"
+#include "hal/idle_states.hpp"
+#include "hal/machine_files.hpp"
+#include "rtexec/runtime/executive/bandwidth_control.hpp"
+#include "rtexec/runtime/watches/basis_watch.hpp"
+#include "rtexec/runtime/watches/beat.hpp"
+#include "rtexec/runtime/watches/clock_watch.hpp"
+#include "rtexec/runtime/executive/device_driver.hpp"
+#include "rtexec/runtime/executive/device_memory.hpp"
+#include "rtexec/runtime/planning/loaded_set.hpp"
+#include "rtexec/runtime/executive/notifier.hpp"
+#include "rtexec/runtime/observation/neighbours.hpp"
+#include "rtexec/runtime/executive/placement.hpp"
+#include "rtexec/runtime/planning/executive_setup.hpp"
+#include "rtexec/runtime/executive/status_page.hpp"
+#include "rtexec/runtime/executive/steal_watch.hpp"
+#include "rtexec/runtime/executive/task_run.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rtexec::executive {
+
+class Run {
+ public:
+  Run(LoadedSet set, Plan plan, Setup setup);
+  ~Run();
+
+  Result<> start();
+  Result<> startable() const;
+  /// Takes all that the set needs of the machine, also what comes after a refusal: one look tells all. Before start(),
+  /// which does this by itself.
+  std::vector<Need> ask(Placement& placement);
+  /// Instead of start(): cameras, messages and folders of the tasks, of which start() tells the first that it lacks.
+  std::vector<Need> ask_for_channels();
+  /// Absent: the set's board may be any machine.
+  std::optional<Need> ask_for_board() const;
+  bool wait(std::optional<Duration> at_most);
+  Instant planned_end() const;
+  Report report() const;
+  Stop stopped_by(Instant now) const;
+  std::optional<SwapReport> swap_report() const;
+  Report stop();
+  JobRecords job_records() const;
+  bool trigger(std::string_view task) noexcept;
+
+  LoadedSet set_;
+  Plan plan_;
+  RunControl control_;
+  std::vector<std::string> degraded_;
+  ChainRuns chains_;
+
+ private:
+  /// A thread whose page faults are counted from the start of the grid.
+  struct Watched {
+    std::string name;
+    SchedulingClass scheduling;
+    int kernel_id = 0;
+    bool maps = false; // filling page tables is its work: its faults are not counted
+    long faults_at_start = 0;
+  };
+
+  void connect_followers();
+  Need ask_for_cores(const Placement& placement);
+  Need ask_for_frequency(const Placement& placement);
+  std::optional<Need> ask_for_clocks();
+  Need ask_for_idle_states();
+  std::optional<Need> ask_for_awake_cores(const Placement& placement);
+  std::optional<Need> ask_for_neighbours(const Placement& placement);
+  std::optional<Need> ask_for_budgets(const Placement& placement);
+  std::optional<Need> ask_for_store() const;
+  Need ask_for_device();
+  std::optional<Need> ask_for_room() const;
+  Result<> take_machine(Placement& placement);
+  RegulatedRun regulated(const Placement& placement) const;
+  Result<> regulate(const Placement& placement);
+  Bytes host_buffers() const;
+  Bytes stacks() const;
+  Need ask_for_host_memory() const;
+  std::optional<Need> ask_for_cpu_quota() const;
+  Result<> fit_out_device(const Placement& placement);
+  Result<> prepare_engines();
+  [[nodiscard]] std::vector<hal::EngineKind> compute_engines() const;
+  /// Copy engines always have something to copy, to measure beside it.
+  [[nodiscard]] bool exercises() const { return setup_.copy_beside && (plan_.swap || set_.measures_streams); }
+  Result<> fill_device();
+  void place_links();
+  Result<std::unique_ptr<hal::BackingStore>> open_store(hal::Device& device, std::size_t chunks) const;
+  Result<> start_thread(const hal::ThreadSettings& settings, std::function<void()> body);
+  Result<> start_threads(const Placement& placement);
+  Result<> start_notifier();
+  Result<> await_warm_up();
+  Result<> note_memory();
+  bool device_failed();
+  void record_plan();
+  void record_probes(const Placement& placement) const;
+  void watch_cores(const Placement& placement);
+  void look(Duration at);
+  void publish();
+  Result<> begin_beat();
+  Snapshot first_snapshot() const;
+  void show(Snapshot& snapshot);
+  std::optional<Notice> take_notice() noexcept;
+  void end_threads() noexcept;
+
+  Setup setup_;
+  hal::CoreClaim claim_;
+  hal::FrequencyLock frequency_;
+  hal::ClockLock clock_lock_;
+  hal::ShallowIdle shallow_idle_;
+  std::unique_ptr<hal::CpusetPartition> partition_;
+  hal::KeepAwake awake_;
+  Neighbours neighbours_;
+  std::unique_ptr<hal::Device> device_;
+  policies::DeviceScheduler scheduler_{plan_};        // until the driver takes it
+  std::optional<regulation::RegulationPlan> budgets_; // of a set that has any, once they are given
+  std::unique_ptr<BandwidthControl> bandwidth_;
+  std::unique_ptr<DeviceMemory> memory_;
+  std::vector<std::unique_ptr<TaskRun>> runs_;
+  std::unique_ptr<DeviceDriver> driver_;
+  std::vector<hal::Thread> threads_; // scheduler first, then two for each task
+  std::vector<Watched> watched_;
+  BasisWatch basis_; // these, and the device's engines
+  ClockWatch clocks_;
+  StealWatch steal_;
+  std::unique_ptr<Notifier> notifier_; // where anyone listens
+  std::optional<Instant> started_;     // of the grid
+  std::optional<DeviceReport> device_report_;
+  std::optional<DeviceFaultReport> device_fault_;
+  std::optional<Report> final_report_;
+  std::optional<StatusPageReport> status_page_;
+  std::unique_ptr<StatusPublisher> publisher_;
+  std::unique_ptr<Beat> beat_; // where a service manager listens
+};
+
+} // namespace rtexec::executive

@@ -1,0 +1,123 @@
+// Watches the jobs of one task: counts them, keeps their times and records, queues their misses, and tells the trace.
+// Each function names the thread that calls it; readers may be others. Allocates nothing after record_jobs().
+#pragma once
+
+#include <rtexec/plan.hpp>
+#include <rtexec/report.hpp>
+#include <rtexec/task_set.hpp>
+#include "hal/thread.hpp"
+#include "policies/scheduler/device_scheduler.hpp"
+#include "policies/scheduler/overrun_handler.hpp"
+#include "rtexec/runtime/executive/wait_free_queue.hpp"
+#include "rtexec/runtime/executive/status_page.hpp"
+#include "rtexec/runtime/statistics/chain_statistics.hpp"
+#include "rtexec/runtime/statistics/histogram.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace rtexec::executive {
+
+struct Job {
+  policies::JobId id;
+  Instant nominal{};
+  Instant deadline{};
+};
+
+/// How a job went on after its first CPU part.
+struct JobEnd {
+  Status outcome;
+  bool abandoned = false;
+  bool accompanied = false;      // its device part
+  std::uint32_t preemptions = 0; // between two segments
+  Instant requested{}, device_begin{}, device_end{}, end{};
+  Duration executed_before{0}, executed_on_device{0}, executed_after{0};
+};
+
+class TaskStatistics {
+ public:
+  /// `noticed` is raised for each miss that take_miss() will give, and each excess that take_excess() will.
+  TaskStatistics(const Task& task, const PlannedTask& plan, hal::Signal& noticed)
+      : task_(task), plan_(plan), noticed_(noticed) {
+    input_delay_.bound = task.input_delay;
+  }
+  /// Keeps records of the first `most` jobs.
+  void record_jobs(std::size_t most) { records_.resize(most); }
+
+  // Release thread.
+  void overrun(const Job& unfinished, policies::ReleaseDecision::Kind decision) noexcept;
+  void skip(std::uint32_t task, const policies::ReleaseDecision& decision) noexcept;
+  void skipped(std::uint64_t so_far) noexcept { skipped_.store(so_far, std::memory_order_relaxed); }
+  void dropped_triggers(std::uint64_t so_far) noexcept { dropped_triggers_.store(so_far, std::memory_order_relaxed); }
+  /// Of what a job read that is released at `nominal`, the oldest.
+  void sampled(Instant nominal, Instant at) noexcept {
+    if (at <= nominal) input_delay_.add(nominal - at);
+  }
+  /// A release that nobody came to.
+  void unserved(bool late) noexcept;
+  void released(const Job& job, Instant now) noexcept;
+  void before_ended(const Job& job, Instant at, Duration executed) noexcept;
+
+  /// Compute engine: a device part that ended well.
+  void device_ended(Duration took) noexcept;
+
+  // Completion thread.
+  void after_begins(const Job& job, Instant at) const noexcept;
+  void after_ended(Duration executed) noexcept;
+  void ended(const Job& job, const JobEnd& how) noexcept;
+
+  /// Whoever has the job: a part of it that began at `begin` took longer than its WCET.
+  void exceeded(const Job& job, Part part, Instant begin, Duration took, Duration wcet) noexcept;
+  /// One reader: of the parts that exceeded their WCETs since the last call, those count as stolen that had begun when
+  /// time was last seen to be taken of their core. Absent: it never was.
+  void settle_thefts(std::optional<Instant> last_on_core, std::optional<Instant> last_on_compute_core) noexcept;
+
+  // Any thread.
+  [[nodiscard]] TaskReport report() const;
+  /// What changes, but for what is recent and the state; allocates nothing.
+  void show(TaskStatus& status) const;
+  [[nodiscard]] std::uint64_t lost_misses() const noexcept { return lost_misses_.load(std::memory_order_relaxed); }
+  /// The next miss that nobody was told of; one reader.
+  [[nodiscard]] std::optional<Miss> take_miss() noexcept;
+  /// The same for parts above their WCETs.
+  [[nodiscard]] std::uint64_t lost_excesses() const noexcept { return lost_excesses_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::optional<WcetExcess> take_excess() noexcept;
+  /// Of the jobs that have ended so far.
+  void add_records(JobRecords& records) const;
+
+ private:
+  using Counter = std::atomic<std::uint64_t>;
+
+  struct Unsettled {
+    Part part{};
+    Instant begin{};
+  };
+
+  [[nodiscard]] static PartCounts counts(const std::array<Counter, 3>& by_part) noexcept;
+  bool count_outcome(const Job& job, const JobEnd& how) noexcept;
+  void keep_record(const Job& job, const JobEnd& how, bool missed) noexcept;
+
+  const Task& task_;
+  const PlannedTask& plan_;
+  hal::Signal& noticed_;
+  Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0}, dropped_triggers_{0}; // release thread
+  Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0}, paired_{0},
+      preempted_{0};            // completion thread
+  std::atomic<Errc> failure_{}; // of the last failed job
+  DurationHistogram response_, latency_, device_;
+  BoundedTimes input_delay_; // release thread
+  std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
+  std::array<Counter, 3> above_wcet_{}, above_wcet_stolen_{};                 // by part
+  std::atomic<std::int64_t> all_before_{0}, all_after_{0}, last_response_{0}; // sums; of jobs that completed
+  std::vector<JobRecord> records_;                                            // completion thread
+  std::atomic<std::size_t> recorded_{0}, lost_records_{0};
+  Ring<Miss, 256> misses_;
+  Ring<WcetExcess, 64> excesses_;
+  Ring<Unsettled, 64> unsettled_; // more at once count as not stolen
+  Counter lost_misses_{0}, lost_excesses_{0};
+};
+
+} // namespace rtexec::executive

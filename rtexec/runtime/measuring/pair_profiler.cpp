@@ -1,0 +1,157 @@
+#include "rtexec/runtime/measuring/pair_profiler.hpp"
+
+#include "config/memory_policy.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace rtexec::executive {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool waits(const Task& task) { return config::waits_for_pages(task.memory_policy); }
+
+bool waits_on_device(const Task& task) { return waits(task) && task.wcet->uses_device(); }
+
+std::vector<MeasuredPair> pairs_of(const TaskSet& tasks) {
+  std::vector<MeasuredPair> pairs;
+  for (std::size_t computing = 0; computing < tasks.tasks.size(); ++computing)
+    for (std::size_t waiting = 0; waiting < tasks.tasks.size(); ++waiting)
+      if (const Task& a = tasks.tasks[computing], &b = tasks.tasks[waiting];
+          !waits(a) && a.wcet->uses_device() && waits_on_device(b))
+        pairs.push_back({computing, waiting});
+  return pairs;
+}
+
+/// Has the device until both of the pair have requested it, so that they are started together.
+Task holder(const TaskSet& tasks, Duration holds, Duration period) {
+  Task task;
+  task.name = "holder";
+  while (std::ranges::find(tasks.tasks, task.name, &Task::name) != tasks.tasks.end()) task.name += '_';
+  task.workload = WorkloadKind::synthetic;
+  task.period = period;
+  task.deadline = period / 2;
+  task.wcet = Wcet{.before = {}, .device = holds, .after = {}};
+  task.footprint = Bytes{4096};
+  task.on_overrun = OnOverrun::skip;
+  return task;
+}
+
+/// All tasks are released together, and of these two jobs are at once, whatever they take: where both request the
+/// device while the holder has it.
+TaskSet paired(TaskSet tasks, const MeasuredPair& pair, std::span<const Wcet> observed, Duration holds) {
+  constexpr Duration behind_the_holder = 500us;
+  const auto [computing, waiting] = pair;
+  Duration all{0};
+  for (const Wcet& each : observed) all += each.before + each.device + each.after;
+  Duration period = 2 * (all + holds) + 10ms;
+  for (const Task& task : tasks.tasks) period = std::max(period, task.period);
+  for (Task& task : tasks.tasks) {
+    task.period = task.deadline = period;
+    task.offset = behind_the_holder;
+    task.wcet_beside.reset();
+    task.mapping_idle.reset();
+  }
+  Task &d = tasks.tasks[computing], &w = tasks.tasks[waiting];
+  d.wcet_beside = w.wcet_beside = w.mapping_idle = std::max(d.wcet->device, w.wcet->device); // in any order
+  tasks.tasks.push_back(holder(tasks, holds, period));
+  tasks.device.co_run = true;
+  return tasks;
+}
+
+/// How long all first parts take where they share a core and have all of it.
+Duration first_parts(std::span<const Wcet> observed) {
+  Duration all{0};
+  for (const Wcet& each : observed) all += each.before;
+  return all;
+}
+
+bool mostly_accompanied(std::span<const JobRecord> jobs) {
+  return 2 * static_cast<std::size_t>(std::ranges::count_if(jobs, &JobRecord::accompanied)) >= jobs.size();
+}
+
+void add(MeasuredBeside& to, std::span<const JobRecord> jobs) {
+  for (const JobRecord& job : jobs) {
+    if (!job.accompanied || job.failure) continue;
+    to.executions.add(job.executed.device);
+    to.longest = std::max(to.longest, job.executed.device);
+  }
+}
+
+/// A job alone waits as it does beside another; one under D/H, as under H.
+TaskSet alone(TaskSet tasks) {
+  for (Task& task : tasks.tasks)
+    if (task.memory_policy == MemoryPolicy::switching) task.memory_policy = MemoryPolicy::host;
+  return tasks;
+}
+
+std::optional<Duration> shortest_part(std::span<const JobRecord> jobs) {
+  std::optional<Duration> shortest;
+  for (const JobRecord& job : jobs)
+    if (!job.failure) shortest = std::min(job.executed.device, shortest.value_or(Duration::max()));
+  return shortest;
+}
+
+/// By task: the shortest time of a job.
+using Waits = std::vector<std::optional<Duration>>;
+
+/// Without a core, on the host device.
+Waits waits_without_core(const TaskSet& tasks, Setup setup, const Enough& enough, const Watch& watch) {
+  std::vector<Duration> shortest(tasks.tasks.size(), Duration::max());
+  setup.shortest_waits = &shortest;
+  static_cast<void>(measured_run(alone(tasks), std::move(setup), enough, watch));
+  Waits waited(shortest.size());
+  for (std::size_t i = 0; i < shortest.size(); ++i)
+    if (shortest[i] != Duration::max()) waited[i] = shortest[i];
+  return waited;
+}
+
+/// Beyond what the part takes in the device's own memory.
+Waits waits_beyond(const ResidentTimes& resident, const TaskSet& tasks, Setup setup, const Enough& enough,
+                   const Watch& watch) {
+  const MeasuredRun run = measured_run(alone(tasks), std::move(setup), enough, watch);
+  Waits waited(tasks.tasks.size());
+  for (std::size_t i = 0; i < waited.size(); ++i)
+    if (const auto shortest = shortest_part(run.of_task(i)); shortest && resident[i])
+      waited[i] = *shortest - *resident[i];
+  return waited;
+}
+
+} // namespace
+
+void measure_pair(std::vector<MeasuredBeside>& measured, const TaskSet& tasks, const MeasuredPair& pair,
+                  std::span<const Wcet> observed, const std::function<Setup()>& make_setup, const Enough& enough,
+                  const Watch& watch) {
+  constexpr int most_runs = 4, longer = 4;
+  Duration holds = 1ms + 2 * first_parts(observed);
+  for (int runs = 0; runs < most_runs; ++runs, holds *= longer) {
+    const MeasuredRun run = measured_run(paired(tasks, pair, observed, holds), make_setup(), enough, watch);
+    for (const std::size_t task : {pair.computing, pair.waiting}) add(measured[task], run.of_task(task));
+    if (mostly_accompanied(run.of_task(pair.computing)) && mostly_accompanied(run.of_task(pair.waiting))) return;
+  }
+}
+
+std::size_t runs_of_pairs(const TaskSet& tasks, bool across) {
+  const std::size_t pairs = pairs_of(tasks).size();
+  return pairs + (pairs > 0 || (across && std::ranges::any_of(tasks.tasks, waits_on_device)) ? 1 : 0);
+}
+
+std::vector<MeasuredBeside> measure_pairs(const TaskSet& tasks, std::span<const Wcet> observed,
+                                          const std::optional<ResidentTimes>& resident,
+                                          const std::function<Setup()>& make_setup, const Enough& enough,
+                                          const Watch& watch, bool across) {
+  std::vector<MeasuredBeside> measured(tasks.tasks.size());
+  if (runs_of_pairs(tasks, across) == 0) return measured;
+  for (const MeasuredPair& pair : pairs_of(tasks))
+    measure_pair(measured, tasks, pair, observed, make_setup, enough, watch);
+  const Waits waited = resident ? waits_beyond(*resident, tasks, make_setup(), enough, watch)
+                                : waits_without_core(tasks, make_setup(), enough, watch);
+  for (std::size_t i = 0; i < measured.size(); ++i)
+    if (waits(tasks.tasks[i]) && waited[i]) measured[i].idle = std::max(*waited[i], Duration(0));
+  return measured;
+}
+
+} // namespace rtexec::executive

@@ -1,0 +1,16 @@
+// rtexec::profile() for who needs a device or a store of his own.
+#pragma once
+
+#include <rtexec/profiler.hpp>
+#include "rtexec/runtime/planning/executive_setup.hpp"
+
+#include <functional>
+
+namespace rtexec::executive {
+
+/// As rtexec::profile(); `make_setup` is called anew for each of the runs.
+[[nodiscard]] Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options,
+                                      const ProfileObserver& observer,
+                                      const std::function<Result<Setup>()>& make_setup);
+
+} // namespace rtexec::executive

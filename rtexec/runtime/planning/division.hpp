@@ -1,0 +1,32 @@
+// How the device parts of a set can be cut into segments, and what a plan that cuts them asks of their workloads.
+#pragma once
+
+#include <rtexec/plan.hpp>
+#include <rtexec/profile.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/workload.hpp>
+#include "policies/device/segment_search.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace rtexec::executive {
+
+/// Of one task, in pieces of which each is one or some of its workload's layers.
+struct Pieces {
+  policies::Divisible divisible;         // layers: the pieces
+  std::vector<std::uint32_t> last_layer; // of each; empty: it cannot be cut
+  /// Why it cannot be cut, in words. Empty: it can, or the set says that it is not.
+  std::string obstacle;
+};
+
+/// Of a synthetic task the layers are given; of others the profile must have measured them. The time of a piece is its
+/// share of the WCET. `entry` may be null. `chunk`: of constants that are streamed.
+[[nodiscard]] Pieces pieces_of(const Task& task, const Workload& workload, const ProfileEntry* entry, Bytes chunk,
+                               std::uint32_t launch_ahead);
+
+/// The cuts of a plan, which are of pieces, as layers of the workload.
+[[nodiscard]] std::vector<std::uint32_t> as_layers(const std::vector<std::uint32_t>& cuts, const Pieces& pieces);
+
+} // namespace rtexec::executive

@@ -1,0 +1,406 @@
+#include "hal/open/available_memory.hpp"
+#include "hal/open/open_device.hpp"
+#include "tasks/make/make_workload.hpp"
+#include "rtexec/runtime/channels/connect.hpp"
+#include "rtexec/runtime/planning/loaded_set.hpp"
+
+#include "rtexec/runtime/planning/division.hpp"
+#include "rtexec/runtime/planning/memory_choice.hpp"
+
+#include "config/names.hpp"
+#include "config/resolve.hpp"
+#include "config/base/text.hpp"
+#include "hal/machine_files.hpp"
+#include "policies/admission/admission.hpp"
+#include "rtexec/runtime/regulation/regulation.hpp"
+#include "tasks/base/constant_image.hpp"
+#include "tasks/base/fingerprint.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+namespace rtexec::executive {
+
+namespace {
+
+/// The tasks that give no WCET: "'front', 'rear'".
+std::string unmeasured(const TaskSet& tasks) {
+  std::string names;
+  for (const Task& task : tasks.tasks)
+    if (!task.wcet) names += (names.empty() ? "'" : ", '") + task.name + "'";
+  return names;
+}
+
+/// Of a workload without a part on the device; empty, or what to do.
+std::string problem_of_memory(const Workload& workload) {
+  const Bytes asked = workload.memory().on_device();
+  if (workload.uses_device() || asked == Bytes{0}) return {};
+  return "its workload has no part on the device, and asks for " + to_string(asked) +
+         " of device memory; let it keep its data in memory of its own, or give it such a part";
+}
+
+/// Where a WCET gives other parts than the workload has; empty, or what to do.
+std::string problem_of_parts(const Wcet& wcet, const Workload& workload) {
+  if (wcet.uses_device() == workload.uses_device()) return {};
+  const std::string found = "its wcet is " + to_string(wcet.device) + ", and its workload has ";
+  return workload.uses_device()
+             ? found + "a part on the device; give the execution time of that, or measure it with `rtexec profile`"
+             : found +
+                   "no part on the device; set wcet = \"0ns\", and give its times on the core in wcet_before and "
+                   "wcet_after";
+}
+
+Result<> check_parts(const LoadedSet& set) {
+  std::string errors;
+  for (std::size_t i = 0; i < set.tasks.tasks.size(); ++i) {
+    const Task& task = set.tasks.tasks[i];
+    if (!task.wcet) continue; // it is being measured
+    if (const std::string problem = problem_of_parts(*task.wcet, *set.workloads[i]); !problem.empty())
+      config::add_line(errors, "task '" + task.name + "': " + problem);
+  }
+  return errors.empty() ? Result<>() : fail(Errc::bad_input, errors);
+}
+
+/// Refuses footprints above a known capacity for which the process may not have enough addresses. The plan refuses
+/// smaller ones, and says what else helps.
+Result<> check_footprints(const ResolvedSet& set) {
+  const Bytes capacity = set.tasks.device.capacity.value_or(set.board.capacity);
+  if (capacity == Bytes{0}) return {};
+  std::string errors;
+  for (const Task& task : set.tasks.tasks)
+    if (task.footprint && *task.footprint > std::max(capacity, tasks::ConstantImage::max_pattern))
+      config::add_line(errors, "task '" + task.name + "': footprint = \"" + to_string(*task.footprint) +
+                                   "\": more than the capacity, " + to_string(capacity) +
+                                   "; give a smaller footprint, or a larger [device] capacity");
+  return errors.empty() ? Result<>() : fail(Errc::not_proved, errors);
+}
+
+/// Where nobody else says how much memory the device has, the device itself is asked.
+Result<> settle_capacity(LoadedSet& set) {
+  if (set.board.capacity > Bytes{0} || set.tasks.device.capacity) return {};
+  set.whole_device = true;
+  if (!set.machine.here && set.machine.device_memory == Bytes{0})
+    return fail(Errc::bad_input, "how much memory board '" + set.board.name +
+                                     "' has is known only where its device is, and the file of that machine does not "
+                                     "say it\n  write it there with `rtexec probe --board " +
+                                     set.tasks.board + " --json FILE`, or give [device] capacity in the task set");
+  if (!set.machine.here) {
+    const std::uint64_t chunk = std::max<std::uint64_t>(set.chunk.count, 1);
+    set.board.capacity = Bytes{set.machine.device_memory.count / chunk * chunk};
+    return {};
+  }
+  const auto device = set.open_device({});
+  if (!device)
+    return fail(device.error().code,
+                "how much memory board '" + set.board.name +
+                    "' has is known only where its device is, which cannot be " +
+                    "opened here: " + device.error().what +
+                    "\n  to plan without it, give [device] capacity in the task set, or capacity in the board's file");
+  set.board.capacity = (*device)->capacity();
+  return {};
+}
+
+/// What is to be streamed is measured with all constants on the device, of which a run may be given less.
+void measure_streams_whole(LoadedSet& set) {
+  for (Task& task : set.tasks.tasks) {
+    if (task.constants != Constants::streamed) continue;
+    task.constants = Constants::automatic;
+    set.measures_streams = true;
+  }
+  if (set.measures_streams) set.tasks.device.capacity.reset();
+}
+
+/// Of its workloads as they are now, and of links.
+std::vector<MemoryDemand> memory_of(const LoadedSet& set) {
+  std::vector<MemoryDemand> memory;
+  for (const auto& workload : set.workloads) memory.push_back(workload->memory());
+  for (const channels::DeviceLink& link : set.links) memory[link.producer].fixed += link.latest->room();
+  return memory;
+}
+
+/// Before they are read: at the limit of a control group, the kernel kills the process without a word. A model is held
+/// as its file and as its tensors.
+Result<> check_room_for_models(const TaskSet& tasks) {
+  std::set<std::filesystem::path> models;
+  for (const Task& task : tasks.tasks)
+    if (!task.model.empty()) models.insert(task.model);
+  Bytes needed;
+  std::error_code missing; // told when it is read
+  for (const auto& model : models)
+    if (const auto size = std::filesystem::file_size(model, missing); !missing) needed += Bytes{2 * size};
+  if (needed == Bytes{}) return {};
+  return hal::check_available_memory(needed, "the models of the set", hal::Machine());
+}
+
+/// Makes the workload of each task, connects them, and gives them their tuning where it is known: all errors at once of
+/// each of these.
+class Loader {
+ public:
+  Loader(LoadedSet& set, Setup& setup) : set_(set), setup_(setup) {}
+
+  Result<> load() {
+    if (set_.board.device == DeviceKind::host && set_.tasks.device.completion == Completion::spin)
+      complain("[device] completion = \"spin\" is for boards with device = \"cuda\"; board '" + set_.board.name +
+               "' has a host device");
+    if (set_.tasks.device.co_run && set_.tasks.device.completion == Completion::spin)
+      complain(
+          "[device] co_run = true needs completion = \"block\": two jobs' threads share the compute core, which one "
+          "that spins would keep");
+    for (std::size_t i = 0; i < set_.tasks.tasks.size(); ++i) make(i);
+    for (const auto& [name, _] : setup_.workloads)
+      complain("a workload was given for task '" + name + "', which the task set does not have");
+    if (!errors_.empty()) return fail(Errc::bad_input, errors_);
+    if (const auto chosen = choose(); !chosen) return chosen;
+    if (const auto connected = connect(std::move(setup_.callbacks)); !connected) return connected;
+    for (std::size_t i = 0; i < set_.workloads.size(); ++i) settle(i);
+    if (!errors_.empty()) return fail(Errc::bad_input, errors_);
+    set_.memory = memory_of(set_);
+    return {};
+  }
+
+ private:
+  void complain(const std::string& what) { config::add_line(errors_, what); }
+
+  void make(std::size_t index) {
+    const Task& task = set_.tasks.tasks[index];
+    const std::string who = "task '" + task.name + "': ";
+    if (const std::string problem = problem_of_precision(task.precision, set_.board); !problem.empty())
+      return complain(who + problem);
+    auto own = setup_.workloads.extract(task.name);
+    auto made = own ? Result<std::unique_ptr<Workload>>(std::move(own.mapped()))
+                    : tasks::make_workload(task, set_.board.device);
+    if (!made) return complain(made.error().what);
+    if (!*made) return complain(who + "no workload was given");
+    set_.workloads.push_back(std::move(*made));
+    if (!own && open_policies(task, set_.board).size() > 1) choosing_.push_back(index);
+  }
+
+  /// Memory policies that tasks leave open, unless they are about to be measured.
+  Result<> choose() {
+    set_.policy_reasons.resize(set_.workloads.size());
+    if (choosing_.empty() || setup_.tunings) return {};
+    if (const auto settled = settle_capacity(set_); !settled) return settled;
+    if (const auto connected = connect(setup_.callbacks); !connected) return connected;
+    set_.io.clear(); // of workloads that may be replaced
+    return choose_memory(set_, choosing_);
+  }
+
+  Result<> connect(std::map<std::string, TaskCallbacks> callbacks) {
+    auto connected = channels::connect(set_.tasks, set_.workloads, std::move(callbacks));
+    if (!connected) return Unexpected(connected.error());
+    set_.io = std::move(connected->tasks);
+    set_.links = std::move(connected->links);
+    return {};
+  }
+
+  void settle(std::size_t index) {
+    const Task& task = set_.tasks.tasks[index];
+    Workload& workload = *set_.workloads[index];
+    const std::string who = "task '" + task.name + "': ";
+    const std::string fingerprint = channels::fingerprint(set_.tasks, index, workload, set_.links);
+    auto tuned = tune(task, fingerprint, workload);
+    if (!tuned) return complain(who + tuned.error().what);
+    if (const std::string problem = problem_of_memory(workload); !problem.empty()) return complain(who + problem);
+    if (workload.constants().size() != workload.memory().constant.count)
+      return complain(who + "its workload's constants() and memory().constant differ in size");
+    set_.fingerprints.push_back(with_tuning(fingerprint, *tuned));
+    set_.tunings.push_back(std::move(*tuned));
+  }
+
+  /// The choices that were measured and that the workload was given. A stale entry is silent here: who needs its WCET
+  /// complains.
+  Result<std::vector<std::string>> tune(const Task& task, const std::string& fingerprint, Workload& workload) {
+    if (setup_.tunings) {
+      const auto given = setup_.tunings->find(task.name);
+      if (given == setup_.tunings->end() || given->second.empty()) return {};
+      if (const auto used = workload.use(given->second); !used) return Unexpected(used.error());
+      return given->second;
+    }
+    if (!set_.profile) return {};
+    const ProfileEntry* const entry = entry_of(*set_.profile, task.name, task.memory_policy);
+    if (entry == nullptr || entry->tuning.empty() || entry->workload != with_tuning(fingerprint, entry->tuning))
+      return {};
+    if (const auto used = workload.use(entry->tuning); !used)
+      return fail(used.error().code, "the tuning in " + set_.profile->file.string() +
+                                         " cannot be used: " + used.error().what + "\n  run `rtexec profile " +
+                                         config::shell_word(set_.tasks.file.string()) + "` again");
+    set_.measured_on = set_.profile->device;
+    return entry->tuning;
+  }
+
+  LoadedSet& set_;
+  Setup& setup_;
+  std::vector<std::size_t> choosing_; // tasks that leave their memory policy open
+  std::string errors_;
+};
+
+/// What the set leaves open the profile says.
+Result<> settle_wcets(LoadedSet& set) {
+  const std::string names = unmeasured(set.tasks);
+  if (names.empty()) return {};
+  if (!set.profile)
+    return fail(Errc::bad_input,
+                "no execution times are known of task " + names + ": no wcet is given, and there is no profile " +
+                    set.tasks.executive.profile.string() + "; measure them on this machine with `rtexec profile " +
+                    config::shell_word(set.tasks.file.string()) + "`");
+  if (const auto applied = apply_profile(set.tasks, *set.profile, set.fingerprints); !applied) return applied;
+  set.measured_on = set.profile->device;
+  return {};
+}
+
+/// Empty, or the task whose output a shown input is, which the host never sees.
+std::string linked_from(const LoadedSet& set, std::size_t task, std::size_t input) {
+  for (const channels::DeviceLink& link : set.links)
+    for (const auto& reader : link.readers)
+      if (reader.task == task && reader.input == input) return set.tasks.tasks[link.producer].name;
+  return {};
+}
+
+/// The WCET was given or measured without it.
+Result<> connect(LoadedSet& set, const std::shared_ptr<channels::Tap>& tap) {
+  auto& tasks = set.tasks.tasks;
+  const auto shown = std::ranges::find(tasks, tap->task(), &Task::name);
+  if (shown == tasks.end()) {
+    std::string there;
+    for (const Task& task : tasks) there += (there.empty() ? "" : ", ") + task.name;
+    return fail(Errc::bad_input, "there is no task '" + tap->task() + "' to be shown; there are: " + there);
+  }
+  const auto number = static_cast<std::size_t>(shown - tasks.begin());
+  if (const auto connected = tap->connect(*shown, *set.workloads[number]); !connected)
+    return fail(connected.error().code, "task '" + tap->task() + "' cannot be shown: " + connected.error().what);
+  if (const std::string from = linked_from(set, number, tap->input()); !from.empty())
+    return fail(Errc::bad_input, "task '" + tap->task() + "' cannot be shown: its input is an output of '" + from +
+                                     "' and stays on the device\n  show '" + from + "' instead");
+  set.io[number]->add_sink(std::make_unique<channels::TapSink>(tap), "");
+  if (!shown->wcet) return {};
+  shown->wcet->after += tap->cost();
+  if (const auto valid = validate(set.tasks); !valid)
+    return fail(valid.error().code, "with " + to_string(tap->cost()) + " for a picture in the last part of '" +
+                                        tap->task() + "', which is to be shown: " + valid.error().what);
+  return {};
+}
+
+} // namespace
+
+std::string with_tuning(const std::string& fingerprint, std::span<const std::string> tuning) {
+  if (tuning.empty()) return fingerprint;
+  tasks::Fingerprint lines;
+  for (const std::string& line : tuning) lines.add(line);
+  return fingerprint + "-tuned-" + lines.text();
+}
+
+std::string problem_of_precision(Precision precision, const Board& board) {
+  if (precision == Precision::fp32 || board.device != DeviceKind::host) return {};
+  return "precision = \"" + std::string(spelling(precision)) + "\" is for GPUs, and board '" + board.name +
+         "' has a host device, which computes in fp32; leave it out, or choose a board with device = \"cuda\"";
+}
+
+Result<std::unique_ptr<hal::Device>> LoadedSet::open_device(Bytes capacity) const {
+  const Bytes asked = whole_device ? Bytes{0} : capacity;
+  return open_own ? open_own(asked, chunk)
+                  : hal::open_device(board, asked, chunk, tasks.device.completion, hal::Machine());
+}
+
+Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
+  if (const auto valid = validate(tasks); !valid) return Unexpected(valid.error());
+  auto board = setup.board ? Result<Board>(*setup.board) : read_board(tasks.board);
+  if (!board) return Unexpected(board.error());
+  if (machine.cores.empty()) return fail(Errc::bad_input, "machine '" + machine.name + "' has no core to run on");
+  LoadedSet set;
+  static_cast<ResolvedSet&>(set) = resolve(std::move(tasks), std::move(*board), std::move(machine));
+  if (const auto checked = regulation::check_budgets(set); !checked) return Unexpected(checked.error());
+  if (const auto checked = check_footprints(set); !checked) return Unexpected(checked.error());
+  set.open_own = setup.open_device;
+  if (set.machine.here)
+    if (const auto room = check_room_for_models(set.tasks); !room) return Unexpected(room.error());
+  const auto& file = set.tasks.executive.profile;
+  if (std::error_code error; !setup.tunings && !file.empty() && std::filesystem::exists(file, error)) {
+    auto profile = read_profile(file);
+    if (!profile) return Unexpected(profile.error());
+    set.profile = std::move(*profile);
+  }
+  if (const auto loaded = Loader(set, setup).load(); !loaded) return Unexpected(loaded.error());
+  set.whole_jobs = setup.tunings.has_value();
+  if (set.whole_jobs) measure_streams_whole(set);
+  if (const auto settled = settle_capacity(set); !settled) return Unexpected(settled.error());
+  if (!setup.tunings)
+    if (const auto settled = settle_wcets(set); !settled) return Unexpected(settled.error());
+  if (const auto checked = check_parts(set); !checked) return Unexpected(checked.error());
+  if (setup.tap)
+    if (const auto connected = connect(set, setup.tap); !connected) return Unexpected(connected.error());
+  return set;
+}
+
+namespace {
+
+/// Cuts the workloads as a plan says, and plans again with the memory that they ask for then. `pieces` get what the
+/// plan has chosen.
+Result<Plan> cut(const LoadedSet& set, const Plan& plan, std::vector<Pieces>& pieces) {
+  std::vector<policies::Divisible> divisible;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const PlannedTask& task = plan.tasks[i];
+    if (auto done = set.workloads[i]->cut(as_layers(task.cuts, pieces[i])); !done)
+      return fail(done.error().code, "task '" + task.name + "' cannot be cut: " + done.error().what);
+    pieces[i].divisible.device_class = task.device_class;
+    pieces[i].divisible.streams = task.stream.has_value();
+    if (!task.stream) pieces[i].divisible.reads.clear();
+    pieces[i].divisible.given = policies::Segmentation{.cuts = task.cuts, .overhead = 0, .carry = {}};
+    divisible.push_back(pieces[i].divisible);
+  }
+  ResolvedSet divided = set;
+  divided.tasks.device.launch_ahead = plan.launch_ahead;
+  return policies::make_plan(divided, memory_of(set), divisible);
+}
+
+Result<> leave_whole(const LoadedSet& set) {
+  for (const auto& workload : set.workloads)
+    if (auto done = workload->cut({}); !done) return done;
+  return {};
+}
+
+/// With jobs in segments, where that proves the set or is asked for.
+Result<Plan> plan_in_segments(const LoadedSet& set) {
+  std::vector<Pieces> pieces;
+  std::vector<policies::Divisible> divisible;
+  for (std::size_t i = 0; i < set.workloads.size(); ++i) {
+    const Task& task = set.tasks.tasks[i];
+    const ProfileEntry* entry = set.profile ? entry_of(*set.profile, task.name, task.memory_policy) : nullptr;
+    pieces.push_back(pieces_of(task, *set.workloads[i], entry, set.chunk, set.tasks.device.launch_ahead.value_or(0)));
+    if (task.constants == Constants::streamed && pieces.back().divisible.reads.empty())
+      return fail(Errc::bad_input,
+                  "task '" + task.name + "': memory = \"stream\": " +
+                      (pieces.back().obstacle.empty() ? "its constants are not read layer by layer, in several chunks"
+                                                      : pieces.back().obstacle));
+    divisible.push_back(pieces.back().divisible);
+  }
+  const bool given = std::ranges::any_of(divisible, &policies::Divisible::fixed);
+  auto plan = policies::make_plan(set, set.memory, divisible);
+  if (!plan || !plan->preempts()) return plan;
+  auto divided = cut(set, *plan, pieces);
+  if (divided && (given || divided->proved)) {
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+      divided->tasks[i].cuts = as_layers(divided->tasks[i].cuts, pieces[i]);
+    return divided;
+  }
+  if (given) return divided;
+  if (auto whole = leave_whole(set); !whole) return Unexpected(whole.error());
+  return policies::make_plan(set, set.memory);
+}
+
+} // namespace
+
+Result<Plan> plan(const LoadedSet& set) {
+  auto plan = set.whole_jobs ? policies::make_plan(set, set.memory) : plan_in_segments(set);
+  if (!plan) return plan;
+  for (std::size_t i = 0; i < plan->tasks.size(); ++i) {
+    plan->tasks[i].workload = set.fingerprints[i];
+    plan->tasks[i].tuning = set.tunings[i];
+    plan->tasks[i].memory_policy_reason = set.policy_reasons[i];
+  }
+  for (const channels::DeviceLink& link : set.links) plan->tasks[link.producer].links += link.latest->room();
+  if (set.measured_on) plan->measured_on = *set.measured_on + ", " + set.profile->machine;
+  return plan;
+}
+
+} // namespace rtexec::executive

@@ -1,0 +1,46 @@
+// What is kept of a chain's reactions and ages, and of other times that a bound holds. One writer; readers as of
+// histograms.
+#pragma once
+
+#include <rtexec/plan.hpp>
+#include <rtexec/report.hpp>
+#include "policies/chains/chain_times.hpp"
+#include "rtexec/runtime/statistics/histogram.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace rtexec {
+
+/// Times, and how many of them were above a bound.
+struct BoundedTimes {
+  std::optional<Duration> bound; // set before the first
+  std::atomic<std::uint64_t> violations{0};
+  DurationHistogram times;
+  void add(Duration time) noexcept;
+  [[nodiscard]] MeasuredTimes report() const;
+};
+
+class ChainStatistics {
+ public:
+  /// `from_sampling`: times count from the sampling of what the first task reads.
+  ChainStatistics(std::string name, bool from_sampling) : name_(std::move(name)), from_sampling_(from_sampling) {}
+
+  /// Holds them to what was promised.
+  void promise(const PlannedChain& planned);
+  void add(const policies::ChainSamples& samples) noexcept;
+  [[nodiscard]] ChainReport report() const;
+  // Of reactions; allocates nothing.
+  [[nodiscard]] Duration longest() const noexcept { return reaction_.times.longest(); }
+  [[nodiscard]] std::uint64_t count() const noexcept { return reaction_.times.count(); }
+  [[nodiscard]] std::uint64_t above() const noexcept { return reaction_.violations.load(std::memory_order_relaxed); }
+
+ private:
+  std::string name_;
+  bool from_sampling_;
+  BoundedTimes reaction_, age_, reduced_age_;
+};
+
+} // namespace rtexec

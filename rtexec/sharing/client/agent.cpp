@@ -1,0 +1,84 @@
+#include "rtexec/sharing/client/agent.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rtexec::client {
+
+using protocol::Entry;
+using protocol::EntryKind;
+
+Result<std::unique_ptr<Agent>> Agent::start(protocol::Segment& segment, Outbox& outbox, ClientMemory& memory,
+                                            const hal::ThreadSettings& settings, Hurry hurry) {
+  std::unique_ptr<Agent> agent(new Agent(segment, outbox, memory, std::move(hurry)));
+  auto thread = hal::Thread::start(settings, [self = agent.get()] { self->serve(); });
+  if (!thread) return Unexpected(thread.error());
+  agent->thread_ = std::move(*thread);
+  return agent;
+}
+
+Agent::~Agent() {
+  stopping_.store(true, std::memory_order_release);
+  segment_.to_client_bell.raise();
+  thread_.join();
+}
+
+/// What is there is begun before the oldest is waited for.
+void Agent::serve() noexcept {
+  static_cast<void>(segment_.lifeline.hold()); // without it the daemon learns of the end later, by the pidfd
+  for (;;) {
+    const std::uint32_t seen = segment_.to_client_bell.value();
+    while (take()) {}
+    if (loads_.count > 0) finish(loads_);
+    else if (saves_.count > 0) finish(saves_);
+    else if (stopping_.load(std::memory_order_acquire)) return;
+    else segment_.to_client_bell.wait(seen);
+  }
+}
+
+/// False: there is nothing to begin, or no room for it.
+bool Agent::take() noexcept {
+  if (loads_.count == at_once || saves_.count == at_once || stopping_.load(std::memory_order_acquire)) return false;
+  Entry command;
+  if (commands_.pop(command) != protocol::Turn::done) return false;
+  switch (static_cast<EntryKind>(command.kind)) {
+  case EntryKind::load: begin(loads_, command); break;
+  case EntryKind::save: begin(saves_, command); break;
+  case EntryKind::hurry:
+    if (hurry_) hurry_(command.job);
+    break;
+  default: break; // of a later version
+  }
+  return true;
+}
+
+void Agent::begin(Moves& moves, const Entry& command) noexcept {
+  const bool load = &moves == &loads_;
+  const Status begun = load ? memory_.begin_load(command.slot, command.frame) : memory_.begin_save(command.slot);
+  if (begun) {
+    moves.entries[moves.count++] = command;
+    return;
+  }
+  while (moves.count > 0) finish(moves); // each direction ends in the order of its commands
+  tell(command, false);
+}
+
+void Agent::finish(Moves& moves) noexcept {
+  const Status done = &moves == &loads_ ? memory_.finish_load() : memory_.finish_save();
+  const Entry command = moves.entries.front();
+  std::shift_left(moves.entries.begin(), moves.entries.end(), 1);
+  --moves.count;
+  tell(command, done.has_value());
+}
+
+void Agent::tell(const Entry& command, bool done) noexcept {
+  const bool load = command.kind == static_cast<std::uint16_t>(EntryKind::load);
+  // Where the daemon takes nothing, it is gone, or holds the client for hostile: either way it frees what was its own.
+  static_cast<void>(
+      outbox_.send({.kind = static_cast<std::uint16_t>(load ? EntryKind::loaded : EntryKind::saved),
+                    .status = static_cast<std::uint16_t>(done ? protocol::Outcome::done : protocol::Outcome::failed),
+                    .slot = command.slot,
+                    .frame = command.frame}));
+}
+
+} // namespace rtexec::client

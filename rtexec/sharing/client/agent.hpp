@@ -1,0 +1,60 @@
+// The thread of a client that carries out the daemon's commands: loads and saves, each told when it has ended. Several
+// are under way at once in each direction, so that copies follow each other without a gap.
+//
+// Ownership: segment, outbox and memory outlive it. The thread begins in start() and ends in the destructor, once what
+// it has begun is finished.
+#pragma once
+
+#include <rtexec/result.hpp>
+#include "hal/thread.hpp"
+#include "rtexec/sharing/client/client_memory.hpp"
+#include "rtexec/sharing/client/outbox.hpp"
+#include "rtexec/sharing/protocol/segment.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace rtexec::client {
+
+class Agent {
+ public:
+  /// What is to be done where others wait for the device; called on the agent's thread, must not block. May be empty.
+  using Hurry = std::function<void(std::uint64_t job)>;
+
+  /// refused: the thread cannot have the priority.
+  [[nodiscard]] static Result<std::unique_ptr<Agent>> start(protocol::Segment& segment, Outbox& outbox,
+                                                            ClientMemory& memory, const hal::ThreadSettings& settings,
+                                                            Hurry hurry);
+  ~Agent();
+
+ private:
+  static constexpr std::size_t at_once = 4; // in each direction; the daemon has fewer under way
+  /// Loads, or saves, that have begun, the oldest first.
+  struct Moves {
+    std::array<protocol::Entry, at_once> entries;
+    std::size_t count = 0;
+  };
+
+  Agent(protocol::Segment& segment, Outbox& outbox, ClientMemory& memory, Hurry hurry)
+      : segment_(segment), outbox_(outbox), memory_(memory), hurry_(std::move(hurry)), commands_(segment.to_client) {}
+  void serve() noexcept;
+  bool take() noexcept;
+  void begin(Moves& moves, const protocol::Entry& command) noexcept;
+  void finish(Moves& moves) noexcept;
+  void tell(const protocol::Entry& command, bool done) noexcept;
+
+  protocol::Segment& segment_;
+  Outbox& outbox_;
+  ClientMemory& memory_;
+  Hurry hurry_;
+  protocol::Consumer commands_;
+  Moves loads_, saves_;
+  std::atomic<bool> stopping_{false};
+  hal::Thread thread_;
+};
+
+} // namespace rtexec::client

@@ -1,0 +1,184 @@
+// rtexecd: schedules the device among processes that are not ours.
+#include <rtexec/board.hpp>
+#include <rtexec/planning.hpp>
+
+#include "config/daemon_settings.hpp"
+#include "hal/open/open_device.hpp"
+#include "hal/thread.hpp"
+#include "rtexec/sharing/daemon/server.hpp"
+#include "rtexec/sharing/daemon/set_up.hpp"
+#include "rtexec/runtime/watches/beat.hpp"
+#include "rtexec/runtime/watches/service_manager.hpp"
+#include "traces/emit.hpp"
+#include "traces/recording/session.hpp"
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <sys/resource.h>
+#include <utility>
+
+namespace rtexec::daemon {
+namespace {
+
+constexpr const char* help_end =
+    "Processes with librtexec-preload.so before them (LD_PRELOAD) are its clients: it decides who has the device, and\n"
+    "whose memory is there. `rtexec config daemon` documents the file.\n\n"
+    "Examples:\n"
+    "  $ rtexecd daemon.toml &\n"
+    "  $ RTEXEC_CLIENT=front LD_PRELOAD=librtexec-preload.so python3 detect.py\n\n"
+    "Exit codes:\n"
+    "  0  ended by a signal\n"
+    "  2  bad input\n"
+    "  5  the machine refused, or the recording is not whole\n\n"
+    "Environment:\n"
+    "  NOTIFY_SOCKET  who started it and wants to know when it is ready: systemd\n"
+    "  WATCHDOG_USEC  how often it wants to hear that it goes on\n\n"
+    "Files:\n"
+    "  /run/rtexec/sharing/daemon/socket  where clients connect; [daemon] directory says another place\n";
+/// Of a look around, for whoever watches over the daemon.
+constexpr Duration step_patience = std::chrono::seconds(1);
+
+std::atomic<Server*> running{nullptr};
+volatile std::sig_atomic_t told_to_end = 0; // also while there is no server yet
+
+struct RecordingOptions {
+  std::string folder, limit; // empty: none
+};
+
+struct Watched {
+  explicit Watched(executive::ServiceManager by) : manager(std::move(by)) {}
+  executive::ServiceManager manager;
+  std::unique_ptr<executive::Beat> beat;
+};
+
+void end_at(int) {
+  told_to_end = 1;
+  if (Server* const server = running.load()) server->stop();
+}
+
+void on_signals(void (*handler)(int)) {
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, handler);
+}
+
+/// Chunks and clients have descriptors, which shells limit for programs that use select().
+void allow_descriptors() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+int code_of(Errc code) { return code == Errc::bad_input ? 2 : 5; }
+
+int give_up(const Error& error) {
+  std::cerr << "rtexecd: " << error.what << '\n';
+  return code_of(error.code);
+}
+
+/// Who started it hears that it is ready, and that it goes on; null: nobody wants to.
+Result<std::unique_ptr<Watched>> begin_beat(const Server& server, const std::string& file) {
+  auto manager = executive::ServiceManager::of_environment();
+  if (!manager) return Unexpected(manager.error());
+  if (!*manager) return nullptr;
+  auto watched = std::make_unique<Watched>(std::move(**manager));
+  executive::ProgressWatch watch(step_patience);
+  watch.add("rtexecd", [&server](Instant) { return executive::Progress{.steps = server.rounds(), .due = true}; });
+  auto beat = executive::Beat::start(watched->manager, std::move(watch), "Serves " + file);
+  if (!beat) return Unexpected(beat.error());
+  watched->beat = std::move(*beat);
+  return watched;
+}
+
+/// Of what is recorded: begun before there are threads, or locked memory.
+Result<std::optional<traces::Session>> begin_recording(const RecordingOptions& options) {
+  if (options.folder.empty()) return std::nullopt;
+  traces::SessionOptions session;
+  if (!options.limit.empty()) {
+    const auto limit = parse_bytes(options.limit);
+    if (!limit) return fail(Errc::bad_input, "--trace-limit " + options.limit + ": " + limit.error().what);
+    session.limit = *limit;
+  }
+  auto begun = traces::Session::start(options.folder, session);
+  if (!begun) return Unexpected(begun.error());
+  return std::optional(std::move(*begun));
+}
+
+/// What became of it; after the last event.
+Result<> end_recording(std::optional<traces::Session>& session) {
+  if (!session) return {};
+  traces::run_end(hal::now(), "signal");
+  const auto summary = session->stop();
+  if (!summary) return Unexpected(summary.error());
+  if (auto whole = traces::check_whole(*summary, session->folder()); !whole) return whole;
+  std::cout << "rtexecd: recorded " << summary->events << " events, " << summary->lost.events
+            << " lost: " << session->folder().string() << std::endl;
+  return {};
+}
+
+int serve(const std::string& file, const RecordingOptions& recorded) {
+  auto settings = config::read_daemon_settings(file);
+  if (!settings) return give_up(settings.error());
+  auto board = read_board(settings->board);
+  if (!board) return give_up(board.error());
+  const bool automatic = settings->daemon.chunks == config::ChunkSharing::automatic;
+  if (const auto driver = hal::find_driver(*board); !driver && automatic) return give_up(driver.error());
+  auto options = set_up(std::move(*settings), std::move(*board), this_machine());
+  if (!options) return give_up(options.error());
+  allow_descriptors();
+  on_signals(end_at);
+  std::signal(SIGPIPE, SIG_IGN); // who reads what it says may end before it
+  auto session = begin_recording(recorded);
+  if (!session) return give_up(session.error());
+  options->notice = [](const std::string& line) { std::cout << "rtexecd: " << line << std::endl; };
+  auto server = Server::open(*options);
+  if (!server && server.error().code == Errc::unsupported && automatic) {
+    std::cout << "rtexecd: each client makes its own chunks: " << server.error().what << std::endl;
+    options->mode = protocol::Mode::private_chunks;
+    server = Server::open(*options);
+  }
+  if (!server) return give_up(server.error());
+  if (const auto locked = hal::lock_memory(); !locked)
+    std::cout << "rtexecd: degraded: " << locked.error().what << '\n';
+  if (options->priority == 0) std::cout << "rtexecd: degraded: threads may not be SCHED_FIFO\n";
+  running = server->get();
+  if (told_to_end != 0) (*server)->stop();
+  std::cout << "rtexecd: listening at " << (options->settings.daemon.directory / "socket").string() << ", "
+            << options->dispatcher.frames << " chunks of " << to_string(options->terms.device.chunk) << std::endl;
+  auto beat = begin_beat(**server, file);
+  if (!beat) return give_up(beat.error());
+  const auto ended = (*server)->run();
+  on_signals(SIG_IGN); // the recording is ended once, and whole
+  beat->reset();
+  server->reset();
+  const auto recorded_all = end_recording(*session);
+  if (!ended) return give_up(ended.error());
+  return recorded_all ? 0 : give_up(recorded_all.error());
+}
+
+} // namespace
+} // namespace rtexec::daemon
+
+int main(int count, char** arguments) {
+  CLI::App program("Schedule one device among processes that are not ours, with deadlines", "rtexecd");
+  std::string file;
+  program.add_option("file", file, "TOML: the device, and rules for the processes")->required()->type_name("FILE");
+  rtexec::daemon::RecordingOptions recorded;
+  auto* const trace = program.add_option("--trace", recorded.folder, "Record what happens: for rtexec analyze");
+  trace->type_name("FOLDER");
+  program.add_option("--trace-limit", recorded.limit, "Of all its files; the latest events are kept")
+      ->needs(trace)
+      ->type_name("SIZE");
+  program.set_version_flag("--version", "rtexecd " RTEXEC_VERSION);
+  program.get_formatter()->label("Positionals", "Arguments");
+  program.footer(rtexec::daemon::help_end);
+  try {
+    program.parse(count, arguments);
+  } catch (const CLI::ParseError& error) { return program.exit(error) == 0 ? 0 : 2; }
+  return rtexec::daemon::serve(file, recorded);
+}

@@ -1,0 +1,40 @@
+// What a recording of the daemon says of its set-up and its clients, each of which is a task of the executive's events:
+// another one once it is declared. Jobs and chunks are told by the dispatcher, on CLOCK_MONOTONIC as all of it.
+//
+// The server's thread. Does nothing where nothing is recorded.
+#pragma once
+
+#include <rtexec/units.hpp>
+#include "rtexec/sharing/daemon/clients.hpp"
+#include "rtexec/sharing/daemon/dispatcher.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace rtexec::daemon {
+
+class Recording {
+ public:
+  explicit Recording(std::uint32_t places) : tasks_(places) {}
+
+  void begin(const std::string& file, const Terms& terms, const DispatcherOptions& dispatcher) const;
+  /// Who is at `place`, or has other terms now; returns its number among the tasks.
+  [[nodiscard]] std::uint32_t task_of(std::uint32_t place, const Clients::Client& client, Duration best_effort_wcet);
+  /// `what` became of the client of a place; of none where it was refused.
+  void changed(std::optional<std::uint32_t> place, pid_t process, const std::string& name, const std::string& what,
+               Instant at);
+
+ private:
+  struct Known {
+    std::uint32_t number = 0;
+    Contract contract;
+    Duration bound{0}; // the longest that was promised
+  };
+  std::vector<std::optional<Known>> tasks_; // by place
+  std::uint32_t next_ = 0;
+};
+
+} // namespace rtexec::daemon

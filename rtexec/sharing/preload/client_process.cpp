@@ -1,0 +1,537 @@
+#include "rtexec/sharing/preload/client_process.hpp"
+
+#include "rtexec/sharing/preload/entered.hpp"
+#include "rtexec/sharing/preload/preloaded_library.hpp"
+#include "rtexec/sharing/preload/symbols.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <pthread.h>
+#include <string>
+
+namespace rtexec::preload {
+namespace {
+
+using hal::cuda::Code;
+using hal::cuda::DevicePointer;
+using hal::cuda::Stream;
+
+constinit std::atomic<Process*> instance{nullptr};
+constinit std::mutex making;
+/// How often it is looked whether a job is idle, and after how many looks without work it is one.
+constexpr Duration between_looks = std::chrono::milliseconds(10);
+constexpr Duration between_hurried_looks = std::chrono::milliseconds(2);
+constexpr int looks_without_job = 10; // then it has to be woken, which takes time of whoever begins a job
+/// Where others wait: after how many looks at a job that has not ended by itself it gets no more work, and for how
+/// long.
+constexpr int looks_before_way = 10;
+constexpr Duration longest_way = std::chrono::milliseconds(400);
+constexpr Duration longest_restart = std::chrono::seconds(2);
+constexpr Duration between_attempts = std::chrono::milliseconds(20); // to grow, without a daemon
+constexpr const char* turned_away_advice =
+    "\nrtexec: this process gets neither memory nor time of the device; without RTEXEC_CLIENT it runs beside the "
+    "daemon";
+/// A thread of ours is no program's: its calls are the driver's.
+thread_local bool makes = false;
+
+/// How a free of memory is told from those of other streams: not by a stream that is each thread's own.
+std::optional<Stream> told_apart(Stream stream) noexcept {
+  if (stream == Process::own_stream()) return {};
+  return reinterpret_cast<std::uintptr_t>(stream) == 1 ? nullptr : stream; // CU_STREAM_LEGACY
+}
+
+bool is_null(Stream stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) <= 1; } // CU_STREAM_LEGACY
+
+} // namespace
+
+Process* Process::existing() noexcept { return instance.load(std::memory_order_acquire); }
+
+Process* Process::enter() noexcept {
+  Process* process = existing();
+  return process != nullptr || makes || !takes_part() ? process : make();
+}
+
+Process* Process::make() noexcept {
+  const std::scoped_lock lock(making);
+  if (Process* made = existing(); made != nullptr || !takes_part() || turned_away()) return made;
+  if (driver_library() == nullptr) return nullptr; // not yet
+  const RealDriver* driver = real_driver();
+  if (driver == nullptr) {
+    step_back("this CUDA driver has no virtual memory: its functions are passed on unchanged");
+    return nullptr;
+  }
+  hal::cuda::Context context = nullptr;
+  hal::cuda::Ordinal device = 0;
+  if (driver->context_current(&context) != Code::success || context == nullptr ||
+      driver->context_device(&device) != Code::success)
+    return nullptr;
+  makes = true;
+  try {
+    std::unique_ptr<Process> process(new Process(*driver, context, device));
+    if (const auto connected = process->connect(); connected) {
+      // A child has neither the threads nor the device: its calls are passed on.
+      ::pthread_atfork(nullptr, nullptr, [] {
+        instance.store(nullptr, std::memory_order_release);
+        step_back({});
+      });
+      instance.store(process.release(), std::memory_order_release);
+      std::atexit(ends); // behind whatever has used the driver later, and before the driver
+    } else if (connected.error().code == Errc::cancelled) { // a socket that nobody listens at
+      step_back(connected.error().what + "\nrtexec: CUDA's functions are passed on unchanged");
+    } else {
+      turn_away(connected.error().what + turned_away_advice);
+    }
+  } catch (const std::exception& error) {
+    turn_away(std::string("no memory for a client (") + error.what() + ")" + turned_away_advice);
+  }
+  makes = false;
+  return existing();
+}
+
+Process::Process(const RealDriver& driver, hal::cuda::Context context, hal::cuda::Ordinal device)
+    : driver_(driver), context_(context), device_(device), memory_(driver, context, device), gate_(*this) {}
+
+Result<> Process::connect() {
+  const auto granularity = memory_.granularity();
+  if (!granularity) return Unexpected(granularity.error());
+  // So the primary context, where it is that one, is not destroyed when the program lets go of it.
+  hal::cuda::Context primary = nullptr;
+  (void)driver_.context_retain(&primary, device_);
+  const client::ClientOptions options{.directory = daemon_directory(),
+                                      .name = client_name(),
+                                      .granularity = *granularity,
+                                      .takes_chunks = driver_.import_handle != nullptr,
+                                      .hurry = [this](std::uint64_t) { hurry(); },
+                                      .notice = [](const std::string& text) { say(text); }};
+  auto client = client::Client::connect(options, memory_);
+  // A daemon that is started again leaves a socket that nobody listens at for a moment
+  for (const Instant until = hal::now() + longest_restart;
+       !client && client.error().code == Errc::cancelled && hal::now() < until;) {
+    hal::sleep_until(hal::now() + between_attempts);
+    client = client::Client::connect(options, memory_);
+  }
+  if (!client) return Unexpected(client.error());
+  client_ = std::move(*client);
+  const std::uint32_t slots = client_->limit_slots();
+  if (auto reserved = memory_.reserve(slots, client_->chunk_size()); !reserved) return reserved;
+  memory_size_ = slots * client_->chunk_size().count;
+  arena_.emplace(slots, client_->chunk_size());
+  segments_.emplace(client_->chunk_size());
+  granularity_ = granularity->count;
+  unused_slots_.reserve(slots);
+  auto watch = hal::Thread::start({.name = "rtexec-watch", .core = {}, .reservation = {}}, [this] { this->watch(); });
+  if (!watch) return Unexpected(watch.error());
+  watch_ = std::move(*watch);
+  return {};
+}
+
+bool Process::on_device() const noexcept {
+  hal::cuda::Ordinal device = -1;
+  if (driver_.context_device(&device) != Code::success || device == device_) return device == device_;
+  say_once(Occasion::other_device, "memory of other devices than the first one is not taken over");
+  return false;
+}
+
+// ---- memory ----
+
+std::optional<Code> Process::allocate(DevicePointer* pointer, std::size_t size, std::optional<Stream> stream) noexcept {
+  if (pointer == nullptr || size == 0 || !on_device()) return {};
+  const Uncaptured uncaptured(driver_);
+  try {
+    std::unique_lock lock(mutex_);
+    auto block = standing_space({size}, stream ? told_apart(*stream) : stream, lock);
+    if (!block) block = arena_->allocate({size});
+    if (!block) return Code::out_of_memory;
+    if (const auto stands = provide(places_of(*block)); !stands) {
+      arena_->free(block->offset);
+      say_once(Occasion::refused, stands.error().what);
+      return Code::out_of_memory;
+    }
+    *pointer = memory_.base() + block->offset.count;
+    return Code::success;
+  } catch (const std::exception&) { return Code::out_of_memory; }
+}
+
+/// Space in slots that the arena has: more slots are had for good, so what is freed soon is waited for first.
+std::optional<client::Arena::Block> Process::standing_space(Bytes size, std::optional<Stream> stream,
+                                                            std::unique_lock<std::mutex>& lock) {
+  do {
+    reclaim();
+    if (const auto block = arena_->allocate(size)) {
+      if (const auto needed = lacking(places_of(*block)); needed == 0 || needed <= spare_slots()) return block;
+      arena_->free(block->offset);
+    }
+    if (!stream) continue;
+    if (const auto block = pending_.reuse(driver_, *arena_, size, *stream)) return block;
+  } while (await_a_free(lock));
+  return {};
+}
+
+/// False: nothing is about to be freed, or it must not be waited for.
+bool Process::await_a_free(std::unique_lock<std::mutex>& lock) noexcept {
+  if (capturing.load(std::memory_order_relaxed) > 0) return false;
+  const auto free = pending_.oldest();
+  if (!free) return false;
+  lock.unlock();
+  (void)driver_.event_synchronize(free->when);
+  (void)driver_.event_destroy(free->when);
+  lock.lock();
+  arena_->free(free->block.offset);
+  return true;
+}
+
+// ---- slots ----
+
+Process::Places Process::places_of(client::Arena::Block block) const {
+  const auto [first, count] = arena_->slots_of(block);
+  Places places(count);
+  for (std::size_t i = 0; i < count; ++i) places[i] = memory_.base() + (first + i) * arena_->slot_size().count;
+  return places;
+}
+
+std::size_t Process::lacking(const Places& places) const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(places, [&](DevicePointer place) { return !slot_at_.contains(place); }));
+}
+
+/// That the arena has no use for, with those that no place has.
+std::size_t Process::spare_slots() const noexcept {
+  const auto is_spare = [&](const auto& each) {
+    return in_arena(each.first) && !arena_->uses((each.first - memory_.base()) / arena_->slot_size().count);
+  };
+  return unused_slots_.size() + static_cast<std::size_t>(std::ranges::count_if(slot_at_, is_spare));
+}
+
+/// Each of `places` has a slot from then on.
+Result<> Process::provide(const Places& places) {
+  const std::size_t needed = lacking(places);
+  if (needed == 0) return {};
+  if (needed > unused_slots_.size()) take_back_unused();
+  const auto more = static_cast<std::uint32_t>(needed - std::min(needed, unused_slots_.size()));
+  std::map<DevicePointer, std::uint32_t> provided;
+  std::uint32_t next = granted_;
+  auto unused = unused_slots_.end();
+  for (const DevicePointer place : places) {
+    if (!slot_at_.contains(place)) provided.emplace(place, unused != unused_slots_.begin() ? *--unused : next++);
+  }
+  // What is loaded for the first time is loaded to where it belongs.
+  for (const auto& [place, slot] : provided) memory_.place(slot, place);
+  if (more > 0) {
+    if (auto grown = grow(granted_ + more); !grown) {
+      for (const auto& [place, slot] : provided) memory_.place(slot, 0);
+      return grown;
+    }
+  }
+  unused_slots_.erase(unused, unused_slots_.end());
+  slot_at_.merge(provided);
+  return {};
+}
+
+void Process::take_back_unused() {
+  const std::size_t size = arena_->slot_size().count;
+  for (auto each = slot_at_.lower_bound(memory_.base()); each != slot_at_.end() && in_arena(each->first);) {
+    const DevicePointer place = (each++)->first;
+    if (!arena_->uses((place - memory_.base()) / size)) give_back(place);
+  }
+}
+
+void Process::give_back(DevicePointer place) noexcept {
+  const auto found = slot_at_.find(place);
+  if (found == slot_at_.end()) return;
+  memory_.place(found->second, 0);
+  unused_slots_.push_back(found->second); // has room for all
+  slot_at_.erase(found);
+}
+
+Result<> Process::grow(std::uint32_t slots) {
+  if (slots * arena_->slot_size().count > memory_size_) // of a daemon that came later, which has a higher one
+    return fail(Errc::out_of_memory,
+                "The process keeps the limit of " + readable(Bytes{memory_size_}) + " that it began with.");
+  const Entered entered(driver_, context_);
+  if (auto prepared = memory_.prepare(slots); !prepared) return prepared;
+  return gate_.apart([&]() -> Result<> {
+    const bool held = client_->holds();
+    Result<> grown = client_->grow(slots);
+    // The daemon has gone: the job ends, all is saved, and what comes next is the next daemon's
+    while (!grown && grown.error().code == Errc::cancelled && !leaving_.load()) {
+      client_->end();
+      hal::sleep_until(hal::now() + between_attempts);
+      grown = client_->grow(slots);
+    }
+    if (!grown) return grown;
+    granted_ = slots;
+    if (held && !client_->holds() && !client_->begin())
+      return fail(Errc::out_of_memory, "The client's memory could not be brought back to the device.");
+    return {};
+  });
+}
+
+std::optional<client::Arena::Block> Process::block_of(DevicePointer pointer) const noexcept {
+  return in_arena(pointer) ? arena_->find({pointer - memory_.base()}) : std::nullopt;
+}
+
+bool Process::owns(DevicePointer pointer) const noexcept {
+  if (in_arena(pointer)) return true;
+  if (!maps_itself_.load(std::memory_order_acquire)) return false;
+  const std::scoped_lock lock(mutex_);
+  const auto piece = segments_->piece_of(pointer);
+  return piece && piece->handle != 0;
+}
+
+std::optional<Segments::Range> Process::object_of(DevicePointer pointer) const noexcept {
+  if (const auto block = block_of(pointer))
+    return Segments::Range{memory_.base() + block->offset.count, static_cast<std::size_t>(block->size.count)};
+  if (const auto piece = segments_->piece_of(pointer)) return Segments::Range{piece->begin, piece->size};
+  return {};
+}
+
+std::optional<Code> Process::free(DevicePointer pointer) noexcept {
+  if (!in_arena(pointer)) return {};
+  // As the driver does: what is under way may use it.
+  if (client_->holds()) {
+    const Entered entered(driver_, context_);
+    const std::scoped_lock lock(recording);
+    if (capturing.load(std::memory_order_relaxed) != 0) busy_.await(driver_);
+    else if (const Code code = synchronize(); code != Code::success) return code;
+  }
+  const std::scoped_lock lock(mutex_);
+  const Bytes offset{pointer - memory_.base()};
+  if (pending_.has(offset) || !arena_->free(offset)) return Code::invalid_value;
+  reclaim();
+  return Code::success;
+}
+
+std::optional<Code> Process::free_behind(DevicePointer pointer, Stream stream) noexcept {
+  if (!in_arena(pointer)) return {};
+  if (captures(stream)) {
+    say_once(Occasion::captured, "memory that a graph frees and did not allocate stays allocated");
+    return Code::success;
+  }
+  const Uncaptured uncaptured(driver_);
+  hal::cuda::Event when = nullptr;
+  if (driver_.event_create(&when, hal::cuda::event_disable_timing) != Code::success) return free(pointer);
+  if (const Code code = driver_.event_record(when, stream); code != Code::success) {
+    (void)driver_.event_destroy(when);
+    return code;
+  }
+  const std::scoped_lock lock(mutex_);
+  const auto block = block_of(pointer);
+  const bool begins = block && memory_.base() + block->offset.count == pointer && !pending_.has(block->offset);
+  try {
+    if (begins) pending_.add({*block, told_apart(stream), when});
+  } catch (const std::bad_alloc&) {
+    (void)driver_.event_synchronize(when);
+    (void)driver_.event_destroy(when);
+    arena_->free(block->offset);
+    return Code::success;
+  }
+  if (!begins) (void)driver_.event_destroy(when);
+  return begins ? Code::success : Code::invalid_value;
+}
+
+std::optional<Code> Process::memory_info(std::size_t* free, std::size_t* total) noexcept {
+  if (!on_device()) return {};
+  const std::scoped_lock lock(mutex_);
+  reclaim();
+  const std::size_t used = std::min(memory_size_, arena_->used().count + segments_->bytes());
+  if (free != nullptr) *free = memory_size_ - used;
+  if (total != nullptr) *total = memory_size_;
+  return Code::success;
+}
+
+std::optional<Code> Process::address_range(DevicePointer* base, std::size_t* size, DevicePointer pointer) noexcept {
+  if (!owns(pointer)) return {};
+  const std::scoped_lock lock(mutex_);
+  const auto object = object_of(pointer);
+  if (!object) return Code::not_found;
+  if (base != nullptr) *base = object->begin;
+  if (size != nullptr) *size = object->size;
+  return Code::success;
+}
+
+/// The driver knows nothing of a slot that is swapped out, and of others what holds for a chunk.
+std::optional<Code> Process::attribute(void* data, int attribute, DevicePointer pointer) noexcept {
+  if (!owns(pointer)) return {};
+  const std::scoped_lock lock(mutex_);
+  const auto object = object_of(pointer);
+  if (!object || data == nullptr) return Code::invalid_value;
+  const auto [begin, size] = *object;
+  const auto answer = [data](auto value) {
+    std::memcpy(data, &value, sizeof value);
+    return Code::success;
+  };
+  switch (attribute) { // CUpointer_attribute
+  case 1: return answer(context_);
+  case 2: return answer(2U); // CU_MEMORYTYPE_DEVICE
+  case 3: return answer(pointer);
+  case 6: return answer(0U);                                     // synchronous copies
+  case 7: return answer(static_cast<unsigned long long>(begin)); // an identity
+  case 8: return answer(0U);                                     // managed
+  case 9: return answer(device_);
+  case 10: return answer(0U); // for legacy handles between processes
+  case 11: return answer(begin);
+  case 12: return answer(size);
+  case 13: return answer(1U);                                 // mapped
+  case 14: return answer(static_cast<unsigned long long>(0)); // types of handles
+  case 15: return answer(0U);                                 // for other devices
+  case 16: return answer(hal::cuda::AccessFlags::read_write);
+  case 17: return answer(static_cast<void*>(nullptr)); // pool
+  case 18: return answer(size);
+  case 19: return answer(begin);
+  case 20: return answer(static_cast<unsigned long long>(begin));
+  default: return Code::invalid_value; // of host memory, or of a version to come
+  }
+}
+
+// ---- jobs ----
+
+void Process::leave(std::string_view reason) noexcept {
+  gate_.apart([&] {
+    instance.store(nullptr, std::memory_order_release);
+    step_back(reason);
+    client_->end();
+  });
+  if (!stop()) return;
+  const Entered entered(driver_, context_);
+  memory_.end(true);
+}
+
+void Process::ends() noexcept {
+  Process* process = existing();
+  if (process == nullptr) return;
+  process->gate_.synchronised();
+  if (!process->stop()) return;
+  const Entered entered(process->driver_, process->context_);
+  // A job that has not ended has its memory until the process has.
+  process->memory_.end(!process->gate_.is_open());
+}
+
+/// False: it has been.
+bool Process::stop() noexcept {
+  if (leaving_.exchange(true)) return false;
+  opened_.raise();
+  watch_.join();
+  return true;
+}
+
+void Process::capture_ends() noexcept {
+  int now = capturing.load(std::memory_order_relaxed);
+  while (now > 0 && !capturing.compare_exchange_weak(now, now - 1, std::memory_order_relaxed)) {}
+}
+bool Process::captures(Stream stream) noexcept {
+  if (capturing.load(std::memory_order_relaxed) == 0) return false;
+  int state = 0;
+  const RealDriver* driver = real_driver();
+  return driver != nullptr && driver->stream_is_capturing(stream, &state) == Code::success && state != 0;
+}
+
+bool Process::stand() noexcept {
+  if (!gate_.enter()) return false;
+  if (!memory_.unsettled() || settle()) return true;
+  gate_.leave();
+  return false;
+}
+
+Process::Pass Process::submit(Stream stream, bool own) noexcept {
+  if (captures(stream == nullptr && own ? own_stream() : stream)) return Pass::recorded;
+  if (!stand()) return Pass::refused;
+  const bool has_name = !is_null(stream) || own || in_context();
+  return has_name && busy_.mark(stream, own) ? Pass::entered : Pass::entered_unnamed;
+}
+
+/// The null stream of another context has no name in ours.
+bool Process::in_context() const noexcept {
+  if (!several_contexts.load(std::memory_order_relaxed)) return true;
+  hal::cuda::Context current = nullptr;
+  return driver_.context_current(&current) == Code::success && current == context_;
+}
+
+void Process::follow(Stream stream, bool own) noexcept {
+  const Uncaptured uncaptured(driver_);
+  busy_.follow(driver_, stream, own);
+}
+
+void Process::watch() noexcept {
+  int hurried = 0, without_job = 0;
+  while (!leaving_.load(std::memory_order_acquire)) {
+    const std::uint32_t seen = opened_.value();
+    const bool holds = client_->holds(); // the gate is shut for a moment now and then while it does
+    without_job = holds ? 0 : without_job + 1;
+    if (without_job > looks_without_job) {
+      await_job();
+      continue;
+    }
+    const std::uint64_t before = gate_.submissions();
+    const bool others_wait = hurried_.load();
+    const bool woken = opened_.wait_until(seen, hal::now() + (others_wait ? between_hurried_looks : between_looks));
+    if (woken || !holds) continue;
+    hurried = others_wait ? hurried + 1 : 0;
+    if (gate_.submissions() == before) gate_.synchronised();
+    if (hurried < looks_before_way) continue;
+    gate_.give_way(longest_way);
+    hurried = 0;
+  }
+}
+
+void Process::await_job() noexcept {
+  const std::uint32_t seen = opened_.value();
+  watch_sleeps_.store(true, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst); // either this sees the job, or who began it that this sleeps
+  if (!client_->holds() && !leaving_.load(std::memory_order_acquire)) opened_.wait(seen);
+  watch_sleeps_.store(false, std::memory_order_relaxed);
+}
+
+/// The driver lets a stream's work go on when it is destroyed, and then nobody can ask whether it has ended.
+void Process::stream_ends(Stream stream) noexcept {
+  if (captures(stream)) return capture_ends();
+  {
+    const Entered entered(driver_, context_);
+    busy_.forget(driver_, stream);
+  }
+  const std::scoped_lock lock(mutex_);
+  pending_.forget(stream);
+}
+
+void Process::other_context_ends() noexcept {
+  const std::scoped_lock lock(mutex_);
+  gate_.apart([this] { reclaim(); });
+}
+
+bool Process::begin() noexcept {
+  hurried_.store(false);
+  if (leaving_.load() || !client_->begin()) return false;
+  if (leaving_.load()) {
+    client_->end();
+    return false;
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (watch_sleeps_.load(std::memory_order_relaxed)) opened_.raise();
+  return true;
+}
+void Process::end() noexcept { client_->end(); }
+bool Process::holds() noexcept { return client_->holds(); }
+bool Process::idle() noexcept {
+  if (leaving_.load()) return false; // a driver that has gone says nothing of what the device does
+  const std::unique_lock lock(recording, std::try_to_lock);
+  if (!lock) return false; // another thread waits for the device: nobody is to wait for that
+  const Entered entered(driver_, context_);
+  return busy_.idle(driver_, capturing.load(std::memory_order_relaxed) != 0);
+}
+void Process::wait_until_idle() noexcept {
+  const Entered entered(driver_, context_);
+  const std::scoped_lock lock(recording);
+  if (capturing.load(std::memory_order_relaxed) != 0) busy_.await(driver_);
+  else if (synchronize() == Code::success) busy_.all_ended(driver_);
+}
+
+/// Of other contexts, each stream that has work: a context waits for its own.
+Code Process::synchronize() noexcept {
+  const Code code = driver_.context_synchronize();
+  if (code == Code::success) busy_.await(driver_);
+  return code;
+}
+
+} // namespace rtexec::preload

@@ -1,0 +1,194 @@
+// This process as a client of the daemon: its arena on the first device that it allocates memory of, and its jobs. Made
+// at the first call that needs it, with a context current; never destroyed, since threads use it to the very end.
+//
+// A job that no synchronisation follows is closed by a thread of its own, once the device is idle and nothing was
+// submitted for a while.
+//
+// Any thread. Answers are the driver's codes; what cannot be known to be ours is not answered, and passed on.
+#pragma once
+
+#include "rtexec/sharing/client/arena.hpp"
+#include "rtexec/sharing/client/client.hpp"
+#include "rtexec/sharing/preload/busy_streams.hpp"
+#include "rtexec/sharing/preload/preload_memory.hpp"
+#include "rtexec/sharing/preload/job_gate.hpp"
+#include "rtexec/sharing/preload/pending_frees.hpp"
+#include "rtexec/sharing/preload/driver_mappings.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace rtexec::preload {
+
+class Process final : private GatedDevice {
+ public:
+  /// Null where the process takes no part, or no context is current yet.
+  [[nodiscard]] static Process* enter() noexcept;
+  /// Null where it has not been made.
+  [[nodiscard]] static Process* existing() noexcept;
+
+  // ---- memory; nothing: it is not the arena's affair ----
+  /// `stream`: the memory is used in its order alone; none: in any.
+  [[nodiscard]] std::optional<hal::cuda::Code> allocate(hal::cuda::DevicePointer* pointer, std::size_t size,
+                                                        std::optional<hal::cuda::Stream> stream = {}) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> free(hal::cuda::DevicePointer pointer) noexcept;
+  /// Its space is used again when the work has ended that `stream` has now.
+  [[nodiscard]] std::optional<hal::cuda::Code> free_behind(hal::cuda::DevicePointer pointer,
+                                                           hal::cuda::Stream stream) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> memory_info(std::size_t* free, std::size_t* total) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> address_range(hal::cuda::DevicePointer* base, std::size_t* size,
+                                                             hal::cuda::DevicePointer pointer) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> attribute(void* data, int attribute,
+                                                         hal::cuda::DevicePointer pointer) noexcept;
+  [[nodiscard]] bool owns(hal::cuda::DevicePointer pointer) const noexcept;
+
+  // ---- memory that the program maps itself; nothing: likewise ----
+  [[nodiscard]] std::optional<hal::cuda::Code> reserve_addresses(hal::cuda::DevicePointer* pointer, std::size_t size,
+                                                                 std::size_t alignment,
+                                                                 hal::cuda::DevicePointer wanted) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> free_addresses(hal::cuda::DevicePointer pointer,
+                                                              std::size_t size) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> create_chunk(hal::cuda::AllocationHandle* handle, std::size_t size,
+                                                            const hal::cuda::AllocationProperties* properties) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> release_chunk(hal::cuda::AllocationHandle handle) noexcept;
+  /// Another handle of the chunk at an address.
+  [[nodiscard]] std::optional<hal::cuda::Code> retain_chunk(hal::cuda::AllocationHandle* handle,
+                                                            hal::cuda::DevicePointer pointer) noexcept;
+  [[nodiscard]] bool gave_chunk(hal::cuda::AllocationHandle handle) const noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> map_chunk(hal::cuda::DevicePointer pointer, std::size_t size,
+                                                         std::size_t offset, hal::cuda::AllocationHandle handle,
+                                                         unsigned long long flags) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> unmap(hal::cuda::DevicePointer pointer, std::size_t size) noexcept;
+  [[nodiscard]] std::optional<hal::cuda::Code> set_access(hal::cuda::DevicePointer pointer, std::size_t size,
+                                                          const hal::cuda::AccessDescriptor* access,
+                                                          std::size_t count) noexcept;
+
+  // ---- jobs ----
+  enum class Pass : std::uint8_t { entered, entered_unnamed, recorded, refused };
+  /// Before work goes to `stream`. entered: submitted() follows, with the same arguments; recorded: it is captured.
+  [[nodiscard]] Pass submit(hal::cuda::Stream stream, bool own) noexcept;
+  void submitted(Pass pass, hal::cuda::Stream stream, bool own) noexcept {
+    if (pass == Pass::entered_unnamed) [[unlikely]]
+      follow(stream, own);
+    gate_.leave();
+  }
+  /// All memory is there, as for work, until stood(). False: it is not to be had. The job that this opens ends as one
+  /// that the program synchronises nowhere.
+  [[nodiscard]] bool stand() noexcept;
+  void stood() noexcept { gate_.leave(); }
+  void synchronised() noexcept { gate_.synchronised(); }
+  void stream_ends(hal::cuda::Stream stream) noexcept;
+  /// Another context than ours is about to go, with streams and events that nobody may ask any more.
+  void other_context_ends() noexcept;
+  /// The context is about to go, with all memory of it.
+  void leave(std::string_view reason) noexcept;
+  /// The process is about to end, and the driver before it: no more work is taken, and what the daemon asks for is done
+  /// without the driver.
+  static void ends() noexcept;
+  [[nodiscard]] bool has_left() const noexcept { return leaving_.load(std::memory_order_relaxed); }
+  [[nodiscard]] hal::cuda::Context context() const noexcept { return context_; }
+  [[nodiscard]] hal::cuda::Ordinal device() const noexcept { return device_; }
+  [[nodiscard]] JobGate& gate() noexcept { return gate_; }
+  [[nodiscard]] client::Client& client() noexcept { return *client_; }
+
+  /// The program has `context`.
+  static void notice_context(hal::cuda::Context context) noexcept {
+    hal::cuda::Context first = nullptr;
+    if (!first_context.compare_exchange_strong(first, context) && first != context) several_contexts.store(true);
+  }
+  /// CU_STREAM_PER_THREAD.
+  [[nodiscard]] static hal::cuda::Stream own_stream() noexcept { return reinterpret_cast<hal::cuda::Stream>(2); }
+  /// Streams of any thread whose work is recorded, by what was begun and ended.
+  /// `begin` begins a capture, while none of ours asks streams or waits for them: that would break it.
+  template <class Begin> static hal::cuda::Code capture_begins(Begin&& begin) noexcept {
+    const std::scoped_lock lock(recording);
+    const hal::cuda::Code code = begin();
+    if (code == hal::cuda::Code::success) capturing.fetch_add(1, std::memory_order_relaxed);
+    return code;
+  }
+  static void capture_ends() noexcept;
+  [[nodiscard]] static bool captures(hal::cuda::Stream stream) noexcept;
+
+ private:
+  Process(const RealDriver& driver, hal::cuda::Context context, hal::cuda::Ordinal device);
+  [[nodiscard]] static Process* make() noexcept;
+  [[nodiscard]] Result<> connect();
+  [[nodiscard]] bool on_device() const noexcept;
+  [[nodiscard]] Result<> grow(std::uint32_t slots);
+  [[nodiscard]] bool settle() noexcept;
+  [[nodiscard]] std::optional<client::Arena::Block> standing_space(Bytes size, std::optional<hal::cuda::Stream> stream,
+                                                                   std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] bool await_a_free(std::unique_lock<std::mutex>& lock) noexcept;
+  void reclaim() noexcept { pending_.reclaim(driver_, *arena_); }
+  void watch() noexcept;
+  void await_job() noexcept;
+  void hurry() noexcept {
+    hurried_.store(true);
+    opened_.raise();
+  }
+  void follow(hal::cuda::Stream stream, bool own) noexcept;
+  [[nodiscard]] bool in_context() const noexcept;
+  [[nodiscard]] hal::cuda::Code synchronize() noexcept;
+  [[nodiscard]] bool stop() noexcept;
+  [[nodiscard]] std::optional<client::Arena::Block> block_of(hal::cuda::DevicePointer pointer) const noexcept;
+  /// Of the arena, or of the program's own.
+  [[nodiscard]] std::optional<Segments::Range> object_of(hal::cuda::DevicePointer pointer) const noexcept;
+  [[nodiscard]] bool in_arena(hal::cuda::DevicePointer pointer) const noexcept {
+    return pointer - memory_.base() < memory_size_;
+  }
+
+  // Slots
+  using Places = std::vector<hal::cuda::DevicePointer>;
+  [[nodiscard]] Places places_of(client::Arena::Block block) const;
+  [[nodiscard]] std::size_t lacking(const Places& places) const noexcept;
+  [[nodiscard]] std::size_t spare_slots() const noexcept;
+  [[nodiscard]] Result<> provide(const Places& places);
+  [[nodiscard]] Result<> make_room(std::size_t size);
+  void take_back_unused();
+  void give_back(hal::cuda::DevicePointer place) noexcept;
+
+  // of the gate
+  bool begin() noexcept override;
+  void end() noexcept override;
+  bool holds() noexcept override;
+  bool idle() noexcept override;
+  void wait_until_idle() noexcept override;
+
+  static inline constinit std::atomic<hal::cuda::Context> first_context{nullptr};
+  static inline constinit std::atomic<bool> several_contexts{false};
+  static inline constinit std::atomic<int> capturing{0};
+  static inline constinit std::mutex recording; // held where streams are asked or waited for; taken last
+
+  const RealDriver& driver_;
+  hal::cuda::Context context_;
+  hal::cuda::Ordinal device_;
+  DeviceMemory memory_;
+  std::unique_ptr<client::Client> client_;
+  std::size_t memory_size_ = 0; // of the range
+  std::size_t granularity_ = 0; // of the driver's chunks
+  BusyStreams busy_;
+  JobGate gate_;
+  std::atomic<bool> hurried_{false}; // others wait for the job that is open
+  std::atomic<bool> leaving_{false};
+  std::atomic<bool> watch_sleeps_{false};
+  hal::Signal opened_;       // or hurried
+  hal::Thread watch_;        // closes what no synchronisation closes
+  mutable std::mutex mutex_; // guards what follows; taken before the gate's
+  std::optional<client::Arena> arena_;
+  std::optional<Segments> segments_;
+  std::atomic<bool> maps_itself_{false}; // the program
+  std::uint32_t granted_ = 0;            // slots
+  std::map<hal::cuda::DevicePointer, std::uint32_t> slot_at_;
+  std::vector<std::uint32_t> unused_slots_; // of those that are granted: stand nowhere
+  PendingFrees pending_;
+};
+
+} // namespace rtexec::preload

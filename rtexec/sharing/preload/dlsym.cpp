@@ -1,0 +1,84 @@
+// dlsym as programs see it: for names of the table it answers with functions of this library, where the program would
+// have found the driver's. All other questions are the C library's, which looks at who asks: so the stub jumps there
+// with everything as it was.
+#include "rtexec/sharing/preload/preloaded_library.hpp"
+#include "rtexec/sharing/preload/symbols.hpp"
+
+#include <dlfcn.h>
+
+namespace rtexec::preload {
+namespace {
+
+struct Answer {
+  void* symbol;
+  std::uintptr_t is_answer; // 0: the C library answers
+};
+constexpr Answer not_ours{nullptr, 0};
+
+Answer answer(void* symbol) noexcept { return {symbol, 1}; }
+
+} // namespace
+
+extern "C" [[gnu::visibility("hidden"), gnu::used]] Answer rtexec_preload_dlsym(void* handle,
+                                                                                const char* name) noexcept {
+  const DlSym ask = real_dlsym();
+  if (name == nullptr || name[0] != 'c' || name[1] != 'u') return not_ours;
+  const auto id = find_symbol(name);
+  if (!id) return not_ours;
+  const bool searches_scope = handle == RTLD_DEFAULT || handle == RTLD_NEXT;
+  if (driver_library() == nullptr) {
+    // Without a driver our names are not to be found either, which only our own place in the scope can say.
+    void* found = searches_scope ? nullptr : ask(handle, name);
+    return answer(found == nullptr || found == exported_function(*id) ? ask(RTLD_NEXT, name) : found);
+  }
+  // In the scope this library comes first, or comes next, as it does for the linker.
+  if (searches_scope) return not_ours;
+  void* found = ask(handle, name);
+  return answer(found != nullptr && found == real_function(*id) && takes_part() ? exported_function(*id) : found);
+}
+
+} // namespace rtexec::preload
+
+#if defined(__x86_64__)
+asm(R"(
+  .text
+  .globl dlsym
+  .type dlsym, @function
+dlsym:
+  endbr64
+  pushq %rdi
+  pushq %rsi
+  subq $8, %rsp
+  call rtexec_preload_dlsym
+  addq $8, %rsp
+  popq %rsi
+  popq %rdi
+  testq %rdx, %rdx
+  jz 1f
+  ret
+1:
+  jmp *rtexec_preload_real_dlsym(%rip)
+  .size dlsym, . - dlsym
+)");
+#elif defined(__aarch64__)
+asm(R"(
+  .text
+  .globl dlsym
+  .type dlsym, %function
+dlsym:
+  stp x29, x30, [sp, #-32]!
+  mov x29, sp
+  stp x0, x1, [sp, #16]
+  bl rtexec_preload_dlsym
+  cbz x1, 1f
+  ldp x29, x30, [sp], #32
+  ret
+1:
+  ldp x0, x1, [sp, #16]
+  ldp x29, x30, [sp], #32
+  adrp x16, rtexec_preload_real_dlsym
+  ldr x16, [x16, #:lo12:rtexec_preload_real_dlsym]
+  br x16
+  .size dlsym, . - dlsym
+)");
+#endif

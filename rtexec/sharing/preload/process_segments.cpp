@@ -1,0 +1,197 @@
+// What a program maps itself: its chunks stand in slots, as objects of the arena do.
+#include "rtexec/sharing/preload/entered.hpp"
+#include "rtexec/sharing/preload/preloaded_library.hpp"
+#include "rtexec/sharing/preload/client_process.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace rtexec::preload {
+
+using hal::cuda::AllocationHandle;
+using hal::cuda::AllocationProperties;
+using hal::cuda::Code;
+using hal::cuda::DevicePointer;
+
+namespace {
+
+constexpr int fabric_handle = 8; // CU_MEM_HANDLE_TYPE_FABRIC
+
+/// As the device has all memory of the arena. What another process may ask for by a descriptor is refused only when it
+/// is asked for: frameworks make all their chunks so, and hardly ever hand one on.
+bool is_plain(const AllocationProperties& properties) noexcept {
+  return properties.type == 1 && properties.location.type == 1 &&
+         (properties.requested_handle_types & ~hal::cuda::file_descriptor_handle) == 0 &&
+         properties.flags.compression == 0 && properties.flags.usage == 0;
+}
+
+} // namespace
+
+std::optional<Code> Process::reserve_addresses(DevicePointer* pointer, std::size_t size, std::size_t alignment,
+                                               DevicePointer wanted) noexcept {
+  if (pointer == nullptr || size == 0 || size % granularity_ != 0 || wanted != 0 || !on_device()) return {};
+  const Uncaptured uncaptured(driver_);
+  const std::scoped_lock lock(mutex_);
+  const std::size_t whole = segments_->whole(size);
+  if (whole < size) return {};
+  DevicePointer begin = 0;
+  if (const Code code = driver_.address_reserve(&begin, whole, alignment, 0, 0); code != Code::success) return code;
+  try {
+    segments_->add_range({begin, size});
+  } catch (const std::exception&) {
+    (void)driver_.address_free(begin, whole);
+    return Code::out_of_memory;
+  }
+  maps_itself_.store(true, std::memory_order_release);
+  *pointer = begin;
+  return Code::success;
+}
+
+std::optional<Code> Process::free_addresses(DevicePointer pointer, std::size_t size) noexcept {
+  if (!maps_itself_.load(std::memory_order_acquire)) return {};
+  const std::scoped_lock lock(mutex_);
+  const auto code = segments_->remove_range(pointer, size);
+  if (code == Code::success) memory_.retire(pointer, segments_->whole(size));
+  return code;
+}
+
+/// With the device.
+bool Process::settle() noexcept {
+  const Entered entered(driver_, context_);
+  return memory_.settle();
+}
+
+std::optional<Code> Process::create_chunk(AllocationHandle* handle, std::size_t size,
+                                          const AllocationProperties* properties) noexcept {
+  if (handle == nullptr || properties == nullptr || properties->location.type != 1 ||
+      properties->location.id != device_)
+    return {};
+  // Where the driver has such handles, a program that tries them first would have no other: it can do without.
+  if (properties->requested_handle_types == fabric_handle) return Code::not_supported;
+  if (!is_plain(*properties)) return {};
+  if (size == 0 || size % granularity_ != 0) return Code::invalid_value;
+  const Uncaptured uncaptured(driver_);
+  try {
+    const std::scoped_lock lock(mutex_);
+    reclaim();
+    if (size > memory_size_ || segments_->bytes() + arena_->used().count + size > memory_size_)
+      return Code::out_of_memory;
+    if (const auto room = make_room(size); !room) {
+      say_once(Occasion::refused, room.error().what);
+      return Code::out_of_memory;
+    }
+    *handle = segments_->create(size);
+    return Code::success;
+  } catch (const std::exception&) { return Code::out_of_memory; }
+}
+
+/// Programs know what to do where a chunk cannot be had, and do not where one cannot be mapped: so slots are had
+/// before. Where none are, what is mapped beside others in their slots still goes.
+Result<> Process::make_room(std::size_t size) {
+  const std::size_t slot = arena_->slot_size().count;
+  const std::size_t to_map = segments_->bytes_to_map() + size;
+  if (to_map <= segments_->room()) return {};
+  const std::size_t needed = (to_map + slot - 1) / slot;
+  if (needed <= spare_slots()) return {};
+  take_back_unused();
+  const auto more = static_cast<std::uint32_t>(needed - unused_slots_.size());
+  const std::uint32_t before = granted_;
+  if (auto grown = grow(granted_ + more); !grown) return grown;
+  for (std::uint32_t i = 0; i < more; ++i) unused_slots_.push_back(before + i);
+  return {};
+}
+
+std::optional<Code> Process::release_chunk(AllocationHandle handle) noexcept {
+  if (!gave_chunk(handle)) return {};
+  const std::scoped_lock lock(mutex_);
+  return segments_->release(handle);
+}
+
+bool Process::gave_chunk(AllocationHandle handle) const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return segments_->gave(handle);
+}
+
+std::optional<Code> Process::retain_chunk(AllocationHandle* handle, DevicePointer pointer) noexcept {
+  if (!maps_itself_.load(std::memory_order_acquire) || handle == nullptr) return {};
+  const std::scoped_lock lock(mutex_);
+  const auto piece = segments_->piece_of(pointer);
+  if (!piece || piece->handle == 0) return {};
+  *handle = piece->handle;
+  return segments_->retain(piece->handle);
+}
+
+std::optional<Code> Process::map_chunk(DevicePointer pointer, std::size_t size, std::size_t offset,
+                                       AllocationHandle handle, unsigned long long flags) noexcept {
+  const Uncaptured uncaptured(driver_);
+  try {
+    const std::scoped_lock lock(mutex_);
+    const bool ours = segments_->gave(handle);
+    if (!segments_->range_of(pointer)) {
+      if (!ours) return {};
+      say_once(Occasion::mapping,
+               "chunks are mapped at addresses that the driver chose, and at one address each: a "
+               "mapping was refused");
+      return Code::not_supported;
+    }
+    const Code may = segments_->may_map(pointer, size, offset, ours ? handle : 0);
+    if (may != Code::success) return may;
+    if (!ours) {
+      segments_->map(pointer, size, 0);
+      const Code code = driver_.map(pointer, size, offset, handle, flags);
+      std::vector<DevicePointer> none;
+      if (code != Code::success) segments_->unmap(pointer, none);
+      return code;
+    }
+    if (const auto stands = provide(segments_->places_of(pointer, size)); !stands) {
+      say_once(Occasion::refused, stands.error().what);
+      return Code::out_of_memory;
+    }
+    segments_->map(pointer, size, handle);
+    return Code::success;
+  } catch (const std::exception&) { return Code::out_of_memory; }
+}
+
+std::optional<Code> Process::unmap(DevicePointer pointer, std::size_t size) noexcept {
+  if (!maps_itself_.load(std::memory_order_acquire)) return {};
+  const Uncaptured uncaptured(driver_);
+  try {
+    const std::scoped_lock lock(mutex_);
+    if (!segments_->range_of(pointer)) return {};
+    const auto pieces = segments_->pieces_in(pointer, size);
+    if (!pieces || pieces->empty()) return Code::invalid_value;
+    std::vector<DevicePointer> emptied;
+    for (const auto& piece : *pieces) {
+      if (piece.handle == 0) (void)driver_.unmap(piece.begin, piece.size);
+      segments_->unmap(piece.begin, emptied);
+    }
+    for (const DevicePointer place : emptied) give_back(place);
+    return Code::success;
+  } catch (const std::exception&) { return Code::out_of_memory; }
+}
+
+/// Slots are read and written by their device, and by no other.
+std::optional<Code> Process::set_access(DevicePointer pointer, std::size_t size,
+                                        const hal::cuda::AccessDescriptor* access, std::size_t count) noexcept {
+  if (!maps_itself_.load(std::memory_order_acquire)) return {};
+  const Uncaptured uncaptured(driver_);
+  try {
+    const std::scoped_lock lock(mutex_);
+    if (!segments_->range_of(pointer)) return {};
+    const auto pieces = segments_->pieces_in(pointer, size);
+    if (!pieces || pieces->empty() || access == nullptr) return Code::invalid_value;
+    for (const auto& piece : *pieces) {
+      if (piece.handle != 0) continue;
+      if (const Code code = driver_.set_access(piece.begin, piece.size, access, count); code != Code::success)
+        return code;
+    }
+    const bool slots = std::ranges::any_of(*pieces, [](const auto& piece) { return piece.handle != 0; });
+    const auto elsewhere = [this](const auto& each) { return each.location.type != 1 || each.location.id != device_; };
+    if (!slots || std::none_of(access, access + count, elsewhere)) return Code::success;
+    say_once(Occasion::other_device, "other devices have no access to memory that is swapped");
+    return Code::not_supported;
+  } catch (const std::exception&) { return Code::out_of_memory; }
+}
+
+} // namespace rtexec::preload

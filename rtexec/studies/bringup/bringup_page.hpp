@@ -1,0 +1,14 @@
+// A bring-up as a page for people: one HTML file that needs no other.
+#pragma once
+
+#include "rtexec/studies/bringup/report_comparison.hpp"
+#include "rtexec/studies/bringup/bringup_report.hpp"
+
+#include <ostream>
+
+namespace rtexec::bringup {
+
+/// `comparison`: with an earlier report; null: with none.
+void write_page(const Report& report, const Comparison* comparison, std::ostream& out);
+
+} // namespace rtexec::bringup

@@ -1,0 +1,150 @@
+#include "rtexec/studies/calibration/cut_calibration.hpp"
+
+#include "config/base/median.hpp"
+#include "config/base/must.hpp"
+#include "config/profile_file.hpp"
+#include "config/base/text.hpp"
+#include "hal/thread.hpp"
+#include "rtexec/runtime/executive/device_memory.hpp"
+#include "rtexec/studies/calibration/measured_device.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace rtexec::study {
+namespace {
+
+// With fewer, what jobs differ by themselves would count as a cut.
+constexpr std::uint32_t fewest = 8, most = 64;
+
+void cut(tasks::Network& network, std::uint32_t segments) {
+  const std::size_t layers = network.layers().size();
+  std::vector<std::uint32_t> after;
+  for (std::uint32_t i = 1; i < segments; ++i) after.push_back(static_cast<std::uint32_t>(i * layers / segments - 1));
+  must(network.cut(after));
+}
+
+/// Of a network with so many segments.
+Status execute(tasks::Network& network, std::uint32_t segments) noexcept {
+  const bool ahead = network.launches_segments();
+  if (ahead)
+    if (const auto launched = network.launch_segment(0); !launched) return launched;
+  for (std::uint32_t segment = 0; segment < segments; ++segment) {
+    if (ahead && segment + 1 < segments)
+      if (const auto launched = network.launch_segment(segment + 1); !launched) return launched;
+    if (const auto done = network.run_segment(segment); !done) return done;
+  }
+  return {};
+}
+
+std::uint32_t most_segments(const tasks::Network& network) {
+  return static_cast<std::uint32_t>(std::min<std::size_t>(most, network.layers().size()));
+}
+
+/// A network in one piece, and after cut_into() in segments as well. Both lie in the same memory, whose contents change
+/// nothing about how long they take.
+class Bench {
+ public:
+  Bench(hal::Device& device, const MakeNetwork& make) : device_(device), whole_(must(make())), cut_(must(make())) {
+    MemoryDemand demand = whole_->memory();
+    for (std::uint32_t segments = fewest; segments <= most_segments(*whole_); segments *= 2) {
+      cut(*cut_, segments);
+      demand.scratch = std::max(demand.scratch, cut_->scratch());
+      demand.carry = std::max(demand.carry, cut_->carry());
+    }
+    const auto tenant = executive::resident_tenant(demand, whole_->constants(), device.chunk_size());
+    memory_ = must(executive::DeviceMemory::lay_out(device, {&tenant, 1}, {}));
+    must(whole_->bind(device, memory_->addresses().front()));
+  }
+
+  [[nodiscard]] const tasks::Network& network() const { return *whole_; }
+
+  void cut_into(std::uint32_t segments) {
+    cut(*cut_, segments);
+    must(cut_->bind(device_, memory_->addresses().front()));
+    segments_ = segments;
+    (void)run(); // warms up
+  }
+
+  struct Times {
+    Duration whole{0}, cut{0};
+  };
+  /// One right after the other.
+  Times run() {
+    Times times;
+    const auto executed = device_.engine(hal::EngineKind::compute).call([&]() noexcept -> Status {
+      const Instant begin = hal::now();
+      if (const auto done = execute(*whole_, 1); !done) return done;
+      const Instant between = hal::now();
+      if (const auto done = segments_ > 1 ? execute(*cut_, segments_) : Status(); !done) return done;
+      times = {.whole = between - begin, .cut = hal::now() - between};
+      return {};
+    });
+    if (executed.outcome) return times;
+    throw Failed{device_error(device_, executed.outcome.error(), "the execution")};
+  }
+
+ private:
+  hal::Device& device_;
+  std::unique_ptr<executive::DeviceMemory> memory_;
+  std::unique_ptr<tasks::Network> whole_, cut_;
+  std::uint32_t segments_ = 1; // of cut_, which is bound where there are more
+};
+
+MeasuredCuts summary(std::uint32_t segments, const std::vector<Bench::Times>& jobs) {
+  std::vector<Duration> whole, cut, each;
+  for (const auto& job : jobs) {
+    whole.push_back(job.whole);
+    cut.push_back(job.cut);
+    each.push_back((job.cut - job.whole) / (segments - 1));
+  }
+  return {.segments = segments,
+          .whole = config::median_of(whole),
+          .cut = config::median_of(cut),
+          .each = config::median_of(each),
+          .worst = config::percentile_of(each, 0.99)};
+}
+
+/// Numbers of segments that are to be measured.
+std::vector<std::uint32_t> counts_for(Bench& bench, Duration dispatch) {
+  (void)bench.run(); // warms up
+  const Duration whole = bench.run().whole;
+  std::vector<std::uint32_t> counts;
+  for (std::uint32_t count = fewest; count <= most_segments(bench.network()); count *= 2)
+    if (whole / count >= 2 * dispatch) counts.push_back(count);
+  if (counts.empty())
+    give_up(Errc::bad_input, "the network has " + std::to_string(bench.network().layers().size()) +
+                                 " layers and takes " + readable(whole) + ": too little for " + std::to_string(fewest) +
+                                 " segments of at least two dispatches (" + readable(2 * dispatch) +
+                                 "); take a longer one");
+  return counts;
+}
+
+} // namespace
+
+Result<CutCalibration> calibrate_cut(hal::Device& device, const MakeNetwork& make, Duration dispatch,
+                                     const CutCalibrationOptions& options,
+                                     const std::function<bool(std::size_t done, std::size_t of)>& going_on) {
+  return caught([&] {
+    Bench bench(device, make);
+    const auto counts = counts_for(bench, dispatch);
+    CutCalibration calibration{.device = device.name(), .measured = {}};
+    std::size_t done = 0;
+    for (const std::uint32_t segments : counts) {
+      bench.cut_into(segments);
+      std::vector<Bench::Times> jobs;
+      while (jobs.size() < options.jobs) {
+        jobs.push_back(bench.run());
+        if (!going_on(++done, counts.size() * options.jobs))
+          give_up(Errc::cancelled, "the measurement was cancelled: nothing was written");
+      }
+      calibration.measured.push_back(summary(segments, jobs));
+    }
+    const Duration worst = std::ranges::max(calibration.measured, {}, &MeasuredCuts::worst).worst;
+    calibration.cut = with_margin(std::max(worst, Duration{0}), options.margin);
+    return calibration;
+  });
+}
+
+} // namespace rtexec::study

@@ -1,0 +1,63 @@
+#include "rtexec/studies/calibration/measured_device.hpp"
+
+#include "config/base/must.hpp"
+#include "hal/machine_files.hpp"
+#include "hal/open/open_device.hpp"
+#include "rtexec/runtime/executive/placement.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace rtexec::study {
+namespace {
+
+/// The core of the compute engine's thread, as the executive chooses it.
+unsigned feeder_of(const Board& board) {
+  const auto online = hal::Machine().online_cores();
+  const bool known = board.compute_core && std::ranges::find(online, *board.compute_core) != online.end();
+  return known ? *board.compute_core : online.back();
+}
+
+/// Both compute engines share the core, as in the executive. False: without real-time priority, since it was refused.
+/// A host device never has it, because it never rests, and the kernel would stop such a thread now and then.
+bool configure(hal::Device& device, unsigned core, bool beside) {
+  bool real_time = device.kind() == DeviceKind::cuda;
+  for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::beside}) {
+    if (kind == hal::EngineKind::beside && !beside) continue;
+    hal::ThreadSettings settings{
+        .name = "measured", .core = core, .fifo_priority = executive::engine_priority, .reservation = {}};
+    real_time = real_time && device.engine(kind).configure(settings);
+    if (real_time) continue;
+    settings.fifo_priority = 0;
+    must(device.engine(kind).configure(settings));
+  }
+  return real_time;
+}
+
+} // namespace
+
+Result<MeasuredDevice> measured_device(const Board& board, bool beside) {
+  return caught([&] {
+    const unsigned feeder = feeder_of(board);
+    const bool gpu = board.device == DeviceKind::cuda;
+    MeasuredDevice measured{.claim = must(hal::CoreClaim::take(std::span(&feeder, 1))),
+                            .device = must(hal::open_device(board, Bytes{0}, board.chunk)),
+                            .where = {},
+                            .notes = {}};
+    const std::string core = "core " + std::to_string(feeder);
+    measured.where = (gpu ? measured.device->name() + ", fed by " + core : core + ", which is the device") + " (" +
+                     hal::machine_name() + ")";
+    if (beside) must(measured.device->start_beside());
+    if (!configure(*measured.device, feeder, beside))
+      measured.notes.emplace_back("device parts run without real-time priority");
+    return measured;
+  });
+}
+
+Error device_error(const hal::Device& device, Errc code, const std::string& what) {
+  const auto fault = device.fault();
+  return {code, "device '" + device.name() + "': " + what + " failed: " + (fault ? fault->what : name(code))};
+}
+
+} // namespace rtexec::study

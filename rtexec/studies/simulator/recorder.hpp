@@ -1,0 +1,41 @@
+// Reports on a run of the simulator as the executive reports on a real one.
+#pragma once
+
+#include <rtexec/plan.hpp>
+#include <rtexec/report.hpp>
+#include <rtexec/task_set.hpp>
+#include "rtexec/runtime/statistics/histogram.hpp"
+#include "rtexec/studies/simulator/chain_recorder.hpp"
+#include "rtexec/studies/simulator/simulator.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace rtexec::simulator {
+
+class Recorder {
+ public:
+  /// Both outlive it.
+  Recorder(const TaskSet& tasks, const Plan& plan);
+
+  /// Notes how long parts take, whatever says so, and when jobs begin; `options` is not to outlive this object then.
+  void watch(Options& options);
+  void see(const Step& step);
+  [[nodiscard]] Report report(const Outcome& outcome) const;
+
+ private:
+  struct Watched {
+    DurationHistogram responses;
+    Wcet longest;
+    PartCounts above_wcet;
+  };
+  [[nodiscard]] TaskReport task_report(std::size_t task, const TaskStatistics& statistics) const;
+
+  const TaskSet& tasks_;
+  const Plan& plan_;
+  std::vector<std::unique_ptr<Watched>> watched_; // by task; counters do not move
+  ChainRecorder chains_;
+  Stop stop_{.cause = StopCause::duration, .task = {}};
+};
+
+} // namespace rtexec::simulator

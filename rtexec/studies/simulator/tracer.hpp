@@ -1,0 +1,78 @@
+// Writes a run of the simulator, while it goes on, with the events of a real one, in the order of their virtual times,
+// which count from 0 and are in the fields; the events' own time stamps tell when they were written.
+//
+// Memory is constant, whatever the length of the run, and no event is lost: whenever as many events as the session's
+// buffers hold have been written, the simulation waits until they are in files.
+#pragma once
+
+#include <rtexec/plan.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/executive.hpp>
+#include "rtexec/studies/simulator/simulator.hpp"
+#include "traces/recording/session.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace rtexec::simulator {
+
+class Tracer {
+ public:
+  /// Writes the set-up. All outlive it; `session` records this process.
+  Tracer(const TaskSet& tasks, const Plan& plan, traces::Session& session);
+
+  /// Adds itself to what observes the run already.
+  void watch(Options& options);
+  /// Of the whole run. Errors: of the session.
+  [[nodiscard]] Result<> end(const Report& report);
+
+ private:
+  /// Of a task's job: which parts have begun, and how long the part under way has had its core.
+  struct Progress {
+    std::uint64_t job = 0;
+    Instant deadline{};
+    bool abandoned = false;
+    bool started = false;
+    bool ready = false;
+    bool device_done = false;
+    bool after_begun = false;
+    Duration executed{0};
+  };
+  /// A part that got its core just now, and keeps it if time goes on.
+  struct Dispatch {
+    unsigned core = 0;
+    policies::JobId job;
+    Instant at{};
+  };
+
+  void see(const Step& step);
+  void see(const Stretch& stretch);
+  void see(const Decision& decision);
+  void dispatch(policies::JobId job, unsigned core, Instant at);
+  void begin_parts(Instant now);
+  void begin_part(policies::JobId job, Instant at);
+  void start(policies::JobId job, Instant at);
+  void end_first_part(policies::JobId job, Instant at);
+  void request(const Step& step);
+  void complete(const Step& step);
+  void end_abandoned(std::uint32_t task, Instant at);
+  void miss(policies::JobId job, Instant at);
+  void end_transfer(const Step& step);
+  void make_room();
+  template <class Event, class... Arguments> void write(Event event, const Arguments&... arguments) {
+    event(arguments...);
+    if (--room_ == 0) make_room();
+  }
+
+  const TaskSet& tasks_;
+  const Plan& plan_;
+  traces::Session& session_;
+  std::uint64_t room_; // events until the next wait
+  std::uint64_t decisions_ = 0;
+  std::vector<Progress> progress_;   // by task
+  std::vector<Dispatch> dispatched_; // of one instant
+  Result<> outcome_;
+};
+
+} // namespace rtexec::simulator

@@ -1,0 +1,31 @@
+// What a sweep is asked for, as the command line has it, and the study that this stands for.
+#pragma once
+
+#include <rtexec/result.hpp>
+#include "rtexec/studies/sweep/study.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rtexec::study {
+
+/// Texts of the options of `rtexec sweep`. Empty: as the preset or the default has it.
+struct SweepOptions {
+  std::string preset;
+  std::string tasks, utilisation, reduced, high;
+  std::string period, periods, footprint;
+  std::optional<double> swappable, constants;
+  std::string layers;
+  std::string capacity, chunk, in_per_chunk, out_per_chunk, drop_per_chunk, in_fixed, out_fixed, cut_overhead;
+  std::string order = "edf";
+  std::vector<std::string> tests;
+  std::size_t sets = 200;
+  std::uint64_t seed = 1;
+};
+
+/// bad_input: the error names the option.
+[[nodiscard]] Result<Study> study_of(const SweepOptions& options);
+
+} // namespace rtexec::study

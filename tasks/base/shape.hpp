@@ -1,0 +1,17 @@
+// The dimensions of a tensor.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rtexec::tasks {
+
+using Shape = std::vector<std::int64_t>; // every dimension is at least 1; empty: a scalar
+
+/// The product of the dimensions. Shapes of a Graph never exceed max_elements.
+[[nodiscard]] std::int64_t element_count(const Shape& shape);
+/// "1x3x224x224"; "scalar".
+[[nodiscard]] std::string to_string(const Shape& shape);
+
+} // namespace rtexec::tasks

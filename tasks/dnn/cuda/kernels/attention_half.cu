@@ -1,3 +1,0 @@
-#include "tasks/dnn/cuda/kernels/attention.cuh"
-
-ATTENTIONS(half, AttentionHalf)

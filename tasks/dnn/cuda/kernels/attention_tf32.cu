@@ -1,3 +1,0 @@
-#include "tasks/dnn/cuda/kernels/attention.cuh"
-
-ATTENTIONS(tf32, AttentionTf32)

@@ -1,3 +1,0 @@
-#include "tasks/dnn/cuda/kernels/attention.cuh"
-
-ATTENTIONS(tf32x3, AttentionTf32x3)

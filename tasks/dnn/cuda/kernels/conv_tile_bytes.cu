@@ -1,5 +1,0 @@
-#include "tasks/dnn/cuda/kernels/conv_matrix.cuh"
-#include "tasks/dnn/cuda/kernels/conv_whole.cuh"
-
-#define MATRIX_VARIANTS VARIANTS(int8, Byte, ByteProduct)
-#include "tasks/dnn/cuda/kernels/conv_variants.inc"

@@ -1,5 +1,0 @@
-#include "tasks/dnn/cuda/kernels/conv_simt.cuh"
-#include "tasks/dnn/cuda/kernels/conv_whole.cuh"
-
-#define SIMT_VARIANTS VARIANTS(simt_b, Byte)
-#include "tasks/dnn/cuda/kernels/conv_variants.inc"

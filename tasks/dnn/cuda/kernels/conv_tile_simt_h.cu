@@ -1,4 +1,0 @@
-#include "tasks/dnn/cuda/kernels/conv_simt.cuh"
-
-#define SIMT_VARIANTS VARIANTS(simt_h, Half)
-#include "tasks/dnn/cuda/kernels/conv_variants.inc"

@@ -1,4 +1,0 @@
-#include "tasks/dnn/cuda/kernels/conv_matrix.cuh"
-
-#define MATRIX_VARIANTS VARIANTS(tf32x3, float, Tf32x3Product)
-#include "tasks/dnn/cuda/kernels/conv_variants.inc"

@@ -1,0 +1,65 @@
+// The calls of each node: which kernel computes it, and over what. One function for each operation of graph.hpp, by
+// family as kernels/steps.hpp has them for the host.
+#pragma once
+
+#include "tasks/engine/cuda/lowering_context.hpp"
+#include "tasks/engine/graph/graph.hpp"
+
+namespace rtexec::tasks::cuda {
+
+// whole_calls.cpp
+/// False where node `number` is none that computes on whole numbers.
+[[nodiscard]] bool lower_whole(LoweringContext& context, const Node& node, std::size_t number);
+void lower(LoweringContext& context, const Node& node, const Quantise& quantise);
+void lower(LoweringContext& context, const Node& node, const Dequantise& dequantise);
+
+// element_calls.cpp
+void lower(LoweringContext& context, const Node& node, const Activation& activation);
+void lower(LoweringContext& context, const Node& node, const Cast&);
+void lower(LoweringContext& context, const Node& node, const ScaleShift&);
+void lower(LoweringContext& context, const Node& node, const Binary& binary);
+void lower(LoweringContext& context, const Node& node, const Select&);
+void lower(LoweringContext& context, const Node& node, const MultiplyAdd& operation);
+
+// product_calls.cpp
+void lower(LoweringContext& context, const Node& node, const Conv& conv);
+void lower(LoweringContext& context, const Node& node, const Gemm& gemm);
+void lower(LoweringContext& context, const Node& node, const Product& product);
+void lower(LoweringContext& context, const Node& node, const IntegerMatMul&);
+void lower(LoweringContext& context, const Node& node, const IntegerConv& operation);
+void lower(LoweringContext& context, const Node& node, const Attention& attention);
+
+// reduction_calls.cpp
+void lower(LoweringContext& context, const Node& node, const Reduce& mean);
+void lower(LoweringContext& context, const Node& node, const Softmax& softmax);
+void lower(LoweringContext& context, const Node& node, const Normalise& normalise);
+void lower(LoweringContext& context, const Node& node, const Lrn& lrn);
+void lower(LoweringContext& context, const Node& node, const RunningSum& running);
+void lower(LoweringContext& context, const Node& node, const TopIndices& top);
+
+// recurrent_calls.cpp
+/// False where node `number` is no part of a stack.
+[[nodiscard]] bool lower_stacked(LoweringContext& context, std::size_t number);
+void lower(LoweringContext& context, const Node& node, const Recurrent& recurrent);
+
+// moving_calls.cpp
+void lower(LoweringContext& context, const Node& node, const Concat& concat);
+void lower(LoweringContext& context, const Node& node, const Reshape&);
+void lower(LoweringContext& context, const Node& node, const tasks::View& view);
+void lower(LoweringContext& context, const Node& node, const Gather& gather);
+void lower(LoweringContext& context, const Node& node, const Pad& operation);
+
+// index_calls.cpp
+void lower(LoweringContext& context, const Node& node, const Take& operation);
+void lower(LoweringContext& context, const Node& node, const TakeElements& operation);
+void lower(LoweringContext& context, const Node& node, const TakeSlices& operation);
+void lower(LoweringContext& context, const Node& node, const Put& operation);
+
+// sampling_calls.cpp
+void lower(LoweringContext& context, const Node& node, const Pool& pool);
+void lower(LoweringContext& context, const Node& node, const Resize& resize);
+void lower(LoweringContext& context, const Node& node, const Resample& resample);
+void lower(LoweringContext& context, const Node& node, const GridSample& sample);
+void lower(LoweringContext& context, const Node& node, const DeformableAttention& attention);
+
+} // namespace rtexec::tasks::cuda

@@ -1,0 +1,31 @@
+// Which tensors are written straight into a concatenation of images.
+#pragma once
+
+#include "tasks/engine/graph/graph.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace rtexec::tasks::cuda {
+
+struct ConcatPlan {
+  struct Slot {
+    static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+    std::uint32_t group = none;
+    std::int64_t first = 0; // index along the group's axis
+  };
+  struct Group {
+    Shape shape;            // of the whole
+    std::size_t axis = 1;   // channels
+    std::int64_t pixel = 1; // elements from one pixel to the next
+  };
+  std::vector<Slot> slots;   // by tensor
+  std::vector<Group> groups; // one buffer each
+};
+
+/// Along channels, every slot begins at a multiple of `unit` elements. `rows`: tensors that are no images, as
+/// row_layout() tells.
+[[nodiscard]] ConcatPlan plan_concats(const Graph& graph, const std::vector<bool>& rows, std::int64_t unit);
+
+} // namespace rtexec::tasks::cuda

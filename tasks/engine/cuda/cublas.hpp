@@ -1,0 +1,63 @@
+// cuBLAS's matrix product (versions 10 to 13), opened at run time. Types and values are those of its ABI; a test holds
+// them against cublas_api.h where that is installed. Set-up only: all calls are captured into a graph.
+#pragma once
+
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include "hal/cuda/driver.hpp"
+#include "tasks/engine/cuda/kernels/network_arguments.hpp"
+
+#include <cstddef>
+#include <memory>
+
+namespace rtexec::tasks::cuda {
+
+struct CublasFunctions {
+  using Status = int; // cublasStatus_t
+  using Handle = void*;
+  Status (*create)(Handle*);
+  Status (*destroy)(Handle);
+  Status (*version)(Handle, int* version);
+  Status (*set_stream)(Handle, hal::cuda::Stream);
+  Status (*set_workspace)(Handle, void* workspace, std::size_t bytes); // null before version 11
+  Status (*set_math)(Handle, int mode);
+  Status (*multiply)(Handle, int transpose_a, int transpose_b, int m, int n, int k, const void* alpha, const void* a,
+                     int a_type, int lda, const void* b, int b_type, int ldb, const void* beta, void* c, int c_type,
+                     int ldc, int compute, int algorithm);
+
+  // The values that are used.
+  static constexpr int plain = 0, transposed = 1;         // cublasOperation_t
+  static constexpr int data_float = 0, data_half = 2;     // cudaDataType
+  static constexpr int default_math = 0, tensor_math = 1; // cublasMath_t
+  /// CublasComputeType_t; before version 11 a cudaDataType
+  static constexpr int compute_float = 68, compute_pedantic = 69, compute_tf32 = 77;
+  static constexpr int default_algorithm = -1; // cublasGemmAlgo_t
+};
+
+class Cublas {
+ public:
+  /// Of every product that is measured: what NVIDIA advises for its largest GPUs is no faster for one image.
+  static constexpr std::size_t workspace_bytes = std::size_t{8} << 20;
+
+  /// cuBLAS of this machine, working in `stream`, with the context current. unsupported: it is not installed, and what
+  /// to install.
+  [[nodiscard]] static Result<std::unique_ptr<Cublas>> open(hal::cuda::Stream stream);
+  [[nodiscard]] static Result<std::unique_ptr<Cublas>> open(const CublasFunctions& functions, hal::cuda::Stream stream);
+  ~Cublas();
+  Cublas(const Cublas&) = delete;
+  Cublas& operator=(const Cublas&) = delete;
+
+  /// y = x * weights of a convolution that is a matrix product (conv_method.hpp), with its pointers.
+  [[nodiscard]] Result<> multiply(const ConvArguments& product, Precision precision, void* workspace,
+                                  std::size_t bytes) const;
+
+ private:
+  explicit Cublas(const CublasFunctions& functions) : call_(functions) {}
+  [[nodiscard]] Result<> checked(CublasFunctions::Status status, const char* what) const;
+
+  CublasFunctions call_;
+  CublasFunctions::Handle handle_ = nullptr;
+  int version_ = 0;
+};
+
+} // namespace rtexec::tasks::cuda

@@ -1,0 +1,78 @@
+// A network on an NVIDIA GPU: kernel calls that are captured into one graph when the device is known, with the copies
+// of inputs and outputs. Everything but bind() and tune() works without a device.
+#pragma once
+
+#include <rtexec/task_set.hpp>
+#include "tasks/engine/cuda/conv_method.hpp"
+#include "tasks/engine/cuda/gpu_network.hpp"
+#include "tasks/engine/cuda/program.hpp"
+#include "tasks/engine/cuda/scratch_plan.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rtexec::tasks {
+
+class CudaNetwork final : public GpuNetwork {
+ public:
+  struct Options {
+    cuda::Executor::Options launching;
+    bool transfers = true; // false: inputs and outputs stay in scratch, to measure computing alone
+    MemoryPolicy policy = MemoryPolicy::device;
+  };
+
+  /// unsupported: what the kernels cannot do. out_of_memory: more than max_scratch.
+  [[nodiscard]] static Result<std::unique_ptr<CudaNetwork>> build(const Graph& graph, Precision precision,
+                                                                  const Options& options);
+  [[nodiscard]] static Result<std::unique_ptr<CudaNetwork>> build(const Graph& graph, Precision precision) {
+    return build(graph, precision, Options());
+  }
+
+  [[nodiscard]] Bytes scratch() const override { return {plan_.places.scratch.size}; }
+  [[nodiscard]] Bytes carry() const override { return {plan_.places.carry.size}; }
+  [[nodiscard]] std::vector<MemoryObject> objects() const override;
+  [[nodiscard]] std::span<const std::string> layers() const override { return program_.layers; }
+  [[nodiscard]] double flops() const override { return program_.flops; }
+  [[nodiscard]] const cuda::Program& program() const { return program_; }
+
+  [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
+  [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
+  [[nodiscard]] std::vector<LiveRange> live_ranges() const override {
+    return tasks::live_ranges(plan_.lifetimes, plan_.layer_times);
+  }
+  [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override;
+  /// out_of_memory: it would need more than max_scratch.
+  [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
+  [[nodiscard]] const cuda::ScratchPlan& plan() const { return plan_; }
+
+ private:
+  CudaNetwork(cuda::Program program, const Options& options);
+  [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
+  [[nodiscard]] std::span<const std::byte> image() const override { return program_.constants; }
+  void release_image() noexcept override { program_.constants = std::vector<std::byte>(); }
+  /// By buffer of the program: where it lies if that is not in scratch.
+  [[nodiscard]] std::vector<std::byte*> outside(std::byte* carry) const;
+
+  [[nodiscard]] Result<> choose(std::vector<cuda::ConvMethod> methods, std::vector<std::uint32_t> cuts);
+  [[nodiscard]] Result<> open_libraries();
+  [[nodiscard]] Result<> issue_segment(std::size_t segment, const cuda::Addresses& addresses);
+  [[nodiscard]] Result<> issue_calls(std::size_t segment, const cuda::Addresses& addresses);
+  [[nodiscard]] std::size_t first_call(std::size_t segment) const;
+  // Nothing where it lies in its place already
+  [[nodiscard]] Result<> take_in(std::size_t input, const cuda::Addresses& addresses);
+  [[nodiscard]] Result<> give_out(std::size_t output, const cuda::Addresses& addresses);
+  [[nodiscard]] Result<> clear_counters(const cuda::Addresses& addresses);
+
+  cuda::Program program_;
+  Options options_;
+  std::vector<std::optional<std::uint32_t>> in_place_; // by port: its buffer of the program, where it lies in its own
+  std::vector<cuda::ConvMethod> methods_;              // by call
+  std::vector<std::uint32_t> cuts_;                    // behind these layers
+  cuda::ScratchPlan plan_;
+};
+
+} // namespace rtexec::tasks

@@ -1,0 +1,97 @@
+// cuDNN's legacy convolution API (versions 7 to 9), opened at run time. Types and values are those of its ABI; a test
+// holds them against cudnn.h where that is installed. Set-up only: all calls are captured into a graph.
+#pragma once
+
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include "hal/cuda/driver.hpp"
+#include "tasks/engine/cuda/kernels/network_arguments.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace rtexec::tasks::cuda {
+
+struct CudnnFunctions {
+  using Status = int;   // cudnnStatus_t
+  using Handle = void*; // all of cuDNN's handles and descriptors
+  std::size_t (*version)();
+  const char* (*error_text)(Status);
+  Status (*create)(Handle*);
+  Status (*destroy)(Handle);
+  Status (*set_stream)(Handle, hal::cuda::Stream);
+  Status (*create_tensor)(Handle*);
+  Status (*destroy_tensor)(Handle);
+  Status (*set_tensor)(Handle, int type, int n, int c, int h, int w, int n_stride, int c_stride, int h_stride,
+                       int w_stride);
+  Status (*create_filter)(Handle*);
+  Status (*destroy_filter)(Handle);
+  Status (*set_filter)(Handle, int type, int format, int k, int c, int h, int w);
+  Status (*create_convolution)(Handle*);
+  Status (*destroy_convolution)(Handle);
+  Status (*set_convolution)(Handle, int pad_h, int pad_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
+                            int mode, int type);
+  Status (*set_groups)(Handle, int groups);
+  Status (*set_math)(Handle, int math);
+  Status (*create_activation)(Handle*);
+  Status (*destroy_activation)(Handle);
+  Status (*set_activation)(Handle, int mode, int propagate_nan, double coefficient);
+  Status (*workspace)(Handle, Handle x, Handle weights, Handle convolution, Handle y, int algorithm,
+                      std::size_t* bytes);
+  Status (*forward)(Handle, const void* alpha, Handle x_description, const void* x, Handle weights_description,
+                    const void* weights, Handle convolution, int algorithm, void* workspace,
+                    std::size_t workspace_bytes, const void* beta, Handle y_description, void* y);
+  Status (*forward_fused)(Handle, const void* alpha, Handle x_description, const void* x, Handle weights_description,
+                          const void* weights, Handle convolution, int algorithm, void* workspace,
+                          std::size_t workspace_bytes, const void* alpha_residual, Handle residual_description,
+                          const void* residual, Handle bias_description, const void* bias, Handle activation,
+                          Handle y_description, void* y);
+
+  // The values that are used.
+  static constexpr int data_float = 0, data_half = 2;                       // cudnnDataType_t
+  static constexpr int channels_last = 1;                                   // cudnnTensorFormat_t
+  static constexpr int cross_correlation = 1;                               // cudnnConvolutionMode_t
+  static constexpr int default_math = 0, tensor_math = 1, multiply_add = 3; // cudnnMathType_t
+  static constexpr int relu = 1, identity = 5;                              // cudnnActivationMode_t
+  static constexpr int algorithms = 8, implicit_precomputed_gemm = 1;       // cudnnConvolutionFwdAlgo_t
+};
+
+/// Those of the cuDNN on this machine, looked for once. unsupported: it is not installed, and what to install.
+[[nodiscard]] const Result<CudnnFunctions>& cudnn_functions();
+
+class Cudnn {
+ public:
+  /// cuDNN of this machine, working in `stream`, with the context current. unsupported: it is not installed, and what
+  /// to install.
+  [[nodiscard]] static Result<std::unique_ptr<Cudnn>> open(hal::cuda::Stream stream);
+  [[nodiscard]] static Result<std::unique_ptr<Cudnn>> open(const CudnnFunctions& functions, hal::cuda::Stream stream);
+  ~Cudnn();
+  Cudnn(const Cudnn&) = delete;
+  Cudnn& operator=(const Cudnn&) = delete;
+
+  [[nodiscard]] std::string version() const;
+
+  /// Workspace that `algorithm` needs. unsupported: cuDNN does not compute `conv` so.
+  [[nodiscard]] Result<std::size_t> workspace(const ConvArguments& conv, Precision precision, int algorithm) const;
+  struct Scratch {
+    void* memory = nullptr;
+    std::size_t bytes = 0;
+  };
+  /// y = conv(x, weights), with conv's pointers.
+  [[nodiscard]] Result<> convolve(const ConvArguments& conv, Precision precision, int algorithm,
+                                  Scratch workspace) const;
+  /// With residual, `bias` (in the storage of the tensors) and activation (none, ReLU).
+  [[nodiscard]] Result<> convolve_fused(const ConvArguments& conv, Precision precision, int algorithm,
+                                        Scratch workspace, const void* bias) const;
+
+ private:
+  class Description;
+  explicit Cudnn(const CudnnFunctions& functions) : call_(functions) {}
+  [[nodiscard]] Result<> checked(CudnnFunctions::Status status, const char* what) const;
+
+  CudnnFunctions call_;
+  CudnnFunctions::Handle handle_ = nullptr;
+};
+
+} // namespace rtexec::tasks::cuda

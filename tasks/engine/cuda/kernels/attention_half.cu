@@ -1,0 +1,3 @@
+#include "tasks/engine/cuda/kernels/attention.cuh"
+
+ATTENTIONS(half, AttentionHalf)

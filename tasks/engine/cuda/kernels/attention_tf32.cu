@@ -1,0 +1,3 @@
+#include "tasks/engine/cuda/kernels/attention.cuh"
+
+ATTENTIONS(tf32, AttentionTf32)

@@ -1,0 +1,3 @@
+#include "tasks/engine/cuda/kernels/attention.cuh"
+
+ATTENTIONS(tf32x3, AttentionTf32x3)

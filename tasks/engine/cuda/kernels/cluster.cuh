@@ -1,0 +1,16 @@
+// Blocks that work together along z: a cluster, or one block alone.
+#pragma once
+
+#include "tasks/engine/cuda/kernels/conv_primitives.cuh"
+
+namespace rtexec::tasks::cuda {
+
+/// All threads of these blocks arrive, and see what the others wrote to shared memory.
+DEVICE void meet() {
+#if defined(RTEXEC_CLUSTERS)
+  if (blocks_z() > 1) return cluster_barrier();
+#endif
+  barrier();
+}
+
+} // namespace rtexec::tasks::cuda

@@ -1,0 +1,5 @@
+#include "tasks/engine/cuda/kernels/conv_matrix.cuh"
+#include "tasks/engine/cuda/kernels/conv_whole.cuh"
+
+#define MATRIX_VARIANTS VARIANTS(int8, Byte, ByteProduct)
+#include "tasks/engine/cuda/kernels/conv_variants.inc"

@@ -1,0 +1,4 @@
+#include "tasks/engine/cuda/kernels/conv_simt.cuh"
+
+#define SIMT_VARIANTS VARIANTS(simt_f, float)
+#include "tasks/engine/cuda/kernels/conv_variants.inc"

@@ -1,0 +1,153 @@
+// Convolutions whose groups have one channel of x each. A thread computes two neighbouring channels of one pixel of y,
+// or of some in a row, which share what they read. Weights lie tap by tap, [kernel_h][kernel_w][channels of y], so that
+// threads beside each other read what lies beside each other. What one row of the kernel needs is on its way while the
+// row before is added up.
+#include "tasks/engine/cuda/kernels/activation.cuh"
+#include "tasks/engine/cuda/kernels/items.cuh"
+
+namespace rtexec::tasks::cuda {
+namespace {
+
+/// What a thread computes: `count` channels of some pixels in a row, the first of which is `out`.
+template <class Scalar> struct DepthwiseItem {
+  const Scalar *x, *weights; // of its first channel
+  int channel, all;          // of y
+  Pixel out;
+  int top, left; // of the first pixel's window
+
+  DEVICE DepthwiseItem(const ConvArguments& p, const Pixel& first, int first_channel)
+      : x(static_cast<const Scalar*>(p.x) + first_channel / p.out_channels),
+        weights(static_cast<const Scalar*>(p.weights) + first_channel),
+        channel(first_channel),
+        all(p.groups * p.out_channels),
+        out(first),
+        top(first.h * p.stride_h - p.pad_top),
+        left(first.w * p.stride_w - p.pad_left) {}
+};
+
+/// `width` taps of one row of the kernel, as they are stored, for `strip` pixels: more than one only where neighbours
+/// are read side by side.
+template <class Scalar, int count, int width, int strip> struct DepthwiseTaps {
+  static constexpr int span = width + strip - 1;
+  using Part = Stored<Scalar, count>;
+  Part x[span], weights[width];
+
+  /// Zeros where the row is not of the kernel, and for what lies outside of x.
+  DEVICE void load(const ConvArguments& p, const DepthwiseItem<Scalar>& item, int kh, int first_kw) {
+    const int h = item.top + kh * p.dilation_h;
+    const bool inside = kh < p.kernel_h && h >= 0 && h < p.height;
+    const Scalar* row = item.x + pixel_offset(item.out.n, h, 0, p.height, p.width, p.x_stride);
+    const Scalar* factors = item.weights + static_cast<long long>(kh * p.kernel_w + first_kw) * item.all;
+#pragma unroll
+    for (int i = 0; i < span; ++i) {
+      const int w = item.left + (first_kw + i) * p.dilation_w;
+      x[i] = {};
+      if (inside && w >= 0 && w < p.width) x[i].load(row + static_cast<long long>(w) * p.x_stride);
+    }
+#pragma unroll
+    for (int kw = 0; kw < width; ++kw) {
+      weights[kw] = {};
+      if (inside) weights[kw].load(factors + static_cast<long long>(kw) * item.all);
+    }
+  }
+  DEVICE void add_to(float (&sums)[strip][count]) const {
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      float values[span];
+#pragma unroll
+      for (int j = 0; j < span; ++j) values[j] = x[j].value(i);
+#pragma unroll
+      for (int kw = 0; kw < width; ++kw) {
+        const float factor = weights[kw].value(i);
+#pragma unroll
+        for (int s = 0; s < strip; ++s) sums[s][i] = multiply_add(values[s + kw], factor, sums[s][i]);
+      }
+    }
+  }
+};
+
+/// A kernel of `width` taps in a row.
+template <class Scalar, int count, int width, int strip>
+DEVICE void add_rows(const ConvArguments& p, const DepthwiseItem<Scalar>& item, float (&sums)[strip][count]) {
+  DepthwiseTaps<Scalar, count, width, strip> taps;
+  taps.load(p, item, 0, 0);
+#pragma unroll 1
+  for (int kh = 0; kh < p.kernel_h; ++kh) {
+    const auto own = taps;
+    taps.load(p, item, kh + 1, 0);
+    own.add_to(sums);
+  }
+}
+/// Any kernel, for one pixel.
+template <class Scalar, int count>
+DEVICE void add_taps(const ConvArguments& p, const DepthwiseItem<Scalar>& item, float (&sums)[1][count]) {
+  DepthwiseTaps<Scalar, count, 1, 1> tap;
+#pragma unroll 1
+  for (int kh = 0; kh < p.kernel_h; ++kh)
+#pragma unroll 4
+    for (int kw = 0; kw < p.kernel_w; ++kw) {
+      tap.load(p, item, kh, kw);
+      tap.add_to(sums);
+    }
+}
+
+template <class Scalar, int count>
+DEVICE void finish_pixel(const ConvArguments& p, float (&sums)[count], long long pixel, int channel) {
+  Elements<Scalar, count> result;
+  if (p.bias)
+#pragma unroll
+    for (int i = 0; i < count; ++i) sums[i] += p.bias[channel + i];
+  if (p.residual) result.load(static_cast<const Scalar*>(p.residual) + pixel * p.residual_stride + channel);
+#pragma unroll
+  for (int i = 0; i < count; ++i) result.values[i] = finished(p, sums[i], p.residual ? result.values[i] : 0.0F);
+  result.store(static_cast<Scalar*>(p.y) + pixel * p.y_stride + channel);
+}
+
+template <class Scalar, int count, int strip>
+DEVICE void depthwise_item(const ConvArguments& p, const Pixel& out, int channel) {
+  const DepthwiseItem<Scalar> item(p, out, channel);
+  float sums[strip][count] = {};
+  if (p.kernel_w == 3) add_rows<Scalar, count, 3>(p, item, sums);
+  else if (p.kernel_w == 5) add_rows<Scalar, count, 5>(p, item, sums);
+  else if (strip > 1 || p.kernel_w == 7) add_rows<Scalar, count, 7>(p, item, sums);
+  else if constexpr (strip == 1) add_taps<Scalar, count>(p, item, sums);
+  const long long first = (static_cast<long long>(out.n) * p.out_height + out.h) * p.out_width + out.w;
+#pragma unroll
+  for (int s = 0; s < strip; ++s)
+    if (out.w + s < p.out_width) finish_pixel<Scalar, count>(p, sums[s], first + s, channel);
+}
+
+template <class Scalar, int count, int strip> DEVICE void depthwise_items(const ConvArguments& p) {
+  const unsigned parts = static_cast<unsigned>(p.groups * p.out_channels / count);
+  const int strips = (p.out_width + strip - 1) / strip;
+  const unsigned items = static_cast<unsigned>(p.batch * p.out_height * strips) * parts;
+  for (unsigned i = first_item(); i < items; i += item_step()) {
+    Pixel out(i / parts, p.out_height, strips);
+    out.w *= strip;
+    depthwise_item<Scalar, count, strip>(p, out, static_cast<int>(i % parts) * count);
+  }
+}
+
+template <class Scalar, int count> DEVICE bool in_pieces(const ConvArguments& p) {
+  return p.out_channels == 1 && p.groups % count == 0 && aligned(p.weights, sizeof(Scalar) * count) &&
+         in_chunks<count>(p.x, p.x_stride, sizeof(Scalar)) && in_chunks<count>(p.y, p.y_stride, sizeof(Scalar)) &&
+         (!p.residual || in_chunks<count>(p.residual, p.residual_stride, sizeof(Scalar)));
+}
+
+/// Two channels at once where they lie so, else one.
+template <class Scalar, int strip> DEVICE void depthwise(const ConvArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  if (in_pieces<Scalar, 2>(p)) depthwise_items<Scalar, 2, strip>(p);
+  else depthwise_items<Scalar, 1, strip>(p);
+}
+
+} // namespace
+
+KERNEL(depthwise_f, 128, ConvArguments) { depthwise<float, 1>(arguments); }
+KERNEL(depthwise_h, 128, ConvArguments) { depthwise<Half, 1>(arguments); }
+// Kernels of 3, 5 or 7 columns, neither strided nor dilated in width.
+KERNEL(depthwise_strips_f, 128, ConvArguments) { depthwise<float, 4>(arguments); }
+KERNEL(depthwise_strips_h, 128, ConvArguments) { depthwise<Half, 4>(arguments); }
+
+} // namespace rtexec::tasks::cuda

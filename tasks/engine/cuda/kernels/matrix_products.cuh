@@ -1,0 +1,50 @@
+// The arithmetic of matrix units: how fragments in registers are multiplied.
+#pragma once
+
+#include "tasks/engine/cuda/kernels/conv_primitives.cuh"
+
+#if defined(RTEXEC_MATRIX_UNITS)
+
+namespace rtexec::tasks::cuda {
+
+/// Weights are tf32 already. Of activations the matrix units drop the bits that tf32 lacks, which makes them smaller by
+/// 0.72 * 2^-11 in the mean (of 1/m over mantissas m, log-uniform in [1, 2)): the sums are scaled by what was lost, so
+/// that the error has no bias, as if rounded.
+struct Tf32Product {
+  static constexpr float scale = 1.0F + 0.7213F / 2048.0F;
+  DEVICE static void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) { multiply_tf32(d, a, b); }
+};
+
+struct HalfProduct {
+  static constexpr float scale = 1;
+  DEVICE static void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) { multiply_half(d, a, b); }
+};
+
+struct ByteProduct {
+  static constexpr float scale = 1;
+  DEVICE static void multiply(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) { multiply_bytes(d, a, b); }
+};
+
+/// x = high + low, both tf32: what the product of the two low parts would add is below float's precision.
+struct Tf32x3Product {
+  static constexpr float scale = 1;
+  template <int n> DEVICE static void part(const unsigned (&x)[n], unsigned (&high)[n], unsigned (&low)[n]) {
+#pragma unroll
+    for (int i = 0; i < n; ++i) {
+      high[i] = rounded_to_tf32(x[i]);
+      low[i] = rounded_to_tf32(float_bits(bits_float(x[i]) - bits_float(high[i])));
+    }
+  }
+  DEVICE static void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    unsigned a_high[4], a_low[4], b_high[2], b_low[2];
+    part(a, a_high, a_low);
+    part(b, b_high, b_low);
+    multiply_tf32(d, a_low, b_high);
+    multiply_tf32(d, a_high, b_low);
+    multiply_tf32(d, a_high, b_high);
+  }
+};
+
+} // namespace rtexec::tasks::cuda
+
+#endif

@@ -1,0 +1,30 @@
+// What recurrent layers have in common, whichever kernel computes them: the gates that they are given, and in which
+// order.
+#pragma once
+
+#include "tasks/engine/cuda/kernels/activation.cuh"
+#include "tasks/engine/cuda/kernels/cluster.cuh"
+#include "tasks/engine/cuda/kernels/half.cuh"
+
+namespace rtexec::tasks::cuda {
+
+DEVICE int gates_of(const RecurrentArguments& p) {
+  return p.kind == RecurrentArguments::lstm ? 4 : p.kind == RecurrentArguments::gru ? 3 : 1;
+}
+
+/// Which step comes as number i.
+DEVICE int step_of(const RecurrentArguments& p, int i) { return p.reverse ? p.steps - 1 - i : i; }
+
+/// What the input adds to the gates of one of the batch in a step: [gates, hidden].
+template <class Scalar> DEVICE const Scalar* given(const RecurrentArguments& p, int gates, int step, int batch) {
+  const long long width = static_cast<long long>(gates) * p.hidden;
+  return static_cast<const Scalar*>(p.gates) + (static_cast<long long>(step) * p.batch + batch) * width;
+}
+
+/// What goes into a function.
+DEVICE float clipped(const RecurrentArguments& p, float x) {
+  if (p.clips) x = at_most(at_least(x, -p.clip), p.clip);
+  return x;
+}
+
+} // namespace rtexec::tasks::cuda

@@ -1,0 +1,199 @@
+// Recurrent layers of which each reads the states of the one before, with all weights in registers: of the state and of
+// the input. A cluster computes all layers at the same time, each block one: in a step it computes its next state,
+// which goes to the block of the layer behind it, and then what the input of its step to come adds. A block alone
+// computes one layer after the other.
+#include "tasks/engine/cuda/kernels/resident.cuh"
+
+namespace rtexec::tasks::cuda {
+namespace {
+
+DEVICE int least(int a, int b) { return a < b ? a : b; }
+
+constexpr unsigned nothing_yet = 0xffffffffU; // bits of what has not come in
+/// What may be sent: another NaN in place of that one.
+DEVICE float sent(float value) { return float_bits(value) == nothing_yet ? bits_float(0x7fffffffU) : value; }
+
+template <class Scalar, int kind> struct Stacked {
+  static constexpr bool lstm = kind == RecurrentArguments::lstm, gru = kind == RecurrentArguments::gru;
+  static constexpr int gates = lstm ? 4 : gru ? 3 : 1, columns = StackArguments::columns;
+  using OfState = Rows<gates, columns>;
+  using OfInput = Rows<gates, columns, gru ? 3 : gates - 1>; // a candidate's is no part of what the reset gate is for
+  static_assert(OfState::quads == OfState::at_once);
+
+  const StackArguments& p;
+  int layer, hidden;
+  int unit, lane, gate; // of this thread
+  bool finishes;
+  int padded;    // a state or an input, as lanes read it
+  float* states; // two of them
+  float* inputs; // of `at_once` steps
+  OfState of_state;
+  OfInput of_input;
+
+  DEVICE Stacked(const StackArguments& arguments, int number)
+      : p(arguments), layer(number), hidden(arguments.hidden[number]) {
+    unit = thread_index() / p.lanes;
+    lane = thread_index() % p.lanes;
+    gate = lane % 4;
+    finishes = lane == 0 && unit < hidden;
+    padded = columns * p.lanes;
+    states = reinterpret_cast<float*>(dynamic_shared());
+    inputs = states + 2 * padded;
+    load_weights();
+  }
+
+  /// Of the last unit where there is none of this number: to load what nobody uses takes less time than to ask.
+  DEVICE void load_weights() {
+    const auto* from = static_cast<const Scalar*>(p.weights[layer]);
+#pragma unroll
+    for (int g = 0; g < gates; ++g)
+#pragma unroll
+      for (int j = 0; j < columns; j += 4) {
+        const auto* row = from + (g * hidden + least(unit, hidden - 1)) * 2 * padded;
+        Elements<Scalar, 4> input, state;
+        input.load(row + OfInput::column(j, p.lanes, lane));
+        state.load(row + padded + OfState::column(j, p.lanes, lane));
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          of_input.weights[g][j + i] = input.values[i];
+          of_state.weights[g][j + i] = state.values[i];
+        }
+      }
+  }
+
+  DEVICE int step_of(int i) const { return p.reverse ? p.steps - 1 - i : i; }
+  DEVICE long long row_of(int i) const { return static_cast<long long>(step_of(i)) * p.batch + block_x(); }
+  DEVICE static float read(const void* tensor, long long at) {
+    return to_float(static_cast<const Scalar*>(tensor)[at]);
+  }
+
+  /// Room for inputs of steps `first` to `end` - 1, or these.
+  DEVICE void prepare_inputs(int first, int end) const {
+    const int warps = block_threads() / 32, width = p.inputs[layer];
+    const bool awaits = layer > 0 && blocks_z() > 1;
+    const auto* from = static_cast<const Scalar*>(layer == 0 ? p.x : p.y[layer - 1]);
+    constexpr int at_once = 8;
+    for (int c = thread_index() % 32; c < padded; c += 32)
+      for (int i = first + thread_index() / 32; i < end; i += at_once * warps) {
+        Scalar values[at_once]{};
+        if (!awaits)
+#pragma unroll
+          for (int k = 0; k < at_once; ++k)
+            values[k] = from[row_of(least(i + k * warps, end - 1)) * width + least(c, width - 1)];
+#pragma unroll
+        for (int k = 0; k < at_once; ++k) {
+          const float value = awaits ? bits_float(nothing_yet) : sent(to_float(values[k]));
+          if (i + k * warps < end) inputs[(i + k * warps - first) * padded + c] = c < width ? value : 0.0F;
+        }
+      }
+  }
+
+  /// What the input in that place adds, once all of it has come.
+  DEVICE void add_input(float (&sums)[4], SharedAddress input) const {
+    for (;;) {
+      typename OfInput::Part x;
+      x.load(input, 0, p.lanes);
+#pragma unroll
+      for (float& sum : sums) sum = 0;
+      of_input.add(sums, x, 0);
+      // What has not come is no number, and so no sum of it is
+      const float sum = gates == 1 ? (sums[0] + sums[1]) + (sums[2] + sums[3]) : sums[0];
+      if (sum == sum || has_come(x)) return;
+      let_others_run();
+    }
+  }
+  DEVICE static bool has_come(const typename OfInput::Part& x) {
+    bool all = true;
+#pragma unroll
+    for (int q = 0; q < OfInput::at_once; ++q)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) all = all && float_bits(x.quad[q][i]) != nothing_yet;
+    return all;
+  }
+
+  DEVICE void finish(Unit& own, float sum) const {
+    if (lstm) {
+      own.finish_lstm((gate == 3 ? hyperbolic() : sigmoid())(sum), hyperbolic());
+    } else if (gru) { // update, reset, hidden, and what the input adds to that
+      own.finish_gru(gate < 2 ? sigmoid()(sum) : sum, 0, exchange(sum, 3), hyperbolic());
+    } else {
+      own.state = hyperbolic()(sum);
+    }
+  }
+
+  DEVICE void run() const {
+    const bool hands_on = finishes && layer + 1 < blocks_z();
+    const SharedAddress input = shared_address(inputs + lane * 4), next = in_next_block(inputs + unit);
+    StatePlaces state(states, padded, unit, lane);
+    const long long size = static_cast<long long>(p.batch) * hidden, own_offset = block_x() * hidden + unit;
+    const long long to_next = p.reverse ? -size : size;
+    auto* y = static_cast<Scalar*>(p.y[layer]) + step_of(0) * size + own_offset;
+    Unit own{finishes ? read(p.state[layer], own_offset) : 0.0F,
+             lstm && finishes ? read(p.cell[layer], own_offset) : 0.0F};
+    const float bias = unit < hidden && lane < 4 ? p.bias[layer][gate * hidden + unit] : 0.0F;
+    for (int i = thread_index(); i < 2 * padded; i += block_threads())
+      states[i] = i < hidden ? read(p.state[layer], block_x() * hidden + i) : 0.0F;
+    for (int first = 0; first < p.steps; first += p.at_once) {
+      const int end = least(first + p.at_once, p.steps);
+      prepare_inputs(first, end);
+      meet();
+      float sums[4];
+      add_input(sums, input);
+#pragma unroll 1
+      for (int i = first; i < end; ++i) {
+        typename OfState::Part x;
+        x.load(state.from, 0, p.lanes);
+        of_state.add(sums, x, 0);
+        finish(own, gate_sum<gates>(sums, p.lanes, lane) + bias);
+        const Scalar stored = from_float<Scalar>(own.state);
+        own.state = to_float(stored); // as whoever reads it sees it
+        if (finishes) {
+          store_shared(state.to, own.state);
+          *y = stored;
+        }
+        if (hands_on) tell(next + place(i - first), sent(own.state));
+        y += to_next;
+        state.change();
+        if (i + 1 < end) add_input(sums, input + place(i + 1 - first));
+        barrier();
+      }
+    }
+    if (lstm && finishes) static_cast<Scalar*>(p.y[layer])[p.steps * size + own_offset] = from_float<Scalar>(own.cell);
+  }
+
+  DEVICE SharedAddress in_next_block(const float* here) const {
+#if defined(RTEXEC_CLUSTERS)
+    if (layer + 1 < blocks_z()) return in_block_of_cluster(shared_address(here), layer + 1);
+#endif
+    return 0;
+  }
+  DEVICE static void tell(SharedAddress to, float value) {
+#if defined(RTEXEC_CLUSTERS)
+    store_to_cluster(to, value);
+#endif
+  }
+  /// Of input number i among those in shared memory, in bytes.
+  DEVICE SharedAddress place(int i) const {
+    return static_cast<SharedAddress>(i * padded * static_cast<int>(sizeof(float)));
+  }
+};
+
+template <class Scalar, int kind> DEVICE void run_stacked(const StackArguments& p) {
+  let_next_start();
+  for (int layer = block_z(); layer < p.layers; layer += blocks_z()) {
+    const Stacked<Scalar, kind> stacked(p, layer); // weights are constants
+    if (layer == block_z()) wait_for_previous();
+    stacked.run();
+  }
+}
+
+} // namespace
+
+KERNEL(stacked_lstm_f, 256, StackArguments) { run_stacked<float, RecurrentArguments::lstm>(arguments); }
+KERNEL(stacked_lstm_h, 256, StackArguments) { run_stacked<Half, RecurrentArguments::lstm>(arguments); }
+KERNEL(stacked_gru_f, 256, StackArguments) { run_stacked<float, RecurrentArguments::gru>(arguments); }
+KERNEL(stacked_gru_h, 256, StackArguments) { run_stacked<Half, RecurrentArguments::gru>(arguments); }
+KERNEL(stacked_simple_f, 256, StackArguments) { run_stacked<float, RecurrentArguments::simple>(arguments); }
+KERNEL(stacked_simple_h, 256, StackArguments) { run_stacked<Half, RecurrentArguments::simple>(arguments); }
+
+} // namespace rtexec::tasks::cuda

@@ -1,0 +1,278 @@
+// Where the largest (smallest) elements of rows stand.
+#include "tasks/engine/cuda/kernels/integers.cuh"
+#include "tasks/engine/cuda/kernels/items.cuh"
+
+namespace rtexec::tasks::cuda {
+
+/// A number for each element of a row, smaller for what comes first: no two are equal.
+using Rank = unsigned long long;
+constexpr int digit_bits = 12, digits = 1 << digit_bits; // of ranks
+constexpr int digits_of_thread = digits / top_most_kept;
+
+/// What the threads of a block share that select the first of a row.
+struct Selection {
+  alignas(16) unsigned counts[digits]; // of ranks that have a digit
+  Rank ranks[2][top_most_kept];
+  unsigned selected;
+  unsigned sums[32]; // of warps
+  unsigned digit, before, with_digit;
+};
+
+namespace {
+
+/// A row of floats.
+template <class Scalar> struct FloatRow {
+  static constexpr int key_bits = 8 * static_cast<int>(sizeof(Scalar));
+  static constexpr int chunk = chunk_elements<Scalar>;
+  const Scalar* x;
+  long long stride;
+  bool largest;
+  DEVICE FloatRow(const TopIndicesArguments& p, unsigned row)
+      : x(static_cast<const Scalar*>(p.x) + offset_of(p.x_view, row)), stride(p.x_stride), largest(p.largest) {}
+
+  DEVICE float value(int i) const { return to_float(x[i * stride]); }
+  DEVICE unsigned key(int i) const { return key_of(x[i * stride]); }
+  [[nodiscard]] DEVICE bool in_chunks() const { return stride == 1 && aligned(x); }
+  /// Calls f(key, i) for the elements of a chunk.
+  template <class F> DEVICE void each_of_chunk(int number, F f) const {
+    Chunk<Scalar> elements;
+    elements.load(x + number * chunk);
+#pragma unroll
+    for (int j = 0; j < chunk; ++j) f(key_of(elements.at(j)), number * chunk + j);
+  }
+
+ private:
+  DEVICE static unsigned bits_of(float value) { return float_bits(value); }
+  DEVICE static unsigned bits_of(Half value) { return value.bits; }
+  /// Returns a number that is smaller for what comes first. Both zeros have the same, and so have all NaNs.
+  DEVICE unsigned key_of(Scalar value) const {
+    constexpr unsigned sign = 1U << static_cast<unsigned>(key_bits - 1),
+                       infinite = key_bits == 16 ? 0x7c00U : 0x7f800000U;
+    const unsigned bits = bits_of(value), magnitude = bits & (sign - 1);
+    if (magnitude > infinite) return largest ? 0 : sign + (sign - 1);
+    const bool negative = (bits & sign) != 0;
+    return negative == largest ? sign + magnitude : sign - magnitude;
+  }
+};
+
+/// A row of integers.
+struct IntegerRow {
+  static constexpr int key_bits = 32;
+  static constexpr int chunk = 1;
+  const void* x;
+  long long begin, stride;
+  Storage storage;
+  bool largest;
+  DEVICE IntegerRow(const TopIndicesArguments& p, unsigned row)
+      : x(p.x), begin(offset_of(p.x_view, row)), stride(p.x_stride), storage(p.storage), largest(p.largest) {}
+
+  /// Returns a number that is larger for what comes first.
+  DEVICE Integer value(int i) const {
+    const Integer order = order_of(load_integer(x, begin + i * stride, storage), storage);
+    return largest ? order : ~order;
+  }
+  /// Returns a number that is smaller for what comes first, for types of at most 32 bits.
+  DEVICE unsigned key(int i) const {
+    const auto bits = static_cast<unsigned>(load_integer(x, begin + i * stride, storage));
+    const unsigned order = is_signed(storage) ? bits ^ 0x80000000U : bits;
+    return largest ? ~order : order;
+  }
+  [[nodiscard]] DEVICE bool in_chunks() const { return false; }
+  template <class F> DEVICE void each_of_chunk(int, F) const {}
+};
+
+/// Returns how many elements come before element `own`. An equal one does if it lies before it in memory.
+template <class Row, class Strictly, class OrEqual>
+DEVICE int count_before(const Row& row, int own, int count, Strictly strictly, OrEqual or_equal) {
+  int before = 0;
+#pragma unroll 8
+  for (int i = 0; i < own; ++i) before += or_equal(row.value(i)) ? 1 : 0;
+#pragma unroll 8
+  for (int i = own + 1; i < count; ++i) before += strictly(row.value(i)) ? 1 : 0;
+  return before;
+}
+template <class Scalar> DEVICE int count_before(const FloatRow<Scalar>& row, int own, int count) {
+  const float value = row.value(own);
+  const bool largest = row.largest;
+  if (value != value)
+    return count_before(
+        row, own, count, [&](float x) { return !largest && x == x; }, [&](float x) { return !largest || x != x; });
+  if (largest) // NaN comes first, too.
+    return count_before(
+        row, own, count, [&](float x) { return !(x <= value); }, [&](float x) { return !(x < value); });
+  return count_before(
+      row, own, count, [&](float x) { return x < value; }, [&](float x) { return x <= value; });
+}
+DEVICE int count_before(const IntegerRow& row, int own, int count) {
+  const Integer value = row.value(own);
+  return count_before(
+      row, own, count, [&](Integer x) { return x > value; }, [&](Integer x) { return x >= value; });
+}
+
+/// Each thread counts how many stand before its element: that is where its index goes.
+template <class Row> DEVICE void top_indices(const TopIndicesArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  const Row row(p, static_cast<unsigned>(block_y()));
+  const int own = static_cast<int>(first_item());
+  if (own >= p.count) return;
+  const int before = count_before(row, own, p.count);
+  if (before < p.kept) p.y[offset_of(p.y_view, static_cast<unsigned>(block_y())) + before * p.y_stride] = own;
+}
+
+template <class Row> constexpr int index_bits = Row::key_bits == 16 ? 32 : 28; // at least those of any index
+template <class Row> constexpr int rank_bits = Row::key_bits + index_bits<Row>;
+
+/// Orders by the key first, then by the index.
+template <class Row> DEVICE Rank rank_of(unsigned key, int index) {
+  return static_cast<Rank>(key) << static_cast<unsigned>(index_bits<Row>) | static_cast<unsigned>(index);
+}
+
+/// For rows that are long. A block narrows down, digit by digit from counts, where the last rank that is kept is, until
+/// what is up to there fits into a block; and puts that in order.
+template <class Row> struct Selecting {
+  static_assert(rank_bits<Row> % digit_bits == 0);
+  static_assert(top_most_kept == 32 * 32); // sums of warps are summed up by a warp
+
+  const TopIndicesArguments& p;
+  Selection& shared;
+  Row row;
+  int own;
+  Rank last = (1ULL << static_cast<unsigned>(rank_bits<Row>)) - 1; // the greatest with the digits that are known
+  unsigned before = 0, with_known = 0; // how many ranks are less than all with these digits, and how many have them
+
+  DEVICE void clear() {
+    *reinterpret_cast<Words<digits_of_thread>*>(&shared.counts[own * digits_of_thread]) = {};
+    if (own == 0) shared.selected = 0;
+  }
+
+  /// f(rank) for each of the row's, shared among the threads.
+  template <class F> DEVICE void each(F f) const {
+    const int chunks = row.in_chunks() ? p.count / Row::chunk : 0;
+#pragma unroll 1
+    for (int i = own; i < chunks; i += block_threads())
+      row.each_of_chunk(i, [&](unsigned key, int index) { f(rank_of<Row>(key, index)); });
+#pragma unroll 1
+    for (int i = chunks * Row::chunk + own; i < p.count; i += block_threads()) f(rank_of<Row>(row.key(i), i));
+  }
+
+  /// Of all threads before this one.
+  DEVICE unsigned sum_before(unsigned value) const {
+    const int lane = own % 32, warp = own / 32;
+    unsigned sum = 0, of_warp = value, of_warps = 0;
+#pragma unroll
+    for (int mask = 1; mask < 32; mask *= 2) {
+      const unsigned other = exchange(of_warp, mask);
+      if (lane & mask) sum += other;
+      of_warp += other;
+    }
+    if (lane == 0) shared.sums[warp] = of_warp;
+    barrier();
+    if (lane < warp) of_warps = shared.sums[lane];
+#pragma unroll
+    for (int mask = 1; mask < 32; mask *= 2) of_warps += exchange(of_warps, mask);
+    return sum + of_warps;
+  }
+
+  template <int shift> DEVICE void find_digit() {
+    constexpr int known = shift + digit_bits;
+    const SharedAddress to = shared_address(shared.counts);
+    each([&](Rank rank) {
+      const unsigned digit = static_cast<unsigned>(rank >> static_cast<unsigned>(shift)) & (digits - 1);
+      if (known == rank_bits<Row> || rank >> static_cast<unsigned>(known) == last >> static_cast<unsigned>(known))
+        count_up_shared(to + 4 * digit);
+    });
+    barrier();
+    const auto counts = *reinterpret_cast<const Words<digits_of_thread>*>(&shared.counts[own * digits_of_thread]);
+    clear();
+    unsigned sum = 0;
+    for (const unsigned count : counts.word) sum += count;
+    sum = before + sum_before(sum);
+    const auto kept = static_cast<unsigned>(p.kept);
+#pragma unroll
+    for (int i = 0; i < digits_of_thread; ++i) {
+      if (sum < kept && kept <= sum + counts.word[i]) {
+        shared.digit = static_cast<unsigned>(own * digits_of_thread + i);
+        shared.before = sum;
+        shared.with_digit = counts.word[i];
+      }
+      sum += counts.word[i];
+    }
+    barrier();
+    last -= static_cast<Rank>(digits - 1 - shared.digit) << static_cast<unsigned>(shift);
+    before = shared.before;
+    with_known = shared.with_digit;
+  }
+
+  template <int shift = rank_bits<Row> - digit_bits> DEVICE void find_last() {
+    find_digit<shift>();
+    if constexpr (shift > 0)
+      if (before + with_known > top_most_kept) find_last<shift - digit_bits>();
+  }
+
+  DEVICE void select() {
+    const SharedAddress selected = shared_address(&shared.selected);
+    each([&](Rank rank) {
+      if (rank <= last) shared.ranks[0][count_up_shared(selected)] = rank;
+    });
+    barrier();
+  }
+
+  /// What this thread has of a pair whose other rank is `other`, of threads that differ by `step`: a step of a bitonic
+  /// sort that makes runs of `run` ranks.
+  DEVICE Rank of_pair(Rank rank, Rank other, int step, int run) const {
+    const bool lesser = ((own & step) == 0) == ((own & run) == 0);
+    return (other < rank) == lesser ? other : rank;
+  }
+
+  /// The one that comes after as many as there are threads before this one.
+  DEVICE Rank in_order() const {
+    const auto selected = static_cast<int>(before + with_known);
+    int all = 32;
+    while (all < selected) all *= 2;
+    const bool active = own < all; // as all of its warp
+    Rank rank = own < selected ? shared.ranks[0][own] : ~0ULL;
+    int buffer = 0;
+#pragma unroll 1
+    for (int run = 2; run <= all; run *= 2) {
+#pragma unroll 1
+      for (int step = run / 2; step >= 32; step /= 2) {
+        buffer = 1 - buffer;
+        if (active) shared.ranks[buffer][own] = rank;
+        barrier();
+        if (active) rank = of_pair(rank, shared.ranks[buffer][own ^ step], step, run);
+      }
+#pragma unroll
+      for (int step = 16; step > 0; step /= 2)
+        if (active && step < run) rank = of_pair(rank, exchange(rank, step), step, run);
+    }
+    return rank;
+  }
+};
+
+template <class Row> DEVICE void top_selected(const TopIndicesArguments& p) {
+  let_next_start();
+  const unsigned number = static_cast<unsigned>(block_y());
+  const int own = thread_index();
+  long long* y = p.y + offset_of(p.y_view, number) + own * p.y_stride;
+  Selecting<Row> selecting{p, shared_memory<Selection>(), Row(p, number), own};
+  selecting.clear();
+  barrier();
+  wait_for_previous();
+  selecting.find_last();
+  selecting.select();
+  const Rank rank = selecting.in_order();
+  constexpr Rank index = (1ULL << static_cast<unsigned>(index_bits<Row>)) - 1;
+  if (own < p.kept) *y = static_cast<long long>(rank & index);
+}
+
+} // namespace
+
+KERNEL(top_indices_f, 128, TopIndicesArguments) { top_indices<FloatRow<float>>(arguments); }
+KERNEL(top_indices_h, 128, TopIndicesArguments) { top_indices<FloatRow<Half>>(arguments); }
+KERNEL(top_indices_i, 128, TopIndicesArguments) { top_indices<IntegerRow>(arguments); }
+KERNEL(top_selected_f, top_most_kept, TopIndicesArguments) { top_selected<FloatRow<float>>(arguments); }
+KERNEL(top_selected_h, top_most_kept, TopIndicesArguments) { top_selected<FloatRow<Half>>(arguments); }
+KERNEL(top_selected_i, top_most_kept, TopIndicesArguments) { top_selected<IntegerRow>(arguments); }
+
+} // namespace rtexec::tasks::cuda

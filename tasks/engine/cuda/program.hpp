@@ -1,0 +1,115 @@
+// A network as a list of kernel calls, before addresses: each pointer of a call is a place in the image of constants,
+// or in a buffer of scratch that is planned later. Made by lowering.hpp; needs no device.
+#pragma once
+
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
+#include "tasks/engine/cuda/kernels/network_arguments.hpp"
+#include "tasks/engine/graph/graph.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace rtexec::tasks::cuda {
+
+/// Where something lies, in bytes.
+struct Place {
+  enum class Region { none, constant, buffer };
+  Region region = Region::none;
+  std::uint32_t buffer = 0; // Program::buffers
+  std::size_t offset = 0;
+
+  [[nodiscard]] bool known() const { return region != Region::none; }
+  [[nodiscard]] Place at(std::size_t bytes) const { return {region, buffer, offset + bytes}; }
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+/// A kernel with its arguments, and which of their pointers stand for which places.
+struct KernelCall {
+  struct Pointer {
+    std::size_t at = 0; // in the arguments
+    Place place;
+  };
+  Launch launch;
+  std::vector<std::byte> arguments;
+  std::vector<Pointer> pointers;
+  /// On architectures (10 * major + minor) before that one
+  Launch otherwise{};
+  int minimum_architecture = 0;
+};
+
+/// A pointer of `Arguments`, and what it points to.
+template <class Arguments> struct Operand {
+  template <class T> Operand(T* Arguments::*member, Place where) : at(offset(member)), place(where) {}
+  template <class T, std::size_t n>
+  Operand(T* (Arguments::*members)[n], std::size_t i, Place where)
+      : at(offset(members) + i * sizeof(T*)), place(where) {}
+  std::size_t at;
+  Place place;
+
+ private:
+  template <class T> static std::size_t offset(T Arguments::*member) {
+    static const Arguments sample{};
+    return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&(sample.*member)) -
+                                    reinterpret_cast<const std::byte*>(&sample));
+  }
+};
+
+template <class Arguments>
+[[nodiscard]] KernelCall kernel_call(const Launch& launch, const Arguments& arguments,
+                                     const std::vector<Operand<Arguments>>& operands) {
+  static_assert(std::is_trivially_copyable_v<Arguments>);
+  const auto* bytes = reinterpret_cast<const std::byte*>(&arguments);
+  KernelCall call{launch, {bytes, bytes + sizeof arguments}, {}, {}, 0};
+  for (const auto& operand : operands)
+    if (operand.place.known()) call.pointers.push_back({operand.at, operand.place});
+  return call;
+}
+
+/// A convolution or matrix product, for which there are several ways to compute it (conv_method.hpp).
+struct ConvCall {
+  ConvArguments arguments; // without pointers
+  Place x, weights, bias, residual, y;
+  Place half_bias;        // fp16 only: as cuDNN wants it
+  Place offsets, factors; // of whole numbers
+  Place zero;             // x's zero point, if the network computes it
+};
+
+struct Call {
+  std::uint32_t layer = no_layer;
+  std::variant<KernelCall, ConvCall> what;
+
+  static constexpr std::uint32_t no_layer = static_cast<std::uint32_t>(-1); // network inputs and outputs
+};
+
+/// A copy between a host buffer of elements of `type` and scratch. Scratch holds integers of that type, or floats. Both
+/// are dense and row-major.
+struct Transfer {
+  std::string name;
+  ElementType type = ElementType::float32;
+  Shape shape;
+  Place place;
+};
+
+struct Program {
+  Precision precision = Precision::fp32;
+  Storage storage = Storage::f32;
+  std::vector<Call> calls;          // in the order of execution
+  std::vector<std::size_t> buffers; // sizes in bytes
+  std::vector<std::byte> constants;
+  std::vector<MemoryObject> constant_objects; // where each lies in the image
+  std::vector<std::string> layers;            // names; calls of one layer follow each other
+  std::vector<Transfer> inputs, outputs;
+  /// Words of `counters_buffer` that the calls need, zero before the first; conv methods may need more
+  std::size_t counters = 0;
+  std::uint32_t counters_buffer = 0;
+  double flops = 0;
+};
+
+inline constexpr int cluster_architecture = 90; // the first that has clusters of blocks
+
+} // namespace rtexec::tasks::cuda

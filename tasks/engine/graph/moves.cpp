@@ -1,0 +1,237 @@
+// Operations that only move elements: said shorter, and put where they cost least.
+#include "tasks/engine/graph/passes.hpp"
+#include "tasks/engine/graph/patterns.hpp"
+#include "tasks/engine/graph/uses.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rtexec::tasks {
+namespace {
+
+/// A graph that is written anew, node by node.
+class Rewriting {
+ public:
+  explicit Rewriting(Graph& graph) : graph_(graph), uses_(graph), writer_(graph.tensors.size(), no_node) {}
+
+  /// `rewrite` may add nodes in place of the one it is given, and says whether it did.
+  template <class Rewrite> void run(Rewrite rewrite) {
+    for (auto& node : std::exchange(graph_.nodes, {}))
+      if (!rewrite(node)) add(std::move(node));
+    remove_unused(graph_);
+  }
+
+  void add(Node node) {
+    writer_.resize(graph_.tensors.size(), no_node);
+    writer_[node.output] = graph_.nodes.size();
+    graph_.nodes.push_back(std::move(node));
+  }
+  TensorId add(const std::string& name, Operation operation, std::vector<TensorId> inputs, const Shape& shape,
+               ElementType type) {
+    const auto y = graph_.add({graph_.tensors[inputs[0]].name + ".moved", shape, {}, type});
+    add({name, std::move(operation), std::move(inputs), y, {}, {}});
+    return y;
+  }
+
+  [[nodiscard]] const Tensor& tensor(TensorId id) const { return graph_.tensors[id]; }
+  [[nodiscard]] const Shape& shape(TensorId id) const { return tensor(id).shape; }
+  /// Of the new nodes.
+  [[nodiscard]] const Node* writer(TensorId id) const {
+    return id < writer_.size() && writer_[id] != no_node ? &graph_.nodes[writer_[id]] : nullptr;
+  }
+  template <class Op> [[nodiscard]] const Node* writer(TensorId id) const {
+    const auto* node = writer(id);
+    return node && std::holds_alternative<Op>(node->operation) ? node : nullptr;
+  }
+  /// What was made on the way has one reader, too.
+  [[nodiscard]] bool single_reader(TensorId id) const { return id >= original_ || uses_.single_reader(id); }
+
+ private:
+  Graph& graph_;
+  Uses uses_;
+  std::vector<std::size_t> writer_; // among the new nodes
+  TensorId original_ = static_cast<TensorId>(graph_.tensors.size());
+};
+
+/// Whether elements stay in their order: all dimensions of more than one element lie densely.
+bool keeps_order(const View& view, const Shape& from, const Shape& to) {
+  if (view.offset != 0 || element_count(from) != element_count(to)) return false;
+  const auto dense = dense_strides(to);
+  for (std::size_t d = 0; d < to.size(); ++d)
+    if (to[d] != 1 && view.strides[d] != dense[d]) return false;
+  return true;
+}
+
+bool pads_nothing(const Pad& pad, const Shape& from, const Shape& to) {
+  return from == to && std::ranges::all_of(pad.before, [](std::int64_t count) { return count == 0; });
+}
+
+/// Where `view` is a slice along `axis` alone, its first index.
+std::optional<std::int64_t> slice_along(std::size_t axis, const View& view, const Shape& from, const Shape& to) {
+  const auto dense = dense_strides(from);
+  if (to.size() != from.size() || view.strides != dense || view.offset % dense[axis] != 0) return std::nullopt;
+  for (std::size_t d = 0; d < to.size(); ++d)
+    if (d != axis && to[d] != from[d]) return std::nullopt;
+  const auto first = view.offset / dense[axis];
+  return first + to[axis] <= from[axis] ? std::optional(first) : std::nullopt;
+}
+
+/// The dimensions of `from` that each dimension of `to` is made of, those of one element aside; nothing where one is
+/// made of a part.
+std::optional<std::vector<Shape>> merged(const Shape& from, const Shape& to) {
+  std::vector<Shape> groups;
+  std::size_t next = 0;
+  for (const auto size : to) {
+    auto& group = groups.emplace_back();
+    std::int64_t count = 1;
+    for (; count < size; ++next) {
+      count *= from[next];
+      if (from[next] != 1) group.push_back(from[next]);
+    }
+    if (count != size) return std::nullopt;
+  }
+  return groups;
+}
+
+/// Adds, in place of `node`, what moves its elements at less cost.
+class Simplifying {
+ public:
+  explicit Simplifying(Rewriting& graph) : graph_(graph) {}
+
+  bool operator()(const Node& node) {
+    if (moves_nothing(node)) return reshape(node, node.inputs[0]);
+    if (const auto* concat = std::get_if<Concat>(&node.operation)) return gather(node, concat->axis);
+    if (const auto* view = std::get_if<View>(&node.operation)) return permute(node, *view);
+    return false;
+  }
+
+ private:
+  [[nodiscard]] bool moves_nothing(const Node& node) const {
+    if (std::holds_alternative<Reshape>(node.operation)) return true;
+    const auto* view = std::get_if<View>(&node.operation);
+    const auto* pad = std::get_if<Pad>(&node.operation);
+    if (!view && !pad) return false;
+    const auto &from = graph_.shape(node.inputs[0]), &to = graph_.shape(node.output);
+    return view ? keeps_order(*view, from, to) : pads_nothing(*pad, from, to);
+  }
+
+  /// Of what a Reshape before this one reads, where nothing is converted on the way.
+  bool reshape(const Node& node, TensorId x) {
+    const auto* before = graph_.writer<Reshape>(x);
+    if (before && graph_.tensor(before->inputs[0]).type == graph_.tensor(x).type) x = before->inputs[0];
+    graph_.add({node.name, Reshape{}, {x}, node.output, {}, {}});
+    return true;
+  }
+
+  /// Dimensions that a Reshape merges are permuted before they are: what lies in another order than the elements' is
+  /// moved once then.
+  bool permute(const Node& node, const View& view) {
+    const auto moved = node.inputs[0];
+    const auto* before = graph_.writer<Reshape>(moved);
+    if (!before || !graph_.single_reader(moved)) return false;
+    const auto x = before->inputs[0];
+    const auto order = permutation(view, graph_.shape(moved), graph_.shape(node.output));
+    const auto groups = merged(graph_.shape(x), graph_.shape(moved));
+    if (!order || !groups || graph_.tensor(x).type != graph_.tensor(moved).type ||
+        std::ranges::none_of(*groups, [](const Shape& group) { return group.size() > 1; }))
+      return false;
+    Shape to;
+    View turned;
+    const auto steps = dense_strides(graph_.shape(moved));
+    for (const auto d : *order) {
+      const auto& group = (*groups)[d];
+      to.insert(to.end(), group.begin(), group.end());
+      for (const auto stride : dense_strides(group)) turned.strides.push_back(steps[d] * stride);
+    }
+    const auto y = graph_.add(node.name, std::move(turned), {x}, to, graph_.tensor(x).type);
+    graph_.add({node.name, Reshape{}, {y}, node.output, {}, {}});
+    return true;
+  }
+
+  /// Slices of one tensor, one behind the other: its indices in another order.
+  bool gather(const Node& node, std::size_t axis) {
+    if (axis + 1 >= graph_.shape(node.output).size()) return false; // single elements
+    const auto* first = graph_.writer<View>(node.inputs[0]);
+    if (!first) return false;
+    const auto x = first->inputs[0];
+    std::vector<std::int64_t> indices;
+    for (const auto input : node.inputs) {
+      const auto* slice = graph_.writer<View>(input);
+      if (!slice || slice->inputs[0] != x) return false;
+      const auto begin = slice_along(axis, std::get<View>(slice->operation), graph_.shape(x), graph_.shape(input));
+      if (!begin) return false;
+      for (std::int64_t i = 0; i < graph_.shape(input)[axis]; ++i) indices.push_back(*begin + i);
+    }
+    graph_.add({node.name, Gather{axis, std::move(indices)}, {x}, node.output, {}, {}});
+    return true;
+  }
+
+  Rewriting& graph_;
+};
+
+/// Operations on two tensors behind a Reshape: before it, where a layer takes the sum in, or a permutation can be read
+/// as it lies, but not under another shape.
+class Sinking {
+ public:
+  explicit Sinking(Rewriting& graph) : graph_(graph) {}
+
+  bool operator()(const Node& node) {
+    const auto* pair = std::get_if<Binary>(&node.operation);
+    if (!pair || node.activation.kind != Activation::Kind::none || is_integer(graph_.tensor(node.output).type))
+      return false;
+    const bool sum = pair->kind == Binary::Kind::add;
+    for (const std::size_t i : {0U, 1U}) {
+      const auto moved = node.inputs[i], other = node.inputs[1 - i];
+      if (graph_.shape(moved) != graph_.shape(node.output) || graph_.shape(other) != graph_.shape(node.output) ||
+          graph_.tensor(other).constant())
+        continue;
+      const auto* reshape = graph_.writer<Reshape>(moved);
+      if (!reshape || !graph_.single_reader(moved) || is_converted(*reshape)) continue;
+      const auto x = reshape->inputs[0];
+      if (!graph_.single_reader(x)) continue;
+      if (!(sum && takes_sum(x)) && !(graph_.writer<View>(x) && !(sum && takes_sum(other)))) continue;
+      sink(node, i, x, other);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  [[nodiscard]] bool is_converted(const Node& reshape) const {
+    return graph_.tensor(reshape.inputs[0]).type != graph_.tensor(reshape.output).type;
+  }
+  [[nodiscard]] bool takes_sum(TensorId id) const {
+    const auto* node = graph_.writer(id);
+    return node && takes_residual(*node) && !node->residual && node->activation.kind == Activation::Kind::none;
+  }
+
+  void sink(const Node& node, std::size_t which, TensorId x, TensorId other) {
+    const auto shape = graph_.shape(x);
+    const auto type = graph_.tensor(node.output).type;
+    std::vector<TensorId> operands(2, x);
+    operands[1 - which] = under(node.name, other, shape);
+    const auto y = graph_.add(node.name, node.operation, operands, shape, type);
+    graph_.add({node.name, Reshape{}, {y}, node.output, {}, {}});
+  }
+  TensorId under(const std::string& name, TensorId id, const Shape& shape) {
+    const auto* reshape = graph_.writer<Reshape>(id);
+    if (reshape && !is_converted(*reshape) && graph_.shape(reshape->inputs[0]) == shape) return reshape->inputs[0];
+    return graph_.add(name, Reshape{}, {id}, shape, graph_.tensor(id).type);
+  }
+
+  Rewriting& graph_;
+};
+
+} // namespace
+
+void simplify_moves(Graph& graph) {
+  Rewriting rewriting(graph);
+  rewriting.run(Simplifying(rewriting));
+}
+
+void sink_reshapes(Graph& graph) {
+  Rewriting rewriting(graph);
+  rewriting.run(Sinking(rewriting));
+}
+
+} // namespace rtexec::tasks

@@ -1,0 +1,22 @@
+// Checks that the operands of a node fit its operation in type and shape, so that no kernel reads or writes outside of
+// a tensor.
+#pragma once
+
+#include "tasks/engine/graph/graph.hpp"
+
+#include <optional>
+#include <string>
+
+namespace rtexec::tasks {
+
+/// Which operand does not fit its operation, and what the operation needs instead.
+struct Misfit {
+  std::string text;
+  bool supported_by_onnx = false; // the engine computes less than ONNX allows; false: the node contradicts itself
+};
+
+/// Returns the first misfit of `node`, or nullopt if all its operands fit. Every shape must have dimensions of at least
+/// 1 and at most max_elements elements.
+[[nodiscard]] std::optional<Misfit> find_misfit(const Graph& graph, const Node& node);
+
+} // namespace rtexec::tasks

@@ -1,0 +1,123 @@
+// A network on the host device: steps that run one after the other on the caller's thread, over memory that the caller
+// gives.
+#pragma once
+
+#include "tasks/engine/host/kernels/aligned.hpp"
+#include "tasks/engine/graph/network.hpp"
+#include "tasks/engine/graph/segment_plan.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rtexec::tasks {
+
+class Step; // step.hpp
+
+class HostNetwork final : public Network {
+ public:
+  /// out_of_memory: the graph needs more than max_scratch, or more than this machine has.
+  [[nodiscard]] static Result<std::unique_ptr<HostNetwork>> build(const Graph& graph,
+                                                                  MemoryPolicy policy = MemoryPolicy::device);
+  ~HostNetwork() override;
+
+  [[nodiscard]] Bytes scratch() const override { return {plan_.scratch.size}; }
+  [[nodiscard]] Bytes carry() const override { return {plan_.carry.size}; }
+  [[nodiscard]] std::vector<MemoryObject> objects() const override;
+  /// How scratch and carry were planned, for whoever wants to know how good the plan is.
+  [[nodiscard]] const SegmentPlan& plan() const { return plan_; }
+
+  [[nodiscard]] std::span<const Port> inputs() const override { return inputs_; }
+  [[nodiscard]] std::span<const Port> outputs() const override { return outputs_; }
+  [[nodiscard]] std::span<const std::string> layers() const override { return layers_; }
+  [[nodiscard]] double flops() const override { return flops_; }
+
+  [[nodiscard]] std::vector<LiveRange> live_ranges() const override {
+    return tasks::live_ranges(lifetimes_, layer_times_);
+  }
+  [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override;
+  /// out_of_memory: it would need more than max_scratch.
+  [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
+  void observe(const LayerObserver& observer) override { observer_ = observer; }
+  void link_input(std::size_t) override {}
+  void link_output(std::size_t output, bool on_host) override { output_transfers_[output].on_host = on_host; }
+  void take_input(std::size_t input, const std::byte* from) noexcept override { input_transfers_[input].from = from; }
+  void give_output(std::size_t output, std::byte* to) noexcept override { output_transfers_[output].to = to; }
+  using Network::bind;
+  /// Under D. Addresses, each aligned to 64 bytes: the copy of constants(), and scratch() and carry() bytes of any
+  /// content. May be called again.
+  void bind(const std::byte* constants, std::byte* scratch, std::byte* carry = nullptr);
+  /// No system call but that of the clock, and that only for an observer.
+  [[nodiscard]] Status run() noexcept override;
+  [[nodiscard]] Status run_segment(std::uint32_t segment) noexcept override;
+
+ private:
+  explicit HostNetwork(MemoryPolicy policy);
+
+  [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
+  void link_state(std::size_t) override {}
+  void keep_output(std::size_t output, std::byte* at) noexcept override { output_transfers_[output].kept = at; }
+  /// Every constant starts at a multiple of 64 bytes.
+  [[nodiscard]] std::span<const std::byte> image() const override { return {constants_.get(), constants_size_}; }
+  void release_image() noexcept override;
+
+  /// Where something lives on the device.
+  struct Place {
+    enum class Region : std::uint8_t { constant, buffer, port };
+    Region region = Region::buffer;
+    std::size_t offset = 0; // in bytes
+    std::size_t number = 0; // of the buffer, or of the port among inputs and then outputs
+  };
+  /// A step with its operands: places from build(), pointers from bind().
+  struct Layer {
+    std::unique_ptr<Step> step;
+    std::vector<Place> inputs;
+    Place output, workspace;
+    std::vector<const void*> input_pointers;
+    void* output_pointer = nullptr;
+    float* workspace_pointer = nullptr;
+  };
+  struct Input {
+    Place place;
+    std::byte* pointer = nullptr;
+    const std::byte* from = nullptr; // its bytes, until it is linked
+  };
+  struct Output {
+    Place place;
+    const std::byte* pointer = nullptr;
+    bool on_host = true;
+    std::byte* to = nullptr;   // where it is linked
+    std::byte* kept = nullptr; // where it is state
+  };
+  class Builder;
+
+  [[nodiscard]] Port& port(std::size_t number) {
+    return number < inputs_.size() ? inputs_[number] : outputs_[number - inputs_.size()];
+  }
+  [[nodiscard]] bool plan(std::span<const std::uint32_t> after);
+  static void take_in(const Port& port, const Input& transfer) noexcept;
+  static void give_out(const Port& port, const Output& transfer) noexcept;
+  void take_in() noexcept;
+  void run_layers(std::size_t begin, std::size_t end) noexcept;
+  void give_out() noexcept;
+
+  std::vector<Layer> steps_;
+  std::vector<std::string> layers_;
+  std::vector<Port> inputs_, outputs_;
+  std::vector<AlignedBytes> buffers_; // of the ports, under D
+  std::vector<Input> input_transfers_;
+  std::vector<Output> output_transfers_; // both parallel to the ports
+  AlignedBytes constants_;
+  std::size_t constants_size_ = 0;
+  std::vector<MemoryObject> constant_objects_;
+  std::vector<Lifetime> lifetimes_; // of the buffers: as the layout has them, then one workspace for each node
+  std::vector<std::uint32_t> layer_times_;
+  SegmentPlan plan_;
+  std::vector<std::size_t> segment_ends_; // the layer behind each
+  double flops_ = 0;
+  LayerObserver observer_;
+};
+
+} // namespace rtexec::tasks

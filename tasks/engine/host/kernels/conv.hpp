@@ -1,0 +1,70 @@
+// Convolutions, each algorithm a step: as matrix products (im2col), by Winograd's minimal filtering, with channels side
+// by side where they are depthwise, or directly for groups of few channels. All share one geometry and what comes last
+// (bias, residual, activation): done to sums in registers, or while the output is in cache.
+#pragma once
+
+#include "tasks/engine/graph/graph.hpp"
+#include "tasks/engine/host/kernels/step.hpp"
+
+#include <cstdint>
+#include <memory>
+
+namespace rtexec::tasks::kernels {
+
+struct ConvGeometry {
+  Window window;
+  std::int64_t batch = 1, groups = 1;
+  std::int64_t in_channels = 1, in_h = 1, in_w = 1;
+  std::int64_t out_channels = 1, out_h = 1, out_w = 1;
+  bool bias = false, residual = false; // which operands there are, in this order, after x and weights
+  Activation activation;
+
+  [[nodiscard]] std::int64_t group_in() const { return in_channels / groups; }
+  [[nodiscard]] std::int64_t group_out() const { return out_channels / groups; }
+  [[nodiscard]] std::int64_t in_plane() const { return in_h * in_w; }
+  [[nodiscard]] std::int64_t out_plane() const { return out_h * out_w; }
+  [[nodiscard]] std::int64_t taps() const { return window.kernel_h * window.kernel_w; }
+};
+
+[[nodiscard]] ConvGeometry conv_geometry(const Graph& graph, const Node& node);
+
+/// The operands of a convolution by role.
+struct ConvOperands {
+  ConvOperands(const ConvGeometry& g, const Operands& o)
+      : x(o.input(0)),
+        weights(o.input(1)),
+        bias(g.bias ? o.input(2) : nullptr),
+        residual(g.residual ? o.residual() : nullptr),
+        y(o.output()),
+        workspace(o.workspace) {}
+  const float* x;
+  const float* weights;
+  const float* bias;
+  const float* residual;
+  float* y;
+  float* workspace;
+
+  [[nodiscard]] float bias_of(std::int64_t channel) const { return bias ? bias[channel] : 0.0F; }
+};
+
+/// The algorithm that fits, of those below. `exact`: without fractions, so that sums of integers are what they are as
+/// long as floats hold them.
+[[nodiscard]] std::unique_ptr<Step> make_conv(const ConvGeometry& geometry, bool exact = false);
+
+/// Any convolution as products of the weights and panels of input windows (im2col).
+[[nodiscard]] std::unique_ptr<Step> make_gemm_conv(const ConvGeometry& geometry);
+
+/// 3x3, stride 1, one group: F(2x2, 3x3), 2.25 times fewer multiplications. Lavin and Gray, "Fast Algorithms for
+/// Convolutional Neural Networks", 2015, section 4.1.
+[[nodiscard]] bool winograd_applies(const ConvGeometry& geometry);
+[[nodiscard]] std::unique_ptr<Step> make_winograd_conv(const ConvGeometry& geometry);
+
+/// Depthwise, with square windows of common sizes.
+[[nodiscard]] bool lanes_apply(const ConvGeometry& geometry);
+[[nodiscard]] std::unique_ptr<Step> make_lanes_conv(const ConvGeometry& geometry);
+
+/// Few channels in a group (depthwise included), where a matrix product would be too thin.
+[[nodiscard]] bool direct_applies(const ConvGeometry& geometry);
+[[nodiscard]] std::unique_ptr<Step> make_direct_conv(const ConvGeometry& geometry);
+
+} // namespace rtexec::tasks::kernels

@@ -1,0 +1,13 @@
+// Element functions that networks rarely have: one call of the C library for each element.
+#pragma once
+
+#include "tasks/engine/graph/graph.hpp"
+
+#include <cstddef>
+
+namespace rtexec::tasks::kernels {
+
+/// y = f(x), for kinds that are not common (functions.hpp); y may be x.
+void activate_rarely(Activation f, float* y, const float* x, std::size_t n) noexcept;
+
+} // namespace rtexec::tasks::kernels

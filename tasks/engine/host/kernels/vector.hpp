@@ -1,0 +1,71 @@
+// Sixteen floats at once; on machines with narrower vectors the compiler takes several registers.
+#pragma once
+
+#include "tasks/base/vectorised.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+namespace rtexec::tasks::kernels {
+
+using Vector = float __attribute__((vector_size(64)));
+inline constexpr int lanes = 16;
+
+// From and to any address; by reference, since passing wide vectors depends on the instruction set.
+RTEXEC_INLINE void load(Vector& v, const float* from) { std::memcpy(&v, from, sizeof v); }
+RTEXEC_INLINE void store(float* to, const Vector& v) { std::memcpy(to, &v, sizeof v); }
+/// `count` of its floats, of which there are fewer or not; the others are zero.
+RTEXEC_INLINE void load_part(Vector& v, const float* from, std::int64_t count) {
+  v = Vector{};
+  std::memcpy(&v, from, static_cast<std::size_t>(count < lanes ? count : lanes) * sizeof(float));
+}
+/// Of 2 * lanes floats those in even places, and those in odd ones. In pieces that narrower machines shuffle too: of
+/// larger vectors their compilers take element by element.
+#if defined(__aarch64__)
+using Piece = float __attribute__((vector_size(16)));
+#define RTEXEC_EVEN 0, 2, 4, 6
+#define RTEXEC_ODD 1, 3, 5, 7
+#else
+using Piece = float __attribute__((vector_size(32)));
+#define RTEXEC_EVEN 0, 2, 4, 6, 8, 10, 12, 14
+#define RTEXEC_ODD 1, 3, 5, 7, 9, 11, 13, 15
+#endif
+RTEXEC_INLINE void split_pairs(float* even, float* odd, const float* x) {
+  constexpr std::int64_t width = sizeof(Piece) / sizeof(float);
+  for (std::int64_t i = 0; i < lanes; i += width) {
+    Piece low, high;
+    std::memcpy(&low, x + 2 * i, sizeof low);
+    std::memcpy(&high, x + 2 * i + width, sizeof high);
+    const Piece evens = __builtin_shufflevector(low, high, RTEXEC_EVEN),
+                odds = __builtin_shufflevector(low, high, RTEXEC_ODD);
+    std::memcpy(even + i, &evens, sizeof evens);
+    std::memcpy(odd + i, &odds, sizeof odds);
+  }
+}
+#undef RTEXEC_EVEN
+#undef RTEXEC_ODD
+
+/// The larger one of each two; of the same kind as above. A NaN of v stays.
+RTEXEC_INLINE void take_larger(Vector& v, const Vector& other) {
+  Piece pieces[sizeof(Vector) / sizeof(Piece)], others[sizeof(Vector) / sizeof(Piece)];
+  std::memcpy(pieces, &v, sizeof v);
+  std::memcpy(others, &other, sizeof other);
+  for (std::size_t i = 0; i < sizeof(Vector) / sizeof(Piece); ++i)
+    pieces[i] = pieces[i] < others[i] ? others[i] : pieces[i];
+  std::memcpy(&v, pieces, sizeof v);
+}
+
+/// Of x[i * stride]; for a stride of 2 two whole vectors are read.
+RTEXEC_INLINE void load_strided(Vector& v, const float* x, std::int64_t stride) {
+  if (stride == 1) return load(v, x);
+  if (stride == 2) {
+    float even[lanes], odd[lanes];
+    split_pairs(even, odd, x);
+    return load(v, even);
+  }
+  float strided[lanes];
+  for (std::int64_t i = 0; i < lanes; ++i) strided[i] = x[i * stride];
+  load(v, strided);
+}
+
+} // namespace rtexec::tasks::kernels

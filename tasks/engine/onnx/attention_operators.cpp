@@ -1,0 +1,258 @@
+#include "tasks/engine/onnx/shape_rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace rtexec::tasks::onnx_source {
+namespace {
+
+/// How many keys before and behind its own place a query sees; all where there is no number.
+struct Sight {
+  std::optional<std::int64_t> before, behind;
+
+  explicit Sight(NodeContext& node) {
+    before = window(node, "left_window_size");
+    behind = window(node, "right_window_size");
+    if (node.attribute<std::int64_t>("is_causal", 0) != 0) behind = 0;
+  }
+  [[nodiscard]] bool limited() const { return before || behind; }
+
+ private:
+  static std::optional<std::int64_t> window(NodeContext& node, const char* name) {
+    const auto size = node.attribute<std::int64_t>(name, -1);
+    return size >= 0 ? std::optional(size) : std::nullopt;
+  }
+};
+
+/// Query 0 stands where key `first` stands.
+TensorId keys_in_sight(NodeContext& node, const Sight& sight, std::int64_t queries, std::int64_t keys,
+                       std::int64_t first) {
+  return node.filled({queries, keys}, ElementType::boolean, [&](std::int64_t i) {
+    const auto ahead = i % keys - (first + i / keys);
+    return (!sight.behind || ahead <= *sight.behind) && (!sight.before || -ahead <= *sight.before);
+  });
+}
+
+/// Queries, keys and values [batch, heads, length, size].
+struct Heads {
+  TensorId tensor;
+  Shape shape;
+};
+
+/// Input `input`, which is [batch, length, heads * size] or has its heads already.
+Heads heads_of(NodeContext& node, std::size_t input, const char* number) {
+  const auto given = node.shape(input);
+  if (given.size() != 3) {
+    node.ignore_attribute(number);
+    return {node.tensor(input), node.shape_of_rank(input, 4)};
+  }
+  const auto count = node.attribute<std::int64_t>(number);
+  node.require(count >= 1 && given[2] % count == 0, "its heads do not divide its input evenly");
+  const auto size = given[2] / count;
+  Shape shape{given[0], count, given[1], size};
+  return {node.emit(View{0, {given[1] * given[2], size, given[2], 1}}, {node.tensor(input)}, shape), shape};
+}
+
+TensorId without_heads(NodeContext& node, const Heads& heads) {
+  const auto& s = heads.shape;
+  const auto plane = s[2] * s[3];
+  const auto y = node.emit(View{0, {s[1] * plane, s[3], plane, 1}}, {heads.tensor}, {s[0], s[2], s[1], s[3]});
+  return node.emit(Reshape{}, {y}, {s[0], s[2], s[1] * s[3]});
+}
+
+class AttentionNode {
+ public:
+  explicit AttentionNode(NodeContext& node) : node_(node), flat_(node.shape(0).size() == 3) {
+    q_ = heads_of(node, 0, "q_num_heads");
+    k_ = heads_of(node, 1, "kv_num_heads");
+    v_ = heads_of(node, 2, "kv_num_heads");
+    past_ = node.has(4) ? node.shape_of_rank(4, 4)[2] : 0;
+    k_ = behind(4, k_);
+    v_ = behind(5, v_);
+    node.require(k_.shape[1] > 0 && q_.shape[0] == k_.shape[0] && q_.shape[3] == k_.shape[3] &&
+                     q_.shape[1] % k_.shape[1] == 0 &&
+                     std::equal(k_.shape.begin(), k_.shape.begin() + 3, v_.shape.begin()),
+                 "its queries, keys and values do not fit together");
+    node.require(!node.has(6) || node.shape(6) == Shape{k_.shape[0]}, "its lengths of keys are not one for each batch");
+    node.ignore_attribute("softmax_precision");
+    told_ = node.attribute<std::int64_t>("qk_matmul_output_mode", 0);
+  }
+
+  void build() {
+    for (const auto& [output, heads] : {std::pair(std::size_t{1}, k_), std::pair(std::size_t{2}, v_)})
+      if (node_.has_output(output)) node_.set_output(node_.emit(Reshape{}, {heads.tensor}, heads.shape), output);
+    const auto k = for_each_query(k_), v = for_each_query(v_);
+    const float scale = node_.attribute("scale", 1 / std::sqrt(static_cast<float>(q_.shape[3])));
+    const Shape scores{q_.shape[0], q_.shape[1], q_.shape[2], k.shape[2]};
+    auto s = node_.emit(Product{false, true, scale}, {q_.tensor, k.tensor}, scores);
+    tell(0, s);
+    if (const float cap = node_.attribute("softcap", 0.0F); cap != 0) {
+      s = node_.emit(Activation{Activation::Kind::scale, 1 / cap, 0}, {s}, scores);
+      s = node_.emit(Activation{Activation::Kind::tanh}, {s}, scores);
+      s = node_.emit(Activation{Activation::Kind::scale, cap, 0}, {s}, scores);
+    }
+    tell(1, s);
+    s = masked(s, scores);
+    tell(2, s);
+    s = node_.emit(Softmax{scores[0] * scores[1] * scores[2], scores[3], 1, false, true}, {s}, scores);
+    tell(3, s);
+    const Shape out{scores[0], scores[1], scores[2], v.shape[3]};
+    const auto y = node_.emit(Product{}, {s, v.tensor}, out);
+    node_.set_output(flat_ ? without_heads(node_, {y, out}) : y);
+  }
+
+ private:
+  /// The scores as they are after one of the stages, where they are an output.
+  void tell(std::int64_t stage, TensorId scores) {
+    if (stage == told_ && node_.has_output(3)) node_.set_output(scores, 3);
+  }
+
+  /// What earlier calls left comes first.
+  Heads behind(std::size_t input, Heads heads) {
+    if (!node_.has(input)) return heads;
+    heads.shape[2] += node_.shape_of_rank(input, 4)[2];
+    return {node_.emit(Concat{2}, {node_.tensor(input), heads.tensor}, heads.shape), heads.shape};
+  }
+
+  /// Several heads of queries may have the same keys and values.
+  Heads for_each_query(const Heads& heads) {
+    const auto same = q_.shape[1] / heads.shape[1];
+    if (same == 1) return heads;
+    const auto strides = dense_strides(heads.shape);
+    const Shape wide{heads.shape[0], heads.shape[1], same, heads.shape[2], heads.shape[3]};
+    const auto each = node_.emit(View{0, {strides[0], strides[1], 0, strides[2], 1}}, {heads.tensor}, wide);
+    Shape shape{wide[0], wide[1] * same, wide[3], wide[4]};
+    return {node_.emit(Reshape{}, {each}, shape), shape};
+  }
+
+  TensorId masked(TensorId scores, const Shape& shape) {
+    constexpr float never = -std::numeric_limits<float>::infinity();
+    const auto hide = [&](TensorId seen) {
+      return node_.emit(Select{}, {seen, scores, node_.constant({}, {never})}, shape, ElementType::float32);
+    };
+    if (node_.has(3)) {
+      auto mask = node_.tensor(3);
+      auto given = node_.shape(3);
+      node_.require(!given.empty(), "its mask is a scalar");
+      if (given.back() < shape[3]) { // what it does not say is hidden
+        given.back() = shape[3];
+        const bool truth = node_.element_type(3) == ElementType::boolean;
+        mask = node_.emit(Pad{std::vector<std::int64_t>(given.size(), 0), truth ? 0 : never}, {mask}, given,
+                          node_.element_type(3));
+      }
+      if (broadcast(node_, given, shape) != shape) node_.bad("its mask does not fit its scores");
+      scores = node_.element_type(3) == ElementType::boolean
+                   ? hide(mask)
+                   : node_.emit(Binary{Binary::Kind::add}, {scores, mask}, shape);
+    }
+    const Sight sight(node_);
+    if (node_.has(6)) {
+      if (sight.before || sight.behind.value_or(0) != 0)
+        node_.unsupported(
+            "it limits the window of keys that are padded; export it without nonpad_kv_seqlen, or without the window");
+      scores = hide(keys_in_use(shape, sight.behind.has_value()));
+    } else if (sight.limited()) {
+      scores = hide(keys_in_sight(node_, sight, shape[2], shape[3], past_));
+    }
+    return scores;
+  }
+
+  /// Of keys that are padded: those before their length, and where causal the queries are the last of them.
+  TensorId keys_in_use(const Shape& scores, bool causal) {
+    const auto queries = causal ? scores[2] : 1, keys = scores[3];
+    // Length of the keys, so that a query sees a key
+    const auto needed = node_.filled({queries, keys}, ElementType::int64,
+                                     [&](std::int64_t i) { return i % keys + queries - i / keys; });
+    const auto lengths = node_.emit(Reshape{}, {node_.indices(6)}, {scores[0], 1, 1, 1});
+    return node_.emit(Binary{Binary::Kind::less_or_equal}, {needed, lengths}, {scores[0], 1, queries, keys},
+                      ElementType::boolean);
+  }
+
+  NodeContext& node_;
+  bool flat_;
+  Heads q_, k_, v_;
+  std::int64_t past_ = 0, told_ = 0;
+};
+
+void attention(NodeContext& node) { AttentionNode(node).build(); }
+
+/// Pairs of elements turned by angles that depend on where in the sequence they stand.
+class Rotation {
+ public:
+  explicit Rotation(NodeContext& node) : node_(node), x_(heads_of(node, 0, "num_heads")) {
+    const auto asked = node.attribute<std::int64_t>("rotary_embedding_dim", 0);
+    pairs_ = (asked == 0 ? x_.shape[3] : asked) / 2;
+    node.require(pairs_ >= 1 && pairs_ <= x_.shape[3] / 2, "its rotary_embedding_dim does not fit its input");
+    interleaved_ = node.attribute<std::int64_t>("interleaved", 0) != 0;
+  }
+
+  void build() {
+    const auto a = every(0), b = every(1), cosine = angles(1), sine = angles(2);
+    const auto turned = [&](TensorId p, TensorId q, Binary::Kind kind) {
+      return node_.emit(Binary{kind}, {times(p, cosine), times(q, sine)}, half());
+    };
+    std::vector<TensorId> parts{turned(a, b, Binary::Kind::subtract), turned(b, a, Binary::Kind::add)};
+    auto shape = half();
+    if (interleaved_) {
+      shape.push_back(1);
+      for (auto& part : parts) part = node_.emit(Reshape{}, {part}, shape);
+      shape[4] = 2;
+      parts = {node_.emit(Concat{4}, parts, shape)};
+      shape = half();
+      shape[3] *= 2;
+      parts = {node_.emit(Reshape{}, parts, shape)};
+    }
+    if (const auto rest = x_.shape[3] - 2 * pairs_; rest > 0) {
+      auto strides = dense_strides(x_.shape);
+      auto kept = x_.shape;
+      kept[3] = rest;
+      parts.push_back(node_.emit(View{2 * pairs_, std::move(strides)}, {x_.tensor}, std::move(kept)));
+    }
+    const auto y = parts.size() == 1 ? parts[0] : node_.emit(Concat{3}, parts, x_.shape);
+    node_.set_output(node_.shape(0).size() == 3 ? without_heads(node_, {y, x_.shape}) : y);
+  }
+
+ private:
+  [[nodiscard]] Shape half() const { return {x_.shape[0], x_.shape[1], x_.shape[2], pairs_}; }
+
+  /// The first or second one of each pair.
+  TensorId every(std::int64_t which) {
+    auto strides = dense_strides(x_.shape);
+    if (interleaved_) strides[3] = 2;
+    return node_.emit(View{which * (interleaved_ ? 1 : pairs_), std::move(strides)}, {x_.tensor}, half());
+  }
+
+  /// Of each token, from where its position says or as they are: [batch, 1, length, pairs].
+  TensorId angles(std::size_t input) {
+    const auto given = node_.shape(input);
+    auto cache = node_.tensor(input);
+    const Shape wanted{x_.shape[0], 1, x_.shape[2], pairs_};
+    if (node_.has(3)) {
+      node_.require(given.size() == 2 && given[1] == pairs_ && element_count(node_.shape(3)) == wanted[0] * wanted[2],
+                    "its angles or positions do not fit its input");
+      cache = node_.emit(Take{0}, {cache, node_.indices(3)}, {wanted[0], wanted[2], pairs_}, ElementType::float32);
+    }
+    node_.require(node_.has(3) || element_count(given) == element_count(wanted), "its angles do not fit its input");
+    return node_.emit(Reshape{}, {cache}, wanted);
+  }
+
+  TensorId times(TensorId x, TensorId angle) { return node_.emit(Binary{Binary::Kind::multiply}, {x, angle}, half()); }
+
+  NodeContext& node_;
+  Heads x_;
+  std::int64_t pairs_ = 1;
+  bool interleaved_ = false;
+};
+
+void rotary_embedding(NodeContext& node) { Rotation(node).build(); }
+
+} // namespace
+
+void add_attention_operators(OperatorTable& table) {
+  table["Attention"] = {attention, "no windows over keys that are padded", 23};
+  table["RotaryEmbedding"] = {rotary_embedding, "", 23};
+}
+
+} // namespace rtexec::tasks::onnx_source

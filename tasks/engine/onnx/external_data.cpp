@@ -1,0 +1,141 @@
+#include "tasks/engine/onnx/external_data.hpp"
+
+#include "config/base/text.hpp"
+#include "tasks/engine/onnx/model_source.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace rtexec::tasks::onnx_source {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void bad(const std::string& why) { throw Refusal(Errc::bad_input, why); }
+[[noreturn]] void unsupported(const std::string& why) { throw Refusal(Errc::unsupported, why); }
+
+constexpr std::size_t most_path = 1000; // of it in a message
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+std::optional<std::uint64_t> number(const ExternalData::Keys& keys, const std::string& key, const std::string& what) {
+  const auto found = keys.find(key);
+  if (found == keys.end()) return {};
+  const auto value = config::number<std::uint64_t>(found->second);
+  if (!value)
+    bad(what + " has the " + key + " " + config::quoted(found->second) +
+        " in its data file, which is no number of bytes");
+  return value;
+}
+
+const std::string& location_of(const ExternalData::Keys& keys, const std::string& what) {
+  for (const auto& [key, value] : keys)
+    if (key != "location" && key != "offset" && key != "length" && key != "checksum")
+      unsupported(what + " keeps its data in another file, with " + config::quoted(key) +
+                  "; supported: location, offset and length. Save the model again without it");
+  const auto found = keys.find("location");
+  if (found == keys.end() || found->second.empty())
+    bad(what + " keeps its data in another file, and does not say in which");
+  return found->second;
+}
+
+bool is_inside(const fs::path& file, const fs::path& folder) {
+  return std::ranges::mismatch(folder, file).in1 == folder.end();
+}
+
+/// Returns the file that `location` means, links followed; refuses one outside of the folders.
+fs::path resolved(const std::vector<fs::path>& folders, const std::string& location, const std::string& what) {
+  const auto in_file = what + " keeps its data in " + config::quoted(location) + ", which ";
+  const auto relative = fs::path(location).lexically_normal();
+  if (relative.is_absolute() || location.contains('\0') || *relative.begin() == "..")
+    bad(in_file +
+        "is not a file of the model's folder; only files of that folder are read: move it there, and save "
+        "the model with the new location");
+  std::error_code error;
+  std::vector<fs::path> roots;
+  for (const auto& folder : folders) {
+    roots.push_back(fs::canonical(folder, error));
+    if (error) bad(in_file + "cannot be found: " + folder.string() + ": " + error.message());
+  }
+  for (const auto& root : roots) {
+    const auto file = fs::canonical(root / relative, error);
+    if (error) continue;
+    if (std::ranges::any_of(roots, [&](const fs::path& each) { return is_inside(file, each); })) return file;
+    bad(in_file + "is a link to " + config::printable(file.string(), most_path) +
+        "; only files of the model's folder are read: copy the folder with what its links lead to (cp -rL)");
+  }
+  bad(in_file + "cannot be found in " + roots.front().string() + ": " + error.message() +
+      "; keep it beside the model, under the name that it was written with");
+}
+
+} // namespace
+
+ExternalData::~ExternalData() { close(); }
+
+void ExternalData::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  location_.clear();
+}
+
+void ExternalData::open(const std::string& location, const std::string& what) {
+  if (fd_ >= 0 && location == location_) return;
+  close();
+  const auto file = resolved(folders_, location, what);
+  const auto in_file = what + " keeps its data in " + config::printable(file.string(), most_path) + ", which ";
+  // Nor waits for the writer of a pipe
+  fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (fd_ < 0) bad(in_file + "cannot be opened: " + reason(errno));
+  struct stat status {};
+  if (::fstat(fd_, &status) != 0) bad(in_file + "cannot be examined: " + reason(errno));
+  if (!S_ISREG(status.st_mode)) bad(in_file + "is not a regular file; put the data into one");
+  size_ = static_cast<std::uint64_t>(status.st_size);
+  location_ = location;
+}
+
+void ExternalData::read(const Keys& keys, std::size_t size, const std::string& what, const Observer& take) {
+  const auto& location = location_of(keys, what);
+  if (folders_.empty())
+    unsupported(what + " keeps its data in another file, " + config::quoted(location) +
+                ", and the model was not read from a folder; read it from its file");
+  const auto offset = number(keys, "offset", what).value_or(0);
+  open(location, what);
+  const auto in_file = what + " keeps its data in " + config::quoted(location) + ", ";
+  const auto but_has = " on, but that file has " + std::to_string(size_) + " bytes; it is damaged, or of another model";
+  if (offset > size_) bad(in_file + "from byte " + std::to_string(offset) + but_has);
+  const auto length = number(keys, "length", what).value_or(0); // 0: what the shape needs
+  if (length != 0 && length != size)
+    bad(what + " needs " + std::to_string(size) + " bytes for its shape, but has " + std::to_string(length) + " in " +
+        config::quoted(location) + "; the model is damaged, export it again");
+  if (size > size_ - offset)
+    bad(in_file + std::to_string(size) + " bytes from byte " + std::to_string(offset) + but_has);
+  if (size > limit_ - used_)
+    unsupported(what + ": the tensors in other files have more than " + std::to_string(limit_) +
+                " bytes, and no more memory is available; use a machine with more, or a smaller network");
+  used_ += size;
+  constexpr std::size_t most = std::size_t{1} << 20; // of a piece
+  for (std::size_t done = 0; done < size;) {
+    piece_.resize(std::min(most, size - done));
+    read_piece(offset + done, in_file);
+    if (seen_) seen_(piece_);
+    take(piece_);
+    done += piece_.size();
+  }
+}
+
+/// Fills the piece from byte `at` of the file on.
+void ExternalData::read_piece(std::uint64_t at, const std::string& in_file) {
+  for (std::size_t done = 0; done < piece_.size();) {
+    const auto n = ::pread(fd_, piece_.data() + done, piece_.size() - done, static_cast<off_t>(at + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) bad(in_file + "which cannot be read: " + reason(errno));
+    if (n == 0) bad(in_file + "which became shorter while it was read");
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+} // namespace rtexec::tasks::onnx_source

@@ -1,0 +1,32 @@
+// What kernels of micro-benchmarks use of the device beyond the primitives of networks: arithmetic that gives the bits
+// of the host device.
+#pragma once
+
+#include "tasks/engine/cuda/kernels/primitives.cuh"
+#include "tasks/loads/benchmarks/cuda/benchmark_arguments.hpp"
+
+namespace rtexec::tasks::cuda {
+
+/// Of this thread in the grid, in x.
+DEVICE unsigned item() {
+  return static_cast<unsigned>(block_x()) * static_cast<unsigned>(block_threads()) +
+         static_cast<unsigned>(thread_index());
+}
+
+#ifndef RTEXEC_EMULATION
+/// a * b rounded by itself: it does not become part of a fused multiply-add.
+DEVICE float product(float a, float b) {
+  float result;
+  asm("mul.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+/// *word ^= bits, as one step for all threads of the device.
+DEVICE void flip(unsigned* word, unsigned bits) {
+  asm volatile("red.global.xor.b32 [%0], %1;" ::"l"(word), "r"(bits) : "memory");
+}
+#else
+DEVICE float product(float a, float b) { return a * b; }
+DEVICE void flip(unsigned* word, unsigned bits) { *word ^= bits; }
+#endif
+
+} // namespace rtexec::tasks::cuda

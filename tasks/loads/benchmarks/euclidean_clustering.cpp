@@ -1,0 +1,90 @@
+// Clusters of `size` points in space, those that a chain of points joins, each at most 1 from the next: 16 kernels, in
+// each of which every point takes the least label of the points about it. Points lie in heaps of 32, in which chains
+// are shorter than 16; so labels come to rest, and are the same in whatever order threads run.
+#include "tasks/loads/benchmarks/benchmark.hpp"
+
+#include "tasks/base/vectorised.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
+
+namespace rtexec::tasks::benchmark {
+namespace {
+
+enum : std::size_t { x, y, z, labels };
+
+constexpr std::size_t rounds = 16;
+
+/// Without a branch, so that it vectorises: floats that are not negative are in the order of their bits, and the label
+/// of a point that is too far becomes the largest integer.
+RTEXEC_VECTORISED int least_label(const cuda::ClusteringArguments& p, unsigned point) noexcept {
+  constexpr int none = std::numeric_limits<int>::max();
+  const float x0 = p.x[point], y0 = p.y[point], z0 = p.z[point];
+  const int most = std::bit_cast<int>(p.reach * p.reach);
+  int least = none;
+  for (unsigned i = 0; i < p.count; ++i) {
+    const float dx = p.x[i] - x0, dy = p.y[i] - y0, dz = p.z[i] - z0;
+    const int too_far = (most - std::bit_cast<int>(dx * dx + dy * dy + dz * dz)) >> 31;
+    least = std::min(least, p.labels[i] | (too_far & none));
+  }
+  return least;
+}
+
+void join(const cuda::ClusteringArguments& p) noexcept {
+  for (unsigned point = 0; point < p.count; ++point) p.labels[point] = least_label(p, point);
+}
+
+std::vector<ArrayDemand> arrays(unsigned size) {
+  return {array_of<float>("x", size, Direction::in), array_of<float>("y", size, Direction::in),
+          array_of<float>("z", size, Direction::in), array_of<int>("labels", size, Direction::both)};
+}
+
+void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
+  constexpr float heap_side = 3, heap_distance = 8;
+  const unsigned heaps = blocks_of(size, 32);
+  for (const auto axis : {x, y, z}) {
+    float* const to = host.get<float>(axis);
+    fill_fractions(host, axis, size, job);
+    const unsigned digit = 4 * static_cast<unsigned>(axis);
+    for (unsigned i = 0; i < size; ++i)
+      to[i] = heap_distance * static_cast<float>(i % heaps >> digit & 15U) + heap_side * to[i];
+  }
+  std::iota(host.get<int>(labels), host.get<int>(labels) + size, 0);
+}
+
+std::vector<Step> steps(unsigned size, const Addresses& device) {
+  constexpr float reach = 1;
+  const Step round =
+      make_step<join>(launch_for("benchmark_join", size),
+                      cuda::ClusteringArguments{device.get<float>(x), device.get<float>(y), device.get<float>(z),
+                                                device.get<int>(labels), size, reach});
+  return std::vector<Step>(rounds, round);
+}
+
+/// Every block reads all points, those that run at once side by side.
+std::vector<LaunchTraffic> traffic(unsigned size) {
+  constexpr std::uint64_t at_once = threads_at_once / cuda::benchmark_threads;
+  const std::uint64_t points = 4 * lines(size), blocks = blocks_of(size, cuda::benchmark_threads);
+  LaunchTraffic launch{
+      .threads = size, .touched = words(4 * std::uint64_t{size}), .written = words(size), .accesses = points * blocks};
+  const bool kept = is_kept(launch.touched);
+  launch.hits = launch.accesses - (kept ? 0 : points * ((blocks + at_once - 1) / at_once));
+  std::vector<LaunchTraffic> launches(rounds, launch);
+  if (kept) launches.front().hits -= points;
+  return launches;
+}
+
+} // namespace
+
+constinit const Benchmark euclidean_clustering{.kind = WorkloadKind::euclidean_clustering,
+                                               .unit = "points",
+                                               .least = 1,
+                                               .most = 1U << 17U,
+                                               .arrays = arrays,
+                                               .fill = fill,
+                                               .steps = steps,
+                                               .traffic = traffic};
+
+} // namespace rtexec::tasks::benchmark

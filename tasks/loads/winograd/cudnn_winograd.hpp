@@ -1,0 +1,55 @@
+// The convolution of the micro-benchmark on an NVIDIA GPU by cuDNN's Winograd: a network of one layer, captured into
+// one graph with the copies of its input and output. Everything but bind() works without a device.
+#pragma once
+
+#include "tasks/engine/cuda/gpu_network.hpp"
+#include "tasks/engine/graph/graph.hpp"
+#include "tasks/loads/winograd/cudnn_convolution.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rtexec::tasks {
+
+class CudnnWinograd final : public GpuNetwork {
+ public:
+  struct Method {
+    int algorithm = 0; // cudnnConvolutionFwdAlgo_t
+    std::size_t workspace = 0;
+  };
+  struct Options {
+    cuda::Executor::Options launching;
+    const cuda::CudnnFunctions* functions = nullptr; // null: those of this machine
+    MemoryPolicy policy = MemoryPolicy::device;
+  };
+
+  /// Of a graph that winograd_graph() made.
+  CudnnWinograd(const Graph& graph, double flops, const Method& method, const Options& options);
+  ~CudnnWinograd() override;
+
+  [[nodiscard]] Bytes scratch() const override;
+  [[nodiscard]] std::vector<MemoryObject> objects() const override;
+  [[nodiscard]] std::span<const std::string> layers() const override { return {&layer_, 1}; }
+  [[nodiscard]] double flops() const override { return flops_; }
+
+ private:
+  /// refused: cuDNN is not there, or takes the method no more.
+  [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
+  [[nodiscard]] std::span<const std::byte> image() const override { return std::as_bytes(std::span(filters_)); }
+  void release_image() noexcept override { filters_ = std::vector<float>(); }
+  /// As large as the result, which follows it in scratch; then the workspace
+  [[nodiscard]] Bytes picture() const;
+  [[nodiscard]] Result<> open_convolution();
+  [[nodiscard]] Result<> issue(const Memory& memory);
+
+  std::vector<float> filters_;
+  double flops_;
+  Method method_;
+  Options options_;
+  std::string layer_;
+  std::unique_ptr<CudnnConvolution> convolution_; // once bound
+};
+
+} // namespace rtexec::tasks

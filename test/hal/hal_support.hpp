@@ -1,0 +1,35 @@
+// What the tests of this room share.
+#pragma once
+
+#include "hal/system.hpp"
+#include "hal/thread.hpp"
+#include "test/support/eventually.hpp"
+#include "test/support/expected_result.hpp"
+
+#include <cstddef>
+#include <gtest/gtest.h>
+#include <string>
+#include <string_view>
+
+namespace rtexec::hal::test {
+
+using namespace rtexec::test;
+
+/// What this process holds of the kernel: leaks show here.
+struct Held {
+  std::size_t files = 0;
+  std::size_t device_mappings = 0;
+  std::size_t threads = 0;
+  friend bool operator==(const Held&, const Held&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const Held& held) {
+    return out << held.files << " files, " << held.device_mappings << " mappings of device memory, " << held.threads
+               << " threads";
+  }
+};
+[[nodiscard]] Held held();
+
+/// Is a real-time class allowed here? Otherwise the reason.
+[[nodiscard]] std::string why_no_fifo();
+[[nodiscard]] std::string why_no_deadline();
+
+} // namespace rtexec::hal::test

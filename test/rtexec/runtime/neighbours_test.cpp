@@ -1,0 +1,31 @@
+// What uses the cores of a set that is measured.
+#include "rtexec/runtime/observation/neighbours.hpp"
+#include "hal/machine_files.hpp"
+#include "test/support/eventually.hpp"
+#include "test/support/thread_class.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rtexec {
+namespace {
+
+using namespace test;
+using executive::Neighbours;
+
+TEST(Neighbours, AreOnTheCoresThatAreAskedForAndGiveWayToAllOthers) {
+  const auto online = hal::Machine().online_cores();
+  const std::set<unsigned> cores(online.begin(), online.end());
+  const auto name = [](unsigned core) { return "beside/" + std::to_string(core); };
+  {
+    auto started = Neighbours::start(cores, nullptr);
+    ASSERT_TRUE(started) << started.error().what;
+    const Neighbours moved = std::move(*started);
+    for (const unsigned core : cores) EXPECT_EQ(class_of(name(core)), SCHED_IDLE);
+  }
+  for (const unsigned core : cores)
+    EXPECT_TRUE(eventually([&] { return class_of(name(core)) == -1; }))
+        << "/proc lists a thread for a moment after it was joined";
+}
+
+} // namespace
+} // namespace rtexec

@@ -1,0 +1,108 @@
+// A device and its clients in software, on a virtual clock, around a Dispatcher: two copy engines, frames with
+// contents, programs that ask for jobs, agents that carry out commands. Everything that a client has written it finds
+// again when it executes, and a frame that is another's by then is never touched, or the test fails.
+#pragma once
+
+#include "rtexec/sharing/daemon/clients.hpp"
+#include "rtexec/sharing/daemon/dispatcher.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace rtexec::daemon::test {
+
+/// `frames` chunks of 2 MiB, which take 100 us each way, on two copy engines; EDF.
+Terms terms_of(std::uint32_t frames, std::uint32_t places);
+
+/// How a client in software behaves.
+struct Program {
+  /// The least and the longest time from one request to the next one; a request waits until the job before has ended.
+  Duration least{0}, longest{0};
+  /// Likewise: how long a job executes.
+  Duration quickest{0}, slowest{0};
+  bool reports_failed_saves = false;
+  bool ignores_commands = false;
+  bool never_ends = false;
+  bool asks_at_once = false; // the first time
+  bool rests = false;        // asks for nothing until it is another program
+};
+
+class SimulatedDevice final : public Outlet {
+ public:
+  SimulatedDevice(const DispatcherOptions& options, Duration chunk, std::uint64_t seed);
+
+  void attach(std::uint32_t place, const Tenancy& tenancy, const Program& program);
+  void change(std::uint32_t place, const Tenancy& tenancy, bool interrupt);
+  /// The program does as `program` says from its next job on.
+  void become(std::uint32_t place, const Program& program) { clients_[place].program = program; }
+  [[nodiscard]] bool alive(std::uint32_t place) const { return clients_[place].life != 0; }
+  /// The process ends now, whatever it is doing.
+  void kill(std::uint32_t place);
+  void run_until(Instant when);
+  [[nodiscard]] Instant now() const { return now_; }
+  [[nodiscard]] Dispatcher& dispatcher() { return dispatcher_; }
+
+  struct Seen {
+    std::uint64_t executions = 0, loads = 0, saves = 0, changed = 0, hurried = 0, failed = 0;
+    std::vector<std::pair<std::uint32_t, Expelled>> expelled;
+  };
+  Seen seen;
+  /// How long it takes until the end of an expelled client's process is noticed.
+  Duration dies_within{std::chrono::milliseconds(2)};
+  /// Told when a place is vacant.
+  std::function<void(std::uint32_t)> on_vacant;
+
+  void command(std::uint32_t place, const protocol::Entry& entry) noexcept override;
+  void verdict(std::uint32_t place, protocol::JobVerdict verdict) noexcept override;
+  void changed(std::uint32_t place) noexcept override;
+  void expel(std::uint32_t place, Expelled why) noexcept override;
+  void vacant(std::uint32_t place) noexcept override;
+
+ private:
+  /// What a client knows of its memory.
+  struct Slot {
+    std::optional<std::uint32_t> frame;
+    std::uint64_t written = 0; // that its program wrote last; 0: nothing yet
+    std::uint64_t saved = 0;   // on the host
+  };
+  struct Client {
+    std::uint64_t life = 0; // of the process that is there; 0: none
+    Program program;
+    std::vector<Slot> slots;
+    std::uint64_t job = 0;
+    bool executes = false;
+    bool dying = false;
+  };
+  using Agenda = std::multimap<Instant, std::function<void()>>;
+
+  void at(Instant when, std::function<void()> what) { agenda_.emplace(when, std::move(what)); }
+  /// Unless the process is another one by then.
+  void later(std::uint32_t place, Instant when, std::function<void(Client&)> what);
+  void say(std::uint32_t place, protocol::EntryKind kind, std::uint32_t slot, std::uint32_t frame, std::uint64_t job,
+           bool failed = false);
+  void ask(std::uint32_t place);
+  void execute(std::uint32_t place);
+  void load(std::uint32_t place, std::uint32_t slot, std::uint32_t frame);
+  void save(std::uint32_t place, std::uint32_t slot, std::uint32_t frame);
+  [[nodiscard]] Duration between(Duration least, Duration most);
+
+  Dispatcher dispatcher_;
+  Duration chunk_;
+  std::mt19937_64 random_;
+  std::vector<Client> clients_;
+  struct Frame {
+    std::optional<std::uint32_t> owner;
+    std::uint64_t contents = 0;
+  };
+  std::vector<Frame> frames_;
+  Agenda agenda_;
+  Instant now_{};
+  Instant loads_until_{}, saves_until_{};
+  std::uint64_t lives_ = 0, stamp_ = 0;
+};
+
+} // namespace rtexec::daemon::test

@@ -1,0 +1,1012 @@
+// The dispatcher with clients in software on a virtual clock: deadlines that were admitted, contents, crashes at any
+// moment, and clients that lie.
+#include "rtexec/sharing/daemon/dispatcher.hpp"
+#include "test/rtexec/sharing/daemon_device.hpp"
+#include "test/support/sanitized.hpp"
+#include "test/support/thread_counts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace rtexec::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace daemon::test;
+using protocol::Entry;
+using protocol::EntryKind;
+
+constexpr Duration chunk = 100us; // as terms_of() says it takes
+
+DispatcherOptions options_of(const Terms& terms, std::uint32_t frames) {
+  return {.places = terms.places, .frames = frames, .copy_engines = 2};
+}
+
+/// Keeps what is said last to each.
+class Quiet final : public Outlet {
+ public:
+  void command(std::uint32_t place, const Entry& entry) noexcept override {
+    last[place] = entry;
+    ++commands;
+  }
+  void verdict(std::uint32_t place, protocol::JobVerdict verdict) noexcept override { verdicts[place] = verdict; }
+  void changed(std::uint32_t) noexcept override { ++changes; }
+  void expel(std::uint32_t place, Expelled) noexcept override { expelled[place] = true; }
+  void vacant(std::uint32_t) noexcept override {}
+  std::array<Entry, 4> last{};
+  std::array<protocol::JobVerdict, 4> verdicts{};
+  int commands = 0, changes = 0;
+  std::array<bool, 4> expelled{};
+};
+
+void say(Dispatcher& dispatcher, std::uint32_t place, EntryKind kind, std::uint64_t job) {
+  dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, Instant{});
+}
+
+bool is(const Entry& entry, EntryKind kind) { return entry.kind == static_cast<std::uint16_t>(kind); }
+
+Program program_of(const config::ClientDeclaration& declaration) {
+  return {.least = declaration.period,
+          .longest = declaration.period * 5 / 4,
+          .quickest = declaration.wcet / 2,
+          .slowest = declaration.wcet};
+}
+
+/// A set of clients as the daemon would hold it: admitted, attached, and sometimes exchanged for others.
+class Everyone {
+ public:
+  Everyone(const Terms& terms, std::uint32_t frames, std::uint64_t seed)
+      : clients(terms), device(options_of(terms, frames), chunk, seed) {
+    device.on_vacant = [this](std::uint32_t place) {
+      look_for_quiet();
+      late += device.dispatcher().counts(place).missed;
+      clients.leave(place, device.dispatcher().delays(place));
+      tell();
+    };
+  }
+
+  /// Asks again for a while where it is told to. False: refused.
+  bool add(const std::string& name, std::uint32_t slots, const std::optional<config::ClientDeclaration>& declaration,
+           const Program& program) {
+    return in_the_end([&] { return join(name, slots, declaration, program); });
+  }
+  /// Who is there is one with a declaration from now on; likewise.
+  bool declare(std::uint32_t place, const config::ClientDeclaration& declaration) {
+    return in_the_end([&]() -> Admitted<> {
+      device.dispatcher().hold(place);
+      const bool delays = device.dispatcher().delays(place);
+      look_for_quiet();
+      auto declared = clients.declare(place, declaration, delays);
+      if (declared) tell();
+      else device.dispatcher().resume(place, device.now());
+      return declared;
+    });
+  }
+  Admitted<> join(const std::string& name, std::uint32_t slots,
+                  const std::optional<config::ClientDeclaration>& declaration, const Program& program) {
+    look_for_quiet();
+    const auto place = clients.connect({name, {}}, slots);
+    if (!place) return Unexpected(place.error());
+    if (declaration) {
+      if (auto declared = clients.declare(*place, *declaration, false); !declared) {
+        clients.leave(*place, false);
+        return declared;
+      }
+    }
+    tell(*place, program);
+    newest = *place;
+    return {};
+  }
+  bool grow(std::uint32_t place, std::uint32_t slots) {
+    look_for_quiet();
+    if (!clients.grow(place, slots)) return false;
+    for (const std::uint32_t changed : clients.take_changes())
+      device.change(changed, clients.at(changed)->tenancy, changed == place);
+    return true;
+  }
+  /// Calls `ask`, which is told to wait at most as long as clients do.
+  template <class Ask> bool in_the_end(Ask ask) {
+    for (const Instant until = device.now() + 2s;; device.run_until(device.now() + 1ms)) {
+      const Admitted<> asked = ask();
+      if (asked) return true;
+      if (asked.error().code != protocol::Refusal::later || device.now() >= until) return false;
+      ++waited;
+    }
+  }
+  void look_for_quiet() {
+    device.dispatcher().tick(device.now());
+    const std::uint64_t now = device.dispatcher().quiet_instants();
+    if (std::exchange(quiet, now) != now) clients.quiet();
+  }
+  void tell(std::optional<std::uint32_t> newcomer = {}, const Program& program = {}) {
+    for (const std::uint32_t changed : clients.take_changes()) {
+      const Tenancy& tenancy = clients.at(changed)->tenancy;
+      if (changed == newcomer) device.attach(changed, tenancy, program);
+      else if (device.alive(changed)) device.change(changed, tenancy, false);
+    }
+  }
+  [[nodiscard]] std::uint64_t missed() {
+    std::uint64_t all = 0;
+    for (std::uint32_t place = 0; place < clients.places(); ++place) all += device.dispatcher().counts(place).missed;
+    return all;
+  }
+
+  Clients clients;
+  SimulatedDevice device;
+  std::uint64_t quiet = 0, waited = 0;
+  std::uint64_t late = 0; // jobs of those who have gone
+  std::uint32_t newest = 0;
+};
+
+/// Eight clients of a quarter of the device each, with random periods, that are admitted.
+void add_eight(Everyone& all, std::uint32_t slots, std::mt19937_64& random) {
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    for (int tries = 0;; ++tries) {
+      ASSERT_LT(tries, 1000);
+      const Duration period = 1ms * (40 + random() % 200);
+      const config::ClientDeclaration declaration{
+          .period = period, .deadline = period, .wcet = 10us * (50 + random() % 900), .priority = {}};
+      if (all.add("client", slots, declaration, program_of(declaration))) break;
+    }
+  }
+}
+
+TEST(DaemonDispatcher, EightClientsOverTwiceTheMemoryMissNoDeadlineAndFindWhatTheyWrote) {
+  const std::uint64_t sets = rtexec::test::sanitized ? 3 : 30;
+  for (std::uint64_t seed = 0; seed < sets; ++seed) {
+    std::mt19937_64 random(seed);
+    Everyone all(terms_of(32, 10), 32, seed);
+    ASSERT_NO_FATAL_FAILURE(add_eight(all, 8, random));
+    const Program greedy{.least = 0ms, .longest = 1ms, .quickest = 1ms, .slowest = 5ms};
+    const bool with_greedy = all.add("greedy", 8, {}, greedy);
+    // What they begin with is created once, which is no part of the promise
+    all.device.run_until(all.device.now() + 2s);
+    const std::uint64_t before = all.missed();
+    ASSERT_NO_FATAL_FAILURE(all.device.run_until(all.device.now() + 20s)) << "seed " << seed;
+    EXPECT_EQ(all.missed(), before) << "seed " << seed;
+    EXPECT_GT(all.device.seen.executions, 500u);
+    EXPECT_GT(all.device.seen.saves, 1000u);
+    EXPECT_TRUE(all.device.seen.expelled.empty());
+    for (std::uint32_t place = 0; place < 8; ++place) {
+      const auto& counts = all.device.dispatcher().counts(place);
+      EXPECT_GT(counts.jobs, 40u);
+      EXPECT_EQ(counts.overruns + counts.failed + counts.violations, 0u);
+      EXPECT_LE(counts.longest_response, *all.clients.at(place)->response_bound) << "seed " << seed;
+    }
+    EXPECT_TRUE(!with_greedy || all.device.dispatcher().counts(8).jobs > 100);
+  }
+}
+
+enum class Doing { loading, saving, executing, staged, waiting };
+constexpr std::array doings{Doing::loading, Doing::saving, Doing::executing, Doing::staged, Doing::waiting};
+
+bool does(const policies::DeviceScheduler::State& state, std::uint32_t place, Doing what) {
+  using Residence = policies::DeviceScheduler::Residence;
+  const auto any = [&](Residence residence) {
+    return std::ranges::any_of(state.slots[place], [&](const auto& slot) { return slot.residence == residence; });
+  };
+  switch (what) {
+  case Doing::loading: return any(Residence::loading);
+  case Doing::saving: return any(Residence::saving);
+  case Doing::executing: return state.running && state.running->task == place;
+  case Doing::staged: return state.levels[1].staged && state.levels[1].staged->job.task == place;
+  case Doing::waiting:
+    return std::ranges::any_of(state.levels[1].waiting, [&](const auto& each) { return each.job.task == place; });
+  }
+  return false;
+}
+
+/// Goes on until some client does that; for half a second at most.
+std::optional<std::uint32_t> find_one_that_is(SimulatedDevice& device, Doing what) {
+  for (const Instant until = device.now() + 500ms; device.now() < until;) {
+    device.run_until(device.now() + 20us);
+    for (std::uint32_t place = 0; place < 8; ++place)
+      if (does(device.dispatcher().state(), place, what)) return place;
+  }
+  return std::nullopt;
+}
+
+/// Whatever it was doing: the others miss nothing, and another one comes.
+TEST(DaemonDispatcher, AClientThatIsKilledAtAnyMomentHurtsNobody) {
+  const std::uint64_t sets = rtexec::test::sanitized ? 2 : 10;
+  std::array<std::uint64_t, doings.size()> killed{};
+  for (std::uint64_t seed = 100; seed < 100 + sets; ++seed) {
+    std::mt19937_64 random(seed);
+    Everyone all(terms_of(32, 10), 32, seed);
+    ASSERT_NO_FATAL_FAILURE(add_eight(all, 8, random));
+    all.device.run_until(all.device.now() + 2s);
+    for (int death = 0; death < 50; ++death) {
+      all.device.run_until(all.device.now() + Duration(random() % 60'000'000));
+      const std::size_t what = random() % doings.size();
+      const auto place = find_one_that_is(all.device, doings[what]);
+      if (testing::Test::HasFatalFailure()) FAIL() << "seed " << seed;
+      if (!place) continue;
+      ++killed[what];
+      const Clients::Client was = *all.clients.at(*place);
+      const auto harmed = [&](std::uint32_t other) {
+        const auto& counts = all.device.dispatcher().counts(other);
+        return counts.missed + counts.failed;
+      };
+      std::vector<std::uint64_t> before;
+      for (std::uint32_t other = 0; other < 8; ++other) before.push_back(harmed(other));
+      all.device.kill(*place);
+      all.device.run_until(all.device.now() + 5ms);
+      ASSERT_FALSE(all.device.dispatcher().occupied(*place)) << "seed " << seed << ", death " << death;
+      ASSERT_EQ(all.clients.at(*place), nullptr);
+      all.device.run_until(all.device.now() + 300ms);
+      for (std::uint32_t other = 0; other < 8; ++other) {
+        if (other == *place) continue;
+        ASSERT_EQ(harmed(other), before[other]) << "seed " << seed << ", death " << death;
+      }
+      ASSERT_TRUE(all.add("again", 8, was.declaration, program_of(*was.declaration))) << "seed " << seed;
+      all.device.run_until(all.device.now() + 1s);
+    }
+  }
+  for (const std::uint64_t each : killed) EXPECT_GT(each, rtexec::test::sanitized ? 0u : 20u);
+}
+
+TEST(DaemonDispatcher, AClientGrowsWhileItHoldsTheDevice) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    std::mt19937_64 random(seed);
+    Everyone all(terms_of(32, 4), 32, seed);
+    const config::ClientDeclaration declaration{.period = 50ms, .deadline = 50ms, .wcet = 2ms, .priority = {}};
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(all.add("grows", 2, declaration, program_of(declaration)));
+    for (int i = 0; i < 60; ++i) {
+      all.device.run_until(all.device.now() + Duration(random() % 30'000'000));
+      ASSERT_FALSE(testing::Test::HasFatalFailure()) << "seed " << seed;
+      const auto place = static_cast<std::uint32_t>(random() % 3);
+      static_cast<void>(all.grow(place, all.clients.at(place)->slots + static_cast<std::uint32_t>(random() % 2)));
+    }
+    const auto executed = all.device.seen.executions;
+    all.device.run_until(all.device.now() + 1s);
+    EXPECT_GT(all.device.seen.executions, executed + 30) << "seed " << seed;
+    EXPECT_GT(all.device.seen.changed, 20u);
+    EXPECT_TRUE(all.device.seen.expelled.empty());
+  }
+}
+
+config::ClientDeclaration each(Duration period, Duration wcet) {
+  return {.period = period, .deadline = period, .wcet = wcet, .priority = {}};
+}
+
+/// The longest WCET that all of these are promised, with as many slots.
+Duration tightest(const Terms& terms, std::uint32_t slots, std::vector<config::ClientDeclaration> declarations) {
+  const auto fits = [&](Duration wcet) {
+    Clients clients(terms);
+    return std::ranges::all_of(declarations, [&](config::ClientDeclaration& declaration) {
+      const auto place = clients.connect({"client", {}}, slots);
+      declaration.wcet = wcet;
+      return place && wcet <= declaration.deadline && clients.declare(*place, declaration, false);
+    });
+  };
+  Duration wcet = 0us;
+  for (Duration step = 4096us; step > 0us; step /= 2)
+    if (fits(wcet + step)) wcet += step;
+  return wcet;
+}
+
+/// Likewise of clients with these periods and 16 slots of 32 frames each.
+Duration tightest(const std::vector<Duration>& periods) {
+  std::vector<config::ClientDeclaration> declarations;
+  for (const Duration period : periods) declarations.push_back(each(period, 0us));
+  return tightest(terms_of(32, 5), 16, declarations);
+}
+
+/// What it costs to bring its memory a second time is no part of what the others were promised.
+TEST(DaemonDispatcher, AClientThatGrowsInEachJobHurtsNobody) {
+  std::uint64_t grown = 0;
+  for (std::uint64_t seed = 0; seed < (rtexec::test::sanitized ? 10 : 100); ++seed) {
+    std::mt19937_64 random(seed);
+    const std::vector<Duration> periods{1ms * (10 + random() % 5), 1ms * (15 + random() % 10),
+                                        1ms * (20 + random() % 20)};
+    const Duration wcet = tightest(periods);
+    if (wcet < 100us) continue;
+    Everyone all(terms_of(32, 4), 32, seed);
+    for (const Duration period : periods) {
+      const Program exact{.least = period, .longest = period, .quickest = wcet, .slowest = wcet};
+      ASSERT_TRUE(all.add("client", 8, each(period, wcet), exact));
+    }
+    all.device.run_until(all.device.now() + 200ms);
+    const auto grows = static_cast<std::uint32_t>(random() % 3);
+    std::optional<Instant> looks;
+    for (const Instant until = all.device.now() + 1s; all.device.now() < until;) {
+      all.device.run_until(all.device.now() + 20us);
+      ASSERT_FALSE(testing::Test::HasFatalFailure()) << "seed " << seed;
+      const auto& running = all.device.dispatcher().state().running;
+      if (!running || running->task != grows) looks.reset();
+      else if (!looks) looks = all.device.now();
+      else if (all.device.now() - *looks > wcet * 4 / 5 && all.clients.at(grows)->slots < 16)
+        grown += all.grow(grows, all.clients.at(grows)->slots + 1) ? 1U : 0U;
+    }
+    EXPECT_EQ(all.missed(), 0u) << "seed " << seed;
+  }
+  EXPECT_GT(grown, rtexec::test::sanitized ? 20u : 200u);
+}
+
+/// What is promised with the newcomer holds from its first job on, for all, though where all fitted before much is to
+/// be swapped from then on: nobody's job gives up its turn for that.
+TEST(DaemonDispatcher, WhileClientsComeAndGoNobodyIsLate) {
+  std::uint64_t came = 0;
+  for (std::uint64_t seed = 0; seed < (rtexec::test::sanitized ? 40 : 600); ++seed) {
+    std::mt19937_64 random(seed);
+    const std::vector<Duration> periods{1ms * (8 + random() % 10), 1ms * (10 + random() % 20),
+                                        1ms * (8 + random() % 40)};
+    const Duration wcet = tightest(periods);
+    if (wcet < 100us) continue;
+    Everyone all(terms_of(32, 5), 32, seed);
+    const auto add = [&](Duration period, std::uint32_t slots) {
+      const Program exact{.least = period, .longest = period, .quickest = wcet, .slowest = wcet};
+      ASSERT_TRUE(all.add("client", slots, each(period, wcet), exact));
+    };
+    for (int i = 0; i < 2; ++i) ASSERT_NO_FATAL_FAILURE(add(periods[static_cast<std::size_t>(i)], 16));
+    all.device.run_until(all.device.now() + 100ms); // all is there
+    const std::uint64_t before = all.missed();
+    for (int i = 0; i < 5; ++i) {
+      all.device.run_until(all.device.now() + Duration(random() % 60'000'000));
+      ASSERT_NO_FATAL_FAILURE(add(periods[2], 16));
+      ++came;
+      all.device.run_until(all.device.now() + Duration(random() % 60'000'000));
+      EXPECT_EQ(all.missed(), before) << "seed " << seed << ", newcomer " << i;
+      all.device.kill(2);
+      all.device.run_until(all.device.now() + 1ms);
+      ASSERT_FALSE(testing::Test::HasFatalFailure()) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(came, rtexec::test::sanitized ? 50u : 500u);
+}
+
+/// Programs that ask as soon and execute as long as they may.
+class Restarted : public Everyone {
+ public:
+  struct Done {
+    std::uint64_t came = 0, declared = 0;
+  };
+  Restarted(const Terms& terms, std::uint32_t slots, std::uint64_t seed)
+      : Everyone(terms, 32, seed), slots_(slots), longest_(terms.best_effort_wcet) {}
+
+  bool begin(const config::ClientDeclaration& declaration) {
+    if (!add("client", slots_, declaration, exact(declaration))) return false;
+    declared_at_[newest] = declaration;
+    return true;
+  }
+  /// One goes, often after its job, and comes again at once: with a declaration, or with one that it makes later, in a
+  /// job or between two.
+  void go_and_come(std::mt19937_64& random, Done& done) {
+    const auto place = static_cast<std::uint32_t>(random() % declared_at_.size());
+    if (clients.at(place) == nullptr) return;
+    const config::ClientDeclaration declaration = declared_at_[place];
+    if (random() % 4 != 0) await_end_of_job(place);
+    device.kill(place);
+    while (clients.at(place) != nullptr) device.run_until(device.now() + 50us);
+    if (random() % 3 != 0) {
+      done.came += begin(declaration) ? 1U : 0U;
+      return;
+    }
+    if (!add("later", slots_, {}, {.least = 0ms, .longest = 1ms, .quickest = longest_, .slowest = longest_})) return;
+    const std::uint32_t came = newest;
+    declared_at_[came] = declaration;
+    device.run_until(device.now() + Duration(random() % 10'000'000));
+    await([&] {
+      const auto& state = device.dispatcher().state();
+      return state.running && state.running->task == came && state.levels[1].waiting.size() > random() % 4;
+    });
+    if (random() % 2 != 0) await_end_of_job(came);
+    device.become(came, {.quickest = longest_, .slowest = longest_, .rests = true});
+    if (!declare(came, declaration)) return;
+    device.become(came, exact(declaration));
+    ++done.declared;
+  }
+
+ private:
+  static Program exact(const config::ClientDeclaration& of) {
+    return {.least = of.period, .longest = of.period, .quickest = of.wcet, .slowest = of.wcet, .asks_at_once = true};
+  }
+  void await_end_of_job(std::uint32_t place) {
+    await([&, before = device.dispatcher().counts(place).jobs] {
+      return device.dispatcher().counts(place).jobs > before;
+    });
+  }
+  /// For a while at most.
+  template <class So> void await(So so) {
+    for (const Instant until = device.now() + 100ms; device.now() < until && !so();)
+      device.run_until(device.now() + 50us);
+  }
+  std::uint32_t slots_;
+  Duration longest_;
+  std::array<config::ClientDeclaration, 5> declared_at_{};
+};
+
+/// At the edge of what is admitted.
+TEST(DaemonDispatcher, ProgramsThatAreStartedAgainAndAgainHurtNobody) {
+  Restarted::Done done;
+  std::uint64_t waited = 0;
+  for (std::uint64_t seed = 0; seed < (rtexec::test::sanitized ? 40 : 250); ++seed) {
+    std::mt19937_64 random(seed);
+    Terms terms = terms_of(32, 5);
+    terms.best_effort_wcet = 100us * (5 + random() % 60);
+    const std::uint32_t slots = random() % 2 == 0 ? 0 : 17; // none of it swapped, or all
+    std::vector<config::ClientDeclaration> declarations;
+    for (std::uint64_t i = 0; i < 3 + seed % 3; ++i) {
+      const Duration period = slots == 0 ? 1ms * (15 + random() % 20) : 1ms * (9 + random() % 9);
+      declarations.push_back(each(period, 0us));
+      declarations.back().deadline = period * (5 + random() % 6) / 10;
+    }
+    const Duration wcet = tightest(terms, slots, declarations);
+    if (wcet < 100us) continue;
+    Restarted all(terms, slots, seed);
+    for (config::ClientDeclaration& declaration : declarations) {
+      declaration.wcet = wcet;
+      ASSERT_TRUE(all.begin(declaration));
+    }
+    for (int i = 0; i < 30; ++i) {
+      all.device.run_until(all.device.now() + Duration(random() % 20'000'000));
+      all.go_and_come(random, done);
+      if (HasFatalFailure()) FAIL() << "seed " << seed;
+    }
+    for (std::uint32_t place = 0; place < 5; ++place) all.device.kill(place);
+    all.device.run_until(all.device.now() + 10ms);
+    waited += all.waited;
+    EXPECT_EQ(all.late, 0u) << "seed " << seed;
+  }
+  EXPECT_GT(done.came, rtexec::test::sanitized ? 200u : 1500u);
+  EXPECT_GT(done.declared, rtexec::test::sanitized ? 50u : 700u);
+  EXPECT_GT(waited, rtexec::test::sanitized ? 50u : 700u) << "times that one was told to ask again";
+}
+
+/// It ends after its job and comes again at once, which it may not before the others, whom it has delayed, are served.
+TEST(DaemonDispatcher, AProgramThatIsStartedForEachJobHurtsNobody) {
+  for (const Order order : {Order::edf, Order::static_priority}) {
+    Terms terms = terms_of(32, 3);
+    terms.device.tasks.executive.order = order;
+    terms.device.tasks.executive.priorities = PriorityAssignment::deadline_monotonic;
+    Clients clients(terms);
+    Quiet outlet;
+    Dispatcher dispatcher(options_of(terms, 32), outlet);
+    const auto at = [](Duration when) { return Instant(1s + when); };
+    const auto come = [&](Duration deadline, Duration when) {
+      const auto place = clients.connect({"client", {}}, 0);
+      if (!place) return place.error().code;
+      const auto admitted =
+          clients.declare(*place, {.period = 30ms, .deadline = deadline, .wcet = 9900us, .priority = {}}, false);
+      if (!admitted) {
+        clients.leave(*place, false);
+        return admitted.error().code;
+      }
+      for (const std::uint32_t changed : clients.take_changes()) {
+        const Tenancy& tenancy = clients.at(changed)->tenancy;
+        EXPECT_TRUE(changed == *place ? dispatcher.attach(changed, tenancy, at(when))
+                                      : dispatcher.change(changed, tenancy, false, at(when)));
+      }
+      return protocol::Refusal{};
+    };
+    const auto say = [&](std::uint32_t place, EntryKind kind, Duration when) {
+      dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = 1}, at(when));
+    };
+    ASSERT_EQ(come(20ms, 0ms), protocol::Refusal{});
+    for (int i = 0; i < 2; ++i) ASSERT_EQ(come(30ms, 0ms), protocol::Refusal{});
+    for (std::uint32_t place = 0; place < 3; ++place) say(place, EntryKind::request, 0ms);
+    const std::uint64_t quiet = dispatcher.quiet_instants();
+    say(0, EntryKind::done, 9900us);
+    dispatcher.died(0, at(9900us));
+    clients.leave(0, dispatcher.delays(0));
+    for (const Duration now : {19800us, 29700us}) {
+      EXPECT_EQ(come(20ms, now), protocol::Refusal::later);
+      EXPECT_EQ(dispatcher.quiet_instants(), quiet);
+      say(dispatcher.state().running->task, EntryKind::done, now);
+    }
+    ASSERT_GT(dispatcher.quiet_instants(), quiet);
+    clients.quiet();
+    EXPECT_EQ(come(20ms, 29700us), protocol::Refusal{});
+    for (std::uint32_t place = 1; place < 3; ++place) {
+      EXPECT_EQ(dispatcher.counts(place).jobs, 1u);
+      EXPECT_LE(dispatcher.counts(place).longest_response, *clients.at(place)->response_bound)
+          << (order == Order::edf ? "edf" : "static") << ", place " << place;
+    }
+  }
+}
+
+/// Its job of before is none of the set that it is in from then on, but has delayed the others. Whatever it asks for
+/// while that is looked at waits.
+TEST(DaemonDispatcher, AClientThatDeclaresItselfInItsJobHurtsNobody) {
+  const Terms terms = terms_of(32, 3); // a job without a declaration takes 5 ms
+  Clients clients(terms);
+  Quiet outlet;
+  Dispatcher dispatcher(options_of(terms, 32), outlet);
+  const auto tell = [&](std::uint32_t newcomer, Duration when) {
+    for (const std::uint32_t changed : clients.take_changes()) {
+      const Tenancy& tenancy = clients.at(changed)->tenancy;
+      ASSERT_TRUE(changed == newcomer ? dispatcher.attach(changed, tenancy, Instant(1s + when))
+                                      : dispatcher.change(changed, tenancy, false, Instant(1s + when)));
+    }
+  };
+  const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job, Duration when) {
+    dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, Instant(1s + when));
+  };
+  const auto declare = [&] {
+    dispatcher.hold(0);
+    return clients.declare(0, each(4ms, 1900us), dispatcher.delays(0));
+  };
+  for (std::uint32_t place = 0; place < 3; ++place) {
+    ASSERT_TRUE(clients.connect({"client", {}}, 0));
+    if (place > 0) { ASSERT_TRUE(clients.declare(place, each(10ms, 1900us), false)); }
+    ASSERT_NO_FATAL_FAILURE(tell(place, 0ms));
+    say(place, EntryKind::request, 1, 0ms);
+  }
+  EXPECT_EQ(declare().error().code, protocol::Refusal::later);
+  dispatcher.resume(0, Instant(1s));
+  const std::uint64_t quiet = dispatcher.quiet_instants();
+  say(0, EntryKind::done, 1, 5ms);
+  EXPECT_EQ(declare().error().code, protocol::Refusal::later);
+  dispatcher.resume(0, Instant(1s + 5ms));
+  say(1, EntryKind::done, 1, 6900us);
+  EXPECT_EQ(dispatcher.quiet_instants(), quiet);
+  say(2, EntryKind::done, 1, 8800us);
+  ASSERT_GT(dispatcher.quiet_instants(), quiet);
+  clients.quiet();
+
+  ASSERT_TRUE(declare());
+  say(0, EntryKind::request, 2, 9ms);
+  EXPECT_FALSE(dispatcher.state().running) << "it is not known yet what it is";
+  ASSERT_NO_FATAL_FAILURE(tell(3, 9ms));
+  ASSERT_TRUE(dispatcher.state().running);
+  say(0, EntryKind::done, 2, 13500us);
+  EXPECT_EQ(dispatcher.counts(0).missed, 1u) << "it has a deadline";
+  for (std::uint32_t place = 1; place < 3; ++place) EXPECT_EQ(dispatcher.counts(place).missed, 0u) << "place " << place;
+}
+
+/// From then on a job whose chunks are there bypasses a less urgent staged one: also those that wait already, or the
+/// newcomer waits for them.
+TEST(DaemonDispatcher, WhereAllFitFromANewcomerOnNobodyIsLate) {
+  for (const bool before_they_ask : {true, false}) {
+    const Terms terms = terms_of(4, 5);
+    Clients clients(terms);
+    Quiet outlet;
+    Dispatcher dispatcher(options_of(terms, 4), outlet);
+    const auto at = [](Duration when) { return Instant(1s + when); };
+    const auto tell = [&](std::optional<std::uint32_t> newcomer, Duration when) {
+      for (const std::uint32_t changed : clients.take_changes()) {
+        const Tenancy& tenancy = clients.at(changed)->tenancy;
+        EXPECT_TRUE(changed == newcomer ? dispatcher.attach(changed, tenancy, at(when))
+                                        : dispatcher.change(changed, tenancy, false, at(when)));
+      }
+    };
+    const auto come = [&](std::uint32_t slots, Duration deadline, Duration wcet, Duration when) {
+      const auto place = clients.connect({"client", {}}, slots);
+      if (!place) return place.error().code;
+      const auto admitted =
+          clients.declare(*place, {.period = 1s, .deadline = deadline, .wcet = wcet, .priority = {}}, false);
+      if (!admitted) return admitted.error().code;
+      tell(*place, when);
+      return protocol::Refusal{};
+    };
+    const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job, Duration when) {
+      dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, at(when));
+    };
+    constexpr std::uint32_t goes = 0, urgent = 1, runs = 2, staged = 3, newcomer = 0;
+    const auto go = [&](Duration when) {
+      dispatcher.died(goes, at(when));
+      clients.leave(goes, dispatcher.delays(goes));
+      const std::uint64_t quiet = dispatcher.quiet_instants();
+      tell({}, when);
+      if (dispatcher.quiet_instants() > quiet) clients.quiet();
+    };
+    ASSERT_EQ(come(2, 1s, 100us, 0ms), protocol::Refusal{});
+    ASSERT_EQ(come(2, 11100us, 1ms, 0ms), protocol::Refusal{});
+    ASSERT_EQ(come(0, 500ms, 5ms, 0ms), protocol::Refusal{});
+    ASSERT_EQ(come(1, 500ms, 5ms, 0ms), protocol::Refusal{});
+    for (const std::uint32_t place : {urgent, staged}) {
+      say(place, EntryKind::request, 1, 0ms);
+      for (std::uint32_t slot = 0; slot < dispatcher.state().slots[place].size(); ++slot)
+        dispatcher.take(place,
+                        {.kind = static_cast<std::uint16_t>(EntryKind::loaded),
+                         .slot = slot,
+                         .frame = dispatcher.state().slots[place][slot].frame},
+                        at(0ms));
+      ASSERT_EQ(dispatcher.state().running->task, place);
+      say(place, EntryKind::done, 1, 1ms);
+    }
+    if (before_they_ask) go(1ms);
+    say(runs, EntryKind::request, 1, 2s);
+    say(staged, EntryKind::request, 2, 2s);
+    say(urgent, EntryKind::request, 2, 2s);
+    if (!before_they_ask) go(2s);
+    EXPECT_EQ(come(0, 10ms, 4900us, 2s), before_they_ask ? protocol::Refusal{} : protocol::Refusal::later);
+    if (before_they_ask) say(newcomer, EntryKind::request, 1, 2s + 1us);
+    constexpr std::array<Duration, 4> takes{4900us, 1ms, 5ms, 5ms};
+    for (Duration now = 2s; dispatcher.state().running;) {
+      const std::uint32_t place = dispatcher.state().running->task;
+      now += takes[place];
+      say(place, EntryKind::done, place == urgent || place == staged ? 2 : 1, now);
+    }
+    for (std::uint32_t place = before_they_ask ? 0 : 1; place < 4; ++place)
+      EXPECT_EQ(dispatcher.counts(place).missed, 0u)
+          << "place " << place << ": " << to_string(dispatcher.counts(place).longest_response) << ", bound "
+          << to_string(*clients.at(place)->response_bound);
+  }
+}
+
+/// One that waits for its client to grow has not been in the core: it is nothing that delays, so it is a job of the
+/// client that has declared itself, and its next one comes a period later.
+TEST(DaemonDispatcher, AJobThatWaitsForAChangeIsOneOfWhoHasDeclaredItself) {
+  Quiet outlet;
+  Dispatcher dispatcher({.places = 2, .frames = 3}, outlet);
+  const Contract declared{.real_time = true, .period = 50ms, .deadline = 50ms, .order_by = 50ms, .wcet = 10ms};
+  const Contract undeclared{.order_by = 10s, .wcet = 10ms};
+  const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job, Duration when, std::uint32_t slot = 0) {
+    const auto& slots = dispatcher.state().slots[place];
+    const std::uint32_t frame = slot < slots.size() ? slots[slot].frame : 0;
+    dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .slot = slot, .frame = frame, .job = job},
+                    Instant(when));
+  };
+  const auto move = [&](Duration when) {
+    for (std::uint32_t place = 0; place < 2; ++place)
+      for (std::uint32_t slot = 0; slot < dispatcher.state().slots[place].size(); ++slot) {
+        const auto residence = dispatcher.state().slots[place][slot].residence;
+        if (residence == policies::DeviceScheduler::Residence::loading)
+          return say(place, EntryKind::loaded, 0, when, slot);
+        if (residence == policies::DeviceScheduler::Residence::saving)
+          return say(place, EntryKind::saved, 0, when, slot);
+      }
+  };
+  ASSERT_TRUE(dispatcher.attach(0, {.tenant = {.slots = 2}, .contract = declared}, Instant{}));
+  ASSERT_TRUE(dispatcher.attach(1, {.tenant = {.rank = 1, .slots = 2}, .contract = undeclared}, Instant{}));
+  say(1, EntryKind::request, 1, 1ms);
+  for (int i = 0; i < 2; ++i) move(1ms);
+  say(1, EntryKind::done, 1, 2ms);
+  say(0, EntryKind::request, 1, 3ms);
+  move(3ms);
+  ASSERT_EQ(dispatcher.state().saving, 1u) << "a chunk of the second client's";
+  ASSERT_TRUE(dispatcher.change(1, {.tenant = {.rank = 1, .slots = 3}, .contract = undeclared}, false, Instant(3ms)));
+  say(1, EntryKind::request, 2, 4ms);
+  dispatcher.hold(1);
+  EXPECT_FALSE(dispatcher.delays(1));
+  ASSERT_TRUE(dispatcher.change(1, {.tenant = {.slots = 3}, .contract = declared}, false, Instant(5ms)));
+  for (int i = 0; i < 2; ++i) move(6ms);
+  ASSERT_TRUE(dispatcher.state().running && dispatcher.state().running->task == 0);
+  say(0, EntryKind::done, 1, 8ms);
+  for (int i = 0; i < 6; ++i) move(9ms);
+  ASSERT_TRUE(dispatcher.state().running && dispatcher.state().running->task == 1);
+  say(1, EntryKind::done, 2, 19ms);
+  say(1, EntryKind::request, 3, 20ms);
+  EXPECT_FALSE(dispatcher.state().running) << "two jobs within a period";
+}
+
+/// Each waits for its own reason; where nobody has declared itself all instants are quiet.
+TEST(DaemonDispatcher, AnInstantIsQuietWhereNoPromisedJobIsOutstanding) {
+  Quiet outlet;
+  Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+  const Contract declared{.real_time = true, .period = 50ms, .deadline = 50ms, .order_by = 50ms, .wcet = 10ms};
+  const Contract undeclared{.order_by = 10s, .wcet = 10ms};
+  const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job, Duration when) {
+    dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, Instant(when));
+  };
+  std::uint64_t before = 0;
+  const auto quiet = [&] { return std::exchange(before, dispatcher.quiet_instants()) != dispatcher.quiet_instants(); };
+  ASSERT_TRUE(dispatcher.attach(0, {.tenant = {}, .contract = declared}, Instant{}));
+  ASSERT_TRUE(dispatcher.attach(1, {.tenant = {.rank = 1}, .contract = undeclared}, Instant{}));
+  EXPECT_FALSE(dispatcher.delays(1));
+  say(1, EntryKind::request, 1, 1ms);
+  EXPECT_TRUE(quiet());
+  EXPECT_TRUE(dispatcher.delays(1)) << "it has the device";
+  say(0, EntryKind::request, 1, 2ms);
+  EXPECT_FALSE(quiet()) << "one waits";
+  say(1, EntryKind::done, 1, 5ms);
+  EXPECT_FALSE(quiet()) << "and has the device";
+  EXPECT_TRUE(dispatcher.delays(1)) << "it has ended, and has delayed another";
+  say(0, EntryKind::done, 1, 6ms);
+  EXPECT_TRUE(quiet());
+  EXPECT_FALSE(dispatcher.delays(0) || dispatcher.delays(1));
+  say(0, EntryKind::request, 2, 7ms);
+  EXPECT_TRUE(quiet()) << "its release is at 52 ms";
+  say(1, EntryKind::request, 2, 53ms);
+  EXPECT_FALSE(quiet()) << "which has passed, though nobody has looked";
+  dispatcher.tick(Instant(54ms));
+  say(1, EntryKind::done, 2, 55ms);
+  dispatcher.ending(0, Instant(56ms));
+  EXPECT_FALSE(quiet()) << "its process is ending with the device in hand";
+  dispatcher.died(0, Instant(57ms));
+  EXPECT_TRUE(quiet());
+
+  say(1, EntryKind::request, 3, 60ms);
+  EXPECT_TRUE(quiet());
+  dispatcher.hold(1);
+  ASSERT_TRUE(dispatcher.attach(0, {.tenant = {}, .contract = undeclared}, Instant(61ms)));
+  say(0, EntryKind::request, 1, 61ms);
+  EXPECT_FALSE(quiet()) << "it is about to declare itself";
+  ASSERT_TRUE(dispatcher.change(1, {.tenant = {.rank = 1}, .contract = declared}, false, Instant(62ms)));
+  EXPECT_FALSE(quiet()) << "it has declared itself, in a job without a declaration";
+  say(1, EntryKind::done, 3, 63ms);
+  EXPECT_TRUE(quiet());
+}
+
+TEST(DaemonDispatcher, AJobKeepsItsTurnWhenOthersComeAndGo) {
+  Quiet outlet;
+  Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+  const auto tenancy = [](std::uint32_t place, bool stays) {
+    return Tenancy{.tenant = {.rank = place, .slots = 1, .stays = stays}, .contract = {.wcet = 1ms}};
+  };
+  for (std::uint32_t place = 0; place < 3; ++place) {
+    ASSERT_TRUE(dispatcher.attach(place, tenancy(place, true), Instant{}));
+    say(dispatcher, place, EntryKind::request, 1);
+    outlet.last[place].kind = static_cast<std::uint16_t>(EntryKind::loaded);
+    dispatcher.take(place, outlet.last[place], Instant{});
+    ASSERT_EQ(dispatcher.state().running->task, place);
+    say(dispatcher, place, EntryKind::done, 1);
+  }
+  for (const std::uint32_t place : {2U, 0U, 1U}) say(dispatcher, place, EntryKind::request, 2);
+  for (std::uint32_t place = 0; place < 3; ++place)
+    ASSERT_TRUE(dispatcher.change(place, tenancy(place, false), false, Instant{}));
+  EXPECT_EQ(outlet.changes, 0) << "not before their jobs have ended";
+  for (const std::uint32_t place : {2U, 0U, 1U}) {
+    EXPECT_EQ(dispatcher.state().running->task, place);
+    say(dispatcher, place, EntryKind::done, 2);
+  }
+  EXPECT_EQ(outlet.changes, 3);
+}
+
+TEST(DaemonDispatcher, AJobGoesOnWhereItsNextWorkComesWithinItsGap) {
+  for (const Duration gap : {0ms, 2ms}) {
+    Quiet outlet;
+    Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+    const Contract contract{
+        .real_time = true, .period = 50ms, .deadline = 50ms, .order_by = 50ms, .wcet = 10ms, .gap = gap};
+    ASSERT_TRUE(dispatcher.attach(0, {.tenant = {}, .contract = contract}, Instant{}));
+    ASSERT_TRUE(dispatcher.attach(1, {.tenant = {.rank = 1}, .contract = {.wcet = 10ms}}, Instant{}));
+    const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job, Duration when) {
+      while (dispatcher.next_tick().value_or(Instant::max()) <= Instant(when)) dispatcher.tick(*dispatcher.next_tick());
+      dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, Instant(when));
+    };
+    const auto runs = [&](std::uint32_t place) {
+      return dispatcher.state().running && dispatcher.state().running->task == place;
+    };
+    say(0, EntryKind::request, 1, 1ms);
+    say(1, EntryKind::request, 1, 1ms);
+    say(0, EntryKind::done, 1, 4ms);
+    EXPECT_EQ(runs(1), gap == 0ms);
+    if (gap == 0ms) say(1, EntryKind::done, 1, 5ms);
+    say(0, EntryKind::request, 2, 5ms);
+    EXPECT_EQ(runs(0), gap > 0ms);
+    if (gap == 0ms) continue; // its next release
+    EXPECT_EQ(outlet.verdicts[0], (protocol::JobVerdict{2, protocol::Verdict::granted}));
+    say(0, EntryKind::done, 2, 7ms);
+    EXPECT_TRUE(runs(0));
+    dispatcher.tick(*dispatcher.next_tick()); // 9 ms
+    EXPECT_TRUE(runs(1)) << "nothing came within its gap";
+    say(1, EntryKind::done, 1, 10ms);
+    say(0, EntryKind::request, 3, 10ms);
+    EXPECT_FALSE(dispatcher.state().running) << "its next job, which has its own release";
+    say(0, EntryKind::done, 3, 61ms); // of 51 ms
+    say(0, EntryKind::request, 4, 61ms);
+    EXPECT_FALSE(dispatcher.state().running) << "nothing is left of its WCET";
+    EXPECT_EQ(dispatcher.counts(0).jobs, 2u);
+    EXPECT_EQ(dispatcher.counts(0).violations, 0u);
+    EXPECT_EQ(dispatcher.counts(0).longest_execution, 10ms);
+    EXPECT_EQ(dispatcher.counts(0).longest_response, 10ms);
+  }
+}
+
+/// Whatever becomes of its job: the device is free at once.
+TEST(DaemonDispatcher, AJobThatMayGoOnEndsWithItsClientAndWhenThatGrows) {
+  for (int what = 0; what < 3; ++what) {
+    Quiet outlet;
+    Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+    const Tenancy tenancy{.tenant = {},
+                          .contract = {.real_time = true, .period = 50ms, .deadline = 50ms, .wcet = 10ms, .gap = 5ms}};
+    ASSERT_TRUE(dispatcher.attach(0, tenancy, Instant{}));
+    say(dispatcher, 0, EntryKind::request, 1);
+    say(dispatcher, 0, EntryKind::done, 1);
+    ASSERT_TRUE(dispatcher.state().running);
+    if (what == 0) dispatcher.ending(0, Instant{});
+    if (what == 1) dispatcher.died(0, Instant{});
+    if (what == 2) {
+      const Tenancy larger{.tenant = {.slots = 1}, .contract = tenancy.contract};
+      EXPECT_TRUE(dispatcher.change(0, larger, false, Instant{}));
+    }
+    EXPECT_FALSE(dispatcher.state().running);
+    EXPECT_EQ(outlet.changes, what == 2 ? 1 : 0);
+  }
+}
+
+TEST(DaemonDispatcher, AJobThatTakesLongerIsEndedOnlyForOthersAndIsToldToHurryOnce) {
+  Quiet outlet;
+  Dispatcher dispatcher({.places = 4, .frames = 8, .stuck_after = 100ms}, outlet);
+  for (std::uint32_t place = 0; place < 2; ++place)
+    ASSERT_TRUE(dispatcher.attach(place, {.tenant = {}, .contract = {.wcet = 1ms}}, Instant{}));
+  say(dispatcher, 0, EntryKind::request, 1);
+  EXPECT_EQ(dispatcher.next_tick(), std::nullopt) << "nobody else wants the device";
+  dispatcher.tick(Instant{10s});
+  EXPECT_FALSE(outlet.expelled[0]);
+  EXPECT_EQ(outlet.commands, 0);
+  dispatcher.take(1, {.kind = static_cast<std::uint16_t>(EntryKind::request), .job = 1}, Instant{10s});
+  EXPECT_TRUE(is(outlet.last[0], EntryKind::hurry));
+  EXPECT_EQ(outlet.last[0].job, 1u);
+  dispatcher.tick(Instant{10s + 100ms});
+  EXPECT_FALSE(outlet.expelled[0]) << "it is given time to hurry";
+  EXPECT_EQ(outlet.commands, 1) << "once";
+  ASSERT_TRUE(dispatcher.next_tick());
+  dispatcher.tick(*dispatcher.next_tick());
+  EXPECT_TRUE(outlet.expelled[0]);
+  EXPECT_EQ(dispatcher.next_tick(), std::nullopt);
+}
+
+/// Who waits is not told, nor who has the device alone; who gets it next, while others wait, is told for itself.
+TEST(DaemonDispatcher, WhoHoldsTheDeviceWhileOthersWaitIsToldToHurry) {
+  Quiet outlet;
+  Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
+  for (std::uint32_t place = 0; place < 3; ++place)
+    ASSERT_TRUE(dispatcher.attach(place, {.tenant = {}, .contract = {.wcet = 1ms}}, Instant{}));
+  for (std::uint32_t place = 0; place < 3; ++place) say(dispatcher, place, EntryKind::request, 7);
+  EXPECT_EQ(outlet.commands, 1);
+  say(dispatcher, 0, EntryKind::done, 7);
+  EXPECT_EQ(outlet.commands, 2);
+  EXPECT_TRUE(is(outlet.last[1], EntryKind::hurry));
+  say(dispatcher, 1, EntryKind::done, 7);
+  EXPECT_EQ(outlet.commands, 2) << "the last one has the device alone";
+}
+
+/// Client 0 behaves as `program` says; returns why it was expelled.
+std::vector<std::pair<std::uint32_t, Expelled>> expelled_for(Program program, OnWcetExceeded on_overrun,
+                                                             std::uint64_t& others_jobs) {
+  Everyone all(terms_of(16, 4), 16, 1);
+  const config::ClientDeclaration declaration{
+      .period = 50ms, .deadline = 50ms, .wcet = 2ms, .priority = {}, .on_overrun = on_overrun};
+  EXPECT_TRUE(all.add("bad", 8, declaration, program));
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(all.add("good", 8, declaration, program_of(declaration)));
+  all.device.run_until(all.device.now() + 5s);
+  const auto before = all.device.seen.executions;
+  all.device.run_until(all.device.now() + 5s);
+  others_jobs = all.device.seen.executions - before;
+  return all.device.seen.expelled;
+}
+
+TEST(DaemonDispatcher, WhoHoldsUpOthersIsExpelledAndTheyGoOn) {
+  const Program good{.least = 50ms, .longest = 60ms, .quickest = 1ms, .slowest = 2ms};
+  const std::pair<std::uint32_t, Expelled> saves{0, Expelled::not_saved}, silent{0, Expelled::silent},
+      stuck{0, Expelled::stuck}, overrun{0, Expelled::overrun};
+  std::uint64_t others = 0;
+  Program bad = good;
+  bad.reports_failed_saves = true;
+  EXPECT_EQ(expelled_for(bad, OnWcetExceeded::tell, others), std::vector{saves});
+  EXPECT_GT(others, 150u);
+  bad = good;
+  bad.ignores_commands = true;
+  EXPECT_EQ(expelled_for(bad, OnWcetExceeded::tell, others), std::vector{silent});
+  EXPECT_GT(others, 150u);
+  bad = good;
+  bad.never_ends = true;
+  EXPECT_EQ(expelled_for(bad, OnWcetExceeded::tell, others), std::vector{stuck});
+  EXPECT_GT(others, 150u);
+  EXPECT_EQ(expelled_for(bad, OnWcetExceeded::stop, others), std::vector{overrun});
+  EXPECT_GT(others, 150u);
+}
+
+TEST(DaemonDispatcher, WhoExceedsItsWcetPaysWithItsNextRelease) {
+  for (const auto on_overrun : {OnWcetExceeded::tell, OnWcetExceeded::skip_next}) {
+    Everyone all(terms_of(16, 4), 16, 1);
+    const config::ClientDeclaration declaration{
+        .period = 50ms, .deadline = 50ms, .wcet = 2ms, .priority = {}, .on_overrun = on_overrun};
+    const Program slow{.least = 50ms, .longest = 50ms, .quickest = 3ms, .slowest = 3ms};
+    ASSERT_TRUE(all.add("slow", 8, declaration, slow));
+    all.device.run_until(all.device.now() + 10s);
+    const auto& counts = all.device.dispatcher().counts(0);
+    EXPECT_EQ(counts.overruns, counts.jobs);
+    EXPECT_NEAR(static_cast<double>(counts.jobs), on_overrun == OnWcetExceeded::tell ? 200 : 100, 5);
+  }
+}
+
+/// It asks without a pause: its releases are a period apart all the same.
+TEST(DaemonDispatcher, WhoAsksTooEarlyWaits) {
+  Everyone all(terms_of(16, 4), 16, 1);
+  const config::ClientDeclaration declaration{.period = 50ms, .deadline = 50ms, .wcet = 2ms, .priority = {}};
+  const Program eager{.least = 0ms, .longest = 0ms, .quickest = 1ms, .slowest = 1ms};
+  ASSERT_TRUE(all.add("eager", 8, declaration, eager));
+  all.device.run_until(all.device.now() + 10s);
+  EXPECT_NEAR(static_cast<double>(all.device.dispatcher().counts(0).jobs), 200, 2);
+}
+
+/// A hostile client: its memory is its own affair, and others' is not to be had.
+TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 200; ++round) {
+    Quiet outlet;
+    Dispatcher dispatcher({.places = 4, .frames = 8, .most_violations = 1'000'000}, outlet);
+    Instant now{1s};
+    const Tenancy tenancy{.tenant = {.slots = 6}, .contract = {.real_time = true, .period = 1ms, .wcet = 1ms}};
+    for (std::uint32_t place = 0; place < 2; ++place) ASSERT_TRUE(dispatcher.attach(place, tenancy, now));
+    const std::uint64_t before = rtexec::test::allocations();
+    for (int i = 0; i < 1000; ++i) {
+      now += Duration(random() % 1'000'000);
+      // Place 1 is hostile, and knows what it was ordered
+      const auto little = [&](std::uint32_t most) { return static_cast<std::uint32_t>(random() % (most + 1)); };
+      Entry entry{.kind = static_cast<std::uint16_t>(little(random() % 2 == 0 ? 5 : 0xffff)),
+                  .status = static_cast<std::uint16_t>(random() % 8 == 0 ? random() : 0),
+                  .slot = little(7),
+                  .frame = little(9),
+                  .reserved = 0,
+                  .job = random() % 3 == 0 ? random() >> 3 : little(40),
+                  .time_ns = static_cast<std::int64_t>(random())};
+      if (random() % 3 == 0) {
+        entry.slot = outlet.last[1].slot;
+        entry.frame = outlet.last[1].frame;
+      }
+      dispatcher.take(random() % 16 == 0 ? 2 + little(9) : 1, entry, now);
+      if (dispatcher.next_tick().value_or(Instant::max()) <= now) dispatcher.tick(now);
+      for (const auto& slot : dispatcher.state().slots[0])
+        ASSERT_EQ(slot.residence, policies::DeviceScheduler::Residence::missing) << "of place 0, which said nothing";
+      ASSERT_TRUE(!dispatcher.state().running || dispatcher.state().running->task == 1);
+    }
+    ASSERT_EQ(rtexec::test::allocations(), before);
+    EXPECT_GT(dispatcher.counts(1).violations, 10u);
+    EXPECT_FALSE(outlet.expelled[0]);
+    dispatcher.died(1, now);
+    ASSERT_FALSE(dispatcher.occupied(1));
+    EXPECT_EQ(dispatcher.state().free.size(), 8u);
+    EXPECT_EQ(rtexec::test::allocations(), before);
+  }
+}
+
+TEST(DaemonDispatcher, TooManyViolationsAreTheEnd) {
+  Quiet outlet;
+  Dispatcher dispatcher({.places = 4, .frames = 8, .most_violations = 3}, outlet);
+  ASSERT_TRUE(dispatcher.attach(2, {.tenant = {.slots = 1}, .contract = {}}, Instant{}));
+  for (int i = 0; i < 3; ++i) dispatcher.take(2, {}, Instant{});
+  EXPECT_FALSE(outlet.expelled[2]);
+  dispatcher.violated(2);
+  EXPECT_TRUE(outlet.expelled[2]);
+  EXPECT_TRUE(dispatcher.occupied(2));
+  dispatcher.died(2, Instant{});
+  EXPECT_FALSE(dispatcher.occupied(2));
+}
+
+/// Place 0 has the only frame, and place 1 asks for it.
+void ask_for_the_only_frame(Dispatcher& dispatcher) {
+  for (std::uint32_t place = 0; place < 2; ++place)
+    ASSERT_TRUE(dispatcher.attach(place, {.tenant = {.slots = 1}, .contract = {.wcet = 1ms}}, Instant{}));
+  say(dispatcher, 0, EntryKind::request, 1);
+  say(dispatcher, 0, EntryKind::loaded, 0);
+  say(dispatcher, 0, EntryKind::done, 1);
+  say(dispatcher, 1, EntryKind::request, 1);
+}
+
+/// The driver takes its time to end a process; where its frames outlive it nobody waits for that.
+TEST(DaemonDispatcher, OthersGetFramesThatOutliveTheirClientAsSoonAsItIsEnding) {
+  for (const bool outlive : {false, true}) {
+    Quiet outlet;
+    Dispatcher dispatcher({.places = 4, .frames = 1, .frames_outlive_clients = outlive}, outlet);
+    ask_for_the_only_frame(dispatcher);
+    EXPECT_TRUE(is(outlet.last[0], EntryKind::save));
+    dispatcher.ending(0, Instant{});
+    EXPECT_EQ(is(outlet.last[1], EntryKind::load) && dispatcher.state().loading == 1, outlive);
+    EXPECT_TRUE(dispatcher.occupied(0));
+    say(dispatcher, 0, EntryKind::saved, 0);
+    EXPECT_EQ(dispatcher.counts(0).violations, 0u) << "what it says counts no more";
+    dispatcher.died(0, Instant{});
+    EXPECT_EQ(dispatcher.state().loading, 1u);
+    EXPECT_FALSE(dispatcher.occupied(0));
+  }
+}
+
+TEST(DaemonDispatcher, AClientThatEndsWithTheDeviceOrInALoadKeepsItUntilItHasEnded) {
+  for (const bool executes : {false, true}) {
+    Quiet outlet;
+    Dispatcher dispatcher({.places = 4, .frames = 1, .frames_outlive_clients = true}, outlet);
+    ask_for_the_only_frame(dispatcher);
+    say(dispatcher, 0, EntryKind::saved, 0);
+    if (executes) say(dispatcher, 1, EntryKind::loaded, 0);
+    say(dispatcher, 0, EntryKind::request, 2);
+    dispatcher.ending(1, Instant{});
+    EXPECT_EQ(dispatcher.state().running.has_value(), executes);
+    EXPECT_EQ(dispatcher.state().slots[0][0].residence, policies::DeviceScheduler::Residence::missing);
+    dispatcher.died(1, Instant{});
+    EXPECT_EQ(dispatcher.state().slots[0][0].residence, policies::DeviceScheduler::Residence::loading);
+    EXPECT_FALSE(dispatcher.occupied(1));
+  }
+}
+
+} // namespace
+} // namespace rtexec::daemon
