@@ -397,9 +397,13 @@ std::vector<Key<Task>> task_keys() {
   return {
       key<Task>("name", identifier(), required, "unique", &Task::name),
       workload_key(),
-      optional_text<Task>("arguments", "none", "of a workload of one's own: handed to its shared object",
+      optional_text<Task>("arguments", "none", "of a workload of one's own or a back end: handed to its shared object",
                           &Task::arguments),
-      key<Task>("model", path(), "required for dnn", "dnn: an ONNX file", &Task::model),
+      key<Task>("model", path(), "required for dnn", "dnn: an ONNX file, or what its backend reads", &Task::model),
+      optional_text<Task>("backend", "rtexec",
+                          "dnn: what computes the model; NAME: the shared object librtexec-backend-NAME.so, ./FILE.so: "
+                          "that file (backend.h)",
+                          &Task::backend),
       key<Task>("input", path(), "seeded noise", "dnn: a picture, a folder of pictures, or a .npy file", &Task::input),
       table_key("shape", dimensions(),
                 "dnn: all dimensions of each input of which the file leaves some open, by its name: { image = [1, 3, "
@@ -568,6 +572,10 @@ void resolve_paths(TaskSet& set) {
   for (Task& task : set.tasks) {
     resolve(task.model);
     resolve(task.library);
+    if (task.backend.contains('/')) {
+      task.backend = (folder / task.backend).lexically_normal().string();
+      if (!task.backend.contains('/')) task.backend.insert(0, "./"); // still a path, and not a name
+    }
     resolve(task.input);
     resolve_channel_paths(task, folder);
   }

@@ -6,6 +6,7 @@
 #include "config/task_channels.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -54,7 +55,28 @@ void check_state(const Task& task, const Rules& rules) {
   }
 }
 
+bool is_built_in(const Task& task) { return task.backend.empty() || task.backend == "rtexec"; }
+
+void check_backend(const Task& task, const Rules& rules) {
+  if (is_built_in(task)) return;
+  if (task.backend.contains('/')) check_exists(task.backend, "backend", false, rules);
+  else if (!std::ranges::all_of(task.backend, [](char c) {
+             return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_';
+           }))
+    rules.broken({"backend"},
+                 "backend = " + toml_string(task.backend) +
+                     ": write a name of letters, digits, '-' and '_', or the path of a shared object, ./FILE.so");
+  const auto only = [&](const char* key, bool given) {
+    if (given)
+      rules.broken({key, "backend"}, std::string(key) + ": only where the built-in back end computes the model");
+  };
+  only("constant", !task.constant.empty());
+  only("state", !task.state.empty());
+  only("footprint", task.footprint.has_value());
+}
+
 void check_dnn(const Task& task, const Rules& rules) {
+  check_backend(task, rules);
   check_state(task, rules);
   if (task.model.empty()) rules.broken({"model", "workload"}, "model: a dnn task needs one, an ONNX file");
   else check_exists(task.model, "model", false, rules);
@@ -67,6 +89,7 @@ void check_dnn(const Task& task, const Rules& rules) {
 void check_no_dnn(const Task& task, const Rules& rules) {
   for (const auto& [key, file] : {std::pair("model", task.model), std::pair("input", task.input)})
     if (!file.empty()) broken(rules, {key, "workload"}, file, "only for dnn tasks");
+  if (!task.backend.empty()) rules.broken({"backend", "workload"}, "backend: only for dnn tasks");
   if (!task.shape.empty()) rules.broken({"shape", "workload"}, "shape: only for dnn tasks");
   if (!task.constant.empty()) rules.broken({"constant", "workload"}, "constant: only for dnn tasks");
   if (!task.state.empty()) rules.broken({"state", "workload"}, "state: only for dnn tasks");
@@ -266,8 +289,9 @@ void check_device(const DeviceOptions& device, const Rules& rules) {
 
 void check_library(const Task& task, const Rules& rules) {
   if (!task.library.empty()) check_exists(task.library, "workload", false, rules);
-  if (!task.arguments.empty() && task.library.empty())
-    rules.broken({"arguments", "workload"}, "arguments: only for workload = \"lib:FILE\", which is given them");
+  if (!task.arguments.empty() && task.library.empty() && is_built_in(task))
+    rules.broken({"arguments", "workload"},
+                 "arguments: only for workload = \"lib:FILE\", or with a backend, which is given them");
 }
 
 void check_workload(const Task& task, const Rules& rules) {

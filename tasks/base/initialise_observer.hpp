@@ -30,14 +30,4 @@ struct Observer {
   void* self = nullptr;
 };
 
-/// A workload that makes first contents when it is bound.
-class Observable {
- public:
-  /// Before bind().
-  virtual void observe_contents(const Observer& observer) = 0;
-
- protected:
-  ~Observable() = default;
-};
-
 } // namespace rtexec::tasks::initialise

@@ -8,8 +8,6 @@
 #include "tasks/base/constant_image.hpp"
 #include "tasks/engine/graph/network.hpp"
 #include "tasks/media/network_output.hpp"
-#include "tasks/api/ranged_inputs.hpp"
-#include "tasks/api/stateful.hpp"
 #include <rtexec/workload.hpp>
 
 #include <filesystem>
@@ -21,7 +19,7 @@
 
 namespace rtexec::tasks {
 
-class DnnWorkload final : public Workload, public initialise::Observable, public Stateful, public RangedInputs {
+class DnnWorkload final : public Workload {
  public:
   /// Device memory in all.
   struct Footprint {
@@ -72,12 +70,11 @@ class DnnWorkload final : public Workload, public initialise::Observable, public
   [[nodiscard]] std::span<const Box> detections() const noexcept override {
     return decoder_ ? decoder_->boxes() : std::span<const Box>();
   }
-  /// Whether it is a detector or a classifier.
-  [[nodiscard]] bool recognises() const noexcept { return decoder_ != nullptr; }
-  /// Whether it is a detector, which alone has detections().
-  [[nodiscard]] bool detects() const noexcept { return decoder_ && decoder_->detects(); }
-  /// As detections(), of a classifier.
-  [[nodiscard]] std::span<const RankedClass> classes() const noexcept {
+  [[nodiscard]] Recognition recognises() const noexcept override {
+    if (!decoder_) return Recognition::nothing;
+    return decoder_->detects() ? Recognition::boxes : Recognition::classes;
+  }
+  [[nodiscard]] std::span<const RankedClass> classes() const noexcept override {
     return decoder_ ? decoder_->classes() : std::span<const RankedClass>();
   }
 

@@ -1,14 +1,14 @@
 #include "tasks/make/make_workload.hpp"
 
-#include "tasks/base/buffer_kind.hpp"
-#include "tasks/custom/custom_workload.hpp"
-#include "tasks/engine/dnn_workload.hpp"
+#include "tasks/backends/custom_workload.hpp"
+#include "tasks/backends/loaded_backend.hpp"
+#include "tasks/engine/engine_backend.hpp"
 #include "tasks/loads/benchmarks/kernel_workload.hpp"
 #include "tasks/loads/synthetic/synthetic_workload.hpp"
 #include "tasks/loads/traffic/traffic_workload.hpp"
 #include "tasks/loads/winograd/winograd_workload.hpp"
 
-#include <optional>
+#include <array>
 
 namespace rtexec::tasks {
 namespace {
@@ -31,17 +31,13 @@ Result<> has_no_footprint(const Task& task, const char* instead) {
                                    ": only for synthetic tasks, and for dnn tasks under D; this one " + instead);
 }
 
+Result<const Backend*> backend_of(const Task& task) {
+  return task.backend.empty() || task.backend == "rtexec" ? &engine_backend() : load_backend(task.backend);
+}
+
 Result<std::unique_ptr<Workload>> make_dnn(const Task& task, DeviceKind kind) {
-  if (kind_of(task.memory_policy) != BufferKind::device)
-    if (const auto none = has_no_footprint(task, "takes what its network needs"); !none)
-      return Unexpected(none.error());
-  std::optional<DnnWorkload::Footprint> footprint;
-  if (task.footprint)
-    footprint = {
-        .size = *task.footprint, .swappable = task.swappable.value_or(*task.footprint), .kind = task.memory_class};
-  return of_task(
-      task, DnnWorkload::load(task.model, kind, task.precision, footprint, task.memory_policy,
-                              {.inputs = {.shapes = task.shape, .constants = task.constant}, .state = task.state}));
+  const auto backend = backend_of(task);
+  return of_task(task, backend ? (*backend)->open(task, kind) : Unexpected(backend.error()));
 }
 
 Result<std::unique_ptr<Workload>> make_traffic(const Task& task) {
@@ -91,10 +87,12 @@ Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kin
 }
 
 std::span<const MemoryPolicy> memory_policies(const Task& task) {
-  static constexpr MemoryPolicy all[] = {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
-  const bool network = task.workload == WorkloadKind::dnn || task.workload == WorkloadKind::winograd;
-  const bool swaps = task.footprint || task.swap_volume;
-  return std::span(all).first(is_micro_benchmark(task.workload) || (network && !swaps) ? 3 : 1);
+  static constexpr std::array all{MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
+  if (is_micro_benchmark(task.workload)) return all;
+  if (task.workload == WorkloadKind::winograd) return engine_backend().memory_policies(task);
+  if (task.workload != WorkloadKind::dnn) return std::span(all).first(1);
+  const auto backend = backend_of(task);
+  return backend ? (*backend)->memory_policies(task) : std::span(all).first(1);
 }
 
 } // namespace rtexec::tasks

@@ -11,7 +11,7 @@
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/tensor.hpp>
-#include "tasks/api/ranged_inputs.hpp"
+#include <rtexec/workload.hpp>
 
 #include <cstdint>
 #include <filesystem>

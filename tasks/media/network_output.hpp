@@ -24,12 +24,6 @@ namespace rtexec::tasks {
 /// The metadata_props of an ONNX file.
 using Metadata = std::map<std::string, std::string>;
 
-/// One of the most probable classes of a classifier.
-struct RankedClass {
-  std::uint32_t label = 0;
-  float score = 0; // softmax probability
-};
-
 class OutputDecoder {
  public:
   OutputDecoder() = default;

@@ -1,12 +1,14 @@
 // A workload given in C does what any workload does; one that cannot be used is refused, and ended.
-#include "tasks/custom/custom_workload.hpp"
+#include "tasks/backends/custom_workload.hpp"
 
+#include "hal/host/host_device.hpp"
 #include "test/support/expected_result.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -245,6 +247,124 @@ TEST(CustomWorkload, ALibraryThatIsNoneIsNamed) {
   EXPECT_TRUE(fails(CustomWorkload::load(task), Errc::bad_input, "Makefile"));
   task.library = "/nonexistent/libcontrol.so";
   EXPECT_TRUE(fails(CustomWorkload::load(task), Errc::bad_input, "libcontrol.so"));
+}
+
+/// What a back end may give beside the parts of a job.
+struct Reach {
+  std::string calls;
+  rtexec_box box{1, 2, 3, 4, 0.5f, 6};
+  std::string choices;
+  rtexec_workload* given = nullptr;
+};
+Reach& of(void* self) { return *static_cast<Reach*>(self); }
+
+rtexec_workload reaching(Reach& reach) {
+  rtexec_workload given{};
+  given.size = sizeof given;
+  given.self = &reach;
+  given.fingerprint = "reach";
+  given.segments = 2;
+  given.execute_segment = [](void* at, std::size_t piece) {
+    of(at).calls += "execute " + std::to_string(piece) + " ";
+    return RTEXEC_OK;
+  };
+  given.launch_segment = [](void* at, std::size_t piece) {
+    of(at).calls += "launch " + std::to_string(piece) + " ";
+    return RTEXEC_OK;
+  };
+  given.own_device = 1000;
+  given.own_host = 2000;
+  static const char* const names[] = {"backbone", nullptr};
+  given.segment_names = names;
+  given.tune = [](void* at, const rtexec_device* device, const char** choices, rtexec_error*) {
+    of(at).calls += std::string("tune on ") + device->name + " ";
+    of(at).given->own_device = 1500;
+    *choices = "fast\nwide";
+    return RTEXEC_OK;
+  };
+  given.use = [](void* at, const char* choices, rtexec_error* error) {
+    of(at).choices = choices;
+    of(at).given->memory.constant = of(at).choices == "too much" ? 1 : 0;
+    if (of(at).choices != "unknown") return RTEXEC_OK;
+    error->code = RTEXEC_BAD_INPUT;
+    std::strcpy(error->what, "choices of another version");
+    return RTEXEC_BAD_INPUT;
+  };
+  given.link_input = [](void* at, std::size_t input) { of(at).calls += "link " + std::to_string(input) + " "; };
+  given.link_output = [](void* at, std::size_t, int on_host) {
+    of(at).calls += on_host != 0 ? "link for both " : "link for the device ";
+  };
+  given.take_input = [](void* at, std::size_t, const void* from) { of(at).calls += from == at ? "take " : "? "; };
+  given.give_output = [](void* at, std::size_t, void* to) { of(at).calls += to == at ? "give " : "? "; };
+  given.boxes = [](void* at, const rtexec_box** boxes) {
+    *boxes = &of(at).box;
+    return std::size_t{1};
+  };
+  given.begin_to_keep = [](void* at) { of(at).calls += "keep "; };
+  return given;
+}
+
+TEST(CustomWorkload, HasTheReachOfOurs) {
+  Reach reach;
+  rtexec_workload given = reaching(reach);
+  reach.given = &given;
+  const auto workload = CustomWorkload::adopt(&given).value();
+  EXPECT_EQ(workload->memory().outside, Bytes{1000});
+  EXPECT_EQ(workload->memory().host, Bytes{2000});
+  EXPECT_EQ(workload->layers()[0], "backbone");
+  EXPECT_EQ(workload->layers()[1], "segment 1");
+  EXPECT_EQ(workload->recognises(), Recognition::boxes);
+  EXPECT_EQ(workload->detections()[0].label, 6U);
+  EXPECT_EQ(workload->detections()[0].bottom, 4);
+  EXPECT_TRUE(workload->classes().empty());
+  ASSERT_TRUE(workload->links_on_device());
+  ASSERT_TRUE(workload->launches_segments());
+  const std::uint32_t cut[] = {0};
+  ASSERT_TRUE(workload->cut(cut));
+  workload->link_input(3);
+  workload->link_output(0, false);
+  workload->link_output(0, true);
+  workload->take_input(0, reinterpret_cast<const std::byte*>(&reach));
+  workload->give_output(0, reinterpret_cast<std::byte*>(&reach));
+  EXPECT_TRUE(workload->launch_segment(1));
+  EXPECT_TRUE(workload->execute_segment(1));
+  workload->begin_to_keep();
+  EXPECT_EQ(reach.calls, "link 3 link for the device link for both take give launch 1 execute 1 keep ");
+}
+
+TEST(CustomWorkload, ItsChoicesAreKeptInItsOwnWords) {
+  Reach reach;
+  rtexec_workload given = reaching(reach);
+  reach.given = &given;
+  const auto workload = CustomWorkload::adopt(&given).value();
+  const auto device = hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20});
+  const auto lines = workload->tune(**device, {});
+  ASSERT_TRUE(lines.has_value());
+  EXPECT_EQ(*lines, (std::vector<std::string>{"fast", "wide"}));
+  EXPECT_EQ(workload->memory().outside, Bytes{1500}) << "as it is tuned";
+  EXPECT_TRUE(workload->use(*lines));
+  EXPECT_EQ(reach.choices, "fast\nwide");
+  EXPECT_TRUE(fails(workload->use(std::vector<std::string>{"unknown"}), Errc::bad_input, "choices of another version"));
+  EXPECT_TRUE(fails(workload->use(std::vector<std::string>{"too much"}), Errc::bad_input, "gives no constants"));
+}
+
+TEST(CustomWorkload, HalvesOfAReachAreRefused) {
+  Reach reach;
+  const auto refused = [&](const char* why, auto change) {
+    rtexec_workload given = reaching(reach);
+    reach.given = &given;
+    change(given);
+    EXPECT_TRUE(fails(CustomWorkload::adopt(&given), Errc::bad_input, why)) << why;
+  };
+  refused("of tune() and use() one is missing", [](auto& given) { given.use = nullptr; });
+  refused("some are missing: give all, or none", [](auto& given) { given.take_input = nullptr; });
+  refused("no execute_segment() that waits", [](auto& given) { given.segments = 0, given.execute_segment = nullptr; });
+  refused("it is a detector or a classifier",
+          [](auto& given) { given.classes = [](void*, const rtexec_ranked_class**) { return std::size_t{0}; }; });
+  refused("constant_ranges[1] is from 0 to 1, and memory.constant is 0", [](auto& given) {
+    static constexpr rtexec_constant_range ranges[] = {{0, 0}, {0, 1}};
+    given.constant_ranges = ranges;
+  });
 }
 
 } // namespace

@@ -183,7 +183,7 @@ class Step {
     const auto y = workload_->outputs()[0].as<const float>();
     return {y.begin(), y.end()};
   }
-  void begin_to_keep() { dynamic_cast<Stateful&>(*workload_).begin_to_keep(); }
+  void begin_to_keep() { workload_->begin_to_keep(); }
 
  private:
   std::unique_ptr<hal::HostDevice> device_ = std::move(*hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20}));

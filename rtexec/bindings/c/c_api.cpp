@@ -7,7 +7,7 @@
 #include "config/c_error.hpp"
 #include "config/base/must.hpp"
 #include "rtexec/runtime/json/plan_json.hpp"
-#include "tasks/custom/custom_workload.hpp"
+#include "tasks/backends/custom_workload.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -96,8 +96,7 @@ void print(std::ostream& out, const tasks::OutputDecoder& decoder) {
   for (const Box& box : decoder.boxes())
     table.add({std::to_string(box.label), score(box.score), number(box.left), number(box.top), number(box.right),
                number(box.bottom)});
-  for (const tasks::RankedClass& ranked : decoder.classes())
-    table.add({std::to_string(ranked.label), score(ranked.score)});
+  for (const RankedClass& ranked : decoder.classes()) table.add({std::to_string(ranked.label), score(ranked.score)});
   table.print(out);
 }
 
@@ -140,7 +139,7 @@ nlohmann::json to_json(const Inference& inference, const tasks::OutputDecoder* d
   }
   if (decoder != nullptr) {
     for (const Box& box : decoder->boxes()) boxes.push_back(channels::box_json(box));
-    for (const tasks::RankedClass& ranked : decoder->classes())
+    for (const RankedClass& ranked : decoder->classes())
       classes.push_back({{"class", ranked.label}, {"score", ranked.score}});
   }
   return {{"outputs", outputs},

@@ -1,4 +1,4 @@
-// A detected object: what a detector's outputs are decoded to. A plain value.
+// What is recognised in a picture: what the outputs of a detector or a classifier are decoded to. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -14,5 +14,14 @@ struct Box {
   float score = 0;         // 0 to 1
   std::uint32_t label = 0; // class number
 };
+
+/// One of the most probable classes of a classifier.
+struct RankedClass {
+  std::uint32_t label = 0;
+  float score = 0; // softmax probability
+};
+
+/// What a workload recognises in its inputs.
+enum class Recognition { nothing, boxes, classes };
 
 } // namespace rtexec

@@ -57,14 +57,6 @@ typedef struct rtexec_own_workload {
 
 /* ---- Inputs from the program, and results for it ---- */
 
-/* A detected object: edges in pixels of the network's input, into which the picture was letterboxed; right and bottom
- * are excluded. A plain value without `size`, as <rtexec/box.hpp> has it. */
-typedef struct rtexec_box {
-  float left, top, right, bottom;
-  float score;    /* 0 to 1 */
-  uint32_t label; /* class number */
-} rtexec_box;
-
 typedef struct rtexec_input_job {
   size_t size;
   const char* task;

@@ -307,7 +307,10 @@ struct TaskOutput {
 struct Task {
   std::string name;
   WorkloadKind workload = WorkloadKind::dnn;
-  /// The ONNX file of a dnn task, resolved against the folder of the TOML file.
+  /// What makes the network of a dnn task: empty or "rtexec", the built-in engine; a name, of the shared object
+  /// librtexec-backend-NAME.so; or, where it has a '/', the path of one, resolved as `model` (<rtexec/backend.h>).
+  std::string backend;
+  /// The ONNX file of a dnn task, or what else its back end reads, resolved against the folder of the TOML file.
   std::filesystem::path model;
   /// What a dnn task looks at: a picture, a folder of pictures or a .npy file. Empty: seeded noise.
   std::filesystem::path input;
@@ -325,7 +328,7 @@ struct Task {
   Precision precision = Precision::fp32;
   /// The shared object that makes the workload of a custom task. Empty: a program gives the workload.
   std::filesystem::path library;
-  /// A text that is handed to the shared object of a custom task.
+  /// A text that is handed to the shared object of a custom task, or to the back end of a dnn task.
   std::string arguments;
   /// The time between two releases, or their least distance where no timer releases the task.
   Duration period{0};

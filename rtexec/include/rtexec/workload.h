@@ -80,6 +80,26 @@ typedef struct rtexec_tensor {
   size_t bytes; /* of data: what type and shape make */
 } rtexec_tensor;
 
+/* A detected object: edges in pixels of the network's input, into which the picture was letterboxed; right and bottom
+ * are excluded. A plain value without `size`, as <rtexec/box.hpp> has it. */
+typedef struct rtexec_box {
+  float left, top, right, bottom;
+  float score;    /* 0 to 1 */
+  uint32_t label; /* class number */
+} rtexec_box;
+
+/* One of the most probable classes of a classifier. */
+typedef struct rtexec_ranked_class {
+  uint32_t label;
+  float score; /* softmax probability */
+} rtexec_ranked_class;
+
+/* What a piece reads of the constants: bytes from `begin` to `end`, which is behind the last one. */
+typedef struct rtexec_constant_range {
+  uint64_t begin;
+  uint64_t end;
+} rtexec_constant_range;
+
 typedef struct rtexec_workload {
   size_t size;
   void* self; /* handed to each function */
@@ -116,6 +136,44 @@ typedef struct rtexec_workload {
   size_t segments;
   rtexec_code (*execute_segment)(void* self, size_t segment);
   uint64_t carry; /* bytes of device memory that keep their contents from piece to piece, and lose them between jobs */
+
+  /* What follows is null or 0 in objects that were compiled before it was there, and wherever there is no such thing.
+   */
+
+  /* Memory that the workload, or a library that it uses, takes by itself: bytes on the device, and bytes of the host on
+   * the device's behalf. It is never swapped, and a plan counts it: what is not told here is not promised. */
+  uint64_t own_device;
+  uint64_t own_host;
+
+  const char* const* segment_names;             /* of each piece, for people; null: "segment 0" and so on */
+  const rtexec_constant_range* constant_ranges; /* of each piece; null: the constants cannot be streamed */
+  /* Hands the piece's work to the device and returns; execute_segment(), which then waits for it, is still called. The
+   * piece before it has been handed over or executed. Null: a device waits for the host between two pieces. */
+  rtexec_code (*launch_segment)(void* self, size_t segment);
+
+  /* Measures on `device`, before bind(), which of its ways to compute are fastest, and uses them: `choices` says them
+   * in lines of text of its own, which live until the next call. use() makes the same choices again, before bind() and
+   * in every later run. Both may change memory, constants, own_device and own_host, of which nobody has asked then.
+   * Both, or neither. */
+  rtexec_code (*tune)(void* self, const rtexec_device* device, const char** choices, rtexec_error* error);
+  rtexec_code (*use)(void* self, const char* choices, rtexec_error* error);
+
+  /* Tensors that stay on the device on their way between two workloads. Before bind() the first two tell which;
+   * `on_host`: others read the output's data as well. In each job, before before(), and once after bind(), the others
+   * say where an input is found and an output is put: dense, row-major, aligned to 256 bytes. All four, or none. */
+  void (*link_input)(void* self, size_t input);
+  void (*link_output)(void* self, size_t output, int on_host);
+  void (*take_input)(void* self, size_t input, const void* from);
+  void (*give_output)(void* self, size_t output, void* to);
+
+  /* Of the last job whose after() has returned, best first: how many there are, and where, until the next job begins.
+   * A workload recognises boxes, or classes, or neither. */
+  size_t (*boxes)(void* self, const rtexec_box** boxes);
+  size_t (*classes)(void* self, const rtexec_ranked_class** classes);
+
+  /* Between jobs, where it has memory.state or keeps a state of its own: jobs before were a rehearsal, and what they
+   * left is forgotten. Until then each job finds what the first one does. */
+  void (*begin_to_keep)(void* self);
 } rtexec_workload;
 
 /* What a shared object exports: makes the workload of `task`, with the text of its key `arguments` (empty where there

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@
 namespace rtexec {
 
 enum class MemoryPolicy; // <rtexec/task_set.hpp>
+namespace tasks::initialise {
+struct Observer;
+}
 
 /// Addresses of a task's device memory, each valid on the device for the size that memory() asked for, and aligned to
 /// 256 bytes. On a GPU they are no addresses of the host. Chunks come and go beneath them: only execute(), and work
@@ -48,6 +52,15 @@ struct LiveRange {
 struct ConstantRange {
   Bytes begin, end;
   friend bool operator==(const ConstantRange&, const ConstantRange&) = default;
+};
+
+/// Which integers an input may hold, ends included, where they index a tensor and must stay inside it.
+struct InputRange {
+  /// These are taken. Negative ones count from the end of what they index.
+  std::int64_t min = 0, max = 0;
+  /// Noise is drawn from these: indices from the begin.
+  std::int64_t noise_min = 0, noise_max = 0;
+  friend bool operator==(const InputRange&, const InputRange&) = default;
 };
 
 /// Told about the layers of an execution; a plain struct of functions, so that no task depends on who listens.
@@ -109,6 +122,8 @@ class RTEXEC_API Workload {
   [[nodiscard]] virtual Result<> bind(Device& device, const Memory& memory) = 0;
   /// Before bind().
   virtual void observe(const LayerObserver&) {}
+  /// Before bind(): who is told how its buffers get their first contents, where it has such.
+  virtual void observe_contents(const tasks::initialise::Observer&) {}
 
   // What goes in and comes out: whoever runs the workload fills inputs() in the first CPU part, before it calls
   // before(), and may read outputs() and detections() in the last one, once after() has returned. Nobody else touches
@@ -116,8 +131,13 @@ class RTEXEC_API Workload {
   // from the start; where their bytes lie, after bind(), which does not change any more.
   [[nodiscard]] virtual std::span<const Tensor> inputs() const { return {}; }
   [[nodiscard]] virtual std::span<const Tensor> outputs() const { return {}; }
-  /// Of the last job whose after() has returned, best first, where the workload is a detector.
+  /// Of the input with this number. Absent: it may hold any value of its type.
+  [[nodiscard]] virtual std::optional<InputRange> input_range(std::size_t) const { return {}; }
+  /// What it recognises, for all its life: which of the two that follow may hold something.
+  [[nodiscard]] virtual Recognition recognises() const noexcept { return Recognition::nothing; }
+  /// Of the last job whose after() has returned, best first.
   [[nodiscard]] virtual std::span<const Box> detections() const noexcept { return {}; }
+  [[nodiscard]] virtual std::span<const RankedClass> classes() const noexcept { return {}; }
 
   // Tensors that stay on the device on their way between workloads of one device. Who runs them links inputs and
   // outputs before bind(); a linked tensor lies where he says for each job, in device memory, as it would in its bytes:
@@ -155,6 +175,15 @@ class RTEXEC_API Workload {
   [[nodiscard]] virtual Status execute_as(MemoryPolicy) noexcept { return execute(); }
   /// On the task's core: finishes the outputs.
   [[nodiscard]] virtual Status after(std::uint64_t job) noexcept = 0;
+  /// Between jobs, where it has state: those before were a rehearsal, and what they left is forgotten. Until it is
+  /// called, each job finds what the first one does.
+  virtual void begin_to_keep() noexcept {}
+
+  // For who measures how long execute() takes that waits for nothing, on a compute engine, in turn:
+  /// Brings what execute() reads into the device's own memory.
+  [[nodiscard]] virtual Status make_resident() noexcept { return {}; }
+  /// As execute(), without what make_resident() does and what brings results out.
+  [[nodiscard]] virtual Status execute_resident() noexcept { return execute(); }
 
  protected:
   Workload() = default;

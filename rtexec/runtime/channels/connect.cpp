@@ -11,7 +11,6 @@
 #include "rtexec/runtime/channels/task_link.hpp"
 #include "tasks/media/input.hpp"
 #include "tasks/base/fingerprint.hpp"
-#include "tasks/api/ranged_inputs.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -130,9 +129,8 @@ class Connector {
   /// Noise where there is no path.
   void add_file(std::size_t task, std::size_t input, const std::filesystem::path& path,
                 const Preprocessing& preprocessing) {
-    const auto* const ranged = dynamic_cast<const tasks::RangedInputs*>(workloads_[task].get());
-    auto source = tasks::make_input(path, workloads_[task]->inputs()[input], preprocessing,
-                                    ranged != nullptr ? ranged->input_range(input) : std::nullopt);
+    const Workload& workload = *workloads_[task];
+    auto source = tasks::make_input(path, workload.inputs()[input], preprocessing, workload.input_range(input));
     if (!source) return complain(task, source.error().what);
     made_[task]->add_source(input, std::make_unique<FileSource>(std::move(*source)), OnStale::reuse, "");
   }

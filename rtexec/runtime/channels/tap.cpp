@@ -30,7 +30,6 @@ Result<> Tap::connect(const Task& task, const Workload& workload) {
                                      (problems.empty() ? "its workload has no inputs" : problems) +
                                      "\n  name a task whose network sees pictures");
   workload_ = &workload;
-  network_ = dynamic_cast<const tasks::DnnWorkload*>(&workload);
   size_ = size_of_values(workload.inputs()[input_]);
   cost_ = 2 * longest_copy(size_);
   latest_ = std::make_unique<Latest>(sizeof(Head) + size_, 1, 1);
@@ -43,7 +42,7 @@ Duration Tap::longest_copy(std::size_t size) {
   constexpr int tries = 12;
   const std::vector<std::byte> input(size);
   const std::vector<Box> boxes(most_boxes);
-  const std::vector<tasks::RankedClass> classes(Head().ranked.size());
+  const std::vector<RankedClass> classes(Head().ranked.size());
   std::vector<std::byte> others(caches);
   Latest to(sizeof(Head) + size, 1, 1);
   OutputJob results;
@@ -64,7 +63,7 @@ void Tap::take(const OutputJob& results) noexcept {
   const Input input = workload_->inputs()[input_].bytes;
   if (now < next_ || input.size() != size_) return;
   next_ = std::max(next_ + interval, now);
-  copy(results, network_ != nullptr ? network_->classes() : Classes(), input, now, *latest_);
+  copy(results, workload_->classes(), input, now, *latest_);
 }
 
 void Tap::copy(const OutputJob& results, Classes classes, Input input, Instant now, Latest& to) noexcept {

@@ -11,7 +11,6 @@
 #include "rtexec/runtime/channels/latest.hpp"
 #include "rtexec/runtime/channels/task_output.hpp"
 #include "rtexec/runtime/channels/sink.hpp"
-#include "tasks/engine/dnn_workload.hpp"
 #include "tasks/media/tensor_picture.hpp"
 
 #include <array>
@@ -41,7 +40,9 @@ class Tap {
   /// memory that no cache has; no proof.
   [[nodiscard]] Duration cost() const noexcept { return cost_; }
   /// Whether there can be more than the picture: the task runs a detector or a classifier.
-  [[nodiscard]] bool recognises() const noexcept { return network_ != nullptr && network_->recognises(); }
+  [[nodiscard]] bool recognises() const noexcept {
+    return workload_ != nullptr && workload_->recognises() != Recognition::nothing;
+  }
   /// How the pictures are to be read.
   [[nodiscard]] const tasks::TensorPicture& pictures() const noexcept { return *pictures_; }
 
@@ -54,8 +55,8 @@ class Tap {
     Instant sampled{}; // when the input was so
     Instant taken{};
     std::span<const std::byte> input;
-    std::span<const Box> boxes;                  // of a detector
-    std::span<const tasks::RankedClass> classes; // of a classifier
+    std::span<const Box> boxes;           // of a detector
+    std::span<const RankedClass> classes; // of a classifier
   };
   /// One thread: the newest, which stays as it is until the next call. Absent: there is none yet.
   [[nodiscard]] std::optional<Seen> newest() noexcept;
@@ -67,19 +68,18 @@ class Tap {
     Instant taken{};
     std::size_t boxes = 0, classes = 0;
     std::array<Box, most_boxes> box{};
-    std::array<tasks::RankedClass, 5> ranked{};
+    std::array<RankedClass, 5> ranked{};
   };
 
   using Input = std::span<const std::byte>;
-  using Classes = std::span<const tasks::RankedClass>;
+  using Classes = std::span<const RankedClass>;
   static void copy(const OutputJob& results, Classes classes, Input input, Instant now, Latest& to) noexcept;
   [[nodiscard]] static Duration longest_copy(std::size_t size);
 
   const std::string task_;
   const Workload* workload_ = nullptr;
-  const tasks::DnnWorkload* network_ = nullptr; // the same where it is one, which may have classes
-  std::size_t input_ = 0;                       // its number
-  std::size_t size_ = 0;                        // of that, in bytes
+  std::size_t input_ = 0; // its number
+  std::size_t size_ = 0;  // of that, in bytes
   std::optional<tasks::TensorPicture> pictures_;
   std::unique_ptr<Latest> latest_;
   Instant next_{}; // completion thread

@@ -1,8 +1,6 @@
 #include "rtexec/runtime/channels/task_output.hpp"
 
-#include "tasks/custom/custom_workload.hpp"
-#include "tasks/engine/dnn_workload.hpp"
-#include "tasks/engine/graph/graph.hpp"
+#include "tasks/base/shape.hpp"
 #include "rtexec/runtime/channels/bytes.hpp"
 
 #include <algorithm>
@@ -16,17 +14,14 @@ bool holds_boxes(const Tensor& tensor) {
          tensor.shape.back() == static_cast<std::int64_t>(numbers_of_box);
 }
 
-/// Empty, or why `workload` never has any; one in C++ may.
-std::string no_boxes(const Workload& workload) {
-  const auto* network = dynamic_cast<const tasks::DnnWorkload*>(&workload);
-  if (network != nullptr && !network->detects())
-    return "it makes no boxes: the metadata of its model do not say rtexec.task = \"detect\"";
-  return dynamic_cast<const tasks::CustomWorkload*>(&workload) == nullptr ? ""
-                                                                          : "it makes no boxes, being written in C";
-}
+constexpr const char* no_boxes =
+    "it makes no boxes: its model's metadata do not say rtexec.task = \"detect\", or it is "
+    "a workload of one's own that recognises none";
+
+bool makes_boxes(const Workload& workload) { return workload.recognises() == Recognition::boxes; }
 
 std::string known(const Workload& workload) {
-  std::string names = no_boxes(workload).empty() ? std::string(detections) : "";
+  std::string names = makes_boxes(workload) ? std::string(detections) : "";
   for (const Tensor& tensor : workload.outputs()) names += (names.empty() ? "" : ", ") + tensor.name;
   return names.empty() ? "none" : names;
 }
@@ -51,10 +46,9 @@ Result<Output> Output::of(const Workload& workload, const std::string& name) {
   Output output;
   const auto tensors = workload.outputs();
   const auto found = std::ranges::find(tensors, name, &Tensor::name);
-  if (name == detections) {
-    const std::string missing = no_boxes(workload);
-    return missing.empty() ? Result<Output>(output) : fail(Errc::bad_input, missing + "; known: " + known(workload));
-  }
+  if (name == detections && !makes_boxes(workload))
+    return fail(Errc::bad_input, no_boxes + std::string("; known: ") + known(workload));
+  if (name == detections) return output;
   if (name.empty() && tensors.size() == 1) output.tensor_ = 0;
   else if (found != tensors.end()) output.tensor_ = static_cast<std::size_t>(found - tensors.begin());
   if (output.tensor_) return output;

@@ -1,7 +1,7 @@
 #include "rtexec/runtime/executive/task_run.hpp"
 
 #include "rtexec/runtime/executive/contents_trace.hpp"
-#include "tasks/api/stateful.hpp"
+#include "tasks/base/initialise_observer.hpp"
 #include "traces/emit.hpp"
 
 namespace rtexec::executive {
@@ -24,14 +24,12 @@ void TaskRun::trace_layers() {
 }
 
 void TaskRun::trace_contents() {
-  auto* const makes = dynamic_cast<tasks::initialise::Observable*>(&workload_);
-  if (makes == nullptr) return;
-  makes->observe_contents({.made =
-                               [](void* self, const tasks::initialise::FirstContents& made) noexcept {
-                                 auto& run = *static_cast<TaskRun*>(self);
-                                 trace_first_contents(run.index_, run.buffers_told_++, made);
-                               },
-                           .self = this});
+  workload_.observe_contents({.made =
+                                  [](void* self, const tasks::initialise::FirstContents& made) noexcept {
+                                    auto& run = *static_cast<TaskRun*>(self);
+                                    trace_first_contents(run.index_, run.buffers_told_++, made);
+                                  },
+                              .self = this});
 }
 
 void TaskRun::time_layers(LayerTimes& times) {
@@ -85,8 +83,7 @@ void TaskRun::warm_up_once() noexcept {
   start_job({.id = {.task = index_, .number = 0}, .nominal = now, .deadline = now + task_.deadline}, begin,
             io_.read(0, now, channels::TaskIo::For::rehearsal));
   const bool ended = await_end();
-  if (auto* const stateful = dynamic_cast<tasks::Stateful*>(&workload_); stateful != nullptr && ended)
-    stateful->begin_to_keep();
+  if (ended) workload_.begin_to_keep();
   if (!warm_up_.outcome) control_.warm_up_failed.store(this);
   control_.warmed_up.fetch_add(1);
   control_.warm_up_ended.raise();

@@ -3,7 +3,6 @@
 #include "config/base/must.hpp"
 #include "rtexec/runtime/executive/device_memory.hpp"
 #include "rtexec/runtime/planning/loaded_set.hpp"
-#include "tasks/loads/benchmarks/kernel_workload.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -12,13 +11,6 @@
 
 namespace rtexec::executive {
 namespace {
-
-using tasks::KernelWorkload;
-
-Status run(KernelWorkload& benchmark, KernelWorkload::JobPart part) noexcept {
-  const auto done = benchmark.run(part);
-  return done ? Status() : Unexpected(done.error().code);
-}
 
 TaskSet alone_under_d(TaskSet set, std::size_t index) {
   Task task = std::move(set.tasks[index]);
@@ -74,12 +66,10 @@ Result<Duration> longest_of_jobs(Workload& workload, const MemoryDemand& demand,
 } // namespace
 
 Status execute_resident(Workload& workload, hal::Device& device, Duration& took) noexcept {
-  auto* const benchmark = dynamic_cast<KernelWorkload*>(&workload);
-  if (benchmark != nullptr)
-    if (const Status copied = run(*benchmark, KernelWorkload::JobPart::copies_in); !copied) return copied;
+  if (const Status ready = workload.make_resident(); !ready) return ready;
   device.begin_execution(hal::Company::alone);
   const Instant begin = hal::now();
-  const Status done = benchmark != nullptr ? run(*benchmark, KernelWorkload::JobPart::kernels) : workload.execute();
+  const Status done = workload.execute_resident();
   took = device.executed(hal::now() - begin);
   return done;
 }

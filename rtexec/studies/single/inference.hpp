@@ -6,7 +6,6 @@
 #include <rtexec/units.hpp>
 #include "hal/device_interface.hpp"
 #include "tasks/engine/graph/graph.hpp"
-#include "tasks/api/ranged_inputs.hpp"
 #include "tasks/engine/graph/network.hpp"
 #include "tasks/media/network_output.hpp"
 
@@ -62,7 +61,7 @@ class Inference {
   std::unique_ptr<hal::Device> device_; // outlives the network
   std::unique_ptr<tasks::Network> network_;
   tasks::Metadata metadata_;
-  std::vector<std::optional<tasks::InputRange>> ranges_; // by input of the network
+  std::vector<std::optional<InputRange>> ranges_; // by input of the network
   std::vector<std::string> notes_;
   std::vector<std::filesystem::path> files_;
   Preprocessing preprocessing_;

@@ -1,7 +1,7 @@
 // Which integers the inputs of a network may hold: those that index a tensor must stay inside it.
 #pragma once
 
-#include "tasks/api/ranged_inputs.hpp"
+#include <rtexec/workload.hpp>
 #include "tasks/engine/graph/graph.hpp"
 
 #include <optional>

@@ -262,6 +262,11 @@ Result<> KernelWorkload::run(JobPart part) {
   return {};
 }
 
+Status KernelWorkload::status_of(JobPart part) noexcept {
+  const auto done = run(part);
+  return done ? Status() : Unexpected(done.error().code);
+}
+
 Result<Duration> KernelWorkload::time_kernels() {
   if (auto copied = run(JobPart::copies_in); !copied) return Unexpected(copied.error());
   const Instant begin = hal::now();

@@ -32,7 +32,7 @@
 
 namespace rtexec::tasks {
 
-class KernelWorkload final : public Workload, public initialise::Observable {
+class KernelWorkload final : public Workload {
  public:
   struct Options {
     WorkloadKind kind = WorkloadKind::vector_add; // one that is_micro_benchmark()
@@ -60,6 +60,8 @@ class KernelWorkload final : public Workload, public initialise::Observable {
   [[nodiscard]] Status execute() noexcept override;
   [[nodiscard]] Status execute_as(MemoryPolicy policy) noexcept override;
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;
+  [[nodiscard]] Status make_resident() noexcept override { return status_of(JobPart::copies_in); }
+  [[nodiscard]] Status execute_resident() noexcept override { return status_of(JobPart::kernels); }
 
   /// In their order they are a job as execute() does it under D.
   enum class JobPart { copies_in, kernels, copies_out };
@@ -84,6 +86,7 @@ class KernelWorkload final : public Workload, public initialise::Observable {
  private:
   KernelWorkload(const Options& options, DeviceKind kind);
   using Put = Result<> (KernelWorkload::*)();
+  [[nodiscard]] Status status_of(JobPart part) noexcept;
   [[nodiscard]] Result<> use_arrays(Device& device);
   [[nodiscard]] Result<> capture();
   [[nodiscard]] Result<> capture_parts();

@@ -26,7 +26,7 @@
 
 namespace rtexec::tasks {
 
-class WinogradWorkload final : public Workload, public initialise::Observable {
+class WinogradWorkload final : public Workload {
  public:
   static constexpr std::int64_t channels = 32; // in, and out
   static constexpr unsigned least_resolution = 16;

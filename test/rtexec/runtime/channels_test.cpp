@@ -1,7 +1,7 @@
 // Inputs and outputs of tasks in runs: what goes in comes out, what is not there is answered, and real-time rules hold.
 #include "hal/thread.hpp"
 #include "rtexec/runtime/channels/connect.hpp"
-#include "tasks/custom/custom_workload.hpp"
+#include "tasks/backends/custom_workload.hpp"
 #include "tasks/engine/models/models.hpp"
 #include "test/hal/fake_camera.hpp"
 #include "test/rtexec/runtime/own_workload.hpp"
@@ -50,6 +50,7 @@ class AddOne final : public Workload {
   Result<> bind(Device&, const Memory&) override { return {}; }
   std::span<const Tensor> inputs() const override { return inputs_; }
   std::span<const Tensor> outputs() const override { return outputs_; }
+  Recognition recognises() const noexcept override { return Recognition::boxes; }
   std::span<const Box> detections() const noexcept override { return {&box_, 1}; }
   Status before(std::uint64_t) noexcept override {
     for (std::size_t i = 0; i < in_.size(); ++i) out_[i] = in_[i] + 1;
@@ -386,7 +387,10 @@ TEST(Channels, BoxesOfWhatMakesNoneAreRefused) {
       std::make_unique<OwnWorkload>(std::vector<OwnWorkload::Values>{{"boxes", ElementType::float32, {4, 6}}},
                                     std::vector<OwnWorkload::Values>{}, [](auto, auto, auto) {});
   const auto refused = problem(Executive::create(std::move(set), std::move(setup)));
-  const std::string why = "it makes no boxes: the metadata of its model do not say rtexec.task = \"detect\"; known: ";
+  const std::string why =
+      "it makes no boxes: its model's metadata do not say rtexec.task = \"detect\", or it is a workload of one's own "
+      "that "
+      "recognises none; known: ";
   EXPECT_THAT(refused, HasSubstr("task 'plain': " + why));
   EXPECT_THAT(refused, HasSubstr("task 'classifier': " + why));
   EXPECT_THAT(refused, HasSubstr("task 'reader': from = \"task:classifier/detections\": " + why));
@@ -405,7 +409,7 @@ TEST(Channels, BoxesOfAWorkloadInCAreRefused) {
   ExecutiveSetup setup;
   setup.workloads["a"] = std::move(*workload);
   EXPECT_TRUE(fails(Executive::create(std::move(set), std::move(setup)), Errc::bad_input,
-                    "task 'a': it makes no boxes, being written in C; known: none"));
+                    "a workload of one's own that recognises none; known: none"));
 }
 
 Task pictured(const std::string& name, SourceKind source, const Preprocessing& preprocessing) {

@@ -140,7 +140,7 @@ TEST(Tap, AClassifierIsSeenWithItsBestClasses) {
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->boxes.size(), 0u);
   ASSERT_EQ(seen->classes.size(), 5u);
-  EXPECT_TRUE(std::ranges::is_sorted(seen->classes, std::greater{}, &tasks::RankedClass::score));
+  EXPECT_TRUE(std::ranges::is_sorted(seen->classes, std::greater{}, &RankedClass::score));
   EXPECT_GT(seen->classes[0].score, 0);
 }
 

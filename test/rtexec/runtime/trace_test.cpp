@@ -208,7 +208,7 @@ const hal::cuda::KernelImage images[] = {{"kernels", 50, true, image, sizeof ima
 
 /// When it is bound it fills what a micro-benchmark adds, under M on a GPU in software, in tiles of 128 KiB; it does
 /// nothing else.
-class FillingWorkload final : public Workload, public tasks::initialise::Observable {
+class FillingWorkload final : public Workload {
  public:
   static constexpr unsigned elements = 200'000; // seven tiles
   FillingWorkload() {

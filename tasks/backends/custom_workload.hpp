@@ -33,23 +33,47 @@ class CustomWorkload final : public Workload {
   [[nodiscard]] std::string fingerprint() const override;
   /// Its pieces, where there are several.
   [[nodiscard]] std::span<const std::string> layers() const override { return layers_; }
+  [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
+  [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
   [[nodiscard]] std::vector<LiveRange> live_ranges() const override;
+  [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override;
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe(const LayerObserver& observer) override { observer_ = observer; }
   [[nodiscard]] std::span<const rtexec::Tensor> inputs() const override { return inputs_; }
   [[nodiscard]] std::span<const rtexec::Tensor> outputs() const override { return outputs_; }
+  [[nodiscard]] Recognition recognises() const noexcept override;
+  [[nodiscard]] std::span<const Box> detections() const noexcept override;
+  [[nodiscard]] std::span<const RankedClass> classes() const noexcept override;
+  [[nodiscard]] bool links_on_device() const override { return workload_.link_input != nullptr; }
+  void link_input(std::size_t input) override { workload_.link_input(workload_.self, input); }
+  void link_output(std::size_t output, bool on_host) override {
+    workload_.link_output(workload_.self, output, on_host ? 1 : 0);
+  }
+  void take_input(std::size_t input, const std::byte* from) noexcept override {
+    workload_.take_input(workload_.self, input, from);
+  }
+  void give_output(std::size_t output, std::byte* to) noexcept override {
+    workload_.give_output(workload_.self, output, to);
+  }
   [[nodiscard]] Status before(std::uint64_t job) noexcept override;
   [[nodiscard]] Status execute() noexcept override;
   [[nodiscard]] Status execute_segment(std::uint32_t segment) noexcept override;
+  [[nodiscard]] bool launches_segments() const noexcept override { return workload_.launch_segment != nullptr; }
+  [[nodiscard]] Status launch_segment(std::uint32_t segment) noexcept override;
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;
+  void begin_to_keep() noexcept override;
 
  private:
   CustomWorkload(const rtexec_workload& workload, std::string_view code);
+  void read_given() noexcept;
   [[nodiscard]] Result<> take_tensors();
+  [[nodiscard]] Result<> enter(Device& device);
+  [[nodiscard]] Result<> changed();
   [[nodiscard]] Status execute_pieces(std::size_t begin, std::size_t end) noexcept;
 
-  rtexec_workload workload_; // of this version: what an older one lacks is null
+  const rtexec_workload& given_;
+  rtexec_workload workload_{}; // of this version: what an older one lacks is null
   std::string code_;
   std::vector<rtexec::Tensor> inputs_, outputs_;
   std::vector<std::string> layers_;

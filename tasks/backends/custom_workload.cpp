@@ -1,4 +1,4 @@
-#include "tasks/custom/custom_workload.hpp"
+#include "tasks/backends/custom_workload.hpp"
 
 #include "config/c_error.hpp"
 #include "config/base/files.hpp"
@@ -7,9 +7,11 @@
 #include "tasks/api/segments.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <dlfcn.h>
+#include <sstream>
 #include <utility>
 
 namespace rtexec::tasks {
@@ -30,6 +32,14 @@ rtexec_code wait_for(void* gpu) noexcept {
 /// The first version of the struct ends with `destroy`.
 constexpr std::size_t first_size = offsetof(rtexec_workload, destroy) + sizeof(rtexec_workload::destroy);
 
+std::string problem_of_ranges(const rtexec_workload& workload) {
+  for (std::size_t i = 0; workload.constant_ranges != nullptr && i < workload.segments; ++i)
+    if (const auto [begin, end] = workload.constant_ranges[i]; begin > end || end > workload.memory.constant)
+      return "constant_ranges[" + std::to_string(i) + "] is from " + std::to_string(begin) + " to " +
+             std::to_string(end) + ", and memory.constant is " + std::to_string(workload.memory.constant);
+  return {};
+}
+
 std::string problem_of(const rtexec_workload& workload) {
   if (workload.memory.constant > 0 && workload.constants == nullptr)
     return "it asks for memory.constant and gives no constants";
@@ -38,7 +48,17 @@ std::string problem_of(const rtexec_workload& workload) {
   if ((workload.segments > 0) != (workload.execute_segment != nullptr))
     return "segments is " + std::to_string(workload.segments) + ", and execute_segment() is " +
            (workload.execute_segment == nullptr ? "missing" : "given") + ": give both, or neither";
-  return {};
+  if (workload.launch_segment != nullptr && workload.execute_segment == nullptr)
+    return "it has launch_segment(), and no execute_segment() that waits for what it launched";
+  if ((workload.tune == nullptr) != (workload.use == nullptr))
+    return "of tune() and use() one is missing: give both, or neither";
+  if (const std::array links{workload.link_input != nullptr, workload.link_output != nullptr,
+                             workload.take_input != nullptr, workload.give_output != nullptr};
+      std::ranges::count(links, links.front()) != std::ssize(links))
+    return "of link_input(), link_output(), take_input() and give_output() some are missing: give all, or none";
+  if (workload.boxes != nullptr && workload.classes != nullptr)
+    return "it has boxes() and classes(): it is a detector or a classifier";
+  return problem_of_ranges(workload);
 }
 
 Result<ElementType> type_of(rtexec_element_type type) {
@@ -142,11 +162,17 @@ Result<std::unique_ptr<Workload>> CustomWorkload::load(const Task& task) {
   return adopt(workload, *code);
 }
 
-CustomWorkload::CustomWorkload(const rtexec_workload& workload, std::string_view code) : workload_{}, code_(code) {
-  std::memcpy(&workload_, &workload, std::min(workload.size, sizeof workload_));
-  for (std::size_t i = 0; workload_.segments > 1 && i < workload_.segments; ++i)
-    layers_.push_back("segment " + std::to_string(i));
+CustomWorkload::CustomWorkload(const rtexec_workload& workload, std::string_view code) : given_(workload), code_(code) {
+  read_given();
+  for (std::size_t i = 0; workload_.segments > 1 && i < workload_.segments; ++i) {
+    const char* const name = workload_.segment_names == nullptr ? nullptr : workload_.segment_names[i];
+    layers_.push_back(name == nullptr ? "segment " + std::to_string(i) : name);
+  }
   segment_ends_ = {workload_.segments};
+}
+
+void CustomWorkload::read_given() noexcept {
+  std::memcpy(&workload_, &given_, std::min(given_.size, sizeof workload_));
 }
 
 Result<> CustomWorkload::take_tensors() {
@@ -169,6 +195,8 @@ MemoryDemand CustomWorkload::memory() const {
   demand.add(MemoryClass::scratch, Bytes{workload_.memory.scratch});
   demand.add(MemoryClass::state, Bytes{workload_.memory.state});
   demand.carry = Bytes{workload_.carry};
+  demand.outside = Bytes{workload_.own_device};
+  demand.host = Bytes{workload_.own_host};
   return demand;
 }
 
@@ -185,6 +213,45 @@ std::vector<LiveRange> CustomWorkload::live_ranges() const {
   return {{.size = Bytes{workload_.carry}, .first = 0, .last = static_cast<std::uint32_t>(layers_.size() - 1)}};
 }
 
+std::vector<ConstantRange> CustomWorkload::constant_ranges() const {
+  std::vector<ConstantRange> ranges;
+  for (std::size_t i = 0; workload_.constant_ranges != nullptr && i < layers_.size(); ++i)
+    ranges.push_back({Bytes{workload_.constant_ranges[i].begin}, Bytes{workload_.constant_ranges[i].end}});
+  return ranges;
+}
+
+Result<> CustomWorkload::use(std::span<const std::string> tuning) {
+  if (workload_.use == nullptr) return Workload::use(tuning);
+  std::string choices;
+  for (const std::string& line : tuning) choices += (choices.empty() ? "" : "\n") + line;
+  rtexec_error error{};
+  if (const rtexec_code code = workload_.use(workload_.self, choices.c_str(), &error); code != RTEXEC_OK)
+    return fail(config::errc_of(code), config::text_of(error));
+  return changed();
+}
+
+Result<std::vector<std::string>> CustomWorkload::tune(Device& device, const TuningProgress& progress) {
+  if (workload_.tune == nullptr) return Workload::tune(device, progress);
+  if (auto entered = enter(device); !entered) return Unexpected(entered.error());
+  const char* choices = nullptr;
+  rtexec_error error{};
+  if (const rtexec_code code = workload_.tune(workload_.self, &device_, &choices, &error); code != RTEXEC_OK)
+    return fail(config::errc_of(code), config::text_of(error));
+  if (auto taken = changed(); !taken) return Unexpected(taken.error());
+  std::vector<std::string> lines;
+  std::istringstream text(choices == nullptr ? "" : choices);
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  if (progress && !progress(1, 1)) return fail(Errc::cancelled, "tuning was cancelled");
+  return lines;
+}
+
+Result<> CustomWorkload::changed() {
+  read_given();
+  if (const std::string problem = problem_of(workload_); !problem.empty())
+    return fail(Errc::bad_input, "as it is tuned, " + problem);
+  return {};
+}
+
 Result<> CustomWorkload::cut(std::span<const std::uint32_t> after) {
   auto ends = segment_ends(after, workload_.segments);
   if (!ends) return Unexpected(ends.error());
@@ -192,8 +259,7 @@ Result<> CustomWorkload::cut(std::span<const std::uint32_t> after) {
   return {};
 }
 
-Result<> CustomWorkload::bind(Device& device, const Memory& memory) {
-  if (workload_.bind == nullptr) return {};
+Result<> CustomWorkload::enter(Device& device) {
   device_name_ = device.name();
   Gpu* const gpu = device.gpu();
   if (gpu != nullptr)
@@ -203,6 +269,12 @@ Result<> CustomWorkload::bind(Device& device, const Memory& memory) {
              .stream = gpu == nullptr ? nullptr : gpu->stream(),
              .self = gpu,
              .wait = wait_for};
+  return {};
+}
+
+Result<> CustomWorkload::bind(Device& device, const Memory& memory) {
+  if (workload_.bind == nullptr) return {};
+  if (auto entered = enter(device); !entered) return entered;
   const rtexec_memory given{.size = sizeof given,
                             .constant = memory.constant,
                             .scratch = memory.scratch,
@@ -226,6 +298,37 @@ Status CustomWorkload::execute() noexcept {
 Status CustomWorkload::execute_segment(std::uint32_t segment) noexcept {
   if (workload_.execute_segment == nullptr) return execute();
   return execute_pieces(first_layer(segment_ends_, segment), segment_ends_[segment]);
+}
+
+Status CustomWorkload::launch_segment(std::uint32_t segment) noexcept {
+  for (std::size_t piece = first_layer(segment_ends_, segment); piece < segment_ends_[segment]; ++piece)
+    if (const Status done = status_of(workload_.launch_segment(workload_.self, piece)); !done) return done;
+  return {};
+}
+
+Recognition CustomWorkload::recognises() const noexcept {
+  if (workload_.boxes != nullptr) return Recognition::boxes;
+  return workload_.classes != nullptr ? Recognition::classes : Recognition::nothing;
+}
+
+std::span<const Box> CustomWorkload::detections() const noexcept {
+  static_assert(sizeof(Box) == sizeof(rtexec_box) && offsetof(Box, label) == offsetof(rtexec_box, label));
+  if (workload_.boxes == nullptr) return {};
+  const rtexec_box* boxes = nullptr;
+  const std::size_t count = workload_.boxes(workload_.self, &boxes);
+  return {reinterpret_cast<const Box*>(boxes), boxes == nullptr ? 0 : count};
+}
+
+std::span<const RankedClass> CustomWorkload::classes() const noexcept {
+  static_assert(sizeof(RankedClass) == sizeof(rtexec_ranked_class));
+  if (workload_.classes == nullptr) return {};
+  const rtexec_ranked_class* classes = nullptr;
+  const std::size_t count = workload_.classes(workload_.self, &classes);
+  return {reinterpret_cast<const RankedClass*>(classes), classes == nullptr ? 0 : count};
+}
+
+void CustomWorkload::begin_to_keep() noexcept {
+  if (workload_.begin_to_keep != nullptr) workload_.begin_to_keep(workload_.self);
 }
 
 Status CustomWorkload::execute_pieces(std::size_t begin, std::size_t end) noexcept {

@@ -1,0 +1,44 @@
+#include "tasks/engine/engine_backend.hpp"
+
+#include "tasks/base/buffer_kind.hpp"
+#include "tasks/engine/dnn_workload.hpp"
+
+#include <array>
+#include <optional>
+
+namespace rtexec::tasks {
+namespace {
+
+constexpr std::array policies{MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
+
+class EngineBackend final : public Backend {
+ public:
+  /// What swaps lies in chunks, which only D has.
+  std::span<const MemoryPolicy> memory_policies(const Task& task) const override {
+    return std::span(policies).first(task.footprint || task.swap_volume ? 1 : policies.size());
+  }
+
+  Result<std::unique_ptr<Workload>> open(const Task& task, DeviceKind kind) const override {
+    if (task.footprint && kind_of(task.memory_policy) != BufferKind::device)
+      return fail(Errc::bad_input, "footprint = " + to_string(*task.footprint) +
+                                       ": only for synthetic tasks, and for dnn tasks under D; this one takes what its "
+                                       "network needs");
+    std::optional<DnnWorkload::Footprint> footprint;
+    if (task.footprint)
+      footprint = {
+          .size = *task.footprint, .swappable = task.swappable.value_or(*task.footprint), .kind = task.memory_class};
+    auto made = DnnWorkload::load(task.model, kind, task.precision, footprint, task.memory_policy,
+                                  {.inputs = {.shapes = task.shape, .constants = task.constant}, .state = task.state});
+    if (!made) return Unexpected(made.error());
+    return std::unique_ptr<Workload>(std::move(*made));
+  }
+};
+
+} // namespace
+
+const Backend& engine_backend() {
+  static const EngineBackend backend;
+  return backend;
+}
+
+} // namespace rtexec::tasks
