@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rtexec/board.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "config/content.hpp"
 #include "config/base/files.hpp"
 #include "config/keys.hpp"

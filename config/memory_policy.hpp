@@ -1,7 +1,7 @@
 // What a memory policy means, in one place for who plans, profiles and runs.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 
 namespace rtexec::config {
 

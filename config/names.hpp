@@ -4,7 +4,7 @@
 #include <rtexec/profile.hpp>
 #include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "config/daemon_settings.hpp"
 
 #include <array>

@@ -80,7 +80,7 @@ $(PRELOAD_TESTS):
 	$(Q)$(CXX) $(LDFLAGS) -rdynamic -o $@ $^
 
 SOUNDNESS := $(B)/test/soundness-tests
-ARCHIVES := $(call link_of,rtexec/studies)
+ARCHIVES := $(call link_of,rtexec/cli)
 # Attacks the admission tests for as long as it takes: SOUNDNESS_SETS=1000000 SOUNDNESS_JOBS=1000000000 SOUNDNESS_TINY=50000.
 SOUNDNESS_OBJECTS := $(call object,$(call sources,test/soundness) test/rtexec/studies/soundness_budget.cpp test/policies/swap_exhaustive.cpp test/policies/tiny_devices.cpp)
 $(SOUNDNESS): $(SOUNDNESS_OBJECTS) $(ARCHIVES)

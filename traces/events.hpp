@@ -4,7 +4,7 @@
 
 #include "config/names.hpp"
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 #include "policies/scheduler/device_scheduler.hpp"
 #include "policies/scheduler/overrun_handler.hpp"

@@ -8,7 +8,7 @@
 // what it was. Ending a lost device is safe.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "hal/cuda/driver.hpp"
 #include "hal/cuda/kernel_images.hpp"
 #include "hal/cuda/kernels/digest_arguments.hpp"

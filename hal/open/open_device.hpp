@@ -3,7 +3,7 @@
 
 #include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "hal/device_interface.hpp"
 #include "hal/machine_files.hpp"
 

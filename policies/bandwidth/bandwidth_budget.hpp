@@ -5,7 +5,7 @@
 // proofs/bandwidth.md.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 
 #include <cstddef>

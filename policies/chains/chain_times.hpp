@@ -9,6 +9,7 @@
 // reads them. Pure and deterministic; allocates at construction alone. Not thread-safe.
 #pragma once
 
+#include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 
 #include <cstddef>

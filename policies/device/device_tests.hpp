@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rtexec/plan.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "policies/device/device_demand.hpp"
 #include "policies/device/device_set.hpp"
 

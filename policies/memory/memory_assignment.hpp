@@ -4,7 +4,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 #include "policies/exact_arithmetic.hpp"
 #include "policies/memory/memory_model.hpp"

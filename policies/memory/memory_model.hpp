@@ -8,7 +8,7 @@
 
 #include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 
 #include <cstdint>

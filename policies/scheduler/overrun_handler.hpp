@@ -20,7 +20,7 @@
 // least two periods apart where the first one exceeded: the task asks for no more than one that is released later.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // How the device scheduler moves chunks: what scheduler, charges, tests and searches mean by a rule.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 
 #include <cstdint>
 

@@ -1,4 +1,5 @@
 #include "policies/segments/segment_cuts.hpp"
+#include <rtexec/task_set.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // have the device. Pure; formulas and proofs: proofs/segment-cuts.md.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "policies/exact_arithmetic.hpp"
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rtexec/device.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 
 #include <utility>
 

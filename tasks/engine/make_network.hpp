@@ -3,7 +3,7 @@
 
 #include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "tasks/engine/graph/network.hpp"
 
 #include <memory>

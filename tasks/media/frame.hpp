@@ -7,7 +7,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/tensor.hpp>
 #include "tasks/media/letterbox.hpp"
 #include "tasks/media/pixel_values.hpp"

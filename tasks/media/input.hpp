@@ -9,7 +9,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/tensor.hpp>
 #include <rtexec/workload.hpp>
 

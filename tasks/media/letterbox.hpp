@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rtexec/box.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 
 namespace rtexec::tasks {
 

@@ -1,7 +1,7 @@
 // How the pixels of one channel become values of a network's input.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/tensor.hpp>
 
 #include <cstddef>

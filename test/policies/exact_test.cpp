@@ -1,5 +1,5 @@
 // The device tests against the exact worst case of tiny sets.
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "policies/device/device_demand.hpp"
 #include "policies/device/device_response.hpp"
 #include "policies/bounds/end_to_end.hpp"

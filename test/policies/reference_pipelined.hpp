@@ -3,7 +3,7 @@
 // caught by it.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,7 @@
 // Cuts against trying all of them, written a second time from the definitions; and sets of tasks against trying all
 // cuts of all of them.
 #include "policies/segments/segment_cuts.hpp"
+#include <rtexec/task_set.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #include "test/policies/segmented_search.hpp"
+#include <rtexec/task_set.hpp>
 
 #include <algorithm>
 #include <cmath>

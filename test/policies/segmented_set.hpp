@@ -4,7 +4,7 @@
 
 #include "policies/device/segmented_tests.hpp"
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 
 #include <cstdint>
 #include <string>

@@ -2,7 +2,7 @@
 // under any sporadic releases: chunk by chunk, in integer time, with every order of what happens at one instant.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 
 #include <cstddef>
 #include <vector>

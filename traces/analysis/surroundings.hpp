@@ -11,7 +11,7 @@
 #include <array>
 #include <map>
 #include <optional>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <vector>
 
 namespace rtexec::traces {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <rtexec/plan.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include <rtexec/board.hpp>
 #include <rtexec/memory.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 
 #include <algorithm>

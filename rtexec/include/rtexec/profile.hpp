@@ -3,7 +3,7 @@
 
 #include <rtexec/export.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 
 #include <cstdint>
 #include <filesystem>

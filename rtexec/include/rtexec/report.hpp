@@ -5,7 +5,7 @@
 #include <rtexec/export.hpp>
 #include <rtexec/plan.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 
 #include <cstdint>

@@ -24,7 +24,7 @@
 
 namespace rtexec {
 
-enum class MemoryPolicy; // <rtexec/task_set.hpp>
+enum class MemoryPolicy; // <rtexec/choices.hpp>
 namespace tasks::initialise {
 struct Observer;
 }

@@ -1,4 +1,5 @@
 #include "rtexec/runtime/channels/camera_source.hpp"
+#include <rtexec/task_set.hpp>
 
 #include <cmath>
 #include <utility>

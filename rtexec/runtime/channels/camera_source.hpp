@@ -1,6 +1,7 @@
 // The newest frame of a camera, sampled into a network's input.
 #pragma once
 
+#include <rtexec/task_set.hpp>
 #include "hal/camera.hpp"
 #include "rtexec/runtime/channels/source.hpp"
 #include "tasks/media/frame.hpp"

@@ -7,7 +7,7 @@
 
 #include <rtexec/channels.hpp>
 #include <rtexec/report.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/workload.hpp>
 #include "rtexec/runtime/channels/sink.hpp"
 #include "rtexec/runtime/channels/source.hpp"

@@ -1,7 +1,7 @@
 // What a client is to the dispatcher: admission (clients.hpp) says it, and the dispatcher holds the client to it.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 #include "policies/scheduler/device_scheduler.hpp"
 

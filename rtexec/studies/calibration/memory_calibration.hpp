@@ -7,7 +7,7 @@
 
 #include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "hal/device_interface.hpp"
 #include "policies/memory/memory_model.hpp"
 #include "rtexec/studies/calibration/size_range.hpp"

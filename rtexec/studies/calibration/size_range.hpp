@@ -1,7 +1,7 @@
 // Sizes at which a micro-benchmark is measured.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 
 #include <vector>
 

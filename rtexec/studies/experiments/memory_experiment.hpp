@@ -7,7 +7,7 @@
 
 #include <rtexec/plan.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 #include "policies/memory/memory_model.hpp"
 

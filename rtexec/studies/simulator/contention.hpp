@@ -16,7 +16,7 @@
 // Deterministic: the same arguments give the same result.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 #pragma once
 
 #include <rtexec/plan.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 #include "policies/bandwidth/bandwidth_budget.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 #include "hal/device_interface.hpp"
 #include "tasks/engine/graph/graph.hpp"

@@ -3,7 +3,7 @@
 // order, or in how many sittings.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "policies/device/device_tests.hpp"
 #include "policies/device/segment_search.hpp"
 #include "policies/device/task_generator.hpp"

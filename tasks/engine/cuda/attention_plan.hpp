@@ -1,7 +1,7 @@
 // Which attention kernel on matrix units computes what. Pure: no device is needed.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
 
 #include <optional>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
 
 #include <cstddef>

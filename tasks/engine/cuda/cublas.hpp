@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "hal/cuda/driver.hpp"
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
 

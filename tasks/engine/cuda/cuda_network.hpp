@@ -2,7 +2,7 @@
 // of inputs and outputs. Everything but bind() and tune() works without a device.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "tasks/engine/cuda/conv_method.hpp"
 #include "tasks/engine/cuda/gpu_network.hpp"
 #include "tasks/engine/cuda/program.hpp"

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "tasks/engine/cuda/program.hpp"
 #include "tasks/engine/graph/graph.hpp"
 

@@ -8,7 +8,7 @@
 // the host behind it, where the device can prefetch: neither side then meets page faults.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/engine/cuda/executor.hpp"
 #include "tasks/engine/graph/network.hpp"

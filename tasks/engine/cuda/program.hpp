@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rtexec/plan.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
 #include "tasks/engine/graph/graph.hpp"
 

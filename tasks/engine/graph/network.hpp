@@ -25,7 +25,7 @@
 #include <rtexec/device.hpp>
 #include <rtexec/plan.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/tensor.hpp>
 #include <rtexec/units.hpp>
 #include "tasks/base/buffer_kind.hpp"

@@ -5,7 +5,7 @@
 // runs any of them under any policy.
 #pragma once
 
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
 #include "tasks/loads/benchmarks/cuda/benchmark_arguments.hpp"

@@ -9,7 +9,7 @@
 #pragma once
 
 #include <rtexec/board.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 #include "tasks/loads/benchmarks/benchmark.hpp"
 

@@ -12,7 +12,7 @@
 
 #include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/workload.hpp>
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/engine/cuda/network_kernel_images.hpp"

@@ -8,7 +8,7 @@
 
 #include <rtexec/device.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include <optional>

@@ -18,7 +18,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 #include "hal/resources.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <rtexec/board.hpp>
 #include <rtexec/channels.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/choices.hpp>
 #include <rtexec/workload.hpp>
 #include "tasks/engine/dnn_workload.hpp"
 #include "tasks/engine/models/graph_writer.hpp"
