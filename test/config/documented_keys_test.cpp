@@ -89,7 +89,10 @@ std::vector<Document> variants(FileKind kind) {
                             {"mapping_idle", "'1ms'"}};
     const Keys custom = {
         {"name", "'a'"}, {"workload", "'lib:good/model.onnx'"}, {"period", "'100ms'"}, {"arguments", "'gain=0.5'"}};
-    return {{{"[bandwidth]", {{"best_effort", "'100MB/s'"}, {"slowdown", "1.1"}}}, {"[[task]]", traffic}},
+    Keys foreign = dnn;
+    foreign.insert({{"backend", "'other'"}, {"arguments", "'threads=1'"}});
+    return {{{"[[task]]", foreign}},
+            {{"[bandwidth]", {{"best_effort", "'100MB/s'"}, {"slowdown", "1.1"}}}, {"[[task]]", traffic}},
             {{"[[task]]", winograd}},
             {{"[[task]]", benchmark}},
             {{"[[task]]", custom}},

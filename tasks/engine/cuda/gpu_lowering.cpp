@@ -1,6 +1,7 @@
 #include "tasks/engine/cuda/gpu_lowering.hpp"
 
 #include "tasks/engine/cuda/calls.hpp"
+#include "tasks/engine/graph/uses.hpp"
 #include "tasks/engine/host/kernels/evaluate.hpp"
 
 #include <algorithm>
@@ -59,12 +60,10 @@ void take_in_image(LoweringContext& context, TensorId id, const Value& staged) {
 /// Whether nothing else reads it: rounded to half precision first, many of its values would become another whole
 /// number.
 bool is_quantised(const Graph& graph, TensorId input) {
-  const auto reads = [&](const Node& node) {
-    return node.residual == input || std::ranges::count(node.inputs, input) > 0;
-  };
   const auto quantises = [](const Node& node) { return std::holds_alternative<Quantise>(node.operation); };
-  const auto agrees = [&](const Node& node) { return !reads(node) || quantises(node); };
-  return std::ranges::any_of(graph.nodes, reads) && std::ranges::all_of(graph.nodes, agrees) &&
+  const auto is_read_by = [&](const Node& node) { return reads(node, input); };
+  const auto agrees = [&](const Node& node) { return !is_read_by(node) || quantises(node); };
+  return std::ranges::any_of(graph.nodes, is_read_by) && std::ranges::all_of(graph.nodes, agrees) &&
          std::ranges::count(graph.outputs, input) == 0;
 }
 

@@ -1,6 +1,7 @@
 #include "tasks/engine/cuda/product_calls.hpp"
 
 #include "tasks/engine/cuda/calls.hpp"
+#include "tasks/engine/graph/uses.hpp"
 
 #include "tasks/engine/cuda/attention_plan.hpp"
 
@@ -70,17 +71,6 @@ void append(std::vector<float>& bias, std::int64_t first, const std::vector<floa
   bias.insert(bias.end(), more.begin(), more.end());
 }
 
-/// Whether windows lie where those of `other` do.
-bool moves_alike(const Graph& graph, const Node& node, const Node& other) {
-  const auto places = [](const Node& each) {
-    const auto& w = std::get<Conv>(each.operation).window;
-    return std::tuple(w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.pad_top, w.pad_left, w.dilation_h,
-                      w.dilation_w);
-  };
-  const auto &a = graph.tensors[node.output].shape, &b = graph.tensors[other.output].shape;
-  return places(node) == places(other) && a[2] == b[2] && a[3] == b[3];
-}
-
 /// Whose results are read as they lie among other channels.
 bool reads_images(const Operation& operation) {
   return std::holds_alternative<Conv>(operation) || std::holds_alternative<Pool>(operation) ||
@@ -91,7 +81,7 @@ bool reads_images(const Operation& operation) {
 bool is_read_as_image(const LoweringContext& context, TensorId id) {
   const auto& graph = context.graph;
   return std::ranges::count(graph.outputs, id) == 0 && std::ranges::all_of(graph.nodes, [&](const Node& node) {
-           return std::ranges::count(node.inputs, id) == 0 || reads_images(node.operation);
+           return !reads(node, id) || reads_images(node.operation);
          });
 }
 

@@ -68,17 +68,10 @@ std::optional<Scaling> scaling(const Graph& graph, const Node& node) {
 /// Whether another convolution reads the same image in the same way: both are one then where nothing is added to
 /// either.
 bool has_twin(const Graph& graph, const Node& node) {
-  const auto shape = [&](TensorId id) { return graph.tensors[id].shape; };
   const auto alike = [&](const Node& other) {
     const bool gone = other.inputs.empty();
-    if (gone || &other == &node || other.operation.index() != node.operation.index() || other.residual ||
-        other.inputs[0] != node.inputs[0] || other.activation != node.activation)
-      return false;
-    const auto places = [&](const Node& each) {
-      const auto kernel = shape(each.inputs[1]), y = shape(each.output);
-      return std::pair(Shape(kernel.begin() + 1, kernel.end()), Shape(y.begin() + 2, y.end()));
-    };
-    return places(node) == places(other);
+    return !gone && &other != &node && std::holds_alternative<Conv>(other.operation) && !other.residual &&
+           other.inputs[0] == node.inputs[0] && other.activation == node.activation && moves_alike(graph, node, other);
   };
   return std::holds_alternative<Conv>(node.operation) && std::ranges::any_of(graph.nodes, alike);
 }

@@ -3,8 +3,10 @@
 
 #include "tasks/engine/graph/graph.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -12,10 +14,26 @@ namespace rtexec::tasks {
 
 inline constexpr std::size_t no_node = static_cast<std::size_t>(-1);
 
+/// Whether it reads the tensor, as an operand or as what is added to its result.
+[[nodiscard]] inline bool reads(const Node& node, TensorId id) {
+  return node.residual == id || std::ranges::find(node.inputs, id) != node.inputs.end();
+}
+
 /// Whether a sum with another tensor of its output's shape may become a part of it.
 [[nodiscard]] inline bool takes_residual(const Node& node) {
   return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation) ||
          std::holds_alternative<Product>(node.operation) || std::holds_alternative<Normalise>(node.operation);
+}
+
+/// Of convolutions: whether windows lie where those of `other` do.
+[[nodiscard]] inline bool moves_alike(const Graph& graph, const Node& node, const Node& other) {
+  const auto places = [](const Node& each) {
+    const auto& w = std::get<Conv>(each.operation).window;
+    return std::tuple(w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.pad_top, w.pad_left, w.dilation_h,
+                      w.dilation_w);
+  };
+  const auto &a = graph.tensors[node.output].shape, &b = graph.tensors[other.output].shape;
+  return places(node) == places(other) && a[2] == b[2] && a[3] == b[3];
 }
 
 /// By tensor: the node that writes it, or no_node, and how many read it, who takes the graph's outputs among them.
