@@ -274,7 +274,7 @@ void check_rules(const Board& board, Report& report) {
   check_hardware(board, report);
   check_boot(board, report);
   const Rules rules(report);
-  if (board.device == DeviceKind::host && board.capacity == Bytes{0})
+  if (board.memory_is_of_host() && board.capacity == Bytes{0})
     rules.broken({"device", "capacity"},
                  "capacity: a host device needs one: how much memory it takes at most, in whole chunks");
   if (board.device == DeviceKind::host && board.ordinal > 0)
@@ -333,7 +333,7 @@ CounterFacts counter_of(unsigned core, const Board& board, std::string_view even
 
 Result<Board> parse_board(std::string_view toml, const std::filesystem::path& file) {
   auto board = parse(board_schema(), toml, file, check_rules);
-  if (board) board->memory_costs.unified = board->unified_memory || board->device == DeviceKind::host;
+  if (board) board->memory_costs.unified = board->unified_memory || board->memory_is_of_host();
   return board;
 }
 

@@ -3,7 +3,7 @@
 namespace rtexec::hal {
 
 GpuState read_gpu(const Board& board) {
-  if (board.device != DeviceKind::cuda) return {};
+  if (!board.has_driver()) return {};
   const auto driver = cuda::open_driver();
   if (!driver || (*driver)->init(0) != cuda::Code::success) return {};
   const auto gpu = cuda::ManagedGpu::find(**driver, static_cast<cuda::Ordinal>(board.ordinal));

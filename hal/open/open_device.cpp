@@ -35,7 +35,7 @@ Result<std::unique_ptr<Device>> open_cuda(const CudaOptions& options, const std:
 } // namespace
 
 Result<> find_driver(const Board& board) {
-  if (board.device == DeviceKind::host) return {};
+  if (!board.has_driver()) return {};
   const auto driver = cuda::open_driver();
   return driver ? Result<>() : fail(Errc::refused, driver.error().what);
 }

@@ -15,7 +15,7 @@ namespace {
 /// Whether a thread that serves an engine computes, or spins, while it works. One that sleeps meanwhile never uses its
 /// reservation up.
 bool computes(const ResolvedSet& set) {
-  return set.board.device == DeviceKind::host || set.tasks.device.completion == Completion::spin;
+  return set.board.computes_on_core() || set.tasks.device.completion == Completion::spin;
 }
 
 /// Tasks that the scheduler hears of.
@@ -356,8 +356,8 @@ std::optional<Finding> co_runs_reserved(const Plan& plan, const ResolvedSet& set
 /// Under FIFO the compute engine is more urgent than the copy engines.
 std::optional<Finding> starved(const ResolvedSet& set) {
   if (!computes(set) || set.compute_core != set.service_core) return std::nullopt;
-  return unmet(CopyEnginesStarved{
-      .core = set.compute_core, .computes = set.board.device == DeviceKind::host, .board = set.board.name});
+  return unmet(
+      CopyEnginesStarved{.core = set.compute_core, .computes = set.board.computes_on_core(), .board = set.board.name});
 }
 
 /// A reservation that its thread can use up: it then stands still, and the time of moving chunks has no bound.

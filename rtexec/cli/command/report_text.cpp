@@ -195,7 +195,7 @@ void write_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   print_links(out, plan);
   if (plan.swap) print_swap(out, plan);
   print_pairs(out, plan);
-  if (set.board.device == DeviceKind::cuda) print_tuning(out, plan);
+  if (!set.board.computes_on_core()) print_tuning(out, plan);
   if (!plan.measured_on.empty())
     out << "Measured on " << plan.measured_on << " (" << set.tasks.executive.profile.string() << ")\n";
   for (const TestVerdict& test : plan.tests())

@@ -46,9 +46,7 @@ std::string unpromised(const ResolvedSet& set, const Plan& plan) {
 }
 
 /// A host device computes on a core of its own.
-bool has_too_few_cores(const ResolvedSet& set) {
-  return set.board.device == DeviceKind::host && set.machine.cores.size() < 2;
-}
+bool has_too_few_cores(const ResolvedSet& set) { return set.board.computes_on_core() && set.machine.cores.size() < 2; }
 
 /// Names the task or the resource that the plan fails by, with its numbers.
 std::string why_not(const ResolvedSet& set, const Plan& plan) {

@@ -233,6 +233,14 @@ struct Board {
   /// How long the machine may stop beyond these three, all of it or a part: a hypervisor, firmware. Admission charges
   /// it to each bound, and not to each device part (policies/proofs/hold-ups.md, with the exception); 0: it never does.
   Duration hold_up{0};
+
+  // What is asked of the device's kind, which only those compare who open devices or compute on them.
+  /// Whether it computes on a core of the machine, that of the compute engine.
+  [[nodiscard]] bool computes_on_core() const noexcept { return device == DeviceKind::host; }
+  /// Whether its memory is taken from the machine's, by this program.
+  [[nodiscard]] bool memory_is_of_host() const noexcept { return device == DeviceKind::host; }
+  /// Whether it has a driver, which tells of it and may refuse it.
+  [[nodiscard]] bool has_driver() const noexcept { return device != DeviceKind::host; }
 };
 
 /// What counts `core`: `event` of the task set where it is given, else the counter of the board that names the core,

@@ -75,7 +75,7 @@ class Placer {
   /// Whether the compute engine, beside them, leaves too little to the scheduler or the copy engines.
   bool starves() const {
     if (plan_.services) return true;
-    return plan_.swap && (board_.device == DeviceKind::host || tasks_.device.completion == Completion::spin);
+    return plan_.swap && (board_.computes_on_core() || tasks_.device.completion == Completion::spin);
   }
 
   /// What the plan is made for, if the machine gives it.

@@ -236,7 +236,7 @@ Bytes Run::stacks() const {
 /// it is taken: at the limit of a control group, the kernel kills the process without a word.
 Need Run::ask_for_host_memory() const {
   Bytes needed = host_buffers() + stacks() + hal::unlocked_memory(hal::Machine());
-  if (set_.board.device == DeviceKind::host && !setup_.open_device) needed += plan_.demand;
+  if (set_.board.memory_is_of_host() && !setup_.open_device) needed += plan_.demand;
   if (plan_.swap && plan_.swap->store.empty() && !setup_.open_store) needed += policies::swap_volume(plan_);
   const auto available = hal::check_available_memory(needed, "the memory of this process", hal::Machine());
   if (!available) return indispensable(refused("host memory", available.error()));
@@ -250,8 +250,7 @@ std::optional<Need> Run::ask_for_cpu_quota() const {
   double used = 0; // cores
   for (const Task& task : set_.tasks.tasks) {
     const Wcet wcet = task.wcet.value_or(Wcet());
-    const Duration on_cores =
-        wcet.before + wcet.after + (set_.board.device == DeviceKind::host ? wcet.device : Duration(0));
+    const Duration on_cores = wcet.before + wcet.after + (set_.board.computes_on_core() ? wcet.device : Duration(0));
     used += static_cast<double>(on_cores.count()) / static_cast<double>(task.period.count());
   }
   const auto cores = [](double number) { return config::decimal(std::round(number * 100) / 100) + " cores"; };

@@ -49,8 +49,8 @@ class Calibrator {
  private:
   void choose_chunks() {
     const Board board = must(read_board(board_));
-    volume_ = options_.volume.value_or(board.device == DeviceKind::host ? Bytes{std::uint64_t{128} << 20}
-                                                                        : Bytes{std::uint64_t{1} << 30});
+    volume_ = options_.volume.value_or(board.memory_is_of_host() ? Bytes{std::uint64_t{128} << 20}
+                                                                 : Bytes{std::uint64_t{1} << 30});
     chunks_ = options_.chunks;
     if (chunks_.empty())
       for (Bytes chunk = smallest_chunk; chunk <= largest_chunk && chunk * 4 <= volume_; chunk = chunk * 2)

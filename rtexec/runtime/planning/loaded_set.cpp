@@ -140,7 +140,7 @@ class Loader {
   Loader(LoadedSet& set, Setup& setup) : set_(set), setup_(setup) {}
 
   Result<> load() {
-    if (set_.board.device == DeviceKind::host && set_.tasks.device.completion == Completion::spin)
+    if (set_.board.computes_on_core() && set_.tasks.device.completion == Completion::spin)
       complain("[device] completion = \"spin\" is for boards with device = \"cuda\"; board '" + set_.board.name +
                "' has a host device");
     if (set_.tasks.device.co_run && set_.tasks.device.completion == Completion::spin)
@@ -291,7 +291,7 @@ std::string with_tuning(const std::string& fingerprint, std::span<const std::str
 }
 
 std::string problem_of_precision(Precision precision, const Board& board) {
-  if (precision == Precision::fp32 || board.device != DeviceKind::host) return {};
+  if (precision == Precision::fp32 || !board.computes_on_core()) return {};
   return "precision = \"" + std::string(spelling(precision)) + "\" is for GPUs, and board '" + board.name +
          "' has a host device, which computes in fp32; leave it out, or choose a board with device = \"cuda\"";
 }

@@ -19,7 +19,7 @@ std::string taken_as(const Board& board) { return ": taken as board '" + board.n
 
 /// A GPU of NVIDIA in a machine that nothing tells.
 std::string gpu_hint(const Subject& subject) {
-  if (subject.board.device == DeviceKind::cuda || !subject.machine.read("/proc/driver/nvidia/version")) return {};
+  if (subject.board.has_driver() || !subject.machine.read("/proc/driver/nvidia/version")) return {};
   return "; it has an NVIDIA GPU: name --board rtx, h200 or a file";
 }
 
@@ -179,7 +179,7 @@ GpuClock clock_of(const hal::GpuState& gpu) {
 /// In a process of its own where there is a GPU to ask: its children could not use the GPU any more.
 Answer ask_beside_gpu(const Subject& subject, Answer (*judge)(const Subject&, const hal::GpuState&)) {
   if (subject.emulated) return skipped_in_emulator();
-  if (!subject.gpu || subject.board.device != DeviceKind::cuda) return judge(subject, {});
+  if (!subject.gpu || !subject.board.has_driver()) return judge(subject, {});
   constexpr Duration patience = std::chrono::seconds(20);
   const ChildEnd end = ask_in_child([&] { return judge(subject, subject.gpu()); }, patience, subject.going_on);
   return end.answer ? *end.answer : driver_failure(end, "the GPU", patience);

@@ -412,7 +412,7 @@ hal::ThreadSettings feeder_settings(IsolationMachine& machine, const Board& boar
   hal::ThreadSettings settings{
       .name = "isolated", .core = machine.feeder, .fifo_priority = executive::engine_priority, .reservation = {}};
   const auto limits = regulated.limits(machine.feeder);
-  const bool stopped = board.device == DeviceKind::host && !limits.empty();
+  const bool stopped = board.computes_on_core() && !limits.empty();
   if (!stopped && regulated.holds && hal::Thread::start(settings, [] {})) return settings;
   settings.fifo_priority = 0;
   machine.notes.push_back("jobs run without real-time priority: " +
@@ -454,7 +454,7 @@ Result<IsolationMachine> isolation_machine(const IsolationRequest& request,
                                            const regulation::RegulatedMachine& regulated) {
   IsolationMachine machine;
   machine.device = "the device of board '" + request.board.name + "'";
-  machine.device_on_cores = request.board.device == DeviceKind::host;
+  machine.device_on_cores = request.board.computes_on_core();
   machine.length = request.length;
   machine.feeder = feeder_of(request.board, regulated.online);
   std::vector<unsigned> others;

@@ -103,7 +103,7 @@ class JointRun {
 class MachineMemory final : public MemoryPlant {
  public:
   MachineMemory(const Board& board, MeasuredDevice measured)
-      : unified_(board.unified_memory || board.device == DeviceKind::host),
+      : unified_(board.unified_memory || board.memory_is_of_host()),
         claim_(std::move(measured.claim)),
         device_(std::move(measured.device)) {
     if (const auto gpu = hal::CudaDevice::of(*device_, "prefetching"))
