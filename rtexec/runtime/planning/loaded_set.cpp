@@ -258,7 +258,7 @@ std::string linked_from(const LoadedSet& set, std::size_t task, std::size_t inpu
 }
 
 /// The WCET was given or measured without it.
-Result<> connect(LoadedSet& set, const std::shared_ptr<channels::Tap>& tap) {
+Result<> show(LoadedSet& set, const std::shared_ptr<channels::Tap>& tap) {
   auto& tasks = set.tasks.tasks;
   const auto shown = std::ranges::find(tasks, tap->task(), &Task::name);
   if (shown == tasks.end()) {
@@ -328,7 +328,7 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
     if (const auto settled = settle_wcets(set); !settled) return Unexpected(settled.error());
   if (const auto checked = check_parts(set); !checked) return Unexpected(checked.error());
   if (setup.tap)
-    if (const auto connected = connect(set, setup.tap); !connected) return Unexpected(connected.error());
+    if (const auto shown = show(set, setup.tap); !shown) return Unexpected(shown.error());
   return set;
 }
 
