@@ -16,7 +16,10 @@ Errc errc_of(rtexec_code code) noexcept {
   return known ? static_cast<Errc>(static_cast<int>(code) - 1) : Errc::unsupported;
 }
 
-std::string text_of(const rtexec_error& error) { return {error.what, ::strnlen(error.what, sizeof error.what)}; }
+std::string text_of(const rtexec_error& error, const char* function) {
+  const std::string text(error.what, ::strnlen(error.what, sizeof error.what));
+  return text.empty() ? std::string(function) + " failed, and gave no reason" : text;
+}
 
 void tell(rtexec_error* error, const Error& what) noexcept {
   if (error == nullptr) return;

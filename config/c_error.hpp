@@ -12,8 +12,8 @@ namespace rtexec::config {
 /// A code that this version does not know, and RTEXEC_OK, are told as unsupported.
 [[nodiscard]] Errc errc_of(rtexec_code code) noexcept;
 
-/// Returns what a workload wrote into `error`, which need not end with a null character.
-[[nodiscard]] std::string text_of(const rtexec_error& error);
+/// Returns what `function` of somebody else wrote into `error`, which need not end with a null character.
+[[nodiscard]] std::string text_of(const rtexec_error& error, const char* function);
 /// Does nothing where `error` is null.
 void tell(rtexec_error* error, const Error& what) noexcept;
 

@@ -283,7 +283,7 @@ std::string what_changed(std::string_view before, std::string_view now) {
   if (kind_of(plain_before) != kind_of(plain_now))
     return "the kind of workload, its device or its precision (" + toml_string(kind_of(plain_before)) + ", now " +
            toml_string(kind_of(plain_now)) + ")";
-  return "its model or parameters, its input files, or the kinds of its inputs and outputs";
+  return "its model, parameters or shared object, its input files, or the kinds of its inputs and outputs";
 }
 
 } // namespace

@@ -54,7 +54,7 @@ static const rtexec_workload* open_model(const rtexec_model* model, rtexec_error
   network->workload = (rtexec_workload){.size = sizeof network->workload,
                                         .self = network,
                                         .fingerprint = "double-1",
-                                        .own_device = network->input.bytes + network->output.bytes,
+                                        .own_host = network->input.bytes + network->output.bytes,
                                         .execute = multiply,
                                         .destroy = destroy,
                                         .inputs = &network->input,

@@ -158,7 +158,8 @@ Result<std::unique_ptr<Workload>> CustomWorkload::load(const Task& task) {
   rtexec_error error{RTEXEC_BAD_INPUT, {}};
   const rtexec_workload* workload = (*create)(task.name.c_str(), task.arguments.c_str(), &error);
   if (workload == nullptr)
-    return fail(config::errc_of(error.code), task.library.string() + ": " + config::text_of(error));
+    return fail(config::errc_of(error.code),
+                task.library.string() + ": " + config::text_of(error, "rtexec_workload_create()"));
   return adopt(workload, *code);
 }
 
@@ -226,7 +227,7 @@ Result<> CustomWorkload::use(std::span<const std::string> tuning) {
   for (const std::string& line : tuning) choices += (choices.empty() ? "" : "\n") + line;
   rtexec_error error{};
   if (const rtexec_code code = workload_.use(workload_.self, choices.c_str(), &error); code != RTEXEC_OK)
-    return fail(config::errc_of(code), config::text_of(error));
+    return fail(config::errc_of(code), config::text_of(error, "use()"));
   return changed();
 }
 
@@ -236,10 +237,11 @@ Result<std::vector<std::string>> CustomWorkload::tune(Device& device, const Tuni
   const char* choices = nullptr;
   rtexec_error error{};
   if (const rtexec_code code = workload_.tune(workload_.self, &device_, &choices, &error); code != RTEXEC_OK)
-    return fail(config::errc_of(code), config::text_of(error));
+    return fail(config::errc_of(code), config::text_of(error, "tune()"));
   if (auto taken = changed(); !taken) return Unexpected(taken.error());
+  if (choices == nullptr) return fail(Errc::bad_input, "tune() succeeded, and gave no choices");
   std::vector<std::string> lines;
-  std::istringstream text(choices == nullptr ? "" : choices);
+  std::istringstream text(choices);
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   if (progress && !progress(1, 1)) return fail(Errc::cancelled, "tuning was cancelled");
   return lines;
@@ -283,7 +285,7 @@ Result<> CustomWorkload::bind(Device& device, const Memory& memory) {
   rtexec_error error{};
   const rtexec_code code = workload_.bind(workload_.self, &device_, &given, &error);
   if (code == RTEXEC_OK) return {};
-  return fail(config::errc_of(code), config::text_of(error));
+  return fail(config::errc_of(code), config::text_of(error, "bind()"));
 }
 
 Status CustomWorkload::before(std::uint64_t job) noexcept {

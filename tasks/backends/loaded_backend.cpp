@@ -58,7 +58,8 @@ class LoadedBackend final : public Backend {
 
   Result<std::unique_ptr<Workload>> open(const Task& task, DeviceKind kind) const override {
     if (task.memory_policy != MemoryPolicy::device && task.memory_policy != MemoryPolicy::automatic)
-      return fail(Errc::bad_input, "memory_policy: " + who() + " takes its memory as it likes: leave it out, or D");
+      return fail(Errc::bad_input,
+                  "memory_policy: only the built-in back end has others than D, not " + who() + ": leave it out");
     if ((backend_.device_kinds & device_kind(kind)) == 0)
       return fail(Errc::unsupported,
                   who() + " does not compute on " + (kind == DeviceKind::host ? "the host" : "CUDA devices"));
@@ -80,7 +81,7 @@ class LoadedBackend final : public Backend {
     rtexec_error error{RTEXEC_BAD_INPUT, {}};
     const rtexec_workload* const network = backend_.open(&asked, &error);
     if (network == nullptr)
-      return fail(config::errc_of(error.code), model + ": " + who() + ": " + config::text_of(error));
+      return fail(config::errc_of(error.code), model + ": " + who() + ": " + config::text_of(error, "open()"));
     return CustomWorkload::adopt(network, *code);
   }
 
@@ -108,6 +109,7 @@ std::string problem_of(const rtexec_backend& backend) {
   if (backend.size < first_size)
     return "its struct has fewer bytes than any version's: set size to sizeof(rtexec_backend)";
   if (backend.name == nullptr || backend.open == nullptr) return "name or open() is missing";
+  if (backend.device_kinds == 0) return "device_kinds is 0: say what it computes on";
   return {};
 }
 
@@ -127,12 +129,15 @@ Result<std::unique_ptr<LoadedBackend>> load(const std::string& name) {
   const auto get = reinterpret_cast<Get>(::dlsym(handle, "rtexec_backend_get"));
   if (get == nullptr) return refuse(library + " does not export rtexec_backend_get(), see <rtexec/backend.h>");
   const rtexec_backend* const backend = get();
-  if (backend == nullptr) return refuse(library + ": it says that it cannot be used");
+  if (backend == nullptr) return refuse(library + ": rtexec_backend_get() returned null: it cannot be used");
   if (backend->version != RTEXEC_BACKEND_VERSION)
     return fail(Errc::unsupported, "backend = " + config::quoted(name) + ": " + library + " is of version " +
                                        std::to_string(backend->version) +
                                        " of <rtexec/backend.h>, and this is version " +
-                                       std::to_string(RTEXEC_BACKEND_VERSION) + ": compile it again");
+                                       std::to_string(RTEXEC_BACKEND_VERSION) +
+                                       (backend->version > RTEXEC_BACKEND_VERSION
+                                            ? ": it needs a newer rtexec, or to be compiled against these headers"
+                                            : ": compile it again"));
   if (const std::string problem = problem_of(*backend); !problem.empty()) return refuse(library + ": " + problem);
   ::link_map* map = nullptr;
   if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return refuse(std::string("dlinfo: ") + ::dlerror());

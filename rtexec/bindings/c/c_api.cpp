@@ -103,7 +103,7 @@ Result<std::unique_ptr<Workload>> make(const rtexec_own_workload& own) {
   if (own.create == nullptr) return fail(Errc::bad_input, "create is null");
   rtexec_error error{RTEXEC_BAD_INPUT, {}};
   const rtexec_workload* workload = own.create(own.context, &error);
-  if (workload == nullptr) return fail(config::errc_of(error.code), config::text_of(error));
+  if (workload == nullptr) return fail(config::errc_of(error.code), config::text_of(error, "create()"));
   return tasks::CustomWorkload::adopt(workload);
 }
 

@@ -70,10 +70,10 @@ typedef struct rtexec_backend {
   uint32_t version;      /* RTEXEC_BACKEND_VERSION */
   const char* name;      /* as it calls itself, with its version: "ONNX Runtime 1.22.0" */
   uint32_t device_kinds; /* rtexec_device_kind that it computes on, added */
-  /* The network of `model`, ready but for bind(); set-up, on any thread, more than one at a time may live. Its
-   * `fingerprint` has to change with all that execution times depend on, but for the files of model and back end, and
-   * `arguments`, which count besides. No device need be there: `rtexec check` asks too, on other machines. Null, and
-   * `error`, which is never null: it cannot be used, and why. */
+  /* The network of `model`, ready but for bind(). Set-up, on any thread; it is called several times, for one task too,
+   * and more than one network may live at a time. Its `fingerprint` has to change with all that execution times depend
+   * on, but for the files of model and back end, and `arguments`, which count besides. No device need be there: `rtexec
+   * check` asks too, on other machines. Null, and `error`, which is never null here: it cannot be used, and why. */
   const rtexec_workload* (*open)(const rtexec_model* model, rtexec_error* error);
 } rtexec_backend;
 

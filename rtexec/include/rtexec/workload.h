@@ -29,10 +29,11 @@ extern "C" {
 typedef struct rtexec_memory_demand {
   uint64_t constant; /* never written by the device: dropped, and loaded again */
   uint64_t scratch;  /* lost between jobs: all tasks share the same memory */
-  uint64_t state;    /* copied out and back; zero before the first job */
+  uint64_t state;    /* copied out and back; zero before the rehearsal (begin_to_keep) */
 } rtexec_memory_demand;
 
-/* Addresses of the memory that was asked for, valid on the device for as long as the workload lives. */
+/* Addresses of the memory that was asked for, aligned to 256 bytes, valid on the device for as long as the workload
+ * lives. The struct itself lives during bind(). */
 typedef struct rtexec_memory {
   size_t size;
   const void* constant; /* mapped read-only */
@@ -49,7 +50,8 @@ typedef struct rtexec_device {
    * host device, whose addresses are ordinary memory. */
   void* stream;
   void* self; /* handed to wait() */
-  /* Only in execute(): until all work in the stream is done, as the task set's `completion` says. */
+  /* Only in execute() and execute_segment(): until all work in the stream is done, as the task set's `completion` says.
+   */
   rtexec_code (*wait)(void* self);
 } rtexec_device;
 
@@ -109,7 +111,8 @@ typedef struct rtexec_workload {
    * this. Of a shared object, the bytes of its file and `arguments` count besides. */
   const char* fingerprint;
 
-  /* Set-up, once, before the first job. Null: nothing to ready. */
+  /* Set-up, once, before the first job. Null: nothing to ready. Where it fails, destroy() follows. `error` of this and
+   * of what follows is never null. */
   rtexec_code (*bind)(void* self, const rtexec_device* device, const rtexec_memory* memory, rtexec_error* error);
 
   /* The parts of a job, in this order, never two at once. No allocation, no lock, no system call that can block. One
@@ -131,8 +134,9 @@ typedef struct rtexec_workload {
   const rtexec_tensor* outputs;
   size_t output_count;
 
-  /* In place of execute(): the device part in pieces, which are called in turn from 0. A task set may let other tasks
-   * have the device, and scratch, between two of them. 0 and null: it cannot be cut. */
+  /* In place of execute(), which is not called then: the device part in pieces, which are called in turn from 0. A plan
+   * makes segments of them, of one piece or several short ones each, and may let other tasks have the device, and
+   * scratch, between two segments. 0 and null: it cannot be cut. */
   size_t segments;
   rtexec_code (*execute_segment)(void* self, size_t segment);
   uint64_t carry; /* bytes of device memory that keep their contents from piece to piece, and lose them between jobs */
@@ -140,13 +144,15 @@ typedef struct rtexec_workload {
   /* What follows is null or 0 in objects that were compiled before it was there, and wherever there is no such thing.
    */
 
-  /* Memory that the workload, or a library that it uses, takes by itself: bytes on the device, and bytes of the host on
-   * the device's behalf. It is never swapped, and a plan counts it: what is not told here is not promised. */
-  uint64_t own_device;
-  uint64_t own_host;
+  /* Memory that the workload, or a library that it uses, takes by itself; what is not told here a plan does not count.
+   * It is never swapped. */
+  uint64_t own_device; /* what it computes in: on the host device memory of the host, as for all device memory there */
+  uint64_t own_host;   /* data of inputs and outputs, the constants that are copied to the device */
 
-  const char* const* segment_names;             /* of each piece, for people; null: "segment 0" and so on */
-  const rtexec_constant_range* constant_ranges; /* of each piece; null: the constants cannot be streamed */
+  const char* const* segment_names; /* of each piece, for people; null: "segment 0" and so on */
+  /* All constants that each piece reads lie in its range. Ranges may overlap, be empty, and leave bytes out. Null: the
+   * constants cannot be streamed. */
+  const rtexec_constant_range* constant_ranges;
   /* Hands the piece's work to the device and returns; execute_segment(), which then waits for it, is still called. The
    * piece before it has been handed over or executed. Null: a device waits for the host between two pieces. */
   rtexec_code (*launch_segment)(void* self, size_t segment);
@@ -167,12 +173,14 @@ typedef struct rtexec_workload {
   void (*give_output)(void* self, size_t output, void* to);
 
   /* Of the last job whose after() has returned, best first: how many there are, and where, until the next job begins.
-   * A workload recognises boxes, or classes, or neither. */
+   * On the task's core, several times for a job: what takes time belongs into after(). A workload recognises boxes, or
+   * classes, or neither. */
   size_t (*boxes)(void* self, const rtexec_box** boxes);
   size_t (*classes)(void* self, const rtexec_ranked_class** classes);
 
-  /* Between jobs, where it has memory.state or keeps a state of its own: jobs before were a rehearsal, and what they
-   * left is forgotten. Until then each job finds what the first one does. */
+  /* Once, between the rehearsal (job 0, which comes twice) and the first release, where the workload has memory.state
+   * or a state of its own: forget what the rehearsal left. memory.state is zero before the rehearsal, and nobody else
+   * sets it to zero again. */
   void (*begin_to_keep)(void* self);
 } rtexec_workload;
 
