@@ -23,7 +23,7 @@ enum class ChunkSharing {
 };
 
 struct DaemonOptions {
-  std::filesystem::path directory = "/run/rtexec/sharing/daemon";
+  std::filesystem::path directory = "/run/rtexec/daemon";
   std::string group; // that may connect; empty: who runs the daemon
   unsigned places = 32;
   std::string metrics; // "ADDRESS:PORT"; empty: none

@@ -12,7 +12,7 @@
 namespace rtexec::command {
 
 /// Where rtexecd listens unless its file says otherwise.
-inline constexpr const char* usual_daemon = "/run/rtexec/sharing/daemon";
+inline constexpr const char* usual_daemon = "/run/rtexec/daemon";
 
 /// Lines that have room. With what was so `before`, rates since then stand beside.
 [[nodiscard]] std::string view(const daemon::ServerStatus& status, const std::optional<daemon::ServerStatus>& before,

@@ -43,7 +43,7 @@ const Example examples[] = {
     {{"run"}, "rtexec run robot.toml --duration 10s --trace run.trace"},
     {{"analyze"}, "rtexec analyze run.trace --html run.html"},
     {{"top"}, "rtexec top --interval 500ms"},
-    {{"ps"}, "rtexec ps --daemon /run/rtexec/sharing/daemon"},
+    {{"ps"}, "rtexec ps --daemon /run/rtexec/daemon"},
     {{"simulate"}, "rtexec simulate robot.toml --releases sporadic --gantt run.svg"},
     {{"sweep"}, "rtexec sweep --preset rt-swap-fig7a -o fig7a"},
     {{"experiment"}, "rtexec experiment isolation --simulate -o isolation"},

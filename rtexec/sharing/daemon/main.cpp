@@ -40,7 +40,7 @@ constexpr const char* help_end =
     "  NOTIFY_SOCKET  who started it and wants to know when it is ready: systemd\n"
     "  WATCHDOG_USEC  how often it wants to hear that it goes on\n\n"
     "Files:\n"
-    "  /run/rtexec/sharing/daemon/socket  where clients connect; [daemon] directory says another place\n";
+    "  /run/rtexec/daemon/socket  where clients connect; [daemon] directory says another place\n";
 /// Of a look around, for whoever watches over the daemon.
 constexpr Duration step_patience = std::chrono::seconds(1);
 

@@ -53,7 +53,7 @@ const char* client_name() noexcept {
 
 const char* daemon_directory() noexcept {
   const char* path = in_environment("RTEXEC_DAEMON");
-  return path != nullptr ? path : "/run/rtexec/sharing/daemon";
+  return path != nullptr ? path : "/run/rtexec/daemon";
 }
 
 bool takes_part() noexcept {
