@@ -1,11 +1,13 @@
 # How each kind of file is compiled, and what a component's archive holds. Included once all components have said what they are.
 
-# Files of one folder are compiled together, up to UNITY lines, because most of a small file's cost is its headers; UNITY= compiles each alone.
+# Files of one component are compiled together, up to UNITY lines, because most of a small file's cost is its headers; UNITY= compiles each alone.
 # So are those always that other programs link, or that have flags of their own: what computes much.
 UNITY ?= $(if $(filter fuzz,$(MODE)),,4000)
 sources = $(shell find $(1) -name '*.cpp' 2>/dev/null | sort)
 inside = $(patsubst %,%/%,$(filter $(1)/%,$(COMPONENTS)))
 $(foreach component,$(COMPONENTS),$(eval SRC_$(component) := $(filter-out $(call inside,$(component)) $(MAINS),$(call sources,$(component)))))
+# Folders whose files have the same flags.
+ROOTS := $(sort $(COMPONENTS) $(TEST_FOLDERS) $(TEXTS) $(FLAGGED) $(TEST_ROOTS))
 GROUPED := $(if $(UNITY),$(filter-out $(ALONE),$(foreach component,$(COMPONENTS),$(SRC_$(component))) $(call sources,$(TEST_FOLDERS))))
 # What groups them is in Python. Where there is none it is installed with the packages, and make begins anew.
 ifeq ($(shell command -v python3),)
@@ -14,7 +16,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/.packages-BUILD
 endif
 endif
-$(foreach assignment,$(if $(GROUPED),$(shell rtexec/package/make-unity $(B)/unity $(UNITY) $(GROUPED))),$(eval $(assignment)))
+$(foreach assignment,$(if $(GROUPED),$(shell rtexec/package/make-unity $(B)/unity $(UNITY) $(ROOTS) -- $(GROUPED))),$(eval $(assignment)))
 object = $(sort $(foreach source,$(1),$(or $(UNIT_$(source)),$(B)/$(basename $(source))).o))
 
 # Headers that are compiled once and put before every file, with the same flags but for the level of optimization: not under sanitizers, where each file has to name what it
