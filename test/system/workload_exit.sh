@@ -31,7 +31,7 @@ const rtexec_workload* rtexec_workload_create(const char* task, const char* argu
   return &workload;
 }
 C
-gcc -std=c11 -shared -fPIC -I"$root/tasks/include" -I"$root/config/include" ends.c -o ends.so || exit 1
+gcc -std=c11 -shared -fPIC -I"$root/rtexec/include" ends.c -o ends.so || exit 1
 set_of() { # STATUS WHEN
   printf '[executive]\nduration="1s"\nallow_degraded=true\n[[task]]\nname="own"\nworkload="lib:ends.so"\narguments="%s"\nperiod="50ms"\nwcet="2ms"\nwcet_before="1ms"\n' "$1$2" > set.toml
 }

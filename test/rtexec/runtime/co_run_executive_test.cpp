@@ -285,9 +285,11 @@ struct MeasuredPair {
 TEST(CoRun, ItsTimesAreMeasuredInPairs) {
   for (const auto policy : {MemoryPolicy::managed, MemoryPolicy::switching}) {
     auto measured = MeasuredPair(policy, std::nullopt).tasks;
-    // Others on this machine only make executions longer: in one of some tries not beyond the other one's wait.
-    for (int again = 0; again < 5 && measured[1].longest >= waits + computes; ++again)
-      measured = MeasuredPair(policy, std::nullopt).tasks;
+    // Others on this machine only make executions and waits longer: in one of some tries not beyond the other's wait.
+    const auto disturbed = [&] {
+      return measured[1].longest >= waits + computes || measured[0].idle.value() > waits + 5ms;
+    };
+    for (int again = 0; again < 5 && disturbed(); ++again) measured = MeasuredPair(policy, std::nullopt).tasks;
     EXPECT_GE(measured[0].longest, waits + computes);
     EXPECT_GE(measured[1].longest, computes);
     EXPECT_LT(measured[1].longest, waits + computes) << "it executes while the other one waits";
@@ -344,7 +346,12 @@ TEST(CoRun, TasksThatLeaveTheirPoliciesOpenAreMeasuredBesideEachOtherUnderEach) 
 /// Whose device says nothing of waits.
 TEST(CoRun, AGpuWaitsForWhatAPartTakesBeyondItsKernels) {
   using Times = executive::ResidentTimes;
-  const auto measured = MeasuredPair(MemoryPolicy::managed, Times{Duration(1ms), std::nullopt, std::nullopt}).tasks;
+  const auto measure = [] {
+    return MeasuredPair(MemoryPolicy::managed, Times{Duration(1ms), std::nullopt, std::nullopt}).tasks;
+  };
+  auto measured = measure();
+  // Others on this machine only make waits longer
+  for (int again = 0; again < 5 && measured[0].idle.value() > waits + computes + 5ms; ++again) measured = measure();
   EXPECT_GE(measured[0].idle.value(), waits + computes - 1ms);
   EXPECT_LE(measured[0].idle.value(), waits + computes + 5ms);
   EXPECT_EQ(measured[1].idle, std::nullopt);

@@ -85,8 +85,8 @@ TEST(ListedReleases, ThatAJobIsTooLateForAreDropped) {
 
 /// The counter-example to RT-Swap's analysis, as a file and in swap_simulation_test.cpp, is one history.
 TEST(ListedReleases, RepeatAKnownHistory) {
-  const auto root = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
-  const auto executive = executive::create(read_task_set(root / "config/rt-swap-hole.toml").value());
+  const auto test = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
+  const auto executive = executive::create(read_task_set(test / "../config/rt-swap-hole.toml").value());
   ASSERT_TRUE(executive) << executive.error().what;
   const TaskSet& set = executive->set().tasks;
   Options options;
