@@ -13,6 +13,8 @@ LIBS_all := $(foreach component,$(BELOW_RTEXEC),$(LIBS_$(component)))
 MAINS := rtexec/cli/command/main.cpp rtexec/sharing/daemon/main.cpp rtexec/supervisor/main.cpp rtexec/verifier/main.cpp
 TEXTS += rtexec/studies rtexec/bindings/c rtexec/cli rtexec/runtime/json rtexec/runtime/view
 ALONE += $(MAINS) rtexec/supervisor/% rtexec/verifier/% rtexec/sharing/preload/%
+# What the preloaded library has of sharing/ is compiled without the daemon.
+APART += rtexec/sharing/client rtexec/sharing/protocol
 # Small, and able to start where nothing else is: they need no library, and not what most sources are given.
 BARE += rtexec/supervisor rtexec/verifier
 

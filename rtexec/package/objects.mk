@@ -6,8 +6,8 @@ UNITY ?= $(if $(filter fuzz,$(MODE)),,4000)
 sources = $(shell find $(1) -name '*.cpp' 2>/dev/null | sort)
 inside = $(patsubst %,%/%,$(filter $(1)/%,$(COMPONENTS)))
 $(foreach component,$(COMPONENTS),$(eval SRC_$(component) := $(filter-out $(call inside,$(component)) $(MAINS),$(call sources,$(component)))))
-# Folders whose files have the same flags.
-ROOTS := $(sort $(COMPONENTS) $(TEST_FOLDERS) $(TEXTS) $(FLAGGED) $(TEST_ROOTS))
+# Folders whose files have the same flags, and go into the same programs.
+ROOTS := $(sort $(COMPONENTS) $(TEST_FOLDERS) $(TEXTS) $(FLAGGED) $(APART))
 GROUPED := $(if $(UNITY),$(filter-out $(ALONE),$(foreach component,$(COMPONENTS),$(SRC_$(component))) $(call sources,$(TEST_FOLDERS))))
 # What groups them is in Python. Where there is none it is installed with the packages, and make begins anew.
 ifeq ($(shell command -v python3),)

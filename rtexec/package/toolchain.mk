@@ -76,7 +76,7 @@ LDFLAGS += -pthread $(MODEFLAGS_$(MODE))
 
 # ---- what fragments say of their components ----
 # component(FOLDER,OTHERS): its sources are an archive; whatever links it links those of OTHERS behind it. A fragment may add LIBS_FOLDER,
-# libraries; GENERATED_FOLDER, sources that a program writes; and to TEXTS, ALONE, BARE and MAINS of objects.mk.
+# libraries; GENERATED_FOLDER, sources that a program writes; and to TEXTS, ALONE, APART, BARE and MAINS of objects.mk.
 component = $(eval COMPONENTS += $(1))$(eval NEEDS_$(1) := $(2))
 archive = $(B)/$(1).a
 link_of = $(foreach each,$(1) $(NEEDS_$(1)),$(call archive,$(each)))
