@@ -117,7 +117,7 @@ check-all: ## the same with all operator cases, of which check runs a subset tha
 
 .PHONY: compile-commands
 compile-commands: ## write compile_commands.json, for clangd and other tools that read single files
-	@$(MAKE) -n -B V=1 UNITY= all $(TEST_PROGRAMS) $(SOUNDNESS) $(BENCHES) | rtexec/package/compile-commands
+	@$(MAKE) -n -B V=1 UNITY= PRECOMPILED= all $(TEST_PROGRAMS) $(SOUNDNESS) $(BENCHES) | rtexec/package/compile-commands
 
 # One after the other: real-time tests go wrong beside a compiler.
 check-sanitizers: ## the unit tests under the address, undefined-behaviour and thread sanitizers
