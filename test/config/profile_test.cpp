@@ -233,7 +233,7 @@ TEST(ApplyProfile, SaysInWordsWhatChanged) {
     TaskSet set = tasks({"a"});
     return apply_profile(set, profile_of({entry("a", before)}), {now}).error().what;
   };
-  EXPECT_THAT(change("dnn-0123", "dnn-4567"), testing::HasSubstr("since then its model or parameters"));
+  EXPECT_THAT(change("dnn-0123", "dnn-4567"), testing::HasSubstr("since then its model, parameters or shared object"));
   EXPECT_THAT(change("dnn-cuda-fp32-0123", "dnn-cuda-fp16-4567"),
               testing::HasSubstr("its precision (\"dnn-cuda-fp32\", now \"dnn-cuda-fp16\") changed"));
   EXPECT_THAT(change("dnn-0123-tuned-1", "dnn-0123-tuned-2"), testing::HasSubstr("the tuning of its kernels changed"));
