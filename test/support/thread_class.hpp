@@ -1,4 +1,4 @@
-// The scheduling class of a thread of this process.
+// The scheduling class of threads of this process.
 #pragma once
 
 #include <filesystem>
@@ -17,5 +17,17 @@ inline int class_of(const std::string& name) {
   }
   return -1;
 }
+
+/// Has this thread go before all without a priority, where it may, for as long as it lives.
+class Urgent {
+ public:
+  Urgent() { static_cast<void>(::sched_setscheduler(0, SCHED_FIFO, &priority_)); }
+  ~Urgent() { static_cast<void>(::sched_setscheduler(0, SCHED_OTHER, &none_)); }
+  Urgent(const Urgent&) = delete;
+  Urgent& operator=(const Urgent&) = delete;
+
+ private:
+  const sched_param priority_{.sched_priority = 70}, none_{.sched_priority = 0};
+};
 
 } // namespace rtexec::test

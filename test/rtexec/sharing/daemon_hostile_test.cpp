@@ -7,6 +7,7 @@
 #include "test/support/eventually.hpp"
 #include "test/support/test_files.hpp"
 #include "test/support/sanitized.hpp"
+#include "test/support/thread_class.hpp"
 
 #include <gtest/gtest.h>
 
@@ -299,8 +300,7 @@ std::chrono::seconds hostile_time() {
 /// Declared: it is promised a deadline, keeps count of its jobs, and finds in each slot what it wrote there.
 int keep_deadlines(const std::filesystem::path& directory, std::chrono::steady_clock::time_point until, int told) {
   constexpr auto period = 500ms * slowness;
-  const sched_param urgent{.sched_priority = 70};
-  (void)::sched_setscheduler(0, SCHED_FIFO, &urgent); // where it may, and its agent too: the machine is others' as well
+  const rtexec::test::Urgent urgent; // its agent too: the machine is others' as well
   HostClientMemory memory(slots, 2 << 20);
   const auto client = honest(directory, memory);
   if (!client) return 10;

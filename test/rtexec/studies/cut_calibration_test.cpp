@@ -9,6 +9,7 @@
 #include "tasks/engine/onnx/onnx_reader.hpp"
 #include "test/support/test_files.hpp"
 #include "test/support/expected_result.hpp"
+#include "test/support/thread_class.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -90,6 +91,7 @@ MakeNetwork timed(std::size_t layers) {
 std::unique_ptr<hal::Device> host() { return std::move(*hal::HostDevice::open(Bytes{64 << 20}, Bytes{1 << 20})); }
 
 TEST(CutCalibration, FindsWhatACutTakesWithTheNextSegmentAhead) {
+  const test::Urgent urgent;
   const auto device = host();
   const auto calibrated = [&] { return calibrate_cut(*device, timed(32), 1ms, {.jobs = 5, .margin = 1.5}, goes_on); };
   // What others take of the machine moves the difference either way. Where the device idled at each cut, or where
