@@ -9,7 +9,6 @@
 #include "tasks/engine/onnx/onnx_reader.hpp"
 #include "test/support/test_files.hpp"
 #include "test/support/expected_result.hpp"
-#include "test/support/thread_class.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -91,14 +90,14 @@ MakeNetwork timed(std::size_t layers) {
 std::unique_ptr<hal::Device> host() { return std::move(*hal::HostDevice::open(Bytes{64 << 20}, Bytes{1 << 20})); }
 
 TEST(CutCalibration, FindsWhatACutTakesWithTheNextSegmentAhead) {
-  const test::Urgent urgent;
   const auto device = host();
   const auto calibrated = [&] { return calibrate_cut(*device, timed(32), 1ms, {.jobs = 5, .margin = 1.5}, goes_on); };
   // What others take of the machine moves the difference either way. Where the device idled at each cut, or where
-  // cuts were free, no number of tries would come out between.
+  // cuts were free, no number of tries would come out between. (On a thread with SCHED_FIFO that computes all the time,
+  // the kernel stops it for 50 ms of each second.)
   const auto is_disturbed = [](const MeasuredCuts& each) { return each.each < 95us || each.each > 900us; };
   auto found = calibrated();
-  for (int again = 0; again < 20 && found && std::ranges::any_of(found->measured, is_disturbed); ++again)
+  for (int again = 0; again < 60 && found && std::ranges::any_of(found->measured, is_disturbed); ++again)
     found = calibrated();
   ASSERT_EQ(test::problem(found), "none");
   ASSERT_EQ(found->measured.size(), 2U) << "32 segments would be shorter than two dispatches";
