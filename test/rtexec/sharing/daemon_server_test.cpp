@@ -419,6 +419,11 @@ TEST(DaemonServer, WithoutADescriptorForWhoComesItWaitsAndThenTakesHim) {
   const rtexec::test::ScratchFolder folder;
   const RunningServer server(folder.path() / "d", 4);
   const auto address = protocol::socket_address(folder.path() / "d" / "socket");
+  protocol::Letter letter;
+  auto first = protocol::Channel::connect(folder.path() / "d" / "socket"); // what it opens to begin is closed by then
+  ASSERT_TRUE(first);
+  ASSERT_EQ(first->send(protocol::Status{}), protocol::Delivery::done);
+  ASSERT_EQ(first->receive(letter), protocol::Delivery::done);
   protocol::Channel waits(config::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -429,7 +434,6 @@ TEST(DaemonServer, WithoutADescriptorForWhoComesItWaitsAndThenTakesHim) {
   std::this_thread::sleep_for(500ms);
   EXPECT_LT(time_of_this_process() - used, 150ms);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  protocol::Letter letter;
   ASSERT_EQ(waits.send(protocol::Status{}), protocol::Delivery::done);
   EXPECT_EQ(waits.receive(letter), protocol::Delivery::done);
 }
