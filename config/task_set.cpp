@@ -557,10 +557,12 @@ void resolve_paths(TaskSet& set) {
   const auto resolve = [&](std::filesystem::path& path) {
     if (!path.empty()) path = (folder / path).lexically_normal();
   };
-  if (is_board_path(set.board)) {
-    set.board = (folder / set.board).lexically_normal().string();
-    if (!is_board_path(set.board)) set.board.insert(0, "./"); // still a path, and not the name of a board
-  }
+  const auto resolve_unless_name = [&](std::string& text, auto is_path) {
+    if (!is_path(text)) return;
+    text = (folder / text).lexically_normal().string();
+    if (!is_path(text)) text.insert(0, "./"); // still a path, and not a name
+  };
+  resolve_unless_name(set.board, is_board_path);
   if (set.executive.profile.empty()) {
     set.executive.profile = set.file;
     set.executive.profile.replace_extension(".profile.toml");
@@ -572,10 +574,7 @@ void resolve_paths(TaskSet& set) {
   for (Task& task : set.tasks) {
     resolve(task.model);
     resolve(task.library);
-    if (task.backend.contains('/')) {
-      task.backend = (folder / task.backend).lexically_normal().string();
-      if (!task.backend.contains('/')) task.backend.insert(0, "./"); // still a path, and not a name
-    }
+    resolve_unless_name(task.backend, [](const std::string& backend) { return backend.contains('/'); });
     resolve(task.input);
     resolve_channel_paths(task, folder);
   }

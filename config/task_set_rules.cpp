@@ -55,8 +55,6 @@ void check_state(const Task& task, const Rules& rules) {
   }
 }
 
-bool is_built_in(const Task& task) { return task.backend.empty() || task.backend == "rtexec"; }
-
 void check_backend(const Task& task, const Rules& rules) {
   if (is_built_in(task)) return;
   if (task.backend.contains('/')) check_exists(task.backend, "backend", false, rules);

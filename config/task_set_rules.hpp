@@ -6,6 +6,11 @@
 
 namespace rtexec::config {
 
+/// Whether our own engine computes the model of a dnn task.
+[[nodiscard]] inline bool is_built_in(const Task& task) noexcept {
+  return task.backend.empty() || task.backend == "rtexec";
+}
+
 /// Reports what breaks a rule.
 void check_rules(const TaskSet& set, Report& report);
 

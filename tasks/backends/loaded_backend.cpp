@@ -49,7 +49,8 @@ Result<> add_file(Fingerprint& fingerprint, const fs::path& path) {
 
 class LoadedBackend final : public Backend {
  public:
-  LoadedBackend(const rtexec_backend& backend, fs::path file) : backend_(backend), file_(std::move(file)) {}
+  /// `code`: the fingerprint of its shared object.
+  LoadedBackend(const rtexec_backend& backend, const Fingerprint& code) : backend_(backend), code_(code) {}
 
   std::span<const MemoryPolicy> memory_policies(const Task&) const override {
     static constexpr std::array only{MemoryPolicy::device};
@@ -90,9 +91,8 @@ class LoadedBackend final : public Backend {
 
   /// Of all that execution times depend on, as far as it can be seen from here.
   [[nodiscard]] Result<std::string> code_of(const Task& task) const {
-    Fingerprint fingerprint;
-    for (const fs::path& path : {file_, task.model})
-      if (const auto added = add_file(fingerprint, path); !added) return Unexpected(added.error());
+    Fingerprint fingerprint = code_;
+    if (const auto added = add_file(fingerprint, task.model); !added) return Unexpected(added.error());
     for (const auto& [input, shape] : task.shape) {
       fingerprint.add(input);
       for (const std::int64_t size : shape) fingerprint.add(std::to_string(size));
@@ -101,7 +101,7 @@ class LoadedBackend final : public Backend {
   }
 
   const rtexec_backend& backend_;
-  fs::path file_; // the shared object
+  Fingerprint code_;
 };
 
 std::string problem_of(const rtexec_backend& backend) {
@@ -141,7 +141,9 @@ Result<std::unique_ptr<LoadedBackend>> load(const std::string& name) {
   if (const std::string problem = problem_of(*backend); !problem.empty()) return refuse(library + ": " + problem);
   ::link_map* map = nullptr;
   if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return refuse(std::string("dlinfo: ") + ::dlerror());
-  return std::make_unique<LoadedBackend>(*backend, map->l_name);
+  Fingerprint code;
+  if (const auto added = add_file(code, map->l_name); !added) return refuse(added.error().what);
+  return std::make_unique<LoadedBackend>(*backend, code);
 }
 
 } // namespace

@@ -1,6 +1,5 @@
 #include "tasks/engine/engine_backend.hpp"
 
-#include "tasks/base/buffer_kind.hpp"
 #include "tasks/engine/dnn_workload.hpp"
 
 #include <array>
@@ -19,10 +18,6 @@ class EngineBackend final : public Backend {
   }
 
   Result<std::unique_ptr<Workload>> open(const Task& task, DeviceKind kind) const override {
-    if (task.footprint && kind_of(task.memory_policy) != BufferKind::device)
-      return fail(Errc::bad_input, "footprint = " + to_string(*task.footprint) +
-                                       ": only for synthetic tasks, and for dnn tasks under D; this one takes what its "
-                                       "network needs");
     std::optional<DnnWorkload::Footprint> footprint;
     if (task.footprint)
       footprint = {

@@ -1,5 +1,7 @@
 #include "tasks/make/make_workload.hpp"
 
+#include "config/task_set_rules.hpp"
+#include "tasks/base/buffer_kind.hpp"
 #include "tasks/backends/custom_workload.hpp"
 #include "tasks/backends/loaded_backend.hpp"
 #include "tasks/engine/engine_backend.hpp"
@@ -32,10 +34,13 @@ Result<> has_no_footprint(const Task& task, const char* instead) {
 }
 
 Result<const Backend*> backend_of(const Task& task) {
-  return task.backend.empty() || task.backend == "rtexec" ? &engine_backend() : load_backend(task.backend);
+  return config::is_built_in(task) ? &engine_backend() : load_backend(task.backend);
 }
 
 Result<std::unique_ptr<Workload>> make_dnn(const Task& task, DeviceKind kind) {
+  if (kind_of(task.memory_policy) != BufferKind::device)
+    if (const auto none = has_no_footprint(task, "takes what its network needs"); !none)
+      return Unexpected(none.error());
   const auto backend = backend_of(task);
   return of_task(task, backend ? (*backend)->open(task, kind) : Unexpected(backend.error()));
 }

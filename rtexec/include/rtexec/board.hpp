@@ -234,7 +234,7 @@ struct Board {
   /// it to each bound, and not to each device part (policies/proofs/hold-ups.md, with the exception); 0: it never does.
   Duration hold_up{0};
 
-  // What is asked of the device's kind, which only those compare who open devices or compute on them.
+  // Callers ask these. Only those who open devices, or compute on them, compare kinds.
   /// Whether it computes on a core of the machine, that of the compute engine.
   [[nodiscard]] bool computes_on_core() const noexcept { return device == DeviceKind::host; }
   /// Whether its memory is taken from the machine's, by this program.

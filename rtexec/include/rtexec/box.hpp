@@ -1,4 +1,4 @@
-// What is recognised in a picture: what the outputs of a detector or a classifier are decoded to. Plain values.
+// The outputs of a detector or a classifier are decoded to these plain values.
 #pragma once
 
 #include <cstdint>
