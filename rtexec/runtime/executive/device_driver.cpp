@@ -116,8 +116,8 @@ struct DeviceDriver::TaskLink {
   [[nodiscard]] bool accompanied() const noexcept { return company == hal::Company::accompanied; }
 
   void end_execution(const Given& of, Status outcome, Instant begin, Instant end) noexcept {
-    if (ended == of.job) return driver->compute_.work.ended(); // the task's next job may have been started
-    on->work.ended();
+    if (ended == of.job) return driver->compute_.progress.completed(); // the task's next job may have been started
+    on->progress.completed();
     if (std::exchange(opened, false)) begin = std::min(begin, begun);
     add(of.segment, outcome, accompanied() ? started : begin, end);
     work.end();
@@ -204,7 +204,7 @@ struct DeviceDriver::TransferWork {
   }
 
   void end_transfer(Status outcome, Instant begin, Instant end) noexcept {
-    direction->work.ended();
+    direction->progress.completed();
     work.end();
     if (action && driver->recording()) traces::swap_end(*action, end, outcome, copied);
     if (const auto& observer = driver->options_.observer; action && observer.ended)
@@ -258,15 +258,15 @@ bool DeviceDriver::moves_for(std::uint32_t task) const noexcept {
   return links_[task]->moves.load(std::memory_order_relaxed) > 0;
 }
 
-void DeviceDriver::watch(ProgressWatch& watch) const {
-  watch.add("the scheduler thread", [this](Instant now) { return pulse_.progress(now); });
-  const auto add = [&](const char* name, const WorkCount& work) {
-    watch.add(name, [&work](Instant) { return work.progress(); });
+void DeviceDriver::watch(Heartbeat& heartbeat) const {
+  heartbeat.watch("the scheduler thread", [this](Instant now) { return progress_.progress(now); });
+  const auto add = [&](const char* name, const ProgressCounter& progress) {
+    heartbeat.watch(name, [&progress](Instant now) { return progress.progress(now); });
   };
-  add("the compute engine", compute_.work);
-  if (beside_) add("the second compute engine", beside_->work);
-  add("the copy-in engine", in_.work);
-  add("the copy-out engine", out_.work);
+  add("the compute engine", compute_.progress);
+  if (beside_) add("the second compute engine", beside_->progress);
+  add("the copy-in engine", in_.progress);
+  add("the copy-out engine", out_.progress);
 }
 
 void DeviceDriver::post(const Event& event) noexcept {
@@ -298,7 +298,7 @@ void DeviceDriver::run() noexcept {
     if (step()) continue;
     const bool still = scheduler_.idle() && in_.begun == in_.ended && out_.begun == out_.ended;
     if (stopping_.load(std::memory_order_acquire) && still) return;
-    pulse_.wait(wake_, seen);
+    progress_.wait(wake_, seen);
   }
 }
 
@@ -317,7 +317,7 @@ void DeviceDriver::cancel_all() noexcept {
         if (event.kind == Event::Kind::job_requested) not_executed(*link, Errc::cancelled);
     }
     if (stopping) break;
-    pulse_.wait(wake_, seen);
+    progress_.wait(wake_, seen);
   }
   for (hal::Engine* engine : {&compute_.engine, &in_.engine, &out_.engine})
     engine->call([]() noexcept { return Status(); });
@@ -491,7 +491,7 @@ void DeviceDriver::submit(TaskLink& link, std::uint32_t segment) noexcept {
       const auto& of = *static_cast<Given*>(self);
       of.link->launch(of);
     };
-  link.on->work.given();
+  link.on->progress.submitted();
   const auto submitted = link.on->engine.submit(work);
   link.launched.store(segment + 1, std::memory_order_release);
   // An engine has what is given of one job at a time, of one that failed before it, and in the warm-up two, so its
@@ -510,7 +510,7 @@ void DeviceDriver::move(Direction& direction, const std::optional<Action>& actio
       .done = [](void* self, Status outcome, Instant begin,
                  Instant end) noexcept { static_cast<TransferWork*>(self)->end_transfer(outcome, begin, end); },
       .context = &work_item};
-  direction.work.given();
+  direction.progress.submitted();
   if (const auto submitted = direction.engine.submit(work); !submitted)
     work_item.end_transfer(submitted, hal::now(), hal::now());
 }

@@ -20,7 +20,7 @@
 #include "policies/scheduler/device_scheduler.hpp"
 #include "rtexec/runtime/executive/bandwidth_control.hpp"
 #include "rtexec/runtime/executive/device_memory.hpp"
-#include "rtexec/runtime/watches/progress_watch.hpp"
+#include "rtexec/runtime/watches/heartbeat.hpp"
 #include "rtexec/runtime/executive/wait_free_queue.hpp"
 
 #include <atomic>
@@ -105,8 +105,8 @@ class DeviceDriver {
 
   /// Chunks come or go for a job of `task` now. Any thread.
   [[nodiscard]] bool moves_for(std::uint32_t task) const noexcept;
-  /// Lets the scheduler thread and the engines be watched.
-  void watch(ProgressWatch& watch) const;
+  /// Adds the scheduler thread and the engines to `heartbeat`.
+  void watch(Heartbeat& heartbeat) const;
 
  private:
   class Working;
@@ -116,7 +116,7 @@ class DeviceDriver {
   struct Compute {
     hal::Engine& engine;
     Ring<policies::Event, 8> ended{}; // from the engine's thread
-    WorkCount work{};
+    ProgressCounter progress{};
   };
   struct TransferWork;
   struct EndedTransfer {
@@ -129,7 +129,7 @@ class DeviceDriver {
     std::vector<std::unique_ptr<TransferWork>> works; // used in turn
     std::uint64_t begun = 0, ended = 0;               // on the scheduler thread
     Ring<EndedTransfer, 8> finished{};                // from the engine's thread
-    WorkCount work{};
+    ProgressCounter progress{};
   };
 
   [[nodiscard]] Duration executed(Duration passed) noexcept;
@@ -166,7 +166,7 @@ class DeviceDriver {
   std::uint64_t decisions_ = 0; // of the scheduler core
   Errc last_transfer_error_ = Errc::io_error;
   hal::Signal wake_;
-  Pulse pulse_;
+  ProgressCounter progress_ = ProgressCounter::of_thread(); // of the scheduler thread
   std::atomic<bool> recording_{false}, stopping_{false};
   std::atomic<std::uint64_t> refused_{0}, lost_events_{0};
 };

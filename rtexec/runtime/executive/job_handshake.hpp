@@ -4,7 +4,7 @@
 
 #include <rtexec/units.hpp>
 #include "hal/thread.hpp"
-#include "rtexec/runtime/watches/pulse.hpp"
+#include "rtexec/runtime/watches/progress_counter.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -74,7 +74,7 @@ bool Run::trigger(std::string_view task) noexcept {
 /// Workloads go before the device that they are bound to, and not before the compute engine has handed the last job
 /// back: the task's threads may have seen that before it returns.
 Run::~Run() {
-  beat_.reset();
+  heartbeat_.reset();
   end_threads();
   if (driver_) // without it no job was executed, and the second engine may not be there
     for (const auto kind : compute_engines())
@@ -123,22 +123,19 @@ Result<> Run::start() {
     control_.end.store((*started_ + *set_.tasks.executive.duration).time_since_epoch().count());
   control_.start.store(started_->time_since_epoch().count(), std::memory_order_release);
   control_.started.raise();
-  return begin_beat();
+  return start_heartbeat();
 }
 
-/// A thread has for a step what the longest deadline leaves it, and a quarter of what the manager waits.
-Result<> Run::begin_beat() {
+/// A thread is stuck if it takes no step for the longest deadline and a quarter of the manager's timeout.
+Result<> Run::start_heartbeat() {
   if (!setup_.service_manager) return {};
-  Duration patience = setup_.service_manager->patience().value_or(Duration(0)) / 4;
-  patience += std::ranges::max(set_.tasks.tasks, {}, &Task::deadline).deadline;
-  ProgressWatch watch(patience);
-  driver_->watch(watch);
+  Duration timeout = setup_.service_manager->patience().value_or(Duration(0)) / 4;
+  timeout += std::ranges::max(set_.tasks.tasks, {}, &Task::deadline).deadline;
+  heartbeat_ = std::make_unique<Heartbeat>(std::move(*setup_.service_manager), timeout);
+  driver_->watch(*heartbeat_);
   for (std::size_t i = 0; i < runs_.size(); ++i)
-    if (set_.tasks.tasks[i].real_time()) runs_[i]->watch(watch, plan_.proved);
-  auto beat = Beat::start(*setup_.service_manager, std::move(watch), "Runs " + set_.tasks.file.string());
-  if (!beat) return Unexpected(beat.error());
-  beat_ = std::move(*beat);
-  return {};
+    if (set_.tasks.tasks[i].real_time()) runs_[i]->watch(*heartbeat_, plan_.proved);
+  return heartbeat_->start("Runs " + set_.tasks.file.string());
 }
 
 Result<> Run::startable() const {
@@ -268,7 +265,7 @@ Report Run::stop() {
   if (started_) look(std::max(Duration(0), hal::now() - *started_));
   Report alive = report();
   if (alive.stopped_by.cause == StopCause::none) alive.stopped_by.cause = StopCause::request;
-  if (beat_) beat_->end(to_string(alive.stopped_by));
+  if (heartbeat_) heartbeat_->stop(to_string(alive.stopped_by));
   end_threads();
   for (const auto& io : set_.io) io->close();
   if (started_) steal_.look(); // the last jobs have ended

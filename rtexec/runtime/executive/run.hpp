@@ -9,7 +9,7 @@
 #include "hal/machine_files.hpp"
 #include "rtexec/runtime/executive/bandwidth_control.hpp"
 #include "rtexec/runtime/watches/basis_watch.hpp"
-#include "rtexec/runtime/watches/beat.hpp"
+#include "rtexec/runtime/watches/heartbeat.hpp"
 #include "rtexec/runtime/watches/clock_watch.hpp"
 #include "rtexec/runtime/executive/device_driver.hpp"
 #include "rtexec/runtime/executive/device_memory.hpp"
@@ -106,7 +106,7 @@ class Run {
   void watch_cores(const Placement& placement);
   void look(Duration at);
   void publish();
-  Result<> begin_beat();
+  Result<> start_heartbeat();
   Snapshot first_snapshot() const;
   void show(Snapshot& snapshot);
   std::optional<Notice> take_notice() noexcept;
@@ -139,7 +139,7 @@ class Run {
   std::optional<Report> final_report_;
   std::optional<StatusPageReport> status_page_;
   std::unique_ptr<StatusPublisher> publisher_;
-  std::unique_ptr<Beat> beat_; // where a service manager listens
+  std::unique_ptr<Heartbeat> heartbeat_; // null: no service manager listens
 };
 
 } // namespace rtexec::executive

@@ -135,7 +135,7 @@ Report Run::report() const {
   report.degraded = degraded_;
   const auto changes = basis_.changes();
   report.degraded.insert(report.degraded.end(), changes.begin(), changes.end());
-  if (beat_) std::ranges::move(beat_->gaps(), std::back_inserter(report.degraded));
+  if (heartbeat_) std::ranges::move(heartbeat_->gaps(), std::back_inserter(report.degraded));
   if (std::string invalid = clocks_.invalid(); !invalid.empty()) report.degraded.push_back(std::move(invalid));
   report.device = device_report_;
   report.clocks = clocks_.seen();

@@ -354,12 +354,12 @@ Status TaskRun::execute_after() noexcept {
 
 // ---- status ----
 
-void TaskRun::watch(ProgressWatch& watch, bool proved) const {
-  watch.add("the release thread of task '" + task_.name + "'",
-            [this](Instant now) { return releasing_.progress(now); });
-  watch.add("the completion thread of task '" + task_.name + "'",
-            [this](Instant now) { return completing_.progress(now); });
-  if (proved) watch.add("a job of task '" + task_.name + "'", [this](Instant) { return handshake_.progress(); });
+void TaskRun::watch(Heartbeat& heartbeat, bool proved) const {
+  heartbeat.watch("the release thread of task '" + task_.name + "'",
+                  [this](Instant now) { return releasing_.progress(now); });
+  heartbeat.watch("the completion thread of task '" + task_.name + "'",
+                  [this](Instant now) { return completing_.progress(now); });
+  if (proved) heartbeat.watch("a job of task '" + task_.name + "'", [this](Instant) { return handshake_.progress(); });
 }
 
 TaskReport TaskRun::report() const {

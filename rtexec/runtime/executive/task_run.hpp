@@ -13,7 +13,7 @@
 #include "rtexec/runtime/executive/device_driver.hpp"
 #include "rtexec/runtime/executive/job_handshake.hpp"
 #include "rtexec/runtime/observation/layer_times.hpp"
-#include "rtexec/runtime/watches/progress_watch.hpp"
+#include "rtexec/runtime/watches/heartbeat.hpp"
 #include "rtexec/runtime/executive/run_control.hpp"
 #include "rtexec/runtime/executive/status_page.hpp"
 #include "rtexec/runtime/executive/task_statistics.hpp"
@@ -89,8 +89,8 @@ class TaskRun final : public DeviceClient {
   [[nodiscard]] Status warm_up() const noexcept { return warm_up_.outcome; }
   [[nodiscard]] TaskStatistics& statistics() noexcept { return statistics_; }
   [[nodiscard]] TaskReport report() const;
-  /// Lets its threads be watched, and where jobs end by their deadlines these, too.
-  void watch(ProgressWatch& watch, bool proved) const;
+  /// Adds the threads of the task to `heartbeat`, and its jobs if they are proved to keep their deadlines.
+  void watch(Heartbeat& heartbeat, bool proved) const;
   /// What stays as it is in it,
   [[nodiscard]] TaskStatus first_status() const;
   /// and what changes, but for what is recent. Any thread; allocates nothing.
@@ -146,7 +146,7 @@ class TaskRun final : public DeviceClient {
   Duration waited_{0};             // in the execution that has ended; compute engine's thread
 
   JobHandshake handshake_;
-  Pulse releasing_, completing_;
+  ProgressCounter releasing_ = ProgressCounter::of_thread(), completing_ = ProgressCounter::of_thread();
   std::atomic<bool> releases_over_{false};
   std::atomic<bool> abandoned_{false};
   std::atomic<std::uint64_t> suspect_job_{0};

@@ -7,7 +7,7 @@
 #include "hal/thread.hpp"
 #include "rtexec/sharing/daemon/server.hpp"
 #include "rtexec/sharing/daemon/set_up.hpp"
-#include "rtexec/runtime/watches/beat.hpp"
+#include "rtexec/runtime/watches/heartbeat.hpp"
 #include "rtexec/runtime/watches/service_manager.hpp"
 #include "traces/emit.hpp"
 #include "traces/recording/session.hpp"
@@ -41,20 +41,14 @@ constexpr const char* help_end =
     "  WATCHDOG_USEC  how often it wants to hear that it goes on\n\n"
     "Files:\n"
     "  /run/rtexec/daemon/socket  where clients connect; [daemon] directory says another place\n";
-/// Of a look around, for whoever watches over the daemon.
-constexpr Duration step_patience = std::chrono::seconds(1);
+/// The daemon is stuck if its server completes no round for so long.
+constexpr Duration round_timeout = std::chrono::seconds(1);
 
 std::atomic<Server*> running{nullptr};
 volatile std::sig_atomic_t told_to_end = 0; // also while there is no server yet
 
 struct RecordingOptions {
   std::string folder, limit; // empty: none
-};
-
-struct Watched {
-  explicit Watched(executive::ServiceManager by) : manager(std::move(by)) {}
-  executive::ServiceManager manager;
-  std::unique_ptr<executive::Beat> beat;
 };
 
 void end_at(int) {
@@ -81,18 +75,16 @@ int give_up(const Error& error) {
   return code_of(error.code);
 }
 
-/// Who started it hears that it is ready, and that it goes on; null: nobody wants to.
-Result<std::unique_ptr<Watched>> begin_beat(const Server& server, const std::string& file) {
+/// Reports to the service manager that the daemon is ready, and that it makes progress; null: there is no manager.
+Result<std::unique_ptr<executive::Heartbeat>> start_heartbeat(const Server& server, const std::string& file) {
   auto manager = executive::ServiceManager::of_environment();
   if (!manager) return Unexpected(manager.error());
   if (!*manager) return nullptr;
-  auto watched = std::make_unique<Watched>(std::move(**manager));
-  executive::ProgressWatch watch(step_patience);
-  watch.add("rtexecd", [&server](Instant) { return executive::Progress{.steps = server.rounds(), .due = true}; });
-  auto beat = executive::Beat::start(watched->manager, std::move(watch), "Serves " + file);
-  if (!beat) return Unexpected(beat.error());
-  watched->beat = std::move(*beat);
-  return watched;
+  auto heartbeat = std::make_unique<executive::Heartbeat>(std::move(**manager), round_timeout);
+  heartbeat->watch("rtexecd",
+                   [&server](Instant) { return executive::Progress{.steps = server.rounds(), .due = true}; });
+  if (const auto started = heartbeat->start("Serves " + file); !started) return Unexpected(started.error());
+  return heartbeat;
 }
 
 /// Of what is recorded: begun before there are threads, or locked memory.
@@ -150,11 +142,11 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
   if (told_to_end != 0) (*server)->stop();
   std::cout << "rtexecd: listening at " << (options->settings.daemon.directory / "socket").string() << ", "
             << options->dispatcher.frames << " chunks of " << to_string(options->terms.device.chunk) << std::endl;
-  auto beat = begin_beat(**server, file);
-  if (!beat) return give_up(beat.error());
+  auto heartbeat = start_heartbeat(**server, file);
+  if (!heartbeat) return give_up(heartbeat.error());
   const auto ended = (*server)->run();
   on_signals(SIG_IGN); // the recording is ended once, and whole
-  beat->reset();
+  heartbeat->reset();
   server->reset();
   const auto recorded_all = end_recording(*session);
   if (!ended) return give_up(ended.error());

@@ -26,7 +26,7 @@ using protocol::Kind;
 using protocol::Letter;
 
 constexpr Duration to_leave = 1s; // for a process whose socket is closed
-constexpr Duration between_beats = 50ms;
+constexpr Duration between_rounds = 50ms;
 constexpr Duration between_attempts = 100ms; // to take who comes, where there is no descriptor for him
 // Connections, those of observers too: in all, of one user, of one process, and of all but the daemon's user
 constexpr std::size_t max_peers = 1024, max_of_user = 512, max_of_process = 16, max_of_others = max_peers - 64;
@@ -174,15 +174,15 @@ Result<> Server::run() {
     if (watched[0].revents != 0) accept();
     if (metrics_)
       metrics_->serve(std::span(watched).subspan(others), hal::now(), [this] { return metrics_text(status()); });
-    beat();
+    count_round();
   }
   return {};
 }
 
 /// Who holds the dispatcher for good ends it. However much is asked, the lock is taken no more often.
-void Server::beat() {
-  if (hal::now() < next_beat_) return;
-  next_beat_ = hal::now() + between_beats;
+void Server::count_round() {
+  if (hal::now() < next_round_) return;
+  next_round_ = hal::now() + between_rounds;
   const std::scoped_lock lock(lock_);
   rounds_.fetch_add(1, std::memory_order_relaxed);
 }

@@ -125,7 +125,7 @@ class Server final : public Outlet, private Session::Listener {
   void broken(std::uint32_t place) noexcept override;
   void ending(std::uint32_t place) noexcept override;
 
-  void beat();
+  void count_round();
   void keep_time() noexcept;
   template <class Function> void drive(Function function) noexcept;
   void wake() noexcept; // the caller of run()
@@ -157,7 +157,7 @@ class Server final : public Outlet, private Session::Listener {
   std::optional<Metrics> metrics_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> rounds_{0};
-  Instant next_beat_{};
+  Instant next_round_{};
   hal::ShallowIdle shallow_idle_;
   hal::KeepAwake awake_;
   hal::Signal time_;

@@ -1,5 +1,5 @@
-// The beat of a run for its service manager: it comes while the real-time threads make progress, and only then.
-#include "rtexec/runtime/watches/beat.hpp"
+// The heartbeat of a run for its service manager: it is sent while the real-time threads make progress, and only then.
+#include "rtexec/runtime/watches/heartbeat.hpp"
 
 #include "rtexec/runtime/planning/executive_setup.hpp"
 #include "test/rtexec/runtime/own_workload.hpp"
@@ -77,16 +77,17 @@ ServiceManager connected() {
   return std::move(**manager);
 }
 
-// ---- who is stuck ----
+// ---- stuck threads ----
 
 /// Looks at one subject at random intervals; the oracle looks back at all that it was shown.
-TEST(ProgressWatch, FindsWhoWasDueWithoutAStepForLongerThanItsPatience) {
+TEST(Heartbeat, FindsAThreadThatIsDueAndTakesNoStepBeforeTheTimeout) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
-    const Duration patience = 1ms * (1 + random() % 40);
+    const Duration timeout = 1ms * (1 + random() % 40);
     Progress shown;
-    ProgressWatch watch(patience);
-    watch.add("it", [&](Instant) { return shown; });
+    const Manager manager;
+    Heartbeat heartbeat(connected(), timeout);
+    heartbeat.watch("it", [&](Instant) { return shown; });
     std::vector<std::pair<Instant, Progress>> history;
     Instant now{};
     for (int look = 0; look < 100; ++look) {
@@ -96,71 +97,72 @@ TEST(ProgressWatch, FindsWhoWasDueWithoutAStepForLongerThanItsPatience) {
       history.emplace_back(now, shown);
       auto first = history.rbegin();
       while (first != history.rend() && first->second.due && first->second.steps == shown.steps) ++first;
-      const bool stuck = shown.due && now - std::prev(first)->first > patience;
-      ASSERT_EQ(watch.stuck(now) != nullptr, stuck) << round << "/" << look;
+      const bool stuck = shown.due && now - std::prev(first)->first > timeout;
+      ASSERT_EQ(heartbeat.stuck(now) != nullptr, stuck) << round << "/" << look;
     }
   }
 }
 
-TEST(ProgressWatch, NamesTheFirstAndGoesOnToLookAtAll) {
+TEST(Heartbeat, NamesTheFirstStuckThreadAndObservesAll) {
+  const Manager manager;
   Progress a{.steps = 1, .due = true}, b{.steps = 1, .due = true};
-  ProgressWatch watch(10ms);
-  watch.add("a", [&](Instant) { return a; });
-  watch.add("b", [&](Instant) { return b; });
+  Heartbeat heartbeat(connected(), 10ms);
+  heartbeat.watch("a", [&](Instant) { return a; });
+  heartbeat.watch("b", [&](Instant) { return b; });
   const Instant begin{};
-  EXPECT_EQ(watch.stuck(begin), nullptr);
-  ASSERT_NE(watch.stuck(begin + 11ms), nullptr);
-  EXPECT_EQ(*watch.stuck(begin + 11ms), "a");
+  EXPECT_EQ(heartbeat.stuck(begin), nullptr);
+  ASSERT_NE(heartbeat.stuck(begin + 11ms), nullptr);
+  EXPECT_EQ(*heartbeat.stuck(begin + 11ms), "a");
   ++a.steps;
-  EXPECT_EQ(*watch.stuck(begin + 12ms), "b");
+  EXPECT_EQ(*heartbeat.stuck(begin + 12ms), "b");
   ++b.steps;
-  EXPECT_EQ(watch.stuck(begin + 13ms), nullptr);
+  EXPECT_EQ(heartbeat.stuck(begin + 13ms), nullptr);
 }
 
-TEST(Pulse, IsDueWhileItsThreadWorksAndNotWhileItWaits) {
-  Pulse pulse;
+TEST(ProgressCounter, IsDueWhileItsThreadWorksAndNotWhileItWaits) {
+  ProgressCounter counter = ProgressCounter::of_thread();
   hal::Signal signal;
   std::atomic<bool> works{true}, ends{false};
-  EXPECT_TRUE(pulse.progress(hal::now()).due) << "it has not waited yet";
+  EXPECT_TRUE(counter.progress(hal::now()).due) << "it has not waited yet";
   std::thread thread([&] {
     while (works.load()) std::this_thread::yield();
-    pulse.wait(signal, 0);
+    counter.wait(signal, 0);
     while (!ends.load()) std::this_thread::yield();
   });
   works.store(false);
-  ASSERT_TRUE(eventually([&] { return !pulse.progress(hal::now()).due; }));
-  EXPECT_FALSE(pulse.progress(hal::now() + std::chrono::hours(1000)).due) << "nothing is to come";
-  const auto steps = pulse.progress(hal::now()).steps;
+  ASSERT_TRUE(eventually([&] { return !counter.progress(hal::now()).due; }));
+  EXPECT_FALSE(counter.progress(hal::now() + std::chrono::hours(1000)).due) << "nothing is to come";
+  const auto steps = counter.progress(hal::now()).steps;
   signal.raise();
-  ASSERT_TRUE(eventually([&] { return pulse.progress(hal::now()).steps > steps; }));
-  EXPECT_TRUE(pulse.progress(hal::now()).due);
+  ASSERT_TRUE(eventually([&] { return counter.progress(hal::now()).steps > steps; }));
+  EXPECT_TRUE(counter.progress(hal::now()).due);
   ends.store(true);
   thread.join();
 }
 
-TEST(Pulse, IsDueOnceItsTimeHasCome) {
-  Pulse pulse;
+TEST(ProgressCounter, IsDueOnceTheTimeOfItsWaitHasCome) {
+  ProgressCounter counter = ProgressCounter::of_thread();
   hal::Signal signal;
   const Instant until = hal::now() + std::chrono::hours(1);
-  std::thread thread([&] { pulse.wait_until(signal, 0, until); });
-  ASSERT_TRUE(eventually([&] { return !pulse.progress(Instant{}).due; }));
-  EXPECT_FALSE(pulse.progress(until - 1ns).due);
-  EXPECT_TRUE(pulse.progress(until).due) << "as if its core were somebody else's";
+  std::thread thread([&] { counter.wait_until(signal, 0, until); });
+  ASSERT_TRUE(eventually([&] { return !counter.progress(Instant{}).due; }));
+  EXPECT_FALSE(counter.progress(until - 1ns).due);
+  EXPECT_TRUE(counter.progress(until).due) << "as if its core were somebody else's";
   signal.raise();
   thread.join();
-  EXPECT_EQ(pulse.wait_elsewhere([&] { return pulse.progress(until).due; }), false);
+  EXPECT_EQ(counter.wait_elsewhere([&] { return counter.progress(until).due; }), false);
 }
 
-TEST(WorkCount, IsDueUntilAllHasEnded) {
-  WorkCount count;
-  EXPECT_FALSE(count.progress().due);
-  count.given();
-  count.given();
-  count.ended();
-  EXPECT_TRUE(count.progress().due);
-  EXPECT_EQ(count.progress().steps, 1U);
-  count.ended();
-  EXPECT_FALSE(count.progress().due);
+TEST(ProgressCounter, IsDueUntilAllSubmittedWorkIsCompleted) {
+  ProgressCounter count;
+  EXPECT_FALSE(count.progress(Instant{}).due);
+  count.submitted();
+  count.submitted();
+  count.completed();
+  EXPECT_TRUE(count.progress(Instant{}).due);
+  EXPECT_EQ(count.progress(Instant{}).steps, 1U);
+  count.completed();
+  EXPECT_FALSE(count.progress(Instant{}).due);
 }
 
 // ---- whom to tell ----
@@ -250,7 +252,7 @@ class HeldUp final : public Workload {
   std::atomic<Where>& where_;
 };
 
-struct BeatTest : testing::Test {
+struct HeartbeatTest : testing::Test {
   std::optional<Executive> made(std::vector<Task> tasks) {
     executive::Setup setup;
     setup.force = true;
@@ -275,7 +277,7 @@ struct BeatTest : testing::Test {
   Manager manager;
 };
 
-TEST_F(BeatTest, IsThereFromTheFirstReleaseToTheStop) {
+TEST_F(HeartbeatTest, LastsFromTheFirstReleaseToTheStop) {
   manager.watch(200ms);
   auto executive = made({task(10ms)});
   ASSERT_TRUE(executive);
@@ -300,7 +302,7 @@ TEST_F(BeatTest, IsThereFromTheFirstReleaseToTheStop) {
   EXPECT_THAT(manager.all_heard(), IsEmpty()) << "a run stops once";
 }
 
-TEST_F(BeatTest, GoesOnWhileNothingIsReleased) {
+TEST_F(HeartbeatTest, GoesOnWhileNothingIsReleased) {
   manager.watch(100ms);
   auto executive = made({task(60s)});
   ASSERT_TRUE(executive && executive->start());
@@ -312,7 +314,7 @@ TEST_F(BeatTest, GoesOnWhileNothingIsReleased) {
   EXPECT_THAT(executive->stop().degraded, Not(Contains(HasSubstr("stuck"))));
 }
 
-TEST_F(BeatTest, StopsWhileAThreadIsStuckAndGoesOnAfterwards) {
+TEST_F(HeartbeatTest, StopsWhileAThreadIsStuckAndGoesOnAfterwards) {
   manager.watch(400ms);
   auto executive = made({task(10ms), synthetic("other", 20ms, {.before = 100us, .device = 100us, .after = 100us})});
   ASSERT_TRUE(executive && executive->start());
@@ -335,15 +337,13 @@ TEST_F(BeatTest, StopsWhileAThreadIsStuckAndGoesOnAfterwards) {
               Contains(testing::EndsWith(" was stuck: the beat for the service manager was withheld")));
 }
 
-TEST_F(BeatTest, NamesACauseThatIsFoundLater) {
+TEST_F(HeartbeatTest, NamesACauseThatIsFoundLater) {
   manager.watch(80ms);
   std::atomic<bool> engine{false}, job{false};
-  ProgressWatch watch(20ms);
-  watch.add("an engine", [&](Instant) { return Progress{.due = engine.load()}; });
-  watch.add("its job", [&](Instant) { return Progress{.due = job.load()}; });
-  const ServiceManager told = connected();
-  const auto beat = Beat::start(told, std::move(watch), "Runs");
-  ASSERT_TRUE(beat);
+  Heartbeat heartbeat(connected(), 20ms);
+  heartbeat.watch("an engine", [&](Instant) { return Progress{.due = engine.load()}; });
+  heartbeat.watch("its job", [&](Instant) { return Progress{.due = job.load()}; });
+  ASSERT_TRUE(heartbeat.start("Runs"));
   job.store(true);
   EXPECT_TRUE(eventually([&] { return hears("STATUS=its job is stuck"); }));
   engine.store(true);
@@ -353,7 +353,7 @@ TEST_F(BeatTest, NamesACauseThatIsFoundLater) {
   EXPECT_TRUE(eventually([&] { return hears("STATUS=Goes on"); }));
 }
 
-TEST_F(BeatTest, StopsWhileACopyEngineIsStuck) {
+TEST_F(HeartbeatTest, StopsWhileACopyEngineIsStuck) {
   manager.watch(400ms);
   const HashingTasks hashing = two_tasks();
   const auto orders = std::make_shared<StoreOrders>();
@@ -371,7 +371,7 @@ TEST_F(BeatTest, StopsWhileACopyEngineIsStuck) {
   static_cast<void>(executive.stop());
 }
 
-TEST_F(BeatTest, DoesNotWaitForTasksThatPromiseNothing) {
+TEST_F(HeartbeatTest, DoesNotWaitForTasksThatPromiseNothing) {
   manager.watch(100ms);
   Task best_effort = task(10ms);
   best_effort.criticality = Criticality::best_effort;
@@ -385,7 +385,7 @@ TEST_F(BeatTest, DoesNotWaitForTasksThatPromiseNothing) {
   static_cast<void>(executive->stop());
 }
 
-TEST_F(BeatTest, OfWhichNothingIsHeardIsReported) {
+TEST_F(HeartbeatTest, ReportsThatTheManagerIsGone) {
   manager.watch(50ms);
   auto executive = made({task(10ms)});
   ASSERT_TRUE(executive && executive->start());
@@ -396,7 +396,7 @@ TEST_F(BeatTest, OfWhichNothingIsHeardIsReported) {
   }));
 }
 
-TEST_F(BeatTest, DoesNotMakeAStartThatNobodyHears) {
+TEST_F(HeartbeatTest, FailsTheStartIfTheManagerIsGone) {
   auto executive = made({task(10ms)});
   ASSERT_TRUE(executive);
   manager.gone();
@@ -405,7 +405,7 @@ TEST_F(BeatTest, DoesNotMakeAStartThatNobodyHears) {
   EXPECT_EQ(started.error().code, Errc::refused);
 }
 
-TEST_F(BeatTest, TakesNothingFromRealTimeThreads) {
+TEST_F(HeartbeatTest, TakesNothingFromRealTimeThreads) {
   manager.watch(20ms);
   auto executive = made({task(5ms), synthetic("other", 20ms, {.before = 100us, .device = 100us, .after = 100us})});
   ASSERT_TRUE(executive && executive->start());

@@ -1,0 +1,83 @@
+// Counts the progress of one thread or engine, so that a heartbeat (heartbeat.hpp) finds out whether it is stuck. The
+// watched threads store words of their own: no lock, no allocation, no system call.
+#pragma once
+
+#include <rtexec/units.hpp>
+#include "hal/thread.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace rtexec::executive {
+
+/// An observation of a thread, an engine or a job. It is stuck if it is due for long and takes no step.
+struct Progress {
+  std::uint64_t steps = 0;
+  bool due = false; // it has work to do, or should have been woken
+};
+
+/// Counts pieces of work: those submitted to a thread or an engine, and its steps, each of which completes one. A
+/// thread has work from its start, and between two waits.
+class ProgressCounter {
+ public:
+  ProgressCounter() noexcept = default;
+  /// Returns the counter of a thread that waits by wait(), wait_until() and wait_elsewhere().
+  [[nodiscard]] static ProgressCounter of_thread() noexcept { return ProgressCounter(1); }
+
+  // The watched thread.
+  /// Calls signal.wait(seen). The thread has handled all signals up to `seen`; `signal` outlives the counter.
+  void wait(const hal::Signal& signal, std::uint32_t seen) noexcept {
+    begin_wait(&signal, seen, Instant::max());
+    signal.wait(seen);
+    completed();
+  }
+  /// Calls signal.wait_until(seen, until).
+  void wait_until(const hal::Signal& signal, std::uint32_t seen, Instant until) noexcept {
+    begin_wait(&signal, seen, until);
+    static_cast<void>(signal.wait_until(seen, until));
+    completed();
+  }
+  /// Calls `wait`, which may wait for any time without being stuck: for input, for example.
+  template <class Wait> auto wait_elsewhere(Wait wait) noexcept {
+    begin_wait(nullptr, 0, Instant::max());
+    const auto outcome = wait();
+    completed();
+    return outcome;
+  }
+
+  // An engine: submitted() on one thread, completed() on the engine's.
+  void submitted() noexcept {
+    submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  void completed() noexcept { steps_.store(steps_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+
+  /// Any thread.
+  [[nodiscard]] Progress progress(Instant now) const noexcept {
+    const std::uint64_t steps = steps_.load();
+    if (submitted_.load() != steps) return {.steps = steps, .due = true};
+    const hal::Signal* signal = signal_.load(std::memory_order_relaxed);
+    const bool signalled = signal != nullptr && signal->value() != seen_.load(std::memory_order_relaxed);
+    const bool late = now >= Instant(Duration(until_.load(std::memory_order_relaxed)));
+    return {.steps = steps, .due = steps_.load() == steps && (signalled || late)};
+  }
+
+ private:
+  explicit ProgressCounter(std::uint64_t submitted) noexcept : submitted_(submitted) {}
+  /// Submitted work equals completed work once the wait begins; the step at its end makes them differ again.
+  void begin_wait(const hal::Signal* signal, std::uint32_t seen, Instant until) noexcept {
+    signal_.store(signal, std::memory_order_relaxed);
+    seen_.store(seen, std::memory_order_relaxed);
+    until_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
+    submitted_.store(steps_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    completed();
+  }
+
+  std::atomic<std::uint64_t> submitted_{0};
+  std::atomic<std::uint64_t> steps_{0};
+  // What the thread waits for
+  std::atomic<const hal::Signal*> signal_{nullptr};
+  std::atomic<std::uint32_t> seen_{0};
+  std::atomic<std::int64_t> until_{Instant::max().time_since_epoch().count()};
+};
+
+} // namespace rtexec::executive
