@@ -58,7 +58,7 @@ $(foreach folder,$(TESTED),$(eval $(call test_program,$(folder))))
 # A driver and a runtime of CUDA in software, and programs that use them.
 P := $(B)/test/preload
 STAND_INS := $(P)/libcuda.so.1 $(P)/libcudart.so.13 $(P)/libearly.so $(P)/libcrash.so
-PRELOAD_TESTS := $(P)/calls $(P)/calls-linked $(P)/questions $(P)/tenant $(P)/practices
+PRELOAD_TESTS := $(P)/calls $(P)/calls-linked $(P)/questions $(P)/sample_client $(P)/practices
 $(P)/libcuda.so.1: $(P)/stand_in_driver.o
 $(P)/libcudart.so.13: $(P)/stand_in_runtime.o
 $(P)/libearly.so: $(P)/early_allocator.o
@@ -68,7 +68,7 @@ $(STAND_INS):
 	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^)
 $(P)/calls: $(P)/calls.o
 $(P)/questions: $(P)/questions.o
-$(P)/tenant: $(P)/tenant.o $(P)/libcuda.so.1
+$(P)/sample_client: $(P)/sample_client.o $(P)/libcuda.so.1
 $(P)/practices: $(P)/practices.o $(P)/libcuda.so.1
 $(P)/calls-linked: $(P)/calls-linked.o $(P)/libcuda.so.1
 $(P)/calls-linked.o: test/preload/calls.cpp $(call precompiled,config/precompiled) | $(LIBRARIES)

@@ -278,7 +278,7 @@ void DeviceScheduler::end_placed(std::optional<Placed>& place) noexcept {
 
 // ---- exchanges ----
 
-std::span<const Action> DeviceScheduler::exchange(std::uint32_t number, const Tenant& with) noexcept {
+std::span<const Action> DeviceScheduler::exchange(std::uint32_t number, const TaskParameters& with) noexcept {
   actions_.clear();
   if (number >= tasks_.size() || !exchangeable(number, with.slots) ||
       with.slots > std::max<std::size_t>(room_, state_.slots[number].size())) {

@@ -158,9 +158,9 @@ class DeviceScheduler {
     [[nodiscard]] bool wanted() const noexcept;
   };
 
-  /// What a place of the daemon is to the scheduler: its client's task, all of whose memory is swap slots. Class and
-  /// segments are those of the plan's task.
-  struct Tenant {
+  /// What exchange() changes of a task, all of whose memory is swap slots. Class and segments are those of the plan's
+  /// task. The daemon has one task for each client.
+  struct TaskParameters {
     std::uint32_t rank = 0;
     Duration device_done_by{0}; // from the nominal release
     Duration period{0};
@@ -168,7 +168,7 @@ class DeviceScheduler {
     /// Everybody's slots fit: no chunk leaves again. A job whose chunks are all there bypasses a less urgent staged one
     /// then, as one of a task without slots does.
     bool stays = false;
-    friend bool operator==(const Tenant&, const Tenant&) = default;
+    friend bool operator==(const TaskParameters&, const TaskParameters&) = default;
   };
   /// `plan` gives the tasks' classes, segments, ranks, periods and swap slots. At most one outstanding job per task, a
   /// withdrawn one that still executes included. At first the frames hold the chunks that `resident_slots` says, and of
@@ -184,7 +184,7 @@ class DeviceScheduler {
   /// slots in between leaves nothing of the one before: victims are chosen as if that had never been. The numbers of
   /// the task's jobs go on: none comes a second time. What moves for another's job ends as ordered, though free frames
   /// may have made it needless: its task's next job waits for it.
-  [[nodiscard]] std::span<const Action> exchange(std::uint32_t task, const Tenant& with) noexcept;
+  [[nodiscard]] std::span<const Action> exchange(std::uint32_t task, const TaskParameters& with) noexcept;
   /// Whether request `a` is to be told before `b`, where both have come: an idle device starts what it is told first.
   [[nodiscard]] bool precedes(const Event& a, const Event& b) const noexcept;
   [[nodiscard]] const State& state() const noexcept { return state_; }
@@ -213,7 +213,7 @@ class DeviceScheduler {
     Instant next_release{};           // of the job after the one requested last
     std::uint64_t last_execution = 0; // in the order of all executions
     At at = At::nowhere;
-    bool stays = false;                      // Tenant::stays
+    bool stays = false;                      // TaskParameters::stays
     SlotRange wanted{};                      // slots: all, or of a stream those that are to be there from now on
     std::uint32_t resident = 0, missing = 0; // of these; the others are on their way
     /// Slots where the search for a chunk to move begins: they move in turn

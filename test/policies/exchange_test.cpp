@@ -139,9 +139,9 @@ TEST_P(ExchangeUnder, ComingToASetByExchangesDecidesAsBeingBuiltWithIt) {
     for (PlannedTask& task : places.tasks) task = {};
     DeviceScheduler grown(places, plan.swap->frames);
     for (std::uint32_t place = 0; place < plan.tasks.size(); ++place) {
-      EXPECT_TRUE(grown.exchange(place, tenant_of(random_task(plan.swap->frames, random))).empty());
+      EXPECT_TRUE(grown.exchange(place, parameters_of(random_task(plan.swap->frames, random))).empty());
       EXPECT_TRUE(grown.exchange(place, {}).empty());
-      EXPECT_TRUE(grown.exchange(place, tenant_of(plan.tasks[place])).empty());
+      EXPECT_TRUE(grown.exchange(place, parameters_of(plan.tasks[place])).empty());
     }
     Book book(plan, false);
     Environment environment(plan, book, random);
@@ -149,7 +149,7 @@ TEST_P(ExchangeUnder, ComingToASetByExchangesDecidesAsBeingBuiltWithIt) {
       const Event event = environment.any();
       const auto place = static_cast<std::uint32_t>(random() % plan.tasks.size());
       ASSERT_TRUE(!book.exchangeable(place, plan.tasks[place].swap_slots.size()) ||
-                  grown.exchange(place, tenant_of(plan.tasks[place])).empty())
+                  grown.exchange(place, parameters_of(plan.tasks[place])).empty())
           << "event " << i;
       const bool possible = book.possible(event);
       const List actions = feed(built, event);

@@ -68,7 +68,8 @@ bool SegmentedOracle::possible(const Event& event) const {
   return false;
 }
 
-bool SegmentedOracle::exchangeable(std::uint32_t task, const DeviceScheduler::Tenant& with, std::size_t room) const {
+bool SegmentedOracle::exchangeable(std::uint32_t task, const DeviceScheduler::TaskParameters& with,
+                                   std::size_t room) const {
   if (task >= jobs_.size() || jobs_[task] || plan_.tasks[task].stream) return false;
   if (with.slots > 0 && plan_.tasks[task].device_class == 0) return false;
   if (with.slots > std::max(room, slots_[task].size())) return false;
@@ -98,7 +99,7 @@ List SegmentedOracle::on(const Event& event) {
   return actions_;
 }
 
-List SegmentedOracle::exchange(std::uint32_t task, const DeviceScheduler::Tenant& with) {
+List SegmentedOracle::exchange(std::uint32_t task, const DeviceScheduler::TaskParameters& with) {
   actions_.clear();
   PlannedTask& planned = plan_.tasks[task];
   planned.device_rank = with.rank;

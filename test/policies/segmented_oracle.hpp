@@ -103,8 +103,9 @@ class SegmentedOracle {
   [[nodiscard]] bool possible(const Event& event) const;
   /// What is done because of a possible event. Transfers have no slot and frame.
   List on(const Event& event);
-  [[nodiscard]] bool exchangeable(std::uint32_t task, const DeviceScheduler::Tenant& with, std::size_t room) const;
-  List exchange(std::uint32_t task, const DeviceScheduler::Tenant& with);
+  [[nodiscard]] bool exchangeable(std::uint32_t task, const DeviceScheduler::TaskParameters& with,
+                                  std::size_t room) const;
+  List exchange(std::uint32_t task, const DeviceScheduler::TaskParameters& with);
   /// The same with slots and frames. What is impossible in them; null: nothing.
   [[nodiscard]] const char* carry_out(std::span<const Action> actions);
   /// What is wrong in the state that the scheduler claims to be in; null: nothing.

@@ -165,11 +165,12 @@ class History {
 
   void exchange() {
     const auto task = static_cast<std::uint32_t>(random_() % (plan_.tasks.size() + (random_() % 16 == 0)));
-    const DeviceScheduler::Tenant with{.rank = static_cast<std::uint32_t>(random_() % 3),
-                                       .device_done_by = Duration(1 + random_() % 100),
-                                       .period = Duration(1 + random_() % 300),
-                                       .slots = static_cast<std::uint32_t>(random_() % (plan_.swap->frames + 2)),
-                                       .stays = random_() % 2 == 0};
+    const DeviceScheduler::TaskParameters with{
+        .rank = static_cast<std::uint32_t>(random_() % 3),
+        .device_done_by = Duration(1 + random_() % 100),
+        .period = Duration(1 + random_() % 300),
+        .slots = static_cast<std::uint32_t>(random_() % (plan_.swap->frames + 2)),
+        .stays = random_() % 2 == 0};
     const auto actions = scheduler_.exchange(task, with);
     if (!oracle_.exchangeable(task, with, room_)) {
       ++refused;

@@ -126,14 +126,14 @@ void Watched::feed(const Event& event) {
   ASSERT_TRUE(std::ranges::equal(out, twin_.on(event))) << "the twin does otherwise";
 }
 
-DeviceScheduler::Tenant tenant_of(const PlannedTask& task, bool stays) {
+DeviceScheduler::TaskParameters parameters_of(const PlannedTask& task, bool stays) {
   return {task.device_rank, task.device_done_by, task.period, static_cast<std::uint32_t>(task.swap_slots.size()),
           stays};
 }
 
 void Watched::exchange(Plan& plan, std::uint32_t task, const PlannedTask& with, bool stays, std::size_t most) {
   const std::uint64_t before = rtexec::test::allocations();
-  const auto out = scheduler_.exchange(task, tenant_of(with, stays));
+  const auto out = scheduler_.exchange(task, parameters_of(with, stays));
   ASSERT_EQ(rtexec::test::allocations(), before) << "allocated";
   ASSERT_LE(out.size(), DeviceScheduler::actions_per_event);
   if (task >= plan.tasks.size() || !book.exchangeable(task, with.swap_slots.size()) || with.swap_slots.size() > most) {
@@ -145,7 +145,7 @@ void Watched::exchange(Plan& plan, std::uint32_t task, const PlannedTask& with, 
   book.exchanged(task, stays, out, scheduler_.state());
   ASSERT_EQ(book.wrong(), nullptr) << book.wrong();
   ASSERT_EQ(scheduler_.idle(), book.idle());
-  ASSERT_TRUE(std::ranges::equal(out, twin_.exchange(task, tenant_of(with, stays)))) << "the twin does otherwise";
+  ASSERT_TRUE(std::ranges::equal(out, twin_.exchange(task, parameters_of(with, stays)))) << "the twin does otherwise";
 }
 
 } // namespace rtexec::policies::test

@@ -27,7 +27,7 @@ Plan plan_of(SwapPolicy policy, std::uint32_t frames, const std::vector<Swapping
 
 Plan random_plan(SwapPolicy policy, Random& random);
 
-DeviceScheduler::Tenant tenant_of(const PlannedTask& task, bool stays = false);
+DeviceScheduler::TaskParameters parameters_of(const PlannedTask& task, bool stays = false);
 
 /// What may happen to a device: requests, withdrawals, ends in every order that is possible, failures, and reports that
 /// make no sense.

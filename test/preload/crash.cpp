@@ -26,24 +26,24 @@
 
 namespace {
 
-using rtexec::protocol::Kind;
+using rtexec::protocol::MessageKind;
 
 std::string_view setting(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
 }
 
-std::string_view name_of(Kind kind) {
+std::string_view name_of(MessageKind kind) {
   switch (kind) {
-  case Kind::hello: return "hello";
-  case Kind::welcome: return "welcome";
-  case Kind::refused: return "refused";
-  case Kind::declare: return "declare";
-  case Kind::declared: return "declared";
-  case Kind::grow: return "grow";
-  case Kind::grown: return "grown";
-  case Kind::frame: return "frame";
-  case Kind::need_frame: return "need_frame";
+  case MessageKind::hello: return "hello";
+  case MessageKind::welcome: return "welcome";
+  case MessageKind::refused: return "refused";
+  case MessageKind::declare: return "declare";
+  case MessageKind::declared: return "declared";
+  case MessageKind::grow: return "grow";
+  case MessageKind::grown: return "grown";
+  case MessageKind::frame: return "frame";
+  case MessageKind::need_frame: return "need_frame";
   default: return {};
   }
 }
@@ -54,7 +54,7 @@ std::string_view kind_of(const msghdr& message, std::size_t size) {
   if (message.msg_iovlen != 1 || size < sizeof header) return {};
   std::memcpy(&header, message.msg_iov[0].iov_base, sizeof header);
   const bool ours = header.size == size && header.version == rtexec::protocol::version;
-  return ours ? name_of(static_cast<Kind>(header.kind)) : std::string_view();
+  return ours ? name_of(static_cast<MessageKind>(header.kind)) : std::string_view();
 }
 
 struct Crash {

@@ -1,6 +1,6 @@
 #include "test/soundness/exchanges.hpp"
 
-#include "rtexec/sharing/daemon/clients.hpp"
+#include "rtexec/sharing/daemon/client_admission.hpp"
 #include "rtexec/sharing/daemon/dispatcher.hpp"
 #include "test/rtexec/studies/soundness_budget.hpp"
 #include "test/support/resolved.hpp"
@@ -15,9 +15,10 @@
 namespace rtexec::soundness {
 namespace {
 
-using daemon::Clients;
+using daemon::AdmittedClient;
+using daemon::ClientAdmission;
+using daemon::Contract;
 using daemon::Dispatcher;
-using daemon::Tenancy;
 using protocol::EntryKind;
 using simulator::chance;
 using simulator::draw;
@@ -56,7 +57,7 @@ struct Seat {
   unsigned rank = 0;
   bool excepted = false;           // its next jobs may be passed by those that were pending at a change
   std::optional<Instant> passed{}; // the release of one that may have been; it goes on within its gap, perhaps
-  bool restores = false;           // it is told its own tenancy when the change has come about
+  bool restores = false;           // it is told its own contract when the change has come about
   bool loaded = false;             // something for its job
   bool lingers = false;            // it goes on within its gap
   bool renewed = false;            // its job waits for its declaration's change
@@ -95,7 +96,7 @@ class World final : public daemon::Outlet {
         cost_(random_cost()),
         frames_(random_frames()),
         separate_(chance(random, 50)),
-        clients_(terms()),
+        clients_(admission_options()),
         dispatcher_({.places = places,
                      .frames = frames_,
                      .copy_engines = way.copy_engines,
@@ -118,7 +119,7 @@ class World final : public daemon::Outlet {
     run_out();
     for (std::uint32_t place = 0; place < places; ++place) {
       const Seat& seat = seats_[place];
-      const auto& counts = dispatcher_.counts(place);
+      const auto& counts = dispatcher_.statistics(place);
       if (seat.declared && seat.outstanding) broken(place, "its job does not end");
       if (counts.violations + counts.failed + counts.overruns > 0)
         broken(place, "the dispatcher counts " + std::to_string(counts.violations) + " violations, " +
@@ -235,7 +236,7 @@ class World final : public daemon::Outlet {
     const bool nearly = mistake_ == Mistake::tells_late || chance(random_, 50);
     return static_cast<std::uint32_t>(draw(random_, nearly ? all - 1 : largest, all - 1));
   }
-  daemon::Terms terms() {
+  daemon::AdmissionOptions admission_options() {
     best_effort_wcet_ = Duration(unit * draw(random_, 1, std::max<std::int64_t>(1, longest_execution_ / 3)));
     Board board;
     board.name = "host";
@@ -275,7 +276,7 @@ class World final : public daemon::Outlet {
             .priority = wish.priority};
   }
   /// Everybody else included.
-  static daemon::Admitted<std::uint32_t> admitted(Clients& clients, const Wish& wish, Duration period) {
+  static daemon::Admitted<std::uint32_t> admitted(ClientAdmission& clients, const Wish& wish, Duration period) {
     const auto place = clients.connect({"client", {}}, wish.slots);
     if (!place) return place;
     if (auto declared = clients.declare(*place, declaration_of(wish, period), false); !declared)
@@ -285,10 +286,10 @@ class World final : public daemon::Outlet {
   /// The period with which it is admitted, in 16ths of what it needs for itself; 0: the shortest one that is tried.
   std::optional<Duration> period_for(const Wish& wish, std::int64_t scale) {
     const Duration alone = wish.wcet + (cost_.in_per_chunk + cost_.out_per_chunk) * wish.slots + cost_.in_fixed;
-    Clients everybody = clients_;
+    ClientAdmission everybody = clients_;
     if (chance(random_, 50)) everybody.quiet(); // then it is told to ask again, perhaps
     const auto fits = [&](std::int64_t sixteenths) {
-      Clients trial = everybody;
+      ClientAdmission trial = everybody;
       return admitted(trial, wish, alone * sixteenths / 16).has_value();
     };
     if (scale > 0) return fits(scale) ? std::optional(alone * scale / 16) : std::nullopt;
@@ -306,7 +307,7 @@ class World final : public daemon::Outlet {
   }
   daemon::Admitted<> come(const Wish& wish, Duration period) {
     look_for_quiet();
-    Clients everybody = clients_;
+    ClientAdmission everybody = clients_;
     const auto place = admitted(everybody, wish, period);
     if (!place) return Unexpected(place.error());
     clients_ = std::move(everybody);
@@ -390,7 +391,8 @@ class World final : public daemon::Outlet {
     if (!place || chance(random_, 50)) place = any([](const Seat&) { return true; });
     if (!place) return false;
     std::uint32_t slots = clients_.at(*place)->slots + static_cast<std::uint32_t>(draw(random_, 1, 3));
-    for (int more = chance(random_, 50) ? 6 : 0; more > 0 && Clients(clients_).grow(*place, slots + 1); --more) ++slots;
+    for (int more = chance(random_, 50) ? 6 : 0; more > 0 && ClientAdmission(clients_).grow(*place, slots + 1); --more)
+      ++slots;
     return apply([this, place = *place, slots, life = seats_[*place].life]() -> daemon::Admitted<> {
       look_for_quiet();
       if (seats_[place].life != life || seats_[place].dying || clients_.at(place)->slots >= slots) return {};
@@ -494,50 +496,49 @@ class World final : public daemon::Outlet {
       if (seats_[place].life != 0 && seats_[place].outstanding) pending_.emplace_back(place, seats_[place].job);
     for (const std::uint32_t place : changes) {
       Seat& seat = seats_[place];
-      const Tenancy& tenancy = clients_.at(place)->tenancy;
-      if (seat.life == 0 || seat.dying) continue; // nobody, of whom Clients hears later
-      if (way_.order == Order::static_priority && (!dispatcher_.occupied(place) || seat.rank != tenancy.tenant.rank))
+      const Contract& contract = clients_.at(place)->contract;
+      if (seat.life == 0 || seat.dying) continue; // nobody, of whom the admission hears later
+      if (way_.order == Order::static_priority && (!dispatcher_.occupied(place) || seat.rank != contract.task.rank))
         seat.excepted = true;
-      seat.rank = tenancy.tenant.rank;
-      if (!dispatcher_.occupied(place)) attach(place, tenancy);
-      else if (mistake_ != Mistake::old_ranks || place == subject) tell_one(place, tenancy, place == subject);
+      seat.rank = contract.task.rank;
+      if (!dispatcher_.occupied(place)) attach(place, contract);
+      else if (mistake_ != Mistake::old_ranks || place == subject) tell_one(place, contract, place == subject);
     }
   }
   /// Where the mistake is one of times, only the world keeps periods.
-  Tenancy told(Tenancy tenancy) const {
-    if (mistake_ == Mistake::returns_at_once || mistake_ == Mistake::released_before)
-      tenancy.contract.period = Duration(0);
-    return tenancy;
+  Contract told(Contract contract) const {
+    if (mistake_ == Mistake::returns_at_once || mistake_ == Mistake::released_before) contract.period = Duration(0);
+    return contract;
   }
-  void attach(std::uint32_t place, const Tenancy& tenancy) {
-    Tenancy first = told(tenancy);
-    if (tenancy.contract.real_time) first.contract.order_by -= before_;
+  void attach(std::uint32_t place, const Contract& contract) {
+    Contract first = told(contract);
+    if (contract.real_time) first.task.device_done_by -= before_;
     if (!dispatcher_.attach(place, first, now_)) broken(place, "its place is not vacant");
     say(place, "comes");
   }
-  void tell_one(std::uint32_t place, const Tenancy& tenancy, bool subject) {
+  void tell_one(std::uint32_t place, const Contract& contract, bool subject) {
     Seat& seat = seats_[place];
-    Tenancy next = told(tenancy);
-    const bool grows = tenancy.tenant.slots > dispatcher_.state().slots[place].size();
+    Contract next = told(contract);
+    const bool grows = contract.task.slots > dispatcher_.state().slots[place].size();
     const bool waits = seat.outstanding && !seat.executes && in_core(place);
     const bool interrupt = subject && grows && seat.executes && (mistake_ != Mistake::none || chance(random_, 80));
     if (interrupt || (grows && waits)) {
       say(place, "grows in its job");
       if (mistake_ == Mistake::returns_at_once) return_at_once(place, next), seat.unjudged = seat.job;
       else seat.release = std::max(now_, seat.earliest);
-      seat.earliest = seat.release + tenancy.contract.period;
+      seat.earliest = seat.release + contract.period;
       seat.undeclared = 0; // it goes on as one that has
       ++seat.execution;
     }
     if (!dispatcher_.change(place, next, interrupt, now_)) broken(place, "its change is refused");
   }
-  void return_at_once(std::uint32_t place, Tenancy& next) {
-    next.contract.order_by = std::max(Duration(0), seats_[place].due - now_);
+  void return_at_once(std::uint32_t place, Contract& next) {
+    next.task.device_done_by = std::max(Duration(0), seats_[place].due - now_);
     seats_[place].restores = true;
   }
   /// After its job.
   void restore(std::uint32_t place) {
-    if (!seats_[place].dying && !dispatcher_.change(place, told(clients_.at(place)->tenancy), false, now_))
+    if (!seats_[place].dying && !dispatcher_.change(place, told(clients_.at(place)->contract), false, now_))
       broken(place, "its change is refused");
   }
   [[nodiscard]] bool in_core(std::uint32_t place) const {
@@ -586,10 +587,10 @@ class World final : public daemon::Outlet {
     return mistake_ != Mistake::returns_at_once && mistake_ != Mistake::released_before;
   }
   Duration lead(std::uint32_t place) {
-    const Clients::Client& client = *clients_.at(place);
+    const AdmittedClient& client = *clients_.at(place);
     const Duration load = (cost_.in_per_chunk + cost_.out_per_chunk) * client.slots;
     switch (draw(random_, 0, 5)) {
-    case 0: return Duration(draw(random_, 1, (client.tenancy.contract.wcet + load).count()));
+    case 0: return Duration(draw(random_, 1, (client.contract.wcet + load).count()));
     case 1: return load + Duration(draw(random_, -1, 1) * unit);
     case 2: return Duration(draw(random_, 0, longest_.count() / 2));
     default: return Duration(draw(random_, -2, 2) * (chance(random_, 50) ? 1 : unit));
@@ -615,10 +616,10 @@ class World final : public daemon::Outlet {
     }
     seat.loaded = false;
     seat.held = asks_ == place;
-    const daemon::Contract& contract = clients_.at(place)->tenancy.contract;
+    const Contract& contract = clients_.at(place)->contract;
     seat.release = seat.declared ? std::max(now_, seat.earliest) : now_;
     seat.earliest = seat.release + contract.period;
-    seat.due = seat.release + contract.order_by;
+    seat.due = seat.release + contract.task.device_done_by;
     say(place, "asks, release " + text(seat.release));
     entry(place, EntryKind::request, {}, seat.job);
   }
@@ -630,7 +631,7 @@ class World final : public daemon::Outlet {
     Seat& seat = seats_[place];
     if (std::ranges::any_of(seats_, [](const Seat& each) { return each.executes; }) || executed_until_ > now_)
       broken(place, "it is granted the device while another executes");
-    const daemon::Contract& contract = clients_.at(place)->tenancy.contract;
+    const Contract& contract = clients_.at(place)->contract;
     if (!std::exchange(seat.lingers, false)) seat.granted = now_;
     const bool declared = seat.declared && seat.undeclared != seat.job;
     const Duration most = seat.granted + (declared ? seat.declared->wcet : best_effort_wcet_) - now_;
@@ -661,7 +662,7 @@ class World final : public daemon::Outlet {
     passes(Moment::done, false);
   }
   void go_on(std::uint32_t place) {
-    const Duration gap = clients_.at(place)->tenancy.contract.gap;
+    const Duration gap = clients_.at(place)->contract.gap;
     const Instant when = now_ + (chance(random_, 50) ? gap : Duration(draw(random_, 0, gap.count())));
     later(place, when, [this, place] { ask(place); });
   }
@@ -674,7 +675,7 @@ class World final : public daemon::Outlet {
     const bool passed = seat.excepted || seat.passed == seat.release;
     if (passed) seat.passed = seat.release;
     if (pending_.empty()) seat.excepted = false;
-    const Clients::Client& client = *clients_.at(place);
+    const AdmittedClient& client = *clients_.at(place);
     if (seat.dying || passed) return;
     Duration bound = std::min(*client.response_bound, seat.declared->deadline);
     if (resident_ && moved_) {
@@ -690,7 +691,7 @@ class World final : public daemon::Outlet {
   [[nodiscard]] Duration longest_wcet() const {
     Duration longest{0};
     for (std::uint32_t place = 0; place < places; ++place)
-      if (const auto* client = clients_.at(place)) longest = std::max(longest, client->tenancy.contract.wcet);
+      if (const auto* client = clients_.at(place)) longest = std::max(longest, client->contract.wcet);
     return longest;
   }
 
@@ -867,13 +868,13 @@ class World final : public daemon::Outlet {
                      to_string(cost_.in_fixed) + ", out " + to_string(cost_.out_per_chunk) + " + " +
                      to_string(cost_.out_fixed) + (separate_ ? ", chunks of their own" : "") + "\n";
     for (std::uint32_t each = 0; each < places; ++each) {
-      const Clients::Client* client = clients_.at(each);
+      const AdmittedClient* client = clients_.at(each);
       if (client == nullptr) continue;
-      const daemon::Contract& contract = client->tenancy.contract;
+      const Contract& contract = client->contract;
       result_.broken += "t" + std::to_string(each) + ": T " + to_string(contract.period) + ", D " +
                         to_string(contract.deadline) + ", C " + to_string(contract.wcet) + ", " +
-                        std::to_string(client->slots) + " slots, rank " + std::to_string(client->tenancy.tenant.rank) +
-                        (client->tenancy.tenant.stays ? ", stays" : "") +
+                        std::to_string(client->slots) + " slots, rank " + std::to_string(client->contract.task.rank) +
+                        (client->contract.task.stays ? ", stays" : "") +
                         (client->response_bound ? ", bound " + to_string(*client->response_bound) : "") + "\n";
     }
   }
@@ -889,7 +890,7 @@ class World final : public daemon::Outlet {
   Duration best_effort_wcet_{0};
   std::uint32_t frames_ = 0;
   bool separate_ = false; // each client makes its own chunks
-  Clients clients_;
+  ClientAdmission clients_;
   Dispatcher dispatcher_;
 
   std::array<Seat, places> seats_{};

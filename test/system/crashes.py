@@ -71,7 +71,7 @@ class Client:
                            LD_PRELOAD=f"{tests}/libcrash.so:{folder}/lib/librtexec-preload.so",
                            CRASH_AT=at, CRASH_BY=by)
         environment.update({key: str(value) for key, value in more.items()})
-        arguments = [tests + "/tenant", *(str(each) for each in (mib, jobs, *declared))]
+        arguments = [tests + "/sample_client", *(str(each) for each in (mib, jobs, *declared))]
         self.process = subprocess.Popen(arguments, env=environment, text=True, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
         self.pid, self.said, self.out = self.process.pid, Lines(self.process.stderr), Lines(self.process.stdout)

@@ -15,13 +15,13 @@ stop() { # SIGNAL
   kill -"$1" $(pgrep -P $daemon); wait $daemon 2>/dev/null
   cat log >> all.log; : > log
 }
-tenant() { # NAME MIB JOBS [PERIOD_MS [WCET_MS]]
-  as_client "$1" exec timeout 500 "$tests/tenant" "${@:2}"
+sample_client() { # NAME MIB JOBS [PERIOD_MS [WCET_MS]]
+  as_client "$1" exec timeout 500 "$tests/sample_client" "${@:2}"
 }
 eight() { # MIB JOBS [PERIOD_MS]: of which t8 is killed, and then the daemon by a signal
   pids=()
-  for i in 1 2 3 4 5 6 7; do tenant "t$i" "$@" & pids+=($!); done
-  tenant t8 "$1" 100000 "${@:3}" & pids+=($!) # it is there until it is killed
+  for i in 1 2 3 4 5 6 7; do sample_client "t$i" "$@" & pids+=($!); done
+  sample_client t8 "$1" 100000 "${@:3}" & pids+=($!) # it is there until it is killed
   await '[ "$(grep -c " is client " log)" -ge 8 ]'
   sleep 0.3
   kill -KILL "$(sed -n 's/^rtexecd: t8 (\([0-9]*\)) is client.*/\1/p' log)" || complain "nobody was there to be killed"
@@ -34,7 +34,7 @@ seven_ended_well() {
 trap 'kill $daemon 2>/dev/null; rm -rf "$work"' EXIT
 
 echo "-- as they come"
-LD_LIBRARY_PATH=$tests "$tests/tenant" 8 300 > alone
+LD_LIBRARY_PATH=$tests "$tests/sample_client" 8 300 > alone
 serve
 eight 8 300
 stop TERM
@@ -45,7 +45,7 @@ same=$(for i in 1 2 3 4 5 6 7 8; do cmp -s alone "t$i.out" && echo; done | wc -l
 stop TERM
 
 echo "-- before the daemon"
-(tenant early 4 10) & early=$!
+(sample_client early 4 10) & early=$!
 sleep 0.5
 serve
 wait $early || complain "it failed: $(cat early.*)"
@@ -70,13 +70,13 @@ echo "-- who is too much; cores stay awake"
 write_daemon_file 32MiB 2MiB 'keep_awake = true'
 printf '[[client]]\nname = "third"\nperiod = "2s"\nwcet = "1200ms"\n' >> d.toml
 serve
-(tenant first 4 10 2000 1000) & first=$!
+(sample_client first 4 10 2000 1000) & first=$!
 await 'grep -q "first is promised" log'
-(tenant second 4 30 2000 1200); [ $? = 3 ] || complain "the second was not refused: $(cat second.*)"
+(sample_client second 4 30 2000 1200); [ $? = 3 ] || complain "the second was not refused: $(cat second.*)"
 cat second.out
 grep -q "^not declared: .*ms in each second of the device; from task 'second (1)' on no time is left" second.out ||
   complain "it does not say by which numbers: $(cat second.out)"
-(tenant third 4 30) && complain "one that a rule declares and that is refused has the device all the same: $(cat third.*)"
+(sample_client third 4 30) && complain "one that a rule declares and that is refused has the device all the same: $(cat third.*)"
 grep -q "on no time is left" third.err && grep -q 'neither memory nor time' third.err || complain "it is not told: $(cat third.err)"
 grep -qx 'failed: allocate: 800' third.out || complain "it has results: $(cat third.out)"
 wait $first || complain "the first one: $(cat first.*)"
@@ -85,10 +85,10 @@ grep 'first.*has ended' all.log | grep -q ' 0 too late' || complain "the first o
 
 echo "-- a program that is started again and again"
 serve
-(tenant beside 4 60 200 90) & beside=$!
+(sample_client beside 4 60 200 90) & beside=$!
 await 'grep -q "beside is promised" log'
 for i in $(seq 20); do
-  (tenant again 4 1 200 70) || complain "the ${i}th time: $(cat again.*)"
+  (sample_client again 4 1 200 70) || complain "the ${i}th time: $(cat again.*)"
 done
 wait $beside || complain "beside them: $(cat beside.*)"
 stop TERM
@@ -111,7 +111,7 @@ echo "-- nobody reads what it says"
 stop TERM
 (timeout 300 "$folder/bin/rtexecd" d.toml | head -1 > first.log) & piped=$!
 await_socket; sleep 0.5
-for client in one two; do as_client $client timeout 60 "$tests/tenant" 1 1; done
+for client in one two; do as_client $client timeout 60 "$tests/sample_client" 1 1; done
 expect 0 '; 2 came' "$rtexec" ps --daemon run
 kill $(pgrep -P $piped -x timeout) 2>/dev/null
 
@@ -125,7 +125,7 @@ expect 0 'listening at many/socket, 200 chunks' bash -c "cat many.log; exit $sta
 
 echo "-- a name that no client can have"
 for name in "$(printf 'n%.0s' $(seq 64))" $'a\nb' hörer; do
-  RTEXEC_CLIENT=$name RTEXEC_DAEMON=$work/run LD_PRELOAD=$folder/lib/librtexec-preload.so LD_LIBRARY_PATH=$tests "$tests/tenant" 1 1 2>&1 |
+  RTEXEC_CLIENT=$name RTEXEC_DAEMON=$work/run LD_PRELOAD=$folder/lib/librtexec-preload.so LD_LIBRARY_PATH=$tests "$tests/sample_client" 1 1 2>&1 |
     grep -q 'RTEXEC_CLIENT has more than 63 characters, or others than printable ASCII' || complain "name $name"
 done
 RTEXEC_CLIENT=hörer RTEXEC_DAEMON=$work/run LD_PRELOAD=$folder/lib/librtexec-preload.so PYTHONPATH=$python python3 -c 'import rtexec_client

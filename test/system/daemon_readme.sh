@@ -8,7 +8,7 @@ tests=$folder/test/preload
 sed -n '/^```toml$/,/^```$/p' "$readme" | sed '/^```/d; s/"rtx"/"host"/; s/"3GiB"/"32MiB"/; s/"2GiB"/"16MiB"/; s/"64MiB"/"2MiB"/; s/"6ms"/"2ms"/g' > daemon.toml
 grep -q 'period = "200ms"' daemon.toml || { echo "the README has no such file"; bad=1; }
 mkdir bin
-printf '#!/bin/bash\nexport LD_LIBRARY_PATH=%q\nexec timeout 400 %q 8 100000\n' "$tests" "$tests/tenant" > bin/python3; chmod +x bin/python3
+printf '#!/bin/bash\nexport LD_LIBRARY_PATH=%q\nexec timeout 400 %q 8 100000\n' "$tests" "$tests/sample_client" > bin/python3; chmod +x bin/python3
 # The program alone is to have the library before it: what starts it is bash, which has no device.
 ln -s "$folder/lib/librtexec-preload.so" .
 printf '%s\n' "cd $work" > first.sh

@@ -36,11 +36,11 @@ expect '5' '`rtexecd FILE.toml` starts one' "$rtexec" top --daemon run
 timeout 660 python3 manager.py 600 "$folder/bin/rtexecd" d.toml > managed 2>&1 & manager=$!
 await_socket
 expect 0 ' 0 of 32 clients; 0 came' "$rtexec" ps --daemon run
-tenant() { # NAME MIB JOBS [PERIOD]
-  as_client "$1" exec timeout 600 "$tests/tenant" "${@:2}"
+sample_client() { # NAME MIB JOBS [PERIOD]
+  as_client "$1" exec timeout 600 "$tests/sample_client" "${@:2}"
 }
-tenant front 4 100000 200 & front=$!
-tenant rear 8 100000 & rear=$!
+sample_client front 4 100000 200 & front=$!
+sample_client rear 8 100000 & rear=$!
 seen() { "$rtexec" ps --daemon run --json ps.json >/dev/null && [ "$(ask ps.json "sorted(c['name'] for c in d['clients'] if c['jobs'] > 1)")" = "['front', 'rear']" ]; }
 await seen || { echo "the clients are not seen"; cat ps.json log ./*.err; bad=1; }
 
@@ -50,7 +50,7 @@ expect 0 '^ +rear +[0-9]+ +(idle|waits|loads|runs) +- ' "$rtexec" ps --daemon ru
 front_is="next(c for c in d['clients'] if c['name'] == 'front')"
 expect 0 '^True 200000000 16777216 True$' ask ps.json "($front_is)['declared'], ($front_is)['period_ns'], ($front_is)['limit_bytes'], ($front_is)['response_bound_ns'] > 0"
 expect 0 '^2 0 edf pipelined 33554432 2097152$' ask ps.json "d['daemon']['came'], d['daemon']['refused'], d['daemon']['order'], d['daemon']['swap_policy'], d['daemon']['capacity_bytes'], d['daemon']['chunk_bytes']"
-expect 0 "^True True$" ask ps.json "all(c['executable'].endswith('/tenant') for c in d['clients']), all(c['resident_bytes'] <= c['memory_bytes'] <= c['limit_bytes'] for c in d['clients'])"
+expect 0 "^True True$" ask ps.json "all(c['executable'].endswith('/sample_client') for c in d['clients']), all(c['resident_bytes'] <= c['memory_bytes'] <= c['limit_bytes'] for c in d['clients'])"
 expect 0 '"clients"' "$rtexec" top --once --daemon run --json -
 expect 2 'excludes' "$rtexec" top 1 --daemon run
 cat > rates.py <<'END'

@@ -9,15 +9,15 @@ write_daemon_file 32MiB 2MiB
 trap 'kill $daemon ${killed-} 2>/dev/null; wait; rm -rf "$work"' EXIT
 timeout 600 "$folder/bin/rtexecd" d.toml --trace recording > log 2>&1 & daemon=$!
 await_socket
-tenant() { # NAME MIB JOBS [PERIOD]: in the background its number is that of `timeout`, which hands signals on
-  as_client "$1" exec timeout -s KILL 500 "$tests/tenant" "${@:2}"
+sample_client() { # NAME MIB JOBS [PERIOD]: in the background its number is that of `timeout`, which hands signals on
+  as_client "$1" exec timeout -s KILL 500 "$tests/sample_client" "${@:2}"
 }
-tenant front 4 12 100 & front=$!
-tenant rear 8 200 & rear=$!
-tenant side 8 200 & side=$!
-tenant killed 8 100000 & killed=$!
+sample_client front 4 12 100 & front=$!
+sample_client rear 8 200 & rear=$!
+sample_client side 8 200 & side=$!
+sample_client killed 8 100000 & killed=$!
 for each in $front $rear $side; do wait $each || { echo "a client failed: $(cat ./*.out ./*.err)"; bad=1; }; done
-kill -KILL "$(pgrep -P $killed -x tenant)" # a child of a child of this script
+kill -KILL "$(pgrep -P $killed -x sample_client)" # a child of a child of this script
 wait $killed 2>/dev/null
 await '[ "$(grep -c "has ended" log)" = 4 ]'
 kill $daemon; wait $daemon

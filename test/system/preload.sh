@@ -35,8 +35,8 @@ for way in linked $ways; do
 done
 RTEXEC_CLIENT= preloaded true 2> errors; [ ! -s errors ] || complain "a program without CUDA hears of the library"
 
-timeout 120 "$tests/tenant" 16 20 > much
-preloaded "$tests/tenant" 16 20 > out 2> errors; cmp much out || complain "a program with much memory gives other results"
+timeout 120 "$tests/sample_client" 16 20 > much
+preloaded "$tests/sample_client" 16 20 > out 2> errors; cmp much out || complain "a program with much memory gives other results"
 
 echo "-- found on every way"
 for way in linked $ways; do

@@ -81,7 +81,7 @@ Client::~Client() {
   stopping_.store(true, std::memory_order_release);
   reopened_.raise();
   keeper_.join();
-  session_.store(nullptr);
+  connection_.store(nullptr);
 }
 
 Result<> Client::open() {
@@ -102,9 +102,9 @@ Result<> Client::open() {
   auto segment = protocol::SharedSegment::open(std::move(memory));
   if (!segment) return Unexpected(segment.error());
   if (auto taken = take_frames(); !taken) return taken;
-  const auto before = session();
-  auto opened = std::make_shared<Session>(std::move(*segment), before ? before->jobs.last() : 0,
-                                          welcome_.awake == 1 ? spin : Duration(0));
+  const auto before = connection();
+  auto opened = std::make_shared<Connection>(std::move(*segment), before ? before->jobs.last() : 0,
+                                             welcome_.awake == 1 ? spin : Duration(0));
   auto agent = Agent::start(*opened->segment, opened->outbox, memory_,
                             {.name = "rtexec-agent",
                              .core = {},
@@ -115,7 +115,7 @@ Result<> Client::open() {
   opened->agent = std::move(*agent);
   if (declared_ && welcome_.declared == 0)
     if (const auto again = ask<protocol::Declared>(*declared_); !again) return Unexpected(again.error());
-  session_.store(std::move(opened), std::memory_order_release);
+  connection_.store(std::move(opened), std::memory_order_release);
   return {};
 }
 
@@ -151,7 +151,7 @@ Result<> Client::grow(std::uint32_t slots) {
   if (!grown) return Unexpected(grown.error());
   slots_ = grown->slots;
   if (!holds()) return {};
-  const Grant again = session()->jobs.resume();
+  const Grant again = connection()->jobs.resume();
   if (again == Grant::granted) return {};
   holds_.store(false, std::memory_order_release);
   if (again == Grant::lost) return gone();
@@ -161,20 +161,20 @@ Result<> Client::grow(std::uint32_t slots) {
 bool Client::begin() noexcept {
   for (;;) {
     const std::uint32_t seen = reopened_.value();
-    const auto current = session();
+    const auto current = connection();
     switch (current->jobs.begin()) {
     case Grant::granted: holds_.store(true, std::memory_order_release); return true;
     case Grant::failed: return false;
     case Grant::lost: break;
     }
     if (stopping_.load(std::memory_order_acquire)) return false;
-    if (session() == current) reopened_.wait(seen);
+    if (connection() == current) reopened_.wait(seen);
   }
 }
 
 void Client::end() noexcept {
   if (!holds_.exchange(false, std::memory_order_acq_rel)) return;
-  session()->jobs.end();
+  connection()->jobs.end();
 }
 
 // ---- the daemon's end ----
@@ -198,7 +198,7 @@ void Client::await_end_of_daemon() const {
 
 /// The job that is there ends first: its memory stands as long.
 void Client::leave_daemon() {
-  const auto current = session();
+  const auto current = connection();
   current->jobs.lose();
   const bool stopping = stopping_.load(std::memory_order_acquire);
   if (!stopping) notice("rtexecd has gone: jobs wait until it is there again");

@@ -62,9 +62,9 @@ class Client {
   [[nodiscard]] bool holds() const noexcept { return holds_.load(std::memory_order_acquire); }
 
  private:
-  /// What there is of one daemon.
-  struct Session {
-    explicit Session(protocol::SharedSegment shared, std::uint64_t last_job, Duration spin)
+  /// The connection to one daemon, beside its socket.
+  struct Connection {
+    explicit Connection(protocol::SharedSegment shared, std::uint64_t last_job, Duration spin)
         : segment(std::move(shared)), outbox(*segment), jobs(segment->state, outbox, last_job, spin) {}
     protocol::SharedSegment segment;
     Outbox outbox;
@@ -84,7 +84,9 @@ class Client {
   void notice(const std::string& text) const {
     if (options_.notice) options_.notice(text);
   }
-  [[nodiscard]] std::shared_ptr<Session> session() const noexcept { return session_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::shared_ptr<Connection> connection() const noexcept {
+    return connection_.load(std::memory_order_acquire);
+  }
 
   ClientOptions options_;
   ClientMemory& memory_;
@@ -94,7 +96,7 @@ class Client {
   std::optional<protocol::Declare> declared_;
   std::uint32_t slots_ = 0;
   bool later_ = false; // what was refused last is possible soon
-  std::atomic<std::shared_ptr<Session>> session_;
+  std::atomic<std::shared_ptr<Connection>> connection_;
   std::atomic<bool> holds_{false};
   hal::Signal reopened_;
   std::atomic<bool> stopping_{false};

@@ -42,8 +42,8 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, Outlet& outlet)
     : options_(options),
       outlet_(outlet),
       core_(empty_plan(options), options.frames),
-      places_(options.places),
-      figures_(options.places),
+      clients_(options.places),
+      statistics_(options.places),
       free_frames_(options.frames),
       moves_(options.chunk) {
   flights_.reserve(most_flights);
@@ -53,55 +53,55 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, Outlet& outlet)
 
 // ---- who is there ----
 
-bool Dispatcher::attach(std::uint32_t place, const Tenancy& tenancy, Instant now) noexcept {
-  if (place >= places_.size() || places_[place].presence != Presence::nobody) return false;
+bool Dispatcher::attach(std::uint32_t place, const Contract& contract, Instant now) noexcept {
+  if (place >= clients_.size() || clients_[place].presence != Presence::nobody) return false;
   now_ = now;
-  if (!exchange(place, tenancy.tenant)) return false;
-  const std::uint64_t number = places_[place].number;
-  places_[place] = Place{};
-  places_[place].presence = Presence::here;
-  places_[place].tenancy = tenancy;
-  places_[place].number = number;
-  figures_[place].publish({});
+  if (!exchange(place, contract.task)) return false;
+  const std::uint64_t number = clients_[place].number;
+  clients_[place] = Client{};
+  clients_[place].presence = Presence::here;
+  clients_[place].contract = contract;
+  clients_[place].number = number;
+  statistics_[place].publish({});
   return true;
 }
 
-bool Dispatcher::change(std::uint32_t place, const Tenancy& tenancy, bool interrupt_it, Instant now) noexcept {
-  if (place >= places_.size() || places_[place].presence != Presence::here ||
-      tenancy.tenant.slots < core_.state().slots[place].size())
+bool Dispatcher::change(std::uint32_t place, const Contract& contract, bool interrupt_it, Instant now) noexcept {
+  if (place >= clients_.size() || clients_[place].presence != Presence::here ||
+      contract.task.slots < core_.state().slots[place].size())
     return false;
   now_ = now;
-  Place& at = places_[place];
-  at.next = tenancy;
+  Client& client = clients_[place];
+  client.next = contract;
   // Where only its order among others is to change, its job has it until it ends
-  const bool grows = tenancy.tenant.slots > core_.state().slots[place].size();
-  if (grows && at.stage == Stage::lingering) finish(place);
-  if (interrupt_it || (grows && at.stage == Stage::requested)) interrupt(place);
-  if (at.declares && at.stage == Stage::early) await_release(place);
+  const bool grows = contract.task.slots > core_.state().slots[place].size();
+  if (grows && client.stage == Stage::lingering) finish(place);
+  if (interrupt_it || (grows && client.stage == Stage::requested)) interrupt(place);
+  if (client.declares && client.stage == Stage::early) await_release(place);
   follow_up();
   return true;
 }
 
 void Dispatcher::hold(std::uint32_t place) noexcept {
-  if (place < places_.size()) places_[place].declares = !places_[place].tenancy.contract.real_time;
+  if (place < clients_.size()) clients_[place].declares = !clients_[place].contract.real_time;
 }
 
 void Dispatcher::resume(std::uint32_t place, Instant now) noexcept {
-  if (place >= places_.size() || !std::exchange(places_[place].declares, false)) return;
+  if (place >= clients_.size() || !std::exchange(clients_[place].declares, false)) return;
   now_ = now;
-  if (places_[place].stage == Stage::early) await_release(place);
+  if (clients_[place].stage == Stage::early) await_release(place);
   follow_up();
 }
 
 /// Takes the job out of the core, to go on as the client's next one when the change has come about.
 void Dispatcher::interrupt(std::uint32_t place) noexcept {
-  Place& at = places_[place];
-  if (at.stage == Stage::requested) {
-    at.stage = Stage::none;
+  Client& client = clients_[place];
+  if (client.stage == Stage::requested) {
+    client.stage = Stage::none;
     feed({Event::Kind::job_withdrawn, id(place), now_});
-  } else if (at.stage == Stage::granted) {
+  } else if (client.stage == Stage::granted) {
     tell(place, Verdict::waiting);
-    at.ended = now_;
+    client.ended = now_;
     finish(place);
   } else {
     return;
@@ -110,41 +110,41 @@ void Dispatcher::interrupt(std::uint32_t place) noexcept {
 }
 
 void Dispatcher::ending(std::uint32_t place, Instant now) noexcept {
-  if (place >= places_.size() || !occupied(place) || places_[place].presence == Presence::gone) return;
+  if (place >= clients_.size() || !occupied(place) || clients_[place].presence == Presence::gone) return;
   now_ = now;
   withdraw(place);
-  places_[place].presence = Presence::ending;
+  clients_[place].presence = Presence::ending;
   // A load that is under way writes to its frame until the driver has ended it; what is saved is only read
-  if (options_.frames_outlive_clients && places_[place].stage != Stage::granted) {
-    places_[place].freed = true;
+  if (options_.frames_outlive_clients && clients_[place].stage != Stage::granted) {
+    clients_[place].freed = true;
     bury(place, false);
   }
   follow_up();
 }
 
 void Dispatcher::died(std::uint32_t place, Instant now) noexcept {
-  if (place >= places_.size() || !occupied(place) || places_[place].presence == Presence::gone) return;
+  if (place >= clients_.size() || !occupied(place) || clients_[place].presence == Presence::gone) return;
   now_ = now;
-  places_[place].freed = true;
+  clients_[place].freed = true;
   withdraw(place);
-  places_[place].presence = Presence::gone;
-  if (std::exchange(places_[place].stage, Stage::none) == Stage::granted) {
-    places_[place].record.cancelled(now_);
+  clients_[place].presence = Presence::gone;
+  if (std::exchange(clients_[place].stage, Stage::none) == Stage::granted) {
+    clients_[place].record.cancelled(now_);
     feed({Event::Kind::execution_done, id(place), now_});
   }
-  places_[place].record.aborted(now_, deadline_of(places_[place]));
+  clients_[place].record.aborted(now_, deadline_of(clients_[place]));
   bury(place, true);
   follow_up();
 }
 
 /// No job of the client is in the core any more, or will be, but for one that has the device.
 void Dispatcher::withdraw(std::uint32_t place) noexcept {
-  Place& at = places_[place];
-  if (at.stage == Stage::lingering) finish(place);
-  at.next.reset();
-  if (at.stage == Stage::granted) return;
-  at.record.aborted(now_, deadline_of(at));
-  if (std::exchange(at.stage, Stage::none) == Stage::requested) feed({Event::Kind::job_withdrawn, id(place), now_});
+  Client& client = clients_[place];
+  if (client.stage == Stage::lingering) finish(place);
+  client.next.reset();
+  if (client.stage == Stage::granted) return;
+  client.record.aborted(now_, deadline_of(client));
+  if (std::exchange(client.stage, Stage::none) == Stage::requested) feed({Event::Kind::job_withdrawn, id(place), now_});
 }
 
 /// What was ordered of a client that is no more has ended: others get its frames, and do not fail.
@@ -159,8 +159,8 @@ void Dispatcher::bury(std::uint32_t place, bool loads) noexcept {
 }
 
 void Dispatcher::expel(std::uint32_t place, Expelled why) noexcept {
-  if (places_[place].presence != Presence::here) return;
-  places_[place].presence = Presence::ending;
+  if (clients_[place].presence != Presence::here) return;
+  clients_[place].presence = Presence::ending;
   withdraw(place);
   outlet_.expel(place, why);
 }
@@ -168,7 +168,7 @@ void Dispatcher::expel(std::uint32_t place, Expelled why) noexcept {
 // ---- what they say ----
 
 void Dispatcher::take(std::uint32_t place, const Entry& entry, Instant now) noexcept {
-  if (place >= places_.size() || places_[place].presence != Presence::here) return;
+  if (place >= clients_.size() || clients_[place].presence != Presence::here) return;
   now_ = now;
   if (is(entry, EntryKind::request)) ask(place, entry);
   else if (is(entry, EntryKind::done)) end(place, entry);
@@ -178,17 +178,17 @@ void Dispatcher::take(std::uint32_t place, const Entry& entry, Instant now) noex
 }
 
 void Dispatcher::violated(std::uint32_t place) noexcept {
-  if (++places_[place].counts.violations > options_.most_violations) expel(place, Expelled::violations);
+  if (++clients_[place].statistics.violations > options_.most_violations) expel(place, Expelled::violations);
 }
 
 void Dispatcher::ask(std::uint32_t place, const Entry& entry) noexcept {
-  Place& at = places_[place];
-  if ((at.stage != Stage::none && at.stage != Stage::lingering) || entry.job <= at.job ||
+  Client& client = clients_[place];
+  if ((client.stage != Stage::none && client.stage != Stage::lingering) || entry.job <= client.job ||
       entry.job >= protocol::most_jobs)
     return violated(place);
-  at.job = entry.job;
-  if (at.stage == Stage::lingering) {
-    at.stage = Stage::granted;
+  client.job = entry.job;
+  if (client.stage == Stage::lingering) {
+    client.stage = Stage::granted;
     return tell(place, Verdict::granted);
   }
   tell(place, Verdict::waiting);
@@ -196,99 +196,99 @@ void Dispatcher::ask(std::uint32_t place, const Entry& entry) noexcept {
 }
 
 void Dispatcher::await_release(std::uint32_t place) noexcept {
-  Place& at = places_[place];
-  at.release = at.tenancy.contract.real_time ? std::max(now_, at.earliest) : now_;
-  at.stage = Stage::early;
-  if (at.release <= now_ && !held(at)) release(place);
+  Client& client = clients_[place];
+  client.release = client.contract.real_time ? std::max(now_, client.earliest) : now_;
+  client.stage = Stage::early;
+  if (client.release <= now_ && !held(client)) release(place);
 }
 
 /// The most urgent first: an idle device starts what it is told first.
 void Dispatcher::release_due() noexcept {
-  const auto urgency = [](const Place& at) {
-    return std::pair(at.tenancy.tenant.rank, at.release + at.tenancy.contract.order_by);
+  const auto urgency = [](const Client& client) {
+    return std::pair(client.contract.task.rank, client.release + client.contract.task.device_done_by);
   };
   for (;;) {
-    Place* first = nullptr;
-    for (Place& at : places_)
-      if (at.stage == Stage::early && at.release <= now_ && !held(at) &&
-          (first == nullptr || urgency(at) < urgency(*first)))
-        first = &at;
+    Client* first = nullptr;
+    for (Client& client : clients_)
+      if (client.stage == Stage::early && client.release <= now_ && !held(client) &&
+          (first == nullptr || urgency(client) < urgency(*first)))
+        first = &client;
     if (first == nullptr) return;
-    release(static_cast<std::uint32_t>(first - places_.data()));
+    release(static_cast<std::uint32_t>(first - clients_.data()));
   }
 }
 
 void Dispatcher::release(std::uint32_t place) noexcept {
-  Place& at = places_[place];
+  Client& client = clients_[place];
   take_change(place);
-  set_terms(at);
+  set_terms(client);
   // A change stands in the way, and lets it go on
-  if (at.next) at.stage = Stage::leaving;
+  if (client.next) client.stage = Stage::leaving;
   else request(place);
 }
 
-void Dispatcher::set_terms(Place& at) noexcept {
-  const Contract& contract = at.tenancy.contract;
-  at.deadline = at.release + contract.order_by;
-  at.earliest = at.release + contract.period;
-  at.record.released(at.tenancy.traced_as, at.release, now_, deadline_of(at), at.deadline);
+void Dispatcher::set_terms(Client& client) noexcept {
+  const Contract& contract = client.contract;
+  client.deadline = client.release + contract.task.device_done_by;
+  client.earliest = client.release + contract.period;
+  client.record.released(client.contract.recorded_task, client.release, now_, deadline_of(client), client.deadline);
 }
 
 void Dispatcher::request(std::uint32_t place) noexcept {
-  Place& at = places_[place];
-  at.stage = Stage::requested;
-  at.delays = true;
-  ++at.number;
-  feed({Event::Kind::job_requested, id(place), now_, at.deadline});
+  Client& client = clients_[place];
+  client.stage = Stage::requested;
+  client.delays = true;
+  ++client.number;
+  feed({Event::Kind::job_requested, id(place), now_, client.deadline});
 }
 
 void Dispatcher::grant(std::uint32_t place) noexcept {
-  Place& at = places_[place];
-  at.stage = Stage::granted;
-  at.granted = now_;
-  at.hurried.reset();
-  at.record.granted(now_);
+  Client& client = clients_[place];
+  client.stage = Stage::granted;
+  client.granted = now_;
+  client.hurried.reset();
+  client.record.granted(now_);
   tell(place, Verdict::granted);
 }
 
 void Dispatcher::end(std::uint32_t place, const Entry& entry) noexcept {
-  Place& at = places_[place];
-  if (at.stage != Stage::granted || entry.job != at.job) return violated(place);
-  at.ended = now_;
-  at.lingers_until = std::min(now_ + at.tenancy.contract.gap, at.granted + at.tenancy.contract.wcet);
-  if (at.lingers_until > now_) at.stage = Stage::lingering;
+  Client& client = clients_[place];
+  if (client.stage != Stage::granted || entry.job != client.job) return violated(place);
+  client.ended = now_;
+  client.lingers_until = std::min(now_ + client.contract.gap, client.granted + client.contract.wcet);
+  if (client.lingers_until > now_) client.stage = Stage::lingering;
   else finish(place);
 }
 
 /// The job has ended at `ended`, and leaves the device to others.
 void Dispatcher::finish(std::uint32_t place) noexcept {
-  Place& at = places_[place];
-  at.stage = Stage::none;
-  account(at);
-  at.record.ended(at.release, at.ended, deadline_of(at), at.tenancy.contract.real_time);
+  Client& client = clients_[place];
+  client.stage = Stage::none;
+  account(client);
+  client.record.ended(client.release, client.ended, deadline_of(client), client.contract.real_time);
   feed({Event::Kind::execution_done, id(place), now_});
 }
 
-Instant Dispatcher::deadline_of(const Place& at) noexcept {
-  const Contract& contract = at.tenancy.contract;
-  return at.release + (contract.real_time ? contract.deadline : contract.order_by);
+Instant Dispatcher::deadline_of(const Client& client) noexcept {
+  const Contract& contract = client.contract;
+  return client.release + (contract.real_time ? contract.deadline : contract.task.device_done_by);
 }
 
-void Dispatcher::account(Place& at) noexcept {
-  ++at.counts.jobs;
-  const Contract& contract = at.tenancy.contract;
-  const Duration response = at.ended - at.release, execution = at.ended - at.granted;
-  at.counts.longest_execution = std::max(at.counts.longest_execution, execution);
-  at.counts.executed += execution;
-  at.counts.longest_response = std::max(at.counts.longest_response, response);
-  if (contract.real_time && response > contract.deadline) ++at.counts.missed;
+void Dispatcher::account(Client& client) noexcept {
+  ++client.statistics.jobs;
+  const Contract& contract = client.contract;
+  const Duration response = client.ended - client.release, execution = client.ended - client.granted;
+  client.statistics.longest_execution = std::max(client.statistics.longest_execution, execution);
+  client.statistics.executed += execution;
+  client.statistics.longest_response = std::max(client.statistics.longest_response, response);
+  if (contract.real_time && response > contract.deadline) ++client.statistics.missed;
   if (execution <= contract.wcet) return;
-  ++at.counts.overruns;
-  if (contract.on_overrun == OnWcetExceeded::skip_next) at.earliest += contract.period;
+  ++client.statistics.overruns;
+  if (contract.on_overrun == OnWcetExceeded::skip_next) client.earliest += contract.period;
 }
 
 void Dispatcher::tell(std::uint32_t place, Verdict verdict) noexcept {
-  outlet_.verdict(place, {places_[place].job, verdict});
+  outlet_.verdict(place, {clients_[place].job, verdict});
 }
 
 void Dispatcher::answered(std::uint32_t place, const Entry& entry) noexcept {
@@ -304,7 +304,7 @@ void Dispatcher::answered(std::uint32_t place, const Entry& entry) noexcept {
   const Flight done = *flight;
   flights_.erase(flight);
   moves_.moved(done.recorded, done.since, Instant(Duration(entry.time_ns)), now_, failed);
-  if (!failed) ++(in ? places_[place].counts.loaded : places_[place].counts.saved);
+  if (!failed) ++(in ? clients_[place].statistics.loaded : clients_[place].statistics.saved);
   feed(ended(done.transfer, in, failed, now_));
 }
 
@@ -324,7 +324,7 @@ void Dispatcher::feed(const Event& event) noexcept {
   feeding_ = false;
 }
 
-bool Dispatcher::exchange(std::uint32_t place, const DeviceScheduler::Tenant& with) noexcept {
+bool Dispatcher::exchange(std::uint32_t place, const DeviceScheduler::TaskParameters& with) noexcept {
   const auto actions = core_.exchange(place, with);
   if (!actions.empty() && actions.front().kind == Action::Kind::refuse) return false;
   feeding_ = true; // what these cause comes after them
@@ -340,19 +340,19 @@ bool Dispatcher::exchange(std::uint32_t place, const DeviceScheduler::Tenant& wi
 
 void Dispatcher::obey(const Action& action) noexcept {
   const std::uint32_t place = action.job.task;
-  Place& at = places_[place];
+  Client& client = clients_[place];
   switch (action.kind) {
   case Action::Kind::start_execution:
-    assert(at.stage == Stage::requested && at.presence == Presence::here);
+    assert(client.stage == Stage::requested && client.presence == Presence::here);
     return grant(place);
   case Action::Kind::copy_in: return order(action, true);
   case Action::Kind::copy_out: return order(action, false);
   case Action::Kind::drop: return; // for a change, or with its client: follow_up() goes on
   case Action::Kind::fail:
-    if (at.stage != Stage::requested) return;
-    at.stage = Stage::none;
-    ++at.counts.failed;
-    at.record.failed(now_, deadline_of(at));
+    if (client.stage != Stage::requested) return;
+    client.stage = Stage::none;
+    ++client.statistics.failed;
+    client.record.failed(now_, deadline_of(client));
     return tell(place, Verdict::failed);
   case Action::Kind::refuse: assert(!"the core was told what is not possible"); return;
   }
@@ -360,11 +360,11 @@ void Dispatcher::obey(const Action& action) noexcept {
 
 void Dispatcher::order(const Action& action, bool in) noexcept {
   const auto& [place, slot, frame] = action.transfer;
-  if (places_[place].freed) return feed(ended(action.transfer, in, in, now_));
+  if (clients_[place].freed) return feed(ended(action.transfer, in, in, now_));
   assert(flights_.size() < most_flights);
   Action recorded = action;
-  recorded.job = places_[action.job.task].record.job();
-  recorded.transfer.task = places_[place].tenancy.traced_as;
+  recorded.job = clients_[action.job.task].record.job();
+  recorded.transfer.task = clients_[place].contract.recorded_task;
   flights_.push_back({action.transfer, in, action.job, now_, recorded});
   Entry entry = entry_of(in ? EntryKind::load : EntryKind::save);
   entry.slot = slot;
@@ -373,36 +373,37 @@ void Dispatcher::order(const Action& action, bool in) noexcept {
   outlet_.command(place, entry);
 }
 
-/// What change() asked for, once it is possible.
+/// Puts the change into effect, once the core allows it.
 bool Dispatcher::take_change(std::uint32_t place) noexcept {
-  Place& at = places_[place];
-  if (!at.next || !exchange(place, at.next->tenant)) return false;
-  const bool declares = at.next->contract.real_time && !at.tenancy.contract.real_time;
-  if (declares) at.declares = false;
-  const Instant before = deadline_of(at);
-  at.tenancy = *at.next;
-  at.next.reset();
-  if (declares && at.stage == Stage::leaving) { // a job of who has declared itself, its first
-    at.record.aborted(now_, before);
-    at.release = now_;
-    set_terms(at);
+  Client& client = clients_[place];
+  if (!client.next || !exchange(place, client.next->task)) return false;
+  const bool declares = client.next->real_time && !client.contract.real_time;
+  if (declares) client.declares = false;
+  const Instant before = deadline_of(client);
+  client.contract = *client.next;
+  client.next.reset();
+  if (declares && client.stage == Stage::leaving) { // a job of who has declared itself, its first
+    client.record.aborted(now_, before);
+    client.release = now_;
+    set_terms(client);
   }
   outlet_.changed(place);
   return true;
 }
 
-/// What had to wait for the core: changes of tenancy, places of the dead, and who holds the device while others wait.
+/// Does what waited for the core: changes of contracts, vacating the places of ended clients, hurrying the device's
+/// holder.
 void Dispatcher::follow_up() noexcept {
   for (bool again = true; again;) {
     again = false;
-    for (std::uint32_t place = 0; place < places_.size(); ++place) {
-      Place& at = places_[place];
-      if (at.presence == Presence::gone && exchange(place, {})) {
-        at.presence = Presence::nobody;
+    for (std::uint32_t place = 0; place < clients_.size(); ++place) {
+      Client& client = clients_[place];
+      if (client.presence == Presence::gone && exchange(place, {})) {
+        client.presence = Presence::nobody;
         outlet_.vacant(place);
         again = true;
       } else if (take_change(place)) {
-        if (at.stage == Stage::leaving) request(place);
+        if (client.stage == Stage::leaving) request(place);
         again = true;
       }
     }
@@ -410,42 +411,49 @@ void Dispatcher::follow_up() noexcept {
   hurry_holder();
   look_for_quiet();
   free_frames_.store(static_cast<std::uint32_t>(core_.state().free.size()), std::memory_order_relaxed);
-  for (std::uint32_t place = 0; place < places_.size(); ++place)
-    if (places_[place].presence != Presence::nobody) publish(place);
+  for (std::uint32_t place = 0; place < clients_.size(); ++place)
+    if (clients_[place].presence != Presence::nobody) publish(place);
 }
 
 void Dispatcher::look_for_quiet() noexcept {
   if (!quiet()) return;
   ++quiet_instants_;
-  for (Place& at : places_) at.delays = in_core(at);
+  for (Client& client : clients_) client.delays = in_core(client);
 }
 
-bool Dispatcher::in_core(const Place& at) noexcept { return at.stage != Stage::none && at.stage != Stage::early; }
+bool Dispatcher::in_core(const Client& client) noexcept {
+  return client.stage != Stage::none && client.stage != Stage::early;
+}
 
-bool Dispatcher::held(const Place& at) noexcept { return at.declares && !(at.next && at.next->contract.real_time); }
+bool Dispatcher::held(const Client& client) noexcept {
+  return client.declares && !(client.next && client.next->real_time);
+}
 
 bool Dispatcher::quiet() const noexcept {
-  const auto promised = [this](const Place& at) {
-    const bool released = at.stage == Stage::early && at.release <= now_; // though the clock has not come to it
-    return (at.tenancy.contract.real_time || at.declares) && (in_core(at) || released);
+  const auto promised = [this](const Client& client) {
+    const bool released = client.stage == Stage::early && client.release <= now_; // though the clock has not come to it
+    return (client.contract.real_time || client.declares) && (in_core(client) || released);
   };
   const auto needless = [this](const Flight& each) {
-    const Place& at = places_[each.job.task];
-    return !in_core(at) || at.number != each.job.number;
+    const Client& client = clients_[each.job.task];
+    return !in_core(client) || client.number != each.job.number;
   };
-  return std::ranges::none_of(places_, promised) && std::ranges::none_of(flights_, needless);
+  return std::ranges::none_of(clients_, promised) && std::ranges::none_of(flights_, needless);
 }
 
 void Dispatcher::publish(std::uint32_t place) noexcept {
-  const Figures figures{places_[place].counts, activity(place)};
-  if (figures != std::exchange(places_[place].shown, figures)) figures_[place].publish(figures);
+  Client& client = clients_[place];
+  client.statistics.activity = activity(place);
+  if (client.statistics == client.published) return;
+  client.published = client.statistics;
+  statistics_[place].publish(client.published);
 }
 
 protocol::Activity Dispatcher::activity(std::uint32_t place) const noexcept {
-  const Place& at = places_[place];
-  if (at.presence != Presence::here) return protocol::Activity::leaves;
-  if (at.stage == Stage::none) return protocol::Activity::idle;
-  if (at.stage == Stage::granted || at.stage == Stage::lingering) return protocol::Activity::runs;
+  const Client& client = clients_[place];
+  if (client.presence != Presence::here) return protocol::Activity::leaves;
+  if (client.stage == Stage::none) return protocol::Activity::idle;
+  if (client.stage == Stage::granted || client.stage == Stage::lingering) return protocol::Activity::runs;
   const bool loads =
       std::ranges::any_of(flights_, [&](const Flight& each) { return each.in && each.transfer.task == place; });
   return loads ? protocol::Activity::loads : protocol::Activity::waits;
@@ -455,11 +463,11 @@ void Dispatcher::hurry_holder() noexcept {
   const auto& state = core_.state();
   if (!state.running || !state.wanted()) return;
   const std::uint32_t place = state.running->task;
-  Place& at = places_[place];
-  if (at.stage != Stage::granted || at.presence != Presence::here || at.hurried) return;
-  at.hurried = now_;
+  Client& client = clients_[place];
+  if (client.stage != Stage::granted || client.presence != Presence::here || client.hurried) return;
+  client.hurried = now_;
   Entry entry = entry_of(EntryKind::hurry);
-  entry.job = at.job;
+  entry.job = client.job;
   entry.time_ns = now_.time_since_epoch().count();
   outlet_.command(place, entry);
 }
@@ -467,25 +475,25 @@ void Dispatcher::hurry_holder() noexcept {
 // ---- time ----
 
 /// When a job that has the device has had it for too long; absent: not as long as nobody else wants it.
-std::optional<Instant> Dispatcher::held_until(const Place& at) const noexcept {
-  const Contract& contract = at.tenancy.contract;
-  const Instant due = at.granted + contract.wcet;
+std::optional<Instant> Dispatcher::held_until(const Client& client) const noexcept {
+  const Contract& contract = client.contract;
+  const Instant due = client.granted + contract.wcet;
   if (contract.on_overrun == OnWcetExceeded::stop) return due;
-  return at.hurried ? std::optional(std::max(due, *at.hurried) + options_.stuck_after) : std::nullopt;
+  return client.hurried ? std::optional(std::max(due, *client.hurried) + options_.stuck_after) : std::nullopt;
 }
 
 std::optional<Instant> Dispatcher::next_tick() const noexcept {
   std::optional<Instant> next;
   const auto at_latest = [&](Instant when) { next = next ? std::min(*next, when) : when; };
-  for (const Place& at : places_) {
-    if (at.presence != Presence::here) continue;
-    if (at.stage == Stage::early && !held(at)) at_latest(at.release);
-    if (at.stage == Stage::lingering) at_latest(at.lingers_until);
-    if (at.stage != Stage::granted) continue;
-    if (const auto until = held_until(at)) at_latest(*until + Duration(1));
+  for (const Client& client : clients_) {
+    if (client.presence != Presence::here) continue;
+    if (client.stage == Stage::early && !held(client)) at_latest(client.release);
+    if (client.stage == Stage::lingering) at_latest(client.lingers_until);
+    if (client.stage != Stage::granted) continue;
+    if (const auto until = held_until(client)) at_latest(*until + Duration(1));
   }
   for (const Flight& flight : flights_)
-    if (places_[flight.transfer.task].presence == Presence::here)
+    if (clients_[flight.transfer.task].presence == Presence::here)
       at_latest(flight.since + options_.patience + Duration(1));
   return next;
 }
@@ -493,12 +501,12 @@ std::optional<Instant> Dispatcher::next_tick() const noexcept {
 void Dispatcher::tick(Instant now) noexcept {
   now_ = now;
   release_due();
-  for (std::uint32_t place = 0; place < places_.size(); ++place) {
-    const Place& at = places_[place];
-    if (at.presence != Presence::here) continue;
-    if (at.stage == Stage::lingering && at.lingers_until <= now) finish(place);
-    if (at.stage == Stage::granted && held_until(at).value_or(now) < now)
-      expel(place, at.tenancy.contract.on_overrun == OnWcetExceeded::stop ? Expelled::overrun : Expelled::stuck);
+  for (std::uint32_t place = 0; place < clients_.size(); ++place) {
+    const Client& client = clients_[place];
+    if (client.presence != Presence::here) continue;
+    if (client.stage == Stage::lingering && client.lingers_until <= now) finish(place);
+    if (client.stage == Stage::granted && held_until(client).value_or(now) < now)
+      expel(place, client.contract.on_overrun == OnWcetExceeded::stop ? Expelled::overrun : Expelled::stuck);
   }
   for (const Flight& flight : flights_)
     if (flight.since + options_.patience < now) expel(flight.transfer.task, Expelled::silent);

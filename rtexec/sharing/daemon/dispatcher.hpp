@@ -2,11 +2,11 @@
 // grants, and tells who must go. Knows no socket, no memory and no clock: it is told the time, and an Outlet carries
 // out what it says, so that it runs on a virtual clock as well.
 //
-// A place is a client's task number in the core. Nothing that a client says is believed: an entry is checked against
-// what the client was granted and ordered to do, and one that is not possible is a violation, counted, and too many
-// are the end. A client that is ordered to save a chunk and fails to, that answers too late, or that holds the device
-// for too long, is expelled: the outlet ends its process, and says died() when it is no more. Only then its frames are
-// others'. So one client delays others by `patience` or `stuck_after` at most, and once.
+// A place is a client's number at the daemon, and its task number in the core. Nothing that a client says is believed:
+// an entry is checked against what the client was granted and ordered to do, and one that is not possible is a
+// violation, counted, and too many are the end. A client that is ordered to save a chunk and fails to, that answers too
+// late, or that holds the device for too long, is expelled: the outlet ends its process, and says died() when it is no
+// more. Only then its frames are others'. So one client delays others by `patience` or `stuck_after` at most, and once.
 //
 // A client that died is no reason for others to fail: what it was ordered to save counts as saved, what it was loading
 // has failed, and its job is withdrawn.
@@ -17,8 +17,8 @@
 #include <rtexec/plan.hpp>
 #include <rtexec/units.hpp>
 #include "policies/scheduler/device_scheduler.hpp"
+#include "rtexec/sharing/daemon/contract.hpp"
 #include "rtexec/sharing/daemon/published.hpp"
-#include "rtexec/sharing/daemon/tenancy.hpp"
 #include "rtexec/sharing/daemon/work_record.hpp"
 #include "rtexec/sharing/protocol/messages.hpp"
 #include "rtexec/sharing/protocol/ring.hpp"
@@ -70,38 +70,33 @@ struct DispatcherOptions {
   Bytes chunk{}; // for recordings
 };
 
+/// The counters of one client since it connected, and what its job does.
+struct ClientStatistics {
+  std::uint64_t jobs = 0, missed = 0, overruns = 0, failed = 0, violations = 0;
+  std::uint64_t loaded = 0, saved = 0; // chunks
+  Duration executed{0};                // by all jobs that have ended
+  Duration longest_execution{0}, longest_response{0};
+  protocol::Activity activity{};
+  std::uint32_t reserved = 0;
+  friend bool operator==(const ClientStatistics&, const ClientStatistics&) = default;
+};
+
 class Dispatcher {
  public:
-  /// Of one client, since it came.
-  struct Counts {
-    std::uint64_t jobs = 0, missed = 0, overruns = 0, failed = 0, violations = 0;
-    std::uint64_t loaded = 0, saved = 0; // chunks
-    Duration executed{0};                // by all jobs that have ended
-    Duration longest_execution{0}, longest_response{0};
-    friend bool operator==(const Counts&, const Counts&) = default;
-  };
-  /// What others are shown of a client.
-  struct Figures {
-    Counts counts;
-    protocol::Activity activity{};
-    std::uint32_t reserved = 0;
-    friend bool operator==(const Figures&, const Figures&) = default;
-  };
-
   /// `outlet` must outlive it.
   Dispatcher(const DispatcherOptions& options, Outlet& outlet);
 
   // ---- who is there ----
 
-  /// A client comes to `place`, which is vacant. False: it is not.
-  [[nodiscard]] bool attach(std::uint32_t place, const Tenancy& tenancy, Instant now) noexcept;
-  /// The client of `place` has another tenancy as soon as that is possible: Outlet::changed(). Where it has as many
-  /// slots as before, a job of it keeps its turn, and the change comes when it ends. Where it has more, a job that
-  /// waits goes on as the client's next one, from its next release on, when all its chunks stand: to others it is that
-  /// job, which they were promised to be left enough by. So does one that has the device, if with `interrupt` it has
-  /// synchronised; without, the change comes when it ends. False: nobody is there, or it would lose slots. A change
-  /// that has not come about yet is replaced.
-  [[nodiscard]] bool change(std::uint32_t place, const Tenancy& tenancy, bool interrupt, Instant now) noexcept;
+  /// Adds a client at `place`. False: the place is not vacant.
+  [[nodiscard]] bool attach(std::uint32_t place, const Contract& contract, Instant now) noexcept;
+  /// Replaces the contract of the client at `place` as soon as possible, then calls Outlet::changed(). If the client
+  /// keeps its number of slots, its job keeps its turn, and the change takes effect when the job ends. If it gets more,
+  /// a waiting job continues as the client's next one, from its next release, once all its chunks are mapped: others
+  /// were promised no more than that job. So does a job that holds the device, if `interrupt` says that it has
+  /// synchronised; otherwise the change takes effect when it ends. Replaces an earlier change that has not taken
+  /// effect. False: no client is at `place`, or it would lose slots.
+  [[nodiscard]] bool change(std::uint32_t place, const Contract& contract, bool interrupt, Instant now) noexcept;
   /// The client of `place` may be about to declare itself: from now on until change(), or resume(), a job that it asks
   /// for waits. What has to be known of its past is asked for after it.
   void hold(std::uint32_t place) noexcept;
@@ -131,15 +126,14 @@ class Dispatcher {
   /// one of a client that has declared itself since, and nothing moves for one that was withdrawn. A job that is
   /// released later is delayed by none that ended before (policies/proofs/exchanges.md).
   [[nodiscard]] std::uint64_t quiet_instants() const noexcept { return quiet_instants_; }
-  /// Whether a job of who is at `place`, or was there last, was in the core after the last quiet instant, or is.
-  [[nodiscard]] bool delays(std::uint32_t place) const noexcept { return places_[place].delays; }
-  [[nodiscard]] const Counts& counts(std::uint32_t place) const noexcept { return places_[place].counts; }
-  /// Any thread, without the caller's lock: as of the last event.
-  [[nodiscard]] Figures figures(std::uint32_t place) const noexcept { return figures_[place].read(); }
+  /// True if a job of the client at `place`, present or last, was in the core after the last quiet instant, or is.
+  [[nodiscard]] bool delays(std::uint32_t place) const noexcept { return clients_[place].delays; }
+  /// Returns the statistics of the client at `place`, as of the last event. Any thread, without the caller's lock.
+  [[nodiscard]] ClientStatistics statistics(std::uint32_t place) const noexcept { return statistics_[place].read(); }
   /// Likewise: of the device's frames.
   [[nodiscard]] std::uint32_t free_frames() const noexcept { return free_frames_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool occupied(std::uint32_t place) const noexcept {
-    return places_[place].presence != Presence::nobody;
+    return clients_[place].presence != Presence::nobody;
   }
   [[nodiscard]] const policies::DeviceScheduler::State& state() const noexcept { return core_.state(); }
 
@@ -158,16 +152,17 @@ class Dispatcher {
     early,     // it was asked for before its release
     requested, // in the core
     granted,
-    lingering, // it has ended, and holds the device for what may come within Contract::gap
+    lingering, // it has ended, and holds the device for a continuation within Contract::gap
     leaving,   // withdrawn from the core, because a change is to come: it goes on after it
   };
-  struct Place {
+  /// The client at one place, and its outstanding job.
+  struct Client {
     Presence presence = Presence::nobody;
     bool freed = false;    // others may have its frames
     bool declares = false; // hold(), until that has come about
     bool delays = false;   // delays()
-    Tenancy tenancy;
-    std::optional<Tenancy> next; // what change() asked for
+    Contract contract;
+    std::optional<Contract> next; // of change(), until it takes effect
     // The job that is outstanding
     Stage stage = Stage::none;
     std::uint64_t job = 0;    // as the client counts it: the last one
@@ -176,8 +171,8 @@ class Dispatcher {
     Instant ended{}, lingers_until{};  // of a lingering one
     std::optional<Instant> hurried;    // since when others wait for the device that it holds
     Instant earliest = Instant::min(); // the next release
-    Counts counts;
-    Figures shown;
+    ClientStatistics statistics;
+    ClientStatistics published; // the latest
     JobRecord record;
   };
   /// A command that has not been answered.
@@ -194,26 +189,26 @@ class Dispatcher {
   void obey(const Action& action) noexcept;
   void follow_up() noexcept;
   bool take_change(std::uint32_t place) noexcept;
-  [[nodiscard]] bool exchange(std::uint32_t place, const policies::DeviceScheduler::Tenant& with) noexcept;
+  [[nodiscard]] bool exchange(std::uint32_t place, const policies::DeviceScheduler::TaskParameters& with) noexcept;
 
   // Jobs
   void ask(std::uint32_t place, const protocol::Entry& entry) noexcept;
   void await_release(std::uint32_t place) noexcept;
   void release_due() noexcept;
   void release(std::uint32_t place) noexcept;
-  void set_terms(Place& at) noexcept;
+  void set_terms(Client& client) noexcept;
   void request(std::uint32_t place) noexcept;
   void grant(std::uint32_t place) noexcept;
   void end(std::uint32_t place, const protocol::Entry& entry) noexcept;
   void finish(std::uint32_t place) noexcept;
-  void account(Place& at) noexcept;
+  void account(Client& client) noexcept;
   void hurry_holder() noexcept;
   void look_for_quiet() noexcept;
   [[nodiscard]] bool quiet() const noexcept;
-  [[nodiscard]] static bool in_core(const Place& at) noexcept;
-  [[nodiscard]] static bool held(const Place& at) noexcept;
+  [[nodiscard]] static bool in_core(const Client& client) noexcept;
+  [[nodiscard]] static bool held(const Client& client) noexcept;
   void publish(std::uint32_t place) noexcept;
-  [[nodiscard]] static Instant deadline_of(const Place& at) noexcept;
+  [[nodiscard]] static Instant deadline_of(const Client& client) noexcept;
   [[nodiscard]] protocol::Activity activity(std::uint32_t place) const noexcept;
   void tell(std::uint32_t place, protocol::Verdict verdict) noexcept;
 
@@ -226,14 +221,14 @@ class Dispatcher {
   void bury(std::uint32_t place, bool loads) noexcept;
   void expel(std::uint32_t place, Expelled why) noexcept;
   void withdraw(std::uint32_t place) noexcept;
-  [[nodiscard]] policies::JobId id(std::uint32_t place) const noexcept { return {place, places_[place].number}; }
-  [[nodiscard]] std::optional<Instant> held_until(const Place& at) const noexcept;
+  [[nodiscard]] policies::JobId id(std::uint32_t place) const noexcept { return {place, clients_[place].number}; }
+  [[nodiscard]] std::optional<Instant> held_until(const Client& client) const noexcept;
 
   DispatcherOptions options_;
   Outlet& outlet_;
   policies::DeviceScheduler core_;
-  std::vector<Place> places_;
-  std::vector<Published<Figures>> figures_; // by place
+  std::vector<Client> clients_;                         // by place
+  std::vector<Published<ClientStatistics>> statistics_; // by place
   std::atomic<std::uint32_t> free_frames_;
   std::vector<Flight> flights_; // capacity reserved
   MoveRecord moves_;

@@ -141,7 +141,7 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
   running = server->get();
   if (told_to_end != 0) (*server)->stop();
   std::cout << "rtexecd: listening at " << (options->settings.daemon.directory / "socket").string() << ", "
-            << options->dispatcher.frames << " chunks of " << to_string(options->terms.device.chunk) << std::endl;
+            << options->dispatcher.frames << " chunks of " << to_string(options->admission.device.chunk) << std::endl;
   auto heartbeat = start_heartbeat(**server, file);
   if (!heartbeat) return give_up(heartbeat.error());
   const auto ended = (*server)->run();

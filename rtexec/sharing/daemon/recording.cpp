@@ -8,29 +8,30 @@
 
 namespace rtexec::daemon {
 
-void Recording::begin(const std::string& file, const Terms& terms, const DispatcherOptions& dispatcher) const {
-  const Bytes chunk = terms.device.chunk;
+void Recording::begin(const std::string& file, const AdmissionOptions& admission,
+                      const DispatcherOptions& dispatcher) const {
+  const Bytes chunk = admission.device.chunk;
   traces::task_set(file.c_str());
   traces::swap_plan(dispatcher.policy, dispatcher.frames, dispatcher.copy_engines, chunk, "the clients' memory");
-  traces::plan(true, terms.device.tasks.executive.order, 0, Bytes{0}, chunk * dispatcher.frames, chunk, "", "",
+  traces::plan(true, admission.device.tasks.executive.order, 0, Bytes{0}, chunk * dispatcher.frames, chunk, "", "",
                Duration(0)); // a client is proved, or refused
   traces::run_begin(RTEXEC_VERSION, hal::machine_name().c_str(), false, hal::now());
 }
 
-std::uint32_t Recording::task_of(std::uint32_t place, const Clients::Client& client, Duration best_effort_wcet) {
-  std::optional<Known>& known = tasks_[place];
-  const Contract& contract = client.tenancy.contract;
+std::uint32_t Recording::task_of(std::uint32_t place, const AdmittedClient& client, Duration best_effort_wcet) {
+  std::optional<RecordedTask>& known = tasks_[place];
+  const Contract& contract = client.contract;
   const bool same = known && known->contract.real_time == contract.real_time &&
                     known->contract.period == contract.period && known->contract.deadline == contract.deadline &&
                     known->contract.wcet == contract.wcet;
-  if (!same) known = Known{.number = next_++, .contract = contract, .bound = Duration(0)};
+  if (!same) known = RecordedTask{.number = next_++, .contract = contract, .bound = Duration(0)};
   known->bound = std::max(known->bound, client.response_bound.value_or(Duration(0)));
   const bool declared = client.declaration.has_value();
-  const Duration deadline = declared ? contract.deadline : contract.order_by;
+  const Duration deadline = declared ? contract.deadline : contract.task.device_done_by;
   const std::string name = client.identity.name + " (" + std::to_string(place) + ")";
-  traces::task_info(known->number, name.c_str(), declared, declared ? contract.period : contract.order_by, deadline,
-                    Duration(0), place, 0, client.tenancy.tenant.rank, Duration(0),
-                    declared ? contract.wcet : best_effort_wcet, Duration(0), Duration(0), contract.order_by,
+  traces::task_info(known->number, name.c_str(), declared, declared ? contract.period : contract.task.device_done_by,
+                    deadline, Duration(0), place, 0, contract.task.rank, Duration(0),
+                    declared ? contract.wcet : best_effort_wcet, Duration(0), Duration(0), contract.task.device_done_by,
                     declared ? std::optional(known->bound) : std::nullopt,
                     declared ? Criticality::real_time : Criticality::best_effort, client.slots, std::nullopt);
   return known->number;

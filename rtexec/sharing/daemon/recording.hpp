@@ -5,7 +5,7 @@
 #pragma once
 
 #include <rtexec/units.hpp>
-#include "rtexec/sharing/daemon/clients.hpp"
+#include "rtexec/sharing/daemon/client_admission.hpp"
 #include "rtexec/sharing/daemon/dispatcher.hpp"
 
 #include <cstdint>
@@ -20,20 +20,20 @@ class Recording {
  public:
   explicit Recording(std::uint32_t places) : tasks_(places) {}
 
-  void begin(const std::string& file, const Terms& terms, const DispatcherOptions& dispatcher) const;
-  /// Who is at `place`, or has other terms now; returns its number among the tasks.
-  [[nodiscard]] std::uint32_t task_of(std::uint32_t place, const Clients::Client& client, Duration best_effort_wcet);
-  /// `what` became of the client of a place; of none where it was refused.
+  void begin(const std::string& file, const AdmissionOptions& admission, const DispatcherOptions& dispatcher) const;
+  /// Records the client at `place` with its contract. Returns its number among the tasks.
+  [[nodiscard]] std::uint32_t task_of(std::uint32_t place, const AdmittedClient& client, Duration best_effort_wcet);
+  /// Records an event of the client at `place`, or of a refused one, without a place.
   void changed(std::optional<std::uint32_t> place, pid_t process, const std::string& name, const std::string& what,
                Instant at);
 
  private:
-  struct Known {
+  struct RecordedTask {
     std::uint32_t number = 0;
     Contract contract;
     Duration bound{0}; // the longest that was promised
   };
-  std::vector<std::optional<Known>> tasks_; // by place
+  std::vector<std::optional<RecordedTask>> tasks_; // by place
   std::uint32_t next_ = 0;
 };
 

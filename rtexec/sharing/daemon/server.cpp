@@ -22,14 +22,19 @@ namespace {
 
 using namespace std::chrono_literals;
 using protocol::Delivery;
-using protocol::Kind;
 using protocol::Letter;
 
 constexpr Duration to_leave = 1s; // for a process whose socket is closed
 constexpr Duration between_rounds = 50ms;
 constexpr Duration between_attempts = 100ms; // to take who comes, where there is no descriptor for him
 // Connections, those of observers too: in all, of one user, of one process, and of all but the daemon's user
-constexpr std::size_t max_peers = 1024, max_of_user = 512, max_of_process = 16, max_of_others = max_peers - 64;
+constexpr std::size_t max_connections = 1024, max_of_user = 512, max_of_process = 16,
+                      max_of_others = max_connections - 64;
+
+/// "front (1234)"
+std::string name_of(const Connection& client) {
+  return client.identity.name + " (" + std::to_string(client.number) + ")";
+}
 
 Unexpected<Error> refused(const std::string& what) {
   return fail(Errc::refused, what + ": " + std::strerror(errno) + ".");
@@ -51,7 +56,7 @@ std::filesystem::path executable_of(pid_t process) {
   return std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe", error);
 }
 
-/// Of the address space that the process has now, whatever it executes later.
+/// Opens the mappings of the address space that the process has now, whatever it executes later.
 config::Descriptor mappings_of(pid_t process) {
   return config::Descriptor(
       ::open(("/proc/" + std::to_string(process) + "/maps").c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
@@ -67,8 +72,8 @@ bool is_gone(const config::Descriptor& mappings) {
 
 Server::Server(ServerOptions options)
     : options_(std::move(options)),
-      clients_(options_.terms),
-      told_(options_.dispatcher.places),
+      admission_(options_.admission),
+      by_place_(options_.dispatcher.places),
       dispatcher_(options_.dispatcher, *this),
       totals_{.started = hal::now()},
       recording_(options_.dispatcher.places) {}
@@ -79,7 +84,7 @@ Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
   if (auto shared = server->share(); !shared) return Unexpected(shared.error());
   if (auto listening = server->listen(); !listening) return Unexpected(listening.error());
   if (auto awake = server->keep_awake(); !awake) return Unexpected(awake.error());
-  server->recording_.begin(server->options_.settings.file.string(), server->options_.terms,
+  server->recording_.begin(server->options_.settings.file.string(), server->options_.admission,
                            server->options_.dispatcher);
   if (auto started = server->start_clock(); !started) return Unexpected(started.error());
   return server;
@@ -90,17 +95,17 @@ Server::~Server() {
   time_.raise();
   clock_.join();
   {
-    const std::scoped_lock lock(lock_); // sessions that go on meanwhile reach none that has ended
-    for (Told& each : told_) each.session.store(nullptr);
+    const std::scoped_lock lock(lock_); // threads of other clients reach none that has stopped
+    for (auto& each : by_place_) each.store(nullptr);
   }
-  for (const auto& peer : peers_) peer->session.reset();
+  for (const auto& each : connections_) each->stop();
   std::error_code error;
   if (listener_.get() >= 0) std::filesystem::remove(options_.settings.daemon.directory / "socket", error);
 }
 
 Result<> Server::share() {
   if (options_.mode != protocol::Mode::shared_chunks) return {};
-  auto chunks = hal::share_chunks(options_.board, options_.dispatcher.frames, options_.terms.device.chunk);
+  auto chunks = hal::share_chunks(options_.board, options_.dispatcher.frames, options_.admission.device.chunk);
   if (!chunks) return Unexpected(chunks.error());
   chunks_ = std::move(*chunks);
   return {};
@@ -125,7 +130,7 @@ Result<> Server::keep_awake() {
   if (idle) shallow_idle_ = std::move(*idle);
   else if (idle.error().code != Errc::unsupported) tell("degraded: " + idle.error().what);
   if (!options_.settings.daemon.keep_awake) return {};
-  auto awake = hal::KeepAwake::hold(options_.terms.device.machine.cores, nullptr);
+  auto awake = hal::KeepAwake::hold(options_.admission.device.machine.cores, nullptr);
   if (!awake) return Unexpected(awake.error());
   awake_ = std::move(*awake);
   return {};
@@ -153,22 +158,22 @@ Result<> Server::run() {
     const int listener = hal::now() < listens_from_ ? -1 : listener_.get();
     watched.assign(
         {{.fd = listener, .events = POLLIN, .revents = 0}, {.fd = wakeup_.get(), .events = POLLIN, .revents = 0}});
-    for (const auto& peer : peers_) {
-      const short what = peer->told_up_to ? POLLOUT : POLLIN;
-      watched.push_back({.fd = peer->gone ? -1 : peer->channel.descriptor(), .events = what, .revents = 0});
-      watched.push_back({.fd = peer->process.get(), .events = POLLIN, .revents = 0});
+    for (const auto& connection : connections_) {
+      const short what = connection->status_from ? POLLOUT : POLLIN;
+      watched.push_back({.fd = connection->gone ? -1 : connection->channel.descriptor(), .events = what, .revents = 0});
+      watched.push_back({.fd = connection->process.get(), .events = POLLIN, .revents = 0});
     }
-    const std::size_t peers = peers_.size(), others = watched.size();
+    const std::size_t connected = connections_.size(), others = watched.size();
     if (metrics_) metrics_->watch(watched, hal::now());
     if (::poll(watched.data(), watched.size(), 100) < 0 && errno != EINTR) return refused("waiting for clients");
     if (watched[1].revents != 0) {
       std::uint64_t count = 0;
       static_cast<void>(!::read(wakeup_.get(), &count, sizeof count));
     }
-    for (std::size_t i = 0; i < peers; ++i) {
-      Peer& peer = *peers_[i];
-      if (watched[2 + 2 * i].revents != 0) peer.told_up_to ? tell_status(peer) : hear(peer);
-      if (watched[3 + 2 * i].revents != 0) ended(peer);
+    for (std::size_t i = 0; i < connected; ++i) {
+      Connection& connection = *connections_[i];
+      if (watched[2 + 2 * i].revents != 0) connection.status_from ? tell_status(connection) : hear(connection);
+      if (watched[3 + 2 * i].revents != 0) ended(connection);
     }
     look_after();
     if (watched[0].revents != 0) accept();
@@ -196,126 +201,125 @@ void Server::accept() {
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return;
   config::Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0)));
   if (process.get() < 0) return; // it has ended, or the kernel is older than 5.3
-  Peer peer{.channel = protocol::Channel(std::move(socket)),
-            .process = std::move(process),
-            .number = who.pid,
-            .user = who.uid,
-            .executable = executable_of(who.pid)};
-  if (const auto excess = too_many(peer)) return turn_away(peer, *excess);
-  peers_.push_back(std::make_unique<Peer>(std::move(peer)));
+  auto connection =
+      std::make_unique<Connection>(protocol::Channel(std::move(socket)), std::move(process), who.pid, who.uid);
+  connection->identity.executable = executable_of(who.pid);
+  if (const auto excess = too_many(*connection)) return turn_away(*connection, *excess);
+  connections_.push_back(std::move(connection));
 }
 
 /// A socket that is closed with unread messages resets the connection, and the other side never reads why.
-void Server::turn_away(Peer& peer, const std::string& why) {
-  refuse(peer, protocol::Refusal::full, why);
-  for (Letter unread; peer.channel.receive(unread) == Delivery::done;) {}
+void Server::turn_away(Connection& connection, const std::string& why) {
+  refuse(connection, protocol::Refusal::full, why);
+  for (Letter unread; connection.channel.receive(unread) == Delivery::done;) {}
 }
 
 /// Why no room is left for the connection; nullopt: there is room.
-std::optional<std::string> Server::too_many(const Peer& peer) const {
-  const auto count = [this](auto of) { return static_cast<std::size_t>(std::ranges::count_if(peers_, of)); };
+std::optional<std::string> Server::too_many(const Connection& connection) const {
+  const auto count = [this](auto of) { return static_cast<std::size_t>(std::ranges::count_if(connections_, of)); };
   const auto told = [](const std::string& who, std::size_t limit) {
     return who + " has " + std::to_string(limit) + " connections to rtexecd already: close some first.";
   };
-  if (count([&](const auto& each) { return each->number == peer.number; }) >= max_of_process)
-    return told("Process " + std::to_string(peer.number), max_of_process);
-  if (count([&](const auto& each) { return each->user == peer.user; }) >= max_of_user)
-    return told("User " + std::to_string(peer.user), max_of_user);
-  const std::size_t limit = peer.user == ::geteuid() ? max_peers : max_of_others;
-  return peers_.size() >= limit ? std::optional(told("All together", limit)) : std::nullopt;
+  if (count([&](const auto& each) { return each->number == connection.number; }) >= max_of_process)
+    return told("Process " + std::to_string(connection.number), max_of_process);
+  if (count([&](const auto& each) { return each->user == connection.user; }) >= max_of_user)
+    return told("User " + std::to_string(connection.user), max_of_user);
+  const std::size_t limit = connection.user == ::geteuid() ? max_connections : max_of_others;
+  return connections_.size() >= limit ? std::optional(told("All together", limit)) : std::nullopt;
 }
 
 /// A line for the log, unless the clients of its user have caused too many. False: it was left out.
-bool Server::tell(const Peer& peer, const std::string& text) {
-  const auto left_out = lines_.ask(peer.user, hal::now());
+bool Server::tell(const Connection& connection, const std::string& text) {
+  const auto left_out = lines_.ask(connection.user, hal::now());
   if (!left_out) return false;
   if (*left_out > 0)
-    tell("user " + std::to_string(peer.user) + ": " + std::to_string(*left_out) + " lines were left out");
+    tell("user " + std::to_string(connection.user) + ": " + std::to_string(*left_out) + " lines were left out");
   tell(text);
   return true;
 }
 
-void Server::hear(Peer& peer) {
+void Server::hear(Connection& connection) {
   Letter letter;
-  switch (peer.channel.receive(letter)) {
-  case Delivery::done: return answer(peer, letter);
+  switch (connection.channel.receive(letter)) {
+  case Delivery::done: return answer(connection, letter);
   case Delivery::nothing: return;
   case Delivery::refused:
-    refuse(peer, protocol::Refusal::order, "The message is none of this version.");
+    refuse(connection, protocol::Refusal::order, "The message is none of this version.");
     [[fallthrough]];
-  case Delivery::closed: return closed(peer);
+  case Delivery::closed: return closed(connection);
   }
 }
 
-void Server::answer(Peer& peer, const Letter& letter) {
+void Server::answer(Connection& connection, const Letter& letter) {
   const auto said = [&]<protocol::Message M>(auto function) {
     const auto message = protocol::read<M>(letter.bytes());
-    if (message) (this->*function)(peer, *message);
+    if (message) (this->*function)(connection, *message);
     return message.has_value();
   };
   const auto header = protocol::header_of(letter.bytes());
   if (header && header->version != protocol::version)
-    return refuse(peer, protocol::Refusal::other_version,
+    return refuse(connection, protocol::Refusal::other_version,
                   "rtexecd speaks version " + std::to_string(protocol::version) + " of the protocol, the library " +
                       std::to_string(header->version) + ": take both from one release.");
   if (protocol::read<protocol::Status>(letter.bytes())) {
-    peer.told_up_to = 0;
-    return tell_status(peer);
+    connection.status_from = 0;
+    return tell_status(connection);
   }
   if (said.operator()<protocol::Hello>(&Server::hello) || said.operator()<protocol::Declare>(&Server::declare) ||
       said.operator()<protocol::Grow>(&Server::grow) || said.operator()<protocol::NeedFrame>(&Server::need_frame))
     return;
-  refuse(peer, protocol::Refusal::order, "The message is none that a client sends.");
+  refuse(connection, protocol::Refusal::order, "The message is none that a client sends.");
 }
 
-void Server::refuse(Peer& peer, protocol::Refusal code, const std::string& why) {
-  static_cast<void>(peer.channel.send(
+void Server::refuse(Connection& connection, protocol::Refusal code, const std::string& why) {
+  static_cast<void>(connection.channel.send(
       protocol::Refused{.header = {}, .code = code, .reserved = 0, .text = protocol::text<400>(why)}));
 }
 
 /// Who is to ask again is refused many times, which is told once.
-bool Server::to_be_told(Peer& peer, const Refusal& refusal) {
+bool Server::to_be_logged(Connection& connection, const Refusal& refusal) {
   const bool again = refusal.code == protocol::Refusal::later;
-  return !std::exchange(peer.asks_again, again) || !again;
+  return !std::exchange(connection.asks_again, again) || !again;
 }
 
 void Server::look_for_quiet() {
   drive([&] {
     dispatcher_.tick(hal::now()); // one that nothing has happened at
-    if (std::exchange(quiet_, dispatcher_.quiet_instants()) != dispatcher_.quiet_instants()) clients_.quiet();
+    if (std::exchange(quiet_, dispatcher_.quiet_instants()) != dispatcher_.quiet_instants()) admission_.quiet();
   });
 }
 
-void Server::hello(Peer& peer, const protocol::Hello& said) {
-  if (peer.place) return refuse(peer, protocol::Refusal::order, "This connection is a client already.");
-  if (const auto obstacle = unsupported(said)) return refuse(peer, protocol::Refusal::unsupported, *obstacle);
-  peer.name = protocol::view(said.name);
+void Server::hello(Connection& connection, const protocol::Hello& said) {
+  if (connection.place) return refuse(connection, protocol::Refusal::order, "This connection is a client already.");
+  if (const auto obstacle = unsupported(said)) return refuse(connection, protocol::Refusal::unsupported, *obstacle);
+  connection.identity.name = protocol::view(said.name);
   look_for_quiet();
-  const auto place = clients_.connect({peer.name, peer.executable}, said.slots);
+  const auto place = admission_.connect(connection.identity, said.slots);
   if (!place) {
-    if (to_be_told(peer, place.error())) {
+    if (to_be_logged(connection, place.error())) {
       ++totals_.refused;
-      if (tell(peer, peer.name + " (" + std::to_string(peer.number) + ") is refused: " + place.error().text))
-        recording_.changed({}, peer.number, peer.name, "refused: " + place.error().text, hal::now());
+      if (tell(connection, name_of(connection) + " is refused: " + place.error().text))
+        recording_.changed({}, connection.number, connection.identity.name, "refused: " + place.error().text,
+                           hal::now());
     }
-    return refuse(peer, place.error().code, place.error().text);
+    return refuse(connection, place.error().code, place.error().text);
   }
-  if (const auto begun = begin_session(peer, *place); !begun) {
-    clients_.leave(*place, false);
+  if (const auto begun = start_client(connection, *place); !begun) {
+    admission_.leave(*place, false);
     apply_changes({}); // others have heard of nothing else
-    return refuse(peer, protocol::Refusal::not_allowed, begun.error().what);
+    return refuse(connection, protocol::Refusal::not_allowed, begun.error().what);
   }
   apply_changes({});
-  const Delivery welcomed = welcome(peer);
+  const Delivery welcomed = welcome(connection);
   ++totals_.came;
-  recording_.changed(*place, peer.number, peer.name, "came", hal::now());
-  tell(peer, peer.name + " (" + std::to_string(peer.number) + ") is client " + std::to_string(*place));
-  if (welcomed != Delivery::done) closed(peer);
+  recording_.changed(*place, connection.number, connection.identity.name, "came", hal::now());
+  tell(connection, name_of(connection) + " is client " + std::to_string(*place));
+  if (welcomed != Delivery::done) closed(connection);
 }
 
 /// What its driver, or the memory that it has already, does not go with.
 std::optional<std::string> Server::unsupported(const protocol::Hello& said) const {
-  const std::uint64_t chunk = options_.terms.device.chunk.count;
+  const std::uint64_t chunk = options_.admission.device.chunk.count;
   if (chunk % said.granularity != 0)
     return "chunk = \"" + to_string(Bytes{chunk}) + "\" is no multiple of " + to_string(Bytes{said.granularity}) +
            ", which the client's driver has.";
@@ -327,258 +331,248 @@ std::optional<std::string> Server::unsupported(const protocol::Hello& said) cons
   return {};
 }
 
-Result<> Server::begin_session(Peer& peer, std::uint32_t place) {
-  auto segment = protocol::SharedSegment::create();
-  if (!segment) return Unexpected(segment.error());
-  auto session = Session::start(
-      place, std::move(*segment),
-      {.name = "rtexecd-" + std::to_string(place), .core = {}, .fifo_priority = options_.priority, .reservation = {}},
-      *this);
-  if (!session) return Unexpected(session.error());
-  peer.session = std::move(*session);
-  peer.address_space = mappings_of(peer.number);
-  peer.place = place;
-  told_[place].process.store(peer.process.get());
-  told_[place].session.store(peer.session.get());
+Result<> Server::start_client(Connection& connection, std::uint32_t place) {
+  if (auto started = connection.start(place, options_.priority, *this); !started) return started;
+  connection.address_space = mappings_of(connection.number);
+  by_place_[place].store(&connection);
   return {};
 }
 
-Delivery Server::welcome(Peer& peer) {
-  const Clients::Client& client = *clients_.at(*peer.place);
-  return peer.channel.send(protocol::Welcome{.header = {},
-                                             .chunk_bytes = options_.terms.device.chunk.count,
-                                             .place = *peer.place,
-                                             .frames = options_.dispatcher.frames,
-                                             .limit_slots = client.limit,
-                                             .mode = options_.mode,
-                                             .declared = client.declared_by_rule ? 1U : 0U,
-                                             .agent_priority = static_cast<std::uint32_t>(options_.priority),
-                                             .awake = options_.settings.daemon.keep_awake ? 1U : 0U,
-                                             .reserved = 0},
-                           peer.session->segment_descriptor());
+Delivery Server::welcome(Connection& connection) {
+  const AdmittedClient& client = *admission_.at(*connection.place);
+  return connection.channel.send(protocol::Welcome{.header = {},
+                                                   .chunk_bytes = options_.admission.device.chunk.count,
+                                                   .place = *connection.place,
+                                                   .frames = options_.dispatcher.frames,
+                                                   .limit_slots = client.limit,
+                                                   .mode = options_.mode,
+                                                   .declared = client.declared_by_rule ? 1U : 0U,
+                                                   .agent_priority = static_cast<std::uint32_t>(options_.priority),
+                                                   .awake = options_.settings.daemon.keep_awake ? 1U : 0U,
+                                                   .reserved = 0},
+                                 connection.memory_descriptor());
 }
 
-void Server::declare(Peer& peer, const protocol::Declare& said) {
-  if (!peer.place) return refuse(peer, protocol::Refusal::order, "Hello comes first.");
+void Server::declare(Connection& connection, const protocol::Declare& said) {
+  if (!connection.place) return refuse(connection, protocol::Refusal::order, "Hello comes first.");
   bool delays = false;
   drive([&] {
-    dispatcher_.hold(*peer.place);
-    delays = dispatcher_.delays(*peer.place);
+    dispatcher_.hold(*connection.place);
+    delays = dispatcher_.delays(*connection.place);
   });
   look_for_quiet();
-  const auto declared = clients_.declare(*peer.place, declaration_of(said), delays);
+  const auto declared = admission_.declare(*connection.place, declaration_of(said), delays);
   if (!declared) {
-    drive([&] { dispatcher_.resume(*peer.place, hal::now()); });
-    if (to_be_told(peer, declared.error())) {
+    drive([&] { dispatcher_.resume(*connection.place, hal::now()); });
+    if (to_be_logged(connection, declared.error())) {
       ++totals_.refused;
-      if (tell(peer, peer.name + " is refused: " + declared.error().text))
-        recording_.changed(peer.place, peer.number, peer.name, "refused: " + declared.error().text, hal::now());
+      if (tell(connection, connection.identity.name + " is refused: " + declared.error().text))
+        recording_.changed(connection.place, connection.number, connection.identity.name,
+                           "refused: " + declared.error().text, hal::now());
     }
-    return refuse(peer, declared.error().code, declared.error().text);
+    return refuse(connection, declared.error().code, declared.error().text);
   }
   apply_changes({});
-  recording_.changed(peer.place, peer.number, peer.name, "declared", hal::now());
+  recording_.changed(connection.place, connection.number, connection.identity.name, "declared", hal::now());
   const Duration deadline(said.deadline_ns);
-  const Duration bound = clients_.at(*peer.place)->response_bound.value_or(deadline);
-  tell(peer, peer.name + " is promised to end within " + readable(bound) + " of " + readable(deadline) +
-                 ", with jobs of at most " + readable(Duration(said.wcet_ns)) + " every " +
-                 readable(Duration(said.period_ns)));
-  static_cast<void>(peer.channel.send(protocol::Declared{.header = {}, .response_bound_ns = bound.count()}));
+  const Duration bound = admission_.at(*connection.place)->response_bound.value_or(deadline);
+  tell(connection, connection.identity.name + " is promised to end within " + readable(bound) + " of " +
+                       readable(deadline) + ", with jobs of at most " + readable(Duration(said.wcet_ns)) + " every " +
+                       readable(Duration(said.period_ns)));
+  static_cast<void>(connection.channel.send(protocol::Declared{.header = {}, .response_bound_ns = bound.count()}));
 }
 
-void Server::grow(Peer& peer, const protocol::Grow& said) {
-  if (!peer.place || peer.growing) return refuse(peer, protocol::Refusal::order, "Not now.");
-  const bool more = said.slots != clients_.at(*peer.place)->slots;
+void Server::grow(Connection& connection, const protocol::Grow& said) {
+  if (!connection.place || connection.growing) return refuse(connection, protocol::Refusal::order, "Not now.");
+  const bool more = said.slots != admission_.at(*connection.place)->slots;
   look_for_quiet();
-  const auto grown = clients_.grow(*peer.place, said.slots);
+  const auto grown = admission_.grow(*connection.place, said.slots);
   if (!grown) {
-    if (to_be_told(peer, grown.error())) tell(peer, peer.name + " is refused more memory: " + grown.error().text);
-    return refuse(peer, grown.error().code, grown.error().text);
+    if (to_be_logged(connection, grown.error()))
+      tell(connection, connection.identity.name + " is refused more memory: " + grown.error().text);
+    return refuse(connection, grown.error().code, grown.error().text);
   }
   if (!more)
-    return static_cast<void>(peer.channel.send(protocol::Grown{.header = {}, .slots = said.slots, .reserved = 0}));
-  peer.growing = said.slots;
+    return static_cast<void>(
+        connection.channel.send(protocol::Grown{.header = {}, .slots = said.slots, .reserved = 0}));
+  connection.growing = said.slots;
   // Not what the dispatcher knows: the end of the client's job may still be on its way here
-  apply_changes(said.holds == 1 ? peer.place : std::nullopt);
+  apply_changes(said.holds == 1 ? connection.place : std::nullopt);
 }
 
-void Server::need_frame(Peer& peer, const protocol::NeedFrame& said) {
-  if (!peer.place || !chunks_ || said.frame >= chunks_->count())
-    return refuse(peer, protocol::Refusal::order, "There is no such frame.");
-  static_cast<void>(peer.channel.send(protocol::Frame{.header = {}, .frame = said.frame, .reserved = 0},
-                                      chunks_->descriptor(said.frame)));
+void Server::need_frame(Connection& connection, const protocol::NeedFrame& said) {
+  if (!connection.place || !chunks_ || said.frame >= chunks_->count())
+    return refuse(connection, protocol::Refusal::order, "There is no such frame.");
+  static_cast<void>(connection.channel.send(protocol::Frame{.header = {}, .frame = said.frame, .reserved = 0},
+                                            chunks_->descriptor(said.frame)));
 }
 
 /// As much as its socket takes; the rest once that takes more.
-void Server::tell_status(Peer& peer) {
-  for (std::uint32_t& place = *peer.told_up_to; place < clients_.places(); ++place) {
-    const Clients::Client* client = clients_.at(place);
-    const Peer* process = at(place);
+void Server::tell_status(Connection& connection) {
+  for (std::uint32_t& place = *connection.status_from; place < admission_.places(); ++place) {
+    const AdmittedClient* client = admission_.at(place);
+    const Connection* process = at(place);
     if (client == nullptr || process == nullptr) continue;
-    switch (peer.channel.send(part_of(*client, place, process->number, dispatcher_.figures(place)))) {
+    switch (connection.channel.send(part_of(*client, place, process->number, dispatcher_.statistics(place)))) {
     case Delivery::nothing: return;
     case Delivery::done: break;
-    default: peer.told_up_to.reset(); return closed(peer);
+    default: connection.status_from.reset(); return closed(connection);
     }
   }
-  if (peer.channel.send(end_of(totals_, options_.terms, options_.mode, dispatcher_.free_frames())) == Delivery::nothing)
+  if (connection.channel.send(end_of(totals_, options_.admission, options_.mode, dispatcher_.free_frames())) ==
+      Delivery::nothing)
     return;
-  peer.told_up_to.reset();
+  connection.status_from.reset();
 }
 
-/// What of the clients' terms has changed goes to the dispatcher; `interrupted` has synchronised.
+/// Passes changed contracts to the dispatcher. The client at `interrupted` has synchronised.
 void Server::apply_changes(std::optional<std::uint32_t> interrupted) {
-  const auto changes = clients_.take_changes();
-  std::vector<Tenancy> tenancies;
+  const auto changes = admission_.take_changes();
+  std::vector<Contract> contracts;
   for (const std::uint32_t place : changes) {
-    const Clients::Client& client = *clients_.at(place);
-    tenancies.push_back(client.tenancy);
-    tenancies.back().traced_as = recording_.task_of(place, client, options_.terms.best_effort_wcet);
+    const AdmittedClient& client = *admission_.at(place);
+    contracts.push_back(client.contract);
+    contracts.back().recorded_task = recording_.task_of(place, client, options_.admission.best_effort_wcet);
   }
   drive([&] {
     const Instant now = hal::now();
     quiet_ = dispatcher_.quiet_instants(); // none before these changes is one after them
     for (std::size_t i = 0; i < changes.size(); ++i) {
       const std::uint32_t place = changes[i];
-      const Tenancy& tenancy = tenancies[i];
-      if (told_[place].vacant.load()) continue; // it has gone, which look_after() tells clients_
-      if (!dispatcher_.occupied(place)) static_cast<void>(dispatcher_.attach(place, tenancy, now));
+      Connection* connection = at(place);
+      if (connection == nullptr || connection->vacant.load())
+        continue; // look_after() tells admission_ that it has gone
+      if (!dispatcher_.occupied(place)) static_cast<void>(dispatcher_.attach(place, contracts[i], now));
       else {
-        told_[place].changed.store(false); // of a change before this one
-        static_cast<void>(dispatcher_.change(place, tenancy, place == interrupted, now));
+        connection->changed.store(false); // of an earlier change
+        static_cast<void>(dispatcher_.change(place, contracts[i], place == interrupted, now));
       }
     }
   });
 }
 
 ServerStatus Server::status() {
-  ServerStatus status{.daemon = end_of(totals_, options_.terms, options_.mode, dispatcher_.free_frames()),
+  ServerStatus status{.daemon = end_of(totals_, options_.admission, options_.mode, dispatcher_.free_frames()),
                       .clients = {}};
-  for (std::uint32_t place = 0; place < clients_.places(); ++place) {
-    const Peer* process = at(place);
-    if (const Clients::Client* client = clients_.at(place); client != nullptr && process != nullptr)
-      status.clients.push_back(part_of(*client, place, process->number, dispatcher_.figures(place)));
+  for (std::uint32_t place = 0; place < admission_.places(); ++place) {
+    const Connection* process = at(place);
+    if (const AdmittedClient* client = admission_.at(place); client != nullptr && process != nullptr)
+      status.clients.push_back(part_of(*client, place, process->number, dispatcher_.statistics(place)));
   }
   return status;
 }
 
-Server::Peer* Server::at(std::uint32_t place) {
-  const auto peer = std::ranges::find_if(peers_, [&](const auto& each) { return each->place == place; });
-  return peer == peers_.end() ? nullptr : peer->get();
-}
-
 /// A process that ends closes its socket first. One that lives on without is no client any more: it is ended, unless it
 /// has executed another program, and with its address space has let go of all that it had, or had nothing.
-void Server::closed(Peer& peer) {
-  peer.gone = true;
-  peer.leave_by = hal::now() + (peer.place ? to_leave : Duration(0));
+void Server::closed(Connection& connection) {
+  connection.gone = true;
+  connection.leave_by = hal::now() + (connection.place ? to_leave : Duration(0));
 }
 
-void Server::ended(Peer& peer) {
-  peer.gone = true;
-  peer.process = {};
-  peer.leave_by.reset();
-  if (!peer.place) return;
-  Dispatcher::Counts counts;
+void Server::ended(Connection& connection) {
+  connection.gone = true;
+  connection.leave_by.reset();
+  if (!connection.place) return connection.process.reset();
+  ClientStatistics statistics;
   drive([&] {
-    counts = dispatcher_.counts(*peer.place);
-    dispatcher_.died(*peer.place, hal::now());
+    statistics = dispatcher_.statistics(*connection.place);
+    dispatcher_.died(*connection.place, hal::now());
   });
-  recording_.changed(peer.place, peer.number, peer.name, "ended", hal::now());
-  tell(peer, peer.name + " (" + std::to_string(peer.number) + ") has ended: " + std::to_string(counts.jobs) +
-                 " jobs, " + std::to_string(counts.missed) + " too late, " + std::to_string(counts.overruns) +
-                 " overran, " + std::to_string(counts.failed) + " failed, longest response " +
-                 readable(counts.longest_response));
+  connection.process.reset(); // no thread sends it a signal any more
+  recording_.changed(connection.place, connection.number, connection.identity.name, "ended", hal::now());
+  tell(connection, name_of(connection) + " has ended: " + std::to_string(statistics.jobs) + " jobs, " +
+                       std::to_string(statistics.missed) + " too late, " + std::to_string(statistics.overruns) +
+                       " overran, " + std::to_string(statistics.failed) + " failed, longest response " +
+                       readable(statistics.longest_response));
 }
 
-void Server::turn_out(Peer& peer) {
-  if (is_gone(peer.address_space)) {
-    tell(peer, peer.name + " (" + std::to_string(peer.number) + ") has executed another program");
-    return ended(peer);
+void Server::turn_out(Connection& connection) {
+  if (is_gone(connection.address_space)) {
+    tell(connection,
+         connection.identity.name + " (" + std::to_string(connection.number) + ") has executed another program");
+    return ended(connection);
   }
-  const auto activity = dispatcher_.figures(*peer.place).activity;
-  if (clients_.at(*peer.place)->slots == 0 && activity == protocol::Activity::idle) return ended(peer);
-  tell(peer, peer.name + " has closed its connection and lives on: it is ended");
-  ::syscall(SYS_pidfd_send_signal, peer.process.get(), SIGKILL, nullptr, 0);
-  peer.leave_by.reset();
+  const auto activity = dispatcher_.statistics(*connection.place).activity;
+  if (admission_.at(*connection.place)->slots == 0 && activity == protocol::Activity::idle) return ended(connection);
+  tell(connection, connection.identity.name + " has closed its connection and lives on: it is ended");
+  ::syscall(SYS_pidfd_send_signal, connection.process.get(), SIGKILL, nullptr, 0);
+  connection.leave_by.reset();
 }
 
-/// What the dispatcher has told since, and who is to leave.
+/// Handles what the dispatcher has reported, and ends processes whose time is over.
 void Server::look_after() {
-  for (const auto& each : peers_) {
-    Peer& peer = *each;
-    if (peer.leave_by && hal::now() >= *peer.leave_by && peer.place) turn_out(peer);
-    if (!peer.place) continue;
-    Told& told = told_[*peer.place];
-    if (const int reason = told.expelled.exchange(-1); reason >= 0) expelled(peer, static_cast<Expelled>(reason));
-    if (const std::int64_t since = told.ending.exchange(0); since != 0 && !peer.gone) {
-      tell(peer, peer.name + " (" + std::to_string(peer.number) + ") is ending, at " + std::to_string(since) +
-                     " ns of CLOCK_MONOTONIC");
-      closed(peer);
+  for (const auto& each : connections_) {
+    Connection& connection = *each;
+    if (connection.leave_by && hal::now() >= *connection.leave_by && connection.place) turn_out(connection);
+    if (!connection.place) continue;
+    if (const int reason = connection.expelled.exchange(-1); reason >= 0)
+      expelled(connection, static_cast<Expelled>(reason));
+    if (const std::int64_t since = connection.ending.exchange(0); since != 0 && !connection.gone) {
+      tell(connection, name_of(connection) + " is ending, at " + std::to_string(since) + " ns of CLOCK_MONOTONIC");
+      closed(connection);
     }
-    if (told.changed.exchange(false) && peer.growing) {
-      static_cast<void>(
-          peer.channel.send(protocol::Grown{.header = {}, .slots = *std::exchange(peer.growing, {}), .reserved = 0}));
+    if (connection.changed.exchange(false) && connection.growing) {
+      static_cast<void>(connection.channel.send(
+          protocol::Grown{.header = {}, .slots = *std::exchange(connection.growing, {}), .reserved = 0}));
     }
-    if (told.vacant.exchange(false)) vacate(peer);
+    if (connection.vacant.exchange(false)) vacate(connection);
   }
-  std::erase_if(peers_, [](const auto& peer) { return peer->gone && !peer->place; });
+  std::erase_if(connections_, [](const auto& each) { return each->gone && !each->place; });
 }
 
-void Server::expelled(Peer& peer, Expelled reason) {
+void Server::expelled(Connection& connection, Expelled reason) {
   ++totals_.expelled;
   const std::string text(why(reason));
-  recording_.changed(peer.place, peer.number, peer.name, "expelled: " + text, hal::now());
-  tell(peer, peer.name + " is ended: " + text);
+  recording_.changed(connection.place, connection.number, connection.identity.name, "expelled: " + text, hal::now());
+  tell(connection, connection.identity.name + " is ended: " + text);
 }
 
-/// Nothing of its client is left in the dispatcher.
-void Server::vacate(Peer& peer) {
-  Told& told = told_[*peer.place];
+/// The dispatcher has nothing of the client any more.
+void Server::vacate(Connection& connection) {
+  const std::uint32_t place = *connection.place;
   look_for_quiet();
   bool delays = false;
   {
-    const std::scoped_lock lock(lock_); // nobody in the dispatcher speaks of it any more
-    told.session.store(nullptr);
-    told.process.store(-1);
-    delays = dispatcher_.delays(*peer.place);
+    const std::scoped_lock lock(lock_); // the dispatcher calls nothing for this place any more
+    by_place_[place].store(nullptr);
+    delays = dispatcher_.delays(place);
   }
-  peer.session.reset();
-  told.ending.store(0);
-  clients_.leave(*peer.place, delays);
-  peer.place.reset();
+  connection.stop();
+  admission_.leave(place, delays);
+  connection.place.reset();
   apply_changes({});
 }
 
 // ---- outlet: under the lock, on any thread ----
 
 void Server::command(std::uint32_t place, const protocol::Entry& entry) noexcept {
-  // One that takes no commands answers none, and is expelled for its silence.
-  if (Session* session = told_[place].session.load()) static_cast<void>(session->command(entry));
+  // A client that takes no commands answers none, and is expelled for its silence.
+  if (Connection* connection = at(place)) static_cast<void>(connection->command(entry));
 }
 
 void Server::verdict(std::uint32_t place, protocol::JobVerdict verdict) noexcept {
-  if (Session* session = told_[place].session.load()) session->verdict(verdict);
+  if (Connection* connection = at(place)) connection->verdict(verdict);
 }
 
 void Server::changed(std::uint32_t place) noexcept {
-  told_[place].changed.store(true);
-  to_tell_ = true;
+  if (Connection* connection = at(place)) connection->changed.store(true);
+  notifies_ = true;
 }
 
 void Server::expel(std::uint32_t place, Expelled why) noexcept {
-  told_[place].expelled.store(static_cast<int>(why));
-  to_tell_ = true;
-  if (const int process = told_[place].process.load(); process >= 0)
-    ::syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0);
+  Connection* connection = at(place);
+  if (connection == nullptr) return;
+  connection->expelled.store(static_cast<int>(why));
+  notifies_ = true;
+  ::syscall(SYS_pidfd_send_signal, connection->process.get(), SIGKILL, nullptr, 0);
 }
 
 void Server::vacant(std::uint32_t place) noexcept {
-  told_[place].vacant.store(true);
-  to_tell_ = true;
+  if (Connection* connection = at(place)) connection->vacant.store(true);
+  notifies_ = true;
 }
 
-// ---- sessions and time ----
+// ---- the clients' threads, and time ----
 
 void Server::said(std::uint32_t place, const protocol::Entry& entry) noexcept {
   drive([&] { dispatcher_.take(place, entry, hal::now()); });
@@ -593,8 +587,8 @@ void Server::broken(std::uint32_t place) noexcept {
 void Server::ending(std::uint32_t place) noexcept {
   drive([&] {
     const Instant now = hal::now();
-    told_[place].ending.store(now.time_since_epoch().count());
-    to_tell_ = true;
+    if (Connection* connection = at(place)) connection->ending.store(now.time_since_epoch().count());
+    notifies_ = true;
     dispatcher_.ending(place, now);
   });
 }
@@ -607,7 +601,7 @@ template <class Function> void Server::drive(Function function) noexcept {
     function();
     const auto next = dispatcher_.next_tick();
     sooner = next && next->time_since_epoch().count() < due_;
-    tell = std::exchange(to_tell_, false);
+    tell = std::exchange(notifies_, false);
   }
   if (sooner) time_.raise();
   if (tell) wake();

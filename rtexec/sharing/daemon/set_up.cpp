@@ -10,7 +10,7 @@
 namespace rtexec::daemon {
 namespace {
 
-constexpr int fifo_priority = 80; // of sessions and agents
+constexpr int fifo_priority = 80; // of clients' threads and agents
 
 TaskSet set_of(const config::DaemonSettings& settings) {
   TaskSet tasks;
@@ -61,10 +61,10 @@ Result<ServerOptions> set_up(config::DaemonSettings settings, Board board, Machi
   options.mode = settings.daemon.chunks == config::ChunkSharing::separate ? protocol::Mode::private_chunks
                                                                           : protocol::Mode::shared_chunks;
   options.priority = fifo ? fifo_priority : 0;
-  options.terms = {.device = std::move(device),
-                   .rules = settings.clients,
-                   .places = settings.daemon.places,
-                   .best_effort_wcet = settings.daemon.best_effort_wcet};
+  options.admission = {.device = std::move(device),
+                       .rules = settings.clients,
+                       .places = settings.daemon.places,
+                       .best_effort_wcet = settings.daemon.best_effort_wcet};
   options.settings = std::move(settings);
   return options;
 }

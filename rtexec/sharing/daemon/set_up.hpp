@@ -1,4 +1,4 @@
-// From the daemon's file to what its server is given: device and terms settled for board and machine.
+// From the daemon's file to what its server is given: the admission options, settled for board and machine.
 #pragma once
 
 #include <rtexec/board.hpp>

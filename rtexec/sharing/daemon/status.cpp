@@ -23,48 +23,48 @@ template <std::size_t Size> protocol::Text<Size> printable(std::string text) {
 
 } // namespace
 
-protocol::StatusPart part_of(const Clients::Client& client, std::uint32_t place, pid_t process,
-                             const Dispatcher::Figures& figures) {
+protocol::StatusPart part_of(const AdmittedClient& client, std::uint32_t place, pid_t process,
+                             const ClientStatistics& statistics) {
   const auto& declared = client.declaration;
-  const Dispatcher::Counts& counts = figures.counts;
   return {.header = {},
           .name = printable<64>(client.identity.name),
           .executable = printable<192>(client.identity.executable.string()),
           .place = place,
           .process = process,
           .declared = declared ? 1U : 0U,
-          .activity = figures.activity,
+          .activity = statistics.activity,
           .slots = client.slots,
-          .resident = static_cast<std::uint32_t>(counts.loaded - counts.saved), // since it came with none
+          .resident = static_cast<std::uint32_t>(statistics.loaded - statistics.saved), // since it came with none
           .limit_slots = client.limit,
-          .violations = static_cast<std::uint32_t>(counts.violations),
+          .violations = static_cast<std::uint32_t>(statistics.violations),
           .period_ns = declared ? declared->period.count() : 0,
           .deadline_ns = declared ? declared->deadline.count() : 0,
           .wcet_ns = declared ? declared->wcet.count() : 0,
           .response_bound_ns = client.response_bound.value_or(Duration(0)).count(),
-          .jobs = counts.jobs,
-          .missed = counts.missed,
-          .overruns = counts.overruns,
-          .failed = counts.failed,
-          .longest_execution_ns = counts.longest_execution.count(),
-          .longest_response_ns = counts.longest_response.count(),
-          .executed_ns = counts.executed.count(),
-          .loaded = counts.loaded,
-          .saved = counts.saved};
+          .jobs = statistics.jobs,
+          .missed = statistics.missed,
+          .overruns = statistics.overruns,
+          .failed = statistics.failed,
+          .longest_execution_ns = statistics.longest_execution.count(),
+          .longest_response_ns = statistics.longest_response.count(),
+          .executed_ns = statistics.executed.count(),
+          .loaded = statistics.loaded,
+          .saved = statistics.saved};
 }
 
-protocol::StatusEnd end_of(const Totals& totals, const Terms& terms, protocol::Mode mode, std::uint32_t free_frames) {
-  const TaskSet& asked = terms.device.tasks;
-  const Bytes capacity = asked.device.capacity.value_or(terms.device.board.capacity);
+protocol::StatusEnd end_of(const Totals& totals, const AdmissionOptions& admission, protocol::Mode mode,
+                           std::uint32_t free_frames) {
+  const TaskSet& asked = admission.device.tasks;
+  const Bytes capacity = asked.device.capacity.value_or(admission.device.board.capacity);
   return {.header = {},
           .release = protocol::text<32>(RTEXEC_VERSION),
           .order = protocol::text<32>(spelling(asked.executive.order)),
           .policy = protocol::text<32>(spelling(asked.swap.policy)),
-          .chunk_bytes = terms.device.chunk.count,
+          .chunk_bytes = admission.device.chunk.count,
           .frames = static_cast<std::uint32_t>(
-              std::min<std::uint64_t>(capacity.count / terms.device.chunk.count, protocol::most_slots)),
+              std::min<std::uint64_t>(capacity.count / admission.device.chunk.count, protocol::most_slots)),
           .free_frames = free_frames,
-          .places = terms.places,
+          .places = admission.places,
           .mode = mode,
           .process = ::getpid(),
           .reserved = 0,

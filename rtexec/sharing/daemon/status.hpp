@@ -6,7 +6,7 @@
 
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
-#include "rtexec/sharing/daemon/clients.hpp"
+#include "rtexec/sharing/daemon/client_admission.hpp"
 #include "rtexec/sharing/daemon/dispatcher.hpp"
 #include "rtexec/sharing/protocol/channel.hpp"
 #include "rtexec/sharing/protocol/messages.hpp"
@@ -25,10 +25,10 @@ struct Totals {
 };
 
 /// Pure.
-[[nodiscard]] protocol::StatusPart part_of(const Clients::Client& client, std::uint32_t place, pid_t process,
-                                           const Dispatcher::Figures& figures);
+[[nodiscard]] protocol::StatusPart part_of(const AdmittedClient& client, std::uint32_t place, pid_t process,
+                                           const ClientStatistics& statistics);
 /// Of this process, now.
-[[nodiscard]] protocol::StatusEnd end_of(const Totals& totals, const Terms& terms, protocol::Mode mode,
+[[nodiscard]] protocol::StatusEnd end_of(const Totals& totals, const AdmissionOptions& admission, protocol::Mode mode,
                                          std::uint32_t free_frames);
 
 // ---- who asks ----

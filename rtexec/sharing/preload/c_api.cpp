@@ -27,7 +27,7 @@ int absent() noexcept {
   return failed(RTEXEC_CLIENT_ABSENT, "There is no daemon, or no CUDA context yet.");
 }
 
-int declare(Process& process, const rtexec_job_declaration& wanted, std::int64_t* response_bound_ns) {
+int declare(ClientProcess& process, const rtexec_job_declaration& wanted, std::int64_t* response_bound_ns) {
   const protocol::Declare declaration{.header = {},
                                       .period_ns = wanted.period_ns,
                                       .deadline_ns = wanted.deadline_ns,
@@ -58,7 +58,7 @@ using namespace rtexec::preload;
 
 API int rtexec_client_job_declare(const rtexec_job_declaration* declaration, std::int64_t* response_bound_ns) noexcept {
   if (declaration == nullptr) return failed(RTEXEC_CLIENT_REFUSED, "The declaration is null.");
-  Process* process = Process::enter();
+  ClientProcess* process = ClientProcess::enter();
   if (process == nullptr) return absent();
   try {
     return declare(*process, *declaration, response_bound_ns);
@@ -66,14 +66,14 @@ API int rtexec_client_job_declare(const rtexec_job_declaration* declaration, std
 }
 
 API int rtexec_client_job_begin() noexcept {
-  Process* process = Process::enter();
+  ClientProcess* process = ClientProcess::enter();
   if (process == nullptr) return absent();
   if (process->gate().begin()) return done();
   return failed(RTEXEC_CLIENT_REFUSED, "The device was not granted: its memory could not be brought back.");
 }
 
 API int rtexec_client_job_end() noexcept {
-  Process* process = Process::existing();
+  ClientProcess* process = ClientProcess::existing();
   if (process == nullptr) return absent();
   process->gate().end();
   return done();

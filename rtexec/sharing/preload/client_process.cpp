@@ -19,7 +19,7 @@ using hal::cuda::Code;
 using hal::cuda::DevicePointer;
 using hal::cuda::Stream;
 
-constinit std::atomic<Process*> instance{nullptr};
+constinit std::atomic<ClientProcess*> instance{nullptr};
 constinit std::mutex making;
 /// How often it is looked whether a job is idle, and after how many looks without work it is one.
 constexpr Duration between_looks = std::chrono::milliseconds(10);
@@ -39,7 +39,7 @@ thread_local bool makes = false;
 
 /// How a free of memory is told from those of other streams: not by a stream that is each thread's own.
 std::optional<Stream> told_apart(Stream stream) noexcept {
-  if (stream == Process::own_stream()) return {};
+  if (stream == ClientProcess::own_stream()) return {};
   return reinterpret_cast<std::uintptr_t>(stream) == 1 ? nullptr : stream; // CU_STREAM_LEGACY
 }
 
@@ -47,16 +47,16 @@ bool is_null(Stream stream) noexcept { return reinterpret_cast<std::uintptr_t>(s
 
 } // namespace
 
-Process* Process::existing() noexcept { return instance.load(std::memory_order_acquire); }
+ClientProcess* ClientProcess::existing() noexcept { return instance.load(std::memory_order_acquire); }
 
-Process* Process::enter() noexcept {
-  Process* process = existing();
+ClientProcess* ClientProcess::enter() noexcept {
+  ClientProcess* process = existing();
   return process != nullptr || makes || !takes_part() ? process : make();
 }
 
-Process* Process::make() noexcept {
+ClientProcess* ClientProcess::make() noexcept {
   const std::scoped_lock lock(making);
-  if (Process* made = existing(); made != nullptr || !takes_part() || turned_away()) return made;
+  if (ClientProcess* made = existing(); made != nullptr || !takes_part() || turned_away()) return made;
   if (driver_library() == nullptr) return nullptr; // not yet
   const RealDriver* driver = real_driver();
   if (driver == nullptr) {
@@ -70,7 +70,7 @@ Process* Process::make() noexcept {
     return nullptr;
   makes = true;
   try {
-    std::unique_ptr<Process> process(new Process(*driver, context, device));
+    std::unique_ptr<ClientProcess> process(new ClientProcess(*driver, context, device));
     if (const auto connected = process->connect(); connected) {
       // A child has neither the threads nor the device: its calls are passed on.
       ::pthread_atfork(nullptr, nullptr, [] {
@@ -91,10 +91,10 @@ Process* Process::make() noexcept {
   return existing();
 }
 
-Process::Process(const RealDriver& driver, hal::cuda::Context context, hal::cuda::Ordinal device)
+ClientProcess::ClientProcess(const RealDriver& driver, hal::cuda::Context context, hal::cuda::Ordinal device)
     : driver_(driver), context_(context), device_(device), memory_(driver, context, device), gate_(*this) {}
 
-Result<> Process::connect() {
+Result<> ClientProcess::connect() {
   const auto granularity = memory_.granularity();
   if (!granularity) return Unexpected(granularity.error());
   // So the primary context, where it is that one, is not destroyed when the program lets go of it.
@@ -128,7 +128,7 @@ Result<> Process::connect() {
   return {};
 }
 
-bool Process::on_device() const noexcept {
+bool ClientProcess::on_device() const noexcept {
   hal::cuda::Ordinal device = -1;
   if (driver_.context_device(&device) != Code::success || device == device_) return device == device_;
   say_once(Occasion::other_device, "memory of other devices than the first one is not taken over");
@@ -137,7 +137,8 @@ bool Process::on_device() const noexcept {
 
 // ---- memory ----
 
-std::optional<Code> Process::allocate(DevicePointer* pointer, std::size_t size, std::optional<Stream> stream) noexcept {
+std::optional<Code> ClientProcess::allocate(DevicePointer* pointer, std::size_t size,
+                                            std::optional<Stream> stream) noexcept {
   if (pointer == nullptr || size == 0 || !on_device()) return {};
   const Uncaptured uncaptured(driver_);
   try {
@@ -145,7 +146,7 @@ std::optional<Code> Process::allocate(DevicePointer* pointer, std::size_t size, 
     auto block = standing_space({size}, stream ? told_apart(*stream) : stream, lock);
     if (!block) block = arena_->allocate({size});
     if (!block) return Code::out_of_memory;
-    if (const auto stands = provide(places_of(*block)); !stands) {
+    if (const auto stands = provide(addresses_of(*block)); !stands) {
       arena_->free(block->offset);
       say_once(Occasion::refused, stands.error().what);
       return Code::out_of_memory;
@@ -156,12 +157,12 @@ std::optional<Code> Process::allocate(DevicePointer* pointer, std::size_t size, 
 }
 
 /// Space in slots that the arena has: more slots are had for good, so what is freed soon is waited for first.
-std::optional<client::Arena::Block> Process::standing_space(Bytes size, std::optional<Stream> stream,
-                                                            std::unique_lock<std::mutex>& lock) {
+std::optional<client::Arena::Block> ClientProcess::standing_space(Bytes size, std::optional<Stream> stream,
+                                                                  std::unique_lock<std::mutex>& lock) {
   do {
     reclaim();
     if (const auto block = arena_->allocate(size)) {
-      if (const auto needed = lacking(places_of(*block)); needed == 0 || needed <= spare_slots()) return block;
+      if (const auto needed = lacking(addresses_of(*block)); needed == 0 || needed <= spare_slots()) return block;
       arena_->free(block->offset);
     }
     if (!stream) continue;
@@ -171,7 +172,7 @@ std::optional<client::Arena::Block> Process::standing_space(Bytes size, std::opt
 }
 
 /// False: nothing is about to be freed, or it must not be waited for.
-bool Process::await_a_free(std::unique_lock<std::mutex>& lock) noexcept {
+bool ClientProcess::await_a_free(std::unique_lock<std::mutex>& lock) noexcept {
   if (capturing.load(std::memory_order_relaxed) > 0) return false;
   const auto free = pending_.oldest();
   if (!free) return false;
@@ -185,43 +186,43 @@ bool Process::await_a_free(std::unique_lock<std::mutex>& lock) noexcept {
 
 // ---- slots ----
 
-Process::Places Process::places_of(client::Arena::Block block) const {
+ClientProcess::Addresses ClientProcess::addresses_of(client::Arena::Block block) const {
   const auto [first, count] = arena_->slots_of(block);
-  Places places(count);
-  for (std::size_t i = 0; i < count; ++i) places[i] = memory_.base() + (first + i) * arena_->slot_size().count;
-  return places;
+  Addresses addresses(count);
+  for (std::size_t i = 0; i < count; ++i) addresses[i] = memory_.base() + (first + i) * arena_->slot_size().count;
+  return addresses;
 }
 
-std::size_t Process::lacking(const Places& places) const noexcept {
+std::size_t ClientProcess::lacking(const Addresses& addresses) const noexcept {
   return static_cast<std::size_t>(
-      std::ranges::count_if(places, [&](DevicePointer place) { return !slot_at_.contains(place); }));
+      std::ranges::count_if(addresses, [&](DevicePointer address) { return !slot_at_.contains(address); }));
 }
 
-/// That the arena has no use for, with those that no place has.
-std::size_t Process::spare_slots() const noexcept {
+/// That the arena has no use for, with those at no address.
+std::size_t ClientProcess::spare_slots() const noexcept {
   const auto is_spare = [&](const auto& each) {
     return in_arena(each.first) && !arena_->uses((each.first - memory_.base()) / arena_->slot_size().count);
   };
   return unused_slots_.size() + static_cast<std::size_t>(std::ranges::count_if(slot_at_, is_spare));
 }
 
-/// Each of `places` has a slot from then on.
-Result<> Process::provide(const Places& places) {
-  const std::size_t needed = lacking(places);
+/// Each of `addresses` has a slot from then on.
+Result<> ClientProcess::provide(const Addresses& addresses) {
+  const std::size_t needed = lacking(addresses);
   if (needed == 0) return {};
   if (needed > unused_slots_.size()) take_back_unused();
   const auto more = static_cast<std::uint32_t>(needed - std::min(needed, unused_slots_.size()));
   std::map<DevicePointer, std::uint32_t> provided;
   std::uint32_t next = granted_;
   auto unused = unused_slots_.end();
-  for (const DevicePointer place : places) {
-    if (!slot_at_.contains(place)) provided.emplace(place, unused != unused_slots_.begin() ? *--unused : next++);
+  for (const DevicePointer address : addresses) {
+    if (!slot_at_.contains(address)) provided.emplace(address, unused != unused_slots_.begin() ? *--unused : next++);
   }
   // What is loaded for the first time is loaded to where it belongs.
-  for (const auto& [place, slot] : provided) memory_.place(slot, place);
+  for (const auto& [address, slot] : provided) memory_.place(slot, address);
   if (more > 0) {
     if (auto grown = grow(granted_ + more); !grown) {
-      for (const auto& [place, slot] : provided) memory_.place(slot, 0);
+      for (const auto& [address, slot] : provided) memory_.place(slot, 0);
       return grown;
     }
   }
@@ -230,23 +231,23 @@ Result<> Process::provide(const Places& places) {
   return {};
 }
 
-void Process::take_back_unused() {
+void ClientProcess::take_back_unused() {
   const std::size_t size = arena_->slot_size().count;
   for (auto each = slot_at_.lower_bound(memory_.base()); each != slot_at_.end() && in_arena(each->first);) {
-    const DevicePointer place = (each++)->first;
-    if (!arena_->uses((place - memory_.base()) / size)) give_back(place);
+    const DevicePointer address = (each++)->first;
+    if (!arena_->uses((address - memory_.base()) / size)) give_back(address);
   }
 }
 
-void Process::give_back(DevicePointer place) noexcept {
-  const auto found = slot_at_.find(place);
+void ClientProcess::give_back(DevicePointer address) noexcept {
+  const auto found = slot_at_.find(address);
   if (found == slot_at_.end()) return;
   memory_.place(found->second, 0);
   unused_slots_.push_back(found->second); // has room for all
   slot_at_.erase(found);
 }
 
-Result<> Process::grow(std::uint32_t slots) {
+Result<> ClientProcess::grow(std::uint32_t slots) {
   if (slots * arena_->slot_size().count > memory_size_) // of a daemon that came later, which has a higher one
     return fail(Errc::out_of_memory,
                 "The process keeps the limit of " + readable(Bytes{memory_size_}) + " that it began with.");
@@ -269,11 +270,11 @@ Result<> Process::grow(std::uint32_t slots) {
   });
 }
 
-std::optional<client::Arena::Block> Process::block_of(DevicePointer pointer) const noexcept {
+std::optional<client::Arena::Block> ClientProcess::block_of(DevicePointer pointer) const noexcept {
   return in_arena(pointer) ? arena_->find({pointer - memory_.base()}) : std::nullopt;
 }
 
-bool Process::owns(DevicePointer pointer) const noexcept {
+bool ClientProcess::owns(DevicePointer pointer) const noexcept {
   if (in_arena(pointer)) return true;
   if (!maps_itself_.load(std::memory_order_acquire)) return false;
   const std::scoped_lock lock(mutex_);
@@ -281,14 +282,14 @@ bool Process::owns(DevicePointer pointer) const noexcept {
   return piece && piece->handle != 0;
 }
 
-std::optional<Segments::Range> Process::object_of(DevicePointer pointer) const noexcept {
+std::optional<Segments::Range> ClientProcess::object_of(DevicePointer pointer) const noexcept {
   if (const auto block = block_of(pointer))
     return Segments::Range{memory_.base() + block->offset.count, static_cast<std::size_t>(block->size.count)};
   if (const auto piece = segments_->piece_of(pointer)) return Segments::Range{piece->begin, piece->size};
   return {};
 }
 
-std::optional<Code> Process::free(DevicePointer pointer) noexcept {
+std::optional<Code> ClientProcess::free(DevicePointer pointer) noexcept {
   if (!in_arena(pointer)) return {};
   // As the driver does: what is under way may use it.
   if (client_->holds()) {
@@ -304,7 +305,7 @@ std::optional<Code> Process::free(DevicePointer pointer) noexcept {
   return Code::success;
 }
 
-std::optional<Code> Process::free_behind(DevicePointer pointer, Stream stream) noexcept {
+std::optional<Code> ClientProcess::free_behind(DevicePointer pointer, Stream stream) noexcept {
   if (!in_arena(pointer)) return {};
   if (captures(stream)) {
     say_once(Occasion::captured, "memory that a graph frees and did not allocate stays allocated");
@@ -332,7 +333,7 @@ std::optional<Code> Process::free_behind(DevicePointer pointer, Stream stream) n
   return begins ? Code::success : Code::invalid_value;
 }
 
-std::optional<Code> Process::memory_info(std::size_t* free, std::size_t* total) noexcept {
+std::optional<Code> ClientProcess::memory_info(std::size_t* free, std::size_t* total) noexcept {
   if (!on_device()) return {};
   const std::scoped_lock lock(mutex_);
   reclaim();
@@ -342,7 +343,8 @@ std::optional<Code> Process::memory_info(std::size_t* free, std::size_t* total) 
   return Code::success;
 }
 
-std::optional<Code> Process::address_range(DevicePointer* base, std::size_t* size, DevicePointer pointer) noexcept {
+std::optional<Code> ClientProcess::address_range(DevicePointer* base, std::size_t* size,
+                                                 DevicePointer pointer) noexcept {
   if (!owns(pointer)) return {};
   const std::scoped_lock lock(mutex_);
   const auto object = object_of(pointer);
@@ -353,7 +355,7 @@ std::optional<Code> Process::address_range(DevicePointer* base, std::size_t* siz
 }
 
 /// The driver knows nothing of a slot that is swapped out, and of others what holds for a chunk.
-std::optional<Code> Process::attribute(void* data, int attribute, DevicePointer pointer) noexcept {
+std::optional<Code> ClientProcess::attribute(void* data, int attribute, DevicePointer pointer) noexcept {
   if (!owns(pointer)) return {};
   const std::scoped_lock lock(mutex_);
   const auto object = object_of(pointer);
@@ -388,7 +390,7 @@ std::optional<Code> Process::attribute(void* data, int attribute, DevicePointer 
 
 // ---- jobs ----
 
-void Process::leave(std::string_view reason) noexcept {
+void ClientProcess::leave(std::string_view reason) noexcept {
   gate_.apart([&] {
     instance.store(nullptr, std::memory_order_release);
     step_back(reason);
@@ -399,8 +401,8 @@ void Process::leave(std::string_view reason) noexcept {
   memory_.end(true);
 }
 
-void Process::ends() noexcept {
-  Process* process = existing();
+void ClientProcess::ends() noexcept {
+  ClientProcess* process = existing();
   if (process == nullptr) return;
   process->gate_.synchronised();
   if (!process->stop()) return;
@@ -410,32 +412,32 @@ void Process::ends() noexcept {
 }
 
 /// False: it has been.
-bool Process::stop() noexcept {
+bool ClientProcess::stop() noexcept {
   if (leaving_.exchange(true)) return false;
   opened_.raise();
   watch_.join();
   return true;
 }
 
-void Process::capture_ends() noexcept {
+void ClientProcess::capture_ends() noexcept {
   int now = capturing.load(std::memory_order_relaxed);
   while (now > 0 && !capturing.compare_exchange_weak(now, now - 1, std::memory_order_relaxed)) {}
 }
-bool Process::captures(Stream stream) noexcept {
+bool ClientProcess::captures(Stream stream) noexcept {
   if (capturing.load(std::memory_order_relaxed) == 0) return false;
   int state = 0;
   const RealDriver* driver = real_driver();
   return driver != nullptr && driver->stream_is_capturing(stream, &state) == Code::success && state != 0;
 }
 
-bool Process::stand() noexcept {
+bool ClientProcess::stand() noexcept {
   if (!gate_.enter()) return false;
   if (!memory_.unsettled() || settle()) return true;
   gate_.leave();
   return false;
 }
 
-Process::Pass Process::submit(Stream stream, bool own) noexcept {
+ClientProcess::Pass ClientProcess::submit(Stream stream, bool own) noexcept {
   if (captures(stream == nullptr && own ? own_stream() : stream)) return Pass::recorded;
   if (!stand()) return Pass::refused;
   const bool has_name = !is_null(stream) || own || in_context();
@@ -443,18 +445,18 @@ Process::Pass Process::submit(Stream stream, bool own) noexcept {
 }
 
 /// The null stream of another context has no name in ours.
-bool Process::in_context() const noexcept {
+bool ClientProcess::in_context() const noexcept {
   if (!several_contexts.load(std::memory_order_relaxed)) return true;
   hal::cuda::Context current = nullptr;
   return driver_.context_current(&current) == Code::success && current == context_;
 }
 
-void Process::follow(Stream stream, bool own) noexcept {
+void ClientProcess::follow(Stream stream, bool own) noexcept {
   const Uncaptured uncaptured(driver_);
   busy_.follow(driver_, stream, own);
 }
 
-void Process::watch() noexcept {
+void ClientProcess::watch() noexcept {
   int hurried = 0, without_job = 0;
   while (!leaving_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = opened_.value();
@@ -476,7 +478,7 @@ void Process::watch() noexcept {
   }
 }
 
-void Process::await_job() noexcept {
+void ClientProcess::await_job() noexcept {
   const std::uint32_t seen = opened_.value();
   watch_sleeps_.store(true, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst); // either this sees the job, or who began it that this sleeps
@@ -485,7 +487,7 @@ void Process::await_job() noexcept {
 }
 
 /// The driver lets a stream's work go on when it is destroyed, and then nobody can ask whether it has ended.
-void Process::stream_ends(Stream stream) noexcept {
+void ClientProcess::stream_ends(Stream stream) noexcept {
   if (captures(stream)) return capture_ends();
   {
     const Entered entered(driver_, context_);
@@ -495,12 +497,12 @@ void Process::stream_ends(Stream stream) noexcept {
   pending_.forget(stream);
 }
 
-void Process::other_context_ends() noexcept {
+void ClientProcess::other_context_ends() noexcept {
   const std::scoped_lock lock(mutex_);
   gate_.apart([this] { reclaim(); });
 }
 
-bool Process::begin() noexcept {
+bool ClientProcess::begin() noexcept {
   hurried_.store(false);
   if (leaving_.load() || !client_->begin()) return false;
   if (leaving_.load()) {
@@ -511,16 +513,16 @@ bool Process::begin() noexcept {
   if (watch_sleeps_.load(std::memory_order_relaxed)) opened_.raise();
   return true;
 }
-void Process::end() noexcept { client_->end(); }
-bool Process::holds() noexcept { return client_->holds(); }
-bool Process::idle() noexcept {
+void ClientProcess::end() noexcept { client_->end(); }
+bool ClientProcess::holds() noexcept { return client_->holds(); }
+bool ClientProcess::idle() noexcept {
   if (leaving_.load()) return false; // a driver that has gone says nothing of what the device does
   const std::unique_lock lock(recording, std::try_to_lock);
   if (!lock) return false; // another thread waits for the device: nobody is to wait for that
   const Entered entered(driver_, context_);
   return busy_.idle(driver_, capturing.load(std::memory_order_relaxed) != 0);
 }
-void Process::wait_until_idle() noexcept {
+void ClientProcess::wait_until_idle() noexcept {
   const Entered entered(driver_, context_);
   const std::scoped_lock lock(recording);
   if (capturing.load(std::memory_order_relaxed) != 0) busy_.await(driver_);
@@ -528,7 +530,7 @@ void Process::wait_until_idle() noexcept {
 }
 
 /// Of other contexts, each stream that has work: a context waits for its own.
-Code Process::synchronize() noexcept {
+Code ClientProcess::synchronize() noexcept {
   const Code code = driver_.context_synchronize();
   if (code == Code::success) busy_.await(driver_);
   return code;

@@ -28,12 +28,12 @@
 
 namespace rtexec::preload {
 
-class Process final : private GatedDevice {
+class ClientProcess final : private GatedDevice {
  public:
   /// Null where the process takes no part, or no context is current yet.
-  [[nodiscard]] static Process* enter() noexcept;
+  [[nodiscard]] static ClientProcess* enter() noexcept;
   /// Null where it has not been made.
-  [[nodiscard]] static Process* existing() noexcept;
+  [[nodiscard]] static ClientProcess* existing() noexcept;
 
   // ---- memory; nothing: it is not the arena's affair ----
   /// `stream`: the memory is used in its order alone; none: in any.
@@ -118,8 +118,8 @@ class Process final : private GatedDevice {
   [[nodiscard]] static bool captures(hal::cuda::Stream stream) noexcept;
 
  private:
-  Process(const RealDriver& driver, hal::cuda::Context context, hal::cuda::Ordinal device);
-  [[nodiscard]] static Process* make() noexcept;
+  ClientProcess(const RealDriver& driver, hal::cuda::Context context, hal::cuda::Ordinal device);
+  [[nodiscard]] static ClientProcess* make() noexcept;
   [[nodiscard]] Result<> connect();
   [[nodiscard]] bool on_device() const noexcept;
   [[nodiscard]] Result<> grow(std::uint32_t slots);
@@ -146,14 +146,14 @@ class Process final : private GatedDevice {
   }
 
   // Slots
-  using Places = std::vector<hal::cuda::DevicePointer>;
-  [[nodiscard]] Places places_of(client::Arena::Block block) const;
-  [[nodiscard]] std::size_t lacking(const Places& places) const noexcept;
+  using Addresses = std::vector<hal::cuda::DevicePointer>;
+  [[nodiscard]] Addresses addresses_of(client::Arena::Block block) const;
+  [[nodiscard]] std::size_t lacking(const Addresses& addresses) const noexcept;
   [[nodiscard]] std::size_t spare_slots() const noexcept;
-  [[nodiscard]] Result<> provide(const Places& places);
+  [[nodiscard]] Result<> provide(const Addresses& addresses);
   [[nodiscard]] Result<> make_room(std::size_t size);
   void take_back_unused();
-  void give_back(hal::cuda::DevicePointer place) noexcept;
+  void give_back(hal::cuda::DevicePointer address) noexcept;
 
   // of the gate
   bool begin() noexcept override;

@@ -28,8 +28,8 @@ bool is_plain(const AllocationProperties& properties) noexcept {
 
 } // namespace
 
-std::optional<Code> Process::reserve_addresses(DevicePointer* pointer, std::size_t size, std::size_t alignment,
-                                               DevicePointer wanted) noexcept {
+std::optional<Code> ClientProcess::reserve_addresses(DevicePointer* pointer, std::size_t size, std::size_t alignment,
+                                                     DevicePointer wanted) noexcept {
   if (pointer == nullptr || size == 0 || size % granularity_ != 0 || wanted != 0 || !on_device()) return {};
   const Uncaptured uncaptured(driver_);
   const std::scoped_lock lock(mutex_);
@@ -48,7 +48,7 @@ std::optional<Code> Process::reserve_addresses(DevicePointer* pointer, std::size
   return Code::success;
 }
 
-std::optional<Code> Process::free_addresses(DevicePointer pointer, std::size_t size) noexcept {
+std::optional<Code> ClientProcess::free_addresses(DevicePointer pointer, std::size_t size) noexcept {
   if (!maps_itself_.load(std::memory_order_acquire)) return {};
   const std::scoped_lock lock(mutex_);
   const auto code = segments_->remove_range(pointer, size);
@@ -57,13 +57,13 @@ std::optional<Code> Process::free_addresses(DevicePointer pointer, std::size_t s
 }
 
 /// With the device.
-bool Process::settle() noexcept {
+bool ClientProcess::settle() noexcept {
   const Entered entered(driver_, context_);
   return memory_.settle();
 }
 
-std::optional<Code> Process::create_chunk(AllocationHandle* handle, std::size_t size,
-                                          const AllocationProperties* properties) noexcept {
+std::optional<Code> ClientProcess::create_chunk(AllocationHandle* handle, std::size_t size,
+                                                const AllocationProperties* properties) noexcept {
   if (handle == nullptr || properties == nullptr || properties->location.type != 1 ||
       properties->location.id != device_)
     return {};
@@ -88,7 +88,7 @@ std::optional<Code> Process::create_chunk(AllocationHandle* handle, std::size_t 
 
 /// Programs know what to do where a chunk cannot be had, and do not where one cannot be mapped: so slots are had
 /// before. Where none are, what is mapped beside others in their slots still goes.
-Result<> Process::make_room(std::size_t size) {
+Result<> ClientProcess::make_room(std::size_t size) {
   const std::size_t slot = arena_->slot_size().count;
   const std::size_t to_map = segments_->bytes_to_map() + size;
   if (to_map <= segments_->room()) return {};
@@ -102,18 +102,18 @@ Result<> Process::make_room(std::size_t size) {
   return {};
 }
 
-std::optional<Code> Process::release_chunk(AllocationHandle handle) noexcept {
+std::optional<Code> ClientProcess::release_chunk(AllocationHandle handle) noexcept {
   if (!gave_chunk(handle)) return {};
   const std::scoped_lock lock(mutex_);
   return segments_->release(handle);
 }
 
-bool Process::gave_chunk(AllocationHandle handle) const noexcept {
+bool ClientProcess::gave_chunk(AllocationHandle handle) const noexcept {
   const std::scoped_lock lock(mutex_);
   return segments_->gave(handle);
 }
 
-std::optional<Code> Process::retain_chunk(AllocationHandle* handle, DevicePointer pointer) noexcept {
+std::optional<Code> ClientProcess::retain_chunk(AllocationHandle* handle, DevicePointer pointer) noexcept {
   if (!maps_itself_.load(std::memory_order_acquire) || handle == nullptr) return {};
   const std::scoped_lock lock(mutex_);
   const auto piece = segments_->piece_of(pointer);
@@ -122,8 +122,8 @@ std::optional<Code> Process::retain_chunk(AllocationHandle* handle, DevicePointe
   return segments_->retain(piece->handle);
 }
 
-std::optional<Code> Process::map_chunk(DevicePointer pointer, std::size_t size, std::size_t offset,
-                                       AllocationHandle handle, unsigned long long flags) noexcept {
+std::optional<Code> ClientProcess::map_chunk(DevicePointer pointer, std::size_t size, std::size_t offset,
+                                             AllocationHandle handle, unsigned long long flags) noexcept {
   const Uncaptured uncaptured(driver_);
   try {
     const std::scoped_lock lock(mutex_);
@@ -153,7 +153,7 @@ std::optional<Code> Process::map_chunk(DevicePointer pointer, std::size_t size, 
   } catch (const std::exception&) { return Code::out_of_memory; }
 }
 
-std::optional<Code> Process::unmap(DevicePointer pointer, std::size_t size) noexcept {
+std::optional<Code> ClientProcess::unmap(DevicePointer pointer, std::size_t size) noexcept {
   if (!maps_itself_.load(std::memory_order_acquire)) return {};
   const Uncaptured uncaptured(driver_);
   try {
@@ -166,14 +166,14 @@ std::optional<Code> Process::unmap(DevicePointer pointer, std::size_t size) noex
       if (piece.handle == 0) (void)driver_.unmap(piece.begin, piece.size);
       segments_->unmap(piece.begin, emptied);
     }
-    for (const DevicePointer place : emptied) give_back(place);
+    for (const DevicePointer address : emptied) give_back(address);
     return Code::success;
   } catch (const std::exception&) { return Code::out_of_memory; }
 }
 
 /// Slots are read and written by their device, and by no other.
-std::optional<Code> Process::set_access(DevicePointer pointer, std::size_t size,
-                                        const hal::cuda::AccessDescriptor* access, std::size_t count) noexcept {
+std::optional<Code> ClientProcess::set_access(DevicePointer pointer, std::size_t size,
+                                              const hal::cuda::AccessDescriptor* access, std::size_t count) noexcept {
   if (!maps_itself_.load(std::memory_order_acquire)) return {};
   const Uncaptured uncaptured(driver_);
   try {

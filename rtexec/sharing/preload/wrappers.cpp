@@ -90,12 +90,12 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   }
   static Code make_context(Real real, Arguments... arguments) noexcept {
     const Code code = real(arguments...);
-    if (code == Code::success) Process::notice_context(*first(arguments...));
+    if (code == Code::success) ClientProcess::notice_context(*first(arguments...));
     return code;
   }
   static Context* first(Context* context, auto...) noexcept { return context; }
   static Code apart(Real real, Arguments... arguments) noexcept {
-    if (Process::enter() == nullptr && turned_away()) return Code::not_permitted;
+    if (ClientProcess::enter() == nullptr && turned_away()) return Code::not_permitted;
     say_once(
         Occasion::apart,
         "memory of arrays, graphs, other processes, managed memory, and chunks of special kinds are not taken over: "
@@ -106,7 +106,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   static Code or_pass_on(Real real, std::optional<Code> answer, Arguments... arguments) noexcept {
     return answer ? *answer : pass_on(real, arguments...);
   }
-  /// After Process::enter(), where that uses the device.
+  /// After ClientProcess::enter(), where that uses the device.
   static Code pass_on(Real real, Arguments... arguments) noexcept {
     if constexpr (uses_device(treatment_of(id))) {
       if (turned_away()) return Code::not_permitted;
@@ -117,13 +117,13 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   // ---- work ----
 
   static Code run(Real real, Arguments... arguments) noexcept {
-    Process* process = Process::enter();
+    ClientProcess* process = ClientProcess::enter();
     if (process == nullptr) return pass_on(real, arguments...);
     Stream stream = nullptr;
     (find_stream(stream, arguments), ...);
     const auto pass = process->submit(stream, has_own_streams());
-    if (pass == Process::Pass::refused) return refused(*process);
-    if (pass == Process::Pass::recorded) return record(real, arguments...);
+    if (pass == ClientProcess::Pass::refused) return refused(*process);
+    if (pass == ClientProcess::Pass::recorded) return record(real, arguments...);
     const Code code = real(arguments...);
     process->submitted(pass, stream, has_own_streams());
     return code;
@@ -134,11 +134,11 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
       stream = argument != nullptr ? argument->stream : nullptr;
   }
 
-  static Code refused(const Process& process) noexcept {
+  static Code refused(const ClientProcess& process) noexcept {
     return process.has_left() ? deinitialized : Code::out_of_memory;
   }
   static Code run_there(Real real, Stream stream, DevicePointer pointer, auto value, unsigned flags) noexcept {
-    const Process* process = Process::existing();
+    const ClientProcess* process = ClientProcess::existing();
     const bool ours = process != nullptr && process->owns(pointer);
     return ours ? run(real, stream, pointer, value, flags) : real(stream, pointer, value, flags);
   }
@@ -149,7 +149,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     else return real(arguments...);
   }
   static Code look(Real real, Arguments... arguments) noexcept {
-    Process* process = Process::enter();
+    ClientProcess* process = ClientProcess::enter();
     if (process == nullptr) return pass_on(real, arguments...);
     if (!process->stand()) return refused(*process);
     const Code code = real(arguments...);
@@ -158,25 +158,25 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   }
 
   static Code look_again(Real real, Arguments... arguments) noexcept {
-    static_cast<void>(Process::enter());
+    static_cast<void>(ClientProcess::enter());
     const Code code = pass_on(real, arguments...);
     return code == Code::invalid_value ? look(real, arguments...) : code;
   }
 
   static Code noticed(Code code) noexcept {
-    Process* process = Process::existing();
+    ClientProcess* process = ClientProcess::existing();
     if (process != nullptr && code == Code::success) process->synchronised();
     return code;
   }
 
   static Code capture(Real real, Arguments... arguments) noexcept {
     constexpr bool ends = std::string_view(row_name()).starts_with("cuStreamEndCapture");
-    if constexpr (!ends) return Process::capture_begins([&] { return real(arguments...); });
+    if constexpr (!ends) return ClientProcess::capture_begins([&] { return real(arguments...); });
     Stream stream = nullptr;
     (find_stream(stream, arguments), ...);
-    const bool recorded = Process::captures(named(stream));
+    const bool recorded = ClientProcess::captures(named(stream));
     const Code code = real(arguments...);
-    if (recorded && !Process::captures(named(stream))) Process::capture_ends(); // whatever it said
+    if (recorded && !ClientProcess::captures(named(stream))) ClientProcess::capture_ends(); // whatever it said
     return code;
   }
   static constexpr const char* row_name() noexcept {
@@ -189,30 +189,30 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   }
 
   static Code ended(Real real, Arguments... arguments) noexcept {
-    Process* process = Process::existing();
+    ClientProcess* process = ClientProcess::existing();
     if (process != nullptr) (ends(*process, arguments), ...);
     return real(arguments...);
   }
-  static void ends(Process& process, Stream stream) noexcept { process.stream_ends(stream); }
-  static void ends(Process& process, Context context) noexcept {
+  static void ends(ClientProcess& process, Stream stream) noexcept { process.stream_ends(stream); }
+  static void ends(ClientProcess& process, Context context) noexcept {
     if (context == process.context())
       process.leave("its context is destroyed: CUDA's functions are passed on from now on");
     else process.other_context_ends();
   }
-  static void ends(Process& process, Ordinal device) noexcept {
+  static void ends(ClientProcess& process, Ordinal device) noexcept {
     if (device == process.device()) process.leave("its device is reset: CUDA's functions are passed on from now on");
   }
 
   // ---- memory ----
 
   static std::optional<Code> allocated(DevicePointer* pointer, std::size_t size) noexcept {
-    Process* process = Process::enter();
+    ClientProcess* process = ClientProcess::enter();
     return process != nullptr ? process->allocate(pointer, size) : std::nullopt;
   }
   static std::optional<Code> allocated(DevicePointer* pointer, std::size_t size, Stream stream) noexcept {
     stream = named(stream);
-    if (!Process::captures(stream)) {
-      Process* process = Process::enter();
+    if (!ClientProcess::captures(stream)) {
+      ClientProcess* process = ClientProcess::enter();
       return process != nullptr ? process->allocate(pointer, size, stream) : std::nullopt;
     }
     say_once(Occasion::captured,
@@ -234,7 +234,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   }
   /// By the function: several have the same arguments.
   static Code mapped(Real real, Arguments... arguments) noexcept {
-    Process* process = Process::enter();
+    ClientProcess* process = ClientProcess::enter();
     if (process == nullptr) return pass_on(real, arguments...);
     const auto answer = [&] {
       if constexpr (id == Id::cuMemAddressReserve)
@@ -258,34 +258,34 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   }
 
   static std::optional<Code> freed(DevicePointer pointer) noexcept {
-    Process* process = Process::existing();
+    ClientProcess* process = ClientProcess::existing();
     return process != nullptr ? process->free(pointer) : std::nullopt;
   }
   static std::optional<Code> freed(DevicePointer pointer, Stream stream) noexcept {
-    Process* process = Process::existing();
+    ClientProcess* process = ClientProcess::existing();
     if (process == nullptr) return std::nullopt;
     return process->free_behind(pointer, named(stream));
   }
   static Stream named(Stream stream) noexcept {
-    return stream == nullptr && has_own_streams() ? Process::own_stream() : stream;
+    return stream == nullptr && has_own_streams() ? ClientProcess::own_stream() : stream;
   }
 
   // ---- what is told of it ----
 
   static std::optional<Code> told(std::size_t* free, std::size_t* total) noexcept {
-    Process* process = Process::enter();
+    ClientProcess* process = ClientProcess::enter();
     return process != nullptr ? process->memory_info(free, total) : std::nullopt;
   }
   static std::optional<Code> told(DevicePointer* base, std::size_t* size, DevicePointer pointer) noexcept {
-    Process* process = Process::existing();
+    ClientProcess* process = ClientProcess::existing();
     return process != nullptr ? process->address_range(base, size, pointer) : std::nullopt;
   }
   static std::optional<Code> told(void* data, int attribute, DevicePointer pointer) noexcept {
-    Process* process = Process::existing();
+    ClientProcess* process = ClientProcess::existing();
     return process != nullptr ? process->attribute(data, attribute, pointer) : std::nullopt;
   }
   static std::optional<Code> told(unsigned count, int* attributes, void** data, DevicePointer pointer) noexcept {
-    Process* process = Process::existing();
+    ClientProcess* process = ClientProcess::existing();
     if (process == nullptr || !process->owns(pointer) || attributes == nullptr || data == nullptr) return std::nullopt;
     for (unsigned i = 0; i < count; ++i) (void)process->attribute(data[i], attributes[i], pointer);
     return Code::success;
@@ -296,17 +296,17 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     return handle(pointer);
   }
   static std::optional<Code> told(AllocationHandle* kept, void* pointer) noexcept {
-    Process* process = Process::existing();
+    ClientProcess* process = ClientProcess::existing();
     const auto code =
         process != nullptr ? process->retain_chunk(kept, reinterpret_cast<DevicePointer>(pointer)) : std::nullopt;
     return code ? code : handle(reinterpret_cast<DevicePointer>(pointer));
   }
   static std::optional<Code> told(void*, AllocationHandle chunk, int, unsigned long long) noexcept {
-    Process* process = Process::existing();
+    ClientProcess* process = ClientProcess::existing();
     return process != nullptr && process->gave_chunk(chunk) ? refused_handle() : std::nullopt;
   }
   static std::optional<Code> told(AllocationProperties* properties, AllocationHandle chunk) noexcept {
-    Process* process = Process::existing();
+    ClientProcess* process = ClientProcess::existing();
     if (process == nullptr || properties == nullptr || !process->gave_chunk(chunk)) return std::nullopt;
     *properties = {};
     properties->location.id = process->device();
@@ -314,14 +314,14 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
   }
   static std::optional<Code> told(unsigned long long* access, const Location* location,
                                   DevicePointer pointer) noexcept {
-    Process* process = Process::existing();
+    ClientProcess* process = ClientProcess::existing();
     if (process == nullptr || access == nullptr || location == nullptr || !process->owns(pointer)) return std::nullopt;
     const bool here = location->type == 1 && location->id == process->device();
     *access = static_cast<unsigned long long>(here ? hal::cuda::AccessFlags::read_write : hal::cuda::AccessFlags::none);
     return Code::success;
   }
   static std::optional<Code> handle(DevicePointer pointer) noexcept {
-    Process* process = Process::existing();
+    ClientProcess* process = ClientProcess::existing();
     return process != nullptr && process->owns(pointer) ? refused_handle() : std::nullopt;
   }
   static std::optional<Code> refused_handle() noexcept {

@@ -37,7 +37,7 @@ inline constexpr std::uint32_t most_places = 1024;
 inline constexpr std::uint64_t least_chunk = 4096, largest_chunk = std::uint64_t{1} << 40;
 inline constexpr std::int64_t shortest_time = 1'000, longest_time = 1'000'000'000'000; // ns
 
-enum class Kind : std::uint16_t {
+enum class MessageKind : std::uint16_t {
   hello = 1,
   welcome,
   refused,
@@ -87,7 +87,7 @@ enum class OnOverrun : std::uint8_t {
 };
 
 struct Hello {
-  static constexpr Kind kind = Kind::hello;
+  static constexpr MessageKind kind = MessageKind::hello;
   Header header;
   Text<64> name{};               // RTEXEC_CLIENT, or that of the executable
   std::uint64_t granularity = 0; // of its driver's chunks, in bytes: a power of two
@@ -97,7 +97,7 @@ struct Hello {
 };
 
 struct Welcome {
-  static constexpr Kind kind = Kind::welcome;
+  static constexpr MessageKind kind = MessageKind::welcome;
   Header header;
   std::uint64_t chunk_bytes = 0;
   std::uint32_t place = 0;       // of this client at the daemon
@@ -123,7 +123,7 @@ enum class Refusal : std::uint32_t {
 };
 
 struct Refused {
-  static constexpr Kind kind = Kind::refused;
+  static constexpr MessageKind kind = MessageKind::refused;
   Header header;
   Refusal code{};
   std::uint32_t reserved = 0;
@@ -131,7 +131,7 @@ struct Refused {
 };
 
 struct Declare {
-  static constexpr Kind kind = Kind::declare;
+  static constexpr MessageKind kind = MessageKind::declare;
   Header header;
   std::int64_t period_ns = 0;   // least distance of two releases
   std::int64_t deadline_ns = 0; // from the release, at most the period
@@ -142,7 +142,7 @@ struct Declare {
 };
 
 struct Declared {
-  static constexpr Kind kind = Kind::declared;
+  static constexpr MessageKind kind = MessageKind::declared;
   Header header;
   std::int64_t response_bound_ns = 0; // from the release to the end of the job
 };
@@ -151,28 +151,28 @@ struct Declared {
 /// Where the client holds the device, it has synchronised: its job is interrupted (State: waiting) and granted again
 /// when all its slots stand, after Grown. Where it waits for a grant, it goes on to wait.
 struct Grow {
-  static constexpr Kind kind = Kind::grow;
+  static constexpr MessageKind kind = MessageKind::grow;
   Header header;
   std::uint32_t slots = 0;
   std::uint32_t holds = 0; // 1: the client holds the device; what it ended before counts as not
 };
 
 struct Grown {
-  static constexpr Kind kind = Kind::grown;
+  static constexpr MessageKind kind = MessageKind::grown;
   Header header;
   std::uint32_t slots = 0;
   std::uint32_t reserved = 0;
 };
 
 struct Frame {
-  static constexpr Kind kind = Kind::frame;
+  static constexpr MessageKind kind = MessageKind::frame;
   Header header;
   std::uint32_t frame = 0;
   std::uint32_t reserved = 0;
 };
 
 struct NeedFrame {
-  static constexpr Kind kind = Kind::need_frame;
+  static constexpr MessageKind kind = MessageKind::need_frame;
   Header header;
   std::uint32_t frame = 0;
   std::uint32_t reserved = 0;
@@ -180,7 +180,7 @@ struct NeedFrame {
 
 /// Of who only looks on: no Hello is needed.
 struct Status {
-  static constexpr Kind kind = Kind::status;
+  static constexpr MessageKind kind = MessageKind::status;
   Header header;
 };
 
@@ -195,7 +195,7 @@ enum class Activity : std::uint32_t {
 
 /// One client. Counters are since it came.
 struct StatusPart {
-  static constexpr Kind kind = Kind::status_part;
+  static constexpr MessageKind kind = MessageKind::status_part;
   Header header;
   Text<64> name{};
   Text<192> executable{};
@@ -213,7 +213,7 @@ struct StatusPart {
 
 /// The daemon, after its clients.
 struct StatusEnd {
-  static constexpr Kind kind = Kind::status_end;
+  static constexpr MessageKind kind = MessageKind::status_end;
   Header header;
   Text<32> release{}, order{}, policy{};
   std::uint64_t chunk_bytes = 0;
@@ -291,7 +291,7 @@ constexpr bool power_of_two(std::uint64_t value) noexcept { return value != 0 &&
 template <class M>
 concept Message = std::is_trivially_copyable_v<M> &&
                   sizeof(M) <= longest_message&& std::has_unique_object_representations_v<M>&& requires(const M& m) {
-  { M::kind } -> std::convertible_to<Kind>;
+  { M::kind } -> std::convertible_to<MessageKind>;
   { valid(m) } -> std::same_as<bool>;
 };
 

@@ -11,7 +11,7 @@ namespace rtexec::daemon::test {
 
 using protocol::EntryKind;
 
-Terms terms_of(std::uint32_t frames, std::uint32_t places) {
+AdmissionOptions admission_options(std::uint32_t frames, std::uint32_t places) {
   using namespace std::chrono_literals;
   constexpr Bytes chunk{std::uint64_t{2} << 20};
   Board board;
@@ -21,11 +21,11 @@ Terms terms_of(std::uint32_t frames, std::uint32_t places) {
   board.copy_engines = 2;
   board.memory_policies = {MemoryPolicy::device};
   board.swap_costs = {{.chunk = chunk, .in_per_chunk = 100us, .out_per_chunk = 100us}};
-  Terms terms;
-  terms.device = rtexec::test::resolved({}, board);
-  terms.places = places;
-  terms.best_effort_wcet = 5ms;
-  return terms;
+  AdmissionOptions options;
+  options.device = rtexec::test::resolved({}, board);
+  options.places = places;
+  options.best_effort_wcet = 5ms;
+  return options;
 }
 
 SimulatedDevice::SimulatedDevice(const DispatcherOptions& options, Duration chunk, std::uint64_t seed)
@@ -44,19 +44,19 @@ void SimulatedDevice::later(std::uint32_t place, Instant when, std::function<voi
   });
 }
 
-void SimulatedDevice::attach(std::uint32_t place, const Tenancy& tenancy, const Program& program) {
-  ASSERT_TRUE(dispatcher_.attach(place, tenancy, now_));
+void SimulatedDevice::attach(std::uint32_t place, const Contract& contract, const Program& program) {
+  ASSERT_TRUE(dispatcher_.attach(place, contract, now_));
   Client& client = clients_[place];
   client = {};
   client.life = ++lives_;
   client.program = program;
-  client.slots.resize(tenancy.tenant.slots);
+  client.slots.resize(contract.task.slots);
   later(place, now_ + between(Duration(0), program.asks_at_once ? Duration(0) : program.least),
         [this, place](Client&) { ask(place); });
 }
 
-void SimulatedDevice::change(std::uint32_t place, const Tenancy& tenancy, bool interrupt) {
-  ASSERT_TRUE(dispatcher_.change(place, tenancy, interrupt, now_));
+void SimulatedDevice::change(std::uint32_t place, const Contract& contract, bool interrupt) {
+  ASSERT_TRUE(dispatcher_.change(place, contract, interrupt, now_));
 }
 
 void SimulatedDevice::kill(std::uint32_t place) {

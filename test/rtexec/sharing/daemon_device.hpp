@@ -3,7 +3,7 @@
 // again when it executes, and a frame that is another's by then is never touched, or the test fails.
 #pragma once
 
-#include "rtexec/sharing/daemon/clients.hpp"
+#include "rtexec/sharing/daemon/client_admission.hpp"
 #include "rtexec/sharing/daemon/dispatcher.hpp"
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace rtexec::daemon::test {
 
 /// `frames` chunks of 2 MiB, which take 100 us each way, on two copy engines; EDF.
-Terms terms_of(std::uint32_t frames, std::uint32_t places);
+AdmissionOptions admission_options(std::uint32_t frames, std::uint32_t places);
 
 /// How a client in software behaves.
 struct Program {
@@ -35,8 +35,8 @@ class SimulatedDevice final : public Outlet {
  public:
   SimulatedDevice(const DispatcherOptions& options, Duration chunk, std::uint64_t seed);
 
-  void attach(std::uint32_t place, const Tenancy& tenancy, const Program& program);
-  void change(std::uint32_t place, const Tenancy& tenancy, bool interrupt);
+  void attach(std::uint32_t place, const Contract& contract, const Program& program);
+  void change(std::uint32_t place, const Contract& contract, bool interrupt);
   /// The program does as `program` says from its next job on.
   void become(std::uint32_t place, const Program& program) { clients_[place].program = program; }
   [[nodiscard]] bool alive(std::uint32_t place) const { return clients_[place].life != 0; }

@@ -21,10 +21,17 @@ using namespace daemon::test;
 using protocol::Entry;
 using protocol::EntryKind;
 
-constexpr Duration chunk = 100us; // as terms_of() says it takes
+constexpr Duration chunk = 100us; // as admission_options() says it takes
 
-DispatcherOptions options_of(const Terms& terms, std::uint32_t frames) {
-  return {.places = terms.places, .frames = frames, .copy_engines = 2};
+/// Returns `contract` of a client with this rank and these slots.
+Contract with(Contract contract, std::uint32_t rank, std::uint32_t slots = 0) {
+  contract.task.rank = rank;
+  contract.task.slots = slots;
+  return contract;
+}
+
+DispatcherOptions options_of(const AdmissionOptions& options, std::uint32_t frames) {
+  return {.places = options.places, .frames = frames, .copy_engines = 2};
 }
 
 /// Keeps what is said last to each.
@@ -60,11 +67,11 @@ Program program_of(const config::ClientDeclaration& declaration) {
 /// A set of clients as the daemon would hold it: admitted, attached, and sometimes exchanged for others.
 class Everyone {
  public:
-  Everyone(const Terms& terms, std::uint32_t frames, std::uint64_t seed)
-      : clients(terms), device(options_of(terms, frames), chunk, seed) {
+  Everyone(const AdmissionOptions& options, std::uint32_t frames, std::uint64_t seed)
+      : clients(options), device(options_of(options, frames), chunk, seed) {
     device.on_vacant = [this](std::uint32_t place) {
       look_for_quiet();
-      late += device.dispatcher().counts(place).missed;
+      late += device.dispatcher().statistics(place).missed;
       clients.leave(place, device.dispatcher().delays(place));
       tell();
     };
@@ -106,7 +113,7 @@ class Everyone {
     look_for_quiet();
     if (!clients.grow(place, slots)) return false;
     for (const std::uint32_t changed : clients.take_changes())
-      device.change(changed, clients.at(changed)->tenancy, changed == place);
+      device.change(changed, clients.at(changed)->contract, changed == place);
     return true;
   }
   /// Calls `ask`, which is told to wait at most as long as clients do.
@@ -125,18 +132,19 @@ class Everyone {
   }
   void tell(std::optional<std::uint32_t> newcomer = {}, const Program& program = {}) {
     for (const std::uint32_t changed : clients.take_changes()) {
-      const Tenancy& tenancy = clients.at(changed)->tenancy;
-      if (changed == newcomer) device.attach(changed, tenancy, program);
-      else if (device.alive(changed)) device.change(changed, tenancy, false);
+      const Contract& contract = clients.at(changed)->contract;
+      if (changed == newcomer) device.attach(changed, contract, program);
+      else if (device.alive(changed)) device.change(changed, contract, false);
     }
   }
   [[nodiscard]] std::uint64_t missed() {
     std::uint64_t all = 0;
-    for (std::uint32_t place = 0; place < clients.places(); ++place) all += device.dispatcher().counts(place).missed;
+    for (std::uint32_t place = 0; place < clients.places(); ++place)
+      all += device.dispatcher().statistics(place).missed;
     return all;
   }
 
-  Clients clients;
+  ClientAdmission clients;
   SimulatedDevice device;
   std::uint64_t quiet = 0, waited = 0;
   std::uint64_t late = 0; // jobs of those who have gone
@@ -160,7 +168,7 @@ TEST(DaemonDispatcher, EightClientsOverTwiceTheMemoryMissNoDeadlineAndFindWhatTh
   const std::uint64_t sets = rtexec::test::sanitized ? 3 : 30;
   for (std::uint64_t seed = 0; seed < sets; ++seed) {
     std::mt19937_64 random(seed);
-    Everyone all(terms_of(32, 10), 32, seed);
+    Everyone all(admission_options(32, 10), 32, seed);
     ASSERT_NO_FATAL_FAILURE(add_eight(all, 8, random));
     const Program greedy{.least = 0ms, .longest = 1ms, .quickest = 1ms, .slowest = 5ms};
     const bool with_greedy = all.add("greedy", 8, {}, greedy);
@@ -173,12 +181,12 @@ TEST(DaemonDispatcher, EightClientsOverTwiceTheMemoryMissNoDeadlineAndFindWhatTh
     EXPECT_GT(all.device.seen.saves, 1000u);
     EXPECT_TRUE(all.device.seen.expelled.empty());
     for (std::uint32_t place = 0; place < 8; ++place) {
-      const auto& counts = all.device.dispatcher().counts(place);
+      const auto& counts = all.device.dispatcher().statistics(place);
       EXPECT_GT(counts.jobs, 40u);
       EXPECT_EQ(counts.overruns + counts.failed + counts.violations, 0u);
       EXPECT_LE(counts.longest_response, *all.clients.at(place)->response_bound) << "seed " << seed;
     }
-    EXPECT_TRUE(!with_greedy || all.device.dispatcher().counts(8).jobs > 100);
+    EXPECT_TRUE(!with_greedy || all.device.dispatcher().statistics(8).jobs > 100);
   }
 }
 
@@ -217,7 +225,7 @@ TEST(DaemonDispatcher, AClientThatIsKilledAtAnyMomentHurtsNobody) {
   std::array<std::uint64_t, doings.size()> killed{};
   for (std::uint64_t seed = 100; seed < 100 + sets; ++seed) {
     std::mt19937_64 random(seed);
-    Everyone all(terms_of(32, 10), 32, seed);
+    Everyone all(admission_options(32, 10), 32, seed);
     ASSERT_NO_FATAL_FAILURE(add_eight(all, 8, random));
     all.device.run_until(all.device.now() + 2s);
     for (int death = 0; death < 50; ++death) {
@@ -227,9 +235,9 @@ TEST(DaemonDispatcher, AClientThatIsKilledAtAnyMomentHurtsNobody) {
       if (testing::Test::HasFatalFailure()) FAIL() << "seed " << seed;
       if (!place) continue;
       ++killed[what];
-      const Clients::Client was = *all.clients.at(*place);
+      const AdmittedClient was = *all.clients.at(*place);
       const auto harmed = [&](std::uint32_t other) {
-        const auto& counts = all.device.dispatcher().counts(other);
+        const auto& counts = all.device.dispatcher().statistics(other);
         return counts.missed + counts.failed;
       };
       std::vector<std::uint64_t> before;
@@ -253,7 +261,7 @@ TEST(DaemonDispatcher, AClientThatIsKilledAtAnyMomentHurtsNobody) {
 TEST(DaemonDispatcher, AClientGrowsWhileItHoldsTheDevice) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     std::mt19937_64 random(seed);
-    Everyone all(terms_of(32, 4), 32, seed);
+    Everyone all(admission_options(32, 4), 32, seed);
     const config::ClientDeclaration declaration{.period = 50ms, .deadline = 50ms, .wcet = 2ms, .priority = {}};
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(all.add("grows", 2, declaration, program_of(declaration)));
     for (int i = 0; i < 60; ++i) {
@@ -275,9 +283,10 @@ config::ClientDeclaration each(Duration period, Duration wcet) {
 }
 
 /// The longest WCET that all of these are promised, with as many slots.
-Duration tightest(const Terms& terms, std::uint32_t slots, std::vector<config::ClientDeclaration> declarations) {
+Duration tightest(const AdmissionOptions& options, std::uint32_t slots,
+                  std::vector<config::ClientDeclaration> declarations) {
   const auto fits = [&](Duration wcet) {
-    Clients clients(terms);
+    ClientAdmission clients(options);
     return std::ranges::all_of(declarations, [&](config::ClientDeclaration& declaration) {
       const auto place = clients.connect({"client", {}}, slots);
       declaration.wcet = wcet;
@@ -294,7 +303,7 @@ Duration tightest(const Terms& terms, std::uint32_t slots, std::vector<config::C
 Duration tightest(const std::vector<Duration>& periods) {
   std::vector<config::ClientDeclaration> declarations;
   for (const Duration period : periods) declarations.push_back(each(period, 0us));
-  return tightest(terms_of(32, 5), 16, declarations);
+  return tightest(admission_options(32, 5), 16, declarations);
 }
 
 /// What it costs to bring its memory a second time is no part of what the others were promised.
@@ -306,7 +315,7 @@ TEST(DaemonDispatcher, AClientThatGrowsInEachJobHurtsNobody) {
                                         1ms * (20 + random() % 20)};
     const Duration wcet = tightest(periods);
     if (wcet < 100us) continue;
-    Everyone all(terms_of(32, 4), 32, seed);
+    Everyone all(admission_options(32, 4), 32, seed);
     for (const Duration period : periods) {
       const Program exact{.least = period, .longest = period, .quickest = wcet, .slowest = wcet};
       ASSERT_TRUE(all.add("client", 8, each(period, wcet), exact));
@@ -338,7 +347,7 @@ TEST(DaemonDispatcher, WhileClientsComeAndGoNobodyIsLate) {
                                         1ms * (8 + random() % 40)};
     const Duration wcet = tightest(periods);
     if (wcet < 100us) continue;
-    Everyone all(terms_of(32, 5), 32, seed);
+    Everyone all(admission_options(32, 5), 32, seed);
     const auto add = [&](Duration period, std::uint32_t slots) {
       const Program exact{.least = period, .longest = period, .quickest = wcet, .slowest = wcet};
       ASSERT_TRUE(all.add("client", slots, each(period, wcet), exact));
@@ -366,8 +375,8 @@ class Restarted : public Everyone {
   struct Done {
     std::uint64_t came = 0, declared = 0;
   };
-  Restarted(const Terms& terms, std::uint32_t slots, std::uint64_t seed)
-      : Everyone(terms, 32, seed), slots_(slots), longest_(terms.best_effort_wcet) {}
+  Restarted(const AdmissionOptions& options, std::uint32_t slots, std::uint64_t seed)
+      : Everyone(options, 32, seed), slots_(slots), longest_(options.best_effort_wcet) {}
 
   bool begin(const config::ClientDeclaration& declaration) {
     if (!add("client", slots_, declaration, exact(declaration))) return false;
@@ -407,8 +416,8 @@ class Restarted : public Everyone {
     return {.least = of.period, .longest = of.period, .quickest = of.wcet, .slowest = of.wcet, .asks_at_once = true};
   }
   void await_end_of_job(std::uint32_t place) {
-    await([&, before = device.dispatcher().counts(place).jobs] {
-      return device.dispatcher().counts(place).jobs > before;
+    await([&, before = device.dispatcher().statistics(place).jobs] {
+      return device.dispatcher().statistics(place).jobs > before;
     });
   }
   /// For a while at most.
@@ -427,8 +436,8 @@ TEST(DaemonDispatcher, ProgramsThatAreStartedAgainAndAgainHurtNobody) {
   std::uint64_t waited = 0;
   for (std::uint64_t seed = 0; seed < (rtexec::test::sanitized ? 40 : 250); ++seed) {
     std::mt19937_64 random(seed);
-    Terms terms = terms_of(32, 5);
-    terms.best_effort_wcet = 100us * (5 + random() % 60);
+    AdmissionOptions options = admission_options(32, 5);
+    options.best_effort_wcet = 100us * (5 + random() % 60);
     const std::uint32_t slots = random() % 2 == 0 ? 0 : 17; // none of it swapped, or all
     std::vector<config::ClientDeclaration> declarations;
     for (std::uint64_t i = 0; i < 3 + seed % 3; ++i) {
@@ -436,9 +445,9 @@ TEST(DaemonDispatcher, ProgramsThatAreStartedAgainAndAgainHurtNobody) {
       declarations.push_back(each(period, 0us));
       declarations.back().deadline = period * (5 + random() % 6) / 10;
     }
-    const Duration wcet = tightest(terms, slots, declarations);
+    const Duration wcet = tightest(options, slots, declarations);
     if (wcet < 100us) continue;
-    Restarted all(terms, slots, seed);
+    Restarted all(options, slots, seed);
     for (config::ClientDeclaration& declaration : declarations) {
       declaration.wcet = wcet;
       ASSERT_TRUE(all.begin(declaration));
@@ -461,12 +470,12 @@ TEST(DaemonDispatcher, ProgramsThatAreStartedAgainAndAgainHurtNobody) {
 /// It ends after its job and comes again at once, which it may not before the others, whom it has delayed, are served.
 TEST(DaemonDispatcher, AProgramThatIsStartedForEachJobHurtsNobody) {
   for (const Order order : {Order::edf, Order::static_priority}) {
-    Terms terms = terms_of(32, 3);
-    terms.device.tasks.executive.order = order;
-    terms.device.tasks.executive.priorities = PriorityAssignment::deadline_monotonic;
-    Clients clients(terms);
+    AdmissionOptions options = admission_options(32, 3);
+    options.device.tasks.executive.order = order;
+    options.device.tasks.executive.priorities = PriorityAssignment::deadline_monotonic;
+    ClientAdmission clients(options);
     Quiet outlet;
-    Dispatcher dispatcher(options_of(terms, 32), outlet);
+    Dispatcher dispatcher(options_of(options, 32), outlet);
     const auto at = [](Duration when) { return Instant(1s + when); };
     const auto come = [&](Duration deadline, Duration when) {
       const auto place = clients.connect({"client", {}}, 0);
@@ -478,9 +487,9 @@ TEST(DaemonDispatcher, AProgramThatIsStartedForEachJobHurtsNobody) {
         return admitted.error().code;
       }
       for (const std::uint32_t changed : clients.take_changes()) {
-        const Tenancy& tenancy = clients.at(changed)->tenancy;
-        EXPECT_TRUE(changed == *place ? dispatcher.attach(changed, tenancy, at(when))
-                                      : dispatcher.change(changed, tenancy, false, at(when)));
+        const Contract& contract = clients.at(changed)->contract;
+        EXPECT_TRUE(changed == *place ? dispatcher.attach(changed, contract, at(when))
+                                      : dispatcher.change(changed, contract, false, at(when)));
       }
       return protocol::Refusal{};
     };
@@ -503,8 +512,8 @@ TEST(DaemonDispatcher, AProgramThatIsStartedForEachJobHurtsNobody) {
     clients.quiet();
     EXPECT_EQ(come(20ms, 29700us), protocol::Refusal{});
     for (std::uint32_t place = 1; place < 3; ++place) {
-      EXPECT_EQ(dispatcher.counts(place).jobs, 1u);
-      EXPECT_LE(dispatcher.counts(place).longest_response, *clients.at(place)->response_bound)
+      EXPECT_EQ(dispatcher.statistics(place).jobs, 1u);
+      EXPECT_LE(dispatcher.statistics(place).longest_response, *clients.at(place)->response_bound)
           << (order == Order::edf ? "edf" : "static") << ", place " << place;
     }
   }
@@ -513,15 +522,15 @@ TEST(DaemonDispatcher, AProgramThatIsStartedForEachJobHurtsNobody) {
 /// Its job of before is none of the set that it is in from then on, but has delayed the others. Whatever it asks for
 /// while that is looked at waits.
 TEST(DaemonDispatcher, AClientThatDeclaresItselfInItsJobHurtsNobody) {
-  const Terms terms = terms_of(32, 3); // a job without a declaration takes 5 ms
-  Clients clients(terms);
+  const AdmissionOptions options = admission_options(32, 3); // a job without a declaration takes 5 ms
+  ClientAdmission clients(options);
   Quiet outlet;
-  Dispatcher dispatcher(options_of(terms, 32), outlet);
+  Dispatcher dispatcher(options_of(options, 32), outlet);
   const auto tell = [&](std::uint32_t newcomer, Duration when) {
     for (const std::uint32_t changed : clients.take_changes()) {
-      const Tenancy& tenancy = clients.at(changed)->tenancy;
-      ASSERT_TRUE(changed == newcomer ? dispatcher.attach(changed, tenancy, Instant(1s + when))
-                                      : dispatcher.change(changed, tenancy, false, Instant(1s + when)));
+      const Contract& contract = clients.at(changed)->contract;
+      ASSERT_TRUE(changed == newcomer ? dispatcher.attach(changed, contract, Instant(1s + when))
+                                      : dispatcher.change(changed, contract, false, Instant(1s + when)));
     }
   };
   const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job, Duration when) {
@@ -555,24 +564,25 @@ TEST(DaemonDispatcher, AClientThatDeclaresItselfInItsJobHurtsNobody) {
   ASSERT_NO_FATAL_FAILURE(tell(3, 9ms));
   ASSERT_TRUE(dispatcher.state().running);
   say(0, EntryKind::done, 2, 13500us);
-  EXPECT_EQ(dispatcher.counts(0).missed, 1u) << "it has a deadline";
-  for (std::uint32_t place = 1; place < 3; ++place) EXPECT_EQ(dispatcher.counts(place).missed, 0u) << "place " << place;
+  EXPECT_EQ(dispatcher.statistics(0).missed, 1u) << "it has a deadline";
+  for (std::uint32_t place = 1; place < 3; ++place)
+    EXPECT_EQ(dispatcher.statistics(place).missed, 0u) << "place " << place;
 }
 
 /// From then on a job whose chunks are there bypasses a less urgent staged one: also those that wait already, or the
 /// newcomer waits for them.
 TEST(DaemonDispatcher, WhereAllFitFromANewcomerOnNobodyIsLate) {
   for (const bool before_they_ask : {true, false}) {
-    const Terms terms = terms_of(4, 5);
-    Clients clients(terms);
+    const AdmissionOptions options = admission_options(4, 5);
+    ClientAdmission clients(options);
     Quiet outlet;
-    Dispatcher dispatcher(options_of(terms, 4), outlet);
+    Dispatcher dispatcher(options_of(options, 4), outlet);
     const auto at = [](Duration when) { return Instant(1s + when); };
     const auto tell = [&](std::optional<std::uint32_t> newcomer, Duration when) {
       for (const std::uint32_t changed : clients.take_changes()) {
-        const Tenancy& tenancy = clients.at(changed)->tenancy;
-        EXPECT_TRUE(changed == newcomer ? dispatcher.attach(changed, tenancy, at(when))
-                                        : dispatcher.change(changed, tenancy, false, at(when)));
+        const Contract& contract = clients.at(changed)->contract;
+        EXPECT_TRUE(changed == newcomer ? dispatcher.attach(changed, contract, at(when))
+                                        : dispatcher.change(changed, contract, false, at(when)));
       }
     };
     const auto come = [&](std::uint32_t slots, Duration deadline, Duration wcet, Duration when) {
@@ -624,8 +634,8 @@ TEST(DaemonDispatcher, WhereAllFitFromANewcomerOnNobodyIsLate) {
       say(place, EntryKind::done, place == urgent || place == staged ? 2 : 1, now);
     }
     for (std::uint32_t place = before_they_ask ? 0 : 1; place < 4; ++place)
-      EXPECT_EQ(dispatcher.counts(place).missed, 0u)
-          << "place " << place << ": " << to_string(dispatcher.counts(place).longest_response) << ", bound "
+      EXPECT_EQ(dispatcher.statistics(place).missed, 0u)
+          << "place " << place << ": " << to_string(dispatcher.statistics(place).longest_response) << ", bound "
           << to_string(*clients.at(place)->response_bound);
   }
 }
@@ -635,8 +645,9 @@ TEST(DaemonDispatcher, WhereAllFitFromANewcomerOnNobodyIsLate) {
 TEST(DaemonDispatcher, AJobThatWaitsForAChangeIsOneOfWhoHasDeclaredItself) {
   Quiet outlet;
   Dispatcher dispatcher({.places = 2, .frames = 3}, outlet);
-  const Contract declared{.real_time = true, .period = 50ms, .deadline = 50ms, .order_by = 50ms, .wcet = 10ms};
-  const Contract undeclared{.order_by = 10s, .wcet = 10ms};
+  const Contract declared{
+      .task = {.device_done_by = 50ms}, .real_time = true, .period = 50ms, .deadline = 50ms, .wcet = 10ms};
+  const Contract undeclared{.task = {.device_done_by = 10s}, .wcet = 10ms};
   const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job, Duration when, std::uint32_t slot = 0) {
     const auto& slots = dispatcher.state().slots[place];
     const std::uint32_t frame = slot < slots.size() ? slots[slot].frame : 0;
@@ -653,19 +664,19 @@ TEST(DaemonDispatcher, AJobThatWaitsForAChangeIsOneOfWhoHasDeclaredItself) {
           return say(place, EntryKind::saved, 0, when, slot);
       }
   };
-  ASSERT_TRUE(dispatcher.attach(0, {.tenant = {.slots = 2}, .contract = declared}, Instant{}));
-  ASSERT_TRUE(dispatcher.attach(1, {.tenant = {.rank = 1, .slots = 2}, .contract = undeclared}, Instant{}));
+  ASSERT_TRUE(dispatcher.attach(0, with(declared, 0, 2), Instant{}));
+  ASSERT_TRUE(dispatcher.attach(1, with(undeclared, 1, 2), Instant{}));
   say(1, EntryKind::request, 1, 1ms);
   for (int i = 0; i < 2; ++i) move(1ms);
   say(1, EntryKind::done, 1, 2ms);
   say(0, EntryKind::request, 1, 3ms);
   move(3ms);
   ASSERT_EQ(dispatcher.state().saving, 1u) << "a chunk of the second client's";
-  ASSERT_TRUE(dispatcher.change(1, {.tenant = {.rank = 1, .slots = 3}, .contract = undeclared}, false, Instant(3ms)));
+  ASSERT_TRUE(dispatcher.change(1, with(undeclared, 1, 3), false, Instant(3ms)));
   say(1, EntryKind::request, 2, 4ms);
   dispatcher.hold(1);
   EXPECT_FALSE(dispatcher.delays(1));
-  ASSERT_TRUE(dispatcher.change(1, {.tenant = {.slots = 3}, .contract = declared}, false, Instant(5ms)));
+  ASSERT_TRUE(dispatcher.change(1, with(declared, 0, 3), false, Instant(5ms)));
   for (int i = 0; i < 2; ++i) move(6ms);
   ASSERT_TRUE(dispatcher.state().running && dispatcher.state().running->task == 0);
   say(0, EntryKind::done, 1, 8ms);
@@ -680,15 +691,16 @@ TEST(DaemonDispatcher, AJobThatWaitsForAChangeIsOneOfWhoHasDeclaredItself) {
 TEST(DaemonDispatcher, AnInstantIsQuietWhereNoPromisedJobIsOutstanding) {
   Quiet outlet;
   Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
-  const Contract declared{.real_time = true, .period = 50ms, .deadline = 50ms, .order_by = 50ms, .wcet = 10ms};
-  const Contract undeclared{.order_by = 10s, .wcet = 10ms};
+  const Contract declared{
+      .task = {.device_done_by = 50ms}, .real_time = true, .period = 50ms, .deadline = 50ms, .wcet = 10ms};
+  const Contract undeclared{.task = {.device_done_by = 10s}, .wcet = 10ms};
   const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job, Duration when) {
     dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, Instant(when));
   };
   std::uint64_t before = 0;
   const auto quiet = [&] { return std::exchange(before, dispatcher.quiet_instants()) != dispatcher.quiet_instants(); };
-  ASSERT_TRUE(dispatcher.attach(0, {.tenant = {}, .contract = declared}, Instant{}));
-  ASSERT_TRUE(dispatcher.attach(1, {.tenant = {.rank = 1}, .contract = undeclared}, Instant{}));
+  ASSERT_TRUE(dispatcher.attach(0, declared, Instant{}));
+  ASSERT_TRUE(dispatcher.attach(1, with(undeclared, 1), Instant{}));
   EXPECT_FALSE(dispatcher.delays(1));
   say(1, EntryKind::request, 1, 1ms);
   EXPECT_TRUE(quiet());
@@ -715,10 +727,10 @@ TEST(DaemonDispatcher, AnInstantIsQuietWhereNoPromisedJobIsOutstanding) {
   say(1, EntryKind::request, 3, 60ms);
   EXPECT_TRUE(quiet());
   dispatcher.hold(1);
-  ASSERT_TRUE(dispatcher.attach(0, {.tenant = {}, .contract = undeclared}, Instant(61ms)));
+  ASSERT_TRUE(dispatcher.attach(0, undeclared, Instant(61ms)));
   say(0, EntryKind::request, 1, 61ms);
   EXPECT_FALSE(quiet()) << "it is about to declare itself";
-  ASSERT_TRUE(dispatcher.change(1, {.tenant = {.rank = 1}, .contract = declared}, false, Instant(62ms)));
+  ASSERT_TRUE(dispatcher.change(1, with(declared, 1), false, Instant(62ms)));
   EXPECT_FALSE(quiet()) << "it has declared itself, in a job without a declaration";
   say(1, EntryKind::done, 3, 63ms);
   EXPECT_TRUE(quiet());
@@ -727,11 +739,11 @@ TEST(DaemonDispatcher, AnInstantIsQuietWhereNoPromisedJobIsOutstanding) {
 TEST(DaemonDispatcher, AJobKeepsItsTurnWhenOthersComeAndGo) {
   Quiet outlet;
   Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
-  const auto tenancy = [](std::uint32_t place, bool stays) {
-    return Tenancy{.tenant = {.rank = place, .slots = 1, .stays = stays}, .contract = {.wcet = 1ms}};
+  const auto contract = [](std::uint32_t place, bool stays) {
+    return Contract{.task = {.rank = place, .slots = 1, .stays = stays}, .wcet = 1ms};
   };
   for (std::uint32_t place = 0; place < 3; ++place) {
-    ASSERT_TRUE(dispatcher.attach(place, tenancy(place, true), Instant{}));
+    ASSERT_TRUE(dispatcher.attach(place, contract(place, true), Instant{}));
     say(dispatcher, place, EntryKind::request, 1);
     outlet.last[place].kind = static_cast<std::uint16_t>(EntryKind::loaded);
     dispatcher.take(place, outlet.last[place], Instant{});
@@ -740,7 +752,7 @@ TEST(DaemonDispatcher, AJobKeepsItsTurnWhenOthersComeAndGo) {
   }
   for (const std::uint32_t place : {2U, 0U, 1U}) say(dispatcher, place, EntryKind::request, 2);
   for (std::uint32_t place = 0; place < 3; ++place)
-    ASSERT_TRUE(dispatcher.change(place, tenancy(place, false), false, Instant{}));
+    ASSERT_TRUE(dispatcher.change(place, contract(place, false), false, Instant{}));
   EXPECT_EQ(outlet.changes, 0) << "not before their jobs have ended";
   for (const std::uint32_t place : {2U, 0U, 1U}) {
     EXPECT_EQ(dispatcher.state().running->task, place);
@@ -753,10 +765,14 @@ TEST(DaemonDispatcher, AJobGoesOnWhereItsNextWorkComesWithinItsGap) {
   for (const Duration gap : {0ms, 2ms}) {
     Quiet outlet;
     Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
-    const Contract contract{
-        .real_time = true, .period = 50ms, .deadline = 50ms, .order_by = 50ms, .wcet = 10ms, .gap = gap};
-    ASSERT_TRUE(dispatcher.attach(0, {.tenant = {}, .contract = contract}, Instant{}));
-    ASSERT_TRUE(dispatcher.attach(1, {.tenant = {.rank = 1}, .contract = {.wcet = 10ms}}, Instant{}));
+    const Contract contract{.task = {.device_done_by = 50ms},
+                            .real_time = true,
+                            .period = 50ms,
+                            .deadline = 50ms,
+                            .wcet = 10ms,
+                            .gap = gap};
+    ASSERT_TRUE(dispatcher.attach(0, contract, Instant{}));
+    ASSERT_TRUE(dispatcher.attach(1, {.task = {.rank = 1}, .wcet = 10ms}, Instant{}));
     const auto say = [&](std::uint32_t place, EntryKind kind, std::uint64_t job, Duration when) {
       while (dispatcher.next_tick().value_or(Instant::max()) <= Instant(when)) dispatcher.tick(*dispatcher.next_tick());
       dispatcher.take(place, {.kind = static_cast<std::uint16_t>(kind), .job = job}, Instant(when));
@@ -783,10 +799,10 @@ TEST(DaemonDispatcher, AJobGoesOnWhereItsNextWorkComesWithinItsGap) {
     say(0, EntryKind::done, 3, 61ms); // of 51 ms
     say(0, EntryKind::request, 4, 61ms);
     EXPECT_FALSE(dispatcher.state().running) << "nothing is left of its WCET";
-    EXPECT_EQ(dispatcher.counts(0).jobs, 2u);
-    EXPECT_EQ(dispatcher.counts(0).violations, 0u);
-    EXPECT_EQ(dispatcher.counts(0).longest_execution, 10ms);
-    EXPECT_EQ(dispatcher.counts(0).longest_response, 10ms);
+    EXPECT_EQ(dispatcher.statistics(0).jobs, 2u);
+    EXPECT_EQ(dispatcher.statistics(0).violations, 0u);
+    EXPECT_EQ(dispatcher.statistics(0).longest_execution, 10ms);
+    EXPECT_EQ(dispatcher.statistics(0).longest_response, 10ms);
   }
 }
 
@@ -795,16 +811,15 @@ TEST(DaemonDispatcher, AJobThatMayGoOnEndsWithItsClientAndWhenThatGrows) {
   for (int what = 0; what < 3; ++what) {
     Quiet outlet;
     Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
-    const Tenancy tenancy{.tenant = {},
-                          .contract = {.real_time = true, .period = 50ms, .deadline = 50ms, .wcet = 10ms, .gap = 5ms}};
-    ASSERT_TRUE(dispatcher.attach(0, tenancy, Instant{}));
+    const Contract contract{.real_time = true, .period = 50ms, .deadline = 50ms, .wcet = 10ms, .gap = 5ms};
+    ASSERT_TRUE(dispatcher.attach(0, contract, Instant{}));
     say(dispatcher, 0, EntryKind::request, 1);
     say(dispatcher, 0, EntryKind::done, 1);
     ASSERT_TRUE(dispatcher.state().running);
     if (what == 0) dispatcher.ending(0, Instant{});
     if (what == 1) dispatcher.died(0, Instant{});
     if (what == 2) {
-      const Tenancy larger{.tenant = {.slots = 1}, .contract = tenancy.contract};
+      const Contract larger = with(contract, 0, 1);
       EXPECT_TRUE(dispatcher.change(0, larger, false, Instant{}));
     }
     EXPECT_FALSE(dispatcher.state().running);
@@ -815,8 +830,7 @@ TEST(DaemonDispatcher, AJobThatMayGoOnEndsWithItsClientAndWhenThatGrows) {
 TEST(DaemonDispatcher, AJobThatTakesLongerIsEndedOnlyForOthersAndIsToldToHurryOnce) {
   Quiet outlet;
   Dispatcher dispatcher({.places = 4, .frames = 8, .stuck_after = 100ms}, outlet);
-  for (std::uint32_t place = 0; place < 2; ++place)
-    ASSERT_TRUE(dispatcher.attach(place, {.tenant = {}, .contract = {.wcet = 1ms}}, Instant{}));
+  for (std::uint32_t place = 0; place < 2; ++place) ASSERT_TRUE(dispatcher.attach(place, {.wcet = 1ms}, Instant{}));
   say(dispatcher, 0, EntryKind::request, 1);
   EXPECT_EQ(dispatcher.next_tick(), std::nullopt) << "nobody else wants the device";
   dispatcher.tick(Instant{10s});
@@ -838,8 +852,7 @@ TEST(DaemonDispatcher, AJobThatTakesLongerIsEndedOnlyForOthersAndIsToldToHurryOn
 TEST(DaemonDispatcher, WhoHoldsTheDeviceWhileOthersWaitIsToldToHurry) {
   Quiet outlet;
   Dispatcher dispatcher({.places = 4, .frames = 8}, outlet);
-  for (std::uint32_t place = 0; place < 3; ++place)
-    ASSERT_TRUE(dispatcher.attach(place, {.tenant = {}, .contract = {.wcet = 1ms}}, Instant{}));
+  for (std::uint32_t place = 0; place < 3; ++place) ASSERT_TRUE(dispatcher.attach(place, {.wcet = 1ms}, Instant{}));
   for (std::uint32_t place = 0; place < 3; ++place) say(dispatcher, place, EntryKind::request, 7);
   EXPECT_EQ(outlet.commands, 1);
   say(dispatcher, 0, EntryKind::done, 7);
@@ -852,7 +865,7 @@ TEST(DaemonDispatcher, WhoHoldsTheDeviceWhileOthersWaitIsToldToHurry) {
 /// Client 0 behaves as `program` says; returns why it was expelled.
 std::vector<std::pair<std::uint32_t, Expelled>> expelled_for(Program program, OnWcetExceeded on_overrun,
                                                              std::uint64_t& others_jobs) {
-  Everyone all(terms_of(16, 4), 16, 1);
+  Everyone all(admission_options(16, 4), 16, 1);
   const config::ClientDeclaration declaration{
       .period = 50ms, .deadline = 50ms, .wcet = 2ms, .priority = {}, .on_overrun = on_overrun};
   EXPECT_TRUE(all.add("bad", 8, declaration, program));
@@ -887,13 +900,13 @@ TEST(DaemonDispatcher, WhoHoldsUpOthersIsExpelledAndTheyGoOn) {
 
 TEST(DaemonDispatcher, WhoExceedsItsWcetPaysWithItsNextRelease) {
   for (const auto on_overrun : {OnWcetExceeded::tell, OnWcetExceeded::skip_next}) {
-    Everyone all(terms_of(16, 4), 16, 1);
+    Everyone all(admission_options(16, 4), 16, 1);
     const config::ClientDeclaration declaration{
         .period = 50ms, .deadline = 50ms, .wcet = 2ms, .priority = {}, .on_overrun = on_overrun};
     const Program slow{.least = 50ms, .longest = 50ms, .quickest = 3ms, .slowest = 3ms};
     ASSERT_TRUE(all.add("slow", 8, declaration, slow));
     all.device.run_until(all.device.now() + 10s);
-    const auto& counts = all.device.dispatcher().counts(0);
+    const auto& counts = all.device.dispatcher().statistics(0);
     EXPECT_EQ(counts.overruns, counts.jobs);
     EXPECT_NEAR(static_cast<double>(counts.jobs), on_overrun == OnWcetExceeded::tell ? 200 : 100, 5);
   }
@@ -901,12 +914,12 @@ TEST(DaemonDispatcher, WhoExceedsItsWcetPaysWithItsNextRelease) {
 
 /// It asks without a pause: its releases are a period apart all the same.
 TEST(DaemonDispatcher, WhoAsksTooEarlyWaits) {
-  Everyone all(terms_of(16, 4), 16, 1);
+  Everyone all(admission_options(16, 4), 16, 1);
   const config::ClientDeclaration declaration{.period = 50ms, .deadline = 50ms, .wcet = 2ms, .priority = {}};
   const Program eager{.least = 0ms, .longest = 0ms, .quickest = 1ms, .slowest = 1ms};
   ASSERT_TRUE(all.add("eager", 8, declaration, eager));
   all.device.run_until(all.device.now() + 10s);
-  EXPECT_NEAR(static_cast<double>(all.device.dispatcher().counts(0).jobs), 200, 2);
+  EXPECT_NEAR(static_cast<double>(all.device.dispatcher().statistics(0).jobs), 200, 2);
 }
 
 /// A hostile client: its memory is its own affair, and others' is not to be had.
@@ -916,8 +929,8 @@ TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
     Quiet outlet;
     Dispatcher dispatcher({.places = 4, .frames = 8, .most_violations = 1'000'000}, outlet);
     Instant now{1s};
-    const Tenancy tenancy{.tenant = {.slots = 6}, .contract = {.real_time = true, .period = 1ms, .wcet = 1ms}};
-    for (std::uint32_t place = 0; place < 2; ++place) ASSERT_TRUE(dispatcher.attach(place, tenancy, now));
+    const Contract contract{.task = {.slots = 6}, .real_time = true, .period = 1ms, .wcet = 1ms};
+    for (std::uint32_t place = 0; place < 2; ++place) ASSERT_TRUE(dispatcher.attach(place, contract, now));
     const std::uint64_t before = rtexec::test::allocations();
     for (int i = 0; i < 1000; ++i) {
       now += Duration(random() % 1'000'000);
@@ -941,7 +954,7 @@ TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
       ASSERT_TRUE(!dispatcher.state().running || dispatcher.state().running->task == 1);
     }
     ASSERT_EQ(rtexec::test::allocations(), before);
-    EXPECT_GT(dispatcher.counts(1).violations, 10u);
+    EXPECT_GT(dispatcher.statistics(1).violations, 10u);
     EXPECT_FALSE(outlet.expelled[0]);
     dispatcher.died(1, now);
     ASSERT_FALSE(dispatcher.occupied(1));
@@ -953,7 +966,7 @@ TEST(DaemonDispatcher, RubbishIsCountedAllocatesNothingAndLeavesOthersAlone) {
 TEST(DaemonDispatcher, TooManyViolationsAreTheEnd) {
   Quiet outlet;
   Dispatcher dispatcher({.places = 4, .frames = 8, .most_violations = 3}, outlet);
-  ASSERT_TRUE(dispatcher.attach(2, {.tenant = {.slots = 1}, .contract = {}}, Instant{}));
+  ASSERT_TRUE(dispatcher.attach(2, {.task = {.slots = 1}}, Instant{}));
   for (int i = 0; i < 3; ++i) dispatcher.take(2, {}, Instant{});
   EXPECT_FALSE(outlet.expelled[2]);
   dispatcher.violated(2);
@@ -966,7 +979,7 @@ TEST(DaemonDispatcher, TooManyViolationsAreTheEnd) {
 /// Place 0 has the only frame, and place 1 asks for it.
 void ask_for_the_only_frame(Dispatcher& dispatcher) {
   for (std::uint32_t place = 0; place < 2; ++place)
-    ASSERT_TRUE(dispatcher.attach(place, {.tenant = {.slots = 1}, .contract = {.wcet = 1ms}}, Instant{}));
+    ASSERT_TRUE(dispatcher.attach(place, {.task = {.slots = 1}, .wcet = 1ms}, Instant{}));
   say(dispatcher, 0, EntryKind::request, 1);
   say(dispatcher, 0, EntryKind::loaded, 0);
   say(dispatcher, 0, EntryKind::done, 1);
@@ -984,7 +997,7 @@ TEST(DaemonDispatcher, OthersGetFramesThatOutliveTheirClientAsSoonAsItIsEnding) 
     EXPECT_EQ(is(outlet.last[1], EntryKind::load) && dispatcher.state().loading == 1, outlive);
     EXPECT_TRUE(dispatcher.occupied(0));
     say(dispatcher, 0, EntryKind::saved, 0);
-    EXPECT_EQ(dispatcher.counts(0).violations, 0u) << "what it says counts no more";
+    EXPECT_EQ(dispatcher.statistics(0).violations, 0u) << "what it says counts no more";
     dispatcher.died(0, Instant{});
     EXPECT_EQ(dispatcher.state().loading, 1u);
     EXPECT_FALSE(dispatcher.occupied(0));

@@ -30,7 +30,7 @@ TEST(ProtocolMessages, ComeAsTheyWere) {
   EXPECT_EQ(got->granularity, 1u << 21);
   EXPECT_TRUE(read<Declare>(raw(declaration())));
   EXPECT_TRUE(read<Status>(raw(Status{})));
-  EXPECT_EQ(header_of(raw(hello()))->kind, static_cast<std::uint16_t>(Kind::hello));
+  EXPECT_EQ(header_of(raw(hello()))->kind, static_cast<std::uint16_t>(MessageKind::hello));
 }
 
 TEST(ProtocolMessages, ATextThatIsTooLongIsCut) {
@@ -50,7 +50,7 @@ TEST(ProtocolMessages, OfAnotherSizeKindOrVersionAreNone) {
 
   Hello other = hello();
   Raw bytes = raw(other);
-  other.header = {static_cast<std::uint16_t>(Kind::hello), sizeof other, version + 1};
+  other.header = {static_cast<std::uint16_t>(MessageKind::hello), sizeof other, version + 1};
   std::memcpy(bytes.data(), &other, sizeof other);
   EXPECT_FALSE(read<Hello>(bytes));
   EXPECT_EQ(header_of(bytes)->version, version + 1); // who it is can still be told why

@@ -33,7 +33,7 @@ class RunningServer {
   RunningServer(std::filesystem::path directory, std::uint32_t frames, std::uint32_t places = 8,
                 std::optional<Duration> patience = {}) {
     ServerOptions options;
-    options.terms = terms_of(frames, places);
+    options.admission = admission_options(frames, places);
     options.board.name = "host";
     options.board.device = DeviceKind::host;
     options.settings.daemon.directory = std::move(directory);

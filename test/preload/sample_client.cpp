@@ -1,4 +1,4 @@
-// A program with much memory on the device, all of which each of its jobs uses: tenant MIB JOBS [PERIOD_MS [WCET_MS]]
+// A program all of whose device memory is used by each of its jobs: sample_client MIB JOBS [PERIOD_MS [WCET_MS]]
 //
 // Its blocks come of every way to allocate, and have sizes of every kind; some are freed and allocated again between
 // jobs. Each job adds to every word of every block, by kernels on two streams, a graph, and copies of the host's; the
@@ -40,9 +40,9 @@ struct Block {
   std::uint32_t first = 0; // what the word i is: first + i, since all are added to alike
 };
 
-class Tenant {
+class Client {
  public:
-  explicit Tenant(std::size_t bytes) : bytes_(bytes) {
+  explicit Client(std::size_t bytes) : bytes_(bytes) {
     Context context = nullptr;
     check(cuInit(0), "init");
     check(cuDevicePrimaryCtxRetain(&context, 0), "retain");
@@ -51,9 +51,9 @@ class Tenant {
     while (used_ < bytes_) blocks_.push_back(allocate());
     look_at_memory();
   }
-  Tenant(const Tenant&) = delete;
-  Tenant& operator=(const Tenant&) = delete;
-  ~Tenant() {
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  ~Client() {
     for (auto& block : blocks_) free(block);
     for (auto stream : streams_) check(cuStreamDestroy_v2(stream), "destroy");
   }
@@ -169,9 +169,9 @@ class Tenant {
 
 int run(std::size_t mebibytes, int jobs, std::chrono::milliseconds period, std::chrono::nanoseconds wcet) {
   using Clock = std::chrono::steady_clock;
-  Tenant tenant(mebibytes << 20);
+  Client client(mebibytes << 20);
   const std::int64_t ns = std::chrono::nanoseconds(period).count();
-  for (int i = 0; ns > 0 && i < 30; ++i) tenant.exchange_some(); // its arena grows no more once it is declared
+  for (int i = 0; ns > 0 && i < 30; ++i) client.exchange_some(); // its arena grows no more once it is declared
   const rtexec_job_declaration declaration{ns, ns, wcet.count(), 0, RTEXEC_OVERRUN_TELL};
   if (ns > 0 && rtexec_job_declare(&declaration, nullptr) != RTEXEC_CLIENT_OK) {
     std::printf("not declared: %s\n", rtexec_client_error());
@@ -182,14 +182,14 @@ int run(std::size_t mebibytes, int jobs, std::chrono::milliseconds period, std::
   for (int job = 0; job < jobs; ++job) {
     if (ns > 0) std::this_thread::sleep_until(release);
     if (ns > 0) (void)rtexec_job_begin();
-    tenant.job(job);
-    if (job % 7 == 3) tenant.exchange_some();
-    if (job % 10 == 9 || job + 1 == jobs) tenant.verify();
+    client.job(job);
+    if (job % 7 == 3) client.exchange_some();
+    if (job % 10 == 9 || job + 1 == jobs) client.verify();
     if (ns > 0) (void)rtexec_job_end();
     longest = std::max(longest, Clock::now() - release);
     release = std::max(release + period, Clock::now());
   }
-  std::printf("digest %016llx\n", static_cast<unsigned long long>(tenant.digest()));
+  std::printf("digest %016llx\n", static_cast<unsigned long long>(client.digest()));
   if (ns > 0) std::printf("longest %.3f ms\n", std::chrono::duration<double, std::milli>(longest).count());
   return 0;
 }
@@ -197,7 +197,7 @@ int run(std::size_t mebibytes, int jobs, std::chrono::milliseconds period, std::
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) fail("tenant MIB JOBS [PERIOD_MS [WCET_MS]]");
+  if (argc < 3) fail("sample_client MIB JOBS [PERIOD_MS [WCET_MS]]");
   const std::chrono::milliseconds period(argc > 3 ? std::atoi(argv[3]) : 0);
   return run(std::strtoul(argv[1], nullptr, 10), std::atoi(argv[2]), period,
              argc > 4 ? std::chrono::milliseconds(std::atoi(argv[4])) : std::chrono::nanoseconds(period) / 20);

@@ -1,4 +1,4 @@
-#include "rtexec/sharing/daemon/clients.hpp"
+#include "rtexec/sharing/daemon/client_admission.hpp"
 
 #include "policies/admission/admission.hpp"
 
@@ -8,7 +8,7 @@
 namespace rtexec::daemon {
 namespace {
 
-/// Of the order among clients without a declaration: the one that asked first goes first.
+/// The relative deadline of clients without a declaration, which orders them by the time of their requests.
 constexpr Duration any_time = std::chrono::seconds(10);
 
 static_assert(config::longest_client_name + 1 == sizeof protocol::Hello::name);
@@ -23,7 +23,7 @@ Unexpected<Refusal> later() {
                  "declared itself: ask again.");
 }
 
-Task task_of(const Clients::Client& client, std::size_t place, Bytes memory, Duration best_effort_wcet) {
+Task task_of(const AdmittedClient& client, std::size_t place, Bytes memory, Duration best_effort_wcet) {
   Task task;
   task.name = client.identity.name + " (" + std::to_string(place) + ")";
   task.workload = WorkloadKind::synthetic;
@@ -53,98 +53,100 @@ config::ClientDeclaration declaration_of(const protocol::Declare& message) {
           .on_overrun = static_cast<OnWcetExceeded>(message.on_overrun)};
 }
 
-Clients::Clients(Terms terms) : terms_(std::move(terms)), clients_(terms_.places), told_(terms_.places) {
-  const Bytes capacity = terms_.device.tasks.device.capacity.value_or(terms_.device.board.capacity);
+ClientAdmission::ClientAdmission(AdmissionOptions options)
+    : options_(std::move(options)), clients_(options_.places), reported_(options_.places) {
+  const Bytes capacity = options_.device.tasks.device.capacity.value_or(options_.device.board.capacity);
   frames_ = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(capacity.count / terms_.device.chunk.count, protocol::most_slots));
+      std::min<std::uint64_t>(capacity.count / options_.device.chunk.count, protocol::most_slots));
 }
 
-const config::ClientRule* Clients::rule_for(const Identity& who) const {
-  const auto rule = std::ranges::find_if(terms_.rules, [&](const config::ClientRule& each) {
+const config::ClientRule* ClientAdmission::rule_for(const Identity& who) const {
+  const auto rule = std::ranges::find_if(options_.rules, [&](const config::ClientRule& each) {
     return (each.name.empty() || each.name == who.name) &&
            (each.executable.empty() || each.executable == who.executable);
   });
-  return rule == terms_.rules.end() ? nullptr : &*rule;
+  return rule == options_.rules.end() ? nullptr : &*rule;
 }
 
-Admitted<std::uint32_t> Clients::connect(const Identity& who, std::uint32_t slots) {
+Admitted<std::uint32_t> ClientAdmission::connect(const Identity& who, std::uint32_t slots) {
   const auto vacant = std::ranges::find_if(clients_, [](const auto& each) { return !each; });
   if (vacant == clients_.end())
     return refused(protocol::Refusal::full, "all " + std::to_string(clients_.size()) + " places are taken");
   if (departed_.size() >= clients_.size()) return later();
   const auto place = static_cast<std::uint32_t>(vacant - clients_.begin());
-  Client client;
+  AdmittedClient client;
   client.identity = who;
   client.slots = slots;
   client.limit = frames_;
   if (const auto* rule = rule_for(who)) {
     if (rule->memory)
-      client.limit =
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(frames_, rule->memory->count / terms_.device.chunk.count));
+      client.limit = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(frames_, rule->memory->count / options_.device.chunk.count));
     client.declaration = rule->declaration;
     client.declared_by_rule = rule->declaration.has_value();
   }
-  Everyone all = clients_;
+  ClientsByPlace all = clients_;
   all[place] = std::move(client);
   if (auto admitted = admit(std::move(all), departed_); !admitted) return Unexpected(std::move(admitted).error());
   return place;
 }
 
-Admitted<> Clients::declare(std::uint32_t place, const config::ClientDeclaration& declaration, bool delays) {
+Admitted<> ClientAdmission::declare(std::uint32_t place, const config::ClientDeclaration& declaration, bool delays) {
   if (at(place) == nullptr) return refused(protocol::Refusal::order, "nobody is there");
   if (at(place)->declaration) return refused(protocol::Refusal::order, "the client is declared already");
-  const ExecutiveOptions& executive = terms_.device.tasks.executive;
+  const ExecutiveOptions& executive = options_.device.tasks.executive;
   if (executive.order == Order::static_priority && executive.priorities == PriorityAssignment::explicit_priorities &&
       !declaration.priority)
     return refused(protocol::Refusal::not_allowed,
                    "priorities = \"explicit\" in [daemon]: the declaration needs a priority");
-  Everyone all = clients_;
+  ClientsByPlace all = clients_;
   all[place]->declaration = declaration;
-  std::vector<Client> departed = departed_;
+  std::vector<AdmittedClient> departed = departed_;
   if (delays) departed.push_back(departing(place));
   return admit(std::move(all), std::move(departed));
 }
 
-Admitted<> Clients::grow(std::uint32_t place, std::uint32_t slots) {
+Admitted<> ClientAdmission::grow(std::uint32_t place, std::uint32_t slots) {
   if (at(place) == nullptr) return refused(protocol::Refusal::order, "nobody is there");
   if (slots < at(place)->slots)
     return refused(protocol::Refusal::unsupported, "an arena does not shrink while its client is connected");
-  Everyone all = clients_;
+  ClientsByPlace all = clients_;
   all[place]->slots = slots;
   return admit(std::move(all), departed_);
 }
 
-/// Without it all slots may fit: it counts as long as jobs of others are under way for which they did not.
-void Clients::leave(std::uint32_t place, bool delays) {
-  Client left = departing(place);
+/// All slots may fit once the client has left. It counts until the jobs have ended that were admitted when not all
+/// fitted.
+void ClientAdmission::leave(std::uint32_t place, bool delays) {
+  AdmittedClient left = departing(place);
   const bool fitted = fit(clients_, departed_);
   clients_[place].reset();
-  told_[place].reset();
+  reported_[place].reset();
   if (delays || fitted != fit(clients_, departed_)) departed_.push_back(std::move(left));
   if (std::ranges::none_of(clients_, [](const auto& each) { return each && each->declaration; })) return;
   const bool stays = fit(clients_, {});
   for (auto& client : clients_)
-    if (client) client->tenancy.tenant.stays = stays;
+    if (client) client->contract.task.stays = stays;
 }
 
-bool Clients::fit(const Everyone& all, const std::vector<Client>& departed) const {
+bool ClientAdmission::fit(const ClientsByPlace& all, const std::vector<AdmittedClient>& departed) const {
   std::uint64_t slots = 0;
   for (const auto& client : all) slots += client ? client->slots : 0;
-  for (const Client& client : departed) slots += client.slots;
+  for (const AdmittedClient& client : departed) slots += client.slots;
   return slots <= frames_;
 }
 
-/// Where all slots fitted nothing was swapped for its jobs, and its frames are others' now.
-Clients::Client Clients::departing(std::uint32_t place) const {
-  Client departing = *clients_[place];
+/// If all slots fitted, nothing was swapped for its jobs, and its frames are free now.
+AdmittedClient ClientAdmission::departing(std::uint32_t place) const {
+  AdmittedClient departing = *clients_[place];
   if (fit(clients_, departed_)) departing.slots = 0;
   return departing;
 }
 
-Admitted<> Clients::admit(Everyone all, std::vector<Client> departed) {
+Admitted<> ClientAdmission::admit(ClientsByPlace all, std::vector<AdmittedClient> departed) {
   for (const auto& client : all) {
     if (!client || client->slots <= client->limit) continue;
-    const Bytes chunk = terms_.device.chunk;
+    const Bytes chunk = options_.device.chunk;
     return refused(protocol::Refusal::limit, client->identity.name + ": " + readable(chunk * client->slots) +
                                                  " are more than its limit of " + readable(chunk * client->limit));
   }
@@ -158,23 +160,23 @@ Admitted<> Clients::admit(Everyone all, std::vector<Client> departed) {
   return {};
 }
 
-/// Fills in what everybody is promised, and what orders them.
-Admitted<> Clients::promise(Everyone& all, const std::vector<Client>& departed) const {
-  ResolvedSet set = terms_.device;
+/// Writes the contracts of `all`.
+Admitted<> ClientAdmission::promise(ClientsByPlace& all, const std::vector<AdmittedClient>& departed) const {
+  ResolvedSet set = options_.device;
   std::vector<MemoryDemand> memory;
   std::vector<std::size_t> place_of;
   bool anything = false;
-  const auto add = [&](const Client& client, std::size_t core) {
+  const auto add = [&](const AdmittedClient& client, std::size_t core) {
     const Bytes size = set.chunk * client.slots;
-    set.tasks.tasks.push_back(task_of(client, core, size, terms_.best_effort_wcet));
+    set.tasks.tasks.push_back(task_of(client, core, size, options_.best_effort_wcet));
     memory.emplace_back().add(MemoryClass::state, size);
   };
   for (std::size_t place = 0; place < all.size(); ++place) {
     if (!all[place]) continue;
-    Client& client = *all[place];
+    AdmittedClient& client = *all[place];
     client.response_bound.reset();
-    client.tenancy = {.tenant = {.rank = 1, .device_done_by = any_time, .slots = client.slots},
-                      .contract = {.order_by = any_time, .wcet = terms_.best_effort_wcet}};
+    client.contract = {.task = {.rank = 1, .device_done_by = any_time, .slots = client.slots},
+                       .wcet = options_.best_effort_wcet};
     anything = anything || client.declaration;
     add(client, place);
     place_of.push_back(place);
@@ -196,33 +198,32 @@ Admitted<> Clients::promise(Everyone& all, const std::vector<Client>& departed) 
   if (!plan) return refused(protocol::Refusal::not_proved, plan.error().what);
   if (!plan->proved) return refused(protocol::Refusal::not_proved, plan->end_to_end.explanation);
   for (std::size_t i = 0; i < place_of.size(); ++i) {
-    Client& client = *all[place_of[i]];
+    AdmittedClient& client = *all[place_of[i]];
     const PlannedTask& planned = plan->tasks[i];
-    policies::DeviceScheduler::Tenant& tenant = client.tenancy.tenant;
-    tenant.rank = planned.device_rank;
-    tenant.device_done_by = planned.device_done_by;
-    tenant.period = planned.period;
-    tenant.stays = stays;
-    client.tenancy.contract.order_by = planned.device_done_by;
+    client.contract.task = {.rank = planned.device_rank,
+                            .device_done_by = planned.device_done_by,
+                            .period = planned.period,
+                            .slots = client.slots,
+                            .stays = stays};
     if (!client.declaration) continue;
     client.response_bound = planned.response_bound;
-    client.tenancy.contract = {.real_time = true,
-                               .period = client.declaration->period,
-                               .deadline = client.declaration->deadline,
-                               .order_by = planned.device_done_by,
-                               .wcet = client.declaration->wcet,
-                               .gap = client.declaration->gap,
-                               .on_overrun = client.declaration->on_overrun};
+    client.contract = {.task = client.contract.task,
+                       .real_time = true,
+                       .period = client.declaration->period,
+                       .deadline = client.declaration->deadline,
+                       .wcet = client.declaration->wcet,
+                       .gap = client.declaration->gap,
+                       .on_overrun = client.declaration->on_overrun};
   }
   return {};
 }
 
-std::vector<std::uint32_t> Clients::take_changes() {
+std::vector<std::uint32_t> ClientAdmission::take_changes() {
   std::vector<std::uint32_t> changed;
   for (std::uint32_t place = 0; place < clients_.size(); ++place) {
-    const auto now = clients_[place] ? std::optional(clients_[place]->tenancy) : std::nullopt;
-    if (now && told_[place] != now) changed.push_back(place);
-    told_[place] = now;
+    const auto now = clients_[place] ? std::optional(clients_[place]->contract) : std::nullopt;
+    if (now && reported_[place] != now) changed.push_back(place);
+    reported_[place] = now;
   }
   return changed;
 }

@@ -1,5 +1,5 @@
 // Admission of clients: what is promised, and refused with its numbers.
-#include "rtexec/sharing/daemon/clients.hpp"
+#include "rtexec/sharing/daemon/client_admission.hpp"
 #include "test/rtexec/sharing/daemon_device.hpp"
 
 #include <gmock/gmock.h>
@@ -9,15 +9,15 @@ namespace rtexec::daemon {
 namespace {
 
 using namespace std::chrono_literals;
-using test::terms_of;
+using test::admission_options;
 using testing::HasSubstr;
 
 config::ClientDeclaration declaration(Duration period, Duration wcet) {
   return {.period = period, .deadline = period, .wcet = wcet, .priority = {}};
 }
 
-TEST(DaemonClients, APlaceForEach) {
-  Clients clients(terms_of(16, 2));
+TEST(DaemonAdmission, APlaceForEach) {
+  ClientAdmission clients(admission_options(16, 2));
   EXPECT_EQ(clients.frames(), 16u);
   EXPECT_EQ(clients.connect({"a", {}}, 0), 0u);
   EXPECT_EQ(clients.connect({"b", {}}, 4), 1u);
@@ -30,13 +30,13 @@ TEST(DaemonClients, APlaceForEach) {
   EXPECT_EQ(clients.at(0)->identity.name, "c");
 }
 
-TEST(DaemonClients, TheFirstRuleThatFitsHolds) {
-  Terms terms = terms_of(16, 8);
-  const Bytes chunk = terms.device.chunk;
-  terms.rules = {{.name = "camera", .executable = "/usr/bin/python3", .memory = chunk * 3, .declaration = {}},
-                 {.name = "camera", .executable = {}, .memory = chunk * 2, .declaration = declaration(100ms, 10ms)},
-                 {.name = {}, .executable = "/bin/x", .memory = chunk, .declaration = {}}};
-  Clients clients(terms);
+TEST(DaemonAdmission, TheFirstRuleThatFitsHolds) {
+  AdmissionOptions options = admission_options(16, 8);
+  const Bytes chunk = options.device.chunk;
+  options.rules = {{.name = "camera", .executable = "/usr/bin/python3", .memory = chunk * 3, .declaration = {}},
+                   {.name = "camera", .executable = {}, .memory = chunk * 2, .declaration = declaration(100ms, 10ms)},
+                   {.name = {}, .executable = "/bin/x", .memory = chunk, .declaration = {}}};
+  ClientAdmission clients(options);
   const auto limit = [&](const Identity& who) {
     const auto place = clients.connect(who, 0);
     EXPECT_TRUE(place) << place.error().text;
@@ -52,8 +52,8 @@ TEST(DaemonClients, TheFirstRuleThatFitsHolds) {
   EXPECT_EQ(clients.declare(1, declaration(100ms, 10ms), false).error().code, protocol::Refusal::order);
 }
 
-TEST(DaemonClients, NobodyGrowsBeyondItsLimit) {
-  Clients clients(terms_of(16, 8));
+TEST(DaemonAdmission, NobodyGrowsBeyondItsLimit) {
+  ClientAdmission clients(admission_options(16, 8));
   EXPECT_TRUE(clients.connect({"a", {}}, 0));
   EXPECT_TRUE(clients.grow(0, 16));
   const auto more = clients.grow(0, 17);
@@ -65,10 +65,10 @@ TEST(DaemonClients, NobodyGrowsBeyondItsLimit) {
   EXPECT_EQ(clients.grow(3, 1).error().code, protocol::Refusal::order);
 }
 
-TEST(DaemonClients, WhereAllSlotsFitDeadlinesArePromisedWithoutSwapping) {
-  Terms terms = terms_of(16, 8);
-  terms.device.board.swap_costs.clear(); // not even known
-  Clients clients(terms);
+TEST(DaemonAdmission, WhereAllSlotsFitDeadlinesArePromisedWithoutSwapping) {
+  AdmissionOptions options = admission_options(16, 8);
+  options.device.board.swap_costs.clear(); // not even known
+  ClientAdmission clients(options);
   for (const char* name : {"a", "b"}) {
     const auto place = clients.connect({name, {}}, 8);
     ASSERT_TRUE(place) << place.error().text;
@@ -84,8 +84,8 @@ TEST(DaemonClients, WhereAllSlotsFitDeadlinesArePromisedWithoutSwapping) {
   EXPECT_EQ(third.error().code, protocol::Refusal::not_proved);
 }
 
-TEST(DaemonClients, TheSecondThatIsTooMuchIsRefusedWithTheNumbersAndChangesNothing) {
-  Clients clients(terms_of(16, 8));
+TEST(DaemonAdmission, TheSecondThatIsTooMuchIsRefusedWithTheNumbersAndChangesNothing) {
+  ClientAdmission clients(admission_options(16, 8));
   ASSERT_TRUE(clients.connect({"a", {}}, 4));
   ASSERT_TRUE(clients.connect({"b", {}}, 4));
   ASSERT_TRUE(clients.declare(0, declaration(100ms, 40ms), false));
@@ -102,10 +102,10 @@ TEST(DaemonClients, TheSecondThatIsTooMuchIsRefusedWithTheNumbersAndChangesNothi
   EXPECT_TRUE(less) << less.error().text;
 }
 
-TEST(DaemonClients, AClientWithoutADeclarationMayNotBreakAPromise) {
-  Terms terms = terms_of(16, 8);
-  terms.best_effort_wcet = 30ms;
-  Clients clients(terms);
+TEST(DaemonAdmission, AClientWithoutADeclarationMayNotBreakAPromise) {
+  AdmissionOptions options = admission_options(16, 8);
+  options.best_effort_wcet = 30ms;
+  ClientAdmission clients(options);
   ASSERT_TRUE(clients.connect({"a", {}}, 4));
   const auto alone = clients.declare(0, declaration(100ms, 75ms), false);
   ASSERT_TRUE(alone) << alone.error().text;
@@ -114,8 +114,8 @@ TEST(DaemonClients, AClientWithoutADeclarationMayNotBreakAPromise) {
   EXPECT_EQ(refused.error().code, protocol::Refusal::not_proved);
 }
 
-TEST(DaemonClients, GrowingBeyondTheDeviceCostsSwappingWhichIsPromisedOrRefused) {
-  Clients clients(terms_of(16, 8));
+TEST(DaemonAdmission, GrowingBeyondTheDeviceCostsSwappingWhichIsPromisedOrRefused) {
+  ClientAdmission clients(admission_options(16, 8));
   for (const char* name : {"a", "b", "c"}) {
     const auto place = clients.connect({name, {}}, 5);
     ASSERT_TRUE(clients.declare(*place, declaration(100ms, 500us), false));
@@ -128,9 +128,9 @@ TEST(DaemonClients, GrowingBeyondTheDeviceCostsSwappingWhichIsPromisedOrRefused)
 }
 
 /// While one executes, six of ten chunks of the other are loaded, in 600 us, and the others when it has ended.
-TEST(DaemonClients, WhoLeavesNoRoomForTheNextLoadIsPromisedWithItsDelayOrRefused) {
+TEST(DaemonAdmission, WhoLeavesNoRoomForTheNextLoadIsPromisedWithItsDelayOrRefused) {
   for (const Duration period : {100ms, 40ms}) {
-    Clients clients(terms_of(16, 8));
+    ClientAdmission clients(admission_options(16, 8));
     ASSERT_TRUE(clients.connect({"a", {}}, 10));
     ASSERT_TRUE(clients.connect({"b", {}}, 10));
     ASSERT_TRUE(clients.declare(0, declaration(100ms, 20ms), false));
@@ -141,11 +141,11 @@ TEST(DaemonClients, WhoLeavesNoRoomForTheNextLoadIsPromisedWithItsDelayOrRefused
   }
 }
 
-TEST(DaemonClients, ExplicitPrioritiesAreThoseOfTheClients) {
-  Terms terms = terms_of(16, 8);
-  terms.device.tasks.executive.order = Order::static_priority;
-  terms.device.tasks.executive.priorities = PriorityAssignment::explicit_priorities;
-  Clients clients(terms);
+TEST(DaemonAdmission, ExplicitPrioritiesAreThoseOfTheClients) {
+  AdmissionOptions options = admission_options(16, 8);
+  options.device.tasks.executive.order = Order::static_priority;
+  options.device.tasks.executive.priorities = PriorityAssignment::explicit_priorities;
+  ClientAdmission clients(options);
   for (const int priority : {5, 20, 9}) {
     const auto place = clients.connect({"a", {}}, 2);
     config::ClientDeclaration declared = declaration(100ms * priority, 10ms);
@@ -157,29 +157,29 @@ TEST(DaemonClients, ExplicitPrioritiesAreThoseOfTheClients) {
     const auto with = clients.declare(*place, declared, false);
     ASSERT_TRUE(with) << with.error().text;
   }
-  const auto rank = [&](std::uint32_t place) { return clients.at(place)->tenancy.tenant.rank; };
+  const auto rank = [&](std::uint32_t place) { return clients.at(place)->contract.task.rank; };
   EXPECT_LT(rank(1), rank(2));
   EXPECT_LT(rank(2), rank(0));
 }
 
-TEST(DaemonClients, StaticPrioritiesGoByWhatIsDeclared) {
-  Terms terms = terms_of(16, 8);
-  terms.device.tasks.executive.order = Order::static_priority;
-  terms.device.tasks.executive.priorities = PriorityAssignment::rate_monotonic;
-  Clients clients(terms);
+TEST(DaemonAdmission, StaticPrioritiesGoByWhatIsDeclared) {
+  AdmissionOptions options = admission_options(16, 8);
+  options.device.tasks.executive.order = Order::static_priority;
+  options.device.tasks.executive.priorities = PriorityAssignment::rate_monotonic;
+  ClientAdmission clients(options);
   for (const Duration period : {300ms, 100ms, 200ms}) {
     const auto place = clients.connect({"a", {}}, 2);
     ASSERT_TRUE(clients.declare(*place, declaration(period, 10ms), false));
   }
   ASSERT_TRUE(clients.connect({"best effort", {}}, 2));
-  const auto rank = [&](std::uint32_t place) { return clients.at(place)->tenancy.tenant.rank; };
+  const auto rank = [&](std::uint32_t place) { return clients.at(place)->contract.task.rank; };
   EXPECT_LT(rank(1), rank(2));
   EXPECT_LT(rank(2), rank(0));
   EXPECT_LT(rank(0), rank(3));
 }
 
-TEST(DaemonClients, WhatOneWasThatHasDelayedOthersCountsUntilAQuietInstant) {
-  Clients clients(terms_of(16, 4));
+TEST(DaemonAdmission, WhatOneWasThatHasDelayedOthersCountsUntilAQuietInstant) {
+  ClientAdmission clients(admission_options(16, 4));
   const auto come = [&](Duration wcet) {
     const auto place = clients.connect({"a", {}}, 8);
     EXPECT_TRUE(place);
@@ -201,12 +201,12 @@ TEST(DaemonClients, WhatOneWasThatHasDelayedOthersCountsUntilAQuietInstant) {
     EXPECT_TRUE(clients.declare(1, declaration(100ms, 10ms), false)) << "for which there is time besides";
     clients.leave(1, false);
   }
-  EXPECT_EQ(clients.at(1)->tenancy.tenant.stays, true) << "the memory of who has left is others'";
+  EXPECT_EQ(clients.at(1)->contract.task.stays, true) << "the memory of who has left is others'";
 }
 
-TEST(DaemonClients, AJobWithoutADeclarationCountsThoughItsClientHasDeclaredItself) {
+TEST(DaemonAdmission, AJobWithoutADeclarationCountsThoughItsClientHasDeclaredItself) {
   for (const bool delays : {false, true}) {
-    Clients clients(terms_of(16, 4)); // one takes 5 ms
+    ClientAdmission clients(admission_options(16, 4)); // one takes 5 ms
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(clients.connect({"a", {}}, 8));
     ASSERT_TRUE(clients.declare(0, declaration(10ms, 3ms), false));
     const auto declared = clients.declare(1, declaration(10ms, 3ms), delays);
@@ -219,8 +219,8 @@ TEST(DaemonClients, AJobWithoutADeclarationCountsThoughItsClientHasDeclaredItsel
 }
 
 /// Where all did not fit its jobs were loaded, which has taken time from others.
-TEST(DaemonClients, OneThatWasSwappedCountsWithItsMemory) {
-  Clients clients(terms_of(16, 8));
+TEST(DaemonAdmission, OneThatWasSwappedCountsWithItsMemory) {
+  ClientAdmission clients(admission_options(16, 8));
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(clients.connect({"a", {}}, 8));
     ASSERT_TRUE(clients.declare(static_cast<std::uint32_t>(i), declaration(100ms, 500us), false));
@@ -229,7 +229,7 @@ TEST(DaemonClients, OneThatWasSwappedCountsWithItsMemory) {
   static_cast<void>(clients.take_changes());
   clients.leave(2, true);
   EXPECT_EQ(clients.take_changes(), (std::vector<std::uint32_t>{0, 1}));
-  EXPECT_TRUE(clients.at(0)->tenancy.tenant.stays);
+  EXPECT_TRUE(clients.at(0)->contract.task.stays);
   ASSERT_TRUE(clients.grow(0, 8));
   EXPECT_EQ(*clients.at(0)->response_bound, bound);
   clients.quiet();
@@ -238,8 +238,8 @@ TEST(DaemonClients, OneThatWasSwappedCountsWithItsMemory) {
 }
 
 /// Jobs that are under way for others still wait for loads, or behind those that are loaded.
-TEST(DaemonClients, ThatNotAllFittedCountsUntilAQuietInstant) {
-  Clients clients(terms_of(16, 8));
+TEST(DaemonAdmission, ThatNotAllFittedCountsUntilAQuietInstant) {
+  ClientAdmission clients(admission_options(16, 8));
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(clients.connect({"a", {}}, 6));
     ASSERT_TRUE(clients.declare(static_cast<std::uint32_t>(i), declaration(100ms, 500us), false));
@@ -254,14 +254,14 @@ TEST(DaemonClients, ThatNotAllFittedCountsUntilAQuietInstant) {
   for (const std::uint32_t place : {2U, 1U}) {
     clients.leave(place, false);
     EXPECT_EQ(bound_of_first(), bound);
-    EXPECT_TRUE(clients.at(0)->tenancy.tenant.stays);
+    EXPECT_TRUE(clients.at(0)->contract.task.stays);
   }
   clients.quiet();
   EXPECT_LT(bound_of_first(), bound);
 }
 
-TEST(DaemonClients, NoMoreHaveLeftThanThereArePlaces) {
-  Clients clients(terms_of(16, 2));
+TEST(DaemonAdmission, NoMoreHaveLeftThanThereArePlaces) {
+  ClientAdmission clients(admission_options(16, 2));
   ASSERT_TRUE(clients.connect({"a", {}}, 0));
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(clients.connect({"b", {}}, 0));

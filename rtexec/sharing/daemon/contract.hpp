@@ -1,0 +1,28 @@
+// The contract between the daemon and one client: admission (client_admission.hpp) writes it, the dispatcher enforces
+// it.
+#pragma once
+
+#include <rtexec/choices.hpp>
+#include <rtexec/units.hpp>
+#include "policies/scheduler/device_scheduler.hpp"
+
+#include <cstdint>
+
+namespace rtexec::daemon {
+
+struct Contract {
+  /// The client's task in the scheduler core. `device_done_by` orders its jobs, declared or not.
+  policies::DeviceScheduler::TaskParameters task{};
+  /// True if the client is declared. A job of another one executes only while no declared client needs the device.
+  bool real_time = false;
+  Duration period{0};   // between two releases, at least
+  Duration deadline{0}; // from the release
+  Duration wcet{0};
+  /// A declared client may continue a job until `gap` after its end, within its WCET.
+  Duration gap{0};
+  OnWcetExceeded on_overrun = OnWcetExceeded::tell;
+  std::uint32_t recorded_task = 0; // its number among the tasks of a recording
+  friend bool operator==(const Contract&, const Contract&) = default;
+};
+
+} // namespace rtexec::daemon
