@@ -503,6 +503,41 @@ Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::s
   return made;
 }
 
+/// On the first assignment of cores that is proved, or the one that comes closest.
+Result<Plan> on_cores(const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                      std::span<const Divisible> divisible) {
+  std::optional<Result<Plan>> closest;
+  core_assignments(set, [&](const CoreAssignment& cores) {
+    Result<Plan> tried = plan_on(cores, set, memory, divisible);
+    const bool proved = tried && tried->proved;
+    if (proved || !closest || (tried && (!*closest || tried->end_to_end.slack > (*closest)->end_to_end.slack)))
+      closest = std::move(tried);
+    return proved;
+  });
+  return std::move(*closest);
+}
+
+/// With classes, cuts and streams as `plan` has them, and the memory that tasks ask for then.
+Result<Plan> cut_so(const Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> whole,
+                    std::span<const Divisible> divisible) {
+  std::vector<MemoryDemand> memory(whole.begin(), whole.end());
+  std::vector<Divisible> cut(divisible.begin(), divisible.end());
+  for (std::size_t i = 0; i < cut.size(); ++i) {
+    const PlannedTask& task = plan.tasks[i];
+    cut[i].device_class = task.device_class;
+    cut[i].streams = task.stream.has_value();
+    if (!task.stream) cut[i].reads.clear();
+    cut[i].given = Segmentation{.cuts = task.cuts, .overhead = 0, .carry = {}};
+    if (!cut[i].memory_if_cut) continue;
+    auto asked = cut[i].memory_if_cut(task.cuts);
+    if (!asked) return fail(asked.error().code, "task '" + task.name + "' cannot be cut: " + asked.error().what);
+    memory[i] = std::move(*asked);
+  }
+  ResolvedSet with_launches = set;
+  with_launches.tasks.device.launch_ahead = plan.launch_ahead;
+  return on_cores(with_launches, memory, cut);
+}
+
 } // namespace
 
 Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> memory) {
@@ -547,16 +582,14 @@ Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> mem
       return fail(Errc::bad_input, "task '" + task.name +
                                        "': memory = \"stream\" cannot be planned without what its "
                                        "layers are");
-
-  std::optional<Result<Plan>> closest;
-  core_assignments(set, [&](const CoreAssignment& cores) {
-    Result<Plan> tried = plan_on(cores, set, memory, divisible);
-    const bool proved = tried && tried->proved;
-    if (proved || !closest || (tried && (!*closest || tried->end_to_end.slack > (*closest)->end_to_end.slack)))
-      closest = std::move(tried);
-    return proved;
-  });
-  return std::move(*closest);
+  auto plan = on_cores(set, memory, divisible);
+  const bool estimated =
+      std::ranges::any_of(divisible, [](const Divisible& task) { return static_cast<bool>(task.memory_if_cut); });
+  if (!plan || !plan->preempts() || !estimated) return plan;
+  auto cut = cut_so(*plan, set, memory, divisible);
+  const bool given = std::ranges::any_of(divisible, &Divisible::fixed);
+  if (given || (cut && cut->proved)) return cut;
+  return on_cores(set, memory, {});
 }
 
 } // namespace rtexec::policies

@@ -29,8 +29,8 @@ namespace rtexec::policies {
 ///
 /// `divisible` says how device parts can be cut, parallel to `tasks.tasks`, in execution times without charges; empty:
 /// they cannot be. Where the set is not proved with one segment for each job, or where classes or cuts are given, jobs
-/// are cut and tasks put into classes, as far as needed (segment_search.hpp). What the cuts ask for as carry is
-/// estimated; plan again with `given` cuts and the memory that workloads ask for then.
+/// are cut and tasks put into classes, as far as needed (segment_search.hpp). The plan holds with the memory that tasks
+/// ask for where they are cut so; where none that does is proved, and nothing is given, it is one with whole jobs.
 ///
 /// bad_input where the set cannot be planned at all: no wcet, times out of range, no explicit priority, more capacity
 /// than the board has or none that is known, a memory policy that it lacks, no cost of swapping where not everything

@@ -7,12 +7,15 @@
 // segments) to what is less late.
 #pragma once
 
+#include <rtexec/memory.hpp>
+#include <rtexec/result.hpp>
 #include "policies/device/device_set.hpp"
 #include "policies/segments/segment_cuts.hpp"
 #include "policies/device/segmented_tests.hpp"
 #include "policies/segments/stream_plan.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -29,6 +32,8 @@ struct Divisible {
   bool streams = false; // they are
   /// How, once that is planned: `given` are its cuts, and its ring is DeviceTask::least and most.
   std::optional<Stream> stream{};
+  /// The memory that the task asks for where it is cut so, in place of an estimate; none: cutting changes nothing.
+  std::function<Result<MemoryDemand>(std::span<const std::uint32_t> cuts)> memory_if_cut{};
   [[nodiscard]] bool fixed() const { return device_class || given || streams; }
 };
 

@@ -15,4 +15,6 @@ Result<> Workload::cut(std::span<const std::uint32_t> after) {
   return fail(Errc::bad_input, "this workload cannot be cut into segments: it has no layers between which it could be");
 }
 
+Result<MemoryDemand> Workload::memory_if_cut(std::span<const std::uint32_t>) const { return memory(); }
+
 } // namespace rtexec

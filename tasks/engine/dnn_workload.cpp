@@ -128,37 +128,51 @@ Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, De
   return workload;
 }
 
-/// Divides what the footprint has beside the network's memory, as it is now.
-Result<> DnnWorkload::fit() {
-  if (!footprint_) return {};
-  const auto own = network_->memory();
+Result<DnnWorkload::Beside> DnnWorkload::beside(const MemoryDemand& own) const {
+  if (!footprint_) return Beside{};
   const Bytes needed = own.constant + own.scratch + own.state + own.carry;
   if (footprint_->size < needed)
     return fail(Errc::bad_input, "footprint = " + to_string(footprint_->size) + " is less than the network needs: " +
                                      to_string(needed) + " (constants " + to_string(own.constant) + ", scratch " +
                                      to_string(own.scratch) + ", state " + to_string(own.state) + ", carry " +
                                      to_string(own.carry) + "); ask for at least that, or for no footprint");
-  const Bytes beside = footprint_->size - needed;
-  fixed_ = footprint_->size - footprint_->swappable;
-  fixed_ = fixed_ - std::min(fixed_, own.carry);
-  if (fixed_ > beside)
-    return fail(Errc::bad_input, "swappable = " + to_string(footprint_->swappable) + " leaves " + to_string(fixed_) +
+  const Bytes room = footprint_->size - needed;
+  Bytes fixed = footprint_->size - footprint_->swappable;
+  fixed = fixed - std::min(fixed, own.carry);
+  if (fixed > room)
+    return fail(Errc::bad_input, "swappable = " + to_string(footprint_->swappable) + " leaves " + to_string(fixed) +
                                      " of the footprint, " + to_string(footprint_->size) +
                                      ", fixed, but all that the network needs is swappable, " + to_string(needed) +
                                      ": ask for at least that");
-  added_ = beside - fixed_;
+  return Beside{.fixed = fixed, .added = room - fixed};
+}
+
+/// Divides the footprint for the network as it is now.
+Result<> DnnWorkload::fit() {
+  if (!footprint_) return {};
+  const auto own = network_->memory();
+  const auto divided = beside(own);
+  if (!divided) return Unexpected(divided.error());
+  beside_ = *divided;
   if (footprint_->kind != MemoryClass::constant) return {};
-  auto image = ConstantImage::zeros_behind(network_->constants(), own.constant + added_);
+  auto image = ConstantImage::zeros_behind(network_->constants(), own.constant + beside_.added);
   if (!image) return Unexpected(image.error());
   image_ = std::move(*image);
   return {};
 }
 
-MemoryDemand DnnWorkload::memory() const {
-  auto demand = network_->memory();
-  demand.fixed = fixed_;
-  if (footprint_) demand.add(footprint_->kind, added_);
-  return demand;
+MemoryDemand DnnWorkload::demand(MemoryDemand own, const Beside& beside) const {
+  own.fixed = beside.fixed;
+  if (footprint_) own.add(footprint_->kind, beside.added);
+  return own;
+}
+
+Result<MemoryDemand> DnnWorkload::memory_if_cut(std::span<const std::uint32_t> after) const {
+  auto own = network_->memory_if_cut(after);
+  if (!own) return own;
+  const auto divided = beside(*own);
+  if (!divided) return fail(divided.error().code, "as cut, " + divided.error().what);
+  return demand(std::move(*own), *divided);
 }
 
 Result<> DnnWorkload::use(std::span<const std::string> tuning) {

@@ -44,7 +44,7 @@ class DnnWorkload final : public Workload {
                                                                  MemoryPolicy policy = MemoryPolicy::device,
                                                                  const Given& given = {});
 
-  [[nodiscard]] MemoryDemand memory() const override;
+  [[nodiscard]] MemoryDemand memory() const override { return demand(network_->memory(), beside_); }
   /// The network's image, and zeros behind it for added constants.
   [[nodiscard]] std::span<const std::byte> constants() const override {
     return image_.bytes().empty() ? network_->constants() : image_.bytes();
@@ -61,6 +61,7 @@ class DnnWorkload final : public Workload {
   /// As it is cut, too, the network must fit into the footprint, of which the carry is not swappable: otherwise
   /// bad_input, and the cuts stay.
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
+  [[nodiscard]] Result<MemoryDemand> memory_if_cut(std::span<const std::uint32_t> after) const override;
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe(const LayerObserver& observer) override { network_->observe(observer); }
   void observe_contents(const initialise::Observer& observer) override { network_->observe_contents(observer); }
@@ -104,6 +105,13 @@ class DnnWorkload final : public Workload {
   DnnWorkload(std::unique_ptr<Network> network, const Normalization& normalization,
               std::unique_ptr<OutputDecoder> decoder, std::string fingerprint);
 
+  /// What a footprint has beside the memory of the network.
+  struct Beside {
+    Bytes fixed;
+    Bytes added; // and swappable
+  };
+  [[nodiscard]] Result<Beside> beside(const MemoryDemand& own) const;
+  [[nodiscard]] MemoryDemand demand(MemoryDemand own, const Beside& beside) const;
   [[nodiscard]] Result<> fit();
 
   std::unique_ptr<Network> network_;
@@ -114,8 +122,7 @@ class DnnWorkload final : public Workload {
   std::unique_ptr<OutputDecoder> decoder_;
   std::string fingerprint_;
   std::optional<Footprint> footprint_;
-  Bytes added_; // and swappable
-  Bytes fixed_;
+  Beside beside_;
   ConstantImage image_; // where constants are added
 };
 

@@ -46,7 +46,12 @@ class CutNetwork {
   /// Under M and H once only.
   void cut(const Cuts& after) {
     segments_ = static_cast<std::uint32_t>(after.size() + 1);
+    const auto told = network_->memory_if_cut(after);
+    ASSERT_EQ(test::problem(told), "none");
     ASSERT_EQ(test::problem(network_->cut(after)), "none");
+    const MemoryDemand asked = network_->memory();
+    EXPECT_EQ(std::pair(told->scratch, told->carry), std::pair(asked.scratch, asked.carry));
+    EXPECT_EQ(told->objects.size(), asked.objects.size());
     for (const auto& [buffer, size] :
          {std::pair(&scratch_, network_->memory().scratch), std::pair(&carry_, network_->memory().carry)}) {
       give_back(*buffer);

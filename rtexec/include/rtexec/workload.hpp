@@ -115,6 +115,8 @@ class RTEXEC_API Workload {
   /// and constants() are asked, which may depend on it. Not called, or with none: one segment. bad_input: it cannot be
   /// cut so.
   [[nodiscard]] virtual Result<> cut(std::span<const std::uint32_t> after);
+  /// What memory() would be if it were cut so. Leaves it as it is.
+  [[nodiscard]] virtual Result<MemoryDemand> memory_if_cut(std::span<const std::uint32_t> after) const;
 
   /// Gives the device addresses, and readies what execute() needs on `device`; called once after constants are in
   /// place, before the first job. `device` outlives the workload: its destructor may still give back to it what bind()

@@ -51,6 +51,11 @@ Need refused(std::string subject, const Error& error) {
           .advice = error.what.substr(std::min(line + 1, error.what.size()))};
 }
 
+Need indispensable(Need need) {
+  need.indispensable = true;
+  return need;
+}
+
 std::vector<Need> absent_cores(const ResolvedSet& set, const Plan& plan) {
   std::vector<Need> needs;
   const std::string there = hal::core_list(set.machine.cores);
@@ -102,14 +107,12 @@ std::vector<std::string> degradations(const std::vector<Need>& needs) {
 Result<Inquiry> inquire(TaskSet tasks) {
   Setup setup;
   setup.inquires = true;
-  auto set = load(std::move(tasks), setup);
-  if (!set) return Unexpected(set.error());
-  auto made = plan(*set);
-  if (!made) return Unexpected(made.error());
-  Inquiry inquiry{.planned = {static_cast<const ResolvedSet&>(*set), *made}, .startable = {}, .needs = {}};
-  Run run(std::move(*set), std::move(*made), std::move(setup));
+  const auto prepared = Run::prepare(std::move(tasks), std::move(setup));
+  if (!prepared) return Unexpected(prepared.error());
+  Run& run = **prepared;
+  Inquiry inquiry{.planned = {static_cast<const ResolvedSet&>(run.set_), run.plan_}, .startable = {}, .needs = {}};
   inquiry.startable = run.startable();
-  if (const auto board = run.ask_for_board(); board && board->refused && !run.set_.tasks.executive.allow_degraded) {
+  if (const auto board = right_board(run.set_); board && board->refused && !run.set_.tasks.executive.allow_degraded) {
     inquiry.not_asked = board->state;
     inquiry.needs.push_back(*board);
   } else {

@@ -26,6 +26,7 @@ struct Need {
 [[nodiscard]] Need given(std::string subject, std::string state);
 /// The first line of `error` says what is, the others what to do.
 [[nodiscard]] Need refused(std::string subject, const Error& error);
+[[nodiscard]] Need indispensable(Need need);
 
 /// Cores that `plan` uses and the machine does not have, or keeps from this process: each once, refused, with who asks.
 [[nodiscard]] std::vector<Need> absent_cores(const ResolvedSet& set, const Plan& plan);

@@ -10,6 +10,10 @@ namespace rtexec::executive {
 
 namespace {
 
+void add_core(std::set<unsigned>& cores, const hal::ThreadSettings& thread) {
+  if (thread.core) cores.insert(*thread.core);
+}
+
 // FIFO priorities: scheduler and compute engine above every task, so that a decision never waits for a job.
 constexpr int scheduler_priority = 98;
 // Below the CPU parts of tasks: a host device's engines copy by themselves, for long
@@ -221,6 +225,32 @@ SchedulingClass scheduling_of(const hal::ThreadSettings& settings) {
   if (const auto& given = settings.reservation)
     return {.kind = deadline, .reservation = {.runtime = given->runtime, .window = given->period}};
   return {};
+}
+
+std::set<unsigned> serving_cores(const Placement& placement, const std::vector<Task>& tasks) {
+  std::set<unsigned> cores;
+  for (const auto* service : {&placement.scheduler, &placement.compute, &placement.copy_in, &placement.copy_out})
+    add_core(cores, *service);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (!tasks[i].real_time()) continue;
+    add_core(cores, placement.release[i]);
+    add_core(cores, placement.completion[i]);
+  }
+  return cores;
+}
+
+std::set<unsigned> cores_of_jobs(const Placement& placement) {
+  std::set<unsigned> cores;
+  add_core(cores, placement.compute);
+  for (const auto* threads : {&placement.release, &placement.completion})
+    for (const hal::ThreadSettings& thread : *threads) add_core(cores, thread);
+  return cores;
+}
+
+std::set<unsigned> cores_of_threads(const Placement& placement) {
+  std::set<unsigned> cores = cores_of_jobs(placement);
+  for (const auto* service : {&placement.scheduler, &placement.copy_in, &placement.copy_out}) add_core(cores, *service);
+  return cores;
 }
 
 } // namespace rtexec::executive

@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace rtexec::executive {
@@ -37,6 +38,13 @@ struct Placement {
 /// host device, all that others take of the compute engine's core, unless this run shares it: its own work there is the
 /// job's to pay. On any other, what admission charges beside the WCET for the way there and back.
 [[nodiscard]] Duration most_not_executed(const Placement& placement, DeviceKind device, const Board& board);
+
+/// Where real-time parts execute, and the threads that feed the device.
+[[nodiscard]] std::set<unsigned> serving_cores(const Placement& placement, const std::vector<Task>& tasks);
+/// Where the parts of jobs execute.
+[[nodiscard]] std::set<unsigned> cores_of_jobs(const Placement& placement);
+/// And those of the threads that serve them.
+[[nodiscard]] std::set<unsigned> cores_of_threads(const Placement& placement);
 
 [[nodiscard]] SchedulingClass scheduling_of(const hal::ThreadSettings& settings);
 

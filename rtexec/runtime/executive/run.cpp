@@ -325,12 +325,19 @@ std::optional<Notice> Run::take_notice() noexcept {
   return std::nullopt;
 }
 
-Result<Executive> create(TaskSet tasks, Setup setup) {
+Result<std::unique_ptr<Run>> Run::prepare(TaskSet tasks, Setup setup) {
   auto set = load(std::move(tasks), setup);
   if (!set) return Unexpected(set.error());
   auto made = plan(*set);
   if (!made) return Unexpected(made.error());
-  return Executive(std::make_unique<Run>(std::move(*set), std::move(*made), std::move(setup)));
+  if (const auto done = cut(*set, *made); !done) return Unexpected(done.error());
+  return std::make_unique<Run>(std::move(*set), std::move(*made), std::move(setup));
+}
+
+Result<Executive> create(TaskSet tasks, Setup setup) {
+  auto run = Run::prepare(std::move(tasks), std::move(setup));
+  if (!run) return Unexpected(run.error());
+  return Executive(std::move(*run));
 }
 
 } // namespace rtexec::executive

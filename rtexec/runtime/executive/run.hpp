@@ -3,10 +3,6 @@
 #pragma once
 
 #include <rtexec/report.hpp>
-#include "hal/board/clock_lock.hpp"
-#include "hal/core_claim.hpp"
-#include "hal/idle_states.hpp"
-#include "hal/machine_files.hpp"
 #include "rtexec/runtime/executive/bandwidth_control.hpp"
 #include "rtexec/runtime/watches/basis_watch.hpp"
 #include "rtexec/runtime/watches/heartbeat.hpp"
@@ -14,8 +10,8 @@
 #include "rtexec/runtime/executive/device_driver.hpp"
 #include "rtexec/runtime/executive/device_memory.hpp"
 #include "rtexec/runtime/planning/loaded_set.hpp"
+#include "rtexec/runtime/executive/machine_claims.hpp"
 #include "rtexec/runtime/executive/notifier.hpp"
-#include "rtexec/runtime/observation/neighbours.hpp"
 #include "rtexec/runtime/executive/placement.hpp"
 #include "rtexec/runtime/planning/executive_setup.hpp"
 #include "rtexec/runtime/executive/status_page.hpp"
@@ -32,6 +28,8 @@ namespace rtexec::executive {
 
 class Run {
  public:
+  /// Loads the set, plans it, and cuts its workloads so.
+  static Result<std::unique_ptr<Run>> prepare(TaskSet tasks, Setup setup);
   Run(LoadedSet set, Plan plan, Setup setup);
   ~Run();
 
@@ -42,8 +40,6 @@ class Run {
   std::vector<Need> ask(Placement& placement);
   /// Instead of start(): cameras, messages and folders of the tasks, of which start() tells the first that it lacks.
   std::vector<Need> ask_for_channels();
-  /// Absent: the set's board may be any machine.
-  std::optional<Need> ask_for_board() const;
   bool wait(std::optional<Duration> at_most);
   Instant planned_end() const;
   Report report() const;
@@ -70,23 +66,12 @@ class Run {
   };
 
   void connect_followers();
-  Need ask_for_cores(const Placement& placement);
-  Need ask_for_frequency(const Placement& placement);
-  std::optional<Need> ask_for_clocks();
-  Need ask_for_idle_states();
-  std::optional<Need> ask_for_awake_cores(const Placement& placement);
   std::optional<Need> ask_for_neighbours(const Placement& placement);
   std::optional<Need> ask_for_budgets(const Placement& placement);
-  std::optional<Need> ask_for_store() const;
   Need ask_for_device();
-  std::optional<Need> ask_for_room() const;
   Result<> take_machine(Placement& placement);
   RegulatedRun regulated(const Placement& placement) const;
   Result<> regulate(const Placement& placement);
-  Bytes host_buffers() const;
-  Bytes stacks() const;
-  Need ask_for_host_memory() const;
-  std::optional<Need> ask_for_cpu_quota() const;
   Result<> fit_out_device(const Placement& placement);
   Result<> prepare_engines();
   [[nodiscard]] std::vector<hal::EngineKind> compute_engines() const;
@@ -113,13 +98,7 @@ class Run {
   void end_threads() noexcept;
 
   Setup setup_;
-  hal::CoreClaim claim_;
-  hal::FrequencyLock frequency_;
-  hal::ClockLock clock_lock_;
-  hal::ShallowIdle shallow_idle_;
-  std::unique_ptr<hal::CpusetPartition> partition_;
-  hal::KeepAwake awake_;
-  Neighbours neighbours_;
+  MachineClaims claims_{set_};
   std::unique_ptr<hal::Device> device_;
   policies::DeviceScheduler scheduler_{plan_};        // until the driver takes it
   std::optional<regulation::RegulationPlan> budgets_; // of a set that has any, once they are given

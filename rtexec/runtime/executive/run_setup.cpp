@@ -1,64 +1,21 @@
 #include "rtexec/runtime/executive/run.hpp"
 
-#include "config/base/decimal.hpp"
 #include "hal/board/board_findings.hpp"
-#include "hal/control_groups.hpp"
-#include "hal/open/available_memory.hpp"
 #include "hal/resources.hpp"
+#include "rtexec/runtime/executive/room_needs.hpp"
 #include "policies/memory/plan_memory.hpp"
 #include "traces/emit.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <set>
-#include <sys/mman.h>
 
 namespace rtexec::executive {
 
 namespace {
 
-void add_core(std::set<unsigned>& cores, const hal::ThreadSettings& thread) {
-  if (thread.core) cores.insert(*thread.core);
-}
-
-/// Where real-time parts execute, and the threads that feed the device.
-std::set<unsigned> serving_cores(const Placement& placement, const std::vector<Task>& tasks) {
-  std::set<unsigned> cores;
-  for (const auto* service : {&placement.scheduler, &placement.compute, &placement.copy_in, &placement.copy_out})
-    add_core(cores, *service);
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (!tasks[i].real_time()) continue;
-    add_core(cores, placement.release[i]);
-    add_core(cores, placement.completion[i]);
-  }
-  return cores;
-}
-
-/// Where the parts of jobs execute.
-std::set<unsigned> cores_of_jobs(const Placement& placement) {
-  std::set<unsigned> cores;
-  add_core(cores, placement.compute);
-  for (const auto* threads : {&placement.release, &placement.completion})
-    for (const hal::ThreadSettings& thread : *threads) add_core(cores, thread);
-  return cores;
-}
-
-/// And those of the threads that serve them.
-std::set<unsigned> cores_of_threads(const Placement& placement) {
-  std::set<unsigned> cores = cores_of_jobs(placement);
-  for (const auto* service : {&placement.scheduler, &placement.copy_in, &placement.copy_out}) add_core(cores, *service);
-  return cores;
-}
-
 /// Of jobs of one level only one is between two segments, of express ones all may be.
 std::optional<std::uint32_t> carry_group(const PlannedTask& task) {
   return task.device_class == 0 ? std::nullopt : std::optional(task.device_class);
-}
-
-Need indispensable(Need need) {
-  need.indispensable = true;
-  return need;
 }
 
 } // namespace
@@ -67,29 +24,26 @@ std::vector<Need> Run::ask(Placement& placement) {
   std::vector<Need> needs;
   static_cast<void>(hal::Machine().clear_left_over_partition()); // what cannot be removed is told by `rtexec probe`
   static_cast<void>(hal::restore_clocks(hal::Machine()));        // and what cannot be restored, by `rtexec restore`
-  needs.push_back(ask_for_host_memory());
+  needs.push_back(room_in_host_memory(set_, plan_, setup_));
   const bool has_room = !needs.back().refused; // without it, the kernel may kill the process that takes more
   if (has_room) {
     const auto locked = hal::lock_memory();
     needs.push_back(locked ? given("locked memory", "allowed") : refused("locked memory", locked.error()));
   }
-  if (auto quota = ask_for_cpu_quota()) needs.push_back(std::move(*quota));
-  needs.push_back(ask_for_idle_states());
+  if (auto quota = enough_processor_time(set_)) needs.push_back(std::move(*quota));
+  needs.push_back(claims_.hold_idle_states());
   placement = place_threads(set_, plan_, hal::Machine());
   std::ranges::move(placement.needs, std::back_inserter(needs));
-  partition_ = std::move(placement.partition);
-  needs.push_back(ask_for_cores(placement));
-  // The clocks are those of the run that has the cores: it gives them back.
-  if (!needs.back().refused || set_.tasks.executive.allow_degraded) {
-    needs.push_back(ask_for_frequency(placement));
-    if (auto clocks = ask_for_clocks()) needs.push_back(std::move(*clocks));
-  }
-  for (auto& need : {ask_for_board(), ask_for_awake_cores(placement), ask_for_neighbours(placement),
-                     ask_for_budgets(placement), ask_for_store()})
+  const auto purpose = setup_.inquires ? hal::ClaimFor::inquiry : hal::ClaimFor::run;
+  needs.push_back(claims_.take_cores(placement, purpose, setup_.exclusive));
+  if (!needs.back().refused || set_.tasks.executive.allow_degraded)
+    std::ranges::move(claims_.lock_clocks(placement), std::back_inserter(needs));
+  for (auto& need : {right_board(set_), claims_.keep_cores_awake(placement), ask_for_neighbours(placement),
+                     ask_for_budgets(placement), room_in_store(plan_, setup_)})
     if (need) needs.push_back(*need);
   if (!has_room) return needs;
   needs.push_back(ask_for_device());
-  if (const auto room = ask_for_room()) needs.push_back(*room);
+  if (const auto room = room_in_locked_memory(set_, plan_)) needs.push_back(*room);
   return needs;
 }
 
@@ -111,75 +65,9 @@ Result<> Run::take_machine(Placement& placement) {
   return {};
 }
 
-/// What a board's file says holds on that board only.
-std::optional<Need> Run::ask_for_board() const {
-  if (set_.board.identity.compatible.empty()) return std::nullopt;
-  const std::string why = hal::why_not_board(set_.board, hal::Machine());
-  if (why.empty()) return given("board", set_.board.name);
-  return refused("board",
-                 {Errc::refused, why + "\n`rtexec probe` says which board this is: name that one in the set."});
-}
-
-Need Run::ask_for_idle_states() {
-  auto idle = hal::ShallowIdle::hold();
-  if (!idle && idle.error().code != Errc::unsupported) return refused("idle states", idle.error());
-  if (!idle) return given("idle states", idle.error().what);
-  shallow_idle_ = std::move(*idle);
-  return given("idle states", "deep ones are held off");
-}
-
-Need Run::ask_for_cores(const Placement& placement) {
-  const std::set<unsigned> cores = cores_of_jobs(placement);
-  const std::vector<unsigned> used(cores.begin(), cores.end());
-  auto claim = hal::CoreClaim::take(used, hal::ClaimFolders::of_this_user(),
-                                    setup_.inquires ? hal::ClaimFor::inquiry : hal::ClaimFor::run);
-  if (!claim) {
-    Need need = refused("free cores", claim.error());
-    need.indispensable = setup_.exclusive;
-    return need;
-  }
-  claim_ = std::move(*claim);
-  return given("free cores", used.empty() ? "no thread is pinned" : "no other run uses core " + hal::core_list(used));
-}
-
-Need Run::ask_for_frequency(const Placement& placement) {
-  const std::set<unsigned> cores = cores_of_jobs(placement);
-  auto frequency = hal::Machine().lock_frequency(std::vector<unsigned>(cores.begin(), cores.end()));
-  if (!frequency) return refused("frequency", frequency.error());
-  frequency_ = std::move(*frequency);
-  return given("frequency", "locked, where the kernel decides it");
-}
-
-/// Where the set asks for it.
-std::optional<Need> Run::ask_for_clocks() {
-  if (!set_.tasks.executive.lock_clocks) return std::nullopt;
-  const hal::Machine machine;
-  auto lock = hal::ClockLock::take(hal::find_hardware(set_.board, machine), machine);
-  if (!lock) return refused("lock_clocks", lock.error());
-  clock_lock_ = std::move(*lock);
-  std::string state;
-  for (const hal::LockedClock& clock : clock_lock_.clocks())
-    state += (state.empty() ? "" : ", ") + clock.name + " at " +
-             readable(Frequency{static_cast<std::uint64_t>(clock.hertz)});
-  return given("lock_clocks", state.empty() ? "this machine shows no clock that can be locked" : state);
-}
-
-/// Where the set asks for it.
-std::optional<Need> Run::ask_for_awake_cores(const Placement& placement) {
-  if (!set_.tasks.executive.keep_awake) return std::nullopt;
-  const std::set<unsigned> cores = cores_of_threads(placement);
-  auto awake = hal::KeepAwake::hold(std::vector<unsigned>(cores.begin(), cores.end()), partition_.get());
-  if (!awake) return refused("keep_awake", awake.error());
-  awake_ = std::move(*awake);
-  return given("keep_awake", "cores are kept from idling");
-}
-
 std::optional<Need> Run::ask_for_neighbours(const Placement& placement) {
   if (!setup_.neighbours || set_.tasks.regulated()) return std::nullopt;
-  auto neighbours = Neighbours::start(cores_of_threads(placement), partition_.get());
-  if (!neighbours) return refused("neighbours", neighbours.error());
-  neighbours_ = std::move(*neighbours);
-  return given("neighbours", "others use the cores of the set, too");
+  return claims_.start_neighbours(placement);
 }
 
 RegulatedRun Run::regulated(const Placement& placement) const {
@@ -205,60 +93,6 @@ std::optional<Need> Run::ask_for_budgets(const Placement& placement) {
                domains == 0 ? "no core is regulated" : std::to_string(domains) + " budgets can be kept");
 }
 
-/// Room in the store's file system, where the tasks' memory goes to a file.
-std::optional<Need> Run::ask_for_store() const {
-  if (!plan_.swap || plan_.swap->store.empty() || setup_.open_store) return std::nullopt;
-  const Bytes size = policies::swap_volume(plan_);
-  const std::string subject = "store";
-  if (const auto room = hal::try_file_store(plan_.swap->store, size); !room)
-    return indispensable(refused(subject, room.error()));
-  return given(subject, plan_.swap->store.string() + " has room for " + readable(size));
-}
-
-/// Page-locked buffers of workloads, where the demand does not hold them. Images of constants are there already.
-Bytes Run::host_buffers() const {
-  Bytes all;
-  if (set_.board.unified_memory) return all;
-  for (std::size_t i = 0; i < plan_.tasks.size(); ++i) {
-    const Bytes host = plan_.tasks[i].memory.host;
-    all += host - std::min(host, Bytes{set_.workloads[i]->constants().size()});
-  }
-  return all;
-}
-
-/// Memory of the threads' stacks.
-Bytes Run::stacks() const {
-  constexpr Bytes of_task{3 << 20}, of_services{16 << 20};
-  return of_task * plan_.tasks.size() + of_services;
-}
-
-/// What the whole process takes beyond what it has: locking populates its programs and libraries. Asked before any of
-/// it is taken: at the limit of a control group, the kernel kills the process without a word.
-Need Run::ask_for_host_memory() const {
-  Bytes needed = host_buffers() + stacks() + hal::unlocked_memory(hal::Machine());
-  if (set_.board.memory_is_of_host() && !setup_.open_device) needed += plan_.demand;
-  if (plan_.swap && plan_.swap->store.empty() && !setup_.open_store) needed += policies::swap_volume(plan_);
-  const auto available = hal::check_available_memory(needed, "the memory of this process", hal::Machine());
-  if (!available) return indispensable(refused("host memory", available.error()));
-  return given("host memory", "there is room for " + readable(needed));
-}
-
-/// Absent: no control group limits the processor time of this process.
-std::optional<Need> Run::ask_for_cpu_quota() const {
-  const auto quota = hal::cpu_quota(hal::Machine());
-  if (!quota) return std::nullopt;
-  double used = 0; // cores
-  for (const Task& task : set_.tasks.tasks) {
-    const Wcet wcet = task.wcet.value_or(Wcet());
-    const Duration on_cores = wcet.before + wcet.after + (set_.board.computes_on_core() ? wcet.device : Duration(0));
-    used += static_cast<double>(on_cores.count()) / static_cast<double>(task.period.count());
-  }
-  const auto cores = [](double number) { return config::decimal(std::round(number * 100) / 100) + " cores"; };
-  const std::string state = cores(quota->cores) + " by " + quota->file.string() + "; the tasks use " + cores(used);
-  if (used <= quota->cores) return given("cpu quota", state);
-  return refused("cpu quota", {Errc::refused, state + "\nRaise the limit (CPUQuota= of systemd, --cpus of docker)."});
-}
-
 Need Run::ask_for_device() {
   auto device = set_.open_device(plan_.capacity);
   if (!device) return indispensable(refused("device", device.error()));
@@ -271,16 +105,6 @@ Need Run::ask_for_device() {
                                             "': its execution times and its tuning do not hold here\nRun `rtexec "
                                             "profile " +
                                             set_.tasks.file.string() + "` on this machine."}));
-}
-
-/// Where locked memory is limited: for what is still to come, stacks and the copies of the tasks' memory.
-std::optional<Need> Run::ask_for_room() const {
-  const Bytes ahead = plan_.separate + host_buffers() + stacks();
-  const auto room = hal::Mapping::anonymous(round_up(ahead, hal::page_size()), PROT_NONE, 0, "what the run will lock");
-  if (room) return std::nullopt;
-  Need need = refused("locked memory", room.error());
-  if (const hal::Finding limit = hal::Machine().memory_lock(); !limit.advice.empty()) need.advice = limit.advice;
-  return need;
 }
 
 Result<> Run::regulate(const Placement& placement) {
@@ -329,7 +153,7 @@ void Run::watch_cores(const Placement& placement) {
   const unsigned compute_core = placement.compute.core.value_or(set_.compute_core);
   clocks_.watch(cores_of_jobs(placement), compute_core, *device_);
   const hal::Machine machine;
-  clocks_.watch_board(hal::find_hardware(set_.board, machine), clock_lock_.clocks(), machine);
+  clocks_.watch_board(hal::find_hardware(set_.board, machine), claims_.locked_clocks(), machine);
   clocks_.look();
   steal_.watch(cores_of_threads(placement), compute_core);
   for (std::size_t i = 0; i < runs_.size(); ++i)

@@ -91,9 +91,9 @@ Pieces pieces_of(const Task& task, const Workload& workload, const ProfileEntry*
   return result;
 }
 
-std::vector<std::uint32_t> as_layers(const std::vector<std::uint32_t>& cuts, const Pieces& pieces) {
+std::vector<std::uint32_t> as_layers(std::span<const std::uint32_t> cuts, std::span<const std::uint32_t> last_layer) {
   std::vector<std::uint32_t> layers;
-  for (const std::uint32_t cut : cuts) layers.push_back(pieces.last_layer[cut]);
+  for (const std::uint32_t cut : cuts) layers.push_back(last_layer[cut]);
   return layers;
 }
 

@@ -1,4 +1,4 @@
-// How the device parts of a set can be cut into segments, and what a plan that cuts them asks of their workloads.
+// How the device part of a task can be cut into segments, as policies want to know it.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -9,6 +9,7 @@
 #include "policies/device/segment_search.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace rtexec::executive {
@@ -26,7 +27,8 @@ struct Pieces {
 [[nodiscard]] Pieces pieces_of(const Task& task, const Workload& workload, const ProfileEntry* entry, Bytes chunk,
                                std::uint32_t launch_ahead);
 
-/// The cuts of a plan, which are of pieces, as layers of the workload.
-[[nodiscard]] std::vector<std::uint32_t> as_layers(const std::vector<std::uint32_t>& cuts, const Pieces& pieces);
+/// Cuts behind pieces, of which these are the last layers, as cuts behind layers.
+[[nodiscard]] std::vector<std::uint32_t> as_layers(std::span<const std::uint32_t> cuts,
+                                                   std::span<const std::uint32_t> last_layer);
 
 } // namespace rtexec::executive

@@ -111,12 +111,12 @@ void measure_streams_whole(LoadedSet& set) {
   if (set.measures_streams) set.tasks.device.capacity.reset();
 }
 
-/// Of its workloads as they are now, and of links.
-std::vector<MemoryDemand> memory_of(const LoadedSet& set) {
-  std::vector<MemoryDemand> memory;
-  for (const auto& workload : set.workloads) memory.push_back(workload->memory());
-  for (const channels::DeviceLink& link : set.links) memory[link.producer].fixed += link.latest->room();
-  return memory;
+/// The memory of the links that the task writes.
+Bytes room_of_links(const LoadedSet& set, std::size_t task) {
+  Bytes room;
+  for (const channels::DeviceLink& link : set.links)
+    if (link.producer == task) room += link.latest->room();
+  return room;
 }
 
 /// Before they are read: at the limit of a control group, the kernel kills the process without a word. A model is held
@@ -152,10 +152,13 @@ class Loader {
       complain("a workload was given for task '" + name + "', which the task set does not have");
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
     if (const auto chosen = choose(); !chosen) return chosen;
-    if (const auto connected = connect(std::move(setup_.callbacks)); !connected) return connected;
+    if (const auto connected = connect_channels(std::move(setup_.callbacks)); !connected) return connected;
     for (std::size_t i = 0; i < set_.workloads.size(); ++i) settle(i);
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
-    set_.memory = memory_of(set_);
+    for (std::size_t i = 0; i < set_.workloads.size(); ++i) {
+      set_.memory.push_back(set_.workloads[i]->memory());
+      set_.memory.back().fixed += room_of_links(set_, i);
+    }
     return {};
   }
 
@@ -181,12 +184,12 @@ class Loader {
     set_.policy_reasons.resize(set_.workloads.size());
     if (choosing_.empty() || setup_.tunings) return {};
     if (const auto settled = settle_capacity(set_); !settled) return settled;
-    if (const auto connected = connect(setup_.callbacks); !connected) return connected;
+    if (const auto connected = connect_channels(setup_.callbacks); !connected) return connected;
     set_.io.clear(); // of workloads that may be replaced
     return choose_memory(set_, choosing_);
   }
 
-  Result<> connect(std::map<std::string, TaskCallbacks> callbacks) {
+  Result<> connect_channels(std::map<std::string, TaskCallbacks> callbacks) {
     auto connected = channels::connect(set_.tasks, set_.workloads, std::move(callbacks));
     if (!connected) return Unexpected(connected.error());
     set_.io = std::move(connected->tasks);
@@ -334,58 +337,44 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
 
 namespace {
 
-/// Cuts the workloads as a plan says, and plans again with the memory that they ask for then. `pieces` get what the
-/// plan has chosen.
-Result<Plan> cut(const LoadedSet& set, const Plan& plan, std::vector<Pieces>& pieces) {
-  std::vector<policies::Divisible> divisible;
-  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
-    const PlannedTask& task = plan.tasks[i];
-    if (auto done = set.workloads[i]->cut(as_layers(task.cuts, pieces[i])); !done)
-      return fail(done.error().code, "task '" + task.name + "' cannot be cut: " + done.error().what);
-    pieces[i].divisible.device_class = task.device_class;
-    pieces[i].divisible.streams = task.stream.has_value();
-    if (!task.stream) pieces[i].divisible.reads.clear();
-    pieces[i].divisible.given = policies::Segmentation{.cuts = task.cuts, .overhead = 0, .carry = {}};
-    divisible.push_back(pieces[i].divisible);
-  }
-  ResolvedSet divided = set;
-  divided.tasks.device.launch_ahead = plan.launch_ahead;
-  return policies::make_plan(divided, memory_of(set), divisible);
+/// How much memory the task would ask for, with its links, where it is cut behind these pieces.
+Result<MemoryDemand> memory_if_cut(const LoadedSet& set, std::size_t task, std::span<const std::uint32_t> last_layer,
+                                   std::span<const std::uint32_t> cuts) {
+  auto asked = set.workloads[task]->memory_if_cut(as_layers(cuts, last_layer));
+  if (asked) asked->fixed += room_of_links(set, task);
+  return asked;
 }
 
-Result<> leave_whole(const LoadedSet& set) {
-  for (const auto& workload : set.workloads)
-    if (auto done = workload->cut({}); !done) return done;
-  return {};
+/// By task. bad_input: one is to be streamed that cannot be.
+Result<std::vector<Pieces>> pieces_of_all(const LoadedSet& set) {
+  std::vector<Pieces> pieces;
+  for (std::size_t i = 0; i < set.workloads.size(); ++i) {
+    const Task& task = set.tasks.tasks[i];
+    const ProfileEntry* entry = set.profile ? entry_of(*set.profile, task.name, task.memory_policy) : nullptr;
+    Pieces& of_task = pieces.emplace_back(
+        pieces_of(task, *set.workloads[i], entry, set.chunk, set.tasks.device.launch_ahead.value_or(0)));
+    if (task.constants == Constants::streamed && of_task.divisible.reads.empty())
+      return fail(Errc::bad_input,
+                  "task '" + task.name + "': memory = \"stream\": " +
+                      (of_task.obstacle.empty() ? "its constants are not read layer by layer, in several chunks"
+                                                : of_task.obstacle));
+    of_task.divisible.memory_if_cut = [&set, i, last = of_task.last_layer](auto cuts) {
+      return memory_if_cut(set, i, last, cuts);
+    };
+  }
+  return pieces;
 }
 
 /// With jobs in segments, where that proves the set or is asked for.
 Result<Plan> plan_in_segments(const LoadedSet& set) {
-  std::vector<Pieces> pieces;
+  const auto pieces = pieces_of_all(set);
+  if (!pieces) return Unexpected(pieces.error());
   std::vector<policies::Divisible> divisible;
-  for (std::size_t i = 0; i < set.workloads.size(); ++i) {
-    const Task& task = set.tasks.tasks[i];
-    const ProfileEntry* entry = set.profile ? entry_of(*set.profile, task.name, task.memory_policy) : nullptr;
-    pieces.push_back(pieces_of(task, *set.workloads[i], entry, set.chunk, set.tasks.device.launch_ahead.value_or(0)));
-    if (task.constants == Constants::streamed && pieces.back().divisible.reads.empty())
-      return fail(Errc::bad_input,
-                  "task '" + task.name + "': memory = \"stream\": " +
-                      (pieces.back().obstacle.empty() ? "its constants are not read layer by layer, in several chunks"
-                                                      : pieces.back().obstacle));
-    divisible.push_back(pieces.back().divisible);
-  }
-  const bool given = std::ranges::any_of(divisible, &policies::Divisible::fixed);
+  for (const Pieces& each : *pieces) divisible.push_back(each.divisible);
   auto plan = policies::make_plan(set, set.memory, divisible);
-  if (!plan || !plan->preempts()) return plan;
-  auto divided = cut(set, *plan, pieces);
-  if (divided && (given || divided->proved)) {
-    for (std::size_t i = 0; i < pieces.size(); ++i)
-      divided->tasks[i].cuts = as_layers(divided->tasks[i].cuts, pieces[i]);
-    return divided;
-  }
-  if (given) return divided;
-  if (auto whole = leave_whole(set); !whole) return Unexpected(whole.error());
-  return policies::make_plan(set, set.memory);
+  for (std::size_t i = 0; plan && i < pieces->size(); ++i)
+    plan->tasks[i].cuts = as_layers(plan->tasks[i].cuts, (*pieces)[i].last_layer);
+  return plan;
 }
 
 } // namespace
@@ -397,10 +386,17 @@ Result<Plan> plan(const LoadedSet& set) {
     plan->tasks[i].workload = set.fingerprints[i];
     plan->tasks[i].tuning = set.tunings[i];
     plan->tasks[i].memory_policy_reason = set.policy_reasons[i];
+    plan->tasks[i].links += room_of_links(set, i);
   }
-  for (const channels::DeviceLink& link : set.links) plan->tasks[link.producer].links += link.latest->room();
   if (set.measured_on) plan->measured_on = *set.measured_on + ", " + set.profile->machine;
   return plan;
+}
+
+Result<> cut(LoadedSet& set, const Plan& plan) {
+  for (std::size_t i = 0; i < set.workloads.size(); ++i)
+    if (const auto done = set.workloads[i]->cut(plan.tasks[i].cuts); !done)
+      return fail(done.error().code, "task '" + plan.tasks[i].name + "' cannot be cut: " + done.error().what);
+  return {};
 }
 
 } // namespace rtexec::executive

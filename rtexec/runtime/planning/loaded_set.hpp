@@ -24,7 +24,7 @@ struct LoadedSet : ResolvedSet {
   std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<std::unique_ptr<channels::TaskIo>> io; // goes before the workloads
   std::vector<channels::DeviceLink> links;           // their memory is the first of what is fixed of their producers'
-  std::vector<MemoryDemand> memory;                  // of workloads and links
+  std::vector<MemoryDemand> memory;                  // of workloads that are not cut, and of links
   std::vector<std::string> fingerprints;             // sources of inputs and tuning included
   /// Ways to compute that were measured and that the workload was given
   std::vector<std::vector<std::string>> tunings;
@@ -47,8 +47,11 @@ struct LoadedSet : ResolvedSet {
 /// save where `setup` gives tunings: then they are about to be measured.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 
-/// The plan that policies make of the set, with what each task executes and where that was measured.
+/// The plan that policies make of the set, with what each task executes and where that was measured. Pure.
 [[nodiscard]] Result<Plan> plan(const LoadedSet& set);
+
+/// Cuts the workloads as its plan says; before they are bound.
+[[nodiscard]] Result<> cut(LoadedSet& set, const Plan& plan);
 
 /// What a WCET depends on: the workload, and the ways to compute that it was given. A profile whose tuning was changed
 /// by hand is stale.

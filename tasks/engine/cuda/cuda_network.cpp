@@ -48,9 +48,9 @@ CudaNetwork::CudaNetwork(Program program, const Options& options)
   segment_ends_ = {program_.layers.size()};
 }
 
-std::vector<MemoryObject> CudaNetwork::objects() const {
+std::vector<MemoryObject> CudaNetwork::objects_of(const cuda::ScratchPlan& plan) const {
   auto objects = program_.constant_objects;
-  const auto scratch = scratch_objects(plan_.lifetimes, plan_.places);
+  const auto scratch = scratch_objects(plan.lifetimes, plan.places);
   objects.insert(objects.end(), scratch.begin(), scratch.end());
   return objects;
 }
@@ -76,14 +76,21 @@ std::vector<ConstantRange> CudaNetwork::constant_ranges() const {
 
 // ---- choices
 
-Result<> CudaNetwork::choose(std::vector<ConvMethod> methods, std::vector<std::uint32_t> cuts) {
+Result<cuda::ScratchPlan> CudaNetwork::planned(std::span<const ConvMethod> methods,
+                                               std::span<const std::uint32_t> cuts) const {
   auto plan = plan_scratch(program_, methods, in_place_, cuts);
   if (std::max(plan.places.scratch.size, plan.places.carry.size) > max_scratch.count)
     return fail(Errc::out_of_memory,
                 "needs more than " + readable(max_scratch) + " of scratch memory; use a smaller input");
+  return plan;
+}
+
+Result<> CudaNetwork::choose(std::vector<ConvMethod> methods, std::vector<std::uint32_t> cuts) {
+  auto plan = planned(methods, cuts);
+  if (!plan) return Unexpected(plan.error());
   methods_ = std::move(methods);
   cuts_ = std::move(cuts);
-  plan_ = std::move(plan);
+  plan_ = std::move(*plan);
   return {};
 }
 
@@ -140,6 +147,13 @@ Result<> CudaNetwork::cut(std::span<const std::uint32_t> after) {
     return fail(planned.error().code, "the network, cut so, " + planned.error().what);
   segment_ends_ = std::move(*ends);
   return {};
+}
+
+Result<MemoryDemand> CudaNetwork::memory_if_cut(std::span<const std::uint32_t> after) const {
+  if (const auto ends = segment_ends(after, program_.layers.size()); !ends) return Unexpected(ends.error());
+  const auto plan = planned(methods_, after);
+  if (!plan) return fail(plan.error().code, "the network, cut so, " + plan.error().what);
+  return demand({plan->places.scratch.size}, {plan->places.carry.size}, objects_of(*plan));
 }
 
 // ---- binding

@@ -34,7 +34,7 @@ class CudaNetwork final : public GpuNetwork {
 
   [[nodiscard]] Bytes scratch() const override { return {plan_.places.scratch.size}; }
   [[nodiscard]] Bytes carry() const override { return {plan_.places.carry.size}; }
-  [[nodiscard]] std::vector<MemoryObject> objects() const override;
+  [[nodiscard]] std::vector<MemoryObject> objects() const override { return objects_of(plan_); }
   [[nodiscard]] std::span<const std::string> layers() const override { return program_.layers; }
   [[nodiscard]] double flops() const override { return program_.flops; }
   [[nodiscard]] const cuda::Program& program() const { return program_; }
@@ -47,6 +47,7 @@ class CudaNetwork final : public GpuNetwork {
   [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override;
   /// out_of_memory: it would need more than max_scratch.
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
+  [[nodiscard]] Result<MemoryDemand> memory_if_cut(std::span<const std::uint32_t> after) const override;
   [[nodiscard]] const cuda::ScratchPlan& plan() const { return plan_; }
 
  private:
@@ -58,6 +59,10 @@ class CudaNetwork final : public GpuNetwork {
   [[nodiscard]] std::vector<std::byte*> outside(std::byte* carry) const;
 
   [[nodiscard]] Result<> choose(std::vector<cuda::ConvMethod> methods, std::vector<std::uint32_t> cuts);
+  /// out_of_memory: it would need more than max_scratch.
+  [[nodiscard]] Result<cuda::ScratchPlan> planned(std::span<const cuda::ConvMethod> methods,
+                                                  std::span<const std::uint32_t> cuts) const;
+  [[nodiscard]] std::vector<MemoryObject> objects_of(const cuda::ScratchPlan& plan) const;
   [[nodiscard]] Result<> open_libraries();
   [[nodiscard]] Result<> issue_segment(std::size_t segment, const cuda::Addresses& addresses);
   [[nodiscard]] Result<> issue_calls(std::size_t segment, const cuda::Addresses& addresses);

@@ -33,8 +33,9 @@ Result<> Network::cut(std::span<const std::uint32_t> after) {
 
 // ---- memory
 
-MemoryDemand Network::memory() const {
-  MemoryDemand demand{.constant = {constants().size()}, .scratch = scratch(), .carry = carry(), .objects = objects()};
+MemoryDemand Network::demand(Bytes scratch, Bytes carry, std::vector<MemoryObject> objects) const {
+  MemoryDemand demand{
+      .constant = {constants().size()}, .scratch = scratch, .carry = carry, .objects = std::move(objects)};
   if (in_place())
     std::erase_if(demand.objects, [](const MemoryObject& each) { return each.kind == MemoryClass::constant; });
   else demand.add(MemoryClass::state, state_size());

@@ -73,7 +73,7 @@ class Network {
   [[nodiscard]] std::span<const State> states() const { return states_; }
   /// What bind() is to be given, under M and H without constants and state, and what the network takes itself: buffers,
   /// and under D the image.
-  [[nodiscard]] MemoryDemand memory() const;
+  [[nodiscard]] MemoryDemand memory() const { return demand(scratch(), carry(), objects()); }
 
   [[nodiscard]] virtual std::span<const Port> inputs() const = 0;
   [[nodiscard]] virtual std::span<const Port> outputs() const = 0;
@@ -88,6 +88,7 @@ class Network {
   [[nodiscard]] virtual std::vector<LiveRange> live_ranges() const { return {}; }
   [[nodiscard]] virtual std::vector<ConstantRange> constant_ranges() const { return {}; }
   [[nodiscard]] virtual Result<> cut(std::span<const std::uint32_t> after);
+  [[nodiscard]] virtual Result<MemoryDemand> memory_if_cut(std::span<const std::uint32_t>) const { return memory(); }
   virtual void observe(const LayerObserver& observer) = 0;
   void observe_contents(const initialise::Observer& observer) { contents_observer_ = observer; }
   virtual void link_input(std::size_t input) = 0;
@@ -114,6 +115,9 @@ class Network {
 
  protected:
   explicit Network(MemoryPolicy policy) : policy_(policy) {}
+
+  /// memory(), where cuts make these of it.
+  [[nodiscard]] MemoryDemand demand(Bytes scratch, Bytes carry, std::vector<MemoryObject> objects) const;
 
   /// As bind(), with the memory of either owner.
   [[nodiscard]] virtual Result<> place(Device& device, const Memory& memory) = 0;

@@ -77,7 +77,9 @@ class HostNetwork::Builder {
       lifetimes.push_back({floats * sizeof(float), time, time});
       if (!layout_.elided[i]) network_->layer_times_.push_back(time);
     }
-    return network_->plan({});
+    auto plan = network_->planned({});
+    if (plan) network_->plan_ = std::move(*plan);
+    return plan.has_value();
   }
 
   /// Whose buffers of the layout are the ports' own, each of one.
@@ -185,25 +187,33 @@ Result<std::unique_ptr<HostNetwork>> HostNetwork::build(const Graph& graph, Memo
 
 // ---- memory
 
-bool HostNetwork::plan(std::span<const std::uint32_t> after) {
-  SegmentPlan planned = plan_segments(lifetimes_, layer_times_, after);
-  if (planned.scratch.size > max_scratch.count || planned.carry.size > max_scratch.count) return false;
-  plan_ = std::move(planned);
-  return true;
+Result<SegmentPlan> HostNetwork::planned(std::span<const std::uint32_t> after) const {
+  SegmentPlan plan = plan_segments(lifetimes_, layer_times_, after);
+  if (plan.scratch.size > max_scratch.count || plan.carry.size > max_scratch.count)
+    return fail(Errc::out_of_memory, "the network, cut so, needs more than " + readable(max_scratch) +
+                                         " of memory: cut it elsewhere, or use a smaller input");
+  return plan;
 }
 
 Result<> HostNetwork::cut(std::span<const std::uint32_t> after) {
   auto ends = segment_ends(after, layers_.size());
   if (!ends) return Unexpected(ends.error());
-  if (!plan(after))
-    return fail(Errc::out_of_memory, "the network, cut so, needs more than " + readable(max_scratch) +
-                                         " of memory: cut it elsewhere, or use a smaller input");
+  auto plan = planned(after);
+  if (!plan) return Unexpected(plan.error());
+  plan_ = std::move(*plan);
   segment_ends_ = std::move(*ends);
   return {};
 }
 
-std::vector<MemoryObject> HostNetwork::objects() const {
-  std::vector<MemoryObject> objects = scratch_objects(lifetimes_, plan_);
+Result<MemoryDemand> HostNetwork::memory_if_cut(std::span<const std::uint32_t> after) const {
+  if (const auto ends = segment_ends(after, layers_.size()); !ends) return Unexpected(ends.error());
+  const auto plan = planned(after);
+  if (!plan) return Unexpected(plan.error());
+  return demand({plan->scratch.size}, {plan->carry.size}, objects_of(*plan));
+}
+
+std::vector<MemoryObject> HostNetwork::objects_of(const SegmentPlan& plan) const {
+  std::vector<MemoryObject> objects = scratch_objects(lifetimes_, plan);
   objects.insert(objects.end(), constant_objects_.begin(), constant_objects_.end());
   return objects;
 }

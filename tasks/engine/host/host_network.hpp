@@ -40,6 +40,7 @@ class HostNetwork final : public Network {
   [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override;
   /// out_of_memory: it would need more than max_scratch.
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
+  [[nodiscard]] Result<MemoryDemand> memory_if_cut(std::span<const std::uint32_t> after) const override;
   void observe(const LayerObserver& observer) override { observer_ = observer; }
   void link_input(std::size_t) override {}
   void link_output(std::size_t output, bool on_host) override { output_transfers_[output].on_host = on_host; }
@@ -96,7 +97,9 @@ class HostNetwork final : public Network {
   [[nodiscard]] Port& port(std::size_t number) {
     return number < inputs_.size() ? inputs_[number] : outputs_[number - inputs_.size()];
   }
-  [[nodiscard]] bool plan(std::span<const std::uint32_t> after);
+  /// Where it is cut behind these layers. out_of_memory: it would need more than max_scratch.
+  [[nodiscard]] Result<SegmentPlan> planned(std::span<const std::uint32_t> after) const;
+  [[nodiscard]] std::vector<MemoryObject> objects_of(const SegmentPlan& plan) const;
   static void take_in(const Port& port, const Input& transfer) noexcept;
   static void give_out(const Port& port, const Output& transfer) noexcept;
   void take_in() noexcept;

@@ -53,10 +53,10 @@ Result<std::unique_ptr<SyntheticWorkload>> SyntheticWorkload::make(const Task& t
   return workload;
 }
 
-MemoryDemand SyntheticWorkload::memory() const {
+MemoryDemand SyntheticWorkload::demand(bool cut) const {
   MemoryDemand demand;
   demand.fixed = fixed_;
-  if (is_cut()) demand.carry = live_;
+  if (cut) demand.carry = live_;
   demand.add(class_, swappable_);
   return demand;
 }

@@ -39,7 +39,7 @@ class SyntheticWorkload final : public Workload {
   /// constants could be made.
   [[nodiscard]] static Result<std::unique_ptr<SyntheticWorkload>> make(const Task& task, DeviceKind kind);
 
-  [[nodiscard]] MemoryDemand memory() const override;
+  [[nodiscard]] MemoryDemand memory() const override { return demand(is_cut()); }
   /// A pattern that follows from the task's name, in little memory.
   [[nodiscard]] std::span<const std::byte> constants() const override { return image_.bytes(); }
   [[nodiscard]] std::string fingerprint() const override;
@@ -48,6 +48,9 @@ class SyntheticWorkload final : public Workload {
   /// Equal parts of them.
   [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override;
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
+  [[nodiscard]] Result<MemoryDemand> memory_if_cut(std::span<const std::uint32_t> after) const override {
+    return demand(!after.empty());
+  }
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe(const LayerObserver& observer) override {
     if (!layers_.empty()) observer_ = observer;
@@ -69,6 +72,7 @@ class SyntheticWorkload final : public Workload {
   SyntheticWorkload(const Task& task, DeviceKind kind);
   [[nodiscard]] std::vector<Part> parts() const;
   [[nodiscard]] bool is_cut() const noexcept { return segment_ends_.size() > 1; }
+  [[nodiscard]] MemoryDemand demand(bool cut) const;
   [[nodiscard]] Status execute_layer(std::size_t layer, std::optional<std::uint32_t> begins) noexcept;
   [[nodiscard]] Status pass_carry(std::uint32_t segment, Instant end) noexcept;
   [[nodiscard]] std::uint64_t carried(std::size_t word) const noexcept;

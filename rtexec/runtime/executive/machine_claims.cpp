@@ -1,0 +1,100 @@
+#include "rtexec/runtime/executive/machine_claims.hpp"
+
+#include "config/base/decimal.hpp"
+#include "hal/board/board_findings.hpp"
+#include "hal/control_groups.hpp"
+
+#include <cmath>
+#include <set>
+#include <string>
+
+namespace rtexec::executive {
+
+Need MachineClaims::hold_idle_states() {
+  auto idle = hal::ShallowIdle::hold();
+  if (!idle && idle.error().code != Errc::unsupported) return refused("idle states", idle.error());
+  if (!idle) return given("idle states", idle.error().what);
+  shallow_idle_ = std::move(*idle);
+  return given("idle states", "deep ones are held off");
+}
+
+Need MachineClaims::take_cores(Placement& placement, hal::ClaimFor purpose, bool exclusive) {
+  partition_ = std::move(placement.partition);
+  const std::set<unsigned> cores = cores_of_jobs(placement);
+  const std::vector<unsigned> used(cores.begin(), cores.end());
+  auto claim = hal::CoreClaim::take(used, hal::ClaimFolders::of_this_user(), purpose);
+  if (!claim) {
+    Need need = refused("free cores", claim.error());
+    need.indispensable = exclusive;
+    return need;
+  }
+  claim_ = std::move(*claim);
+  return given("free cores", used.empty() ? "no thread is pinned" : "no other run uses core " + hal::core_list(used));
+}
+
+std::vector<Need> MachineClaims::lock_clocks(const Placement& placement) {
+  std::vector<Need> needs{lock_frequency(placement)};
+  if (set_.tasks.executive.lock_clocks) needs.push_back(lock_device_clocks());
+  return needs;
+}
+
+Need MachineClaims::lock_frequency(const Placement& placement) {
+  const std::set<unsigned> cores = cores_of_jobs(placement);
+  auto frequency = hal::Machine().lock_frequency(std::vector<unsigned>(cores.begin(), cores.end()));
+  if (!frequency) return refused("frequency", frequency.error());
+  frequency_ = std::move(*frequency);
+  return given("frequency", "locked, where the kernel decides it");
+}
+
+Need MachineClaims::lock_device_clocks() {
+  const hal::Machine machine;
+  auto lock = hal::ClockLock::take(hal::find_hardware(set_.board, machine), machine);
+  if (!lock) return refused("lock_clocks", lock.error());
+  clock_lock_ = std::move(*lock);
+  std::string state;
+  for (const hal::LockedClock& clock : clock_lock_.clocks())
+    state += (state.empty() ? "" : ", ") + clock.name + " at " +
+             readable(Frequency{static_cast<std::uint64_t>(clock.hertz)});
+  return given("lock_clocks", state.empty() ? "this machine shows no clock that can be locked" : state);
+}
+
+std::optional<Need> MachineClaims::keep_cores_awake(const Placement& placement) {
+  if (!set_.tasks.executive.keep_awake) return std::nullopt;
+  const std::set<unsigned> cores = cores_of_threads(placement);
+  auto awake = hal::KeepAwake::hold(std::vector<unsigned>(cores.begin(), cores.end()), partition_.get());
+  if (!awake) return refused("keep_awake", awake.error());
+  awake_ = std::move(*awake);
+  return given("keep_awake", "cores are kept from idling");
+}
+
+Need MachineClaims::start_neighbours(const Placement& placement) {
+  auto neighbours = Neighbours::start(cores_of_threads(placement), partition_.get());
+  if (!neighbours) return refused("neighbours", neighbours.error());
+  neighbours_ = std::move(*neighbours);
+  return given("neighbours", "others use the cores of the set, too");
+}
+
+std::optional<Need> right_board(const ResolvedSet& set) {
+  if (set.board.identity.compatible.empty()) return std::nullopt;
+  const std::string why = hal::why_not_board(set.board, hal::Machine());
+  if (why.empty()) return given("board", set.board.name);
+  return refused("board",
+                 {Errc::refused, why + "\n`rtexec probe` says which board this is: name that one in the set."});
+}
+
+std::optional<Need> enough_processor_time(const ResolvedSet& set) {
+  const auto quota = hal::cpu_quota(hal::Machine());
+  if (!quota) return std::nullopt;
+  double used = 0; // cores
+  for (const Task& task : set.tasks.tasks) {
+    const Wcet wcet = task.wcet.value_or(Wcet());
+    const Duration on_cores = wcet.before + wcet.after + (set.board.computes_on_core() ? wcet.device : Duration(0));
+    used += static_cast<double>(on_cores.count()) / static_cast<double>(task.period.count());
+  }
+  const auto cores = [](double number) { return config::decimal(std::round(number * 100) / 100) + " cores"; };
+  const std::string state = cores(quota->cores) + " by " + quota->file.string() + "; the tasks use " + cores(used);
+  if (used <= quota->cores) return given("cpu quota", state);
+  return refused("cpu quota", {Errc::refused, state + "\nRaise the limit (CPUQuota= of systemd, --cpus of docker)."});
+}
+
+} // namespace rtexec::executive
