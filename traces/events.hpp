@@ -7,7 +7,7 @@
 #include <rtexec/choices.hpp>
 #include <rtexec/units.hpp>
 #include "policies/scheduler/device_scheduler.hpp"
-#include "policies/scheduler/overrun_handler.hpp"
+#include "policies/scheduler/release_grid.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 // Follows the data of a chain by stamps: told when jobs read and when their outputs appear, it says how long reactions
-// took and how old data were. What counts from where to where: chains.hpp.
+// took and how old data were. What counts from where to where: chain_bounds.hpp.
 //
 // ChainTimes follows a whole chain, for one owner that is told of everything: a simulator, or who reads a trace. Its
 // pieces serve where tasks run on threads of their own: a ChainStamp travels with the data, each job copies the stamp

@@ -2,7 +2,7 @@
 // and a newer one takes its place. A state machine without a clock. For the end of another task's job it is the release
 // guard of Sun and Liu (ICDCS 1996); proofs/chains.md says why such a task needs no release jitter.
 //
-// One owner tells it of every trigger and asks next(); OverrunHandler stands behind it: it is postponed to the later of
+// One owner tells it of every trigger and asks next(); ReleaseGrid stands behind it: it is postponed to the later of
 // both next(), and what it decides there, a job or none, is a release(). Never allocates. Not thread-safe.
 #pragma once
 

@@ -1,7 +1,7 @@
 // What the scheduler's thread takes of its core: the charge for its decisions, against a core in steps of a microsecond
 // on which each decision takes its time, and against histories of late jobs.
 #include "policies/bounds/charges.hpp"
-#include "policies/scheduler/overrun_handler.hpp"
+#include "policies/scheduler/release_grid.hpp"
 #include "test/policies/plan_sets.hpp"
 
 #include <gtest/gtest.h>
@@ -201,19 +201,19 @@ struct UnderWay {
 /// Of a best-effort task: parts of any length, and threads that get their core at any time.
 std::vector<UnderWay> history(OnOverrun policy, Duration period, Random& random) {
   const auto some = [&](Duration most) { return Duration(draw(random, 0, static_cast<int>(most.count()))); };
-  OverrunHandler overruns(policy, period, Instant{});
+  ReleaseGrid grid(policy, period, Instant{});
   std::vector<UnderWay> jobs;
   Instant now{};
   while (jobs.size() < 12) {
-    now = std::max(now, overruns.next()) + (draw(random, 0, 2) == 0 ? some(3 * period / 2) : Duration(0));
-    const bool outstanding = !jobs.empty() && jobs.back().end > overruns.next();
-    ReleaseDecision decided = overruns.at_release(outstanding);
+    now = std::max(now, grid.next()) + (draw(random, 0, 2) == 0 ? some(3 * period / 2) : Duration(0));
+    const bool outstanding = !jobs.empty() && jobs.back().end > grid.next();
+    ReleaseDecision decided = grid.at_release(outstanding);
     if (decided.kind == ReleaseDecision::Kind::skip) continue;
     if (decided.kind == ReleaseDecision::Kind::abort_and_wait)
       jobs.back().end = std::max(now, std::min(jobs.back().end, now + some(period)));
     if (outstanding) {
       now = std::max(now, jobs.back().end);
-      decided = overruns.after_wait(now);
+      decided = grid.after_wait(now);
     }
     jobs.push_back({now, now + 1ns + some(draw(random, 0, 1) == 0 ? period / 4 : 3 * period)});
   }

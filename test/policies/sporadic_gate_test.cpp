@@ -1,6 +1,6 @@
 #include "policies/scheduler/sporadic_gate.hpp"
 
-#include "policies/scheduler/overrun_handler.hpp"
+#include "policies/scheduler/release_grid.hpp"
 
 #include <gtest/gtest.h>
 
@@ -105,31 +105,31 @@ TEST(SporadicGate, HoldsSamplesBackForNoLongerThanTheirJitter) {
 }
 
 /// With the policies on overruns behind it, whatever triggers come and however late jobs are.
-TEST(SporadicGate, KeepsReleasesAPeriodApartBehindAnOverrunHandler) {
+TEST(SporadicGate, KeepsReleasesAPeriodApartBehindAnReleaseGrid) {
   std::mt19937_64 random(2);
   for (const OnOverrun policy : {OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase}) {
     for (int run = 0; run < 500; ++run) {
       const Duration period(static_cast<std::int64_t>(random() % 9) + 2);
       SporadicGate gate(period);
-      OverrunHandler overruns(policy, period, at(0));
+      ReleaseGrid grid(policy, period, at(0));
       std::optional<Instant> last, ends;
       Instant trigger = at(0);
       for (int i = 0; i < 200; ++i) {
         trigger += Duration(static_cast<std::int64_t>(random() % 12));
         gate.trigger(trigger);
-        overruns.postpone(std::max(*gate.next(), overruns.next()));
-        const Instant now = overruns.next();
+        grid.postpone(std::max(*gate.next(), grid.next()));
+        const Instant now = grid.next();
         if (random() % 3 == 0 && now > trigger + period) continue; // the next trigger comes before
         gate.release(now);
-        ReleaseDecision decision = overruns.at_release(ends && *ends > now);
-        if (decision.kind == ReleaseDecision::Kind::wait) decision = overruns.after_wait(*ends);
+        ReleaseDecision decision = grid.at_release(ends && *ends > now);
+        if (decision.kind == ReleaseDecision::Kind::wait) decision = grid.after_wait(*ends);
         if (decision.kind != ReleaseDecision::Kind::start) continue;
         if (last) { ASSERT_GE(decision.nominal - *last, period); }
         last = decision.nominal;
         ends = std::max(now, ends.value_or(now)) + Duration(static_cast<std::int64_t>(random() % 20));
         trigger = std::max(trigger, now);
       }
-      EXPECT_GT(overruns.released(), 20u);
+      EXPECT_GT(grid.released(), 20u);
     }
   }
 }

@@ -52,47 +52,47 @@ struct QuantisedModel {
   std::string image() { return m.input({1, 5, 8, 8}); }
 };
 
-class WholePlan : public testing::Test, protected QuantisedModel {};
+class Int8Plan : public testing::Test, protected QuantisedModel {};
 
-TEST_F(WholePlan, ConvolutionsPassBytesOn) {
+TEST_F(Int8Plan, ConvolutionsPassBytesOn) {
   const auto x = through(m.node("Relu", {conv(through(image()), 8, 5)}));
   m.output(conv(x, 6, 8));
   EXPECT_EQ(kernels_of(m), (Names{"rescale_fb", "bytes to bytes", "bytes to floats"}));
   EXPECT_EQ(kernels_of(m, Precision::fp32), (Names{"rescale_fb", "bytes to bytes", "bytes to floats"}));
 }
 
-TEST_F(WholePlan, StepsBetweenBytesAreOneKernel) {
+TEST_F(Int8Plan, StepsBetweenBytesAreOneKernel) {
   const auto x = through(conv(through(image()), 8, 5)), y = through(conv(x, 8, 8));
   m.output(conv(through(m.node("Relu", {m.node("Add", {x, y})})), 6, 8));
   EXPECT_EQ(kernels_of(m), (Names{"rescale_fb", "bytes to bytes", "bytes to bytes", "rescale_bb", "bytes to floats"}));
 }
 
-TEST_F(WholePlan, ResidualsAreReadAsBytes) {
+TEST_F(Int8Plan, ResidualsAreReadAsBytes) {
   const auto x = through(conv(through(image()), 8, 5));
   m.output(m.node("Add", {conv(x, 8, 8), x}));
   EXPECT_EQ(kernels_of(m), (Names{"rescale_fb", "bytes to bytes", "bytes to floats"}));
 }
 
-TEST_F(WholePlan, WhatFloatsReadIsComputedForThem) {
+TEST_F(Int8Plan, WhatFloatsReadIsComputedForThem) {
   const auto x = through(conv(through(image()), 8, 5));
   m.output(conv(x, 8, 8));
   m.output(m.node("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}}));
   EXPECT_EQ(kernels_of(m), (Names{"rescale_fb", "bytes to bytes", "rescale_bh", "bytes to floats", "pool_h"}));
 }
 
-TEST_F(WholePlan, InputsAreRoundedToHalfPrecisionWhereFloatsReadThem) {
+TEST_F(Int8Plan, InputsAreRoundedToHalfPrecisionWhereFloatsReadThem) {
   const auto x = image();
   m.output(conv(through(x), 8, 5));
   m.output(m.node("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}}));
   EXPECT_EQ(kernels_of(m), (Names{"rescale_hb", "bytes to floats", "pool_h"}));
 }
 
-TEST_F(WholePlan, WeightsThatAreNoWholeNumbersAreFloats) {
+TEST_F(Int8Plan, WeightsThatAreNoWholeNumbersAreFloats) {
   m.output(m.node("Conv", {through(image()), m.constant({4, 5, 3, 3})}));
   EXPECT_EQ(kernels_of(m).back(), "floats");
 }
 
-TEST_F(WholePlan, NormalisedWeightsAreFloats) {
+TEST_F(Int8Plan, NormalisedWeightsAreFloats) {
   const auto y = conv(through(image()), 8, 5);
   m.output(
       m.node("BatchNormalization", {y, m.constant({8}), m.constant({8}), m.constant({8}), m.constant({8}, {0.5, 2})}));
@@ -100,21 +100,21 @@ TEST_F(WholePlan, NormalisedWeightsAreFloats) {
   EXPECT_EQ(std::ranges::count(kernels, "floats"), 1);
 }
 
-TEST_F(WholePlan, IntegersOfTheNetworkAreBytesAlready) {
+TEST_F(Int8Plan, IntegersOfTheNetworkAreBytesAlready) {
   const auto x = m.integer_input({1, 5, 8, 8}, {0, 255}, Kind::uint8);
   const auto weights = m.integer_constant({4, 5, 3, 3}, {-127, 127}, Kind::int8);
   m.output(m.node("ConvInteger", {x, weights, zero}));
   EXPECT_EQ(kernels_of(m), (Names{"copy_bb", "bytes to int32"})); // channels last
 }
 
-TEST_F(WholePlan, ZeroPointsMayBeComputed) {
+TEST_F(Int8Plan, ZeroPointsMayBeComputed) {
   const auto all = m.nodes("DynamicQuantizeLinear", {m.input({4, 32}, {-3, 5})}, 3);
   const auto weights = m.integer_constant({32, 16}, {-127, 127}, Kind::int8);
   m.output(m.node("MatMulInteger", {all[0], weights, all[2]}));
   EXPECT_EQ(kernels_of(m).back(), "bytes to int32");
 }
 
-TEST_F(WholePlan, WeightsThatAreNoBytesAreMultipliedAsTheyAre) {
+TEST_F(Int8Plan, WeightsThatAreNoBytesAreMultipliedAsTheyAre) {
   const auto x = m.integer_input({1, 5, 8, 8}, {0, 255}, Kind::uint8);
   const auto weights = m.integer_constant({4, 5, 3, 3}, {0, 255}, Kind::uint8);
   m.output(m.node("ConvInteger", {x, weights, zero}));

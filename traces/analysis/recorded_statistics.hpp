@@ -1,7 +1,7 @@
 // What is counted of one task, job by job.
 #pragma once
 
-#include "policies/scheduler/overrun_handler.hpp"
+#include "policies/scheduler/release_grid.hpp"
 #include "traces/analysis/analysis.hpp"
 #include "traces/analysis/attribution.hpp"
 #include "traces/analysis/distribution.hpp"

@@ -4,14 +4,14 @@
 
 #include <rtexec/units.hpp>
 #include "policies/scheduler/device_scheduler.hpp"
-#include "policies/scheduler/overrun_handler.hpp"
+#include "policies/scheduler/release_grid.hpp"
 
 #include <cstdint>
 
 namespace rtexec::traces {
 
 /// What happened after the start: the events of the table that are not of the set-up, and `other`: one of the set-up
-/// (setup.hpp), totals, or not ours.
+/// (recorded_setup.hpp), totals, or not ours.
 enum class RecordKind : std::uint8_t {
 #define RTEXEC_EVENT(event, ...) event,
 #define RTEXEC_SETUP_EVENT(...)

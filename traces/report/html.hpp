@@ -2,8 +2,8 @@
 // where the time went, every miss with its reason, and Gantt charts to zoom into.
 //
 // The page's own text is in report_page.html, .css and .js, which travel inside the library (report_page.hpp); figures
-// go in as JSON: `analysis` as json.hpp writes it, and `windows`, the bars of each Gantt in columns. The same figures
-// make the same file.
+// go in as JSON: `analysis` as analysis_json.hpp writes it, and `windows`, the bars of each Gantt in columns. The same
+// figures make the same file.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"

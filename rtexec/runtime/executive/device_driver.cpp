@@ -80,7 +80,7 @@ struct DeviceDriver::TaskLink {
   // Between its request and the end of its device part; scheduler thread, then compute engine
   bool wants_device = false;
   // From the task's release thread: at most a stale withdrawal, a request and its withdrawal
-  Ring<Event, 8> events;
+  WaitFreeQueue<Event, 8> events;
   std::atomic<std::uint32_t> moves{0}; // transfers under way for its job; written by the scheduler thread
 
   void count_move(int by) noexcept {

@@ -115,7 +115,7 @@ class DeviceDriver {
   /// A compute engine.
   struct Compute {
     hal::Engine& engine;
-    Ring<policies::Event, 8> ended{}; // from the engine's thread
+    WaitFreeQueue<policies::Event, 8> ended{}; // from the engine's thread
     ProgressCounter progress{};
   };
   struct TransferWork;
@@ -128,7 +128,7 @@ class DeviceDriver {
     hal::Engine& engine;
     std::vector<std::unique_ptr<TransferWork>> works; // used in turn
     std::uint64_t begun = 0, ended = 0;               // on the scheduler thread
-    Ring<EndedTransfer, 8> finished{};                // from the engine's thread
+    WaitFreeQueue<EndedTransfer, 8> finished{};                // from the engine's thread
     ProgressCounter progress{};
   };
 

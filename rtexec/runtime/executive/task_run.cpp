@@ -45,10 +45,10 @@ void TaskRun::release_loop() noexcept {
   warm_up_once();
   if (const auto start = await_start()) {
     const Instant end{Duration(control_.end.load())};
-    policies::OverrunHandler overruns(task_.on_overrun, task_.period, *start + task_.offset, task_.on_wcet_exceeded);
+    policies::ReleaseGrid grid(task_.on_overrun, task_.period, *start + task_.offset, task_.on_wcet_exceeded);
     observer_ = &statistics_;
-    release_jobs(overruns, end);
-    count_unserved(overruns.next(), end);
+    release_jobs(grid, end);
+    count_unserved(grid.next(), end);
   }
   while (!control_.stopping.load()) {
     const std::uint32_t seen = handshake_.ended.value();
@@ -103,11 +103,11 @@ std::optional<Instant> TaskRun::await_start() noexcept {
 }
 
 /// Whoever stops the run at its end may come late: no job begins meanwhile.
-void TaskRun::release_jobs(policies::OverrunHandler& overruns, Instant end) noexcept {
+void TaskRun::release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept {
   using Kind = ReleaseDecision::Kind;
-  while (overruns.next() < end && await_next(overruns) && hal::now() < end) {
-    const bool ended = handshake_.ended_by(overruns.next());
-    ReleaseDecision decision = overruns.at_release(!ended, ended && exceeded_);
+  while (grid.next() < end && await_next(grid) && hal::now() < end) {
+    const bool ended = handshake_.ended_by(grid.next());
+    ReleaseDecision decision = grid.at_release(!ended, ended && exceeded_);
     if (!ended) statistics_.overrun(job_, decision.kind);
     if (decision.kind == Kind::abort_and_wait) {
       abandoned_.store(true);
@@ -115,13 +115,13 @@ void TaskRun::release_jobs(policies::OverrunHandler& overruns, Instant end) noex
     }
     if (decision.kind == Kind::wait || decision.kind == Kind::abort_and_wait) {
       if (!await_end()) return;
-      decision = overruns.after_wait(hal::now(), exceeded_);
+      decision = grid.after_wait(hal::now(), exceeded_);
     }
     if (gate_) gate_->release(decision.nominal);
-    statistics_.skipped(overruns.skipped());
+    statistics_.skipped(grid.skipped());
     if (decision.kind == Kind::skip) statistics_.skip(index_, decision);
     if (decision.kind == Kind::stop) return control_.stop(overrun_);
-    if (decision.kind == Kind::start) begin_job(overruns, decision);
+    if (decision.kind == Kind::start) begin_job(grid, decision);
   }
 }
 
@@ -136,13 +136,13 @@ void TaskRun::count_unserved(Instant next, Instant end) noexcept {
 }
 
 /// Unless an input has nothing new, and its answer is that there is no job then.
-void TaskRun::begin_job(policies::OverrunHandler& overruns, const ReleaseDecision& decision) noexcept {
+void TaskRun::begin_job(policies::ReleaseGrid& grid, const ReleaseDecision& decision) noexcept {
   const Begin begin{.at = hal::now(), .executed = hal::execution_time()};
   for (ChainPlace* chain : chains_) chain->look(let_ ? decision.nominal : Instant::max());
   const channels::TaskIo::Read read = io_.read(decision.job, decision.nominal, reads_for_);
   if (read.drops) {
-    statistics_.skip(index_, overruns.drop());
-    return statistics_.skipped(overruns.skipped());
+    statistics_.skip(index_, grid.drop());
+    return statistics_.skipped(grid.skipped());
   }
   if (read.outcome) statistics_.sampled(decision.nominal, read.sampled);
   const ChainPlace::Reading reading{.at = let_ ? decision.nominal : begin.at,
@@ -197,13 +197,13 @@ void TaskRun::withdraw() noexcept {
 }
 
 /// False when the run stops before.
-bool TaskRun::await_next(policies::OverrunHandler& overruns) noexcept {
-  return gate_ ? await_trigger(overruns) : await_release(overruns.next());
+bool TaskRun::await_next(policies::ReleaseGrid& grid) noexcept {
+  return gate_ ? await_trigger(grid) : await_release(grid.next());
 }
 
 /// While one waits, nobody looks for another: a job takes the newest that is there. Where its source has failed there
 /// is a job each period, so that the fault is told.
-bool TaskRun::await_trigger(policies::OverrunHandler& overruns) noexcept {
+bool TaskRun::await_trigger(policies::ReleaseGrid& grid) noexcept {
   for (;;) {
     const std::uint32_t seen = handshake_.ended.value();
     if (control_.stopping.load()) return false;
@@ -211,8 +211,8 @@ bool TaskRun::await_trigger(policies::OverrunHandler& overruns) noexcept {
     for (std::uint64_t more = triggers_.take(first); more > 0; --more) gate_->trigger(first);
     statistics_.dropped_triggers(gate_->dropped() + (task_.trigger == Trigger::input ? io_.passed_over() : 0));
     if (const auto next = gate_->next()) {
-      const Instant release = std::max(*next, overruns.next());
-      if (hal::now() >= release) return overruns.postpone(release), true;
+      const Instant release = std::max(*next, grid.next());
+      if (hal::now() >= release) return grid.postpone(release), true;
       releasing_.wait_until(handshake_.ended, seen, release);
     } else if (task_.trigger == Trigger::input) {
       if (const auto fresh = releasing_.wait_elsewhere([this] { return io_.await(); }); !fresh || *fresh)

@@ -6,7 +6,7 @@
 // have a SCHED_DEADLINE reservation of its own.
 #pragma once
 
-#include "policies/scheduler/overrun_handler.hpp"
+#include "policies/scheduler/release_grid.hpp"
 #include "policies/scheduler/sporadic_gate.hpp"
 #include "rtexec/runtime/channels/task_io.hpp"
 #include "rtexec/runtime/executive/chain_runs.hpp"
@@ -107,16 +107,16 @@ class TaskRun final : public DeviceClient {
   void leave_regulation() noexcept;
   void warm_up_once() noexcept;
   std::optional<Instant> await_start() noexcept;
-  void release_jobs(policies::OverrunHandler& overruns, Instant end) noexcept;
+  void release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept;
   void count_unserved(Instant next, Instant end) noexcept;
   /// The begin of a job's first part.
   struct Begin {
     Instant at{};
     Duration executed{0}; // by its thread so far
   };
-  bool await_next(policies::OverrunHandler& overruns) noexcept;
-  bool await_trigger(policies::OverrunHandler& overruns) noexcept;
-  void begin_job(policies::OverrunHandler& overruns, const policies::ReleaseDecision& decision) noexcept;
+  bool await_next(policies::ReleaseGrid& grid) noexcept;
+  bool await_trigger(policies::ReleaseGrid& grid) noexcept;
+  void begin_job(policies::ReleaseGrid& grid, const policies::ReleaseDecision& decision) noexcept;
   void start_job(const Job& job, const Begin& begin, const channels::TaskIo::Read& read) noexcept;
   bool await_release(Instant when) noexcept;
   bool await_end() noexcept;

@@ -7,7 +7,7 @@
 #include <rtexec/task_set.hpp>
 #include "hal/thread.hpp"
 #include "policies/scheduler/device_scheduler.hpp"
-#include "policies/scheduler/overrun_handler.hpp"
+#include "policies/scheduler/release_grid.hpp"
 #include "rtexec/runtime/executive/wait_free_queue.hpp"
 #include "rtexec/runtime/executive/status_page.hpp"
 #include "rtexec/runtime/statistics/chain_statistics.hpp"
@@ -114,9 +114,9 @@ class TaskStatistics {
   std::atomic<std::int64_t> all_before_{0}, all_after_{0}, last_response_{0}; // sums; of jobs that completed
   std::vector<JobRecord> records_;                                            // completion thread
   std::atomic<std::size_t> recorded_{0}, lost_records_{0};
-  Ring<Miss, 256> misses_;
-  Ring<WcetExcess, 64> excesses_;
-  Ring<Unsettled, 64> unsettled_; // more at once count as not stolen
+  WaitFreeQueue<Miss, 256> misses_;
+  WaitFreeQueue<WcetExcess, 64> excesses_;
+  WaitFreeQueue<Unsettled, 64> unsettled_; // more at once count as not stolen
   Counter lost_misses_{0}, lost_excesses_{0};
 };
 

@@ -7,7 +7,7 @@
 
 namespace rtexec::executive {
 
-template <class T, std::size_t Capacity> class Ring {
+template <class T, std::size_t Capacity> class WaitFreeQueue {
   static_assert((Capacity & (Capacity - 1)) == 0, "a power of two");
 
  public:

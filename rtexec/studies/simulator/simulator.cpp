@@ -32,7 +32,7 @@ class Simulation {
     for (std::uint32_t i = 0; i < tasks.tasks.size(); ++i) {
       const Task& task = tasks.tasks[i];
       runs_.emplace_back(
-          policies::OverrunHandler(task.on_overrun, task.period, Instant{} + task.offset, task.on_wcet_exceeded),
+          policies::ReleaseGrid(task.on_overrun, task.period, Instant{} + task.offset, task.on_wcet_exceeded),
           policies::SporadicGate(task.period));
       runs_[i].core = core_index(plan.tasks[i].core);
       runs_[i].segment_ends = segment_ends(i);
@@ -66,8 +66,8 @@ class Simulation {
   enum class Phase : std::uint8_t { idle, latent, before, queued, device, after };
 
   struct TaskRun {
-    TaskRun(policies::OverrunHandler releases, policies::SporadicGate triggers) : overruns(releases), gate(triggers) {}
-    policies::OverrunHandler overruns;
+    TaskRun(policies::ReleaseGrid releases, policies::SporadicGate triggers) : grid(releases), gate(triggers) {}
+    policies::ReleaseGrid grid;
     policies::SporadicGate gate;          // where others' ends release it
     std::vector<std::uint32_t> followers; // that the ends of its jobs release,
     bool ends_at_deadline = false;        // which are their deadlines under `let`
@@ -247,8 +247,8 @@ class Simulation {
   void await_trigger(std::uint32_t task) {
     TaskRun& run = runs_[task];
     const auto next = run.gate.next();
-    if (next) run.overruns.postpone(std::max(*next, run.overruns.next()));
-    set_timer(release_at_, task, next ? run.overruns.next() : never);
+    if (next) run.grid.postpone(std::max(*next, run.grid.next()));
+    set_timer(release_at_, task, next ? run.grid.next() : never);
   }
 
   /// A job of the task has ended.
@@ -263,7 +263,7 @@ class Simulation {
 
   void choose_release(std::uint32_t task) {
     if (triggered(task)) return await_trigger(task);
-    choose_release(task, runs_[task].overruns.next());
+    choose_release(task, runs_[task].grid.next());
   }
 
   void choose_release(std::uint32_t task, Instant earliest) {
@@ -273,21 +273,21 @@ class Simulation {
       run.undecided = !at;
       any_undecided_ = any_undecided_ || !at;
       if (!at) return set_timer(release_at_, task, never);
-      run.overruns.postpone(*at);
+      run.grid.postpone(*at);
     }
-    set_timer(release_at_, task, run.overruns.next());
+    set_timer(release_at_, task, run.grid.next());
   }
 
   void choose_undecided() {
     if (!std::exchange(any_undecided_, false)) return;
     for (std::uint32_t task = 0; task < runs_.size(); ++task)
-      if (runs_[task].undecided) choose_release(task, std::max(runs_[task].overruns.next(), now_));
+      if (runs_[task].undecided) choose_release(task, std::max(runs_[task].grid.next(), now_));
   }
 
   void look_at_gate(std::uint32_t task) {
     TaskRun& run = runs_[task];
-    if (triggered(task)) run.gate.release(run.overruns.next());
-    const ReleaseDecision decision = run.overruns.at_release(run.phase != Phase::idle, run.exceeded);
+    if (triggered(task)) run.gate.release(run.grid.next());
+    const ReleaseDecision decision = run.grid.at_release(run.phase != Phase::idle, run.exceeded);
     switch (decision.kind) {
     case ReleaseDecision::Kind::start: return release(task, decision);
     case ReleaseDecision::Kind::skip: return skip(task, decision);
@@ -348,7 +348,7 @@ class Simulation {
       trigger_followers(task);
     }
     if (run.abandoned || response > tasks_.tasks[task].deadline) count_miss(task);
-    if (std::exchange(run.awaits_end, false) && !over_) proceed(task, run.overruns.after_wait(now_, run.exceeded));
+    if (std::exchange(run.awaits_end, false) && !over_) proceed(task, run.grid.after_wait(now_, run.exceeded));
   }
 
   void proceed(std::uint32_t task, const ReleaseDecision& decision) {
@@ -365,8 +365,8 @@ class Simulation {
     for (std::uint32_t task = 0; task < runs_.size(); ++task) {
       const TaskRun& run = runs_[task];
       TaskStatistics& statistics = outcome_.tasks[task];
-      statistics.released = run.overruns.released();
-      statistics.skipped = run.overruns.skipped();
+      statistics.released = run.grid.released();
+      statistics.skipped = run.grid.skipped();
       if (run.phase != Phase::idle) statistics.unfinished = outcome_.end - run.nominal;
       if (run.phase != Phase::idle && (run.abandoned || outcome_.end > run.nominal + tasks_.tasks[task].deadline))
         ++statistics.missed;
@@ -627,7 +627,7 @@ class Simulation {
   const Options& options_;
   policies::DeviceScheduler scheduler_;
   std::vector<TaskRun> runs_;
-  std::vector<Instant> release_at_; // by task: its overruns is looked at next
+  std::vector<Instant> release_at_; // by task: its grid is looked at next
   std::vector<Instant> ready_at_;   // by task: latent, its first part becomes ready
   Instant next_timer_ = never;      // the earliest of both
   bool timers_changed_ = true;

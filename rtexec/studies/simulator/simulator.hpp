@@ -1,4 +1,4 @@
-// Runs a plan in virtual time: the same DeviceScheduler and OverrunHandler as the executive, under simulated cores
+// Runs a plan in virtual time: the same DeviceScheduler and ReleaseGrid as the executive, under simulated cores
 // (preemptive, tasks pinned; static priority by core rank, or the plan's reservations) and a simulated device with one
 // or two copy engines, as the plan says: two copy one way each, one copies both ways, and each serves its transfers in
 // the order of their actions. Deterministic: the same inputs give the same run.
@@ -19,7 +19,7 @@
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 #include "policies/scheduler/device_scheduler.hpp"
-#include "policies/scheduler/overrun_handler.hpp"
+#include "policies/scheduler/release_grid.hpp"
 #include "rtexec/studies/simulator/core_supply.hpp"
 
 #include <algorithm>

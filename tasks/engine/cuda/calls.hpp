@@ -1,5 +1,5 @@
 // The calls of each node: which kernel computes it, and over what. One function for each operation of graph.hpp, by
-// family as kernels/steps.hpp has them for the host.
+// family as host/kernels/steps.hpp has them for the host.
 #pragma once
 
 #include "tasks/engine/cuda/lowering_context.hpp"
@@ -7,9 +7,9 @@
 
 namespace rtexec::tasks::cuda {
 
-// whole_calls.cpp
-/// False where node `number` is none that computes on whole numbers.
-[[nodiscard]] bool lower_whole(LoweringContext& context, const Node& node, std::size_t number);
+// int8_calls.cpp
+/// False where node `number` is none that computes on integers of eight bits.
+[[nodiscard]] bool lower_int8(LoweringContext& context, const Node& node, std::size_t number);
 void lower(LoweringContext& context, const Node& node, const Quantise& quantise);
 void lower(LoweringContext& context, const Node& node, const Dequantise& dequantise);
 

@@ -3,8 +3,8 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-void scale_shift(LoweringContext& context, const Value& x, const Image& from, const Place& scale, const Place& shift,
-                 const Value& y, const Image& to, const Activation& activation) {
+void scale_shift(LoweringContext& context, const PlacedTensor& x, const Image& from, const Place& scale,
+                 const Place& shift, const PlacedTensor& y, const Image& to, const Activation& activation) {
   ScaleShiftArguments arguments;
   arguments.pixels = from.batch * from.height * from.width;
   arguments.channels = narrow(from.channels);
@@ -49,13 +49,15 @@ void lower(LoweringContext& context, const Node& node, const ScaleShift&) {
 
 namespace {
 
-template <class Arguments> void set_views(Arguments& arguments, const Value& a, const Value& b, const Value& y) {
+template <class Arguments>
+void set_views(Arguments& arguments, const PlacedTensor& a, const PlacedTensor& b, const PlacedTensor& y) {
   arguments.a_view = kernel_view(y.shape, broadcast(a.shape, a.strides, y.shape));
   arguments.b_view = kernel_view(y.shape, broadcast(b.shape, b.strides, y.shape));
   arguments.y_view = kernel_view(y.shape, y.strides);
 }
 template <class Arguments>
-void set_views(Arguments& arguments, const Value& a, const Value& b, const Value& c, const Value& y) {
+void set_views(Arguments& arguments, const PlacedTensor& a, const PlacedTensor& b, const PlacedTensor& c,
+               const PlacedTensor& y) {
   set_views(arguments, a, b, y);
   arguments.c_view = kernel_view(y.shape, broadcast(c.shape, c.strides, y.shape));
 }

@@ -43,8 +43,8 @@ void require_on_gpu(const LoweringContext& context, const Node& node) {
 
 // ---- inputs and outputs
 
-void take_in_image(LoweringContext& context, TensorId id, const Value& staged) {
-  auto value = context.tensors.allocate(staged.shape, context.whole_pixels(staged.shape), context.storage());
+void take_in_image(LoweringContext& context, TensorId id, const PlacedTensor& staged) {
+  auto value = context.tensors.allocate(staged.shape, context.aligned_pixels(staged.shape), context.storage());
   const auto pixel = round_up(staged.shape[1], context.tensors.unit());
   value.zero_channels = pixel;
   ImageInArguments in;
@@ -118,7 +118,7 @@ Program lowered(LoweringContext& context) {
     const auto& node = context.enter(number);
     context.program.flops += product_flops(graph, node);
     require_on_gpu(context, node);
-    if (lower_whole(context, node, number) || lower_stacked(context, number)) continue;
+    if (lower_int8(context, node, number) || lower_stacked(context, number)) continue;
     std::visit([&](const auto& operation) { lower(context, node, operation); }, node.operation);
   }
   context.leave();

@@ -11,7 +11,7 @@ namespace api = hal::cuda;
 
 namespace {
 
-constexpr Bytes whole_reads{16}; // that kernels read at once, to the end of a buffer
+constexpr Bytes int8_reads{16}; // that kernels read at once, to the end of a buffer
 
 } // namespace
 
@@ -73,7 +73,7 @@ Result<> GpuNetwork::allocate_ports() {
     for (auto& port : *ports) {
       const auto size = static_cast<std::size_t>(element_count(port.shape)) * size_of(port.type);
       auto buffer =
-          take("'" + port.name + "'", seen_by_host(), round_up(Bytes{std::max<std::size_t>(size, 1)}, whole_reads));
+          take("'" + port.name + "'", seen_by_host(), round_up(Bytes{std::max<std::size_t>(size, 1)}, int8_reads));
       if (!buffer) return Unexpected(buffer.error());
       buffers_.push_back(*buffer);
       port.bytes = {buffer->host, size};

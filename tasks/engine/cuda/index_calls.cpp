@@ -23,7 +23,7 @@ Strides sum(Strides a, const Strides& b) {
 }
 
 /// Where indices along dimensions `first` and on of x lead.
-IndexedPlaces places_in(const Value& x, std::size_t first, std::size_t depth, std::int64_t stride) {
+IndexedPlaces places_in(const PlacedTensor& x, std::size_t first, std::size_t depth, std::int64_t stride) {
   IndexedPlaces places;
   places.depth = narrow(static_cast<std::int64_t>(depth));
   places.stride = stride;
@@ -34,12 +34,12 @@ IndexedPlaces places_in(const Value& x, std::size_t first, std::size_t depth, st
   return places;
 }
 
-template <class Arguments> void add_indices(KernelCall& call, const Value& indices) {
+template <class Arguments> void add_indices(KernelCall& call, const PlacedTensor& indices) {
   call.pointers.push_back({offsetof(Arguments, places) + offsetof(IndexedPlaces, indices), indices.place});
 }
 
 void take(LoweringContext& context, const Node& node, const IndexedPlaces& places, const Strides& x_strides,
-          const Value& x, const Strides& index_strides, const Value& indices) {
+          const PlacedTensor& x, const Strides& index_strides, const PlacedTensor& indices) {
   const auto y = context.exact_destination(node);
   TakeArguments t;
   t.places = places;
@@ -54,11 +54,11 @@ void take(LoweringContext& context, const Node& node, const IndexedPlaces& place
   context.finish(node, y);
 }
 
-Value source_of(LoweringContext& context, const Node& node) {
+PlacedTensor source_of(LoweringContext& context, const Node& node) {
   return context.stored(node.inputs[0], context.tensors.storage_of(node.output));
 }
 
-Value indices_of(LoweringContext& context, const Node& node) { return context.tensors.value(node.inputs[1]); }
+PlacedTensor indices_of(LoweringContext& context, const Node& node) { return context.tensors.value(node.inputs[1]); }
 
 } // namespace
 

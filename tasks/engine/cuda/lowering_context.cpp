@@ -1,7 +1,7 @@
 #include "tasks/engine/cuda/lowering_context.hpp"
 
 #include "tasks/engine/cuda/kernels/simple_kernels.hpp"
-#include "tasks/engine/cuda/whole_weights.hpp"
+#include "tasks/engine/cuda/int8_weights.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -17,22 +17,22 @@ Program& prepare(Program& program, Precision precision) {
 
 } // namespace
 
-bool lies_dense(const Value& value) {
+bool lies_dense(const PlacedTensor& value) {
   const auto count = element_count(value.shape);
   return count == 1 || reshape(value.shape, value.strides, {count}) == Strides{1};
 }
 
-Value under(const Value& x, Shape shape, Strides strides, std::int64_t offset) {
+PlacedTensor under(const PlacedTensor& x, Shape shape, Strides strides, std::int64_t offset) {
   return {x.place.at(static_cast<std::size_t>(offset) * size_of(x.storage)), x.storage, std::move(shape),
           std::move(strides)};
 }
 
 LoweringContext::LoweringContext(const Graph& of, Precision precision)
     : graph(of),
-      whole_plan(plan_whole(of)),
-      stack_plan(plan_stacks(of, whole_plan)),
+      int8_plan(plan_int8(of)),
+      stack_plan(plan_stacks(of, int8_plan)),
       tensors(of, prepare(program, precision)) {
-  for (const auto& [node, product] : whole_plan.products) {
+  for (const auto& [node, product] : int8_plan.products) {
     tensors.keep(product.x.x);
     if (product.x.zero) tensors.keep(*product.x.zero);
   }
@@ -63,7 +63,7 @@ void LoweringContext::emit(std::variant<KernelCall, ConvCall> what) {
   program.calls.push_back({layer_, std::move(what)});
 }
 
-void LoweringContext::copy(const Value& x, const Value& y, const Activation& activation) {
+void LoweringContext::copy(const PlacedTensor& x, const PlacedTensor& y, const Activation& activation) {
   if (x.storage != y.storage && (holds_integers(x.storage) || holds_integers(y.storage))) return cast(x, y, activation);
   CopyArguments arguments;
   arguments.x_view = kernel_view(x.shape, x.strides);
@@ -74,7 +74,7 @@ void LoweringContext::copy(const Value& x, const Value& y, const Activation& act
                                   {{&CopyArguments::x, x.place}, {&CopyArguments::y, y.place}}));
 }
 
-void LoweringContext::cast(const Value& x, const Value& y, const Activation& function) {
+void LoweringContext::cast(const PlacedTensor& x, const PlacedTensor& y, const Activation& function) {
   CastArguments arguments;
   arguments.x_view = kernel_view(x.shape, x.strides);
   arguments.y_view = kernel_view(y.shape, y.strides);
@@ -86,27 +86,27 @@ void LoweringContext::cast(const Value& x, const Value& y, const Activation& fun
                                   {{&CastArguments::x, x.place}, {&CastArguments::y, y.place}}));
 }
 
-Value LoweringContext::copied(const Value& x, Strides strides, Storage to) {
+PlacedTensor LoweringContext::copied(const PlacedTensor& x, Strides strides, Storage to) {
   auto y = tensors.allocate(x.shape, std::move(strides), to);
   copy(x, y);
   return y;
 }
 
-Pixels LoweringContext::as_pixels(Value y) {
+Pixels LoweringContext::as_pixels(PlacedTensor y) {
   auto image = image_of(y);
   if (!image) {
-    y = tensors.allocate(y.shape, whole_pixels(y.shape), storage());
+    y = tensors.allocate(y.shape, aligned_pixels(y.shape), storage());
     image = image_of(y);
   }
   return {std::move(y), *image};
 }
 
-Pixels LoweringContext::pixels(TensorId id, bool whole) {
+Pixels LoweringContext::pixels(TensorId id, bool on_chunks) {
   const auto& value = tensors.value(id);
   const auto image = value.storage == storage() ? image_of(value) : std::nullopt;
-  if (image && (!whole || (aligned(value) && image->pixel % tensors.unit() == 0))) return {value, *image};
+  if (image && (!on_chunks || (aligned(value) && image->pixel % tensors.unit() == 0))) return {value, *image};
   const auto [found, missing] = images_.try_emplace(id);
-  if (missing) found->second = copied(value, whole_pixels(value.shape));
+  if (missing) found->second = copied(value, aligned_pixels(value.shape));
   return {found->second, *image_of(found->second)};
 }
 
@@ -123,7 +123,7 @@ Pixels LoweringContext::padded_pixels(TensorId id) {
   return {found->second, *image_of(found->second)};
 }
 
-Value LoweringContext::pad_channels(const Pixels& x, std::int64_t channels) {
+PlacedTensor LoweringContext::pad_channels(const Pixels& x, std::int64_t channels) {
   auto wide = x.value.shape;
   wide[1] = channels;
   auto y = tensors.allocate(wide, channels_last(wide, channels), storage());
@@ -135,12 +135,12 @@ Pixels LoweringContext::rows(TensorId id, bool padded) {
   const auto value = stored(id, storage());
   const Shape flat{element_count(value.shape) / value.shape.back(), value.shape.back()};
   const auto strides = reshape(value.shape, value.strides, flat);
-  auto x = strides ? under(value, flat, *strides) : Value{};
+  auto x = strides ? under(value, flat, *strides) : PlacedTensor{};
   auto image = strides ? image_of(x) : std::nullopt;
   if (!image || (padded && (!aligned(x) || image->pixel % tensors.unit() != 0))) {
     const auto [found, missing] = rows_.try_emplace(id);
     if (missing) {
-      found->second = tensors.allocate(flat, whole_pixels(flat), storage());
+      found->second = tensors.allocate(flat, aligned_pixels(flat), storage());
       copy(value, under(found->second, value.shape, *reshape(flat, found->second.strides, value.shape)));
     }
     x = found->second;
@@ -153,7 +153,7 @@ Pixels LoweringContext::rows(TensorId id, bool padded) {
   return {found->second, *image_of(found->second)};
 }
 
-Value LoweringContext::row_major(TensorId id, Storage of) {
+PlacedTensor LoweringContext::row_major(TensorId id, Storage of) {
   const auto& tensor = graph.tensors[id];
   const auto dense = dense_strides(tensor.shape);
   if (tensor.constant() && !lies_dense({{}, of, tensor.shape, tensors.natural(id, of)})) {
@@ -168,7 +168,7 @@ Value LoweringContext::row_major(TensorId id, Storage of) {
   return found->second;
 }
 
-Value LoweringContext::stored(TensorId id, Storage of) {
+PlacedTensor LoweringContext::stored(TensorId id, Storage of) {
   const auto& tensor = graph.tensors[id];
   if (tensor.constant() && !is_integer(tensor.type)) return tensors.value(id, of);
   const auto& value = tensors.value(id);
@@ -178,42 +178,42 @@ Value LoweringContext::stored(TensorId id, Storage of) {
   return found->second;
 }
 
-Pixels LoweringContext::flat_pixels(TensorId id, const Shape& flat, Storage of, bool whole) {
+Pixels LoweringContext::flat_pixels(TensorId id, const Shape& flat, Storage of, bool on_chunks) {
   const auto value = tensors.value(id);
   if (const auto strides = reshape(value.shape, value.strides, flat); strides && value.storage == of) {
     auto x = under(value, flat, *strides);
     const auto image = image_of(x);
-    if (image && (!whole || (aligned(x) && image->pixel % Tensors::unit(of) == 0))) return {std::move(x), *image};
+    if (image && (!on_chunks || (aligned(x) && image->pixel % Tensors::unit(of) == 0))) return {std::move(x), *image};
   }
   const auto [found, missing] = flat_.try_emplace({id, flat, of});
   auto& x = found->second;
   if (missing) {
-    x = tensors.allocate(flat, whole_pixels(flat, of), of);
+    x = tensors.allocate(flat, aligned_pixels(flat, of), of);
     copy(value, under(x, value.shape, *reshape(flat, x.strides, value.shape)));
   }
   return {x, *image_of(x)};
 }
 
-Value LoweringContext::computed(const Value& y, Storage in) {
+PlacedTensor LoweringContext::computed(const PlacedTensor& y, Storage in) {
   return y.storage == in ? y : tensors.allocate(y.shape, dense_strides(y.shape), in);
 }
 
-void LoweringContext::finish(const Node& node, const Value& y, const Value& from) {
+void LoweringContext::finish(const Node& node, const PlacedTensor& y, const PlacedTensor& from) {
   if (from.place != y.place) copy(from, y);
   finish(node, y);
 }
 
-void LoweringContext::finish(const Node& node, Value value) {
+void LoweringContext::finish(const Node& node, PlacedTensor value) {
   const auto wanted = tensors.storage_of(node.output);
   if (value.storage != wanted) value = copied(value, tensors.natural(node.output, wanted), wanted);
   tensors.set(node.output, std::move(value));
 }
 
-Value LoweringContext::exact_destination(const Node& node) {
+PlacedTensor LoweringContext::exact_destination(const Node& node) {
   return tensors.destination(node.output, tensors.storage_of(node.output));
 }
 
-void LoweringContext::pad(const Value& x, const Value& y, const std::vector<std::int64_t>& before,
+void LoweringContext::pad(const PlacedTensor& x, const PlacedTensor& y, const std::vector<std::int64_t>& before,
                           PadArguments arguments) {
   arguments.x_view = kernel_view(x.shape, x.strides);
   arguments.y_view = kernel_view(y.shape, y.strides);

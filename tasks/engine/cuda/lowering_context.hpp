@@ -7,7 +7,7 @@
 #include "tasks/engine/cuda/stack_plan.hpp"
 #include "tasks/engine/cuda/strides.hpp"
 #include "tasks/engine/cuda/tensors.hpp"
-#include "tasks/engine/cuda/whole_plan.hpp"
+#include "tasks/engine/cuda/int8_plan.hpp"
 #include "tasks/engine/graph/graph.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Unsupported {
 };
 
 struct Pixels {
-  Value value;
+  PlacedTensor value;
   Image image;
 };
 
@@ -39,9 +39,9 @@ struct Pixels {
 }
 
 /// Whether its elements follow each other in row-major order.
-[[nodiscard]] bool lies_dense(const Value& value);
+[[nodiscard]] bool lies_dense(const PlacedTensor& value);
 /// The same memory, `offset` elements on.
-[[nodiscard]] Value under(const Value& x, Shape shape, Strides strides, std::int64_t offset = 0);
+[[nodiscard]] PlacedTensor under(const PlacedTensor& x, Shape shape, Strides strides, std::int64_t offset = 0);
 
 class LoweringContext {
  public:
@@ -51,7 +51,7 @@ class LoweringContext {
 
   const Graph& graph;
   Program program;
-  const WholePlan whole_plan;
+  const Int8Plan int8_plan;
   const StackPlan stack_plan;
   Tensors tensors; // of them
 
@@ -86,65 +86,66 @@ class LoweringContext {
   }
 
   /// y = activation(x), element by element; shapes are equal. A copy of integers to the same type has no activation.
-  void copy(const Value& x, const Value& y, const Activation& activation = {});
+  void copy(const PlacedTensor& x, const PlacedTensor& y, const Activation& activation = {});
   /// y = function(x), as CastArguments defines it.
-  void cast(const Value& x, const Value& y, const Activation& function = {});
-  Value copied(const Value& x, Strides strides, Storage to);
+  void cast(const PlacedTensor& x, const PlacedTensor& y, const Activation& function = {});
+  PlacedTensor copied(const PlacedTensor& x, Strides strides, Storage to);
   /// Writes x into y, `before` elements on in each dimension, and the value of `arguments` around it.
-  void pad(const Value& x, const Value& y, const std::vector<std::int64_t>& before, PadArguments arguments);
+  void pad(const PlacedTensor& x, const PlacedTensor& y, const std::vector<std::int64_t>& before,
+           PadArguments arguments);
 
   // ---- tensors as kernels want them
 
-  [[nodiscard]] std::optional<Image> image_of(const Value& value) const {
+  [[nodiscard]] std::optional<Image> image_of(const PlacedTensor& value) const {
     return cuda::image_of(value.shape, value.strides, std::max(tensors.unit(), Tensors::unit(value.storage)));
   }
   /// With its channels last, each pixel beginning at a multiple of 16 bytes.
-  [[nodiscard]] Strides whole_pixels(const Shape& shape, Storage of) const {
+  [[nodiscard]] Strides aligned_pixels(const Shape& shape, Storage of) const {
     return channels_last(shape, round_up(shape[1], std::max(tensors.unit(), Tensors::unit(of))));
   }
-  [[nodiscard]] Strides whole_pixels(const Shape& shape) const { return whole_pixels(shape, storage()); }
-  [[nodiscard]] static bool aligned(const Value& value) { return value.place.offset % 16 == 0; }
+  [[nodiscard]] Strides aligned_pixels(const Shape& shape) const { return aligned_pixels(shape, storage()); }
+  [[nodiscard]] static bool aligned(const PlacedTensor& value) { return value.place.offset % 16 == 0; }
 
-  /// `id` with its channels last; a copy, made once, where it lies otherwise. `whole`: pixels begin at multiples of 16
-  /// bytes.
-  Pixels pixels(TensorId id, bool whole = false);
-  /// As pixels(whole), and zeros in what a pixel has beyond its channels, up to a multiple of 16 bytes.
+  /// `id` with its channels last; a copy, made once, where it lies otherwise. `on_chunks`: pixels begin at multiples of
+  /// 16 bytes.
+  Pixels pixels(TensorId id, bool on_chunks = false);
+  /// As pixels(on_chunks), and zeros in what a pixel has beyond its channels, up to a multiple of 16 bytes.
   Pixels padded_pixels(TensorId id);
   /// All dimensions but the last as rows of pixels; `padded` as padded_pixels().
   Pixels rows(TensorId id, bool padded);
 
-  Value row_major(TensorId id, Storage of);
-  Value row_major(TensorId id) { return row_major(id, storage()); }
+  PlacedTensor row_major(TensorId id, Storage of);
+  PlacedTensor row_major(TensorId id) { return row_major(id, storage()); }
   /// `id` in that storage; a copy, made once, where it has another one.
-  Value stored(TensorId id, Storage of);
+  PlacedTensor stored(TensorId id, Storage of);
   /// `id` under the shape `flat`, in that storage, with its channels last; a copy, made once, where it lies otherwise.
-  /// `whole`: pixels begin at multiples of 16 bytes.
-  Pixels flat_pixels(TensorId id, const Shape& flat, Storage of, bool whole);
+  /// `on_chunks`: pixels begin at multiples of 16 bytes.
+  Pixels flat_pixels(TensorId id, const Shape& flat, Storage of, bool on_chunks);
 
   // ---- where results go
 
   /// Where the node's first inputs may be overwritten: Tensors::destination().
-  Value overwriting(std::span<const TensorId> inputs) { return tensors.destination(node_number_, inputs); }
+  PlacedTensor overwriting(std::span<const TensorId> inputs) { return tensors.destination(node_number_, inputs); }
   /// In the storage that the output has.
-  Value exact_destination(const Node& node);
+  PlacedTensor exact_destination(const Node& node);
   /// A destination, or another one in its place that has its channels last.
-  Pixels as_pixels(Value y);
+  Pixels as_pixels(PlacedTensor y);
   /// y, or where that has another storage, what is to be copied there.
-  Value computed(const Value& y, Storage in);
-  void finish(const Node& node, const Value& y, const Value& from);
-  void finish(const Node& node, Value value);
+  PlacedTensor computed(const PlacedTensor& y, Storage in);
+  void finish(const Node& node, const PlacedTensor& y, const PlacedTensor& from);
+  void finish(const Node& node, PlacedTensor value);
 
  private:
   [[nodiscard]] const Node& node() const { return graph.nodes[node_number_]; }
-  Value copied(const Value& x, Strides strides) { return copied(x, std::move(strides), storage()); }
-  Value pad_channels(const Pixels& x, std::int64_t channels);
+  PlacedTensor copied(const PlacedTensor& x, Strides strides) { return copied(x, std::move(strides), storage()); }
+  PlacedTensor pad_channels(const Pixels& x, std::int64_t channels);
 
   std::size_t node_number_ = 0;
   std::uint32_t layer_ = Call::no_layer;
-  bool in_layers_ = false;                           // not before the first node, nor after the last
-  std::map<TensorId, Value> images_, padded_, rows_; // copies that were made already
-  std::map<std::pair<TensorId, Storage>, Value> dense_, converted_;
-  std::map<std::tuple<TensorId, Shape, Storage>, Value> flat_;
+  bool in_layers_ = false;                                  // not before the first node, nor after the last
+  std::map<TensorId, PlacedTensor> images_, padded_, rows_; // copies that were made already
+  std::map<std::pair<TensorId, Storage>, PlacedTensor> dense_, converted_;
+  std::map<std::tuple<TensorId, Shape, Storage>, PlacedTensor> flat_;
 };
 
 // ---- what several kinds of arguments have

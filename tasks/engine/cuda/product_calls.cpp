@@ -44,7 +44,7 @@ std::vector<float> rounded_to_tf32(std::vector<float> values) {
   return values;
 }
 
-void convolution(LoweringContext& context, const Node& node, ConvArguments arguments, const Value& x,
+void convolution(LoweringContext& context, const Node& node, ConvArguments arguments, const PlacedTensor& x,
                  const std::vector<float>& weights, const std::vector<float>& bias,
                  const std::optional<Pixels>& residual, const Destination& to) {
   ConvCall call;
@@ -100,7 +100,7 @@ std::vector<const Node*> side_by_side(const LoweringContext& context, const Node
   for (auto i = static_cast<std::size_t>(&node - nodes.data()) + 1; i < nodes.size(); ++i) {
     const auto& other = nodes[i];
     if (std::holds_alternative<Conv>(other.operation) && other.inputs[0] == node.inputs[0] &&
-        other.activation == node.activation && moves_alike(graph, other, node) && !context.whole_plan.has(i) &&
+        other.activation == node.activation && moves_alike(graph, other, node) && !context.int8_plan.has(i) &&
         fits(other))
       all.push_back(&other);
   }
@@ -146,8 +146,9 @@ void lower(LoweringContext& context, const Node& node, const Conv& conv) {
   a.out_channels = narrow(out[1] / conv.groups);
   std::optional<Pixels> residual;
   if (node.residual) residual = context.pixels(*node.residual);
-  const auto y = convolutions.size() == 1 ? context.tensors.destination(node.output)
-                                          : context.tensors.allocate(out, context.whole_pixels(out), context.storage());
+  const auto y = convolutions.size() == 1
+                     ? context.tensors.destination(node.output)
+                     : context.tensors.allocate(out, context.aligned_pixels(out), context.storage());
   convolution(context, node, a, x.value, filters.weights, filters.bias, residual, {y, y});
   std::int64_t first = 0;
   for (const auto* each : convolutions) {
@@ -162,7 +163,7 @@ void lower(LoweringContext& context, const Node& node, const IntegerConv& operat
   const auto weights = context.row_major(node.inputs[1], Storage::s16);
   auto y = context.tensors.destination(node.output, Storage::s32);
   if (!context.image_of(y))
-    y = context.tensors.allocate(y.shape, context.whole_pixels(y.shape, Storage::s32), y.storage);
+    y = context.tensors.allocate(y.shape, context.aligned_pixels(y.shape, Storage::s32), y.storage);
   ConvArguments a;
   set_images(a, x.image, y.shape);
   set_window(a, operation.conv.window);
@@ -193,7 +194,7 @@ Destination row_destination(LoweringContext& context, TensorId id, const Shape& 
     const auto y = context.tensors.destination(id, of);
     return {y, y};
   }
-  const auto matrix = context.tensors.allocate(flat, context.whole_pixels(flat, of), of);
+  const auto matrix = context.tensors.allocate(flat, context.aligned_pixels(flat, of), of);
   return {under(matrix, to, *reshape(flat, matrix.strides, to)), matrix};
 }
 
@@ -237,7 +238,7 @@ std::vector<RowProduct> side_by_side(const LoweringContext& context, RowProduct 
   for (auto i = static_cast<std::size_t>(&node - nodes.data()) + 1; i < nodes.size(); ++i) {
     const auto& other = nodes[i];
     if (other.inputs.empty() || other.inputs[0] != node.inputs[0] || other.activation != node.activation ||
-        context.whole_plan.has(i) || context.stack_plan.has(i))
+        context.int8_plan.has(i) || context.stack_plan.has(i))
       continue;
     auto product = row_product(context, other);
     if (product && fits(*product)) all.push_back(std::move(*product));
@@ -285,7 +286,7 @@ void matrix_conv(LoweringContext& context, const std::vector<RowProduct>& produc
 }
 
 struct Matrices {
-  Value value;
+  PlacedTensor value;
   bool transpose = false;
   /// Of the last two dimensions, as they are multiplied.
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> strides() const {
@@ -295,7 +296,7 @@ struct Matrices {
 };
 
 /// All dimensions but the last two, broadcast to those of `to`.
-View batch_view(const Value& x, const Shape& to) {
+View batch_view(const PlacedTensor& x, const Shape& to) {
   const auto outer = [](const auto& of) { return std::vector(of.begin(), of.end() - 2); };
   return kernel_view(outer(to), broadcast(outer(x.shape), outer(x.strides), outer(to)));
 }
@@ -371,7 +372,7 @@ void lower(LoweringContext& context, const Node& node, const IntegerMatMul&) {
 namespace {
 
 /// Rows that kernels can copy in whole chunks, where their length allows it.
-Value rows_in_chunks(LoweringContext& context, TensorId id) {
+PlacedTensor rows_in_chunks(LoweringContext& context, TensorId id) {
   const auto value = context.stored(id, context.storage());
   const auto others = std::span(value.strides).first(value.strides.size() - 1);
   const auto whole = [&](std::int64_t stride) { return stride % context.tensors.unit() == 0; };
@@ -383,7 +384,7 @@ Value rows_in_chunks(LoweringContext& context, TensorId id) {
 
 } // namespace
 
-Value attended(LoweringContext& context, const Node& node) {
+PlacedTensor attended(LoweringContext& context, const Node& node) {
   const auto& to = context.shape(node.output);
   if (to.size() < 3) return context.tensors.destination(node.output);
   auto strides = dense_strides(to);
@@ -403,7 +404,7 @@ void lower(LoweringContext& context, const Node& node, const Attention& attentio
   a.n = narrow(v.shape[v.shape.size() - 2]);
   a.e = narrow(v.shape.back());
   a.scale = attention.scale;
-  const auto set = [&](const Value& x, long long& row, long long& column, View& batch) {
+  const auto set = [&](const PlacedTensor& x, long long& row, long long& column, View& batch) {
     std::tie(row, column) = Matrices{x}.strides();
     batch = batch_view(x, y.shape);
   };

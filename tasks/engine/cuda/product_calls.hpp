@@ -1,4 +1,4 @@
-// What products of floats and of whole numbers have in common.
+// What products of floats and of integers have in common.
 #pragma once
 
 #include "tasks/engine/cuda/lowering_context.hpp"
@@ -10,7 +10,7 @@ namespace rtexec::tasks::cuda {
 
 /// A matrix of all rows, under the output's shape.
 struct Destination {
-  Value y, flat;
+  PlacedTensor y, flat;
 };
 [[nodiscard]] Destination row_destination(LoweringContext& context, TensorId id, const Shape& flat, Storage of);
 
@@ -20,6 +20,6 @@ struct Destination {
 
 /// Where attention's result goes, [..., heads, m, e], of which heads and rows are exchanged in memory: what follows
 /// wants the heads of a row side by side.
-[[nodiscard]] Value attended(LoweringContext& context, const Node& node);
+[[nodiscard]] PlacedTensor attended(LoweringContext& context, const Node& node);
 
 } // namespace rtexec::tasks::cuda

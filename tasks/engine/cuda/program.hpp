@@ -1,5 +1,5 @@
 // A network as a list of kernel calls, before addresses: each pointer of a call is a place in the image of constants,
-// or in a buffer of scratch that is planned later. Made by lowering.hpp; needs no device.
+// or in a buffer of scratch that is planned later. Made by gpu_lowering.hpp; needs no device.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -75,7 +75,7 @@ struct ConvCall {
   ConvArguments arguments; // without pointers
   Place x, weights, bias, residual, y;
   Place half_bias;        // fp16 only: as cuDNN wants it
-  Place offsets, factors; // of whole numbers
+  Place offsets, factors; // of integers
   Place zero;             // x's zero point, if the network computes it
 };
 

@@ -39,13 +39,13 @@ template <class T> std::vector<T> within(const std::vector<T>& values, const Mid
 }
 
 /// A tensor as [outer, count, inner].
-Value grouped(LoweringContext& context, TensorId id, std::int64_t outer, std::int64_t count, std::int64_t inner,
-              Storage in) {
+PlacedTensor grouped(LoweringContext& context, TensorId id, std::int64_t outer, std::int64_t count, std::int64_t inner,
+                     Storage in) {
   const Shape groups{outer, count, inner};
   return under(context.row_major(id, in), groups, dense_strides(groups));
 }
 
-void global_average(LoweringContext& context, const Node& node, const Value& y) {
+void global_average(LoweringContext& context, const Node& node, const PlacedTensor& y) {
   const auto x = context.pixels(node.inputs[0]);
   GlobalAverageArguments g;
   g.batch = narrow(x.image.batch);

@@ -72,12 +72,12 @@ void lower(LoweringContext& context, const Node& node, const Resample& resample)
 namespace {
 
 /// An image whose channels lie side by side, whatever lies between its pixels.
-Value side_by_side(LoweringContext& context, TensorId id) {
+PlacedTensor side_by_side(LoweringContext& context, TensorId id) {
   const auto& x = context.tensors.value(id);
   return x.storage == context.storage() && x.strides[1] == 1 ? x : context.pixels(id).value;
 }
 
-View by_channels(const Value& x) {
+View by_channels(const PlacedTensor& x) {
   const auto in_order = [](const auto& of) { return std::vector{of[0], of[2], of[3], of[1]}; };
   return kernel_view(in_order(x.shape), in_order(x.strides));
 }

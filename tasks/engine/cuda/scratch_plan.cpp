@@ -8,7 +8,7 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr std::size_t whole_pixel = 16; // to multiples of which buffers are rounded up
+constexpr std::size_t aligned_pixel = 16; // to multiples of which buffers are rounded up
 constexpr auto never = std::numeric_limits<std::uint32_t>::max();
 
 class Lifetimes {
@@ -64,7 +64,7 @@ std::vector<std::optional<std::uint32_t>> port_buffers(const Program& program) {
     for (const auto& port : *ports) {
       const auto size = static_cast<std::size_t>(element_count(port.shape)) * size_of(port.type);
       const bool alone = is_stored_as_seen(port.type) && port.place.region == Place::Region::buffer &&
-                         port.place.offset == 0 && program.buffers[port.place.buffer] < size + whole_pixel &&
+                         port.place.offset == 0 && program.buffers[port.place.buffer] < size + aligned_pixel &&
                          std::ranges::find(buffers, port.place.buffer) == buffers.end();
       buffers.push_back(alone ? std::optional(port.place.buffer) : std::nullopt);
     }

@@ -30,7 +30,7 @@ bool is_usual(const Recurrent& layer) {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const WholePlan& whole) : graph_(graph), whole_(whole), links_(graph) {
+  Planner(const Graph& graph, const Int8Plan& int8) : graph_(graph), int8_(int8), links_(graph) {
     plan_.elsewhere.resize(graph.nodes.size(), false);
   }
 
@@ -82,7 +82,7 @@ class Planner {
   [[nodiscard]] bool is_product(const Node& node) const {
     const auto* gemm = std::get_if<Gemm>(&node.operation);
     if (!gemm || gemm->transpose_a || node.residual || node.activation.kind != Activation::Kind::none ||
-        whole_.has(number(node)))
+        int8_.has(number(node)))
       return false;
     return constant(node.inputs[1]) && adds_a_row(graph_, node);
   }
@@ -135,13 +135,13 @@ class Planner {
   }
 
   const Graph& graph_;
-  const WholePlan& whole_;
+  const Int8Plan& int8_;
   Links links_;
   StackPlan plan_;
 };
 
 } // namespace
 
-StackPlan plan_stacks(const Graph& graph, const WholePlan& whole) { return Planner(graph, whole).plan(); }
+StackPlan plan_stacks(const Graph& graph, const Int8Plan& int8) { return Planner(graph, int8).plan(); }
 
 } // namespace rtexec::tasks::cuda

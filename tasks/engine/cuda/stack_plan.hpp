@@ -2,7 +2,7 @@
 // one kind, each of which reads the states of the one before. Pure: no device is needed.
 #pragma once
 
-#include "tasks/engine/cuda/whole_plan.hpp"
+#include "tasks/engine/cuda/int8_plan.hpp"
 #include "tasks/engine/graph/graph.hpp"
 
 #include <cstddef>
@@ -24,6 +24,6 @@ struct StackPlan {
 };
 
 /// Refers to the nodes of `graph`.
-[[nodiscard]] StackPlan plan_stacks(const Graph& graph, const WholePlan& whole);
+[[nodiscard]] StackPlan plan_stacks(const Graph& graph, const Int8Plan& int8);
 
 } // namespace rtexec::tasks::cuda

@@ -1,5 +1,5 @@
 // How a tensor of any shape lies in memory: one stride for each dimension, in elements. Pure arithmetic of
-// lowering.hpp: which reshapes and views of a tensor need no copy, and which tensors are images with their channels
+// gpu_lowering.hpp: which reshapes and views of a tensor need no copy, and which tensors are images with their channels
 // last.
 #pragma once
 

@@ -83,18 +83,18 @@ Storage Tensors::storage_of(TensorId id) const {
   return is_integer(type) ? cuda::storage_of(type) : program_.storage;
 }
 
-const Value& Tensors::value(TensorId id) {
+const PlacedTensor& Tensors::value(TensorId id) {
   const auto found = values_.find(id);
   return found != values_.end() ? found->second : value(id, storage_of(id));
 }
 
-const Value& Tensors::value(TensorId id, Storage storage) {
+const PlacedTensor& Tensors::value(TensorId id, Storage storage) {
   const auto [found, missing] = constants_.try_emplace({id, storage});
   if (missing) found->second = constant(id, storage, natural(id, storage));
   return found->second;
 }
 
-Value Tensors::constant(TensorId id, Storage storage, Strides strides) {
+PlacedTensor Tensors::constant(TensorId id, Storage storage, Strides strides) {
   const auto& tensor = graph_.tensors[id];
   const auto place = [&]<class T>(std::span<const T> elements) {
     return constant(spread(elements, tensor.shape, strides));
@@ -128,7 +128,7 @@ Strides Tensors::natural(TensorId id, Storage storage) const {
   return dense_strides(padded);
 }
 
-Value Tensors::allocate(const Shape& shape, Strides strides, Storage storage) {
+PlacedTensor Tensors::allocate(const Shape& shape, Strides strides, Storage storage) {
   // Whole pixels: kernels may read the last one to its end.
   const auto elements = round_up(extent(shape, strides), 16 / static_cast<std::int64_t>(size_of(storage)));
   program_.buffers.push_back(static_cast<std::size_t>(elements) * size_of(storage));
@@ -138,7 +138,7 @@ Value Tensors::allocate(const Shape& shape, Strides strides, Storage storage) {
           std::move(strides)};
 }
 
-Value Tensors::destination(TensorId id, Storage storage) {
+PlacedTensor Tensors::destination(TensorId id, Storage storage) {
   const auto& shape = graph_.tensors[id].shape;
   const auto& slot = concats_.slots[id];
   if (slot.group == ConcatPlan::Slot::none || storage != program_.storage)
@@ -151,12 +151,12 @@ Value Tensors::destination(TensorId id, Storage storage) {
   return {place->at(offset), program_.storage, shape, std::move(strides)};
 }
 
-bool Tensors::own_buffer(const Value& value) const {
+bool Tensors::own_buffer(const PlacedTensor& value) const {
   return value.place.region == Place::Region::buffer && value.place.offset == 0 &&
          std::ranges::none_of(groups_, [&](const auto& group) { return group && group->buffer == value.place.buffer; });
 }
 
-Value Tensors::destination(std::size_t node, std::span<const TensorId> inputs) {
+PlacedTensor Tensors::destination(std::size_t node, std::span<const TensorId> inputs) {
   const auto output = graph_.nodes[node].output;
   const auto& shape = graph_.tensors[output].shape;
   if (concats_.slots[output].group != ConcatPlan::Slot::none) return destination(output, storage_of(output));

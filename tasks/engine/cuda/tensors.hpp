@@ -17,7 +17,7 @@
 namespace rtexec::tasks::cuda {
 
 /// A tensor in memory.
-struct Value {
+struct PlacedTensor {
   Place place;
   Storage storage = Storage::f32;
   Shape shape;
@@ -38,12 +38,12 @@ class Tensors {
 
   /// Of an input, after set(); of a constant, which is added to the image when it is first asked for; of what a node
   /// wrote, after set().
-  [[nodiscard]] const Value& value(TensorId id);
+  [[nodiscard]] const PlacedTensor& value(TensorId id);
   /// Returns a constant in `storage`, which is storage_of() for integers, and f32 or f16 for floats.
-  [[nodiscard]] const Value& value(TensorId id, Storage storage);
+  [[nodiscard]] const PlacedTensor& value(TensorId id, Storage storage);
   /// Adds a constant to the image with those strides.
-  [[nodiscard]] Value constant(TensorId id, Storage storage, Strides strides);
-  void set(TensorId id, Value value) { values_[id] = std::move(value); }
+  [[nodiscard]] PlacedTensor constant(TensorId id, Storage storage, Strides strides);
+  void set(TensorId id, PlacedTensor value) { values_[id] = std::move(value); }
   [[nodiscard]] bool knows(TensorId id) const { return values_.contains(id); }
   /// Whether it is written in its slice of a concatenation.
   [[nodiscard]] bool is_part(TensorId id) const { return concats_.slots[id].group != ConcatPlan::Slot::none; }
@@ -51,12 +51,12 @@ class Tensors {
   void keep(TensorId id) { last_read_[source_[id]] = static_cast<std::size_t>(-1); }
 
   /// Where the node that writes `id` is to write: its slice of a concatenation, or a buffer of its own.
-  [[nodiscard]] Value destination(TensorId id) { return destination(id, program_.storage); }
-  [[nodiscard]] Value destination(TensorId id, Storage storage);
+  [[nodiscard]] PlacedTensor destination(TensorId id) { return destination(id, program_.storage); }
+  [[nodiscard]] PlacedTensor destination(TensorId id, Storage storage);
   /// The same, or, when node number `node` is the last to read one of `inputs`, which has a buffer for itself and lies
   /// as the output would, that one.
-  [[nodiscard]] Value destination(std::size_t node, std::span<const TensorId> inputs);
-  [[nodiscard]] Value allocate(const Shape& shape, Strides strides, Storage storage);
+  [[nodiscard]] PlacedTensor destination(std::size_t node, std::span<const TensorId> inputs);
+  [[nodiscard]] PlacedTensor allocate(const Shape& shape, Strides strides, Storage storage);
   /// Images and matrices: channels last, a pixel (row) beginning at multiples of 16 bytes. Others: dense and row-major,
   /// of bytes with rows that begin so.
   [[nodiscard]] Strides natural(TensorId id, Storage storage) const;
@@ -71,15 +71,15 @@ class Tensors {
 
  private:
   void find_last_reads();
-  [[nodiscard]] bool own_buffer(const Value& value) const;
+  [[nodiscard]] bool own_buffer(const PlacedTensor& value) const;
 
   const Graph& graph_;
   Program& program_;
   std::vector<bool> rows_; // by tensor: row_layout.hpp
   ConcatPlan concats_;
   std::vector<std::optional<Place>> groups_; // of concats_, once something is written there
-  std::map<TensorId, Value> values_;
-  std::map<std::pair<TensorId, Storage>, Value> constants_;
+  std::map<TensorId, PlacedTensor> values_;
+  std::map<std::pair<TensorId, Storage>, PlacedTensor> constants_;
   std::vector<TensorId> source_;       // what a tensor may be another name of
   std::vector<std::size_t> last_read_; // node, by source
 };

@@ -30,12 +30,12 @@ struct GivenInputs {
 
 using TensorId = std::uint32_t; // index in Graph::tensors
 
-/// What a constant was before it was dequantised: whole numbers, and the scale that each was multiplied by.
-struct WholeNumbers {
+/// What a constant was before it was dequantised: integers of eight bits, and the scale that each was multiplied by.
+struct QuantizedConstant {
   std::vector<std::int8_t> values; // in the order of the constant's
   std::vector<float> scales;       // one of all, or one for each index of `axis`
   std::size_t axis = 0;
-  bool operator==(const WholeNumbers&) const = default;
+  bool operator==(const QuantizedConstant&) const = default;
 };
 
 /// True for the integer types and for booleans, which are stored as bytes of 0 and 1.
@@ -52,8 +52,8 @@ struct Tensor {
   Shape shape;
   std::vector<float> values; // of a constant of floats, in row-major order; empty for what is computed
   ElementType type = ElementType::float32;
-  Integers integers = {};                         // of a constant of integers or booleans, of `type`
-  std::shared_ptr<const WholeNumbers> whole = {}; // where `values` are known to come from such
+  Integers integers = {};                                  // of a constant of integers or booleans, of `type`
+  std::shared_ptr<const QuantizedConstant> quantized = {}; // where `values` are known to come from such
 
   [[nodiscard]] bool constant() const { return !values.empty() || !integers.empty(); }
   bool operator==(const Tensor&) const = default;

@@ -25,7 +25,7 @@ bool is_mild(float factor) { return std::abs(factor) <= 64 && std::abs(factor) >
 Node* layer_behind(Patterns& p, TensorId id) {
   const auto is_float = [&](TensorId x) { return p.graph.tensors[x].type == ElementType::float32; };
   const auto own_constant = [&](TensorId x) {
-    return p.is_constant(x) && !p.graph.tensors[x].whole && p.uses.single_reader(x);
+    return p.is_constant(x) && !p.graph.tensors[x].quantized && p.uses.single_reader(x);
   };
   auto* node = is_float(id) ? p.uses.plain_producer(id) : nullptr;
   while (node && (std::holds_alternative<Reshape>(node->operation) || std::holds_alternative<View>(node->operation)))
@@ -80,7 +80,7 @@ void fold_row_scales(Graph& graph) {
       const bool in_rows = std::get<Gemm>(gemm->operation).transpose_b; // a column of the product is a row of b
       for (std::size_t input = 1; input < gemm->inputs.size(); ++input) {
         auto tensor = graph.tensors[gemm->inputs[input]];
-        tensor.whole = nullptr;
+        tensor.quantized = nullptr;
         const auto length = tensor.values.size() / static_cast<std::size_t>(columns);
         for (std::size_t at = 0; at < tensor.values.size(); ++at)
           tensor.values[at] *=

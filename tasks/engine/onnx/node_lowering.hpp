@@ -179,8 +179,8 @@ class NodeContext {
   /// Charges memory for constants to the file's budget. Refuses the node if the budget is spent.
   void charge(std::size_t elements, std::size_t element_size = sizeof(float)) const;
   /// Of a constant.
-  void stands_for(TensorId id, std::shared_ptr<const WholeNumbers> whole) {
-    lowering_.graph.tensors[id].whole = std::move(whole);
+  void stands_for(TensorId id, std::shared_ptr<const QuantizedConstant> quantized) {
+    lowering_.graph.tensors[id].quantized = std::move(quantized);
   }
   /// Gives the value, made by this node, the name of an output.
   void set_output(Value value, std::size_t output = 0);

@@ -78,12 +78,13 @@ TensorId quantised(NodeContext& node, TensorId x, const Shape& shape, TensorId s
   return node.cast(node.emit(Activation{Function::clip, low, high}, {y}, shape), type);
 }
 
-/// Of whole numbers that fit into eight bits, and one scale or those of one axis.
-std::shared_ptr<const WholeNumbers> whole_numbers(const NodeContext& node, TensorId whole, TensorId scale) {
+/// Of integers that fit into eight bits, and one scale or those of one axis.
+std::shared_ptr<const QuantizedConstant> quantized_constant(const NodeContext& node, TensorId integers,
+                                                            TensorId scale) {
   const auto fits = [](float value) { return value >= -128 && value <= 127 && value == std::nearbyint(value); };
-  const auto& values = node.values_of(whole);
+  const auto& values = node.values_of(integers);
   if (!std::ranges::all_of(values, fits) || !node.is_constant(scale)) return nullptr;
-  auto result = std::make_shared<WholeNumbers>();
+  auto result = std::make_shared<QuantizedConstant>();
   result->values.assign(values.begin(), values.end());
   result->scales = node.values_of(scale);
   const auto shape = node.shape_of(scale);
@@ -105,7 +106,7 @@ TensorId dequantised(NodeContext& node, TensorId x, const Shape& shape, TensorId
   auto whole = node.cast(x, real);
   if (zero) whole = node.emit(Binary{Pair::subtract}, {whole, node.cast(*zero, real)}, shape);
   const auto y = node.emit(Binary{Pair::multiply}, {whole, scale}, shape);
-  if (node.is_constant(y) && node.is_constant(whole)) node.stands_for(y, whole_numbers(node, whole, scale));
+  if (node.is_constant(y) && node.is_constant(whole)) node.stands_for(y, quantized_constant(node, whole, scale));
   return y;
 }
 

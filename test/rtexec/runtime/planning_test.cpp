@@ -4,6 +4,7 @@
 
 #include "rtexec/runtime/channels/connect.hpp"
 #include "rtexec/runtime/json/machine_json.hpp"
+#include "rtexec/runtime/planning/loaded_set.hpp"
 #include "tasks/make/make_workload.hpp"
 #include "test/rtexec/runtime/linked_networks.hpp"
 #include "test/rtexec/runtime/own_workload.hpp"
@@ -52,6 +53,25 @@ TEST(PlanWithoutExecutive, SettlesCoresAndThreadsForTheMachineThatIsGiven) {
   EXPECT_EQ(planned->service_core, 5u);
   EXPECT_EQ(planned->tasks.executive.threads, ThreadPolicy::fifo);
   for (const PlannedTask& task : planned->plan.tasks) EXPECT_THAT(robot.cores, testing::Contains(task.core));
+}
+
+TEST(PlanWithoutExecutive, LeavesWorkloadsAsTheyAre) {
+  TaskSet set = two_tasks();
+  set.tasks[1].layers = SyntheticLayers{.count = 6};
+  set.tasks[1].live = Bytes{8192};
+  set.tasks[1].segments = 3;
+  executive::Setup setup;
+  auto loaded = executive::load(set, setup, robot);
+  ASSERT_TRUE(loaded) << problem(loaded);
+  const auto first = executive::plan(*loaded), second = executive::plan(*loaded);
+  ASSERT_TRUE(first) << problem(first);
+  ASSERT_TRUE(second) << problem(second);
+  EXPECT_EQ(first->tasks[1].cuts.size(), 2U);
+  EXPECT_EQ(first->tasks[1].cuts, second->tasks[1].cuts);
+  EXPECT_EQ(first->tasks[1].memory.carry, Bytes{8192});
+  EXPECT_EQ(loaded->workloads[1]->memory().carry, Bytes{0});
+  ASSERT_TRUE(executive::cut(*loaded, *first));
+  EXPECT_EQ(loaded->workloads[1]->memory().carry, Bytes{8192});
 }
 
 /// Addresses for so many constants do not exist, so the capacity refuses them before they are asked for.

@@ -2,7 +2,7 @@
 //
 // "rows": a block, or lanes of a warp where there is little to reduce, for each index that is kept; its threads share
 // the indices that are reduced. "columns": for where neighbours in memory are kept, not reduced: lanes of a warp have
-// an index that is kept each, warps share those that are reduced. How many: arguments.hpp.
+// an index that is kept each, warps share those that are reduced. How many: network_arguments.hpp.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/integers.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"

@@ -3,7 +3,7 @@
 // themselves.
 //
 // Every kernel has one parameter, the argument struct by value. Names end in the storage of the tensors
-// (arguments.hpp).
+// (network_arguments.hpp).
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"

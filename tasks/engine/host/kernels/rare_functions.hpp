@@ -7,7 +7,7 @@
 
 namespace rtexec::tasks::kernels {
 
-/// y = f(x), for kinds that are not common (functions.hpp); y may be x.
+/// y = f(x), for kinds that are not common (element_functions.hpp); y may be x.
 void activate_rarely(Activation f, float* y, const float* x, std::size_t n) noexcept;
 
 } // namespace rtexec::tasks::kernels

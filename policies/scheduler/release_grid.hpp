@@ -1,5 +1,5 @@
-// Decides what happens at each release of one task: the policies on overruns and on parts above their WCETs, as a state
-// machine without a clock.
+// The releases of one task, on the grid of its period, and what happens at each of them: the policies on overruns and
+// on parts above their WCETs, as a state machine without a clock.
 //
 // Driven by the task's release thread or by the simulator: sleep until next(), tell at_release() what is seen there,
 // and obey. One call answers for one release: after a `skip` next() may already be past; ask again at once. Pure and
@@ -50,10 +50,10 @@ struct ReleaseDecision {
   friend bool operator==(const ReleaseDecision&, const ReleaseDecision&) = default;
 };
 
-class OverrunHandler {
+class ReleaseGrid {
  public:
-  OverrunHandler(OnOverrun policy, Duration period, Instant first_release,
-                 OnWcetExceeded on_wcet_exceeded = OnWcetExceeded::tell);
+  ReleaseGrid(OnOverrun policy, Duration period, Instant first_release,
+              OnWcetExceeded on_wcet_exceeded = OnWcetExceeded::tell);
 
   /// The next nominal release on the grid.
   [[nodiscard]] Instant next() const noexcept { return next_; }

@@ -1,4 +1,4 @@
-#include "tasks/engine/cuda/whole_plan.hpp"
+#include "tasks/engine/cuda/int8_plan.hpp"
 
 #include "tasks/engine/graph/uses.hpp"
 
@@ -16,7 +16,7 @@ class Planner {
     plan_.elsewhere.resize(graph.nodes.size(), false);
   }
 
-  WholePlan plan() {
+  Int8Plan plan() {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const auto& node = graph_.nodes[i];
       auto product = product_of(node);
@@ -48,7 +48,7 @@ class Planner {
     if (!from || !is_small(type(node->inputs[0]))) return std::nullopt;
     return Dequantised{node->inputs[0], *from, {}};
   }
-  /// Lets a layer read the whole numbers in place of `id`.
+  /// Lets a layer read the integers in place of `id`.
   Dequantised taken(TensorId id, Dequantised from) {
     ++links_.readers[from.x];
     if (from.zero) ++links_.readers[*from.zero];
@@ -80,7 +80,7 @@ class Planner {
     return computed && type(*computed) == type(*x) ? std::optional(Dequantised{*x, {}, computed}) : std::nullopt;
   }
 
-  std::optional<WholeProduct> integer_product_of(const Node& node) {
+  std::optional<Int8Product> integer_product_of(const Node& node) {
     const bool is_conv = std::holds_alternative<IntegerConv>(node.operation);
     if (!is_conv && !std::holds_alternative<IntegerMatMul>(node.operation)) return std::nullopt;
     const auto x = centred(node.inputs[0]);
@@ -91,11 +91,11 @@ class Planner {
       return std::nullopt;
     const auto channels = is_conv ? weights.shape[0] : weights.shape[1];
     if (element_count(weights.shape) / channels > max_terms) return std::nullopt;
-    const WholeNumbers numbers{{weights.integers.begin(), weights.integers.end()}, {1.0F}, 0};
-    return WholeProduct{taken(node.inputs[0], *x), std::make_shared<WholeNumbers>(numbers), {}, {}};
+    const QuantizedConstant numbers{{weights.integers.begin(), weights.integers.end()}, {1.0F}, 0};
+    return Int8Product{taken(node.inputs[0], *x), std::make_shared<QuantizedConstant>(numbers), {}, {}};
   }
 
-  std::optional<WholeProduct> product_of(const Node& node) {
+  std::optional<Int8Product> product_of(const Node& node) {
     const bool is_conv = std::holds_alternative<Conv>(node.operation);
     const auto* gemm = std::get_if<Gemm>(&node.operation);
     if ((!is_conv && !gemm) || !dequantised(node.inputs[0])) return std::nullopt;
@@ -103,10 +103,10 @@ class Planner {
     const auto channels = shape(node.output)[is_conv ? 1 : shape(node.output).size() - 1];
     const bool takes = !gemm || (!gemm->transpose_a && adds_a_row(graph_, node));
     const std::size_t axis = gemm && !gemm->transpose_b ? 1 : 0;
-    if (!weights.whole || !takes || element_count(weights.shape) / channels > max_terms) return std::nullopt;
-    const auto& scales = weights.whole->scales;
-    if (scales.size() != 1 && weights.whole->axis != axis) return std::nullopt;
-    WholeProduct product{taken(node.inputs[0]), weights.whole, {}, {}};
+    if (!weights.quantized || !takes || element_count(weights.shape) / channels > max_terms) return std::nullopt;
+    const auto& scales = weights.quantized->scales;
+    if (scales.size() != 1 && weights.quantized->axis != axis) return std::nullopt;
+    Int8Product product{taken(node.inputs[0]), weights.quantized, {}, {}};
     const float scale = product.x.from.scale * (gemm ? gemm->alpha : 1.0F);
     for (std::int64_t c = 0; c < channels; ++c)
       product.factors.push_back(scale * scales[scales.size() == 1 ? 0 : static_cast<std::size_t>(c)]);
@@ -114,18 +114,18 @@ class Planner {
     return product;
   }
 
-  std::optional<WholeStep> step_of(const Node& node) {
+  std::optional<Int8Step> step_of(const Node& node) {
     const auto* binary = std::get_if<Binary>(&node.operation);
     const bool adds = binary && binary->kind == Binary::Kind::add;
     if (!adds && !std::holds_alternative<Activation>(node.operation)) return std::nullopt;
     const auto is_bytes = [&](TensorId id) { return dequantised(id).has_value(); };
     if (is_integer(type(node.output)) || !std::ranges::all_of(node.inputs, is_bytes)) return std::nullopt;
-    WholeStep step;
+    Int8Step step;
     for (const auto input : node.inputs) step.inputs.push_back(taken(input));
     return step;
   }
 
-  WholeResult result_of(const Node& node) {
+  Int8Result result_of(const Node& node) {
     if (links_.readers[node.output] != 1) return {node.output, {}};
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const auto& reader = graph_.nodes[i];
@@ -138,12 +138,12 @@ class Planner {
   }
 
   const Graph& graph_;
-  Links links_; // readers: but those that take whole numbers in its place
-  WholePlan plan_;
+  Links links_; // readers: but those that take integers in its place
+  Int8Plan plan_;
 };
 
 } // namespace
 
-WholePlan plan_whole(const Graph& graph) { return Planner(graph).plan(); }
+Int8Plan plan_int8(const Graph& graph) { return Planner(graph).plan(); }
 
 } // namespace rtexec::tasks::cuda

@@ -1,6 +1,6 @@
 #include "tasks/engine/cuda/calls.hpp"
 #include "tasks/engine/cuda/product_calls.hpp"
-#include "tasks/engine/cuda/whole_weights.hpp"
+#include "tasks/engine/cuda/int8_weights.hpp"
 
 #include <cmath>
 #include <tuple>
@@ -36,14 +36,14 @@ void add_residual(ConvCall& call, ConvArguments& a, const Node& node, const Pixe
 }
 
 /// All but the result.
-ConvCall whole_call(LoweringContext& context, const Node& node, const WholeProduct& product, const Value& x,
-                    ConvArguments a) {
+ConvCall int8_call(LoweringContext& context, const Node& node, const Int8Product& product, const PlacedTensor& x,
+                   ConvArguments a) {
   ConvCall call;
   a.whole = 1;
   const auto& computed = product.x.zero;
   const auto zero = computed ? 1 : narrow(std::lround(stored_as(x.storage, product.x.from).zero));
   a.outside = (static_cast<unsigned>(zero) & 0xffU) * 0x01010101U;
-  auto weights = whole_weights(context.graph, node, *product.weights, a.channels);
+  auto weights = int8_weights(context.graph, node, *product.weights, a.channels);
   for (auto& sum : weights.sums) sum *= -zero;
   call.x = x.place;
   call.weights = context.tensors.constant(weights.packed);
@@ -66,15 +66,15 @@ ConvCall whole_call(LoweringContext& context, const Node& node, const WholeProdu
   return call;
 }
 
-Destination destination(LoweringContext& context, const Node& node, const WholeResult& result) {
+Destination destination(LoweringContext& context, const Node& node, const Int8Result& result) {
   const auto of = context.tensors.storage_of(result.output);
   if (!conv_of(node)) return row_destination(context, result.output, flat(node, context.shape(result.output)), of);
   auto y = context.tensors.destination(result.output, of);
-  if (!context.image_of(y)) y = context.tensors.allocate(y.shape, context.whole_pixels(y.shape, of), of);
+  if (!context.image_of(y)) y = context.tensors.allocate(y.shape, context.aligned_pixels(y.shape, of), of);
   return {y, y};
 }
 
-void multiply(LoweringContext& context, const Node& node, const WholeProduct& product, const WholeResult& result) {
+void multiply(LoweringContext& context, const Node& node, const Int8Product& product, const Int8Result& result) {
   const auto x = bytes(context, product.x.x, flat(node, context.shape(product.x.x)));
   const auto out = flat(node, context.shape(result.output));
   ConvArguments a;
@@ -94,22 +94,22 @@ void multiply(LoweringContext& context, const Node& node, const WholeProduct& pr
   a.y_stride = narrow(context.image_of(y.flat)->pixel);
   a.y_storage = y.flat.storage;
   if (result.quantise) a.levels = stored_as(a.y_storage, *result.quantise);
-  auto call = whole_call(context, node, product, x.value, a);
+  auto call = int8_call(context, node, product, x.value, a);
   call.y = y.y.place;
   context.emit(std::move(call));
   context.tensors.set(result.output, y.y);
 }
 
 /// y = quantise(activation(the sum of one or two inputs)); two are bytes.
-void rescale(LoweringContext& context, const std::vector<Dequantised>& inputs, const Value& y,
+void rescale(LoweringContext& context, const std::vector<Dequantised>& inputs, const PlacedTensor& y,
              const Activation& activation, const std::optional<Quantise>& quantise) {
   const auto operand = [&](TensorId id) {
     const auto& x = context.tensors.value(id);
     return size_of(x.storage) > 1 && holds_integers(x.storage) ? context.stored(id, Storage::f32) : x;
   };
   const auto a = operand(inputs[0].x);
-  const auto b = inputs.size() > 1 ? operand(inputs[1].x) : Value{};
-  const auto view = [&](const Value& x) { return kernel_view(y.shape, broadcast(x.shape, x.strides, y.shape)); };
+  const auto b = inputs.size() > 1 ? operand(inputs[1].x) : PlacedTensor{};
+  const auto view = [&](const PlacedTensor& x) { return kernel_view(y.shape, broadcast(x.shape, x.strides, y.shape)); };
   RescaleArguments r;
   r.a_view = r.b_view = view(a);
   r.y_view = kernel_view(y.shape, y.strides);
@@ -127,7 +127,7 @@ void rescale(LoweringContext& context, const std::vector<Dequantised>& inputs, c
       kernel_call<A>(launch_of(r, a.storage, y.storage), r, {{&A::a, a.place}, {&A::b, b.place}, {&A::y, y.place}}));
 }
 
-void step(LoweringContext& context, const Node& node, const WholeStep& step, const WholeResult& result) {
+void step(LoweringContext& context, const Node& node, const Int8Step& step, const Int8Result& result) {
   const auto* function = std::get_if<Activation>(&node.operation);
   const auto y = context.tensors.destination(result.output, context.tensors.storage_of(result.output));
   rescale(context, step.inputs, y, function ? *function : node.activation, result.quantise);
@@ -136,8 +136,8 @@ void step(LoweringContext& context, const Node& node, const WholeStep& step, con
 
 } // namespace
 
-bool lower_whole(LoweringContext& context, const Node& node, std::size_t number) {
-  const auto& plan = context.whole_plan;
+bool lower_int8(LoweringContext& context, const Node& node, std::size_t number) {
+  const auto& plan = context.int8_plan;
   if (plan.elsewhere[number]) return true;
   const auto result = plan.results.find(number);
   if (result == plan.results.end()) return false;

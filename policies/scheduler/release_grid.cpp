@@ -1,14 +1,13 @@
-#include "policies/scheduler/overrun_handler.hpp"
+#include "policies/scheduler/release_grid.hpp"
 
 namespace rtexec::policies {
 
 using Kind = ReleaseDecision::Kind;
 
-OverrunHandler::OverrunHandler(OnOverrun policy, Duration period, Instant first_release,
-                               OnWcetExceeded on_wcet_exceeded)
+ReleaseGrid::ReleaseGrid(OnOverrun policy, Duration period, Instant first_release, OnWcetExceeded on_wcet_exceeded)
     : policy_(policy), on_wcet_exceeded_(on_wcet_exceeded), period_(period), next_(first_release) {}
 
-ReleaseDecision OverrunHandler::at_release(bool outstanding, bool exceeded) noexcept {
+ReleaseDecision ReleaseGrid::at_release(bool outstanding, bool exceeded) noexcept {
   if (!outstanding) return proceed(exceeded);
   switch (policy_) {
   case OnOverrun::skip: return skip(ReleaseReason::overrun);
@@ -20,33 +19,33 @@ ReleaseDecision OverrunHandler::at_release(bool outstanding, bool exceeded) noex
   return {Kind::stop, jobs_, next_};
 }
 
-ReleaseDecision OverrunHandler::after_wait(Instant now, bool exceeded) noexcept {
+ReleaseDecision ReleaseGrid::after_wait(Instant now, bool exceeded) noexcept {
   if (policy_ == OnOverrun::re_phase) next_ = now;
   if (policy_ == OnOverrun::abort_job)
     while (next_ + period_ <= now) skip(ReleaseReason::overrun);
   return proceed(exceeded);
 }
 
-ReleaseDecision OverrunHandler::proceed(bool exceeded) noexcept {
+ReleaseDecision ReleaseGrid::proceed(bool exceeded) noexcept {
   if (exceeded && !dropped_ && on_wcet_exceeded_ == OnWcetExceeded::skip_next)
     return skip(ReleaseReason::wcet_exceeded);
   return start();
 }
 
-ReleaseDecision OverrunHandler::drop() noexcept {
+ReleaseDecision ReleaseGrid::drop() noexcept {
   --jobs_;
   next_ -= period_;
   return skip(ReleaseReason::stale);
 }
 
-ReleaseDecision OverrunHandler::start() noexcept {
+ReleaseDecision ReleaseGrid::start() noexcept {
   const ReleaseDecision decision{Kind::start, jobs_++, next_};
   next_ += period_;
   dropped_ = false;
   return decision;
 }
 
-ReleaseDecision OverrunHandler::skip(ReleaseReason reason) noexcept {
+ReleaseDecision ReleaseGrid::skip(ReleaseReason reason) noexcept {
   const ReleaseDecision decision{Kind::skip, jobs_, next_, reason};
   next_ += period_;
   ++skipped_;

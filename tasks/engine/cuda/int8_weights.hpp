@@ -1,21 +1,21 @@
-// The constants of layers of whole numbers, as kernels read them.
+// The constants of layers of integers, as kernels read them.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
-#include "tasks/engine/cuda/whole_plan.hpp"
+#include "tasks/engine/cuda/int8_plan.hpp"
 
 #include <cstdint>
 #include <vector>
 
 namespace rtexec::tasks::cuda {
 
-struct WholeWeights {
+struct Int8Weights {
   std::vector<std::int8_t> packed; // [out][taps][channels], zero in channels that the weights do not have
   std::vector<std::int32_t> sums;  // of each output channel's
 };
 /// Packs the weights of the convolution or matrix product `node`.
-[[nodiscard]] WholeWeights whole_weights(const Graph& graph, const Node& node, const WholeNumbers& weights,
-                                         std::int64_t channels);
+[[nodiscard]] Int8Weights int8_weights(const Graph& graph, const Node& node, const QuantizedConstant& weights,
+                                       std::int64_t channels);
 
 /// What a byte lacks to be the number it stands for.
 [[nodiscard]] constexpr float shift_of(Storage storage) { return storage == Storage::u8 ? 128 : 0; }

@@ -8,29 +8,29 @@
 namespace rtexec::executive {
 namespace {
 
-TEST(Ring, KeepsTheOrderAndRefusesWhenFull) {
-  Ring<int, 4> ring;
-  for (int i = 0; i < 4; ++i) EXPECT_TRUE(ring.push(i));
-  EXPECT_FALSE(ring.push(4));
+TEST(WaitFreeQueue, KeepsTheOrderAndRefusesWhenFull) {
+  WaitFreeQueue<int, 4> queue;
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(queue.push(i));
+  EXPECT_FALSE(queue.push(4));
   int item = -1;
   for (int i = 0; i < 4; ++i) {
-    ASSERT_TRUE(ring.pop(item));
+    ASSERT_TRUE(queue.pop(item));
     EXPECT_EQ(item, i);
   }
-  EXPECT_FALSE(ring.pop(item));
-  EXPECT_EQ(ring.front(), nullptr);
+  EXPECT_FALSE(queue.pop(item));
+  EXPECT_EQ(queue.front(), nullptr);
 }
 
-TEST(Ring, TwoThreadsLoseNothing) {
+TEST(WaitFreeQueue, TwoThreadsLoseNothing) {
   const auto count = test::rounds<std::uint64_t>(100'000);
-  Ring<std::uint64_t, 8> ring;
+  WaitFreeQueue<std::uint64_t, 8> queue;
   std::jthread producer([&] {
     for (std::uint64_t i = 0; i < count; ++i)
-      while (!ring.push(i)) std::this_thread::yield();
+      while (!queue.push(i)) std::this_thread::yield();
   });
   for (std::uint64_t i = 0; i < count; ++i) {
     std::uint64_t item = 0;
-    while (!ring.pop(item)) std::this_thread::yield();
+    while (!queue.pop(item)) std::this_thread::yield();
     ASSERT_EQ(item, i);
   }
 }
