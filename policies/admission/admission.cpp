@@ -265,19 +265,19 @@ class VolumeTrial {
 
 /// Looks for classes, cuts and volumes that are proved. What is kept between segments takes memory, of which others
 /// then have to swap more.
-class DivisionTrial {
+class PreemptionTrial {
  public:
   /// What is looked for: only a plan that is proved, or also the one that comes closest.
   enum class Goal { proof, closest };
 
   /// `plan` has cores.
-  DivisionTrial(const Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory,
-                std::span<const Divisible> divisible, Goal goal)
+  PreemptionTrial(const Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory,
+                  std::span<const LayeredTask> layered, Goal goal)
       : plan_(plan),
         set_(set),
         goal_(goal),
         memory_(memory),
-        divisible_(divisible),
+        layered_(layered),
         urgency_(by_urgency(set.tasks)),
         on_device_(on_device(set.tasks, {urgency_.begin(), urgency_.end()})) {}
 
@@ -312,24 +312,24 @@ class DivisionTrial {
   }
 
   std::optional<Plan> tried() {
-    std::optional<Division> division;
+    std::optional<Preemption> preemption;
     for (int round = 0; round < most_rounds; ++round) {
       Plan plan = plan_;
-      const auto overflow = plan_memory(plan, set_, with_carry(plan, division));
+      const auto overflow = plan_memory(plan, set_, with_carry(plan, preemption));
       if (!overflow) return std::nullopt;
-      if (division && *overflow <= overflow_ && (*overflow > 0) == (overflow_ > 0))
-        return divided(std::move(plan), *division, *overflow);
+      if (preemption && *overflow <= overflow_ && (*overflow > 0) == (overflow_ > 0))
+        return divided(std::move(plan), *preemption, *overflow);
       overflow_ = *overflow;
-      auto found = divide(device(plan), plan.order);
+      auto found = search_preemption(device(plan), plan.order);
       if (!found) return std::nullopt;
       device_has_time_ = found->proved;
-      division = std::move(found->division);
+      preemption = std::move(found->preemption);
     }
     return std::nullopt;
   }
 
-  [[nodiscard]] DivisibleSet device(const Plan& plan) {
-    DivisibleSet result{
+  [[nodiscard]] LayeredSet device(const Plan& plan) {
+    LayeredSet result{
         .device = device_set(plan, set_, on_device_, overflow_), .tasks = {}, .launch_ahead = plan.launch_ahead};
     result.device.rule = SwapRule::pipelined;
     if (windows_.empty())
@@ -337,7 +337,7 @@ class DivisionTrial {
     const Nanos charge = between_segments(set_.board, false);
     for (std::size_t k = 0; k < on_device_.size(); ++k) {
       result.device.tasks[k].deadline = windows_[k];
-      Divisible& task = result.tasks.emplace_back(divisible_[on_device_[k]]);
+      LayeredTask& task = result.tasks.emplace_back(layered_[on_device_[k]]);
       const bool ahead = plan.launch_ahead > 0 && !task.streams;
       task.layers.times.back() += plan.launch_ahead > 0 ? 2 * charge : charge;
       task.layers.least = ahead ? charge : 0;
@@ -348,31 +348,31 @@ class DivisionTrial {
   }
 
   /// Gives the plan the classes, which decide who shares what is kept between segments.
-  std::vector<MemoryDemand> with_carry(Plan& plan, const std::optional<Division>& division) const {
+  std::vector<MemoryDemand> with_carry(Plan& plan, const std::optional<Preemption>& preemption) const {
     std::vector<MemoryDemand> memory(memory_.begin(), memory_.end());
-    if (!division) return memory;
+    if (!preemption) return memory;
     for (std::size_t k = 0; k < on_device_.size(); ++k) {
       const std::size_t task = on_device_[k];
-      plan.tasks[task].device_class = division->classes[k];
-      memory[task].carry = std::max(memory[task].carry, division->cuts[k].carry);
+      plan.tasks[task].device_class = preemption->classes[k];
+      memory[task].carry = std::max(memory[task].carry, preemption->cuts[k].carry);
     }
     return memory;
   }
 
-  [[nodiscard]] Plan divided(Plan plan, const Division& division, std::uint32_t overflow) const {
+  [[nodiscard]] Plan divided(Plan plan, const Preemption& preemption, std::uint32_t overflow) const {
     set_ranks(plan, set_.tasks, urgency_);
     for (std::size_t k = 0; k < on_device_.size(); ++k) {
       PlannedTask& task = plan.tasks[on_device_[k]];
-      const std::vector<std::uint32_t>& cuts = division.cuts[k].cuts;
+      const std::vector<std::uint32_t>& cuts = preemption.cuts[k].cuts;
       if (cuts.empty()) continue;
-      Layers layers = divisible_[on_device_[k]].layers;
+      Layers layers = layered_[on_device_[k]].layers;
       layers.overheads.assign(layers.overheads.size(), 0);
       task.cuts = cuts;
       task.segments = static_cast<std::uint32_t>(cuts.size() + 1);
       for (const Nanos each : segments_of(layers, cuts)) task.segment_wcets.emplace_back(each);
     }
     if (plan.swap)
-      assign_volumes(plan, set_.tasks, by_task<std::uint32_t>(division.volumes, on_device_, plan.tasks.size()),
+      assign_volumes(plan, set_.tasks, by_task<std::uint32_t>(preemption.volumes, on_device_, plan.tasks.size()),
                      overflow);
     return examined(plan, set_, urgency_);
   }
@@ -381,11 +381,11 @@ class DivisionTrial {
   const ResolvedSet& set_;
   const Goal goal_;
   std::span<const MemoryDemand> memory_;
-  std::span<const Divisible> divisible_;
+  std::span<const LayeredTask> layered_;
   const std::vector<std::size_t> urgency_;
   const std::vector<std::size_t> on_device_; // those of them that use the device
-  std::uint32_t overflow_ = 0;               // that the last division is for
-  bool device_has_time_ = false;             // with the last division, alone
+  std::uint32_t overflow_ = 0;               // that the last preemption is for
+  bool device_has_time_ = false;             // with the last preemption, alone
   std::vector<Nanos> windows_;               // on the device, of the tasks there
   std::optional<Plan> closest_;
 };
@@ -435,39 +435,39 @@ constexpr double worth_being_ahead = 0.01;
 
 /// The plan that is proved, or comes closest; absent: there is none at all.
 std::optional<Plan> in_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
-                                std::span<const Divisible> divisible, DivisionTrial::Goal goal) {
-  auto plan = DivisionTrial(cores, set, memory, divisible, goal).run();
+                                std::span<const LayeredTask> layered, PreemptionTrial::Goal goal) {
+  auto plan = PreemptionTrial(cores, set, memory, layered, goal).run();
   const bool proved = plan && plan->end_to_end.proved;
   const double taken = plan ? share_of_cuts(*plan, set) : 1;
   if (set.tasks.device.launch_ahead || (proved && taken <= worth_being_ahead)) return plan;
   cores.launch_ahead = 1;
-  auto ahead = DivisionTrial(cores, set, memory, divisible, DivisionTrial::Goal::proof).run();
+  auto ahead = PreemptionTrial(cores, set, memory, layered, PreemptionTrial::Goal::proof).run();
   if (!ahead || !ahead->end_to_end.proved) return plan;
   return !proved || share_of_cuts(*ahead, set) + worth_being_ahead <= taken ? std::move(ahead) : std::move(plan);
 }
 
 /// With whole jobs, or where that is not proved, or not asked for, in segments.
 Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
-                           std::span<const Divisible> given_divisible, DivisionTrial::Goal goal) {
-  const auto streamed = with_streams(set, given_divisible);
+                           std::span<const LayeredTask> given_layers, PreemptionTrial::Goal goal) {
+  const auto streamed = with_streams(set, given_layers);
   if (!streamed) return Unexpected(streamed.error());
-  const std::span<const Divisible> divisible = *streamed;
-  give_streams(cores, divisible);
+  const std::span<const LayeredTask> layered = *streamed;
+  give_streams(cores, layered);
   Plan plan = cores;
   const auto overflow = plan_memory(plan, set, memory);
   if (!overflow) return Unexpected(overflow.error());
-  const bool possible = !divisible.empty() && may_preempt(set, plan);
-  const bool given = std::ranges::any_of(divisible, &Divisible::fixed);
-  if (!possible && std::ranges::any_of(divisible, &Divisible::streams))
+  const bool possible = !layered.empty() && may_preempt(set, plan);
+  const bool given = std::ranges::any_of(layered, &LayeredTask::fixed);
+  if (!possible && std::ranges::any_of(layered, &LayeredTask::streams))
     return fail(Errc::bad_input,
                 "memory = \"stream\" is for sets none of whose tasks executes beside another one; leave it out");
   if (!given || !possible) {
     Plan whole = with_priorities(plan, set, *overflow);
     if (whole.end_to_end.proved || !possible || set.tasks.tasks.size() > max_searched) return whole;
-    auto divided = in_segments(cores, set, memory, divisible, DivisionTrial::Goal::proof);
+    auto divided = in_segments(cores, set, memory, layered, PreemptionTrial::Goal::proof);
     return divided && divided->end_to_end.proved ? std::move(*divided) : std::move(whole);
   }
-  if (auto divided = in_segments(cores, set, memory, divisible, goal)) return std::move(*divided);
+  if (auto divided = in_segments(cores, set, memory, layered, goal)) return std::move(*divided);
   return fail(Errc::not_proved,
               "with the classes and segments that are given no swap volumes fit, or the memory that "
               "is kept between segments does not: give fewer segments or levels, or a larger "
@@ -476,18 +476,18 @@ Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const M
 
 /// Where that is not proved, more and more of the tasks that may stream do, those with the most constants first.
 Result<Plan> with_more_streams(const Plan& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
-                               std::span<const Divisible> divisible) {
-  auto plan = with_segments(cores, set, memory, divisible, DivisionTrial::Goal::closest);
-  if (divisible.size() > max_searched) return plan;
+                               std::span<const LayeredTask> layered) {
+  auto plan = with_segments(cores, set, memory, layered, PreemptionTrial::Goal::closest);
+  if (layered.size() > max_searched) return plan;
   std::vector<std::size_t> others;
-  for (std::size_t i = 0; i < divisible.size() && set.tasks.swap.policy == SwapPolicy::pipelined; ++i)
-    if (!divisible[i].streams && !divisible[i].reads.empty() && divisible[i].reads.back().end > 1) others.push_back(i);
-  std::ranges::stable_sort(others, std::greater(), [&](std::size_t i) { return divisible[i].reads.back().end; });
-  std::vector<Divisible> tasks(divisible.begin(), divisible.end());
+  for (std::size_t i = 0; i < layered.size() && set.tasks.swap.policy == SwapPolicy::pipelined; ++i)
+    if (!layered[i].streams && !layered[i].reads.empty() && layered[i].reads.back().end > 1) others.push_back(i);
+  std::ranges::stable_sort(others, std::greater(), [&](std::size_t i) { return layered[i].reads.back().end; });
+  std::vector<LayeredTask> tasks(layered.begin(), layered.end());
   for (const std::size_t i : others) {
     if (plan && plan->end_to_end.proved) break;
     tasks[i].streams = true;
-    const auto goal = plan ? DivisionTrial::Goal::proof : DivisionTrial::Goal::closest;
+    const auto goal = plan ? PreemptionTrial::Goal::proof : PreemptionTrial::Goal::closest;
     auto streamed = with_segments(cores, set, memory, tasks, goal);
     if (streamed && (!plan || streamed->end_to_end.proved)) plan = std::move(streamed);
   }
@@ -495,8 +495,8 @@ Result<Plan> with_more_streams(const Plan& cores, const ResolvedSet& set, std::s
 }
 
 Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
-                     std::span<const Divisible> divisible) {
-  auto planned = with_more_streams(with_cores(cores, set.tasks), set, memory, divisible);
+                     std::span<const LayeredTask> layered) {
+  auto planned = with_more_streams(with_cores(cores, set.tasks), set, memory, layered);
   if (!planned) return planned;
   Plan made = std::move(*planned);
   if (const auto assigned = assign_residents(made, set.tasks); !assigned) return Unexpected(assigned.error());
@@ -505,10 +505,10 @@ Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::s
 
 /// On the first assignment of cores that is proved, or the one that comes closest.
 Result<Plan> on_cores(const ResolvedSet& set, std::span<const MemoryDemand> memory,
-                      std::span<const Divisible> divisible) {
+                      std::span<const LayeredTask> layered) {
   std::optional<Result<Plan>> closest;
   core_assignments(set, [&](const CoreAssignment& cores) {
-    Result<Plan> tried = plan_on(cores, set, memory, divisible);
+    Result<Plan> tried = plan_on(cores, set, memory, layered);
     const bool proved = tried && tried->proved;
     if (proved || !closest || (tried && (!*closest || tried->end_to_end.slack > (*closest)->end_to_end.slack)))
       closest = std::move(tried);
@@ -519,9 +519,9 @@ Result<Plan> on_cores(const ResolvedSet& set, std::span<const MemoryDemand> memo
 
 /// With classes, cuts and streams as `plan` has them, and the memory that tasks ask for then.
 Result<Plan> cut_so(const Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> whole,
-                    std::span<const Divisible> divisible) {
+                    std::span<const LayeredTask> layered) {
   std::vector<MemoryDemand> memory(whole.begin(), whole.end());
-  std::vector<Divisible> cut(divisible.begin(), divisible.end());
+  std::vector<LayeredTask> cut(layered.begin(), layered.end());
   for (std::size_t i = 0; i < cut.size(); ++i) {
     const PlannedTask& task = plan.tasks[i];
     cut[i].device_class = task.device_class;
@@ -575,19 +575,19 @@ Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> me
 }
 
 Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory,
-                       std::span<const Divisible> divisible) {
+                       std::span<const LayeredTask> layered) {
   if (const auto valid = can_be_planned(set, memory); !valid) return Unexpected(valid.error());
   for (const Task& task : set.tasks.tasks)
-    if (task.constants == Constants::streamed && divisible.empty())
+    if (task.constants == Constants::streamed && layered.empty())
       return fail(Errc::bad_input, "task '" + task.name +
                                        "': memory = \"stream\" cannot be planned without what its "
                                        "layers are");
-  auto plan = on_cores(set, memory, divisible);
+  auto plan = on_cores(set, memory, layered);
   const bool estimated =
-      std::ranges::any_of(divisible, [](const Divisible& task) { return static_cast<bool>(task.memory_if_cut); });
+      std::ranges::any_of(layered, [](const LayeredTask& task) { return static_cast<bool>(task.memory_if_cut); });
   if (!plan || !plan->preempts() || !estimated) return plan;
-  auto cut = cut_so(*plan, set, memory, divisible);
-  const bool given = std::ranges::any_of(divisible, &Divisible::fixed);
+  auto cut = cut_so(*plan, set, memory, layered);
+  const bool given = std::ranges::any_of(layered, &LayeredTask::fixed);
   if (given || (cut && cut->proved)) return cut;
   return on_cores(set, memory, {});
 }

@@ -27,7 +27,7 @@ namespace rtexec::policies {
 ///
 /// Where not everything fits, volumes are chosen for which the set is proved, or else those that come closest.
 ///
-/// `divisible` says how device parts can be cut, parallel to `tasks.tasks`, in execution times without charges; empty:
+/// `layered` says how device parts can be cut, parallel to `tasks.tasks`, in execution times without charges; empty:
 /// they cannot be. Where the set is not proved with one segment for each job, or where classes or cuts are given, jobs
 /// are cut and tasks put into classes, as far as needed (segment_search.hpp). The plan holds with the memory that tasks
 /// ask for where they are cut so; where none that does is proved, and nothing is given, it is one with whole jobs.
@@ -36,7 +36,7 @@ namespace rtexec::policies {
 /// than the board has or none that is known, a memory policy that it lacks, no cost of swapping where not everything
 /// fits. not_proved where the memory does not fit, swapped or not: then there is no plan to force.
 [[nodiscard]] Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory,
-                                     std::span<const Divisible> divisible = {});
+                                     std::span<const LayeredTask> layered = {});
 
 /// Whether make_plan can plan the set, as far as that does not take a plan: otherwise bad_input, as there.
 [[nodiscard]] Result<> can_be_planned(const ResolvedSet& set, std::span<const MemoryDemand> memory);

@@ -171,18 +171,18 @@ class Search {
   }
 
   /// The classes, cuts and streams of the plan, for tasks whose times may have changed.
-  [[nodiscard]] std::vector<Divisible> divided(const TaskSet& tasks) const {
-    std::vector<Divisible> result;
+  [[nodiscard]] std::vector<LayeredTask> divided(const TaskSet& tasks) const {
+    std::vector<LayeredTask> result;
     for (std::size_t i = 0; plan_.preempts() && i < plan_.tasks.size(); ++i)
       result.push_back(divided(plan_.tasks[i], tasks.tasks[i].wcet->device));
     return result;
   }
 
   /// Each segment is a layer.
-  static Divisible divided(const PlannedTask& planned, Duration device) {
-    Divisible task{.layers = {.times = {device.count()}, .overheads = {}, .tensors = {}},
-                   .device_class = planned.device_class,
-                   .given = {}};
+  static LayeredTask divided(const PlannedTask& planned, Duration device) {
+    LayeredTask task{.layers = {.times = {device.count()}, .overheads = {}, .tensors = {}},
+                     .device_class = planned.device_class,
+                     .given = {}};
     if (planned.segments == 1) return task;
     const auto share = [&](Duration segment) {
       return static_cast<Nanos>((Wide{segment.count()} * device.count() + planned.wcet.device.count() - 1) /

@@ -20,36 +20,37 @@ constexpr Nanos step = 1'000;
 
 using Times = std::vector<Nanos>;
 
-// ---- one division in times ----
+// ---- one choice in times ----
 
 /// Of tasks of one level, by index: the largest volume of another one.
-std::uint32_t largest_beside(const Division& division, std::size_t task) {
+std::uint32_t largest_beside(const Preemption& preemption, std::size_t task) {
   std::uint32_t largest = 0;
-  for (std::size_t j = 0; j < division.volumes.size(); ++j)
-    if (j != task && division.classes[j] == division.classes[task]) largest = std::max(largest, division.volumes[j]);
+  for (std::size_t j = 0; j < preemption.volumes.size(); ++j)
+    if (j != task && preemption.classes[j] == preemption.classes[task])
+      largest = std::max(largest, preemption.volumes[j]);
   return largest;
 }
 
 /// What the tests take of tasks whose segments are known.
 class Charged {
  public:
-  Charged(const DivisibleSet& set, const Division& division)
-      : set_(set), division_(division), swap_(set.device, division.volumes), frames_(swap_.total()) {
+  Charged(const LayeredSet& set, const Preemption& preemption)
+      : set_(set), preemption_(preemption), swap_(set.device, preemption.volumes), frames_(swap_.total()) {
     frames_ -= std::min<std::size_t>(frames_, set.device.overflow);
   }
 
   [[nodiscard]] SegmentedTask task(std::size_t index, std::span<const Nanos> segments) const {
     const DeviceTask& task = set_.device.tasks[index];
-    const std::uint32_t volume = division_.volumes[index];
+    const std::uint32_t volume = preemption_.volumes[index];
     const StreamTimes times = times_of(index, segments);
     const Nanos delay =
-        load_delay(times.execution, volume, largest_beside(division_, index), frames_, swap_.alpha()) + times.copies;
+        load_delay(times.execution, volume, largest_beside(preemption_, index), frames_, swap_.alpha()) + times.copies;
     return {.part = {.period = task.period,
                      .deadline = task.deadline,
                      .cost = times.execution,
                      .load = swap_.load(volume),
                      .delay = std::min(delay, times.execution)},
-            .device_class = division_.classes[index],
+            .device_class = preemption_.classes[index],
             .run = longest_run(segments, set_.launch_ahead),
             .last = segments.back(),
             .restore = swap_.restore(volume)};
@@ -58,14 +59,14 @@ class Charged {
 
  private:
   [[nodiscard]] StreamTimes times_of(std::size_t index, std::span<const Nanos> segments) const {
-    const Divisible& task = set_.tasks[index];
+    const LayeredTask& task = set_.tasks[index];
     if (!task.stream) return {.execution = sum_of(segments), .copies = 0};
     return stream_times(stream_layers(segments, task.stream->reads), swap_.stream(), task.stream->ring)
         .value_or(StreamTimes{unbounded, unbounded});
   }
 
-  const DivisibleSet& set_;
-  const Division& division_;
+  const LayeredSet& set_;
+  const Preemption& preemption_;
   SwapCharges swap_;
   std::size_t frames_;
 };
@@ -121,7 +122,7 @@ Verdict verdict_of(const SegmentedSet& set, Order order) {
 /// Cuts all tasks as late as express tasks allow, and no run longer than `longest` where layers are short enough.
 class Cutter {
  public:
-  Cutter(const DivisibleSet& set, Order order, const std::vector<unsigned>& classes, Nanos longest)
+  Cutter(const LayeredSet& set, Order order, const std::vector<unsigned>& classes, Nanos longest)
       : set_(set), order_(order), longest_(longest), urgency_(classes.size()) {
     std::iota(urgency_.begin(), urgency_.end(), std::size_t{0});
     std::ranges::stable_sort(urgency_, {}, [&](std::size_t i) {
@@ -148,9 +149,9 @@ class Cutter {
  private:
   /// Of given cuts only what they make of the execution time counts here.
   [[nodiscard]] Layers to_cut(std::size_t task) const {
-    const Divisible& divisible = set_.tasks[task];
-    if (!divisible.given) return divisible.layers;
-    return {.times = {sum_of(segments_of(divisible.layers, divisible.given->cuts))}, .overheads = {}, .tensors = {}};
+    const LayeredTask& layered = set_.tasks[task];
+    if (!layered.given) return layered.layers;
+    return {.times = {sum_of(segments_of(layered.layers, layered.given->cuts))}, .overheads = {}, .tensors = {}};
   }
 
   /// Of the next task's runs.
@@ -165,8 +166,8 @@ class Cutter {
     SegmentedSet set;
     for (std::size_t k = 0; k < segments.size(); ++k) {
       const DeviceTask& task = set_.device.tasks[urgency_[k]];
-      const Divisible& divisible = set_.tasks[urgency_[k]];
-      const Times own = divisible.given ? segments_of(divisible.layers, divisible.given->cuts) : segments[k];
+      const LayeredTask& layered = set_.tasks[urgency_[k]];
+      const Times own = layered.given ? segments_of(layered.layers, layered.given->cuts) : segments[k];
       set.tasks.push_back({.part = {.period = task.period, .deadline = task.deadline, .cost = sum_of(own)},
                            .device_class = express,
                            .run = longest_run(own, set_.launch_ahead),
@@ -193,7 +194,7 @@ class Cutter {
     return longest * (1 + set_.launch_ahead);
   }
 
-  const DivisibleSet& set_;
+  const LayeredSet& set_;
   Order order_;
   Nanos longest_;
   std::vector<std::size_t> urgency_; // express tasks first
@@ -207,7 +208,7 @@ class Cutter {
 /// of these to what is less late, by one change at a time.
 class Search {
  public:
-  Search(const DivisibleSet& set, Order order) : set_(set), order_(order) {
+  Search(const LayeredSet& set, Order order) : set_(set), order_(order) {
     for (std::size_t i = 0; i < set.tasks.size(); ++i) {
       if (set.device.tasks[i].real_time) by_urgency_.push_back(i);
       given_ = given_ || set.tasks[i].device_class;
@@ -216,7 +217,7 @@ class Search {
       std::ranges::stable_sort(by_urgency_, {}, [&](std::size_t i) { return set.device.tasks[i].deadline; });
   }
 
-  [[nodiscard]] std::optional<DivisionVerdict> run(Levels levels) {
+  [[nodiscard]] std::optional<PreemptionVerdict> run(Levels levels) {
     std::vector<Choice> choices = first_choices();
     improve(choices);
     if (levels == Levels::any) {
@@ -368,11 +369,11 @@ class Search {
   [[nodiscard]] std::optional<double> lateness_of(const Choice& choice) {
     const auto& cuts = cuts_of(choice);
     if (!cuts) return std::nullopt;
-    Division division{.classes = choice.classes, .volumes = choice.volumes, .cuts = *cuts};
-    const Verdict verdict = verdict_of(divided(set_, division).set, order_);
+    Preemption preemption{.classes = choice.classes, .volumes = choice.volumes, .cuts = *cuts};
+    const Verdict verdict = verdict_of(tested(set_, preemption).set, order_);
     const double lateness = verdict.proved ? 0 : verdict.lateness;
     if (!closest_ || verdict.proved || (!proved() && lateness < least_lateness_)) {
-      closest_ = DivisionVerdict{std::move(division), verdict.proved, verdict.slack};
+      closest_ = PreemptionVerdict{std::move(preemption), verdict.proved, verdict.slack};
       least_lateness_ = lateness;
     }
     return lateness;
@@ -461,7 +462,7 @@ class Search {
     return choice.longest_run > 0 && goes_to(std::move(choice));
   }
 
-  const DivisibleSet& set_;
+  const LayeredSet& set_;
   Order order_;
   Levels levels_ = Levels::one;
   std::vector<std::size_t> by_urgency_; // real-time tasks: by deadline, or as the set has them
@@ -470,18 +471,18 @@ class Search {
   std::map<std::pair<std::vector<bool>, Nanos>, std::optional<std::vector<Segmentation>>> cuts_;
   std::map<std::tuple<std::vector<unsigned>, Volumes, Nanos>, std::optional<double>> examined_; // lateness
   Choice at_;
-  std::optional<DivisionVerdict> closest_;
+  std::optional<PreemptionVerdict> closest_;
   double least_lateness_ = 0;
 };
 
 } // namespace
 
-DividedSet divided(const DivisibleSet& set, const Division& division) {
-  const Charged charged(set, division);
-  DividedSet result;
+TestedSet tested(const LayeredSet& set, const Preemption& preemption) {
+  const Charged charged(set, preemption);
+  TestedSet result;
   result.set.flight = charged.flight();
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-    const SegmentedTask task = charged.task(i, segments_of(set.tasks[i].layers, division.cuts[i].cuts));
+    const SegmentedTask task = charged.task(i, segments_of(set.tasks[i].layers, preemption.cuts[i].cuts));
     if (!set.device.tasks[i].real_time) {
       add_background(result.set, task);
       continue;
@@ -492,13 +493,13 @@ DividedSet divided(const DivisibleSet& set, const Division& division) {
   return result;
 }
 
-DivisionVerdict test_division(const DivisibleSet& set, Order order, Division division) {
-  const Verdict verdict = verdict_of(divided(set, division).set, order);
-  return {std::move(division), verdict.proved, verdict.slack};
+PreemptionVerdict test_preemption(const LayeredSet& set, Order order, Preemption preemption) {
+  const Verdict verdict = verdict_of(tested(set, preemption).set, order);
+  return {std::move(preemption), verdict.proved, verdict.slack};
 }
 
-std::optional<DivisionVerdict> divide(const DivisibleSet& set, Order order, Levels levels) {
-  if (set.tasks.empty()) return test_division(set, order, {});
+std::optional<PreemptionVerdict> search_preemption(const LayeredSet& set, Order order, Levels levels) {
+  if (set.tasks.empty()) return test_preemption(set, order, {});
   return Search(set, order).run(levels);
 }
 

@@ -23,7 +23,7 @@
 namespace rtexec::policies {
 
 /// What a task of the set consists of, and what is given of how it is divided.
-struct Divisible {
+struct LayeredTask {
   Layers layers;                        // their times add up to DeviceTask::execution; of one: it is not cut
   std::optional<unsigned> device_class; // 0: express
   std::optional<Segmentation> given;    // in place of as few cuts as others need
@@ -38,40 +38,41 @@ struct Divisible {
 };
 
 /// `tasks`: parallel to those of the device.
-struct DivisibleSet {
+struct LayeredSet {
   DeviceSet device;
-  std::vector<Divisible> tasks;
+  std::vector<LayeredTask> tasks;
   unsigned launch_ahead = 0;
 };
 
-/// All by task.
-struct Division {
+/// Who preempts whom, where jobs are cut for that, and how much of them is swapped: all by task.
+struct Preemption {
   std::vector<unsigned> classes;
   Volumes volumes;
   std::vector<Segmentation> cuts;
 };
 
 /// What the tests make of it: real-time tasks in the order of the set, `index` is whose each is.
-struct DividedSet {
+struct TestedSet {
   SegmentedSet set;
   std::vector<std::size_t> index;
 };
-[[nodiscard]] DividedSet divided(const DivisibleSet& set, const Division& division);
+[[nodiscard]] TestedSet tested(const LayeredSet& set, const Preemption& preemption);
 
-struct DivisionVerdict {
-  Division division;
+struct PreemptionVerdict {
+  Preemption preemption;
   bool proved = false;
   Nanos slack = 0;
 };
 
-/// Examines one division.
-[[nodiscard]] DivisionVerdict test_division(const DivisibleSet& set, Order order, Division division);
+/// Examines one choice.
+[[nodiscard]] PreemptionVerdict test_preemption(const LayeredSet& set, Order order, Preemption preemption);
 
 /// How many ways a search looks at.
 enum class Levels { one, any };
 
-/// The first division that is proved, or the one that comes closest; absent: no volumes fit, or no cuts are short
+/// The first choice that is proved, or the one that comes closest; absent: no volumes fit, or no cuts are short
 /// enough.
-[[nodiscard]] std::optional<DivisionVerdict> divide(const DivisibleSet& set, Order order, Levels levels = Levels::any);
+[[nodiscard]] std::optional<PreemptionVerdict> search_preemption(const LayeredSet& set, Order order,
+                                                                 Levels levels = Levels::any);
 
 } // namespace rtexec::policies

@@ -178,11 +178,11 @@ DeviceSet device_set_of(std::span<const GeneratedTask> tasks, const StudyDevice&
   return set;
 }
 
-DivisibleSet divisible_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device, MemoryModel memory,
-                              unsigned copy_engines, Order order) {
+LayeredSet layered_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device, MemoryModel memory,
+                          unsigned copy_engines, Order order) {
   std::vector<GeneratedTask> urgent_first(tasks.begin(), tasks.end());
   if (order == Order::static_priority) std::ranges::stable_sort(urgent_first, {}, &GeneratedTask::period);
-  DivisibleSet set{.device = device_set_of(urgent_first, device, memory, copy_engines, order), .tasks = {}};
+  LayeredSet set{.device = device_set_of(urgent_first, device, memory, copy_engines, order), .tasks = {}};
   for (const GeneratedTask& task : urgent_first) {
     Layers& layers = set.tasks.emplace_back().layers;
     for (const Duration layer : task.layers) layers.times.push_back(layer.count());

@@ -106,7 +106,7 @@ struct StudyDevice {
                                       MemoryModel memory, unsigned copy_engines, Order order);
 
 /// The same tasks with their layers.
-[[nodiscard]] DivisibleSet divisible_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device,
-                                            MemoryModel memory, unsigned copy_engines, Order order);
+[[nodiscard]] LayeredSet layered_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device,
+                                        MemoryModel memory, unsigned copy_engines, Order order);
 
 } // namespace rtexec::policies

@@ -11,7 +11,7 @@ namespace rtexec::policies {
 namespace {
 
 /// Where constants are streamed: how jobs are cut for that, and through how many frames.
-Result<> plan_stream(Divisible& task, const Task& asked, const ResolvedSet& set) {
+Result<> plan_stream(LayeredTask& task, const Task& asked, const ResolvedSet& set) {
   const StoreKind store = set.store.empty() ? StoreKind::pinned : StoreKind::file;
   const auto cost = swap_cost(set, store);
   if (!cost) return Unexpected(cost.error());
@@ -37,8 +37,8 @@ Result<> plan_stream(Divisible& task, const Task& asked, const ResolvedSet& set)
 
 } // namespace
 
-Result<std::vector<Divisible>> with_streams(const ResolvedSet& set, std::span<const Divisible> divisible) {
-  std::vector<Divisible> tasks(divisible.begin(), divisible.end());
+Result<std::vector<LayeredTask>> with_streams(const ResolvedSet& set, std::span<const LayeredTask> layered) {
+  std::vector<LayeredTask> tasks(layered.begin(), layered.end());
   for (std::size_t i = 0; i < tasks.size(); ++i)
     if (tasks[i].streams)
       if (const auto planned = plan_stream(tasks[i], set.tasks.tasks[i], set); !planned)
@@ -46,8 +46,8 @@ Result<std::vector<Divisible>> with_streams(const ResolvedSet& set, std::span<co
   return tasks;
 }
 
-void give_streams(Plan& plan, std::span<const Divisible> divisible) {
-  for (std::size_t i = 0; i < divisible.size(); ++i) plan.tasks[i].stream = divisible[i].stream;
+void give_streams(Plan& plan, std::span<const LayeredTask> layered) {
+  for (std::size_t i = 0; i < layered.size(); ++i) plan.tasks[i].stream = layered[i].stream;
 }
 
 } // namespace rtexec::policies

@@ -13,10 +13,11 @@
 namespace rtexec::policies {
 
 /// With the stream and the cuts of each task that streams; one whose ring would hold all its chunks streams nothing.
-/// `divisible`: by task of the set. bad_input: a ring that is given has no room for what a layer reads, or what copying
+/// `layered`: by task of the set. bad_input: a ring that is given has no room for what a layer reads, or what copying
 /// costs is not known.
-[[nodiscard]] Result<std::vector<Divisible>> with_streams(const ResolvedSet& set, std::span<const Divisible> divisible);
+[[nodiscard]] Result<std::vector<LayeredTask>> with_streams(const ResolvedSet& set,
+                                                            std::span<const LayeredTask> layered);
 
-void give_streams(Plan& plan, std::span<const Divisible> divisible);
+void give_streams(Plan& plan, std::span<const LayeredTask> layered);
 
 } // namespace rtexec::policies

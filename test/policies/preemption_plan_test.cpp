@@ -18,8 +18,8 @@ constexpr Nanos ms = 1'000'000;
 constexpr Bytes chunk{4096};
 
 /// A device part of equal layers, a chunk of which lives across each boundary.
-Divisible divisible(Duration wcet, std::uint32_t layers, Bytes live = chunk) {
-  Divisible task;
+LayeredTask layered_task(Duration wcet, std::uint32_t layers, Bytes live = chunk) {
+  LayeredTask task;
   task.layers.times.assign(layers, wcet.count() / layers);
   task.layers.overheads.assign(layers - 1, 0);
   if (layers > 1) task.layers.tensors = {{live, 0, layers - 1}};
@@ -31,13 +31,13 @@ struct Mixed {
   TaskSet tasks;
   Board board = test::board_of();
   std::vector<MemoryDemand> memory = std::vector<MemoryDemand>(3);
-  std::vector<Divisible> divisibles;
+  std::vector<LayeredTask> layered;
 
   explicit Mixed(Order order = Order::edf) {
     const auto add = [&](std::string name, Duration period, Duration wcet, std::uint32_t layers) {
       tasks.tasks.push_back(
           task_of(std::move(name), period, {0ns, wcet, 0ns}, static_cast<unsigned>(tasks.tasks.size())));
-      divisibles.push_back(divisible(wcet, layers));
+      layered.push_back(layered_task(wcet, layers));
     };
     add("front", 20ms, 5ms, 1);
     add("slow", 1000ms, 240ms, 24);
@@ -47,7 +47,7 @@ struct Mixed {
     board.service_core = 8;
     board.dispatch = 10us;
   }
-  Result<Plan> plan() const { return make_plan(test::resolved(tasks, board), memory, divisibles); }
+  Result<Plan> plan() const { return make_plan(test::resolved(tasks, board), memory, layered); }
   Result<Plan> whole() const { return make_plan(test::resolved(tasks, board), memory); }
 };
 
@@ -85,9 +85,9 @@ TEST_P(PreemptionPlans, LeaveJobsWholeWhereThatIsProved) {
 
 TEST_P(PreemptionPlans, KeepToTheClassAndTheCutsThatAreGiven) {
   Mixed mixed(GetParam());
-  mixed.divisibles[1].device_class = 1;
-  mixed.divisibles[2].device_class = 2;
-  mixed.divisibles[1].given = cut_into(mixed.divisibles[1].layers, 24, 0).ways.front();
+  mixed.layered[1].device_class = 1;
+  mixed.layered[2].device_class = 2;
+  mixed.layered[1].given = cut_into(mixed.layered[1].layers, 24, 0).ways.front();
   const auto plan = mixed.plan();
   ASSERT_TRUE(plan);
   EXPECT_TRUE(plan->proved) << plan->end_to_end.explanation;
@@ -104,14 +104,14 @@ TEST_P(PreemptionPlans, KeepGivenClassesAndSegmentsOfMoreThan64Tasks) {
   Mixed mixed(GetParam());
   for (unsigned i = 0; i < 70; ++i) {
     mixed.tasks.tasks.push_back(task_of("rare" + std::to_string(i), 2000ms, {0ns, 500us, 0ns}, i % 8));
-    mixed.divisibles.push_back(divisible(500us, 1));
+    mixed.layered.push_back(layered_task(500us, 1));
   }
   mixed.memory.resize(mixed.tasks.tasks.size());
   EXPECT_FALSE(mixed.plan()->proved) << "nothing is given, and nothing searched";
-  mixed.divisibles[0].device_class = 0;
+  mixed.layered[0].device_class = 0;
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
-    mixed.divisibles[i].device_class = 1;
-    mixed.divisibles[i].given = cut_into(mixed.divisibles[i].layers, 24, 0).ways.front();
+    mixed.layered[i].device_class = 1;
+    mixed.layered[i].given = cut_into(mixed.layered[i].layers, 24, 0).ways.front();
   }
   const auto plan = mixed.plan();
   ASSERT_TRUE(plan) << plan.error().what;
@@ -122,8 +122,8 @@ TEST_P(PreemptionPlans, KeepGivenClassesAndSegmentsOfMoreThan64Tasks) {
 
 TEST(PreemptionPlan, IsAheadWhereThatTakesLessOfTheDevice) {
   Mixed mixed;
-  mixed.divisibles[1] = divisible(240ms, 96);
-  mixed.divisibles[2] = divisible(200ms, 80);
+  mixed.layered[1] = layered_task(240ms, 96);
+  mixed.layered[2] = layered_task(200ms, 80);
   EXPECT_EQ(mixed.plan()->launch_ahead, 0u);
   mixed.board.dispatch = 400us;
   mixed.board.cut = 10us;
@@ -149,11 +149,11 @@ TEST(PreemptionPlan, UnderStaticPriorityAClassMayGoAgainstThePriorities) {
   mixed.tasks.tasks[0].deadline = mixed.tasks.tasks[0].period = 400ms;
   mixed.tasks.tasks[1].wcet->device = 40ms;
   mixed.tasks.tasks[1].wcet->before = 100ms;
-  mixed.divisibles[0] = divisible(1ms, 1);
-  mixed.divisibles[1] = divisible(40ms, 24);
-  mixed.divisibles[0].device_class = 2;
-  mixed.divisibles[1].device_class = 1;
-  mixed.divisibles[2].device_class = 3;
+  mixed.layered[0] = layered_task(1ms, 1);
+  mixed.layered[1] = layered_task(40ms, 24);
+  mixed.layered[0].device_class = 2;
+  mixed.layered[1].device_class = 1;
+  mixed.layered[2].device_class = 3;
   mixed.tasks.tasks[1].period = mixed.tasks.tasks[1].deadline = 500ms;
   const auto plan = mixed.plan();
   ASSERT_TRUE(plan);
@@ -165,14 +165,14 @@ TEST(PreemptionPlan, UnderStaticPriorityAClassMayGoAgainstThePriorities) {
 /// Two levels keep what lives between segments apart, one does not.
 TEST(PreemptionPlan, TasksOfALevelShareTheirCarry) {
   Mixed mixed;
-  for (Divisible& each : mixed.divisibles) each.device_class = 1;
-  mixed.divisibles[0].device_class = 0;
+  for (LayeredTask& each : mixed.layered) each.device_class = 1;
+  mixed.layered[0].device_class = 0;
   for (const std::size_t slow : {1U, 2U})
-    mixed.divisibles[slow].given = cut_into(mixed.divisibles[slow].layers, 20, 0).ways.front();
+    mixed.layered[slow].given = cut_into(mixed.layered[slow].layers, 20, 0).ways.front();
   const auto one = mixed.plan();
   ASSERT_TRUE(one);
   EXPECT_EQ(one->demand, chunk);
-  mixed.divisibles[2].device_class = 2;
+  mixed.layered[2].device_class = 2;
   const auto two = mixed.plan();
   ASSERT_TRUE(two);
   EXPECT_EQ(two->demand, chunk * 2);
@@ -201,8 +201,8 @@ TEST(PreemptionPlan, SaysWhatMoreUrgentClassesTake) {
   ASSERT_TRUE(plan);
   EXPECT_FALSE(plan->proved);
   for (unsigned i : {0U, 1U, 2U}) {
-    mixed.divisibles[i].device_class = i;
-    mixed.divisibles[i].given = cut_into(mixed.divisibles[i].layers, 24, 0).ways.front();
+    mixed.layered[i].device_class = i;
+    mixed.layered[i].given = cut_into(mixed.layered[i].layers, 24, 0).ways.front();
   }
   EXPECT_THAT(mixed.plan()->end_to_end.explanation, HasSubstr("more urgent classes take"));
 }

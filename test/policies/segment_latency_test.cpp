@@ -119,18 +119,18 @@ std::optional<Case> any_case(std::mt19937_64& random, std::uint32_t launch_ahead
   Case result{.plan = {}, .dispatch = draw(random, 10'000, 1'500'000)};
   result.cut = draw(random, 0, std::min<Nanos>(result.dispatch, 200'000));
   TaskSet tasks;
-  std::vector<Divisible> divisible;
+  std::vector<LayeredTask> layered;
   const auto add = [&](const char* name, Duration period, Duration wcet, std::uint32_t layers) {
     tasks.tasks.push_back(task_of(name, period, {0ns, wcet, 0ns}, static_cast<unsigned>(tasks.tasks.size())));
-    Divisible& task = divisible.emplace_back();
+    LayeredTask& task = layered.emplace_back();
     task.layers.times.assign(layers, wcet.count() / layers);
     task.layers.overheads.assign(layers - 1, 0);
   };
   add("front", Duration(draw(random, 15'000'000, 40'000'000)), Duration(draw(random, 500'000, 4'000'000)), 1);
   add("middle", Duration(draw(random, 100'000'000, 400'000'000)), Duration(draw(random, 2, 40) * 1'000'000), 12);
   add("slow", Duration(draw(random, 300'000'000, 900'000'000)), Duration(draw(random, 50, 200) * 1'200'000), 40);
-  if (draw(random, 0, 1) == 0) divisible[1].device_class = 1, divisible[2].device_class = 2;
-  if (draw(random, 0, 1) == 0) divisible[2].given = cut_into(divisible[2].layers, 40, launch_ahead).ways.front();
+  if (draw(random, 0, 1) == 0) layered[1].device_class = 1, layered[2].device_class = 2;
+  if (draw(random, 0, 1) == 0) layered[2].given = cut_into(layered[2].layers, 40, launch_ahead).ways.front();
   tasks.executive.order = draw(random, 0, 1) == 0 ? Order::edf : Order::static_priority;
   tasks.device.launch_ahead = launch_ahead;
   Board board = test::board_of();
@@ -138,7 +138,7 @@ std::optional<Case> any_case(std::mt19937_64& random, std::uint32_t launch_ahead
   board.service_core = 8;
   board.dispatch = Duration(result.dispatch * charged / 100);
   board.cut = Duration(result.cut * charged / 100);
-  auto plan = make_plan(test::resolved(tasks, board), std::vector<MemoryDemand>(3), divisible);
+  auto plan = make_plan(test::resolved(tasks, board), std::vector<MemoryDemand>(3), layered);
   if (!plan || !plan->proved || !plan->preempts()) return std::nullopt;
   result.plan = std::move(*plan);
   return result;

@@ -16,9 +16,9 @@ namespace {
 constexpr Nanos ms = 1'000'000;
 
 /// One to three short tasks beside longer ones that are cut, of whose memory a part is missing.
-DivisibleSet mixed_rates(std::mt19937_64& random, std::size_t slow, double missing) {
+LayeredSet mixed_rates(std::mt19937_64& random, std::size_t slow, double missing) {
   const auto between = [&](Nanos least, Nanos most) { return std::uniform_int_distribution(least, most)(random); };
-  DivisibleSet set;
+  LayeredSet set;
   set.device.rule = SwapRule::pipelined;
   set.device.cost.in_per_chunk = set.device.cost.out_per_chunk = Duration(1'200'000);
   const auto add = [&](Nanos period, std::vector<Nanos> layers, std::uint32_t chunks) {
@@ -47,22 +47,22 @@ TEST(SegmentSearch, FindsWhatCanBeCarriedOutAndIsProved) {
   std::mt19937_64 random(25);
   int proved = 0, levels = 0;
   for (int round = 0; round < 200; ++round) {
-    const DivisibleSet set = mixed_rates(random, 1 + random() % 4, static_cast<double>(random() % 3) / 5);
+    const LayeredSet set = mixed_rates(random, 1 + random() % 4, static_cast<double>(random() % 3) / 5);
     for (const Order order : {Order::edf, Order::static_priority}) {
-      const auto found = divide(set, order);
+      const auto found = search_preemption(set, order);
       if (!found) continue;
-      const Division& division = found->division;
-      ASSERT_TRUE(fits(set.device, division.volumes));
+      const Preemption& preemption = found->preemption;
+      ASSERT_TRUE(fits(set.device, preemption.volumes));
       for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-        EXPECT_LE(division.volumes[i], set.device.tasks[i].most);
-        EXPECT_TRUE(division.classes[i] > 0 || division.volumes[i] == 0) << "an express task swaps";
-        ASSERT_LE(division.cuts[i].cuts.size() + 1, set.tasks[i].layers.times.size());
+        EXPECT_LE(preemption.volumes[i], set.device.tasks[i].most);
+        EXPECT_TRUE(preemption.classes[i] > 0 || preemption.volumes[i] == 0) << "an express task swaps";
+        ASSERT_LE(preemption.cuts[i].cuts.size() + 1, set.tasks[i].layers.times.size());
       }
-      const DivisionVerdict again = test_division(set, order, division);
+      const PreemptionVerdict again = test_preemption(set, order, preemption);
       EXPECT_EQ(again.proved, found->proved);
       EXPECT_EQ(again.slack, found->slack);
       proved += found->proved ? 1 : 0;
-      levels += found->proved && std::ranges::max(division.classes) > 1 ? 1 : 0;
+      levels += found->proved && std::ranges::max(preemption.classes) > 1 ? 1 : 0;
     }
   }
   EXPECT_GT(proved, 150);
@@ -72,14 +72,14 @@ TEST(SegmentSearch, FindsWhatCanBeCarriedOutAndIsProved) {
 TEST(SegmentSearch, KeepsToClassesAndSegmentsThatAreGiven) {
   std::mt19937_64 random(26);
   for (int round = 0; round < 50; ++round) {
-    DivisibleSet set = mixed_rates(random, 2, 0.2);
+    LayeredSet set = mixed_rates(random, 2, 0.2);
     const std::size_t last = set.tasks.size() - 1;
     set.tasks[last].device_class = 2;
     set.tasks[last].given = cut_into(set.tasks[last].layers, 3, 0).ways.front();
-    const auto found = divide(set, Order::edf);
+    const auto found = search_preemption(set, Order::edf);
     if (!found) continue;
-    EXPECT_EQ(found->division.classes[last], 2u);
-    EXPECT_EQ(found->division.cuts[last].cuts, set.tasks[last].given->cuts);
+    EXPECT_EQ(found->preemption.classes[last], 2u);
+    EXPECT_EQ(found->preemption.cuts[last].cuts, set.tasks[last].given->cuts);
   }
 }
 
@@ -88,20 +88,20 @@ TEST(SegmentSearch, ProvesNearlyAllThatIsResident) {
   std::mt19937_64 random(27);
   int possible = 0, proved = 0;
   for (int round = 0; round < 300; ++round) {
-    const DivisibleSet set = mixed_rates(random, 2 + random() % 4, 0);
+    const LayeredSet set = mixed_rates(random, 2 + random() % 4, 0);
     double utilisation = 0;
     for (const DeviceTask& task : set.device.tasks)
       utilisation += static_cast<double>(task.execution) / static_cast<double>(task.period);
     if (utilisation > 0.99) continue;
     ++possible;
-    const auto found = divide(set, Order::edf);
+    const auto found = search_preemption(set, Order::edf);
     proved += found && found->proved ? 1 : 0;
   }
   ASSERT_GT(possible, 100);
   EXPECT_GE(proved, possible * 99 / 100) << possible;
 }
 
-// ---- beside all divisions ----
+// ---- beside all choices ----
 
 std::vector<Cuts> all_cuts(const Layers& layers) {
   std::vector<Cuts> all;
@@ -113,30 +113,31 @@ std::vector<Cuts> all_cuts(const Layers& layers) {
   return all;
 }
 
-/// Whether some division of the tasks from `task` on is proved; `division` has those before.
-bool any_is_proved(const DivisibleSet& set, Order order, Division& division, std::size_t task = 0) {
-  if (task == set.tasks.size()) return fits(set.device, division.volumes) && test_division(set, order, division).proved;
+/// Whether some choice for the tasks from `task` on is proved; `preemption` has those before.
+bool any_is_proved(const LayeredSet& set, Order order, Preemption& preemption, std::size_t task = 0) {
+  if (task == set.tasks.size())
+    return fits(set.device, preemption.volumes) && test_preemption(set, order, preemption).proved;
   for (unsigned device_class = 0; device_class <= set.tasks.size(); ++device_class)
     for (std::uint32_t volume = 0; volume <= (device_class == 0 ? 0 : set.device.tasks[task].most); ++volume)
       for (const Cuts& cuts : all_cuts(set.tasks[task].layers)) {
-        division.classes.push_back(device_class);
-        division.volumes.push_back(volume);
-        division.cuts.push_back({.cuts = cuts, .overhead = 0, .carry = {}});
-        const bool found = any_is_proved(set, order, division, task + 1);
-        division.classes.pop_back();
-        division.volumes.pop_back();
-        division.cuts.pop_back();
+        preemption.classes.push_back(device_class);
+        preemption.volumes.push_back(volume);
+        preemption.cuts.push_back({.cuts = cuts, .overhead = 0, .carry = {}});
+        const bool found = any_is_proved(set, order, preemption, task + 1);
+        preemption.classes.pop_back();
+        preemption.volumes.pop_back();
+        preemption.cuts.pop_back();
         if (found) return true;
       }
   return false;
 }
 
 /// Two or three tasks of up to three layers and four chunks, not all of which fit.
-DivisibleSet tiny_set(std::mt19937_64& random) {
+LayeredSet tiny_set(std::mt19937_64& random) {
   const auto between = [&](Nanos least, Nanos most) { return std::uniform_int_distribution(least, most)(random); };
-  DivisibleSet set;
+  LayeredSet set;
   set.device.cost.in_per_chunk = set.device.cost.out_per_chunk = Duration(between(1, 4) * ms / 2);
-  std::vector<std::pair<DeviceTask, Divisible>> tasks;
+  std::vector<std::pair<DeviceTask, LayeredTask>> tasks;
   for (Nanos left = between(2, 3); left > 0; --left) {
     Layers layers{.times = std::vector<Nanos>(static_cast<std::size_t>(between(1, 3))), .overheads = {}, .tensors = {}};
     for (Nanos& time : layers.times) time = between(1, 8) * ms;
@@ -149,25 +150,25 @@ DivisibleSet tiny_set(std::mt19937_64& random) {
   }
   std::ranges::sort(tasks, {}, [](const auto& task) { return task.first.period; });
   std::uint32_t chunks = 0;
-  for (auto& [device, divisible] : tasks) {
+  for (auto& [device, layered] : tasks) {
     chunks += device.most;
     set.device.tasks.push_back(device);
-    set.tasks.push_back(std::move(divisible));
+    set.tasks.push_back(std::move(layered));
   }
   set.device.overflow = static_cast<std::uint32_t>(between(0, chunks / 2));
   return set;
 }
 
-/// Of 3,000 sets for each order it missed 19 of 1,533 and 18 of 1,532 that some division proves; here of 300 each.
+/// Of 3,000 sets for each order it missed 19 of 1,533 and 18 of 1,532 that some preemption proves; here of 300 each.
 TEST(SegmentSearch, MissesLittleOfWhatAnyDivisionProves) {
   for (const Order order : {Order::edf, Order::static_priority}) {
     std::mt19937_64 random(28);
     int found = 0, missed = 0, none = 0;
     for (int round = 0; round < 300; ++round) {
-      const DivisibleSet set = tiny_set(random);
-      const auto division = divide(set, order);
-      Division all;
-      if (division && division->proved) ++found;
+      const LayeredSet set = tiny_set(random);
+      const auto preemption = search_preemption(set, order);
+      Preemption all;
+      if (preemption && preemption->proved) ++found;
       else if (any_is_proved(set, order, all)) ++missed;
       else ++none;
     }

@@ -80,16 +80,16 @@ struct Streaming {
   TaskSet tasks;
   Board board = test::board_of();
   std::vector<MemoryDemand> memory;
-  std::vector<Divisible> divisibles;
+  std::vector<LayeredTask> layered;
 
   Streaming() {
     tasks.tasks = {test::task_of("front", 100ms, {0ns, 5ms, 0ns}, 0),
                    test::task_of("large", 1000ms, {0ns, 160ms, 0ns}, 1)};
     tasks.tasks[1].constants = Constants::streamed;
     memory = {{}, {.constant = chunk * 16}};
-    divisibles.resize(2);
-    divisibles[0].layers.times = {5'000'000};
-    Divisible& large = divisibles[1];
+    layered.resize(2);
+    layered[0].layers.times = {5'000'000};
+    LayeredTask& large = layered[1];
     large.layers.times.assign(16, 10'000'000);
     large.layers.overheads.assign(15, 0);
     large.layers.tensors = {{chunk, 0, 15}};
@@ -99,7 +99,7 @@ struct Streaming {
     board.chunk = chunk;
     board.swap_costs = {SwapCost{.chunk = chunk, .in_per_chunk = 2ms, .out_per_chunk = 2ms, .drop_per_chunk = 1ms}};
   }
-  Result<Plan> plan() const { return make_plan(test::resolved(tasks, board), memory, divisibles); }
+  Result<Plan> plan() const { return make_plan(test::resolved(tasks, board), memory, layered); }
 };
 
 TEST(StreamedPlans, HaveRoomForTheRingAlone) {
@@ -137,7 +137,7 @@ TEST(StreamedPlans, KeepTheRingThatIsGiven) {
 TEST(StreamedPlans, AreMadeWhereNothingElseIsProved) {
   Streaming streaming;
   streaming.tasks.tasks[1].constants = Constants::automatic;
-  streaming.divisibles[1].streams = false;
+  streaming.layered[1].streams = false;
   const auto small = streaming.plan();
   ASSERT_TRUE(small) << small.error().what;
   EXPECT_TRUE(small->proved);
@@ -148,7 +148,7 @@ TEST(StreamedPlans, AreMadeWhereNothingElseIsProved) {
 
 TEST(StreamedPlans, RefuseARingThatALayerDoesNotFitInto) {
   Streaming streaming;
-  for (SlotRange& each : streaming.divisibles[1].reads) each = {0, 16};
+  for (SlotRange& each : streaming.layered[1].reads) each = {0, 16};
   streaming.tasks.tasks[1].stream_chunks = 3;
   EXPECT_THAT(streaming.plan().error().what, HasSubstr("one of its layers reads 16 chunks"));
 }

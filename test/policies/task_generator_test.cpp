@@ -296,8 +296,8 @@ TEST(TaskGenerator, WithoutACapacityThereIsWhatASetNeedsOrLess) {
 TEST(TaskGenerator, LayersGoWithTheirTasks) {
   auto tasks = two_tasks();
   tasks[0].layers = {4ms, 5ms, 1ms};
-  const DivisibleSet set =
-      divisible_set_of(tasks, {.chunk = mib(64), .cut_overhead = 20us}, MemoryModel::state, 2, Order::static_priority);
+  const LayeredSet set =
+      layered_set_of(tasks, {.chunk = mib(64), .cut_overhead = 20us}, MemoryModel::state, 2, Order::static_priority);
   ASSERT_EQ(set.tasks.size(), 2U);
   EXPECT_THAT(set.tasks[0].layers.times, ElementsAre(20'000'000));
   EXPECT_THAT(set.tasks[0].layers.overheads, ElementsAre());

@@ -351,14 +351,14 @@ WholeSet random_divisible(Random& random, Order order, bool swaps, Cores cores) 
   const bool classes = chance(random, 40), cuts = chance(random, 40);
   for (std::size_t i = 0; i < set.tasks.tasks.size(); ++i) {
     const Task& task = set.tasks.tasks[i];
-    policies::Divisible& divisible = set.divisible.emplace_back();
-    divisible.layers = random_layers(random, std::max<Nanos>(1, task.wcet->device.count()), 0);
+    policies::LayeredTask& layered = set.layered.emplace_back();
+    layered.layers = random_layers(random, std::max<Nanos>(1, task.wcet->device.count()), 0);
     const bool swapped = set.memory[i].constant.count + set.memory[i].state.count > 0;
-    if (classes) divisible.device_class = static_cast<unsigned>(draw(random, swapped ? 1 : 0, 3));
+    if (classes) layered.device_class = static_cast<unsigned>(draw(random, swapped ? 1 : 0, 3));
     if (!cuts || chance(random, 40)) continue;
-    divisible.given.emplace();
-    for (std::uint32_t layer = 0; layer + 1 < divisible.layers.times.size(); ++layer)
-      if (chance(random, 60)) divisible.given->cuts.push_back(layer);
+    layered.given.emplace();
+    for (std::uint32_t layer = 0; layer + 1 < layered.layers.times.size(); ++layer)
+      if (chance(random, 60)) layered.given->cuts.push_back(layer);
   }
   if (chance(random, 50)) set.tasks.device.launch_ahead = static_cast<std::uint32_t>(draw(random, 0, 2));
   if (chance(random, 50)) set.board.cut = Duration(draw(random, 0, set.board.dispatch.count()));

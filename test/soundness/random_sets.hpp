@@ -28,7 +28,7 @@ struct WholeSet {
   std::vector<MemoryDemand> memory;
   std::vector<unsigned> cores;
   Duration line{1};                             // what a core with a budget takes to move one
-  std::vector<policies::Divisible> divisible{}; // empty: device parts cannot be cut
+  std::vector<policies::LayeredTask> layered{}; // empty: device parts cannot be cut
 };
 /// The layers of a device part, with cuts that cost `overhead` each.
 [[nodiscard]] policies::Layers random_layers(Random& random, policies::Nanos execution, policies::Nanos overhead);

@@ -10,7 +10,7 @@
 #include "test/policies/reference_pipelined.hpp"
 #include "test/policies/reference_serial.hpp"
 #include "test/rtexec/studies/soundness_budget.hpp"
-#include "test/soundness/divisions.hpp"
+#include "test/soundness/preemptions.hpp"
 #include "test/soundness/edge.hpp"
 #include "test/soundness/random_sets.hpp"
 #include "test/support/resolved.hpp"
@@ -358,7 +358,7 @@ std::optional<Claim> planned(const WholeSet& set, Random& random) {
   claim.hold_up = set.board.hold_up;
   claim.between = between_stops(set);
   const ResolvedSet machine = resolved(set);
-  auto plan = policies::make_plan(machine, set.memory, set.divisible);
+  auto plan = policies::make_plan(machine, set.memory, set.layered);
   if (!plan) return std::nullopt;
   claim.plan = std::move(*plan);
   if (set.tasks.executive.threads == ThreadPolicy::deadline) add_neighbours(claim, machine, random);

@@ -4,7 +4,7 @@
 #include "rtexec/runtime/channels/connect.hpp"
 #include "rtexec/runtime/planning/loaded_set.hpp"
 
-#include "rtexec/runtime/planning/division.hpp"
+#include "rtexec/runtime/planning/task_layers.hpp"
 #include "rtexec/runtime/planning/memory_choice.hpp"
 
 #include "config/names.hpp"
@@ -346,19 +346,19 @@ Result<MemoryDemand> memory_if_cut(const LoadedSet& set, std::size_t task, std::
 }
 
 /// By task. bad_input: one is to be streamed that cannot be.
-Result<std::vector<Pieces>> pieces_of_all(const LoadedSet& set) {
-  std::vector<Pieces> pieces;
+Result<std::vector<TaskLayers>> layers_of_all(const LoadedSet& set) {
+  std::vector<TaskLayers> pieces;
   for (std::size_t i = 0; i < set.workloads.size(); ++i) {
     const Task& task = set.tasks.tasks[i];
     const ProfileEntry* entry = set.profile ? entry_of(*set.profile, task.name, task.memory_policy) : nullptr;
-    Pieces& of_task = pieces.emplace_back(
-        pieces_of(task, *set.workloads[i], entry, set.chunk, set.tasks.device.launch_ahead.value_or(0)));
-    if (task.constants == Constants::streamed && of_task.divisible.reads.empty())
+    TaskLayers& of_task = pieces.emplace_back(
+        task_layers(task, *set.workloads[i], entry, set.chunk, set.tasks.device.launch_ahead.value_or(0)));
+    if (task.constants == Constants::streamed && of_task.layered.reads.empty())
       return fail(Errc::bad_input,
                   "task '" + task.name + "': memory = \"stream\": " +
                       (of_task.obstacle.empty() ? "its constants are not read layer by layer, in several chunks"
                                                 : of_task.obstacle));
-    of_task.divisible.memory_if_cut = [&set, i, last = of_task.last_layer](auto cuts) {
+    of_task.layered.memory_if_cut = [&set, i, last = of_task.last_layer](auto cuts) {
       return memory_if_cut(set, i, last, cuts);
     };
   }
@@ -367,11 +367,11 @@ Result<std::vector<Pieces>> pieces_of_all(const LoadedSet& set) {
 
 /// With jobs in segments, where that proves the set or is asked for.
 Result<Plan> plan_in_segments(const LoadedSet& set) {
-  const auto pieces = pieces_of_all(set);
+  const auto pieces = layers_of_all(set);
   if (!pieces) return Unexpected(pieces.error());
-  std::vector<policies::Divisible> divisible;
-  for (const Pieces& each : *pieces) divisible.push_back(each.divisible);
-  auto plan = policies::make_plan(set, set.memory, divisible);
+  std::vector<policies::LayeredTask> layered;
+  for (const TaskLayers& each : *pieces) layered.push_back(each.layered);
+  auto plan = policies::make_plan(set, set.memory, layered);
   for (std::size_t i = 0; plan && i < pieces->size(); ++i)
     plan->tasks[i].cuts = as_layers(plan->tasks[i].cuts, (*pieces)[i].last_layer);
   return plan;

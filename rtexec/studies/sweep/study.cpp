@@ -65,13 +65,13 @@ bool possible(const policies::DeviceSet& set, Necessary condition) {
 
 bool proves(const Study& study, const Column& column, std::span<const policies::GeneratedTask> tasks,
             const policies::StudyDevice& device) {
-  const policies::DivisibleSet set =
-      policies::divisible_set_of(tasks, device, column.memory, column.copy_engines, study.order);
+  const policies::LayeredSet set =
+      policies::layered_set_of(tasks, device, column.memory, column.copy_engines, study.order);
   if (const auto* condition = std::get_if<Necessary>(&column.test)) return possible(set.device, *condition);
   const DeviceTest test = std::get<DeviceTest>(column.test);
   if (test != DeviceTest::segmented) return policies::test_device(set.device, test, study.order).proved;
   if (!possible(set.device, Necessary::memory)) return false;
-  const auto found = policies::divide(set, study.order, column.levels);
+  const auto found = policies::search_preemption(set, study.order, column.levels);
   return found && found->proved;
 }
 

@@ -17,7 +17,7 @@
 namespace rtexec::simulator {
 namespace {
 
-using policies::Divisible;
+using policies::LayeredTask;
 using test::random_cost;
 
 constexpr Bytes chunk{4096};
@@ -26,14 +26,14 @@ struct StreamSet {
   TaskSet tasks;
   Board board;
   std::vector<MemoryDemand> memory;
-  std::vector<Divisible> divisible;
+  std::vector<LayeredTask> layered;
 };
 
 std::uint32_t up_to(Random& random, std::uint32_t most) { return static_cast<std::uint32_t>(draw(random, 0, most)); }
 
 /// A device part of some layers, which read `chunks` chunks, each at most `most` of them.
-Divisible random_layers(Random& random, std::uint32_t chunks, std::uint32_t most) {
-  Divisible task;
+LayeredTask random_layers(Random& random, std::uint32_t chunks, std::uint32_t most) {
+  LayeredTask task;
   SlotRange read;
   while (read.end < chunks || task.reads.empty()) {
     const std::uint32_t begin = read.begin + up_to(random, read.size());
@@ -50,8 +50,8 @@ void add_task(StreamSet& set, Random& random) {
   const std::uint32_t chunks = up_to(random, 12);
   const bool streams = chunks >= 2 && chance(random, 60);
   const std::uint32_t most = 1 + up_to(random, 2);
-  Divisible divisible = random_layers(random, chunks, most);
-  const auto device = std::accumulate(divisible.layers.times.begin(), divisible.layers.times.end(), std::int64_t{0});
+  LayeredTask layered = random_layers(random, chunks, most);
+  const auto device = std::accumulate(layered.layers.times.begin(), layered.layers.times.end(), std::int64_t{0});
   Task& task = set.tasks.tasks.emplace_back();
   task.name = "t" + std::to_string(set.tasks.tasks.size());
   task.wcet = Wcet{.device = Duration(device)};
@@ -61,10 +61,10 @@ void add_task(StreamSet& set, Random& random) {
     task.constants = Constants::streamed;
     if (chance(random, 70)) task.stream_chunks = most + up_to(random, chunks - std::min(chunks, most));
   }
-  divisible.streams = streams;
+  layered.streams = streams;
   task.period = task.deadline = Duration((device + 3 * chunks) * draw(random, 1, 6));
   set.memory.push_back({.constant = chunk * chunks});
-  set.divisible.push_back(std::move(divisible));
+  set.layered.push_back(std::move(layered));
 }
 
 StreamSet random_set(Random& random) {
@@ -87,7 +87,7 @@ StreamSet random_set(Random& random) {
 }
 
 std::optional<Claim> admitted(const StreamSet& set) {
-  auto plan = policies::make_plan(test::resolved(set.tasks, set.board), set.memory, set.divisible);
+  auto plan = policies::make_plan(test::resolved(set.tasks, set.board), set.memory, set.layered);
   const auto streams = [](const PlannedTask& task) { return task.stream.has_value(); };
   if (!plan || !plan->proved || std::ranges::none_of(plan->tasks, streams)) return std::nullopt;
   Claim claim;

@@ -1,4 +1,4 @@
-#include "test/soundness/divisions.hpp"
+#include "test/soundness/preemptions.hpp"
 
 #include "policies/device/segment_search.hpp"
 #include "policies/device/volume_search.hpp"
@@ -16,25 +16,25 @@ namespace rtexec::soundness {
 namespace {
 
 using policies::DeviceTask;
-using policies::Division;
 using policies::Layers;
 using policies::Nanos;
+using policies::Preemption;
 using simulator::chance;
 using simulator::draw;
 using test::SegmentedFaults;
 
-struct JitteredSet : policies::DivisibleSet {
+struct JitteredSet : policies::LayeredSet {
   Nanos jitter = 0; // of requests, after the releases
 };
 
 /// By task; of best-effort tasks they mean nothing.
 using Bounds = std::vector<Nanos>;
 /// Absent: not accepted.
-using Judge = std::function<std::optional<Bounds>(const JitteredSet&, const Division&)>;
+using Judge = std::function<std::optional<Bounds>(const JitteredSet&, const Preemption&)>;
 
 struct Accepted {
   JitteredSet set;
-  Division division;
+  Preemption preemption;
   Bounds bounds;
 };
 
@@ -67,18 +67,18 @@ std::vector<unsigned> random_classes(Random& random, JitteredSet& set) {
 }
 
 /// Of express tasks nothing is swapped.
-void swap_levels(Random& random, JitteredSet& set, Division& division) {
+void swap_levels(Random& random, JitteredSet& set, Preemption& preemption) {
   std::uint32_t all = 0, largest = 0;
-  for (std::size_t i = 0; i < division.classes.size(); ++i) {
+  for (std::size_t i = 0; i < preemption.classes.size(); ++i) {
     DeviceTask& task = set.device.tasks[i];
-    if (division.classes[i] == 0) task.most = task.constants = 0;
+    if (preemption.classes[i] == 0) task.most = task.constants = 0;
     task.least = task.most;
     all += task.most;
     largest = std::max(largest, task.most);
   }
   const auto most = static_cast<std::int64_t>(all - largest);
   set.device.overflow = static_cast<std::uint32_t>(most == 0 ? 0 : chance(random, 40) ? most : draw(random, 1, most));
-  division.volumes = policies::most_of(set.device);
+  preemption.volumes = policies::most_of(set.device);
 }
 
 JitteredSet random_set(Random& random, const Way& way) {
@@ -93,16 +93,16 @@ JitteredSet random_set(Random& random, const Way& way) {
   return set;
 }
 
-Division random_division(Random& random, JitteredSet& set) {
-  Division division{.classes = random_classes(random, set), .volumes = {}, .cuts = {}};
-  for (const policies::Divisible& task : set.tasks) {
-    policies::Segmentation& cut = division.cuts.emplace_back();
+Preemption random_division(Random& random, JitteredSet& set) {
+  Preemption preemption{.classes = random_classes(random, set), .volumes = {}, .cuts = {}};
+  for (const policies::LayeredTask& task : set.tasks) {
+    policies::Segmentation& cut = preemption.cuts.emplace_back();
     const int often = chance(random, 60) ? 100 : 50;
     for (std::uint32_t layer = 0; layer + 1 < task.layers.times.size(); ++layer)
       if (chance(random, often)) cut.cuts.push_back(layer);
   }
-  swap_levels(random, set, division);
-  return division;
+  swap_levels(random, set, preemption);
+  return preemption;
 }
 
 JitteredSet scaled(JitteredSet set, std::int64_t by) {
@@ -111,11 +111,11 @@ JitteredSet scaled(JitteredSet set, std::int64_t by) {
 }
 
 /// At the smallest scale; then some tasks, or classes, each at the smallest of theirs.
-std::optional<Accepted> accepted_at_the_edge(Random& random, const JitteredSet& original, const Division& division,
+std::optional<Accepted> accepted_at_the_edge(Random& random, const JitteredSet& original, const Preemption& preemption,
                                              const Judge& judge) {
   const auto judged = [&](JitteredSet set) -> std::optional<Accepted> {
-    auto bounds = judge(set, division);
-    return bounds ? std::optional(Accepted{std::move(set), division, std::move(*bounds)}) : std::nullopt;
+    auto bounds = judge(set, preemption);
+    return bounds ? std::optional(Accepted{std::move(set), preemption, std::move(*bounds)}) : std::nullopt;
   };
   auto found =
       at_the_edge<Accepted>(shortest, 8 * longest, [&](std::int64_t by) { return judged(scaled(original, by)); });
@@ -126,7 +126,7 @@ std::optional<Accepted> accepted_at_the_edge(Random& random, const JitteredSet& 
     auto closer = at_the_edge<Accepted>(shortest, whole, [&](std::int64_t by) {
       JitteredSet set = before;
       for (std::size_t i = 0; i < set.tasks.size(); ++i)
-        if (i == chosen || (whole_class && division.classes[i] == division.classes[chosen]))
+        if (i == chosen || (whole_class && preemption.classes[i] == preemption.classes[chosen]))
           scale(set.device.tasks[i], by);
       return judged(std::move(set));
     });
@@ -150,27 +150,27 @@ std::optional<Accepted> found_by_search(Random& random, JitteredSet set, Order o
     for (Nanos& each : layers.times) each *= times;
     for (Nanos& each : layers.overheads) each *= times;
   }
-  const auto found = at_the_edge<policies::DivisionVerdict>(shortest, longest, [&](std::int64_t by) {
+  const auto found = at_the_edge<policies::PreemptionVerdict>(shortest, longest, [&](std::int64_t by) {
     JitteredSet asked = scaled(set, by);
     asked.device = charged(std::move(asked.device));
-    auto verdict = policies::divide(asked, order);
+    auto verdict = policies::search_preemption(asked, order);
     return verdict && verdict->proved ? std::move(verdict) : std::nullopt;
   });
   if (!found) return std::nullopt;
-  Division division = found->division;
-  put_background_last(set, division.classes);
-  return accepted_at_the_edge(random, set, division, judge);
+  Preemption preemption = found->preemption;
+  put_background_last(set, preemption.classes);
+  return accepted_at_the_edge(random, set, preemption, judge);
 }
 
 Claim claim_of(const Accepted& accepted, const Way& way) {
-  const auto& [set, division, bounds] = accepted;
-  Claim claim = soundness::claim_of(set.device, {division.volumes, bounds}, way);
+  const auto& [set, preemption, bounds] = accepted;
+  Claim claim = soundness::claim_of(set.device, {preemption.volumes, bounds}, way);
   claim.release_latency = Duration(set.jitter);
   claim.plan.launch_ahead = set.launch_ahead;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     PlannedTask& task = claim.plan.tasks[i];
-    task.device_class = division.classes[i];
-    task.cuts = division.cuts[i].cuts;
+    task.device_class = preemption.classes[i];
+    task.cuts = preemption.cuts[i].cuts;
     task.segments = static_cast<std::uint32_t>(task.cuts.size() + 1);
     task.wcet.device = Duration(0);
     for (const Nanos segment : policies::segments_of(set.tasks[i].layers, task.cuts)) {
@@ -184,10 +184,10 @@ Claim claim_of(const Accepted& accepted, const Way& way) {
 
 // ---- what is promised ----
 
-std::optional<Bounds> by_tests(JitteredSet set, const Division& division, Order order) {
+std::optional<Bounds> by_tests(JitteredSet set, const Preemption& preemption, Order order) {
   set.device = charged(std::move(set.device));
-  if (!policies::fits(set.device, division.volumes)) return std::nullopt;
-  policies::DividedSet tested = policies::divided(set, division);
+  if (!policies::fits(set.device, preemption.volumes)) return std::nullopt;
+  policies::TestedSet tested = policies::tested(set, preemption);
   if (tested.index.empty()) return std::nullopt;
   for (policies::SegmentedTask& task : tested.set.tasks) {
     if (task.part.deadline <= set.jitter) return std::nullopt;
@@ -213,15 +213,15 @@ std::optional<Bounds> by_tests(JitteredSet set, const Division& division, Order 
 }
 
 /// The second writing knows real-time tasks alone.
-std::optional<Bounds> by_formula(JitteredSet set, const Division& division, Order order,
+std::optional<Bounds> by_formula(JitteredSet set, const Preemption& preemption, Order order,
                                  const SegmentedFaults& faults) {
   set.device = charged(std::move(set.device));
   const SwapCost& cost = set.device.cost;
-  const bool copied = set.device.copies_out(division.volumes);
+  const bool copied = set.device.copies_out(preemption.volumes);
   test::CutSet cut{
       .tasks = {},
       .order = order,
-      .frames = std::accumulate(division.volumes.begin(), division.volumes.end(), 0U) - set.device.overflow,
+      .frames = std::accumulate(preemption.volumes.begin(), preemption.volumes.end(), 0U) - set.device.overflow,
       .copy_engines = set.device.copy_engines,
       .in = cost.in_per_chunk.count(),
       .out = (copied ? cost.out_per_chunk : cost.drop_per_chunk).count(),
@@ -231,12 +231,12 @@ std::optional<Bounds> by_formula(JitteredSet set, const Division& division, Orde
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     const DeviceTask& task = set.device.tasks[i];
     if (!task.real_time || task.deadline <= set.jitter) return std::nullopt;
-    const auto segments = policies::segments_of(set.tasks[i].layers, division.cuts[i].cuts);
+    const auto segments = policies::segments_of(set.tasks[i].layers, preemption.cuts[i].cuts);
     cut.tasks.push_back({.period = task.period,
                          .deadline = task.deadline - set.jitter,
                          .jitter = set.jitter,
-                         .device_class = division.classes[i],
-                         .chunks = division.volumes[i],
+                         .device_class = preemption.classes[i],
+                         .chunks = preemption.volumes[i],
                          .segments = {segments.begin(), segments.end()}});
   }
   const auto bounds = test::reference_segmented(cut, faults);
@@ -252,8 +252,8 @@ Subject divided_test(Order order, unsigned copy_engines) {
       way_of(std::string("segmented ") + (order == Order::edf ? "edf " : "static ") + std::to_string(copy_engines),
              order, copy_engines);
   return {way.name, 4, [way](Random& random) -> std::optional<Claim> {
-            const Judge judge = [&](const JitteredSet& set, const Division& division) {
-              return by_tests(set, division, way.order);
+            const Judge judge = [&](const JitteredSet& set, const Preemption& preemption) {
+              return by_tests(set, preemption, way.order);
             };
             JitteredSet set = random_set(random, way);
             const bool searched = chance(random, 15);
@@ -269,12 +269,12 @@ Subject broken_division(const std::string& error, Order order, unsigned copy_eng
                          order, copy_engines);
   return {way.name, 1, [way, faults](Random& random) -> std::optional<Claim> {
             JitteredSet set = random_set(random, way);
-            const Division division = random_division(random, set);
+            const Preemption preemption = random_division(random, set);
             const auto found =
-                accepted_at_the_edge(random, set, division, [&](const JitteredSet& tried, const Division& with) {
+                accepted_at_the_edge(random, set, preemption, [&](const JitteredSet& tried, const Preemption& with) {
                   return by_formula(tried, with, way.order, faults);
                 });
-            if (!found || by_formula(found->set, division, way.order, {})) return std::nullopt;
+            if (!found || by_formula(found->set, preemption, way.order, {})) return std::nullopt;
             return claim_of(*found, way);
           }};
 }

@@ -1,4 +1,4 @@
-#include "rtexec/runtime/planning/division.hpp"
+#include "rtexec/runtime/planning/task_layers.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -64,11 +64,11 @@ std::vector<SlotRange> in_chunks(const std::vector<ConstantRange>& ranges, const
 
 } // namespace
 
-Pieces pieces_of(const Task& task, const Workload& workload, const ProfileEntry* entry, Bytes chunk,
-                 std::uint32_t launch_ahead) {
-  Pieces result;
-  result.divisible.device_class = task.device_class;
-  Layers& layers = result.divisible.layers;
+TaskLayers task_layers(const Task& task, const Workload& workload, const ProfileEntry* entry, Bytes chunk,
+                       std::uint32_t launch_ahead) {
+  TaskLayers result;
+  result.layered.device_class = task.device_class;
+  Layers& layers = result.layered.layers;
   layers.times = {task.wcet->device.count()};
   if (!task.wcet->uses_device() || task.segments == 1) return result;
   if (workload.layers().size() < 2) return result.obstacle = "its workload has no layers", result;
@@ -85,9 +85,9 @@ Pieces pieces_of(const Task& task, const Workload& workload, const ProfileEntry*
   const std::vector<ConstantRange> ranges = workload.constant_ranges();
   const bool may_stream = task.constants != Constants::whole && !ranges.empty() && !task.swap_volume;
   if (may_stream && workload.memory().constant > chunk)
-    result.divisible.reads = in_chunks(ranges, result.last_layer, workload.memory().constant, chunk);
-  result.divisible.streams = task.constants == Constants::streamed;
-  if (task.segments) result.divisible.given = policies::cut_into(layers, *task.segments, launch_ahead).ways.front();
+    result.layered.reads = in_chunks(ranges, result.last_layer, workload.memory().constant, chunk);
+  result.layered.streams = task.constants == Constants::streamed;
+  if (task.segments) result.layered.given = policies::cut_into(layers, *task.segments, launch_ahead).ways.front();
   return result;
 }
 

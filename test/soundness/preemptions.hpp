@@ -1,5 +1,5 @@
 // The tests of the rule `segmented` for a device alone, and deliberate errors of theirs: sets with random classes and
-// cuts, or with those that divide() finds, at the edge of what is accepted.
+// cuts, or with those that search_preemption() finds, at the edge of what is accepted.
 #pragma once
 
 #include "test/soundness/subjects.hpp"
