@@ -7,10 +7,14 @@
 #include <rtexec/task_set.hpp>
 #include <rtexec/workload.hpp>
 
+#include <array>
 #include <memory>
 #include <span>
 
 namespace rtexec::tasks {
+
+/// All that memory can live under, D first.
+inline constexpr std::array every_memory_policy{MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
 
 class Backend {
  public:

@@ -8,7 +8,6 @@
 
 #include <rtexec/backend.h>
 
-#include <array>
 #include <cstddef>
 #include <dlfcn.h>
 #include <filesystem>
@@ -53,8 +52,7 @@ class LoadedBackend final : public Backend {
   LoadedBackend(const rtexec_backend& backend, const Fingerprint& code) : backend_(backend), code_(code) {}
 
   std::span<const MemoryPolicy> memory_policies(const Task&) const override {
-    static constexpr std::array only{MemoryPolicy::device};
-    return only;
+    return std::span(every_memory_policy).first(1);
   }
 
   Result<std::unique_ptr<Workload>> open(const Task& task, DeviceKind kind) const override {

@@ -2,19 +2,16 @@
 
 #include "tasks/engine/dnn_workload.hpp"
 
-#include <array>
 #include <optional>
 
 namespace rtexec::tasks {
 namespace {
 
-constexpr std::array policies{MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
-
 class EngineBackend final : public Backend {
  public:
   /// What swaps lies in chunks, which only D has.
   std::span<const MemoryPolicy> memory_policies(const Task& task) const override {
-    return std::span(policies).first(task.footprint || task.swap_volume ? 1 : policies.size());
+    return std::span(every_memory_policy).first(task.footprint || task.swap_volume ? 1 : every_memory_policy.size());
   }
 
   Result<std::unique_ptr<Workload>> open(const Task& task, DeviceKind kind) const override {

@@ -10,7 +10,6 @@
 #include "tasks/loads/traffic/traffic_workload.hpp"
 #include "tasks/loads/winograd/winograd_workload.hpp"
 
-#include <array>
 
 namespace rtexec::tasks {
 namespace {
@@ -92,12 +91,12 @@ Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kin
 }
 
 std::span<const MemoryPolicy> memory_policies(const Task& task) {
-  static constexpr std::array all{MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host};
-  if (is_micro_benchmark(task.workload)) return all;
+  constexpr auto only_device = std::span(every_memory_policy).first(1);
+  if (is_micro_benchmark(task.workload)) return every_memory_policy;
   if (task.workload == WorkloadKind::winograd) return engine_backend().memory_policies(task);
-  if (task.workload != WorkloadKind::dnn) return std::span(all).first(1);
+  if (task.workload != WorkloadKind::dnn) return only_device;
   const auto backend = backend_of(task);
-  return backend ? (*backend)->memory_policies(task) : std::span(all).first(1);
+  return backend ? (*backend)->memory_policies(task) : only_device;
 }
 
 } // namespace rtexec::tasks
