@@ -10,7 +10,6 @@
 #include "tasks/loads/traffic/traffic_workload.hpp"
 #include "tasks/loads/winograd/winograd_workload.hpp"
 
-
 namespace rtexec::tasks {
 namespace {
 
