@@ -128,7 +128,7 @@ class DeviceDriver {
     hal::Engine& engine;
     std::vector<std::unique_ptr<TransferWork>> works; // used in turn
     std::uint64_t begun = 0, ended = 0;               // on the scheduler thread
-    WaitFreeQueue<EndedTransfer, 8> finished{};                // from the engine's thread
+    WaitFreeQueue<EndedTransfer, 8> finished{};       // from the engine's thread
     ProgressCounter progress{};
   };
 
