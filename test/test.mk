@@ -44,7 +44,9 @@ $(foreach folder,$(FLAGGED),$(eval $(filter $(B)/test/emulated/$(folder)/%,$(EMU
 
 # A program for each folder of tests, and what its tests borrow of others.
 TEST_PROGRAMS := $(TESTED:%=$(B)/test/%-tests)
-FAKE_DRIVER := $(B)/test/hal/fake_cuda_driver.o
+SIMULATED_DRIVER := $(B)/test/cuda/simulated_driver.o
+FAKE_DRIVER := $(B)/test/hal/fake_cuda_driver.o $(SIMULATED_DRIVER)
+BORROWS_hal := $(SIMULATED_DRIVER)
 BORROWS_tasks := $(EMULATED) $(FAKE_DRIVER)
 BORROWS_rtexec := $(FAKE_DRIVER) $(B)/test/hal/assembled_root.o
 TESTS_rtexec := rtexec/cli rtexec/studies rtexec/sharing/preload rtexec/sharing rtexec/bindings rtexec/supervisor rtexec/verifier rtexec/runtime $(BELOW_RTEXEC)
@@ -59,7 +61,7 @@ $(foreach folder,$(TESTED),$(eval $(call test_program,$(folder))))
 P := $(B)/test/preload
 STAND_INS := $(P)/libcuda.so.1 $(P)/libcudart.so.13 $(P)/libearly.so $(P)/libcrash.so
 PRELOAD_TESTS := $(P)/calls $(P)/calls-linked $(P)/questions $(P)/sample_client $(P)/practices
-$(P)/libcuda.so.1: $(P)/stand_in_driver.o
+$(P)/libcuda.so.1: $(P)/stand_in_driver.o $(SIMULATED_DRIVER)
 $(P)/libcudart.so.13: $(P)/stand_in_runtime.o
 $(P)/libearly.so: $(P)/early_allocator.o
 $(P)/libcrash.so: $(P)/crash.o

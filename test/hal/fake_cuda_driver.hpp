@@ -1,15 +1,14 @@
-// A CUDA driver in software: the whole table of functions, on host memory. Chunks are memory files that stand at
-// reserved addresses, so device addresses are host pointers and an access to a hole is a real fault; streams execute at
-// once, on the calling thread; graphs record closures; a kernel is a C++ function under its name. Calls can be made to
-// fail, the device to break, and what is not given back is counted. It takes the driver's place for the whole process
-// while it lives; one at a time. It needs no test framework.
+// The simulated CUDA driver of test/cuda as the whole table of functions that rtexec uses. Streams execute at once, on
+// the calling thread; graphs record closures; a kernel is a C++ function under its name. Calls can be made to fail, the
+// device to break, and what is not given back is counted. It takes the driver's place for the whole process while it
+// lives; one at a time. It needs no test framework.
 //
 // It is stricter than a driver: a thread without the current context is refused everything that some driver refuses
 // then.
 #pragma once
 
 #include <rtexec/units.hpp>
-#include "hal/cuda/driver.hpp"
+#include "test/cuda/simulated_driver.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -58,9 +57,7 @@ struct FakeCudaWork {
 
 class FakeCudaDriver {
  public:
-  struct Dimensions {
-    unsigned x = 1, y = 1, z = 1;
-  };
+  using Dimensions = cuda::Dimensions;
   /// As a driver is given them: `arguments` has the address of each.
   using Kernel = std::function<void(Dimensions grid, Dimensions block, void** arguments)>;
 

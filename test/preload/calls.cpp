@@ -13,7 +13,7 @@
 //   cost       as linked: instead of the work, how long a short call takes, in nanoseconds
 //   launches   likewise, how long a launch takes, one after the other
 //   own        by cuGetProcAddress_v2, with null streams of the thread's own
-#include "hal/cuda/driver.hpp"
+#include "test/preload/driver_functions.hpp"
 #include "test/preload/stand_in.hpp"
 
 #include <algorithm>
@@ -28,6 +28,8 @@
 #include <vector>
 
 using namespace rtexec::hal::cuda;
+using rtexec::test::check;
+using rtexec::test::fail;
 
 namespace {
 
@@ -36,11 +38,6 @@ void scale(void** arguments) {
   const auto count = *static_cast<std::uint32_t*>(arguments[1]);
   const auto factor = *static_cast<float*>(arguments[2]);
   for (std::uint32_t i = 0; i < count; ++i) values[i] = values[i] * factor + static_cast<float>(i);
-}
-
-[[noreturn]] void fail(const std::string& what) {
-  std::printf("failed: %s\n", what.c_str());
-  std::exit(1);
 }
 
 using Find = void* (*)(const char* asked, const char* symbol);
@@ -56,33 +53,11 @@ void* found(const char* asked, void* function) {
   }
   return function;
 }
-void check(Code code, const char* what) {
-  if (code != Code::success) fail(std::string(what) + ": " + std::to_string(static_cast<int>(code)));
-}
 
 } // namespace
 
 extern "C" [[gnu::visibility("default")]] const StandInKernel scale_kernel = {
     scale, {sizeof(float*), sizeof(std::uint32_t), sizeof(float)}};
-
-#ifdef LINKED
-extern "C" {
-Code cuInit(unsigned);
-Code cuDevicePrimaryCtxRetain(Context*, Ordinal);
-Code cuCtxSetCurrent(Context);
-Code cuMemAlloc_v2(DevicePointer*, std::size_t);
-Code cuMemFree_v2(DevicePointer);
-Code cuMemcpyHtoD_v2(DevicePointer, const void*, std::size_t);
-Code cuMemcpyDtoHAsync_v2(void*, DevicePointer, std::size_t, Stream);
-Code cuModuleLoadData(ModuleHandle*, const void*);
-Code cuModuleGetFunction(Function*, ModuleHandle, const char*);
-Code cuLaunchKernel(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
-                    void**);
-Code cuStreamSynchronize(Stream);
-Code cuStreamQuery(Stream);
-Code cuCtxSynchronize();
-}
-#endif
 
 namespace {
 

@@ -259,8 +259,6 @@ int graphs(std::size_t mebibytes, int rounds) {
   return end();
 }
 
-extern "C" Code cuGraphAddMemsetNode(void**, GraphHandle, void* const*, std::size_t, const StandInFill*, Context);
-
 /// Copies and fills, recorded and put together while others have the device: the driver looks at what they name.
 int graph_copies(std::size_t mebibytes, int rounds) {
   const Context context = begin();
@@ -274,7 +272,7 @@ int graph_copies(std::size_t mebibytes, int rounds) {
     GraphHandle recorded = nullptr, built = nullptr;
     GraphExec executables[2] = {};
     void* node = nullptr;
-    const StandInFill fill{.to = words, .pitch = 0, .value = value, .element_size = 4, .width = 1, .height = 1};
+    const FillParameters fill{.to = words, .pitch = 0, .value = value, .element_size = 4, .width = 1, .height = 1};
     std::this_thread::sleep_for(std::chrono::milliseconds(15));
     check(cuStreamBeginCapture_v2(main, round % 3), "begin capture");
     launch(fill_kernel, main, words, bytes, value);

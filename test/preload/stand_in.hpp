@@ -3,8 +3,8 @@
 //
 // The stand-in is set by the environment: STAND_IN_MEMORY (bytes of each device), STAND_IN_DEVICES, STAND_IN_SHARED (a
 // file by which processes share one device's memory: what they take together is held against its size), STAND_IN_END_MS
-// (how long the driver takes to end, at a process's end), STAND_IN_VERSION (of the driver), and STAND_IN_DROPS (a
-// launch does nothing at all).
+// (how long the driver takes to end, at a process's end), STAND_IN_VERSION (of the driver), STAND_IN_DROPS (a launch
+// does nothing at all), and STAND_IN_INSTANTIATE_MS (how long the instantiation of a graph takes).
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,6 @@
 struct StandInKernel {
   void (*run)(void** arguments); // on the stream's thread; `arguments` has the address of each, as cuLaunchKernel has
   std::size_t sizes[8];          // of the arguments; ends with 0
-};
-
-/// CUDA_MEMSET_NODE_PARAMS.
-struct StandInFill {
-  unsigned long long to;
-  std::size_t pitch;
-  unsigned value, element_size;
-  std::size_t width, height; // in elements
 };
 
 /// Told of "kernel" when one begins, and of "load" and "save" when half of a copy to or from mapped chunks is done, on
