@@ -411,7 +411,8 @@ class PipelinedSearch {
     for (std::size_t i = 0; i < k; ++i) {
       const DeviceTask& task = set_.tasks[urgency_[i]];
       const Nanos window = order_ == Order::edf ? deadline - task.deadline : deadline - 1;
-      if (window >= task.period) sum += static_cast<double>(window / task.period) * costs_[urgency_[i]];
+      const Nanos jobs = window / task.period;
+      if (jobs > 0) sum += static_cast<double>(jobs) * costs_[urgency_[i]];
     }
     return sum;
   }

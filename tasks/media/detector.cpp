@@ -48,8 +48,9 @@ void Detector::collect(const DetectorHead& head, std::span<const float> output) 
       const float score = objectness * sigmoid(value(5 + best));
       if (!(score >= kThreshold)) continue;
 
-      const float x = (static_cast<float>(cell % head.columns) + sigmoid(value(0))) * cell_width;
-      const float y = (static_cast<float>(cell / head.columns) + sigmoid(value(1))) * cell_height;
+      const std::size_t row = cell / head.columns, column = cell % head.columns;
+      const float x = (static_cast<float>(column) + sigmoid(value(0))) * cell_width;
+      const float y = (static_cast<float>(row) + sigmoid(value(1))) * cell_height;
       const float half_width = std::exp(value(2)) * head.anchors[a].width / 2;
       const float half_height = std::exp(value(3)) * head.anchors[a].height / 2;
       const Box box{std::clamp(x - half_width, 0.0f, width_),

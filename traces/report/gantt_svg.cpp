@@ -40,8 +40,9 @@ class Page {
   explicit Page(const Gantt& gantt) : gantt_(gantt), to_(std::max(gantt.to, gantt.from + Duration(1))) {
     make_room_for_names();
     place_lanes();
-    const auto legend_lines = static_cast<double>(gantt.tasks.size() / legend_columns_ + 2);
-    svg_.emplace(left_ + chart + right, bottom_ + axis + legend_line * legend_lines, css, stripes);
+    const std::size_t legend_lines = gantt.tasks.size() / legend_columns_ + 2;
+    const double legend_height = legend_line * static_cast<double>(legend_lines);
+    svg_.emplace(left_ + chart + right, bottom_ + axis + legend_height, css, stripes);
     title();
     frame();
     for (const GanttBar& bar : gantt.bars)

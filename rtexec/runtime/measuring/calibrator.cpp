@@ -211,9 +211,10 @@ class Calibrator {
       double sum = 0;
       for (const std::uint64_t mebibytes : {64U, 300U, 1024U}) {
         const Bytes volume{mebibytes << 20};
-        const double chunks = static_cast<double>(round_up(volume, each.cost.chunk).count / each.cost.chunk.count);
+        const std::uint64_t chunks = round_up(volume, each.cost.chunk).count / each.cost.chunk.count;
         const double in = nanoseconds(each.cost.in_per_chunk), out = nanoseconds(each.cost.out_per_chunk);
-        sum += (std::max(in, out) * chunks + std::min(in, out)) / static_cast<double>(volume.count);
+        const double time = std::max(in, out) * static_cast<double>(chunks) + std::min(in, out);
+        sum += time / static_cast<double>(volume.count);
       }
       if (best == Bytes{0} || sum < least) {
         best = each.cost.chunk;

@@ -362,7 +362,7 @@ std::optional<Code> ClientProcess::attribute(void* data, int attribute, DevicePo
   if (!object || data == nullptr) return Code::invalid_value;
   const auto [begin, size] = *object;
   const auto answer = [data](auto value) {
-    std::memcpy(data, &value, sizeof value);
+    std::memcpy(data, &value, sizeof value); // NOLINT(bugprone-sizeof-expression): stores a pointer itself
     return Code::success;
   };
   switch (attribute) { // CUpointer_attribute

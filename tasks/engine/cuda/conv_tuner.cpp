@@ -178,7 +178,8 @@ class Tuner {
     const auto size = size_of(storage);
     for (std::size_t at = 0; at + size <= bytes; at += size) {
       state = state * 1664525 + 1013904223;
-      const float value = static_cast<float>(static_cast<std::int32_t>(state) / 256) / 8388608.0F;
+      const std::int32_t upper = static_cast<std::int32_t>(state) / 256;
+      const float value = static_cast<float>(upper) / 8388608.0F;
       const auto half = to_half(value);
       const auto byte = static_cast<std::byte>(state >> 24U);
       std::memcpy(result.data() + at,
