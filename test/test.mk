@@ -111,6 +111,26 @@ borders: | $(BUILD)/.packages-CHECK
 format: | $(BUILD)/.packages-CHECK
 	@test/check-format
 
+# clang-tidy reads groups of files, larger than those that are compiled, because most of its time goes into headers. Make skips a group that passed
+# until one of its files changes. Only files that ALONE names one by one stay apart here.
+ifneq ($(filter tidied,$(MAKECMDGOALS)),)
+TIDY_SOURCES := $(MAINS) $(foreach component,$(COMPONENTS),$(SRC_$(component)))
+$(foreach assignment,$(if $(FILES),,$(shell rtexec/package/make-unity $(B)/tidy 8000 $(FOLDERS) -- $(filter-out $(foreach each,$(ALONE),$(if $(findstring %,$(each)),,$(each))),$(TIDY_SOURCES)))),$(eval TIDY_$(assignment)))
+TIDY_FILES := $(or $(FILES),$(sort $(foreach source,$(TIDY_SOURCES),$(or $(TIDY_UNIT_$(source):%=%.cpp),$(source)))))
+endif
+TIDY_FLAGS = -x c++ $(filter -std=% -D% -I%,$(CPPFLAGS) $(CXXFLAGS)) $(if $(findstring test/,$<),$(FOREIGN_HEADERS))
+$(B)/tidy/%.passed: % .clang-tidy | $(LIBRARIES) $(BUILD)/.packages-TIDY
+	@mkdir -p $(@D)
+	$(eval TIDY_BEGUN += $<)
+	$(call say,TIDY,$(words $(TIDY_BEGUN))/$(words $(TIDY_FILES)) $<)
+	$(Q)clang-tidy-19 --quiet $< -- $(TIDY_FLAGS) 2>$@.log || { grep -v 'warnings generated' $@.log >&2; exit 1; }
+	$(Q)$(CXX) $(TIDY_FLAGS) -MM -MP -MT $@ -MF $@.d $< && touch $@
+.PHONY: tidy tidied
+tidied: $(TIDY_FILES:%=$(B)/tidy/%.passed)
+	@echo "tidy: no findings in $(words $^) groups of files"
+tidy: ## check the product, or FILES="a.cpp b.hpp", by clang-tidy
+	@$(MAKE) -k tidied
+
 check: all borders format $(TEST_PROGRAMS) $(STAND_INS) $(PRELOAD_TESTS) $(SOUNDNESS) $(B)/test/bandwidth-bench $(B)/test/regulation-trials $(BENCHES_COMPILE) $(BENCHES_OF_TESTS) $(BUILD)/venv/.made ## build and run all tests
 	@test/run-tests $(B) $(TEST_PROGRAMS)
 

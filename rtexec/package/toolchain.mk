@@ -30,6 +30,7 @@ PACKAGES_IMAGE := libarchive-tools kmod openssl zstd
 PACKAGES_CHECK := $(PACKAGES_IMAGE) clang-format python3-venv chromium chromium-driver clang clang-19 cmake abigail-tools xz-utils parallel perl shellcheck libbenchmark-dev \
   iceoryx libiceoryx-binding-c-dev systemd-container
 PACKAGES_BENCH := libbenchmark-dev rt-tests iceoryx libiceoryx-binding-c2
+PACKAGES_TIDY := clang-tidy-19
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
 PACKAGES_DIST := patchelf xz-utils
 PACKAGES_CROSS := g++-$(subst _,-,$(MACHINE))-linux-gnu qemu-user-static
@@ -43,7 +44,7 @@ $(BUILD)/.packages-$(1): rtexec/package/install-packages $(TOOLCHAIN)
 	@rtexec/package/install-packages $$(PACKAGES_$(1))
 	@touch $$@
 endef
-$(foreach set,BUILD CHECK BENCH FUZZ DIST CROSS UNPACK IMAGE EMULATE,$(eval $(call package_stamp,$(set))))
+$(foreach set,BUILD CHECK TIDY BENCH FUZZ DIST CROSS UNPACK IMAGE EMULATE,$(eval $(call package_stamp,$(set))))
 
 # What every object needs: the packages, and of another machine its libraries.
 LIBRARIES := $(BUILD)/.packages-BUILD $(if $(filter fuzz,$(MODE)),$(BUILD)/.packages-FUZZ) $(if $(CROSS),$(SYSROOT)/.made)
