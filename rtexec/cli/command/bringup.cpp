@@ -8,9 +8,9 @@
 #include "rtexec/studies/bringup/bringup_report.hpp"
 #include "rtexec/studies/bringup/tap_format.hpp"
 #include "rtexec/cli/command/command.hpp"
-#include "rtexec/cli/command/progress.hpp"
+#include "rtexec/cli/terminal/progress.hpp"
 #include "rtexec/cli/command/results.hpp"
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,12 +1,12 @@
 #include "config/board_writer.hpp"
 #include <rtexec/board.hpp>
-#include "rtexec/cli/command/board_target.hpp"
+#include "rtexec/cli/options/board_target.hpp"
 #include "rtexec/cli/command/calibrate_bandwidth.hpp"
 #include "rtexec/cli/command/calibrate_cut.hpp"
 #include "rtexec/cli/command/calibrate_memory.hpp"
 #include "rtexec/cli/command/command.hpp"
-#include "rtexec/cli/command/progress.hpp"
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/terminal/progress.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 #include "rtexec/cli/reports/swap_calibration_report.hpp"
 
 #include <memory>

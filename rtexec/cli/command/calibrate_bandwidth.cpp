@@ -3,11 +3,11 @@
 #include "config/board_writer.hpp"
 #include "hal/core_claim.hpp"
 #include <rtexec/board.hpp>
-#include "rtexec/cli/command/board_target.hpp"
+#include "rtexec/cli/options/board_target.hpp"
 #include "rtexec/cli/command/command.hpp"
 #include <rtexec/planning.hpp>
-#include "rtexec/cli/command/progress.hpp"
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/terminal/progress.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 #include "rtexec/cli/reports/bandwidth_calibration_report.hpp"
 #include "tasks/loads/traffic/caches.hpp"
 

@@ -1,7 +1,7 @@
 // `rtexec calibrate bandwidth`: what a machine's memory gives its cores.
 #pragma once
 
-#include "rtexec/cli/command/options.hpp"
+#include "rtexec/cli/options/options.hpp"
 
 namespace rtexec::command {
 

@@ -2,11 +2,11 @@
 
 #include "config/board_writer.hpp"
 #include <rtexec/board.hpp>
-#include "rtexec/cli/command/board_target.hpp"
+#include "rtexec/cli/options/board_target.hpp"
 #include "rtexec/cli/command/command.hpp"
-#include "rtexec/cli/command/progress.hpp"
-#include "rtexec/cli/command/given_inputs.hpp"
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/terminal/progress.hpp"
+#include "rtexec/cli/options/given_inputs.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 #include "rtexec/cli/reports/cut_calibration_report.hpp"
 #include "rtexec/studies/calibration/measured_device.hpp"
 #include "tasks/engine/graph/passes.hpp"

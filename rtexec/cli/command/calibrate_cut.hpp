@@ -1,7 +1,7 @@
 // `rtexec calibrate cut`: what a cut into segments costs on a board.
 #pragma once
 
-#include "rtexec/cli/command/options.hpp"
+#include "rtexec/cli/options/options.hpp"
 
 namespace rtexec::command {
 

@@ -1,7 +1,7 @@
 // `rtexec calibrate memory`: what memory policies cost on a board.
 #pragma once
 
-#include "rtexec/cli/command/options.hpp"
+#include "rtexec/cli/options/options.hpp"
 
 namespace rtexec::command {
 

@@ -5,11 +5,11 @@
 #include "policies/admission/comparison.hpp"
 #include "rtexec/cli/command/command.hpp"
 #include "rtexec/cli/command/headroom.hpp"
-#include "rtexec/cli/command/output_needs.hpp"
+#include "rtexec/cli/options/output_needs.hpp"
 #include "rtexec/runtime/json/plan_json.hpp"
-#include "rtexec/cli/command/task_set_file.hpp"
-#include "rtexec/cli/command/report_text.hpp"
-#include "rtexec/cli/command/verdict.hpp"
+#include "rtexec/cli/options/task_set_file.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
+#include "rtexec/cli/reports/verdict.hpp"
 #include "rtexec/runtime/executive/needs.hpp"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "config/base/must.hpp"
-#include "rtexec/cli/command/options.hpp"
-#include "rtexec/cli/command/output_file.hpp"
+#include "rtexec/cli/options/options.hpp"
+#include "rtexec/cli/options/output_file.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -1,7 +1,7 @@
 #include "config/builtin_boards.hpp"
 #include "config/base/text.hpp"
 #include "rtexec/cli/command/command.hpp"
-#include "rtexec/cli/command/option_type.hpp"
+#include "rtexec/cli/options/option_type.hpp"
 #include "rtexec/cli/text/columns.hpp"
 #include "tasks/engine/models/models.hpp"
 

@@ -2,7 +2,7 @@
 #include "config/base/text.hpp"
 #include "hal/board/board_findings.hpp"
 #include "rtexec/cli/command/command.hpp"
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 
 #include <iostream>
 #include <map>

@@ -1,7 +1,7 @@
 // rtexec experiment init: the measurements of GPU-side initialization with prefetching again.
 #pragma once
 
-#include "rtexec/cli/command/options.hpp"
+#include "rtexec/cli/options/options.hpp"
 
 namespace rtexec::command {
 

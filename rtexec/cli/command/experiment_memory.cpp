@@ -1,9 +1,9 @@
 #include "rtexec/cli/command/experiment_memory.hpp"
 
 #include "rtexec/cli/command/command.hpp"
-#include "rtexec/cli/command/progress.hpp"
+#include "rtexec/cli/terminal/progress.hpp"
 #include "rtexec/cli/command/results.hpp"
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 #include "rtexec/cli/reports/memory_experiment_report.hpp"
 
 #include <memory>

@@ -1,7 +1,7 @@
 // `rtexec experiment memory`.
 #pragma once
 
-#include "rtexec/cli/command/options.hpp"
+#include "rtexec/cli/options/options.hpp"
 
 namespace rtexec::command {
 

@@ -1,8 +1,8 @@
 #include "config/base/text.hpp"
 #include "rtexec/cli/command/headroom.hpp"
 
-#include "rtexec/cli/command/progress.hpp"
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/terminal/progress.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 
 #include <chrono>
 #include <ostream>

@@ -2,8 +2,8 @@
 #include "config/names.hpp"
 #include "config/base/text.hpp"
 #include "rtexec/cli/command/command.hpp"
-#include "rtexec/cli/command/given_inputs.hpp"
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/options/given_inputs.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 #include "rtexec/cli/reports/inference_report.hpp"
 #include "tasks/engine/onnx/onnx_reader.hpp"
 

@@ -1,7 +1,7 @@
 #include "rtexec/cli/command/command.hpp"
-#include "rtexec/cli/command/exit_guard.hpp"
-#include "rtexec/cli/command/help.hpp"
-#include "rtexec/cli/command/terminal.hpp"
+#include "rtexec/cli/terminal/exit_guard.hpp"
+#include "rtexec/cli/options/help.hpp"
+#include "rtexec/cli/terminal/terminal.hpp"
 
 #include <CLI/CLI.hpp>
 #include <csignal>

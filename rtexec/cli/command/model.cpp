@@ -1,5 +1,5 @@
 #include "rtexec/cli/command/command.hpp"
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 #include "tasks/engine/models/models.hpp"
 
 #include <iostream>

@@ -1,7 +1,7 @@
 #include "rtexec/cli/command/command.hpp"
-#include "rtexec/cli/command/daemon_view.hpp"
-#include "rtexec/cli/command/terminal.hpp"
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/terminal/daemon_view.hpp"
+#include "rtexec/cli/terminal/terminal.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 
 #include <iostream>
 #include <memory>

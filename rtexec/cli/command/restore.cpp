@@ -1,6 +1,6 @@
 #include "hal/board/clock_lock.hpp"
 #include "rtexec/cli/command/command.hpp"
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 
 #include <iostream>
 #include <memory>

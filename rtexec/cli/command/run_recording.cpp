@@ -1,7 +1,7 @@
 #include "rtexec/cli/command/run_recording.hpp"
 
 #include "rtexec/runtime/channels/run_folder.hpp"
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 
 #include <atomic>
 #include <string>

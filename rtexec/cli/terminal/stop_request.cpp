@@ -1,4 +1,4 @@
-#include "rtexec/cli/command/stop_request.hpp"
+#include "rtexec/cli/terminal/stop_request.hpp"
 
 #include <atomic>
 #include <cassert>

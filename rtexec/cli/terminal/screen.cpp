@@ -1,6 +1,6 @@
-#include "rtexec/cli/command/screen.hpp"
+#include "rtexec/cli/terminal/screen.hpp"
 
-#include "rtexec/cli/command/terminal.hpp"
+#include "rtexec/cli/terminal/terminal.hpp"
 
 #include <array>
 #include <iostream>

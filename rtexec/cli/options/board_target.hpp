@@ -1,8 +1,8 @@
 // The file of a board that a calibration measures and writes into.
 #pragma once
 
-#include "rtexec/cli/command/command.hpp"
-#include "rtexec/cli/command/output_file.hpp"
+#include "rtexec/cli/options/options.hpp"
+#include "rtexec/cli/options/output_file.hpp"
 
 #include <filesystem>
 #include <iosfwd>

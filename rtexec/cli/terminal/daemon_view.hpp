@@ -1,7 +1,7 @@
 // The clients of an rtexecd as `rtexec ps` and `rtexec top` show them: as a table for people, as JSON for scripts.
 #pragma once
 
-#include "rtexec/cli/command/status_view.hpp"
+#include "rtexec/cli/terminal/status_view.hpp"
 #include "rtexec/sharing/daemon/status.hpp"
 #include "rtexec/cli/text/columns.hpp"
 

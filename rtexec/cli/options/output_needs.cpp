@@ -1,8 +1,8 @@
-#include "rtexec/cli/command/output_needs.hpp"
+#include "rtexec/cli/options/output_needs.hpp"
 
 #include "hal/machine_files.hpp"
 #include "rtexec/runtime/channels/run_folder.hpp"
-#include "rtexec/cli/command/output_file.hpp"
+#include "rtexec/cli/options/output_file.hpp"
 
 #include <algorithm>
 

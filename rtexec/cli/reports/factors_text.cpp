@@ -1,8 +1,8 @@
 // What `rtexec analyze --causes` prints: how long executions take by what surrounded them.
 #include "config/base/text.hpp"
-#include "rtexec/cli/command/analysis_text.hpp"
+#include "rtexec/cli/reports/analysis_text.hpp"
 
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 #include "rtexec/cli/text/name_list.hpp"
 
 #include <algorithm>

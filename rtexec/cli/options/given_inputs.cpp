@@ -1,4 +1,4 @@
-#include "rtexec/cli/command/given_inputs.hpp"
+#include "rtexec/cli/options/given_inputs.hpp"
 
 #include "config/base/must.hpp"
 #include "config/base/text.hpp"

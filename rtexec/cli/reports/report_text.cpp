@@ -1,5 +1,5 @@
 #include "config/base/text.hpp"
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 
 #include "config/names.hpp"
 #include "hal/machine_files.hpp"

@@ -1,4 +1,4 @@
-#include "rtexec/cli/command/verdict.hpp"
+#include "rtexec/cli/reports/verdict.hpp"
 
 #include "config/memory_policy.hpp"
 #include "config/names.hpp"

@@ -1,7 +1,7 @@
 // Progress of long work, on standard error: what is printed there is no result.
 #pragma once
 
-#include "rtexec/cli/command/stop_request.hpp"
+#include "rtexec/cli/terminal/stop_request.hpp"
 #include "rtexec/cli/text/time_left.hpp"
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include "rtexec/cli/command/options.hpp"
+#include "rtexec/cli/options/options.hpp"
 #include "tasks/engine/graph/graph.hpp"
 
 #include <string>

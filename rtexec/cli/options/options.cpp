@@ -1,5 +1,5 @@
 #include "config/base/text.hpp"
-#include "rtexec/cli/command/options.hpp"
+#include "rtexec/cli/options/options.hpp"
 
 #include "rtexec/cli/text/table.hpp"
 

@@ -1,4 +1,4 @@
-#include "rtexec/cli/command/exit_guard.hpp"
+#include "rtexec/cli/terminal/exit_guard.hpp"
 
 #include <rtexec/result.hpp>
 

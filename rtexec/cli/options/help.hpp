@@ -1,7 +1,7 @@
 // What the program says of itself: help, and what is wrong with a command line.
 #pragma once
 
-#include "rtexec/cli/command/options.hpp"
+#include "rtexec/cli/options/options.hpp"
 
 #include <CLI/App.hpp>
 #include <CLI/Error.hpp>

@@ -1,4 +1,4 @@
-#include "rtexec/cli/command/option_type.hpp"
+#include "rtexec/cli/options/option_type.hpp"
 
 #include "config/base/text.hpp"
 

@@ -1,4 +1,4 @@
-#include "rtexec/cli/command/output_file.hpp"
+#include "rtexec/cli/options/output_file.hpp"
 
 #include "config/base/files.hpp"
 #include "config/base/output_path.hpp"

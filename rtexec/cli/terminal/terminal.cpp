@@ -1,4 +1,4 @@
-#include "rtexec/cli/command/terminal.hpp"
+#include "rtexec/cli/terminal/terminal.hpp"
 
 #include "rtexec/cli/text/tone.hpp"
 

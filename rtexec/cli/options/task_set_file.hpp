@@ -3,7 +3,7 @@
 
 #include <rtexec/planning.hpp>
 #include <rtexec/task_set.hpp>
-#include "rtexec/cli/command/command.hpp"
+#include "rtexec/cli/options/options.hpp"
 
 #include <string>
 

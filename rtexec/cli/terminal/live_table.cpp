@@ -1,7 +1,7 @@
-#include "rtexec/cli/command/live_table.hpp"
+#include "rtexec/cli/terminal/live_table.hpp"
 
-#include "rtexec/cli/command/terminal.hpp"
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/terminal/terminal.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 
 #include <algorithm>
 #include <ostream>

@@ -1,9 +1,9 @@
-#include "rtexec/cli/command/help.hpp"
+#include "rtexec/cli/options/help.hpp"
 
 #include "config/base/must.hpp"
 #include "config/base/text.hpp"
-#include "rtexec/cli/command/option_type.hpp"
-#include "rtexec/cli/command/terminal.hpp"
+#include "rtexec/cli/options/option_type.hpp"
+#include "rtexec/cli/terminal/terminal.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,6 +1,6 @@
-#include "rtexec/cli/command/status_view.hpp"
+#include "rtexec/cli/terminal/status_view.hpp"
 
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 #include "rtexec/runtime/json/plan_json.hpp"
 
 #include <algorithm>

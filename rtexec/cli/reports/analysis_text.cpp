@@ -1,7 +1,7 @@
 #include "config/base/text.hpp"
-#include "rtexec/cli/command/analysis_text.hpp"
+#include "rtexec/cli/reports/analysis_text.hpp"
 
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 #include "rtexec/cli/text/name_list.hpp"
 #include "traces/report/export_names.hpp"
 

@@ -1,5 +1,6 @@
-#include "rtexec/cli/command/task_set_file.hpp"
+#include "rtexec/cli/options/task_set_file.hpp"
 
+#include "config/base/must.hpp"
 #include "config/names.hpp"
 
 #include <vector>

@@ -1,8 +1,9 @@
-#include "rtexec/cli/command/scenario.hpp"
+#include "rtexec/cli/options/scenario.hpp"
 
+#include "config/base/must.hpp"
 #include "config/base/text.hpp"
-#include "rtexec/cli/command/command.hpp"
-#include "rtexec/cli/command/progress.hpp"
+#include "rtexec/cli/options/options.hpp"
+#include "rtexec/cli/terminal/progress.hpp"
 #include "rtexec/studies/simulator/release_patterns.hpp"
 
 #include <filesystem>

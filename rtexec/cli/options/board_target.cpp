@@ -1,4 +1,4 @@
-#include "rtexec/cli/command/board_target.hpp"
+#include "rtexec/cli/options/board_target.hpp"
 
 #include "config/base/files.hpp"
 #include "config/names.hpp"

@@ -1,7 +1,7 @@
-#include "rtexec/cli/command/progress.hpp"
+#include "rtexec/cli/terminal/progress.hpp"
 
 #include "hal/thread.hpp"
-#include "rtexec/cli/command/terminal.hpp"
+#include "rtexec/cli/terminal/terminal.hpp"
 
 #include <algorithm>
 #include <iostream>

@@ -1,7 +1,7 @@
 #include "config/base/text.hpp"
-#include "rtexec/cli/command/daemon_view.hpp"
+#include "rtexec/cli/terminal/daemon_view.hpp"
 
-#include "rtexec/cli/command/report_text.hpp"
+#include "rtexec/cli/reports/report_text.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rtexec/planning.hpp>
-#include "rtexec/cli/command/options.hpp"
+#include "rtexec/cli/options/options.hpp"
 #include "rtexec/studies/simulator/worst_case.hpp"
 
 #include <cstdint>
