@@ -45,7 +45,12 @@ $(foreach folder,$(FLAGGED),$(eval $(filter $(B)/test/emulated/$(folder)/%,$(EMU
 # A program for each folder of tests, and what its tests borrow of others.
 TEST_PROGRAMS := $(TESTED:%=$(B)/test/%-tests)
 SIMULATED_DRIVER := $(B)/test/cuda/simulated_driver.o
-FAKE_DRIVER := $(B)/test/hal/fake_cuda_driver.o $(SIMULATED_DRIVER)
+# The driver's functions are local to this object: rtexec-tests has the preloaded library as well, which defines functions of these names.
+FAKE_DRIVER := $(B)/test/cuda/fake_driver.o
+$(FAKE_DRIVER): $(B)/test/hal/fake_cuda_driver.o $(SIMULATED_DRIVER)
+	$(call say,LINK,$@)
+	$(Q)$(CXX) -r -nostdlib -o $@ $^
+	$(Q)$(CROSS)objcopy --wildcard --localize-symbol='cu*' $@
 BORROWS_hal := $(SIMULATED_DRIVER)
 BORROWS_tasks := $(EMULATED) $(FAKE_DRIVER)
 BORROWS_rtexec := $(FAKE_DRIVER) $(B)/test/hal/assembled_root.o
