@@ -1,6 +1,7 @@
 // One set of rules for every backing store, and what goes wrong with files.
 #include "test/hal/device_rule_tests.hpp"
 #include "test/hal/failing_system.hpp"
+#include "test/hal/forwarding_device.hpp"
 #include "test/support/file_size_limit.hpp"
 #include "test/support/test_files.hpp"
 #include "test/support/sanitized.hpp"
@@ -24,63 +25,39 @@ constexpr Bytes large{(4 << 20) + 4096}; // travels in parts, more than are unde
 constexpr int parts = 8, depth = 4;
 
 /// A host device that says whether the host sees its window, and whose copies can be watched and made to fail.
-class WatchedDevice final : public Device {
+class WatchedDevice final : public ForwardingDevice {
  public:
-  WatchedDevice(std::size_t chunks, Bytes chunk, bool host_sees_window) {
-    auto opened = HostDevice::open(chunk * chunks, chunk);
-    EXPECT_TRUE(opened) << problem(opened);
-    host_ = std::move(*opened);
-    capabilities_ = host_->capabilities();
+  WatchedDevice(std::size_t chunks, Bytes chunk, bool host_sees_window)
+      : ForwardingDevice(chunk * chunks, chunk), capabilities_(ForwardingDevice::capabilities()) {
     capabilities_.host_sees_window = host_sees_window;
   }
   std::string name() const override { return "watched"; }
-  DeviceKind kind() const noexcept override { return DeviceKind::host; }
-  Bytes capacity() const override { return host_->capacity(); }
-  Bytes chunk_size() const override { return host_->chunk_size(); }
   const DeviceCapabilities& capabilities() const override { return capabilities_; }
-  Result<std::vector<Chunk>> create_chunks(std::size_t count) override { return host_->create_chunks(count); }
-  std::byte* window(Chunk chunk) const override { return host_->window(chunk); }
-  std::size_t chunks_created() const override { return host_->chunks_created(); }
-  Result<AddressRange> reserve(Bytes size) override { return host_->reserve(size); }
-  Result<> release(AddressRange range) override { return host_->release(range); }
-  Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept override {
-    return host_->map(range, slot, chunk, access);
-  }
-  Status unmap(AddressRange range, std::size_t slot) noexcept override { return host_->unmap(range, slot); }
   using Device::copy;
   Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept override {
     if (++copies == failing_copy) return Unexpected(Errc::device_fault);
     if (on_copy != nullptr) on_copy();
-    return host_->copy(to, from, size, beside);
+    return ForwardingDevice::copy(to, from, size, beside);
   }
   Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override {
     if (++begins == failing_begin) return Unexpected(Errc::device_fault);
     if (on_copy != nullptr) on_copy();
-    return host_->begin_copy(to, from, size);
+    return ForwardingDevice::begin_copy(to, from, size);
   }
   Status end_copy() noexcept override {
-    const Status ended = host_->end_copy();
+    const Status ended = ForwardingDevice::end_copy();
     return ++ends == failing_end ? Unexpected(Errc::device_fault) : ended;
-  }
-  Status digest(const std::byte* at, Bytes size, Digest& result) noexcept override {
-    return host_->digest(at, size, result);
   }
   Result<> pin(std::byte* begin, Bytes size) override {
     if (!allows_pinning) return fail(Errc::refused, "page-locking: not today");
-    auto outcome = host_->pin(begin, size);
+    auto outcome = ForwardingDevice::pin(begin, size);
     pinned += outcome.has_value();
     return outcome;
   }
   Result<> unpin(std::byte* begin) override {
     --pinned;
-    return host_->unpin(begin);
+    return ForwardingDevice::unpin(begin);
   }
-  Engine& engine(EngineKind kind) override { return host_->engine(kind); }
-  Result<> start_beside() override { return host_->start_beside(); }
-  Result<Buffer> allocate(BufferKind kind, Bytes size) override { return host_->allocate(kind, size); }
-  Result<> free(const Buffer& buffer) override { return host_->free(buffer); }
-  Result<MemoryUse> memory_use() const override { return host_->memory_use(); }
-  std::optional<DeviceFault> fault() const override { return host_->fault(); }
 
   std::atomic<int> copies = 0;
   std::atomic<int> begins = 0, ends = 0;                    // halves of copies
@@ -90,7 +67,6 @@ class WatchedDevice final : public Device {
   int pinned = 0;
 
  private:
-  std::unique_ptr<HostDevice> host_;
   DeviceCapabilities capabilities_;
 };
 

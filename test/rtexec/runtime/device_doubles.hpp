@@ -2,8 +2,8 @@
 // error looks like to the executive.
 #pragma once
 
-#include "hal/host/host_device.hpp"
 #include "rtexec/runtime/planning/executive_setup.hpp"
+#include "test/hal/forwarding_device.hpp"
 #include "test/rtexec/runtime/swap_doubles.hpp"
 
 #include <atomic>
@@ -11,7 +11,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -37,54 +36,26 @@ struct DeviceState {
   std::optional<Duration> executed; // what it says that a job did
 };
 
-class DeviceDouble final : public hal::Device {
+class DeviceDouble final : public hal::test::ForwardingDevice {
  public:
-  DeviceDouble(std::shared_ptr<DeviceState> state, Bytes capacity, Bytes chunk) : state_(std::move(state)) {
-    auto device = hal::HostDevice::open(capacity, chunk);
-    if (!device) throw std::runtime_error(device.error().what);
-    device_ = std::move(*device);
+  DeviceDouble(std::shared_ptr<DeviceState> state, Bytes capacity, Bytes chunk)
+      : ForwardingDevice(capacity, chunk), state_(std::move(state)) {
     ++state_->open;
     ++state_->opened;
   }
   ~DeviceDouble() override { --state_->open; }
 
   std::string name() const override { return state_->name; }
-  DeviceKind kind() const noexcept override { return device_->kind(); }
   std::optional<hal::DeviceClocks> clocks() const noexcept override { return state_->clocks; }
-  Bytes capacity() const override { return device_->capacity(); }
-  Bytes chunk_size() const override { return device_->chunk_size(); }
-  const hal::DeviceCapabilities& capabilities() const override { return device_->capabilities(); }
-  Result<std::vector<hal::Chunk>> create_chunks(std::size_t count) override { return device_->create_chunks(count); }
-  std::byte* window(hal::Chunk chunk) const override { return device_->window(chunk); }
-  std::size_t chunks_created() const override { return device_->chunks_created(); }
-  Result<hal::AddressRange> reserve(Bytes size) override { return device_->reserve(size); }
-  Result<> release(hal::AddressRange range) override { return device_->release(range); }
   Status map(hal::AddressRange range, std::size_t slot, hal::Chunk chunk, hal::Access access) noexcept override {
     if (StoreOrders::take(state_->failing_maps)) return Unexpected(Errc::device_fault);
-    return device_->map(range, slot, chunk, access);
+    return ForwardingDevice::map(range, slot, chunk, access);
   }
   Status unmap(hal::AddressRange range, std::size_t slot) noexcept override {
     if (StoreOrders::take(state_->failing_unmaps)) return Unexpected(Errc::device_fault);
-    return device_->unmap(range, slot);
+    return ForwardingDevice::unmap(range, slot);
   }
-  using Device::copy;
-  Status copy(std::byte* to, const std::byte* from, Bytes size, hal::Beside beside) noexcept override {
-    return device_->copy(to, from, size, beside);
-  }
-  Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override {
-    return device_->begin_copy(to, from, size);
-  }
-  Status end_copy() noexcept override { return device_->end_copy(); }
-  Status digest(const std::byte* at, Bytes size, hal::Digest& result) noexcept override {
-    return device_->digest(at, size, result);
-  }
-  Result<> pin(std::byte* begin, Bytes size) override { return device_->pin(begin, size); }
-  Result<> unpin(std::byte* begin) override { return device_->unpin(begin); }
   Duration executed(Duration passed) noexcept override { return state_->executed.value_or(passed); }
-  hal::Engine& engine(hal::EngineKind kind) override { return device_->engine(kind); }
-  Result<> start_beside() override { return device_->start_beside(); }
-  Result<Buffer> allocate(BufferKind kind, Bytes size) override { return device_->allocate(kind, size); }
-  Result<> free(const Buffer& buffer) override { return device_->free(buffer); }
   Result<hal::MemoryUse> memory_use() const override {
     return hal::MemoryUse{.own = Bytes{600 << 20}, .context = Bytes{400 << 20}};
   }
@@ -95,7 +66,6 @@ class DeviceDouble final : public hal::Device {
 
  private:
   std::shared_ptr<DeviceState> state_;
-  std::unique_ptr<hal::HostDevice> device_;
 };
 
 /// Opens doubles; where nothing is asked for, one of `whole`.
