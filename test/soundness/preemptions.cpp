@@ -87,7 +87,7 @@ JitteredSet random_set(Random& random, const Way& way) {
                    .launch_ahead = chance(random, 50) ? 0 : static_cast<unsigned>(draw(random, 1, 3))}};
   const Nanos overhead = chance(random, 50) ? 0 : draw(random, 1, 3);
   for (const DeviceTask& task : set.device.tasks)
-    set.tasks.push_back({.layers = random_layers(random, task.execution, overhead), .device_class = {}, .given = {}});
+    set.tasks.emplace_back().layers = random_layers(random, task.execution, overhead);
   if (chance(random, 30))
     set.jitter = draw(random, 1, 2 * std::ranges::max(set.device.tasks, {}, &DeviceTask::execution).execution);
   return set;
