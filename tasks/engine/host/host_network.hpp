@@ -25,7 +25,7 @@ class HostNetwork final : public Network {
 
   [[nodiscard]] Bytes scratch() const override { return {plan_.scratch.size}; }
   [[nodiscard]] Bytes carry() const override { return {plan_.carry.size}; }
-  [[nodiscard]] std::vector<MemoryObject> objects() const override;
+  [[nodiscard]] std::vector<MemoryObject> objects() const override { return objects_of(plan_); }
   /// How scratch and carry were planned, for whoever wants to know how good the plan is.
   [[nodiscard]] const SegmentPlan& plan() const { return plan_; }
 
