@@ -44,7 +44,7 @@ struct LayeredSet {
   unsigned launch_ahead = 0;
 };
 
-/// Who preempts whom, where jobs are cut for that, and how much of them is swapped: all by task.
+/// A choice of who preempts whom, of where jobs are cut for that, and of how much of them is swapped. Each is by task.
 struct Preemption {
   std::vector<unsigned> classes;
   Volumes volumes;

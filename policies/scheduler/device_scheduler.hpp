@@ -158,7 +158,7 @@ class DeviceScheduler {
     [[nodiscard]] bool wanted() const noexcept;
   };
 
-  /// What exchange() changes of a task, all of whose memory is swap slots. Class and segments are those of the plan's
+  /// The part of a task that exchange() changes; all of its memory is swap slots. Class and segments are those of the plan's
   /// task. The daemon has one task for each client.
   struct TaskParameters {
     std::uint32_t rank = 0;

@@ -115,7 +115,7 @@ class RTEXEC_API Workload {
   /// and constants() are asked, which may depend on it. Not called, or with none: one segment. bad_input: it cannot be
   /// cut so.
   [[nodiscard]] virtual Result<> cut(std::span<const std::uint32_t> after);
-  /// What memory() would be if it were cut so. Leaves it as it is.
+  /// Returns what memory() would return if the workload were cut so, and does not cut it.
   [[nodiscard]] virtual Result<MemoryDemand> memory_if_cut(std::span<const std::uint32_t> after) const;
 
   /// Gives the device addresses, and readies what execute() needs on `device`; called once after constants are in

@@ -1,5 +1,5 @@
-// What a run holds of the machine while it lasts, beside memory and threads: its cores, their clocks, the device's
-// clocks, and what keeps cores from idling deeply. All of it is given back by the destructor. Set-up only.
+// A run holds these parts of the machine while it lasts, beside memory and threads: its cores, their clocks, the
+// device's clocks, and what keeps cores from idling deeply. The destructor gives all of them back. Set-up only.
 #pragma once
 
 #include <rtexec/resolved_set.hpp>
@@ -25,7 +25,7 @@ class MachineClaims {
   [[nodiscard]] Need hold_idle_states();
   /// With the partition of the placement. `exclusive`: a core that another run holds is refused in any case.
   [[nodiscard]] Need take_cores(Placement& placement, hal::ClaimFor purpose, bool exclusive);
-  /// Of the cores, and of the device where the set asks for it. The clocks are those of the run that has the cores.
+  /// Locks the clocks of the cores, and the device's if the set asks for it. The run that has the cores has them.
   [[nodiscard]] std::vector<Need> lock_clocks(const Placement& placement);
   /// Where the set asks for it.
   [[nodiscard]] std::optional<Need> keep_cores_awake(const Placement& placement);
