@@ -158,8 +158,8 @@ class DeviceScheduler {
     [[nodiscard]] bool wanted() const noexcept;
   };
 
-  /// The part of a task that exchange() changes; all of its memory is swap slots. Class and segments are those of the plan's
-  /// task. The daemon has one task for each client.
+  /// The part of a task that exchange() changes; all of its memory is swap slots. Class and segments are those of the
+  /// plan's task. The daemon has one task for each client.
   struct TaskParameters {
     std::uint32_t rank = 0;
     Duration device_done_by{0}; // from the nominal release
