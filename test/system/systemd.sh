@@ -43,7 +43,8 @@ await '[ "$(runs)" = 2 ] && is ActiveState active && is NRestarts 1' && echo "ki
 systemctl kill --kill-whom=main --signal=STOP $unit
 await '[ "$(runs)" = 3 ] && is ActiveState active && is NRestarts 2' && echo "stopped, and started again: $(readlink results/latest)"
 systemctl stop $unit
-is Result success && echo "ended as asked"
+# A machine that stood still may have broken the bound of a job: the run says so when it ends.
+if is Result success || is ExecMainStatus 4; then echo "ended as asked"; fi
 unit=rtexec@late
 systemctl start $unit 2>/dev/null
 await 'is ActiveState failed' && is NRestarts 0 && is ExecMainStatus 3 && echo "refused, and not started again"
@@ -57,9 +58,9 @@ container /bin/true || { echo "systemd-nspawn starts no container here: $(tail -
 container --capability=CAP_IPC_LOCK --bind-ro="$folder/bin:/opt/rtexec/bin" --bind-ro="$work/units:/etc/systemd/system" \
   --bind-ro="$work/sets:/etc/rtexec" --bind="$work/trial:/trial" --boot systemd.unit=trial.service systemd.firstboot=no ||
   { echo "the container ended with exit code $?"; cat console trial/log; exit 1; }
+missing=()
 for line in started "killed, and started again" "stopped, and started again" "ended as asked" "refused, and not started again"; do
-  grep -q "^$line" trial/log || { echo "not seen: $line"; bad=1; }
+  grep -q "^$line" trial/log || missing+=("not seen: $line")
 done
-[ "$(readlink trial/results/latest)" = "$(ls trial/results | grep -v latest | tail -n 1)" ] || { echo "latest is not the last run"; bad=1; }
-[ $bad = 0 ] || cat trial/log
-exit $bad
+[ "$(readlink trial/results/latest)" = "$(ls trial/results | grep -v latest | tail -n 1)" ] || missing+=("latest is not the last run")
+[ ${#missing[@]} = 0 ] || { cat trial/log; printf '%s\n' "${missing[@]}"; exit 1; }
