@@ -123,8 +123,8 @@ class Bench {
 
  private:
   Result<> bind(const MemoryDemand& demand) {
-    const auto tenant = executive::resident_tenant(demand, network_->constants(), device_->chunk_size());
-    auto memory = executive::DeviceMemory::lay_out(*device_, {&tenant, 1}, {});
+    const auto task_memory = executive::resident_memory(demand, network_->constants(), device_->chunk_size());
+    auto memory = executive::DeviceMemory::lay_out(*device_, {&task_memory, 1}, {});
     if (!memory) return Unexpected(memory.error());
     memory_ = std::move(*memory);
     if (const auto bound = network_->bind(*device_, memory_->addresses().front()); !bound) return bound;

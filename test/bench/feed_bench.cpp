@@ -189,13 +189,13 @@ class Pair {
   }
 
   void place(bool on_device) {
-    std::vector<executive::Tenant> tenants;
+    std::vector<executive::TaskMemory> task_memories;
     for (auto* workload : {writer_.get(), reader_.get()}) {
       MemoryDemand demand = workload->memory();
       if (on_device && workload == writer_.get()) demand.fixed += latest_->room();
-      tenants.push_back(executive::resident_tenant(demand, workload->constants(), device_.chunk_size()));
+      task_memories.push_back(executive::resident_memory(demand, workload->constants(), device_.chunk_size()));
     }
-    memory_ = must(executive::DeviceMemory::lay_out(device_, tenants, {}));
+    memory_ = must(executive::DeviceMemory::lay_out(device_, task_memories, {}));
     if (on_device) latest_->lie_at(memory_->fixed()[0]);
     must(writer_->bind(device_, memory_->addresses()[0]));
     must(reader_->bind(device_, memory_->addresses()[1]));

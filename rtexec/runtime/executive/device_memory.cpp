@@ -38,7 +38,7 @@ void increment(std::atomic<std::uint64_t>& counter) noexcept { counter.fetch_add
 
 } // namespace
 
-Tenant resident_tenant(const MemoryDemand& demand, std::span<const std::byte> constants, Bytes chunk) {
+TaskMemory resident_memory(const MemoryDemand& demand, std::span<const std::byte> constants, Bytes chunk) {
   return {.constants = constants,
           .arena = {.constant = chunks_for(demand.constant, chunk),
                     .state = chunks_for(demand.state, chunk),
@@ -50,12 +50,12 @@ Tenant resident_tenant(const MemoryDemand& demand, std::span<const std::byte> co
 
 // ---- set-up ----
 
-Result<std::unique_ptr<DeviceMemory>> DeviceMemory::lay_out(hal::Device& device, std::span<const Tenant> tenants,
+Result<std::unique_ptr<DeviceMemory>> DeviceMemory::lay_out(hal::Device& device, std::span<const TaskMemory> tasks,
                                                             const Options& options) {
   std::unique_ptr<DeviceMemory> memory(new DeviceMemory(device, options));
-  if (auto created = memory->create_pool(tenants); !created) return Unexpected(created.error());
-  for (const Tenant& tenant : tenants)
-    if (auto added = memory->add(tenant); !added) return Unexpected(added.error());
+  if (auto created = memory->create_pool(tasks); !created) return Unexpected(created.error());
+  for (const TaskMemory& task : tasks)
+    if (auto added = memory->add(task); !added) return Unexpected(added.error());
   if (auto noted = memory->note_digests(); !noted) return Unexpected(noted.error());
   return memory;
 }
@@ -64,13 +64,13 @@ DeviceMemory::~DeviceMemory() {
   if (spare_) static_cast<void>(device_.free(*spare_));
 }
 
-/// The chunks that several tenants use, and the store.
-Result<> DeviceMemory::create_pool(std::span<const Tenant> tenants) {
+/// The chunks that several tasks use, and the store.
+Result<> DeviceMemory::create_pool(std::span<const TaskMemory> tasks) {
   std::size_t swapped = 0;
   std::uint32_t scratch = 0;
-  for (const Tenant& tenant : tenants) {
-    swapped += tenant.swap_slots.size();
-    if (options_.shared_scratch) scratch = std::max(scratch, tenant.arena.scratch);
+  for (const TaskMemory& task : tasks) {
+    swapped += task.swap_slots.size();
+    if (options_.shared_scratch) scratch = std::max(scratch, task.arena.scratch);
   }
   scratch = options_.scratch_chunks.value_or(scratch);
   for (const auto& [chunks, count] : {std::pair(&frames_, options_.frames), std::pair(&scratch_, scratch)}) {
@@ -97,11 +97,11 @@ Result<> DeviceMemory::create_pool(std::span<const Tenant> tenants) {
   return {};
 }
 
-/// Reserves the arena of `tenant`, notes the slots whose chunks come and go, and gives the others theirs.
-Result<> DeviceMemory::add(const Tenant& tenant) {
+/// Reserves the arena of `task`, notes the slots whose chunks come and go, and gives the others theirs.
+Result<> DeviceMemory::add(const TaskMemory& task) {
   first_.push_back(places_.size());
-  reads_.push_back(tenant.reads);
-  const Arena& arena = tenant.arena;
+  reads_.push_back(task.reads);
+  const Arena& arena = task.arena;
   if (arena.slots() == 0) return addresses_.emplace_back(), fixed_.push_back(nullptr), Result<>();
   const std::size_t chunk = device_.chunk_size().count;
   const auto range = device_.reserve(device_.chunk_size() * arena.slots());
@@ -111,41 +111,41 @@ Result<> DeviceMemory::add(const Tenant& tenant) {
                         .state = range->base + arena.constant * chunk,
                         .carry = range->base + first_carry(arena) * chunk});
   fixed_.push_back(range->base + (arena.constant + arena.state) * chunk);
-  for (std::uint32_t index = 0; index < tenant.swap_slots.size(); ++index) {
-    const SwapSlot& slot = tenant.swap_slots[index];
+  for (std::uint32_t index = 0; index < task.swap_slots.size(); ++index) {
+    const SwapSlot& slot = task.swap_slots[index];
     places_.push_back(
         {.range = *range, .slot = slot.slot, .access = access_of(arena, slot.slot), .copied_out = slot.copied_out});
-    if (auto filled = fill_store(tenant, index); !filled) return filled;
+    if (auto filled = fill_store(task, index); !filled) return filled;
   }
-  return give_chunks(tenant, *range);
+  return give_chunks(task, *range);
 }
 
 /// To every slot that is not swapped.
-Result<> DeviceMemory::give_chunks(const Tenant& tenant, hal::AddressRange range) {
-  const Arena& arena = tenant.arena;
+Result<> DeviceMemory::give_chunks(const TaskMemory& task, hal::AddressRange range) {
+  const Arena& arena = task.arena;
   std::vector<bool> swapped(arena.slots());
-  for (const SwapSlot& slot : tenant.swap_slots) swapped[slot.slot] = true;
-  const std::size_t shared_from = tenant.scratch_at_end ? scratch_.size() - arena.scratch : 0;
+  for (const SwapSlot& slot : task.swap_slots) swapped[slot.slot] = true;
+  const std::size_t shared_from = task.scratch_at_end ? scratch_.size() - arena.scratch : 0;
   for (std::uint32_t slot = 0; slot < arena.slots(); ++slot) {
     if (swapped[slot]) continue;
     const bool shared =
         options_.shared_scratch && slot >= first_scratch(arena) && slot < first_scratch(arena) + arena.scratch;
     const bool carried = slot >= first_carry(arena) && slot < first_carry(arena) + arena.carry;
     const auto chunk = shared    ? Result<hal::Chunk>(scratch_[shared_from + slot - first_scratch(arena)])
-                       : carried ? carry_chunk(tenant, slot - first_carry(arena))
+                       : carried ? carry_chunk(task, slot - first_carry(arena))
                                  : create_chunk();
     if (!chunk) return Unexpected(chunk.error());
     if (slot < arena.constant)
-      if (auto filled = upload(part_of(tenant.constants, slot, device_.chunk_size()), *chunk); !filled) return filled;
+      if (auto filled = upload(part_of(task.constants, slot, device_.chunk_size()), *chunk); !filled) return filled;
     if (const auto mapped = device_.map(range, slot, *chunk, access_of(arena, slot)); !mapped)
       return mapping_failed(device_, slot, mapped.error());
   }
   return {};
 }
 
-Result<hal::Chunk> DeviceMemory::carry_chunk(const Tenant& tenant, std::uint32_t index) {
-  if (!tenant.carry_group) return create_chunk();
-  std::vector<hal::Chunk>& chunks = carry_[*tenant.carry_group];
+Result<hal::Chunk> DeviceMemory::carry_chunk(const TaskMemory& task, std::uint32_t index) {
+  if (!task.carry_group) return create_chunk();
+  std::vector<hal::Chunk>& chunks = carry_[*task.carry_group];
   while (chunks.size() <= index) {
     const auto created = create_chunk();
     if (!created) return created;
@@ -170,10 +170,10 @@ Result<> DeviceMemory::upload(std::span<const std::byte> contents, hal::Chunk ch
                                   " to it failed: " + name(copied.error()));
 }
 
-Result<> DeviceMemory::fill_store(const Tenant& tenant, std::uint32_t index) {
-  const std::uint32_t slot = tenant.swap_slots[index].slot;
-  if (slot >= tenant.arena.constant) return {}; // zero, as the store is
-  return store_->fill(first_.back() + index, part_of(tenant.constants, slot, device_.chunk_size()));
+Result<> DeviceMemory::fill_store(const TaskMemory& task, std::uint32_t index) {
+  const std::uint32_t slot = task.swap_slots[index].slot;
+  if (slot >= task.arena.constant) return {}; // zero, as the store is
+  return store_->fill(first_.back() + index, part_of(task.constants, slot, device_.chunk_size()));
 }
 
 /// Of every stored copy, each brought to a frame for it.

@@ -35,8 +35,8 @@
 
 namespace rtexec::executive {
 
-/// Who is to live on a device: its arena, and the contents of its constants.
-struct Tenant {
+/// The memory of one task on a device: its arena, and the contents of its constants.
+struct TaskMemory {
   std::span<const std::byte> constants;
   Arena arena;
   std::vector<SwapSlot> swap_slots;
@@ -47,8 +47,8 @@ struct Tenant {
   std::optional<std::uint32_t> carry_group = {};
 };
 
-/// Arenas of tenants that stay: chunks of their own, and scratch that they share.
-[[nodiscard]] Tenant resident_tenant(const MemoryDemand& demand, std::span<const std::byte> constants, Bytes chunk);
+/// Returns the memory of a task that is never swapped: chunks of its own, and scratch shared with others.
+[[nodiscard]] TaskMemory resident_memory(const MemoryDemand& demand, std::span<const std::byte> constants, Bytes chunk);
 
 /// What swapping has moved so far.
 struct SwapCounters {
@@ -58,8 +58,8 @@ struct SwapCounters {
 class DeviceMemory {
  public:
   struct Options {
-    std::uint32_t frames = 0;   // for the swap slots of all tenants
-    bool shared_scratch = true; // all tenants' scratch is the same chunks,
+    std::uint32_t frames = 0;   // for the swap slots of all tasks
+    bool shared_scratch = true; // the scratch of all tasks is the same chunks,
     /// so many. Absent: as many as the largest has
     std::optional<std::uint32_t> scratch_chunks = {};
     bool skip_unchanged = false;
@@ -68,10 +68,10 @@ class DeviceMemory {
     OpenStore open_store;  // where there are swap slots, or for exercise()
   };
 
-  /// Creates the chunks and fills them: constants from their tenants, zero elsewhere. Swap slots are filled in the
+  /// Creates the chunks and fills them: constants from `tasks`, zero elsewhere. Swap slots are filled in the
   /// store, and hold no chunk yet. Contents travel over the device's copy-in engine. `device` outlives it.
   [[nodiscard]] static Result<std::unique_ptr<DeviceMemory>> lay_out(hal::Device& device,
-                                                                     std::span<const Tenant> tenants,
+                                                                     std::span<const TaskMemory> tasks,
                                                                      const Options& options);
   /// Set-up: every swap slot of `task` holds some chunk, of any contents, while `work` runs: what a driver is told of
   /// must be there.
@@ -80,9 +80,9 @@ class DeviceMemory {
   [[nodiscard]] Result<> bring_in(const policies::DeviceScheduler::State& at_first);
   ~DeviceMemory();
 
-  /// Of each tenant, in their order.
+  /// Returns the addresses of each task, in their order.
   [[nodiscard]] std::span<const Memory> addresses() const { return addresses_; }
-  /// Of each tenant: where what is fixed begins.
+  /// Returns the begin of the fixed memory of each task.
   [[nodiscard]] std::span<std::byte* const> fixed() const { return fixed_; }
   /// Null where nothing is swapped or exercised.
   [[nodiscard]] const hal::BackingStore* store() const { return store_.get(); }
@@ -128,13 +128,13 @@ class DeviceMemory {
   };
 
   DeviceMemory(hal::Device& device, const Options& options) : device_(device), options_(options) {}
-  [[nodiscard]] Result<> create_pool(std::span<const Tenant> tenants);
-  [[nodiscard]] Result<> add(const Tenant& tenant);
-  [[nodiscard]] Result<> give_chunks(const Tenant& tenant, hal::AddressRange range);
+  [[nodiscard]] Result<> create_pool(std::span<const TaskMemory> tasks);
+  [[nodiscard]] Result<> add(const TaskMemory& task);
+  [[nodiscard]] Result<> give_chunks(const TaskMemory& task, hal::AddressRange range);
   [[nodiscard]] Result<hal::Chunk> create_chunk();
-  [[nodiscard]] Result<hal::Chunk> carry_chunk(const Tenant& tenant, std::uint32_t index);
+  [[nodiscard]] Result<hal::Chunk> carry_chunk(const TaskMemory& task, std::uint32_t index);
   [[nodiscard]] Result<> upload(std::span<const std::byte> contents, hal::Chunk chunk);
-  [[nodiscard]] Result<> fill_store(const Tenant& tenant, std::uint32_t index);
+  [[nodiscard]] Result<> fill_store(const TaskMemory& task, std::uint32_t index);
   [[nodiscard]] Result<> note_digests();
 
   [[nodiscard]] std::size_t number(const policies::Transfer& transfer) const noexcept {
@@ -160,9 +160,9 @@ class DeviceMemory {
   std::optional<Buffer> spare_;                            // for exercise(): a chunk for each direction
   std::vector<Memory> addresses_;
   std::vector<std::byte*> fixed_;
-  std::vector<SlotPlace> places_;                   // of all swap slots, the tenants' one behind the other
-  std::vector<std::size_t> first_;                  // by tenant: its first swap slot
-  std::vector<std::vector<SlotRange>> reads_;       // by tenant
+  std::vector<SlotPlace> places_;                   // of all swap slots, task after task
+  std::vector<std::size_t> first_;                  // by task: its first swap slot
+  std::vector<std::vector<SlotRange>> reads_;       // by task
   std::vector<std::optional<std::size_t>> holders_; // by frame: the place whose chunk came last
   std::vector<hal::Digest> digests_;                // of the stored copies, where they are kept
   std::vector<char> torn_;                          // stored copies whose last save failed

@@ -182,16 +182,16 @@ Result<std::unique_ptr<hal::BackingStore>> Run::open_store(hal::Device& device, 
 
 /// Gives each workload its memory.
 Result<> Run::fill_device() {
-  std::vector<Tenant> tenants;
+  std::vector<TaskMemory> task_memories;
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i)
-    tenants.push_back({.constants = set_.workloads[i]->constants(),
-                       .arena = plan_.tasks[i].arena,
-                       .swap_slots = plan_.tasks[i].swap_slots,
-                       .scratch_at_end = plan_.tasks[i].scratch_at_end,
-                       .reads = plan_.tasks[i].stream.value_or(Stream()).reads,
-                       .carry_group = carry_group(plan_.tasks[i])});
+    task_memories.push_back({.constants = set_.workloads[i]->constants(),
+                             .arena = plan_.tasks[i].arena,
+                             .swap_slots = plan_.tasks[i].swap_slots,
+                             .scratch_at_end = plan_.tasks[i].scratch_at_end,
+                             .reads = plan_.tasks[i].stream.value_or(Stream()).reads,
+                             .carry_group = carry_group(plan_.tasks[i])});
   auto memory = DeviceMemory::lay_out(
-      *device_, tenants,
+      *device_, task_memories,
       {.frames = plan_.swap ? plan_.swap->frames : 0,
        .shared_scratch = plan_.shared_scratch,
        .scratch_chunks = plan_.scratch_chunks,

@@ -49,8 +49,8 @@ Result<Duration> time_job(Workload& workload, channels::TaskIo& io, hal::Device&
 Result<Duration> longest_of_jobs(Workload& workload, const MemoryDemand& demand, channels::TaskIo& io,
                                  hal::Device& device) {
   constexpr std::uint64_t jobs = 16;
-  const Tenant tenant = resident_tenant(demand, workload.constants(), device.chunk_size());
-  const auto memory = DeviceMemory::lay_out(device, {&tenant, 1}, {});
+  const TaskMemory task_memory = resident_memory(demand, workload.constants(), device.chunk_size());
+  const auto memory = DeviceMemory::lay_out(device, {&task_memory, 1}, {});
   if (!memory) return Unexpected(memory.error());
   if (auto bound = workload.bind(device, (*memory)->addresses().front()); !bound) return Unexpected(bound.error());
   if (auto opened = io.open(); !opened) return Unexpected(opened.error());

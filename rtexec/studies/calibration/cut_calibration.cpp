@@ -53,8 +53,8 @@ class Bench {
       demand.scratch = std::max(demand.scratch, cut_->scratch());
       demand.carry = std::max(demand.carry, cut_->carry());
     }
-    const auto tenant = executive::resident_tenant(demand, whole_->constants(), device.chunk_size());
-    memory_ = must(executive::DeviceMemory::lay_out(device, {&tenant, 1}, {}));
+    const auto task_memory = executive::resident_memory(demand, whole_->constants(), device.chunk_size());
+    memory_ = must(executive::DeviceMemory::lay_out(device, {&task_memory, 1}, {}));
     must(whole_->bind(device, memory_->addresses().front()));
   }
 

@@ -256,8 +256,9 @@ class DeviceWorkload final : public IsolatedWorkload {
     must(device_->engine(hal::EngineKind::compute).configure(thread));
     if (task.workload == WorkloadKind::winograd && board.device == DeviceKind::cuda)
       must(workload_->tune(*device_, {}));
-    const auto tenant = executive::resident_tenant(workload_->memory(), workload_->constants(), device_->chunk_size());
-    memory_ = must(executive::DeviceMemory::lay_out(*device_, {&tenant, 1}, {}));
+    const auto task_memory =
+        executive::resident_memory(workload_->memory(), workload_->constants(), device_->chunk_size());
+    memory_ = must(executive::DeviceMemory::lay_out(*device_, {&task_memory, 1}, {}));
     must(workload_->bind(*device_, memory_->addresses().front()));
   }
 

@@ -97,8 +97,8 @@ void Inference::bind(const Board& board, const std::function<void(std::size_t do
       tuning(done, of);
       return true;
     }));
-  const auto tenant = executive::resident_tenant(network_->memory(), network_->constants(), device_->chunk_size());
-  const auto memory = must(executive::DeviceMemory::lay_out(*device_, {&tenant, 1}, {}));
+  const auto task_memory = executive::resident_memory(network_->memory(), network_->constants(), device_->chunk_size());
+  const auto memory = must(executive::DeviceMemory::lay_out(*device_, {&task_memory, 1}, {}));
   must(network_->bind(*device_, memory->addresses().front()));
 }
 

@@ -110,7 +110,7 @@ class DriverTest : public testing::Test {
  protected:
   void SetUp() override {
     device_ = std::make_unique<DeviceDouble>(faults_, small_chunk * 8, small_chunk);
-    auto memory = DeviceMemory::lay_out(*device_, std::vector<executive::Tenant>(clients_.size()), {});
+    auto memory = DeviceMemory::lay_out(*device_, std::vector<executive::TaskMemory>(clients_.size()), {});
     ASSERT_TRUE(memory);
     memory_ = std::move(*memory);
     make_driver(Duration(0));

@@ -19,10 +19,10 @@ class DeviceMemoryTest : public testing::Test {
 
   void SetUp() override {
     device_ = std::make_unique<DeviceDouble>(faults_, small_chunk * 8, small_chunk);
-    executive::Tenant tenant{
+    executive::TaskMemory task{
         .constants = {}, .arena = {.constant = 0, .state = chunks, .fixed = 0, .scratch = 0}, .swap_slots = {}};
-    for (std::uint32_t slot = 0; slot < chunks; ++slot) tenant.swap_slots.push_back({.slot = slot, .copied_out = true});
-    auto memory = DeviceMemory::lay_out(*device_, std::array{tenant, tenant},
+    for (std::uint32_t slot = 0; slot < chunks; ++slot) task.swap_slots.push_back({.slot = slot, .copied_out = true});
+    auto memory = DeviceMemory::lay_out(*device_, std::array{task, task},
                                         {.frames = chunks, .open_store = store_opener(orders_)});
     ASSERT_TRUE(memory);
     memory_ = std::move(*memory);
@@ -94,15 +94,14 @@ class StreamedMemoryTest : public DeviceMemoryTest {
     device_ = std::make_unique<DeviceDouble>(faults_, small_chunk * 8, small_chunk);
     for (std::uint32_t chunk = 0; chunk < streamed; ++chunk)
       constants_.insert(constants_.end(), small_chunk.count, std::byte(chunk + 1));
-    executive::Tenant tenant{.constants = constants_,
-                             .arena = {.constant = streamed, .state = 0, .fixed = 0, .scratch = 0},
-                             .swap_slots = {}};
+    executive::TaskMemory task{.constants = constants_,
+                               .arena = {.constant = streamed, .state = 0, .fixed = 0, .scratch = 0},
+                               .swap_slots = {}};
     for (std::uint32_t slot = 0; slot < streamed; ++slot) {
-      tenant.swap_slots.push_back({.slot = slot, .copied_out = false});
-      tenant.reads.push_back({slot, slot + 1});
+      task.swap_slots.push_back({.slot = slot, .copied_out = false});
+      task.reads.push_back({slot, slot + 1});
     }
-    auto memory =
-        DeviceMemory::lay_out(*device_, std::array{tenant}, {.frames = 2, .open_store = store_opener(orders_)});
+    auto memory = DeviceMemory::lay_out(*device_, std::array{task}, {.frames = 2, .open_store = store_opener(orders_)});
     ASSERT_TRUE(memory);
     memory_ = std::move(*memory);
   }
@@ -144,14 +143,14 @@ TEST_F(StreamedMemoryTest, ABindingSeesEverySlot) {
 
 TEST(SharedScratch, OfTwoThatExecuteAtOnceHasTheFirstChunksAndTheLast) {
   DeviceDouble device(std::make_shared<DeviceState>(), small_chunk * 8, small_chunk);
-  const auto tenant = [](std::uint32_t scratch, bool at_end) {
-    return executive::Tenant{.constants = {},
-                             .arena = {.constant = 0, .state = 0, .fixed = 0, .scratch = scratch},
-                             .swap_slots = {},
-                             .scratch_at_end = at_end};
+  const auto memory_of = [](std::uint32_t scratch, bool at_end) {
+    return executive::TaskMemory{.constants = {},
+                                 .arena = {.constant = 0, .state = 0, .fixed = 0, .scratch = scratch},
+                                 .swap_slots = {},
+                                 .scratch_at_end = at_end};
   };
-  const std::array tenants{tenant(2, false), tenant(1, true), tenant(3, false), tenant(2, true)};
-  const auto memory = DeviceMemory::lay_out(device, tenants, {.scratch_chunks = 4, .open_store = {}});
+  const std::array tasks{memory_of(2, false), memory_of(1, true), memory_of(3, false), memory_of(2, true)};
+  const auto memory = DeviceMemory::lay_out(device, tasks, {.scratch_chunks = 4, .open_store = {}});
   ASSERT_TRUE(memory);
   EXPECT_EQ(device.chunks_created(), 4u);
   const auto word = [&](std::size_t task, std::size_t chunk) -> std::byte& {

@@ -57,11 +57,11 @@ class World {
     const auto open_store = [](hal::Device& device, std::size_t chunks) {
       return hal::open_host_store(device, chunks, hal::HostMemoryKind::page_locked);
     };
-    std::vector<executive::Tenant> tenants;
-    for (const Task& task : tasks_) tenants.push_back(task.tenant);
+    std::vector<executive::TaskMemory> task_memories;
+    for (const Task& task : tasks_) task_memories.push_back(task.memory);
     memory_ =
         std::move(DeviceMemory::lay_out(
-                      *device_, tenants,
+                      *device_, task_memories,
                       {.frames = frames_, .skip_unchanged = below(2) == 0, .verify = verify, .open_store = open_store})
                       .value());
     for (std::uint32_t task = 0; task < tasks_.size(); ++task)
@@ -89,14 +89,14 @@ class World {
   };
   struct Task {
     std::vector<std::byte> constants{};
-    executive::Tenant tenant{};
+    executive::TaskMemory memory{};
     std::vector<Slot> slots{};
 
     bool complete() const {
       return std::ranges::all_of(slots, [](const Slot& slot) { return slot.residence == Residence::resident; });
     }
-    bool constant(std::uint32_t slot) const { return tenant.swap_slots[slot].slot < tenant.arena.constant; }
-    std::uint32_t scratch() const { return tenant.arena.slots() - 1; }
+    bool constant(std::uint32_t slot) const { return memory.swap_slots[slot].slot < memory.arena.constant; }
+    std::uint32_t scratch() const { return memory.arena.slots() - 1; }
   };
   struct Flight {
     Transfer transfer;
@@ -123,7 +123,7 @@ class World {
     return words;
   }
   Contents latest(std::uint32_t task, std::uint32_t slot) const {
-    return contents(task, tasks_[task].tenant.swap_slots[slot].slot, tasks_[task].slots[slot].version,
+    return contents(task, tasks_[task].memory.swap_slots[slot].slot, tasks_[task].slots[slot].version,
                     tasks_[task].constant(slot));
   }
   Contents found(hal::Chunk chunk) const {
@@ -138,7 +138,7 @@ class World {
   /// Constants, state and scratch of a chunk each at least, `swapped` of the first two being swapped, or all.
   std::uint32_t add_task(std::uint32_t number, std::uint32_t swapped) {
     Task& task = tasks_.emplace_back();
-    auto& [constants, arena, swap_slots, scratch_at_end, reads, carry_group] = task.tenant;
+    auto& [constants, arena, swap_slots, scratch_at_end, reads, carry_group] = task.memory;
     arena = {.constant = 1 + below(3), .state = 1 + below(4), .fixed = below(2), .scratch = 1};
     for (std::uint32_t slot = 0; slot < arena.constant; ++slot) {
       const Contents words = contents(number, slot, 0, true);
@@ -259,7 +259,7 @@ class World {
     const Transfer transfer = out_.flights.front().transfer;
     out_.flights.pop_front();
     const bool saved =
-        moved(transfer, hal::EngineKind::copy_out, tasks_[transfer.task].tenant.swap_slots[transfer.slot].copied_out);
+        moved(transfer, hal::EngineKind::copy_out, tasks_[transfer.task].memory.swap_slots[transfer.slot].copied_out);
     tasks_[transfer.task].slots[transfer.slot].residence = saved ? Residence::missing : Residence::resident;
     if (saved) free_.push_back(transfer.frame);
     ++(saved ? counts_.saves : counts_.failed_saves);
@@ -296,7 +296,7 @@ class World {
   // ---- what must hold ----
 
   const PlainDevice::Mapping& mapping(std::uint32_t task, std::uint32_t slot) const {
-    return device_->mappings()[task][tasks_[task].tenant.swap_slots[slot].slot];
+    return device_->mappings()[task][tasks_[task].memory.swap_slots[slot].slot];
   }
   hal::Chunk scratch() const { return *at_first_[0][tasks_[0].scratch()].chunk; }
   /// Frames are the first chunks of a device.
@@ -324,7 +324,7 @@ class World {
         if (each.chunk && each.chunk != scratch() && !each.unmapping_failed) ++arenas[index(*each.chunk)];
       for (std::uint32_t slot = 0; slot < tasks_[task].slots.size(); ++slot) {
         check(task, slot);
-        mappings[tasks_[task].tenant.swap_slots[slot].slot] = {};
+        mappings[tasks_[task].memory.swap_slots[slot].slot] = {};
       }
       require(mappings == at_first_[task], "memory that is not swapped is not where it was");
     }
