@@ -131,8 +131,8 @@ std::vector<Key<ClientRule>> client_keys() {
   };
 }
 
-void complete_client(const Table& given, const Place& place, ClientRule& client, Report& report) {
-  const auto at = [&](std::string_view key) { return Place{.table = place.table, .index = place.index, .key = key}; };
+void complete_client(const Table& given, const KeyPath& place, ClientRule& client, Report& report) {
+  const auto at = [&](std::string_view key) { return KeyPath{.table = place.table, .index = place.index, .key = key}; };
   const bool periodic = find(given, "period") != nullptr;
   for (const std::string_view key : {"deadline", "wcet", "gap", "priority", "on_overrun"})
     if (find(given, key) != nullptr && !periodic)
@@ -144,7 +144,7 @@ void complete_client(const Table& given, const Place& place, ClientRule& client,
 }
 
 void check_priority(const ClientRule& client, const DaemonOptions& daemon, const Rules& rules, Report& report) {
-  const Place assigned{.table = "daemon", .index = 0, .key = "priorities"};
+  const KeyPath assigned{.table = "daemon", .index = 0, .key = "priorities"};
   const bool is_explicit =
       daemon.order == Order::static_priority && daemon.priorities == PriorityAssignment::explicit_priorities;
   const auto& priority = client.declaration->priority;
@@ -171,7 +171,7 @@ void check_order(const std::vector<ClientRule>& clients, std::size_t index, Repo
   const auto begin = clients.begin(), rule = begin + static_cast<std::ptrdiff_t>(index);
   const auto before = std::find_if(begin, rule, [&](const ClientRule& each) { return hides(each, *rule); });
   if (before == rule) return;
-  const Place here{.table = "client", .index = index, .key = rule->name.empty() ? "executable" : "name"};
+  const KeyPath here{.table = "client", .index = index, .key = rule->name.empty() ? "executable" : "name"};
   report.relation({here}, "it holds for none: client " + std::to_string(before - begin + 1) +
                               " holds for all whom it fits, and comes first");
 }

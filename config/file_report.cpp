@@ -8,38 +8,38 @@ namespace {
 
 constexpr std::size_t most_lines = 100; // of one message
 
-Place table_of(const Place& place) {
+KeyPath table_of(const KeyPath& place) {
   return {.table = place.table, .index = place.index, .key = {}, .around = place.around};
 }
 
 } // namespace
 
-Position Report::position(const Place& place) const {
+Position Report::position(const KeyPath& place) const {
   if (const auto found = positions_.find(place); found != positions_.end()) return found->second;
   const auto table = positions_.find(table_of(place));
   return table == positions_.end() ? Position{} : table->second;
 }
 
-std::string Report::subject(const Place& place) const {
+std::string Report::subject(const KeyPath& place) const {
   if (const auto name = names_.find(table_of(place)); name != names_.end()) return name->second + ": ";
   return place.table.empty() ? "" : "[" + std::string(place.table) + "] ";
 }
 
-void Report::error(const Place& place, const std::string& message) {
+void Report::error(const KeyPath& place, const std::string& message) {
   bad_.insert(place);
   error(place, position(place), message);
 }
 
-void Report::error(const Place& table, Position at, const std::string& message) {
+void Report::error(const KeyPath& table, Position at, const std::string& message) {
   lines_.push_back({at, subject(table) + message});
 }
 
-void Report::relation(const std::vector<Place>& places, const std::string& message) {
-  if (std::ranges::none_of(places, [&](const Place& place) { return is_bad(place); })) error(places.front(), message);
+void Report::relation(const std::vector<KeyPath>& places, const std::string& message) {
+  if (std::ranges::none_of(places, [&](const KeyPath& place) { return is_bad(place); })) error(places.front(), message);
 }
 
 void Rules::broken(std::initializer_list<std::string_view> keys, const std::string& message) const {
-  std::vector<Place> places;
+  std::vector<KeyPath> places;
   for (const std::string_view key : keys) places.push_back(of(key));
   report_.relation(places, message);
 }

@@ -43,7 +43,7 @@ std::string hint(std::string_view name, std::string_view table, std::span<const 
   return "known here: " + alternatives(known);
 }
 
-void report_unknown(const Table& content, std::string_view table, const Place& place, std::span<const KeyDoc> docs,
+void report_unknown(const Table& content, std::string_view table, const KeyPath& place, std::span<const KeyDoc> docs,
                     Report& report) {
   const std::vector<std::string_view> known = known_names(table, docs);
   for (const Entry& entry : content) {
@@ -63,18 +63,18 @@ std::vector<std::string_view> headers(std::span<const KeyDoc> docs) {
 }
 
 /// Each table of this name in `top`, also in the elements of lists. `place`: of the table in which `name` leads on.
-void for_each_table(const Table& top, std::string_view name, const Place& place,
-                    const std::function<void(const Table&, const Place&)>& look) {
+void for_each_table(const Table& top, std::string_view name, const KeyPath& place,
+                    const std::function<void(const Table&, const KeyPath&)>& look) {
   const std::size_t dot = name.find('.');
   const Entry* entry = find(top, name.substr(0, dot));
   if (entry == nullptr) return;
-  const auto go_on = [&](const Table& content, const Place& at) {
+  const auto go_on = [&](const Table& content, const KeyPath& at) {
     if (dot == std::string_view::npos) return look(content, at);
     for_each_table(content, name.substr(dot + 1), {.table = at.table, .index = 0, .key = {}, .around = at.index}, look);
   };
   if (const auto* content = std::get_if<Table>(&entry->value.content)) return go_on(*content, place);
   if (!is_list_of_tables(entry->value)) return;
-  Place at = place;
+  KeyPath at = place;
   for (const Value& element : std::get<Array>(entry->value.content)) {
     go_on(std::get<Table>(element.content), at);
     ++at.index;
@@ -113,7 +113,7 @@ void report_unknown_names(const Table& top, std::span<const KeyDoc> docs, Report
   report_unknown(top, "", {}, docs, report);
   for (const std::string_view header : headers(docs)) {
     const std::string_view name = without_brackets(header);
-    for_each_table(top, name, {.table = name, .index = 0, .key = {}}, [&](const Table& content, const Place& place) {
+    for_each_table(top, name, {.table = name, .index = 0, .key = {}}, [&](const Table& content, const KeyPath& place) {
       report_unknown(content, header, place, docs, report);
     });
   }

@@ -115,9 +115,9 @@ template <class S>
 }
 
 template <class S>
-void read_keys(const Table& content, const Place& table, const std::vector<Key<S>>& keys, S& target, Report& report) {
+void read_keys(const Table& content, const KeyPath& table, const std::vector<Key<S>>& keys, S& target, Report& report) {
   for (const Key<S>& key : keys) {
-    const Place place{.table = table.table, .index = table.index, .key = key.name, .around = table.around};
+    const KeyPath place{.table = table.table, .index = table.index, .key = key.name, .around = table.around};
     const Entry* entry = find(content, key.name);
     if (entry == nullptr) {
       if (key.doc.fallback == required) report.error(place, "missing key '" + key.doc.key + "' (" + key.doc.type + ")");
@@ -130,7 +130,7 @@ void read_keys(const Table& content, const Place& table, const std::vector<Key<S
 }
 
 template <class S>
-void check_keys(const S& source, const Place& table, const std::vector<Key<S>>& keys, Report& report) {
+void check_keys(const S& source, const KeyPath& table, const std::vector<Key<S>>& keys, Report& report) {
   for (const Key<S>& key : keys)
     if (const std::string problem = key.problem(source); !problem.empty())
       report.error({.table = table.table, .index = table.index, .key = key.name, .around = table.around},
@@ -161,7 +161,7 @@ void report_unknown_names(const Table& top, std::span<const KeyDoc> docs, Report
 template <class Root, class S, class Member>
 [[nodiscard]] Section<Root> table(std::string_view name, Member member, std::vector<Key<S>> keys) {
   const std::string header = name.empty() ? "" : "[" + std::string(name) + "]";
-  const Place place{.table = name, .index = 0, .key = {}};
+  const KeyPath place{.table = name, .index = 0, .key = {}};
   return {.name = name,
           .docs = detail::documents(header, keys),
           .read =
@@ -182,7 +182,7 @@ template <class Root, class S, class Member>
 /// For a list whose elements have no name: their numbers tell them apart.
 inline constexpr auto unnamed = [](const auto&) { return std::string_view{}; };
 /// For a list whose elements are complete when their keys have been read.
-inline constexpr auto as_read = [](const Table&, const Place&, auto&, Report&) {};
+inline constexpr auto as_read = [](const Table&, const KeyPath&, auto&, Report&) {};
 
 /// A list of tables. `named_by` gives what S holds under the key "name"; `complete` sees an element whose keys have
 /// been read, and sets what depends on several of them. `inner`: lists in each element, "task.inputs" of "task".
@@ -191,7 +191,7 @@ template <class Root, class S, class Name, class Complete>
                                  std::vector<Key<S>> keys, Complete complete, std::vector<Section<S>> inner = {}) {
   const std::string header = "[[" + std::string(name) + "]]";
   const auto place_of = [=](std::size_t index, const Around& around) {
-    return Place{.table = name, .index = index, .key = {}, .around = around.index};
+    return KeyPath{.table = name, .index = index, .key = {}, .around = around.index};
   };
   const auto shown_as = [=](std::size_t index, const Around& around, const auto& element) {
     return around.name.empty() ? detail::element_name(name, index, element)
@@ -207,7 +207,7 @@ template <class Root, class S, class Name, class Complete>
                 if (!detail::is_list_of_tables(value))
                   return report.error(place_of(0, around), "not a list of tables: write " + header + " above each");
                 for (const Value& content : std::get<Array>(value.content)) {
-                  const Place place = place_of((root.*member).size(), around);
+                  const KeyPath place = place_of((root.*member).size(), around);
                   const auto& element = std::get<Table>(content.content);
                   S& target = (root.*member).emplace_back();
                   const std::string shown = shown_as(place.index, around, element);

@@ -519,10 +519,10 @@ std::vector<Key<Task>> task_keys() {
 }
 
 /// What depends on several keys of one task's table.
-void complete_task(const Table& given, const Place& place, Task& task, Report& report) {
+void complete_task(const Table& given, const KeyPath& place, Task& task, Report& report) {
   if (find(given, "deadline") == nullptr) task.deadline = task.period;
   if (task.wcet) return;
-  const Place wcet{.table = place.table, .index = place.index, .key = "wcet"};
+  const KeyPath wcet{.table = place.table, .index = place.index, .key = "wcet"};
   for (const std::string_view part : {"wcet_before", "wcet_after"})
     if (find(given, part) != nullptr)
       report.relation({{.table = place.table, .index = place.index, .key = part}, wcet},

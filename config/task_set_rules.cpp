@@ -203,7 +203,7 @@ std::optional<std::string> problem_of_preemption(const TaskSet& set) {
 }
 
 void check_segments(const TaskSet& set, const Task& task, const Rules& rules, Report& report) {
-  const Place policy{.table = "swap", .index = 0, .key = "policy"},
+  const KeyPath policy{.table = "swap", .index = 0, .key = "policy"},
       co_run{.table = "device", .index = 0, .key = "co_run"};
   const bool cut = task.segments.value_or(1) > 1, streamed = task.constants == Constants::streamed;
   if (const auto problem = problem_of_preemption(set)) {
@@ -269,7 +269,7 @@ void check_releases(const Task& task, const Rules& rules) {
 }
 
 void check_priority(const Task& task, const Rules& rules, PriorityAssignment priorities, Report& report) {
-  const Place assigned{.table = "executive", .index = 0, .key = "priorities"};
+  const KeyPath assigned{.table = "executive", .index = 0, .key = "priorities"};
   const bool is_explicit = priorities == PriorityAssignment::explicit_priorities;
   if (is_explicit && !task.priority)
     report.relation({rules.of("priority"), assigned}, "priority: priorities = \"explicit\" needs one");
@@ -347,9 +347,9 @@ void check_after(const TaskSet& set, std::size_t i, Report& report) {
   if (task.trigger != Trigger::after) return;
   const std::string shown = "trigger = " + toml_string("after:" + task.after) + ": ";
   const auto before = find_task(set, task.after);
-  const Place here{.table = "task", .index = i, .key = "trigger"};
+  const KeyPath here{.table = "task", .index = i, .key = "trigger"};
   const auto of = [](std::size_t index, std::string_view key) {
-    return Place{.table = "task", .index = index, .key = key};
+    return KeyPath{.table = "task", .index = index, .key = key};
   };
   if (!before) return report.relation({here}, shown + "no task has this name");
   if (releases_itself(set, i))
@@ -367,7 +367,7 @@ void check_after(const TaskSet& set, std::size_t i, Report& report) {
 /// Each task of a chain exists, and one that another releases follows it there.
 void check_chain(const TaskSet& set, std::size_t i, Report& report) {
   const Chain& chain = set.chains[i];
-  const Place here{.table = "chain", .index = i, .key = "tasks"};
+  const KeyPath here{.table = "chain", .index = i, .key = "tasks"};
   for (std::size_t at = 0; at < chain.tasks.size(); ++at) {
     const std::string who = "tasks: " + toml_string(chain.tasks[at]);
     const auto index = find_task(set, chain.tasks[at]);
@@ -401,7 +401,7 @@ void check_communication(const TaskSet& set, Report& report) {
 
 void config::check_rules(const TaskSet& set, Report& report) {
   if (set.tasks.empty())
-    report.relation({Place{}, {.table = "task", .index = 0, .key = {}}}, "no task: write at least one [[task]]");
+    report.relation({KeyPath{}, {.table = "task", .index = 0, .key = {}}}, "no task: write at least one [[task]]");
   check_device(set.device, Rules(report, "device"));
   check_bandwidth(set, report);
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {

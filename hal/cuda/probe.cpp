@@ -26,7 +26,7 @@ class Bench {
   ~Bench() {
     (void)device_.wait(EngineKind::compute);
     if (event_ != nullptr) (void)driver_.event_destroy(event_);
-    for (const Place& each : {reading_, writing_}) {
+    for (const Mapping& each : {reading_, writing_}) {
       if (each.mapped) (void)driver_.unmap(each.base, size_.count);
       if (each.base != 0) (void)driver_.address_free(each.base, size_.count);
     }
@@ -95,7 +95,7 @@ class Bench {
   }
 
  private:
-  struct Place {
+  struct Mapping {
     cuda::DevicePointer base = 0;
     bool mapped = false;
   };
@@ -105,14 +105,14 @@ class Bench {
   }
   cuda::Stream stream() const { return device_.stream(EngineKind::compute); }
 
-  bool map(Place& place, std::size_t piece, cuda::AccessFlags access) {
+  bool map(Mapping& place, std::size_t piece, cuda::AccessFlags access) {
     if (!device_.check(driver_.map(place.base, size_.count, 0, pieces_[piece], 0))) return false;
     place.mapped = true;
     const cuda::AccessDescriptor descriptor{location_, access};
     return device_.check(driver_.set_access(place.base, size_.count, &descriptor, 1)).has_value();
   }
 
-  bool unmap(Place& place) {
+  bool unmap(Mapping& place) {
     if (!device_.check(driver_.unmap(place.base, size_.count))) return false;
     place.mapped = false;
     return true;
@@ -133,7 +133,7 @@ class Bench {
     return device_.check(driver_.event_record(event_, stream())).has_value();
   }
 
-  bool holds(const Place& place, unsigned value) {
+  bool holds(const Mapping& place, unsigned value) {
     std::byte begin{};
     std::byte end{};
     const bool read = device_.check(driver_.copy_async(address(&begin), place.base, 1, stream())) &&
@@ -147,7 +147,7 @@ class Bench {
   Bytes size_;
   cuda::Location location_;
   std::array<cuda::AllocationHandle, 2> pieces_{};
-  Place reading_, writing_;
+  Mapping reading_, writing_;
   cuda::Event event_ = nullptr;
 };
 

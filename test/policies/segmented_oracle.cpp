@@ -42,7 +42,7 @@ SegmentedOracle::SegmentedOracle(Plan& plan, Fault fault)
 
 const SegmentedOracle::Job* SegmentedOracle::on_device() const {
   for (const auto& job : jobs_)
-    if (job && job->place == Place::device) return &*job;
+    if (job && job->place == JobState::device) return &*job;
   return nullptr;
 }
 
@@ -130,7 +130,7 @@ void SegmentedOracle::ended_segment(Job& job) {
   }
   if (class_of(job) == 0 && has(Fault::express_starts_again)) job.done = 0;
   const bool queue = class_of(job) == 0 || has(Fault::level_is_a_queue);
-  job.place = queue ? Place::waiting : Place::preempted;
+  job.place = queue ? JobState::waiting : JobState::preempted;
 }
 
 void SegmentedOracle::ended_transfer(const Event& event) {
@@ -150,10 +150,10 @@ void SegmentedOracle::ended_transfer(const Event& event) {
   if (!event.failed || has(Fault::failure_is_ignored)) return;
   auto& job = jobs_[id.task];
   if (has(Fault::failure_of_the_active)) {
-    Job* staged = active_level() ? in_place(*active_level(), Place::staged) : nullptr;
+    Job* staged = active_level() ? in_place(*active_level(), JobState::staged) : nullptr;
     if (staged) staged->failed = true;
-  } else if (job && job->id == id && (job->place != Place::device || plan_.tasks[id.task].stream)) {
-    job->failed = job->place != Place::device || !has(Fault::stream_cannot_fail);
+  } else if (job && job->id == id && (job->place != JobState::device || plan_.tasks[id.task].stream)) {
+    job->failed = job->place != JobState::device || !has(Fault::stream_cannot_fail);
   }
 }
 
@@ -187,8 +187,8 @@ SlotRange SegmentedOracle::wanted(std::uint32_t task) const {
 /// Jobs that will not execute any more, or not go on, leave once nothing moves for them.
 void SegmentedOracle::let_go() {
   for (auto& job : jobs_) {
-    if (!job || will_execute(&*job) || job->place == Place::device) continue;
-    if (job->place == Place::preempted && job->withdrawn && has(Fault::withdrawn_goes_on)) continue;
+    if (!job || will_execute(&*job) || job->place == JobState::device) continue;
+    if (job->place == JobState::preempted && job->withdrawn && has(Fault::withdrawn_goes_on)) continue;
     const bool moves = std::ranges::any_of(flights_, [&](const Flight& flight) { return flight.job == job->id; });
     if (moves && !has(Fault::leaves_under_way)) continue;
     const auto active = active_level();
@@ -216,12 +216,12 @@ bool SegmentedOracle::execute() {
   Job* job = chosen();
   if (job == nullptr) return false;
   const auto active = active_level();
-  const Job* staged = active ? in_place(*active, Place::staged) : nullptr;
-  counts_.bypasses += staged && staged != job && job->place == Place::waiting && class_of(*job) > 0;
-  counts_.preemptions += active && class_of(*job) == 0 && in_place(*active, Place::preempted) != nullptr;
+  const Job* staged = active ? in_place(*active, JobState::staged) : nullptr;
+  counts_.bypasses += staged && staged != job && job->place == JobState::waiting && class_of(*job) > 0;
+  counts_.preemptions += active && class_of(*job) == 0 && in_place(*active, JobState::preempted) != nullptr;
   counts_.resumed += job->done > 0;
   ++counts_.starts;
-  job->place = Place::device;
+  job->place = JobState::device;
   launched_ = job->done;
   launch(*job);
   return true;
@@ -233,7 +233,7 @@ SegmentedOracle::Job* SegmentedOracle::chosen() const {
   const bool express_first = !has(Fault::express_after_levels);
   if (express && has(Fault::express_between_jobs))
     for (std::uint32_t level = 1; level <= lowest_level(); ++level)
-      if (in_place(level, Place::preempted)) express = nullptr;
+      if (in_place(level, JobState::preempted)) express = nullptr;
   if (express && express_first) return express;
   const auto active = active_level();
   if (!active) return express;
@@ -244,15 +244,15 @@ SegmentedOracle::Job* SegmentedOracle::chosen() const {
 }
 
 SegmentedOracle::Job* SegmentedOracle::chosen_of(std::uint32_t level) const {
-  Job* staged = in_place(level, Place::staged);
-  if (Job* preempted = in_place(level, Place::preempted)) { // (E0)
+  Job* staged = in_place(level, JobState::staged);
+  if (Job* preempted = in_place(level, JobState::preempted)) { // (E0)
     const bool whole = complete(*preempted) || has(Fault::resumed_without_chunks);
     return whole && (will_execute(preempted) || has(Fault::withdrawn_goes_on)) ? preempted : nullptr;
   }
   Job* first = head(level); // (E1)
   if (has(Fault::bypass_from_behind))
     for (auto& job : jobs_)
-      if (job && class_of(*job) == level && job->place == Place::waiting && bypasses(*job)) first = &*job;
+      if (job && class_of(*job) == level && job->place == JobState::waiting && bypasses(*job)) first = &*job;
   if (first && staged && bypasses(*first) && !has(Fault::no_bypass) &&
       (more_urgent(*first, *staged) || has(Fault::less_urgent_bypasses)))
     return first;
@@ -262,9 +262,9 @@ SegmentedOracle::Job* SegmentedOracle::chosen_of(std::uint32_t level) const {
 
 /// Whether the job on the device would be chosen, were it not there.
 bool SegmentedOracle::is_chosen_again(Job& job) const {
-  job.place = class_of(job) == 0 ? Place::waiting : Place::preempted;
+  job.place = class_of(job) == 0 ? JobState::waiting : JobState::preempted;
   const Job* next = chosen();
-  job.place = Place::device;
+  job.place = JobState::device;
   return next == &job;
 }
 
@@ -287,13 +287,13 @@ bool SegmentedOracle::stage() {
   for (std::uint32_t level = 1; level <= lowest_level(); ++level) {
     if (has(Fault::staged_while_active) && active_level() != level) continue;
     Job* first = head(level);
-    Job* staged = in_place(level, Place::staged);
+    Job* staged = in_place(level, JobState::staged);
     if (first && staged && has(Fault::stage_is_given_up) && more_urgent(*first, *staged)) {
       std::swap(first->place, staged->place);
       return true;
     }
     if (staged || !first) continue;
-    first->place = Place::staged;
+    first->place = JobState::staged;
     return true;
   }
   return false;
@@ -314,9 +314,9 @@ std::vector<SegmentedOracle::Job*> SegmentedOracle::targets() const {
   if (!active) return jobs;
   const std::uint32_t last = has(Fault::loads_for_frozen) ? lowest_level() : *active;
   for (std::uint32_t level = *active; level <= last; ++level) {
-    Job* preempted = in_place(level, Place::preempted);
-    Job* staged = in_place(level, Place::staged);
-    Job* executing = in_place(level, Place::device);
+    Job* preempted = in_place(level, JobState::preempted);
+    Job* staged = in_place(level, JobState::staged);
+    Job* executing = in_place(level, JobState::device);
     const auto lacks = [&](const Job* job) { return will_execute(job) && chunks_[job->id.task].missing > 0; };
     if (has(Fault::streams_between_segments)) executing = nullptr;
     if (lacks(executing) && !(has(Fault::streams_last) && lacks(staged))) {
@@ -339,8 +339,8 @@ bool SegmentedOracle::move_for(const Job& job) {
   const Job* device = on_device();
   if (may_load && chunks.missing > 0 && free_frames_ > 0) {
     counts_.restores += job.done > 0 && !plan_.tasks[job.id.task].stream;
-    counts_.streamed += job.place == Place::device;
-    counts_.streamed_again += job.place == Place::preempted && plan_.tasks[job.id.task].stream;
+    counts_.streamed += job.place == JobState::device;
+    counts_.streamed_again += job.place == JobState::preempted && plan_.tasks[job.id.task].stream;
     counts_.beside_express += device && class_of(*device) == 0;
     --chunks.missing, ++chunks.loading, --free_frames_;
     actions_.push_back(copy_in(job.id, {job.id.task, 0, 0}));
@@ -351,8 +351,8 @@ bool SegmentedOracle::move_for(const Job& job) {
   const auto victim = victim_for(job);
   if (!victim) return false;
   const auto& other = jobs_[*victim];
-  counts_.from_frozen += other && other->place != Place::waiting;
-  counts_.from_waiting += other && other->place == Place::waiting;
+  counts_.from_frozen += other && other->place != JobState::waiting;
+  counts_.from_waiting += other && other->place == JobState::waiting;
   --chunks_[*victim].resident, ++chunks_[*victim].saving;
   actions_.push_back(copy_out(job.id, {*victim, 0, 0}));
   return true;
@@ -372,10 +372,10 @@ std::optional<std::uint32_t> SegmentedOracle::victim_for(const Job& job) const {
 bool SegmentedOracle::protects(const Job& target, const Job& other) const {
   const bool same_level = class_of(target) == class_of(other);
   switch (other.place) {
-  case Place::device: return !has(Fault::takes_from_executing);
-  case Place::preempted: return same_level ? !has(Fault::takes_from_preempted) : has(Fault::spares_frozen);
-  case Place::staged: return same_level || has(Fault::spares_frozen);
-  case Place::waiting: return false;
+  case JobState::device: return !has(Fault::takes_from_executing);
+  case JobState::preempted: return same_level ? !has(Fault::takes_from_preempted) : has(Fault::spares_frozen);
+  case JobState::staged: return same_level || has(Fault::spares_frozen);
+  case JobState::waiting: return false;
   }
   return false;
 }
@@ -385,7 +385,7 @@ bool SegmentedOracle::prefers(std::uint32_t a, std::uint32_t b) const {
   const auto order = [&](std::uint32_t task) {
     const auto& job = jobs_[task];
     if (!job) return 0;
-    if (job->place == Place::waiting) return has(Fault::frozen_before_waiting) ? 2 : 1;
+    if (job->place == JobState::waiting) return has(Fault::frozen_before_waiting) ? 2 : 1;
     return has(Fault::frozen_before_waiting) ? 1 : 2;
   };
   if (order(a) != order(b)) return order(a) < order(b);
@@ -394,8 +394,8 @@ bool SegmentedOracle::prefers(std::uint32_t a, std::uint32_t b) const {
                                               : next_release_[a] > next_release_[b];
   const Job &one = *jobs_[a], &other = *jobs_[b];
   if (class_of(one) != class_of(other)) return (class_of(one) > class_of(other)) != has(Fault::highest_level_first);
-  if (one.place == Place::waiting) return more_urgent(other, one);
-  return (one.place == Place::staged) != has(Fault::preempted_before_staged);
+  if (one.place == JobState::waiting) return more_urgent(other, one);
+  return (one.place == JobState::staged) != has(Fault::preempted_before_staged);
 }
 
 // ---- questions ----
@@ -415,7 +415,7 @@ bool SegmentedOracle::more_urgent(const Job& a, const Job& b) const {
   return key(a) < key(b);
 }
 
-SegmentedOracle::Job* SegmentedOracle::in_place(std::uint32_t level, Place place) const {
+SegmentedOracle::Job* SegmentedOracle::in_place(std::uint32_t level, JobState place) const {
   for (auto& job : jobs_)
     if (job && class_of(*job) == level && job->place == place) return &*job;
   return nullptr;
@@ -424,7 +424,7 @@ SegmentedOracle::Job* SegmentedOracle::in_place(std::uint32_t level, Place place
 SegmentedOracle::Job* SegmentedOracle::head(std::uint32_t level) const {
   Job* best = nullptr;
   for (auto& job : jobs_)
-    if (job && class_of(*job) == level && job->place == Place::waiting && (!best || more_urgent(*job, *best)))
+    if (job && class_of(*job) == level && job->place == JobState::waiting && (!best || more_urgent(*job, *best)))
       best = &*job;
   return best;
 }
@@ -514,16 +514,16 @@ const char* SegmentedOracle::wrong(const DeviceScheduler::State& claimed) const 
       ++jobs;
       return job && entry.job == job->id && entry.deadline == job->deadline && entry.done == job->done;
     };
-    const auto placed = [&](const std::optional<Placed>& entry, Place place) {
+    const auto placed = [&](const std::optional<Placed>& entry, JobState place) {
       const Job* job = in_place(number, place);
       if (!entry || !job) return !entry && !job;
       return agrees(*entry, job) && entry->end == end_of(*job);
     };
-    if (!placed(preempted, Place::preempted)) return "another job is preempted";
-    if (!placed(staged, Place::staged)) return "another job is staged";
+    if (!placed(preempted, JobState::preempted)) return "another job is preempted";
+    if (!placed(staged, JobState::staged)) return "another job is staged";
     for (std::size_t i = 0; i < waiting.size(); ++i) {
       const auto& job = jobs_[waiting[i].job.task];
-      if (!job || job->place != Place::waiting || !agrees(waiting[i], &*job)) return "another job waits";
+      if (!job || job->place != JobState::waiting || !agrees(waiting[i], &*job)) return "another job waits";
       if (i > 0 && !more_urgent(*jobs_[waiting[i - 1].job.task], *job)) return "the queue is not in order";
     }
   }

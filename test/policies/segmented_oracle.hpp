@@ -75,11 +75,11 @@ enum class Fault {
 
 class SegmentedOracle {
  public:
-  enum class Place { waiting, staged, preempted, device };
+  enum class JobState { waiting, staged, preempted, device };
   struct Job {
     JobId id;
     Instant deadline;
-    Place place = Place::waiting;
+    JobState place = JobState::waiting;
     std::uint32_t done = 0; // segments
     bool withdrawn = false;
     bool failed = false;
@@ -128,7 +128,7 @@ class SegmentedOracle {
   [[nodiscard]] std::uint32_t segments_of(const Job& job) const { return plan_.tasks[job.id.task].segments; }
   [[nodiscard]] std::uint32_t lowest_level() const;
   [[nodiscard]] bool more_urgent(const Job& a, const Job& b) const;
-  [[nodiscard]] Job* in_place(std::uint32_t level, Place place) const;
+  [[nodiscard]] Job* in_place(std::uint32_t level, JobState place) const;
   [[nodiscard]] Job* head(std::uint32_t level) const;
   [[nodiscard]] bool unfinished(std::uint32_t level) const;
   [[nodiscard]] std::optional<std::uint32_t> active_level() const;

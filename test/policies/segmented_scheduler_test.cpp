@@ -16,7 +16,7 @@ namespace {
 
 using namespace policies::test;
 using Kind = Event::Kind;
-using Place = SegmentedOracle::Place;
+using JobState = SegmentedOracle::JobState;
 
 // ---- any history ----
 

@@ -183,8 +183,8 @@ TEST(CudaScratch, BuffersThatLiveTogetherNeverOverlap) {
         std::size_t first = std::numeric_limits<std::size_t>::max(), last = 0;
       };
       std::vector<Life> lives(program->buffers.size());
-      const auto touch = [&](const Place& place, std::size_t time) {
-        if (place.region != Place::Region::buffer) return;
+      const auto touch = [&](const MemoryLocation& place, std::size_t time) {
+        if (place.region != MemoryLocation::Region::buffer) return;
         lives[place.buffer].first = std::min(lives[place.buffer].first, time);
         lives[place.buffer].last = std::max(lives[place.buffer].last, time);
       };
@@ -348,7 +348,7 @@ TEST(CudaLowering, SamplesAreReadFromRowsAndWrittenBesideEachOther) {
 
 ConvCall small_conv() {
   ConvCall call;
-  call.x = call.weights = call.bias = call.y = {Place::Region::buffer, 1, 0};
+  call.x = call.weights = call.bias = call.y = {MemoryLocation::Region::buffer, 1, 0};
   call.arguments.height = call.arguments.width = call.arguments.out_height = call.arguments.out_width = 8;
   call.arguments.channels = call.arguments.x_stride = 16;
   call.arguments.out_channels = call.arguments.y_stride = 32;

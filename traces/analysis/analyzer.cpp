@@ -70,7 +70,7 @@ void Analyzer::start() {
   chained_.resize(tasks_.size());
   for (const ChainSetup& chain : setup_.chains) {
     if (!chain.places.empty()) chains_.emplace_back(chain);
-    for (const ChainSetup::Place& place : chain.places)
+    for (const ChainSetup::Member& place : chain.places)
       if (place.task < chained_.size()) chained_[place.task] = chain.communicate;
   }
   surroundings_.emplace(setup_);
@@ -543,7 +543,7 @@ void Analyzer::finish_resources(Analysis& analysis, Duration recorded) const {
 void Analyzer::finish_chains(Analysis& analysis) {
   for (ChainFollower& chain : chains_) {
     ChainAnalysis& found = analysis.chains.emplace_back(chain.finish(tasks_));
-    for (const ChainSetup::Place& place : found.setup.places) {
+    for (const ChainSetup::Member& place : found.setup.places) {
       if (place.task >= analysis.tasks.size() || analysis.tasks[place.task].invalid.empty()) continue;
       found.invalid = "those of " + analysis.tasks[place.task].setup.name + " are";
       break;

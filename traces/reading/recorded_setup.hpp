@@ -78,7 +78,7 @@ struct TaskSetup {
 struct ChainSetup {
   /// A task of it; its part of the bound of reactions: until a job is released that has the data, and from there to its
   /// output.
-  struct Place {
+  struct Member {
     std::uint32_t task = 0;
     std::optional<Duration> waits, takes;
   };
@@ -88,7 +88,7 @@ struct ChainSetup {
   bool kept = false;          // its bounds are within its limits
   bool from_sampling = false; // times count from the sampling of what its first task reads
   std::optional<Duration> reaction, age, reduced_age, max_reaction, max_age;
-  std::vector<Place> places; // in the order of the data
+  std::vector<Member> places; // in the order of the data
 };
 
 struct SwapSetup {

@@ -313,7 +313,7 @@ json to_json(const ChainDivision& division, const ChainSetup& chain, const Analy
 }
 
 json to_json(const ChainAnalysis& chain, const Analysis& analysis) {
-  const auto place = [&](const ChainSetup::Place& each) {
+  const auto place = [&](const ChainSetup::Member& each) {
     return json{{"task", task_name(analysis, each.task)},
                 {"waits_ns", nullable(each.waits)},
                 {"takes_ns", nullable(each.takes)}};

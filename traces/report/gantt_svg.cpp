@@ -56,7 +56,7 @@ class Page {
   std::string text() { return svg_->finish(); }
 
  private:
-  struct Place {
+  struct LaneArea {
     double top = 0, height = 0;
   };
 
@@ -109,7 +109,7 @@ class Page {
     for (std::size_t i = 0; i < places_.size(); ++i) name_lane(places_[i], gantt_.lanes[i].name);
   }
 
-  void name_lane(const Place& place, const std::string& name) {
+  void name_lane(const LaneArea& place, const std::string& name) {
     svg_->line(left_, place.top + place.height, left_ + chart, place.top + place.height, "stroke=\"#999\"");
     svg_->text(left_ - 8, place.top + place.height - 7, shown(name), to_the_left);
   }
@@ -124,7 +124,7 @@ class Page {
 
   void draw(const GanttBar& bar) {
     if (bar.end <= gantt_.from || bar.begin >= to_ || bar.lane >= places_.size()) return;
-    const Place& lane = places_[bar.lane];
+    const LaneArea& lane = places_[bar.lane];
     const double begin = x(bar.begin);
     const double inset = bar.kind == GanttBar::Kind::response    ? 9
                          : bar.kind == GanttBar::Kind::throttled ? lane.height - 7
@@ -151,7 +151,7 @@ class Page {
   void draw(const GanttMark& mark) {
     if (mark.at < gantt_.from || mark.at > to_ || mark.job.task >= task_lanes_.size() || !task_lanes_[mark.job.task])
       return;
-    const Place& lane = *task_lanes_[mark.job.task];
+    const LaneArea& lane = *task_lanes_[mark.job.task];
     const double at = x(mark.at);
     const double low = lane.top + lane.height, high = lane.top + 4;
     const std::string tooltip = label(gantt_.tasks, mark) + ": " + told(mark.at);
@@ -215,9 +215,9 @@ class Page {
   Instant to_;
   double left_ = 0;
   std::size_t legend_columns_ = 1;
-  std::vector<Place> places_;                    // of lanes
-  std::vector<std::optional<Place>> task_lanes_; // by task
-  Place memory_;
+  std::vector<LaneArea> places_;                    // of lanes
+  std::vector<std::optional<LaneArea>> task_lanes_; // by task
+  LaneArea memory_;
   double bottom_ = 0;
   std::optional<SvgWriter> svg_;
 };

@@ -199,7 +199,7 @@ void print_way(std::ostream& out, const Analysis& analysis, const traces::ChainA
   Table table({"", "waits", "planned", "takes", "planned", "to its begin", "core", "device", "waiting", "held"});
   for (std::size_t place = 0; place < chain.worst->steps.size(); ++place) {
     const traces::ChainStep& step = chain.worst->steps[place];
-    const traces::ChainSetup::Place& promised = chain.setup.places[place];
+    const traces::ChainSetup::Member& promised = chain.setup.places[place];
     table.add({traces::task_name(analysis, step.job.task) + ", job " + std::to_string(step.job.number),
                readable(step.until_release()), time_or_none(promised.waits),
                readable(step.until_read() + step.output - step.read), time_or_none(promised.takes),

@@ -91,7 +91,7 @@ void draw_frame(SvgWriter& page, double x0, double width) {
 }
 
 /// A panel's place, and that of its categories.
-struct Place {
+struct PanelArea {
   double x0, width;
   std::size_t categories;
   double x(std::size_t category) const {
@@ -100,7 +100,7 @@ struct Place {
   }
 };
 
-void draw_axes(SvgWriter& page, const Panel& panel, const Place& place, const Axis& axis, const Axis& right_axis) {
+void draw_axes(SvgWriter& page, const Panel& panel, const PanelArea& place, const Axis& axis, const Axis& right_axis) {
   const double x0 = place.x0, width = place.width;
   page.text(x0, 24, panel.title);
   draw_vertical(page, axis, x0, x0 + width, true);
@@ -141,7 +141,8 @@ struct Heights {
   }
 };
 
-void draw_curve(SvgWriter& page, const Panel& panel, const Place& place, const Heights& heights, std::size_t index) {
+void draw_curve(SvgWriter& page, const Panel& panel, const PanelArea& place, const Heights& heights,
+                std::size_t index) {
   const Curve& curve = panel.curves[index];
   std::vector<SvgPoint> points;
   for (std::size_t i = 0; i < curve.values.size(); ++i) points.push_back({place.x(i), heights.of_curve[index][i]});
@@ -151,7 +152,7 @@ void draw_curve(SvgWriter& page, const Panel& panel, const Place& place, const H
                 curve.name + ", " + panel.categories[i] + ": " + number(curve.values[i]));
 }
 
-void draw_curves(SvgWriter& page, const Panel& panel, const Place& place, const Heights& heights) {
+void draw_curves(SvgWriter& page, const Panel& panel, const PanelArea& place, const Heights& heights) {
   for (std::size_t index = 0; index < panel.curves.size(); ++index) draw_curve(page, panel, place, heights, index);
   if (heights.raised)
     page.text(place.x0, top + height + 62, "Curves that meet are drawn beside one another; points tell their values.",
@@ -169,7 +170,7 @@ void draw_legend(SvgWriter& page, const Panel& panel, double x) {
 }
 
 /// Each curve's name as near to its end as the others leave room, and a line that leads there.
-void draw_names_at_ends(SvgWriter& page, const Panel& panel, const Place& place, const Heights& heights, double x) {
+void draw_names_at_ends(SvgWriter& page, const Panel& panel, const PanelArea& place, const Heights& heights, double x) {
   struct Name {
     std::size_t curve;
     double end, y;
@@ -231,7 +232,7 @@ std::string svg(std::span<const Panel> panels) {
   const double width = panels.size() == 1 ? 1.5 * panel_width : panel_width, each = left + width + right;
   SvgWriter page(each * static_cast<double>(panels.size()) + legend, top + height + bottom, css);
   for (std::size_t i = 0; i < panels.size(); ++i) {
-    const Place place{each * static_cast<double>(i) + left, width, panels[i].categories.size()};
+    const PanelArea place{each * static_cast<double>(i) + left, width, panels[i].categories.size()};
     const Heights heights(panels[i], axis, right_axis);
     draw_axes(page, panels[i], place, axis, right_axis);
     draw_curves(page, panels[i], place, heights);

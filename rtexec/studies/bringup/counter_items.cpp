@@ -11,15 +11,15 @@
 namespace rtexec::bringup {
 namespace {
 
-struct Place {
+struct CounterCore {
   unsigned core = 0;
   std::string where; // "A57 cores, cluster 1: core 3"
   CounterFacts facts;
 };
 
 /// The first core of each cluster and counter.
-std::vector<Place> places_of(const Board& board, const std::vector<unsigned>& online) {
-  std::vector<Place> places;
+std::vector<CounterCore> places_of(const Board& board, const std::vector<unsigned>& online) {
+  std::vector<CounterCore> places;
   std::set<std::tuple<std::string, std::string, std::vector<unsigned>>> seen;
   for (const unsigned core : online) {
     const CounterFacts facts = counter_of(core, board, "");
@@ -39,7 +39,7 @@ struct Proof {
 
 std::vector<Proof> prove(const Board& board, const CounterMachine& machine) {
   std::vector<Proof> proofs;
-  for (const Place& place : places_of(board, machine.online))
+  for (const CounterCore& place : places_of(board, machine.online))
     for (const std::string& event : {place.facts.event, place.facts.write_event})
       if (!event.empty())
         proofs.push_back({.where = place.where, .trial = machine.try_counter(place.facts, event, place.core)});

@@ -76,7 +76,7 @@ void ChainRecorder::begin(policies::JobId job, Instant now) {
 
 void ChainRecorder::reads(policies::JobId job, Instant now) {
   const Followee& task = tasks_[job.task];
-  for (const Place& each : task.places) {
+  for (const ChainPosition& each : task.places) {
     policies::ChainTimes& times = chains_[each.chain]->times;
     if (each.place > 0 || !task.input_delay) times.reads(each.place, now, task.nominal);
     else times.reads_sample(sampled_ ? sampled_(job, task.nominal) : task.nominal - *task.input_delay);
@@ -84,7 +84,7 @@ void ChainRecorder::reads(policies::JobId job, Instant now) {
 }
 
 void ChainRecorder::writes(std::uint32_t task, Instant appears) {
-  for (const Place& each : tasks_[task].places) {
+  for (const ChainPosition& each : tasks_[task].places) {
     Followed& chain = *chains_[each.chain];
     chain.statistics.add(chain.times.writes(each.place, appears));
   }

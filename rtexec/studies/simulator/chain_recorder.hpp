@@ -43,11 +43,11 @@ class ChainRecorder {
     policies::ChainTimes times;
     ChainStatistics statistics;
   };
-  struct Place {
+  struct ChainPosition {
     std::size_t chain = 0, place = 0;
   };
   struct Followee {
-    std::vector<Place> places;
+    std::vector<ChainPosition> places;
     bool let = false;
     Duration deadline{0};
     std::optional<Duration> input_delay;

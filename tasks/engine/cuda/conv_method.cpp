@@ -15,7 +15,7 @@ constexpr std::array activation_names{
 static_assert(activation_names.size() == ActivationArguments::gelu_tanh + 1); // of those that follow convolutions
 constexpr std::size_t most_workspace = std::size_t{4} << 30;
 
-const void* with_alignment_of(const Place& place) {
+const void* with_alignment_of(const MemoryLocation& place) {
   return reinterpret_cast<const void*>(place.offset % 16); // NOLINT: looked at for its alignment only
 }
 

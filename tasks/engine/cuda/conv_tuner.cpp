@@ -141,8 +141,8 @@ class Tuner {
   /// The call over the tuner's memory, with the alignment it had.
   static ConvCall moved(const ConvCall& original) {
     auto call = original;
-    const auto to = [](Place& place, Part part) {
-      if (place.known()) place = {Place::Region::buffer, part, place.offset % 16};
+    const auto to = [](MemoryLocation& place, Part part) {
+      if (place.known()) place = {MemoryLocation::Region::buffer, part, place.offset % 16};
     };
     to(call.x, x_part);
     to(call.residual, residual_part);
@@ -192,8 +192,8 @@ class Tuner {
   }
 
   Result<> issue(const ConvCall& call, const ConvMethod& method) {
-    return executor_.issue(call, method, {Place::Region::buffer, workspace_part, 0},
-                           {Place::Region::buffer, counters_part, 0}, addresses());
+    return executor_.issue(call, method, {MemoryLocation::Region::buffer, workspace_part, 0},
+                           {MemoryLocation::Region::buffer, counters_part, 0}, addresses());
   }
 
   /// Everything that the call writes, after one run over memory that holds no numbers. unsupported: it writes elsewhere
@@ -313,8 +313,8 @@ class Tuner {
     arguments.x_view = arguments.y_view = kernel_view({1}, {1});
     using A = CopyArguments;
     return executor_.issue(kernel_call<A>(launch_of(arguments, program_.storage, program_.storage), arguments,
-                                          {{&A::x, Place{Place::Region::buffer, x_part, 0}},
-                                           {&A::y, Place{Place::Region::buffer, y_part, 0}}}),
+                                          {{&A::x, MemoryLocation{MemoryLocation::Region::buffer, x_part, 0}},
+                                           {&A::y, MemoryLocation{MemoryLocation::Region::buffer, y_part, 0}}}),
                            addresses());
   }
 

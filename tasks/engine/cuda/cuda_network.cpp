@@ -58,16 +58,16 @@ std::vector<MemoryObject> CudaNetwork::objects_of(const cuda::ScratchPlan& plan)
 std::vector<ConstantRange> CudaNetwork::constant_ranges() const {
   ConstantRanges ranges(program_.constant_objects, program_.layers.size());
   std::size_t layer = 0;
-  const auto read = [&](const cuda::Place& place) {
-    if (place.region == cuda::Place::Region::constant) ranges.read(layer, place.offset);
+  const auto read = [&](const cuda::MemoryLocation& place) {
+    if (place.region == cuda::MemoryLocation::Region::constant) ranges.read(layer, place.offset);
   };
   for (const cuda::Call& call : program_.calls) {
     if (call.layer != cuda::Call::no_layer) layer = call.layer;
     if (const auto* kernel = std::get_if<cuda::KernelCall>(&call.what))
       for (const auto& pointer : kernel->pointers) read(pointer.place);
     if (const auto* conv = std::get_if<cuda::ConvCall>(&call.what))
-      for (const cuda::Place& place : {conv->x, conv->weights, conv->bias, conv->residual, conv->half_bias,
-                                       conv->offsets, conv->factors, conv->zero})
+      for (const cuda::MemoryLocation& place : {conv->x, conv->weights, conv->bias, conv->residual, conv->half_bias,
+                                                conv->offsets, conv->factors, conv->zero})
         read(place);
   }
   for (const cuda::Transfer& output : program_.outputs) read(output.place);
@@ -224,7 +224,7 @@ Result<> CudaNetwork::clear_counters(const Addresses& addresses) {
   if (plan_.counters == 0) return {};
   ClearArguments clear;
   clear.count = static_cast<int>(plan_.counters);
-  const Place counters{Place::Region::buffer, program_.counters_buffer, 0};
+  const MemoryLocation counters{MemoryLocation::Region::buffer, program_.counters_buffer, 0};
   return executor_->issue(kernel_call<ClearArguments>(launch_of(clear), clear, {{&ClearArguments::words, counters}}),
                           addresses);
 }
@@ -236,7 +236,7 @@ std::size_t CudaNetwork::first_call(std::size_t segment) const {
 }
 
 Result<> CudaNetwork::issue_calls(std::size_t segment, const Addresses& addresses) {
-  const Place counters{Place::Region::buffer, program_.counters_buffer, 0};
+  const MemoryLocation counters{MemoryLocation::Region::buffer, program_.counters_buffer, 0};
   std::size_t next = first_layer(segment);
   for (std::size_t i = first_call(segment); i < first_call(segment + 1); ++i) {
     const auto& call = program_.calls[i];

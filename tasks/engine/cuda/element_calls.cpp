@@ -3,8 +3,8 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-void scale_shift(LoweringContext& context, const PlacedTensor& x, const Image& from, const Place& scale,
-                 const Place& shift, const PlacedTensor& y, const Image& to, const Activation& activation) {
+void scale_shift(LoweringContext& context, const PlacedTensor& x, const Image& from, const MemoryLocation& scale,
+                 const MemoryLocation& shift, const PlacedTensor& y, const Image& to, const Activation& activation) {
   ScaleShiftArguments arguments;
   arguments.pixels = from.batch * from.height * from.width;
   arguments.channels = narrow(from.channels);

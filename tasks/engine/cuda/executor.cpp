@@ -40,12 +40,12 @@ bool by_library(const ConvMethod& method) {
 
 } // namespace
 
-std::byte* Addresses::operator()(const Place& place) const {
+std::byte* Addresses::operator()(const MemoryLocation& place) const {
   switch (place.region) {
-  case Place::Region::none: return nullptr;
+  case MemoryLocation::Region::none: return nullptr;
   // Kernels only read them
-  case Place::Region::constant: return const_cast<std::byte*>(constants) + place.offset;
-  case Place::Region::buffer:
+  case MemoryLocation::Region::constant: return const_cast<std::byte*>(constants) + place.offset;
+  case MemoryLocation::Region::buffer:
     if (place.buffer < elsewhere.size() && elsewhere[place.buffer]) return elsewhere[place.buffer] + place.offset;
     return scratch + offsets[place.buffer] + place.offset;
   }
@@ -155,8 +155,8 @@ Result<> Executor::record(api::Event event) {
 
 // ---- convolutions
 
-Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const Place& workspace, const Place& counters,
-                         const Addresses& addresses) {
+Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const MemoryLocation& workspace,
+                         const MemoryLocation& counters, const Addresses& addresses) {
   auto arguments = call.arguments;
   if (method.kind == ConvMethod::Kind::own) {
     arguments.splits = method.own.splits;
@@ -188,8 +188,8 @@ Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const P
                                {&A::offsets, call.offsets},
                                {&A::factors, call.factors},
                                {&A::zero, call.zero},
-                               {&A::partial, split ? workspace : Place{}},
-                               {&A::counters, split ? counters : Place{}}}),
+                               {&A::partial, split ? workspace : MemoryLocation{}},
+                               {&A::counters, split ? counters : MemoryLocation{}}}),
                addresses);
 }
 

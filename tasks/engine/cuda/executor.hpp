@@ -23,7 +23,7 @@ struct Addresses {
   std::span<const std::size_t> offsets;    // of buffers in scratch
   std::span<std::byte* const> elsewhere{}; // by buffer: where it lies if that is not in scratch; those behind do
 
-  [[nodiscard]] std::byte* operator()(const Place& place) const;
+  [[nodiscard]] std::byte* operator()(const MemoryLocation& place) const;
 };
 
 /// What a convolution needs besides its operands.
@@ -61,8 +61,8 @@ class Executor {
 
   [[nodiscard]] Result<> issue(const KernelCall& call, const Addresses& addresses);
   /// What `method` needs must be open.
-  [[nodiscard]] Result<> issue(const ConvCall& call, const ConvMethod& method, const Place& workspace,
-                               const Place& counters, const Addresses& addresses);
+  [[nodiscard]] Result<> issue(const ConvCall& call, const ConvMethod& method, const MemoryLocation& workspace,
+                               const MemoryLocation& counters, const Addresses& addresses);
   /// From elements outside of the network to those in its own memory, and back, by a kernel, also where the former are
   /// in host memory: a copy engine that swapping keeps busy lets a copy of a graph wait for as long as it likes (6 s
   /// were seen on an H200).

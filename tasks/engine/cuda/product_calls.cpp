@@ -302,7 +302,7 @@ View batch_view(const PlacedTensor& x, const Shape& to) {
 }
 
 void multiply(LoweringContext& context, const Node& node, GemmArguments g, const Matrices& a, const Matrices& b,
-              const Place& c) {
+              const MemoryLocation& c) {
   const auto in = a.value.storage;
   const auto y = context.exact_destination(node);
   g.from = in;
@@ -317,7 +317,7 @@ void multiply(LoweringContext& context, const Node& node, GemmArguments g, const
   g.b_batch = batch_view(b.value, y.shape);
   g.y_batch = batch_view(y, y.shape);
   g.activation = context.activation_of(node.activation);
-  Place residual;
+  MemoryLocation residual;
   if (node.residual) {
     const auto value = context.stored(*node.residual, in);
     residual = value.place;
@@ -336,7 +336,7 @@ void generic_gemm(LoweringContext& context, const Node& node, const Gemm& gemm) 
   GemmArguments g;
   g.alpha = gemm.alpha;
   g.beta = gemm.beta;
-  Place c;
+  MemoryLocation c;
   if (node.inputs.size() > 2) {
     const auto value = context.stored(node.inputs[2], in);
     const auto strides = broadcast(value.shape, value.strides, context.shape(node.output));
@@ -412,7 +412,7 @@ void lower(LoweringContext& context, const Node& node, const Attention& attentio
   set(k, a.k_row, a.k_column, a.k_batch);
   set(v, a.v_row, a.v_column, a.v_batch);
   set(y, a.y_row, a.y_column, a.y_batch);
-  Place mask;
+  MemoryLocation mask;
   if (node.inputs.size() > 3) {
     auto value = context.stored(node.inputs[3], context.storage());
     Shape scores(q.shape.begin(), q.shape.end() - 1);

@@ -16,23 +16,23 @@
 
 namespace rtexec::tasks::cuda {
 
-/// Where something lies, in bytes.
-struct Place {
+/// The location of a tensor or workspace: an offset in bytes in the image of constants or in a buffer.
+struct MemoryLocation {
   enum class Region { none, constant, buffer };
   Region region = Region::none;
   std::uint32_t buffer = 0; // Program::buffers
   std::size_t offset = 0;
 
   [[nodiscard]] bool known() const { return region != Region::none; }
-  [[nodiscard]] Place at(std::size_t bytes) const { return {region, buffer, offset + bytes}; }
-  friend bool operator==(const Place&, const Place&) = default;
+  [[nodiscard]] MemoryLocation at(std::size_t bytes) const { return {region, buffer, offset + bytes}; }
+  friend bool operator==(const MemoryLocation&, const MemoryLocation&) = default;
 };
 
 /// A kernel with its arguments, and which of their pointers stand for which places.
 struct KernelCall {
   struct Pointer {
     std::size_t at = 0; // in the arguments
-    Place place;
+    MemoryLocation place;
   };
   Launch launch;
   std::vector<std::byte> arguments;
@@ -44,12 +44,12 @@ struct KernelCall {
 
 /// A pointer of `Arguments`, and what it points to.
 template <class Arguments> struct Operand {
-  template <class T> Operand(T* Arguments::*member, Place where) : at(offset(member)), place(where) {}
+  template <class T> Operand(T* Arguments::*member, MemoryLocation where) : at(offset(member)), place(where) {}
   template <class T, std::size_t n>
-  Operand(T* (Arguments::*members)[n], std::size_t i, Place where)
+  Operand(T* (Arguments::*members)[n], std::size_t i, MemoryLocation where)
       : at(offset(members) + i * sizeof(T*)), place(where) {}
   std::size_t at;
-  Place place;
+  MemoryLocation place;
 
  private:
   template <class T> static std::size_t offset(T Arguments::*member) {
@@ -73,10 +73,10 @@ template <class Arguments>
 /// A convolution or matrix product, for which there are several ways to compute it (conv_method.hpp).
 struct ConvCall {
   ConvArguments arguments; // without pointers
-  Place x, weights, bias, residual, y;
-  Place half_bias;        // fp16 only: as cuDNN wants it
-  Place offsets, factors; // of integers
-  Place zero;             // x's zero point, if the network computes it
+  MemoryLocation x, weights, bias, residual, y;
+  MemoryLocation half_bias;        // fp16 only: as cuDNN wants it
+  MemoryLocation offsets, factors; // of integers
+  MemoryLocation zero;             // x's zero point, if the network computes it
 };
 
 struct Call {
@@ -92,7 +92,7 @@ struct Transfer {
   std::string name;
   ElementType type = ElementType::float32;
   Shape shape;
-  Place place;
+  MemoryLocation place;
 };
 
 struct Program {

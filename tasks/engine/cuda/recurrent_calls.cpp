@@ -28,7 +28,7 @@ void lower(LoweringContext& context, const Node& node, const Recurrent& recurren
   using A = RecurrentArguments;
   const auto alone = launch_of(r, context.storage());
   const auto weights = operand(1).place;
-  const bool fits = !recurrent.peepholes && weights.region == Place::Region::constant;
+  const bool fits = !recurrent.peepholes && weights.region == MemoryLocation::Region::constant;
   const auto resident = fits ? resident_launch(r, context.storage()) : std::nullopt;
   if (resident) r.lanes = resident->lanes;
   const auto best = resident ? resident->launch : clustered(r, alone);
@@ -36,9 +36,9 @@ void lower(LoweringContext& context, const Node& node, const Recurrent& recurren
                              {{&A::gates, gates.place},
                               {&A::weights, weights},
                               {&A::state, state.place},
-                              {&A::cell, lstm ? operand(3).place : Place{}},
-                              {&A::bias, recurrent.late_reset ? operand(3).place : Place{}},
-                              {&A::peepholes, recurrent.peepholes ? operand(4).place : Place{}},
+                              {&A::cell, lstm ? operand(3).place : MemoryLocation{}},
+                              {&A::bias, recurrent.late_reset ? operand(3).place : MemoryLocation{}},
+                              {&A::peepholes, recurrent.peepholes ? operand(4).place : MemoryLocation{}},
                               {&A::y, y.place}});
   if (best.cluster_z > 1) otherwise(call, cluster_architecture, alone);
   context.emit(std::move(call));
@@ -50,7 +50,7 @@ void lower(LoweringContext& context, const Node& node, const Recurrent& recurren
 namespace {
 
 /// As StackArguments has them.
-Place stacked_weights(LoweringContext& context, const StackedLayer& layer, std::int64_t padded) {
+MemoryLocation stacked_weights(LoweringContext& context, const StackedLayer& layer, std::int64_t padded) {
   const auto& gemm = std::get<Gemm>(layer.product->operation);
   const auto& of_input = context.constant_of(layer.product->inputs[1], "the weights");
   const auto& of_state = context.constant_of(layer.recurrent->inputs[1], "the weights");
@@ -67,7 +67,7 @@ Place stacked_weights(LoweringContext& context, const StackedLayer& layer, std::
   return context.tensors.stored(weights);
 }
 
-Place stacked_bias(LoweringContext& context, const StackedLayer& layer) {
+MemoryLocation stacked_bias(LoweringContext& context, const StackedLayer& layer) {
   const auto hidden = context.shape(layer.recurrent->output)[2];
   auto bias = *row_bias(context, *layer.product, std::get<Gemm>(layer.product->operation));
   bias.resize(static_cast<std::size_t>(4 * hidden), 0.0F);

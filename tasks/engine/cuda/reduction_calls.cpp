@@ -55,10 +55,10 @@ void global_average(LoweringContext& context, const Node& node, const PlacedTens
   g.y_stride = narrow(y.strides[0]);
   const auto wanted = split(g);
   g.splits = wanted.splits;
-  Place partial, counters;
+  MemoryLocation partial, counters;
   if (wanted.splits > 1) {
     partial = context.tensors.allocate({wanted.partials}, {1}, Storage::f32).place;
-    counters = {Place::Region::buffer, context.program.counters_buffer, 0};
+    counters = {MemoryLocation::Region::buffer, context.program.counters_buffer, 0};
     context.program.counters = std::max(context.program.counters, static_cast<std::size_t>(wanted.counters));
   }
   using A = GlobalAverageArguments;
@@ -194,7 +194,7 @@ void lower(LoweringContext& context, const Node& node, const Normalise& normalis
     divided.set(kept, reduced, broadcast(value.shape, value.strides, x.shape));
     return value.place;
   };
-  Place scale, shift, residual;
+  MemoryLocation scale, shift, residual;
   if (node.inputs.size() > 1) scale = operand(node.inputs[1], n.scale_kept, n.scale_reduced);
   if (node.inputs.size() > 2) shift = operand(node.inputs[2], n.shift_kept, n.shift_reduced);
   if (node.residual) residual = operand(*node.residual, n.residual_kept, n.residual_reduced);
@@ -205,7 +205,7 @@ void lower(LoweringContext& context, const Node& node, const Normalise& normalis
         {{&A::x, x.place}, {&A::scale, scale}, {&A::shift, shift}, {&A::residual, residual}, {&A::y, y.place}});
   };
   const bool whole = std::ranges::all_of(std::array{x.place, scale, shift, residual, y.place},
-                                         [](const Place& place) { return place.offset % 16 == 0; });
+                                         [](const MemoryLocation& place) { return place.offset % 16 == 0; });
   const auto rows = whole ? whole_rows(n, context.storage()) : std::nullopt;
   if (rows) emit(*rows);
   else emit(n);

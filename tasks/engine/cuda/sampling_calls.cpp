@@ -24,7 +24,7 @@ void lower(LoweringContext& context, const Node& node, const Pool& pool) {
 
 namespace {
 
-Place taps(LoweringContext& context, const std::vector<Resize::Tap>& taps) {
+MemoryLocation taps(LoweringContext& context, const std::vector<Resize::Tap>& taps) {
   std::vector<ResizeTap> packed;
   for (const auto& tap : taps) packed.push_back({narrow(tap.low), narrow(tap.high), tap.weight});
   return context.tensors.constant(packed);

@@ -15,8 +15,8 @@ class Lifetimes {
  public:
   explicit Lifetimes(std::size_t buffers) : lifetimes_(buffers, Lifetime{0, never, 0}) {}
 
-  void use(const Place& place, std::size_t time) {
-    if (place.region != Place::Region::buffer) return;
+  void use(const MemoryLocation& place, std::size_t time) {
+    if (place.region != MemoryLocation::Region::buffer) return;
     auto& lifetime = lifetimes_[place.buffer];
     lifetime.first = std::min(lifetime.first, static_cast<std::uint32_t>(time));
     lifetime.last = std::max(lifetime.last, static_cast<std::uint32_t>(time));
@@ -63,7 +63,7 @@ std::vector<std::optional<std::uint32_t>> port_buffers(const Program& program) {
   for (const auto* ports : {&program.inputs, &program.outputs})
     for (const auto& port : *ports) {
       const auto size = static_cast<std::size_t>(element_count(port.shape)) * size_of(port.type);
-      const bool alone = is_stored_as_seen(port.type) && port.place.region == Place::Region::buffer &&
+      const bool alone = is_stored_as_seen(port.type) && port.place.region == MemoryLocation::Region::buffer &&
                          port.place.offset == 0 && program.buffers[port.place.buffer] < size + aligned_pixel &&
                          std::ranges::find(buffers, port.place.buffer) == buffers.end();
       buffers.push_back(alone ? std::optional(port.place.buffer) : std::nullopt);
@@ -96,7 +96,7 @@ ScratchPlan plan_scratch(const Program& program, std::span<const ConvMethod> met
   }
   for (const auto& output : program.outputs) lifetimes.use(output.place, program.calls.size() + 1);
   if (plan.counters > 0) {
-    const Place counters{Place::Region::buffer, program.counters_buffer, 0};
+    const MemoryLocation counters{MemoryLocation::Region::buffer, program.counters_buffer, 0};
     lifetimes.use(counters, 0);
     lifetimes.use(counters, program.calls.size() + 1);
     sizes[program.counters_buffer] = plan.counters * sizeof(unsigned);

@@ -24,8 +24,8 @@ struct ScratchPlan {
   SegmentPlan places;
   std::size_t counters = 0; // words that are to be cleared at the beginning of each segment
 
-  [[nodiscard]] static Place workspace(const Program& program, std::size_t call) {
-    return {Place::Region::buffer, static_cast<std::uint32_t>(program.buffers.size() + call), 0};
+  [[nodiscard]] static MemoryLocation workspace(const Program& program, std::size_t call) {
+    return {MemoryLocation::Region::buffer, static_cast<std::uint32_t>(program.buffers.size() + call), 0};
   }
 };
 

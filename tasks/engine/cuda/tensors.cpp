@@ -132,7 +132,7 @@ PlacedTensor Tensors::allocate(const Shape& shape, Strides strides, Storage stor
   // Whole pixels: kernels may read the last one to its end.
   const auto elements = round_up(extent(shape, strides), 16 / static_cast<std::int64_t>(size_of(storage)));
   program_.buffers.push_back(static_cast<std::size_t>(elements) * size_of(storage));
-  return {{Place::Region::buffer, static_cast<std::uint32_t>(program_.buffers.size() - 1), 0},
+  return {{MemoryLocation::Region::buffer, static_cast<std::uint32_t>(program_.buffers.size() - 1), 0},
           storage,
           shape,
           std::move(strides)};
@@ -152,7 +152,7 @@ PlacedTensor Tensors::destination(TensorId id, Storage storage) {
 }
 
 bool Tensors::own_buffer(const PlacedTensor& value) const {
-  return value.place.region == Place::Region::buffer && value.place.offset == 0 &&
+  return value.place.region == MemoryLocation::Region::buffer && value.place.offset == 0 &&
          std::ranges::none_of(groups_, [&](const auto& group) { return group && group->buffer == value.place.buffer; });
 }
 
@@ -167,7 +167,7 @@ PlacedTensor Tensors::destination(std::size_t node, std::span<const TensorId> in
         !lie_alike(shape, x.strides, natural(output)))
       continue;
     const auto in_buffer = [&](TensorId other) {
-      return value(other).place.region == Place::Region::buffer && value(other).place.buffer == x.place.buffer;
+      return value(other).place.region == MemoryLocation::Region::buffer && value(other).place.buffer == x.place.buffer;
     };
     if (std::ranges::count_if(inputs, in_buffer) > 1) continue;
     return {x.place, x.storage, shape, natural(output)};
@@ -175,17 +175,17 @@ PlacedTensor Tensors::destination(std::size_t node, std::span<const TensorId> in
   return destination(output, storage_of(output));
 }
 
-Place Tensors::constant(std::span<const std::byte> bytes) {
+MemoryLocation Tensors::constant(std::span<const std::byte> bytes) {
   auto& image = program_.constants;
   image.resize((image.size() + constant_alignment - 1) / constant_alignment * constant_alignment);
   const auto offset = image.size();
   image.insert(image.end(), bytes.begin(), bytes.end());
   program_.constant_objects.push_back({MemoryClass::constant, {offset}, {bytes.size()}});
   image.resize((image.size() + 15) / 16 * 16);
-  return {Place::Region::constant, 0, offset};
+  return {MemoryLocation::Region::constant, 0, offset};
 }
 
-Place Tensors::stored(const std::vector<float>& values, Storage storage) {
+MemoryLocation Tensors::stored(const std::vector<float>& values, Storage storage) {
   return storage == Storage::f32 ? constant(values) : constant(halves_of(values));
 }
 

@@ -18,7 +18,7 @@ namespace rtexec::tasks::cuda {
 
 /// A tensor in memory.
 struct PlacedTensor {
-  Place place;
+  MemoryLocation place;
   Storage storage = Storage::f32;
   Shape shape;
   Strides strides;
@@ -62,12 +62,12 @@ class Tensors {
   [[nodiscard]] Strides natural(TensorId id, Storage storage) const;
   [[nodiscard]] Strides natural(TensorId id) const { return natural(id, program_.storage); }
 
-  [[nodiscard]] Place constant(std::span<const std::byte> bytes);
-  template <class T> [[nodiscard]] Place constant(const std::vector<T>& values) {
+  [[nodiscard]] MemoryLocation constant(std::span<const std::byte> bytes);
+  template <class T> [[nodiscard]] MemoryLocation constant(const std::vector<T>& values) {
     return constant(std::as_bytes(std::span(values)));
   }
-  [[nodiscard]] Place stored(const std::vector<float>& values, Storage storage);
-  [[nodiscard]] Place stored(const std::vector<float>& values) { return stored(values, program_.storage); }
+  [[nodiscard]] MemoryLocation stored(const std::vector<float>& values, Storage storage);
+  [[nodiscard]] MemoryLocation stored(const std::vector<float>& values) { return stored(values, program_.storage); }
 
  private:
   void find_last_reads();
@@ -77,7 +77,7 @@ class Tensors {
   Program& program_;
   std::vector<bool> rows_; // by tensor: row_layout.hpp
   ConcatPlan concats_;
-  std::vector<std::optional<Place>> groups_; // of concats_, once something is written there
+  std::vector<std::optional<MemoryLocation>> groups_; // of concats_, once something is written there
   std::map<TensorId, PlacedTensor> values_;
   std::map<std::pair<TensorId, Storage>, PlacedTensor> constants_;
   std::vector<TensorId> source_;       // what a tensor may be another name of

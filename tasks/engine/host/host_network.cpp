@@ -95,23 +95,23 @@ class HostNetwork::Builder {
       }
   }
 
-  Place place_of(TensorId id) {
+  MemoryLocation place_of(TensorId id) {
     const auto source = layout_.source[id];
     if (graph_.tensors[source].constant()) return place_constant(source);
     const auto& location = layout_.tensors[source];
     const auto port = ports_.find(location.buffer);
-    if (port != ports_.end()) return {Place::Region::port, location.offset, port->second};
-    return {Place::Region::buffer, location.offset, location.buffer};
+    if (port != ports_.end()) return {MemoryLocation::Region::port, location.offset, port->second};
+    return {MemoryLocation::Region::buffer, location.offset, location.buffer};
   }
 
   /// Nodes that read a constant in the same layout share one copy.
-  Place place_constant(TensorId id, const Step* packs = nullptr) {
+  MemoryLocation place_constant(TensorId id, const Step* packs = nullptr) {
     const auto packing = packs ? packs->packing() : "";
     const auto [found, is_new] = constants_.try_emplace({id, packing}, network_->constants_size_);
     const auto& tensor = graph_.tensors[id];
     if (is_new && packing.empty()) append_constant({.given = &tensor});
     else if (is_new) append_constant({.packed = packed_for(*packs, tensor)});
-    return {Place::Region::constant, found->second};
+    return {MemoryLocation::Region::constant, found->second};
   }
 
   void append_constant(Blob blob) {
@@ -220,11 +220,11 @@ std::vector<MemoryObject> HostNetwork::objects_of(const SegmentPlan& plan) const
 
 std::vector<ConstantRange> HostNetwork::constant_ranges() const {
   ConstantRanges ranges(constant_objects_, steps_.size());
-  const auto read = [&](std::size_t layer, const Place& place) {
-    if (place.region == Place::Region::constant) ranges.read(layer, place.offset);
+  const auto read = [&](std::size_t layer, const MemoryLocation& place) {
+    if (place.region == MemoryLocation::Region::constant) ranges.read(layer, place.offset);
   };
   for (std::size_t i = 0; i < steps_.size(); ++i)
-    for (const Place& input : steps_[i].inputs) read(i, input);
+    for (const MemoryLocation& input : steps_[i].inputs) read(i, input);
   for (const Output& output : output_transfers_) read(steps_.size() - 1, output.place);
   return std::move(ranges).result();
 }
@@ -246,13 +246,13 @@ Result<> HostNetwork::place(Device&, const Memory& memory) {
 }
 
 void HostNetwork::bind(const std::byte* constants, std::byte* scratch, std::byte* carry) {
-  const auto begin = [&](const Place& place) {
-    if (place.region == Place::Region::port) return port(place.number).bytes.data();
+  const auto begin = [&](const MemoryLocation& place) {
+    if (place.region == MemoryLocation::Region::port) return port(place.number).bytes.data();
     return (plan_.carried[place.number] ? carry : scratch) + plan_.offset(place.number);
   };
-  const auto write = [&](const Place& place) { return begin(place) + place.offset; };
-  const auto read = [&](const Place& place) -> const std::byte* {
-    if (place.region != Place::Region::constant) return write(place);
+  const auto write = [&](const MemoryLocation& place) { return begin(place) + place.offset; };
+  const auto read = [&](const MemoryLocation& place) -> const std::byte* {
+    if (place.region != MemoryLocation::Region::constant) return write(place);
     return constants + place.offset;
   };
   for (auto& layer : steps_) {

@@ -64,8 +64,8 @@ class HostNetwork final : public Network {
   [[nodiscard]] std::span<const std::byte> image() const override { return {constants_.get(), constants_size_}; }
   void release_image() noexcept override;
 
-  /// Where something lives on the device.
-  struct Place {
+  /// The location of a tensor or workspace on the device.
+  struct MemoryLocation {
     enum class Region : std::uint8_t { constant, buffer, port };
     Region region = Region::buffer;
     std::size_t offset = 0; // in bytes
@@ -74,19 +74,19 @@ class HostNetwork final : public Network {
   /// A step with its operands: places from build(), pointers from bind().
   struct Layer {
     std::unique_ptr<Step> step;
-    std::vector<Place> inputs;
-    Place output, workspace;
+    std::vector<MemoryLocation> inputs;
+    MemoryLocation output, workspace;
     std::vector<const void*> input_pointers;
     void* output_pointer = nullptr;
     float* workspace_pointer = nullptr;
   };
   struct Input {
-    Place place;
+    MemoryLocation place;
     std::byte* pointer = nullptr;
     const std::byte* from = nullptr; // its bytes, until it is linked
   };
   struct Output {
-    Place place;
+    MemoryLocation place;
     const std::byte* pointer = nullptr;
     bool on_host = true;
     std::byte* to = nullptr;   // where it is linked

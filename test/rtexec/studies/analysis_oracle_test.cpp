@@ -494,7 +494,7 @@ class ChainOracle {
   using Way = std::vector<Job>; // from the first task to the last
 
   ChainOracle(const Truth& truth, const ChainSetup& chain) {
-    for (const ChainSetup::Place& place : chain.places) {
+    for (const ChainSetup::Member& place : chain.places) {
       auto& jobs = jobs_.emplace_back();
       for (const auto& [id, job] : truth.jobs) {
         if (id.task != place.task || (job.outcome != JobOutcome::in_time && job.outcome != JobOutcome::late)) continue;

@@ -219,7 +219,7 @@ class Memory {
     std::uint32_t left = plan.swap->frames;
     for (const PlannedTask& task : plan.tasks) {
       auto& slots = slots_.emplace_back(task.swap_slots.size());
-      for (std::size_t i = 0; i < slots.size() && left > 0; ++i, --left) slots[i].place = Place::resident;
+      for (std::size_t i = 0; i < slots.size() && left > 0; ++i, --left) slots[i].place = Residence::resident;
     }
   }
 
@@ -228,7 +228,7 @@ class Memory {
     if (step.kind == Step::Kind::execution_start) {
       ASSERT_FALSE(running_);
       for (const Slot& slot : slots_[step.job.task])
-        ASSERT_EQ(slot.place, Place::resident) << "executes with a chunk missing";
+        ASSERT_EQ(slot.place, Residence::resident) << "executes with a chunk missing";
       running_ = step.job.task;
     } else if (step.kind == Step::Kind::execution_end) {
       running_.reset();
@@ -238,39 +238,39 @@ class Memory {
     } else if (step.kind == Step::Kind::transfer_end) {
       --under_way_[in && plan_.swap->copy_engines == 2];
       Slot& slot = slots_[step.action.transfer.task][step.action.transfer.slot];
-      slot.place = in != step.failed ? Place::resident : Place::missing;
+      slot.place = in != step.failed ? Residence::resident : Residence::missing;
     }
   }
 
  private:
-  enum class Place { missing, moving, resident };
+  enum class Residence { missing, moving, resident };
   struct Slot {
-    Place place = Place::missing;
+    Residence place = Residence::missing;
     std::optional<std::uint32_t> frame; // once it is known
   };
 
   void begin(const Action& action, bool in) {
     const auto& [task, index, frame] = action.transfer;
     Slot& slot = slots_[task][index];
-    ASSERT_EQ(slot.place, in ? Place::missing : Place::resident);
+    ASSERT_EQ(slot.place, in ? Residence::missing : Residence::resident);
     if (in) {
       ASSERT_EQ(task, action.job.task) << "loaded for another task's job";
       ASSERT_LT(frames_in_use(), plan_.swap->frames);
       for (const auto& slots : slots_)
         for (const Slot& other : slots)
-          ASSERT_TRUE(other.place == Place::missing || other.frame != frame) << "two owners of a frame";
+          ASSERT_TRUE(other.place == Residence::missing || other.frame != frame) << "two owners of a frame";
     } else {
       ASSERT_NE(task, action.job.task);
       ASSERT_NE(running_, task) << "taken from a job that executes";
       ASSERT_EQ(slot.frame.value_or(frame), frame);
     }
-    slot = {Place::moving, frame};
+    slot = {Residence::moving, frame};
   }
 
   std::uint32_t frames_in_use() const {
     std::uint32_t count = 0;
     for (const auto& slots : slots_)
-      for (const Slot& slot : slots) count += slot.place != Place::missing;
+      for (const Slot& slot : slots) count += slot.place != Residence::missing;
     return count;
   }
 

@@ -86,9 +86,9 @@ Equation read_equation(const Operator& n) {
   return equation;
 }
 
-using Place = std::map<char, Index>;
+using LabelValues = std::map<char, Index>;
 
-double element_at(const Array& x, const Labels& labels, const Place& place) {
+double element_at(const Array& x, const Labels& labels, const LabelValues& place) {
   Ints at;
   for (std::size_t d = 0; d < labels.size(); ++d) at.push_back(x.shape[d] == 1 ? 0 : place.at(labels[d]));
   return x[offset(x.shape, at)];
@@ -105,7 +105,7 @@ Array einsum(const Operator& n) {
     summed_shape.push_back(extent);
   }
   Array y(shape, n.in(0).kind);
-  Place place;
+  LabelValues place;
   for_each_index(shape, [&](const Ints& at) {
     for (std::size_t d = 0; d < at.size(); ++d) place[equation.output[d]] = at[d];
     double sum = 0;

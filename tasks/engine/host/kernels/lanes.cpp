@@ -29,7 +29,7 @@ struct Moves {
 };
 
 /// The outputs of some columns, and where their windows are.
-struct Place {
+struct OutputColumns {
   const float* x; // the input's row with the first of these taps downwards
   Rows taps;
   std::int64_t left;           // column of the first window's first tap
@@ -37,7 +37,7 @@ struct Place {
 };
 
 template <std::size_t floats, Kind kind, Moves moves, std::size_t columns>
-RTEXEC_INLINE void run_columns(const Lanes& l, const Place& at, float* y) {
+RTEXEC_INLINE void run_columns(const Lanes& l, const OutputColumns& at, float* y) {
   using R = typename Register<floats>::Type;
   constexpr auto kernel = moves.kernel, stride = moves.stride, dilation = moves.dilation;
   constexpr auto pitch = static_cast<std::int64_t>(floats * dilation);
