@@ -1,5 +1,5 @@
 // Clients of a daemon that come, grow, declare themselves and go, at the worst moments that are tried: random sets at
-// the edge of what the daemon's own Clients admit, driven by its own Dispatcher on a device in virtual time
+// the edge of what the daemon's own ClientAdmission admits, driven by its own Dispatcher on a device in virtual time
 // (policies/proofs/exchanges.md). Each job is held to the bound that is in force when it ends, but for those that the
 // proof excepts; and no two jobs may execute at once, nor a frame be given on while it is written.
 #pragma once
