@@ -46,6 +46,7 @@ struct DeviceCapabilities {
   /// Mapping fills page tables in the caller's name, which the kernel counts as page faults of its thread
   bool mapping_faults = false;
   bool digest = false;               // digest() answers
+  bool computes_on_core = false;     // the compute engine's thread executes a part itself, and needs its core for it
   std::vector<std::string> findings; // one line per probe: what was tried, what came out, what it fell back to
 
   void note(const std::string& tried, bool works, const char* otherwise) {

@@ -47,7 +47,9 @@ class CudaDevice final : public Device, public Gpu {
   /// device, no virtual memory management. refused: a driver that is too old, capacity or chunk that the device cannot
   /// give.
   [[nodiscard]] static Result<std::unique_ptr<CudaDevice>> open(const CudaOptions& options);
-  /// The one behind what a workload was given. unsupported: `device` is none, and `what` ("this network") was made for
+  /// The one behind what a workload was given; null: `device` is none.
+  [[nodiscard]] static CudaDevice* find(rtexec::Device& device);
+  /// The same. unsupported: `device` is none, and `what` ("this network") was made for
   /// one.
   [[nodiscard]] static Result<CudaDevice*> of(rtexec::Device& device, const char* what);
   /// Waits for what runs, then gives everything back; of a lost device, what the driver still takes.

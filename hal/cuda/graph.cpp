@@ -50,8 +50,10 @@ using cuda::Code;
 
 // ---- set-up ----
 
+CudaDevice* CudaDevice::find(rtexec::Device& device) { return dynamic_cast<CudaDevice*>(device.gpu()); }
+
 Result<CudaDevice*> CudaDevice::of(rtexec::Device& device, const char* what) {
-  if (auto* found = dynamic_cast<CudaDevice*>(device.gpu())) return found;
+  if (auto* const found = find(device)) return found;
   return fail(Errc::unsupported,
               std::string(what) + " was made for an NVIDIA GPU, and the device is '" + device.name() + "'");
 }

@@ -42,6 +42,7 @@ Result<std::unique_ptr<HostDevice>> HostDevice::open(Bytes capacity, Bytes chunk
   auto capabilities = probe_host_memory(device->engine(EngineKind::compute));
   if (!capabilities) return Unexpected(capabilities.error());
   device->capabilities_ = std::move(*capabilities);
+  device->capabilities_.computes_on_core = true;
   if (device->capacity() >= HostMemory::huge_page)
     device->capabilities_.note("memory in pages of 2 MiB", device->memory_.has_huge_pages(),
                                "it is in small ones, and large networks take a little longer: run as root, or "

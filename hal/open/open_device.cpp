@@ -43,7 +43,7 @@ Result<> find_driver(const Board& board) {
 Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, Bytes chunk, Completion completion,
                                             const Machine& machine) {
   // What the device has, known once it is open
-  const bool whole = board.device == DeviceKind::cuda && board.capacity.count == 0;
+  const bool whole = !board.memory_is_of_host() && board.capacity.count == 0;
   if (capacity > board.capacity && !whole) {
     return fail(Errc::bad_input, "device.capacity: " + to_string(capacity) + " was asked, board \"" + board.name +
                                      "\" has " + to_string(board.capacity) +

@@ -19,6 +19,11 @@ namespace rtexec::hal {
                                                           Completion completion = Completion::block,
                                                           const Machine& machine = Machine());
 
+/// What to ask open_device() for where `needed` is enough: a device with memory of its own tells what it has free.
+[[nodiscard]] inline Bytes capacity_for(const Board& board, Bytes needed) {
+  return board.memory_is_of_host() ? needed : Bytes{0};
+}
+
 /// refused: the board's device needs a driver that this machine does not have.
 [[nodiscard]] Result<> find_driver(const Board& board);
 

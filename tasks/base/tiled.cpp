@@ -134,7 +134,7 @@ Result<> load(Device& device, const Buffer& buffer, std::span<const std::byte> b
     return fail(Errc::bad_input,
                 to_string(Bytes{bytes.size()}) + " do not go into a buffer of " + to_string(buffer.size));
   if (bytes.empty()) return {};
-  auto* const gpu = dynamic_cast<hal::CudaDevice*>(device.gpu());
+  auto* const gpu = hal::CudaDevice::find(device);
   if (gpu == nullptr || buffer.kind == BufferKind::host) {
     std::byte* const to = buffer.host != nullptr ? buffer.host : buffer.device;
     make_on_host(

@@ -248,7 +248,7 @@ void check_nobody_runs(const std::vector<Item>& asked, const hal::Machine& machi
 bringup::Subject subject_of(const BringupOptions& options, const hal::Machine& machine, const WorkFolder& folder,
                             ItemProgress& progress) {
   const Board board = board_of(options, machine);
-  const bool stands_in = options.device == "host" && board.device != DeviceKind::host;
+  const bool stands_in = options.device == "host" && !board.computes_on_core();
   const Board asked = stands_in ? on_host_device(board) : board;
   return {.board = asked,
           .machine = machine,

@@ -80,9 +80,9 @@ Setup setup_of(const ExperimentInitOptions& options) {
               .source = {false, "measured", {}},
               .sizes = {}};
   setup.source.preface = setup.machine.description;
-  setup.sizes = board.device == DeviceKind::cuda
-                    ? std::vector<std::string>{"16MiB", "32MiB", "64MiB", "128MiB", "256MiB", "512MiB", "1GiB"}
-                    : std::vector<std::string>{"256KiB", "1MiB", "4MiB"};
+  setup.sizes = board.memory_is_of_host()
+                    ? std::vector<std::string>{"256KiB", "1MiB", "4MiB"}
+                    : std::vector<std::string>{"16MiB", "32MiB", "64MiB", "128MiB", "256MiB", "512MiB", "1GiB"};
   return setup;
 }
 

@@ -49,7 +49,7 @@ Finding absence(const Error& error, const Board& board, const std::string& subje
   const std::string state = first_line(error);
   std::string advice = error.what.substr(std::min(state.size() + 1, error.what.size()));
   std::ranges::replace(advice, '\n', ' ');
-  if (board.device == DeviceKind::cuda) {
+  if (board.has_driver()) {
     if (!advice.empty()) advice += ' ';
     advice += "Task sets for boards with device = \"cuda\" can be checked here, but not run.";
   }
@@ -66,13 +66,11 @@ Finding clocks_of(const hal::DeviceClocks& clocks, const std::string& subject) {
 /// Opens the device of `board` and says what trying it found. `memory`: free on a GPU.
 std::vector<Finding> probe_device(const Board& board, const std::string& subject, Finding::Grade absent,
                                   Bytes& memory) {
-  // As much as an empty device needs: how much a GPU has is told when nothing is asked for.
-  const Bytes capacity = board.device == DeviceKind::cuda ? Bytes{0} : board.chunk;
-  const auto device = hal::open_device(board, capacity, board.chunk);
+  const auto device = hal::open_device(board, hal::capacity_for(board, board.chunk), board.chunk);
   if (!device) return {absence(device.error(), board, subject, absent)};
   std::vector<Finding> findings{
       {.subject = subject, .grade = Finding::Grade::ok, .state = (*device)->name(), .advice = {}}};
-  if (board.device == DeviceKind::cuda) {
+  if (!board.memory_is_of_host()) {
     memory = (*device)->capacity();
     findings.front().state += ", " + readable(memory) + " free in chunks of " + readable((*device)->chunk_size());
   }

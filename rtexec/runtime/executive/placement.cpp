@@ -209,8 +209,8 @@ Duration longest_window(const Placement& placement) {
   return longest;
 }
 
-Duration most_not_executed(const Placement& placement, DeviceKind device, const Board& board) {
-  if (device != DeviceKind::host) return 2 * board.dispatch + board.hold_up;
+Duration most_not_executed(const Placement& placement, const Board& board) {
+  if (!board.computes_on_core()) return 2 * board.dispatch + board.hold_up;
   const auto core = placement.compute.core;
   const auto shares = [&](const hal::ThreadSettings& thread) { return !thread.core || thread.core == core; };
   const bool shared = !core || shares(placement.scheduler) || shares(placement.copy_in) || shares(placement.copy_out) ||

@@ -173,7 +173,7 @@ Result<> Run::start_threads(const Placement& placement) {
                             .segments = segments_of(plan_),
                             .launch_ahead = plan_.launch_ahead,
                             .observer = setup_.observe_transfers,
-                            .most_not_executed = most_not_executed(placement, device_->kind(), set_.board),
+                            .most_not_executed = most_not_executed(placement, set_.board),
                             .bandwidth = bandwidth_.get(),
                             .failed =
                                 [](void* self) noexcept {

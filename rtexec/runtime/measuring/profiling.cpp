@@ -285,7 +285,7 @@ class Runs {
         progress_(progress) {
     for (const std::size_t count : tuned.layers)
       layers.emplace_back(
-          count, tuned.device->kind() == DeviceKind::host ? LayerTimes::Clock::thread : LayerTimes::Clock::told);
+          count, tuned.device->capabilities().computes_on_core ? LayerTimes::Clock::thread : LayerTimes::Clock::told);
   }
 
   [[nodiscard]] Enough all() const {
@@ -350,7 +350,7 @@ class Runs {
 
   /// On the host device a part is seen to wait.
   [[nodiscard]] std::optional<ResidentTimes> resident_times(const TaskSet& tasks) const {
-    if (tuned_.device->kind() == DeviceKind::host) return std::nullopt;
+    if (tuned_.device->capabilities().computes_on_core) return std::nullopt;
     ResidentTimes times(tasks.tasks.size());
     for (std::size_t i = 0; i < times.size(); ++i) {
       if (!config::waits_for_pages(tasks.tasks[i].memory_policy)) continue;

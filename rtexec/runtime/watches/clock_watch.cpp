@@ -35,7 +35,7 @@ void ClockWatch::look() noexcept {
   const BoardWatch::Seen board = board_.look();
   of_board_ |= board.limits;
   auto of_device = device_->clocks();
-  if (!of_device && device_->kind() != DeviceKind::host && board.gpu > Frequency{})
+  if (!of_device && !device_->capabilities().computes_on_core && board.gpu > Frequency{})
     of_device = hal::DeviceClocks{.cores = board.gpu, .memory = board.memory, .most = {}, .limits = 0};
   if (of_device) take(*of_device, board, at);
   else if (board.limits != 0) traces::device_clock(at, Frequency{}, Frequency{}, board.limits);
@@ -44,7 +44,7 @@ void ClockWatch::look() noexcept {
     if (!now) continue;
     core.range.add(*now);
     traces::core_clock(core.clock.core(), at, *now);
-    if (!of_device && core.clock.core() == compute_core_ && device_->kind() == DeviceKind::host)
+    if (!of_device && core.clock.core() == compute_core_ && device_->capabilities().computes_on_core)
       traces::device_clock(at, *now, Frequency{}, 0);
   }
 }

@@ -17,8 +17,7 @@ constexpr const char* hung_advice =
     "driver (a module that was built for another preemption model than the kernel's hangs so). `dmesg` says more";
 
 Answer absent(const Subject& subject, const Error& error) {
-  if (subject.emulated && subject.board.device == DeviceKind::cuda)
-    return skipped("an emulator has no GPU: " + first_line(error));
+  if (subject.emulated && subject.board.has_driver()) return skipped("an emulator has no GPU: " + first_line(error));
   return failed(error, "Where this computer has no GPU: --device host");
 }
 
@@ -39,14 +38,14 @@ Bytes chunk_of(const Board& board) { return std::max(board.chunk, Bytes{std::uin
 Result<std::unique_ptr<hal::Device>> open_with(const Board& board, const executive::OpenDevice& open,
                                                std::size_t chunks) {
   const Bytes chunk = chunk_of(board);
-  return open(board.device == DeviceKind::cuda ? Bytes{0} : chunk * chunks, chunk);
+  return open(hal::capacity_for(board, chunk * chunks), chunk);
 }
 
 Answer ask_device(const Subject& subject, const executive::OpenDevice& open, std::size_t chunks, const AskDevice& ask) {
   const Duration patience = 20s + 5 * subject.length;
   const ChildEnd end = ask_in_child([&] { return ask_here(subject, open, chunks, ask); }, patience, subject.going_on);
   if (end.answer) return *end.answer;
-  return driver_failure(end, subject.board.device == DeviceKind::cuda ? "the GPU" : "the host device", patience);
+  return driver_failure(end, subject.board.has_driver() ? "the GPU" : "the host device", patience);
 }
 
 Answer driver_failure(const ChildEnd& end, const std::string& device, Duration patience) {

@@ -228,7 +228,7 @@ Answer answer_of(const Result<Answer>& answer) {
 } // namespace
 
 Answer measure_mapping(const Subject& subject, const executive::OpenDevice& open) {
-  if (subject.board.device == DeviceKind::host)
+  if (subject.board.memory_is_of_host())
     return skipped("the host device's memory is this computer's: there is no GPU whose mappings could be tried");
   return ask_device(subject, open, mapped_chunks, [&](hal::Device& device) {
     return answer_of(caught([&] { return map_and_unmap(device, subject.length); }));

@@ -224,7 +224,7 @@ Answer task_set(const Subject& subject) {
     const auto run = run_short_set(subject);
     if (run) return judge(*run, subject);
     if (run.error().code == Errc::cancelled) return skipped("cancelled");
-    if (subject.emulated && subject.board.device == DeviceKind::cuda)
+    if (subject.emulated && subject.board.has_driver())
       return skipped("an emulator has no GPU: " + first_line(run.error()));
     return unless_emulated(subject, failed(run.error(), "`rtexec probe` says what this machine lacks"));
   };

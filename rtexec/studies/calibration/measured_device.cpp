@@ -20,9 +20,10 @@ unsigned feeder_of(const Board& board) {
 }
 
 /// Both compute engines share the core, as in the executive. False: without real-time priority, since it was refused.
-/// A host device never has it, because it never rests, and the kernel would stop such a thread now and then.
+/// A device that computes on the core never has it, because it never rests, and the kernel would stop such a thread now
+/// and then.
 bool configure(hal::Device& device, unsigned core, bool beside) {
-  bool real_time = device.kind() == DeviceKind::cuda;
+  bool real_time = !device.capabilities().computes_on_core;
   for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::beside}) {
     if (kind == hal::EngineKind::beside && !beside) continue;
     hal::ThreadSettings settings{
@@ -40,14 +41,14 @@ bool configure(hal::Device& device, unsigned core, bool beside) {
 Result<MeasuredDevice> measured_device(const Board& board, bool beside) {
   return caught([&] {
     const unsigned feeder = feeder_of(board);
-    const bool gpu = board.device == DeviceKind::cuda;
     MeasuredDevice measured{.claim = must(hal::CoreClaim::take(std::span(&feeder, 1))),
                             .device = must(hal::open_device(board, Bytes{0}, board.chunk)),
                             .where = {},
                             .notes = {}};
     const std::string core = "core " + std::to_string(feeder);
-    measured.where = (gpu ? measured.device->name() + ", fed by " + core : core + ", which is the device") + " (" +
-                     hal::machine_name() + ")";
+    measured.where =
+        (board.computes_on_core() ? core + ", which is the device" : measured.device->name() + ", fed by " + core) +
+        " (" + hal::machine_name() + ")";
     if (beside) must(measured.device->start_beside());
     if (!configure(*measured.device, feeder, beside))
       measured.notes.emplace_back("device parts run without real-time priority");

@@ -10,6 +10,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace rtexec::study {
 namespace {
@@ -42,8 +43,8 @@ struct Way {
 };
 
 /// D first, which tells of the kernels.
-std::vector<Way> ways_of(const hal::Device& device, std::span<const MemoryPolicy> policies) {
-  const auto* const gpu = dynamic_cast<const hal::CudaDevice*>(&device);
+std::vector<Way> ways_of(hal::Device& device, std::span<const MemoryPolicy> policies) {
+  const auto* const gpu = hal::CudaDevice::find(device);
   std::vector<Way> ways{{MemoryPolicy::device}};
   for (const MemoryPolicy policy : {MemoryPolicy::managed, MemoryPolicy::host})
     if (std::ranges::find(policies, policy) != policies.end()) ways.push_back({policy});
@@ -138,8 +139,11 @@ class Measurement {
 } // namespace
 
 std::span<const SizeRange> calibrated_kinds(DeviceKind kind) {
-  if (kind == DeviceKind::host) return on_host;
-  return on_gpu;
+  switch (kind) {
+  case DeviceKind::host: return on_host;
+  case DeviceKind::cuda: return on_gpu;
+  }
+  std::unreachable();
 }
 
 Result<std::vector<MeasuredTask>> measure_memory(

@@ -65,10 +65,7 @@ class Untouched {
 class MachinePlant final : public InitialisationPlant {
  public:
   MachinePlant(hal::Device& device, Initialiser initialiser, std::span<const tasks::cuda::KernelImage> images)
-      : device_(device),
-        gpu_(dynamic_cast<hal::CudaDevice*>(&device)),
-        initialiser_(std::move(initialiser)),
-        images_(images) {}
+      : device_(device), gpu_(hal::CudaDevice::find(device)), initialiser_(std::move(initialiser)), images_(images) {}
 
   std::vector<std::string> workloads() const override {
     std::vector<std::string> names;
@@ -189,8 +186,8 @@ Result<InitialisationMachine> initialisation_machine(const Board& board) {
   if (!device) return Unexpected(device.error());
   auto plant = initialisation_plant(**device);
   if (!plant) return Unexpected(plant.error());
-  const bool gpu = board.device == DeviceKind::cuda;
-  const std::string where = gpu ? (*device)->name() : "the host device, on which every way is the host's own";
+  const std::string where =
+      board.memory_is_of_host() ? "the host device, on which every way is the host's own" : (*device)->name();
   return InitialisationMachine{std::move(*device), std::move(*plant),
                                "Measured on " + where + " (" + hal::machine_name() + ")"};
 }

@@ -251,11 +251,9 @@ class DeviceWorkload final : public IsolatedWorkload {
     const Bytes needed = round_up(workload_->memory().constant, board.chunk) +
                          round_up(workload_->memory().scratch, board.chunk) +
                          round_up(workload_->memory().state, board.chunk);
-    device_ = must(hal::open_device(board, board.device == DeviceKind::cuda ? Bytes{0} : std::max(needed, board.chunk),
-                                    board.chunk));
+    device_ = must(hal::open_device(board, hal::capacity_for(board, std::max(needed, board.chunk)), board.chunk));
     must(device_->engine(hal::EngineKind::compute).configure(thread));
-    if (task.workload == WorkloadKind::winograd && board.device == DeviceKind::cuda)
-      must(workload_->tune(*device_, {}));
+    if (task.workload == WorkloadKind::winograd && !board.computes_on_core()) must(workload_->tune(*device_, {}));
     const auto task_memory =
         executive::resident_memory(workload_->memory(), workload_->constants(), device_->chunk_size());
     memory_ = must(executive::DeviceMemory::lay_out(*device_, {&task_memory, 1}, {}));

@@ -209,6 +209,38 @@ class MachineMemory final : public MemoryPlant {
   std::unique_ptr<hal::Device> device_;
 };
 
+std::span<const SizeRange> size_ranges(DeviceKind device) {
+  using enum WorkloadKind;
+  // Arrays of 1 to 256 MB; less where kernels compute, are many, or access memory at random
+  static constexpr SizeRange on_gpu[] = {{vector_add, 1U << 18U, 1U << 26U},
+                                         {matrix_add, 512, 8192},
+                                         {matrix_multiply, 512, 4096},
+                                         {needleman_wunsch, 512, 4096},
+                                         {gaussian, 128, 1024},
+                                         {hotspot, 512, 8192},
+                                         {pathfinder, 512, 1U << 17U},
+                                         {bfs, 1U << 15U, 1U << 21U},
+                                         {nearest_neighbour, 1U << 18U, 1U << 26U},
+                                         {random_access, 1U << 18U, 1U << 24U},
+                                         {euclidean_clustering, 1U << 11U, 1U << 15U}};
+  static constexpr SizeRange on_core[] = {{vector_add, 1U << 15U, 1U << 22U},
+                                          {matrix_add, 181, 2048},
+                                          {matrix_multiply, 64, 384},
+                                          {needleman_wunsch, 181, 2048},
+                                          {gaussian, 64, 384},
+                                          {hotspot, 181, 2048},
+                                          {pathfinder, 64, 8192},
+                                          {bfs, 1U << 12U, 1U << 18U},
+                                          {nearest_neighbour, 1U << 15U, 1U << 22U},
+                                          {random_access, 1U << 15U, 1U << 21U},
+                                          {euclidean_clustering, 256, 2048}};
+  switch (device) {
+  case DeviceKind::host: return on_core;
+  case DeviceKind::cuda: return on_gpu;
+  }
+  std::unreachable();
+}
+
 } // namespace
 
 Result<MemoryMachine> memory_machine(const Board& board) {
@@ -220,32 +252,8 @@ Result<MemoryMachine> memory_machine(const Board& board) {
 }
 
 std::vector<MemoryWorkload> measured_workloads(DeviceKind device, Bytes largest) {
-  using enum WorkloadKind;
-  // Arrays of 1 to 256 MB; less where kernels compute, are many, or access memory at random
-  constexpr SizeRange on_gpu[] = {{vector_add, 1U << 18U, 1U << 26U},
-                                  {matrix_add, 512, 8192},
-                                  {matrix_multiply, 512, 4096},
-                                  {needleman_wunsch, 512, 4096},
-                                  {gaussian, 128, 1024},
-                                  {hotspot, 512, 8192},
-                                  {pathfinder, 512, 1U << 17U},
-                                  {bfs, 1U << 15U, 1U << 21U},
-                                  {nearest_neighbour, 1U << 18U, 1U << 26U},
-                                  {random_access, 1U << 18U, 1U << 24U},
-                                  {euclidean_clustering, 1U << 11U, 1U << 15U}};
-  constexpr SizeRange on_core[] = {{vector_add, 1U << 15U, 1U << 22U},
-                                   {matrix_add, 181, 2048},
-                                   {matrix_multiply, 64, 384},
-                                   {needleman_wunsch, 181, 2048},
-                                   {gaussian, 64, 384},
-                                   {hotspot, 181, 2048},
-                                   {pathfinder, 64, 8192},
-                                   {bfs, 1U << 12U, 1U << 18U},
-                                   {nearest_neighbour, 1U << 15U, 1U << 22U},
-                                   {random_access, 1U << 15U, 1U << 21U},
-                                   {euclidean_clustering, 256, 2048}};
   std::vector<MemoryWorkload> workloads;
-  for (const auto& [kind, least, most] : device == DeviceKind::cuda ? std::span(on_gpu) : std::span(on_core)) {
+  for (const auto& [kind, least, most] : size_ranges(device)) {
     const auto fits = [&](unsigned size) {
       return std::ranges::all_of(tasks::benchmark::benchmark_of(kind).arrays(size),
                                  [&](const auto& array) { return array.size <= largest; });

@@ -81,7 +81,7 @@ std::optional<Bytes> crossover(std::span<const InitialisationTimes> times) {
 Result<Initialiser> Initialiser::make(Device& device, std::span<const cuda::KernelImage> images,
                                       const InitialiserChoice& choice) {
   Initialiser made(choice);
-  made.gpu_ = dynamic_cast<hal::CudaDevice*>(device.gpu());
+  made.gpu_ = hal::CudaDevice::find(device);
   if (made.gpu_ == nullptr) return made;
   auto resources = cuda::Resources::of(*made.gpu_, images);
   if (!resources) return Unexpected(resources.error());

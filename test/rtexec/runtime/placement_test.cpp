@@ -272,7 +272,10 @@ struct MostNotExecuted : testing::Test {
     placement.release.resize(2, {.name = "task", .core = 0, .reservation = {}});
     placement.completion = placement.release;
   }
-  Duration on(DeviceKind device) const { return most_not_executed(placement, device, board); }
+  Duration on(DeviceKind device) {
+    board.device = device;
+    return most_not_executed(placement, board);
+  }
   Board board;
   Placement placement;
 };

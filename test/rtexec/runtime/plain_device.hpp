@@ -28,7 +28,8 @@ class PlainDevice final : public hal::Device {
   using Table = std::vector<std::vector<Mapping>>; // by range, in the order of reserve()
 
   PlainDevice(std::size_t chunks, std::uint64_t seed) : random_(seed), memory_(chunks * chunk.count) {
-    capabilities_.shared_mapping = capabilities_.remap_under_load = capabilities_.digest = true;
+    capabilities_.shared_mapping = capabilities_.remap_under_load = true;
+    capabilities_.digest = capabilities_.computes_on_core = true;
   }
 
   /// From here on one call in so many fails, and one copy in so many to the device, without saying so; 0: none.
