@@ -123,6 +123,7 @@ Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, De
   std::unique_ptr<DnnWorkload> workload(
       new DnnWorkload(std::move(*network), *normalization, std::move(*decoder), print));
   workload->ranges_ = input_ranges(*graph);
+  workload->notes_ = std::move(graph->notes);
   workload->footprint_ = footprint;
   if (const auto fits = workload->fit(); !fits) return in_model(fits.error());
   return workload;

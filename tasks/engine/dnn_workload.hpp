@@ -50,6 +50,7 @@ class DnnWorkload final : public Workload {
     return image_.bytes().empty() ? network_->constants() : image_.bytes();
   }
   [[nodiscard]] std::string fingerprint() const override { return fingerprint_; }
+  [[nodiscard]] std::span<const std::string> notes() const override { return notes_; }
   [[nodiscard]] std::span<const std::string> layers() const override { return network_->layers(); }
 
   /// As it is tuned, too, the network must fit into the footprint: otherwise bad_input, and the choices stay.
@@ -121,6 +122,7 @@ class DnnWorkload final : public Workload {
   bool keeps_ = false;                            // jobs leave their state to the next one
   std::unique_ptr<OutputDecoder> decoder_;
   std::string fingerprint_;
+  std::vector<std::string> notes_;
   std::optional<Footprint> footprint_;
   Beside beside_;
   ConstantImage image_; // where constants are added

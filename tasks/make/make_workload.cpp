@@ -31,10 +31,6 @@ Result<> has_no_footprint(const Task& task, const char* instead) {
                                    ": only for synthetic tasks, and for dnn tasks under D; this one " + instead);
 }
 
-Result<const Backend*> backend_of(const Task& task) {
-  return config::is_built_in(task) ? &engine_backend() : load_backend(task.backend);
-}
-
 Result<std::unique_ptr<Workload>> make_dnn(const Task& task, DeviceKind kind) {
   if (kind_of(task.memory_policy) != BufferKind::device)
     if (const auto none = has_no_footprint(task, "takes what its network needs"); !none)
@@ -71,6 +67,10 @@ Result<std::unique_ptr<Workload>> make_custom(const Task& task) {
 }
 
 } // namespace
+
+Result<const Backend*> backend_of(const Task& task) {
+  return config::is_built_in(task) ? &engine_backend() : load_backend(task.backend);
+}
 
 Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kind) {
   if (task.swappable > task.footprint)

@@ -57,10 +57,19 @@ expect 0 '^True$' ask run.json "all(t['completed'] >= 3 and t['failed'] == 0 for
 expect '0 4' 'theirs_large' "$rtexec" analyze traced
 expect 0 '^True$' "$python" alone.py compare lenet5.onnx small.npy out/latest/theirs_small/*.npy
 expect 0 '^True$' "$python" alone.py compare mobilenet_v3.onnx large.npy out/latest/theirs_large/*.npy
+name=$("$python" alone.py make lenet5.onnx small.npy)
+expect 0 'executed in' "$rtexec" infer lenet5.onnx "$name=small.npy" --backend onnxruntime -o once/ --json once.json
+expect 0 '^True$' "$python" alone.py compare lenet5.onnx small.npy once/*.npy
+expect 0 "^host \[\]$" ask once.json "d['device'], d['notes']"
 
 # The back end on a page, and what its author may get wrong.
 expect 0 'WCETs' "$rtexec" profile double.toml --jobs 5
 expect '0 4' 'Report' "$rtexec" run double.toml --force
+expect 0 'executed in .* \(median of 3' "$rtexec" infer double.txt --backend ./libdouble.so --repeat 3
+expect 2 "back end 'double 1': write how many floats" "$rtexec" infer lenet5.onnx --backend ./libdouble.so
+expect 2 'constant: only where the built-in back end' "$rtexec" infer double.txt --backend ./libdouble.so --constant x=1
+expect 2 'arguments requires --backend' "$rtexec" infer lenet5.onnx --arguments threads=1
+expect 2 'libnowhere.so' "$rtexec" infer lenet5.onnx --backend ./libnowhere.so
 sed 's/64 2.0/none/' double.txt > wrong.txt; sed 's/double.txt/wrong.txt/' double.toml > wrong.toml
 expect 2 "wrong.txt: back end 'double 1': write how many floats" "$rtexec" check wrong.toml
 sed 's/^backend.*/backend = "nowhere"/' double.toml > nowhere.toml

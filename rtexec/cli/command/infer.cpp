@@ -92,22 +92,21 @@ Inference load(const InferOptions& options, std::ostream& out) {
       network, [&out](std::size_t done, std::size_t of) { out << "tuning: " << done << " of " << of << " layers\n"; }));
 }
 
-void write(const Inference& inference, const tasks::OutputDecoder* decoder, const InferOptions& options,
-           std::ostream& out) {
+void write(const Inference& inference, const InferOptions& options, std::ostream& out) {
   if (options.output.empty()) return;
-  if (!asks_for_picture(options)) return must(write_outputs(inference, options.output, out));
-  if (decoder == nullptr)
+  if (!asks_for_picture(options)) return must(study::write_outputs(inference.workload(), options.output, out));
+  if (inference.workload().recognises() == Recognition::nothing)
     give_up(
         Errc::bad_input,
         options.network.model +
             " does not say what its outputs mean (rtexec.task in its metadata): write them as tensors with -o FOLDER");
-  must(write_picture(inference, *decoder, inference.files().front(), options.output));
+  must(study::write_picture(inference, options.output));
   out << "wrote " << options.output << '\n';
 }
 
 /// Noise is one value where it must be an index: nothing can be concluded from results of it.
 void print_zero_inputs(std::ostream& out, const Inference& inference) {
-  const auto inputs = inference.network().inputs();
+  const auto inputs = inference.workload().inputs();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const bool zeros = std::ranges::all_of(inputs[i].bytes, [](std::byte each) { return each == std::byte{0}; });
     if (inference.files()[i].empty() && zeros)
@@ -135,6 +134,8 @@ void infer(const InferOptions& options) {
   if (options.list_operators) return list_operators(options);
   if (options.network.model.empty())
     give_up(Errc::bad_input, "no network is named: rtexec infer MODEL.onnx (or --list-operators)");
+  if (!options.network.backend.empty() && !options.given.constants.empty())
+    give_up(Errc::bad_input, "--constant: only where the built-in back end computes the model");
   if (asks_for_picture(options) && options.inputs.empty())
     give_up(Errc::bad_input,
             "-o " + options.output + " draws on the picture that the network is given: give one behind the model");
@@ -145,16 +146,14 @@ void infer(const InferOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
   auto inference = load(options, out);
-  for (const std::string& note : inference.notes()) out << "Note: " << note << '\n';
+  for (const std::string& note : inference.workload().notes()) out << "Note: " << note << '\n';
   must(inference.fetch_inputs(options.inputs, preprocessing_of(options)));
   print_zero_inputs(out, inference);
   const auto times = must(inference.run(options.repeat));
-  const auto decoder = must(inference.decode());
-  if (decoder) study::print(out, *decoder);
-  else study::print_values(out, inference);
-  write(inference, decoder.get(), options, out);
+  study::print(out, inference.workload());
+  write(inference, options, out);
   study::print(out, times);
-  must(write_json(json_file, to_json(inference, decoder.get(), times)));
+  must(write_json(json_file, to_json(inference, times)));
 }
 
 } // namespace
@@ -169,6 +168,10 @@ void add_infer(const Command& program) {
   command.option("-o,--output", options->output, "OUT",
                  "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy");
   add_given_inputs(command, options->given);
+  const auto backend = command.option("--backend", options->network.backend, "BACKEND",
+                                      "What computes the model: NAME, the shared object librtexec-backend-NAME.so, or "
+                                      "./FILE.so, that file (backend.h); without it, the built-in engine");
+  command.option("--arguments", options->network.arguments, "TEXT", "Handed to the back end").needs(backend);
   command.option("--board", options->network.board, "BOARD", "The board whose device executes it: a name or a file")
       .default_shown();
   command.option("--precision", options->precision, "PRECISION", "Arithmetic on a GPU")

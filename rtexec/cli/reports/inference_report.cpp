@@ -46,42 +46,13 @@ Values values_of(std::span<const float> output) {
 }
 
 /// Boxes in pixels of the picture that was put into the network.
-std::vector<Box> boxes_in(const tasks::OutputDecoder& decoder, const tasks::Letterbox& letterbox) {
+std::vector<Box> boxes_in(const Workload& workload, const tasks::Letterbox& letterbox) {
   std::vector<Box> boxes;
-  for (const Box& box : decoder.boxes()) boxes.push_back(letterbox.to_picture(box));
+  for (const Box& box : workload.detections()) boxes.push_back(letterbox.to_picture(box));
   return boxes;
 }
 
-} // namespace
-
-Result<> write_outputs(const Inference& inference, const fs::path& folder, std::ostream& out) {
-  if (const auto made = config::make_output_folder(folder); !made) return Unexpected(made.error());
-  std::vector<std::string> names;
-  for (const auto& port : inference.network().outputs()) names.push_back(port.name);
-  const std::vector<std::string> files = config::file_names(names);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto& port = inference.network().outputs()[i];
-    const fs::path file = folder / (files[i] + ".npy");
-    if (const auto written = tasks::write_npy(file, port.shape, port.type, port.bytes); !written) return written;
-    out << "wrote " << config::printable(file.string(), 1000) << " (" << tasks::to_string(port.shape) << ")"
-        << (files[i] == names[i] ? "" : ": output " + config::quoted(names[i])) << '\n';
-  }
-  return {};
-}
-
-Result<> write_picture(const Inference& inference, const tasks::OutputDecoder& decoder, const fs::path& input,
-                       const fs::path& output) {
-  auto picture = tasks::read_picture(input);
-  if (!picture) return Unexpected(picture.error());
-  const auto sampler = tasks::FrameSampler::make(inference.network().inputs().front(), inference.preprocessing());
-  if (!sampler) return Unexpected(sampler.error());
-  const auto letterbox = tasks::Letterbox::fit(picture->size, sampler->extent(), inference.preprocessing().fit);
-  tasks::draw(*picture, boxes_in(decoder, letterbox));
-  tasks::draw(*picture, decoder.classes());
-  return tasks::write_png(*picture, output);
-}
-
-void print(std::ostream& out, const tasks::OutputDecoder& decoder) {
+void print_recognised(std::ostream& out, const Workload& workload) {
   const auto number = [](float value) { return config::fixed(std::trunc(static_cast<double>(value)) + 0.0, 0); };
   const auto score = [](float value) {
     const double percent = static_cast<double>(value) * 100;
@@ -90,31 +61,65 @@ void print(std::ostream& out, const tasks::OutputDecoder& decoder) {
                                                 : std::to_string(std::lround(percent))) +
            "%";
   };
-  const bool ranks = !decoder.classes().empty();
+  const bool ranks = workload.recognises() == Recognition::classes;
   report::Table table(ranks ? std::vector<std::string>{"class", "score"}
                             : std::vector<std::string>{"class", "score", "left", "top", "right", "bottom"});
-  for (const Box& box : decoder.boxes())
+  for (const Box& box : workload.detections())
     table.add({std::to_string(box.label), score(box.score), number(box.left), number(box.top), number(box.right),
                number(box.bottom)});
-  for (const RankedClass& ranked : decoder.classes()) table.add({std::to_string(ranked.label), score(ranked.score)});
+  for (const RankedClass& ranked : workload.classes()) table.add({std::to_string(ranked.label), score(ranked.score)});
   table.print(out);
 }
 
-void print_values(std::ostream& out, const Inference& inference) {
+void print_values(std::ostream& out, const Workload& workload) {
   constexpr std::size_t most_shown = 8;
   constexpr int digits = 4;
   report::Table table({"output", "shape", "min", "mean", "max", "values"});
-  for (const auto& port : inference.network().outputs()) {
-    const std::vector<float> floats = floats_of(port);
+  for (const Tensor& output : workload.outputs()) {
+    const std::vector<float> floats = floats_of(output);
     const Values values = values_of(floats);
     std::string first;
     for (const float value : std::span(floats).first(std::min(floats.size(), most_shown)))
       first += (first.empty() ? "" : " ") + config::significant(static_cast<double>(value), digits);
-    table.add({config::printable(port.name), tasks::to_string(port.shape), config::significant(values.min, digits),
+    table.add({config::printable(output.name), tasks::to_string(output.shape), config::significant(values.min, digits),
                config::significant(values.mean, digits), config::significant(values.max, digits),
                first + (floats.size() > most_shown ? " ..." : "")});
   }
   table.print(out);
+}
+
+} // namespace
+
+Result<> write_outputs(const Workload& workload, const fs::path& folder, std::ostream& out) {
+  if (const auto made = config::make_output_folder(folder); !made) return Unexpected(made.error());
+  std::vector<std::string> names;
+  for (const Tensor& output : workload.outputs()) names.push_back(output.name);
+  const std::vector<std::string> files = config::file_names(names);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Tensor& output = workload.outputs()[i];
+    const fs::path file = folder / (files[i] + ".npy");
+    if (const auto written = tasks::write_npy(file, output.shape, output.type, output.bytes); !written) return written;
+    out << "wrote " << config::printable(file.string(), 1000) << " (" << tasks::to_string(output.shape) << ")"
+        << (files[i] == names[i] ? "" : ": output " + config::quoted(names[i])) << '\n';
+  }
+  return {};
+}
+
+Result<> write_picture(const Inference& inference, const fs::path& output) {
+  const Workload& workload = inference.workload();
+  auto picture = tasks::read_picture(inference.files().front());
+  if (!picture) return Unexpected(picture.error());
+  const auto sampler = tasks::FrameSampler::make(workload.inputs().front(), inference.preprocessing());
+  if (!sampler) return Unexpected(sampler.error());
+  const auto letterbox = tasks::Letterbox::fit(picture->size, sampler->extent(), inference.preprocessing().fit);
+  tasks::draw(*picture, boxes_in(workload, letterbox));
+  tasks::draw(*picture, workload.classes());
+  return tasks::write_png(*picture, output);
+}
+
+void print(std::ostream& out, const Workload& workload) {
+  if (workload.recognises() == Recognition::nothing) print_values(out, workload);
+  else print_recognised(out, workload);
 }
 
 void print(std::ostream& out, const std::vector<Duration>& times) {
@@ -125,29 +130,26 @@ void print(std::ostream& out, const std::vector<Duration>& times) {
   out << '\n';
 }
 
-nlohmann::json to_json(const Inference& inference, const tasks::OutputDecoder* decoder,
-                       const std::vector<Duration>& times) {
+nlohmann::json to_json(const Inference& inference, const std::vector<Duration>& times) {
+  const Workload& workload = inference.workload();
   nlohmann::json outputs = nlohmann::json::array(), boxes = nlohmann::json::array(), classes = nlohmann::json::array();
-  for (const auto& port : inference.network().outputs()) {
-    const Values values = values_of(floats_of(port));
-    outputs.push_back({{"name", port.name},
-                       {"shape", port.shape},
-                       {"type", name(port.type)},
+  for (const Tensor& output : workload.outputs()) {
+    const Values values = values_of(floats_of(output));
+    outputs.push_back({{"name", output.name},
+                       {"shape", output.shape},
+                       {"type", name(output.type)},
                        {"min", values.min},
                        {"mean", values.mean},
                        {"max", values.max}});
   }
-  if (decoder != nullptr) {
-    for (const Box& box : decoder->boxes()) boxes.push_back(channels::box_json(box));
-    for (const RankedClass& ranked : decoder->classes())
-      classes.push_back({{"class", ranked.label}, {"score", ranked.score}});
-  }
+  for (const Box& box : workload.detections()) boxes.push_back(channels::box_json(box));
+  for (const RankedClass& ranked : workload.classes())
+    classes.push_back({{"class", ranked.label}, {"score", ranked.score}});
   return {{"outputs", outputs},
-          {"notes", inference.notes()},
+          {"notes", workload.notes()},
           {"boxes", boxes},
           {"classes", classes},
           {"device", inference.device()},
-          {"flop", inference.network().flops()},
           {"execution_ns",
            {{"min", times.front().count()},
             {"median", times[times.size() / 2].count()},

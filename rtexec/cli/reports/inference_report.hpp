@@ -10,20 +10,15 @@
 
 namespace rtexec::study {
 
-/// Boxes and classes.
-void print(std::ostream& out, const tasks::OutputDecoder& decoder);
-/// Of each output, where nothing says what it means: its range, and its first values.
-void print_values(std::ostream& out, const Inference& inference);
+/// The boxes or classes that it recognised, or of each output, where nothing says what it means, its range and its
+/// first values.
+void print(std::ostream& out, const Workload& workload);
 /// `times`: ascending.
 void print(std::ostream& out, const std::vector<Duration>& times);
-/// `decoder`: null where outputs have no meaning.
-[[nodiscard]] nlohmann::json to_json(const Inference& inference, const tasks::OutputDecoder* decoder,
-                                     const std::vector<Duration>& times);
+[[nodiscard]] nlohmann::json to_json(const Inference& inference, const std::vector<Duration>& times);
 /// Each output as NAME.npy in `folder`; `out` is told of each.
-[[nodiscard]] Result<> write_outputs(const Inference& inference, const std::filesystem::path& folder,
-                                     std::ostream& out);
-/// The picture `input` with the boxes and classes of `decoder`.
-[[nodiscard]] Result<> write_picture(const Inference& inference, const tasks::OutputDecoder& decoder,
-                                     const std::filesystem::path& input, const std::filesystem::path& output);
+[[nodiscard]] Result<> write_outputs(const Workload& workload, const std::filesystem::path& folder, std::ostream& out);
+/// The picture that is its first input, with the boxes and classes that it recognised.
+[[nodiscard]] Result<> write_picture(const Inference& inference, const std::filesystem::path& output);
 
 } // namespace rtexec::study

@@ -92,6 +92,8 @@ class RTEXEC_API Workload {
   [[nodiscard]] virtual std::span<const std::byte> constants() const = 0;
   /// What a measured WCET of this workload depends on: model contents, input size. Changes when a measurement is stale.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
+  /// What its model leaves open and how it was taken, a sentence each, for the user.
+  [[nodiscard]] virtual std::span<const std::string> notes() const { return {}; }
   /// Names of the layers, by the number that the observer is given.
   [[nodiscard]] virtual std::span<const std::string> layers() const { return {}; }
 
