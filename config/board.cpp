@@ -3,7 +3,7 @@
 
 #include "config/board_paths.hpp"
 #include "config/builtin_boards.hpp"
-#include "config/file_kinds.hpp"
+#include "config/toml_readers.hpp"
 #include "config/schema.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "config/board_writer.hpp"
 
 #include "config/document.hpp"
-#include "config/file_kinds.hpp"
+#include "config/toml_readers.hpp"
 #include "config/base/text.hpp"
 #include "config/types.hpp"
 

@@ -1,7 +1,7 @@
 // The keys of the daemon's file.
 #include "config/daemon_settings.hpp"
 
-#include "config/file_kinds.hpp"
+#include "config/toml_readers.hpp"
 #include "config/schema.hpp"
 
 #include <algorithm>

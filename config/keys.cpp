@@ -1,6 +1,6 @@
 #include "config/keys.hpp"
 
-#include "config/file_kinds.hpp"
+#include "config/toml_readers.hpp"
 
 #include <utility>
 

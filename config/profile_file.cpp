@@ -1,6 +1,6 @@
 #include "config/profile_file.hpp"
 
-#include "config/file_kinds.hpp"
+#include "config/toml_readers.hpp"
 #include "config/base/files.hpp"
 #include "config/memory_policy.hpp"
 #include "config/names.hpp"

@@ -1,7 +1,7 @@
 // The keys of a task set.
 #include <rtexec/task_set.hpp>
 
-#include "config/file_kinds.hpp"
+#include "config/toml_readers.hpp"
 #include "config/schema.hpp"
 #include "config/task_channels.hpp"
 #include "config/task_set_rules.hpp"

@@ -1,7 +1,7 @@
 // Rules between the values of a task set.
 #include "config/task_set_rules.hpp"
 
-#include "config/file_kinds.hpp"
+#include "config/toml_readers.hpp"
 #include "config/memory_policy.hpp"
 #include "config/task_channels.hpp"
 

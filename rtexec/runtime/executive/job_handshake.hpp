@@ -26,7 +26,7 @@ class JobHandshake {
   /// Whoever has the job after its device part: what it wrote is seen by the completion thread.
   void give_back() noexcept {
     returned_.fetch_add(1, std::memory_order_release);
-    ready.raise();
+    for_completion.raise();
   }
 
   // Completion thread.
@@ -36,7 +36,7 @@ class JobHandshake {
   void end(Instant at) noexcept {
     last_end_.store(at.time_since_epoch().count(), std::memory_order_relaxed);
     ended_.fetch_add(1, std::memory_order_release);
-    ended.raise();
+    for_release.raise();
   }
 
   // Any thread.
@@ -45,8 +45,8 @@ class JobHandshake {
     return {.steps = jobs, .due = begun_.load() != jobs};
   }
 
-  hal::Signal ended; // for the release thread: a job ended, or the run stops
-  hal::Signal ready; // for the completion thread: the device part ended, or no release will follow
+  hal::Signal for_release;    // the release thread waits for it: a job ended, or the run stops
+  hal::Signal for_completion; // the completion thread waits for it: the device part ended, or no release will follow
 
  private:
   std::atomic<std::uint64_t> begun_{0}, returned_{0}, ended_{0}; // jobs, warm-up included

@@ -51,13 +51,13 @@ void TaskRun::release_loop() noexcept {
     count_unserved(grid.next(), end);
   }
   while (!control_.stopping.load()) {
-    const std::uint32_t seen = handshake_.ended.value();
-    if (!control_.stopping.load()) releasing_.wait(handshake_.ended, seen);
+    const std::uint32_t seen = handshake_.for_release.value();
+    if (!control_.stopping.load()) releasing_.wait(handshake_.for_release, seen);
   }
   if (handshake_.outstanding()) withdraw();
   while (handshake_.outstanding()) {
-    const std::uint32_t seen = handshake_.ended.value();
-    if (handshake_.outstanding()) releasing_.wait(handshake_.ended, seen);
+    const std::uint32_t seen = handshake_.for_release.value();
+    if (handshake_.outstanding()) releasing_.wait(handshake_.for_release, seen);
   }
   leave_regulation();
   no_releases();
@@ -73,7 +73,7 @@ void TaskRun::leave_regulation() noexcept {
 
 void TaskRun::no_releases() noexcept {
   releases_over_.store(true, std::memory_order_release);
-  handshake_.ready.raise();
+  handshake_.for_completion.raise();
 }
 
 /// One job through all parts, so that the first real one finds code, stacks and buffers in memory.
@@ -205,7 +205,7 @@ bool TaskRun::await_next(policies::ReleaseGrid& grid) noexcept {
 /// is a job each period, so that the fault is told.
 bool TaskRun::await_trigger(policies::ReleaseGrid& grid) noexcept {
   for (;;) {
-    const std::uint32_t seen = handshake_.ended.value();
+    const std::uint32_t seen = handshake_.for_release.value();
     if (control_.stopping.load()) return false;
     Instant first{};
     for (std::uint64_t more = triggers_.take(first); more > 0; --more) gate_->trigger(first);
@@ -213,44 +213,44 @@ bool TaskRun::await_trigger(policies::ReleaseGrid& grid) noexcept {
     if (const auto next = gate_->next()) {
       const Instant release = std::max(*next, grid.next());
       if (hal::now() >= release) return grid.postpone(release), true;
-      releasing_.wait_until(handshake_.ended, seen, release);
+      releasing_.wait_until(handshake_.for_release, seen, release);
     } else if (task_.trigger == Trigger::input) {
       if (const auto fresh = releasing_.wait_elsewhere([this] { return io_.await(); }); !fresh || *fresh)
         gate_->trigger(hal::now());
     } else {
-      releasing_.wait(handshake_.ended, seen);
+      releasing_.wait(handshake_.for_release, seen);
     }
   }
 }
 
 void TaskRun::trigger(Instant at) noexcept {
   triggers_.add(at);
-  handshake_.ended.raise();
+  handshake_.for_release.raise();
 }
 
 /// False when the run stops before.
 bool TaskRun::await_release(Instant when) noexcept {
   for (;;) {
-    const std::uint32_t seen = handshake_.ended.value();
+    const std::uint32_t seen = handshake_.for_release.value();
     if (control_.stopping.load()) return false;
     if (hal::now() >= when) return true;
-    releasing_.wait_until(handshake_.ended, seen, when);
+    releasing_.wait_until(handshake_.for_release, seen, when);
   }
 }
 
 /// False when the run stops before.
 bool TaskRun::await_end() noexcept {
   while (handshake_.outstanding()) {
-    const std::uint32_t seen = handshake_.ended.value();
+    const std::uint32_t seen = handshake_.for_release.value();
     if (control_.stopping.load()) return false;
-    if (handshake_.outstanding()) releasing_.wait(handshake_.ended, seen);
+    if (handshake_.outstanding()) releasing_.wait(handshake_.for_release, seen);
   }
   return true;
 }
 
 void TaskRun::interrupt() noexcept {
-  handshake_.ended.raise();
-  handshake_.ready.raise();
+  handshake_.for_release.raise();
+  handshake_.for_completion.raise();
   if (task_.trigger == Trigger::input) io_.wake();
 }
 
@@ -306,10 +306,10 @@ void TaskRun::completion_loop() noexcept {
   traces::prepare_thread();
   join_regulation();
   for (;;) {
-    const std::uint32_t seen = handshake_.ready.value();
+    const std::uint32_t seen = handshake_.for_completion.value();
     if (handshake_.is_back()) end_job();
     else if (releases_over_.load(std::memory_order_acquire)) return leave_regulation();
-    else completing_.wait(handshake_.ready, seen);
+    else completing_.wait(handshake_.for_completion, seen);
   }
 }
 
