@@ -1,7 +1,7 @@
 // Integers of constants are stored in their own type, and read as int64.
 #include "tasks/engine/graph/integers.hpp"
 
-#include "tasks/engine/onnx/node_lowering.hpp"
+#include "tasks/engine/onnx/operators.hpp"
 #include "test/tasks/bound_network.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,6 @@
 #include "tasks/engine/onnx/control_flow.hpp"
 
+#include "tasks/engine/onnx/operators.hpp"
 #include "tasks/engine/onnx/renaming.hpp"
 
 #include <algorithm>

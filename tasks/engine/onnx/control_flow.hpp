@@ -2,7 +2,7 @@
 // and they stand in place of the node.
 #pragma once
 
-#include "tasks/engine/onnx/node_lowering.hpp"
+#include "tasks/engine/onnx/node_context.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,4 +1,5 @@
 // Einsum: any sum of products of tensors, as transpositions and products of matrices.
+#include "tasks/engine/onnx/operators.hpp"
 #include "tasks/engine/onnx/shape_rules.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Tensors without elements: exporters write them where a slice takes nothing, a loop begins with an empty list, or no
 // box is found. No node of the graph reads or writes such a tensor: its result is known from shapes alone.
-#include "tasks/engine/onnx/node_lowering.hpp"
+#include "tasks/engine/onnx/node_context.hpp"
 
 #include <algorithm>
 #include <limits>

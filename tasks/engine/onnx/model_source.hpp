@@ -32,6 +32,9 @@ struct Constant {
   std::variant<std::vector<float>, Integers> values;
   /// Of a sparse constant: where its values are, in row-major order; all other elements are zero.
   std::optional<std::vector<std::int64_t>> places = {};
+
+  /// Once all its elements are stored.
+  [[nodiscard]] std::int64_t dense_bytes() const;
 };
 
 /// What stands in the file, and is not supported: why, as it stands behind its name.

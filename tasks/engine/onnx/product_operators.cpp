@@ -1,3 +1,4 @@
+#include "tasks/engine/onnx/operators.hpp"
 #include "tasks/engine/onnx/shape_rules.hpp"
 
 #include <algorithm>

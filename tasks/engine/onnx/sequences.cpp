@@ -1,7 +1,7 @@
 // Sequences of tensors: lists that exporters build and take apart again, in unrolled loops too. How long one is, and
 // which tensors it holds, is known when the model is loaded; no kernel sees one.
 #include "tasks/engine/onnx/control_flow.hpp"
-#include "tasks/engine/onnx/node_lowering.hpp"
+#include "tasks/engine/onnx/operators.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,5 @@
 // Shape arithmetic: integers, and floats of rank 0 or 1, that are known at load.
+#include "tasks/engine/onnx/operators.hpp"
 #include "tasks/engine/onnx/shape_rules.hpp"
 
 #include <cmath>

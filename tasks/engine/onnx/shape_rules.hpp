@@ -1,7 +1,7 @@
 // What shapes, axes and indices mean in ONNX, for tensors and for shape arithmetic alike.
 #pragma once
 
-#include "tasks/engine/onnx/node_lowering.hpp"
+#include "tasks/engine/onnx/node_context.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,5 @@
 // Fourier transforms of a length that is known: products with a constant matrix of sines and cosines.
+#include "tasks/engine/onnx/operators.hpp"
 #include "tasks/engine/onnx/shape_rules.hpp"
 
 #include <cmath>

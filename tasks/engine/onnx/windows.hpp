@@ -1,7 +1,7 @@
 // Windows that step over images: what Conv and the pooling operators have in common.
 #pragma once
 
-#include "tasks/engine/onnx/node_lowering.hpp"
+#include "tasks/engine/onnx/node_context.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,55 +1,21 @@
-#include "tasks/engine/onnx/node_lowering.hpp"
+#include "tasks/engine/onnx/node_context.hpp"
 
 #include "tasks/engine/graph/validation.hpp"
 #include "tasks/engine/host/kernels/evaluate.hpp"
-#include "tasks/engine/onnx/control_flow.hpp"
-#include "tasks/engine/onnx/model_functions.hpp"
-#include "tasks/engine/onnx/fixed_inputs.hpp"
-#include "tasks/engine/onnx/initialisers.hpp"
+#include "tasks/engine/onnx/operators.hpp"
 
 #include <algorithm>
-#include <set>
 #include <span>
 
 namespace rtexec::tasks::onnx_source {
 
-const OperatorTable& operators() {
-  static const OperatorTable table = [] {
-    OperatorTable t;
-    add_element_operators(t);
-    add_product_operators(t);
-    add_attention_operators(t);
-    add_reduction_operators(t);
-    add_normalisation_operators(t);
-    add_convolution_operators(t);
-    add_pooling_operators(t);
-    add_sampling_operators(t);
-    add_shape_operators(t);
-    add_index_operators(t);
-    add_sequence_operators(t);
-    add_recurrent_operators(t);
-    add_quantised_operators(t);
-    add_spectral_operators(t);
-    add_control_flow(t);
-    return t;
-  }();
-  return table;
-}
-
 namespace {
 
-constexpr const char* not_supported =
-    "this operator is not supported; `rtexec infer --list-operators` lists those that are";
-// Bounds what a file can make the reader do, by the size of its constants. A small file has 240 MiB, so that the
-// process stays below 256 MiB, and about a second.
-constexpr std::int64_t always_made_bytes = 240 << 20, made_for_each_byte = 4;
+// Bounds what a file can make the reader do, by the size of its constants. A small file has
+// always_made_bytes, and about a second.
+constexpr std::int64_t made_for_each_byte = 4;
 constexpr double max_folding = 1e9, always_folding = 1e9, folding_for_each_byte = 100;
 constexpr double trivial_folding = 1e4; // times max_nodes: little; shapes are computed by such nodes
-
-std::string describe(const Lowering& lowering, const Node& node) {
-  return lowering.file + ": node " + config::quoted(node.name) + " (" + config::printable(node.type) +
-         (node.outputs.empty() ? std::string() : ", writes " + config::quoted(node.outputs.front())) + "): ";
-}
 
 /// Whether the operator's outputs are elements of its input, whatever they mean.
 bool moves_elements(const std::string& type) {
@@ -59,135 +25,6 @@ bool moves_elements(const std::string& type) {
       "Tile",      "GatherElements", "GatherND", "ScatterElements", "ScatterND"};
   return moving.contains(type);
 }
-
-/// The type that the file says, where that differs in the precision of floats only.
-void give_type(Lowering& lowering, const Model& model, const Output& output, TensorId id) {
-  auto& type = lowering.graph.tensors[id].type;
-  if (!output.type || *output.type == type) return;
-  const bool taken_in = std::ranges::find(lowering.graph.inputs, id) != lowering.graph.inputs.end();
-  if (taken_in || is_integer(*output.type) || is_integer(type)) {
-    const auto writes = [&](const Node& node) {
-      return std::ranges::find(node.outputs, output.name) != node.outputs.end();
-    };
-    const auto writer = std::ranges::find_if(model.nodes, writes);
-    const auto what = writer == model.nodes.end() ? lowering.file + ": " : describe(lowering, *writer);
-    throw Refusal(Errc::bad_input, what + "output " + config::quoted(output.name) + " is said to be of " +
-                                       std::string(name(*output.type)) + " in the file, and is of " +
-                                       std::string(name(type)));
-  }
-  type = *output.type;
-}
-
-/// Of integers that are known: a constant.
-TensorId output_tensor(Lowering& lowering, const std::string& name, const Value& value) {
-  if (const auto* id = std::get_if<TensorId>(&value)) return *id;
-  if (std::holds_alternative<Sequence>(value))
-    throw Refusal(Errc::unsupported, lowering.file + ": output " + config::quoted(name) +
-                                         " is a sequence of tensors; make each of them an output, or join them by "
-                                         "ConcatFromSequence in the model");
-  if (std::holds_alternative<Absent>(value))
-    throw Refusal(Errc::unsupported, lowering.file + ": output " + config::quoted(name) +
-                                         " is an optional without a value; leave it out of the model");
-  const auto& ints = std::get<Ints>(value);
-  return lowering.graph.add({name, ints.shape, {}, ints.type, {ints.values, ints.type}});
-}
-
-/// "'a', 'b', 'c' and 4 more".
-std::string few_of(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i == 0 ? "" : ", ") + names[i];
-  return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more" : text;
-}
-
-/// All that is not supported, by operator and reason. `behind`: nodes that read from those, directly or not.
-[[noreturn]] void refuse(const Lowering& lowering, const std::vector<UnsupportedNode>& nodes, std::size_t behind) {
-  if (nodes.size() == 1) throw nodes.front();
-  std::set<std::string> types;
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> groups;
-  for (const auto& node : nodes) {
-    types.insert(node.type);
-    groups[{node.type, node.why == not_supported ? "" : node.why}].push_back(config::quoted(node.name));
-  }
-  std::vector<std::string> told;
-  for (const auto& [reason, names] : groups)
-    told.push_back(config::printable(reason.first) + " (" + (names.size() == 1 ? "node " : "nodes ") + few_of(names) +
-                   (reason.second.empty() ? "" : ": " + reason.second) + ")");
-  constexpr std::size_t most = 12;
-  std::string list;
-  for (std::size_t i = 0; i < std::min(told.size(), most); ++i) list += (i == 0 ? "" : ", ") + told[i];
-  if (told.size() > most) list += " and " + std::to_string(told.size() - most) + " more";
-  throw Refusal(
-      Errc::unsupported,
-      lowering.file + ": " + std::to_string(types.size()) + (types.size() == 1 ? " operator" : " operators") + " of " +
-          std::to_string(nodes.size()) + " nodes are not supported: " + list +
-          (behind == 0 ? ""
-                       : "; " + std::to_string(behind) + (behind == 1 ? " node that reads" : " nodes that read") +
-                             " from them not checked") +
-          "; `rtexec infer --list-operators` lists what is");
-}
-
-} // namespace
-
-namespace {
-
-/// What a constant of the file counts: each element as a float, which quantized integers may become.
-std::int64_t given_bytes_of(const Constant& constant) {
-  const auto* integers = std::get_if<Integers>(&constant.values);
-  if (!integers) return std::ssize(std::get<std::vector<float>>(constant.values)) * std::int64_t{sizeof(float)};
-  return static_cast<std::int64_t>(std::max(integers->size() * sizeof(float), integers->bytes().size()));
-}
-
-/// The bytes of a constant once it is dense.
-std::int64_t dense_bytes_of(const Constant& constant) {
-  const auto* integers = std::get_if<Integers>(&constant.values);
-  const auto each = integers ? stored_size(integers->type()) : sizeof(float);
-  return element_count(constant.shape) * static_cast<std::int64_t>(each);
-}
-
-} // namespace
-
-void add_initialisers(Lowering& lowering, Initialisers initialisers) {
-  std::map<const Constant*, Value> known;
-  for (auto& [name, initialiser] : initialisers) {
-    if (const auto* unreadable = std::get_if<Unreadable>(&initialiser)) {
-      lowering.unreadable.emplace(name, unreadable->why);
-      continue;
-    }
-    auto& constant = *std::get<std::shared_ptr<Constant>>(initialiser);
-    if (const auto found = known.find(&constant); found != known.end()) {
-      lowering.values.emplace(name, found->second);
-      continue;
-    }
-    if (constant.shape.size() > max_rank)
-      throw Refusal(Errc::unsupported, lowering.file + ": initialiser " + config::quoted(name) + " has more than " +
-                                           std::to_string(max_rank) + " dimensions");
-    if (constant.places) {
-      const auto bytes = dense_bytes_of(constant);
-      if (bytes > always_made_bytes - lowering.made)
-        throw Refusal(Errc::unsupported, lowering.file + ": initialiser " + config::quoted(name) +
-                                             " is sparse and has " + std::to_string(element_count(constant.shape)) +
-                                             " elements, more than are made of sparse constants; store it dense");
-      lowering.made += bytes;
-    }
-    lowering.given += given_bytes_of(constant);
-    const auto value = lowering.value_of(name, std::move(constant));
-    known.emplace(&constant, value);
-    lowering.values.emplace(name, value);
-  }
-}
-
-void lower_node(Lowering& lowering, const Node& node) {
-  NodeContext context(lowering, node);
-  const auto found = operators().find(node.type);
-  if (found == operators().end()) context.unsupported(not_supported);
-  if (std::ranges::all_of(node.outputs, &std::string::empty)) context.bad("it has no output");
-  if (!evaluate_shape_arithmetic(context)) found->second.lower(context);
-  context.require_all_attributes_read();
-  context.require_all_outputs_set();
-}
-
-namespace {
 
 /// Puts the values of a sparse constant in their places.
 void make_dense(Constant& constant) {
@@ -207,6 +44,11 @@ void make_dense(Constant& constant) {
 
 } // namespace
 
+std::int64_t Constant::dense_bytes() const {
+  const auto* const integers = std::get_if<Integers>(&values);
+  return element_count(shape) * static_cast<std::int64_t>(integers ? stored_size(integers->type()) : sizeof(float));
+}
+
 Value Lowering::value_of(const std::string& name, Constant constant) {
   if (constant.places) make_dense(constant);
   auto* integers = std::get_if<Integers>(&constant.values);
@@ -218,11 +60,14 @@ Value Lowering::value_of(const std::string& name, Constant constant) {
   return graph.add({name, std::move(constant.shape), {}, integer_type, std::move(*integers)});
 }
 
-void NodeContext::bad(const std::string& why) const {
-  throw Refusal(Errc::bad_input, describe(lowering_, node_) + why);
+std::string Lowering::describe(const Node& node) const {
+  return file + ": node " + config::quoted(node.name) + " (" + config::printable(node.type) +
+         (node.outputs.empty() ? std::string() : ", writes " + config::quoted(node.outputs.front())) + "): ";
 }
+
+void NodeContext::bad(const std::string& why) const { throw Refusal(Errc::bad_input, lowering_.describe(node_) + why); }
 void NodeContext::unsupported(const std::string& why) const {
-  throw UnsupportedNode(node_, why, describe(lowering_, node_));
+  throw UnsupportedNode(node_, why, lowering_.describe(node_));
 }
 
 const Value& NodeContext::value(std::size_t input) const {
@@ -376,7 +221,7 @@ void NodeContext::charge(std::size_t elements, std::size_t element_size) const {
 }
 
 void NodeContext::require_budget(std::int64_t bytes) const {
-  const auto most = std::max(always_made_bytes, made_for_each_byte * lowering_.given);
+  const auto most = std::max(Lowering::always_made_bytes, made_for_each_byte * lowering_.given);
   if (bytes > most - lowering_.made)
     unsupported("constants that are computed while the model is loaded need more than " + std::to_string(most >> 20) +
                 " MiB; compute them when the model is exported, and store them in it");
@@ -408,7 +253,7 @@ TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Sh
   const auto is_constant = [&](TensorId id) { return graph.tensors[id].constant(); };
   if (std::ranges::all_of(node.inputs, is_constant) && is_worth_folding(work(graph, node))) {
     charge(static_cast<std::size_t>(element_count(graph.tensors[output].shape)), stored_size(type));
-    if (evaluate(graph, node, static_cast<std::size_t>(always_made_bytes))) return output;
+    if (evaluate(graph, node, static_cast<std::size_t>(Lowering::always_made_bytes))) return output;
   }
   graph.nodes.push_back(std::move(node));
   return output;
@@ -436,17 +281,6 @@ TensorId NodeContext::cast(TensorId x, ElementType type) {
   return emit(Cast{}, {x}, shape_of(x), type);
 }
 
-void require_one_type(const NodeContext& node, std::size_t first, std::size_t last) {
-  const ElementType type = node.element_type(first);
-  for (std::size_t i = first; i < last; ++i) {
-    const ElementType other = node.element_type(i);
-    const bool differ = is_integer(type) && other != type;
-    if (is_integer(type) != is_integer(other) || differ)
-      node.bad("its inputs " + node.name_of(first) + " and " + node.name_of(i) + " are of types " +
-               std::string(name(type)) + " and " + std::string(name(other)));
-  }
-}
-
 void NodeContext::set_output(Value value, std::size_t output) {
   if (node_.outputs.at(output).empty()) return;
   if (const auto* id = std::get_if<TensorId>(&value)) lowering_.graph.tensors[*id].name = node_.outputs.at(output);
@@ -468,7 +302,7 @@ void NodeContext::set_constant(Constant value) {
   if (value.shape.size() > max_rank)
     unsupported("its output has more than " + std::to_string(max_rank) + " dimensions; merge some by Reshape");
   value.shape = checked(std::move(value.shape));
-  charge(static_cast<std::size_t>(dense_bytes_of(value)), 1);
+  charge(static_cast<std::size_t>(value.dense_bytes()), 1);
   set_output(lowering_.value_of(node_.outputs.front(), std::move(value)));
 }
 
@@ -498,60 +332,4 @@ void NodeContext::become(const std::string& type, std::vector<std::string> input
   lower_node(lowering_, {node_.name, type, std::move(inputs), node_.outputs, std::move(attributes), opset()});
 }
 
-Graph lower(Model model) {
-  inline_functions(model);
-  std::size_t nodes = 0;
-  each_node(model.nodes, [&](const Node&) { ++nodes; });
-  if (nodes > max_nodes)
-    throw Refusal(Errc::unsupported, model.file + ": more than " + std::to_string(max_nodes) + " nodes");
-  lift_initialisers(model);
-  Lowering lowering{.file = model.file, .opset = model.opset};
-  each_node(model.nodes,
-            [&](const Node& node) { lowering.read_by_nodes.insert(node.inputs.begin(), node.inputs.end()); });
-  lowering.read = lowering.read_by_nodes;
-  for (const auto& output : model.outputs) lowering.read.insert(output.name);
-  lowering.graph.name = std::move(model.name);
-  lowering.graph.metadata = std::move(model.metadata);
-  lowering.graph.notes = std::move(model.notes);
-  add_initialisers(lowering, std::move(model.initialisers));
-  auto shapes = input_shapes(model);
-  for (const auto& [name, values] : model.given.constants) static_cast<void>(named_input(model, name, "a constant"));
-  for (std::size_t i = 0; i < model.inputs.size(); ++i) {
-    const Input& input = model.inputs[i];
-    if (model.given.constants.contains(input.name)) {
-      lowering.values.emplace(input.name, lowering.value_of(input.name, given_constant(model, input, shapes[i])));
-      continue;
-    }
-    const auto id = lowering.graph.add({input.name, std::move(shapes[i]), {}, input.type});
-    if (input.name.empty() || !lowering.values.emplace(input.name, id).second)
-      throw Refusal(Errc::bad_input,
-                    model.file + ": input " + config::quoted(input.name) + " has no name, or the name of another one");
-    lowering.graph.inputs.push_back(id);
-  }
-  Refused refused;
-  lower_nodes(lowering, model.nodes, refused);
-  if (!refused.nodes.empty()) refuse(lowering, refused.nodes, refused.behind);
-  if (model.outputs.empty()) throw Refusal(Errc::bad_input, model.file + ": the graph has no output");
-  for (const auto& output : model.outputs) {
-    const auto found = lowering.values.find(output.name);
-    if (found == lowering.values.end())
-      throw Refusal(Errc::bad_input, model.file + ": no node writes the output " + config::quoted(output.name));
-    const auto id = output_tensor(lowering, output.name, found->second);
-    give_type(lowering, model, output, id);
-    lowering.graph.outputs.push_back(id);
-  }
-  return std::move(lowering.graph);
-}
-
 } // namespace rtexec::tasks::onnx_source
-
-namespace rtexec::tasks {
-
-std::vector<SupportedOperator> supported_operators() {
-  std::vector<SupportedOperator> all;
-  for (const auto& [name, known] : onnx_source::operators())
-    all.push_back({.name = name, .oldest = known.since, .limits = known.limits});
-  return all;
-}
-
-} // namespace rtexec::tasks

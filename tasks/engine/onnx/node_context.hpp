@@ -1,5 +1,5 @@
-// Turns one ONNX node after the other into nodes of the Graph. Each operator is a function of a NodeContext, found by
-// name in a table; shape arithmetic is done at once, and a node whose inputs are all constants is run at once.
+// What an operator sees of the ONNX node that it lowers (NodeContext), and what is known of the model so far
+// (Lowering). A node whose inputs are all constants is run at once.
 #pragma once
 
 #include "config/base/text.hpp"
@@ -56,6 +56,12 @@ struct Lowering {
   [[nodiscard]] ElementType type(TensorId id) const { return graph.tensors[id].type; }
   /// What is known of a constant by that name.
   [[nodiscard]] Value value_of(const std::string& name, Constant constant);
+  /// Where errors of the node lie: the file, its name, its operator and its first output.
+  [[nodiscard]] std::string describe(const Node& node) const;
+
+  /// Bytes of constants made while loading that a file may have however small it is, so that the process stays below
+  /// 256 MiB.
+  static constexpr std::int64_t always_made_bytes = 240 << 20;
 };
 
 /// Of one node, whose outputs are not known then.
@@ -231,58 +237,5 @@ class NodeContext {
   const Node& node_;
   std::set<std::string> read_;
 };
-
-void add_initialisers(Lowering& lowering, Initialisers initialisers);
-/// Throws Refusal.
-void lower_node(Lowering& lowering, const Node& node);
-
-using Lower = void (*)(NodeContext&);
-struct Operator {
-  Lower lower = nullptr;
-  std::string_view limits = {}; // as in SupportedOperator
-  std::int64_t since = oldest_opset;
-};
-using OperatorTable = std::map<std::string_view, Operator>;
-
-/// All of them.
-[[nodiscard]] const OperatorTable& operators();
-
-// The operators, by family.
-void add_element_operators(OperatorTable& table);       // element by element
-void add_product_operators(OperatorTable& table);       // matrix products
-void add_attention_operators(OperatorTable& table);     // of transformers
-void add_reduction_operators(OperatorTable& table);     // sums, extremes, softmax, order
-void add_normalisation_operators(OperatorTable& table); // by rows, groups, channels, batch
-void add_convolution_operators(OperatorTable& table);   // and transposed ones
-void add_pooling_operators(OperatorTable& table);       // of windows, and of whole planes
-void add_sampling_operators(OperatorTable& table);      // resizing, padding, positions between pixels
-void add_shape_operators(OperatorTable& table);         // moving and renaming elements, shape arithmetic
-void add_index_operators(OperatorTable& table);         // elements from where tensors say, and to there
-void add_sequence_operators(OperatorTable& table);      // lists of tensors
-void add_recurrent_operators(OperatorTable& table);     // layers over sequences
-void add_quantised_operators(OperatorTable& table);     // integers that stand for floats
-void add_control_flow(OperatorTable& table);            // nodes that hold graphs, which are in no node of their own
-void add_spectral_operators(OperatorTable& table);      // Fourier transforms
-
-/// Refuses inputs of integers beside inputs of floats, and those of several types of integers.
-void require_one_type(const NodeContext& node, std::size_t first, std::size_t last);
-
-void einsum(NodeContext& node);
-/// Refuses the node if one of its first `inputs` inputs is of integers of less than 32 bits: ONNX has MatMulInteger for
-/// those.
-void require_wide_integers(NodeContext& node, std::size_t inputs);
-/// a [..., m, k] times b [..., k, n], of floats or of one type of integers; int16 gives int32.
-TensorId batched_product(NodeContext& node, TensorId a, TensorId b, Shape shape);
-/// a [..., m, k] times b [..., k, n].
-TensorId matrix_product(NodeContext& node, TensorId a, const Shape& a_shape, TensorId b, const Shape& b_shape);
-/// With the attributes of the node. Weights [m, c in a group, ...].
-TensorId convolution(NodeContext& node, TensorId x, const Shape& shape, TensorId weights, const Shape& filter,
-                     std::optional<TensorId> bias);
-
-/// x over the axes that are marked, which stay, of one element.
-TensorId reduce(NodeContext& node, Reduce::Kind kind, TensorId x, Shape shape, const std::vector<bool>& axes);
-
-/// Does shape arithmetic (integers, and floats of rank 0 or 1) at once. False where the node is not such a one.
-bool evaluate_shape_arithmetic(NodeContext& node);
 
 } // namespace rtexec::tasks::onnx_source
